@@ -5,7 +5,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use punctual_numbers::export;
-use punctual_numbers::foreign::{Format, Import, Options, Unit, import};
+use punctual_numbers::foreign::{Format, Import, ImportOptions, Unit, import};
 use punctual_hist::Nanos;
 
 fuzz_target!(|bytes: &[u8]| {
@@ -13,7 +13,7 @@ fuzz_target!(|bytes: &[u8]| {
     // The first of the numbers leaves it to the bytes.
     let format = usize::from(*format).checked_sub(1).map(|index| Format::IMPORTED[index % Format::IMPORTED.len()]);
     let unit = [None, Some(Unit::Ns), Some(Unit::Us), Some(Unit::S)][usize::from(*unit) % 4];
-    let options = Options { format, unit, period: None };
+    let options = ImportOptions { format, unit, period: None };
     let whole = import(rest, options);
     let (first, second) = rest.split_at(rest.len() * usize::from(*cut) / 255);
     let in_pieces = Import::begin(rest, options).and_then(|mut import| {
@@ -32,7 +32,7 @@ fuzz_target!(|bytes: &[u8]| {
     let _ = (export::ktap(&run, budget), export::lava(&run, budget), export::foreign_fleet_rows(&run).count());
     // What we write of it, we read.
     for text in [export::cyclictest(&run), export::rt_tests(&run), export::hdr(&run)].into_iter().flatten() {
-        let back = import(text.as_bytes(), Options::default()).unwrap_or_else(|problem| panic!("{problem}: {text}"));
+        let back = import(text.as_bytes(), ImportOptions::default()).unwrap_or_else(|problem| panic!("{problem}: {text}"));
         assert_eq!(back.series.len(), run.series.len());
         for (theirs, ours) in back.series.iter().zip(&run.series) {
             // What is beyond its rows, a format may merely state.

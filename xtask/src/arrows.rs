@@ -1,9 +1,10 @@
-//! Which crate may reach which: the arrows of ARCHITECTURE.md, held by what Cargo itself resolves.
+//! Which crate may reach which: the arrows of ARCHITECTURE.md, held by what Cargo itself resolves; and within a crate, that
+//! no two modules of a folder use each other (see [`circles`]).
 //!
 //! Names are compared with the whole tree, on every target and without development dependencies. (`cargo tree -i`
 //! would be shorter, but it answers a misspelt name just as it answers an absent one.)
 
-use crate::run;
+use crate::{circles, run};
 use anyhow::{Result, bail};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -73,7 +74,7 @@ pub fn check(root: &Path) -> Result<()> {
     if !wrong.is_empty() {
         bail!("{}; `cargo tree -p CRATE -i OTHER` shows the way", wrong.join("; "));
     }
-    Ok(())
+    circles::check(root)
 }
 
 impl Arrow {

@@ -63,13 +63,13 @@ pub fn run(root: &Path, words: &[&str]) -> Result<()> {
 /// are others.
 pub fn build(root: &Path, target: Option<&str>) -> Result<PathBuf> {
     let folder = root.join("target/capi");
-    let mut cargo = run::cargo(root, &["rustc", "--release", "--package", "punctual-capi", "--lib"]);
+    let mut cargo = run::cargo(root, &["rustc", "--profile", "dist", "--package", "punctual-capi", "--lib"]);
     cargo.args(["--crate-type", "staticlib", "--target-dir"]).arg(&folder);
     cargo.args(target.iter().flat_map(|target| ["--target", target]));
-    cargo.env("CARGO_ENCODED_RUSTFLAGS", flags(root)).env("CARGO_PROFILE_RELEASE_DEBUG", "false");
+    cargo.env("CARGO_ENCODED_RUSTFLAGS", flags(root)).env("CARGO_PROFILE_DIST_DEBUG", "false");
     cargo.env_remove("RUSTFLAGS").env_remove("CARGO_BUILD_TARGET");
     run::show(&mut cargo)?;
-    Ok(folder.join(target.unwrap_or_default()).join("release/libpunctual_capi.a"))
+    Ok(folder.join(target.unwrap_or_default()).join("dist/libpunctual_capi.a"))
 }
 
 /// The user's own flags, and such that paths of this machine are not in what panics would say.

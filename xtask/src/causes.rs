@@ -5,6 +5,7 @@ use crate::run;
 use crate::step::Outcome;
 use anyhow::{Context, Result, bail};
 use std::path::Path;
+use std::process::Command;
 
 /// How it ends where no trace may be had; why is in what it said.
 const NOT_RUN: i32 = 3;
@@ -32,9 +33,10 @@ pub fn step(root: &Path) -> Outcome {
 }
 
 fn ended(root: &Path, words: &[&str]) -> Result<Option<i32>> {
-    run::show(&mut run::cargo(root, &["build", "--quiet", "--package", "punctual", "--package", "causes"]))?;
+    run::show(&mut run::whole(root, "build", &["--quiet", "--bins"]))?;
     let built = run::target_folder(root)?;
-    let mut command = run::cargo(root, &["run", "--quiet", "--package", "causes", "--", "run"]);
+    let mut command = Command::new(built.join("debug/causes"));
+    command.current_dir(root).arg("run");
     command.arg("--punctual").arg(built.join("debug/punctual")).arg("--folder").arg(built.join("causes"));
     Ok(command.args(words).status().context("start the planter")?.code())
 }

@@ -2,8 +2,8 @@
 //!
 //! All steps run even when one fails, so that one run tells everything; the table at the end tells which.
 
-use crate::step::{Done, Outcome, table, verdict};
-use crate::{arrows, causes, codegen, lab, panic_free, run, tidy};
+use crate::step::{self, Done, Outcome, table, verdict};
+use crate::{arrows, causes, codegen, duplicates, lab, panic_free, run, tidy};
 use anyhow::{Result, bail, ensure};
 use std::path::Path;
 use std::process::Command;
@@ -16,18 +16,21 @@ const STEPS: &[Step] = &[
     ("tidy", |root, _| Outcome::of(tidy::run(root))),
     ("fmt", |root, _| cargo(root, &["fmt", "--all", "--check"])),
     ("arrows", |root, _| Outcome::of(arrows::check(root))),
-    ("clippy", |root, _| {
-        cargo(root, &["clippy", "--workspace", "--all-targets", "--keep-going", "--", "-D", "warnings"])
-    }),
+    ("clippy", |root, _| whole(root, "clippy", &["--all-targets", "--keep-going", "--", "-D", "warnings"])),
+    ("duplicates", |root, _| Outcome::of(duplicates::check(root))),
     // Tests run them, and Cargo builds them for nobody who says which tests he wants.
-    ("examples", |root, _| cargo(root, &["build", "--workspace", "--examples"])),
-    ("test", |root, tally| test(root, &["test", "--workspace", "--no-fail-fast", "--lib", "--bins", "--tests"], tally)),
+    ("examples", |root, _| whole(root, "build", &["--examples"])),
+    ("test", |root, tally| {
+        test(&mut run::whole(root, "test", &["--no-fail-fast", "--lib", "--bins", "--tests"]), tally)
+    }),
     ("privileged", privileged),
     ("causes", |root, _| causes::step(root)),
-    ("bpf", bpf),
     ("perfetto", perfetto),
     ("formats", formats),
-    ("doctest", |root, tally| test(root, &["test", "--workspace", "--no-fail-fast", "--doc"], tally)),
+    ("features", features),
+    ("bpf", bpf),
+    // Documentation may have no examples.
+    ("doctest", |root, tally| Outcome::of(seen(&mut run::whole(root, "test", &["--no-fail-fast", "--doc"]), tally))),
     ("doc", |root, _| doc(root)),
     ("generated", |root, _| Outcome::of(codegen::check(root))),
     ("miri", miri),
@@ -52,10 +55,10 @@ pub fn run(root: &Path, words: &[&str]) -> Result<()> {
     }
     let mut tally = Tally::default();
     let mut done = Vec::new();
-    for (name, step) in STEPS.iter().filter(|(name, _)| only.is_empty() || only.contains(name)) {
+    for (name, work) in STEPS.iter().filter(|(name, _)| only.is_empty() || only.contains(name)) {
         println!("\n== {name} ==");
-        let start = Instant::now();
-        let outcome = match step(root, &mut tally) {
+        let (start, cpu_before) = (Instant::now(), step::cpu_of_children());
+        let outcome = match work(root, &mut tally) {
             Outcome::NotRun(why) if must.contains(name) => Outcome::Failed(format!("not run: {why}")),
             outcome => outcome,
         };
@@ -64,7 +67,12 @@ pub fn run(root: &Path, words: &[&str]) -> Result<()> {
             Outcome::Failed(why) => println!("{name} failed: {why}"),
             Outcome::NotRun(why) => println!("{name} not run: {why}"),
         }
-        done.push(Done { name, outcome, took: start.elapsed() });
+        done.push(Done {
+            name,
+            outcome,
+            took: start.elapsed(),
+            cpu: step::cpu_of_children().saturating_sub(cpu_before),
+        });
     }
     println!("\n== summary ==\n{}", table(&done));
     if tally.binaries > 0 {
@@ -83,14 +91,21 @@ fn cargo(root: &Path, arguments: &[&str]) -> Outcome {
     Outcome::of(run::show(&mut run::cargo(root, arguments)))
 }
 
-fn test(root: &Path, arguments: &[&str], tally: &mut Tally) -> Outcome {
+fn whole(root: &Path, verb: &str, arguments: &[&str]) -> Outcome {
+    Outcome::of(run::show(&mut run::whole(root, verb, arguments)))
+}
+
+fn seen(command: &mut Command, tally: &mut Tally) -> Result<()> {
+    run::show_and_see(command, |line| tally.see(line))
+}
+
+/// A run without a test is a mistake in this file.
+fn test(command: &mut Command, tally: &mut Tally) -> Outcome {
     let before = tally.passed;
-    let result = run::show_and_see(&mut run::cargo(root, arguments), |line| tally.see(line));
-    // Documentation may have no examples; any other run without a test is a mistake in this file.
-    if result.is_ok() && tally.passed == before && !arguments.contains(&"--doc") {
-        return Outcome::Failed("no test ran".to_owned());
+    match seen(command, tally) {
+        Ok(()) if tally.passed == before => Outcome::Failed("no test ran".to_owned()),
+        result => Outcome::of(result),
     }
-    Outcome::of(result)
 }
 
 /// What only root can try: the real-time class, other users, hidden file systems.
@@ -98,10 +113,9 @@ fn privileged(root: &Path, tally: &mut Tally) -> Outcome {
     if !run::is_root() {
         return Outcome::NotRun("not root".to_owned());
     }
-    let packages = ["--package", "punctual", "--package", "punctual-rt"];
     let programs = ["--test", "it", "--test", "privileged", "--test", "comm"];
-    let words = [["test", "--no-fail-fast"].as_slice(), &packages, &programs, &["--", "--ignored", "privileged"]];
-    test(root, &words.concat(), tally)
+    let words = [["--no-fail-fast"].as_slice(), &programs, &["--", "--ignored", "privileged"]].concat();
+    test(&mut run::whole(root, "test", &words), tally)
 }
 
 /// What is written for the Perfetto viewer, read by its own public schema, which Python's package index has.
@@ -122,32 +136,39 @@ fn by_public_readers(root: &Path, tally: &mut Tally, which: [&str; 3]) -> Outcom
             "no Python that can make an environment of its own (apt install python3-venv)".to_owned(),
         );
     }
-    let words = [["test", "--package", "punctual"].as_slice(), &which, &["--", "--ignored"]];
-    test(root, &words.concat(), tally)
+    let words = [which.as_slice(), &["--", "--ignored"]].concat();
+    test(&mut run::whole(root, "test", &words), tally)
 }
 
-/// The engine that is a program in the kernel, which only clang can compile: a folder of its own, because features change
-/// what is built.
+/// What a build from the sources is: the program without the features that packages turn on, which says what it lacks.
+fn features(root: &Path, tally: &mut Tally) -> Outcome {
+    match cargo(root, &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]) {
+        Outcome::Passed => {
+            test(&mut run::cargo(root, &["test", "--workspace", "--test", "it", "what_a_build_left_out"]), tally)
+        }
+        other => other,
+    }
+}
+
+/// The engine that is a program in the kernel, which only clang can compile.
 fn bpf(root: &Path, tally: &mut Tally) -> Outcome {
     let clang = std::env::var_os("CLANG").unwrap_or_else(|| "clang".into());
     if !Command::new(&clang).arg("--version").output().is_ok_and(|output| output.status.success()) {
         return Outcome::NotRun("no clang (install it, or name it in $CLANG)".to_owned());
     }
-    let with = ["--package", "punctual", "--package", "punctual-linux", "--features", "punctual/bpf"];
-    let lints = ["--all-targets", "--target-dir", "target/bpf", "--", "-D", "warnings"];
-    match cargo(root, &[["clippy"].as_slice(), &with, &lints].concat()) {
+    match whole(root, "clippy", &["--features", "punctual/bpf", "--all-targets", "--", "-D", "warnings"]) {
         Outcome::Passed => {}
         other => return other,
     }
-    let target = ["--target-dir", "target/bpf", "--lib", "--test", "it"];
+    let target = ["--features", "punctual/bpf", "--lib", "--test", "it"];
     let (names, ignored) = (["--", "bpf"].as_slice(), ["--", "bpf", "--include-ignored"].as_slice());
     let names = if run::is_root() { ignored } else { names };
-    test(root, &[["test"].as_slice(), &with, &target, names].concat(), tally)
+    test(&mut run::whole(root, "test", &[target.as_slice(), names].concat()), tally)
 }
 
 /// Private items too: module headers lead readers of the sources to them, and those links must hold.
 fn doc(root: &Path) -> Outcome {
-    let mut command = run::cargo(root, &["doc", "--workspace", "--no-deps", "--document-private-items"]);
+    let mut command = run::whole(root, "doc", &["--no-deps", "--document-private-items"]);
     Outcome::of(run::show(command.env("RUSTDOCFLAGS", "-D warnings -A rustdoc::private_intra_doc_links")))
 }
 
@@ -159,7 +180,7 @@ fn msrv(root: &Path) -> Outcome {
     if !run::has_toolchain(version, root) {
         return Outcome::NotRun(format!("no Rust {version} (rustup toolchain install {version})"));
     }
-    let arguments = ["check", "--workspace", "--all-targets", "--target-dir", "target/msrv"];
+    let arguments = [&["check"], run::WHOLE.as_slice(), &["--all-targets", "--target-dir", "target/msrv"]].concat();
     Outcome::of(run::show(&mut run::cargo_of(version, root, &arguments)))
 }
 
@@ -200,7 +221,7 @@ fn interpreted(root: &Path, tests: &[&str], tally: &mut Tally) -> Outcome {
     }
 }
 
-/// Builds the fuzz targets, which need a nightly compiler; running them is a job for a night.
+/// Checks the fuzz targets, which need a nightly compiler; building and running them is a job for a night.
 fn fuzz(root: &Path) -> Outcome {
     if !root.join("fuzz/Cargo.toml").is_file() {
         return Outcome::Failed("fuzz/Cargo.toml is not there".to_owned());
@@ -214,7 +235,7 @@ fn fuzz(root: &Path) -> Outcome {
     Outcome::of(run::show(&mut run::cargo_of(
         "nightly",
         root,
-        &["build", "--manifest-path", "fuzz/Cargo.toml", "--bins"],
+        &["check", "--manifest-path", "fuzz/Cargo.toml", "--bins", "--target-dir", "target/nightly"],
     )))
 }
 

@@ -1,7 +1,7 @@
-//! Generated files that are committed: man pages, completions, the knob reference and the C header.
+//! Generated files that are committed: man pages, completions, the knob reference, the schemas and the C header.
 //!
 //! The first two are written by the program itself into a folder, so that they cannot say other than it does. The
-//! knob reference is held by a test beside the catalogue, which writes it under `BLESS=1`.
+//! knob reference and the schemas are each held by a test beside what they tell of, which writes them under `BLESS=1`.
 
 use crate::{header, run};
 use anyhow::{Context, Result, bail, ensure};
@@ -11,9 +11,28 @@ use std::path::{Path, PathBuf};
 
 /// Hidden command of the program, and the folder its files are committed in.
 const FOLDERS: [(&str, &str); 2] = [("__man", "man"), ("__completions", "completions")];
-/// The test that holds the knob reference: crate, test program, name.
-const KNOB_REFERENCE: [&str; 3] = ["punctual-tuning", "it", "book::the_page_is_fresh"];
-const KNOB_REFERENCE_FILE: &str = "book/src/knobs.md";
+/// Files that a test holds.
+struct Held {
+    package: &'static str,
+    /// What chooses the test program: `--test` or `--bin`, and its name.
+    program: [&'static str; 2],
+    test: &'static str,
+    path: &'static str,
+}
+const HELD: [Held; 2] = [
+    Held {
+        package: "punctual-tuning",
+        program: ["--test", "it"],
+        test: "book::the_page_is_fresh",
+        path: "book/src/knobs.md",
+    },
+    Held {
+        package: "punctual",
+        program: ["--bin", "punctual"],
+        test: "render::document::schema::the_schemas_are_fresh",
+        path: "schemas",
+    },
+];
 
 /// Complains when a committed file is not what would be generated now.
 pub fn check(root: &Path) -> Result<()> {
@@ -29,12 +48,14 @@ pub fn check(root: &Path) -> Result<()> {
         Ok(false) => wrong.push(format!("{} differs", header::HEADER)),
         Err(error) => wrong.push(format!("{error:#}")),
     }
-    // The test that compares the reference is part of the tests; here both only have to be there.
-    if !root.join(KNOB_REFERENCE_FILE).is_file() {
-        wrong.push(format!("{KNOB_REFERENCE_FILE} is missing"));
-    }
-    if let Err(error) = find_knob_test(root) {
-        wrong.push(format!("{error:#}"));
+    // The tests that compare these files are part of the tests; here both only have to be there.
+    for held in &HELD {
+        if !root.join(held.path).exists() {
+            wrong.push(format!("{} is missing", held.path));
+        }
+        if let Err(error) = held.find_test(root) {
+            wrong.push(format!("{error:#}"));
+        }
     }
     if !wrong.is_empty() {
         bail!("{}; `cargo xtask codegen` writes what is stale", wrong.join("; "));
@@ -74,20 +95,26 @@ pub fn write(root: &Path) -> Result<()> {
     let path = root.join(header::HEADER);
     fs::write(&path, header::generate(root)?).with_context(|| format!("write {}", path.display()))?;
     println!("wrote {}", header::HEADER);
-    find_knob_test(root)?;
-    let [package, program, test] = KNOB_REFERENCE;
-    let arguments = ["test", "-p", package, "--test", program, "--", "--exact", test];
-    run::show(run::cargo(root, &arguments).env("BLESS", "1"))
+    HELD.iter().try_for_each(|held| held.write(root))
 }
 
-/// A filter that finds no test passes silently, so whether there is one is asked first.
-fn find_knob_test(root: &Path) -> Result<()> {
-    let [package, program, test] = KNOB_REFERENCE;
-    let arguments = ["test", "--quiet", "-p", package, "--test", program, "--", "--list"];
-    let listed = run::read(&mut run::cargo(root, &arguments))?;
-    let found = listed.lines().any(|line| line == format!("{test}: test"));
-    ensure!(found, "no test `{test}` in {package} holds {KNOB_REFERENCE_FILE}");
-    Ok(())
+impl Held {
+    fn write(&self, root: &Path) -> Result<()> {
+        self.find_test(root)?;
+        let Self { package, program: [kind, program], test, .. } = self;
+        let arguments = ["test", "-p", package, kind, program, "--", "--exact", test];
+        run::show(run::cargo(root, &arguments).env("BLESS", "1"))
+    }
+
+    /// A filter that finds no test passes silently, so whether there is one is asked first.
+    fn find_test(&self, root: &Path) -> Result<()> {
+        let Self { package, program: [kind, program], test, path } = self;
+        let listed =
+            run::read(&mut run::cargo(root, &["test", "--quiet", "-p", package, kind, program, "--", "--list"]))?;
+        let found = listed.lines().any(|line| line == format!("{test}: test"));
+        ensure!(found, "no test `{test}` in {package} holds {path}");
+        Ok(())
+    }
 }
 
 /// What the program writes now: file name to contents.

@@ -14,6 +14,18 @@ pub fn cargo(root: &Path, arguments: &[&str]) -> Command {
     command
 }
 
+/// What everything in the workspace is built with, other than a build from the sources, which lacks the features that
+/// packages turn on. Steps select the whole workspace and then one test program of it: Cargo joins the features of
+/// dependencies over the packages that are selected, so that another selection would build most of them once more.
+pub const WHOLE: [&str; 3] = ["--workspace", "--features", "punctual/parquet,punctual/png"];
+
+/// A verb of Cargo for the whole workspace.
+pub fn whole(root: &Path, verb: &str, words: &[&str]) -> Command {
+    let mut command = cargo(root, &[verb]);
+    command.args(WHOLE).args(words);
+    command
+}
+
 /// Cargo of another toolchain, through rustup's proxy, which must not install anything on the way.
 pub fn cargo_of(toolchain: &str, root: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new("cargo");

@@ -9,6 +9,7 @@ mod rust;
 mod source;
 mod text;
 
+use self::source::Source;
 use crate::run;
 use anyhow::{Context, Result, bail, ensure};
 use std::collections::BTreeSet;
@@ -42,6 +43,31 @@ impl std::fmt::Display for Complaint {
     }
 }
 
+/// The Rust files of the repository, without what is built only for tests, comments and contents of literals.
+pub struct Sources {
+    files: Vec<(String, String)>,
+}
+
+impl Sources {
+    /// Reads what is committed, or about to be.
+    pub fn read(root: &Path) -> Result<Self> {
+        let paths = paths(root)?;
+        let files = read(root, &paths)?.into_iter();
+        let files = files.filter_map(|(path, bytes)| Some((path, String::from_utf8(bytes).ok()?)));
+        Ok(Self { files: files.collect() })
+    }
+
+    /// Path and code of each file that is part of a product.
+    pub fn product(&self) -> impl Iterator<Item = (&str, String)> {
+        let texts: Vec<(&str, &str)> = self.files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+        let tests = rust::tests_among(&texts);
+        texts
+            .into_iter()
+            .filter(move |(path, _)| path.ends_with(".rs") && !rust::is_built_for_tests(path, &tests))
+            .map(|(path, text)| (path, Source::new(text).code))
+    }
+}
+
 /// Checks every committed file.
 pub fn run(root: &Path) -> Result<()> {
     let paths = paths(root)?;
@@ -59,6 +85,7 @@ pub fn run(root: &Path) -> Result<()> {
     for (path, text) in &texts {
         complaints.extend(text::check(path, text));
         complaints.extend(text::links(path, text, &paths));
+        complaints.extend(text::named_paths(path, text, &paths));
     }
     complaints.extend(rust::check_all(&texts));
     if complaints.is_empty() {

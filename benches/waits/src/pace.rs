@@ -50,9 +50,9 @@ impl Pace for BareAbsolute {
     fn pace(&mut self) -> Paced {
         kernel::sleep_until(self.release);
         let woke = now();
-        let error = woke.minus_instant(self.release);
-        let missed = woke.since(self.release).whole(self.period);
-        self.release = self.release.plus(self.period.times(missed.saturating_add(1)));
+        let error = woke.signed_since(self.release);
+        let missed = (woke - self.release).whole(self.period);
+        self.release += self.period * missed.saturating_add(1);
         Paced { error, missed, polled: Some(Nanos::ZERO) }
     }
 }
@@ -65,8 +65,8 @@ struct BareRelative {
 impl Pace for BareRelative {
     fn pace(&mut self) -> Paced {
         kernel::sleep_for(self.period);
-        let error = now().minus_instant(self.release);
-        self.release = self.release.plus(self.period);
+        let error = now().signed_since(self.release);
+        self.release += self.period;
         Paced { error, missed: 0, polled: Some(Nanos::ZERO) }
     }
 }
@@ -76,7 +76,7 @@ struct Plain(Pacer);
 impl Pace for Plain {
     fn pace(&mut self) -> Paced {
         let wake = self.0.wait();
-        let error = now().minus_instant(wake.release);
+        let error = now().signed_since(wake.release);
         Paced { error, missed: wake.missed, polled: Some(wake.polled) }
     }
 }
@@ -115,7 +115,7 @@ impl Pace for Tasked {
     fn pace(&mut self) -> Paced {
         // It ends only when it is told to, and nobody does.
         let Some(wake) = self.cyclic.wait() else { return Paced { error: Delta::ZERO, missed: 1, polled: None } };
-        let error = now().minus_instant(wake.release);
+        let error = now().signed_since(wake.release);
         self.steer();
         self.cyclic.finish();
         Paced { error, missed: wake.missed, polled: Some(wake.polled) }
@@ -133,7 +133,7 @@ impl SpinSleep {
     fn new(accuracy_us: Option<u32>, yields: bool, first: MonoTime, period: Nanos) -> Self {
         let sleeper = accuracy_us.map_or_else(SpinSleeper::default, |us| SpinSleeper::new(us.saturating_mul(1_000)));
         let spinning = if yields { SpinStrategy::YieldThread } else { SpinStrategy::SpinLoopHint };
-        let release = Instant::now() + Duration::from_nanos(first.since(now()).as_ns());
+        let release = Instant::now() + Duration::from_nanos((first - now()).as_ns());
         Self { sleeper: sleeper.with_spin_strategy(spinning), release, period: Duration::from_nanos(period.as_ns()) }
     }
 }
@@ -147,7 +147,7 @@ impl Pace for SpinSleep {
         let missed = late.whole(Nanos::from_ns(nanos(self.period).as_ns()));
         let steps = u32::try_from(missed.saturating_add(1)).unwrap_or(u32::MAX);
         self.release += self.period * steps;
-        Paced { error: late.ahead().minus(early.ahead()), missed, polled: None }
+        Paced { error: late.ahead() - early.ahead(), missed, polled: None }
     }
 }
 

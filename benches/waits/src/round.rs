@@ -47,9 +47,9 @@ pub struct Taken {
 impl Plan {
     /// The first release of a loop that is set up now.
     fn first(&self) -> MonoTime {
-        let step = self.period.times(2).max(Nanos::from_ms(20));
-        let whole = now().plus(LEAD).since(MonoTime::default()).whole(step).saturating_add(1);
-        MonoTime::default().plus(step.times(whole)).plus(self.offset)
+        let step = (self.period * 2).max(Nanos::from_ms(20));
+        let whole = (now() + LEAD - MonoTime::default()).whole(step).saturating_add(1);
+        MonoTime::default() + step * whole + self.offset
     }
 }
 
@@ -74,7 +74,7 @@ pub fn here(plan: &Plan, strategy: &Strategy) -> Result<Taken> {
     if let Some(priority) = plan.priority.filter(|_| !is_ordinary) {
         set_policy(Policy::Fifo(priority))?;
     }
-    let request = (strategy.setting == Setting::NoIdle).then(|| LatencyRequest::global(0)).transpose()?;
+    let request = (strategy.setting == Setting::NoIdle).then(|| LatencyRequest::global(Nanos::ZERO)).transpose()?;
     let pace = pace::start(strategy, plan.first(), plan)?;
     let taken = take(plan, pace);
     drop(request);
@@ -99,10 +99,10 @@ fn take(plan: &Plan, mut pace: Box<dyn Pace>) -> Taken {
         }
         ran += 1;
         missed += paced.missed;
-        polled = polled.zip(paced.polled).map(|(sum, more)| sum.plus(more));
+        polled = polled.zip(paced.polled).map(|(sum, more)| sum + more);
     }
-    let cpu = cpu_time().minus(cpu_before);
-    let elapsed = now().since(began);
+    let cpu = cpu_time() - cpu_before;
+    let elapsed = now() - began;
     errors.truncate(ran);
     Taken { errors, missed, polled, cpu, elapsed }
 }
@@ -111,7 +111,7 @@ fn take(plan: &Plan, mut pace: Box<dyn Pace>) -> Taken {
 fn cpu_time() -> Nanos {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     let seconds = Nanos::from_secs(u64::try_from(time.tv_sec).unwrap_or(0));
-    seconds.plus(Nanos::from_ns(u64::try_from(time.tv_nsec).unwrap_or(0)))
+    seconds + Nanos::from_ns(u64::try_from(time.tv_nsec).unwrap_or(0))
 }
 
 impl Taken {

@@ -346,8 +346,8 @@ impl prt_config {
         Ok(match self.memory {
             PRT_MEMORY_LEAVE => Memory::Leave,
             PRT_MEMORY_LOCK => Memory::Lock {
-                stack: size("stack_bytes", self.stack_bytes)?,
-                heap: size("heap_bytes", self.heap_bytes)?,
+                stack_bytes: size("stack_bytes", self.stack_bytes)?,
+                heap_bytes: size("heap_bytes", self.heap_bytes)?,
             },
             other => return Err(no_choice("memory", other)),
         })
@@ -356,7 +356,11 @@ impl prt_config {
     fn latency_qos(&self) -> Result<LatencyQos, Failure> {
         Ok(match self.latency_qos {
             PRT_LATENCY_LEAVE => LatencyQos::Leave,
-            PRT_LATENCY_GLOBAL => LatencyQos::Global(self.latency_us),
+            PRT_LATENCY_GLOBAL => {
+                let us = u64::try_from(self.latency_us);
+                let us = us.map_err(|_| Failure::new(-libc::EINVAL, "latency_us is negative"))?;
+                LatencyQos::Global(Nanos::from_us(us))
+            }
             PRT_LATENCY_PER_CPU => LatencyQos::PerCpu,
             other => return Err(no_choice("latency_qos", other)),
         })

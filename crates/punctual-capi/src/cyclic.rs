@@ -2,13 +2,12 @@
 
 use crate::config::{config, prt_config};
 use crate::error::{Code, PRT_E_PERIOD, done, hot};
-use crate::handle::{self, Handled};
+use crate::handle::{self, Handled, Owned};
 use crate::time::ns;
 use crate::versioned::{check, give_or_tell};
 use crate::wake::{prt_wake, tell};
 use crate::{prt_stats, text};
 use punctual_rt::{Cyclic, Delta, Nanos, StatsReader, Stopper, setup};
-use std::cell::UnsafeCell;
 use std::ffi::{c_char, c_int};
 use std::fmt::Write;
 
@@ -23,23 +22,15 @@ impl Handled for prt_cyclic {
 
 /// The loop, which is its thread's, and what is anybody's.
 pub struct Paced {
-    cyclic: UnsafeCell<Cyclic>,
+    cyclic: Owned<Cyclic>,
     stop: Stopper,
     stats: StatsReader,
 }
 
-// SAFETY: `cyclic` is reached through `own` only, which refuses other threads, and dropped by `handle::close`, which
-// does, too; the rest is made to be shared.
-unsafe impl Sync for Paced {}
-
 /// Does something with the calling thread's loop.
 #[inline]
 fn with<T>(cyclic: *const prt_cyclic, act: impl FnOnce(&mut Cyclic) -> T) -> Result<T, Code> {
-    let paced = handle::own(cyclic)?;
-    // SAFETY: this thread's, says `own`; nothing called from here calls back into the program, so there is no other
-    // reference to it.
-    let cyclic = unsafe { &mut *paced.cyclic.get() };
-    Ok(act(cyclic))
+    handle::shared(cyclic)?.cyclic.with(act)
 }
 
 /// Sets the calling thread up. The releases begin with the first `prt_cyclic_wait`, so an initialisation in between
@@ -54,7 +45,7 @@ pub unsafe extern "C" fn prt_cyclic_open(config: *const prt_config, cyclic: *mut
         let open = || {
             let cyclic = Cyclic::new(&config)?;
             let (stop, stats) = (cyclic.stopper(), cyclic.stats().clone());
-            Ok(handle::open_here(Paced { cyclic: UnsafeCell::new(cyclic), stop, stats })?)
+            Ok(handle::open(Paced { cyclic: Owned::new(cyclic), stop, stats })?)
         };
         // SAFETY: null or valid, says the caller.
         unsafe { text::put(cyclic, open) }
@@ -183,7 +174,10 @@ pub unsafe extern "C" fn prt_cyclic_grants(cyclic: *const prt_cyclic, buffer: *m
 /// Only in the thread that opened it.
 #[unsafe(no_mangle)]
 pub extern "C" fn prt_cyclic_close(cyclic: *mut prt_cyclic) -> c_int {
-    done(|| handle::free(cyclic))
+    done(|| {
+        with(cyclic, |_| ())?;
+        handle::free(cyclic)
+    })
 }
 
 /// A period for the loop.

@@ -2,7 +2,7 @@
 //!
 //! Numbers down to -4095 are `errno` values with their sign turned; those below are our own, and are never renumbered.
 
-use punctual_rt::Error;
+use punctual_rt::{Error, PageError, SetupError};
 use std::borrow::Cow;
 use std::cell::Cell;
 use std::ffi::{c_char, c_int};
@@ -139,9 +139,9 @@ pub(crate) fn hot(outcome: Result<(), Code>) -> c_int {
 
 /// The number of a refusal in the loop.
 #[inline]
-pub(crate) const fn errno(error: Error) -> Code {
-    match error.errno() {
-        1.. => error.errno().saturating_neg(),
+pub(crate) fn errno(error: impl Into<Error>) -> Code {
+    match error.into().errno() {
+        number @ 1.. => number.saturating_neg(),
         _ => PRT_E_REFUSED,
     }
 }
@@ -168,18 +168,19 @@ impl From<Error> for Failure {
 
 /// The number of a refusal by the library.
 fn code_of(error: Error) -> Code {
+    use punctual_rt::ConfigError as Config;
     match error {
-        Error::Period => PRT_E_PERIOD,
-        Error::Priority(_) => PRT_E_PRIORITY,
-        Error::Margin => PRT_E_MARGIN,
-        Error::SteerMax => PRT_E_STEER,
-        Error::Reservation => PRT_E_RESERVATION,
-        Error::Servo(_) => PRT_E_SERVO,
-        Error::TaskName => PRT_E_TEXT,
-        Error::NoSuchTask => PRT_E_NO_TASK,
-        Error::PageForeign | Error::PageVersion(_) | Error::PageUnsealed => PRT_E_FOREIGN,
-        Error::FlightCycles(_) | Error::ZeroLength => -libc::EINVAL,
-        Error::Stack(_) => -libc::ENOMEM,
+        Error::Config(Config::Period) => PRT_E_PERIOD,
+        Error::Config(Config::Priority(_)) => PRT_E_PRIORITY,
+        Error::Config(Config::Margin) => PRT_E_MARGIN,
+        Error::Config(Config::SteerMax) => PRT_E_STEER,
+        Error::Config(Config::Reservation) => PRT_E_RESERVATION,
+        Error::Config(Config::Servo(_)) => PRT_E_SERVO,
+        Error::Config(Config::TaskName) => PRT_E_TEXT,
+        Error::Config(Config::FlightCycles(_) | Config::ZeroLength) => -libc::EINVAL,
+        Error::Setup(SetupError::Stack { .. }) => -libc::ENOMEM,
+        Error::Page(PageError::NoSuchTask) => PRT_E_NO_TASK,
+        Error::Page(PageError::Foreign | PageError::Version(_) | PageError::Unsealed) => PRT_E_FOREIGN,
         other if other.errno() > 0 => other.errno().saturating_neg(),
         _ => PRT_E_REFUSED,
     }
@@ -188,6 +189,7 @@ fn code_of(error: Error) -> Code {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use punctual_rt::{ConfigError, LockError};
     use std::ffi::CStr;
 
     #[test]
@@ -204,8 +206,8 @@ mod tests {
 
     #[test]
     fn what_the_library_refuses_in_the_loop_has_a_number() {
-        assert_eq!(errno(Error::WouldDeadlock), -libc::EDEADLK);
-        assert_eq!(errno(Error::Lock(libc::ENOSYS)), -libc::ENOSYS);
-        assert_eq!(errno(Error::Margin), PRT_E_REFUSED);
+        assert_eq!(errno(LockError::WouldDeadlock), -libc::EDEADLK);
+        assert_eq!(errno(LockError::Refused(libc::ENOSYS)), -libc::ENOSYS);
+        assert_eq!(errno(ConfigError::Margin), PRT_E_REFUSED);
     }
 }

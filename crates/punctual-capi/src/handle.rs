@@ -4,18 +4,19 @@
 //! never followed. Slots are used again and never freed, so looking one up is safe whatever the number is; finding and
 //! leaving are lock-free and allocate nothing.
 //!
-//! This module knows nothing of what the handles stand for.
+//! A pointer to memory with a tag would be less code, but the tag must be read to be checked: from memory that was freed by
+//! closing, or that never was mapped. The table buys that both are answered with a number, also when one thread closes
+//! what another one is using (test `every_misuse_from_c_is_a_number_and_no_crash`).
 
 use crate::error::{Code, Failure, PRT_E_HANDLE, PRT_E_THREAD};
-use std::cell::{Cell, UnsafeCell};
-use std::marker::PhantomData;
+use std::cell::{Cell, RefCell, UnsafeCell};
 use std::ops::Deref;
 use std::ptr;
 use std::sync::atomic::{
-    AtomicPtr, AtomicU64,
+    AtomicBool, AtomicPtr, AtomicU64,
     Ordering::{AcqRel, Acquire, Relaxed, Release},
 };
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// A kind of thing that C has handles of.
 pub(crate) trait Handled {
@@ -28,36 +29,62 @@ pub(crate) trait Handled {
 /// A value with a part that one thread may use at a time, and a part that is anybody's: who only looks, looks there, and
 /// is never in the way of who works.
 pub(crate) struct Single<Mine, Open> {
+    busy: AtomicBool,
     mine: UnsafeCell<Mine>,
-    open: Open,
+    pub(crate) open: Open,
 }
 
-// SAFETY: `mine` is reached through `Alone` only, of which there is one at a time, so it moves between threads but is not
-// shared by them; what gives `open` to several threads at once asks for it to be `Sync`.
+// SAFETY: `mine` is reached by `alone` only, by one thread at a time, so it moves between threads but is not shared by
+// them; what gives `open` to several threads at once asks for it to be `Sync`.
 unsafe impl<Mine: Send, Open: Sync> Sync for Single<Mine, Open> {}
 
 impl<Mine, Open> Single<Mine, Open> {
     pub(crate) const fn new(mine: Mine, open: Open) -> Self {
-        Self { mine: UnsafeCell::new(mine), open }
+        Self { busy: AtomicBool::new(false), mine: UnsafeCell::new(mine), open }
     }
 
     /// The part of its own, of a value that no handle stands for any more.
     pub(crate) fn into_mine(self) -> Mine {
         self.mine.into_inner()
     }
+}
 
-    /// What is anybody's.
+/// A value of one thread: of the one that made it, until another one adopts it.
+pub(crate) struct Owned<T> {
+    thread: AtomicU64,
+    value: RefCell<T>,
+}
+
+// SAFETY: `with` lets one thread reach `value`. Whoever drops it in another one says that this may be.
+unsafe impl<T> Sync for Owned<T> {}
+
+impl<T> Owned<T> {
+    pub(crate) fn new(value: T) -> Self {
+        Self { thread: AtomicU64::new(this_thread()), value: RefCell::new(value) }
+    }
+
+    /// Makes it the calling thread's, before any other thread can know of it.
+    pub(crate) fn adopt(&self) {
+        self.thread.store(this_thread(), Relaxed);
+    }
+
+    /// Does something with the value.
+    ///
+    /// # Errors
+    /// [`PRT_E_THREAD`] when it belongs to another thread.
     #[inline]
-    pub(crate) const fn open(&self) -> &Open {
-        &self.open
+    pub(crate) fn with<R>(&self, act: impl FnOnce(&mut T) -> R) -> Result<R, Code> {
+        if self.thread.load(Relaxed) != this_thread() {
+            return Err(PRT_E_THREAD);
+        }
+        let mut value = self.value.try_borrow_mut().map_err(|_| -libc::EBUSY)?;
+        Ok(act(&mut value))
     }
 }
 
-/// Bits of a handle that number the slot, and of a slot's word that say who is inside.
+/// Bits of a handle that number the slot, and of a slot's word that count the calls inside.
 const LOW: u32 = 24;
 const LOW_MASK: u64 = (1 << LOW) - 1;
-/// Somebody is inside alone; the bits below count all that are inside.
-const ALONE: u64 = 1 << (LOW - 1);
 const CHUNK: usize = 256;
 const CHUNKS: usize = 1024;
 /// How often closing is tried while another thread is inside, before it is refused.
@@ -65,23 +92,14 @@ const TRIES: u32 = 1000;
 
 /// One place of the table.
 struct Slot {
-    /// Use of the slot (32 bits), kind (8 bits, 0 when free), who is inside (24 bits).
+    /// Use of the slot (32 bits), kind (8 bits, 0 when free), calls inside (24 bits).
     word: AtomicU64,
-    /// The only thread that may use it, 0 for any.
-    owner: AtomicU64,
     value: AtomicPtr<()>,
 }
 
-struct Chunk([Slot; CHUNK]);
-
-static TABLE: [AtomicPtr<Chunk>; CHUNKS] = [const { AtomicPtr::new(ptr::null_mut()) }; CHUNKS];
-static FREE: Mutex<Free> = Mutex::new(Free { indices: Vec::new(), made: 0 });
-
-/// Slots that are not in use.
-struct Free {
-    indices: Vec<usize>,
-    made: usize,
-}
+static TABLE: [OnceLock<Box<[Slot]>>; CHUNKS] = [const { OnceLock::new() }; CHUNKS];
+/// Slots that are not in use, and how many were ever used.
+static FREE: Mutex<(Vec<usize>, usize)> = Mutex::new((Vec::new(), 0));
 
 /// A number for the calling thread that no other thread has had.
 #[inline]
@@ -97,62 +115,28 @@ pub(crate) fn this_thread() -> u64 {
     number
 }
 
-/// Makes a handle for `value`, to be used by any thread.
+/// Makes a handle for `value`.
 ///
 /// # Errors
 /// `-EMFILE` when 262144 handles are in use.
 pub(crate) fn open<K: Handled>(value: K::Value) -> Result<*mut K, Code> {
-    enter_table(value, 0)
-}
-
-/// Makes a handle for `value`, to be used by the calling thread only.
-///
-/// # Errors
-/// As [`open`].
-pub(crate) fn open_here<K: Handled>(value: K::Value) -> Result<*mut K, Code> {
-    enter_table(value, this_thread())
-}
-
-/// Makes the calling thread the one that the handle belongs to.
-pub(crate) fn adopt<K: Handled>(handle: *const K) {
-    if let Ok((slot, _)) = find(handle) {
-        slot.owner.store(this_thread(), Relaxed);
-    }
-}
-
-fn enter_table<K: Handled>(value: K::Value, owner: u64) -> Result<*mut K, Code> {
-    let index = vacant().ok_or(-libc::EMFILE)?;
-    let slot = slot(index).ok_or(-libc::EMFILE)?;
+    let (index, slot) = vacant().ok_or(-libc::EMFILE)?;
     let uses = (slot.word.load(Relaxed) >> 32).wrapping_add(1) & u64::from(u32::MAX);
     let tag = uses << 8 | u64::from(K::KIND);
     slot.value.store(Box::into_raw(Box::new(value)).cast(), Relaxed);
-    slot.owner.store(owner, Relaxed);
     slot.word.store(tag << LOW, Release);
     let number = tag << LOW | index as u64;
     Ok(ptr::without_provenance_mut(usize::try_from(number).unwrap_or(0)))
 }
 
-fn vacant() -> Option<usize> {
+fn vacant() -> Option<(usize, &'static Slot)> {
     let mut free = FREE.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(index) = free.indices.pop() {
-        return Some(index);
-    }
-    let index = free.made;
-    let chunk = TABLE.get(index / CHUNK)?;
-    if index % CHUNK == 0 {
-        let slot = || Slot { word: AtomicU64::new(0), owner: AtomicU64::new(0), value: AtomicPtr::default() };
-        chunk.store(Box::into_raw(Box::new(Chunk(std::array::from_fn(|_| slot())))), Release);
-    }
-    free.made = index.saturating_add(1);
-    Some(index)
-}
-
-#[inline]
-fn slot(index: usize) -> Option<&'static Slot> {
-    let chunk = TABLE.get(index / CHUNK)?.load(Acquire);
-    // SAFETY: null, or a chunk that was made by `vacant` and is never freed.
-    let chunk = unsafe { chunk.as_ref() }?;
-    chunk.0.get(index % CHUNK)
+    let (unused, made) = &mut *free;
+    let index = unused.pop().unwrap_or(*made);
+    let empty = |_| Slot { word: AtomicU64::new(0), value: AtomicPtr::default() };
+    let chunk = TABLE.get(index / CHUNK)?.get_or_init(|| (0..CHUNK).map(empty).collect());
+    *made = index.saturating_add(1).max(*made);
+    Some((index, chunk.get(index % CHUNK)?))
 }
 
 /// The slot of a handle that looks as if it were one of this kind, and its word with nobody inside.
@@ -165,23 +149,21 @@ fn find<K: Handled>(handle: *const K) -> Result<(&'static Slot, u64), Code> {
     if number >> LOW & 0xFF != u64::from(K::KIND) {
         return Err(PRT_E_HANDLE);
     }
-    let slot = slot((number & LOW_MASK) as usize).ok_or(PRT_E_HANDLE)?;
-    Ok((slot, number & !LOW_MASK))
+    let index = (number & LOW_MASK) as usize;
+    let chunk = TABLE.get(index / CHUNK).and_then(OnceLock::get).ok_or(PRT_E_HANDLE)?;
+    Ok((chunk.get(index % CHUNK).ok_or(PRT_E_HANDLE)?, number & !LOW_MASK))
 }
 
 /// A call that is inside: the value stays until it leaves.
 pub(crate) struct Inside<K: Handled> {
     slot: &'static Slot,
     value: *const K::Value,
-    /// What it added to the slot's word.
-    mark: u64,
-    kind: PhantomData<K>,
 }
 
 impl<K: Handled> Drop for Inside<K> {
     #[inline]
     fn drop(&mut self) {
-        self.slot.word.fetch_sub(self.mark, Release);
+        self.slot.word.fetch_sub(1, Release);
     }
 }
 
@@ -190,24 +172,12 @@ impl<K: Handled> Deref for Inside<K> {
 
     #[inline]
     fn deref(&self) -> &K::Value {
-        // SAFETY: made by `enter_table`, and freed by `close` only when no call is inside.
+        // SAFETY: made by `open`, and freed by `close` only when no call is inside.
         unsafe { &*self.value }
     }
 }
 
-/// A call that has the part of its own.
-pub(crate) struct Alone<K: Handled<Value = Single<Mine, Open>>, Mine, Open>(Inside<K>);
-
-impl<K: Handled<Value = Single<Mine, Open>>, Mine, Open> Alone<K, Mine, Open> {
-    /// Both parts.
-    #[inline]
-    pub(crate) fn parts(&mut self) -> (&mut Mine, &Open) {
-        // SAFETY: `alone` lets nobody else have this part, and the result borrows `self`.
-        (unsafe { &mut *self.0.mine.get() }, &self.0.open)
-    }
-}
-
-/// Enters beside others, for a value that several threads may use at once.
+/// Enters, beside others. Lock-free: tries again only when another call entered or left at this very moment.
 ///
 /// # Errors
 /// `-EFAULT` for null, [`PRT_E_HANDLE`] for what is no handle of this kind, or no more.
@@ -216,79 +186,55 @@ pub(crate) fn shared<K: Handled>(handle: *const K) -> Result<Inside<K>, Code>
 where
     K::Value: Sync,
 {
-    enter(handle, 1)
+    let (slot, word) = find(handle)?;
+    let mut now = slot.word.load(Relaxed);
+    while now & !LOW_MASK == word {
+        match slot.word.compare_exchange_weak(now, now.wrapping_add(1), Acquire, Relaxed) {
+            Ok(_) => return Ok(Inside { slot, value: slot.value.load(Relaxed).cast() }),
+            Err(other) => now = other,
+        }
+    }
+    Err(PRT_E_HANDLE)
 }
 
-/// Enters, for the part that one thread may use at a time. Others may be inside beside it, who only look.
+/// Does something with the part that one thread may use at a time. Others may be inside beside it, who only look.
 ///
 /// # Errors
 /// As [`shared`]; `-EBUSY` when another call has that part.
 #[inline]
-pub(crate) fn alone<K, Mine: Send, Open: Sync>(handle: *const K) -> Result<Alone<K, Mine, Open>, Code>
+pub(crate) fn alone<K, Mine: Send, Open: Sync, R>(
+    handle: *const K,
+    act: impl FnOnce(&mut Mine, &Open) -> R,
+) -> Result<R, Code>
 where
     K: Handled<Value = Single<Mine, Open>>,
 {
-    enter(handle, ALONE | 1).map(Alone)
-}
-
-/// Lock-free: tries again only when another call entered or left at this very moment.
-#[inline]
-fn enter<K: Handled>(handle: *const K, mark: u64) -> Result<Inside<K>, Code> {
-    let (slot, word) = find(handle)?;
-    let mut now = slot.word.load(Relaxed);
-    loop {
-        if now & !LOW_MASK != word {
-            return Err(PRT_E_HANDLE);
-        }
-        if now & mark & ALONE != 0 {
-            return Err(-libc::EBUSY);
-        }
-        match slot.word.compare_exchange_weak(now, now.wrapping_add(mark), Acquire, Relaxed) {
-            Ok(_) => return Ok(inside(slot, mark)),
-            Err(other) => now = other,
-        }
+    let single = shared(handle)?;
+    if single.busy.swap(true, Acquire) {
+        return Err(-libc::EBUSY);
     }
-}
-
-/// The value of a handle that belongs to the calling thread, for the time of one call. Nobody need be told, for nobody
-/// else may close it.
-///
-/// # Errors
-/// As [`shared`]; [`PRT_E_THREAD`] when it belongs to another thread.
-#[inline]
-pub(crate) fn own<'call, K: Handled>(handle: *const K) -> Result<&'call K::Value, Code> {
-    let (slot, word) = find(handle)?;
-    if slot.word.load(Acquire) & !LOW_MASK != word {
-        return Err(PRT_E_HANDLE);
-    }
-    if slot.owner.load(Relaxed) != this_thread() {
-        return Err(PRT_E_THREAD);
-    }
-    // SAFETY: made by `enter_table`; only this thread may free it, in another call.
-    Ok(unsafe { &*slot.value.load(Relaxed).cast::<K::Value>() })
-}
-
-#[inline]
-fn inside<K: Handled>(slot: &'static Slot, mark: u64) -> Inside<K> {
-    Inside { slot, value: slot.value.load(Relaxed).cast::<K::Value>(), mark, kind: PhantomData }
+    // SAFETY: `busy` lets nobody else have this part.
+    let outcome = act(unsafe { &mut *single.mine.get() }, &single.open);
+    single.busy.store(false, Release);
+    Ok(outcome)
 }
 
 /// Makes the handle one no more, and gives the value back.
 ///
 /// # Errors
-/// As [`shared`]; [`PRT_E_THREAD`] when it belongs to another thread, `-EBUSY` when a call stays inside.
+/// As [`shared`]; `-EBUSY` when a call stays inside.
 pub(crate) fn close<K: Handled>(handle: *const K) -> Result<K::Value, Code> {
     let (slot, word) = find(handle)?;
-    let owner = slot.owner.load(Relaxed);
-    if slot.word.load(Acquire) & !LOW_MASK != word {
-        return Err(PRT_E_HANDLE);
-    }
-    if owner != 0 && owner != this_thread() {
-        return Err(PRT_E_THREAD);
-    }
     for _ in 0..TRIES {
         match slot.word.compare_exchange(word, word >> 32 << 32, AcqRel, Relaxed) {
-            Ok(_) => return Ok(vacate(slot, (handle.addr() as u64 & LOW_MASK) as usize)),
+            Ok(_) => {
+                let value = slot.value.swap(ptr::null_mut(), Relaxed).cast::<K::Value>();
+                let index = (handle.addr() as u64 & LOW_MASK) as usize;
+                FREE.lock().unwrap_or_else(PoisonError::into_inner).0.push(index);
+                // SAFETY: made by `open` from a box of this type, which the kind in the handle tells; nobody is inside, and
+                // the word admits nobody any more.
+                return Ok(*unsafe { Box::from_raw(value) });
+            }
             Err(now) if now & !LOW_MASK != word => return Err(PRT_E_HANDLE),
             Err(_) => std::thread::yield_now(),
         }
@@ -303,14 +249,6 @@ pub(crate) fn close<K: Handled>(handle: *const K) -> Result<K::Value, Code> {
 pub(crate) fn free<K: Handled>(handle: *const K) -> Result<(), Failure> {
     drop(close(handle)?);
     Ok(())
-}
-
-fn vacate<T>(slot: &Slot, index: usize) -> T {
-    let value = slot.value.swap(ptr::null_mut(), Relaxed).cast::<T>();
-    FREE.lock().unwrap_or_else(PoisonError::into_inner).indices.push(index);
-    // SAFETY: made by `enter_table` from a box of this type, which the kind in the handle tells; nobody is inside, and
-    // the word admits nobody any more.
-    *unsafe { Box::from_raw(value) }
 }
 
 #[cfg(test)]
@@ -358,28 +296,28 @@ mod tests {
     #[test]
     fn whoever_works_alone_keeps_other_workers_out_and_nothing_is_freed_meanwhile() {
         let handle = other(1);
-        let mut first = alone(handle).unwrap();
-        *first.parts().0 += 1;
-        assert_eq!(alone(handle).err(), Some(-libc::EBUSY));
-        assert_eq!(close(handle).err(), Some(-libc::EBUSY));
-        drop(first);
-        assert_eq!(*alone(handle).unwrap().parts().0, 2);
+        let inside = alone(handle, |mine, _| {
+            *mine += 1;
+            (alone(handle, |_, _| ()), close(handle).err())
+        });
+        assert_eq!(inside, Ok((Err(-libc::EBUSY), Some(-libc::EBUSY))));
+        assert_eq!(alone(handle, |mine, _| *mine), Ok(2));
         close(handle).unwrap();
-        assert_eq!(alone(handle).err(), Some(PRT_E_HANDLE));
+        assert_eq!(alone(handle, |_, _| ()), Err(PRT_E_HANDLE));
     }
 
     #[test]
     fn who_only_looks_is_never_in_the_way_of_who_works() {
         let handle = other(1);
         let (a, b) = (shared(handle).unwrap(), shared(handle).unwrap());
-        let mut work = alone(handle).unwrap();
-        let (_, open) = work.parts();
-        open.store(7, Relaxed);
-        assert_eq!(a.open().load(Relaxed), 7);
-        drop(a);
-        assert_eq!(alone(handle).err(), Some(-libc::EBUSY), "the worker is still there");
-        drop(work);
-        assert!(alone(handle).is_ok(), "while one looks");
+        let worked = alone(handle, |_, open| {
+            open.store(7, Relaxed);
+            assert_eq!(a.open.load(Relaxed), 7);
+            drop(a);
+            alone(handle, |_, _| ())
+        });
+        assert_eq!(worked, Ok(Err(-libc::EBUSY)), "the worker is still there");
+        assert!(alone(handle, |_, _| ()).is_ok(), "while one looks");
         assert_eq!(close(handle).err(), Some(-libc::EBUSY), "while one looks");
         drop(b);
         close(handle).unwrap();
@@ -393,37 +331,32 @@ mod tests {
         let work = move || {
             let mut done = 0;
             while done < ROUNDS {
-                if let Ok(mut alone) = alone(handle()) {
-                    let (mine, open) = alone.parts();
+                let worked = alone(handle(), |mine, open| {
                     *mine = mine.wrapping_add(1);
                     open.store(open.load(Relaxed) + 1, Relaxed);
-                    done += 1;
-                }
+                });
+                done += u64::from(worked.is_ok());
             }
         };
         let look =
-            move || (0..ROUNDS).for_each(|_| assert!(shared(handle()).unwrap().open().load(Relaxed) <= 2 * ROUNDS));
+            move || (0..ROUNDS).for_each(|_| assert!(shared(handle()).unwrap().open.load(Relaxed) <= 2 * ROUNDS));
         let threads = [std::thread::spawn(work), std::thread::spawn(look), std::thread::spawn(work)];
         for thread in threads {
             thread.join().unwrap();
         }
-        assert_eq!(shared(handle()).unwrap().open().load(Relaxed), 2 * ROUNDS);
+        assert_eq!(shared(handle()).unwrap().open.load(Relaxed), 2 * ROUNDS);
         assert!(close(handle()).is_ok());
     }
 
     #[test]
     fn what_belongs_to_a_thread_is_refused_to_others() {
-        let handle = open_here::<Number>(AtomicU64::new(3)).unwrap();
-        assert_eq!(own(handle).unwrap().load(Relaxed), 3);
-        let number = handle.addr();
-        let elsewhere = move || {
-            let handle = ptr::without_provenance_mut::<Number>(number);
-            (own(handle).err(), close(handle).err(), shared(handle).map(|value| value.load(Relaxed)).ok())
-        };
-        let (used, closed, seen) = std::thread::spawn(elsewhere).join().unwrap();
-        assert_eq!((used, closed, seen), (Some(PRT_E_THREAD), Some(PRT_E_THREAD), Some(3)));
-        close(handle).unwrap();
-        assert_eq!(own(handle).err(), Some(PRT_E_HANDLE));
+        let owned = std::sync::Arc::new(Owned::new(3));
+        let there = std::sync::Arc::clone(&owned);
+        let seen = std::thread::spawn(move || (there.with(|value| *value), there.adopt(), there.with(|value| *value)));
+        assert_eq!(seen.join().unwrap(), (Err(PRT_E_THREAD), (), Ok(3)));
+        assert_eq!(owned.with(|value| *value), Err(PRT_E_THREAD), "another one has adopted it");
+        owned.adopt();
+        assert_eq!(owned.with(|_| owned.with(|value| *value)), Ok(Err(-libc::EBUSY)), "one use at a time");
     }
 
     #[test]
@@ -459,7 +392,7 @@ mod tests {
             let handle = ptr::without_provenance_mut::<Other>(number);
             let refused = shared(handle).err();
             prop_assert!(refused == Some(PRT_E_HANDLE) || (number == 0 && refused == Some(-libc::EFAULT)));
-            prop_assert!(close(handle).is_err() && own(handle).is_err() && alone(handle).is_err());
+            prop_assert!(close(handle).is_err() && alone(handle, |_, _| ()).is_err());
         }
     }
 }

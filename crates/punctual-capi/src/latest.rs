@@ -185,7 +185,7 @@ pub unsafe extern "C" fn prt_latest_write(writer: *mut prt_latest_writer, value:
         return -libc::EFAULT;
     }
     // SAFETY: a value is there, says the caller.
-    hot(handle::alone(writer).map(|mut writer| unsafe { writer.parts().0.write(value.cast()) }))
+    hot(handle::alone(writer, |writer, ()| unsafe { writer.write(value.cast()) }))
 }
 
 /// Copies the newest value to `value`. Returns 1 when it was written since the last read, 0 when not.
@@ -198,7 +198,7 @@ pub unsafe extern "C" fn prt_latest_read(reader: *mut prt_latest_reader, value: 
         return -libc::EFAULT;
     }
     // SAFETY: room for a value is there, says the caller.
-    match handle::alone(reader).map(|mut reader| unsafe { reader.parts().0.read(value.cast()) }) {
+    match handle::alone(reader, |reader, ()| unsafe { reader.read(value.cast()) }) {
         Ok(is_new) => c_int::from(is_new),
         Err(code) => code,
     }

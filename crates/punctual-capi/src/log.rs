@@ -152,10 +152,7 @@ pub unsafe extern "C" fn prt_log_writer_open(
 /// shows what the kernel did to this thread. Call before the loop.
 #[unsafe(no_mangle)]
 pub extern "C" fn prt_log_writer_of_this_thread(writer: *mut prt_log_writer) -> c_int {
-    done(|| {
-        handle::alone(writer)?.parts().0.of_this_thread();
-        Ok(())
-    })
+    done(|| Ok(handle::alone(writer, |writer, _| writer.of_this_thread())?))
 }
 
 /// Tells a text, or a name, that loops will refer to. In a text each `{}` stands for the next of up to four numbers.
@@ -185,15 +182,14 @@ fn with(
 ) -> Result<(), Code> {
     let store = || {
         let text = *handle::shared(text)?;
-        let mut alone = handle::alone(writer)?;
-        let (writer, lost) = alone.parts();
-        act(writer, text);
-        lost.full.store(writer.lost(), Relaxed);
-        Ok(())
+        handle::alone(writer, |writer, lost| {
+            act(writer, text);
+            lost.full.store(writer.lost(), Relaxed);
+        })
     };
     store().inspect_err(|_| {
         if let Ok(writer) = handle::shared(writer) {
-            writer.open().bar();
+            writer.open.bar();
         }
     })
 }
@@ -246,7 +242,7 @@ pub extern "C" fn prt_log_counter(writer: *mut prt_log_writer, name: *const prt_
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn prt_log_lost(writer: *const prt_log_writer, count: *mut u64) -> c_int {
     let lost = handle::shared(writer).map(|writer| {
-        let lost = writer.open();
+        let lost = &writer.open;
         lost.full.load(Relaxed).saturating_add(lost.barred.load(Relaxed))
     });
     // SAFETY: null or valid, says the caller.
@@ -319,11 +315,10 @@ mod tests {
     #[test]
     fn a_record_that_is_refused_counts_as_lost() {
         let (log, writer, text) = opened();
-        let other = handle::alone(writer).unwrap();
-        assert_eq!(prt_log_message(writer, text, 1, 0, 0, 0), -libc::EBUSY);
-        assert_eq!(prt_log_counter(writer, text, 1.0), -libc::EBUSY);
+        let while_another_writes =
+            |_: &mut _, _: &_| (prt_log_message(writer, text, 1, 0, 0, 0), prt_log_counter(writer, text, 1.0));
+        assert_eq!(handle::alone(writer, while_another_writes), Ok((-libc::EBUSY, -libc::EBUSY)));
         assert_eq!(lost(writer), 2, "while another writes");
-        drop(other);
         assert_eq!(prt_log_begin(writer, ptr::null()), -libc::EFAULT);
         assert_eq!(prt_log_writer_close(writer), 0);
         let mut lost = 0;

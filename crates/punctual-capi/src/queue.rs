@@ -160,7 +160,7 @@ pub unsafe extern "C" fn prt_spsc_push(sender: *mut prt_spsc_sender, element: *c
         return -libc::EFAULT;
     }
     // SAFETY: one element is there, says the caller.
-    hot(handle::alone(sender).and_then(|mut sender| unsafe { sender.parts().0.push(element.cast()) }))
+    hot(handle::alone(sender, |sender, ()| unsafe { sender.push(element.cast()) }).and_then(|pushed| pushed))
 }
 
 /// Moves the oldest element to `element`; `-EAGAIN` when there is none.
@@ -171,12 +171,9 @@ pub unsafe extern "C" fn prt_spsc_pop(receiver: *mut prt_spsc_receiver, element:
     if element.is_null() {
         return -libc::EFAULT;
     }
-    let pop = |mut receiver: handle::Alone<prt_spsc_receiver, Receiver, Arc<Seen>>| {
-        let (receiver, seen) = receiver.parts();
-        // SAFETY: room for one element is there, says the caller.
-        unsafe { receiver.pop(element.cast(), seen) }
-    };
-    hot(handle::alone(receiver).and_then(pop))
+    // SAFETY: room for one element is there, says the caller.
+    hot(handle::alone(receiver, |receiver, seen| unsafe { receiver.pop(element.cast(), seen) })
+        .and_then(|popped| popped))
 }
 
 /// How many elements wait. From any thread; neither end notices. What is being sent or taken at this moment may or may
@@ -186,7 +183,7 @@ pub unsafe extern "C" fn prt_spsc_pop(receiver: *mut prt_spsc_receiver, element:
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn prt_spsc_waiting(receiver: *const prt_spsc_receiver, count: *mut usize) -> c_int {
     let waiting = handle::shared(receiver).map(|receiver| {
-        let seen = receiver.open();
+        let seen = &receiver.open;
         // In this order, so that what counts as waiting was sent.
         let sent = seen.sent.load(Acquire);
         usize::try_from(sent.saturating_sub(seen.taken.load(Acquire))).unwrap_or(usize::MAX)
@@ -200,7 +197,7 @@ pub unsafe extern "C" fn prt_spsc_waiting(receiver: *const prt_spsc_receiver, co
 /// For the loop: never waits.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn prt_spsc_refused(receiver: *const prt_spsc_receiver, count: *mut u64) -> c_int {
-    let refused = handle::shared(receiver).map(|receiver| receiver.open().refused.load(Acquire));
+    let refused = handle::shared(receiver).map(|receiver| receiver.open.refused.load(Acquire));
     // SAFETY: null or valid, says the caller.
     hot(refused.and_then(|refused| unsafe { text::give(count, refused) }))
 }
@@ -236,14 +233,15 @@ mod tests {
         // SAFETY: room for one.
         assert_eq!(unsafe { prt_spsc_pop(receiver, (&raw mut element).cast()) }, 0);
         drop(onlooker);
-        let taking = handle::alone(receiver).unwrap();
         let (mut waiting, mut refused) = (0, 0);
-        // SAFETY: valid.
-        assert_eq!(unsafe { prt_spsc_waiting(receiver, &raw mut waiting) }, 0, "while one takes");
-        // SAFETY: valid.
-        assert_eq!(unsafe { prt_spsc_refused(receiver, &raw mut refused) }, 0, "while one takes");
+        let taking = handle::alone(receiver, |_, _| {
+            // SAFETY: valid.
+            assert_eq!(unsafe { prt_spsc_waiting(receiver, &raw mut waiting) }, 0, "while one takes");
+            // SAFETY: valid.
+            assert_eq!(unsafe { prt_spsc_refused(receiver, &raw mut refused) }, 0, "while one takes");
+        });
+        assert!(taking.is_ok());
         assert_eq!((waiting, refused), (1, 1));
-        drop(taking);
         assert_eq!((prt_spsc_sender_close(sender), prt_spsc_receiver_close(receiver)), (0, 0));
     }
 }

@@ -224,11 +224,11 @@ pub unsafe extern "C" fn prt_servo_open(config: *const prt_servo_config, servo: 
 }
 
 fn with<T>(servo: *const prt_servo, act: impl FnOnce(&mut Steering) -> T) -> Result<T, Code> {
-    let mut alone = handle::alone(servo)?;
-    let (steering, shown) = alone.parts();
-    let outcome = act(steering);
-    shown.show(&steering.servo);
-    Ok(outcome)
+    handle::alone(servo, |steering, shown| {
+        let outcome = act(steering);
+        shown.show(&steering.servo);
+        outcome
+    })
 }
 
 /// Tells by how much to steer; not at all where that is refused.
@@ -318,7 +318,7 @@ pub extern "C" fn prt_servo_set_period(servo: *mut prt_servo, period_ns: i64) ->
 /// For the loop: some hundred nanoseconds, and bounded by some microseconds.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn prt_servo_get_state(servo: *const prt_servo, state: *mut prt_servo_state) -> c_int {
-    let now = handle::shared(servo).and_then(|servo| servo.open().seen());
+    let now = handle::shared(servo).and_then(|servo| servo.open.seen());
     // SAFETY: null or valid, says the caller.
     hot(now.and_then(|now| unsafe { give(state, &now) }))
 }
@@ -356,25 +356,23 @@ mod tests {
         // SAFETY: valid.
         assert_eq!(unsafe { prt_servo_sample(servo, 5, 5, 0, &raw mut steer) }, 0);
         drop(onlooker);
-        let loop_inside = handle::alone(servo).unwrap();
-        assert_eq!(state(servo).0, 0, "and is not refused either");
-        drop(loop_inside);
+        assert_eq!(handle::alone(servo, |_, _| state(servo).0), Ok(0), "and is not refused either");
         assert_eq!(prt_servo_close(servo), 0);
     }
 
     #[test]
     fn where_it_is_refused_nothing_is_steered() {
         let servo = servo();
-        let other = handle::alone(servo).unwrap();
         let mut steer = [77; 3];
-        // SAFETY: valid.
-        assert_eq!(unsafe { prt_servo_sample(servo, 5, 5, 0, &raw mut steer[0]) }, -libc::EBUSY);
-        // SAFETY: valid.
-        assert_eq!(unsafe { prt_servo_sample32(servo, 5, 5, 0, &raw mut steer[1]) }, -libc::EBUSY);
-        // SAFETY: valid.
-        assert_eq!(unsafe { prt_servo_coast(servo, &raw mut steer[2]) }, -libc::EBUSY);
-        assert_eq!(steer, [0; 3]);
-        drop(other);
+        let other = handle::alone(servo, |_, _| {
+            // SAFETY: valid.
+            assert_eq!(unsafe { prt_servo_sample(servo, 5, 5, 0, &raw mut steer[0]) }, -libc::EBUSY);
+            // SAFETY: valid.
+            assert_eq!(unsafe { prt_servo_sample32(servo, 5, 5, 0, &raw mut steer[1]) }, -libc::EBUSY);
+            // SAFETY: valid.
+            assert_eq!(unsafe { prt_servo_coast(servo, &raw mut steer[2]) }, -libc::EBUSY);
+        });
+        assert!(other.is_ok() && steer == [0; 3]);
         assert_eq!(prt_servo_close(servo), 0);
         // SAFETY: valid.
         assert_eq!(unsafe { prt_servo_coast(servo, &raw mut steer[0]) }, crate::PRT_E_HANDLE);

@@ -6,7 +6,7 @@ use crate::text;
 use crate::time::ns;
 use crate::versioned::{Versioned, give_or_tell, header, init};
 use punctual_rt::stats::{Attached, Report, Snapshot, idle_states};
-use punctual_rt::{Counts, Nanos, StatsReader};
+use punctual_rt::{Counts, Error, Nanos, StatsReader};
 use std::ffi::{c_char, c_int};
 
 /// What many values came to. -1 for what can not be said: there were no values, or too few for that percentile.
@@ -215,7 +215,7 @@ pub unsafe extern "C" fn prt_stats_open(pid: u32, name: *const c_char, reader: *
     done(|| {
         // SAFETY: null, or a text that ends, says the caller.
         let name = unsafe { text::required(name, 255, "name") }?;
-        let attached = Attached::open(pid, name)?;
+        let attached = Attached::open(pid, name).map_err(Error::from)?;
         // SAFETY: null or valid, says the caller.
         unsafe { text::put(reader, || Ok(handle::open(attached.reader().clone())?)) }
     })

@@ -3,13 +3,12 @@
 use crate::config::{config, prt_config};
 use crate::cyclic::{granted, positive};
 use crate::error::{Code, Failure, PRT_E_DONE, PRT_E_HANDLE, PRT_E_PANIC, PRT_E_PERIOD, cold, done, hot};
-use crate::handle::{self, Handled};
+use crate::handle::{self, Handled, Owned};
 use crate::time::ns;
 use crate::versioned::give_or_tell;
 use crate::wake::{prt_wake, tell};
 use crate::{prt_stats, text};
 use punctual_rt::{Control, Cycle, Delta, Ended, StatsReader, Stopper, Task};
-use std::cell::Cell;
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -41,7 +40,7 @@ impl Handled for prt_task {
 impl Handled for prt_cycle {
     const KIND: u8 = 4;
     /// The activation whose body runs now.
-    type Value = Cell<*mut Cycle<'static>>;
+    type Value = Owned<*mut Cycle<'static>>;
 }
 
 /// A task, and what is known of it without asking it.
@@ -91,29 +90,30 @@ unsafe impl Send for Body {}
 impl Body {
     pub(crate) fn new(body: prt_body, user: *mut c_void) -> Result<Self, Failure> {
         let call = body.ok_or(Failure::new(-libc::EFAULT, "body is NULL"))?;
-        let cycle = handle::open_here(Cell::new(ptr::null_mut()))?;
+        let cycle = handle::open(Owned::new(ptr::null_mut()))?;
         Ok(Self { call, user, cycle, runner: Arc::default() })
     }
 
     #[inline]
     pub(crate) fn run(&mut self, cycle: &mut Cycle<'_>) -> Control {
+        let Ok(place) = handle::shared(self.cycle) else { return Control::Stop };
         if self.runner.load(Relaxed) == 0 {
             self.runner.store(handle::this_thread(), Relaxed);
-            handle::adopt(self.cycle);
+            place.adopt();
         }
-        let Ok(place) = handle::own(self.cycle) else { return Control::Stop };
-        place.set(ptr::from_mut(cycle).cast());
+        let here = ptr::from_mut(cycle).cast();
+        if place.with(|now| *now = here).is_err() {
+            return Control::Stop;
+        }
         // SAFETY: a function of this type, says the caller of `prt_task_spawn`.
         let answer = unsafe { (self.call)(self.cycle, self.user) };
-        place.set(ptr::null_mut());
+        let _ = place.with(|now| *now = ptr::null_mut());
         if answer == 0 { Control::Continue } else { Control::Stop }
     }
 }
 
 impl Drop for Body {
     fn drop(&mut self) {
-        // Whichever thread it ends in: nobody else has the handle any more.
-        handle::adopt(self.cycle);
         drop(handle::close(self.cycle));
     }
 }
@@ -212,7 +212,7 @@ pub extern "C" fn prt_task_close(task: *mut prt_task) -> c_int {
 /// Does something with the activation whose body runs now.
 #[inline]
 fn with<T>(cycle: *const prt_cycle, act: impl FnOnce(&mut Cycle<'_>) -> T) -> Result<T, Code> {
-    let now = handle::own(cycle)?.get();
+    let now = handle::shared(cycle)?.with(|now| *now)?;
     // SAFETY: set by `Body::run` for as long as the body runs, which is in this thread, below this call; no other
     // reference is used meanwhile, for nothing called from here calls back into the program.
     let now = unsafe { now.as_mut() }.ok_or(PRT_E_HANDLE)?;
@@ -228,7 +228,7 @@ pub unsafe extern "C" fn prt_cycle_wake(cycle: *const prt_cycle, wake: *mut prt_
         return -libc::EFAULT;
     }
     // SAFETY: valid, says the caller.
-    hot(with(cycle, |cycle| **cycle).and_then(|now| unsafe { tell(wake, &now) }))
+    hot(with(cycle, |cycle| cycle.wake).and_then(|now| unsafe { tell(wake, &now) }))
 }
 
 /// Moves the next release, and all after it, by `by_ns`; `moved_ns`, which may be NULL, tells by how much it really was

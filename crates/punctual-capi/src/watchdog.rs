@@ -148,7 +148,7 @@ pub unsafe extern "C" fn prt_watchdog_watch(
 /// For the loop: never waits. One thread only.
 #[unsafe(no_mangle)]
 pub extern "C" fn prt_heart_beat(heart: *mut prt_heart) -> c_int {
-    hot(handle::alone(heart).map(|mut heart| heart.parts().0.beat()))
+    hot(handle::alone(heart, |heart, ()| heart.beat()))
 }
 
 /// Ends the watch, for the loop stops as intended, and frees this end.

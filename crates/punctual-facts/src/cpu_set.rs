@@ -8,6 +8,7 @@ pub const CPU_LIMIT: u32 = 8192;
 
 /// A set of CPU numbers. Prints in list notation: `0-3,8`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "String", inline, description = ""))]
 pub struct CpuSet(BTreeSet<u32>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,6 +24,12 @@ impl fmt::Display for CpuListError {
 }
 
 impl std::error::Error for CpuListError {}
+
+impl serde::Serialize for CpuSet {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
 
 impl CpuSet {
     pub fn new() -> Self {

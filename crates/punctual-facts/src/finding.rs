@@ -1,9 +1,14 @@
 //! What the audit says of one knob on one machine.
 
+use serde::Serialize;
+
 /// How much a knob matters for the stated need when it is in the bad state. The scale is the kernel's own
 /// (`core-api/real-time/kernel-configuration.rst`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
 pub enum Severity {
+    /// Worth knowing.
     Info,
     /// Microseconds, or rare.
     Medium,
@@ -14,10 +19,13 @@ pub enum Severity {
 }
 
 /// What the *effective* state of a knob is, judged for the need. Requested is not effective.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "state", content = "because", rename_all = "kebab-case")]
 pub enum State {
     /// Proven as wanted by what was read.
     Good,
+    /// Proven otherwise.
     Bad,
     /// Could not be told, because of this.
     Unknown(String),
@@ -31,7 +39,8 @@ pub enum State {
 pub const ROOT_MAY: &str = "root may be allowed to";
 
 /// One thing that was read, and what it held.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Evidence {
     /// Path (or other source) that was read.
     pub source: String,
@@ -40,7 +49,9 @@ pub struct Evidence {
 }
 
 /// How sure we are that changing the knob helps the stated need.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
 pub enum Confidence {
     /// Usual advice, not verified by us.
     Low,
@@ -51,7 +62,8 @@ pub enum Confidence {
 }
 
 /// One knob, judged.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Finding {
     /// The knob's id, as `audit --explain` takes it.
     pub id: String,
@@ -60,6 +72,7 @@ pub struct Finding {
     /// How much it matters when bad.
     pub severity: Severity,
     /// What it is.
+    #[serde(flatten)]
     pub state: State,
     /// What was read to know.
     pub evidence: Vec<Evidence>,

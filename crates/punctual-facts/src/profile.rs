@@ -2,9 +2,12 @@
 
 use crate::cpu_set::CpuSet;
 use punctual_hist::Nanos;
+use serde::Serialize;
 
 /// The kind of work that has to be punctual.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
 pub enum Kind {
     /// A loop that blocks in the kernel until its next release: control, field buses.
     #[default]

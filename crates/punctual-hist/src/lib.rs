@@ -1,11 +1,5 @@
-//! Numbers that a real-time thread writes and everybody else reads.
-//!
-//! Three things live here because the run-time library fills them and the analysis reads them: units of time,
-//! a log-linear histogram of nanoseconds that never drops a sample, and the list of the worst activations.
-//! Nothing here allocates after creation, enters the kernel, locks or spins on the writing side.
-//!
-//! This crate knows nothing of clocks, threads, CPUs or files.
-
+#![doc = include_str!("../README.md")]
+// This crate knows nothing of clocks, threads, CPUs or files.
 #![warn(missing_docs)]
 #![no_std]
 #![forbid(unsafe_code)]

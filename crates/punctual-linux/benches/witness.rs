@@ -5,6 +5,7 @@
 #![allow(clippy::expect_used, reason = "a benchmark that cannot go on says why")]
 
 use punctual_facts::cpu_set::CpuSet;
+use punctual_linux::trace::MeasuredThread;
 use punctual_linux::trace::around::Witness;
 use punctual_rt::now;
 use std::fmt::Write as _;
@@ -17,10 +18,10 @@ const LINES: u32 = 400;
 fn main() {
     let online = fs::read_to_string("/sys/devices/system/cpu/online").expect("the CPUs of this machine");
     let cpus = CpuSet::parse_list(online.trim()).expect("a list");
-    let threads: Vec<(u32, u32)> = cpus.iter().map(|cpu| (cpu, std::process::id())).collect();
+    let threads: Vec<_> = cpus.iter().map(|cpu| MeasuredThread { cpu, tid: std::process::id() }).collect();
     let mut witness = Witness::new(&cpus, &threads);
-    for (name, why) in witness.missing() {
-        println!("missing: {name}: {why}");
+    for blind in witness.missing() {
+        println!("missing: {blind:?}");
     }
     println!("this machine, CPUs {cpus}: {}", costs(&mut witness, || ()));
     let root = tempfile::tempdir().expect("a folder");

@@ -24,7 +24,7 @@ fn explain_permission() -> String {
     format!(
         "this user may not use real-time priorities: RLIMIT_RTPRIO is {limit} (/proc/self/limits, \"Max realtime \
          priority\") and CAP_SYS_NICE is missing. Run as root, or give the user `@realtime - rtprio 95` in \
-         /etc/security/limits.d/ and log in again, or measure as an ordinary task with --policy other"
+         /etc/security/limits.d/ and log in again"
     )
 }
 

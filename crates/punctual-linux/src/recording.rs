@@ -15,81 +15,47 @@ use std::path::{Path, PathBuf};
 /// How much of a recording is read at once.
 const PIECE: usize = 1 << 18;
 
-/// Why a recording could not be written or read: path, operation, reason, remedy.
+/// Why a recording could not be written or read: path, operation, reason.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordingError {
     /// The file exists; a recording is never overwritten.
-    #[error("{}: create recording: the file exists. Choose another name with --out, or remove it first", path.display())]
-    Exists {
-        /// The file.
-        path: PathBuf,
-    },
+    #[error("{}: create recording: the file exists", path.display())]
+    Exists { path: PathBuf },
     /// The file cannot be made.
-    #[error("{}: create recording: {reason}. Choose a directory you may write to with --out", path.display())]
-    Create {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        reason: io::Error,
-    },
+    #[error("{}: create recording: {reason}", path.display())]
+    Create { path: PathBuf, reason: io::Error },
     /// A frame could not be written. What was written before is a recording that can be read.
-    #[error("{}: write recording: {reason}. What is in the file so far can be read; {}", path.display(), write_remedy(reason))]
-    Write {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        reason: io::Error,
-    },
+    #[error("{}: write recording: {reason}", path.display())]
+    Write { path: PathBuf, reason: io::Error },
     /// The recording cannot be gone on with.
     #[error("{}: go on with recording: {reason}", path.display())]
-    Resume {
-        /// The file.
-        path: PathBuf,
-        /// Why not, and what to do.
-        reason: String,
-    },
+    Resume { path: PathBuf, reason: Unresumable },
     /// A frame that has no place in a recording.
-    #[error("{}: write recording: {reason}. This is a mistake in punctual: please report it", path.display())]
+    #[error("{}: write recording: {reason}", path.display())]
     Frame {
-        /// The file.
         path: PathBuf,
         /// What is wrong with the frame.
         reason: Unencodable,
     },
     /// The file cannot be read.
-    #[error("{}: read recording: {reason}. Check the name and that you may read it", path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        reason: io::Error,
-    },
+    #[error("{}: read recording: {reason}", path.display())]
+    Read { path: PathBuf, reason: io::Error },
     /// The file was read and is no recording.
-    #[error("{}: read recording: {reason}. {}", path.display(), read_remedy(reason))]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it.
-        reason: Unreadable,
-    },
+    #[error("{}: read recording: {reason}", path.display())]
+    Unreadable { path: PathBuf, reason: Unreadable },
 }
 
-fn write_remedy(reason: &io::Error) -> &'static str {
-    match reason.kind() {
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "make room on that disk and measure again",
-        io::ErrorKind::FileTooLarge => "raise the limit on file sizes (ulimit -f) and measure again",
-        _ => "measure again with --out on another disk",
-    }
-}
-
-fn read_remedy(reason: &Unreadable) -> &'static str {
-    match reason {
-        Unreadable::Empty => "The run ended before anything was written: measure again",
-        Unreadable::NoHeader => "The run was ended before it began to measure: measure again",
-        Unreadable::NotARecording => "Give a file that punctual wrote (*.punctual)",
-        Unreadable::Newer { .. } => "Read it with the punctual that wrote it, or a later one",
-        Unreadable::HeaderDamaged(_) => "Nothing in it can be shown: measure again",
-    }
+/// Why a recording cannot be gone on with.
+#[derive(Debug, thiserror::Error)]
+pub enum Unresumable {
+    #[error("{0}")]
+    Refused(io::Error),
+    /// Another program appends to it, perhaps the one that measures it.
+    #[error("another program writes to it")]
+    Held,
+    /// Bytes that could still be of use to somebody stand behind what is damaged.
+    #[error("{reason}, and {rest} bytes after it would be lost")]
+    Damaged { reason: String, rest: u64 },
 }
 
 /// Appends frames to a recording. Uses the same memory however long the run.
@@ -136,22 +102,14 @@ impl RecordingWriter {
     /// Opens a recording that was read, to append to it. What was `cut_off` in the middle of a frame is cut off for
     /// good; bytes that could still be of use to somebody are left alone, and the recording is refused.
     pub fn resume(path: &Path, cut_off: Option<&CutOff>) -> Result<Self, RecordingError> {
-        let refused = |reason: String| RecordingError::Resume { path: path.to_owned(), reason };
-        let unopened = |reason: io::Error| refused(format!("{reason}. Check that you may write to it"));
+        let refused = |reason| RecordingError::Resume { path: path.to_owned(), reason };
+        let unopened = |reason| refused(Unresumable::Refused(reason));
         let mut file = OpenOptions::new().append(true).open(path).map_err(unopened)?;
-        hold(&file).map_err(|_| {
-            refused("another program writes to it. Wait for that to end; is it still being measured?".to_owned())
-        })?;
+        hold(&file).map_err(|_| refused(Unresumable::Held))?;
         let length = file.metadata().map_err(unopened)?.len();
         let good_bytes = cut_off.map_or(length, |cut| cut.good_bytes).min(length);
         if let Some(cut) = cut_off.filter(|cut| !cut.is_clean()) {
-            let of = path.display();
-            let rest = length - good_bytes;
-            return Err(refused(format!(
-                "{}, and {rest} bytes after it would be lost. punctual merge {of} --out NEW makes a sound copy of what is \
-                 good; go on with that",
-                cut.reason
-            )));
+            return Err(refused(Unresumable::Damaged { reason: cut.reason.clone(), rest: length - good_bytes }));
         }
         survive_file_size_limit().map_err(unopened)?;
         file.set_len(good_bytes).and_then(|()| file.flush()).map_err(unopened)?;
@@ -242,7 +200,6 @@ impl RecordingWriter {
         self.good_bytes
     }
 
-    /// The file.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -297,17 +254,24 @@ fn fold(path: &Path, mut reader: RecordingReader) -> Result<Recording, Recording
 /// Hands out the bytes of a file, some at a time.
 fn pieces(path: &Path, mut feed: impl FnMut(&[u8]) -> Result<(), Unreadable>) -> Result<(), RecordingError> {
     let unread = |reason| RecordingError::Read { path: path.to_owned(), reason };
-    let mut file = File::open(path).map_err(unread)?;
+    let unreadable = |reason| RecordingError::Unreadable { path: path.to_owned(), reason };
+    in_pieces(&mut File::open(path).map_err(unread)?, |piece| feed(piece).map_err(unreadable), unread)
+}
+
+/// Hands out what is left of a file, some at a time.
+pub(crate) fn in_pieces<E>(
+    file: &mut File,
+    mut take: impl FnMut(&[u8]) -> Result<(), E>,
+    unread: impl Fn(io::Error) -> E,
+) -> Result<(), E> {
     let mut piece = vec![0; PIECE];
     loop {
-        let length = match file.read(&mut piece) {
+        match file.read(&mut piece) {
             Ok(0) => return Ok(()),
-            Ok(length) => length,
-            Err(interrupted) if interrupted.kind() == io::ErrorKind::Interrupted => continue,
+            Ok(length) => take(piece.get(..length).unwrap_or_default())?,
+            Err(interrupted) if interrupted.kind() == io::ErrorKind::Interrupted => {}
             Err(reason) => return Err(unread(reason)),
-        };
-        let taken = feed(piece.get(..length).unwrap_or_default());
-        taken.map_err(|reason| RecordingError::Unreadable { path: path.to_owned(), reason })?;
+        }
     }
 }
 
@@ -327,7 +291,6 @@ mod tests {
         let mut writer = RecordingWriter::over(full, OpenOptions::new().write(true).open(full).unwrap());
         let told = writer.append(&note()).unwrap_err().to_string();
         assert!(told.starts_with("/dev/full: write recording: No space left on device"), "{told}");
-        assert!(told.ends_with("make room on that disk and measure again"), "{told}");
         assert!(writer.append(&note()).is_ok() && writer.checkpoint().is_ok());
         assert!(writer.failed());
         assert_eq!((writer.dropped(), writer.good_bytes()), (2, 0));

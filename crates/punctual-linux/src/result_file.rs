@@ -4,21 +4,18 @@
 //! to `punctual_numbers` alone.
 
 use crate::recording::RecordingError;
-use punctual_numbers::foreign::{Import, Options, Problem, Run, SNIFFED};
+use crate::recording::in_pieces;
+use punctual_numbers::foreign::{ForeignRun, Import, ImportOptions, Problem, SNIFFED};
 use punctual_numbers::recording::{Recording, RecordingReader, begins_like_a_recording};
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-/// How much is read at once.
-const PIECE: usize = 1 << 18;
-
 /// What is in the file.
 pub enum ResultFile {
-    /// A recording.
     Recording(Box<Recording>),
     /// What another program measured.
-    Foreign(Box<Run>),
+    Foreign(Box<ForeignRun>),
 }
 
 /// Why there is no result: path, operation, reason, remedy.
@@ -29,24 +26,14 @@ pub enum ResultError {
     Recording(#[from] RecordingError),
     /// The file cannot be read.
     #[error("{}: read result: {reason}. Check the name and that you may read it", path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        reason: io::Error,
-    },
+    Read { path: PathBuf, reason: io::Error },
     /// The file was read, and is no result that is understood.
     #[error("{}: import: {problem}", path.display())]
-    Import {
-        /// The file.
-        path: PathBuf,
-        /// Where and why.
-        problem: Problem,
-    },
+    Import { path: PathBuf, problem: Problem },
 }
 
 /// Reads a file. With `options` that name a format it is taken for that, and else for what its first bytes say.
-pub fn read_result(path: &Path, options: Options) -> Result<ResultFile, ResultError> {
+pub fn read_result(path: &Path, options: ImportOptions) -> Result<ResultFile, ResultError> {
     let unread = |reason| ResultError::Read { path: path.to_owned(), reason };
     let mut file = File::open(path).map_err(unread)?;
     let mut first = Vec::with_capacity(SNIFFED);
@@ -87,20 +74,4 @@ fn recording(path: &Path, first: &[u8], file: &mut File) -> Result<ResultFile, R
     reader.feed(first).map_err(unreadable)?;
     in_pieces(file, |piece| reader.feed(piece).map_err(unreadable), unread)?;
     reader.finish().map(Box::new).map(ResultFile::Recording).map_err(unreadable)
-}
-
-fn in_pieces(
-    file: &mut File,
-    mut take: impl FnMut(&[u8]) -> Result<(), ResultError>,
-    unread: impl Fn(io::Error) -> ResultError,
-) -> Result<(), ResultError> {
-    let mut piece = vec![0; PIECE];
-    loop {
-        match file.read(&mut piece) {
-            Ok(0) => return Ok(()),
-            Ok(length) => take(piece.get(..length).unwrap_or_default())?,
-            Err(interrupted) if interrupted.kind() == io::ErrorKind::Interrupted => {}
-            Err(reason) => return Err(unread(reason)),
-        }
-    }
 }

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on has failed")]
 
 use punctual_hist::{MonoTime, Nanos};
+use punctual_linux::keeper::RecordingKeeper;
 use punctual_linux::recording::{RecordingError, RecordingWriter, read_file};
 use punctual_numbers::placement::Placement;
 use punctual_numbers::recording::{Clock, CpuInterval, End, EndReason, Frame, Header, Interval, Recording, Unreadable};
@@ -85,12 +86,27 @@ fn what_was_written_is_read() {
 }
 
 #[test]
+fn what_cannot_be_written_is_folded_and_the_recording_says_so() {
+    let (_directory, path) = directory_and_path();
+    let mut keeper = RecordingKeeper::create(&path).unwrap();
+    keeper.keep(header()).unwrap();
+    assert!(keeper.note(MonoTime::from_ns(5), "x".repeat(9 << 20)).is_err(), "longer than any frame");
+    keeper.keep(Frame::End(End { at: Nanos::ZERO, reason: EndReason::Completed, write_error: None })).unwrap();
+    keeper.finish().unwrap();
+    assert!(keeper.failure().is_some_and(|why| why.contains("run.punctual: write recording: ")));
+    let (recording, file) = (keeper.into_recording().unwrap(), read_file(&path).unwrap());
+    assert_eq!((recording.marks.len(), file.marks.len()), (1, 0));
+    assert_eq!(recording.marks[0].at, Nanos::from_ns(5));
+    assert!(recording.end.and_then(|end| end.write_error).is_some());
+}
+
+#[test]
 fn a_recording_is_never_overwritten() {
     let (_directory, path) = directory_and_path();
     std::fs::write(&path, "precious").unwrap();
     let error = RecordingWriter::create(&path).unwrap_err();
     assert!(matches!(error, RecordingError::Exists { .. }));
-    assert!(error.to_string().contains("run.punctual: create recording: the file exists. Choose another"), "{error}");
+    assert!(error.to_string().contains("run.punctual: create recording: the file exists"), "{error}");
     assert_eq!(std::fs::read(&path).unwrap(), b"precious");
 }
 
@@ -99,7 +115,6 @@ fn a_path_that_cannot_be_written_is_found_at_once() {
     let (directory, _) = directory_and_path();
     let error = RecordingWriter::create(&directory.path().join("missing/run.punctual")).unwrap_err().to_string();
     assert!(error.contains("missing/run.punctual: create recording: No such file or directory"), "{error}");
-    assert!(error.contains("--out"), "{error}");
 }
 
 #[test]
@@ -110,10 +125,10 @@ fn what_cannot_be_read_is_said_to_be_so_and_why() {
         read_file(&path).unwrap_err()
     };
     for (content, wanted) in [
-        (&b""[..], "it is empty. The run ended before anything was written"),
-        (b"#!/bin/sh", "it is not a recording of punctual. Give a file that punctual wrote"),
-        (b"punctual recording 7\n", "written by a newer punctual (format 7, this one reads up to 1). Read it with"),
-        (b"punctual recording 1\n1234", "it ends before its header does. The run was ended before it began to measure"),
+        (&b""[..], "it is empty"),
+        (b"#!/bin/sh", "it is not a recording of punctual"),
+        (b"punctual recording 7\n", "written by a newer punctual (format 7, this one reads up to 1)"),
+        (b"punctual recording 1\n1234", "it ends before its header does"),
     ] {
         let told = error(content).to_string();
         assert!(told.contains("run.punctual: read recording: ") && told.contains(wanted), "{told}");
@@ -185,7 +200,7 @@ fn writes_until_refused() {
     writer.append(&header()).unwrap();
     let refused = (0..).map(interval).map(|frame| writer.append(&frame)).find_map(Result::err).unwrap();
     let told = refused.to_string();
-    assert!(told.contains("File too large") && told.contains("ulimit -f"), "{told}");
+    assert!(told.contains("File too large"), "{told}");
     assert!(writer.append(&interval(0)).is_ok(), "told once");
     assert_eq!((writer.failed(), writer.dropped()), (true, 2));
     let length = std::fs::metadata(child_path()).unwrap().len();

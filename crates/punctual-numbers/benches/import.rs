@@ -10,7 +10,7 @@
     reason = "a bench that cannot go on has failed; it prints, and rates need no 53 bits"
 )]
 
-use punctual_numbers::foreign::{Format, Import, Options, Series, Unit};
+use punctual_numbers::foreign::{Format, Import, ImportOptions, Series, Unit};
 use std::fmt::Write as _;
 use std::time::Instant;
 
@@ -19,13 +19,13 @@ const GIGABYTE: usize = 1_000_000_000;
 fn main() {
     println!("{:<24}{:>12}{:>10}{:>12}{:>12}", "", "values", "seconds", "MB/s", "peak MB");
     let latencies = piece(|k, text| writeln!(text, "{}", 3_000 + k * 7_919 % 60_000).unwrap());
-    let options = |format, unit| Options { format: Some(format), unit: Some(unit), period: None };
+    let options = |format, unit| ImportOptions { format: Some(format), unit: Some(unit), period: None };
     repeated("latencies in ns", &latencies, options(Format::Latencies, Unit::Ns));
     let periods = piece(|k, text| writeln!(text, "{}", 1_000_000 + k * 31 % 97 - 48).unwrap());
     repeated("periods in ns", &periods, options(Format::Periods, Unit::Ns));
     let columns = piece(|k, text| writeln!(text, "{k},{}.{:03}", 3 + k * 7_919 % 60, k % 1_000).unwrap());
     let columns = format!("sequence,latency_us\n{columns}");
-    repeated("a column of a CSV", &columns, Options::default());
+    repeated("a column of a CSV", &columns, ImportOptions::default());
     let verbose = piece(|k, text| writeln!(text, "{:8}:{k:8}:{:8}", k % 8, 3 + k * 7_919 % 60).unwrap());
     repeated("cyclictest -v", &verbose, options(Format::Cyclictest, Unit::Us));
 }
@@ -36,7 +36,7 @@ fn piece(line: impl Fn(u64, &mut String)) -> String {
     text
 }
 
-fn repeated(name: &str, piece: &str, options: Options) {
+fn repeated(name: &str, piece: &str, options: ImportOptions) {
     let bytes = piece.as_bytes();
     let start = Instant::now();
     let mut import = Import::begin(&bytes[..bytes.len().min(1 << 16)], options).unwrap();

@@ -19,7 +19,7 @@ mod header;
 use header::header;
 use punctual_hist::{Counts, Nanos, bucket_high, bucket_index};
 use punctual_numbers::compare::{Against, Change, Comparison, Measured, Options, Verdict, What};
-use punctual_numbers::foreign::{Run, Series};
+use punctual_numbers::foreign::{ForeignRun, Series};
 use punctual_numbers::recording::{CpuInterval, Frame, Interval, Recording, encode, encode_preamble, interval_length};
 use punctual_numbers::stats::random::SplitMix;
 use std::io::Write as _;
@@ -238,9 +238,12 @@ mod coverage {
     }
 
     /// The same without when: what a file of another program would hold, in cells of ours.
-    fn untimed(recording: &Recording) -> Run {
+    fn untimed(recording: &Recording) -> ForeignRun {
         let cpu = &recording.cpus[&0];
-        Run { series: vec![Series::of_counts("thread 0".to_owned(), Some(0), &cpu.ran)], ..Run::default() }
+        ForeignRun {
+            series: vec![Series::of_counts("thread 0".to_owned(), Some(0), &cpu.ran)],
+            ..ForeignRun::default()
+        }
     }
 
     /// Pairs of one kind, as recordings and as files of another program.

@@ -10,7 +10,7 @@ use punctual_hist::{Activation, MonoTime, Nanos};
 use punctual_numbers::placement::Placement;
 use punctual_numbers::recording::{
     Clock, Counters, CpuInterval, End, EndReason, Event, EventKind, Frame, FrameReader, Granted, Header, InForce,
-    Interval, LoadDone, Mark, MarkKind, Moment, WarmUp, Worst, encode, encode_preamble,
+    Interval, LoadDone, Mark, MarkKind, MaximaLost, Moment, WarmUp, Worst, encode, encode_preamble,
 };
 use punctual_numbers::scenario::{Amount, LoadPhase, Mechanism, Policy, ProbeThread, Scenario, TimerPhase};
 use punctual_numbers::trace::{
@@ -154,8 +154,6 @@ fn happenings() -> Vec<Frame> {
         EventKind::Steal,
         EventKind::Throttled,
         EventKind::RtThrottled,
-        EventKind::BlocksLost,
-        EventKind::Moved,
     ];
     let marks = [
         MarkKind::PhaseStart(0),
@@ -163,7 +161,9 @@ fn happenings() -> Vec<Frame> {
         MarkKind::LoadSkipped(text("net"), text("no loopback")),
         MarkKind::Note(text("a note")),
     ];
-    marks.map(|kind| Frame::Mark(Mark { at, kind })).into_iter().chain(kinds.map(event)).collect()
+    let lost = Frame::MaximaLost(MaximaLost { at, blocks: 3 });
+    let marks = marks.map(|kind| Frame::Mark(Mark { at, kind }));
+    marks.into_iter().chain(kinds.map(event)).chain([lost, event(EventKind::Moved)]).collect()
 }
 
 fn states_and_end() -> Vec<Frame> {

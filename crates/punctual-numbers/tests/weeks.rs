@@ -12,7 +12,7 @@ use header::header;
 use punctual_hist::{Nanos, bucket_high, bucket_index};
 use punctual_numbers::recording::schedule::interval_length;
 use punctual_numbers::recording::{
-    Counters, CpuInterval, End, EndReason, Frame, Interval, Recording, RecordingReader, Slice, Stretch, encode,
+    Counters, CpuInterval, End, EndReason, Frame, Interval, Recording, RecordingReader, Stretch, TimeSlice, encode,
     encode_preamble,
 };
 use punctual_numbers::report::Report;
@@ -95,7 +95,7 @@ fn write(length: Nanos, mut to: impl FnMut(&[u8])) -> usize {
     size + piece.len()
 }
 
-fn count(slices: &[&Slice]) -> u64 {
+fn count(slices: &[&TimeSlice]) -> u64 {
     slices.iter().flat_map(|slice| slice.cpus.values()).map(|cpu| cpu.ran.counts().count()).sum()
 }
 
@@ -109,14 +109,14 @@ fn kept(length: Nanos) -> usize {
         late.feed(piece).unwrap();
     });
     let (whole, late): (Recording, Recording) = (whole.finish().unwrap(), late.finish().unwrap());
-    let slices: Vec<&Slice> = whole.slices.iter().collect();
+    let slices: Vec<&TimeSlice> = whole.slices.iter().collect();
     let due = length.whole(PERIOD) * u64::from(CPUS);
     assert_eq!((count(&slices), whole.covered), (due, length));
     assert!((440..=1024).contains(&slices.len()), "{}", slices.len());
     let longest = slices.iter().map(|slice| slice.length).max().unwrap();
     assert!(longest <= Nanos::from_ns(length.as_ns() / 400), "{longest:?}");
     assert!(whole.cpus.values().all(|cpu| cpu.blocks == length.as_ns() / 1_000_000_000));
-    let late_slices: Vec<&Slice> = late.slices.iter().collect();
+    let late_slices: Vec<&TimeSlice> = late.slices.iter().collect();
     assert_eq!(late_slices.len(), 60, "a slice for each minute");
     assert!(late.cpus.values().all(|cpu| cpu.blocks == HOUR && cpu.ran.count() == HOUR * 1000));
     let report = Report::of(&late);

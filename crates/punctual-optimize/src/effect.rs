@@ -6,6 +6,7 @@
 //! be convinced (Hodges and Lehmann 1963). Ties count against whatever is to be shown.
 
 use super::Response;
+use serde::Serialize;
 
 /// Confidence of every interval.
 pub const CONFIDENCE: f64 = 0.95;
@@ -16,13 +17,17 @@ const TOLD_MARGINS: f64 = 2.5;
 const VERDICT_WIDTH: f64 = 1.6;
 
 /// What is looked at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Metric {
     /// Median lateness.
+    #[serde(rename = "p50")]
     P50,
     /// 99.9 % of the releases were at most so late.
+    #[serde(rename = "p99.9")]
     P99_9,
     /// Misses per million releases.
+    #[serde(rename = "misses")]
     Misses,
 }
 
@@ -49,7 +54,8 @@ impl Metric {
 }
 
 /// What a candidate does to a number. Times change by a factor: 0.8 is a fifth less; misses by so many per million.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Effect {
     /// Which number.
     pub metric: Metric,
@@ -57,19 +63,18 @@ pub struct Effect {
     pub baseline: f64,
     /// The change, as far as one number can tell.
     pub seen: f64,
-    /// Lower limit of the change; 0 or minus infinity where nobody knows.
-    pub low: f64,
-    /// Upper limit of the change; infinite where nobody knows.
-    pub high: f64,
+    /// Lower limit of the change; `None` where nobody knows.
+    pub low: Option<f64>,
+    /// Upper limit of the change; `None` where nobody knows.
+    pub high: Option<f64>,
     /// Odds that chance alone makes it so much larger beyond the margin.
     pub odds_up: f64,
     /// Odds that chance alone makes it so much smaller beyond the margin.
     pub odds_down: f64,
     /// A change that matters would have been seen.
     pub told: bool,
-    /// With so many times as many rounds it would be told, or shown to be better or worse, about; infinite where nobody
-    /// knows.
-    pub longer: f64,
+    /// About how many times as many rounds would tell it, or show it to be better or worse; `None` where nobody knows.
+    pub longer: Option<f64>,
 }
 
 /// One round: the machine as it was, a few times, and the candidate.
@@ -110,8 +115,8 @@ impl Effect {
             metric,
             baseline: shown(baseline),
             seen: shown(seen),
-            low: shown(low),
-            high: shown(high),
+            low: Some(low).filter(|low| low.is_finite()).map(shown),
+            high: Some(high).filter(|high| high.is_finite()).map(shown),
             odds_up: at_most(&distribution, against_larger),
             odds_down: at_most(&distribution, against_smaller),
             told: low >= -room && high <= room,
@@ -140,11 +145,11 @@ impl Effect {
 
 /// Limits come closer by the root of how many rounds there are: with how many times as many they leave no room for a
 /// change that matters, or all of what is seen stands beyond the margin.
-fn longer(seen: f64, (low, high): (f64, f64), beyond: f64, room: f64) -> f64 {
+fn longer(seen: f64, (low, high): (f64, f64), beyond: f64, room: f64) -> Option<f64> {
     let width = (high - seen).max(seen - low);
     let times = |width: f64, left: f64| if left > 0.0 { (width / left).powi(2).max(1.0) } else { f64::INFINITY };
     let times = times(width, room - seen.abs()).min(times(VERDICT_WIDTH * width, seen.abs() - beyond));
-    if times.is_finite() { times } else { f64::INFINITY }
+    Some(times).filter(|times| times.is_finite())
 }
 
 /// Probabilities of each number of wins of the candidate over so many baselines in each of so many rounds.

@@ -1,22 +1,28 @@
 //! What follows for a candidate, and in which order candidates are told.
 
 use super::effect::{Effect, Metric, Stratum};
+use serde::Serialize;
 
 /// What became of a candidate.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Judged {
     /// Its place in the design.
+    #[serde(skip)]
     pub candidate: usize,
     /// What it does, by number; empty where it was never measured alone.
     pub effects: Vec<Effect>,
     /// Over so many rounds.
     pub rounds: usize,
     /// What follows.
+    #[serde(flatten)]
     pub verdict: Verdict,
 }
 
 /// What follows.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "verdict", content = "because", rename_all = "kebab-case")]
 pub enum Verdict {
     /// Something got better, and nothing worse.
     Better,
@@ -46,7 +52,8 @@ impl Judged {
     /// With so many times as many rounds there would be a verdict, about; nothing where there is one, or nobody knows.
     pub fn longer(&self) -> Option<f64> {
         let lateness = self.effects.iter().filter(|effect| effect.metric != Metric::Misses);
-        let times = lateness.filter(|effect| !effect.told).map(|effect| effect.longer).fold(1.0, f64::max);
+        let untold = lateness.filter(|effect| !effect.told);
+        let times = untold.map(|effect| effect.longer.unwrap_or(f64::INFINITY)).fold(1.0, f64::max);
         (self.verdict == Verdict::NotEnoughData && times > 1.0 && times.is_finite()).then_some(times)
     }
 

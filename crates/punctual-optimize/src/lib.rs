@@ -46,7 +46,9 @@ pub struct Candidate {
 }
 
 /// How candidates are gone through.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
 pub enum Strategy {
     /// Each alone, against the machine as it was.
     OneAtATime,

@@ -14,7 +14,7 @@ fn cost<T>(name: &str, state: &mut T, tidy_up: impl Fn(&mut T), body: impl Fn(&m
     let round = |n: u64| {
         let start = now();
         (0..100).for_each(|i| body(state, black_box(n + i)));
-        let cost = now().since(start);
+        let cost = now() - start;
         tidy_up(state);
         cost
     };

@@ -16,7 +16,7 @@ fn main() -> Result<(), Error> {
              them {} ns (limit 150)",
             before.as_ns(),
             after.as_ns(),
-            before.plus(after).minus(read.times(2)).as_ns(),
+            (before + after - read * 2).as_ns(),
         );
     }
     Ok(())
@@ -37,8 +37,8 @@ fn costs(config: &TaskConfig, cycles: usize) -> Result<Costs, Error> {
         let Some(wake) = cyclic.wait() else { break };
         let body = now();
         cyclic.finish();
-        *after = now().since(body);
-        *before = body.since(wake.woke);
+        *after = now() - body;
+        *before = body - wake.woke;
     }
     assert_eq!(cyclic.stats().snapshot().counters.activations, cycles as u64);
     Ok(Costs { before: median(before), after: median(after) })
@@ -47,7 +47,7 @@ fn costs(config: &TaskConfig, cycles: usize) -> Result<Costs, Error> {
 fn clock_read() -> Nanos {
     let reads = (0..10_001).map(|_| {
         let first = now();
-        now().since(first)
+        now() - first
     });
     median(reads.collect())
 }

@@ -16,14 +16,14 @@ fn main() {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let noise = state >> 40;
         // Late by up to 16 us; once in 65536 by up to 255 whole periods.
-        let outage = if noise.trailing_zeros() >= 16 { PERIOD.times(noise >> 16) } else { Nanos::ZERO };
-        let woke = grid.release().plus(Nanos::from_ns(noise & 0x3FFF)).plus(outage);
+        let outage = if noise.trailing_zeros() >= 16 { PERIOD * (noise >> 16) } else { Nanos::ZERO };
+        let woke = grid.release() + Nanos::from_ns(noise & 0x3FFF) + outage;
         missed += grid.advance(woke).missed;
         let by = i64::from(u32::try_from(noise % 10_001).unwrap_or(0)) - 5_000;
         steered += grid.steer(Delta::from_ns(by), woke).as_ns();
         run += 1;
     }
-    let took = now().since(began);
+    let took = now() - began;
     assert_eq!(grid.index(), run + missed);
     let whole = u128::from(PERIOD.as_ns()) * u128::from(run + missed) + u128::from(FIRST);
     let exact = whole.checked_add_signed(i128::from(steered));

@@ -38,7 +38,7 @@ fn each_ns(batches: usize, batch: u32, mut one: impl FnMut()) -> f64 {
         .map(|_| {
             let started = now();
             (0..batch).for_each(|_| one());
-            now().since(started)
+            now() - started
         })
         .collect();
     times.sort_unstable();
@@ -74,17 +74,17 @@ impl Loop {
     fn wake(&mut self) -> Wake {
         self.state = self.state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let late = Nanos::from_ns(8_000 + (self.state >> 48));
-        let release = MonoTime::from_ns(1_000_000_000).plus(PERIOD.times(self.index));
+        let release = MonoTime::from_ns(1_000_000_000) + PERIOD * self.index;
         let index = self.index;
         self.index += 1;
-        let woke = release.plus(late);
+        let woke = release + late;
         let (overshoot, polled) = (Some(late), Nanos::from_ns(self.state >> 50));
         Wake { index, release, woke, interval: PERIOD, missed: 0, class: Class::LateFromSleep, overshoot, polled }
     }
 
     fn both(&mut self, wake: &Wake) {
         self.writer.woke(black_box(wake));
-        self.writer.finished(black_box(wake.woke.plus(Nanos::from_us(20))));
+        self.writer.finished(black_box(wake.woke + Nanos::from_us(20)));
     }
 }
 
@@ -126,7 +126,7 @@ fn after_sleeps(watched: bool, warmed: bool) -> (Nanos, Nanos) {
         }
         let started = now();
         cyclic.both(&wake);
-        costs.push(now().since(started).minus(Nanos::from_ns(25)));
+        costs.push(now() - started - Nanos::from_ns(25));
     }
     stop.store(true, Relaxed);
     reading.join().expect("a reader");

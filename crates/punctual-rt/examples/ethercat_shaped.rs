@@ -33,7 +33,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let config = TaskConfig::periodic(PERIOD)
         .named("bus")
         .policy(Policy::Fifo(85))
-        .memory(Memory::Lock { stack: 128 * 1024, heap: 0 })
+        .memory(Memory::Lock { stack_bytes: 128 * 1024, heap_bytes: 0 })
         .require(Require::BestEffort);
     let mut bus = Bus::new(now());
     let mut servo = PhaseServo::new(ServoConfig::new(PERIOD, BANDWIDTH_HZ))?;
@@ -42,15 +42,15 @@ fn main() -> Result<(), Box<dyn Error>> {
     let task = Task::spawn(&config, move |cycle| {
         let received = bus.exchange();
         let by = match received {
-            Some((bus_time, local)) => servo.sample(bus_time, local, cycle.release),
+            Some((bus_time, local)) => servo.sample(bus_time, local, cycle.wake.release),
             None => servo.coast(),
         };
         cycle.steer(by);
         // Compute and prepare what the next frame takes along.
-        let phase_ns = bus.phase_at(cycle.release);
+        let phase_ns = bus.phase_at(cycle.wake.release);
         // Were the queue full, it would count it.
         let _ = tell.push(Seen { phase_ns, ppm: servo.ppm(), locked: servo.locked() });
-        left = left.saturating_sub(cycle.missed.saturating_add(1));
+        left = left.saturating_sub(cycle.wake.missed.saturating_add(1));
         if left == 0 { Control::Stop } else { Control::Continue }
     })?;
     for refused in task.refusals() {
@@ -120,7 +120,7 @@ impl Bus {
 
     /// The bus clock's time at one of ours.
     fn clock_at(&self, at: MonoTime) -> u64 {
-        let passed = at.minus_instant(self.began).as_ns();
+        let passed = at.signed_since(self.began).as_ns();
         let into = passed.rem_euclid(10_000_000_000);
         let wander = into.min(10_000_000_000 - into) * 4 / 1_000_000;
         (at.as_ns() + 400_000).saturating_add_signed(passed * 30 / 1_000_000 + wander)

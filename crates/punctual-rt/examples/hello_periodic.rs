@@ -15,13 +15,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     let config = TaskConfig::periodic(Nanos::from_ms(1))
         .named("hello")
         .policy(Policy::Fifo(85))
-        .memory(Memory::Lock { stack: 128 * 1024, heap: 0 })
+        .memory(Memory::Lock { stack_bytes: 128 * 1024, heap_bytes: 0 })
         .require(Require::BestEffort);
     print!("{}", config.check());
     let mut left = seconds.saturating_mul(1_000);
     let task = Task::spawn(&config, move |cycle| {
         // Read inputs, compute, write outputs.
-        left = left.saturating_sub(cycle.missed.saturating_add(1));
+        left = left.saturating_sub(cycle.wake.missed.saturating_add(1));
         if left == 0 { Control::Stop } else { Control::Continue }
     })?;
     for refused in task.refusals() {

@@ -36,16 +36,16 @@ impl Producer {
     /// One cycle: allocates nothing, locks nothing, waits for nobody.
     fn cycle(&mut self, cycle: &Cycle<'_>) -> Control {
         let Self { every, newest, log, left } = self;
-        let sample = log.span("measure", |_| Sample { index: cycle.index, angle: angle(cycle.index) });
+        let sample = log.span("measure", |_| Sample { index: cycle.wake.index, angle: angle(cycle.wake.index) });
         if every.push(sample).is_err() {
             rt_log!(log, "the consumer is behind: sample {} is lost", sample.index);
         }
         newest.write(sample);
-        log.counter("lateness", cycle.lateness());
-        if cycle.missed > 0 {
-            rt_log!(log, "{} releases missed after {}", cycle.missed, cycle.index);
+        log.counter("lateness", cycle.wake.lateness());
+        if cycle.wake.missed > 0 {
+            rt_log!(log, "{} releases missed after {}", cycle.wake.missed, cycle.wake.index);
         }
-        *left = left.saturating_sub(cycle.missed.saturating_add(1));
+        *left = left.saturating_sub(cycle.wake.missed.saturating_add(1));
         if *left == 0 { Control::Stop } else { Control::Continue }
     }
 }
@@ -66,7 +66,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let config = TaskConfig::periodic(Nanos::from_ms(1))
         .named("producer")
         .policy(Policy::Fifo(85))
-        .memory(Memory::Lock { stack: 128 * 1024, heap: 0 })
+        .memory(Memory::Lock { stack_bytes: 128 * 1024, heap_bytes: 0 })
         .require(Require::BestEffort);
     let mut producer = Producer { every, newest, log, left: seconds.saturating_mul(1_000) };
     let task = Task::spawn(&config, move |cycle| producer.cycle(cycle))?;

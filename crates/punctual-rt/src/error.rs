@@ -1,11 +1,28 @@
-//! One small error for everything that can be refused before the loop starts.
+//! What can be refused, grouped by when it is: while a configuration is checked, while a thread is set up, at a lock, and
+//! while another program's statistics are read.
 
 use crate::servo::ServoRefusal;
 use std::fmt;
 
-/// What was refused. `Copy`, so it can cross threads and languages; the numbers are `errno` values.
+/// What was refused. `Copy`, so it can cross threads and languages. Prints as what happened and why; [`Error::remedy`] says
+/// what to do about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Error {
+    /// The configuration asks for what no system could do. Found before anything is started.
+    Config(ConfigError),
+    /// The kernel or the C library refused something while a thread was set up.
+    Setup(SetupError),
+    /// A lock was not had.
+    Lock(LockError),
+    /// The statistics of a program could not be read.
+    Page(PageError),
+}
+
+/// What is wrong with a configuration, on every system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ConfigError {
     /// The period is below a microsecond.
     Period,
     /// The margin is as long as the period, or longer.
@@ -16,98 +33,149 @@ pub enum Error {
     Priority(u8),
     /// A reservation no kernel takes: 1024 ns <= runtime <= deadline <= period is not so.
     Reservation,
-    /// The kernel refused a scheduling policy.
-    Policy(i32),
-    /// The kernel refused to reserve run time (`SCHED_DEADLINE`).
-    Deadline(i32),
-    /// The kernel refused to run the thread on this CPU: off-line, or outside the allowed set.
-    Affinity(u32, i32),
-    /// The kernel refused to lock memory.
-    MemoryLock(i32),
-    /// The thread's stack has room for so many bytes only, fewer than shall be touched.
-    Stack(usize),
-    /// The heap to be touched could not be had.
-    Heap(i32),
-    /// This C library cannot be told to keep freed memory, so a touched heap does not stay.
-    Allocator,
-    /// The request to keep idle CPUs awake was refused.
-    LatencyQos(i32),
-    /// A timer could not be made.
-    Timer(i32),
-    /// The kernel does not let the thread sleep.
-    Sleep(i32),
-    /// The calling thread would wait for itself: it holds the lock, or waits for one who waits for it.
-    WouldDeadlock,
-    /// What was waited for did not come in time.
-    TimedOut,
-    /// The kernel refused a lock.
-    Lock(i32),
-    /// A thread could not be started.
-    Thread(i32),
     /// A length of time is zero that must not be.
     ZeroLength,
-    /// A system call that reads back what was granted failed.
-    ReadBack(i32),
-    /// A phase servo cannot be made from these values.
-    Servo(ServoRefusal),
     /// A task's name that is empty, longer than 32 bytes, or has control characters.
     TaskName,
     /// A flight recorder's length that is not a power of two from 64 to 65536.
     FlightCycles(u32),
-    /// There is no memory for a page of statistics.
-    PageMemory(i32),
+    /// A phase servo cannot be made from these values.
+    Servo(ServoRefusal),
+}
+
+/// What the system refused. Most variants carry the `errno` it gave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SetupError {
+    /// The scheduling policy.
+    Policy(i32),
+    /// The reservation of run time (`SCHED_DEADLINE`).
+    Deadline(i32),
+    /// To run the thread on this CPU: off-line, or outside the allowed set.
+    Affinity {
+        /// The first CPU that was refused.
+        cpu: u32,
+        /// Why.
+        errno: i32,
+    },
+    /// To lock memory.
+    MemoryLock(i32),
+    /// To touch as much stack as was asked for: the thread's has less room.
+    Stack {
+        /// How much could be touched.
+        room_bytes: usize,
+    },
+    /// The heap to be touched.
+    Heap(i32),
+    /// To keep freed memory: this C library cannot be told to, so a touched heap does not stay.
+    Allocator,
+    /// The request to keep idle CPUs awake.
+    LatencyQos(i32),
+    /// A timer.
+    Timer(i32),
+    /// To let the thread sleep.
+    Sleep(i32),
+    /// A thread.
+    Thread(i32),
+    /// A system call that reads back what was granted.
+    ReadBack(i32),
+    /// Memory for a page of statistics.
+    StatsMemory(i32),
+}
+
+/// Why a lock was not had.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum LockError {
+    /// The calling thread would wait for itself: it holds the lock, or waits for one who waits for it.
+    WouldDeadlock,
+    /// The lock was not free in time.
+    TimedOut,
+    /// The kernel refused, with this `errno`.
+    Refused(i32),
+}
+
+/// Why a program's statistics could not be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PageError {
     /// The process has no page of statistics of that name.
     NoSuchTask,
-    /// A process, or its page of statistics, could not be opened.
-    PageOpen(i32),
+    /// The process, or its page of statistics, could not be opened, with this `errno`.
+    Open(i32),
     /// A page whose size its owner could still change: reading it could end the reader.
-    PageUnsealed,
+    Unsealed,
     /// A page of another layout version.
-    PageVersion(u64),
+    Version(u64),
     /// Memory that is named like a page of statistics and isn't one.
-    PageForeign,
+    Foreign,
 }
 
 impl Error {
+    /// The `errno` behind it, or 0.
+    pub const fn errno(self) -> i32 {
+        match self {
+            Self::Setup(error) => error.errno(),
+            Self::Lock(LockError::WouldDeadlock) => libc::EDEADLK,
+            Self::Lock(LockError::TimedOut) => libc::ETIMEDOUT,
+            Self::Lock(LockError::Refused(errno)) | Self::Page(PageError::Open(errno)) => errno,
+            Self::Config(_) | Self::Page(_) => 0,
+        }
+    }
+
+    /// What to do about it, in a sentence.
+    pub const fn remedy(self) -> &'static str {
+        match self {
+            Self::Config(error) => error.remedy(),
+            Self::Setup(error) => error.remedy(),
+            Self::Lock(error) => error.remedy(),
+            Self::Page(error) => error.remedy(),
+        }
+    }
+}
+
+impl ConfigError {
+    const fn remedy(self) -> &'static str {
+        match self {
+            Self::Priority(_) => "ask for a priority from 1 to 95",
+            Self::Reservation => "ask for a run time of 1024 ns or more, within the deadline, within the period",
+            Self::Period => "ask for a period of 1 us or more; below some 50 us a sleep cannot keep it",
+            Self::Margin => "ask for a margin well below the period, or for Wait::Spin",
+            Self::SteerMax => "limit steering to less than a period",
+            Self::ZeroLength => "give a length of time",
+            Self::Servo(_) => "see `ServoConfig` for what can be used",
+            Self::TaskName => "choose a shorter name without control characters",
+            Self::FlightCycles(_) => "choose a power of two from 64 to 65536",
+        }
+    }
+}
+
+impl SetupError {
     /// Why the standard library could not start a thread: a limit, where it does not say.
     #[allow(clippy::needless_pass_by_value, reason = "for map_err")]
     pub(crate) fn of_thread(error: std::io::Error) -> Self {
         Self::Thread(error.raw_os_error().unwrap_or(libc::EAGAIN))
     }
 
-    /// The `errno` behind it, or 0.
-    ///
-    /// # Real-time
-    /// Pure.
-    pub const fn errno(self) -> i32 {
+    const fn errno(self) -> i32 {
         match self {
-            Self::Policy(e)
-            | Self::Deadline(e)
-            | Self::Affinity(_, e)
-            | Self::MemoryLock(e)
-            | Self::Heap(e)
-            | Self::LatencyQos(e)
-            | Self::Timer(e)
-            | Self::Sleep(e)
-            | Self::Lock(e)
-            | Self::Thread(e)
-            | Self::PageMemory(e)
-            | Self::PageOpen(e)
-            | Self::ReadBack(e) => e,
-            Self::WouldDeadlock => libc::EDEADLK,
-            Self::TimedOut => libc::ETIMEDOUT,
-            _ => 0,
+            Self::Policy(errno)
+            | Self::Deadline(errno)
+            | Self::Affinity { errno, .. }
+            | Self::MemoryLock(errno)
+            | Self::Heap(errno)
+            | Self::LatencyQos(errno)
+            | Self::Timer(errno)
+            | Self::Sleep(errno)
+            | Self::Thread(errno)
+            | Self::ReadBack(errno)
+            | Self::StatsMemory(errno) => errno,
+            Self::Stack { .. } | Self::Allocator => 0,
         }
     }
 
-    /// What to do about it, in a sentence.
-    ///
-    /// # Real-time
-    /// Pure.
-    pub const fn remedy(self) -> &'static str {
+    const fn remedy(self) -> &'static str {
         match self {
-            Self::Priority(_) => "ask for a priority from 1 to 95",
-            Self::Reservation => "ask for a run time of 1024 ns or more, within the deadline, within the period",
             Self::Policy(libc::EPERM) => {
                 "run as root, or grant RLIMIT_RTPRIO (`@realtime - rtprio 95` in /etc/security/limits.d/) or CAP_SYS_NICE; \
                  as root look at the control group (cpu.rt_runtime_us)"
@@ -125,14 +193,14 @@ impl Error {
             Self::Policy(_) | Self::Deadline(_) => {
                 "ask for another policy, or look whether a sandbox (seccomp) filters sched_setattr"
             }
-            Self::Affinity(..) => {
+            Self::Affinity { .. } => {
                 "choose from /sys/devices/system/cpu/online, within the cpuset (Cpus_allowed_list in /proc/self/status)"
             }
             Self::MemoryLock(_) => {
                 "run as root, or grant CAP_IPC_LOCK or RLIMIT_MEMLOCK (`@realtime - memlock unlimited` in \
                  /etc/security/limits.d/); 1 GiB more than is in use must fit"
             }
-            Self::Stack(_) => "start the thread with a larger stack, or touch less of it",
+            Self::Stack { .. } => "start the thread with a larger stack, or touch less of it",
             Self::Heap(_) => {
                 "touch less heap, or raise the limit on memory (RLIMIT_AS, RLIMIT_MEMLOCK, the control group)"
             }
@@ -144,74 +212,139 @@ impl Error {
             Self::Sleep(_) => "look whether a sandbox (seccomp) filters clock_nanosleep",
             Self::Timer(_) => "look at the limit on open files (RLIMIT_NOFILE)",
             Self::ReadBack(_) => "look whether a sandbox (seccomp) filters the scheduling calls",
-            Self::Period => "ask for a period of 1 us or more; below some 50 us a sleep cannot keep it",
-            Self::Margin => "ask for a margin well below the period, or for Wait::Spin",
-            Self::SteerMax => "limit steering to less than a period",
+            Self::Thread(_) => {
+                "look at RLIMIT_NPROC, RLIMIT_AS and RLIMIT_MEMLOCK (/proc/self/limits), and at pids.max of the control group"
+            }
+            Self::StatsMemory(_) => "look at the limits on memory and open files (RLIMIT_AS, RLIMIT_NOFILE)",
+        }
+    }
+}
+
+impl LockError {
+    const fn remedy(self) -> &'static str {
+        match self {
             Self::WouldDeadlock => {
                 "release the lock before taking it again; look at the order in which locks are taken"
             }
             Self::TimedOut => "wait longer, or look at who should have come",
-            Self::Lock(_) => {
+            Self::Refused(_) => {
                 "look whether a sandbox (seccomp) filters futex, and at the kernel's version (PI futexes: 2.6.18)"
             }
-            Self::Thread(_) => {
-                "look at RLIMIT_NPROC, RLIMIT_AS and RLIMIT_MEMLOCK (/proc/self/limits), and at pids.max of the control group"
-            }
-            Self::ZeroLength => "give a length of time",
-            Self::Servo(_) => "see `ServoConfig` for what can be used",
-            Self::TaskName => "choose a shorter name without control characters",
-            Self::FlightCycles(_) => "choose a power of two from 64 to 65536",
-            Self::PageMemory(_) => "look at the limits on memory and open files (RLIMIT_AS, RLIMIT_NOFILE)",
-            Self::NoSuchTask => "list the process's tasks; only those of a running program with this library are there",
-            Self::PageOpen(_) => "run as the same user or as root; look whether the process still runs",
-            Self::PageUnsealed | Self::PageForeign => "trust no page that this library did not make",
-            Self::PageVersion(_) => "use the same version of the library on both sides",
         }
     }
 }
+
+impl PageError {
+    const fn remedy(self) -> &'static str {
+        match self {
+            Self::NoSuchTask => "list the process's tasks; only those of a running program with this library are there",
+            Self::Open(_) => "run as the same user or as root; look whether the process still runs",
+            Self::Unsealed | Self::Foreign => "trust no page that this library did not make",
+            Self::Version(_) => "use the same version of the library on both sides",
+        }
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let why = std::io::Error::from_raw_os_error(self.errno());
+        match self {
+            Self::Config(error) => error.fmt(f),
+            Self::Setup(error) => error.fmt(f),
+            Self::Lock(error) => error.fmt(f),
+            Self::Page(error) => error.fmt(f),
+        }
+    }
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Period => f.write_str("the period is below 1 us"),
             Self::Margin => f.write_str("the margin is not shorter than the period"),
             Self::SteerMax => f.write_str("the steering limit is not shorter than the period"),
             Self::Priority(p) => write!(f, "priority {p} is not within 1..=95"),
             Self::Reservation => f.write_str("1024 ns <= run time <= deadline <= period does not hold"),
+            Self::Servo(refusal) => write!(f, "no phase servo: {refusal}"),
+            Self::ZeroLength => write!(f, "an interval or limit is zero; give a length of time"),
+            Self::TaskName => f.write_str("a task's name is 1 to 32 bytes without control characters"),
+            Self::FlightCycles(n) => {
+                write!(f, "a flight recorder of {n} cycles: it must be a power of two from 64 to 65536")
+            }
+        }
+    }
+}
+
+impl fmt::Display for SetupError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let why = std::io::Error::from_raw_os_error(self.errno());
+        match self {
             Self::Policy(_) => write!(f, "the kernel refused the scheduling policy: {why}"),
             Self::Deadline(_) => write!(f, "the kernel refused to reserve run time: {why}"),
-            Self::Affinity(cpu, _) => write!(f, "the kernel refused to run a thread on CPU {cpu}: {why}"),
+            Self::Affinity { cpu, .. } => write!(f, "the kernel refused to run a thread on CPU {cpu}: {why}"),
             Self::MemoryLock(_) => write!(f, "the kernel refused to lock memory: {why}"),
-            Self::Stack(left) => write!(f, "only {left} bytes of stack can be touched"),
+            Self::Stack { room_bytes } => write!(f, "only {room_bytes} bytes of stack can be touched"),
             Self::Heap(_) => write!(f, "the heap to be touched could not be had: {why}"),
             Self::Allocator => f.write_str("this C library cannot be told to keep freed memory"),
             Self::LatencyQos(_) => write!(f, "the request to keep idle CPUs awake was refused: {why}"),
             Self::Sleep(_) => write!(f, "the kernel does not let the thread sleep: {why}"),
             Self::Timer(_) => write!(f, "no timer could be made: {why}"),
-            Self::Servo(refusal) => write!(f, "no phase servo: {refusal}"),
+            Self::Thread(_) => write!(f, "a thread could not be started: {why}"),
+            Self::ReadBack(_) => write!(f, "what was granted could not be read back: {why}"),
+            Self::StatsMemory(_) => write!(f, "no memory for a page of statistics: {why}"),
+        }
+    }
+}
+
+impl fmt::Display for LockError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
             Self::WouldDeadlock => write!(f, "the calling thread would wait for itself"),
             Self::TimedOut => write!(f, "what was waited for did not come in time"),
-            Self::Lock(_) => write!(f, "the kernel refused a lock: {why}"),
-            Self::Thread(_) => write!(f, "a thread could not be started: {why}"),
-            Self::ZeroLength => write!(f, "an interval or limit is zero; give a length of time"),
-            Self::ReadBack(_) => write!(f, "what was granted could not be read back: {why}"),
-            Self::TaskName => f.write_str("a task's name is 1 to 32 bytes without control characters"),
-            Self::FlightCycles(n) => {
-                write!(f, "a flight recorder of {n} cycles: it must be a power of two from 64 to 65536")
+            Self::Refused(errno) => {
+                let why = std::io::Error::from_raw_os_error(*errno);
+                write!(f, "the kernel refused a lock: {why}")
             }
-            Self::PageMemory(_) => write!(f, "no memory for a page of statistics: {why}"),
+        }
+    }
+}
+
+impl fmt::Display for PageError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
             Self::NoSuchTask => f.write_str("the process has no statistics of that name"),
-            Self::PageOpen(_) => write!(f, "the process's statistics could not be opened: {why}"),
-            Self::PageUnsealed => {
+            Self::Open(errno) => {
+                let why = std::io::Error::from_raw_os_error(*errno);
+                write!(f, "the process's statistics could not be opened: {why}")
+            }
+            Self::Unsealed => {
                 f.write_str("the page of statistics is not sealed, so its owner could take it away while it is read")
             }
-            Self::PageVersion(n) => write!(
+            Self::Version(n) => write!(
                 f,
                 "the page of statistics has layout {n}, this library reads layout 1: use the same version on both sides"
             ),
-            Self::PageForeign => f.write_str("the memory is named like a page of statistics and is not one"),
+            Self::Foreign => f.write_str("the memory is named like a page of statistics and is not one"),
         }
     }
+}
+
+macro_rules! groups {
+    ($($group:ident: $error:ty;)*) => {$(
+        impl std::error::Error for $error {}
+
+        impl From<$error> for Error {
+            fn from(error: $error) -> Self {
+                Self::$group(error)
+            }
+        }
+    )*};
+}
+
+groups! {
+    Config: ConfigError;
+    Setup: SetupError;
+    Lock: LockError;
+    Page: PageError;
 }
 
 impl std::error::Error for Error {}
@@ -222,7 +355,10 @@ mod tests {
 
     #[test]
     fn a_thread_that_could_not_be_started_says_why() {
-        assert_eq!(Error::of_thread(std::io::Error::from_raw_os_error(libc::ENOMEM)), Error::Thread(libc::ENOMEM));
-        assert_eq!(Error::of_thread(std::io::Error::other("a limit")), Error::Thread(libc::EAGAIN));
+        assert_eq!(
+            SetupError::of_thread(std::io::Error::from_raw_os_error(libc::ENOMEM)),
+            SetupError::Thread(libc::ENOMEM)
+        );
+        assert_eq!(SetupError::of_thread(std::io::Error::other("a limit")), SetupError::Thread(libc::EAGAIN));
     }
 }

@@ -81,25 +81,16 @@ impl Grid {
     }
 
     /// The next release.
-    ///
-    /// # Real-time
-    /// Pure.
     pub const fn release(&self) -> MonoTime {
         self.release
     }
 
     /// The period, without steering.
-    ///
-    /// # Real-time
-    /// Pure.
     pub const fn period(&self) -> Nanos {
         self.period
     }
 
     /// How many releases lie behind, missed ones included.
-    ///
-    /// # Real-time
-    /// Pure.
     pub const fn index(&self) -> u64 {
         self.index
     }
@@ -111,18 +102,15 @@ impl Grid {
     /// Pure; one division, and only when a release was missed.
     #[inline]
     pub fn advance(&mut self, now: MonoTime) -> Wake {
-        let (release, index, interval) = (self.release, self.index, self.release.since(self.former));
+        let (release, index, interval) = (self.release, self.index, self.release - self.former);
         self.in_a_row = if self.owed { self.in_a_row.saturating_add(1) } else { 0 };
         self.steered = Delta::ZERO;
-        let next = release.plus(self.period);
+        let next = release + self.period;
         let passed = if now < next { 0 } else { self.passed(next, now) };
         let missed = passed.saturating_sub(self.run_all_the_same(passed));
-        self.former = release.plus(self.period.times(missed));
-        self.release = if passed > 0 && self.overrun == Overrun::Reanchor {
-            now.plus(self.period)
-        } else {
-            self.former.plus(self.period)
-        };
+        self.former = release + self.period * missed;
+        self.release =
+            if passed > 0 && self.overrun == Overrun::Reanchor { now + self.period } else { self.former + self.period };
         self.owed = self.release <= now;
         self.index = index.saturating_add(1).saturating_add(missed);
         Wake { index, release, woke: now, interval, missed, ..Wake::default() }
@@ -137,17 +125,17 @@ impl Grid {
     #[inline]
     pub fn follow(&mut self, now: MonoTime) -> Wake {
         if self.index == 0 {
-            (self.release, self.former) = (now, now.minus(self.period));
+            (self.release, self.former) = (now, now - self.period);
         }
-        let waited = now.since(self.release);
-        let missed = waited.plus(self.half()).whole(self.period);
+        let waited = now - self.release;
+        let missed = (waited + self.half()).whole(self.period);
         let (first, index) = (self.release, self.index);
-        let release = first.plus(self.period.times(missed));
-        let error = now.minus_instant(release);
-        let interval = release.since(self.former);
+        let release = first + self.period * missed;
+        let error = now.signed_since(release);
+        let interval = release - self.former;
         let astray = error.length() > self.half();
-        self.former = if astray { now } else { release.moved(Delta::from_ns(error.as_ns() >> 4)) };
-        self.release = self.former.plus(self.period);
+        self.former = if astray { now } else { release + Delta::from_ns(error.as_ns() >> 4) };
+        self.release = self.former + self.period;
         (self.owed, self.steered) = (false, Delta::ZERO);
         self.index = index.saturating_add(1).saturating_add(missed);
         Wake { index: index.saturating_add(missed), release, woke: now, interval, missed, ..Wake::default() }
@@ -159,9 +147,9 @@ impl Grid {
     /// # Real-time
     /// Pure.
     pub fn steer(&mut self, by: Delta, now: MonoTime) -> Delta {
-        let allowed = self.steered.plus(by).within(self.steer_max).minus(self.steered);
+        let allowed = (self.steered + by).within(self.steer_max) - self.steered;
         let moved = self.move_release(allowed, now);
-        self.steered = self.steered.plus(moved);
+        self.steered += moved;
         moved
     }
 
@@ -172,7 +160,7 @@ impl Grid {
     /// Pure.
     pub fn set_period(&mut self, period: Nanos, now: MonoTime) {
         let period = at_least_1(period);
-        let change = period.ahead().minus(self.period.ahead());
+        let change = period.ahead() - self.period.ahead();
         self.period = period;
         self.steer_max = self.steer_max.min(self.half());
         self.move_release(change, now);
@@ -185,9 +173,9 @@ impl Grid {
     /// Pure; at most two divisions.
     pub fn shift_phase(&mut self, by: Delta, now: MonoTime) {
         let less = Delta::from_ns(by.as_ns().checked_rem(self.period.ahead().as_ns()).unwrap_or(0));
-        let moved = self.release.moved(less);
-        self.release = if moved > now { moved } else { moved.plus(self.period.times(self.passed_by(moved, now))) };
-        self.former = self.release.minus(self.period);
+        let moved = self.release + less;
+        self.release = if moved > now { moved } else { moved + self.period * self.passed_by(moved, now) };
+        self.former = self.release - self.period;
     }
 
     /// Forgets the releases that have passed by `now`, as after a long initialisation; returns how many. They count
@@ -200,8 +188,8 @@ impl Grid {
             return 0;
         }
         let passed = self.passed_by(self.release, now);
-        self.release = self.release.plus(self.period.times(passed));
-        self.former = self.release.minus(self.period);
+        self.release += self.period * passed;
+        self.former = self.release - self.period;
         self.index = self.index.saturating_add(passed);
         passed
     }
@@ -216,19 +204,19 @@ impl Grid {
 
     /// How many releases from `next` on lie at or before `now` and before the end.
     fn passed(&self, next: MonoTime, now: MonoTime) -> u64 {
-        let last = now.min(self.end.minus(Nanos::from_ns(1)));
+        let last = now.min(self.end - Nanos::from_ns(1));
         if last < next { 0 } else { self.passed_by(next, last) }
     }
 
     /// How many of `first`, `first + period`, … lie at or before `now`; `now` is not before `first`.
     fn passed_by(&self, first: MonoTime, now: MonoTime) -> u64 {
-        now.since(first).whole(self.period).saturating_add(1)
+        (now - first).whole(self.period).saturating_add(1)
     }
 
     fn move_release(&mut self, by: Delta, now: MonoTime) -> Delta {
         let before = self.release;
-        self.release = before.moved(by).max(before.min(now));
-        self.release.minus_instant(before)
+        self.release = (before + by).max(before.min(now));
+        self.release.signed_since(before)
     }
 
     const fn half(&self) -> Nanos {

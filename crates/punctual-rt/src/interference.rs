@@ -67,9 +67,6 @@ impl Watch {
     }
 
     /// Whether the kernel leaves marks that can be read without a system call.
-    ///
-    /// # Real-time
-    /// Pure.
     pub const fn has_marks(&self) -> bool {
         self.poison.is_some()
     }

@@ -1,12 +1,40 @@
-//! The run-time library: what an application needs to keep its period.
+#![doc = include_str!("../README.md")]
 //!
-//! A periodic thread is a [`Grid`] that knows when the next release is and how many were missed, a [`Wait`] that gets
-//! there, statistics another thread can read, and the thread itself, set up by [`setup`] and *verified*, not assumed.
+//! # Which call may do what
 //!
-//! Everything that may allocate or fail happens before the loop; in the loop nothing allocates, locks or prints, and
-//! the only kernel entry is the wait.
+//! Each call says so under *Real-time* in its documentation; a `const fn` may be called anywhere. In short:
 //!
-//! This crate knows nothing of the tool: no machine facts, no recordings, no reports.
+//! | when | calls | what they may do |
+//! |---|---|---|
+//! | before the loop | [`TaskConfig::check`], [`Task::spawn`], [`Group`], [`Cyclic::new`], [`Setup::apply`], [`Stats::create`], [`spsc()`], [`latest()`], [`log::Drain`], [`watchdog::Watchdog::start`] | allocate, fault, read files, block, and fail |
+//! | to wait | [`Cyclic::wait`], [`Pacer::wait`], [`Delay::until`] | enter the kernel to sleep, and poll the clock; nothing else |
+//! | in the loop | [`Cycle::steer`], [`Cyclic::finish`], [`Sender::push`], [`Receiver::pop`], [`LatestWriter::write`], [`LatestReader::read`], [`servo::PhaseServo::sample`], [`watchdog::Heart::beat`], [`rt_log!`], [`now`] | read the clock; they neither allocate, lock nor enter the kernel |
+//! | in the loop, where it must be | [`sync::Signal::post`], [`sync::PiMutex::lock`] | enter the kernel if a thread waits there or holds the lock; the lock lends its owner the caller's priority |
+//! | on any other thread, at any time | [`StatsReader::snapshot`], [`Task::stop`], [`Stopper::stop`] | allocate, without the loop noticing |
+//! | after the loop | [`Task::join`], dropping | block, free |
+//!
+//! # Units
+//!
+//! Lengths and instants are types. What is no time has its unit as the last word of its name (`stack_bytes`, `spin_ppm`,
+//! `rt_time_us`).
+//!
+//! | type | what it is | made by | arithmetic, which saturates |
+//! |---|---|---|---|
+//! | [`Nanos`] | a length of time up to 584 years | [`Nanos::from_ns`], `from_us`, `from_ms`, `from_secs`, [`From<Duration>`](std::time::Duration) | `+` `-`, `*` and `/` with a `u64`, [`Nanos::whole`] |
+//! | [`MonoTime`] | an instant of `CLOCK_MONOTONIC` | [`now`] | `+` and `-` with [`Nanos`], `+` with [`Delta`]; the difference of two is a [`Nanos`], or by [`MonoTime::signed_since`] a [`Delta`] |
+//! | [`Delta`] | a signed length, up to 292 years either way | [`Delta::from_ns`], [`Nanos::ahead`] | `+` `-` |
+//!
+//! # Errors, by phase
+//!
+//! | when | error | what to do |
+//! |---|---|---|
+//! | a configuration is checked | [`ConfigError`] | change the program: no system would take it |
+//! | a thread is set up | [`SetupError`] | grant the right or raise the limit that [`Error::remedy`] names, or ask for [`Require::BestEffort`] and look at [`Task::refusals`] |
+//! | at a lock | [`LockError`] | handle it in the loop: the lock was not had |
+//! | another program's statistics are read | [`PageError`] | say so to whoever asked |
+//!
+//! All of them convert into [`Error`]. After the set-up a loop has no errors: what goes wrong is counted in its statistics,
+//! and [`Wake`] tells of it.
 
 #![warn(missing_docs)]
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects, clippy::cast_possible_truncation, clippy::cast_sign_loss))]
@@ -40,7 +68,7 @@ mod wake;
 pub mod watchdog;
 
 pub use channel::{Receiver, Sender, spsc};
-pub use error::Error;
+pub use error::{ConfigError, Error, LockError, PageError, SetupError};
 pub use grid::{Grid, Overrun};
 pub use latest::{LatestReader, LatestWriter, Reading, latest};
 pub use memory::{Memory, lock_memory, prefault_stack};

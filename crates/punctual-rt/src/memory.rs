@@ -3,7 +3,7 @@
 //! Locking concerns the whole process, so what one thread undoes must not be what another relies on: holders are
 //! counted here.
 
-use crate::{Error, sys};
+use crate::{Error, SetupError, sys};
 use std::sync::{Mutex, PoisonError};
 
 /// What must still fit under the limit on locked memory after everything was locked. Memory yet to come counts, too, and
@@ -26,11 +26,11 @@ pub enum Memory {
     /// `posix_spawn` or `vfork`; `system` and `popen` of current C libraries do.
     Lock {
         /// Bytes of the thread's stack to touch.
-        stack: usize,
+        stack_bytes: usize,
         /// Bytes of heap to touch and give back to the allocator, which then keeps them; 0 leaves the allocator alone.
         /// They are there for the thread that touched them: with glibc each thread has an arena, of at most 64 MiB but
         /// for the main thread.
-        heap: usize,
+        heap_bytes: usize,
     },
 }
 
@@ -64,7 +64,7 @@ fn held(of: &'static Mutex<Holders>) -> std::sync::MutexGuard<'static, Holders> 
 /// A limit that has just room for what is there would make the next thread or allocation fail: then nothing is locked.
 ///
 /// # Errors
-/// [`Error::MemoryLock`]: neither `CAP_IPC_LOCK` nor a sufficient `RLIMIT_MEMLOCK` (1 GiB more than is in use).
+/// [`SetupError::MemoryLock`]: neither `CAP_IPC_LOCK` nor a sufficient `RLIMIT_MEMLOCK` (1 GiB more than is in use).
 ///
 /// # Real-time
 /// Faults in everything mapped: call before the loop.
@@ -76,12 +76,12 @@ pub fn lock_memory() -> Result<(), Error> {
     if holders.count == 0 {
         holders.was_so = sys::new_memory_is_resident() == Some(true);
     }
-    sys::lock_all_memory().map_err(Error::MemoryLock)?;
+    sys::lock_all_memory().map_err(SetupError::MemoryLock)?;
     if let Err(errno) = sys::could_map(ROOM_BYTES) {
         if holders.count == 0 && !holders.was_so {
             sys::unlock_all_memory();
         }
-        return Err(Error::MemoryLock(errno));
+        return Err(Error::Setup(SetupError::MemoryLock(errno)));
     }
     holders.add();
     Ok(())
@@ -97,14 +97,14 @@ pub(crate) fn unlock_memory() {
 /// Touches so many bytes of stack below the caller, so that the loop's frames are resident.
 ///
 /// # Errors
-/// [`Error::Stack`]: the stack has no room for that; nothing was touched.
+/// [`SetupError::Stack`]: the stack has no room for that; nothing was touched.
 ///
 /// # Real-time
 /// Faults: call before the loop.
 pub fn prefault_stack(bytes: usize) -> Result<(), Error> {
     let room = sys::stack_left().unwrap_or(0).saturating_sub(STACK_RESERVE_BYTES);
     if bytes > room {
-        return Err(Error::Stack(room));
+        return Err(Error::Setup(SetupError::Stack { room_bytes: room }));
     }
     let here = 0u8;
     touch_down_to((&raw const here).addr().saturating_sub(bytes));
@@ -129,21 +129,21 @@ fn touch_down_to(lowest: usize) {
 /// allocates afterwards, up to so many bytes, does not fault.
 ///
 /// # Errors
-/// [`Error::Heap`]: there is not so much. [`Error::Allocator`]: this C library (all but glibc) cannot be told to keep it.
+/// [`SetupError::Heap`]: there is not so much. [`SetupError::Allocator`]: this C library (all but glibc) cannot be told to keep it.
 ///
 /// # Real-time
 /// Allocates and faults: call before the loop.
 pub(crate) fn prefault_heap(bytes: usize) -> Result<(), Error> {
     let mut holders = held(&KEPT);
     if !sys::keep_freed_memory(true) {
-        return Err(Error::Allocator);
+        return Err(Error::Setup(SetupError::Allocator));
     }
     holders.add();
     drop(holders);
     let mut heap = Vec::new();
     if heap.try_reserve_exact(bytes).is_err() {
         release_heap();
-        return Err(Error::Heap(libc::ENOMEM));
+        return Err(Error::Setup(SetupError::Heap(libc::ENOMEM)));
     }
     heap.resize(bytes, 0u8);
     core::hint::black_box(&mut heap);
@@ -201,10 +201,12 @@ mod tests {
     #[test]
     fn all_the_stack_there_is_can_be_touched_and_no_more() {
         let touch = || {
-            let Err(Error::Stack(room)) = prefault_stack(usize::MAX) else { panic!("not refused") };
+            let Err(Error::Setup(SetupError::Stack { room_bytes: room })) = prefault_stack(usize::MAX) else {
+                panic!("not refused")
+            };
             // The C library may hand out a larger stack than was asked for.
             assert!(room > 200 * 1024, "{room}");
-            assert!(matches!(prefault_stack(room + 64 * 1024), Err(Error::Stack(_))));
+            assert!(matches!(prefault_stack(room + 64 * 1024), Err(Error::Setup(SetupError::Stack { .. }))));
             prefault_stack(room - 4096)
         };
         let touched = std::thread::Builder::new().stack_size(256 * 1024).spawn(touch).unwrap().join();
@@ -228,7 +230,11 @@ mod tests {
 
     #[test]
     fn a_heap_that_cannot_be_had_is_refused() {
-        let expected = if cfg!(target_env = "gnu") { Error::Heap(libc::ENOMEM) } else { Error::Allocator };
+        let expected = if cfg!(target_env = "gnu") {
+            Error::Setup(SetupError::Heap(libc::ENOMEM))
+        } else {
+            Error::Setup(SetupError::Allocator)
+        };
         assert_eq!(prefault_heap(usize::MAX / 2), Err(expected));
     }
 }

@@ -139,7 +139,7 @@ struct LockOfAnotherThread;
 /// ```no_run
 /// # use punctual_rt::{Control, Nanos, Task, TaskConfig, Wake};
 /// let mut last = Wake::default();
-/// Task::spawn(&TaskConfig::periodic(Nanos::from_ms(1)), move |cycle| { last = **cycle; Control::Stop });
+/// Task::spawn(&TaskConfig::periodic(Nanos::from_ms(1)), move |cycle| { last = cycle.wake; Control::Stop });
 /// ```
 /// ```compile_fail
 /// # use punctual_rt::{Control, Cycle, Nanos, Task, TaskConfig};

@@ -19,7 +19,7 @@ pub const TOLERANCE: Nanos = Nanos::from_us(10);
 /// ```
 /// use punctual_rt::{Grid, Nanos, Pacer, Sleeper, Wait, now};
 ///
-/// let grid = Grid::new(now().plus(Nanos::from_ms(2)), Nanos::from_ms(1));
+/// let grid = Grid::new(now() + Nanos::from_ms(2), Nanos::from_ms(1));
 /// let mut pacer = Pacer::new(grid, &Wait::Sleep, Sleeper::Absolute)?;
 /// for index in 0..5 {
 ///     let wake = pacer.wait();
@@ -38,7 +38,7 @@ impl Pacer {
     /// A pacer for the current thread.
     ///
     /// # Errors
-    /// [`Error::Timer`] when no timer file descriptor can be had.
+    /// [`SetupError::Timer`](crate::SetupError::Timer) when no timer file descriptor can be had.
     ///
     /// # Real-time
     /// May enter the kernel: call before the loop.
@@ -82,10 +82,7 @@ impl Pacer {
     }
 
     /// The grid as it stands.
-    ///
-    /// # Real-time
-    /// Pure.
-    pub fn grid(&self) -> &Grid {
+    pub const fn grid(&self) -> &Grid {
         &self.0.grid
     }
 
@@ -106,17 +103,9 @@ impl Pacer {
         self.0.wait(|| {}, |_| {})
     }
 
-    /// As [`Pacer::wait`]; calls `warm` where there is time to burn, between the sleep and the release, if the wait polls
-    /// there: to touch what the body will need, which the caches may have lost during the sleep.
-    ///
-    /// # Real-time
-    /// As [`Pacer::wait`]. What `warm` takes beyond a microsecond or two can make the activation late.
-    #[inline]
-    pub fn wait_warming(&mut self, warm: impl FnOnce()) -> Wake {
-        self.0.wait(warm, |_| {})
-    }
-
-    /// As [`Pacer::wait_warming`]; `deliver` gets the outcome, and before that perhaps a draft of it, to be overwritten.
+    /// As [`Pacer::wait`]. `warm` is called where there is time to burn, between the sleep and the release, if the wait
+    /// polls there; what it takes beyond a microsecond or two can make the activation late. `deliver` gets the outcome, and
+    /// before that perhaps a draft of it, to be overwritten.
     #[inline]
     pub(crate) fn wait_delivering(&mut self, warm: impl FnOnce(), deliver: impl FnMut(&Wake)) -> Wake {
         self.0.wait(warm, deliver)
@@ -161,7 +150,7 @@ impl Pacer {
 /// use punctual_rt::{Delay, Nanos, Wait, now};
 ///
 /// let mut delay = Delay::new(&Wait::Hybrid(punctual_rt::Margin::AUTO))?;
-/// let instant = now().plus(Nanos::from_us(300));
+/// let instant = now() + Nanos::from_us(300);
 /// assert!(delay.until(instant).woke >= instant);
 /// # Ok::<(), punctual_rt::Error>(())
 /// ```
@@ -174,7 +163,7 @@ impl Delay {
     /// A delay for the current thread; what it learns of sleeps it keeps from one to the next.
     ///
     /// # Errors
-    /// [`Error::Timer`].
+    /// [`SetupError::Timer`](crate::SetupError::Timer).
     ///
     /// # Real-time
     /// May enter the kernel: call before the loop.
@@ -187,7 +176,7 @@ impl Delay {
     /// # Real-time
     /// As [`Pacer::wait`].
     pub fn until(&mut self, instant: MonoTime) -> Wake {
-        let interval = instant.since(crate::now());
+        let interval = instant - crate::now();
         let Waited { woke, class, overshoot, polled } = self.0.wait_until(instant, interval.min(Self::SPAN_MAX));
         Wake { release: instant, woke, interval, class, overshoot, polled, ..Wake::default() }
     }
@@ -197,7 +186,7 @@ impl Delay {
     /// # Real-time
     /// As [`Pacer::wait`].
     pub fn spend(&mut self, length: Nanos) -> Wake {
-        self.until(crate::now().plus(length))
+        self.until(crate::now() + length)
     }
 }
 
@@ -226,15 +215,15 @@ impl<C: Clock> Engine<C> {
         };
         let former = self.grid;
         let mut wake = Wake { overshoot, ..self.grid.advance(release) };
-        let rehearsal = release.minus(REHEARSAL);
+        let rehearsal = release - REHEARSAL;
         let mut instant = release;
-        if back < rehearsal.minus(REHEARSAL) {
+        if back < rehearsal - REHEARSAL {
             warm();
             instant = rehearsal;
         }
         loop {
             wake.woke = self.waiter.poll_until(instant);
-            wake.polled = wake.woke.since(back);
+            wake.polled = wake.woke - back;
             deliver(&wake);
             if !self.waiter.is_on_time(wake.woke, instant) || wake.woke >= self.grid.release() {
                 break;

@@ -50,9 +50,6 @@ pub struct Gaps {
 
 impl Gaps {
     /// How long it polled.
-    ///
-    /// # Real-time
-    /// Pure.
     pub const fn length(&self) -> Nanos {
         self.ended.since(self.began)
     }
@@ -98,8 +95,8 @@ impl Choice {
     /// Pure; one division.
     pub fn align(&self, earliest: MonoTime) -> MonoTime {
         let off = offset_on(earliest, self.circle);
-        let ahead = if self.offset >= off { self.offset.minus(off) } else { self.circle.minus(off.minus(self.offset)) };
-        earliest.plus(ahead)
+        let ahead = if self.offset >= off { self.offset - off } else { self.circle - (off - self.offset) };
+        earliest + ahead
     }
 }
 
@@ -115,7 +112,7 @@ impl Choice {
 pub fn scan(length: Nanos) -> Gaps {
     let length = length.min(LONGEST);
     let read = clock_read_time();
-    let shortest = read.times(8).max(SHORTEST_GAP);
+    let shortest = (read * 8).max(SHORTEST_GAP);
     // Not zeros, which would be pages yet to be faulted in.
     let mut room = vec![(MonoTime::from_ns(1), Nanos::from_ns(1)); ROOM];
     let (mut slots, mut lost, mut noted) = (room.iter_mut(), 0u64, 0usize);
@@ -124,7 +121,7 @@ pub fn scan(length: Nanos) -> Gaps {
     let mut former = began;
     for _ in 0..length.whole(read.max(Nanos::from_ns(10))).saturating_mul(4) {
         let now = sys::now();
-        let gap = now.since(former);
+        let gap = now - former;
         if gap >= shortest {
             match slots.next() {
                 Some(slot) => (*slot, noted) = ((former, gap), noted.saturating_add(1)),
@@ -132,7 +129,7 @@ pub fn scan(length: Nanos) -> Gaps {
             }
         }
         former = now;
-        if now.since(began) >= length {
+        if now - began >= length {
             break;
         }
     }
@@ -153,7 +150,7 @@ fn clock_read_time() -> Nanos {
     let mut last = sys::now();
     for time in &mut times {
         let now = sys::now();
-        (*time, last) = (now.since(last), now);
+        (*time, last) = (now - last, now);
     }
     times.sort_unstable();
     times.get(50).copied().unwrap_or_default()
@@ -174,8 +171,8 @@ pub fn choose(gaps: &Gaps, period: Nanos, tick: Nanos) -> Choice {
     let ring = Ring::of(gaps, circle, gaps.length().whole(tick_or_period), found.phase.is_some());
     let (offset, clearance) = ring.quietest();
     // Where most of the scan was taken from it, what it did not see says nothing.
-    let taken = gaps.seen.iter().fold(Nanos::ZERO, |sum, (_, gap)| sum.plus(*gap));
-    let clearance = if taken.times(2) > gaps.length() { Nanos::ZERO } else { clearance };
+    let taken = gaps.seen.iter().fold(Nanos::ZERO, |sum, (_, gap)| sum + *gap);
+    let clearance = if taken * 2 > gaps.length() { Nanos::ZERO } else { clearance };
     Choice {
         offset,
         tick_phase: found.phase,
@@ -209,7 +206,7 @@ fn common_divisor(period: Nanos, tick: Nanos) -> Nanos {
 fn lasting(clearance: Nanos, circle: Nanos, period: Nanos, tick: Nanos) -> Nanos {
     let slip = |length: Nanos| {
         let rest = offset_on(MonoTime::from_ns(length.as_ns()), circle);
-        let off = rest.min(circle.minus(rest));
+        let off = rest.min(circle - rest);
         let part = off.as_secs_f64() / length.as_secs_f64();
         if off == rest { part } else { -part }
     };

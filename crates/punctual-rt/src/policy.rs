@@ -1,6 +1,6 @@
 //! Scheduling policies, checked when made.
 
-use crate::Error;
+use crate::{ConfigError, Error};
 use punctual_hist::Nanos;
 use std::fmt;
 
@@ -36,28 +36,24 @@ impl Policy {
     /// Refuses priorities outside 1..=95, and reservations no kernel takes.
     ///
     /// # Errors
-    /// [`Error::Priority`]; [`Error::Reservation`] unless 1024 ns <= runtime <= deadline <= period.
-    ///
-    /// # Real-time
-    /// Pure.
+    /// [`ConfigError::Priority`]; [`ConfigError::Reservation`] unless 1024 ns <= runtime <= deadline <= period.
     pub const fn checked(self) -> Result<Self, Error> {
         match self {
-            Self::Fifo(p) | Self::RoundRobin(p) if p == 0 || p > PRIORITY_MAX => Err(Error::Priority(p)),
+            Self::Fifo(p) | Self::RoundRobin(p) if p == 0 || p > PRIORITY_MAX => {
+                Err(Error::Config(ConfigError::Priority(p)))
+            }
             Self::Deadline { runtime, deadline, period }
                 if runtime.as_ns() < RUNTIME_MIN.as_ns()
                     || runtime.as_ns() > deadline.as_ns()
                     || deadline.as_ns() > period.as_ns() =>
             {
-                Err(Error::Reservation)
+                Err(Error::Config(ConfigError::Reservation))
             }
             _ => Ok(self),
         }
     }
 
     /// Whether the policy outranks ordinary tasks.
-    ///
-    /// # Real-time
-    /// Pure.
     pub const fn is_real_time(self) -> bool {
         !matches!(self, Self::Other)
     }
@@ -83,7 +79,7 @@ mod tests {
     #[test]
     fn priorities_of_the_kernels_own_threads_are_refused() {
         for p in [0, 96, 99, 255] {
-            assert_eq!(Policy::Fifo(p).checked(), Err(Error::Priority(p)));
+            assert_eq!(Policy::Fifo(p).checked(), Err(Error::Config(ConfigError::Priority(p))));
         }
         assert_eq!(Policy::RoundRobin(95).checked(), Ok(Policy::RoundRobin(95)));
     }
@@ -96,7 +92,7 @@ mod tests {
         };
         assert!(reserve(1024, 1024, 1024).is_ok());
         for (runtime, deadline, period) in [(1023, 5000, 5000), (5001, 5000, 6000), (2000, 6001, 6000), (0, 0, 0)] {
-            assert_eq!(reserve(runtime, deadline, period), Err(Error::Reservation));
+            assert_eq!(reserve(runtime, deadline, period), Err(Error::Config(ConfigError::Reservation)));
         }
     }
 }

@@ -71,9 +71,6 @@ impl Poller {
     }
 
     /// How it polls: `"tpause"`, `"wfet"`, or `"pause"` and `"isb"` for the hint to the CPU.
-    ///
-    /// # Real-time
-    /// Pure.
     pub const fn name(&self) -> &'static str {
         match self.pause {
             Some(TimedPause::Tpause) => "tpause",
@@ -142,11 +139,11 @@ pub(crate) fn poll_resting<C: Clock, R: Rest>(
     let began = clock.now();
     rate.observe(first, began);
     let mut polled = Polled::begun(began, release);
-    let whole = rate.ticks(release.since(began)).unwrap_or(0);
+    let whole = rate.ticks(release - began).unwrap_or(0);
     let mut tick = first;
     // By the counter, too, resting ends: a clock that stands still is rested for once, not at each reading.
     while tick.wrapping_sub(first) < whole && polled.may_read(release) {
-        let rest = release.since(polled.at).minus(GUARD).min(REST_MAX);
+        let rest = (release - polled.at - GUARD).min(REST_MAX);
         let Some(ticks) = rate.ticks(rest) else { break };
         if rest < REST_MIN {
             break;
@@ -161,7 +158,7 @@ pub(crate) fn poll_resting<C: Clock, R: Rest>(
 impl Polled {
     #[inline]
     fn begun(at: MonoTime, release: MonoTime) -> Self {
-        let limit = (release.since(at).as_ns() / READ_AT_LEAST_NS).saturating_add(READINGS_SPARE);
+        let limit = ((release - at).as_ns() / READ_AT_LEAST_NS).saturating_add(READINGS_SPARE);
         Self { at, iterations: 1, limit }
     }
 
@@ -179,7 +176,7 @@ impl Polled {
     #[inline]
     fn plainly<C: Clock>(mut self, clock: &mut C, release: MonoTime) -> Self {
         while self.may_read(release) {
-            if release.since(self.at) > BARE {
+            if release - self.at > BARE {
                 core::hint::spin_loop();
             }
             self.read(clock);
@@ -225,7 +222,7 @@ impl Rate {
             self.before = Some((tick, at));
             return;
         };
-        let span = at.since(before);
+        let span = at - before;
         if span < SPAN_MIN && at >= before {
             return;
         }
@@ -304,7 +301,7 @@ mod tests {
         }
 
         fn in_us(&self, us: u64) -> MonoTime {
-            self.shown().plus(Nanos::from_us(us))
+            self.shown() + Nanos::from_us(us)
         }
 
         fn poll_resting(&self, rate: &mut Rate, release: MonoTime) -> Polled {
@@ -349,14 +346,14 @@ mod tests {
         let machine = Machine::new(TRUE);
         let release = machine.in_us(50);
         let polled = poll_plainly(&mut &machine, release);
-        assert!(polled.at >= release && polled.at.since(release) < Nanos::from_ns(25));
+        assert!(polled.at >= release && polled.at - release < Nanos::from_ns(25));
         assert_eq!(polled.iterations, 2000);
     }
 
     #[test]
     fn a_release_that_is_past_costs_one_reading() {
         let machine = Machine::new(TRUE);
-        let past = machine.shown().minus(Nanos::from_us(5));
+        let past = machine.shown() - Nanos::from_us(5);
         let polled = poll_plainly(&mut &machine, past);
         assert_eq!(polled.iterations, 1);
         assert_eq!(machine.poll_resting(&mut machine.learned(), past).iterations, 1);
@@ -370,7 +367,7 @@ mod tests {
             let mut rate = machine.learned();
             let release = machine.in_us(50);
             let polled = machine.poll_resting(&mut rate, release);
-            assert!(polled.at >= release && polled.at.since(release) <= Nanos::from_ns(50), "{polled:?}");
+            assert!(polled.at >= release && polled.at - release <= Nanos::from_ns(50), "{polled:?}");
             assert_eq!(machine.rests.get(), 1, "at {ticks_per_us} ticks/us");
             assert!(polled.iterations < 100, "{polled:?}");
         }
@@ -397,7 +394,7 @@ mod tests {
         let mut rate = machine.learned();
         let release = machine.in_us(100);
         let polled = machine.poll_resting(&mut rate, release);
-        assert!(polled.at >= release && polled.at.since(release) < Nanos::from_ns(25));
+        assert!(polled.at >= release && polled.at - release < Nanos::from_ns(25));
         assert_eq!(machine.rests.get(), 10);
     }
 
@@ -407,7 +404,7 @@ mod tests {
         let mut rate = machine.learned();
         let release = machine.in_us(50);
         let polled = machine.poll_resting(&mut rate, release);
-        assert!(polled.at >= release && polled.at.since(release) <= Nanos::from_ns(25), "{polled:?}");
+        assert!(polled.at >= release && polled.at - release <= Nanos::from_ns(25), "{polled:?}");
     }
 
     #[test]
@@ -438,7 +435,7 @@ mod tests {
         let machine = Machine::new(|t| if t < 1_000_020_000 { t } else { t + 1_000_000_000 });
         let release = machine.in_us(50);
         let polled = poll_plainly(&mut &machine, release);
-        assert!(polled.at.since(release) >= Nanos::from_ms(999), "{polled:?}");
+        assert!(polled.at - release >= Nanos::from_ms(999), "{polled:?}");
     }
 
     #[test]
@@ -462,7 +459,7 @@ mod tests {
         machine.rests.set(0);
         let release = machine.in_us(50);
         let polled = machine.poll_resting(&mut rate, release);
-        assert!(polled.at.since(release) <= Nanos::from_ns(50));
+        assert!(polled.at - release <= Nanos::from_ns(50));
         assert_eq!(machine.rests.get(), 1);
     }
 
@@ -471,9 +468,9 @@ mod tests {
         let mut rate = Machine::new(TRUE).learned();
         let known = rate.ticks(Nanos::from_us(100)).unwrap();
         let (_, at) = rate.before.unwrap();
-        let stalled = at.plus(Nanos::from_ms(2));
+        let stalled = at + Nanos::from_ms(2);
         rate.observe((at.as_ns() + 1_000_000) * 3, stalled);
-        rate.observe((stalled.as_ns() + 1_000_000) * 3, stalled.plus(Nanos::from_ms(1)));
+        rate.observe((stalled.as_ns() + 1_000_000) * 3, stalled + Nanos::from_ms(1));
         assert_eq!(rate.ticks(Nanos::from_us(100)), Some(known));
     }
 
@@ -481,7 +478,7 @@ mod tests {
     fn the_real_clock_is_reached() {
         for mut poller in [Poller::detect(), Poller::plain()] {
             for _ in 0..10 {
-                let release = sys::now().plus(Nanos::from_us(200));
+                let release = sys::now() + Nanos::from_us(200);
                 let polled = poller.poll_until(release);
                 assert!(polled.at >= release, "{}: {polled:?}", poller.name());
             }
@@ -501,7 +498,7 @@ mod tests {
                 let release = machine.in_us(ahead);
                 let polled = machine.poll_resting(&mut rate, release);
                 prop_assert!(polled.at >= release);
-                let late = polled.at.since(release).as_ns();
+                let late = (polled.at - release).as_ns();
                 prop_assert!(late <= reading_ns + rest_late_ns, "late by {} with {:?}", late, polled);
             }
         }

@@ -25,10 +25,10 @@
 //! let mut servo = PhaseServo::new(ServoConfig::new(period, 1.0))?;
 //! let mut release = MonoTime::from_ns(1_000_000_000);
 //! for _ in 0..2_000 {
-//!     let local = release.plus(Nanos::from_us(30)); // The thread woke, and sent its frame 30 us after the release …
+//!     let local = release + Nanos::from_us(30); // The thread woke, and sent its frame 30 us after the release …
 //!     let reference = local.as_ns() + 300_000; // … past a clock that is 300 us ahead.
 //!     let steer = servo.sample(reference, local, release);
-//!     release = release.plus(period).moved(steer); // What `steer` of a task does.
+//!     release = release + period + steer; // What `steer` of a task does.
 //! }
 //! assert!(servo.locked() && servo.error().length() < Nanos::from_ns(10));
 //! assert_eq!((release.as_ns() + 300_000) % 1_000_000, 0);
@@ -52,7 +52,7 @@ mod filter;
 mod tests;
 mod widen;
 
-use crate::Error;
+use crate::{ConfigError, Error};
 use config::WIDEST;
 pub use config::{ServoConfig, ServoLimits, ServoRefusal};
 use filter::Filter;
@@ -100,12 +100,12 @@ impl PhaseServo {
     /// A servo that has seen nothing yet.
     ///
     /// # Errors
-    /// [`Error::Servo`] says which value cannot be used.
+    /// [`ConfigError::Servo`] says which value cannot be used.
     ///
     /// # Real-time
     /// Allocates nothing; the servo takes 216 bytes, to be kept wherever the loop keeps its state.
     pub fn new(config: ServoConfig) -> Result<Self, Error> {
-        config.checked().map_err(Error::Servo)?;
+        config.checked().map_err(ConfigError::Servo)?;
         let mut servo = Self {
             config,
             narrow: 0.0,
@@ -136,10 +136,10 @@ impl PhaseServo {
     /// Pure and bounded: a few hundred instructions.
     pub fn sample(&mut self, reference_ns: u64, local: MonoTime, release: MonoTime) -> Delta {
         let reference = reference_ns.checked_rem(self.config.period.as_ns()).and_then(|r| i64::try_from(r).ok());
-        let to_release = release.minus_instant(local).as_ns();
+        let to_release = release.signed_since(local).as_ns();
         let phase = reference.unwrap_or(0).saturating_add(to_release).saturating_sub(self.config.target.as_ns());
         if let Some(last) = self.release {
-            let since = release.minus_instant(last).as_ns();
+            let since = release.signed_since(last).as_ns();
             self.elapsed = as_ns(since).max(0.0);
             self.moved = as_ns(self.folded(since));
         }
@@ -182,13 +182,13 @@ impl PhaseServo {
     /// anew, and the target is the old one's place in the new period.
     ///
     /// # Errors
-    /// [`Error::Servo`] when the servo's values cannot be used with it; nothing was changed then.
+    /// [`ConfigError::Servo`] when the servo's values cannot be used with it; nothing was changed then.
     ///
     /// # Real-time
     /// Pure and bounded.
     pub fn set_period(&mut self, period: Nanos) -> Result<(), Error> {
         let config = ServoConfig { period, ..self.config };
-        config.checked().map_err(Error::Servo)?;
+        config.checked().map_err(ConfigError::Servo)?;
         self.configure(config);
         self.begin_anew();
         Ok(())
@@ -204,9 +204,6 @@ impl PhaseServo {
     }
 
     /// How much faster the reference runs than the local clock, in parts per million, as learned.
-    ///
-    /// # Real-time
-    /// Pure.
     pub const fn ppm(&self) -> f64 {
         self.frequency * 1e6
     }
@@ -222,17 +219,11 @@ impl PhaseServo {
     }
 
     /// The target the releases are kept at, or walked to, in (−period/2, period/2].
-    ///
-    /// # Real-time
-    /// Pure.
     pub const fn target(&self) -> Delta {
         self.config.target
     }
 
     /// How many samples were ignored because they were too far from where they were expected.
-    ///
-    /// # Real-time
-    /// Pure.
     pub const fn rejected(&self) -> u64 {
         self.filter.rejected()
     }

@@ -50,17 +50,11 @@ pub struct Wake {
 
 impl Wake {
     /// Woke minus release; negative when early.
-    ///
-    /// # Real-time
-    /// Pure.
     pub const fn error(&self) -> Delta {
-        self.woke.minus_instant(self.release)
+        self.woke.signed_since(self.release)
     }
 
     /// Woke minus release; zero when early.
-    ///
-    /// # Real-time
-    /// Pure.
     pub const fn lateness(&self) -> Nanos {
         self.woke.since(self.release)
     }

@@ -10,7 +10,7 @@
 
 use crate::sync::{PiMutex, Signal};
 use crate::sys::now;
-use crate::{Error, MonoTime, Nanos, Policy, setup};
+use crate::{ConfigError, Error, MonoTime, Nanos, Policy, SetupError, setup};
 use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -141,8 +141,8 @@ impl Watched {
             (self.seen, self.silent, self.excused, self.missed) = (beats, Nanos::ZERO, Nanos::ZERO, false);
             return None;
         }
-        self.silent = self.silent.plus(counted);
-        self.excused = self.excused.plus(excused);
+        self.silent += counted;
+        self.excused += excused;
         if self.missed || self.silent <= self.limit {
             return None;
         }
@@ -171,13 +171,13 @@ impl Watch {
     fn run(&self, interval: Nanos, action: &mut Action) {
         let mut last = now();
         // Ends early only when told to stop.
-        while !self.stop.wait_until(last.plus(interval)) {
+        while !self.stop.wait_until(last + interval) {
             let at = now();
-            let passed = at.since(last);
-            let excused = passed.minus(interval);
+            let passed = at - last;
+            let excused = passed - interval;
             last = at;
             self.excused.store(self.excused.load(Relaxed).saturating_add(excused.as_ns()), Relaxed);
-            for miss in self.look(passed.minus(excused), excused, at) {
+            for miss in self.look(passed - excused, excused, at) {
                 if self.stop.pending() != 0 {
                     return;
                 }
@@ -211,14 +211,14 @@ impl Watchdog {
     /// Starts the thread, with the policy and on the CPUs asked for, or not at all.
     ///
     /// # Errors
-    /// [`Error::ZeroLength`] when the interval is zero; [`Error::Priority`], [`Error::Policy`], [`Error::Affinity`]
-    /// when policy or CPUs are refused; [`Error::Thread`] when no thread can be had.
+    /// [`ConfigError::ZeroLength`] when the interval is zero; [`ConfigError::Priority`], [`SetupError::Policy`], [`SetupError::Affinity`]
+    /// when policy or CPUs are refused; [`SetupError::Thread`] when no thread can be had.
     ///
     /// # Real-time
     /// Starts a thread and waits for it to be set up: call before the loop.
     pub fn start(config: WatchdogConfig, mut action: Action) -> Result<Self, Error> {
         if config.interval == Nanos::ZERO {
-            return Err(Error::ZeroLength);
+            return Err(Error::Config(ConfigError::ZeroLength));
         }
         config.policy.checked()?;
         let watch = Arc::new(Watch {
@@ -236,9 +236,9 @@ impl Watchdog {
             }
             theirs.run(config.interval, &mut action);
         };
-        let thread = Builder::new().name("rt-watchdog".into()).spawn(run).map_err(Error::of_thread)?;
+        let thread = Builder::new().name("rt-watchdog".into()).spawn(run).map_err(SetupError::of_thread)?;
         let watchdog = Self { watch, thread: Some(thread) };
-        told.recv().unwrap_or(Err(Error::Thread(libc::ECANCELED)))?;
+        told.recv().unwrap_or(Err(Error::Setup(SetupError::Thread(libc::ECANCELED))))?;
         Ok(watchdog)
     }
 
@@ -246,13 +246,13 @@ impl Watchdog {
     /// never before the limit and at most two intervals after it, and told once per silence.
     ///
     /// # Errors
-    /// [`Error::ZeroLength`] when `limit` is zero; [`Error::Lock`] on a kernel without PI futexes.
+    /// [`ConfigError::ZeroLength`] when `limit` is zero; [`LockError::Refused`](crate::LockError::Refused) on a kernel without PI futexes.
     ///
     /// # Real-time
     /// Allocates and locks: call before the loop.
     pub fn watch(&self, name: &str, limit: Nanos) -> Result<Heart, Error> {
         if limit == Nanos::ZERO {
-            return Err(Error::ZeroLength);
+            return Err(Error::Config(ConfigError::ZeroLength));
         }
         let (heart, watched) = pair(name, limit);
         self.watch.hearts.lock()?.push(watched);

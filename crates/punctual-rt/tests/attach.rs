@@ -3,7 +3,7 @@
 #![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout, reason = "a test that talks to its other half")]
 
 use punctual_rt::stats::{Attached, attached_tasks};
-use punctual_rt::{Error, MonoTime, Nanos, Stats, StatsConfig, Wake};
+use punctual_rt::{MonoTime, Nanos, PageError, Stats, StatsConfig, Wake};
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
@@ -28,7 +28,7 @@ fn a_killed_process_leaves_its_numbers_to_who_is_attached_and_nothing_else() {
     let tasks = attached_tasks(child.id()).unwrap();
     let names: Vec<_> = tasks.iter().map(|(name, task)| (name.as_str(), task.is_ok())).collect();
     assert_eq!(names, [("slow", true), ("the fast one", true)]);
-    assert_eq!(Attached::open(child.id(), "none").err(), Some(Error::NoSuchTask));
+    assert_eq!(Attached::open(child.id(), "none").err(), Some(PageError::NoSuchTask));
     let attached = Attached::open(child.id(), "the fast one").unwrap();
     child.kill().unwrap();
     child.wait().unwrap();
@@ -37,7 +37,7 @@ fn a_killed_process_leaves_its_numbers_to_who_is_attached_and_nothing_else() {
     assert_eq!((snapshot.counters.activations, snapshot.pid), (100, child.id()));
     assert_eq!((snapshot.name.as_str(), snapshot.lateness.max()), ("the fast one", Some(Nanos::from_ns(99))));
     assert_eq!(snapshot.recent.len(), 100);
-    assert!(matches!(Attached::open(child.id(), "slow"), Err(Error::PageOpen(_))));
+    assert!(matches!(Attached::open(child.id(), "slow"), Err(PageError::Open(_))));
 }
 
 /// Stops with whoever started it.
@@ -47,7 +47,7 @@ fn child() {
     let _slow = create("slow");
     for index in 0..100 {
         let release = MonoTime::from_ns(1_000_000 * (index + 1));
-        writer.woke(&Wake { index, release, woke: release.plus(Nanos::from_ns(index)), ..Wake::default() });
+        writer.woke(&Wake { index, release, woke: release + Nanos::from_ns(index), ..Wake::default() });
     }
     println!("ready");
     let _ = std::io::stdin().read_line(&mut String::new());

@@ -11,6 +11,12 @@ use std::process::{Command, Output};
 /// `nobody` of most distributions; any user that owns nothing will do.
 const ORDINARY: u32 = 65_534;
 
+/// The lines of each Rust block of a page, without their indentation.
+fn blocks(page: &str) -> Vec<String> {
+    let of_rust = page.split("```rust").skip(1).filter_map(|rest| rest.split_once('\n')?.1.split("```").next());
+    of_rust.map(|block| block.trim().lines().map(str::trim).collect::<Vec<_>>().join("\n")).collect()
+}
+
 /// Where Cargo puts examples: beside the folder of this test program.
 fn example(name: &str) -> PathBuf {
     let here = std::env::current_exe().unwrap();
@@ -110,13 +116,23 @@ fn what_is_not_a_number_of_seconds_is_refused() {
 }
 
 #[test]
-fn the_page_shows_what_the_examples_hold() {
+fn the_pages_show_what_is_compiled() {
     let flush = |text: &str| text.lines().map(str::trim).collect::<Vec<_>>().join("\n");
-    let page = include_str!("../../../book/src/punctual-rt.md");
+    // The documentation tests compile the crate's page.
+    let of_crate = blocks(include_str!("../README.md"));
     let examples = [include_str!("../examples/hello_periodic.rs"), include_str!("../examples/ethercat_shaped.rs")];
-    let blocks: Vec<&str> = page.split("```rust\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
-    assert_eq!(blocks.len(), examples.len(), "each block is an excerpt of an example");
-    for (block, example) in blocks.into_iter().zip(examples) {
-        assert!(flush(example).contains(flush(block).trim()), "no longer in the example:\n{block}");
+    let pages = [
+        (blocks(include_str!("../../../book/src/punctual-rt.md")), examples.map(flush).to_vec()),
+        (blocks(include_str!("../../../README.md")), of_crate),
+    ];
+    for (blocks, sources) in pages {
+        assert_eq!(blocks.len(), sources.len(), "each block is an excerpt");
+        for (block, source) in blocks.iter().zip(sources) {
+            let mut rest = source.as_str();
+            for line in block.lines() {
+                let found = rest.find(line).unwrap_or_else(|| panic!("`{line}` is no longer in:\n{source}"));
+                rest = &rest[found..];
+            }
+        }
     }
 }

@@ -12,7 +12,7 @@ const PERIOD: Nanos = Nanos::from_us(100);
 const WITHOUT_MARKS: &str = "PUNCTUAL_RT_TEST_WITHOUT_MARKS";
 
 fn pacer() -> Pacer {
-    let grid = Grid::new(now().plus(PERIOD), PERIOD);
+    let grid = Grid::new(now() + PERIOD, PERIOD);
     Pacer::new(grid, &Wait::Spin, Sleeper::Absolute).unwrap().with_tolerance(Nanos::ZERO)
 }
 

@@ -5,7 +5,7 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 #![allow(unsafe_code, reason = "pointers into cells that the model checker watches")]
 
-use punctual_rt::Error;
+use punctual_rt::LockError;
 
 #[path = "../src/latest.rs"]
 mod latest;
@@ -261,7 +261,7 @@ mod of_pi_mutex {
     use loom::cell::UnsafeCell;
     use loom::thread::spawn;
     use punctual_hist::MonoTime;
-    use punctual_rt::Error;
+    use punctual_rt::LockError;
 
     type Counter = Arc<(AtomicU32, UnsafeCell<u32>)>;
 
@@ -333,7 +333,7 @@ mod of_pi_mutex {
             }
             match thread.join().unwrap() {
                 Ok(owner_died) => total += u32::from(!owner_died),
-                Err(error) => assert_eq!(error, Error::TimedOut),
+                Err(error) => assert_eq!(error, LockError::TimedOut),
             }
             assert_eq!(value(&counter), total);
             assert!(try_lock(&counter.0));

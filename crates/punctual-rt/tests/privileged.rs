@@ -4,7 +4,9 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use punctual_rt::setup::{Setup, What, granted, grants};
-use punctual_rt::{Class, Error, Grid, LatencyQos, Memory, Nanos, Pacer, Policy, Require, Sleeper, Wait, now};
+use punctual_rt::{
+    Class, Error, Grid, LatencyQos, Memory, Nanos, Pacer, Policy, Require, SetupError, Sleeper, Wait, now,
+};
 use std::process::Command;
 use std::sync::{Arc, Barrier, OnceLock};
 
@@ -13,8 +15,8 @@ const AGAIN: &str = "PUNCTUAL_RT_TEST_AGAIN";
 
 fn wanted() -> Setup {
     let cpu = granted().unwrap().cpus[0];
-    let memory = Memory::Lock { stack: 64 << 10, heap: if cfg!(target_env = "gnu") { 1 << 20 } else { 0 } };
-    Setup::new().policy(Policy::Fifo(10)).cpus(&[cpu]).memory(memory).latency_qos(LatencyQos::Global(0))
+    let memory = Memory::Lock { stack_bytes: 64 << 10, heap_bytes: if cfg!(target_env = "gnu") { 1 << 20 } else { 0 } };
+    Setup::new().policy(Policy::Fifo(10)).cpus(&[cpu]).memory(memory).latency_qos(LatencyQos::Global(Nanos::ZERO))
 }
 
 fn in_a_thread(run: impl FnOnce() + Send + 'static) {
@@ -45,12 +47,12 @@ fn privileged_all_that_is_asked_for_is_granted_and_read_back() {
         return;
     }
     in_a_thread(|| {
-        let setup = wanted();
-        let prepared = setup.apply().unwrap();
+        let cpu = granted().unwrap().cpus[0];
+        let prepared = wanted().apply().unwrap();
         let grants = grants();
-        assert_eq!((grants.thread.policy, grants.thread.cpus.as_ref()), (Some(Policy::Fifo(10)), Some(&setup.cpus)));
+        assert_eq!((grants.thread.policy, grants.thread.cpus.as_ref()), (Some(Policy::Fifo(10)), Some(&vec![cpu])));
         assert_eq!((grants.latency_us, grants.memory.new_is_resident), (Some(0), Some(true)), "{grants}");
-        assert!(grants.memory.locked.unwrap() > 0 && grants.open_signals.is_empty(), "{grants}");
+        assert!(grants.memory.locked_bytes.unwrap() > 0 && grants.open_signals.is_empty(), "{grants}");
         drop(prepared);
     });
     assert_ne!(grants().latency_us, Some(0), "the request goes with what held it");
@@ -74,10 +76,10 @@ fn privileged_a_refusal_in_the_last_step_leaves_nothing_behind() {
         // No kernel takes a reservation of so long a period: refused in the last step.
         let (runtime, period) = (Nanos::from_ms(1), Nanos::from_secs(3600));
         let policy = Policy::Deadline { runtime, deadline: period, period };
-        let refused = Setup { cpus: vec![], ..wanted() }.policy(policy).latency_qos(LatencyQos::PerCpu).apply();
-        assert_eq!(refused.unwrap_err(), Error::Deadline(libc::EINVAL));
+        let refused = wanted().cpus(&[]).policy(policy).latency_qos(LatencyQos::PerCpu).apply();
+        assert_eq!(refused.unwrap_err(), Error::Setup(SetupError::Deadline(libc::EINVAL)));
         let after = grants();
-        assert_eq!((&after.thread, after.memory.locked), (&before.thread, Some(0)), "{after}");
+        assert_eq!((&after.thread, after.memory.locked_bytes), (&before.thread, Some(0)), "{after}");
         assert_eq!((after.memory.new_is_resident, after.timer_slack), (Some(false), before.timer_slack), "{after}");
         assert_eq!((&after.open_signals, &after.cpu_latency), (&before.open_signals, &before.cpu_latency), "{after}");
     });
@@ -115,15 +117,15 @@ fn privileged_nobody_is_refused_with_a_reason_and_keeps_what_was() {
     in_a_thread(|| {
         let before = grants();
         let error = wanted().apply().unwrap_err();
-        assert_eq!(error, Error::MemoryLock(libc::ENOMEM));
+        assert_eq!(error, Error::Setup(SetupError::MemoryLock(libc::ENOMEM)));
         assert!(error.remedy().contains("RLIMIT_MEMLOCK"), "{}", error.remedy());
         let refused = wanted().memory(Memory::Leave).apply().unwrap_err();
-        assert_eq!(refused, Error::LatencyQos(libc::EACCES));
+        assert_eq!(refused, Error::Setup(SetupError::LatencyQos(libc::EACCES)));
         let refused = wanted().memory(Memory::Leave).latency_qos(LatencyQos::Leave).apply().unwrap_err();
-        assert_eq!(refused, Error::Policy(libc::EPERM));
+        assert_eq!(refused, Error::Setup(SetupError::Policy(libc::EPERM)));
         let after = grants();
         assert_eq!((after.thread, after.open_signals), (before.thread, before.open_signals));
-        assert_eq!((after.timer_slack, after.memory.locked), (before.timer_slack, Some(0)));
+        assert_eq!((after.timer_slack, after.memory.locked_bytes), (before.timer_slack, Some(0)));
     });
 }
 
@@ -158,7 +160,7 @@ fn privileged_nobody_with_two_capabilities_gets_policy_and_memory() {
         let grants = grants();
         assert_eq!((grants.thread.policy, grants.memory.new_is_resident), (Some(Policy::Fifo(10)), Some(true)));
         let refused = wanted().apply().unwrap_err();
-        assert_eq!(refused, Error::LatencyQos(libc::EACCES), "the file is root's all the same");
+        assert_eq!(refused, Error::Setup(SetupError::LatencyQos(libc::EACCES)), "the file is root's all the same");
     });
 }
 
@@ -174,15 +176,15 @@ fn privileged_a_rival_that_runs_instead_is_named() {
         // Kept for as long as the thread lives, which is not long.
         std::mem::forget(Setup::new().policy(Policy::Fifo(priority)).cpus(&[cpu]).apply().unwrap());
         both.wait();
-        let first = *first.get_or_init(|| now().plus(Nanos::from_ms(20)));
-        let pacer = Pacer::new(Grid::new(first.minus(ahead), period), wait, Sleeper::Absolute).unwrap();
-        (pacer, first.plus(period.times(RELEASES)))
+        let first = *first.get_or_init(|| now() + Nanos::from_ms(20));
+        let pacer = Pacer::new(Grid::new(first - ahead, period), wait, Sleeper::Absolute).unwrap();
+        (pacer, first + period * RELEASES)
     };
     let of_rival = pacer.clone();
     let rival = std::thread::spawn(move || {
         let (mut rival, end_of_all) = of_rival(20, Nanos::from_us(100), &Wait::Sleep);
         while rival.wait().release < end_of_all {
-            let end = now().plus(Nanos::from_us(300));
+            let end = now() + Nanos::from_us(300);
             while now() < end {}
         }
     });

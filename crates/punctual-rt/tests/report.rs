@@ -36,12 +36,12 @@ fn snapshot_of(cycles: u64, deep_every: u64) -> Snapshot {
             1_800 => (3_200_000, 3),
             _ => (usual, 0),
         };
-        let release = MonoTime::from_ns(1_000_000_000).plus(PERIOD.times(index));
-        let woke = release.plus(Nanos::from_ns(late));
+        let release = MonoTime::from_ns(1_000_000_000) + PERIOD * index;
+        let woke = release + Nanos::from_ns(late);
         let polled = Nanos::from_ns(if n % 2 == 0 { state >> 50 } else { 0 });
         let (overshoot, class) = (Some(Nanos::from_ns(late)), Class::LateFromSleep);
         writer.woke(&Wake { index, release, woke, interval: PERIOD, missed, class, overshoot, polled });
-        writer.finished(woke.plus(Nanos::from_us(20 + n % 10)));
+        writer.finished(woke + Nanos::from_us(20 + n % 10));
         index += 1 + missed;
     }
     let mut snapshot = reader.snapshot();

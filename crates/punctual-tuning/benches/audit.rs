@@ -12,7 +12,7 @@ use punctual_facts::profile::{Kind, Need};
 use punctual_facts::tree::{MemTree, masked};
 use punctual_tuning::audit::audit;
 use punctual_tuning::capture::capture;
-use punctual_tuning::knobs::{ALL, Case, Probe};
+use punctual_tuning::knobs::{ALL, Case, Check};
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
@@ -62,7 +62,7 @@ fn slowest(tree: &MemTree) {
     let mut times: Vec<(Duration, &str)> = ALL
         .iter()
         .filter_map(|knob| {
-            let Probe::Effective(probe) = knob.probe else { return None };
+            let Check::Probe(probe) = knob.check else { return None };
             let time = shortest(|| {
                 let case = Case::new(tree, &machine, &need);
                 let _ = black_box(probe(&case));

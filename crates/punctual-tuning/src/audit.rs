@@ -2,15 +2,13 @@
 //!
 //! The catalogue decides what is good; this module only asks, collects the evidence and sorts.
 
-use crate::knobs::{self, Case, Doubt, Family, Knob, Lasting, Probe};
+use crate::knobs::{self, Case, Doubt, Family, Knob, Lasting};
 use punctual_facts::fact::printable;
 use punctual_facts::finding::{Evidence, Finding, Severity, State};
 use punctual_facts::machine::Machine;
 use punctual_facts::profile::Need;
 use punctual_facts::tree::Tree;
 
-/// How the catalogue says that only a boot changes a knob; then the way to do that is the fix.
-const NOT_NOW: &str = "None at run time";
 /// Longest reason; a file that is all of it has said enough.
 const REASON_CHARS: usize = 300;
 
@@ -45,14 +43,10 @@ pub(crate) fn begun<'a>(tree: &'a dyn Tree, machine: &'a Machine, need: &'a Need
 
 /// One knob, judged.
 pub(crate) fn examine(knob: &Knob, case: &Case<'_>) -> Finding {
-    let judged = match knob.probe {
-        Probe::Effective(probe) => probe(case).map(|is_good| if is_good { State::Good } else { State::Bad }),
-        Probe::Advice { look, applies } => applies(case).map(|()| State::Advice(case.fill(look))),
-    };
-    let judged = case.settled(judged);
+    let judged = case.settled((knob.applies)(case).and_then(|()| knob.check.judge(case)));
     let evidence = case.take_evidence();
     let severity = (knob.severity.here)(case, knob.severity.for_kind(case.need.kind));
-    let fix = if knob.fix.starts_with(NOT_NOW) { lasting(knob, case) } else { case.fill(knob.fix) };
+    let fix = if knob.is_for_boot_only() { lasting(knob, case) } else { knob.fix_here(case) };
     // What was looked at for these belongs to no judgement.
     case.forget();
     Finding {
@@ -71,16 +65,16 @@ pub(crate) fn examine(knob: &Knob, case: &Case<'_>) -> Finding {
 /// How to make a change last on this machine.
 pub fn lasting(knob: &Knob, case: &Case<'_>) -> String {
     // What names other CPUs says nothing where there are none, if there is another way.
-    let is_for_others = |place: &&Lasting| place.anywhere().contains("<H");
-    let only_others = knob.persist.iter().all(|place| is_for_others(&place));
-    let makes_sense = |place: &&Lasting| only_others || !case.has_no_others() || !is_for_others(place);
-    let places: Vec<String> = knob.persist.iter().filter(makes_sense).map(|place| place.here(case)).collect();
-    places.join("; ")
+    let places = knob.places();
+    let only_others = places.iter().all(Lasting::names_housekeeping);
+    let makes_sense = |place: &&Lasting| only_others || !case.has_no_others() || !place.names_housekeeping();
+    let here: Vec<String> = places.iter().filter(makes_sense).map(|place| place.here(case)).collect();
+    here.join("; ")
 }
 
 /// How to take that back on this machine; `None` where the knob's own words on undoing have to do.
 pub fn undoing(knob: &Knob, case: &Case<'_>) -> Option<String> {
-    let places: Vec<String> = knob.persist.iter().filter_map(|place: &Lasting| place.undo_here(case)).collect();
+    let places: Vec<String> = knob.places().iter().filter_map(|place| place.undo_here(case)).collect();
     (!places.is_empty()).then(|| places.join("; "))
 }
 

@@ -8,6 +8,7 @@ use punctual_facts::fact::{Fact, printable};
 use punctual_facts::finding::{Finding, Severity, State};
 use punctual_facts::machine::Machine;
 use punctual_facts::tree::without_private_values;
+use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Name of the fingerprint's line that is told word by word.
@@ -27,22 +28,27 @@ pub struct AuditSide<'a> {
 }
 
 /// What differs, from one machine to another.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AuditDifference {
     /// Lines that say which machine it is.
+    #[serde(rename = "machine")]
     pub facts: Vec<Changed>,
     /// Words of the command line that only the first machine has, in its order.
     pub words_removed: Vec<String>,
     /// Words of the command line that only the second machine has, in its order.
     pub words_added: Vec<String>,
     /// Options of the kernel's configuration that some knob looked at.
+    #[serde(rename = "kernel_config")]
     pub options: Vec<Changed>,
     /// Knobs that were found otherwise: first what became worse, the worst first.
+    #[serde(rename = "findings")]
     pub knobs: Vec<Turn>,
 }
 
 /// One value that differs.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Changed {
     /// What it is.
     pub name: String,
@@ -53,8 +59,11 @@ pub struct Changed {
 }
 
 /// One knob, found otherwise. At least one of the two is there.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Turn {
+    pub id: String,
+    pub trend: Trend,
     /// How it was found on the first machine.
     pub from: Option<Finding>,
     /// How it was found on the second machine.
@@ -62,7 +71,9 @@ pub struct Turn {
 }
 
 /// What a difference means for the need. The order is the order to show them in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
 pub enum Trend {
     /// Bad on the second machine, and not on the first, or less so.
     Worse,
@@ -80,20 +91,19 @@ impl Trend {
 }
 
 impl Turn {
-    /// The knob's id.
-    pub fn id(&self) -> &str {
-        self.to.as_ref().or(self.from.as_ref()).map_or("", |finding| &finding.id)
+    /// At least one of the two is there.
+    fn new(id: &str, from: Option<Finding>, to: Option<Finding>) -> Self {
+        Self { id: id.to_owned(), trend: trend(from.as_ref(), to.as_ref()), from, to }
     }
+}
 
-    /// What it means for the need.
-    pub fn trend(&self) -> Trend {
-        let (from, to) = (harm(self.from.as_ref()), harm(self.to.as_ref()));
-        match to.cmp(&from) {
-            std::cmp::Ordering::Greater => Trend::Worse,
-            std::cmp::Ordering::Less => Trend::Better,
-            std::cmp::Ordering::Equal if kind(self.from.as_ref()) == kind(self.to.as_ref()) => Trend::SameVerdict,
-            std::cmp::Ordering::Equal => Trend::Otherwise,
-        }
+/// What it means for the need.
+fn trend(from: Option<&Finding>, to: Option<&Finding>) -> Trend {
+    match harm(to).cmp(&harm(from)) {
+        std::cmp::Ordering::Greater => Trend::Worse,
+        std::cmp::Ordering::Less => Trend::Better,
+        std::cmp::Ordering::Equal if kind(from) == kind(to) => Trend::SameVerdict,
+        std::cmp::Ordering::Equal => Trend::Otherwise,
     }
 }
 
@@ -123,7 +133,7 @@ impl AuditDifference {
 
     /// The knobs with that trend.
     pub fn with(&self, trend: Trend) -> impl Iterator<Item = &Turn> {
-        self.knobs.iter().filter(move |turn| turn.trend() == trend)
+        self.knobs.iter().filter(move |turn| turn.trend == trend)
     }
 }
 
@@ -198,12 +208,12 @@ fn knobs(a: &[Finding], b: &[Finding]) -> Vec<Turn> {
     let (mut before, after) = (by_id(a), by_id(b));
     let mut turns: Vec<Turn> = Vec::new();
     for (id, to) in after {
-        turns.push(Turn { from: before.remove(&id), to: Some(to) });
+        turns.push(Turn::new(&to.id.clone(), before.remove(&id), Some(to)));
     }
-    turns.extend(before.into_values().map(|from| Turn { from: Some(from), to: None }));
+    turns.extend(before.into_values().map(|from| Turn::new(&from.id.clone(), Some(from), None)));
     turns.retain(|turn| differs(turn.from.as_ref(), turn.to.as_ref()));
     let weight = |turn: &Turn| harm(turn.from.as_ref()).max(harm(turn.to.as_ref()));
-    turns.sort_by_key(|turn| (turn.trend(), std::cmp::Reverse(weight(turn))));
+    turns.sort_by_key(|turn| (turn.trend, std::cmp::Reverse(weight(turn))));
     turns
 }
 
@@ -242,7 +252,7 @@ mod tests {
     }
 
     fn trends(a: &[Finding], b: &[Finding]) -> Vec<(String, Trend)> {
-        knobs(a, b).iter().map(|turn| (turn.id().to_owned(), turn.trend())).collect()
+        knobs(a, b).iter().map(|turn| (turn.id.clone(), turn.trend)).collect()
     }
 
     #[test]

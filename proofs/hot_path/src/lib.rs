@@ -1,6 +1,6 @@
 //! Everything that may run between two waits, by names that survive in the object code.
 //!
-//! `cargo xtask ci panic-free` builds this as a static library in the release profile and walks what these functions
+//! `cargo xtask ci panic-free` builds this as a static library in the profile `dist` and walks what these functions
 //! reach. Nothing may lead to a panic or an allocation, nor leave for a system library but by the few names listed
 //! there. The functions of the module `injected` break that on purpose: the walk must find each of them.
 

@@ -8,7 +8,8 @@ const LIBRARY: &str = "crates/punctual-rt/src/";
 const HEADING: &str = "/// # Real-time";
 
 /// A public function of the library has a heading `# Real-time`. One that returns `Self` makes something, which is done
-/// before the loop, and needs none.
+/// before the loop, and needs none. Nor does a constant one: the compiler sees to it that it neither allocates, locks nor
+/// enters the kernel.
 pub fn unpromised(path: &str, text: &str, source: &Source) -> Vec<Complaint> {
     if !path.starts_with(LIBRARY) {
         return Vec::new();
@@ -16,7 +17,9 @@ pub fn unpromised(path: &str, text: &str, source: &Source) -> Vec<Complaint> {
     let (lines, code): (Vec<&str>, Vec<&str>) = (text.lines().collect(), source.code.lines().collect());
     let mut complaints = Vec::new();
     for (line, at) in source.words("fn") {
-        let is_public = code.get(line - 1).is_some_and(|line| line.trim_start().starts_with("pub "));
+        let is_public = code
+            .get(line - 1)
+            .is_some_and(|line| line.trim_start().strip_prefix("pub ").is_some_and(|rest| !rest.starts_with("const ")));
         let signature = source.code.get(at..).and_then(|rest| rest.split(['{', ';']).next()).unwrap_or_default();
         if is_public && !makes_something(signature) && !is_promised(lines.get(..line - 1).unwrap_or_default()) {
             let name = signature.trim_start_matches("fn").split(['(', '<']).next().unwrap_or_default().trim();
@@ -49,7 +52,7 @@ mod tests {
 
     #[test]
     fn whether_a_loop_may_call_it_is_said() {
-        let bare = "impl A {\n    /// Why.\n    #[inline]\n    pub const fn a(&self) -> u64 {\n        0\n    }\n}\n";
+        let bare = "impl A {\n    /// Why.\n    #[inline]\n    pub fn a(&self) -> u64 {\n        0\n    }\n}\n";
         assert_eq!(complaints(bare), ["crates/punctual-rt/src/x.rs:4: `a` without `# Real-time`: may a loop call it?"]);
         assert_eq!(
             complaints(&bare.replace("Why.\n", "Why.\n    ///\n    /// # Real-time\n    /// Pure; {}\n")),
@@ -63,7 +66,9 @@ mod tests {
     #[test]
     fn what_makes_something_or_is_not_public_needs_no_promise() {
         assert_eq!(
-            complaints("pub fn new(a: u64) -> Self {}\npub fn with<T>(self) -> Self where T: Send {}\n"),
+            complaints(
+                "pub fn new(a: u64) -> Self {}\npub fn with<T>(self) -> Self where T: Send {}\npub const fn a() -> u64 {}\n"
+            ),
             [""; 0]
         );
         assert_eq!(complaints("fn a() {}\npub(crate) fn b() {}\n#[cfg(test)]\npub fn c() {}\n"), [""; 0]);

@@ -3,7 +3,7 @@
 use super::Complaint;
 use super::real_time::unpromised;
 use super::source::{Source, after_closing};
-use super::text::{ending, promised_tests};
+use super::text::{PAGES, ending, promised_tests};
 use std::collections::BTreeSet;
 
 /// Modules of the standard library that reach the machine.
@@ -89,13 +89,13 @@ const MAY_BE_UNSAFE: [&str; 9] = [
 /// Names that say nothing of what is inside.
 const EMPTY_NAMES: [&str; 8] = ["common", "helper", "helpers", "manager", "misc", "util", "utilities", "utils"];
 
-/// All rules for the Rust files among these, and for the tests that ARCHITECTURE.md promises.
+/// All rules for the Rust files among these, and for the tests that the pages of the house promise.
 pub fn check_all(files: &[(&str, &str)]) -> Vec<Complaint> {
     let sources = || files.iter().filter(|(path, _)| ending(path) == "rs");
-    let tests: Vec<String> = sources().flat_map(|(path, text)| test_modules(path, text)).collect();
+    let tests = tests_among(files);
     let functions: BTreeSet<&str> = sources().flat_map(|(_, text)| functions(text)).collect();
     let mut complaints: Vec<Complaint> = sources().flat_map(|(path, text)| check(path, text, &tests)).collect();
-    for (path, text) in files.iter().filter(|(path, _)| *path == "ARCHITECTURE.md") {
+    for (path, text) in files.iter().filter(|(path, _)| PAGES.contains(path)) {
         let missing = promised_tests(text).into_iter().filter(|(_, test)| !functions.contains(test.as_str()));
         complaints.extend(missing.map(|(line, test)| Complaint::new(path, line, format!("there is no test `{test}`"))));
     }
@@ -105,7 +105,7 @@ pub fn check_all(files: &[(&str, &str)]) -> Vec<Complaint> {
 /// All rules for one Rust file. `tests` are the beginnings of paths that are only built for tests.
 fn check(path: &str, text: &str, tests: &[String]) -> Vec<Complaint> {
     let source = Source::new(text);
-    let is_test = is_test(path) || tests.iter().any(|test| path.starts_with(test));
+    let is_test = is_built_for_tests(path, tests);
     let mut complaints = Vec::new();
     complaints.extend(module_header(path, text));
     complaints.extend(empty_names(path, &source));
@@ -117,6 +117,17 @@ fn check(path: &str, text: &str, tests: &[String]) -> Vec<Complaint> {
         complaints.extend(unpromised(path, text, &source));
     }
     complaints
+}
+
+/// Beginnings of the paths that are only built for tests.
+pub fn tests_among(files: &[(&str, &str)]) -> Vec<String> {
+    let sources = files.iter().filter(|(path, _)| ending(path) == "rs");
+    sources.flat_map(|(path, text)| test_modules(path, text)).collect()
+}
+
+/// Whether a file is only built for tests, by where it is or by who declares it.
+pub fn is_built_for_tests(path: &str, tests: &[String]) -> bool {
+    is_test(path) || tests.iter().any(|test| path.starts_with(test))
 }
 
 /// Names of all functions, tests above all.

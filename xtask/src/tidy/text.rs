@@ -25,6 +25,12 @@ const KNOWS_HOMES: &str = "crates/punctual-facts/src/tree/mask/";
 /// The only place dependencies may come from; anything else is somebody's mirror.
 const REGISTRY: &str = "registry+https://github.com/rust-lang/crates.io-index";
 
+/// The pages that say where things are and what holds.
+pub const PAGES: [&str; 3] = ["ARCHITECTURE.md", "CONTRIBUTING.md", "INVARIANTS.md"];
+/// How a path of the repository begins on those pages.
+const TOP_FOLDERS: [&str; 9] =
+    ["benches/", "book/", "crates/", "examples/", "fixtures/", "lab/", "proofs/", "schemas/", "xtask/"];
+
 /// Rules about the tree as a whole.
 pub fn whole_tree(paths: &BTreeSet<String>) -> Vec<Complaint> {
     let needed = [
@@ -32,6 +38,7 @@ pub fn whole_tree(paths: &BTreeSet<String>) -> Vec<Complaint> {
         "CHANGELOG.md",
         "CONTRIBUTING.md",
         "Cargo.lock",
+        "INVARIANTS.md",
         "LICENSE-APACHE",
         "LICENSE-MIT",
         "README.md",
@@ -88,6 +95,23 @@ pub fn links(path: &str, text: &str, paths: &BTreeSet<String>) -> Vec<Complaint>
         let folder = format!("{}/", resolved.trim_end_matches('/'));
         if !paths.contains(&resolved) && !paths.iter().any(|known| known.starts_with(&folder)) {
             complaints.push(Complaint::new(path, line, format!("links to {file}, which is not there")));
+        }
+    }
+    complaints
+}
+
+/// Files and folders that a page of the house names between backticks are there.
+pub fn named_paths(path: &str, text: &str, paths: &BTreeSet<String>) -> Vec<Complaint> {
+    if !PAGES.contains(&path) {
+        return Vec::new();
+    }
+    let mut complaints = Vec::new();
+    for (at, line) in text.lines().enumerate() {
+        for name in line.split('`').skip(1).step_by(2).filter(|name| under(name, &TOP_FOLDERS) && !name.contains(' ')) {
+            let folder = format!("{}/", name.trim_end_matches('/'));
+            if !paths.contains(name) && !paths.iter().any(|known| known.starts_with(&folder)) {
+                complaints.push(Complaint::new(path, at + 1, format!("names {name}, which is not there")));
+            }
         }
     }
     complaints
@@ -317,6 +341,14 @@ mod tests {
     }
 
     #[test]
+    fn places_that_a_page_names_are_there() {
+        let paths: BTreeSet<String> = ["crates/a/src/lib.rs".to_owned()].into();
+        let text = "`crates/a/src/lib.rs` `crates/a/`\n`crates/a/src/report.rs` `cargo test crates/b`\n";
+        assert_eq!(lines(&named_paths("ARCHITECTURE.md", text, &paths)), [2]);
+        assert_eq!(named_paths("README.md", text, &paths), []);
+    }
+
+    #[test]
     fn promised_tests_are_sentences_between_backticks() {
         let text = "a `no_std` b `it_is_so`\n`x_y::z_w_v` it_is_not `and_so_is_that`\n";
         assert_eq!(promised_tests(text), [(1, "it_is_so".to_owned()), (2, "and_so_is_that".to_owned())]);
@@ -325,7 +357,7 @@ mod tests {
     #[test]
     fn documents_that_must_be_there_are_missed() {
         let missing = whole_tree(&["README.md".to_owned()].into());
-        assert_eq!(missing.len(), 6);
+        assert_eq!(missing.len(), 7);
         assert!(missing.iter().any(|complaint| complaint.path == "LICENSE-MIT"));
     }
 }

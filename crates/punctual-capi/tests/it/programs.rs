@@ -87,6 +87,14 @@ fn the_examples_run() {
 }
 
 #[test]
+fn the_program_of_the_page_compiles() {
+    let page = include_str!("../../README.md");
+    let source = scratch().join("page.c");
+    std::fs::write(&source, page.split("```").nth(1).and_then(|block| block.strip_prefix("c\n")).unwrap()).unwrap();
+    program(&source, "punctual_rt");
+}
+
+#[test]
 fn the_cyclictest_like_example_takes_its_options() {
     let program = program(&root().join("examples/c/cyclictest_like.c"), "punctual_rt-static");
     for wait in ["sleep", "anticipate", "hybrid", "spin"] {

@@ -32,12 +32,17 @@ pub use testimony::Testimony;
 use crate::cmdline::{Token, words};
 use crate::cpu_set::CpuSet;
 use crate::machine::{Arch, Flavour, Machine, Version};
+use serde::Serialize;
 
 /// The kernel a line is for.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Target {
+    /// Its version.
     pub version: Version,
+    /// Its kind.
     pub flavour: Flavour,
+    /// What it runs on.
     pub arch: Arch,
     /// CPUs that can exist, where that is known.
     pub possible: Option<CpuSet>,
@@ -87,7 +92,9 @@ impl Target {
 }
 
 /// What becomes of a word. Ordered from the worst to the best.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
 pub enum WordVerdict {
     /// It is taken, and does harm.
     Harmful,
@@ -138,7 +145,8 @@ impl WordVerdict {
 }
 
 /// One word of a command line, judged.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Word {
     /// As it stands there.
     pub word: String,
@@ -148,6 +156,7 @@ pub struct Word {
     pub is_trap: bool,
     /// Nobody lists the word, and this machine, which could tell more, shows no modules.
     pub is_untold: bool,
+    /// Why.
     pub why: String,
     /// What to write instead; `None` where there is nothing better to write.
     pub instead: Option<String>,

@@ -3,6 +3,8 @@
 use super::cpuinfo_field;
 use crate::fact::Fact;
 use crate::tree::{Tree, text};
+use serde::Serialize;
+use std::fmt;
 
 #[derive(Clone, Debug)]
 pub struct Kernel {
@@ -19,9 +21,24 @@ pub const BUILD: &str = "/proc/sys/kernel/version";
 
 /// A kernel version: the first two numbers decide which advice applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "String", inline))]
 pub struct Version {
+    /// First number.
     pub major: u32,
+    /// Second number.
     pub minor: u32,
+}
+
+impl Serialize for Version {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.major, self.minor)
+    }
 }
 
 impl Version {
@@ -37,7 +54,9 @@ impl Version {
 }
 
 /// Kinds of kernel, by how they preempt.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
 pub enum Flavour {
     /// Neither of the others: preemption as built.
     Stock,
@@ -68,10 +87,18 @@ impl Flavour {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// What a kernel runs on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
 pub enum Arch {
+    /// 64-bit x86.
+    #[serde(rename = "x86_64")]
     X86,
+    /// 64-bit ARM.
+    #[serde(rename = "aarch64")]
     Arm64,
+    /// Something else.
     Other,
 }
 

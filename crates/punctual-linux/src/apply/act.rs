@@ -14,7 +14,6 @@ const PATIENCE: Duration = Duration::from_millis(50);
 /// How `systemctl stop` ends where the unit is unknown to the manager: then it is as good as stopped.
 pub const NOT_LOADED: i32 = 5;
 
-/// Does it.
 pub fn act(hand: &dyn Hand, step: &Step, before: &Before) -> Outcome {
     let done = match step {
         Step::Write { path, value, expected } => return write(hand, path, value, expected),
@@ -97,13 +96,12 @@ fn write(hand: &dyn Hand, path: &str, value: &str, expected: &Expected) -> Outco
 }
 
 fn own(hand: &dyn Hand, path: &str, content: &str, mode: u32, before: &Before) -> io::Result<()> {
-    let (uid, gid) = hand.owner();
     if let Before::Nothing { folders_made } = before {
         for folder in folders_made {
             hand.make_folder(folder, 0o755)?;
         }
     }
-    replace(hand, path, content.as_bytes(), Meta { kind: FileKind::Regular, mode, uid, gid })
+    replace(hand, path, content.as_bytes(), hand.ours(mode))
 }
 
 fn edit(hand: &dyn Hand, path: &str, content: &[u8], in_place: bool, before: &Before) -> io::Result<()> {

@@ -18,24 +18,17 @@ pub enum EngineError {
     },
     /// The lock cannot be asked for.
     #[error("{}: take the lock: {reason}. {}", store::LOCK, lock_remedy(reason))]
-    Lock {
-        /// What the system said.
-        reason: io::Error,
-    },
+    Lock { reason: io::Error },
     /// Lines of the journal are damaged; nothing new is begun on top of that.
     #[error(
         "{}: {lines} of its lines cannot be read. Put back what can be put back first: punctual revert",
         store::FILE
     )]
-    Damaged {
-        /// How many lines.
-        lines: usize,
-    },
+    Damaged { lines: usize },
     /// The journal could not be written any more, in the middle of applying. What was done is undone again, but for
     /// what is told.
     #[error("{cause}. What had been done was undone{}", remains(left))]
     RolledBack {
-        /// What the journal said.
         cause: JournalError,
         /// What could not be undone.
         left: Vec<String>,
@@ -45,7 +38,6 @@ pub enum EngineError {
     Unknown {
         /// What was asked for.
         what: &'static str,
-        /// What the system said.
         reason: io::Error,
     },
     /// There is nothing to confirm.
@@ -53,14 +45,7 @@ pub enum EngineError {
     NothingToConfirm(&'static str),
     /// A process of ours could not be started.
     #[error("{program}: start: {reason}. {remedy}")]
-    Start {
-        /// The program.
-        program: String,
-        /// What the system said.
-        reason: io::Error,
-        /// What to do.
-        remedy: &'static str,
-    },
+    Start { program: String, reason: io::Error, remedy: &'static str },
 }
 
 fn lock_remedy(reason: &io::Error) -> &'static str {

@@ -30,7 +30,6 @@ const SYSTEMD: &str = "run/systemd/system";
 /// The program that a guard is: this one, and the words that make it one.
 #[derive(Clone, Debug)]
 pub struct Program {
-    /// The file.
     pub path: PathBuf,
     /// What stands before the guard's own words.
     pub words: Vec<OsString>,

@@ -14,9 +14,7 @@ use std::io;
 pub enum FileKind {
     /// A file with bytes in it.
     Regular,
-    /// A folder.
     Folder,
-    /// A symbolic link.
     Link,
     /// A device, a pipe, a socket.
     Other,
@@ -37,13 +35,10 @@ impl FileKind {
 /// What is known of a path, links not followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Meta {
-    /// What it is.
     pub kind: FileKind,
     /// Permission bits.
     pub mode: u32,
-    /// Owner.
     pub uid: u32,
-    /// Group.
     pub gid: u32,
 }
 
@@ -60,8 +55,7 @@ impl Drop for Lock {
 
 /// What came of asking for the lock.
 #[derive(Debug)]
-pub enum Asked {
-    /// It is ours.
+pub enum LockAnswer {
     Taken(Lock),
     /// Another process has it.
     Held {
@@ -84,16 +78,12 @@ pub struct UnitState {
 /// What is done to a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnitVerb {
-    /// Stopped.
     Stop,
-    /// Started.
     Start,
-    /// Kept from starting.
     Mask {
         /// After the next start of the machine, too.
         lasting: bool,
     },
-    /// No longer kept.
     Unmask {
         /// The lasting kind of mask.
         lasting: bool,
@@ -103,7 +93,6 @@ pub enum UnitVerb {
 /// How a program ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ran {
-    /// It ended well.
     pub well: bool,
     /// Its exit code, if it ended by itself.
     pub code: Option<i32>,
@@ -117,8 +106,8 @@ pub struct Ran {
 ///
 /// What is not there is `NotFound`, or `None` where a method says so; of threads that are gone, `ESRCH`.
 pub trait Hand {
-    /// User and group that new files belong to.
-    fn owner(&self) -> (u32, u32);
+    /// A regular file with these permission bits that belongs to this process's user and group.
+    fn ours(&self, mode: u32) -> Meta;
     /// This run of the machine.
     fn boot_id(&self) -> io::Result<String>;
     /// What is known of a path; `None` where nothing is.
@@ -129,14 +118,13 @@ pub trait Hand {
     fn list(&self, path: &str) -> io::Result<Vec<String>>;
     /// CPUs a thread may run on.
     fn affinity(&self, task: &TaskName) -> io::Result<CpuSet>;
-    /// A thread's policy.
     fn policy(&self, task: &TaskName) -> io::Result<SchedPolicy>;
     /// Settings of a network device, those of `names` in that order.
     fn nic(&self, device: &str, names: &[&str]) -> io::Result<Vec<(String, u32)>>;
     /// A unit; `None` where there is none of that name.
     fn unit(&self, unit: &str) -> io::Result<Option<UnitState>>;
     /// Asks for the lock and does not wait.
-    fn lock(&self, path: &str) -> io::Result<Asked>;
+    fn lock(&self, path: &str) -> io::Result<LockAnswer>;
 
     /// Writes a value to a file of the kernel, in one piece.
     fn write_value(&self, path: &str, value: &str) -> io::Result<()>;
@@ -154,11 +142,9 @@ pub trait Hand {
     fn reserve(&self, path: &str, length: u64, bytes: u64) -> io::Result<()>;
     /// Takes a file away and syncs its folder.
     fn remove(&self, path: &str) -> io::Result<()>;
-    /// Makes a folder.
     fn make_folder(&self, path: &str, mode: u32) -> io::Result<()>;
     /// Removes an empty folder.
     fn remove_folder(&self, path: &str) -> io::Result<()>;
-    /// Moves a thread.
     fn set_affinity(&self, task: &TaskName, cpus: &CpuSet) -> io::Result<()>;
     /// Gives a thread a policy.
     fn set_policy(&self, task: &TaskName, policy: SchedPolicy) -> io::Result<()>;
@@ -166,6 +152,5 @@ pub trait Hand {
     fn set_nic(&self, device: &str, settings: &[(String, u32)]) -> io::Result<()>;
     /// Does something to a unit.
     fn do_unit(&self, unit: &str, verb: UnitVerb) -> io::Result<Ran>;
-    /// Runs a program.
     fn run(&self, invocation: &Invocation) -> io::Result<Ran>;
 }

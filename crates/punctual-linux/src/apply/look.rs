@@ -10,7 +10,6 @@ use std::io;
 /// No thread of the machine's own work runs above this; the kernel's own watchmen do.
 const HIGHEST_PRIORITY: u32 = 95;
 
-/// What was found.
 pub enum Look {
     /// The machine is so already.
     Already,

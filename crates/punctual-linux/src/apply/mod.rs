@@ -26,9 +26,9 @@ mod transaction;
 mod undo;
 
 pub use error::EngineError;
-pub use hand::{Asked, FileKind, Hand, Lock, Meta, Ran, UnitState, UnitVerb};
+pub use hand::{FileKind, Hand, Lock, LockAnswer, Meta, Ran, UnitState, UnitVerb};
 pub use machine::{Machine, is_alive, now, this_process};
 /// A limit on the CPUs' sleep, in force as long as it lives.
 pub use punctual_rt::setup::LatencyRequest;
-pub use revert::{Extent, Reverted, Trouble, revert, revert_pending};
+pub use revert::{Extent, Reverted, Trouble, UndoneStep, revert, revert_pending};
 pub use transaction::{Applied, Fate, Request, Transaction, Tried, confirm};

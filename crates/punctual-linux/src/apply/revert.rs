@@ -2,18 +2,17 @@
 //! then no trace of us is.
 
 use super::error::EngineError;
-use super::hand::{Asked, Hand, Lock};
+use super::hand::{Hand, Lock, LockAnswer};
 use super::machine::{is_alive, now};
 use super::undo::{Since, Stuck, ends_with_the_boot, undo};
 use crate::journal::format::Damage;
 use crate::journal::{Begun, Contents, Intent, Journal, Record, Session, Stage, Undone, store};
 use punctual_tuning::plan::{Before, Keep, Step};
+use serde::Serialize;
 use std::io;
 
-/// How far back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
-    /// Everything.
     All,
     /// Everything after this transaction, which stays.
     DownTo(u32),
@@ -32,10 +31,11 @@ impl Extent {
 }
 
 /// What was taken back.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Reverted {
     /// Steps that are undone now, in that order.
-    pub undone: Vec<(Intent, Undone)>,
+    pub undone: Vec<UndoneStep>,
     /// Steps that are not.
     pub trouble: Vec<Trouble>,
     /// Transactions of which nothing is left.
@@ -50,12 +50,22 @@ pub struct Reverted {
     pub unwritten: Option<String>,
 }
 
-/// A step that is not undone.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Trouble {
-    /// The step.
+/// A step that is undone.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct UndoneStep {
+    #[serde(flatten)]
     pub intent: Intent,
-    /// Why not.
+    #[serde(flatten)]
+    pub how: Undone,
+}
+
+/// A step that is not undone.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Trouble {
+    #[serde(flatten)]
+    pub intent: Intent,
     pub why: String,
     /// Somebody else changed it meanwhile: it needs a decision, not another try.
     pub conflict: bool,
@@ -66,8 +76,8 @@ pub(super) fn lock(hand: &dyn Hand) -> Result<Lock, EngineError> {
     for _ in 0..10 {
         store::folder(hand)?;
         match hand.lock(store::LOCK) {
-            Ok(Asked::Taken(lock)) => return Ok(lock),
-            Ok(Asked::Held { by }) => return Err(EngineError::Locked { by }),
+            Ok(LockAnswer::Taken(lock)) => return Ok(lock),
+            Ok(LockAnswer::Held { by }) => return Err(EngineError::Locked { by }),
             // Whoever held it took the last trace away just now.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(EngineError::Lock { reason: error }),
@@ -150,7 +160,6 @@ fn revert_if(
     work.finish(journal, &chosen).map(Some)
 }
 
-/// Undoing under way.
 pub(super) struct Work<'a> {
     pub hand: &'a dyn Hand,
     pub boot: String,
@@ -187,7 +196,7 @@ impl<'a> Work<'a> {
                     if !self.note(journal, Record::Undone { transaction, number, how: how.clone() }) {
                         self.remembered.push(intent.clone());
                     }
-                    self.done.undone.push((intent, how));
+                    self.done.undone.push(UndoneStep { intent, how });
                 }
                 Err(Stuck::Conflict(why)) => self.done.trouble.push(Trouble { intent, why, conflict: true }),
                 Err(Stuck::Failed(why)) => self.done.trouble.push(Trouble { intent, why, conflict: false }),

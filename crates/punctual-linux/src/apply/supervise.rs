@@ -26,7 +26,6 @@ const LOOK: Duration = Duration::from_millis(250);
 /// What came of it.
 #[derive(Debug)]
 pub struct Supervised {
-    /// What was changed.
     pub applied: Applied,
     /// How the command ended.
     pub status: io::Result<ExitStatus>,

@@ -9,6 +9,7 @@ use super::revert::{Work, boot, lock};
 use crate::journal::{Asked, Begun, Intent, Journal, JournalError, Kind, Outcome, Record, Stage, Was, store};
 use punctual_tuning::knobs::Blast;
 use punctual_tuning::plan::{Before, Change, Step};
+use serde::Serialize;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// So much of the journal one step can need for all its records, its own content aside.
@@ -46,9 +47,9 @@ impl std::fmt::Debug for Applying<'_> {
 }
 
 /// What came of a plan.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Applied {
-    /// The transaction's number.
     pub transaction: u32,
     /// The changes, in order.
     pub changes: Vec<Tried>,
@@ -57,18 +58,21 @@ pub struct Applied {
 }
 
 /// What came of one change.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Tried {
-    /// Its id.
     pub id: String,
     /// What came of it.
+    #[serde(flatten)]
     pub fate: Fate,
     /// What came of its steps, as far as they were tried. Nothing: the machine was so already.
     pub steps: Vec<Option<Outcome>>,
 }
 
 /// What came of a change.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "fate", rename_all = "kebab-case")]
 pub enum Fate {
     /// Done and in force.
     Done,
@@ -89,7 +93,6 @@ pub enum Fate {
     Partly {
         /// How many were refused.
         refused: usize,
-        /// Of so many.
         of: usize,
         /// What the first of them said.
         why: String,
@@ -147,7 +150,6 @@ impl<'a> Transaction<'a> {
         }
     }
 
-    /// Its number.
     pub fn number(&self) -> u32 {
         self.0.number
     }

@@ -16,7 +16,6 @@ use std::io;
 pub enum Stuck {
     /// Somebody else changed it meanwhile.
     Conflict(String),
-    /// The system refused.
     Failed(String),
 }
 
@@ -47,7 +46,6 @@ pub enum Since {
     SetAgain,
 }
 
-/// Undoes it.
 pub fn undo(hand: &dyn Hand, intent: &Intent, since: Since) -> Result {
     match since {
         Since::SetAgain if reads_as_ours(hand, &intent.step) => {}

@@ -11,6 +11,7 @@
 mod twins;
 
 use super::record::Record;
+use serde::Serialize;
 use twins::Line;
 
 /// The version this program writes.
@@ -29,11 +30,11 @@ pub fn line(record: &Record) -> Result<String, serde_json::Error> {
 }
 
 /// A line that could not be used.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Damage {
     /// Counted from one.
     pub line: usize,
-    /// What is wrong with it.
     pub why: String,
 }
 
@@ -59,7 +60,6 @@ pub struct Parsed {
 pub enum Unusable {
     /// It is of a later version.
     Newer(u32),
-    /// It is none.
     NotAJournal,
     /// A sound line says something that this program does not know.
     UnknownRecord {

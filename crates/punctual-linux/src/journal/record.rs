@@ -1,11 +1,11 @@
 //! What the journal tells: values only, free to change. How they are written down is known to `format` alone.
 
-use punctual_tuning::plan::{Before, Keep, Lasts, Step};
+use punctual_tuning::plan::{Before, Keep, Lasts, Step, subject};
+use serde::Serialize;
 
 /// One thing that was announced or has happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Record {
-    /// A transaction begins.
     Begun(Begun),
     /// A step is about to be done.
     Intent(Intent),
@@ -13,40 +13,31 @@ pub enum Record {
     Was(Was),
     /// How a step ended.
     Outcome {
-        /// Of which transaction.
         transaction: u32,
-        /// The step's number.
         number: u32,
-        /// How.
         outcome: Outcome,
     },
     /// All changes of a transaction were tried.
     Applied {
-        /// Which.
         transaction: u32,
     },
     /// The user said that a transaction is good.
     Confirmed {
-        /// Which.
         transaction: u32,
     },
     /// A transaction is being undone.
     Leaving {
-        /// Which.
         transaction: u32,
     },
     /// A step is undone, or needs no undoing.
     Undone {
-        /// Of which transaction.
         transaction: u32,
-        /// The step's number.
         number: u32,
         /// What was done for it.
         how: Undone,
     },
     /// Nothing of a transaction is left.
     Reverted {
-        /// Which.
         transaction: u32,
     },
 }
@@ -92,9 +83,7 @@ pub struct Begun {
 /// What the user asked for, in words.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Asked {
-    /// The CPUs.
     pub cpus: String,
-    /// The profile.
     pub profile: String,
     /// The words of the command line.
     pub arguments: Vec<String>,
@@ -129,16 +118,15 @@ pub enum Kind {
 /// A process that cannot be mistaken for another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Owner {
-    /// Its number.
     pub pid: u32,
     /// When it was started, in clock ticks since boot.
     pub started: u64,
 }
 
 /// A step that is about to be done.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Intent {
-    /// Of which transaction.
     pub transaction: u32,
     /// Its number within the transaction.
     pub number: u32,
@@ -146,25 +134,31 @@ pub struct Intent {
     pub change: String,
     /// How long the change holds by itself.
     pub lasts: Lasts,
-    /// The step.
+    #[serde(rename = "what", serialize_with = "subject_of")]
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub step: Step,
-    /// What was there.
+    #[serde(skip)]
     pub before: Before,
+}
+
+/// A step is published by what it is about; its content may be a whole file.
+fn subject_of<S: serde::Serializer>(step: &Step, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&subject(step))
 }
 
 /// A step that was not needed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Was {
-    /// Of which transaction.
     pub transaction: u32,
     /// The change it belongs to.
     pub change: String,
-    /// The step.
     pub step: Step,
 }
 
 /// How a step ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "outcome", rename_all = "kebab-case")]
 pub enum Outcome {
     /// Done, and seen to be in force.
     Effective,
@@ -174,35 +168,25 @@ pub enum Outcome {
         seen: String,
     },
     /// Something else is there than was asked for.
-    Differs {
-        /// What.
-        seen: String,
-    },
+    Differs { seen: String },
     /// It could not be done.
-    Refused {
-        /// Why.
-        why: String,
-    },
+    Refused { why: String },
     /// What it is about is gone.
-    Gone {
-        /// What.
-        what: String,
-    },
+    Gone { what: String },
 }
 
 /// What was done to undo a step.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "how", rename_all = "kebab-case")]
 pub enum Undone {
     /// What was there is there again.
     Restored,
     /// Nothing had to be done.
-    Nothing {
-        /// Why.
-        why: String,
-    },
+    Nothing { why: String },
     /// Somebody else's change was left alone, as the user asked.
     Left {
-        /// What.
+        #[serde(rename = "why")]
         what: String,
     },
 }

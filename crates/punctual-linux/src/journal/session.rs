@@ -6,10 +6,8 @@ use super::format::Damage;
 use super::record::{Begun, Intent, Kind, Outcome, Owner, Record, Undone, Was};
 use punctual_tuning::plan::Keep;
 
-/// One transaction.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Session {
-    /// Its number.
     pub transaction: u32,
     /// How it began; nothing where that line is damaged.
     pub begun: Option<Begun>,
@@ -40,7 +38,6 @@ pub enum Stage {
 /// A step and what became of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// What was announced.
     pub intent: Intent,
     /// How it ended; nothing where the program ended first.
     pub outcome: Option<Outcome>,
@@ -48,7 +45,6 @@ pub struct Entry {
     pub undone: Option<Undone>,
 }
 
-/// A whole journal.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Contents {
     /// The transactions, by number.

@@ -11,7 +11,6 @@ use std::io;
 
 /// Where everything of ours is kept.
 pub const FOLDER: &str = "/var/lib/punctual";
-/// The journal.
 pub const FILE: &str = "/var/lib/punctual/journal";
 /// Copies of files as they were.
 pub const SAVED: &str = "/var/lib/punctual/saved";
@@ -25,14 +24,11 @@ const ASIDE: &str = ".damaged";
 /// Why the journal cannot be used: path, operation, reason, remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
-    /// The system refused.
     #[error("{path}: {operation}: {reason}. {}", remedy(reason))]
     Io {
         /// The file or folder.
         path: String,
-        /// What was tried.
         operation: &'static str,
-        /// What the system said.
         reason: io::Error,
     },
     /// Somebody else could have written it.
@@ -42,7 +38,6 @@ pub enum JournalError {
     Unsafe {
         /// The file or folder.
         path: String,
-        /// What is wrong.
         why: String,
     },
     /// A later program wrote it.
@@ -50,10 +45,7 @@ pub enum JournalError {
         "{FILE}: read journal: it is of version {version}, and this program reads up to {}. Use the punctual that wrote it, or a later one",
         format::VERSION
     )]
-    Newer {
-        /// Its version.
-        version: u32,
-    },
+    Newer { version: u32 },
     /// It is something else.
     #[error(
         "{FILE}: read journal: it is no journal of punctual's. Nothing was undone; saved copies, if there are any, are in {SAVED}. Move the file away to go on"
@@ -119,7 +111,7 @@ fn load(hand: &dyn Hand) -> Result<Option<(Contents, u64, u64)>, JournalError> {
 /// What is known of a path of ours, if nobody else can have written it.
 fn safe(hand: &dyn Hand, path: &str, kind: FileKind) -> Result<Option<Meta>, JournalError> {
     let Some(meta) = hand.stat(path).map_err(failed(path, "look at"))? else { return Ok(None) };
-    let (uid, _) = hand.owner();
+    let uid = hand.ours(0).uid;
     let unsafe_because = |why: String| Err(JournalError::Unsafe { path: path.to_owned(), why });
     match meta {
         Meta { kind: found, .. } if found != kind => unsafe_because(format!("it is a {}", found.name())),
@@ -161,9 +153,7 @@ impl<'a> Journal<'a> {
         }
         let first = format::first_line();
         sweep(hand, NEW)?;
-        let (uid, gid) = hand.owner();
-        let meta = Meta { kind: FileKind::Regular, mode: 0o600, uid, gid };
-        hand.create(NEW, first.as_bytes(), meta).map_err(failed(NEW, "create journal"))?;
+        hand.create(NEW, first.as_bytes(), hand.ours(0o600)).map_err(failed(NEW, "create journal"))?;
         hand.rename(NEW, FILE).map_err(failed(FILE, "create journal"))?;
         let bytes = first.len() as u64;
         Ok(Self { hand, contents: Contents::default(), good_bytes: bytes, file_bytes: bytes })
@@ -186,9 +176,7 @@ impl<'a> Journal<'a> {
             contents.take(record);
         }
         sweep(self.hand, NEW)?;
-        let (uid, gid) = self.hand.owner();
-        let meta = Meta { kind: FileKind::Regular, mode: 0o600, uid, gid };
-        self.hand.create(NEW, text.as_bytes(), meta).map_err(failed(NEW, "create journal"))?;
+        self.hand.create(NEW, text.as_bytes(), self.hand.ours(0o600)).map_err(failed(NEW, "create journal"))?;
         self.hand.rename(NEW, FILE).map_err(failed(FILE, "create journal"))?;
         self.good_bytes = text.len() as u64;
         self.file_bytes = self.good_bytes;
@@ -196,7 +184,6 @@ impl<'a> Journal<'a> {
         Ok(())
     }
 
-    /// What it holds.
     pub fn contents(&self) -> &Contents {
         &self.contents
     }
@@ -231,15 +218,13 @@ impl<'a> Journal<'a> {
 
     /// Saves a copy of a file under `name`.
     pub fn save(&self, name: &str, bytes: &[u8]) -> Result<(), JournalError> {
-        let (uid, gid) = self.hand.owner();
         if self.hand.stat(SAVED).map_err(failed(SAVED, "look at"))?.is_none() {
             self.hand.make_folder(SAVED, 0o700).map_err(failed(SAVED, "make folder"))?;
         }
         let path = copy_path(name);
         // A copy that is there was saved for a step that never was announced.
         sweep(self.hand, &path)?;
-        let meta = Meta { kind: FileKind::Regular, mode: 0o600, uid, gid };
-        self.hand.create(&path, bytes, meta).map_err(failed(&path, "save copy"))
+        self.hand.create(&path, bytes, self.hand.ours(0o600)).map_err(failed(&path, "save copy"))
     }
 
     /// Removes every trace, when nothing is left to undo. Where lines were damaged something may be left that we do

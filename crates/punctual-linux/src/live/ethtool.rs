@@ -3,46 +3,25 @@
 //!
 //! Questions only; this module knows nothing of what the settings mean.
 
-use crate::sys::ethtool::{CHANNELS, COALESCE, EEE, PAUSE, Question, ask};
+use crate::sys::ethtool::{SUBJECTS, Subject, ask};
 use punctual_facts::fact::Fact;
 use rustix::io::Errno;
 use std::fmt::Write as _;
 use std::io;
 
-/// A name with its question, and which words of the answer are kept under which names.
-type Subject = (&'static str, Question, &'static [(&'static str, usize)]);
-
-const SUBJECTS: [Subject; 4] = [
-    (
-        "coalesce",
-        COALESCE,
-        &[
-            ("rx-usecs", 1),
-            ("rx-frames", 2),
-            ("tx-usecs", 5),
-            ("tx-frames", 6),
-            ("adaptive-rx", 10),
-            ("adaptive-tx", 11),
-        ],
-    ),
-    ("pause", PAUSE, &[("autoneg", 1), ("rx", 2), ("tx", 3)]),
-    ("channels", CHANNELS, &[("max-rx", 1), ("max-combined", 4), ("rx", 5), ("tx", 6), ("combined", 8)]),
-    ("eee", EEE, &[("supported", 1), ("active", 4), ("enabled", 5), ("tx-lpi", 6), ("tx-lpi-timer", 7)]),
-];
-
 /// The fact at `DEVICE/SUBJECT`.
 pub fn read(path: &str) -> Fact<Vec<u8>> {
     let Some((device, subject)) = path.split_once('/') else { return Fact::Absent };
-    let Some((_, question, kept)) = SUBJECTS.iter().find(|(name, ..)| *name == subject) else { return Fact::Absent };
-    match ask(device, *question) {
-        Ok(answer) => Fact::Known(lines(&answer, kept).into_bytes()),
+    let Some(subject) = SUBJECTS.iter().find(|known| known.name == subject) else { return Fact::Absent };
+    match ask(device, subject.question) {
+        Ok(answer) => Fact::Known(lines(&answer, subject).into_bytes()),
         Err(e) => trouble(&e),
     }
 }
 
-fn lines(answer: &[u32], kept: &[(&str, usize)]) -> String {
+fn lines(answer: &[u32], subject: &Subject) -> String {
     let mut lines = String::new();
-    for (name, word) in kept {
+    for (name, word) in subject.read_only.iter().chain(subject.settings) {
         if let Some(value) = answer.get(*word) {
             // Writing to a string cannot fail.
             let _ = writeln!(lines, "{name} {value}");
@@ -71,18 +50,16 @@ mod tests {
             assert_eq!(read(path), Fact::Absent, "{path}");
         }
         // The loopback device has no hardware that could have any of these.
-        for (subject, ..) in SUBJECTS {
-            let fact = read(&format!("lo/{subject}"));
-            assert!(matches!(fact, Fact::Absent | Fact::Denied), "{subject}: {fact:?}");
+        for Subject { name, .. } in SUBJECTS {
+            let fact = read(&format!("lo/{name}"));
+            assert!(matches!(fact, Fact::Absent | Fact::Denied), "{name}: {fact:?}");
         }
     }
 
     #[test]
     fn words_are_told_by_their_names() {
-        assert_eq!(lines(&[0x12, 1, 0, 1], SUBJECTS[1].2), "autoneg 1\nrx 0\ntx 1\n");
-        for (subject, question, kept) in SUBJECTS {
-            assert!(kept.iter().all(|(_, word)| lines(&vec![7; word + 1], kept).contains(" 7\n")), "{subject}");
-            assert!(question.holds(kept.iter().map(|(_, word)| *word).max().unwrap()), "{subject}");
-        }
+        assert_eq!(lines(&[0x12, 1, 0, 1], &SUBJECTS[1]), "autoneg 1\nrx 0\ntx 1\n");
+        let channels = "max-rx 1\nmax-combined 4\nrx 5\ntx 6\ncombined 8\n";
+        assert_eq!(lines(&[0, 1, 2, 3, 4, 5, 6, 7, 8], &SUBJECTS[2]), channels);
     }
 }

@@ -2,19 +2,15 @@
 //! one known device), nothing is read without a limit, nothing is read that holds secrets, and every failure becomes
 //! a fact. How long that may take is not decided here.
 
-use super::modinfo::Modules;
-use super::{clock, ethtool, image, irq, kernel_log, links, modules, smi, tasks};
 use punctual_facts::fact::Fact;
-use punctual_facts::tree::Tree;
 use rustix::fs::{Mode, OFlags};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 
 /// More of a file than this is not read. The largest that means something to us is `/proc/cpuinfo`: some 1.5 KiB for
 /// each CPU.
-const MOST_BYTES: u64 = 4 << 20;
+pub(super) const MOST_BYTES: u64 = 4 << 20;
 /// The table of interrupts has a row for each line and a column for each CPU.
 const INTERRUPTS: &str = "/proc/interrupts";
 const MOST_BYTES_OF_INTERRUPTS: u64 = 16 << 20;
@@ -29,14 +25,11 @@ const USUAL_BYTES: usize = 4096;
 #[derive(Debug)]
 pub(super) struct Files {
     root: PathBuf,
-    modules: Modules,
-    /// What the kernel's image tells, read once.
-    words: OnceLock<Fact<Vec<u8>>>,
 }
 
 impl Files {
     pub(super) fn new(root: PathBuf) -> Self {
-        Self { root, modules: Modules::default(), words: OnceLock::new() }
+        Self { root }
     }
 
     /// Whether these are the files of the machine this runs on.
@@ -66,47 +59,7 @@ impl Files {
         fact(read)
     }
 
-    /// The kernel's own copy of its configuration, unpacked.
-    fn config(&self) -> Fact<Vec<u8>> {
-        self.file("/proc/config.gz").and_then(|packed| {
-            let unpacked = bounded(flate2::read::GzDecoder::new(packed.as_slice()), MOST_BYTES);
-            unpacked.map_or_else(|e| Fact::Garbled(format!("/proc/config.gz: {e}")), Fact::Known)
-        })
-    }
-}
-
-impl Tree for Files {
-    fn read(&self, path: &str) -> Fact<Vec<u8>> {
-        match path.strip_prefix("punctual:") {
-            None => self.file(path),
-            Some("/irq/fixed") => irq::fixed(self),
-            Some("/kernel/config") => self.config(),
-            Some("/kernel/log") => kernel_log::read(self),
-            Some("/kernel/words") => self.words.get_or_init(|| image::read(self)).clone(),
-            Some("/tasks") => tasks::read(self),
-            Some("/clock/resolution_ns") => Fact::Known(line(clock::resolution_ns())),
-            Some("/clock/read_cost_ns") => Fact::Known(line(clock::read_cost_ns())),
-            // Every CPU of a machine counts the same: the firmware stops them all.
-            Some("/msr/34") => smi::count(&self.place("/dev/cpu/0/msr")),
-            Some("/dmi/memory") => {
-                self.file("/sys/firmware/dmi/tables/DMI").and_then(|table| modules::described(&table))
-            }
-            Some("/pci/links") => {
-                let folder = "/sys/bus/pci/devices";
-                self.list(folder).and_then(|devices| links::told(&self.place(folder), &devices))
-            }
-            Some(other) => match (other.strip_prefix("/modinfo/"), other.strip_prefix("/ethtool/")) {
-                (Some(name), _) => self.modules.info(self, name),
-                (None, Some(question)) => ethtool::read(question),
-                (None, None) => Fact::Absent,
-            },
-        }
-    }
-
-    fn list(&self, path: &str) -> Fact<Vec<String>> {
-        if path.starts_with("punctual:") {
-            return Fact::Absent;
-        }
+    pub(super) fn list(&self, path: &str) -> Fact<Vec<String>> {
         let names = std::fs::read_dir(self.place(path)).and_then(|entries| {
             let mut names = Vec::new();
             for entry in entries {
@@ -122,7 +75,7 @@ impl Tree for Files {
         fact(names)
     }
 
-    fn link(&self, path: &str) -> Fact<String> {
+    pub(super) fn link(&self, path: &str) -> Fact<String> {
         let target = std::fs::read_link(self.place(path));
         fact(target.map(|target| target.into_os_string().into_string())).and_then(|target| {
             target.map_or_else(|_| Fact::Garbled("points to a name that is not text".to_owned()), Fact::Known)
@@ -172,16 +125,15 @@ mod tests {
         std::os::unix::fs::symlink("small", folder.path().join("link")).unwrap();
         std::os::unix::fs::symlink("/dev/zero", folder.path().join("device")).unwrap();
         let tree = Files::new(folder.path().to_owned());
-        assert_eq!(tree.read("/small"), Fact::Known(b"1\n".to_vec()));
-        assert_eq!(tree.read("/link"), Fact::Known(b"1\n".to_vec()));
+        assert_eq!(tree.file("/small"), Fact::Known(b"1\n".to_vec()));
+        assert_eq!(tree.file("/link"), Fact::Known(b"1\n".to_vec()));
         assert_eq!(tree.link("/link"), Fact::Known("small".to_owned()));
-        assert_eq!(tree.read("/none"), Fact::Absent);
-        assert_eq!(tree.read("/small/below"), Fact::Absent);
-        assert!(matches!(tree.read("/large"), Fact::Garbled(_)));
-        assert!(matches!(tree.read("/device"), Fact::Garbled(_)));
-        assert!(matches!(tree.read("/"), Fact::Garbled(_)));
+        assert_eq!(tree.file("/none"), Fact::Absent);
+        assert_eq!(tree.file("/small/below"), Fact::Absent);
+        assert!(matches!(tree.file("/large"), Fact::Garbled(_)));
+        assert!(matches!(tree.file("/device"), Fact::Garbled(_)));
+        assert!(matches!(tree.file("/"), Fact::Garbled(_)));
         assert_eq!(tree.list("/").known().unwrap().len(), 4);
-        assert_eq!(tree.read("punctual:/nothing"), Fact::Absent);
     }
 
     #[test]
@@ -195,7 +147,7 @@ mod tests {
     #[test]
     fn no_environment_is_read() {
         let tree = Files::new("/".into());
-        assert_eq!(tree.read("/proc/1/environ"), Fact::Denied);
-        assert_eq!(tree.read("/proc/self/environ"), Fact::Denied);
+        assert_eq!(tree.file("/proc/1/environ"), Fact::Denied);
+        assert_eq!(tree.file("/proc/self/environ"), Fact::Denied);
     }
 }

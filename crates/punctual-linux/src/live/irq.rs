@@ -9,7 +9,6 @@ use std::os::unix::fs::PermissionsExt;
 const MOST_LINES: usize = 16_384;
 const WRITABLE: u32 = 0o222;
 
-/// Their numbers.
 pub(super) fn fixed(files: &Files) -> Fact<Vec<u8>> {
     let folder = files.place("/proc/irq");
     let entries = match std::fs::read_dir(&folder) {

@@ -21,6 +21,7 @@
 //! This module knows nothing of what the files mean.
 
 mod affinity;
+mod answers;
 mod clock;
 mod ethtool;
 mod files;
@@ -35,7 +36,7 @@ mod reader;
 mod smi;
 mod tasks;
 
-use files::Files;
+use answers::Answers;
 use patient::Patient;
 use punctual_facts::fact::Fact;
 use punctual_facts::tree::Tree;
@@ -53,13 +54,13 @@ const LATER_PREFIX: &str = "punctual:/later";
 
 /// Reads for a [`LiveTree::apart`] in another process, until that asks no more.
 pub fn answer() -> io::Result<()> {
-    reader::answer(&Files::new(ROOT.into()))
+    reader::answer(&Answers::new(ROOT.into()))
 }
 
 /// The live machine below a root folder.
 #[derive(Debug)]
 pub struct LiveTree {
-    files: Patient<Files>,
+    files: Patient<Answers>,
     /// When each file was first read.
     first_read: Mutex<BTreeMap<String, Instant>>,
 }
@@ -68,12 +69,12 @@ impl LiveTree {
     /// This machine, read by processes of their own: this program, which a first argument `word` makes [`answer`]. So
     /// no file that hangs keeps the program from ending.
     pub fn apart(word: &'static str) -> Self {
-        Self { files: Patient::apart(Files::new(ROOT.into()), word), first_read: Mutex::default() }
+        Self { files: Patient::apart(Answers::new(ROOT.into()), word), first_read: Mutex::default() }
     }
 
     /// The machine whose files are below `root`, read by threads; `/` is this machine.
     pub fn new(root: impl Into<PathBuf>) -> Self {
-        Self { files: Patient::new(Files::new(root.into())), first_read: Mutex::default() }
+        Self { files: Patient::new(Answers::new(root.into())), first_read: Mutex::default() }
     }
 
     fn first(&self, path: &str) -> Fact<Vec<u8>> {

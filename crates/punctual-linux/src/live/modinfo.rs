@@ -151,7 +151,6 @@ fn one_word(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use punctual_facts::tree::Tree;
     use std::fs;
     use std::io::Write as _;
     use std::path::Path;
@@ -226,7 +225,8 @@ mod tests {
     fn a_module_tells_where_it_is_and_what_it_takes() {
         let folder = tempfile::tempdir().unwrap();
         let files = machine(folder.path());
-        let info = |name: &str| files.read(&format!("punctual:/modinfo/{name}")).map(|b| String::from_utf8(b).unwrap());
+        let modules = Modules::default();
+        let info = |name: &str| modules.info(&files, name).map(|b| String::from_utf8(b).unwrap());
         let parameters = "parm modeset int\nparm names array_of_charp\nparm odd -\n";
         let expected = |path: &str| Fact::Known(format!("file /lib/modules/6.12.1/kernel/{path}\n{parameters}"));
         assert_eq!(info("nice_card"), expected("nice-card.ko"));
@@ -248,6 +248,6 @@ mod tests {
     fn without_the_list_nothing_is_absent() {
         let folder = tempfile::tempdir().unwrap();
         let files = Files::new(folder.path().to_owned());
-        assert!(matches!(files.read("punctual:/modinfo/i915"), Fact::Garbled(_)));
+        assert!(matches!(Modules::default().info(&files, "i915"), Fact::Garbled(_)));
     }
 }

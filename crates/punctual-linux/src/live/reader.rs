@@ -59,7 +59,6 @@ impl Question {
     }
 }
 
-/// Whoever answers.
 #[derive(Debug)]
 pub(super) struct Reader {
     stream: BufReader<UnixStream>,

@@ -1,7 +1,7 @@
 //! Random changes all over the last-level cache.
 
 use super::room::{last_cache_bytes, memory_bytes};
-use super::{Load, Worker};
+use super::worker::{Load, Worker};
 use std::hint::black_box;
 
 pub(super) const LOAD: Load = Load {

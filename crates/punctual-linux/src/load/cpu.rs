@@ -1,6 +1,6 @@
 //! Arithmetic that stays in the registers.
 
-use super::{Load, Worker};
+use super::worker::{Load, Worker};
 use std::hint::black_box;
 
 pub(super) const LOAD: Load = Load {

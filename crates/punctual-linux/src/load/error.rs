@@ -8,11 +8,9 @@ pub enum LoadError {
     /// No load has this name.
     #[error("unknown load '{name}'{hint}; known are {known}, and cmd:PROGRAM ARGS for any other program")]
     Unknown {
-        /// The name given.
         name: String,
         /// The name that was perhaps meant.
         hint: String,
-        /// All names.
         known: String,
     },
     /// `cmd:` is followed by something that is no command line.
@@ -20,37 +18,24 @@ pub enum LoadError {
     Command {
         /// What followed `cmd:`.
         command: String,
-        /// What is wrong with it.
         reason: &'static str,
     },
     /// A preset whose program, or whose surroundings, this machine lacks.
     #[error("load '{name}' cannot run here: {reason}")]
     NotOffered {
-        /// The preset.
         name: String,
         /// What is missing, and how to get it.
         reason: String,
     },
     /// The load was given no CPU.
     #[error("load '{name}': no CPU to run on; give the loads at least one CPU")]
-    NoCpu {
-        /// The load.
-        name: String,
-    },
+    NoCpu { name: String },
     /// A step of starting it failed.
     #[error("load '{name}': cannot {operation}: {source}")]
-    Start {
-        /// The load.
-        name: String,
-        /// What was tried.
-        operation: String,
-        /// Why it failed.
-        source: io::Error,
-    },
+    Start { name: String, operation: String, source: io::Error },
     /// The worker process ended, or said nothing, before it was ready.
     #[error("load '{name}' did not start: {reason}")]
     NotReady {
-        /// The load.
         name: String,
         /// What is known of the reason.
         reason: String,

@@ -1,6 +1,6 @@
 //! Processes that are born and die.
 
-use super::{Load, Worker};
+use super::worker::{Load, Worker};
 use crate::sys::process::fork_and_wait;
 
 pub(super) const LOAD: Load = Load {

@@ -2,7 +2,7 @@
 
 use super::room::MIB;
 use super::scratch::{Scratch, block, survive};
-use super::{Load, Worker};
+use super::worker::{Load, Worker};
 
 pub(super) const LOAD: Load = Load {
     name: "io-read",

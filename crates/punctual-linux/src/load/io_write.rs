@@ -1,7 +1,7 @@
 //! Writes that reach the device.
 
 use super::scratch::{Scratch, block, survive};
-use super::{Load, Worker};
+use super::worker::{Load, Worker};
 
 pub(super) const LOAD: Load = Load {
     name: "io-write",

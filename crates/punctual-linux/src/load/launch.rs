@@ -27,7 +27,6 @@ const KILLED: Duration = Duration::from_secs(2);
 pub struct Launcher {
     /// The program that calls [`super::worker_main`].
     pub program: PathBuf,
-    /// Its first arguments.
     pub arguments: Vec<OsString>,
 }
 
@@ -72,7 +71,6 @@ impl Launcher {
 /// What a load achieved.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoadOutcome {
-    /// The load.
     pub name: String,
     /// What one operation is.
     pub unit: &'static str,

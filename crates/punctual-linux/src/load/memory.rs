@@ -1,7 +1,7 @@
 //! Copies between buffers far larger than the caches.
 
 use super::room::{MIB, memory_bytes};
-use super::{Load, Worker};
+use super::worker::{Load, Worker};
 use std::hint::black_box;
 
 pub(super) const LOAD: Load = Load {

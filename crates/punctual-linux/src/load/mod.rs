@@ -9,6 +9,7 @@
 //! scenarios or recordings.
 
 mod cache;
+mod catalogue;
 mod cpu;
 mod error;
 mod fork;
@@ -19,55 +20,24 @@ mod launch;
 mod memory;
 mod net;
 mod preset;
+mod process;
 mod procfs;
 mod program;
 mod room;
+mod say;
 mod scratch;
 mod spec;
 mod stop;
 mod switch;
 mod syscall;
 mod timers;
+mod words;
 mod worker;
 
+pub use catalogue::{ALL, find};
 pub use error::LoadError;
 pub use launch::{Launcher, LoadOutcome, RunningLoad, stop_all};
 pub use preset::{PRESETS, Preset};
+pub use process::worker_main;
 pub use spec::LoadSpec;
-pub use worker::{Worker, worker_main};
-
-/// A load that is part of the program.
-#[derive(Clone, Copy, Debug)]
-pub struct Load {
-    /// What the user types.
-    pub name: &'static str,
-    /// What it stresses, in one sentence.
-    pub stresses: &'static str,
-    /// What one operation is.
-    pub unit: &'static str,
-    /// Whether it writes files in the directory given.
-    pub needs_dir: bool,
-    /// The work of one worker thread: prepare, [`Worker::begun`], then work while [`Worker::wanted`].
-    pub run: fn(&Worker) -> std::io::Result<()>,
-}
-
-/// Every load that is part of the program, in the order of their listing.
-pub const ALL: &[Load] = &[
-    cpu::LOAD,
-    memory::LOAD,
-    cache::LOAD,
-    io_write::LOAD,
-    io_read::LOAD,
-    io_copy::LOAD,
-    procfs::LOAD,
-    switch::LOAD,
-    fork::LOAD,
-    timers::LOAD,
-    net::LOAD,
-    syscall::LOAD,
-];
-
-/// The load of this name.
-pub fn find(name: &str) -> Option<&'static Load> {
-    ALL.iter().find(|load| load.name == name)
-}
+pub use worker::{Load, Worker};

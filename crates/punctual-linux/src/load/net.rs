@@ -1,6 +1,6 @@
 //! Traffic over loopback, never over a real network.
 
-use super::{Load, Worker};
+use super::worker::{Load, Worker};
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};

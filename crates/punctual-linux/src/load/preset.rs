@@ -1,6 +1,7 @@
 //! Outside programs that are known by name, each with a command line that ends by itself.
 
 use super::LoadError;
+use super::words::{bad_command, split_words};
 use punctual_hist::Nanos;
 use std::path::{Path, PathBuf};
 
@@ -11,9 +12,9 @@ pub struct Preset {
     pub name: &'static str,
     /// What it stresses, in one sentence.
     pub stresses: &'static str,
-    /// Its command line; `{seconds}`, `{cpus}` and `{dir}` stand for the time limit, the number of CPUs, and the
+    /// Its command line, as a shell splits it; `{seconds}`, `{cpus}` and `{dir}` stand for the time limit, the number of CPUs, and the
     /// directory for temporary files.
-    pub command: &'static [&'static str],
+    pub command: &'static str,
     /// Whether it draws, and so needs a display.
     pub draws: bool,
 }
@@ -23,75 +24,39 @@ pub const PRESETS: &[Preset] = &[
     Preset {
         name: "stress-ng",
         stresses: "Arithmetic, memory, disk, context switches and timers at once, by stress-ng.",
-        command: &[
-            "stress-ng",
-            "--quiet",
-            "--cpu",
-            "{cpus}",
-            "--vm",
-            "1",
-            "--vm-bytes",
-            "64M",
-            "--hdd",
-            "1",
-            "--hdd-bytes",
-            "64M",
-            "--temp-path",
-            "{dir}",
-            "--switch",
-            "1",
-            "--timer",
-            "1",
-            "--timeout",
-            "{seconds}s",
-        ],
+        command: "stress-ng --quiet --cpu {cpus} --vm 1 --vm-bytes 64M --hdd 1 --hdd-bytes 64M \
+                  --temp-path {dir} --switch 1 --timer 1 --timeout {seconds}s",
         draws: false,
     },
     Preset {
         name: "stress",
         stresses: "Arithmetic, memory and sync calls, by stress.",
-        command: &[
-            "stress",
-            "--quiet",
-            "--cpu",
-            "{cpus}",
-            "--io",
-            "1",
-            "--vm",
-            "1",
-            "--vm-bytes",
-            "64M",
-            "--timeout",
-            "{seconds}s",
-        ],
+        command: "stress --quiet --cpu {cpus} --io 1 --vm 1 --vm-bytes 64M --timeout {seconds}s",
         draws: false,
     },
     Preset {
         name: "hackbench",
         stresses: "The scheduler and local sockets: groups of processes that send each other messages.",
-        command: &["hackbench", "-g", "1", "-f", "4", "-l", "100000000"],
+        command: "hackbench -g 1 -f 4 -l 100000000",
         draws: false,
     },
     Preset {
         name: "iperf3",
         stresses: "The network stack over loopback, by iperf3 as its own server.",
-        command: &[
-            "sh",
-            "-c",
-            "iperf3 -s -1 -B 127.0.0.1 -p 52017 & sleep 0.3; exec iperf3 -c 127.0.0.1 -p 52017 -t {seconds}",
-        ],
+        command: "sh -c 'iperf3 -s -1 -B 127.0.0.1 -p 52017 & sleep 0.3; \
+                  exec iperf3 -c 127.0.0.1 -p 52017 -t {seconds}'",
         draws: false,
     },
     Preset {
         name: "glmark2",
         stresses: "The graphics processor, its driver and the memory they share, by glmark2.",
-        command: &["glmark2", "--run-forever"],
+        command: "glmark2 --run-forever",
         draws: true,
     },
     Preset {
         name: "x11perf",
         stresses: "The X server and its driver, as the graphics load of the 2002 study did.",
-        command: &["x11perf", "-repeat", "1000", "-all"],
+        command: "x11perf -repeat 1000 -all",
         draws: true,
     },
 ];
@@ -122,8 +87,9 @@ impl Preset {
         let seconds = limit.whole(Nanos::from_secs(1)).saturating_add(5).to_string();
         let cpus = cpus.to_string();
         let dir = dir.to_string_lossy();
-        let fill = |word: &&str| word.replace("{seconds}", &seconds).replace("{cpus}", &cpus).replace("{dir}", &dir);
-        Ok(self.command.iter().map(fill).collect())
+        let fill = |word: String| word.replace("{seconds}", &seconds).replace("{cpus}", &cpus).replace("{dir}", &dir);
+        let words = split_words(self.command).map_err(|reason| bad_command(self.command, reason))?;
+        Ok(words.into_iter().map(fill).collect())
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Reads only where reading neither blocks, nor consumes, nor does something on every CPU or to a device.
 
-use super::{Load, Worker};
+use super::worker::{Load, Worker};
 use rustix::fs::{Mode, OFlags};
 use std::fs::{DirEntry, File};
 use std::io::{self, Read};

@@ -1,7 +1,7 @@
 //! Temporary files that cannot be left behind: they have no name, so that even `kill -9` removes them.
 
-use super::Worker;
 use super::room::MIB;
+use super::worker::Worker;
 use rustix::fs::{Advice, Mode, OFlags};
 use std::fs::File;
 use std::io;

@@ -2,8 +2,11 @@
 //!
 //! Knows names only; whether a program exists on this machine is asked when it is listed or started.
 
-use super::preset::find_program;
-use super::{ALL, Load, LoadError, PRESETS, Preset, find};
+use super::catalogue::{ALL, find};
+use super::error::LoadError;
+use super::preset::{PRESETS, Preset, find_program};
+use super::words::{bad_command, split_words};
+use super::worker::Load;
 use std::path::Path;
 
 /// What the name of a load stands for.
@@ -60,10 +63,6 @@ fn missing(program: &str) -> Option<String> {
     (!found).then(|| format!("there is no program '{program}'; is it installed, and the name right?"))
 }
 
-fn bad_command(command: &str, reason: &'static str) -> LoadError {
-    LoadError::Command { command: command.to_owned(), reason }
-}
-
 fn unknown(name: &str) -> LoadError {
     let names = || ALL.iter().map(|load| load.name).chain(PRESETS.iter().map(|preset| preset.name));
     let near = names().map(|known| (strsim::levenshtein(name, known), known)).min().filter(|(edits, _)| *edits <= 2);
@@ -71,47 +70,10 @@ fn unknown(name: &str) -> LoadError {
     LoadError::Unknown { name: name.to_owned(), hint, known: names().collect::<Vec<_>>().join(", ") }
 }
 
-/// Splits a command line into words as a shell does, with quotes and backslashes but nothing else of a shell.
-fn split_words(line: &str) -> Result<Vec<String>, &'static str> {
-    let mut words = Vec::new();
-    let mut word: Option<String> = None;
-    let mut quote: Option<char> = None;
-    let mut letters = line.chars();
-    while let Some(letter) = letters.next() {
-        match (letter, quote) {
-            ('\0', _) => return Err("it holds a zero byte, which no command line can"),
-            (_, Some(open)) if letter == open => quote = None,
-            ('\'' | '"', None) => {
-                quote = Some(letter);
-                word.get_or_insert_default();
-            }
-            ('\\', None | Some('"')) => {
-                let next = letters.next().ok_or("it ends in a backslash; write \\\\ for a real one")?;
-                word.get_or_insert_default().push(next);
-            }
-            (_, None) if letter.is_whitespace() => words.extend(word.take()),
-            _ => word.get_or_insert_default().push(letter),
-        }
-    }
-    if quote.is_some() {
-        return Err("a quotation mark is not closed");
-    }
-    words.extend(word);
-    Ok(words)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
-
-    #[test]
-    fn splits_as_a_shell_does() {
-        assert_eq!(split_words(r#"a  'b c' d"e f"\ g "" "#).unwrap(), ["a", "b c", "de f g", ""]);
-        assert!(split_words("a 'b").is_err());
-        assert!(split_words("a \\").is_err());
-        assert!(split_words("a\0").is_err());
-    }
 
     #[test]
     fn names_stand_for_loads_presets_and_programs() {
@@ -143,12 +105,6 @@ mod tests {
         fn no_name_panics(name in ".{0,40}") {
             let _ = LoadSpec::parse(&name);
             let _ = LoadSpec::parse(&format!("cmd:{name}"));
-        }
-
-        #[test]
-        fn quoted_words_survive(words in prop::collection::vec("[^'\0]{0,8}", 1..6)) {
-            let line = words.iter().map(|w| format!("'{w}'")).collect::<Vec<_>>().join(" ");
-            prop_assert_eq!(split_words(&line).unwrap(), words);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Two threads on one CPU that wake each other.
 
-use super::{Load, Worker};
+use super::worker::{Load, Worker};
 use rustix::pipe::{PipeFlags, pipe_with};
 use std::fs::File;
 use std::io::{self, Read, Write};

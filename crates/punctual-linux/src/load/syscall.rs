@@ -1,6 +1,6 @@
 //! Entries into the kernel, as many as possible.
 
-use super::{Load, Worker};
+use super::worker::{Load, Worker};
 use rustix::fs::{Mode, OFlags};
 use rustix::time::{ClockId, clock_gettime};
 use std::hint::black_box;

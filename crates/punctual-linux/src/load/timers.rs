@@ -1,6 +1,6 @@
 //! Many timers that expire all the time.
 
-use super::{Load, Worker};
+use super::worker::{Load, Worker};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, timerfd_create, timerfd_settime};
 use std::io;

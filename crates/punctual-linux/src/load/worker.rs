@@ -1,45 +1,47 @@
-//! The worker process: one thread per CPU that works, one that waits for the end, and the lines said to the parent.
-//!
-//! The lines are `ready` when all threads work; at the end `ops N ns T` (`ops - ns T` where nothing is counted), and
-//! `error TEXT` when something went wrong. A thread that hangs in the kernel does not keep the process from reporting.
+//! A load, and one of its worker threads as the load sees it.
 
-use super::stop::StopRequest;
-use super::{Load, LoadError, LoadSpec, program};
-use crate::sys::process::become_ordinary;
 use punctual_facts::cpu_set::CpuSet;
-use punctual_hist::Nanos;
-use rustix::process::{Resource, Rlimit, Signal, getrlimit, set_parent_process_death_signal, setrlimit};
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-/// How long threads get to end once they have been told to.
-const WIND_DOWN: Duration = Duration::from_millis(1200);
+/// A load that is part of the program.
+#[derive(Clone, Copy, Debug)]
+pub struct Load {
+    /// What the user types.
+    pub name: &'static str,
+    /// What it stresses, in one sentence.
+    pub stresses: &'static str,
+    /// What one operation is.
+    pub unit: &'static str,
+    /// Whether it writes files in the directory given.
+    pub needs_dir: bool,
+    /// The work of one worker thread: prepare, [`Worker::begun`], then work while [`Worker::wanted`].
+    pub run: fn(&Worker) -> io::Result<()>,
+}
 
 /// What the threads of a worker process share.
 #[derive(Debug)]
-struct Shared {
-    ends: AtomicBool,
-    operations: AtomicU64,
-    trouble: Mutex<Option<String>>,
-    dir: PathBuf,
-    workers: usize,
+pub(super) struct Shared {
+    pub(super) ends: AtomicBool,
+    pub(super) operations: AtomicU64,
+    pub(super) trouble: Mutex<Option<String>>,
+    pub(super) dir: PathBuf,
+    pub(super) workers: usize,
 }
 
 impl Shared {
     /// Keeps the first trouble; later ones are mostly its consequences.
-    fn report(&self, trouble: impl FnOnce() -> String) {
+    pub(super) fn report(&self, trouble: impl FnOnce() -> String) {
         self.trouble.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(trouble);
     }
 }
 
 /// What a worker thread tells the main thread.
-enum Event {
-    /// It works.
+pub(super) enum Event {
     Begun,
     /// The worker of this number has ended, for whatever reason.
     Ended(usize),
@@ -50,9 +52,9 @@ enum Event {
 /// One worker thread, as its load sees it.
 #[derive(Debug)]
 pub struct Worker {
-    cpu: u32,
-    shared: Arc<Shared>,
-    events: Sender<Event>,
+    pub(super) cpu: u32,
+    pub(super) shared: Arc<Shared>,
+    pub(super) events: Sender<Event>,
 }
 
 impl Worker {
@@ -102,162 +104,8 @@ impl Worker {
     }
 }
 
-/// What the hidden command `__load` does: runs the load `name` on the CPUs `on`, with temporary files in `dir`, until
-/// standard input ends, SIGTERM or SIGINT comes, or `limit` is over. Never to be called in a process that measures, and only from
-/// its first thread: others that already run would keep their policy.
-pub fn worker_main(name: &str, on: &CpuSet, dir: &Path, limit: Nanos) -> Result<(), LoadError> {
-    let outcome = run(name, on, dir, limit);
-    if let Err(error) = &outcome {
-        say(&format!("error {error}"));
-    }
-    outcome
-}
-
-fn run(name: &str, on: &CpuSet, dir: &Path, limit: Nanos) -> Result<(), LoadError> {
-    let spec = LoadSpec::parse(name)?;
-    if on.is_empty() {
-        return Err(LoadError::NoCpu { name: name.to_owned() });
-    }
-    let failed = |operation: String| |source| LoadError::Start { name: name.to_owned(), operation, source };
-    become_ordinary().map_err(failed("leave the real-time class".to_owned()))?;
-    pin(on).map_err(failed(format!("run on CPUs {on} (are they online, and allowed by taskset and cgroup?)")))?;
-    brace();
-    lift_run_time_limit();
-    let stop = StopRequest::listen(limit).map_err(failed("listen for the end".to_owned()))?;
-    match spec {
-        LoadSpec::BuiltIn(load) => {
-            set_parent_process_death_signal(Some(Signal::KILL))
-                .map_err(|error| failed("tie itself to its parent".to_owned())(error.into()))?;
-            run_threads(load, on, dir, stop).map_err(failed("start a thread".to_owned()))
-        }
-        LoadSpec::Preset(preset) => program::supervise(name, &preset.command(on.len(), dir, limit)?, &stop),
-        LoadSpec::Program(words) => program::supervise(name, &words, &stop),
-    }
-}
-
-/// The measuring process bounds its real-time threads (`RLIMIT_RTTIME`); a load is no business of that bound.
-fn lift_run_time_limit() {
-    let limit = getrlimit(Resource::Rttime);
-    let _ = setrlimit(Resource::Rttime, Rlimit { current: limit.maximum, ..limit });
-}
-
-/// Prepares for running out of memory or disk, as far as the system lets it; a load can work without.
-fn brace() {
-    // When memory runs out, it is the load that goes, not the user's programs.
-    let _ = std::fs::write("/proc/self/oom_score_adj", "1000");
-    // A user's file size limit must be an error of `write`, as a full disk is, not the end of the process.
-    let _ = signal_hook::flag::register(libc::SIGXFSZ, Arc::new(AtomicBool::new(false)));
-}
-
-fn run_threads(load: &'static Load, on: &CpuSet, dir: &Path, stop: StopRequest) -> io::Result<()> {
-    let (sender, events) = channel();
-    let shared = Arc::new(Shared {
-        ends: AtomicBool::new(false),
-        operations: AtomicU64::new(0),
-        trouble: Mutex::new(None),
-        dir: dir.to_owned(),
-        workers: on.len(),
-    });
-    let mut threads = Vec::new();
-    for (number, cpu) in on.iter().enumerate() {
-        let worker = Worker { cpu, shared: Arc::clone(&shared), events: sender.clone() };
-        let thread = std::thread::Builder::new().name(format!("{}-{cpu}", load.name));
-        threads.push(Some(thread.spawn(move || {
-            let _farewell = Farewell { number, events: worker.events.clone() };
-            worker.pin()?;
-            (load.run)(&worker)
-        })?));
-    }
-    std::thread::spawn(move || {
-        while !stop.within(Duration::from_secs(1)) {}
-        let _ = sender.send(Event::Stop);
-    });
-    conduct(&shared, &events, threads);
-    Ok(())
-}
-
-/// Says goodbye for a thread, also when it panics.
-struct Farewell {
-    number: usize,
-    events: Sender<Event>,
-}
-
-impl Drop for Farewell {
-    fn drop(&mut self) {
-        let _ = self.events.send(Event::Ended(self.number));
-    }
-}
-
-/// Sees the threads through: ready, end, report.
-fn conduct(shared: &Shared, events: &Receiver<Event>, mut threads: Vec<Option<JoinHandle<io::Result<()>>>>) {
-    let (mut begun, mut alive) = (0, threads.len());
-    let mut since = (Instant::now(), 0);
-    while alive > 0 {
-        match events.recv() {
-            Ok(Event::Begun) => {
-                begun += 1;
-                if begun == threads.len() {
-                    since = (Instant::now(), shared.operations.load(Ordering::Relaxed));
-                    say("ready");
-                }
-            }
-            Ok(Event::Ended(number)) => {
-                alive -= 1;
-                collect(shared, &mut threads[number]);
-                if begun < threads.len() {
-                    break; // before all were ready: the load has not started
-                }
-            }
-            Ok(Event::Stop) | Err(_) => break,
-        }
-    }
-    shared.ends.store(true, Ordering::Relaxed);
-    let deadline = Instant::now() + WIND_DOWN;
-    while alive > 0 {
-        match events.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
-            Ok(Event::Ended(number)) => {
-                alive -= 1;
-                collect(shared, &mut threads[number]);
-            }
-            Ok(_) => {}
-            Err(_) => {
-                shared.report(|| format!("{alive} of its threads still hung in the kernel when it ended"));
-                break;
-            }
-        }
-    }
-    let operations = shared.operations.load(Ordering::Relaxed) - since.1;
-    let trouble = shared.trouble.lock().unwrap_or_else(PoisonError::into_inner).take();
-    say_end(Some(operations), since.0.elapsed(), trouble.as_deref());
-}
-
-/// Notes how a thread ended, when not as asked.
-fn collect(shared: &Shared, thread: &mut Option<JoinHandle<io::Result<()>>>) {
-    match thread.take().map(JoinHandle::join) {
-        None | Some(Ok(Ok(()))) => {}
-        Some(Ok(Err(error))) => shared.report(|| error.to_string()),
-        Some(Err(_)) => shared.report(|| "one of its threads panicked".to_owned()),
-    }
-}
-
-/// Says the last lines.
-pub(super) fn say_end(operations: Option<u64>, time: Duration, trouble: Option<&str>) {
-    let operations = operations.map_or_else(|| "-".to_owned(), |n| n.to_string());
-    if let Some(trouble) = trouble {
-        say(&format!("error {trouble}"));
-    }
-    say(&format!("ops {operations} ns {}", time.as_nanos()));
-}
-
-/// Says one line to the parent. A parent that no longer listens is no reason to fail.
-pub(super) fn say(line: &str) {
-    let line = format!("{}\n", line.replace(['\n', '\r'], " "));
-    let _ = io::stdout().lock().write_all(line.as_bytes());
-    let _ = io::stdout().lock().flush();
-}
-
 /// Keeps the calling thread, and those it starts, on these CPUs.
-fn pin(cpus: &CpuSet) -> io::Result<()> {
+pub(super) fn pin(cpus: &CpuSet) -> io::Result<()> {
     let mut mask = rustix::thread::CpuSet::new();
     for cpu in cpus.iter() {
         let cpu = usize::try_from(cpu).unwrap_or(usize::MAX);

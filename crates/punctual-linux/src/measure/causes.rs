@@ -1,9 +1,9 @@
 //! Looking for causes while a scenario runs: which phases are traced, what is late, and what of it goes into the
 //! recording.
 
-use super::Explain;
+use super::terms::Explain;
 use crate::probe::{Collector, LateReader, LateTap, Probe};
-use crate::trace::{self, Engine, Flight, Opened, Reserve, Wish};
+use crate::trace::{self, Engine, Flight, MeasuredThread, Opened, Reserve, Wish};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_hist::{Counts, Nanos};
 use punctual_numbers::recording::Frame;
@@ -17,7 +17,6 @@ const LATE_AT_LEAST: u64 = 10;
 /// Ordinary activations handed over by each thread in a phase, to choose from.
 const ORDINARY: u64 = 400;
 
-/// Looks for causes.
 pub(super) struct Causes {
     flight: Flight,
     tracing: Tracing,
@@ -43,7 +42,8 @@ impl Causes {
         let limit = scenario.limit.unwrap_or(Nanos::MAX);
         // The recording and the loads come after all this, and need files too.
         let reserve = Reserve::new(online.len() as u64);
-        let threads: Vec<(u32, u32)> = probes.iter().map(|probe| (probe.granted.cpu, probe.granted.tid)).collect();
+        let thread = |probe: &Probe| MeasuredThread { cpu: probe.granted.cpu, tid: probe.granted.tid };
+        let threads: Vec<MeasuredThread> = probes.iter().map(thread).collect();
         let mut tracing = Tracing {
             rung: Rung::Deltas,
             refused: Vec::new(),
@@ -172,7 +172,7 @@ fn open(
     explain: &Explain,
     cpus: &CpuSet,
     online: &CpuSet,
-    threads: &[(u32, u32)],
+    threads: &[MeasuredThread],
     tracing: &mut Tracing,
 ) -> Option<Box<dyn Engine>> {
     let wish = Wish { choice: explain.engine, cpus, online, buffer_bytes: explain.buffer_bytes };

@@ -1,10 +1,10 @@
 //! Long gaps between taking and judging: each becomes a latency, or all that were a standstill of the machine become
 //! one event.
 
-use super::watch::{Judgement, Watch};
+use super::watch::{Incident, Judgement, Watch};
 use crate::probe::{Collector, Gap};
 use punctual_hist::{MonoTime, Nanos};
-use punctual_numbers::recording::{Event, EventKind};
+use punctual_numbers::recording::EventKind;
 
 /// A gap is judged when every other thread has had time to report its own.
 const JUDGE_AFTER: Nanos = Nanos::from_ms(200);
@@ -25,13 +25,13 @@ impl Gaps {
     }
 
     /// Takes in what the threads set aside, and judges what is old enough.
-    pub(super) fn settle(&mut self, at: MonoTime, collectors: &mut [Collector], watch: &Watch) -> Option<Event> {
+    pub(super) fn settle(&mut self, at: MonoTime, collectors: &mut [Collector], watch: &Watch) -> Option<Incident> {
         self.take(at, collectors);
         self.judge(at.minus(JUDGE_AFTER), collectors, watch)
     }
 
     /// Judges everything: no more will come.
-    pub(super) fn settle_all(&mut self, at: MonoTime, collectors: &mut [Collector], watch: &Watch) -> Option<Event> {
+    pub(super) fn settle_all(&mut self, at: MonoTime, collectors: &mut [Collector], watch: &Watch) -> Option<Incident> {
         self.take(at, collectors);
         self.judge(at, collectors, watch)
     }
@@ -46,7 +46,7 @@ impl Gaps {
         self.recent.retain(|(_, _, to)| at.since(*to) < REMEMBERED);
     }
 
-    fn judge(&mut self, until: MonoTime, collectors: &mut [Collector], watch: &Watch) -> Option<Event> {
+    fn judge(&mut self, until: MonoTime, collectors: &mut [Collector], watch: &Watch) -> Option<Incident> {
         let (ready, waiting): (Vec<_>, Vec<_>) =
             std::mem::take(&mut self.waiting).into_iter().partition(|(_, gap)| gap.activation.woke <= until);
         self.waiting = waiting;
@@ -75,15 +75,14 @@ impl Gaps {
     }
 }
 
-/// One event for all CPUs that stood still; its instant is the clock's until the run makes it relative.
-fn joined(standstill: Option<Event>, gap: &Gap) -> Event {
-    let woke = Nanos::from_ns(gap.activation.woke.as_ns());
-    let before =
-        standstill.unwrap_or(Event { at: woke, length: Nanos::ZERO, kind: EventKind::Paused, releases_lost: 0 });
-    Event {
+/// One incident for all CPUs that stood still.
+fn joined(standstill: Option<Incident>, gap: &Gap) -> Incident {
+    let woke = gap.activation.woke;
+    let before = standstill.unwrap_or(Incident::new(woke, Nanos::ZERO, EventKind::Paused));
+    Incident {
         at: before.at.max(woke),
         length: before.length.max(gap.activation.lateness()),
-        releases_lost: before.releases_lost.saturating_add(gap.skipped).saturating_add(1),
+        releases_lost: before.releases_lost.saturating_add(gap.due()),
         ..before
     }
 }
@@ -97,7 +96,7 @@ mod tests {
     fn a_standstill_of_two_cpus_is_one_event() {
         let event = joined(Some(joined(None, &gap(100, 3_100))), &gap(101, 3_102));
         assert_eq!((event.kind, event.length), (EventKind::Paused, Nanos::from_ms(3_001)));
-        assert_eq!((event.releases_lost, event.at), (3_001 + 3_002, Nanos::from_ms(3_102)));
+        assert_eq!((event.releases_lost, event.at), (3_001 + 3_002, at_ms(3_102)));
     }
 
     #[test]

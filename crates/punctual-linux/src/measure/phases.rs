@@ -12,14 +12,11 @@ const GRACE: Nanos = Nanos::from_secs(30);
 
 /// How long a phase takes.
 pub(super) struct Lengths {
-    /// Before it counts.
     pub warm_up: Nanos,
-    /// While it counts.
     pub counted: Nanos,
 }
 
 impl Lengths {
-    /// Both.
     pub(super) fn total(&self) -> Nanos {
         self.warm_up.plus(self.counted)
     }

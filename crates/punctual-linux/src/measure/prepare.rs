@@ -1,7 +1,7 @@
 //! Everything before the first activation: places, privileges, threads that are set up and verified.
 
 use super::causes::Causes;
-use super::{MeasureError, Setting};
+use super::terms::{MeasureError, Setting};
 use crate::privilege;
 use crate::probe::{Probe, ProbeError, RunControl};
 use punctual_hist::Nanos;
@@ -11,11 +11,10 @@ use punctual_numbers::recording::{Clock, Mark, MarkKind};
 use punctual_numbers::scenario::{Mechanism, Policy, Scenario, phase_offsets};
 use punctual_rt::check::clock_read_cost;
 use punctual_rt::setup::LatencyRequest;
-use punctual_rt::{kernel, lock_memory, setup};
+use punctual_rt::{SetupError, kernel, lock_memory, setup};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::sync::Arc;
 
-/// Ready to begin.
 pub(super) struct Prepared {
     pub placement: Placement,
     pub clock: Clock,
@@ -25,7 +24,6 @@ pub(super) struct Prepared {
     pub notes: Vec<Mark>,
     /// Held as long as the run lasts.
     pub dma_latency: Option<LatencyRequest>,
-    /// Looks for causes.
     pub causes: Option<Causes>,
 }
 
@@ -66,7 +64,7 @@ pub(super) fn prepare(scenario: &Scenario, setting: &Setting) -> Result<Prepared
     };
     let probes = match start_all(scenario.policy) {
         Err(ProbeError::Refused {
-            source: punctual_rt::Error::Policy(libc::EPERM) | punctual_rt::Error::Deadline(libc::EPERM),
+            source: punctual_rt::Error::Setup(SetupError::Policy(libc::EPERM) | SetupError::Deadline(libc::EPERM)),
             ..
         }) if setting.ordinary_if_refused => {
             note(format!("measured as an ordinary task: {}", privilege::explain_policy(libc::EPERM)));
@@ -93,7 +91,6 @@ fn bound_run_away(scenario: &Scenario) {
 }
 
 fn hold_idle_states(us: u32) -> Result<LatencyRequest, MeasureError> {
-    let us = i32::try_from(us).unwrap_or(i32::MAX);
-    LatencyRequest::global(us)
+    LatencyRequest::global(Nanos::from_us(us.into()))
         .map_err(|error| MeasureError::DmaLatency(std::io::Error::from_raw_os_error(error.errno())))
 }

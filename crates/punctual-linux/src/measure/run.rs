@@ -4,14 +4,15 @@ use super::causes::Causes;
 use super::gaps::Gaps;
 use super::phases::{self, Loads, mark};
 use super::prepare::Prepared;
-use super::watch::{Accounted, Readings, Watch};
-use super::{Observer, Progress, Setting};
+use super::terms::{CpuProgress, Observer, PhaseNumber, Progress, Setting};
+use super::watch::{Accounted, Incident, Readings, Watch};
 use crate::in_force;
-use crate::probe::{Collector, Go, Probe, Recorder, RunControl, Stretch};
+use crate::probe::{Assignment, Collector, Go, Probe, Recorder, RunControl};
 use punctual_hist::{MonoTime, Nanos};
 use punctual_numbers::placement::Placement;
 use punctual_numbers::recording::{
-    Clock, End, EndReason, Event, EventKind, Frame, Header, Interval, Mark, MarkKind, Moment, Worst, interval_length,
+    Clock, End, EndReason, Event, EventKind, Frame, Header, Interval, Mark, MarkKind, MaximaLost, Moment, Worst,
+    interval_length,
 };
 use punctual_numbers::scenario::{Mechanism, Policy, Scenario};
 use punctual_rt::setup::LatencyRequest;
@@ -180,7 +181,7 @@ impl<'a> Run<'a> {
             let (recorder, reader) = Recorder::new(from, period, self.scenario.budget);
             let recorder = recorder.tapped(taps.next());
             let end = first.plus(period.times(count));
-            let stretch = Stretch { from, first_second: second, due: count, end };
+            let stretch = Assignment { from, first_second: second, due: count, end };
             collector.begin(&stretch, warm_up_reader, reader);
             probe.begin(Go { warm_up_from, from: first, end, warm_up, recorder });
             self.phase_end = self.phase_end.max(end);
@@ -246,7 +247,7 @@ impl<'a> Run<'a> {
     fn end_phase(&mut self) {
         let at = now();
         let standstill = self.gaps.settle_all(at, &mut self.collectors, &self.watch);
-        self.emit_events(standstill);
+        self.emit_seen(standstill);
         let causes = self.causes.as_mut().map(|causes| causes.end_phase(&mut self.collectors));
         self.emit(causes.into_iter().flatten());
         // Nothing was due after the end of the phase, though it may have been noticed later.
@@ -265,9 +266,9 @@ impl<'a> Run<'a> {
     fn tick(&mut self, at: MonoTime) {
         let events = self.watch.tick(Readings::take(), self.next_tick);
         self.watch.note_busy(at, Accounted::take());
-        self.emit_events(events);
+        self.emit_seen(events);
         let standstill = self.gaps.settle(at, &mut self.collectors, &self.watch);
-        self.emit_events(standstill);
+        self.emit_seen(standstill);
         let causes = self.causes.as_ref().map(|causes| causes.look(&mut self.collectors));
         self.emit(causes.into_iter().flatten());
         if at >= self.next_account {
@@ -298,7 +299,7 @@ impl<'a> Run<'a> {
 
     fn account(&mut self, at: MonoTime) {
         let stolen = self.watch.account(at, Accounted::take());
-        self.emit_events(stolen);
+        self.emit_seen(stolen);
     }
 
     fn elapsed(&self, at: MonoTime) -> Nanos {
@@ -307,14 +308,15 @@ impl<'a> Run<'a> {
     }
 
     fn progress(&self, at: MonoTime, warming_up: bool) -> Progress {
+        let so_far = |c: &Collector| CpuProgress { cpu: c.cpu, activations: c.activations(), max: c.max() };
         Progress {
             at,
             elapsed: self.elapsed(at),
             total: phases::total(self.scenario),
             phase: self.scenario.load_phases[self.phase].name(),
-            phase_number: (self.phase + 1, self.scenario.load_phases.len()),
+            phase_number: PhaseNumber { number: self.phase + 1, of: self.scenario.load_phases.len() },
             warming_up,
-            cpus: self.collectors.iter().map(|c| (c.cpu, c.activations(), c.max())).collect(),
+            cpus: self.collectors.iter().map(so_far).collect(),
             skipped: self.skipped,
             latencies: Vec::new(),
         }
@@ -326,11 +328,9 @@ impl<'a> Run<'a> {
         self.interval_from = at.max(self.epoch);
         let cpus: Vec<_> = self.collectors.iter_mut().map(|c| c.interval(at, last)).collect();
         self.skipped += cpus.iter().flat_map(|c| &c.skipped).map(|(_, n)| n).sum::<u64>();
-        let too_late: u64 = self.collectors.iter_mut().map(|c| std::mem::take(&mut c.blocks_lost)).sum();
-        if too_late > 0 {
-            let at = Nanos::from_ns(at.as_ns());
-            let event = Event { at, length: Nanos::from_secs(too_late), kind: EventKind::BlocksLost, releases_lost: 0 };
-            self.emit_events([event]);
+        let blocks: u64 = self.collectors.iter_mut().map(|c| std::mem::take(&mut c.blocks_lost)).sum();
+        if blocks > 0 {
+            self.emit([Frame::MaximaLost(MaximaLost { at: self.since_epoch(at), blocks })]);
         }
         self.check_affinity(at);
         self.emit([Frame::Interval(Interval { start, length, phase: self.phase_number(), cpus })]);
@@ -346,8 +346,7 @@ impl<'a> Run<'a> {
             .zip(&self.probes)
             .any(|(collector, probe)| collector.affinity().is_some_and(|cpus| cpus != probe.granted.affinity));
         if moved {
-            let at = Nanos::from_ns(at.as_ns());
-            self.emit_events([Event { at, length: Nanos::ZERO, kind: EventKind::Moved, releases_lost: 0 }]);
+            self.emit_seen([Incident::new(at, Nanos::ZERO, EventKind::Moved)]);
         }
     }
 
@@ -357,8 +356,7 @@ impl<'a> Run<'a> {
         let Some(pause) = in_force::real_time_pause().filter(|_| spins) else { return };
         let gap = self.collectors.iter().map(|collector| collector.longest_gap).max().unwrap_or_default();
         if gap.plus(gap) >= pause {
-            let at = Nanos::from_ns(at.as_ns());
-            self.emit_events([Event { at, length: gap, kind: EventKind::RtThrottled, releases_lost: 0 }]);
+            self.emit_seen([Incident::new(at, gap, EventKind::RtThrottled)]);
         }
     }
 
@@ -383,8 +381,7 @@ impl<'a> Run<'a> {
         self.account(at);
         let state = in_force::read(Moment::After, &self.scenario.cpus());
         if in_force::times_throttled(&state) > self.throttled_before {
-            let at = Nanos::from_ns(at.as_ns());
-            self.emit_events([Event { at, length: Nanos::ZERO, kind: EventKind::Throttled, releases_lost: 0 }]);
+            self.emit_seen([Incident::new(at, Nanos::ZERO, EventKind::Throttled)]);
         }
         self.emit([Frame::InForce(state)]);
         let probes = std::mem::take(&mut self.probes);
@@ -411,11 +408,10 @@ impl<'a> Run<'a> {
         frames.into_iter().for_each(|frame| self.observer.frame(frame));
     }
 
-    /// Events carry instants of the clock until here.
-    fn emit_events(&mut self, events: impl IntoIterator<Item = Event>) {
-        for event in events {
-            let at = self.since_epoch(MonoTime::from_ns(event.at.as_ns()));
-            self.observer.frame(Frame::Event(Event { at, ..event }));
+    fn emit_seen(&mut self, incidents: impl IntoIterator<Item = Incident>) {
+        for Incident { at, length, kind, releases_lost } in incidents {
+            let at = self.since_epoch(at);
+            self.observer.frame(Frame::Event(Event { at, length, kind, releases_lost }));
         }
     }
 }

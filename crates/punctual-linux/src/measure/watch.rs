@@ -4,7 +4,7 @@
 
 use crate::probe::Gap;
 use punctual_hist::{MonoTime, Nanos};
-use punctual_numbers::recording::{Event, EventKind};
+use punctual_numbers::recording::EventKind;
 use punctual_rt::{kernel, now};
 use std::fs;
 
@@ -26,7 +26,6 @@ pub struct Readings {
     pub boot: u64,
     /// `CLOCK_REALTIME`, ns.
     pub real: u64,
-    /// Time stamp counter.
     pub tsc: Option<u64>,
 }
 
@@ -75,7 +74,21 @@ impl Accounted {
     }
 }
 
-/// Remembers former readings.
+/// Something that happened to the machine, at an instant of the clock; a recording has it relative to its epoch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Incident {
+    pub at: MonoTime,
+    pub length: Nanos,
+    pub kind: EventKind,
+    pub releases_lost: u64,
+}
+
+impl Incident {
+    pub fn new(at: MonoTime, length: Nanos, kind: EventKind) -> Self {
+        Self { at, length, kind, releases_lost: 0 }
+    }
+}
+
 pub struct Watch {
     last: Readings,
     /// First reading, to learn the rate of the TSC from.
@@ -101,7 +114,6 @@ pub enum Judgement {
 }
 
 impl Watch {
-    /// Starts watching.
     pub fn new(readings: Readings, accounted: Accounted, cpus: usize) -> Self {
         Self {
             last: readings,
@@ -125,7 +137,7 @@ impl Watch {
     }
 
     /// Compares with the last reading; the watcher should have been back at `due`.
-    pub fn tick(&mut self, readings: Readings, due: MonoTime) -> Vec<Event> {
+    pub fn tick(&mut self, readings: Readings, due: MonoTime) -> Vec<Incident> {
         let mut events = Vec::new();
         let last = std::mem::replace(&mut self.last, readings);
         if readings.at.since(due) >= WATCHER_LATE {
@@ -137,11 +149,11 @@ impl Watch {
         let suspended = elapsed(readings.boot, last.boot) - mono;
         // The boot clock never falls behind; a negative difference is two readings that were far apart.
         if let Some(length) = beyond_tolerance(suspended.max(0)) {
-            events.push(event(&readings, length, EventKind::Suspended));
+            events.push(Incident::new(readings.at, length, EventKind::Suspended));
         }
         let stepped = elapsed(readings.real, last.real) - elapsed(readings.boot, last.boot);
         if let Some(length) = beyond_tolerance(stepped) {
-            events.push(event(&readings, length, EventKind::WallClockStep));
+            events.push(Incident::new(readings.at, length, EventKind::WallClockStep));
         }
         events.extend(self.check_tsc(&readings));
         events
@@ -149,7 +161,7 @@ impl Watch {
 
     /// The TSC's rate is learnt over the first second; after that it must predict the monotonic clock to 0.1 %.
     #[allow(clippy::cast_precision_loss, reason = "a ratio to three digits")]
-    fn check_tsc(&mut self, readings: &Readings) -> Option<Event> {
+    fn check_tsc(&mut self, readings: &Readings) -> Option<Incident> {
         let (first, tsc) = (self.first.tsc?, readings.tsc?);
         let elapsed = readings.at.since(self.first.at);
         if elapsed < Nanos::from_secs(1) || self.tsc_drifted {
@@ -158,7 +170,7 @@ impl Watch {
         let rate = tsc.wrapping_sub(first) as f64 / elapsed.as_ns() as f64;
         let learnt = *self.tsc_rate.get_or_insert(rate);
         self.tsc_drifted = (rate - learnt).abs() > learnt * 1e-3;
-        self.tsc_drifted.then(|| event(readings, Nanos::ZERO, EventKind::TscDrift))
+        self.tsc_drifted.then(|| Incident::new(readings.at, Nanos::ZERO, EventKind::TscDrift))
     }
 
     /// Takes in accounted time, at every tick: what ran during a gap is only known as sharply as this is read.
@@ -168,15 +180,10 @@ impl Watch {
     }
 
     /// How much the hypervisor stole since the last time this was asked.
-    pub fn account(&mut self, at: MonoTime, accounted: Accounted) -> Option<Event> {
+    pub fn account(&mut self, at: MonoTime, accounted: Accounted) -> Option<Incident> {
         let stolen = accounted.steal.minus(self.accounted.steal);
         self.accounted = accounted;
-        (stolen > Nanos::ZERO).then_some(Event {
-            at: Nanos::from_ns(at.as_ns()),
-            length: stolen,
-            kind: EventKind::Steal,
-            releases_lost: 0,
-        })
+        (stolen > Nanos::ZERO).then(|| Incident::new(at, stolen, EventKind::Steal))
     }
 
     /// What happened during a gap, given whether another measured thread was seen alive meanwhile.
@@ -215,11 +222,6 @@ impl Watch {
 fn beyond_tolerance(difference: i128) -> Option<Nanos> {
     let length = Nanos::from_ns(u64::try_from(difference.unsigned_abs()).unwrap_or(u64::MAX));
     (length > CLOCK_TOLERANCE).then_some(length)
-}
-
-/// Times of events are made relative to the epoch by whoever hands them on.
-fn event(readings: &Readings, length: Nanos, kind: EventKind) -> Event {
-    Event { at: Nanos::from_ns(readings.at.as_ns()), length, kind, releases_lost: 0 }
 }
 
 #[cfg(test)]

@@ -9,7 +9,6 @@ use std::fs;
 
 /// Reads one thread's recorder from a housekeeping CPU.
 pub struct Collector {
-    /// The measured CPU.
     pub cpu: u32,
     period: Nanos,
     budget: Nanos,
@@ -34,12 +33,11 @@ pub struct Collector {
     judged_worst: Vec<Worst>,
     /// Largest judged gap of seconds that are not finished yet.
     judged_max: BTreeMap<u64, Nanos>,
-    /// Of former stretches.
     former_worst: Vec<Worst>,
     /// Of former stretches, and of all gaps that were judged to be latencies.
     former_ran: Counts,
     former_skipped: u64,
-    stretch: Stretch,
+    stretch: Assignment,
     /// Finished seconds that are held back, because a gap in them may still be waiting for its judgement.
     held: Vec<Block>,
     /// Releases that came due and were neither run nor seen to be skipped when the thread was given up.
@@ -52,12 +50,11 @@ pub struct Collector {
 
 /// What a thread is sent off to do.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Stretch {
+pub struct Assignment {
     /// From when seconds are counted.
     pub from: MonoTime,
     /// Number of the first of them in the whole run.
     pub first_second: u64,
-    /// Releases due.
     pub due: u64,
     /// No release at or after this is due.
     pub end: MonoTime,
@@ -66,20 +63,16 @@ pub struct Stretch {
 /// What one measured CPU has seen so far.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CpuSoFar {
-    /// Which.
     pub cpu: u32,
     /// Lateness of the activations that ran, over the whole run. Gaps that wait for a judgement are missing.
     pub ran: Counts,
-    /// Releases skipped.
     pub skipped: u64,
-    /// The last spike.
     pub last_spike: Option<Spike>,
 }
 
 /// An activation that stands out: one of the latest of its CPU, and later than the run's p99.9 up to now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spike {
-    /// When it ran.
     pub woke: MonoTime,
     /// How late that was.
     pub lateness: Nanos,
@@ -124,7 +117,7 @@ impl Collector {
             former_worst: Vec::new(),
             former_ran: Counts::new(),
             former_skipped: 0,
-            stretch: Stretch::default(),
+            stretch: Assignment::default(),
             held: Vec::new(),
             unserved: None,
             longest_gap: Nanos::ZERO,
@@ -133,7 +126,7 @@ impl Collector {
     }
 
     /// Begins a stretch that starts at `from`, the run's second number `first_second`.
-    pub fn begin(&mut self, stretch: &Stretch, warm_up: RecorderReader, reader: RecorderReader) {
+    pub fn begin(&mut self, stretch: &Assignment, warm_up: RecorderReader, reader: RecorderReader) {
         self.former_worst = self.worst();
         self.former_ran.merge(&self.reader.ran());
         self.former_skipped += self.reader.skipped().count();
@@ -155,7 +148,6 @@ impl Collector {
         WarmUp { cpu: self.cpu, activations: ran.count(), max: ran.max().unwrap_or_default() }
     }
 
-    /// Activations so far.
     pub fn activations(&self) -> u64 {
         self.reader.activations()
     }
@@ -223,7 +215,7 @@ impl Collector {
     /// Gives the thread up: all it still owes in its stretch was due and did not run.
     pub fn give_up(&mut self, now: MonoTime) {
         let served = self.reader.ran().count() + self.reader.skipped().count() + self.reader.gaps_waiting();
-        let in_late_gaps: u64 = self.late.iter().map(|gap| gap.skipped + 1).sum();
+        let in_late_gaps: u64 = self.late.iter().map(Gap::due).sum();
         let count = self.stretch.due.saturating_sub(served).saturating_sub(self.settled).saturating_sub(in_late_gaps);
         let least_late = now.since(self.stretch.end.minus(self.period));
         self.unserved =
@@ -236,8 +228,8 @@ impl Collector {
         let (mut ran, mut skipped) = (ran_now.since(&self.ran), skipped_now.since(&self.skipped));
         let (over_budget_now, early_now, counters_now) =
             (self.reader.over_budget(), self.reader.early(), self.kernel_counters());
-        let (mut blocks, lost) = self.take_blocks(at, all);
-        self.blocks_lost += lost;
+        let mut blocks = self.take_blocks(at, all);
+        self.blocks_lost += self.reader.take_blocks_lost();
         let mut over_budget = over_budget_now.saturating_sub(self.over_budget);
         for block in &mut blocks {
             block.max = block.max.max(self.judged_max.remove(&block.second).unwrap_or_default());
@@ -248,7 +240,7 @@ impl Collector {
             skipped.merge(&skipped_in(gap, self.period));
             over_budget += u64::from(gap.activation.lateness() > self.budget);
         }
-        self.settled += gaps.iter().map(|gap| gap.skipped + 1).sum::<u64>();
+        self.settled += gaps.iter().map(Gap::due).sum::<u64>();
         let unserved = self.unserved.take();
         if let Some(unserved) = &unserved {
             skipped.merge(&series(unserved.least_late, self.period, unserved.count));
@@ -287,14 +279,13 @@ impl Collector {
     }
 
     /// Finished seconds in which no gap can be waiting for its judgement any more.
-    fn take_blocks(&mut self, at: MonoTime, all: bool) -> (Vec<Block>, u64) {
+    fn take_blocks(&mut self, at: MonoTime, all: bool) -> Vec<Block> {
         const JUDGED: Nanos = Nanos::from_ms(500);
-        let (blocks, lost) = self.reader.take_blocks();
-        self.held.extend(blocks);
+        self.held.extend(self.reader.take_blocks());
         let from = self.stretch.from;
         let end = |block: &Block| from.plus(Nanos::from_secs(1).times(block.second.saturating_add(1)));
         let ripe = self.held.iter().take_while(|block| all || at.since(end(block)) >= JUDGED).count();
-        (self.held.drain(..ripe).collect(), lost)
+        self.held.drain(..ripe).collect()
     }
 
     fn note_extremes(&mut self, ran: &Counts, skipped: &Counts, gaps: &[Gap], unserved: Option<&Unserved>) {
@@ -391,7 +382,7 @@ mod tests {
         let thread = Granted { cpu: 0, tid: 0, policy: Policy::Other, affinity: CpuSet::new(), memory_locked: false };
         let mut collector = Collector::new(&thread, MS, Some(Nanos::from_us(50)));
         collector.begin(
-            &Stretch { from: epoch, first_second: 0, due: grid.index(), end: grid.release() },
+            &Assignment { from: epoch, first_second: 0, due: grid.index(), end: grid.release() },
             warm_up,
             reader,
         );
@@ -428,7 +419,7 @@ mod tests {
         assert_eq!(so_far.last_spike.clone().map(|spike| spike.lateness), Some(Nanos::from_us(200)));
         let (_, warm_up) = Recorder::new(MonoTime::default(), MS, None);
         let (_, reader) = Recorder::new(MonoTime::default(), MS, None);
-        collector.begin(&Stretch::default(), warm_up, reader);
+        collector.begin(&Assignment::default(), warm_up, reader);
         assert_eq!(collector.so_far(), so_far, "a new stretch takes nothing away");
         assert_eq!(collect(&[10; 100]).1.so_far().last_spike, None, "too few to tell what stands out");
     }
@@ -449,7 +440,7 @@ mod tests {
         collector.interval(MonoTime::default(), true);
         let epoch = MonoTime::from_ns(20_000_000_000);
         let ((mut recorder, reader), (_, warm_up)) = (Recorder::new(epoch, MS, None), Recorder::new(epoch, MS, None));
-        collector.begin(&Stretch { from: epoch, first_second: 11, due: 1, end: epoch.plus(MS) }, warm_up, reader);
+        collector.begin(&Assignment { from: epoch, first_second: 11, due: 1, end: epoch.plus(MS) }, warm_up, reader);
         let mut grid = Grid::new(epoch, MS);
         recorder.record(&grid.advance(epoch.plus(Nanos::from_us(5))));
         recorder.finish();

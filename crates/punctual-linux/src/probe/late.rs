@@ -3,9 +3,10 @@
 //! The loop compares its lateness with a number that the housekeeping side moves, and pushes what is above it into a
 //! ring; it allocates nothing, waits for nobody and enters no kernel. A full ring is counted.
 
+use super::ring::ring;
 use punctual_hist::{MonoTime, Nanos};
 use punctual_rt::Wake;
-use rtrb::{Consumer, Producer, RingBuffer};
+use rtrb::{Consumer, Producer};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -13,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 const ROOM: usize = 4096;
 
 /// An activation that is worth a look.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Seen {
     /// When it was due.
     pub release: MonoTime,
@@ -30,6 +31,14 @@ impl Seen {
     }
 }
 
+/// Late activations that found no room.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CrowdedOut {
+    pub count: u64,
+    /// The sum of their latenesses.
+    pub lateness: Nanos,
+}
+
 #[derive(Debug)]
 struct Shared {
     threshold: AtomicU64,
@@ -38,7 +47,6 @@ struct Shared {
     crowded_out_ns: AtomicU64,
 }
 
-/// The loop's side.
 #[derive(Debug)]
 pub struct LateTap {
     ring: Producer<Seen>,
@@ -48,7 +56,6 @@ pub struct LateTap {
     until_next: u64,
 }
 
-/// The other side.
 #[derive(Debug)]
 pub struct LateReader {
     ring: Consumer<Seen>,
@@ -61,11 +68,7 @@ impl LateTap {
     /// # Real-time
     /// Allocates: call before the loop.
     pub fn new(threshold: Nanos, each: u64) -> (Self, LateReader) {
-        let (mut producer, mut consumer) = RingBuffer::new(ROOM);
-        // Its pages are touched here and not by the loop, which would fault on them.
-        let empty = Seen { release: MonoTime::default(), woke: MonoTime::default(), late: false };
-        while producer.push(empty).is_ok() {}
-        while consumer.pop().is_ok() {}
+        let (producer, consumer) = ring(ROOM);
         let shared = Arc::new(Shared {
             threshold: AtomicU64::new(threshold.as_ns()),
             crowded_out: AtomicU64::new(0),
@@ -119,10 +122,10 @@ impl LateReader {
         Nanos::from_ns(self.shared.threshold.load(Relaxed))
     }
 
-    /// Late ones that found no room so far, and the sum of their latenesses.
-    pub fn crowded_out(&self) -> (u64, Nanos) {
+    /// Late ones that found no room so far.
+    pub fn crowded_out(&self) -> CrowdedOut {
         let Shared { crowded_out, crowded_out_ns, .. } = &*self.shared;
-        (crowded_out.load(Relaxed), Nanos::from_ns(crowded_out_ns.load(Relaxed)))
+        CrowdedOut { count: crowded_out.load(Relaxed), lateness: Nanos::from_ns(crowded_out_ns.load(Relaxed)) }
     }
 }
 
@@ -151,6 +154,6 @@ mod tests {
     fn what_finds_no_room_is_counted() {
         let (mut tap, reader) = LateTap::new(Nanos::ZERO, 1);
         (0..ROOM as u64 + 3).for_each(|n| tap.see(&wake(n, 7)));
-        assert_eq!(reader.crowded_out(), (3, Nanos::from_us(21)));
+        assert_eq!(reader.crowded_out(), CrowdedOut { count: 3, lateness: Nanos::from_us(21) });
     }
 }

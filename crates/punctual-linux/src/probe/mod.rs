@@ -1,15 +1,14 @@
 //! Measuring threads, and the collecting of what they recorded.
 
-mod blocks;
 mod collect;
 mod gaps;
 mod late;
 mod recorder;
+mod ring;
 mod wakeup;
 
-pub use blocks::Block;
-pub use collect::{Collector, CpuSoFar, Spike, Stretch};
+pub use collect::{Assignment, Collector, CpuSoFar, Spike};
 pub use gaps::Gap;
-pub use late::{LateReader, LateTap, Seen};
-pub use recorder::{GAP_DEFERRED, Recorder, RecorderReader};
+pub use late::{CrowdedOut, LateReader, LateTap, Seen};
+pub use recorder::{Block, GAP_DEFERRED, Recorder, RecorderReader};
 pub use wakeup::{Go, Probe, ProbeError, RunControl};

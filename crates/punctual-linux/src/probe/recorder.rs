@@ -1,19 +1,32 @@
 //! Statistics of a periodic thread: written by the thread, read by any other, without either waiting.
 
-use super::blocks::{self, Block, BlockReader, BlockWriter};
-use super::gaps::{self, Gap, GapReader, GapWriter};
+use super::gaps::{Gap, SLOTS};
 use super::late::LateTap;
+use super::ring::ring;
 use punctual_hist::{
     Activation, Counts, Histogram, HistogramReader, HistogramWriter, MonoTime, Nanos, WorstList, WorstReader,
     WorstWriter,
 };
 use punctual_rt::{Wake, kernel, now};
+use rtrb::{Consumer, Producer};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// From this lateness on an activation is set aside as a [`Gap`] to be judged, if it also spans two periods.
 pub const GAP_DEFERRED: Nanos = Nanos::from_ms(100);
 const SECOND: Nanos = Nanos::from_secs(1);
+/// Seconds kept for a reader that is late: 17 minutes.
+const BLOCKS_KEPT: usize = 1024;
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Block {
+    /// Its number, from the epoch.
+    pub second: u64,
+    /// The largest lateness in it.
+    pub max: Nanos,
+    /// The longest time between two wake-ups that ended in it, without those set aside as gaps.
+    pub longest_gap: Nanos,
+}
 
 #[derive(Default)]
 struct Shared {
@@ -22,6 +35,8 @@ struct Shared {
     early: AtomicU64,
     migrations: AtomicU64,
     last_wake: AtomicU64,
+    /// Finished seconds that found no room.
+    blocks_lost: AtomicU64,
 }
 
 /// The writing side: one call per activation.
@@ -29,8 +44,8 @@ pub struct Recorder {
     ran: HistogramWriter,
     skipped: HistogramWriter,
     worst: WorstWriter,
-    blocks: BlockWriter,
-    gaps: GapWriter,
+    blocks: Producer<Block>,
+    gaps: Producer<Gap>,
     late: Option<LateTap>,
     shared: Arc<Shared>,
     period: Nanos,
@@ -59,8 +74,8 @@ impl Recorder {
     pub fn new(epoch: MonoTime, period: Nanos, budget: Option<Nanos>) -> (Self, RecorderReader) {
         let ((ran, ran_reader), (skipped, skipped_reader)) = (Histogram::new(), Histogram::new());
         let (worst, worst_reader) = WorstList::new();
-        let (block_writer, block_reader) = blocks::ring();
-        let (gap_writer, gap_reader) = gaps::ring();
+        let (block_writer, block_reader) = ring(BLOCKS_KEPT);
+        let (gap_writer, gap_reader) = ring(SLOTS);
         let shared = Arc::new(Shared::default());
         let reader = RecorderReader {
             ran: ran_reader,
@@ -82,7 +97,7 @@ impl Recorder {
             budget: budget.unwrap_or(Nanos::MAX),
             epoch,
             last_woke: epoch,
-            block: Block { second: 0, max: Nanos::ZERO, longest_gap: Nanos::ZERO },
+            block: Block::default(),
             block_end: epoch.plus(SECOND),
             usage: Usage::read(epoch, 0),
             cpu: kernel::current_cpu(),
@@ -157,7 +172,13 @@ impl Recorder {
 
     /// Hands over the unfinished second. Call once, after the loop.
     pub fn finish(mut self) {
-        self.blocks.push(self.block);
+        self.hand_over_block();
+    }
+
+    fn hand_over_block(&mut self) {
+        if self.blocks.push(self.block).is_err() {
+            self.shared.blocks_lost.fetch_add(1, Relaxed);
+        }
     }
 
     fn last_skipped_late(&self, wake: &Wake) -> Nanos {
@@ -166,9 +187,9 @@ impl Recorder {
 
     #[cold]
     fn finish_block(&mut self, woke: MonoTime) {
-        self.blocks.push(self.block);
+        self.hand_over_block();
         let second = woke.since(self.epoch).whole(SECOND);
-        self.block = Block { second, max: Nanos::ZERO, longest_gap: Nanos::ZERO };
+        self.block = Block { second, ..Block::default() };
         self.block_end = self.epoch.plus(SECOND.times(second.saturating_add(1)));
         self.usage.refresh(woke, self.migrations);
     }
@@ -181,7 +202,7 @@ impl Recorder {
             last_skipped_late: self.last_skipped_late(wake),
             since_last_wake,
         };
-        self.gaps.push(&gap)
+        self.gaps.push(gap).is_ok()
     }
 
     #[cold]
@@ -223,8 +244,8 @@ pub struct RecorderReader {
     ran: HistogramReader,
     skipped: HistogramReader,
     worst: WorstReader,
-    blocks: BlockReader,
-    gaps: GapReader,
+    blocks: Consumer<Block>,
+    gaps: Consumer<Gap>,
     shared: Arc<Shared>,
 }
 
@@ -244,19 +265,29 @@ impl RecorderReader {
         self.worst.snapshot()
     }
 
-    /// Seconds finished since the last call, and how many were lost because the calls were too far apart.
-    pub fn take_blocks(&mut self) -> (Vec<Block>, u64) {
-        self.blocks.take()
+    /// Seconds finished since the last call, in order.
+    pub fn take_blocks(&mut self) -> Vec<Block> {
+        std::iter::from_fn(|| self.blocks.pop().ok()).collect()
+    }
+
+    /// Seconds that were lost since the last call, because the calls of [`Self::take_blocks`] were too far apart.
+    pub fn take_blocks_lost(&self) -> u64 {
+        self.shared.blocks_lost.swap(0, Relaxed)
     }
 
     /// The oldest gap that was set aside and not yet taken; it is in no histogram.
     pub fn take_gap(&mut self) -> Option<Gap> {
-        self.gaps.take()
+        self.gaps.pop().ok()
     }
 
     /// Releases in gaps that are set aside: the late activation and those skipped.
-    pub fn gaps_waiting(&self) -> u64 {
-        self.gaps.waiting()
+    pub fn gaps_waiting(&mut self) -> u64 {
+        let waiting = self.gaps.slots();
+        // Dropped without being committed, the piece stays in the queue.
+        self.gaps.read_chunk(waiting).map_or(0, |gaps| {
+            let (first, rest) = gaps.as_slices();
+            first.iter().chain(rest).fold(0, |due: u64, gap| due.saturating_add(gap.due()))
+        })
     }
 
     /// Activations so far: proof of life.
@@ -326,7 +357,7 @@ mod tests {
         let gap = reader.take_gap().unwrap();
         assert_eq!((gap.skipped, gap.last_skipped_late), (250, Nanos::ZERO));
         assert_eq!(gap.since_last_wake, Nanos::from_us(250_990));
-        let (blocks, _) = reader.take_blocks();
+        let blocks = reader.take_blocks();
         assert_eq!(blocks[0].longest_gap, Nanos::from_us(1_010), "the gap may have been a pause of the machine");
         assert_eq!(gap.activation.lateness(), Nanos::from_ms(250));
         assert_eq!(reader.take_gap(), None);
@@ -337,15 +368,39 @@ mod tests {
         let mut lates = vec![10; 2500];
         (lates[3], lates[1500], lates[2400]) = (77, 88, 99);
         let (_, mut reader) = run(&lates, None);
-        let (blocks, lost) = reader.take_blocks();
+        let (blocks, lost) = (reader.take_blocks(), reader.take_blocks_lost());
         let seen: Vec<_> = blocks.iter().map(|b| (b.second, b.max.as_ns() / 1000)).collect();
         assert_eq!((seen, lost), (vec![(0, 77), (1, 88), (2, 99)], 0));
+    }
+
+    #[test]
+    fn what_a_late_reader_loses_is_counted() {
+        let epoch = MonoTime::from_ns(5_000_000_000);
+        let (mut recorder, mut reader) = Recorder::new(epoch, SECOND, None);
+        let mut grid = Grid::new(epoch, SECOND);
+        for _ in 0..BLOCKS_KEPT + 10 {
+            let woke = grid.release();
+            recorder.record(&grid.advance(woke));
+        }
+        recorder.finish();
+        assert_eq!((reader.take_blocks().len(), reader.take_blocks_lost()), (BLOCKS_KEPT, 10));
+        assert_eq!((reader.take_blocks().len(), reader.take_blocks_lost()), (0, 0));
+    }
+
+    #[test]
+    fn more_gaps_than_fit_are_recorded_by_the_loop() {
+        let lates = vec![250_000; SLOTS + 3];
+        let (due, mut reader) = run(&lates, None);
+        assert_eq!(reader.ran().count(), 3);
+        assert_eq!(reader.gaps_waiting() + reader.ran().count() + reader.skipped().count(), due);
+        assert_eq!(std::iter::from_fn(|| reader.take_gap()).count(), SLOTS);
+        assert_eq!(reader.gaps_waiting(), 0);
     }
 
     proptest! {
         #[test]
         fn every_release_due_is_accounted_for(lates in prop::collection::vec(0u64..300_000, 0..100)) {
-            let (due, reader) = run(&lates, None);
+            let (due, mut reader) = run(&lates, None);
             prop_assert_eq!(reader.ran().count() + reader.skipped().count() + reader.gaps_waiting(), due);
             prop_assert_eq!(reader.activations(), lates.len() as u64);
         }

@@ -30,7 +30,6 @@ pub enum ProbeError {
     Refused {
         /// The CPU to be measured.
         cpu: u32,
-        /// What was refused.
         source: punctual_rt::Error,
     },
     /// The kernel granted something else than was asked.
@@ -38,20 +37,14 @@ pub enum ProbeError {
     GrantedOtherwise {
         /// The CPU to be measured.
         cpu: u32,
-        /// What was asked.
         asked: String,
-        /// What was granted.
         granted: String,
     },
     /// The period is shorter than one sleep takes.
-    #[error(
-        "CPU {cpu}: one sleep takes {needs:?} here, so a period of {period:?} cannot be kept; ask for a longer one with \
-         --period"
-    )]
+    #[error("CPU {cpu}: one sleep takes {needs:?} here, so a period of {period:?} cannot be kept")]
     PeriodTooShort {
         /// The CPU to be measured.
         cpu: u32,
-        /// What was asked.
         period: Nanos,
         /// What one sleep takes.
         needs: Nanos,
@@ -64,10 +57,8 @@ pub enum ProbeError {
     NoThread {
         /// The CPU to be measured.
         cpu: u32,
-        /// The system's reason.
         reason: std::io::Error,
     },
-    /// The thread died.
     #[error("CPU {cpu}: the measuring thread ended before it began")]
     Died {
         /// The CPU to be measured.
@@ -115,9 +106,7 @@ pub struct Go {
 
 /// A measuring thread that is set up and waits to begin.
 pub struct Probe {
-    /// What it measures.
     pub thread: ProbeThread,
-    /// What the kernel granted.
     pub granted: Granted,
     go: Sender<Go>,
     /// Stretches the thread has finished, and was sent.

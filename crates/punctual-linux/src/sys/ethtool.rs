@@ -1,4 +1,4 @@
-//! The old way to a network device's settings: questions, and orders of the same shape as the answers.
+//! The old way to a network device's settings: questions, orders of the same shape as the answers, and the words of both.
 
 use rustix::net::{AddressFamily, SocketType, socket};
 use std::io;
@@ -28,15 +28,6 @@ pub struct Question {
     words: usize,
 }
 
-impl Question {
-    /// Whether the answer has a word of that number.
-    #[cfg(test)]
-    pub fn holds(self, word: usize) -> bool {
-        word < self.words
-    }
-}
-
-/// Asks a device.
 pub fn ask(device: &str, question: Question) -> io::Result<Vec<u32>> {
     exchange(device, question.number, vec![0; question.words])
 }
@@ -62,16 +53,66 @@ fn exchange(device: &str, number: u32, mut words: Vec<u32>) -> io::Result<Vec<u3
     request.data = words.as_mut_ptr();
     let socket = socket(AddressFamily::INET, SocketType::DGRAM, None)?;
     // SAFETY: the kernel reads the request, which lives until the call returns, and reads or writes as many words behind
-    // its pointer as the structure of this number has; `Question`s are made below only, beside the structures' sizes.
+    // its pointer as the structure of this number has; `Question`s are made below only, with the structures' sizes.
     let done = unsafe { libc::syscall(libc::SYS_ioctl, socket.as_raw_fd(), SIOCETHTOOL, &raw mut request) };
     if done < 0 { Err(io::Error::last_os_error()) } else { Ok(words) }
 }
 
-/// `ETHTOOL_GCOALESCE`, `struct ethtool_coalesce`.
-pub const COALESCE: Question = Question { number: 0x0e, order: 0x0f, words: 23 };
-/// `ETHTOOL_GPAUSEPARAM`, `struct ethtool_pauseparam`.
-pub const PAUSE: Question = Question { number: 0x12, order: 0x13, words: 4 };
-/// `ETHTOOL_GCHANNELS`, `struct ethtool_channels`.
-pub const CHANNELS: Question = Question { number: 0x3c, order: 0x3d, words: 9 };
-/// `ETHTOOL_GEEE`, `struct ethtool_eee`.
-pub const EEE: Question = Question { number: 0x44, order: 0x45, words: 10 };
+/// What can be asked of a device, and its words by name.
+#[derive(Debug)]
+pub struct Subject {
+    pub name: &'static str,
+    pub question: Question,
+    /// Words that no order changes, by number.
+    pub read_only: &'static [(&'static str, usize)],
+    /// Words that an order changes.
+    pub settings: &'static [(&'static str, usize)],
+}
+
+/// By the structures `ethtool_coalesce`, `ethtool_pauseparam`, `ethtool_channels` and `ethtool_eee`.
+pub const SUBJECTS: [Subject; 4] = [
+    Subject {
+        name: "coalesce",
+        question: Question { number: 0x0e, order: 0x0f, words: 23 },
+        read_only: &[],
+        settings: &[
+            ("rx-usecs", 1),
+            ("rx-frames", 2),
+            ("tx-usecs", 5),
+            ("tx-frames", 6),
+            ("adaptive-rx", 10),
+            ("adaptive-tx", 11),
+        ],
+    },
+    Subject {
+        name: "pause",
+        question: Question { number: 0x12, order: 0x13, words: 4 },
+        read_only: &[],
+        settings: &[("autoneg", 1), ("rx", 2), ("tx", 3)],
+    },
+    Subject {
+        name: "channels",
+        question: Question { number: 0x3c, order: 0x3d, words: 9 },
+        read_only: &[("max-rx", 1), ("max-combined", 4)],
+        settings: &[("rx", 5), ("tx", 6), ("combined", 8)],
+    },
+    Subject {
+        name: "eee",
+        question: Question { number: 0x44, order: 0x45, words: 10 },
+        read_only: &[("supported", 1), ("active", 4)],
+        settings: &[("enabled", 5), ("tx-lpi", 6), ("tx-lpi-timer", 7)],
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::SUBJECTS;
+
+    #[test]
+    fn every_word_is_one_of_the_answer() {
+        for subject in SUBJECTS {
+            let mut words = subject.read_only.iter().chain(subject.settings).map(|(_, word)| *word);
+            assert!(words.all(|word| word < subject.question.words), "{}", subject.name);
+        }
+    }
+}

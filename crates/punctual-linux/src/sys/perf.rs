@@ -1,4 +1,4 @@
-//! Counters of the CPU by `perf_event_open`: they count from the moment they are opened. Counters only, no samples.
+//! CounterGroup of the CPU by `perf_event_open`: they count from the moment they are opened. CounterGroup only, no samples.
 
 use rustix::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::io;
@@ -25,16 +25,15 @@ const READ_GROUP: u64 = 1 << 3;
 const CLOSE_ON_EXEC: libc::c_ulong = 1 << 3;
 const EVERY_TASK: libc::pid_t = -1;
 
-/// Counters of one CPU that are read together.
+/// CounterGroup of one CPU that are read together.
 #[derive(Debug)]
-pub struct Counters<const N: usize> {
+pub struct CounterGroup<const N: usize> {
     /// Those of the group after the first, which only have to stay open.
     members: Vec<OwnedFd>,
-    /// Reads for all.
     leader: OwnedFd,
 }
 
-impl<const N: usize> Counters<N> {
+impl<const N: usize> CounterGroup<N> {
     /// Opens them: the events of a kind of counter that the kernel has a folder for.
     pub fn open(kind: u32, events: [u64; N], cpu: u32) -> io::Result<Self> {
         let mut opened: Option<Self> = None;
@@ -87,7 +86,7 @@ mod tests {
 
     #[test]
     fn a_group_counts_or_says_why_not() {
-        match Counters::open(SOFTWARE, [CPU_CLOCK, CPU_CLOCK], 0) {
+        match CounterGroup::open(SOFTWARE, [CPU_CLOCK, CPU_CLOCK], 0) {
             Ok(counters) => {
                 let first = counters.read().unwrap();
                 let second = counters.read().unwrap();
@@ -100,8 +99,8 @@ mod tests {
 
     #[test]
     fn what_does_not_exist_is_refused() {
-        assert!(Counters::open(SOFTWARE, [u64::MAX], 0).is_err());
-        assert!(Counters::open(SOFTWARE, [CPU_CLOCK], 1 << 20).is_err());
-        assert!(Counters::open(SOFTWARE, [CPU_CLOCK], u32::MAX).is_err());
+        assert!(CounterGroup::open(SOFTWARE, [u64::MAX], 0).is_err());
+        assert!(CounterGroup::open(SOFTWARE, [CPU_CLOCK], 1 << 20).is_err());
+        assert!(CounterGroup::open(SOFTWARE, [CPU_CLOCK], u32::MAX).is_err());
     }
 }

@@ -28,13 +28,11 @@ pub struct Attributes {
     pub policy: u32,
     /// Of the real-time policies.
     pub priority: u32,
-    /// Of the others.
     pub nice: i32,
     /// What else it was told.
     pub flags: u64,
 }
 
-/// Asks the kernel.
 pub fn attributes(pid: Pid) -> io::Result<Attributes> {
     let mut attr = Attr::default();
     // SAFETY: the kernel writes at most the size that it is told behind the pointer, which is the structure's own.
@@ -46,7 +44,6 @@ pub fn attributes(pid: Pid) -> io::Result<Attributes> {
     Ok(Attributes { policy, priority, nice, flags: flags & RESET_ON_FORK })
 }
 
-/// Tells the kernel.
 pub fn set_attributes(pid: Pid, to: Attributes) -> io::Result<()> {
     let Attributes { policy, priority, nice, flags } = to;
     let attr = Attr { size: SIZE, policy, priority, nice, flags, ..Attr::default() };

@@ -31,7 +31,6 @@ impl SharedWords {
         Ok(Self { start, count })
     }
 
-    /// All of them.
     pub fn words(&self) -> &[AtomicU64] {
         // SAFETY: so much was mapped, at the beginning of a page, and stays mapped as long as `self` lives; atomic words
         // may be changed by others.

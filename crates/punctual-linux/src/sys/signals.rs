@@ -17,7 +17,6 @@ const BY_A_PROCESS: u8 = 0x80;
 /// A signal that came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrived {
-    /// Its number.
     pub signal: i32,
     /// A process sent it; otherwise the kernel did, for a terminal to its whole foreground group.
     pub by_a_process: bool,

@@ -1,9 +1,9 @@
 //! Cuts the window of one activation out of the trace of its CPU.
 
-use super::engine::{Covered, Engine};
+use super::engine::{Covered, Engine, Span};
 use super::names::NameBook;
 use punctual_hist::{MonoTime, Nanos};
-use punctual_numbers::trace::keep::Place;
+use punctual_numbers::trace::keep::WindowSlot;
 use punctual_numbers::trace::{Incomplete, Kept, Names, Record, Tid, What, Window};
 
 /// Who ran at the release is told by the last switch at least so long before it.
@@ -16,29 +16,26 @@ pub const TRAIL: Nanos = Nanos::from_us(20);
 /// More records of one activation are not kept.
 const RECORDS_MAX: usize = 4000;
 
-/// What is cut out.
+/// The activation whose window is cut out.
 #[derive(Clone, Copy, Debug)]
-pub struct Activation {
-    /// The measured CPU.
+pub struct Target {
     pub cpu: u32,
-    /// The measuring thread.
     pub tid: Tid,
     /// When it was due.
     pub release: MonoTime,
     /// When its body ran.
     pub woke: MonoTime,
-    /// Load phase.
     pub phase: u16,
     /// What holds for all windows of this CPU, by its self-test.
     pub doubted: Option<Incomplete>,
 }
 
 /// Cuts. Without an engine the window has no records and says so.
-pub fn cut(a: &Activation, place: Place, engine: Option<&dyn Engine>, book: &mut NameBook) -> Window {
+pub fn cut(a: &Target, place: WindowSlot, engine: Option<&dyn Engine>, book: &mut NameBook) -> Window {
     let Some(engine) = engine else { return window(a, place, Vec::new(), Names::default(), Some(Incomplete::NoTrace)) };
     let (mut records, mut seen) = (Vec::new(), Names::default());
     for back in LOOK_BACK {
-        (records, seen) = engine.records(a.cpu, (a.release.minus(back), a.woke.plus(TRAIL)));
+        (records, seen) = engine.records(a.cpu, Span { from: a.release.minus(back), to: a.woke.plus(TRAIL) });
         if last_arming(&records, a).is_some() && beginning(&records, a.release.minus(LEAD)) > 0 {
             break;
         }
@@ -52,10 +49,11 @@ pub fn cut(a: &Activation, place: Place, engine: Option<&dyn Engine>, book: &mut
     if let Some(armed) = armed.filter(|armed| records.first().is_none_or(|first| armed.at < first.at)) {
         records.insert(0, armed);
     }
-    let lost = engine.missed((a.release.minus(LEAD), a.woke));
+    let span = Span { from: a.release.minus(LEAD), to: a.woke };
+    let lost = engine.missed(span);
     let incomplete = missing(engine.covered(a.cpu).unwrap_or_default(), lost, &records, a);
     shorten(&mut records);
-    let elsewhere = engine.elsewhere(a.cpu, (a.release.minus(LEAD), a.woke), &mut seen);
+    let elsewhere = engine.elsewhere(a.cpu, span, &mut seen);
     let names = book.of(records.iter().chain(elsewhere.iter().map(|(_, record)| record)), seen);
     let mut window = Window { elsewhere, ..window(a, place, records, names, incomplete) };
     book.disguise(&mut window);
@@ -63,12 +61,12 @@ pub fn cut(a: &Activation, place: Place, engine: Option<&dyn Engine>, book: &mut
 }
 
 /// What is missing of the trace of an activation.
-fn missing(covered: Covered, missed: bool, records: &[Record], a: &Activation) -> Option<Incomplete> {
+fn missing(covered: Covered, missed: bool, records: &[Record], a: &Target) -> Option<Incomplete> {
     let lost = |record: &Record| matches!(record.what, What::Lost { .. }) && record.at <= a.woke;
     match () {
         () if covered.warped || a.doubted == Some(Incomplete::Warped) => Some(Incomplete::Warped),
-        () if covered.from > a.release => Some(Incomplete::Late),
-        () if covered.to < a.woke => Some(Incomplete::Short),
+        () if covered.span.from > a.release => Some(Incomplete::Late),
+        () if covered.span.to < a.woke => Some(Incomplete::Short),
         () if missed || records.iter().any(lost) => Some(Incomplete::Lost),
         () if records.len() > RECORDS_MAX => Some(Incomplete::TooLong),
         () => a.doubted,
@@ -98,7 +96,7 @@ pub fn lacks_switch(a: &Window) -> bool {
     !records.iter().any(|record| (woken.at..=a.woke).contains(&record.at) && switched(record))
 }
 
-fn last_arming(records: &[Record], a: &Activation) -> Option<Record> {
+fn last_arming(records: &[Record], a: &Target) -> Option<Record> {
     let ours = |record: &&Record| record.tid == a.tid && matches!(record.what, What::HrtimerStart { .. });
     records.iter().rev().filter(|record| record.at < a.release).find(ours).cloned()
 }
@@ -111,9 +109,9 @@ fn beginning(records: &[Record], by: MonoTime) -> usize {
     before.iter().rposition(|record| matches!(record.what, What::Switch { .. } | What::Lost { .. })).unwrap_or(0)
 }
 
-fn window(a: &Activation, place: Place, records: Vec<Record>, names: Names, incomplete: Option<Incomplete>) -> Window {
-    let Place { slot, kept } = place;
-    let &Activation { cpu, tid, release, woke, phase, doubted: _ } = a;
+fn window(a: &Target, place: WindowSlot, records: Vec<Record>, names: Names, incomplete: Option<Incomplete>) -> Window {
+    let WindowSlot { slot, kept } = place;
+    let &Target { cpu, tid, release, woke, phase, doubted: _ } = a;
     Window {
         slot,
         kept,
@@ -137,7 +135,7 @@ pub fn bytes(window: &Window) -> u64 {
 }
 
 /// The same window in another slot.
-pub fn moved(window: Window, Place { slot, kept }: Place) -> Window {
+pub fn moved(window: Window, WindowSlot { slot, kept }: WindowSlot) -> Window {
     debug_assert_eq!(kept, Kept::Worst, "only the worst move");
     Window { slot, kept, ..window }
 }
@@ -153,7 +151,7 @@ mod tests {
 
     #[test]
     fn a_switch_that_nobody_recorded_is_missed() {
-        let a = Activation {
+        let a = Target {
             cpu: 1,
             tid: 7,
             release: MonoTime::from_ns(10_000),
@@ -161,7 +159,7 @@ mod tests {
             phase: 0,
             doubted: None,
         };
-        let place = Place { slot: 0, kept: Kept::Sampled };
+        let place = WindowSlot { slot: 0, kept: Kept::Sampled };
         let lacks = |records: &[Record]| lacks_switch(&window(&a, place, records.to_vec(), Names::default(), None));
         let woken = || record(20, What::Waking { tid: 7, prio: 9, target: 1 });
         let switch = |at, next| record(at, What::Switch { prev: 1, prev_prio: 120, prev_state: 0, next, next_prio: 9 });
@@ -174,7 +172,7 @@ mod tests {
 
     #[test]
     fn what_is_missing_is_said() {
-        let a = |release, woke| Activation {
+        let a = |release, woke| Target {
             cpu: 1,
             tid: 7,
             release: MonoTime::from_ns(release),
@@ -183,8 +181,9 @@ mod tests {
             doubted: None,
         };
         let (a, early, behind) = (a(10_000, 90_000), a(500, 90_000), a(10_000, 9_000_000));
-        let covered = Covered { from: MonoTime::from_ns(1_000), to: MonoTime::from_ns(1_000_000), warped: false };
-        let missing = |records: &[Record], a: &Activation| missing(covered, false, records, a);
+        let span = Span { from: MonoTime::from_ns(1_000), to: MonoTime::from_ns(1_000_000) };
+        let covered = Covered { span, warped: false };
+        let missing = |records: &[Record], a: &Target| missing(covered, false, records, a);
         let lost = |us| record(us, What::Lost { count: None });
         assert_eq!(missing(&[], &a), None);
         assert_eq!(missing(&[], &early), Some(Incomplete::Late));
@@ -193,7 +192,7 @@ mod tests {
         assert_eq!(missing(&[lost(91)], &a), None, "our thread ran already");
         let many = vec![record(20, What::WorkEnd); RECORDS_MAX + 1];
         assert_eq!(missing(&many, &a), Some(Incomplete::TooLong));
-        let doubted = |doubt| Activation { doubted: Some(doubt), ..a };
+        let doubted = |doubt| Target { doubted: Some(doubt), ..a };
         assert_eq!(missing(&[], &doubted(Incomplete::Holes)), Some(Incomplete::Holes));
         assert_eq!(missing(&[lost(20)], &doubted(Incomplete::Warped)), Some(Incomplete::Warped));
         assert_eq!(super::missing(Covered { warped: true, ..covered }, false, &[], &a), Some(Incomplete::Warped));

@@ -3,11 +3,11 @@
 //! An instance of its own with small buffers on all other CPUs, and filters so that nothing else is recorded.
 
 use super::TraceError;
+use super::engine::Span;
 use super::instance::{ELSEWHERE, Instance};
 use super::pages::Pages;
 use super::place::Folder;
 use punctual_facts::cpu_set::CpuSet;
-use punctual_hist::MonoTime;
 use punctual_numbers::trace::{Blind, Decoder, Names, PageLayout, Record, What};
 use punctual_rt::now;
 
@@ -67,7 +67,6 @@ impl Elsewhere {
         }
     }
 
-    /// Begins to record.
     pub fn begin(&mut self, layout: &PageLayout) -> Result<(), TraceError> {
         let at = now();
         self.instance.switch(true)?;
@@ -78,7 +77,6 @@ impl Elsewhere {
         Ok(())
     }
 
-    /// Ends recording.
     pub fn end(&mut self, layout: &PageLayout) {
         let _ = self.instance.switch(false);
         self.drain(layout);
@@ -111,7 +109,7 @@ fn filter(field: &str, cpus: &CpuSet) -> String {
 pub fn aimed_at<'a>(
     cpu: u32,
     pages: impl Iterator<Item = &'a Pages>,
-    span: (MonoTime, MonoTime),
+    span: Span,
     layout: &PageLayout,
     decoder: &Decoder,
     names: &mut Names,

@@ -23,24 +23,10 @@ pub enum TraceError {
     SawNothing(u32),
     /// A file of it refused something.
     #[error("{operation} {path}: {errno}{}", remedy(*.errno))]
-    File {
-        /// What was tried.
-        operation: &'static str,
-        /// With which file.
-        path: String,
-        /// The system's reason.
-        errno: Errno,
-    },
+    File { operation: &'static str, path: String, errno: Errno },
     /// A setting was taken and then read back as something else.
     #[error("{file}: asked for {asked}, got {got}")]
-    Otherwise {
-        /// The setting.
-        file: &'static str,
-        /// What was asked.
-        asked: String,
-        /// What was read back.
-        got: String,
-    },
+    Otherwise { file: &'static str, asked: String, got: String },
     /// What a file says is not understood.
     #[error("{0}")]
     NotUnderstood(String),
@@ -57,7 +43,7 @@ fn remedy(errno: Errno) -> &'static str {
         Errno::PERM => "; the kernel may be locked down (lockdown=confidentiality), or root's rights are missing",
         Errno::ACCESS => "; run as root",
         Errno::MFILE => "; raise the limit on open files (ulimit -n)",
-        Errno::NOMEM => "; ask for a smaller --trace-buffer",
+        Errno::NOMEM => "; ask for a smaller trace buffer",
         _ => "",
     }
 }

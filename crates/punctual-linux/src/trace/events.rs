@@ -7,7 +7,6 @@ use std::collections::BTreeSet;
 
 /// Events that can be read, and what is missing.
 pub struct Events {
-    /// Reads them.
     pub decoder: Decoder,
     wanted: Vec<&'static Wanted>,
     /// Events every kernel should have, and this one has not or not as we know them.
@@ -60,7 +59,6 @@ impl Events {
         self.wanted.retain(|event| !half(&event));
     }
 
-    /// Switches all off.
     pub fn disable(&self, instance: &Folder) {
         for event in &self.wanted {
             let _ = switch(instance, event, "0");

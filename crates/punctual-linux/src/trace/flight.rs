@@ -5,10 +5,10 @@
 //! housekeeping thread at its own pace, so that the order of frames is one thread's.
 
 use super::around::Witness;
-use super::cut::{self, Activation, TRAIL, cut};
-use super::engine::Engine;
+use super::cut::{self, TRAIL, Target, cut};
+use super::engine::{Engine, MeasuredThread};
 use super::names::NameBook;
-use crate::probe::{LateReader, Seen};
+use crate::probe::{CrowdedOut, LateReader, Seen};
 use punctual_hist::{MonoTime, Nanos};
 use punctual_numbers::trace::keep::{Keep, Keeper};
 use punctual_numbers::trace::{Blind, Incomplete, Late, LateList, LateTotal, SelfTest, Tid, TraceTotal, Window};
@@ -45,7 +45,7 @@ struct Thread {
     /// It may run on other CPUs as well, where nobody looks.
     roams: bool,
     tap: Option<LateReader>,
-    crowded_out: (u64, Nanos),
+    crowded_out: CrowdedOut,
     total: LateTotal,
     /// Windows cut, and those of them with holes.
     cut: (u64, u64),
@@ -55,7 +55,7 @@ struct Thread {
 
 /// An activation that waits until the trace is read up to its end.
 struct Waiting {
-    activation: Activation,
+    activation: Target,
     late: bool,
 }
 
@@ -64,7 +64,6 @@ struct Waiting {
 pub struct Found {
     /// Windows, a later one in the same slot replaces an earlier one.
     pub windows: Vec<Window>,
-    /// Late activations.
     pub late: LateList,
 }
 
@@ -92,26 +91,26 @@ pub struct Flight {
 }
 
 impl Flight {
-    /// Starts it for these measuring threads, (CPU, task). Nothing is recorded yet.
+    /// Starts it for these measuring threads. Nothing is recorded yet.
     pub fn start(
         engine: Option<Box<dyn Engine>>,
         self_test: &[SelfTest],
-        threads: &[(u32, u32)],
+        threads: &[MeasuredThread],
         windows_max: u32,
         seed: u64,
     ) -> std::io::Result<Self> {
         let book = if engine.is_some() { NameBook::read() } else { NameBook::default() };
-        let thread = |(cpu, tid): &(u32, u32)| Thread {
+        let thread = |MeasuredThread { cpu, tid }: &MeasuredThread| Thread {
             cpu: *cpu,
             tid: Tid::try_from(*tid).unwrap_or_default(),
             roams: roams(*tid),
             tap: None,
-            crowded_out: (0, Nanos::ZERO),
+            crowded_out: CrowdedOut::default(),
             total: LateTotal { cpu: *cpu, ..LateTotal::default() },
             cut: (0, 0),
             doubted: self_test.iter().find(|test| test.cpu == *cpu).and_then(doubt),
         };
-        let mut witness = Witness::new(&threads.iter().map(|(cpu, _)| *cpu).collect(), threads);
+        let mut witness = Witness::new(&threads.iter().map(|thread| thread.cpu).collect(), threads);
         if engine.is_none() {
             // Then these may be the very phases that are not to be disturbed.
             witness.leave_alone();
@@ -122,7 +121,7 @@ impl Flight {
             sampled: MonoTime::default(),
             threads: threads.iter().map(thread).collect(),
             phase: 0,
-            keeper: Keeper::new(threads.iter().map(|(cpu, _)| *cpu), windows_max, seed),
+            keeper: Keeper::new(threads.iter().map(|thread| thread.cpu), windows_max, seed),
             book,
             waiting: VecDeque::new(),
             held: BTreeMap::new(),
@@ -152,7 +151,7 @@ impl Flight {
         let mut core = self.core();
         core.phase = phase;
         for (thread, tap) in core.threads.iter_mut().zip(taps) {
-            (thread.tap, thread.crowded_out) = (Some(tap), (0, Nanos::ZERO));
+            (thread.tap, thread.crowded_out) = (Some(tap), CrowdedOut::default());
         }
         if let Some(engine) = &mut core.engine {
             // Where it cannot be switched on, windows will be empty and say that they are.
@@ -210,8 +209,7 @@ impl Flight {
     pub fn blind(&self) -> Vec<Blind> {
         let core = self.core();
         let firmware = (!core.witness.counts_firmware()).then_some(Blind::Firmware);
-        let missing = core.witness.missing().into_iter().map(|(what, why)| Blind::Witness(what, why));
-        firmware.into_iter().chain(missing).collect()
+        firmware.into_iter().chain(core.witness.missing()).collect()
     }
 
     /// CPUs of which windows lack records that nobody reported as lost.
@@ -305,12 +303,12 @@ impl Core {
             }
             let Some(thread) = self.threads.get_mut(n) else { continue };
             let Some(tap) = &thread.tap else { continue };
-            let (count, sum) = tap.crowded_out();
-            let (count_before, sum_before) = std::mem::replace(&mut thread.crowded_out, (count, sum));
-            let more = count.saturating_sub(count_before);
+            let crowded_out = tap.crowded_out();
+            let before = std::mem::replace(&mut thread.crowded_out, crowded_out);
+            let more = crowded_out.count.saturating_sub(before.count);
             thread.total.count += more;
             thread.total.passed_over += more;
-            thread.total.lateness = thread.total.lateness.plus(sum.minus(sum_before));
+            thread.total.lateness = thread.total.lateness.plus(crowded_out.lateness.minus(before.lateness));
         }
     }
 
@@ -328,7 +326,7 @@ impl Core {
             }
         }
         if !crowded {
-            let activation = Activation { cpu, tid, release, woke, phase: self.phase, doubted };
+            let activation = Target { cpu, tid, release, woke, phase: self.phase, doubted };
             self.waiting.push_back(Waiting { activation, late });
         }
     }
@@ -346,9 +344,9 @@ impl Core {
         }
     }
 
-    fn is_ripe(&self, activation: &Activation, at: MonoTime) -> bool {
+    fn is_ripe(&self, activation: &Target, at: MonoTime) -> bool {
         let is_read = |engine: &dyn Engine| {
-            engine.covered(activation.cpu).is_some_and(|covered| covered.to >= activation.woke.plus(TRAIL))
+            engine.covered(activation.cpu).is_some_and(|covered| covered.span.to >= activation.woke.plus(TRAIL))
         };
         let is_told = self.witness.reaches(activation.woke) && self.engine.as_deref().is_none_or(is_read);
         is_told || at.since(activation.woke) > PATIENCE

@@ -4,7 +4,7 @@
 //! killed is known for what it is. As long as its process lives, one of its files is open: the kernel then refuses to
 //! remove it, whoever asks. Knows files and settings; what events mean is the decoder's.
 
-use super::place::Folder;
+use super::place::{Folder, INSTANCES, OURS};
 use super::{TraceError, timerlat};
 use crate::apply::{is_alive, this_process};
 use crate::journal::Owner;
@@ -12,16 +12,21 @@ use punctual_facts::cpu_set::CpuSet;
 use rustix::fs::{AtFlags, Mode, OFlags, mkdirat, unlinkat};
 use std::os::fd::OwnedFd;
 
-/// Beginning of our names.
-pub const OURS: &str = "punctual-";
-/// Where all instances are.
-pub const INSTANCES: &str = "instances";
 /// So many times one that vanished as it was made is made again.
 const ATTEMPTS: u32 = 3;
 /// The clock of `clock_nanosleep`, so that nothing needs to be converted.
 pub const CLOCK: &str = "mono";
 /// While nothing is measured on a CPU it gets no more than this.
 const SMALLEST_KB: u64 = 8;
+
+/// Counts of records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Recorded {
+    /// Those that were read.
+    pub records: u64,
+    /// Those that were overwritten before they were read, or found no room.
+    pub lost: u64,
+}
 
 /// A private instance; removed when dropped.
 #[derive(Debug)]
@@ -59,7 +64,6 @@ impl Instance {
         }
     }
 
-    /// Its files.
     pub fn folder(&self) -> &Folder {
         &self.folder
     }
@@ -105,14 +109,14 @@ impl Instance {
         self.folder.open(&format!("per_cpu/cpu{cpu}/trace_pipe_raw"), OFlags::RDONLY | OFlags::NONBLOCK)
     }
 
-    /// Records of a CPU that were read, and those that were overwritten before or found no room.
-    pub fn records(&self, cpu: u32) -> (u64, u64) {
+    /// What the kernel counted of a CPU.
+    pub fn recorded(&self, cpu: u32) -> Recorded {
         let stats = self.folder.read(&format!("per_cpu/cpu{cpu}/stats")).unwrap_or_default();
         let value = |name: &str| {
             stats.lines().find_map(|line| line.strip_prefix(name)?.trim().parse::<u64>().ok()).unwrap_or_default()
         };
         let lost = value("overrun:").saturating_add(value("dropped events:")).saturating_add(value("commit overrun:"));
-        (value("read events:"), lost)
+        Recorded { records: value("read events:"), lost }
     }
 }
 

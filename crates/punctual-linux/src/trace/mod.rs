@@ -5,7 +5,7 @@
 //! timerlat                                    the kernel's own noise tracer beside it, on request
 //! pages -> cut (names) -> Window              what is kept of it
 //! around -> Window                            what counters say, besides or where there is no trace
-//! engine: tracefs (the above), bpf            what hands out records
+//! engine: tracefs (the above), bpf            what hands out records; open: which of them
 //! flight                                      the thread that does it, on housekeeping CPUs
 //! ```
 //! Raw pages are read and held for some seconds; only those that a window needs are decoded, by the core. Who was to
@@ -21,7 +21,9 @@ mod error;
 mod events;
 mod flight;
 mod instance;
+mod memory;
 mod names;
+mod open;
 mod pages;
 mod place;
 mod reserve;
@@ -29,10 +31,12 @@ mod self_test;
 mod timerlat;
 mod tracefs;
 
-pub use engine::{BUFFER_BYTES_MIN, Engine, EngineChoice, Opened, Wish, largest_buffer, open};
+pub use engine::{Engine, EngineChoice, MeasuredThread, Span, Wish};
 pub use error::TraceError;
 pub use flight::{Flight, Found};
 pub use instance::CLOCK;
+pub use memory::{BUFFER_BYTES_MIN, largest_buffer};
+pub use open::{Opened, open};
 pub use reserve::Reserve;
 
 /// Whether this process may have a tracing instance of its own here.

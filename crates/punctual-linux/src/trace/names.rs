@@ -16,7 +16,6 @@ const UNUSED_BITS: u32 = 24;
 /// What the machine calls things.
 #[derive(Debug, Default)]
 pub struct NameBook {
-    /// Functions by address.
     functions: Vec<(u64, Box<str>)>,
     /// Lines whose CPUs the kernel alone chooses, or not.
     managed: BTreeMap<u32, bool>,

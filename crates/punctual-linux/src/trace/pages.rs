@@ -2,6 +2,7 @@
 //!
 //! Nothing is decoded that no window asks for: reading is a copy, and pages that grow old are dropped.
 
+use super::engine::Span;
 use punctual_hist::{MonoTime, Nanos};
 use punctual_numbers::trace::{Context, Decoder, Missed, Names, PageLayout, Record, What};
 use rustix::io::{Errno, read};
@@ -22,14 +23,13 @@ struct Kept {
 
 /// The trace of one CPU.
 pub struct Pages {
-    /// The CPU.
     pub cpu: u32,
     fd: OwnedFd,
     read: VecDeque<Kept>,
     bytes: u64,
     bytes_max: u64,
     /// Everything between these was read and is still here.
-    covered: (MonoTime, MonoTime),
+    covered: Span,
     /// A page claimed to be of the future.
     pub warped: bool,
     /// Bytes read so far.
@@ -48,7 +48,7 @@ impl Pages {
             read: VecDeque::new(),
             bytes: 0,
             bytes_max,
-            covered: (MonoTime::default(), MonoTime::default()),
+            covered: Span::default(),
             warped: false,
             bytes_read: 0,
             damaged: 0,
@@ -60,7 +60,7 @@ impl Pages {
     pub fn begin(&mut self, at: MonoTime) {
         self.read.clear();
         self.bytes = 0;
-        self.covered = (at, at);
+        self.covered = Span { from: at, to: at };
     }
 
     /// Takes what is there, without waiting; `now` reads the clock.
@@ -69,7 +69,7 @@ impl Pages {
         for _ in 0..PAGES_AT_ONCE {
             match read(&self.fd, &mut *self.buffer) {
                 Ok(0) | Err(Errno::AGAIN) => {
-                    self.covered.1 = self.covered.1.max(before);
+                    self.covered.to = self.covered.to.max(before);
                     break;
                 }
                 Ok(n) => self.keep(layout, n),
@@ -89,14 +89,14 @@ impl Pages {
         let Ok(page) = layout.page(&bytes) else {
             self.damaged += 1;
             // Nobody knows what was in it: it stays as a hole in its place.
-            self.read.push_back(Kept { start: self.covered.1, bytes: Box::default() });
+            self.read.push_back(Kept { start: self.covered.to, bytes: Box::default() });
             return;
         };
         if page.is_empty() && page.missed().is_none() {
             return;
         }
         let start = page.start();
-        self.covered.1 = self.covered.1.max(start);
+        self.covered.to = self.covered.to.max(start);
         self.bytes += bytes.len() as u64;
         self.bytes_read += bytes.len() as u64;
         self.read.push_back(Kept { start, bytes });
@@ -106,12 +106,12 @@ impl Pages {
         while self.bytes > self.bytes_max || self.read.get(1).is_some_and(|next| now.since(next.start) > KEPT) {
             let Some(old) = self.read.pop_front() else { break };
             self.bytes = self.bytes.saturating_sub(old.bytes.len() as u64);
-            self.covered.0 = self.read.front().map_or(self.covered.1, |page| page.start);
+            self.covered.from = self.read.front().map_or(self.covered.to, |page| page.start);
         }
     }
 
     /// From when to when the trace is here.
-    pub fn covered(&self) -> (MonoTime, MonoTime) {
+    pub fn covered(&self) -> Span {
         self.covered
     }
 
@@ -119,7 +119,7 @@ impl Pages {
     /// all is there: it reaches to the record after it.
     pub fn records(
         &self,
-        (from, to): (MonoTime, MonoTime),
+        Span { from, to }: Span,
         layout: &PageLayout,
         decoder: &Decoder,
         names: &mut Names,

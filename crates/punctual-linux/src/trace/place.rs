@@ -10,6 +10,10 @@ use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 
+/// Where all instances are.
+pub const INSTANCES: &str = "instances";
+/// The name of an instance of ours begins like this.
+pub const OURS: &str = "punctual-";
 /// What `statfs` calls a tracefs.
 const TRACEFS_MAGIC: u64 = 0x7472_6163;
 /// Where distributions mount it.
@@ -81,14 +85,12 @@ impl Folder {
         Self { fd: open_folder(CWD, &name).unwrap(), name }
     }
 
-    /// A folder below.
     pub fn folder(&self, path: &str) -> Result<Self, TraceError> {
         let fd = open_folder(self.fd.as_fd(), path).map_err(|errno| self.error("open", path, errno))?;
         let name = if path == "." { self.name.clone() } else { format!("{}/{path}", self.name) };
         Ok(Self { fd, name })
     }
 
-    /// The descriptor.
     pub fn fd(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()
     }

@@ -3,7 +3,7 @@
 //! Holes that no counter of lost records admits were seen on real machines.
 
 use super::TraceError;
-use super::engine::Engine;
+use super::engine::{Engine, Span};
 use punctual_hist::{MonoTime, Nanos};
 use punctual_numbers::trace::{Address, Record, SelfTest, Tid, What};
 use punctual_rt::{Policy, kernel, now, setup};
@@ -68,7 +68,7 @@ fn run(cpus: &[u32], engine: &mut dyn Engine) -> Vec<SelfTest> {
     let judged = |(cpu, slept)| {
         let Some(Slept { tid, sleeps }) = slept else { return SelfTest { cpu, timers: TIMERS, ..SelfTest::default() } };
         let from = sleeps.first().map(|sleep: &Sleep| sleep.before).unwrap_or_default();
-        let (records, _) = engine.records(cpu, (from, now()));
+        let (records, _) = engine.records(cpu, Span { from, to: now() });
         judge(cpu, tid, &sleeps, &records)
     };
     slept.into_iter().map(judged).collect()

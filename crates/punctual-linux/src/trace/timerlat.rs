@@ -7,8 +7,7 @@
 //! them back first. Must not know who was to blame.
 
 use super::TraceError;
-use super::instance::{INSTANCES, OURS};
-use super::place::Folder;
+use super::place::{Folder, INSTANCES, OURS};
 use punctual_facts::cpu_set::CpuSet;
 
 /// Follows the process in the name of an instance whose tracer this is.
@@ -27,7 +26,7 @@ const CPUS: &str = "osnoise/cpus";
 const WORKLOAD: &str = "OSNOISE_WORKLOAD";
 const NO_WORKLOAD: &str = "NO_OSNOISE_WORKLOAD";
 /// What is said where it could be used.
-pub const NOT_ASKED_FOR: &str = "not asked for: --explain-engine timerlat";
+const NOT_ASKED_FOR: &str = "the engine timerlat was not asked for";
 
 /// The options of the tracer that are shared, as they were.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,14 +1,14 @@
 //! The kernel's trace of the measured CPUs as an engine: an instance, its events, its pages.
 
 use super::elsewhere::{self, Elsewhere};
-use super::engine::{self, Covered, Engine, Wish};
+use super::engine::{Covered, Engine, MeasuredThread, Span, Wish};
 use super::events::{self, Events};
-use super::instance::Instance;
+use super::instance::{Instance, Recorded};
+use super::memory;
 use super::pages::Pages;
 use super::place::tracefs;
 use super::{TraceError, timerlat};
 use punctual_facts::cpu_set::CpuSet;
-use punctual_hist::MonoTime;
 use punctual_numbers::trace::{Blind, Names, PageLayout, Record, Rung, TraceTotal};
 use punctual_rt::now;
 
@@ -38,8 +38,8 @@ impl Tracefs {
         let instance = Instance::new(&tracefs, &suffix)?;
         let others: CpuSet = online.iter().filter(|cpu| !cpus.contains(*cpu)).collect();
         let beside = (others.len() as u64).saturating_mul(elsewhere::BUFFER_BYTES);
-        let default = || engine::default_bytes(cpus.len() as u64, beside);
-        let asked = buffer_bytes.unwrap_or_else(default).max(engine::BUFFER_BYTES_MIN);
+        let default = || memory::default_bytes(cpus.len() as u64, beside);
+        let asked = buffer_bytes.unwrap_or_else(default).max(memory::BUFFER_BYTES_MIN);
         let granted = instance.set_up(cpus, asked)?;
         let events = Events::learn(instance.folder(), noise)?;
         let header = tracefs.read("events/header_page")?;
@@ -48,7 +48,7 @@ impl Tracefs {
             timerlat::start(&tracefs, instance.folder(), cpus)?;
         }
         let pages =
-            |cpu| Ok(Pages::new(cpu, instance.raw(cpu)?, layout.size(), granted.saturating_mul(engine::READ_PART)));
+            |cpu| Ok(Pages::new(cpu, instance.raw(cpu)?, layout.size(), granted.saturating_mul(memory::READ_PART)));
         let pages = cpus.iter().map(pages).collect::<Result<Vec<_>, TraceError>>()?;
         // Without it causes have no senders: no reason to do without the rest.
         let elsewhere = (!others.is_empty()).then(|| Elsewhere::open(&tracefs, &others, cpus, &layout).ok()).flatten();
@@ -104,24 +104,23 @@ impl Engine for Tracefs {
         }
     }
 
-    fn measures(&mut self, threads: &[(u32, u32)]) {
-        let threads: Vec<u32> = threads.iter().map(|(_, tid)| *tid).collect();
+    fn measures(&mut self, threads: &[MeasuredThread]) {
+        let threads: Vec<u32> = threads.iter().map(|thread| thread.tid).collect();
         events::only_ours(self.instance.folder(), &threads);
     }
 
     fn covered(&self, cpu: u32) -> Option<Covered> {
         let pages = self.pages(cpu)?;
-        let (from, to) = pages.covered();
-        Some(Covered { from, to, warped: pages.warped })
+        Some(Covered { span: pages.covered(), warped: pages.warped })
     }
 
-    fn records(&self, cpu: u32, span: (MonoTime, MonoTime)) -> (Vec<Record>, Names) {
+    fn records(&self, cpu: u32, span: Span) -> (Vec<Record>, Names) {
         let mut names = Names::default();
         let Some(pages) = self.pages(cpu) else { return (Vec::new(), names) };
         (pages.records(span, &self.layout, &self.events.decoder, &mut names), names)
     }
 
-    fn elsewhere(&self, cpu: u32, span: (MonoTime, MonoTime), names: &mut Names) -> Vec<(u32, Record)> {
+    fn elsewhere(&self, cpu: u32, span: Span, names: &mut Names) -> Vec<(u32, Record)> {
         // Of very many measured CPUs only those that are not measured are looked at: each costs decoding.
         let measured = self.pages.iter().take(if self.pages.len() <= MEASURED_TOO { usize::MAX } else { 0 });
         let pages = measured.chain(self.elsewhere.iter().flat_map(Elsewhere::pages));
@@ -153,7 +152,7 @@ impl Engine for Tracefs {
 
     fn totals(&self) -> Vec<TraceTotal> {
         let total = |pages: &Pages| {
-            let (records, lost) = self.instance.records(pages.cpu);
+            let Recorded { records, lost } = self.instance.recorded(pages.cpu);
             let lost = lost.saturating_add(pages.damaged);
             TraceTotal { cpu: pages.cpu, records, lost, bytes: pages.bytes_read }
         };

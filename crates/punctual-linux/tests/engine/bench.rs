@@ -5,7 +5,7 @@ pub use super::faulty::{Fault, Faulty, TheEnd};
 pub use super::plans::{change, cpus, edit, folder, irq, own, plan, request, task, tune, write};
 
 use punctual_facts::cpu_set::CpuSet;
-use punctual_linux::apply::{Asked, Hand, Machine, Meta, Ran, UnitState, UnitVerb};
+use punctual_linux::apply::{Hand, LockAnswer, Machine, Meta, Ran, UnitState, UnitVerb};
 use punctual_tuning::plan::{Invocation, SchedPolicy, TaskName};
 use std::collections::BTreeMap;
 use std::fs;
@@ -168,8 +168,8 @@ pub fn errno<T>(number: i32) -> io::Result<T> {
 }
 
 impl Hand for Bench {
-    fn owner(&self) -> (u32, u32) {
-        self.machine.owner()
+    fn ours(&self, mode: u32) -> Meta {
+        self.machine.ours(mode)
     }
     fn boot_id(&self) -> io::Result<String> {
         self.machine.boot_id()
@@ -205,7 +205,7 @@ impl Hand for Bench {
         let active = text.split_whitespace().any(|word| word == "active");
         Ok(Some(UnitState { active, masked: text.contains("masked"), masked_for_good: text.contains("masked-good") }))
     }
-    fn lock(&self, path: &str) -> io::Result<Asked> {
+    fn lock(&self, path: &str) -> io::Result<LockAnswer> {
         self.machine.lock(path)
     }
     fn write_value(&self, path: &str, value: &str) -> io::Result<()> {

@@ -2,7 +2,7 @@
 
 use super::bench::errno;
 use punctual_facts::cpu_set::CpuSet;
-use punctual_linux::apply::{Asked, Hand, Meta, Ran, UnitState, UnitVerb};
+use punctual_linux::apply::{Hand, LockAnswer, Meta, Ran, UnitState, UnitVerb};
 use punctual_tuning::plan::{Invocation, SchedPolicy, TaskName};
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -81,8 +81,8 @@ fn half(bytes: &[u8]) -> &[u8] {
 }
 
 impl Hand for Faulty<'_> {
-    fn owner(&self) -> (u32, u32) {
-        self.hand.owner()
+    fn ours(&self, mode: u32) -> Meta {
+        self.hand.ours(mode)
     }
     fn boot_id(&self) -> io::Result<String> {
         self.hand.boot_id()
@@ -108,7 +108,7 @@ impl Hand for Faulty<'_> {
     fn unit(&self, unit: &str) -> io::Result<Option<UnitState>> {
         self.hand.unit(unit)
     }
-    fn lock(&self, path: &str) -> io::Result<Asked> {
+    fn lock(&self, path: &str) -> io::Result<LockAnswer> {
         self.doing(false, || (), || self.hand.lock(path))
     }
     fn write_value(&self, path: &str, value: &str) -> io::Result<()> {

@@ -124,7 +124,7 @@ fn what_somebody_else_changed_is_not_touched() {
     assert_eq!(bench.text(GRUB), "theirs\n");
     assert_eq!((bench.text(GRUBENV), bench.text("/proc/sys/kernel/numa_balancing")), (env, "1\n".to_owned()));
     let left = revert(&bench, Extent::All, true).unwrap();
-    assert!(left.closed && matches!(left.undone[0].1, Undone::Left { .. }));
+    assert!(left.closed && matches!(left.undone[0].how, Undone::Left { .. }));
     bench.set(GRUB, &String::from_utf8_lossy(&start["etc/default/grub"].2));
     assert_eq!(bench.picture(), start);
 }
@@ -178,7 +178,7 @@ fn what_is_gone_needs_nothing() {
     let back = revert(&bench, Extent::All, false).unwrap();
     assert!(back.closed && back.trouble.is_empty(), "{:?}", back.trouble);
     let gone = |undone: &Undone| matches!(undone, Undone::Nothing { why } if why.contains("gone") || why.contains("no such unit"));
-    assert_eq!(back.undone.iter().filter(|(_, undone)| gone(undone)).count(), 10, "{:#?}", back.undone);
+    assert_eq!(back.undone.iter().filter(|step| gone(&step.how)).count(), 10, "{:#?}", back.undone);
 }
 
 #[test]
@@ -276,7 +276,7 @@ fn without_systemd_its_files_go_back_all_the_same() {
     let back = revert(&bench, Extent::All, false).unwrap();
     assert!(back.trouble.is_empty() && back.closed, "{:#?}", back.trouble);
     let said = |undone: &Undone| matches!(undone, Undone::Nothing { why } if why.contains("'systemctl stop punctual"));
-    assert!(back.undone.iter().any(|(_, undone)| said(undone)), "{:?}", back.undone);
+    assert!(back.undone.iter().any(|step| said(&step.how)), "{:?}", back.undone);
     assert_eq!(bench.text("/sim/unit/irqbalance.service"), "inactive\n");
     std::fs::remove_file(bench.file("/etc/systemd/system/irqbalance.service")).unwrap();
     std::fs::remove_dir(bench.file("/etc/systemd/system")).unwrap();

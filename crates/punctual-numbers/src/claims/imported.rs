@@ -4,7 +4,7 @@
 use super::percentiles::{Worth, percentiles};
 use super::tails::{Cut, EXCEEDANCES_MIN, Tail, conclude, scale_of};
 use super::{Beyond, Percentile, Refusal, phase};
-use crate::foreign::{Run, Series, Unfit};
+use crate::foreign::{ForeignRun, Series, Unfit};
 use crate::stats::goodness;
 use crate::stats::tail::Exceedances;
 use punctual_hist::Nanos;
@@ -40,7 +40,7 @@ pub fn unfit(series: &Series) -> Option<Refusal> {
 
 impl SeriesClaims {
     /// Of a series of this run; `None` where it has no cells.
-    pub fn of(run: &Run, series: &Series) -> Option<Self> {
+    pub fn of(run: &ForeignRun, series: &Series) -> Option<Self> {
         let n = series.counted();
         if n == 0 || series.cells.is_empty() {
             return None;

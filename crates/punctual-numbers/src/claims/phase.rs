@@ -5,7 +5,7 @@
 use super::percentiles::{Worth, misses, percentiles};
 use super::{Maxima, PhaseClaims, Refusal, Sign, beyond, by_cause, signs};
 use crate::explain::Explanation;
-use crate::recording::{Recording, Slice};
+use crate::recording::{Recording, TimeSlice};
 use crate::stats::{binomial, clusters};
 use punctual_hist::{Counts, Nanos};
 
@@ -94,7 +94,7 @@ struct Sums<'a> {
     due: Counts,
     missed: u64,
     time: Nanos,
-    slices: Vec<&'a Slice>,
+    slices: Vec<&'a TimeSlice>,
 }
 
 impl<'a> Sums<'a> {

@@ -8,7 +8,7 @@ use super::Group;
 use super::arm::{Arm, Cells, Place, float};
 use super::rows;
 use crate::claims::{self, Refusal};
-use crate::foreign::{Quantity, Run, Series};
+use crate::foreign::{ForeignRun, Quantity, Series};
 use crate::recording::Recording;
 use crate::stats::bootstrap::{BLOCKS_MIN, Blocks, OrderLimits, clustering};
 use punctual_hist::Nanos;
@@ -58,7 +58,7 @@ pub(super) struct Missed {
 }
 
 /// All that a file of another program holds.
-pub(super) fn of_run(run: &Run) -> Vec<Heap> {
+pub(super) fn of_run(run: &ForeignRun) -> Vec<Heap> {
     run.series.iter().map(of_series).collect()
 }
 

@@ -6,7 +6,7 @@
 use super::comparable::{Difference, Subject, Value};
 use super::heap::{self, Heap};
 use super::{Against, Group, GroupResult, LeftOut, Measured, Options, Origin, Refused, Side, Verdict, arm, untimed};
-use crate::foreign::Run;
+use crate::foreign::ForeignRun;
 use crate::report::Report;
 use punctual_hist::Nanos;
 
@@ -276,7 +276,7 @@ pub(super) fn side(name: &str, measured: Measured<'_>) -> Side {
     }
 }
 
-fn of_run(name: &str, run: &Run) -> Side {
+fn of_run(name: &str, run: &ForeignRun) -> Side {
     Side {
         name: name.to_owned(),
         origin: Origin::Imported {

@@ -34,7 +34,7 @@ pub use result::{
     Withheld,
 };
 
-use crate::foreign::Run;
+use crate::foreign::ForeignRun;
 use crate::recording::Recording;
 use crate::report::Report;
 use punctual_hist::Nanos;
@@ -67,7 +67,7 @@ pub enum Measured<'a> {
     /// A recording.
     Recording(&'a Recording),
     /// What another program measured.
-    Imported(&'a Run),
+    Imported(&'a ForeignRun),
 }
 
 impl<'a> From<&'a Recording> for Measured<'a> {
@@ -76,8 +76,8 @@ impl<'a> From<&'a Recording> for Measured<'a> {
     }
 }
 
-impl<'a> From<&'a Run> for Measured<'a> {
-    fn from(run: &'a Run) -> Self {
+impl<'a> From<&'a ForeignRun> for Measured<'a> {
+    fn from(run: &'a ForeignRun) -> Self {
         Self::Imported(run)
     }
 }

@@ -6,7 +6,7 @@
 //! versions of cyclictest do.
 
 use super::{MOST_ROWS, NotExported, Rows, floor_us, has_end, has_histogram, largest, marks, one_line, rows_of};
-use crate::foreign::{IN_MICROSECONDS, Run, Series};
+use crate::foreign::{ForeignRun, IN_MICROSECONDS, Series};
 use punctual_hist::Nanos;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -15,7 +15,7 @@ use std::fmt::Write as _;
 const MOST_CELLS: u64 = 1 << 22;
 
 /// The text. What is later than the last row is an overflow, whose cycle is not known.
-pub fn cyclictest(run: &Run) -> Result<String, NotExported> {
+pub fn cyclictest(run: &ForeignRun) -> Result<String, NotExported> {
     has_histogram(run)?;
     let rows = rows_of(run);
     let columns: Vec<Rows> = run.series.iter().map(|series| Rows::of(series, rows)).collect();
@@ -60,7 +60,7 @@ pub fn cyclictest(run: &Run) -> Result<String, NotExported> {
 }
 
 /// A number of each series; `None` where one with values does not know it.
-fn known(run: &Run, of: fn(&Series, &Run) -> Option<Nanos>) -> Option<Vec<Nanos>> {
+fn known(run: &ForeignRun, of: fn(&Series, &ForeignRun) -> Option<Nanos>) -> Option<Vec<Nanos>> {
     let one = |series: &Series| if series.counted() == 0 { Some(Nanos::ZERO) } else { of(series, run) };
     run.series.iter().map(one).collect()
 }

@@ -4,8 +4,8 @@
 //! A recording has a row for each slice of its time line, so that weeks are at most a thousand for each CPU; the file of
 //! another program has one for each series, since it says no more. Must not know how the table is stored.
 
-use crate::foreign::{Beyond, Cell, Quantity, Run, Series};
-use crate::recording::{Recording, Slice, SliceCpu};
+use crate::foreign::{Beyond, Cell, ForeignRun, Quantity, Series};
+use crate::recording::{Recording, SliceCpu, TimeSlice};
 use crate::scenario::LoadPhase;
 use punctual_hist::{Nanos, bucket_high, bucket_low};
 use std::collections::BTreeMap;
@@ -104,7 +104,7 @@ fn rows_of<'a>(recording: &'a Recording, keeps: impl Fn(u16) -> bool + 'a) -> im
     })
 }
 
-fn of_slice(cpu: u32, slice: &Slice, of: &SliceCpu) -> FleetRow {
+fn of_slice(cpu: u32, slice: &TimeSlice, of: &SliceCpu) -> FleetRow {
     let cell = |(bucket, count)| Cell {
         low: Nanos::from_ns(bucket_low(bucket)),
         high: Nanos::from_ns(bucket_high(bucket)),
@@ -125,7 +125,7 @@ fn of_slice(cpu: u32, slice: &Slice, of: &SliceCpu) -> FleetRow {
 }
 
 /// What is the same in all rows of the file of another program.
-pub fn foreign_fleet_run(run: &Run) -> FleetRun {
+pub fn foreign_fleet_run(run: &ForeignRun) -> FleetRun {
     let fact = |name: &str| run.machine.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone());
     FleetRun {
         kernel: fact("release").or_else(|| fact("kernel")),
@@ -137,7 +137,7 @@ pub fn foreign_fleet_run(run: &Run) -> FleetRun {
 }
 
 /// The rows of the file of another program.
-pub fn foreign_fleet_rows(run: &Run) -> impl Iterator<Item = FleetRow> + '_ {
+pub fn foreign_fleet_rows(run: &ForeignRun) -> impl Iterator<Item = FleetRow> + '_ {
     let length = run.duration.map(|stated| stated.length);
     run.series.iter().map(move |series: &Series| FleetRow {
         series: series.label.clone(),

@@ -3,7 +3,7 @@
 //! What the file itself gives reason to doubt has not passed: a budget is held only by a largest value that is one. What
 //! was missed stays missed, whatever else is doubted.
 
-use crate::foreign::{Run, Series};
+use crate::foreign::{ForeignRun, Series};
 use punctual_hist::Nanos;
 
 /// How a note begins that tells of a doubt.
@@ -39,7 +39,7 @@ impl Gate {
 }
 
 /// Holds a series of a run against a budget. A largest value that was rounded down counts as what it can have been.
-pub fn gate(run: &Run, series: &Series, budget: Option<Nanos>) -> Gate {
+pub fn gate(run: &ForeignRun, series: &Series, budget: Option<Nanos>) -> Gate {
     let Some(budget) = budget else { return Gate::NoBudget };
     let missed = missed(series, budget);
     if let Gate::Missed { .. } = missed {
@@ -56,7 +56,7 @@ pub fn gate(run: &Run, series: &Series, budget: Option<Nanos>) -> Gate {
 }
 
 /// What is doubted of a series: of it by its name, or of the run as a whole.
-pub fn doubts<'a>(run: &'a Run, series: &'a Series) -> impl Iterator<Item = &'a str> {
+pub fn doubts<'a>(run: &'a ForeignRun, series: &'a Series) -> impl Iterator<Item = &'a str> {
     let others: Vec<&str> =
         run.series.iter().map(|one| one.label.as_str()).filter(|label| *label != series.label).collect();
     let of_another = move |doubt: &str| {

@@ -1,6 +1,6 @@
 //! A run in the formats of others, so that scripts that plot, gate and collect work unchanged.
 //!
-//! One module for each format, which alone knows how that one is written. Each takes a [`Run`], so that a recording and
+//! One module for each format, which alone knows how that one is written. Each takes a [`ForeignRun`], so that a recording and
 //! the file of another program are exported alike, and none says more than the run does: what is not known is left out.
 //! Must not know where the text goes.
 
@@ -26,7 +26,7 @@ pub use results::{ktap, lava};
 pub use rt_tests::rt_tests;
 pub use values::{csv, gnuplot};
 
-use crate::foreign::{Run, Series};
+use crate::foreign::{ForeignRun, Series};
 use punctual_hist::Nanos;
 use std::fmt;
 
@@ -54,7 +54,7 @@ impl std::error::Error for NotExported {}
 
 /// A name for each series, each its own, which `of` makes of a label: where two series have one name, readers take them
 /// for one, or give up.
-fn names(run: &Run, of: fn(&str) -> String) -> Vec<String> {
+fn names(run: &ForeignRun, of: fn(&str) -> String) -> Vec<String> {
     let mut taken = std::collections::BTreeSet::new();
     let mut own = |series: &Series| {
         let name = of(&series.label);
@@ -69,7 +69,7 @@ fn names(run: &Run, of: fn(&str) -> String) -> Vec<String> {
 
 const US: Nanos = Nanos::from_us(1);
 
-fn has_histogram(run: &Run) -> Result<(), NotExported> {
+fn has_histogram(run: &ForeignRun) -> Result<(), NotExported> {
     let any = run.series.iter().any(|series| !series.cells.is_empty());
     if any { Ok(()) } else { Err(NotExported::NoHistogram) }
 }
@@ -98,7 +98,7 @@ impl Rows {
 const MOST_ROWS: u64 = 100_000;
 
 /// One row more than the last that holds something.
-fn rows_of(run: &Run) -> u64 {
+fn rows_of(run: &ForeignRun) -> u64 {
     let ends = run.series.iter().filter_map(|series| {
         let end = series.cells.last()?.high.whole(US).saturating_add(1);
         Some(series.beyond.map_or(end, |beyond| end.max(beyond.from.whole(US))))
@@ -112,17 +112,17 @@ fn floor_us(length: Option<Nanos>) -> u64 {
 
 /// Whether the series is known to hold the latest there was: its file says how late that is, or how much is beyond its
 /// cells, or nothing speaks against its cells being all.
-fn has_end(run: &Run, series: &Series) -> bool {
+fn has_end(run: &ForeignRun, series: &Series) -> bool {
     series.beyond.is_some() || series.max.is_some() || doubts(run, series).next().is_none()
 }
 
 /// The largest value, where the series is known to hold it.
-fn largest(series: &Series, run: &Run) -> Option<Nanos> {
+fn largest(series: &Series, run: &ForeignRun) -> Option<Nanos> {
     series.largest().filter(|_| has_end(run, series))
 }
 
 /// What a reader of the copy has to know: what was repaired, doubted or lost.
-fn marks(run: &Run) -> impl Iterator<Item = String> + '_ {
+fn marks(run: &ForeignRun) -> impl Iterator<Item = String> + '_ {
     let marked = |note: &&String| ["repaired:", "doubted:", "lost:"].iter().any(|mark| note.starts_with(mark));
     run.notes.iter().filter(marked).map(|note| one_line(note))
 }

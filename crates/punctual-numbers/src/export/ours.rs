@@ -1,13 +1,13 @@
 //! A recording as a run: what other formats can hold of it.
 
-use crate::foreign::{Cell, Format, Run, Series, Stated};
+use crate::foreign::{Cell, ForeignRun, Format, Series, Stated};
 use crate::recording::{CpuTotals, Recording};
 use punctual_facts::machine::{Arch, Flavour};
 use punctual_hist::{Counts, Nanos};
 use std::collections::BTreeMap;
 
 /// The run of a recording: lateness of what ran, CPU by CPU.
-pub fn run_of(recording: &Recording) -> Run {
+pub fn run_of(recording: &Recording) -> ForeignRun {
     let header = &recording.header;
     let periods: BTreeMap<u32, Nanos> =
         header.scenario.threads.iter().map(|thread| (thread.cpu, thread.period)).collect();
@@ -23,14 +23,14 @@ pub fn run_of(recording: &Recording) -> Run {
             ..Series::of_counts(label, Some(*cpu), &totals.ran)
         }
     };
-    Run {
+    ForeignRun {
         format: Format::Punctual,
         program: Some(format!("punctual {}", header.tool_version)),
         duration: Some(Stated { length: recording.covered, grain: Nanos::from_secs(1) }),
         machine: header.machine.iter().cloned().chain(system(&header.machine)).collect(),
         series: recording.cpus.iter().map(one).collect(),
         notes: recording.cpus.iter().filter_map(skips).collect(),
-        ..Run::default()
+        ..ForeignRun::default()
     }
 }
 

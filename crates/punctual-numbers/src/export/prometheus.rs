@@ -4,7 +4,7 @@
 //! timestamps: the collector refuses them.
 
 use super::{NotExported, has_histogram};
-use crate::foreign::{Run, Series};
+use crate::foreign::{ForeignRun, Series};
 use punctual_hist::Nanos;
 use std::fmt::Write as _;
 
@@ -16,7 +16,7 @@ pub const BUCKETS_NS: [u64; 12] =
 type Point = fn(&Series) -> Option<Nanos>;
 
 /// The metrics of a run.
-pub fn prometheus(run: &Run) -> Result<String, NotExported> {
+pub fn prometheus(run: &ForeignRun) -> Result<String, NotExported> {
     has_histogram(run)?;
     let mut text = String::new();
     head(&mut text, "punctual_latency_seconds", "histogram", "Lateness of the activations that ran");

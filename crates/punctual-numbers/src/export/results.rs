@@ -2,12 +2,12 @@
 
 use super::gate::{Gate, doubts, gate};
 use super::{names, one_line};
-use crate::foreign::{Run, Series};
+use crate::foreign::{ForeignRun, Series};
 use punctual_hist::Nanos;
 use std::fmt::Write as _;
 
 /// KTAP, version 1: one test for each series, whether it held the budget. Where that cannot be told, it did not pass.
-pub fn ktap(run: &Run, budget: Option<Nanos>) -> String {
+pub fn ktap(run: &ForeignRun, budget: Option<Nanos>) -> String {
     let mut text = format!("KTAP version 1\n1..{}\n", run.series.len());
     for (index, (series, name)) in run.series.iter().zip(names(run, id)).enumerate() {
         let case = format!("{} latency.{name}", index.saturating_add(1));
@@ -32,7 +32,7 @@ pub fn ktap(run: &Run, budget: Option<Nanos>) -> String {
 
 /// Signals of LAVA: the points of each series as measurements, and whether it held the budget. What is doubted is
 /// unknown, and a line beside the signals says why.
-pub fn lava(run: &Run, budget: Option<Nanos>) -> String {
+pub fn lava(run: &ForeignRun, budget: Option<Nanos>) -> String {
     let mut text = String::new();
     for (series, name) in run.series.iter().zip(names(run, id)) {
         let mut known = "pass";

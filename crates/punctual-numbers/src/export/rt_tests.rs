@@ -1,12 +1,12 @@
 //! The JSON of rt-tests, as `KernelCI`, `OpenShift` and others read it; keys of the wrapper end in a colon there, too.
 
 use super::{NotExported, Rows, US, has_histogram, largest, marks, rows_of};
-use crate::foreign::{Run, Series};
+use crate::foreign::{ForeignRun, Series};
 use punctual_hist::Nanos;
 use serde_json::{Map, Value, json};
 
 /// The document. Values later than the last row are in `cycles` and in no row, as with cyclictest.
-pub fn rt_tests(run: &Run) -> Result<String, NotExported> {
+pub fn rt_tests(run: &ForeignRun) -> Result<String, NotExported> {
     has_histogram(run)?;
     let rows = rows_of(run);
     let facts = ["sysname", "nodename", "release", "version", "machine", "realtime"];
@@ -42,12 +42,12 @@ pub fn rt_tests(run: &Run) -> Result<String, NotExported> {
 }
 
 /// Of rt-tests where they measured, and of whoever else did.
-fn version(run: &Run) -> &str {
+fn version(run: &ForeignRun) -> &str {
     let program = run.program.as_deref().unwrap_or_default();
     program.strip_prefix("rt-tests ").unwrap_or(program)
 }
 
-fn thread(run: &Run, series: &Series, rows: u64) -> Value {
+fn thread(run: &ForeignRun, series: &Series, rows: u64) -> Value {
     let rows = Rows::of(series, rows);
     let cycles = rows.counts.values().fold(rows.later, |sum, count| sum.saturating_add(*count));
     let histogram: Map<String, Value> =

@@ -1,14 +1,14 @@
 //! Cells as plain columns: for gnuplot, and as CSV for spreadsheets and data frames.
 
 use super::{NotExported, has_histogram, marks};
-use crate::foreign::{Cell, Run};
+use crate::foreign::{Cell, ForeignRun};
 use punctual_hist::Nanos;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 /// One line for each cell: `label,cpu,context,low_ns,high_ns,count`. Both edges belong to the cell; what is beyond a
 /// histogram has no upper edge.
-pub fn csv(run: &Run) -> Result<String, NotExported> {
+pub fn csv(run: &ForeignRun) -> Result<String, NotExported> {
     has_histogram(run)?;
     let mut text = "label,cpu,context,low_ns,high_ns,count\n".to_owned();
     for series in &run.series {
@@ -36,7 +36,7 @@ fn quoted(field: &str) -> String {
 
 /// Columns between blanks: the upper edge of a cell in microseconds, then a count for each series. Cells of all series are
 /// rows; where a series has no such cell, its count is 0.
-pub fn gnuplot(run: &Run) -> Result<String, NotExported> {
+pub fn gnuplot(run: &ForeignRun) -> Result<String, NotExported> {
     has_histogram(run)?;
     let mut rows: BTreeMap<(Nanos, Nanos), Vec<u64>> = BTreeMap::new();
     for (column, series) in run.series.iter().enumerate() {

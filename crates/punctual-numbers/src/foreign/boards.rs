@@ -6,23 +6,23 @@
 use super::command;
 use super::rt_tests::of_json;
 use super::run::Stated;
-use super::{Format, MOST_COLUMNS, Problem, Run, Series};
+use super::{ForeignRun, Format, MOST_COLUMNS, Problem, Series};
 use punctual_hist::Nanos;
 use serde_json::{Map, Value};
 
-pub(super) fn read(bytes: &[u8]) -> Result<Run, Problem> {
+pub(super) fn read(bytes: &[u8]) -> Result<ForeignRun, Problem> {
     let document: Map<String, Value> = serde_json::from_slice(bytes).map_err(|error| of_json(&error))?;
     let source = document.get("source").and_then(Value::as_str).unwrap_or_default();
     let quoted = quoted(source);
     let asked = quoted.as_deref().map(command::asked).unwrap_or_default();
-    let mut run = Run {
+    let mut run = ForeignRun {
         format: Format::Boards,
         program: quoted.is_some().then(|| "cyclictest".to_owned()),
         machine: vec![("source".to_owned(), source.to_owned())],
         duration: asked.duration.map(|length| Stated { length, grain: Nanos::from_secs(1) }),
         notes: vec!["there is no histogram in it: percentiles are not known".to_owned()],
         command: quoted,
-        ..Run::default()
+        ..ForeignRun::default()
     };
     for (board, table) in &document {
         let Some(table) = table.as_object() else { continue };

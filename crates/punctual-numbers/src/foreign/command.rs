@@ -7,7 +7,7 @@ use punctual_hist::Nanos;
 
 /// What was asked for, as far as the line says it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Asked {
+pub(super) struct CyclictestOptions {
     /// Between releases of the first thread.
     pub interval: Option<Nanos>,
     /// By how much each thread's period is longer than that of the one before.
@@ -37,13 +37,13 @@ const INTERVAL: Nanos = Nanos::from_us(1_000);
 const DISTANCE: Nanos = Nanos::from_us(500);
 
 /// Reads a command line; one of another program asks for nothing.
-pub(super) fn asked(command: &str) -> Asked {
+pub(super) fn asked(command: &str) -> CyclictestOptions {
     let mut words = command.split_whitespace().peekable();
     let program = words.next().unwrap_or_default();
     if program.rsplit('/').next() != Some("cyclictest") {
-        return Asked::default();
+        return CyclictestOptions::default();
     }
-    let mut asked = Asked { interval: Some(INTERVAL), distance: DISTANCE, ..Asked::default() };
+    let mut asked = CyclictestOptions { interval: Some(INTERVAL), distance: DISTANCE, ..CyclictestOptions::default() };
     while let Some(word) = words.next() {
         if let Some(long) = word.strip_prefix("--") {
             let (name, value) = long.split_once('=').map_or((long, None), |(name, value)| (name, Some(value)));
@@ -72,7 +72,7 @@ pub(super) fn asked(command: &str) -> Asked {
     asked
 }
 
-impl Asked {
+impl CyclictestOptions {
     fn take(&mut self, letter: char, value: &str) {
         let us = number::length(value, Unit::Us);
         match letter {
@@ -120,7 +120,7 @@ mod tests {
         assert_eq!((line.period(0), line.period(1)), (Some(Nanos::from_us(250)), Some(Nanos::from_us(750))));
         assert_eq!((line.loops, line.duration), (Some(5_000), Some(Nanos::from_secs(120))));
         assert_eq!(asked("cyclictest -p 80").period(0), Some(Nanos::from_ms(1)), "the default");
-        assert_eq!(asked("oslat -i 1000"), Asked::default());
+        assert_eq!(asked("oslat -i 1000"), CyclictestOptions::default());
         assert_eq!(asked("cyclictest -D 99999999999999999d").duration, None);
     }
 }

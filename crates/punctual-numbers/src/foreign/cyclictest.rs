@@ -10,7 +10,7 @@ use super::number::{self, Unit};
 use super::run::Series;
 use super::sniff::thread_line;
 use super::table::Table;
-use super::{Beyond, Cell, Format, MOST_COLUMNS, Problem, Run};
+use super::{Beyond, Cell, ForeignRun, Format, MOST_COLUMNS, Problem};
 use punctual_hist::{Counts, Nanos};
 
 /// What our own text says of its rows.
@@ -67,7 +67,7 @@ impl LineReader for Reader {
         self.sample(number, line)
     }
 
-    fn finish(&mut self) -> Result<Run, Problem> {
+    fn finish(&mut self) -> Result<ForeignRun, Problem> {
         let mut notes = std::mem::take(&mut self.notes);
         let series = match (self.rows > 0, self.samples.is_empty(), self.threads.is_empty()) {
             (true, _, _) => self.of_histogram(&mut notes)?,
@@ -83,13 +83,13 @@ impl LineReader for Reader {
                 .to_owned(),
         );
         number::is_in_microseconds(self.unit, series.iter().filter_map(Series::smallest).min(), "cyclictest")?;
-        Ok(Run {
+        Ok(ForeignRun {
             format: Format::Cyclictest,
             program: Some("cyclictest".to_owned()),
             command: self.command.take(),
             series,
             notes,
-            ..Run::default()
+            ..ForeignRun::default()
         })
     }
 }

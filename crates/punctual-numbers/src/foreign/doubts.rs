@@ -2,12 +2,12 @@
 //!
 //! Counts are held against what the file states and against its duration, extremes and mean against the cells.
 
-use super::run::{Quantity, Run, Series, Stated, Unfit, as_f64};
+use super::run::{ForeignRun, Quantity, Series, Stated, Unfit, as_f64};
 use super::wrapped;
 use punctual_hist::Nanos;
 
 /// Adds what there is to doubt to the notes of a run.
-pub(crate) fn weigh(run: &mut Run) {
+pub(crate) fn weigh(run: &mut ForeignRun) {
     let mut notes = Vec::new();
     let (format, duration) = (run.format, run.duration);
     if let Some(grain) = run.series.iter().map(|series| series.grain).max().filter(|grain| *grain >= Nanos::from_us(1))

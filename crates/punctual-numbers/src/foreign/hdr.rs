@@ -8,7 +8,7 @@ use super::import::LineReader;
 use super::number::{self, Unit};
 use super::run::{Series, Stated};
 use super::table::{TOO_LONG, ascending};
-use super::{Cell, Format, MOST_COLUMNS, Problem, Run};
+use super::{Cell, ForeignRun, Format, MOST_COLUMNS, Problem};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use flate2::{Decompress, FlushDecompress, Status};
@@ -63,7 +63,7 @@ impl LineReader for Reader {
         self.interval(number, line)
     }
 
-    fn finish(&mut self) -> Result<Run, Problem> {
+    fn finish(&mut self) -> Result<ForeignRun, Problem> {
         if self.tags.is_empty() {
             return Err(Problem::new("no interval with a histogram is in it"));
         }
@@ -77,12 +77,12 @@ impl LineReader for Reader {
         let series: Result<Vec<Series>, Problem> =
             tags.into_iter().map(|(name, tag)| series(&name, tag, unit)).collect();
         let length = self.until.minus(self.from.unwrap_or_default());
-        Ok(Run {
+        Ok(ForeignRun {
             format: Format::Hdr,
             started: self.started.take(),
             duration: (length > Nanos::ZERO).then_some(Stated { length, grain: Nanos::from_ms(1) }),
             series: series?,
-            ..Run::default()
+            ..ForeignRun::default()
         })
     }
 }

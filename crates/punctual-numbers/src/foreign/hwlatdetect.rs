@@ -6,7 +6,7 @@
 use super::import::LineReader;
 use super::number::{self, Unit};
 use super::run::{Quantity, Series, Stated, Unfit};
-use super::{Format, Problem, Run};
+use super::{ForeignRun, Format, Problem};
 use punctual_hist::{Counts, Nanos};
 
 #[derive(Default)]
@@ -40,7 +40,7 @@ impl LineReader for Reader {
         Ok(())
     }
 
-    fn finish(&mut self) -> Result<Run, Problem> {
+    fn finish(&mut self) -> Result<ForeignRun, Problem> {
         let fact = |name: &str| self.facts.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str());
         let us = |name: &str| fact(name).and_then(|value| number::length(value.trim_end_matches("us"), Unit::Us));
         let stated = fact("Samples exceeding threshold").or(fact("Samples recorded")).and_then(number::count);
@@ -72,14 +72,14 @@ impl LineReader for Reader {
             max: self.samples.max().max(self.max),
             ..Series::of_rounded("all CPUs".to_owned(), &self.samples, Nanos::from_us(1))
         };
-        Ok(Run {
+        Ok(ForeignRun {
             format: Format::Hwlatdetect,
             program: Some("hwlatdetect".to_owned()),
             duration: self.duration.map(|length| Stated { length, grain: Nanos::from_secs(1) }),
             machine: std::mem::take(&mut self.facts),
             series: vec![series],
             notes,
-            ..Run::default()
+            ..ForeignRun::default()
         })
     }
 }

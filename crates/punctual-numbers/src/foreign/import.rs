@@ -5,8 +5,8 @@ use super::points::Pointed;
 use super::samples::Samples;
 use super::sniff::sniff;
 use super::{
-    Format, Problem, Run, Unit, boards, cyclictest, doubts, hdr, hwlatdetect, jitterdebugger, jitterdebugger_raw,
-    latmus, oslat, rt_app, rt_tests, rteval, rtla, stress_ng, xenomai,
+    ForeignRun, Format, Problem, Unit, boards, cyclictest, doubts, hdr, hwlatdetect, jitterdebugger,
+    jitterdebugger_raw, latmus, oslat, rt_app, rt_tests, rteval, rtla, stress_ng, xenomai,
 };
 use punctual_hist::Nanos;
 
@@ -15,7 +15,7 @@ const DOCUMENT_MAX: usize = 64 << 20;
 
 /// What whoever imports may say beside the file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Options {
+pub struct ImportOptions {
     /// What the file is, where its bytes do not say it.
     pub format: Option<Format>,
     /// The unit of numbers, where the file does not say it.
@@ -29,7 +29,7 @@ pub(super) trait LineReader {
     /// Takes one line, without its end.
     fn line(&mut self, number: u64, line: &str) -> Result<(), Problem>;
     /// What came of it.
-    fn finish(&mut self) -> Result<Run, Problem>;
+    fn finish(&mut self) -> Result<ForeignRun, Problem>;
 }
 
 /// Takes bytes in pieces of any size.
@@ -40,7 +40,7 @@ pub struct Import {
 
 enum Way {
     Lines(Lines, Box<dyn LineReader>),
-    Document(Vec<u8>, fn(&[u8]) -> Result<Run, Problem>),
+    Document(Vec<u8>, fn(&[u8]) -> Result<ForeignRun, Problem>),
     Samples(Lines, Box<Samples>),
     Raw(Box<jitterdebugger_raw::Raw>),
 }
@@ -48,14 +48,14 @@ enum Way {
 impl Import {
     /// Decides by the first bytes ([`SNIFFED`](super::SNIFFED) of them, or all there are) what is read; they are fed
     /// again afterwards.
-    pub fn begin(first: &[u8], options: Options) -> Result<Self, Problem> {
+    pub fn begin(first: &[u8], options: ImportOptions) -> Result<Self, Problem> {
         let format = match options.format {
             Some(format) => format,
             None => sniff(first)?,
         };
         says_its_unit(format, options.unit)?;
         let by_lines = |reader: Box<dyn LineReader>| Way::Lines(Lines::default(), reader);
-        let document = |read: fn(&[u8]) -> Result<Run, Problem>| Way::Document(Vec::new(), read);
+        let document = |read: fn(&[u8]) -> Result<ForeignRun, Problem>| Way::Document(Vec::new(), read);
         let way = match format {
             Format::Punctual => return Err(Problem::new("a recording of punctual is no foreign file")),
             Format::Cyclictest => by_lines(Box::new(cyclictest::Reader::new(options.unit)?)),
@@ -99,7 +99,7 @@ impl Import {
     }
 
     /// The run, with what there is to doubt.
-    pub fn finish(self) -> Result<Run, Problem> {
+    pub fn finish(self) -> Result<ForeignRun, Problem> {
         let (period, mut run) = (self.period, self.way.finish()?);
         for series in &mut run.series {
             match series.period {
@@ -113,7 +113,7 @@ impl Import {
 }
 
 impl Way {
-    fn finish(self) -> Result<Run, Problem> {
+    fn finish(self) -> Result<ForeignRun, Problem> {
         match self {
             Self::Lines(mut lines, mut reader) => {
                 let end = End::of(&mut lines, |lines| lines.end_text(&mut |number, line| reader.line(number, line)));
@@ -130,7 +130,7 @@ impl Way {
 }
 
 /// All bytes at once.
-pub fn import(bytes: &[u8], options: Options) -> Result<Run, Problem> {
+pub fn import(bytes: &[u8], options: ImportOptions) -> Result<ForeignRun, Problem> {
     let mut import = Import::begin(bytes, options)?;
     import.feed(bytes)?;
     import.finish()
@@ -157,7 +157,7 @@ impl End {
     }
 
     /// What was read, with what follows from the end.
-    fn tell(self, run: Result<Run, Problem>, lines: &Lines) -> Result<Run, Problem> {
+    fn tell(self, run: Result<ForeignRun, Problem>, lines: &Lines) -> Result<ForeignRun, Problem> {
         let mut run = match (run, &self) {
             (Ok(run), _) => run,
             // What is left of the last line is why there is no result.

@@ -6,11 +6,11 @@
 use super::number::{self, Unit};
 use super::rt_tests::{in_order, of_json};
 use super::table::ascending;
-use super::{Beyond, Cell, Format, MOST_COLUMNS, Problem, Run, Series};
+use super::{Beyond, Cell, ForeignRun, Format, MOST_COLUMNS, Problem, Series};
 use punctual_hist::Nanos;
 use serde_json::{Map, Value};
 
-pub(super) fn read(bytes: &[u8]) -> Result<Run, Problem> {
+pub(super) fn read(bytes: &[u8]) -> Result<ForeignRun, Problem> {
     let document: Map<String, Value> = serde_json::from_slice(bytes).map_err(|error| of_json(&error))?;
     let info = document.get("sysinfo").and_then(Value::as_object);
     let of_info = |name: &str| info.and_then(|info| info.get(name));
@@ -24,7 +24,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Run, Problem> {
     if threads.len() > MOST_COLUMNS {
         return Err(Problem::new(format!("{} threads, more than any machine has", threads.len())));
     }
-    let mut run = Run {
+    let mut run = ForeignRun {
         format: Format::Jitterdebugger,
         program: Some("jitterdebugger".to_owned()),
         machine: info.into_iter().flatten().map(|(name, value)| (name.clone(), plain(value))).collect(),
@@ -32,7 +32,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Run, Problem> {
             "jitterdebugger numbers its threads, not the CPUs they ran on, and keeps neither period nor length"
                 .to_owned(),
         ],
-        ..Run::default()
+        ..ForeignRun::default()
     };
     for (index, thread) in in_order(threads)? {
         run.series.push(series(index, thread, unit)?);

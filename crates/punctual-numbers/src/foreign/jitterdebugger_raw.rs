@@ -6,7 +6,7 @@
 
 use super::number::{self, Unit};
 use super::run::Stated;
-use super::{Format, Problem, Run, Series};
+use super::{ForeignRun, Format, Problem, Series};
 use punctual_hist::{Counts, Nanos};
 use std::collections::BTreeMap;
 
@@ -100,7 +100,7 @@ impl Raw {
         Nanos::from_ns(self.unit.unwrap_or(Unit::Us).ns())
     }
 
-    pub fn finish(self) -> Result<Run, Problem> {
+    pub fn finish(self) -> Result<ForeignRun, Problem> {
         if self.records == 0 {
             return Err(Problem::new("there is no whole record in it"));
         }
@@ -111,13 +111,13 @@ impl Raw {
         let grain = self.grain();
         let series = |(thread, counts): (&u32, &Counts)| Series::of_rounded(format!("thread {thread}"), counts, grain);
         let said = "jitterdebugger numbers its threads, not the CPUs they ran on, and writes no period";
-        Ok(Run {
+        Ok(ForeignRun {
             format: Format::JitterdebuggerRaw,
             program: Some("jitterdebugger".to_owned()),
             duration: self.first.map(|first| Stated { length: self.last.minus(first), grain: Nanos::from_us(1) }),
             series: self.threads.iter().map(series).collect(),
             notes: std::iter::once(said.to_owned()).chain(cut).collect(),
-            ..Run::default()
+            ..ForeignRun::default()
         })
     }
 }

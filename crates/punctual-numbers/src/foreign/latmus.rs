@@ -9,7 +9,7 @@ use super::import::LineReader;
 use super::number::{self, Unit};
 use super::run::{Series, Stated};
 use super::table::Table;
-use super::{Beyond, Cell, Format, Problem, Run};
+use super::{Beyond, Cell, ForeignRun, Format, Problem};
 use punctual_hist::Nanos;
 
 const US: Nanos = Nanos::from_us(1);
@@ -44,7 +44,7 @@ impl LineReader for Reader {
         self.cell(number, line)
     }
 
-    fn finish(&mut self) -> Result<Run, Problem> {
+    fn finish(&mut self) -> Result<ForeignRun, Problem> {
         if self.rows == 0 {
             return Err(Problem::new("there is no histogram in it (latmus -g writes one)"));
         }
@@ -59,7 +59,7 @@ impl LineReader for Reader {
             .map(|(index, (name, cells))| self.series(index, name, cells, &mut notes))
             .collect();
         let length = self.fact("duration (hhmmss)").and_then(number::clock);
-        Ok(Run {
+        Ok(ForeignRun {
             format: Format::Latmus,
             program: self
                 .fact("libevl version")
@@ -70,7 +70,7 @@ impl LineReader for Reader {
             machine: self.about_the_machine(),
             series,
             notes,
-            ..Run::default()
+            ..ForeignRun::default()
         })
     }
 }

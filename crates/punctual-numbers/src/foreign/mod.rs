@@ -2,7 +2,7 @@
 //!
 //! A file is taken for what its first bytes say ([`sniff()`]), never for what they merely allow: where several formats
 //! fit, the reader is told which. [`Import`] takes bytes in pieces and keeps no more of them than its format needs; it
-//! hands out a [`Run`], whose cells have edges, and whose notes say what was repaired, what is doubted (`doubts`) and
+//! hands out a [`ForeignRun`], whose cells have edges, and whose notes say what was repaired, what is doubted (`doubts`) and
 //! what the format has lost. One module for each format, which alone knows how that one is written.
 //!
 //! Must not know what a reader of the report wants to see, nor anything of files: whoever has bytes feeds them.
@@ -43,9 +43,9 @@ pub(crate) use cyclictest::IN_MICROSECONDS;
 #[cfg(test)]
 pub(crate) use doubts::weigh;
 pub(crate) use hdr::IN_NANOSECONDS;
-pub use import::{Import, Options, import};
+pub use import::{Import, ImportOptions, import};
 pub use number::Unit;
-pub use run::{Beyond, Cell, Quantity, Run, Series, Stated, Unfit};
+pub use run::{Beyond, Cell, ForeignRun, Quantity, Series, Stated, Unfit};
 pub use sniff::{SNIFFED, sniff};
 pub use total::total;
 

@@ -7,7 +7,7 @@ use super::import::LineReader;
 use super::number::{self, Unit};
 use super::run::{Quantity, Series, Stated};
 use super::table::Table;
-use super::{Beyond, Cell, Format, Problem, Run};
+use super::{Beyond, Cell, ForeignRun, Format, Problem};
 use punctual_hist::Nanos;
 
 #[derive(Default)]
@@ -58,7 +58,7 @@ impl LineReader for Reader {
         }
     }
 
-    fn finish(&mut self) -> Result<Run, Problem> {
+    fn finish(&mut self) -> Result<ForeignRun, Problem> {
         if self.cpus.is_empty() {
             return Err(Problem::new(
                 "there is no table in it: oslat was stopped (-T), or failed before it printed one",
@@ -92,7 +92,14 @@ impl LineReader for Reader {
             series.push(one);
         }
         let duration = self.duration.map(|length| Stated { length, grain: Nanos::from_ms(1) });
-        Ok(Run { format: Format::Oslat, program: self.program.take(), duration, series, notes, ..Run::default() })
+        Ok(ForeignRun {
+            format: Format::Oslat,
+            program: self.program.take(),
+            duration,
+            series,
+            notes,
+            ..ForeignRun::default()
+        })
     }
 }
 

@@ -3,7 +3,7 @@
 //! Only for formats that never write a comma between two digits otherwise. Must not know what a line says.
 
 use super::import::LineReader;
-use super::{Problem, Run};
+use super::{ForeignRun, Problem};
 
 /// A reader of such a format.
 pub(super) struct Pointed {
@@ -27,7 +27,7 @@ impl LineReader for Pointed {
         self.reader.line(number, &line)
     }
 
-    fn finish(&mut self) -> Result<Run, Problem> {
+    fn finish(&mut self) -> Result<ForeignRun, Problem> {
         let mut run = self.reader.finish()?;
         if self.commas > 0 {
             run.notes.push(repaired(self.commas));

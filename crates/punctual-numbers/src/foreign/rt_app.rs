@@ -5,7 +5,7 @@
 use super::import::LineReader;
 use super::number::{self, Unit};
 use super::run::{Series, Stated};
-use super::{Format, Problem, Run};
+use super::{ForeignRun, Format, Problem};
 use punctual_hist::{Counts, Nanos};
 
 #[derive(Default)]
@@ -61,7 +61,7 @@ impl LineReader for Reader {
         Ok(())
     }
 
-    fn finish(&mut self) -> Result<Run, Problem> {
+    fn finish(&mut self) -> Result<ForeignRun, Problem> {
         if self.latencies.is_empty() {
             return Err(Problem::new("no row with a latency is in it"));
         }
@@ -79,13 +79,13 @@ impl LineReader for Reader {
             period: self.period.filter(|_| !self.periods_differ),
             ..Series::of_rounded("the thread".to_owned(), &self.latencies, Nanos::from_us(1))
         };
-        Ok(Run {
+        Ok(ForeignRun {
             format: Format::RtApp,
             program: Some("rt-app".to_owned()),
             duration: self.first.map(|first| Stated { length: self.last.minus(first), grain: Nanos::from_us(1) }),
             series: vec![series],
             notes,
-            ..Run::default()
+            ..ForeignRun::default()
         })
     }
 }

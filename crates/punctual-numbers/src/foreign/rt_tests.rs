@@ -5,15 +5,15 @@
 //! of `cycles` and the histogram. Units: microseconds, or nanoseconds with `resolution_in_ns`; oslat's rows are named by
 //! their upper edge.
 
-use super::command::{self, Asked};
+use super::command::{self, CyclictestOptions};
 use super::number::{self, Unit};
 use super::run::{Quantity, Stated};
 use super::table::ascending;
-use super::{Beyond, Cell, Format, MOST_CELLS, MOST_COLUMNS, Problem, Run, Series};
+use super::{Beyond, Cell, ForeignRun, Format, MOST_CELLS, MOST_COLUMNS, Problem, Series};
 use punctual_hist::Nanos;
 use serde_json::{Map, Value};
 
-pub(super) fn read(bytes: &[u8]) -> Result<Run, Problem> {
+pub(super) fn read(bytes: &[u8]) -> Result<ForeignRun, Problem> {
     let (document, repaired) = parse(bytes)?;
     let text = |names: [&str; 2]| {
         names.into_iter().find_map(|name| document.get(name)).and_then(Value::as_str).map(str::to_owned)
@@ -27,12 +27,12 @@ pub(super) fn read(bytes: &[u8]) -> Result<Run, Problem> {
     }
     let asked = command.as_deref().map(command::asked).unwrap_or_default();
     let in_ns = document.get("resolution_in_ns").and_then(Value::as_u64) == Some(1);
-    let mut run = Run {
+    let mut run = ForeignRun {
         format: Format::RtTestsJson,
         program: text(["rt_test_version:", "rt_test_version"]).map(|version| format!("rt-tests {version}")),
         started: text(["start_time", "start_time:"]),
         machine: machine(&document),
-        ..Run::default()
+        ..ForeignRun::default()
     };
     for (index, thread) in in_order(threads)? {
         let thread = Thread { index, body: thread, asked, in_ns };
@@ -60,7 +60,7 @@ fn machine(document: &Map<String, Value>) -> Vec<(String, String)> {
 struct Thread<'a> {
     index: u64,
     body: &'a Value,
-    asked: Asked,
+    asked: CyclictestOptions,
     in_ns: bool,
 }
 

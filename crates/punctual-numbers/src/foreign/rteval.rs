@@ -5,14 +5,14 @@
 use super::number::{self, Unit};
 use super::run::{Series, Stated};
 use super::table::ascending;
-use super::{Cell, Format, MOST_CELLS, MOST_COLUMNS, Problem, Run};
+use super::{Cell, ForeignRun, Format, MOST_CELLS, MOST_COLUMNS, Problem};
 use punctual_hist::Nanos;
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 
 #[derive(Default)]
 struct Reading {
-    run: Run,
+    run: ForeignRun,
     path: Vec<String>,
     /// The core that is being read.
     core: Option<Series>,
@@ -24,10 +24,11 @@ struct Reading {
 /// Deepest nesting; rteval has some ten.
 const DEEPEST: usize = 64;
 
-pub(super) fn read(bytes: &[u8]) -> Result<Run, Problem> {
+pub(super) fn read(bytes: &[u8]) -> Result<ForeignRun, Problem> {
     let text = String::from_utf8_lossy(bytes);
     let mut reader = Reader::from_str(&text);
-    let mut reading = Reading { run: Run { format: Format::Rteval, ..Run::default() }, ..Reading::default() };
+    let mut reading =
+        Reading { run: ForeignRun { format: Format::Rteval, ..ForeignRun::default() }, ..Reading::default() };
     loop {
         let event = reader.read_event();
         let position = reader.buffer_position();
@@ -145,7 +146,7 @@ impl Reading {
         }
     }
 
-    fn finish(mut self) -> Result<Run, Problem> {
+    fn finish(mut self) -> Result<ForeignRun, Problem> {
         if !self.path.is_empty() {
             return Err(Problem::new("the file ends before its XML does: it was cut off"));
         }

@@ -8,7 +8,7 @@ use super::import::LineReader;
 use super::number::{self, Unit};
 use super::run::{Quantity, Series, Stated};
 use super::table::{TOO_LONG, Table};
-use super::{Beyond, Cell, Format, MOST_COLUMNS, Problem, Run};
+use super::{Beyond, Cell, ForeignRun, Format, MOST_COLUMNS, Problem};
 use punctual_hist::Nanos;
 
 /// So many rows that are multiples of two by accident are one in 256.
@@ -64,7 +64,7 @@ impl LineReader for Reader {
         }
     }
 
-    fn finish(&mut self) -> Result<Run, Problem> {
+    fn finish(&mut self) -> Result<ForeignRun, Problem> {
         if self.heads.is_empty() {
             return Err(Problem::new(
                 "there is no heading with the columns (Index, IRQ-000, …): leave --no-header and --no-index out",
@@ -86,13 +86,13 @@ impl LineReader for Reader {
         let series = self.heads.iter().zip(columns).enumerate();
         let series: Vec<Series> =
             series.filter_map(|(index, (head, cells))| self.series(index, head, cells, width, unit)).collect();
-        let mut run = Run {
+        let mut run = ForeignRun {
             format: Format::Rtla,
             program: Some(if self.osnoise { "rtla osnoise" } else { "rtla timerlat" }.to_owned()),
             duration: self.duration.map(|length| Stated { length, grain: Nanos::from_secs(1) }),
             series,
             notes,
-            ..Run::default()
+            ..ForeignRun::default()
         };
         if lacking.is_some() {
             run.doubt();

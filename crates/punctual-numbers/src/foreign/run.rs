@@ -8,7 +8,7 @@ use punctual_hist::{Counts, Nanos};
 
 /// What was measured once: one series for each CPU, thread or context.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Run {
+pub struct ForeignRun {
     /// What the file is.
     pub format: Format,
     /// The program that measured, with its version where it says so.
@@ -115,7 +115,7 @@ pub struct Beyond {
     pub count: u64,
 }
 
-impl Run {
+impl ForeignRun {
     /// Lets nothing follow from any of its cells.
     pub(super) fn doubt(&mut self) {
         for series in &mut self.series {

@@ -7,11 +7,11 @@
 
 use super::columns::{Layout, cpu_number, field, fields, is_skipped};
 use super::commas::Commas;
-use super::import::Options;
+use super::import::ImportOptions;
 use super::number::{Unit, no_number, number, shown};
 use super::run::Stated;
 use super::stream::Stream;
-use super::{Format, Problem, Run, SNIFFED};
+use super::{ForeignRun, Format, Problem, SNIFFED};
 use punctual_hist::Nanos;
 use std::collections::BTreeMap;
 
@@ -31,7 +31,7 @@ pub(super) struct Samples {
 }
 
 impl Samples {
-    pub fn new(format: Format, first: &[u8], options: Options) -> Result<Self, Problem> {
+    pub fn new(format: Format, first: &[u8], options: ImportOptions) -> Result<Self, Problem> {
         let mut layout = Layout::of(first);
         let column = column(&layout, format)?;
         let said = column.and_then(|(_, unit)| unit);
@@ -81,10 +81,10 @@ impl Samples {
         self.streams.entry(cpu).or_insert_with(|| Stream::new(period)).take(self.format, line, number)
     }
 
-    pub fn finish(mut self) -> Result<Run, Problem> {
+    pub fn finish(mut self) -> Result<ForeignRun, Problem> {
         let mut notes = self.commas.notes()?;
         let grain = self.grain();
-        let mut run = Run { format: self.format, ..Run::default() };
+        let mut run = ForeignRun { format: self.format, ..ForeignRun::default() };
         let streams = std::mem::take(&mut self.streams);
         let (mut first, mut last) = (Vec::new(), Vec::new());
         for (cpu, mut stream) in streams {

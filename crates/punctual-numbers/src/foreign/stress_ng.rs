@@ -3,7 +3,7 @@
 use super::import::LineReader;
 use super::number::{self, Unit};
 use super::run::{Series, Unfit};
-use super::{Format, MOST_COLUMNS, Problem, Run};
+use super::{ForeignRun, Format, MOST_COLUMNS, Problem};
 use punctual_hist::Nanos;
 
 /// The last percentile it prints, in parts per million.
@@ -38,7 +38,7 @@ impl LineReader for Reader {
         Ok(())
     }
 
-    fn finish(&mut self) -> Result<Run, Problem> {
+    fn finish(&mut self) -> Result<ForeignRun, Problem> {
         if self.series.is_empty() {
             return Err(Problem::new(
                 "no `cyclic: sched …` is in it: stress-ng measured nothing, or not with --cyclic",
@@ -58,13 +58,13 @@ impl LineReader for Reader {
                 ));
             }
         }
-        Ok(Run {
+        Ok(ForeignRun {
             format: Format::StressNg,
             program: Some("stress-ng --cyclic".to_owned()),
             machine: std::mem::take(&mut self.policy),
             series: std::mem::take(&mut self.series),
             notes,
-            ..Run::default()
+            ..ForeignRun::default()
         })
     }
 }

@@ -10,7 +10,7 @@ use super::import::LineReader;
 use super::number::{self, Unit};
 use super::run::{Series, Stated};
 use super::table::TOO_LONG;
-use super::{Cell, Format, MOST_CELLS, Problem, Run};
+use super::{Cell, ForeignRun, Format, MOST_CELLS, Problem};
 use punctual_hist::Nanos;
 
 #[derive(Default)]
@@ -65,7 +65,7 @@ impl LineReader for Reader {
         Ok(())
     }
 
-    fn finish(&mut self) -> Result<Run, Problem> {
+    fn finish(&mut self) -> Result<ForeignRun, Problem> {
         let mut notes = Vec::new();
         let cells = if self.rows.is_empty() && self.live.is_some() {
             notes.push("there is no histogram in it: percentiles are not known (run it with -g FILE)".to_owned());
@@ -87,7 +87,7 @@ impl LineReader for Reader {
             ..Series::default()
         };
         let program = self.comments.iter().find_map(|comment| comment.strip_prefix("Xenomai version:"));
-        Ok(Run {
+        Ok(ForeignRun {
             format: Format::Xenomai,
             program: Some(program.map_or("latency".to_owned(), |version| format!("latency, {}", version.trim()))),
             duration: length.map(|length| Stated { length, grain: Nanos::from_secs(1) }),
@@ -99,7 +99,7 @@ impl LineReader for Reader {
                 .collect(),
             series: vec![series],
             notes,
-            ..Run::default()
+            ..ForeignRun::default()
         })
     }
 }

@@ -2,11 +2,11 @@
 
 use super::blocks::Blocks;
 use super::causes::Causes;
-use super::runs::{Earlier, Further, Run};
+use super::runs::{Earlier, FurtherRun, Run};
 use super::tally::{Tally, narrowed};
 use super::{
     Counters, CpuInterval, CutOff, End, Event, EventKind, Frame, Granted, Header, InForce, Interval, LoadDone, Mark,
-    Slices, Stretch, WarmUp, Worst,
+    Stretch, TimeLine, WarmUp, Worst,
 };
 use punctual_facts::finding::Finding;
 use punctual_hist::{Counts, Nanos};
@@ -35,7 +35,7 @@ pub struct Recording {
     /// Totals by (phase, CPU).
     pub phases: BTreeMap<(u16, u32), PhaseTotals>,
     /// The run over time.
-    pub slices: Slices,
+    pub slices: TimeLine,
     /// Exact maxima of blocks of equal length.
     pub blocks: Blocks,
     /// Marks, in order.
@@ -44,6 +44,8 @@ pub struct Recording {
     pub events: Vec<Event>,
     /// All events, by kind.
     pub event_totals: BTreeMap<EventKind, EventTotals>,
+    /// Exact maxima of a second of a CPU that were overwritten before they were collected.
+    pub maxima_lost: u64,
     /// The worst activations, by measured CPU.
     pub worst: BTreeMap<u32, Vec<Worst>>,
     /// What loads achieved.
@@ -119,11 +121,12 @@ impl Recording {
             warm_up: Vec::new(),
             cpus: BTreeMap::new(),
             phases: BTreeMap::new(),
-            slices: Slices::default(),
+            slices: TimeLine::default(),
             blocks: Blocks::default(),
             marks: Vec::new(),
             events: Vec::new(),
             event_totals: BTreeMap::new(),
+            maxima_lost: 0,
             worst: BTreeMap::new(),
             loads: Vec::new(),
             end: None,
@@ -149,6 +152,7 @@ impl Recording {
             Frame::Interval(interval) => self.add_interval(&interval),
             Frame::Mark(mark) => self.marks.push(mark),
             Frame::Event(event) => self.add_event(event),
+            Frame::MaximaLost(lost) => self.maxima_lost = self.maxima_lost.saturating_add(lost.blocks),
             // Written after the interval it belongs to. The list of a traced phase would push out what counts.
             Frame::Worst(worst) => {
                 if !self.disturbed {
@@ -171,7 +175,7 @@ impl Recording {
     }
 
     /// What a further run says of itself joins what others said; how the last one ended is how the recording does.
-    fn begin(&mut self, further: &Further) {
+    fn begin(&mut self, further: &FurtherRun) {
         self.runs.push(Run::new(&further.header, further.at));
         self.earlier.keep(&self.worst, &self.causes.totals);
         self.end = None;

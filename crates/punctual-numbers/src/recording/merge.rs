@@ -4,7 +4,7 @@
 //! What is planned here from headers is carried out frame by frame by whoever reads the files, so that memory does not
 //! grow with them. Must not know files.
 
-use super::runs::{Place, whole_second};
+use super::runs::{Shift, whole_second};
 use super::{Header, Recording, Run};
 use crate::scenario::{Amount, LoadPhase, Mechanism, Policy, Scenario, TimerPhase};
 use crate::trace::Rung;
@@ -13,7 +13,7 @@ use punctual_hist::Nanos;
 
 /// Something in which two recordings are not of the same kind: (of the first, of the other).
 #[derive(Clone, Debug, PartialEq)]
-pub enum Differs {
+pub enum Mismatch {
     /// A fact of the machine: its name, and the two values.
     Machine(String, Option<String>, Option<String>),
     /// Measured CPUs.
@@ -56,27 +56,27 @@ pub enum Differs {
 
 /// In what two recordings are not of the same kind. How long they are, and which share of it each load phase had, is no
 /// difference.
-pub fn differences(first: &Recording, other: &Recording) -> Vec<Differs> {
+pub fn differences(first: &Recording, other: &Recording) -> Vec<Mismatch> {
     let mut all = machine_differences(&first.header.machine, &other.header.machine);
     scenario(&first.header.scenario, &other.header.scenario, &mut all);
     surroundings(&first.header, &other.header, &mut all);
     let engine = |recording: &Recording| recording.causes.tracing.as_ref().map(|tracing| tracing.rung);
-    note(engine(first), engine(other), Differs::Engine, &mut all);
+    note(engine(first), engine(other), Mismatch::Engine, &mut all);
     let phases = |recording: &Recording| {
         recording.causes.tracing.as_ref().map(|tracing| tracing.phases.clone()).unwrap_or_default()
     };
-    note(phases(first), phases(other), Differs::Traced, &mut all);
+    note(phases(first), phases(other), Mismatch::Traced, &mut all);
     all
 }
 
-fn note<T: PartialEq>(first: T, other: T, differs: impl FnOnce(T, T) -> Differs, all: &mut Vec<Differs>) {
+fn note<T: PartialEq>(first: T, other: T, differs: impl FnOnce(T, T) -> Mismatch, all: &mut Vec<Mismatch>) {
     if first != other {
         all.push(differs(first, other));
     }
 }
 
 /// In what two machines differ, as recordings know them.
-pub fn machine_differences(first: &[(String, String)], other: &[(String, String)]) -> Vec<Differs> {
+pub fn machine_differences(first: &[(String, String)], other: &[(String, String)]) -> Vec<Mismatch> {
     let value = |machine: &[(String, String)], name: &str| {
         machine.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone())
     };
@@ -84,45 +84,45 @@ pub fn machine_differences(first: &[(String, String)], other: &[(String, String)
     let added = other.iter().map(|(name, _)| name).filter(|name| value(first, name).is_none());
     let mut all = Vec::new();
     for name in own.chain(added) {
-        note(value(first, name), value(other, name), |a, b| Differs::Machine(name.clone(), a, b), &mut all);
+        note(value(first, name), value(other, name), |a, b| Mismatch::Machine(name.clone(), a, b), &mut all);
     }
     all
 }
 
-fn scenario(first: &Scenario, other: &Scenario, all: &mut Vec<Differs>) {
-    note(first.cpus(), other.cpus(), Differs::Cpus, all);
+fn scenario(first: &Scenario, other: &Scenario, all: &mut Vec<Mismatch>) {
+    note(first.cpus(), other.cpus(), Mismatch::Cpus, all);
     for thread in &first.threads {
         let period = other.threads.iter().find(|theirs| theirs.cpu == thread.cpu).map(|theirs| theirs.period);
         if let Some(period) = period {
-            note(thread.period, period, |a, b| Differs::Period(thread.cpu, a, b), all);
+            note(thread.period, period, |a, b| Mismatch::Period(thread.cpu, a, b), all);
         }
     }
-    note(first.policy, other.policy, Differs::Policy, all);
-    note(first.mechanism, other.mechanism, Differs::Mechanism, all);
-    note(first.phase, other.phase, Differs::Phase, all);
-    note(first.warm_up, other.warm_up, Differs::WarmUp, all);
-    note(first.budget, other.budget, Differs::Budget, all);
-    note(first.limit, other.limit, Differs::Limit, all);
-    note(first.dma_latency_us, other.dma_latency_us, Differs::DmaLatency, all);
+    note(first.policy, other.policy, Mismatch::Policy, all);
+    note(first.mechanism, other.mechanism, Mismatch::Mechanism, all);
+    note(first.phase, other.phase, Mismatch::Phase, all);
+    note(first.warm_up, other.warm_up, Mismatch::WarmUp, all);
+    note(first.budget, other.budget, Mismatch::Budget, all);
+    note(first.limit, other.limit, Mismatch::Limit, all);
+    note(first.dma_latency_us, other.dma_latency_us, Mismatch::DmaLatency, all);
     let loads = |scenario: &Scenario| scenario.load_phases.iter().map(LoadPhase::name).collect::<Vec<_>>();
-    note(loads(first), loads(other), Differs::Loads, all);
-    note(first.suite.clone(), other.suite.clone(), Differs::Suite, all);
+    note(loads(first), loads(other), Mismatch::Loads, all);
+    note(first.suite.clone(), other.suite.clone(), Mismatch::Suite, all);
 }
 
-fn surroundings(first: &Header, other: &Header, all: &mut Vec<Differs>) {
+fn surroundings(first: &Header, other: &Header, all: &mut Vec<Mismatch>) {
     let (a, b) = (&first.placement, &other.placement);
-    note(a.loads.clone(), b.loads.clone(), Differs::LoadCpus, all);
-    note(a.isolated.clone(), b.isolated.clone(), Differs::Isolated, all);
-    note(a.shared.clone(), b.shared.clone(), Differs::Shared, all);
-    note(first.clock.source.clone(), other.clock.source.clone(), Differs::ClockSource, all);
-    note(first.clock.tick, other.clock.tick, Differs::Tick, all);
+    note(a.loads.clone(), b.loads.clone(), Mismatch::LoadCpus, all);
+    note(a.isolated.clone(), b.isolated.clone(), Mismatch::Isolated, all);
+    note(a.shared.clone(), b.shared.clone(), Mismatch::Shared, all);
+    note(first.clock.source.clone(), other.clock.source.clone(), Mismatch::ClockSource, all);
+    note(first.clock.tick, other.clock.tick, Mismatch::Tick, all);
 }
 
 /// Why recordings do not become one.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Unmergeable {
     /// The recording with this number is of another kind than the first.
-    Differs(usize, Vec<Differs>),
+    Mismatch(usize, Vec<Mismatch>),
     /// The same run is in both.
     Same(usize, usize),
     /// Runs of both were under way at the same time, by the wall clock: (the end of the one, the beginning of the other,
@@ -134,20 +134,20 @@ pub enum Unmergeable {
 
 /// One run of one recording, and where it goes.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Part {
+pub struct MergePart {
     /// Number of the recording.
     pub recording: usize,
     /// Number of the run in it.
     pub run: usize,
     /// Where its frames go; `None`: where they are.
-    pub place: Option<Place>,
+    pub place: Option<Shift>,
 }
 
 /// How several recordings become one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Merging {
     /// All runs, in order of the wall clock.
-    pub parts: Vec<Part>,
+    pub parts: Vec<MergePart>,
 }
 
 /// Wall clocks are set by a little now and then; runs of the same CPU that overlap by more did not follow each other.
@@ -164,7 +164,7 @@ impl Merging {
         for (number, recording) in recordings.iter().enumerate() {
             let differences = differences(first, recording);
             if !differences.is_empty() {
-                against.push(Unmergeable::Differs(number, differences));
+                against.push(Unmergeable::Mismatch(number, differences));
             }
             if recording.covered == Nanos::ZERO && recording.phases.is_empty() {
                 against.push(Unmergeable::Nothing(number));
@@ -200,7 +200,7 @@ fn in_the_way(pair: &[(usize, usize, &Run)]) -> Option<Unmergeable> {
     (until > from.saturating_add(OVERLAP_MAX.as_ns())).then_some(Unmergeable::Overlap(*a, *b, until, from))
 }
 
-fn placed(recordings: &[Recording], runs: &[(usize, usize, &Run)]) -> Vec<Part> {
+fn placed(recordings: &[Recording], runs: &[(usize, usize, &Run)]) -> Vec<MergePart> {
     let Some(first) = runs.first().and_then(|(number, ..)| recordings.get(*number)) else { return Vec::new() };
     // Slots are handed out file by file, in order.
     let mut slots = vec![0u32; recordings.len()];
@@ -225,8 +225,8 @@ fn placed(recordings: &[Recording], runs: &[(usize, usize, &Run)]) -> Vec<Part> 
         until = at.plus(of.until.minus(of.at));
         let header = recordings.get(*number).map_or(&first.header, |recording| &recording.header);
         let slots = slots.get(*number).copied().unwrap_or_default();
-        let place = Place::new(&first.header, header, at.minus(of.at), slots);
-        parts.push(Part { recording: *number, run: *run, place: (!parts.is_empty()).then_some(place) });
+        let place = Shift::new(&first.header, header, at.minus(of.at), slots);
+        parts.push(MergePart { recording: *number, run: *run, place: (!parts.is_empty()).then_some(place) });
     }
     parts
 }

@@ -7,6 +7,7 @@
 mod blocks;
 mod causes;
 mod fold;
+mod growing;
 mod merge;
 mod read;
 mod remaining;
@@ -23,12 +24,13 @@ mod wire;
 pub use blocks::Blocks;
 pub use causes::Causes;
 pub use fold::{CpuTotals, EventTotals, PhaseTotals, Recording};
-pub use merge::{Differs, Merging, Part, Unmergeable, differences, machine_differences};
+pub use growing::Growing;
+pub use merge::{MergePart, Merging, Mismatch, Unmergeable, differences, machine_differences};
 pub use read::{FrameReader, RecordingReader, Unreadable, begins_like_a_recording, read};
 pub use remaining::remaining;
-pub use runs::{Further, Place, Run};
+pub use runs::{FurtherRun, Run, Shift};
 pub use schedule::interval_length;
-pub use slices::{Slice, SliceCpu, Slices};
+pub use slices::{SliceCpu, TimeLine, TimeSlice};
 pub use stretch::Stretch;
 pub use tally::Tally;
 pub use windows::Windows;
@@ -62,6 +64,8 @@ pub enum Frame {
     Mark(Mark),
     /// Something that happened to the machine.
     Event(Event),
+    /// Exact maxima that nobody will know.
+    MaximaLost(MaximaLost),
     /// The worst activations so far. For each CPU a later frame replaces an earlier one, so it is enough to write the
     /// CPUs whose list has changed.
     Worst(Vec<Worst>),
@@ -78,7 +82,7 @@ pub enum Frame {
     /// What the trace of each CPU came to; a later frame replaces an earlier one.
     TraceTotals(Vec<TraceTotal>),
     /// A further run of the same scenario begins; what follows is of it.
-    Run(Box<Further>),
+    Run(Box<FurtherRun>),
 }
 
 /// What is known before the first activation.
@@ -273,10 +277,18 @@ pub enum EventKind {
     Throttled,
     /// The kernel stopped real-time threads for using too much time.
     RtThrottled,
-    /// Samples of a finished second could not be collected in time.
-    BlocksLost,
     /// A CPU went off-line or its measuring thread was moved.
     Moved,
+}
+
+/// Exact maxima of finished seconds that were overwritten before they were collected. A count and no length of time, and
+/// nothing that happened to the machine: the histograms have every sample all the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MaximaLost {
+    /// When they were missed.
+    pub at: Nanos,
+    /// How many, one for each second and measured CPU.
+    pub blocks: u64,
 }
 
 /// One of the worst activations.

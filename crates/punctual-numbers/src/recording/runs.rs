@@ -1,10 +1,10 @@
 //! Several runs of one scenario in one recording: each keeps its own stretch of time, its own events and causes.
 //!
 //! All times of a recording count from the epoch of its first run. The frames of a later run are moved there by a
-//! [`Place`], whether they come from a file or from a measurement that goes on, and a [`Further`] stands before them.
+//! [`Shift`], whether they come from a file or from a measurement that goes on, and a [`FurtherRun`] stands before them.
 //! Must not know where frames come from.
 
-use super::{End, Frame, Header, Interval, Mark, TraceTotal, Worst};
+use super::{End, Frame, Header, Interval, Mark, MaximaLost, TraceTotal, Worst};
 use crate::trace::{LateList, Record, What, Window};
 use punctual_hist::{Delta, MonoTime, Nanos, WORST_K};
 use std::cmp::Reverse;
@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 /// Begins a further run of the same scenario.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Further {
+pub struct FurtherRun {
     /// Its epoch, relative to that of the first run, in whole seconds.
     pub at: Nanos,
     /// Its own header, as it was measured.
@@ -96,7 +96,7 @@ impl Earlier {
 
 /// Where the frames of one run go in a recording that began with another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct Shift {
     /// So much later than they say, in whole seconds: the maxima of seconds keep their seconds.
     later: Nanos,
     /// By how much instants of the run's clock are moved.
@@ -112,12 +112,12 @@ pub(super) fn whole_second(at: Nanos) -> Nanos {
     SECOND.times(at.as_ns().div_ceil(SECOND.as_ns()))
 }
 
-impl Place {
+impl Shift {
     /// For frames whose times count from the epoch of `of`, moved by `later`, into a recording that begins with
     /// `first`; with so many slots of windows taken.
     pub fn new(first: &Header, of: &Header, later: Nanos, slots: u32) -> Self {
         let later = whole_second(later);
-        Self { later, by: first.epoch.plus(later).minus_instant(of.epoch), slots }
+        Self { later, by: first.epoch.plus(later).signed_since(of.epoch), slots }
     }
 
     /// For a run that begins at this wall clock, behind `until` in a recording that begins with `first`.
@@ -129,7 +129,7 @@ impl Place {
     /// The frame where it belongs. A header becomes the beginning of a further run.
     pub fn put(&self, frame: Frame) -> Frame {
         match frame {
-            Frame::Header(header) => Frame::Run(Box::new(Further { at: self.later, header: *header })),
+            Frame::Header(header) => Frame::Run(Box::new(FurtherRun { at: self.later, header: *header })),
             Frame::Run(mut further) => {
                 further.at = self.later(further.at);
                 Frame::Run(further)
@@ -140,6 +140,7 @@ impl Place {
                 event.at = self.later(event.at);
                 Frame::Event(event)
             }
+            Frame::MaximaLost(lost) => Frame::MaximaLost(MaximaLost { at: self.later(lost.at), ..lost }),
             Frame::End(end) => Frame::End(End { at: self.later(end.at), ..end }),
             Frame::Worst(mut worst) => {
                 for activation in worst.iter_mut().map(|worst| &mut worst.activation) {
@@ -169,7 +170,7 @@ impl Place {
 
     /// An instant of the run as the whole recording has it.
     pub fn moved(&self, at: MonoTime) -> MonoTime {
-        at.moved(self.by)
+        at + self.by
     }
 
     fn interval(&self, mut interval: Interval) -> Interval {

@@ -15,15 +15,15 @@ const SLICES_MIN: usize = 16;
 /// The time line: at most 1024 slices. Slices are joined while they fit into one target length, which doubles whenever
 /// there are too many.
 #[derive(Clone, Debug, Default)]
-pub struct Slices {
-    list: Vec<Slice>,
+pub struct TimeLine {
+    list: Vec<TimeSlice>,
     target: Nanos,
     covered: Nanos,
 }
 
 /// A stretch of the time line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Slice {
+pub struct TimeSlice {
     /// Start, relative to the epoch.
     pub start: Nanos,
     /// Length.
@@ -45,9 +45,9 @@ pub struct SliceCpu {
     pub over_budget: u64,
 }
 
-impl Slices {
+impl TimeLine {
     /// In order of time.
-    pub fn iter(&self) -> impl Iterator<Item = &Slice> {
+    pub fn iter(&self) -> impl Iterator<Item = &TimeSlice> {
         self.list.iter()
     }
 
@@ -63,7 +63,7 @@ impl Slices {
             return;
         }
         let mut slice =
-            Slice { start: interval.start, length: Nanos::ZERO, phase: interval.phase, cpus: BTreeMap::new() };
+            TimeSlice { start: interval.start, length: Nanos::ZERO, phase: interval.phase, cpus: BTreeMap::new() };
         slice.add(interval);
         self.list.push(slice);
         while self.too_many() {
@@ -87,7 +87,7 @@ impl Slices {
         self.target = self.target.max(useful).max(Nanos::from_ns(1));
         loop {
             let target = self.target;
-            let near = |last: &Slice, next: &Slice| next.start.minus(last.start.plus(last.length)) <= target;
+            let near = |last: &TimeSlice, next: &TimeSlice| next.start.minus(last.start.plus(last.length)) <= target;
             self.join(|last, next| last.phase == next.phase && near(last, next));
             if self.list.len() > enough {
                 self.join(|_, _| true);
@@ -99,10 +99,10 @@ impl Slices {
         }
     }
 
-    fn join(&mut self, may: impl Fn(&Slice, &Slice) -> bool) {
-        let mut joined: Vec<Slice> = Vec::with_capacity(self.list.len());
+    fn join(&mut self, may: impl Fn(&TimeSlice, &TimeSlice) -> bool) {
+        let mut joined: Vec<TimeSlice> = Vec::with_capacity(self.list.len());
         for slice in std::mem::take(&mut self.list) {
-            let fits = |last: &&mut Slice| may(last, &slice) && last.length.plus(slice.length) <= self.target;
+            let fits = |last: &&mut TimeSlice| may(last, &slice) && last.length.plus(slice.length) <= self.target;
             match joined.last_mut().filter(fits) {
                 Some(last) => last.absorb(&slice),
                 None => joined.push(slice),
@@ -112,7 +112,7 @@ impl Slices {
     }
 }
 
-impl Slice {
+impl TimeSlice {
     fn add(&mut self, interval: &Interval) {
         self.length = self.length.plus(interval.length);
         for cpu in &interval.cpus {
@@ -149,7 +149,7 @@ mod tests {
     }
 
     /// (how many slices, samples in them, skips in them, covered time)
-    fn sums(slices: &Slices) -> (usize, u64, u64, Nanos) {
+    fn sums(slices: &TimeLine) -> (usize, u64, u64, Nanos) {
         let cpus = || slices.iter().flat_map(|slice| slice.cpus.values());
         let covered = slices.iter().fold(Nanos::ZERO, |total, slice| total.plus(slice.length));
         (
@@ -162,7 +162,7 @@ mod tests {
 
     #[test]
     fn a_long_run_has_slices_of_about_equal_length_and_loses_nothing() {
-        let mut slices = Slices::default();
+        let mut slices = TimeLine::default();
         for second in 0..100_000 {
             slices.add(&interval(second, Nanos::from_secs(1), u16::from(second > 70_000)));
         }
@@ -176,7 +176,7 @@ mod tests {
 
     #[test]
     fn phases_that_change_all_the_time_do_not_make_the_time_line_grow() {
-        let mut slices = Slices::default();
+        let mut slices = TimeLine::default();
         for second in 0..20_000u16 {
             slices.add(&interval(u64::from(second), Nanos::from_secs(1), second));
         }
@@ -188,7 +188,7 @@ mod tests {
     #[test]
     fn impossible_lengths_do_no_harm() {
         for length in [Nanos::ZERO, Nanos::MAX] {
-            let mut slices = Slices::default();
+            let mut slices = TimeLine::default();
             (0..5000).for_each(|second| slices.add(&interval(second, length, 0)));
             assert!(sums(&slices).0 <= 1024 && sums(&slices).1 == 35_000);
         }
@@ -198,7 +198,7 @@ mod tests {
     fn many_cpus_get_fewer_slices() {
         let ran: Vec<(u16, u64)> = (0..2000).map(|bucket| (bucket, 1)).collect();
         let cpu = |cpu| CpuInterval { cpu, ran: ran.clone(), ..CpuInterval::default() };
-        let mut slices = Slices::default();
+        let mut slices = TimeLine::default();
         for second in 0..200 {
             let cpus = (0..32).map(cpu).collect();
             slices.add(&Interval { start: Nanos::from_secs(second), length: Nanos::from_secs(1), phase: 0, cpus });

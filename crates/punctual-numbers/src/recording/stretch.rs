@@ -78,6 +78,7 @@ impl Filter {
             Frame::Interval(interval) => self.stretch.take(&interval).then(|| Frame::Interval(whole_seconds(interval))),
             Frame::Mark(mark) => self.says(&mark).then_some(Frame::Mark(mark)),
             Frame::Event(event) => self.saw(&event).then_some(Frame::Event(event)),
+            Frame::MaximaLost(lost) => self.stretch.holds(lost.at).then_some(Frame::MaximaLost(lost)),
             Frame::Worst(list) => self.latest(list),
             Frame::Window(window) => self.is_due(window.release).then_some(Frame::Window(window)),
             Frame::Late(list) => Some(Frame::Late(self.late(list))),

@@ -321,8 +321,8 @@ pub enum Distrust {
     CutOff,
     /// Part of the recording could not be written.
     WriteFailed,
-    /// Seconds whose exact maxima were not collected in time.
-    BlocksLost(u64),
+    /// Exact maxima, of a second of a CPU each, that were not collected in time.
+    MaximaLost(u64),
     /// A setting that matters changed during the run: (path).
     ChangedDuring(String),
     /// A load that was asked for did not run, or not as asked: (load, why).

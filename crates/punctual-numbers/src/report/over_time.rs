@@ -1,7 +1,7 @@
 //! What happened when: load phases and the time line.
 
 use super::{PhaseSpan, TimelinePoint};
-use crate::recording::{MarkKind, Recording, Slice};
+use crate::recording::{MarkKind, Recording, TimeSlice};
 use crate::scenario::LoadPhase;
 use punctual_hist::Nanos;
 
@@ -53,7 +53,7 @@ impl Phases {
         self.spans.retain(|span| span.from < span.to);
     }
 
-    fn extend(&mut self, slice: &Slice) {
+    fn extend(&mut self, slice: &TimeSlice) {
         let (name, to) = (self.name(slice.phase), slice.start.plus(slice.length));
         match self.spans.last_mut() {
             Some(last) if last.name == name => last.to = to,
@@ -88,7 +88,7 @@ pub(super) fn timeline(recording: &Recording) -> Vec<TimelinePoint> {
     recording.slices.iter().flat_map(points).collect()
 }
 
-fn points(slice: &Slice) -> impl Iterator<Item = TimelinePoint> + '_ {
+fn points(slice: &TimeSlice) -> impl Iterator<Item = TimelinePoint> + '_ {
     slice.cpus.iter().map(|(cpu, part)| {
         let counts = part.ran.counts();
         TimelinePoint {

@@ -3,8 +3,8 @@
 use super::*;
 use crate::made_up;
 use crate::recording::{
-    Counters, CpuInterval, End, EventKind, Frame, Header, Interval, Mark, MarkKind, Moment, Recording, Worst, encode,
-    encode_preamble, read,
+    Counters, CpuInterval, End, EventKind, Frame, Header, Interval, Mark, MarkKind, MaximaLost, Moment, Recording,
+    Worst, encode, encode_preamble, read,
 };
 use crate::scenario::{LoadPhase, Policy, ProbeThread};
 use crate::trace::{Rung, Tracing};
@@ -202,8 +202,9 @@ fn what_happened_to_the_machine_spoils_the_numbers() {
     assert_eq!(reasons(EventKind::Throttled), [Distrust::Throttled]);
     assert_eq!(reasons(EventKind::RtThrottled), [Distrust::RtThrottled]);
     assert!(matches!(reasons(EventKind::Moved)[..], [Distrust::ChangedDuring(_)]));
-    let (reasons, remarks) = trust_after(|_, frames| frames.push(event(EventKind::BlocksLost, 0)));
-    assert_eq!((reasons, remarks), (vec![], vec![Distrust::BlocksLost(1)]));
+    let lost = |blocks| Frame::MaximaLost(MaximaLost { at: Nanos::ZERO, blocks });
+    let (reasons, remarks) = trust_after(|_, frames| frames.extend([lost(3), lost(4)]));
+    assert_eq!((reasons, remarks), (vec![], vec![Distrust::MaximaLost(7)]));
 }
 
 #[test]

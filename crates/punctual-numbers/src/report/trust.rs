@@ -44,6 +44,10 @@ impl Trust {
 }
 
 fn from_events(recording: &Recording, trust: &mut Trust) {
+    // The histograms have every sample all the same.
+    if recording.maxima_lost > 0 {
+        trust.remark(Distrust::MaximaLost(recording.maxima_lost));
+    }
     for (kind, total) in &recording.event_totals {
         match kind {
             EventKind::Suspended => trust.doubt(Distrust::Suspended(total.times, total.length)),
@@ -54,8 +58,6 @@ fn from_events(recording: &Recording, trust: &mut Trust) {
             EventKind::Steal => trust.doubt(Distrust::Steal(total.length)),
             EventKind::Throttled => trust.doubt(Distrust::Throttled),
             EventKind::RtThrottled => trust.doubt(Distrust::RtThrottled),
-            // The histograms have every sample all the same; only some exact maxima are missing.
-            EventKind::BlocksLost => trust.remark(Distrust::BlocksLost(total.times)),
             EventKind::Moved => trust.doubt(Distrust::ChangedDuring("The CPUs a measuring thread may use".to_owned())),
         }
     }

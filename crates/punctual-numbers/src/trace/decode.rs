@@ -5,7 +5,7 @@
 
 use super::decode_events::{EVENTS, Shape, Wanted};
 use super::decode_fields::{Number, Text, low, set, signed, tid, took};
-use super::format::{Format, FormatError, FormatFault};
+use super::format::{EventFormat, FormatError, FormatFault};
 use super::page::RawEvent;
 use super::{Address, Context, Names, NoiseKind, Record, Tid, What};
 use std::collections::BTreeMap;
@@ -58,7 +58,7 @@ impl Decoder {
         if cfg!(target_endian = "big") {
             return Err(fault(FormatFault::BigEndian));
         }
-        let format = Format::parse(format).map_err(fault)?;
+        let format = EventFormat::parse(format).map_err(fault)?;
         let learned = Learned::new(wanted, &format).map_err(fault)?;
         if self.known.get(&format.id).is_some_and(|other| other.path() != wanted.path()) {
             return Err(fault(FormatFault::SameId(format.id)));
@@ -110,7 +110,7 @@ impl Decoder {
 }
 
 impl Learned {
-    fn new(wanted: &Wanted, format: &Format) -> Result<Self, FormatFault> {
+    fn new(wanted: &Wanted, format: &EventFormat) -> Result<Self, FormatFault> {
         let need = |name: &str| format.field(name).ok_or_else(|| FormatFault::Missing(name.to_owned()));
         let number = |name: &str| Number::of(need(name)?).ok_or_else(|| FormatFault::Unfit(name.to_owned()));
         let text = |name: &str| Text::of(need(name)?).ok_or_else(|| FormatFault::Unfit(name.to_owned()));

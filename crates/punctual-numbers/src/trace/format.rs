@@ -74,12 +74,12 @@ pub(super) struct Field {
 
 /// The layout of an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Format {
+pub(super) struct EventFormat {
     pub id: u16,
     pub fields: Vec<Field>,
 }
 
-impl Format {
+impl EventFormat {
     pub fn parse(text: &str) -> Result<Self, FormatFault> {
         let id = text
             .lines()

@@ -21,7 +21,7 @@ pub fn worst_max(windows_max: u32, cpus: usize) -> u32 {
 
 /// Where a window goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct WindowSlot {
     /// Its slot in the recording.
     pub slot: u32,
     /// As what.
@@ -32,9 +32,9 @@ pub struct Place {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Keep {
     /// Where its window goes.
-    pub place: Place,
+    pub place: WindowSlot,
     /// First the window that is in `place` moves there: it is among the worst.
-    pub moved: Option<Place>,
+    pub moved: Option<WindowSlot>,
 }
 
 /// Decides which windows are kept.
@@ -100,20 +100,20 @@ impl Keeper {
             let slot = cpu.first_slot + n;
             let moved = cpu.move_away(slot);
             cpu.offer(lateness, slot);
-            return Some(Keep { place: Place { slot, kept: Kept::Sampled }, moved });
+            return Some(Keep { place: WindowSlot { slot, kept: Kept::Sampled }, moved });
         }
         let slot = cpu.free_worst_slot(lateness, self.sparing >= VERY_SPARING)?;
         cpu.offer(lateness, slot);
-        Some(Keep { place: Place { slot, kept: Kept::Worst }, moved: None })
+        Some(Keep { place: WindowSlot { slot, kept: Kept::Worst }, moved: None })
     }
 
     /// An ordinary activation of a CPU.
-    pub fn ordinary(&mut self, cpu: u32) -> Option<Place> {
+    pub fn ordinary(&mut self, cpu: u32) -> Option<WindowSlot> {
         let cpu = self.cpus.get_mut(&cpu)?;
         cpu.ordinary_seen += 1;
         let drawn = draw(&mut self.random, cpu.ordinary_seen, cpu.ordinary);
         let n = drawn.filter(|n| *n < halved(cpu.ordinary, self.sparing))?;
-        Some(Place { slot: cpu.first_slot + cpu.sampled + cpu.worst + n, kept: Kept::Ordinary })
+        Some(WindowSlot { slot: cpu.first_slot + cpu.sampled + cpu.worst + n, kept: Kept::Ordinary })
     }
 
     /// Whether the window in this slot may have to move: who cuts windows holds on to it.
@@ -126,11 +126,11 @@ impl Keeper {
 
 impl OneCpu {
     /// The window in this slot is about to be replaced: where it goes if it is among the worst.
-    fn move_away(&mut self, slot: u32) -> Option<Place> {
+    fn move_away(&mut self, slot: u32) -> Option<WindowSlot> {
         let at = self.top.iter().position(|(_, in_slot)| *in_slot == slot)?;
         let to = self.unused_worst_slot()?;
         self.top.get_mut(at)?.1 = to;
-        Some(Place { slot: to, kept: Kept::Worst })
+        Some(WindowSlot { slot: to, kept: Kept::Worst })
     }
 
     /// A slot of the worst for an activation that is not sampled, if it is bad enough.

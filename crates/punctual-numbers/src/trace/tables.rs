@@ -14,24 +14,24 @@ const MOST_ROWS: usize = 16_384;
 /// A table with a heading of CPUs and a row for each thing that is counted: `/proc/interrupts`, `/proc/softirqs`.
 /// Remembers the rows, so that reading again compares instead of searching.
 #[derive(Clone, Debug)]
-pub struct Table {
+pub struct CountTable {
     wanted: CpuSet,
     heading: Vec<u8>,
     /// Column and CPU of what is wanted, in order.
     columns: Vec<(usize, u32)>,
     /// How many columns there are.
     width: usize,
-    rows: Vec<Row>,
+    rows: Vec<CountRow>,
 }
 
 /// A row of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Row {
+pub struct CountRow {
     label: Vec<u8>,
     text: Vec<u8>,
 }
 
-impl Row {
+impl CountRow {
     /// What stands before the colon: a line's number, or letters.
     pub fn label(&self) -> String {
         String::from_utf8_lossy(&self.label).into_owned()
@@ -48,14 +48,14 @@ impl Row {
     }
 }
 
-impl Table {
+impl CountTable {
     /// For the columns of these CPUs.
     pub fn new(wanted: &CpuSet) -> Self {
         Self { wanted: wanted.clone(), heading: Vec::new(), columns: Vec::new(), width: 0, rows: Vec::new() }
     }
 
     /// The rows seen so far; a row keeps its place.
-    pub fn rows(&self) -> &[Row] {
+    pub fn rows(&self) -> &[CountRow] {
         &self.rows
     }
 
@@ -112,7 +112,7 @@ impl Table {
 
     /// Where this row is remembered, most likely at the place after the one before.
     fn place(&mut self, expected: usize, label: &[u8], text: &[u8]) -> Option<usize> {
-        let is_it = |row: &Row| row.label == label && row.text == text;
+        let is_it = |row: &CountRow| row.label == label && row.text == text;
         if self.rows.get(expected).is_some_and(is_it) {
             return Some(expected);
         }
@@ -122,7 +122,7 @@ impl Table {
         if self.rows.len() == MOST_ROWS {
             return None;
         }
-        self.rows.push(Row { label: label.to_vec(), text: text.to_vec() });
+        self.rows.push(CountRow { label: label.to_vec(), text: text.to_vec() });
         Some(self.rows.len() - 1)
     }
 }
@@ -275,7 +275,7 @@ mod tests {
     }
 
     /// Label, meaning, CPU, count.
-    fn told(table: &mut Table, text: &str) -> Vec<(String, String, u32, u64)> {
+    fn told(table: &mut CountTable, text: &str) -> Vec<(String, String, u32, u64)> {
         let mut told = Vec::new();
         table.read(text.as_bytes(), |row, cpu, count| told.push((row, cpu, count)));
         let name = |row: usize| (table.rows()[row].label(), table.rows()[row].meaning());
@@ -292,7 +292,7 @@ mod tests {
 
     #[test]
     fn only_wanted_columns_are_told() {
-        let mut table = Table::new(&cpus("2-3,9"));
+        let mut table = CountTable::new(&cpus("2-3,9"));
         let expected = [
             ("24", "ACPI:Ged", 2, 0),
             ("24", "ACPI:Ged", 3, 9),
@@ -310,7 +310,7 @@ mod tests {
 
     #[test]
     fn a_row_keeps_its_place_and_a_line_that_another_device_gets_is_another_row() {
-        let mut table = Table::new(&cpus("0"));
+        let mut table = CountTable::new(&cpus("0"));
         told(&mut table, " CPU0\n 1: 5 c 1-edge a\n 2: 6 c 2-edge b\n 3: 7 c 3-edge d\n");
         let later = told(&mut table, " CPU0\n 1: 5 c 1-edge a\n 2: 1 c 2-edge z\n 3: 9 c 3-edge d\n");
         assert_eq!(rows(&later), [("1", "a", 0, 5), ("2", "z", 0, 1), ("3", "d", 0, 9)]);
@@ -320,7 +320,7 @@ mod tests {
 
     #[test]
     fn cpus_may_come_and_go() {
-        let mut table = Table::new(&cpus("1"));
+        let mut table = CountTable::new(&cpus("1"));
         assert_eq!(rows(&told(&mut table, " CPU0 CPU1\nLOC: 1 2 t\n")), [("LOC", "t", 1, 2)]);
         assert_eq!(rows(&told(&mut table, " CPU0\nLOC: 3 t\n")), []);
         assert_eq!(rows(&told(&mut table, " CPU0 CPU1\nLOC: 4 5 t\n")), [("LOC", "t", 1, 5)]);
@@ -329,10 +329,13 @@ mod tests {
 
     #[test]
     fn rows_cut_off_and_rows_of_no_cpu_are_left_out() {
-        let mut table = Table::new(&cpus("0"));
+        let mut table = CountTable::new(&cpus("0"));
         assert_eq!(rows(&told(&mut table, " CPU0\nERR: 4\nMIS: 5\nLOC: 1 t\nRES:\nCAL")), [("LOC", "t", 0, 1)]);
-        assert_eq!(rows(&told(&mut Table::new(&cpus("0")), " CPU0 CPU1\nLOC: 1 2 t\nRES: 1 ")), [("LOC", "t", 0, 1)]);
-        assert_eq!(told(&mut Table::new(&cpus("0")), "LOC: 1 2 t\nRES: 1 2"), []);
+        assert_eq!(
+            rows(&told(&mut CountTable::new(&cpus("0")), " CPU0 CPU1\nLOC: 1 2 t\nRES: 1 ")),
+            [("LOC", "t", 0, 1)]
+        );
+        assert_eq!(told(&mut CountTable::new(&cpus("0")), "LOC: 1 2 t\nRES: 1 2"), []);
     }
 
     #[test]
@@ -382,7 +385,7 @@ mod tests {
     proptest! {
         #[test]
         fn nothing_in_a_table_makes_reading_it_panic(texts in prop::collection::vec(".{0,200}", 1..4), noise: Vec<u8>) {
-            let mut table = Table::new(&cpus("0-3"));
+            let mut table = CountTable::new(&cpus("0-3"));
             for text in &texts {
                 table.read(text.as_bytes(), |_, _, _| ());
             }
@@ -393,8 +396,8 @@ mod tests {
 
         #[test]
         fn a_table_cut_anywhere_tells_no_more_than_the_whole(cut in 0..X86.len()) {
-            let whole = told(&mut Table::new(&cpus("0-3")), X86);
-            let part = told(&mut Table::new(&cpus("0-3")), &X86[..cut]);
+            let whole = told(&mut CountTable::new(&cpus("0-3")), X86);
+            let part = told(&mut CountTable::new(&cpus("0-3")), &X86[..cut]);
             prop_assert!(part.len() <= whole.len());
         }
     }

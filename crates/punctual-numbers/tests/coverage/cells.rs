@@ -9,7 +9,7 @@ use super::laws::{
 use super::outcome::{self, Expected, Outcome, Told, family};
 use punctual_hist::Nanos;
 use punctual_numbers::claims::SeriesClaims;
-use punctual_numbers::foreign::{Cell, Run, Series};
+use punctual_numbers::foreign::{Cell, ForeignRun, Series};
 use std::collections::BTreeMap;
 
 /// Values of a run, a millisecond each.
@@ -151,7 +151,7 @@ fn levels(number: usize, family: &Family, runs: u64) -> Outcome {
     let asked = (Nanos::from_secs(3_600), family.truth());
     for seed in 0..runs {
         let (series, rare) = family.series(&mut Dice::new(200 + number, seed));
-        let claims = SeriesClaims::of(&Run::default(), &series).unwrap();
+        let claims = SeriesClaims::of(&ForeignRun::default(), &series).unwrap();
         outcome.add(&claims.beyond, asked, rare);
     }
     outcome

@@ -4,17 +4,17 @@ use crate::{check, repository};
 use proptest::prelude::*;
 use punctual_hist::Nanos;
 use punctual_numbers::export;
-use punctual_numbers::foreign::{Format, Options, Run, Series, Unit, import, total};
+use punctual_numbers::foreign::{ForeignRun, Format, ImportOptions, Series, Unit, import, total};
 use std::fmt::Write as _;
 use std::path::Path;
 
 /// What is said beside files that do not say it.
-fn options(name: &str) -> Options {
+fn options(name: &str) -> ImportOptions {
     match name {
-        "python.hlog" => Options { unit: Some(Unit::Us), ..Options::default() },
-        "jitterdebugger-guest-raw.hex" => Options { unit: Some(Unit::Ns), ..Options::default() },
-        "latencies.txt" => Options { format: Some(Format::Latencies), unit: Some(Unit::Us), period: None },
-        _ => Options::default(),
+        "python.hlog" => ImportOptions { unit: Some(Unit::Us), ..ImportOptions::default() },
+        "jitterdebugger-guest-raw.hex" => ImportOptions { unit: Some(Unit::Ns), ..ImportOptions::default() },
+        "latencies.txt" => ImportOptions { format: Some(Format::Latencies), unit: Some(Unit::Us), period: None },
+        _ => ImportOptions::default(),
     }
 }
 
@@ -28,7 +28,7 @@ fn bytes(path: &Path) -> Vec<u8> {
     bytes
 }
 
-fn text(run: &Run) -> String {
+fn text(run: &ForeignRun) -> String {
     let mut out = format!("format {}\n", run.format.name());
     let facts = [("program", &run.program), ("command", &run.command), ("started", &run.started)];
     for (name, value) in facts {
@@ -82,7 +82,7 @@ fn files_of_other_programs_become_runs() {
     assert!(seen > 25, "{seen}");
 }
 
-fn fixture(name: &str) -> Run {
+fn fixture(name: &str) -> ForeignRun {
     import(&bytes(&repository("fixtures/foreign").join(name)), options(name)).unwrap()
 }
 
@@ -118,14 +118,14 @@ fn the_board_that_cannot_be_a_three_day_run_is_found_and_no_other() {
 }
 
 /// All files, with how they are to be taken.
-fn all() -> Vec<(Vec<u8>, Options)> {
+fn all() -> Vec<(Vec<u8>, ImportOptions)> {
     let files = std::fs::read_dir(repository("fixtures/foreign")).unwrap().map(|entry| entry.unwrap().path());
     let files = files.filter(|path| path.is_file());
     files.map(|path| (bytes(&path), options(&path.file_name().unwrap().to_string_lossy()))).collect()
 }
 
 /// Cells ascend, and whatever can be asked of a run has an answer.
-fn is_sound(run: &Run) {
+fn is_sound(run: &ForeignRun) {
     for series in &run.series {
         assert!(series.cells.windows(2).all(|pair| pair[0].high < pair[1].low), "cells overlap: {:?}", series.cells);
         assert!(series.cells.iter().all(|cell| cell.low <= cell.high && cell.count > 0));

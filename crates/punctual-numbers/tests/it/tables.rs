@@ -1,7 +1,7 @@
 //! Tables of interrupts of captured machines.
 
 use punctual_facts::tree::{MemTree, Tree as _};
-use punctual_numbers::trace::tables::Table;
+use punctual_numbers::trace::tables::CountTable;
 
 #[test]
 fn every_captured_table_of_interrupts_is_read_to_its_last_row() {
@@ -12,7 +12,7 @@ fn every_captured_table_of_interrupts_is_read_to_its_last_row() {
         let Some(text) = read.known() else { continue };
         let heading = text.split(|b| *b == b'\n').next().unwrap_or_default();
         let cpus = String::from_utf8_lossy(heading).split_whitespace().count();
-        let mut table = Table::new(&(0..64).collect());
+        let mut table = CountTable::new(&(0..64).collect());
         let mut told = 0;
         table.read(text, |_, _, _| told += 1);
         let of_a_cpu =

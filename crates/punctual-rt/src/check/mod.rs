@@ -107,17 +107,17 @@ impl Plan {
 
     fn locks(&self) -> Option<(usize, usize)> {
         match self.setup.memory {
-            Memory::Lock { stack, heap } => Some((stack, heap)),
+            Memory::Lock { stack_bytes, heap_bytes } => Some((stack_bytes, heap_bytes)),
             Memory::Leave => None,
         }
     }
 
-    /// The idle states it rules out: those left in more than so many microseconds.
-    fn idle_limit_us(&self) -> Option<u64> {
+    /// The idle states it rules out: those that take longer to leave.
+    fn idle_limit(&self) -> Option<Nanos> {
         match self.setup.latency_qos {
             LatencyQos::Leave => None,
-            LatencyQos::Global(us) => u64::try_from(us).ok(),
-            LatencyQos::PerCpu => Some(0),
+            LatencyQos::Global(limit) => Some(limit),
+            LatencyQos::PerCpu => Some(Nanos::ZERO),
         }
     }
 }

@@ -202,7 +202,7 @@ pub fn clock_read_cost() -> Nanos {
         .map(|_| {
             let before = now();
             let last = (0..BATCH).fold(before, |_, _| now());
-            last.since(before).as_ns() / BATCH
+            (last - before).as_ns() / BATCH
         })
         .collect();
     costs.sort_unstable();
@@ -216,9 +216,9 @@ fn wake_up_cost() -> Option<Nanos> {
     let slack = sys::timer_slack()?;
     sys::set_timer_slack(1);
     let cost = || {
-        let target = now().plus(Nanos::from_us(1));
+        let target = now() + Nanos::from_us(1);
         sys::sleep_until(target);
-        now().since(target)
+        now() - target
     };
     let quickest = (0..SLEEPS).map(|_| cost()).min();
     sys::set_timer_slack(slack);

@@ -16,8 +16,9 @@ fn us(n: u64) -> Nanos {
 
 /// A plan that nothing is to be said against, on [`fine_host`].
 fn fine_plan() -> Plan {
-    let memory = Memory::Lock { stack: 64 << 10, heap: 1 << 20 };
-    let setup = Setup::new().policy(Policy::Fifo(80)).cpus(&[1]).memory(memory).latency_qos(LatencyQos::Global(0));
+    let memory = Memory::Lock { stack_bytes: 64 << 10, heap_bytes: 1 << 20 };
+    let setup =
+        Setup::new().policy(Policy::Fifo(80)).cpus(&[1]).memory(memory).latency_qos(LatencyQos::Global(Nanos::ZERO));
     Plan {
         phase: Some(us(300)),
         deadline: Some(us(500)),
@@ -232,10 +233,10 @@ const OF_THE_CPUS: &[Case] = &[
     ),
     Case(
         "pm.idle_state",
-        |p, _| p.setup.latency_qos = LatencyQos::Global(133),
+        |p, _| p.setup.latency_qos = LatencyQos::Global(us(133)),
         &[],
         |p, _| {
-            p.setup.latency_qos = LatencyQos::Global(132);
+            p.setup.latency_qos = LatencyQos::Global(us(132));
         },
     ),
     Case(
@@ -395,7 +396,7 @@ fn each_rule_has_a_case() {
 fn a_machine_of_which_nothing_is_known_makes_no_finding() {
     let mut plan = fine_plan();
     for waits in [Waits::Sleeps, Waits::Polls(us(50)), Waits::Spins] {
-        for latency_qos in [LatencyQos::Leave, LatencyQos::PerCpu, LatencyQos::Global(0)] {
+        for latency_qos in [LatencyQos::Leave, LatencyQos::PerCpu, LatencyQos::Global(Nanos::ZERO)] {
             (plan.waits, plan.setup.latency_qos) = (waits, latency_qos);
             assert_eq!(codes_of(&[plan.clone()], &Host::default()), BTreeSet::new());
         }

@@ -59,7 +59,7 @@ fn a_million_steered_releases_are_exact() {
         grid.advance(now);
         sum += grid.steer(Delta::from_ns(k % 19 - 9), now).as_ns();
     }
-    assert_eq!(grid.release(), at(1_000_000_000).moved(Delta::from_ns(sum)));
+    assert_eq!(grid.release(), at(1_000_000_000) + Delta::from_ns(sum));
 }
 
 #[test]
@@ -77,8 +77,8 @@ fn a_body_that_is_always_too_slow_gets_no_later_and_later() {
     let (mut now, mut latest) = (at(0), Nanos::ZERO);
     for _ in 0..1_000 {
         let woke = now.max(grid.release());
-        latest = woke.since(grid.advance(woke).release).max(latest);
-        now = woke.plus(Nanos::from_us(2_300));
+        latest = (woke - grid.advance(woke).release).max(latest);
+        now = woke + Nanos::from_us(2_300);
     }
     assert!(latest <= Nanos::from_us(5_300), "three owed and one body: {latest:?}");
     assert!(grid.index() >= 2_290, "what is not run is counted: {}", grid.index());
@@ -157,16 +157,16 @@ fn outside_events_pull_the_grid_along() {
         let wake = grid.follow(event);
         assert_eq!((wake.index, wake.missed), (k, 0));
         if k > 200 {
-            worst = event.minus_instant(wake.release).length().as_ns().max(worst);
+            worst = event.signed_since(wake.release).length().as_ns().max(worst);
         }
     }
     assert!(worst < 4_000, "{worst} ns");
     let last = grid.index();
-    let wake = grid.follow(grid.release().plus(Nanos::from_us(3_100)));
+    let wake = grid.follow(grid.release() + Nanos::from_us(3_100));
     assert_eq!((wake.index, wake.missed, grid.index()), (last + 3, 3, last + 4), "three events did not come");
-    let early = grid.release().minus(Nanos::from_us(700));
+    let early = grid.release() - Nanos::from_us(700);
     grid.follow(early);
-    assert_eq!(grid.release(), early.plus(MS), "far off: begins anew there");
+    assert_eq!(grid.release(), early + MS, "far off: begins anew there");
 }
 
 fn any_overrun() -> impl Strategy<Value = Overrun> {
@@ -186,13 +186,13 @@ proptest! {
         let mut grid = Grid::new(at(first), Nanos::from_ns(period));
         let mut accounted = 0;
         for late in lates {
-            let now = grid.release().plus(Nanos::from_ns(late));
+            let now = grid.release() + Nanos::from_ns(late);
             let step = grid.advance(now);
             prop_assert_eq!(step.index, accounted);
             accounted += 1 + step.missed;
             prop_assert_eq!(grid.release(), at(first + accounted * period));
             prop_assert!(grid.release() > now, "the next release is in the future");
-            prop_assert!(grid.release().since(now).as_ns() <= period);
+            prop_assert!((grid.release() - now).as_ns() <= period);
         }
     }
 
@@ -218,7 +218,7 @@ proptest! {
             if overrun != Overrun::Reanchor {
                 prop_assert_eq!(grid.release(), at(accounted * 1_000_000), "on the old grid");
             }
-            (now, woke_before) = (woke.plus(Nanos::from_ns(busy)), woke);
+            (now, woke_before) = (woke + Nanos::from_ns(busy), woke);
         }
     }
 
@@ -233,11 +233,11 @@ proptest! {
             let woke = grid.release();
             let step = grid.advance(woke);
             prop_assert_eq!(step.missed, 0);
-            let now = woke.plus(Nanos::from_ns(body));
+            let now = woke + Nanos::from_ns(body);
             let moved = grid.steer(Delta::from_ns(by.into()), now);
             prop_assert!(moved.length().as_ns() <= limit);
             prop_assert!(grid.release() >= now);
-            expected = expected.plus(MS).moved(moved);
+            expected = expected + MS + moved;
         }
     }
 

@@ -137,7 +137,7 @@ impl Drain {
     /// calling thread may: call before that confines itself to the loop's CPU.
     ///
     /// # Errors
-    /// [`Error::ZeroLength`] when `interval` is zero, [`Error::Thread`] when no thread can be had.
+    /// [`ConfigError::ZeroLength`](crate::ConfigError::ZeroLength) when `interval` is zero, [`SetupError::Thread`](crate::SetupError::Thread) when no thread can be had.
     ///
     /// # Real-time
     /// Starts a thread: call before the loop.
@@ -153,7 +153,7 @@ impl Drain {
     pub fn drain(&mut self) {
         let now = now();
         self.gather(now);
-        let ready = self.held.partition_point(|line| line.at <= now.minus(HOLD));
+        let ready = self.held.partition_point(|line| line.at <= now - HOLD);
         self.write(ready);
     }
 

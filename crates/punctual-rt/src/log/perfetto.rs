@@ -79,7 +79,7 @@ impl<W: Write> Perfetto<W> {
     /// The packets without which the others make no sense, and from time to time how the clocks stand.
     fn begin(&mut self) -> io::Result<()> {
         let (first, now) = (self.snapshot_at.is_none(), now());
-        if self.snapshot_at.is_some_and(|last| now.since(last) < SNAPSHOT_EVERY) {
+        if self.snapshot_at.is_some_and(|last| now - last < SNAPSHOT_EVERY) {
             return Ok(());
         }
         self.snapshot_at = Some(now);

@@ -4,7 +4,7 @@ use super::drain::{Arrivals, Drain, Drained};
 use super::writer::LogWriter;
 use crate::sync::Signal;
 use crate::sys::{now, set_policy};
-use crate::{Error, Policy};
+use crate::{ConfigError, Error, Policy, SetupError};
 use punctual_hist::Nanos;
 use std::io;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ pub struct DrainThread {
 impl DrainThread {
     pub(super) fn start(drain: Drain, arrivals: Arc<Arrivals>, interval: Nanos) -> Result<Self, Error> {
         if interval == Nanos::ZERO {
-            return Err(Error::ZeroLength);
+            return Err(Error::Config(ConfigError::ZeroLength));
         }
         let stop = Arc::new(Signal::new());
         let stopped = Arc::clone(&stop);
@@ -28,12 +28,12 @@ impl DrainThread {
             // A thread is born with the policy of the one that made it; going down to this one is always allowed.
             let _ = set_policy(Policy::Other);
             let mut drain = drain;
-            while !stopped.wait_until(now().plus(interval)) {
+            while !stopped.wait_until(now() + interval) {
                 drain.drain();
             }
             drain.finish()
         };
-        let thread = Builder::new().name("rt-log".into()).spawn(run).map_err(Error::of_thread)?;
+        let thread = Builder::new().name("rt-log".into()).spawn(run).map_err(SetupError::of_thread)?;
         Ok(Self { arrivals, stop, thread: Some(thread) })
     }
 

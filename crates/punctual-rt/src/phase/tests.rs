@@ -21,10 +21,10 @@ fn scanned(tick: Nanos, phase: Nanos, jitter: u64, missing: u64, strays: u64) ->
         let at = first + n * tick.as_ns() + mixed(n + 1_000_000, jitter + 1);
         (MonoTime::from_ns(at), Nanos::from_ns(8_000 + mixed(n + 2_000_000, 8_000)))
     });
-    let stray = |n| (began.plus(Nanos::from_ns(mixed(n + 3_000_000, 1_000_000_000))), Nanos::from_us(3));
+    let stray = |n| (began + Nanos::from_ns(mixed(n + 3_000_000, 1_000_000_000)), Nanos::from_us(3));
     let mut seen: Vec<_> = ticks.chain((0..strays).map(stray)).collect();
     seen.sort_unstable();
-    Gaps { began, ended: began.plus(Nanos::from_secs(1)), seen, lost: 0, shortest: SHORTEST_GAP, cpu: Some(0) }
+    Gaps { began, ended: began + Nanos::from_secs(1), seen, lost: 0, shortest: SHORTEST_GAP, cpu: Some(0) }
 }
 
 /// Distance of two phases on a circle.
@@ -33,7 +33,7 @@ fn distance(a: Nanos, b: Nanos, circle: Nanos) -> u64 {
         MonoTime::from_ns(a.as_ns() + circle.as_ns() - offset_on(MonoTime::from_ns(b.as_ns()), circle).as_ns()),
         circle,
     );
-    off.min(circle.minus(off)).as_ns()
+    off.min(circle - off).as_ns()
 }
 
 #[test]
@@ -130,7 +130,7 @@ fn instants_are_aligned_to_the_choice() {
 fn a_scan_ends_in_time_and_notes_gaps_in_order() {
     let gaps = scan(Nanos::from_ms(50));
     assert!(gaps.length() >= Nanos::from_ms(50), "{gaps:?}");
-    assert!(gaps.seen.windows(2).all(|two| two[0].0.plus(two[0].1) <= two[1].0));
+    assert!(gaps.seen.windows(2).all(|two| two[0].0 + two[0].1 <= two[1].0));
     assert!(gaps.seen.iter().all(|(_, gap)| *gap >= gaps.shortest && *gap <= gaps.length()));
     assert_eq!(scan(Nanos::ZERO).seen, []);
 }
@@ -150,7 +150,7 @@ proptest! {
         prop_assert!(found.is_some_and(|off| off <= jitter + 1_000), "{found:?} {choice:?}");
         // The gap, with its jitter, takes 26 us at most; of the rest of the circle, a quarter is kept at each side.
         let free = choice.circle.as_ns().saturating_sub(26_000);
-        let middle = phase.plus(Nanos::from_ns(13_000));
+        let middle = phase + Nanos::from_ns(13_000);
         let kept = distance(choice.offset, middle, choice.circle).saturating_sub(13_000);
         prop_assert!(kept + 4_000 >= free / 4, "{kept} of {free}: {choice:?}");
         prop_assert!(choice.clearance.as_ns() * 3 >= free / 2 , "{choice:?}");

@@ -53,7 +53,7 @@ impl ServoConfig {
         if !within(self.damping, 0.3, 3.0) {
             return Err(ServoRefusal::Damping);
         }
-        if limits.step == Nanos::ZERO || limits.step.times(2) > self.period {
+        if limits.step == Nanos::ZERO || limits.step * 2 > self.period {
             return Err(ServoRefusal::Step);
         }
         if !within(limits.frequency_ppm, 0.0, 100_000.0) {

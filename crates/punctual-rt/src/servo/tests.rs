@@ -77,9 +77,9 @@ impl World {
     }
 
     fn reference_at(&self, local: MonoTime) -> u64 {
-        let run = local.since(START).as_ns();
+        let run = (local - START).as_ns();
         // Since 2000, as distributed clocks count; whole periods of it.
-        let since_2000 = self.period.times(Nanos::from_secs(800_000_000).whole(self.period)).as_ns();
+        let since_2000 = (self.period * Nanos::from_secs(800_000_000).whole(self.period)).as_ns();
         since_2000 + self.began_off + run + scaled(run, self.ppm * 1e-6)
     }
 
@@ -87,12 +87,12 @@ impl World {
     fn stamps(&mut self) -> (u64, MonoTime) {
         let late = self.waking.late_us(&mut self.noise);
         let path = if self.noisy_path { path_us(&mut self.noise) } else { 0.0 };
-        let woke = self.release.plus(us(late));
-        (self.reference_at(woke.plus(us(path))), woke)
+        let woke = self.release + us(late);
+        (self.reference_at(woke + us(path)), woke)
     }
 
     fn advance(&mut self, steer: Delta) {
-        self.release = self.release.plus(self.period).moved(steer);
+        self.release = self.release + self.period + steer;
     }
 
     /// Reference time at the release modulo the period, folded.

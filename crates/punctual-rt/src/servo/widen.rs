@@ -25,7 +25,7 @@ impl Widener {
             // Far from zero, so that a step backwards has room.
             None => u64::from(low_ns) | (1 << 32),
             Some((last, at)) => {
-                let expected = last.saturating_add_signed(local.minus_instant(at).as_ns());
+                let expected = last.saturating_add_signed(local.signed_since(at).as_ns());
                 let off = i32::from_ne_bytes(low_ns.wrapping_sub(low_half(expected)).to_ne_bytes());
                 expected.saturating_add_signed(i64::from(off))
             }

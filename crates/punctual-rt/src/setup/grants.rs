@@ -29,10 +29,10 @@ pub struct ThreadGrant {
 /// What is known of the process's memory. The kernel does not show its `mlockall` flags, so their effects are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemoryGrant {
-    /// Bytes locked (`VmLck`).
-    pub locked: Option<u64>,
-    /// Bytes mapped (`VmSize`). A little of it can never be locked, so this stays above `locked`.
-    pub mapped: Option<u64>,
+    /// What is locked (`VmLck`).
+    pub locked_bytes: Option<u64>,
+    /// What is mapped (`VmSize`). A little of it can never be locked, so this stays above `locked_bytes`.
+    pub mapped_bytes: Option<u64>,
     /// Whether new memory is resident at once, tried with one page.
     pub new_is_resident: Option<bool>,
 }
@@ -70,8 +70,8 @@ pub fn grants() -> Grants {
     let thread = ThreadGrant { tid: sys::thread_id(), policy: sys::policy().ok(), cpus: sys::affinity().ok() };
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let memory = MemoryGrant {
-        locked: bytes(&status, "VmLck:"),
-        mapped: bytes(&status, "VmSize:"),
+        locked_bytes: bytes(&status, "VmLck:"),
+        mapped_bytes: bytes(&status, "VmSize:"),
         new_is_resident: sys::new_memory_is_resident(),
     };
     Grants {
@@ -192,7 +192,7 @@ impl Grants {
 impl fmt::Display for MemoryGrant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kib = |bytes: Option<u64>| bytes.map_or("an unknown amount".to_owned(), |b| format!("{} KiB", b >> 10));
-        write!(f, "{} of {} is locked", kib(self.locked), kib(self.mapped))?;
+        write!(f, "{} of {} is locked", kib(self.locked_bytes), kib(self.mapped_bytes))?;
         f.write_str(match self.new_is_resident {
             Some(true) => ", and new memory is resident at once",
             Some(false) => ", and new memory faults when first touched",
@@ -232,7 +232,11 @@ mod tests {
     fn what_is_given_is_said_in_plain_words() {
         let grants = Grants {
             thread: ThreadGrant { tid: 7, policy: Some(Policy::Fifo(85)), cpus: Some(vec![1, 2, 3, 8]) },
-            memory: MemoryGrant { locked: Some(3 << 20), mapped: Some(4 << 20), new_is_resident: Some(true) },
+            memory: MemoryGrant {
+                locked_bytes: Some(3 << 20),
+                mapped_bytes: Some(4 << 20),
+                new_is_resident: Some(true),
+            },
             timer_slack: Some(Nanos::from_ns(50_000)),
             open_signals: vec![],
             latency_us: Some(0),
@@ -259,7 +263,7 @@ mod tests {
     fn what_could_not_be_read_is_said_so() {
         let grants = Grants {
             thread: ThreadGrant { tid: 7, policy: None, cpus: None },
-            memory: MemoryGrant { locked: None, mapped: None, new_is_resident: None },
+            memory: MemoryGrant { locked_bytes: None, mapped_bytes: None, new_is_resident: None },
             timer_slack: None,
             open_signals: vec![10],
             latency_us: None,
@@ -291,7 +295,7 @@ mod tests {
         let (before, after) = std::thread::spawn(read).join().unwrap();
         assert!(before.open_signals.contains(&libc::SIGTERM) && !before.open_signals.contains(&libc::SIGKILL));
         assert_eq!((after.open_signals.len(), after.timer_slack), (0, Some(Nanos::from_ns(1))));
-        assert!(after.memory.mapped.unwrap() > after.memory.locked.unwrap());
+        assert!(after.memory.mapped_bytes.unwrap() > after.memory.locked_bytes.unwrap());
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! value per CPU, which stays when a program ends. So the value before is put back when the last holder in this process
 //! leaves; a program that is killed leaves its request behind.
 
-use crate::Error;
+use crate::{Error, Nanos, SetupError};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -19,8 +19,8 @@ pub enum LatencyQos {
     /// As the machine is set up.
     #[default]
     Leave,
-    /// On all CPUs only states that are left within so many microseconds.
-    Global(i32),
+    /// On all CPUs only states that are left within this time. The kernel counts in microseconds: the rest is cut off.
+    Global(Nanos),
     /// On the loop's CPUs none: they poll while idle.
     ///
     /// Of this limit there is one value per CPU, and nobody takes it back: a program that ends without dropping its task (a
@@ -47,24 +47,24 @@ struct Held {
 static HELD: Mutex<Vec<Held>> = Mutex::new(Vec::new());
 
 impl LatencyRequest {
-    /// Asks for idle states that are left within `us` microseconds, on all CPUs.
+    /// Asks for idle states that are left within `limit`, on all CPUs.
     ///
     /// # Errors
-    /// [`Error::LatencyQos`]: no right to write to the file, no such file, or a negative number.
+    /// [`SetupError::LatencyQos`]: no right to write to the file, or no such file.
     ///
     /// # Real-time
     /// Enters the kernel, which wakes every CPU: call before the loop.
     ///
     /// # Kernel
     /// `/dev/cpu_dma_latency`, kept open; exactly four bytes, for any other length is read as hexadecimal text.
-    pub fn global(us: i32) -> Result<Self, Error> {
-        Self::global_at(Path::new("/"), us)
+    pub fn global(limit: Nanos) -> Result<Self, Error> {
+        Self::global_at(Path::new("/"), limit)
     }
 
     /// Asks for no idle state at all on these CPUs.
     ///
     /// # Errors
-    /// [`Error::LatencyQos`]: no right to write to a file, or no such CPU. Then none of them is left changed.
+    /// [`SetupError::LatencyQos`]: no right to write to a file, or no such CPU. Then none of them is left changed.
     ///
     /// # Real-time
     /// Enters the kernel and locks: call before the loop. Dropping the request, too.
@@ -75,10 +75,8 @@ impl LatencyRequest {
         Self::per_cpu_at(Path::new("/"), cpus)
     }
 
-    fn global_at(root: &Path, us: i32) -> Result<Self, Error> {
-        if us < 0 {
-            return Err(Error::LatencyQos(libc::EINVAL));
-        }
+    fn global_at(root: &Path, limit: Nanos) -> Result<Self, Error> {
+        let us = i32::try_from(limit.whole(Nanos::from_us(1))).unwrap_or(i32::MAX);
         let open = || {
             let mut file = OpenOptions::new().write(true).open(root.join("dev/cpu_dma_latency"))?;
             file.write_all(&us.to_ne_bytes())?;
@@ -108,7 +106,7 @@ impl Drop for LatencyRequest {
 
 #[allow(clippy::needless_pass_by_value, reason = "for map_err")]
 fn refused(error: io::Error) -> Error {
-    Error::LatencyQos(error.raw_os_error().unwrap_or(libc::EIO))
+    Error::Setup(SetupError::LatencyQos(error.raw_os_error().unwrap_or(libc::EIO)))
 }
 
 fn hold(file: &Path) -> io::Result<()> {
@@ -179,13 +177,14 @@ mod tests {
     #[test]
     fn the_global_request_is_four_binary_bytes() {
         let root = machine(&[]);
-        let request = LatencyRequest::global_at(root.path(), 10).unwrap();
+        let request = LatencyRequest::global_at(root.path(), Nanos::from_ns(10_999)).unwrap();
         let file = root.path().join("dev/cpu_dma_latency");
         assert_eq!(fs::read(file).unwrap(), 10i32.to_ne_bytes());
         drop(request);
-        assert_eq!(LatencyRequest::global_at(root.path(), -1).unwrap_err(), Error::LatencyQos(libc::EINVAL));
-        let nowhere = LatencyRequest::global_at(Path::new("/nowhere"), 0);
-        assert_eq!(nowhere.unwrap_err(), Error::LatencyQos(libc::ENOENT));
+        drop(LatencyRequest::global_at(root.path(), Nanos::MAX).unwrap());
+        assert_eq!(fs::read(root.path().join("dev/cpu_dma_latency")).unwrap()[..4], i32::MAX.to_ne_bytes());
+        let nowhere = LatencyRequest::global_at(Path::new("/nowhere"), Nanos::ZERO);
+        assert_eq!(nowhere.unwrap_err(), Error::Setup(SetupError::LatencyQos(libc::ENOENT)));
     }
 
     #[test]
@@ -208,7 +207,7 @@ mod tests {
     fn one_cpu_that_refuses_leaves_none_changed() {
         let root = machine(&[(1, "0")]);
         let refused = LatencyRequest::per_cpu_at(root.path(), &[1, 7]);
-        assert_eq!(refused.unwrap_err(), Error::LatencyQos(libc::ENOENT));
+        assert_eq!(refused.unwrap_err(), Error::Setup(SetupError::LatencyQos(libc::ENOENT)));
         assert_eq!(of_cpu(&root, 1), "0");
     }
 }

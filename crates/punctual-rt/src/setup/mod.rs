@@ -12,7 +12,7 @@ pub(crate) use latency::others_limit;
 pub use latency::{LatencyQos, LatencyRequest};
 pub use prepared::{Prepared, Refusal, What};
 
-use crate::{Error, Memory, Policy, sys};
+use crate::{Error, Memory, Policy, SetupError, sys};
 
 /// What to do when the system refuses something.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -33,7 +33,7 @@ pub enum Require {
 ///
 /// let setup = Setup::new()
 ///     .policy(Policy::Fifo(85))
-///     .memory(Memory::Lock { stack: 128 * 1024, heap: 1 << 20 })
+///     .memory(Memory::Lock { stack_bytes: 128 * 1024, heap_bytes: 1 << 20 })
 ///     .require(Require::BestEffort);
 /// let worker = std::thread::spawn(move || {
 ///     let prepared = setup.apply()?;
@@ -47,16 +47,11 @@ pub enum Require {
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Setup {
-    /// Scheduling policy; an ordinary thread that shall be ordinary stays as it is.
-    pub policy: Policy,
-    /// CPUs to run on; none to leave that as it is.
-    pub cpus: Vec<u32>,
-    /// What to lock and touch.
-    pub memory: Memory,
-    /// Which idle states to rule out.
-    pub latency_qos: LatencyQos,
-    /// What to do when something is refused.
-    pub require: Require,
+    pub(crate) policy: Policy,
+    pub(crate) cpus: Vec<u32>,
+    pub(crate) memory: Memory,
+    pub(crate) latency_qos: LatencyQos,
+    pub(crate) require: Require,
 }
 
 impl Setup {
@@ -65,31 +60,31 @@ impl Setup {
         Self::default()
     }
 
-    /// With this scheduling policy.
+    /// The scheduling policy; an ordinary thread that shall be ordinary stays as it is.
     #[must_use]
     pub fn policy(self, policy: Policy) -> Self {
         Self { policy, ..self }
     }
 
-    /// On these CPUs only; none to leave that as it is.
+    /// The CPUs to run on; none to leave that as it is.
     #[must_use]
     pub fn cpus(self, cpus: &[u32]) -> Self {
         Self { cpus: cpus.to_vec(), ..self }
     }
 
-    /// With memory treated so.
+    /// What to lock and touch.
     #[must_use]
     pub fn memory(self, memory: Memory) -> Self {
         Self { memory, ..self }
     }
 
-    /// With idle states ruled out so.
+    /// Which idle states to rule out.
     #[must_use]
     pub fn latency_qos(self, latency_qos: LatencyQos) -> Self {
         Self { latency_qos, ..self }
     }
 
-    /// Refusing, or going on, when something is refused.
+    /// What to do when something is refused.
     #[must_use]
     pub fn require(self, require: Require) -> Self {
         Self { require, ..self }
@@ -99,7 +94,7 @@ impl Setup {
     /// states. All else stays with the thread, and locked memory with the process.
     ///
     /// # Errors
-    /// [`Error::Priority`], [`Error::Reservation`] and a negative latency ([`Error::LatencyQos`]) always: no system would
+    /// [`ConfigError::Priority`](crate::ConfigError::Priority) and [`ConfigError::Reservation`](crate::ConfigError::Reservation) always: no system would
     /// take them. Under [`Require::Strict`] whatever is refused first; then the thread and the process are as before,
     /// but for stack and heap that were touched.
     ///
@@ -111,11 +106,6 @@ impl Setup {
     /// [`Error::remedy`].
     pub fn apply(&self) -> Result<Prepared, Error> {
         self.policy.checked()?;
-        if let LatencyQos::Global(us) = self.latency_qos {
-            if us < 0 {
-                return Err(Error::LatencyQos(libc::EINVAL));
-            }
-        }
         prepared::apply(self)
     }
 }
@@ -134,19 +124,20 @@ pub struct Granted {
 /// Lets the current thread run on `cpus` only; those that are off-line or not allowed are left out.
 ///
 /// # Errors
-/// [`Error::Affinity`] with the first CPU of the list: none of them is on-line and allowed.
+/// [`SetupError::Affinity`] with the first CPU of the list: none of them is on-line and allowed.
 ///
 /// # Real-time
 /// Enters the kernel and may migrate: call before the loop.
 pub fn pin_current(cpus: &[u32]) -> Result<(), Error> {
-    sys::set_affinity(cpus).map_err(|e| Error::Affinity(cpus.first().copied().unwrap_or(0), e))
+    sys::set_affinity(cpus)
+        .map_err(|e| Error::Setup(SetupError::Affinity { cpu: cpus.first().copied().unwrap_or(0), errno: e }))
 }
 
 /// Gives the current thread a policy.
 ///
 /// # Errors
-/// [`Error::Priority`] or [`Error::Reservation`]; [`Error::Policy`] with the reason, for a reservation
-/// [`Error::Deadline`].
+/// [`ConfigError::Priority`](crate::ConfigError::Priority) or [`ConfigError::Reservation`](crate::ConfigError::Reservation); [`SetupError::Policy`] with the reason, for a reservation
+/// [`SetupError::Deadline`].
 ///
 /// # Real-time
 /// Enters the kernel: call before the loop.
@@ -155,10 +146,10 @@ pub fn pin_current(cpus: &[u32]) -> Result<(), Error> {
 /// Needs `CAP_SYS_NICE`, or `RLIMIT_RTPRIO` for a priority; with `RT_GROUP_SCHED`, a cgroup that has real-time run time.
 pub fn set_policy(policy: Policy) -> Result<(), Error> {
     let refused = match policy {
-        Policy::Deadline { .. } => Error::Deadline,
-        Policy::Other | Policy::Fifo(_) | Policy::RoundRobin(_) => Error::Policy,
+        Policy::Deadline { .. } => SetupError::Deadline,
+        Policy::Other | Policy::Fifo(_) | Policy::RoundRobin(_) => SetupError::Policy,
     };
-    sys::set_policy(policy.checked()?).map_err(refused)
+    Ok(sys::set_policy(policy.checked()?).map_err(refused)?)
 }
 
 /// Prepares the current thread for a loop: no signals from outside are delivered to it, and timers of ordinary policy are not
@@ -174,13 +165,13 @@ pub fn quiet_current() {
 /// Reads back what the current thread was granted of the scheduler; [`grants()`] reads all else, too.
 ///
 /// # Errors
-/// [`Error::ReadBack`].
+/// [`SetupError::ReadBack`].
 ///
 /// # Real-time
 /// Allocates: call before the loop.
 pub fn granted() -> Result<Granted, Error> {
-    let policy = sys::policy().map_err(Error::ReadBack)?;
-    let cpus = sys::affinity().map_err(Error::ReadBack)?;
+    let policy = sys::policy().map_err(SetupError::ReadBack)?;
+    let cpus = sys::affinity().map_err(SetupError::ReadBack)?;
     Ok(Granted { tid: sys::thread_id(), policy, cpus })
 }
 

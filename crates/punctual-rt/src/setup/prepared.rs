@@ -2,7 +2,7 @@
 
 use super::{LatencyQos, LatencyRequest, Require, Setup, granted, pin_current, set_policy};
 use crate::memory::{Memory, lock_memory, prefault_heap, prefault_stack, release_heap, unlock_memory};
-use crate::{Error, Policy, sys};
+use crate::{Error, Policy, SetupError, sys};
 use std::fmt;
 
 /// One step of a set-up that can be refused.
@@ -49,9 +49,6 @@ pub struct Refusal {
 
 impl Refusal {
     /// What to do about it, in a sentence.
-    ///
-    /// # Real-time
-    /// Pure.
     pub const fn remedy(&self) -> &'static str {
         self.error.remedy()
     }
@@ -130,9 +127,9 @@ fn cpus_step(setup: &Setup, _: &mut Before, _: &mut Prepared) -> Result<(), Erro
         return Ok(());
     }
     pin_current(&setup.cpus)?;
-    let granted = sys::affinity().map_err(Error::ReadBack)?;
+    let granted = sys::affinity().map_err(SetupError::ReadBack)?;
     let missing = setup.cpus.iter().find(|cpu| !granted.contains(cpu));
-    missing.map_or(Ok(()), |cpu| Err(Error::Affinity(*cpu, libc::EINVAL)))
+    missing.map_or(Ok(()), |cpu| Err(Error::Setup(SetupError::Affinity { cpu: *cpu, errno: libc::EINVAL })))
 }
 
 fn memory_step(setup: &Setup, before: &mut Before, _: &mut Prepared) -> Result<(), Error> {
@@ -146,15 +143,15 @@ fn memory_step(setup: &Setup, before: &mut Before, _: &mut Prepared) -> Result<(
 
 fn stack_step(setup: &Setup, _: &mut Before, _: &mut Prepared) -> Result<(), Error> {
     match setup.memory {
-        Memory::Lock { stack, .. } => prefault_stack(stack),
+        Memory::Lock { stack_bytes, .. } => prefault_stack(stack_bytes),
         Memory::Leave => Ok(()),
     }
 }
 
 fn heap_step(setup: &Setup, before: &mut Before, _: &mut Prepared) -> Result<(), Error> {
     match setup.memory {
-        Memory::Lock { heap, .. } if heap > 0 => {
-            prefault_heap(heap)?;
+        Memory::Lock { heap_bytes, .. } if heap_bytes > 0 => {
+            prefault_heap(heap_bytes)?;
             before.heap_kept = true;
             Ok(())
         }
@@ -165,10 +162,10 @@ fn heap_step(setup: &Setup, before: &mut Before, _: &mut Prepared) -> Result<(),
 fn latency_step(setup: &Setup, _: &mut Before, prepared: &mut Prepared) -> Result<(), Error> {
     prepared.latency = match setup.latency_qos {
         LatencyQos::Leave => None,
-        LatencyQos::Global(us) => Some(LatencyRequest::global(us)?),
+        LatencyQos::Global(limit) => Some(LatencyRequest::global(limit)?),
         LatencyQos::PerCpu => {
             // Where the CPUs were left as they are, or some were refused: those the thread may run on.
-            Some(LatencyRequest::per_cpu(&sys::affinity().map_err(Error::ReadBack)?)?)
+            Some(LatencyRequest::per_cpu(&sys::affinity().map_err(SetupError::ReadBack)?)?)
         }
     };
     Ok(())

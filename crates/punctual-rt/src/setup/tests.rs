@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::Nanos;
+use crate::{ConfigError, SetupError};
 
 /// In a thread of its own, which takes what was done to it along.
 fn in_a_thread<T: Send + 'static>(run: impl FnOnce() -> T + Send + 'static) -> T {
@@ -23,30 +24,32 @@ fn what_is_set_is_read_back() {
 #[test]
 fn a_cpu_that_is_not_there_is_refused() {
     in_a_thread(|| {
-        assert!(matches!(pin_current(&[8000]), Err(Error::Affinity(8000, _))));
-        assert!(matches!(pin_current(&[99_999]), Err(Error::Affinity(99_999, _))));
+        assert!(matches!(pin_current(&[8000]), Err(Error::Setup(SetupError::Affinity { cpu: 8000, .. }))));
+        assert!(matches!(pin_current(&[99_999]), Err(Error::Setup(SetupError::Affinity { cpu: 99_999, .. }))));
         let before = granted().unwrap();
         let refused = Setup::new().cpus(&[before.cpus[0], 8000]).apply().unwrap_err();
-        assert_eq!(refused, Error::Affinity(8000, libc::EINVAL), "half of it is not all of it");
+        assert_eq!(
+            refused,
+            Error::Setup(SetupError::Affinity { cpu: 8000, errno: libc::EINVAL }),
+            "half of it is not all of it"
+        );
         assert_eq!(granted().unwrap(), before);
     });
 }
 
 #[test]
 fn a_priority_out_of_range_never_reaches_the_kernel() {
-    assert_eq!(set_policy(Policy::Fifo(99)), Err(Error::Priority(99)));
+    assert_eq!(set_policy(Policy::Fifo(99)), Err(Error::Config(ConfigError::Priority(99))));
 }
 
 #[test]
 fn what_no_system_would_take_is_an_error_at_any_effort() {
     for require in [Require::Strict, Require::BestEffort] {
         let with = |policy| Setup::new().policy(policy).require(require).apply().unwrap_err();
-        assert_eq!(with(Policy::Fifo(0)), Error::Priority(0));
-        assert_eq!(with(Policy::RoundRobin(100)), Error::Priority(100));
+        assert_eq!(with(Policy::Fifo(0)), Error::Config(ConfigError::Priority(0)));
+        assert_eq!(with(Policy::RoundRobin(100)), Error::Config(ConfigError::Priority(100)));
         let zero = Policy::Deadline { runtime: Nanos::ZERO, deadline: Nanos::ZERO, period: Nanos::ZERO };
-        assert_eq!(with(zero), Error::Reservation);
-        let negative = Setup::new().latency_qos(LatencyQos::Global(-1)).require(require);
-        assert_eq!(negative.apply().unwrap_err(), Error::LatencyQos(libc::EINVAL));
+        assert_eq!(with(zero), Error::Config(ConfigError::Reservation));
     }
 }
 
@@ -55,9 +58,9 @@ fn strict_refuses_and_leaves_the_thread_as_it_was() {
     in_a_thread(|| {
         let before = grants();
         let first = before.thread.cpus.as_ref().unwrap()[0];
-        let setup = Setup::new().cpus(&[first]).memory(Memory::Lock { stack: 64 << 20, heap: 0 });
+        let setup = Setup::new().cpus(&[first]).memory(Memory::Lock { stack_bytes: 64 << 20, heap_bytes: 0 });
         let refused = setup.apply().unwrap_err();
-        assert!(matches!(refused, Error::Stack(_) | Error::MemoryLock(_)), "{refused:?}");
+        assert!(matches!(refused, Error::Setup(SetupError::Stack { .. } | SetupError::MemoryLock(_))), "{refused:?}");
         let after = grants();
         assert_eq!((after.thread, after.open_signals), (before.thread, before.open_signals));
         assert_eq!(after.timer_slack, before.timer_slack);
@@ -68,14 +71,14 @@ fn strict_refuses_and_leaves_the_thread_as_it_was() {
 fn best_effort_goes_on_and_says_what_to_do() {
     in_a_thread(|| {
         let first = granted().unwrap().cpus[0];
-        let setup = Setup::new().cpus(&[first, 8000]).memory(Memory::Lock { stack: 64 << 20, heap: 0 });
+        let setup = Setup::new().cpus(&[first, 8000]).memory(Memory::Lock { stack_bytes: 64 << 20, heap_bytes: 0 });
         let prepared = setup.require(Require::BestEffort).apply().unwrap();
         let what: Vec<What> = prepared.refusals().iter().map(|refusal| refusal.what).collect();
         assert!(what.starts_with(&[What::Cpus]) && what.ends_with(&[What::Stack]), "{what:?}");
         assert_eq!(granted().unwrap().cpus, [first], "what could be had was taken");
         let text = prepared.refusals()[0].to_string();
         assert!(text.contains("CPU 8000") && text.contains("/sys/devices/system/cpu/online"), "{text}");
-        assert_eq!(grants().open_signals, []);
+        assert!(grants().open_signals.is_empty());
     });
 }
 

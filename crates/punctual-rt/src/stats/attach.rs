@@ -5,7 +5,7 @@
 use super::page::{CycleSlot, FLIGHT_LENGTHS, Head, LAYOUT_VERSION, MAGIC};
 use super::snapshot::StatsReader;
 use super::{MEMORY_NAME, Snapshot, is_obeyed};
-use crate::Error;
+use crate::PageError;
 use crate::sys::{PageMemory, page_bytes};
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -30,7 +30,7 @@ struct Found {
 }
 
 /// A task's name, and the task or why its page can not be read.
-pub type NamedTask = (String, Result<Attached, Error>);
+pub type NamedTask = (String, Result<Attached, PageError>);
 
 /// Every task of a process.
 ///
@@ -41,8 +41,8 @@ pub type NamedTask = (String, Result<Attached, Error>);
 /// `/proc`; permission as for tracing the process: the same user, or `CAP_SYS_PTRACE`.
 ///
 /// # Errors
-/// [`Error::PageOpen`] if the process is gone or somebody else's.
-pub fn attached_tasks(pid: u32) -> Result<Vec<NamedTask>, Error> {
+/// [`PageError::Open`] if the process is gone or somebody else's.
+pub fn attached_tasks(pid: u32) -> Result<Vec<NamedTask>, PageError> {
     let attach = |found: Found| (found.name.clone(), found.attach());
     Ok(pages_of(pid)?.into_iter().map(attach).collect())
 }
@@ -57,11 +57,11 @@ impl Attached {
     /// As [`attached_tasks`].
     ///
     /// # Errors
-    /// [`Error::NoSuchTask`], [`Error::PageOpen`], or why the page is refused: [`Error::PageUnsealed`],
-    /// [`Error::PageVersion`], [`Error::PageForeign`].
-    pub fn open(pid: u32, name: &str) -> Result<Self, Error> {
+    /// [`PageError::NoSuchTask`], [`PageError::Open`], or why the page is refused: [`PageError::Unsealed`],
+    /// [`PageError::Version`], [`PageError::Foreign`].
+    pub fn open(pid: u32, name: &str) -> Result<Self, PageError> {
         let found = pages_of(pid)?.into_iter().find(|found| found.name == name);
-        found.ok_or(Error::NoSuchTask)?.attach()
+        found.ok_or(PageError::NoSuchTask)?.attach()
     }
 
     /// The task's name, as its memory is called.
@@ -73,10 +73,7 @@ impl Attached {
     }
 
     /// The reading end, as the process itself has it. Stays readable after the process has ended.
-    ///
-    /// # Real-time
-    /// Pure.
-    pub fn reader(&self) -> &StatsReader {
+    pub const fn reader(&self) -> &StatsReader {
         &self.reader
     }
 
@@ -89,7 +86,7 @@ impl Attached {
     }
 }
 
-fn pages_of(pid: u32) -> Result<Vec<Found>, Error> {
+fn pages_of(pid: u32) -> Result<Vec<Found>, PageError> {
     let folder = Path::new("/proc").join(pid.to_string()).join("fd");
     let entries = std::fs::read_dir(folder).map_err(|e| open_error(&e))?;
     let found = |entry: io::Result<std::fs::DirEntry>| {
@@ -104,12 +101,12 @@ fn pages_of(pid: u32) -> Result<Vec<Found>, Error> {
     Ok(pages)
 }
 
-fn open_error(error: &io::Error) -> Error {
-    Error::PageOpen(error.raw_os_error().unwrap_or(libc::EIO))
+fn open_error(error: &io::Error) -> PageError {
+    PageError::Open(error.raw_os_error().unwrap_or(libc::EIO))
 }
 
 impl Found {
-    fn attach(self) -> Result<Attached, Error> {
+    fn attach(self) -> Result<Attached, PageError> {
         // The descriptor may be another one by now: neither wait for a pipe nor take a terminal.
         let careful = libc::O_NONBLOCK | libc::O_NOCTTY;
         let file = OpenOptions::new().read(true).custom_flags(careful).open(&self.descriptor);
@@ -120,26 +117,26 @@ impl Found {
 
 /// The page in a file, if it is one, of this version, and its size can not change. Nothing is mapped before that is
 /// known.
-pub(super) fn page_in(file: &File) -> Result<PageMemory, Error> {
+pub(super) fn page_in(file: &File) -> Result<PageMemory, PageError> {
     let [magic, version, bytes] = first_words(file)?;
     if magic != MAGIC {
-        return Err(Error::PageForeign);
+        return Err(PageError::Foreign);
     }
     if version != LAYOUT_VERSION {
-        return Err(Error::PageVersion(version));
+        return Err(PageError::Version(version));
     }
-    let slots = slots_in(bytes).ok_or(Error::PageForeign)?;
+    let slots = slots_in(bytes).ok_or(PageError::Foreign)?;
     PageMemory::map_foreign(file, slots).map_err(|errno| match errno {
-        libc::EPERM => Error::PageUnsealed,
-        libc::EMSGSIZE => Error::PageForeign,
-        other => Error::PageOpen(other),
+        libc::EPERM => PageError::Unsealed,
+        libc::EMSGSIZE => PageError::Foreign,
+        other => PageError::Open(other),
     })
 }
 
-fn first_words(file: &File) -> Result<[u64; 3], Error> {
+fn first_words(file: &File) -> Result<[u64; 3], PageError> {
     let mut bytes = [0; 24];
     file.read_exact_at(&mut bytes, 0).map_err(|e| match e.kind() {
-        io::ErrorKind::UnexpectedEof => Error::PageForeign,
+        io::ErrorKind::UnexpectedEof => PageError::Foreign,
         _ => open_error(&e),
     })?;
     let mut words = bytes.chunks_exact(8).filter_map(|word| word.try_into().ok()).map(u64::from_ne_bytes);

@@ -11,7 +11,7 @@ const MS: Nanos = Nanos::from_ms(1);
 const CYCLES: u64 = if cfg!(miri) { 12 } else { 20_000 };
 
 fn woke(index: u64) -> MonoTime {
-    MonoTime::from_ns(5_000_000_000).plus(MS.times(index))
+    MonoTime::from_ns(5_000_000_000) + MS * index
 }
 
 #[test]

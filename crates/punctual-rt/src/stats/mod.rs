@@ -27,10 +27,10 @@ pub use report::Report;
 pub use snapshot::{Counters, Snapshot, StatsReader};
 pub use writer::StatsWriter;
 
-use crate::Error;
 use crate::atomics::Ordering::{Relaxed, Release};
 use crate::sys::{PageMemory, boot_and_monotonic, page_bytes};
 use crate::wake::Class;
+use crate::{ConfigError, Error, SetupError};
 use page::{FLIGHT_LENGTHS, Fixed, LAYOUT_VERSION, MAGIC, NAME_BYTES};
 use punctual_hist::Nanos;
 use std::ffi::CString;
@@ -91,15 +91,15 @@ impl StatsConfig {
     /// Refuses what no page could be made of.
     ///
     /// # Errors
-    /// [`Error::TaskName`] or [`Error::FlightCycles`].
+    /// [`ConfigError::TaskName`] or [`ConfigError::FlightCycles`].
     ///
     /// # Real-time
     /// Pure.
     pub fn validate(&self) -> Result<(), Error> {
-        name_words(&self.name).ok_or(Error::TaskName)?;
+        name_words(&self.name).ok_or(Error::Config(ConfigError::TaskName))?;
         let cycles = self.flight_cycles;
         let fits = cycles.is_power_of_two() && FLIGHT_LENGTHS.contains(&cycles);
-        if fits { Ok(()) } else { Err(Error::FlightCycles(cycles)) }
+        if fits { Ok(()) } else { Err(Error::Config(ConfigError::FlightCycles(cycles))) }
     }
 }
 
@@ -120,12 +120,14 @@ impl Stats {
     /// [`StatsReader::shared`] says so.
     ///
     /// # Errors
-    /// [`Error::TaskName`], [`Error::FlightCycles`] or [`Error::PageMemory`].
+    /// [`ConfigError::TaskName`], [`ConfigError::FlightCycles`] or [`SetupError::StatsMemory`].
     pub fn create(config: &StatsConfig) -> Result<(StatsWriter, StatsReader), Error> {
         config.validate()?;
-        let (name, slots) = (name_words(&config.name).ok_or(Error::TaskName)?, config.flight_cycles);
-        let memory_name = CString::new(format!("{MEMORY_NAME}{}", config.name)).map_err(|_| Error::TaskName)?;
-        let page = Arc::new(PageMemory::create(&memory_name, slots).map_err(Error::PageMemory)?);
+        let (name, slots) =
+            (name_words(&config.name).ok_or(Error::Config(ConfigError::TaskName))?, config.flight_cycles);
+        let memory_name =
+            CString::new(format!("{MEMORY_NAME}{}", config.name)).map_err(|_| Error::Config(ConfigError::TaskName))?;
+        let page = Arc::new(PageMemory::create(&memory_name, slots).map_err(SetupError::StatsMemory)?);
         fill(&page.head().fixed, config, name);
         Ok((StatsWriter::new(Arc::clone(&page), config), StatsReader::new(page)))
     }

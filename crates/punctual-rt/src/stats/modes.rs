@@ -98,7 +98,7 @@ fn joined(modes: Vec<Mode>) -> Vec<Mode> {
     let mut joined: Vec<Mode> = Vec::new();
     for mode in modes {
         match joined.last_mut() {
-            Some(last) if mode.centre.minus(last.centre) < LEAST_GAP => {
+            Some(last) if mode.centre - last.centre < LEAST_GAP => {
                 let centre = if mode.share > last.share { mode.centre } else { last.centre };
                 *last = Mode { centre, share: last.share + mode.share };
             }

@@ -221,9 +221,6 @@ impl CycleRecord {
     }
 
     /// Woke minus release; zero when early.
-    ///
-    /// # Real-time
-    /// Pure.
     pub const fn lateness(&self) -> Nanos {
         self.woke.since(self.release)
     }
@@ -233,7 +230,7 @@ impl CycleRecord {
     /// # Real-time
     /// Pure.
     pub fn execution(&self) -> Option<Nanos> {
-        self.finished.map(|at| at.since(self.woke))
+        self.finished.map(|at| at - self.woke)
     }
 }
 

@@ -51,7 +51,7 @@ impl<'a> Report<'a> {
     /// Allocates, and goes through all counts: not for a loop.
     pub fn idle_suspect(&self) -> Option<&'a IdleState> {
         let modes = self.modes();
-        let gap = modes.last()?.centre.minus(modes.first()?.centre);
+        let gap = modes.last()?.centre - modes.first()?.centre;
         suspect(gap, self.idle?)
     }
 }
@@ -63,7 +63,7 @@ fn suspect(gap: Nanos, states: &[IdleState]) -> Option<&IdleState> {
     let lighter = |than: &IdleState| enabled().filter(|s| s.number < than.number).map(|s| s.exit_latency).collect();
     let farness = |state: &IdleState| {
         let lighter: Vec<Nanos> = lighter(state);
-        let steps = lighter.into_iter().chain([Nanos::ZERO]).map(|lighter| state.exit_latency.minus(lighter));
+        let steps = lighter.into_iter().chain([Nanos::ZERO]).map(|lighter| state.exit_latency - lighter);
         let ratio = |step: Nanos| (step.as_secs_f64() / gap.as_secs_f64().max(1e-9)).ln().abs();
         steps.map(ratio).fold(f64::INFINITY, f64::min)
     };
@@ -90,7 +90,7 @@ impl fmt::Display for Report<'_> {
 impl Report<'_> {
     fn title(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let s = self.snapshot;
-        let elapsed = s.counters.last_woke.since(s.counters.first_woke);
+        let elapsed = s.counters.last_woke - s.counters.first_woke;
         write!(f, "{}: process {}, period {}", s.name, s.pid, length(s.period))?;
         if let Some(cpu) = s.cpu {
             write!(f, ", set up for CPU {cpu}")?;
@@ -187,7 +187,7 @@ impl Report<'_> {
         let (Some(first), Some(last)) = (modes.first(), modes.last()) else { return Ok(()) };
         let each: Vec<String> =
             modes.iter().map(|mode| format!("{:.1} % near {}", mode.share * 100.0, length(mode.centre))).collect();
-        let gap = length(last.centre.minus(first.centre));
+        let gap = length(last.centre - first.centre);
         line(f, "modes", format_args!("{} has {} humps, {gap} apart", self.distribution().0, modes.len()))?;
         line(f, "", each.join(", "))?;
         match (self.idle_suspect(), self.idle) {
@@ -247,7 +247,7 @@ struct Worst<'a> {
 impl fmt::Display for Worst<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let r = self.record;
-        let after = r.woke.since(self.snapshot.started);
+        let after = r.woke - self.snapshot.started;
         write!(f, "{} late: activation {} after {:.6} s, ", length(r.lateness()), r.index, after.as_secs_f64())?;
         f.write_str(words_of(r.class, self.snapshot.follows_events))?;
         if let Some(overshoot) = r.overshoot {

@@ -273,7 +273,7 @@ fn moments(live: &Live) -> PeriodMoments {
 /// By how much `CLOCK_BOOTTIME` has gained on `CLOCK_MONOTONIC`.
 fn suspended(then: (u64, MonoTime), now: (u64, MonoTime)) -> Nanos {
     let boot = Nanos::from_ns(now.0.saturating_sub(then.0));
-    let gained = boot.minus(now.1.since(then.1));
+    let gained = boot - (now.1 - then.1);
     if gained < SUSPEND { Nanos::ZERO } else { gained }
 }
 
@@ -307,8 +307,8 @@ impl Snapshot {
     /// # Real-time
     /// Pure; floating point.
     pub fn spin_share(&self) -> Option<f64> {
-        let elapsed = self.counters.last_woke.since(self.counters.first_woke);
-        let whole = elapsed.plus(self.period).as_secs_f64();
+        let elapsed = self.counters.last_woke - self.counters.first_woke;
+        let whole = (elapsed + self.period).as_secs_f64();
         (elapsed > Nanos::ZERO).then(|| (self.polled.sum().as_secs_f64() / whole).min(1.0))
     }
 

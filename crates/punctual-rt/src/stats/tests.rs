@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::wake::Wake;
+use crate::{ConfigError, PageError};
 use proptest::prelude::*;
 use punctual_hist::{Delta, MonoTime};
 use std::process::Command;
@@ -38,13 +39,13 @@ fn config(name: &str) -> StatsConfig {
 }
 
 fn release(index: u64) -> MonoTime {
-    MonoTime::from_ns(EPOCH).plus(MS.times(index))
+    MonoTime::from_ns(EPOCH) + MS * index
 }
 
 fn wake(index: u64, error_ns: i64, missed: u64) -> Wake {
     let release = release(index);
-    let woke = release.moved(Delta::from_ns(error_ns));
-    let overshoot = Some(woke.since(release));
+    let woke = release + Delta::from_ns(error_ns);
+    let overshoot = Some(woke - release);
     Wake { index, release, woke, interval: MS, missed, class: Class::LateFromSleep, overshoot, polled: Nanos::ZERO }
 }
 
@@ -66,10 +67,13 @@ fn latencies(n: u32, mut next: impl FnMut(u32) -> f64) -> Vec<i64> {
 fn what_is_refused() {
     let refusal = |config: StatsConfig| Stats::create(&config).err();
     for name in ["", "a\nb", "a\0b", "a\u{202e}b", "a\u{2028}b", "a\u{2067}", "\u{200f}a", &"x".repeat(33)] {
-        assert_eq!(refusal(config(name)), Some(Error::TaskName), "{name:?}");
+        assert_eq!(refusal(config(name)), Some(Error::Config(ConfigError::TaskName)), "{name:?}");
     }
     for n in [0, 1, 32, 1000, 131_072] {
-        assert_eq!(refusal(StatsConfig { flight_cycles: n, ..config("a") }), Some(Error::FlightCycles(n)));
+        assert_eq!(
+            refusal(StatsConfig { flight_cycles: n, ..config("a") }),
+            Some(Error::Config(ConfigError::FlightCycles(n)))
+        );
     }
     assert_eq!(refusal(config(&"ö".repeat(16))), None);
 }
@@ -79,8 +83,8 @@ fn a_cycle_is_counted_in_all_its_aspects() {
     let (mut writer, reader) = Stats::create(&config("axis ö")).unwrap();
     assert_eq!(reader.name(), "axis ö");
     writer.woke(&wake(0, 60_000, 0));
-    writer.finished(release(0).plus(Nanos::from_us(600)));
-    writer.finished(release(0).plus(Nanos::from_us(900)));
+    writer.finished(release(0) + Nanos::from_us(600));
+    writer.finished(release(0) + Nanos::from_us(900));
     writer.woke(&Wake { class: Class::Early, polled: Nanos::from_ns(300), overshoot: None, ..wake(1, -2_000, 0) });
     let s = reader.snapshot();
     assert!(s.coherent);
@@ -122,7 +126,7 @@ fn the_flight_recorder_keeps_the_last_and_what_was_around_the_worst() {
     let (mut writer, reader) = Stats::create(&StatsConfig { flight_cycles: 64, ..config("flight") }).unwrap();
     for index in 0..500 {
         writer.woke(&wake(index, if index == 200 { 900_000 } else { 1_000 }, 0));
-        writer.finished(release(index).plus(Nanos::from_us(950)));
+        writer.finished(release(index) + Nanos::from_us(950));
     }
     let s = reader.snapshot();
     let indices = |records: &[CycleRecord]| records.iter().map(|r| r.index).collect::<Vec<_>>();
@@ -142,7 +146,7 @@ fn what_timed_out_is_counted_and_that_is_all() {
         let index = index as u64;
         let error = if class == Class::TimedOut { 700_000 } else { 3_000 };
         writer.woke(&Wake { class, ..came(index, error) });
-        writer.finished(release(index).plus(Nanos::from_us(750)));
+        writer.finished(release(index) + Nanos::from_us(750));
     }
     let s = reader.snapshot();
     assert_eq!((s.counters.activations, s.counters.of(Class::TimedOut), s.lateness.count()), (4, 1, 3));
@@ -301,7 +305,7 @@ fn copies_belong_together_while_the_loop_writes() {
             for index in 0..cycles {
                 let error = i64::try_from(index % 5_000).unwrap() - 100;
                 writer.woke(&wake(index, error, 0));
-                writer.finished(release(index).plus(Nanos::from_us(100)));
+                writer.finished(release(index) + Nanos::from_us(100));
                 if pause_us > 0 {
                     std::thread::sleep(std::time::Duration::from_micros(pause_us));
                 }
@@ -344,8 +348,8 @@ fn another_reader_attaches_by_process_and_name() {
     assert!(all.iter().any(|(name, task)| name == "attached" && task.is_ok()));
     drop((writer, reader));
     assert_eq!(attached.snapshot().counters.activations, 2, "outlives the task");
-    assert_eq!(Attached::open(std::process::id(), "attached").err(), Some(Error::NoSuchTask));
-    assert_eq!(Attached::open(4_194_305, "attached").err(), Some(Error::PageOpen(libc::ENOENT)));
+    assert_eq!(Attached::open(std::process::id(), "attached").err(), Some(PageError::NoSuchTask));
+    assert_eq!(Attached::open(4_194_305, "attached").err(), Some(PageError::Open(libc::ENOENT)));
 }
 
 /// With no descriptor left there is no memfd: the page is private and says why. In a process of its own, as the
@@ -371,7 +375,7 @@ fn without_a_memfd_the_page_is_private() {
     assert_eq!(reader.shared(), Err(libc::EMFILE));
     writer.woke(&wake(0, 1, 0));
     assert_eq!(reader.snapshot().counters.activations, 1);
-    assert_eq!(Attached::open(std::process::id(), "private").err(), Some(Error::NoSuchTask));
+    assert_eq!(Attached::open(std::process::id(), "private").err(), Some(PageError::NoSuchTask));
 }
 
 /// Files that claim to be pages; whatever their words, they are refused, or read to the end.
@@ -408,14 +412,14 @@ mod hostile {
     fn what_is_no_page_is_refused_before_it_is_mapped() {
         let size = page_bytes(64) as u64;
         let refusal = |bytes: &[u8]| page_in(&file_of(bytes)).err();
-        assert_eq!(refusal(b""), Some(Error::PageForeign));
-        assert_eq!(refusal(&header(MAGIC, 1, size)[..23]), Some(Error::PageForeign));
-        assert_eq!(refusal(&header(MAGIC + 1, 1, size)), Some(Error::PageForeign));
-        assert_eq!(refusal(&header(MAGIC, 2, size)), Some(Error::PageVersion(2)));
+        assert_eq!(refusal(b""), Some(PageError::Foreign));
+        assert_eq!(refusal(&header(MAGIC, 1, size)[..23]), Some(PageError::Foreign));
+        assert_eq!(refusal(&header(MAGIC + 1, 1, size)), Some(PageError::Foreign));
+        assert_eq!(refusal(&header(MAGIC, 2, size)), Some(PageError::Version(2)));
         for bytes in [0, 1, size - 64, size + 1, size + 64, u64::MAX] {
-            assert_eq!(refusal(&header(MAGIC, 1, bytes)), Some(Error::PageForeign), "{bytes}");
+            assert_eq!(refusal(&header(MAGIC, 1, bytes)), Some(PageError::Foreign), "{bytes}");
         }
-        assert_eq!(refusal(&header(MAGIC, 1, size)), Some(Error::PageUnsealed), "a truncated file without seals");
+        assert_eq!(refusal(&header(MAGIC, 1, size)), Some(PageError::Unsealed), "a truncated file without seals");
     }
 
     proptest! {

@@ -154,8 +154,8 @@ impl StatsWriter {
     pub fn finished(&mut self, at: MonoTime) {
         let Some(open) = self.open.take() else { return };
         let (head, slots) = (self.page.head(), self.page.slots());
-        let response = at.since(open.release);
-        let execution = at.since(open.woke);
+        let response = at - open.release;
+        let execution = at - open.woke;
         self.last.execution = execution;
         if !open.timed_out {
             self.last.response = response;
@@ -217,7 +217,7 @@ fn distribute(head: &Head, wake: &Wake, late: Nanos) {
     let histograms = head.histograms();
     histograms.lateness.record(late);
     if wake.woke < wake.release {
-        histograms.early.record(wake.release.since(wake.woke));
+        histograms.early.record(wake.release - wake.woke);
     }
     if let Some(overshoot) = wake.overshoot {
         histograms.overshoot.record(overshoot);

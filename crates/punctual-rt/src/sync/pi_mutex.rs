@@ -3,7 +3,7 @@
 #![allow(unsafe_code, reason = "the protected value; each block says why it is sound")]
 
 use super::pi_word;
-use crate::Error;
+use crate::LockError;
 use crate::atomics::Cell;
 use punctual_hist::MonoTime;
 use std::fmt;
@@ -46,8 +46,8 @@ impl<T> PiMutex<T> {
     /// Takes the lock, sleeping while another thread holds it.
     ///
     /// # Errors
-    /// [`Error::WouldDeadlock`] when the calling thread holds it already, or holds one that its owner waits for;
-    /// [`Error::Lock`] when the kernel refuses otherwise (no PI futexes: `ENOSYS`).
+    /// [`LockError::WouldDeadlock`] when the calling thread holds it already, or holds one that its owner waits for;
+    /// [`LockError::Refused`] when the kernel refuses otherwise (no PI futexes: `ENOSYS`).
     ///
     /// # Real-time
     /// Allocates nothing. Free: one compare-exchange, no kernel entry (a thread's very first lock asks for its id).
@@ -56,14 +56,14 @@ impl<T> PiMutex<T> {
     /// # Kernel
     /// `CONFIG_FUTEX_PI`, Linux 2.6.18.
     #[inline]
-    pub fn lock(&self) -> Result<PiGuard<'_, T>, Error> {
+    pub fn lock(&self) -> Result<PiGuard<'_, T>, LockError> {
         pi_word::lock(&self.word, None).map(|owner_died| self.guard(owner_died))
     }
 
     /// Like [`lock`](Self::lock), but gives up at `deadline`. A lock that is free is taken even then.
     ///
     /// # Errors
-    /// Those of `lock`, and [`Error::TimedOut`].
+    /// Those of `lock`, and [`LockError::TimedOut`].
     ///
     /// # Real-time
     /// As `lock`, blocking until `deadline` at most.
@@ -71,7 +71,7 @@ impl<T> PiMutex<T> {
     /// # Kernel
     /// Before Linux 5.14 the deadline is kept on the wall clock, and a step of it shifts the deadline.
     #[inline]
-    pub fn lock_until(&self, deadline: MonoTime) -> Result<PiGuard<'_, T>, Error> {
+    pub fn lock_until(&self, deadline: MonoTime) -> Result<PiGuard<'_, T>, LockError> {
         pi_word::lock(&self.word, Some(deadline)).map(|owner_died| self.guard(owner_died))
     }
 
@@ -129,9 +129,6 @@ unsafe impl<T: Sync> Sync for PiGuard<'_, T> {}
 
 impl<T> PiGuard<'_, T> {
     /// Whether the former owner ended without releasing the lock, perhaps half way through a change.
-    ///
-    /// # Real-time
-    /// Pure.
     pub const fn owner_died(&self) -> bool {
         self.owner_died
     }

@@ -3,7 +3,7 @@
 //!
 //! Knows nothing of what is protected; the model tests run these very lines.
 
-use crate::Error;
+use crate::LockError;
 use crate::atomics::{AtomicU32, Ordering};
 use crate::sys::{futex_lock_pi, futex_unlock_pi, now, remembered_thread_id, sleep_for, thread_is_gone};
 use punctual_hist::{MonoTime, Nanos};
@@ -25,25 +25,25 @@ pub(crate) fn try_lock(word: &AtomicU32) -> bool {
 
 /// Takes the lock; `true` when the former owner ended without releasing it.
 #[inline]
-pub(crate) fn lock(word: &AtomicU32, deadline: Option<MonoTime>) -> Result<bool, Error> {
+pub(crate) fn lock(word: &AtomicU32, deadline: Option<MonoTime>) -> Result<bool, LockError> {
     if try_lock(word) { Ok(false) } else { lock_in_kernel(word, deadline) }
 }
 
 #[cold]
-fn lock_in_kernel(word: &AtomicU32, deadline: Option<MonoTime>) -> Result<bool, Error> {
+fn lock_in_kernel(word: &AtomicU32, deadline: Option<MonoTime>) -> Result<bool, LockError> {
     let me = remembered_thread_id();
     let (mut disagreements, mut known_dead) = (0u32, 0);
     loop {
         let seen = word.load(Ordering::Relaxed);
         if seen & OWNER == me {
-            return Err(Error::WouldDeadlock);
+            return Err(LockError::WouldDeadlock);
         }
         match futex_lock_pi(word, deadline) {
             // Passed on after an owner's death, the word says so.
             Ok(()) => return Ok(word.fetch_and(!OWNER_DIED, Ordering::Acquire) & OWNER_DIED != 0),
             Err(libc::EAGAIN | libc::EINTR) => {}
-            Err(libc::EDEADLK) => return Err(Error::WouldDeadlock),
-            Err(libc::ETIMEDOUT) => return Err(Error::TimedOut),
+            Err(libc::EDEADLK) => return Err(LockError::WouldDeadlock),
+            Err(libc::ETIMEDOUT) => return Err(LockError::TimedOut),
             Err(libc::ESRCH) if known_dead != 0 && known_dead == seen & OWNER => {
                 if take_from_the_dead(word, seen, me) {
                     return Ok(true);
@@ -52,14 +52,14 @@ fn lock_in_kernel(word: &AtomicU32, deadline: Option<MonoTime>) -> Result<bool, 
             Err(libc::ESRCH | libc::EINVAL) if disagreements < DISAGREEMENTS_MAX => {
                 disagreements = disagreements.saturating_add(1);
                 if deadline.is_some_and(|deadline| now() >= deadline) {
-                    return Err(Error::TimedOut);
+                    return Err(LockError::TimedOut);
                 }
                 if seen & OWNER != 0 && thread_is_gone(seen & OWNER) {
                     known_dead = seen & OWNER;
                 }
                 sleep_for(DISAGREEMENT_PAUSE);
             }
-            Err(reason) => return Err(Error::Lock(reason)),
+            Err(reason) => return Err(LockError::Refused(reason)),
         }
     }
 }

@@ -61,7 +61,7 @@ pub(crate) fn boot_and_monotonic() -> (u64, MonoTime) {
         let before = now();
         let boot = boot_time();
         let after = now();
-        (after.since(before), boot, before.plus(Nanos::from_ns(after.since(before).as_ns() / 2)))
+        (after - before, boot, before + Nanos::from_ns((after - before).as_ns() / 2))
     };
     let (_, boot, mono) = (0..4).fold(both(), |best, _| {
         let other = both();
@@ -176,7 +176,7 @@ pub(crate) fn try_sleep() -> Result<(), i32> {
 /// As [`sleep_until`].
 #[inline]
 pub fn sleep_for(length: Nanos) {
-    let end = now().plus(length);
+    let end = now() + length;
     let mut left = length;
     while left > Nanos::ZERO {
         let t = timespec(left.as_ns());
@@ -185,7 +185,7 @@ pub fn sleep_for(length: Nanos) {
         if result != libc::EINTR {
             return;
         }
-        left = end.since(now());
+        left = end - now();
     }
 }
 
@@ -267,10 +267,10 @@ impl Drop for Timerfd {
 /// # Real-time
 /// One kernel entry, and one for each signal; two where the descriptor is dead.
 pub(crate) fn wait_readable(fd: libc::c_int, patience: Nanos) -> Arrival {
-    let end = now().plus(patience);
+    let end = now() + patience;
     let mut polled = libc::pollfd { fd, events: libc::POLLIN | libc::POLLRDHUP, revents: 0 };
     loop {
-        let left = timespec(end.since(now()).as_ns());
+        let left = timespec((end - now()).as_ns());
         // SAFETY: one pollfd and a time-out, both valid for the call; the signal mask is left alone.
         let ready = unsafe { libc::ppoll(&raw mut polled, 1, &raw const left, std::ptr::null()) };
         if ready == -1 && errno() == libc::EINTR {

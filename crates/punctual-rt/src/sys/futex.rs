@@ -75,7 +75,7 @@ pub(crate) fn futex_lock_pi(word: &AtomicU32, deadline: Option<MonoTime>) -> Res
         }
         HAS_LOCK_PI2.store(false, Relaxed);
     }
-    lock_pi(word, libc::FUTEX_LOCK_PI, Some(real_time().saturating_add(deadline.since(now()).as_ns())))
+    lock_pi(word, libc::FUTEX_LOCK_PI, Some(real_time().saturating_add((deadline - now()).as_ns())))
 }
 
 #[inline(never)]
@@ -143,7 +143,7 @@ pub(crate) fn thread_is_gone(id: u32) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Error;
+    use crate::LockError;
     use crate::sync::{PiMutex, Signal};
     use punctual_hist::Nanos;
 
@@ -156,15 +156,15 @@ mod tests {
         std::thread::scope(|scope| {
             let guard = mutex.lock();
             let waiter = scope.spawn(|| {
-                let deadline = now().plus(Nanos::from_ms(5));
+                let deadline = now() + Nanos::from_ms(5);
                 let result = mutex.lock_until(deadline).err();
                 let kept = now() >= deadline;
                 give_up.post();
-                (result, kept, mutex.lock_until(now().plus(Nanos::from_ms(20_000))).is_ok())
+                (result, kept, mutex.lock_until(now() + Nanos::from_ms(20_000)).is_ok())
             });
             give_up.wait();
             drop(guard);
-            assert_eq!(waiter.join().ok(), Some((Some(Error::TimedOut), true, true)));
+            assert_eq!(waiter.join().ok(), Some((Some(LockError::TimedOut), true, true)));
         });
     }
 }

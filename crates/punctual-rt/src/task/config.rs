@@ -3,7 +3,7 @@
 use crate::check::{Findings, Host, Plan, Waits, check};
 use crate::setup::{LatencyQos, Require, Setup};
 use crate::stats::{FLIGHT_CYCLES, StatsConfig};
-use crate::{Error, Margin, Memory, Overrun, Policy, TOLERANCE, Wait, Wake};
+use crate::{ConfigError, Error, Margin, Memory, Overrun, Policy, TOLERANCE, Wait, Wake};
 use punctual_hist::Nanos;
 
 /// Where on a clock the releases of a task lie.
@@ -40,17 +40,20 @@ pub enum PhaseClock {
 ///
 /// ```
 /// use punctual_rt::setup::Require;
-/// use punctual_rt::{Control, Nanos, Policy, Task, TaskConfig};
+/// use punctual_rt::{Control, Ended, Nanos, Policy, Task, TaskConfig};
 ///
 /// let config = TaskConfig::periodic(Nanos::from_ms(1)).named("axis").policy(Policy::Fifo(85)).require(Require::BestEffort);
-/// let mut left = 20;
+/// let (mut runs, mut next) = (0, 0);
 /// let task = Task::spawn(&config, move |cycle| {
-///     left -= 1;
-///     // … read, compute, write; `cycle.missed()` releases were lost before this one …
-///     if left == 0 { Control::Stop } else { Control::Continue }
+///     // … read, compute, write …
+///     // The `missed` releases after this one had passed as well when the thread was back. They are not run.
+///     assert_eq!(cycle.wake.index, next);
+///     next = cycle.wake.index + 1 + cycle.wake.missed;
+///     runs += 1;
+///     if runs == 20 { Control::Stop } else { Control::Continue }
 /// })?;
 /// let stats = task.stats().clone();
-/// task.join();
+/// assert_eq!(task.join(), Ended::Stopped);
 /// assert_eq!(stats.snapshot().counters.activations, 20);
 /// # Ok::<(), punctual_rt::Error>(())
 /// ```
@@ -202,8 +205,8 @@ impl TaskConfig {
     /// Refuses what no system could do, or would occupy the CPU without having been asked to.
     ///
     /// # Errors
-    /// [`Error::Period`], [`Error::Margin`], [`Error::SteerMax`], [`Error::Priority`], [`Error::Reservation`],
-    /// [`Error::TaskName`], [`Error::FlightCycles`], [`Error::ZeroLength`].
+    /// [`ConfigError::Period`], [`ConfigError::Margin`], [`ConfigError::SteerMax`], [`ConfigError::Priority`], [`ConfigError::Reservation`],
+    /// [`ConfigError::TaskName`], [`ConfigError::FlightCycles`], [`ConfigError::ZeroLength`].
     ///
     /// # Real-time
     /// Pure.
@@ -211,10 +214,10 @@ impl TaskConfig {
         check_period(self.period)?;
         self.wait.validate()?;
         if matches!(self.wait, Wait::Hybrid(Margin::Fixed(margin)) if margin >= self.period) {
-            return Err(Error::Margin);
+            return Err(Error::Config(ConfigError::Margin));
         }
         if self.steer_max.is_some_and(|max| max >= self.period) {
-            return Err(Error::SteerMax);
+            return Err(Error::Config(ConfigError::SteerMax));
         }
         self.setup.policy.checked()?;
         self.stats().validate()
@@ -236,9 +239,7 @@ impl TaskConfig {
         let waits = match &self.wait {
             Wait::Sleep | Wait::Anticipate | Wait::External { .. } => Waits::Sleeps,
             Wait::Hybrid(Margin::Fixed(margin)) => Waits::Polls(*margin),
-            Wait::Hybrid(Margin::Auto { spin_ppm }) => {
-                Waits::Polls(self.period.times((*spin_ppm).into()).divided_by(1_000_000))
-            }
+            Wait::Hybrid(Margin::Auto { spin_ppm }) => Waits::Polls((self.period * (*spin_ppm).into()) / 1_000_000),
             Wait::Spin => Waits::Spins,
         };
         let phase = match self.phase {
@@ -270,7 +271,7 @@ impl TaskConfig {
     pub(super) fn stack_bytes(&self) -> usize {
         const DEFAULT: usize = 2 << 20;
         let touched = match self.setup.memory {
-            Memory::Lock { stack, .. } => stack,
+            Memory::Lock { stack_bytes, .. } => stack_bytes,
             Memory::Leave => 0,
         };
         touched.saturating_add(DEFAULT)
@@ -282,5 +283,5 @@ const PERIOD_MIN: Nanos = Nanos::from_us(1);
 
 /// Refuses a period that is too short to be one.
 pub(super) fn check_period(period: Nanos) -> Result<(), Error> {
-    if period < PERIOD_MIN { Err(Error::Period) } else { Ok(()) }
+    if period < PERIOD_MIN { Err(Error::Config(ConfigError::Period)) } else { Ok(()) }
 }

@@ -36,7 +36,7 @@ pub enum Ended {
 /// let stop = cyclic.stopper();
 /// let mut cycles = 0;
 /// while let Some(wake) = cyclic.wait() {
-///     // receive; `wake.missed` releases were lost
+///     // receive; `wake.missed` releases after this one had passed as well, and are not run
 ///     cyclic.steer(Delta::from_ns(-120)); // what a servo said
 ///     // compute, send
 ///     cyclic.finish();
@@ -102,7 +102,7 @@ impl Cyclic {
     ///
     /// # Errors
     /// What [`TaskConfig::validate`] refuses, what the system refuses under [`Require::Strict`](crate::setup::Require),
-    /// and [`Error::Timer`].
+    /// and [`SetupError::Timer`](crate::SetupError::Timer).
     ///
     /// # Real-time
     /// Allocates, faults, enters the kernel: call before the loop.
@@ -201,7 +201,7 @@ impl Cyclic {
     /// Sets the period from the next release on.
     ///
     /// # Errors
-    /// [`Error::Period`]: below 1 us. Then the period stays.
+    /// [`ConfigError::Period`](crate::ConfigError::Period): below 1 us. Then the period stays.
     ///
     /// # Real-time
     /// One reading of the clock.
@@ -234,18 +234,12 @@ impl Cyclic {
     }
 
     /// The next release, and the period. Before the first wait its instants mean nothing.
-    ///
-    /// # Real-time
-    /// Pure.
-    pub fn grid(&self) -> &Grid {
+    pub const fn grid(&self) -> &Grid {
         self.pacer.grid()
     }
 
     /// Why the loop ended, if it has.
-    ///
-    /// # Real-time
-    /// Pure.
-    pub fn ended(&self) -> Option<Ended> {
+    pub const fn ended(&self) -> Option<Ended> {
         self.ended
     }
 

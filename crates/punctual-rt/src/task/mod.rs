@@ -11,10 +11,9 @@ pub use cyclic::{Cyclic, Ended, Stopper};
 
 use crate::setup::{Grants, Refusal, grants};
 use crate::stats::StatsReader;
-use crate::{Error, Wake};
+use crate::{Error, SetupError, Wake};
 use punctual_hist::{Delta, MonoTime, Nanos};
 use start::Epoch;
-use std::ops::Deref;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 
@@ -27,18 +26,12 @@ pub enum Control {
     Stop,
 }
 
-/// One activation, as its body sees it; its [`Wake`] is what it derefs to.
+/// One activation, as its body sees it.
+#[non_exhaustive]
 pub struct Cycle<'a> {
-    wake: Wake,
+    /// Which release this is, how late the thread woke and why, and how many of the releases after it were missed.
+    pub wake: Wake,
     cyclic: &'a mut Cyclic,
-}
-
-impl Deref for Cycle<'_> {
-    type Target = Wake;
-
-    fn deref(&self) -> &Wake {
-        &self.wake
-    }
 }
 
 impl Cycle<'_> {
@@ -53,7 +46,7 @@ impl Cycle<'_> {
     /// See [`Cyclic::set_period`].
     ///
     /// # Errors
-    /// [`Error::Period`].
+    /// [`ConfigError::Period`](crate::ConfigError::Period).
     ///
     /// # Real-time
     /// One reading of the clock.
@@ -70,10 +63,7 @@ impl Cycle<'_> {
     }
 
     /// The release after this one.
-    ///
-    /// # Real-time
-    /// Pure.
-    pub fn next_release(&self) -> MonoTime {
+    pub const fn next_release(&self) -> MonoTime {
         self.cyclic.grid().release()
     }
 }
@@ -104,7 +94,7 @@ impl Task {
     /// Starts a thread, sets it up, and runs `body` at each release. Returns when the thread is set up.
     ///
     /// # Errors
-    /// What [`Cyclic::new`] refuses; [`Error::Thread`].
+    /// What [`Cyclic::new`] refuses; [`SetupError::Thread`].
     ///
     /// # Real-time
     /// Starts a thread, and blocks until it is set up: call before the loop, never from one.
@@ -117,7 +107,7 @@ impl Task {
     {
         let mut group = Group::new();
         group.add(config, body)?;
-        group.start().pop().ok_or(Error::Thread(0))
+        group.start().pop().ok_or(Error::Setup(SetupError::Thread(0)))
     }
 
     /// Ends the task at its next release, or within 0.1 s where that is later.
@@ -145,18 +135,12 @@ impl Task {
     }
 
     /// The statistics, for any thread.
-    ///
-    /// # Real-time
-    /// Pure.
-    pub fn stats(&self) -> &StatsReader {
+    pub const fn stats(&self) -> &StatsReader {
         &self.stats
     }
 
     /// What the system really gave the thread.
-    ///
-    /// # Real-time
-    /// Pure.
-    pub fn grants(&self) -> &Grants {
+    pub const fn grants(&self) -> &Grants {
         &self.grants
     }
 
@@ -208,7 +192,7 @@ impl Group {
     /// later only [`Phase::Offset`] counts: so long after the epoch.
     ///
     /// # Errors
-    /// What [`Cyclic::new`] refuses; [`Error::Thread`].
+    /// What [`Cyclic::new`] refuses; [`SetupError::Thread`].
     ///
     /// # Real-time
     /// Starts a thread, and blocks until it is set up: call before the loop, never from one.
@@ -226,8 +210,8 @@ impl Group {
             .name(config.name.clone())
             .stack_size(config.stack_bytes())
             .spawn(move || run(&own, body, leads, &report, &begin))
-            .map_err(Error::of_thread)?;
-        let report = reported.recv().map_err(|_| Error::Thread(libc::ECHILD))??;
+            .map_err(SetupError::of_thread)?;
+        let report = reported.recv().map_err(|_| Error::Setup(SetupError::Thread(libc::ECHILD)))??;
         let Report { stop, stats, grants, refusals, epoch } = report;
         if let Some(epoch) = epoch {
             self.epoch = epoch;
@@ -249,7 +233,7 @@ impl Group {
         let epoch = self.epoch.soon();
         let begin = |waiting: Waiting| {
             // A thread that died shows as one that panicked.
-            let _ = waiting.go.send(epoch.plus(waiting.offset));
+            let _ = waiting.go.send(epoch + waiting.offset);
             waiting.task
         };
         self.waiting.into_iter().map(begin).collect()

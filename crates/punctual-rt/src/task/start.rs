@@ -55,17 +55,17 @@ impl Epoch {
 
     /// The first of the instants that is not too soon.
     pub(super) fn soon(self) -> MonoTime {
-        let earliest = sys::now().plus(LEAD);
-        let (behind, step) = (earliest.since(self.first), self.multiple);
-        let steps = behind.plus(step.minus(Nanos::from_ns(1))).whole(step);
-        self.first.plus(step.times(steps))
+        let earliest = sys::now() + LEAD;
+        let (behind, step) = (earliest - self.first, self.multiple);
+        let steps = (behind + (step - Nanos::from_ns(1))).whole(step);
+        self.first + step * steps
     }
 }
 
 /// What a scan would see of a tick that comes at the multiples of its length.
 fn presumed(tick: Nanos) -> Gaps {
     const TICKS: u64 = 50;
-    let at = |n: u64| MonoTime::default().plus(tick.times(n));
+    let at = |n: u64| MonoTime::default() + tick * n;
     let seen = (0..TICKS).map(|n| (at(n), Nanos::from_us(5))).collect();
     Gaps { began: at(0), ended: at(TICKS), seen, ..Gaps::default() }
 }
@@ -77,12 +77,12 @@ fn ahead_of_monotonic(clock: PhaseClock) -> Delta {
         PhaseClock::Realtime => sys::real_time(),
         PhaseClock::Tai => sys::tai_time(),
     };
-    MonoTime::from_ns(there).minus_instant(sys::now())
+    MonoTime::from_ns(there).signed_since(sys::now())
 }
 
 /// The first instant at or after `earliest` whose reading on a clock that is `ahead` is `offset` after a multiple.
 fn aligned(earliest: MonoTime, ahead: Delta, multiple: Nanos, offset: Nanos) -> MonoTime {
-    let there = earliest.moved(ahead).as_ns();
+    let there = (earliest + ahead).as_ns();
     let behind = there.saturating_sub(offset.as_ns()).checked_rem(multiple.as_ns()).unwrap_or(0);
     let missing = if there < offset.as_ns() {
         offset.as_ns().saturating_sub(there).checked_rem(multiple.as_ns()).unwrap_or(0)
@@ -91,7 +91,7 @@ fn aligned(earliest: MonoTime, ahead: Delta, multiple: Nanos, offset: Nanos) -> 
     } else {
         multiple.as_ns().saturating_sub(behind)
     };
-    earliest.plus(Nanos::from_ns(missing))
+    earliest + Nanos::from_ns(missing)
 }
 
 #[cfg(test)]
@@ -126,8 +126,8 @@ mod tests {
     /// What a scan sees of a tick that comes so long after each multiple of its length.
     fn ticks_at(phase: Nanos) -> Gaps {
         let began = MonoTime::from_ns(8_000_000_000);
-        let tick = |n| (began.plus(phase).plus(TICK.times(n)), Nanos::from_us(9));
-        Gaps { began, ended: began.plus(SCAN), seen: (0..50).map(tick).collect(), ..Gaps::default() }
+        let tick = |n| (began + phase + TICK * n, Nanos::from_us(9));
+        Gaps { began, ended: began + SCAN, seen: (0..50).map(tick).collect(), ..Gaps::default() }
     }
 
     #[test]
@@ -136,13 +136,13 @@ mod tests {
             let gaps = ticks_at(Nanos::from_us(tick_us));
             let earliest = MonoTime::from_ns(9_123_456_789);
             let pure = Epoch::from(&gaps, MS, TICK, earliest);
-            assert!(pure.first >= earliest && pure.first.since(earliest) <= MS);
+            assert!(pure.first >= earliest && pure.first - earliest <= MS);
             let config = TaskConfig::periodic(MS);
             let chosen = Epoch::choose_by(&config, TICK, |length| {
                 assert_eq!(length, SCAN);
                 gaps
             });
-            for first in [pure.first, pure.soon(), chosen.first, chosen.soon(), chosen.soon().plus(MS.times(77))] {
+            for first in [pure.first, pure.soon(), chosen.first, chosen.soon(), chosen.soon() + MS * 77] {
                 let after = (first.as_ns() + 1_000_000 - tick_us % 1_000 * 1_000) % 1_000_000;
                 assert!((300_000..=700_000).contains(&after), "{after} ns after a tick at {tick_us} us");
             }
@@ -168,10 +168,10 @@ mod tests {
         let looks = (0..100).map(|_| {
             let before = sys::now();
             let there = clock();
-            let took = sys::now().since(before);
-            (took, MonoTime::from_ns(there).minus_instant(before.plus(took.divided_by(2))))
+            let took = sys::now() - before;
+            (took, MonoTime::from_ns(there).signed_since(before + took / 2))
         });
-        at.moved(looks.min().unwrap().1).as_ns()
+        (at + looks.min().unwrap().1).as_ns()
     }
 
     #[test]
@@ -194,7 +194,7 @@ mod tests {
             let before = sys::now();
             let phase = Phase::AlignedTo { clock, multiple, offset: Nanos::from_us(300) };
             let first = Epoch::choose(&TaskConfig::periodic(Nanos::from_ms(1)).phase(phase)).soon();
-            assert!(first > before && first.since(sys::now()) <= multiple.plus(LEAD), "{clock:?}");
+            assert!(first > before && first - sys::now() <= multiple + LEAD, "{clock:?}");
         }
     }
 }

@@ -4,7 +4,7 @@ use super::{Arrival, Event, Sleeper};
 use crate::interference::{Interference, Watch};
 use crate::poll::{self, Poller};
 use crate::sys::{self, Timerfd};
-use crate::{Class, Error, now};
+use crate::{Class, Error, SetupError, now};
 use punctual_hist::MonoTime;
 
 /// What a waiter needs of the world, beyond reading the clock.
@@ -47,11 +47,11 @@ impl Monotonic {
     pub(crate) fn new(sleeper: Sleeper) -> Result<Self, Error> {
         let call = match sleeper {
             Sleeper::Absolute => {
-                sys::try_sleep().map_err(Error::Sleep)?;
+                sys::try_sleep().map_err(SetupError::Sleep)?;
                 Call::Absolute
             }
             Sleeper::Relative => Call::Relative,
-            Sleeper::Timerfd => Call::Timerfd(Timerfd::new().map_err(Error::Timer)?),
+            Sleeper::Timerfd => Call::Timerfd(Timerfd::new().map_err(SetupError::Timer)?),
             Sleeper::Futex => Call::Futex,
         };
         Ok(Self { call, poller: Poller::detect(), watch: Watch::of_current_thread(false) })
@@ -79,7 +79,7 @@ impl Clock for Monotonic {
     fn sleep_until(&mut self, at: MonoTime) {
         match &self.call {
             Call::Absolute => sys::sleep_until(at),
-            Call::Relative => sys::sleep_for(at.since(now())),
+            Call::Relative => sys::sleep_for(at - now()),
             Call::Timerfd(timer) => timer.wait_until(at),
             Call::Futex => sys::futex_wait_until(at),
         }
@@ -103,7 +103,7 @@ impl Clock for Monotonic {
 
     fn wait_for(&mut self, event: &Event, until: MonoTime) -> Arrival {
         match event {
-            Event::Readable(fd) => sys::wait_readable(*fd, until.since(now())),
+            Event::Readable(fd) => sys::wait_readable(*fd, until - now()),
             Event::Signal(signal) if signal.wait_until(until) => Arrival::Came,
             Event::Signal(_) => Arrival::Missing,
         }

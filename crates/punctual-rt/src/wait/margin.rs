@@ -49,7 +49,7 @@ impl MarginTracker {
     /// The margin for the next sleep of a task with this period.
     pub(super) fn get(&self, period: Nanos) -> Nanos {
         match self.kind {
-            Margin::Fixed(margin) => margin.min(period.minus(period.divided_by(4))),
+            Margin::Fixed(margin) => margin.min(period - period / 4),
             Margin::Auto { spin_ppm } => self.now.min(self.bound(period, spin_ppm)),
         }
     }
@@ -64,12 +64,12 @@ impl MarginTracker {
             return;
         }
         let high = self.recent.high();
-        let wanted = high.plus(Nanos::from_ns(high.as_ns() >> 2)).plus(RESERVE);
+        let wanted = high + Nanos::from_ns(high.as_ns() >> 2) + RESERVE;
         self.now = if wanted >= self.now || self.now == Nanos::MAX {
             wanted
         } else {
-            let step = (self.now.minus(wanted).as_ns() >> 6).max(1);
-            self.now.minus(Nanos::from_ns(step))
+            let step = ((self.now - wanted).as_ns() >> 6).max(1);
+            self.now - Nanos::from_ns(step)
         };
     }
 
@@ -84,10 +84,10 @@ impl MarginTracker {
     pub(super) fn spent(&mut self, polled: Nanos, period: Nanos) {
         let Margin::Auto { spin_ppm } = self.kind else { return };
         let share = share_of(period, spin_ppm);
-        let left = share.ahead().minus(polled.ahead());
-        let step = left.minus(self.spare).as_ns() >> 8;
-        let least = Delta::from_ns(share.ahead().as_ns() >> 3).reversed();
-        self.spare = self.spare.plus(Delta::from_ns(step)).max(least);
+        let left = share.ahead() - polled.ahead();
+        let step = (left - self.spare).as_ns() >> 8;
+        let least = -Delta::from_ns(share.ahead().as_ns() >> 3);
+        self.spare = (self.spare + Delta::from_ns(step)).max(least);
     }
 
     /// Half the time between releases, half a millisecond, or as long as polling stays within its share: a typical sleep comes back
@@ -95,18 +95,18 @@ impl MarginTracker {
     fn bound(&self, period: Nanos, spin_ppm: u32) -> Nanos {
         let share = share_of(period, spin_ppm);
         if self.recent.filled() < LEARNED {
-            return share.times(2).min(FIRST).min(period.divided_by(2));
+            return (share * 2).min(FIRST).min(period / 2);
         }
         let typical = self.recent.median();
         let owed = Delta::from_ns(self.spare.as_ns().saturating_mul(4));
-        let most = share.plus(typical).ahead().plus(owed).max(Delta::ZERO).length();
-        most.min(period.divided_by(2)).min(LONGEST)
+        let most = ((share + typical).ahead() + owed).max(Delta::ZERO).length();
+        most.min(period / 2).min(LONGEST)
     }
 }
 
 /// The part of a period that may be polled.
 fn share_of(period: Nanos, spin_ppm: u32) -> Nanos {
-    period.times(spin_ppm.into()).divided_by(1_000_000)
+    (period * spin_ppm.into()) / 1_000_000
 }
 
 /// What [`Wait::Anticipate`](super::Wait::Anticipate) subtracts: the median of recent sleeps, followed slowly.
@@ -131,7 +131,7 @@ impl Offset {
         if self.recent.filled() < LEARNED {
             return;
         }
-        let away = self.recent.median().ahead().minus(self.now.ahead());
+        let away = self.recent.median().ahead() - self.now.ahead();
         let first = self.now == Nanos::ZERO;
         let step = if first { away.as_ns() } else { away.as_ns() >> 5 };
         self.now = Nanos::from_ns(self.now.as_ns().saturating_add_signed(step));

@@ -7,7 +7,7 @@ mod margin;
 mod recent;
 
 use crate::sync::Signal;
-use crate::{Class, Error, Stopper};
+use crate::{Class, ConfigError, Error, Stopper};
 pub use clock::Means;
 pub(crate) use clock::{Clock, Monotonic};
 pub use margin::Margin;
@@ -41,13 +41,13 @@ impl Wait {
     /// Refuses what would never sleep without having been asked to.
     ///
     /// # Errors
-    /// [`Error::ZeroLength`]: no patience at all.
+    /// [`ConfigError::ZeroLength`]: no patience at all.
     ///
     /// # Real-time
     /// Pure.
     pub fn validate(&self) -> Result<(), Error> {
         match self {
-            Self::External { patience: Nanos::ZERO, .. } => Err(Error::ZeroLength),
+            Self::External { patience: Nanos::ZERO, .. } => Err(Error::Config(ConfigError::ZeroLength)),
             _ => Ok(()),
         }
     }
@@ -137,7 +137,7 @@ impl Waiter<Monotonic> {
     /// A waiter on the kernel's clock.
     ///
     /// # Errors
-    /// [`Error::Timer`] when no timer file descriptor can be had, [`Error::Sleep`] when the kernel lets nobody sleep, and
+    /// [`SetupError::Timer`](crate::SetupError::Timer) when no timer file descriptor can be had, [`SetupError::Sleep`](crate::SetupError::Sleep) when the kernel lets nobody sleep, and
     /// what [`Wait::validate`] refuses.
     pub(crate) fn new(wait: &Wait, sleeper: Sleeper, tolerance: Nanos) -> Result<Self, Error> {
         wait.validate()?;
@@ -181,7 +181,7 @@ impl<C: Clock> Waiter<C> {
     /// Whether `woke` is near enough to a release to be on time.
     #[inline]
     pub(crate) fn is_on_time(&self, woke: MonoTime, release: MonoTime) -> bool {
-        woke >= release && woke.since(release) <= self.tolerance
+        woke >= release && woke - release <= self.tolerance
     }
 
     /// Waits until `release`, from beginning to end.
@@ -211,12 +211,12 @@ impl<C: Clock> Waiter<C> {
             let class = Class::PastOnArrival;
             return Approach::There(Waited { woke: began, class, overshoot: None, polled: Nanos::ZERO });
         }
-        let target = release.minus(self.ahead(period));
+        let target = release - self.ahead(period);
         let (back, overshoot) = if matches!(self.way, Way::Spin) || target <= began {
             (began, None)
         } else {
             let back = self.sleep_until(target, began);
-            (back, Some(back.since(target)))
+            (back, Some(back - target))
         };
         if let Some(overshoot) = overshoot {
             self.learn(overshoot);
@@ -226,7 +226,7 @@ impl<C: Clock> Waiter<C> {
             return Approach::Near { back, overshoot };
         }
         self.polled = Nanos::ZERO;
-        let class = match back.minus_instant(release) {
+        let class = match back.signed_since(release) {
             error if error.length() <= self.tolerance => Class::OnTime,
             _ if back < release => Class::Early,
             _ => Class::LateFromSleep,
@@ -256,8 +256,8 @@ impl<C: Clock> Waiter<C> {
         back: MonoTime,
         overshoot: Option<Nanos>,
     ) -> Waited {
-        self.polled = woke.since(back);
-        let class = self.clock.settle(woke.since(release) > self.tolerance);
+        self.polled = woke - back;
+        let class = self.clock.settle(woke - release > self.tolerance);
         Waited { woke, class, overshoot, polled: self.polled }
     }
 
@@ -265,8 +265,8 @@ impl<C: Clock> Waiter<C> {
     #[inline]
     fn sleep_until(&mut self, target: MonoTime, began: MonoTime) -> MonoTime {
         let mut now = began;
-        while target.since(now) > UNATTENDED && !self.stop.is_stopped() {
-            self.clock.sleep_until(now.plus(UNATTENDED));
+        while target - now > UNATTENDED && !self.stop.is_stopped() {
+            self.clock.sleep_until(now + UNATTENDED);
             now = self.clock.now();
         }
         if self.stop.is_stopped() {
@@ -282,14 +282,14 @@ impl<C: Clock> Waiter<C> {
         let Way::External(event, patience) = &self.way else {
             return Waited { woke: began, class: Class::TimedOut, overshoot: None, polled: Nanos::ZERO };
         };
-        let end = began.plus(*patience);
+        let end = began + *patience;
         let (mut now, mut arrival) = (began, Arrival::Missing);
         while arrival == Arrival::Missing && now < end && !self.stop.is_stopped() {
-            arrival = self.clock.wait_for(event, end.min(now.plus(UNATTENDED)));
+            arrival = self.clock.wait_for(event, end.min(now + UNATTENDED));
             now = self.clock.now();
         }
         if arrival == Arrival::CameLast && release > now {
-            self.clock.sleep_until(release.min(now.plus(UNATTENDED)));
+            self.clock.sleep_until(release.min(now + UNATTENDED));
             now = self.clock.now();
         }
         let class = if arrival == Arrival::Missing { Class::TimedOut } else { Class::OnTime };
@@ -301,7 +301,7 @@ impl<C: Clock> Waiter<C> {
     fn ahead(&mut self, period: Nanos) -> Nanos {
         match &mut self.way {
             // Half a period early at most, or the loop would run away backwards.
-            Way::Anticipate(offset) => offset.get().min(period.divided_by(2)),
+            Way::Anticipate(offset) => offset.get().min(period / 2),
             Way::Hybrid(margin) => {
                 margin.spent(self.polled, period);
                 margin.get(period)

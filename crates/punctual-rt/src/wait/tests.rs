@@ -156,12 +156,9 @@ fn an_outside_event_paces_the_task_and_its_absence_is_told() {
     let mut silent = engine(&external(Nanos::from_us(500)), vec![]);
     let wakes: Vec<_> = (0..20).map(|_| next(&mut silent)).collect();
     assert!(wakes.iter().all(|wake| wake.class == Class::TimedOut));
-    assert!(
-        wakes.iter().all(|wake| wake.release <= wake.woke.plus(MS.times(3))),
-        "silence does not run ahead of the clock"
-    );
+    assert!(wakes.iter().all(|wake| wake.release <= wake.woke + MS * 3), "silence does not run ahead of the clock");
     let due: Vec<_> = wakes.windows(2).filter(|pair| pair[0].woke >= pair[0].release).collect();
-    assert!(due.iter().all(|pair| pair[1].release == pair[0].release.plus(MS.times(1 + pair[0].missed))));
+    assert!(due.iter().all(|pair| pair[1].release == pair[0].release + MS * (1 + pair[0].missed)));
 }
 
 /// The same sequence each time, without pattern.
@@ -200,9 +197,9 @@ fn a_million_cycles_through_a_bad_week_lose_no_release_and_each_has_its_cause() 
             let whim = whim();
             engine.waiter().clock().take(whim);
             let wake = engine.wait(|| {}, |_| {});
-            assert_eq!((wake.index, wake.release), (due, first.plus(MS.times(due))), "the grid stays, at {whim:?}");
+            assert_eq!((wake.index, wake.release), (due, first + MS * due), "the grid stays, at {whim:?}");
             due += 1 + wake.missed;
-            let behind = wake.woke.since(wake.release.plus(MS.times(wake.missed)));
+            let behind = wake.woke - (wake.release + MS * wake.missed);
             assert!(behind < MS, "all that passed is counted: {wake:?} at {whim:?}");
             match whim {
                 // The clock failed; all that can be asked is that the wait has an end.
@@ -228,7 +225,7 @@ fn a_million_cycles_through_a_bad_week_lose_no_release_and_each_has_its_cause() 
             }
             now = now.max(wake.woke);
         }
-        assert!(due > 1_000_000 && now.since(first) > Nanos::from_secs(1_000));
+        assert!(due > 1_000_000 && now - first > Nanos::from_secs(1_000));
     }
 }
 
@@ -291,7 +288,7 @@ proptest! {
         for whim in whims {
             let wake = next(&mut engine);
             prop_assert_eq!(wake.index, due);
-            prop_assert_eq!(wake.release, first.plus(MS.times(due)), "no whim moves the grid");
+            prop_assert_eq!(wake.release, first + MS * due, "no whim moves the grid");
             due += 1 + wake.missed;
             let gave_up = matches!(whim, Whim::Stand | Whim::Back(_));
             let may_be_early = gave_up || matches!(wait, Wait::Anticipate);
@@ -309,10 +306,10 @@ fn no_call_of_the_kernel_returns_before_the_release() {
         for wait in [Wait::Sleep, Wait::Hybrid(Margin::AUTO), Wait::Spin] {
             let mut waiter = Waiter::new(&wait, sleeper, TOLERANCE).unwrap();
             for _ in 0..3 {
-                let release = now().plus(Nanos::from_us(300));
+                let release = now() + Nanos::from_us(300);
                 assert!(waiter.wait_until(release, MS).woke >= release, "{wait:?} {sleeper:?}");
             }
-            let past = now().minus(Nanos::from_ms(5));
+            let past = now() - Nanos::from_ms(5);
             assert_eq!(waiter.wait_until(past, MS).class, Class::PastOnArrival);
         }
     }
@@ -351,7 +348,7 @@ fn what_quiet_sleeps_leave_over_a_long_one_may_poll_and_the_share_is_kept() {
         hybrid.waiter().clock().take(whim);
         let wake = hybrid.wait(|| {}, |_| {});
         late += u64::from(wake.class != Class::OnTime);
-        polled = polled.plus(wake.polled);
+        polled += wake.polled;
     }
     assert!(late * 500 < CYCLES, "{late} late: without what was left over, each long sleep is");
     let per_mille = polled.as_ns() / CYCLES / 1_000;
@@ -369,6 +366,6 @@ fn releases_follow_a_source_that_drifts() {
         // A sixteenth of what is left each time: sixteen times the drift behind.
         assert!(wake.error().length() < Nanos::from_us(230), "{wake:?}");
     }
-    let took = wakes[999].release.since(wakes[0].release).as_ns();
+    let took = (wakes[999].release - wakes[0].release).as_ns();
     assert!(took.abs_diff(999 * 1_013_000) < 300_000, "{took}");
 }

@@ -1,7 +1,7 @@
 //! The log: what a loop stores comes out as text, in order, and what is lost is told.
 
 use punctual_rt::log::{Drain, Drained, Kind, Record, Value, placeholders};
-use punctual_rt::{Error, MonoTime, Nanos, now, rt_log};
+use punctual_rt::{ConfigError, Error, MonoTime, Nanos, now, rt_log};
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 
@@ -157,7 +157,7 @@ fn a_thread_drains_until_it_is_stopped_and_then_the_rest() {
     }
     assert_eq!(running.stop().unwrap(), Drained { records: 40, lost: 0 });
     assert_eq!(out.lines().len(), 40);
-    assert!(matches!(Drain::new().start(Nanos::ZERO), Err(Error::ZeroLength)));
+    assert!(matches!(Drain::new().start(Nanos::ZERO), Err(Error::Config(ConfigError::ZeroLength))));
 }
 
 #[test]

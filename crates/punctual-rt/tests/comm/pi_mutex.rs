@@ -1,12 +1,12 @@
 //! The lock: one owner, who is lent priority; deadlock, deadline and death are told.
 
 use punctual_rt::sync::{PiMutex, Signal};
-use punctual_rt::{Error, MonoTime, Nanos, Policy, now, setup};
+use punctual_rt::{LockError, MonoTime, Nanos, Policy, now, setup};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 fn soon() -> MonoTime {
-    now().plus(Nanos::from_ms(5))
+    now() + Nanos::from_ms(5)
 }
 
 #[test]
@@ -26,8 +26,8 @@ fn one_thread_at_a_time() {
 fn a_thread_that_holds_it_is_told_and_does_not_hang() {
     let mutex = PiMutex::new(1);
     let guard = mutex.lock().unwrap();
-    assert_eq!(mutex.lock().err(), Some(Error::WouldDeadlock));
-    assert_eq!(mutex.lock_until(soon()).err(), Some(Error::WouldDeadlock));
+    assert_eq!(mutex.lock().err(), Some(LockError::WouldDeadlock));
+    assert_eq!(mutex.lock_until(soon()).err(), Some(LockError::WouldDeadlock));
     assert!(mutex.try_lock().is_none());
     drop(guard);
     assert_eq!(*mutex.try_lock().unwrap(), 1);
@@ -47,12 +47,12 @@ fn a_circle_of_owners_is_told() {
         });
         has_second.wait();
         // Whoever closes the circle is told; the other then gets its lock.
-        let closed = second.lock_until(now().plus(Nanos::from_ms(5_000)));
+        let closed = second.lock_until(now() + Nanos::from_ms(5_000));
         let here = closed.as_ref().err().copied();
         drop(closed);
         drop(mine);
         let there = other.join().unwrap();
-        assert!(here == Some(Error::WouldDeadlock) || there == Err(Error::WouldDeadlock), "{here:?} {there:?}");
+        assert!(here == Some(LockError::WouldDeadlock) || there == Err(LockError::WouldDeadlock), "{here:?} {there:?}");
     });
 }
 
@@ -64,7 +64,7 @@ fn a_deadline_ends_the_wait_and_not_before() {
     std::thread::scope(|scope| {
         let waiter = scope.spawn(|| {
             let deadline = soon();
-            assert_eq!(mutex.lock_until(deadline).err(), Some(Error::TimedOut));
+            assert_eq!(mutex.lock_until(deadline).err(), Some(LockError::TimedOut));
             assert!(now() >= deadline);
         });
         waiter.join().unwrap();
@@ -131,7 +131,7 @@ fn a_forked_child_locks_under_its_own_id() {
     let child = unsafe { libc::fork() };
     if child == 0 {
         let guard = mutex.lock();
-        let ours = mutex.lock().err() == Some(Error::WouldDeadlock);
+        let ours = mutex.lock().err() == Some(LockError::WouldDeadlock);
         drop(guard);
         let good = ours && mutex.try_lock().is_some();
         // SAFETY: ends the child without running anything of the parent's.
@@ -153,7 +153,7 @@ fn on_one_cpu(policy: Policy) -> bool {
 fn time_to_acquire(lock: impl Fn() + Sync, unlock_after: impl Fn(&dyn Fn()) + Sync) -> Nanos {
     let (ready, held, spinning) = (Signal::new(), Signal::new(), Signal::new());
     let spin = |length: u64| {
-        let end = now().plus(Nanos::from_ms(length));
+        let end = now() + Nanos::from_ms(length);
         while now() < end {
             std::hint::spin_loop();
         }
@@ -178,7 +178,7 @@ fn time_to_acquire(lock: impl Fn() + Sync, unlock_after: impl Fn(&dyn Fn()) + Sy
             spinning.post();
             let start = now();
             lock();
-            now().since(start)
+            now() - start
         });
         scope.spawn(|| {
             assert!(on_one_cpu(Policy::Fifo(20)));

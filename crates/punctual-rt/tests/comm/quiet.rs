@@ -3,7 +3,10 @@
 use punctual_rt::log::Drain;
 use punctual_rt::sync::{PiMutex, Signal};
 use punctual_rt::watchdog::{Heart, Watchdog, WatchdogConfig};
-use punctual_rt::{Error, LatestReader, LatestWriter, Nanos, Receiver, Sender, latest, log::LogWriter, rt_log, spsc};
+use punctual_rt::{
+    Error, LatestReader, LatestWriter, LockError, Nanos, Receiver, Sender, SetupError, latest, log::LogWriter, rt_log,
+    spsc,
+};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
@@ -135,7 +138,7 @@ fn the_kernel_is_not_entered_unless_to_wait_or_to_wake() {
     assert!(without_kernel(lock_once, || (0..100).for_each(|n| work.borrow_mut().cycle(n))));
     assert!(!without_kernel(|| {}, || drop(work.borrow().mutex.lock())), "a call is noticed");
     let signal = &work.get_mut().signal;
-    let deadline = punctual_rt::now().plus(Nanos::from_ms(1_000));
+    let deadline = punctual_rt::now() + Nanos::from_ms(1_000);
     assert!(!without_kernel(|| {}, || _ = signal.wait_until(deadline)));
     let quiet = std::thread::scope(|scope| {
         let waiter = scope.spawn(|| signal.wait());
@@ -158,12 +161,13 @@ fn a_kernel_that_refuses_is_reported() {
     let guard = mutex.lock().unwrap();
     // In the child another process seems to hold it, so the kernel has to be asked.
     let other_id = || drop(PiMutex::new(()).lock());
-    let told = || mutex.lock().err() == Some(Error::Lock(libc::ENOSYS));
+    let told = || mutex.lock().err() == Some(LockError::Refused(libc::ENOSYS));
     assert!(with_every_call(refused, other_id, told));
     drop(guard);
     let config = WatchdogConfig::every(Nanos::from_ms(1));
-    let told = || matches!(Watchdog::start(config, Box::new(|_| {})), Err(Error::Thread(errno)) if errno > 0);
+    let told = || matches!(Watchdog::start(config, Box::new(|_| {})), Err(Error::Setup(SetupError::Thread(errno))) if errno > 0);
     assert!(with_every_call(refused, || {}, told));
-    let told = || matches!(Drain::new().start(Nanos::from_ms(1)), Err(Error::Thread(errno)) if errno > 0);
+    let told =
+        || matches!(Drain::new().start(Nanos::from_ms(1)), Err(Error::Setup(SetupError::Thread(errno))) if errno > 0);
     assert!(with_every_call(refused, || {}, told));
 }

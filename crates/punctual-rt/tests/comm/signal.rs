@@ -20,7 +20,7 @@ fn posts_are_counted_and_taken_one_by_one() {
 #[test]
 fn a_deadline_ends_the_wait_and_not_before() {
     let signal = Signal::new();
-    let deadline = now().plus(Nanos::from_ms(5));
+    let deadline = now() + Nanos::from_ms(5);
     assert!(!signal.wait_until(deadline));
     assert!(now() >= deadline);
     let past = now();
@@ -74,7 +74,7 @@ fn signals_of_the_system_do_not_end_a_wait() {
         // SAFETY: no pointers are passed.
         send.send(unsafe { libc::pthread_self() } as u64).unwrap();
         waiting.wait();
-        !waiting.wait_until(now().plus(Nanos::from_ms(20)))
+        !waiting.wait_until(now() + Nanos::from_ms(20))
     });
     let id = receive.recv().unwrap() as libc::pthread_t;
     let interrupt = || {
@@ -115,7 +115,7 @@ fn it_reaches_another_process() {
         unsafe { libc::_exit(0) };
     }
     question.post();
-    assert!(answer.wait_until(now().plus(Nanos::from_ms(20_000))));
+    assert!(answer.wait_until(now() + Nanos::from_ms(20_000)));
     // SAFETY: our child; its status is not asked for.
     unsafe { libc::waitpid(child, std::ptr::null_mut(), 0) };
 }

@@ -2,7 +2,7 @@
 
 use punctual_rt::sync::Signal;
 use punctual_rt::watchdog::{Action, Miss, Watchdog, WatchdogConfig, write_to};
-use punctual_rt::{Error, Nanos, Policy, now, setup};
+use punctual_rt::{ConfigError, Error, Nanos, Policy, SetupError, now, setup};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
@@ -26,8 +26,8 @@ fn a_heart_that_stops_is_missed_and_one_that_beats_is_not() {
         stopped.beat();
         let miss = misses.recv_timeout(LONG).unwrap();
         assert_eq!((&*miss.heart, miss.limit), ("stopped", Nanos::from_ms(100)));
-        assert!(miss.silent > miss.limit && miss.silent <= miss.limit.plus(INTERVAL), "{miss:?}");
-        assert!(now().since(beaten) > miss.limit, "never before the limit");
+        assert!(miss.silent > miss.limit && miss.silent <= miss.limit + INTERVAL, "{miss:?}");
+        assert!(now() - beaten > miss.limit, "never before the limit");
     }
     assert_eq!((watchdog.misses(), watchdog.hearts()), (2, 2));
     drop(watchdog);
@@ -73,7 +73,7 @@ fn an_action_may_watch_another_heart() {
     let watchdog = Watchdog::start(WatchdogConfig::every(INTERVAL), action).unwrap();
     let watchdog = shared.get_or_init(|| watchdog);
     watchdog.watch("first", Nanos::from_ms(1)).unwrap();
-    assert!(SEEN.wait_until(now().plus(Nanos::from_ms(20_000))));
+    assert!(SEEN.wait_until(now() + Nanos::from_ms(20_000)));
 }
 
 #[test]
@@ -92,12 +92,15 @@ fn the_provided_action_writes_a_line() {
 fn what_cannot_be_had_is_refused() {
     let start = |config| Watchdog::start(config, Box::new(|_| {})).err();
     let config = WatchdogConfig::every(INTERVAL);
-    assert_eq!(start(WatchdogConfig::every(Nanos::ZERO)), Some(Error::ZeroLength));
-    assert_eq!(start(WatchdogConfig { policy: Policy::Fifo(99), ..config.clone() }), Some(Error::Priority(99)));
+    assert_eq!(start(WatchdogConfig::every(Nanos::ZERO)), Some(Error::Config(ConfigError::ZeroLength)));
+    assert_eq!(
+        start(WatchdogConfig { policy: Policy::Fifo(99), ..config.clone() }),
+        Some(Error::Config(ConfigError::Priority(99)))
+    );
     let nowhere = WatchdogConfig { cpus: vec![8_000], ..config.clone() };
-    assert!(matches!(start(nowhere), Some(Error::Affinity(8_000, _))));
+    assert!(matches!(start(nowhere), Some(Error::Setup(SetupError::Affinity { cpu: 8_000, .. }))));
     let watchdog = Watchdog::start(config, Box::new(|_| {})).unwrap();
-    assert_eq!(watchdog.watch("x", Nanos::ZERO).err(), Some(Error::ZeroLength));
+    assert_eq!(watchdog.watch("x", Nanos::ZERO).err(), Some(Error::Config(ConfigError::ZeroLength)));
 }
 
 /// A thread that never sleeps keeps the CPU from everything below it, but not from a watchdog above it.
@@ -114,11 +117,11 @@ fn privileged_a_runaway_thread_is_noticed_from_above() {
         setup::set_policy(Policy::Fifo(10)).unwrap();
         let mut heart = watchdog.watch("runaway", Nanos::from_ms(20)).unwrap();
         heart.beat();
-        let end = now().plus(Nanos::from_ms(200));
+        let end = now() + Nanos::from_ms(200);
         while now() < end && watchdog.misses() == 0 {
             std::hint::spin_loop();
         }
-        end.since(now())
+        end - now()
     });
     let left = runaway.join().unwrap();
     assert!(left > Nanos::ZERO, "noticed before it ended by itself");

@@ -33,7 +33,7 @@ fn a_task_allocates_nothing_from_its_second_activation_on() {
     let config = TaskConfig::periodic(Nanos::from_us(100)).phase(Phase::Offset(Nanos::ZERO));
     let task = Task::spawn(&config, move |cycle| {
         let allocations = sys::allocations_of_this_thread();
-        if cycle.index < 1_000 {
+        if cycle.wake.index < 1_000 {
             before.get_or_insert(allocations);
             return Control::Continue;
         }

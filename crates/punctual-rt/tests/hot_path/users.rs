@@ -2,7 +2,7 @@
 
 use crate::{allocation, faults, sys, system_calls};
 use punctual_rt::setup::What;
-use punctual_rt::{Control, Ended, Error, Memory, Nanos, Phase, Policy, Require, Task, TaskConfig};
+use punctual_rt::{Control, Ended, Error, Memory, Nanos, Phase, Policy, Require, SetupError, Task, TaskConfig};
 
 #[test]
 fn the_promises_hold_for_a_user_without_privileges() {
@@ -26,9 +26,9 @@ fn whoever_has_no_rights_is_refused_or_told_what_is_missing() {
     }
     sys::give_up_limits();
     let config = TaskConfig::periodic(Nanos::from_ms(1)).phase(Phase::Offset(Nanos::ZERO)).policy(Policy::Fifo(50));
-    let config = config.memory(Memory::Lock { stack: 64 << 10, heap: 0 });
+    let config = config.memory(Memory::Lock { stack_bytes: 64 << 10, heap_bytes: 0 });
     let strict = Task::spawn(&config.clone().require(Require::Strict), |_| Control::Stop);
-    assert!(matches!(strict.map(drop), Err(Error::MemoryLock(_) | Error::Policy(_))));
+    assert!(matches!(strict.map(drop), Err(Error::Setup(SetupError::MemoryLock(_) | SetupError::Policy(_)))));
     let mut runs = 0;
     let task = Task::spawn(&config.require(Require::BestEffort), move |_| {
         runs += 1;

@@ -126,7 +126,7 @@ fn cycles(mut cyclic: Cyclic) -> Turn {
         };
         cyclic.steer(steered);
         match index % 100 {
-            20 => cyclic.set_period(PERIOD.plus(Nanos::from_us(3))).unwrap(),
+            20 => cyclic.set_period(PERIOD + Nanos::from_us(3)).unwrap(),
             40 => cyclic.set_period(PERIOD).unwrap(),
             60 => cyclic.shift_phase(Delta::from_ns(-2_500)),
             80 => _ = cyclic.resync(),
@@ -190,7 +190,7 @@ fn confirming() -> Way {
 }
 
 fn pacer(wait: &Wait, sleeper: Sleeper, overrun: Overrun) -> Pacer {
-    let grid = Grid::new(now().plus(Nanos::from_ms(1)), PERIOD).with_overrun(overrun);
+    let grid = Grid::new(now() + Nanos::from_ms(1), PERIOD).with_overrun(overrun);
     Pacer::new(grid, wait, sleeper).unwrap()
 }
 
@@ -209,7 +209,7 @@ fn steer(pacer: &mut Pacer, index: u64) {
     match index % 8 {
         0 => _ = pacer.steer(Delta::from_ns(700)),
         1 => _ = pacer.steer(Delta::from_ns(-700)),
-        2 => pacer.set_period(PERIOD.plus(Nanos::from_us(3))),
+        2 => pacer.set_period(PERIOD + Nanos::from_us(3)),
         3 => pacer.set_period(PERIOD),
         4 => pacer.shift_phase(Delta::from_ns(-2_500)),
         5 => _ = pacer.resync(),
@@ -219,7 +219,7 @@ fn steer(pacer: &mut Pacer, index: u64) {
 
 /// Polls into the third release from this one.
 fn stall(wake: Wake) {
-    while now() < wake.woke.plus(PERIOD.times(3)) {
+    while now() < wake.woke + PERIOD * 3 {
         core::hint::spin_loop();
     }
 }

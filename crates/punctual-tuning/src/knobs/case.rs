@@ -6,6 +6,7 @@
 use super::chosen::Chosen;
 use super::interrupts::Line;
 use super::tasks::{TASKS, TaskList};
+use super::template::{Part, Template};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::fact::{Fact, printable};
 use punctual_facts::finding::{Evidence, ROOT_MAY, State};
@@ -206,17 +207,31 @@ impl<'a> Case<'a> {
     }
 
     /// Puts this machine's CPUs into a text of the catalogue.
-    pub fn fill(&self, text: &str) -> String {
+    pub fn fill(&self, text: Template<'_>) -> String {
         let list = |set: &CpuSet, none: &str| if set.is_empty() { none.to_owned() } else { set.to_string() };
-        let (with_others, without) = text.split_once(" <no H> ").unwrap_or((text, text));
-        let text = if self.has_no_others() { without } else { with_others };
-        let mask = if self.housekeeping.is_empty() { "MASK".to_owned() } else { self.housekeeping.mask() };
         // Nothing can be set apart from nothing: with all CPUs meant, they have to be chosen first.
-        let chooses = self.has_no_others() && SETS_APART.iter().any(|word| text.contains(word));
-        let rt = if chooses { "CPUS".to_owned() } else { list(&self.rt, "CPUS") };
-        let filled =
-            text.replace("<H mask>", &mask).replace("<H>", &list(&self.housekeeping, "OTHER-CPUS")).replace("<I>", &rt);
-        if chooses && filled != text { format!("{} {CHOOSE}", filled.trim_end_matches('.')) } else { filled }
+        let chooses = self.has_no_others() && SETS_APART.iter().any(|word| text.source().contains(word));
+        let is_filled = chooses && text.parts().any(|part| !matches!(part, Part::Text(_) | Part::Blank(_)));
+        let filled = text.filled(|part| match part {
+            Part::Cpus if chooses => "CPUS".to_owned(),
+            Part::Cpus => list(&self.rt, "CPUS"),
+            Part::Housekeeping => list(&self.housekeeping, "OTHER-CPUS"),
+            Part::HousekeepingMask if self.housekeeping.is_empty() => "MASK".to_owned(),
+            Part::HousekeepingMask => self.housekeeping.mask(),
+            Part::Blank(text) | Part::Text(text) => text.to_owned(),
+        });
+        if is_filled { format!("{} {CHOOSE}", filled.trim_end_matches('.')) } else { filled }
+    }
+
+    /// The same, where nothing is left for a person to choose: no blank, and no CPUs that are not known.
+    pub fn fill_whole(&self, text: Template<'_>) -> Option<String> {
+        let is_open = |part: Part<'_>| match part {
+            Part::Text(_) => false,
+            Part::Cpus => self.rt.is_empty(),
+            Part::Housekeeping | Part::HousekeepingMask => self.housekeeping.is_empty(),
+            Part::Blank(_) => true,
+        };
+        (!text.parts().any(is_open)).then(|| self.fill(text))
     }
 
     /// Whether every CPU there is does real-time work; `false` where nothing is known of CPUs.
@@ -317,8 +332,8 @@ impl<'a> Case<'a> {
     /// The word in brackets, in files that list the choices and mark the one in force: `a [b] c`.
     pub fn marked(&self, path: &str, missing: Missing) -> Result<String, Doubt> {
         let text = self.text(path, missing)?;
-        let words = || text.split(['[', '(']).nth(1).and_then(|rest| rest.split([']', ')']).next());
-        words().map(str::to_owned).map_or_else(|| Doubt::unknown(format!("{path} marks no choice: '{text}'")), Ok)
+        let word = super::check::marked(&text).map(str::to_owned);
+        word.map_or_else(|| Doubt::unknown(format!("{path} marks no choice: '{text}'")), Ok)
     }
 
     /// Files that exist once per CPU: `{cpu}` in the path stands for its number. CPUs that say the same are told

@@ -2,9 +2,8 @@
 //! none, since somebody counts on it.
 
 use super::case::LOG;
-use super::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
+use super::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Weight};
 use punctual_facts::cmdline::{KEPT_BYTES, Token, words};
-use punctual_facts::finding::Confidence;
 use punctual_facts::finding::Severity::{High, Info, Medium};
 use punctual_facts::lint::{Target, Word, WordVerdict, is_kernels, is_overridden};
 use punctual_facts::machine::{Arch, CMDLINE};
@@ -17,24 +16,22 @@ const LINTER: &[&str] = &[
 ];
 
 const TAKE_OFF: &[Lasting] =
-    &[Lasting::Other("Edit the words in the configuration of the boot loader; punctual lint says what to write.")];
+    &[Lasting::other("Edit the words in the configuration of the boot loader; punctual lint says what to write.")];
 
 /// What all of these have in common: the line is read at boot only, and changing words there is all that changes.
 const fn knob(id: &'static str, title: &'static str, severity: Weight, probe: fn(&Case<'_>) -> Judged) -> Knob {
     Knob {
         id,
         title,
-        family: Family::CommandLine,
         severity,
-        probe: Probe::Effective(probe),
+        check: Check::Probe(probe),
         why: "",
-        fix: "None at run time.",
+        fix: Fix::NotAtRunTime(""),
         persist: TAKE_OFF,
-        undo: "Put the words back as they were and boot again.",
+        undo: Fix::prose("Put the words back as they were and boot again."),
         cost: "None.",
-        blast: Blast::Harmless,
-        confidence: Confidence::High,
         sources: LINTER,
+        ..Knob::of(Family::CommandLine)
     }
 }
 

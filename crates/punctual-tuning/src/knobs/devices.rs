@@ -1,108 +1,104 @@
 //! Storage and devices: what they do unasked, and for whom.
 
-use super::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
+use super::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Weight};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::finding::Confidence;
 use punctual_facts::finding::Severity::{Info, Medium};
 use punctual_facts::profile::Kind;
 
+const KNOB: Knob = Knob::of(Family::Devices);
+
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
         id: "blk.scheduler",
         title: "Fast disks without an I/O scheduler",
-        family: Family::Devices,
         severity: Weight::all(Info),
-        probe: Probe::Effective(scheduler),
+        check: Check::Probe(scheduler),
         why: "A scheduler sorts requests under a lock and adds work to each; disks without moving parts gain \
             nothing from it.",
-        fix: "echo none > /sys/block/DISK/queue/scheduler",
-        persist: &[Lasting::Udev(
+        fix: Fix::command("echo none > /sys/block/DISK/queue/scheduler"),
+        persist: &[Lasting::udev(
             "ACTION==\"add|change\", SUBSYSTEM==\"block\", ATTR{queue/rotational}==\"0\", ATTR{queue/scheduler}=\"none\"",
         )],
-        undo: "Write back the word that stood in brackets.",
+        undo: Fix::prose("Write back the word that stood in brackets."),
         cost: "Fairness between programs that write.",
-        blast: Blast::Harmless,
         confidence: Confidence::Low,
         sources: &["kernel block/switching-sched.rst", "unverified: the effect on a real-time thread"],
+        ..KNOB
     },
     Knob {
         id: "blk.rq_affinity",
         title: "I/O does not complete on the CPU that asked",
-        family: Family::Devices,
         severity: Weight::all(Info),
-        probe: Probe::Effective(rq_affinity),
+        check: Check::Probe(rq_affinity),
         why: "With rq_affinity 2 each completion interrupts exactly the CPU that sent the request.",
-        fix: "echo 1 > /sys/block/DISK/queue/rq_affinity, and send no requests from CPUs <I>.",
-        persist: &[Lasting::Udev("ACTION==\"add|change\", SUBSYSTEM==\"block\", ATTR{queue/rq_affinity}=\"1\"")],
-        undo: "echo 2 > /sys/block/DISK/queue/rq_affinity",
+        fix: Fix::prose("echo 1 > /sys/block/DISK/queue/rq_affinity, and send no requests from CPUs <I>."),
+        persist: &[Lasting::udev("ACTION==\"add|change\", SUBSYSTEM==\"block\", ATTR{queue/rq_affinity}=\"1\"")],
+        undo: Fix::command("echo 2 > /sys/block/DISK/queue/rq_affinity"),
         cost: "Completions find colder caches.",
-        blast: Blast::Harmless,
         confidence: Confidence::Medium,
         sources: &[
             "kernel ABI stable/sysfs-block: rq_affinity",
             "kernel admin-guide/kernel-per-CPU-kthreads.rst: BLOCK_SOFTIRQ",
         ],
+        ..KNOB
     },
     Knob {
         id: "blk.poll",
         title: "Drives are not polled for media",
-        family: Family::Devices,
         severity: Weight::all(Info),
-        probe: Probe::Effective(poll),
+        check: Check::Probe(poll),
         why: "Drives with removable media that cannot tell of a change are asked at a steady beat; an optical drive \
             on a slow bus holds that up.",
-        fix: "echo 0 > /sys/block/DISK/events_poll_msecs",
-        persist: &[Lasting::Udev(
+        fix: Fix::command("echo 0 > /sys/block/DISK/events_poll_msecs"),
+        persist: &[Lasting::udev(
             "ACTION==\"add\", SUBSYSTEM==\"block\", ATTR{removable}==\"1\", ATTR{events_poll_msecs}=\"0\"",
         )],
-        undo: "echo -1 > /sys/block/DISK/events_poll_msecs",
+        undo: Fix::command("echo -1 > /sys/block/DISK/events_poll_msecs"),
         cost: "Media are noticed when used.",
-        blast: Blast::Harmless,
-        confidence: Confidence::High,
         sources: &["kernel 6.1, 6.12, 7.3 block/disk-events.c"],
+        ..KNOB
     },
     Knob {
         id: "blk.md",
         title: "No array is being rebuilt or checked",
-        family: Family::Devices,
         severity: Weight::all(Medium),
-        probe: Probe::Effective(md),
+        check: Check::Probe(md),
         why: "A resync or check reads every disk of the array end to end, computes parity and takes the memory bus \
             with it.",
-        fix: "echo idle > /sys/block/mdN/md/sync_action",
+        fix: Fix::command("echo idle > /sys/block/mdN/md/sync_action"),
         persist: &[Lasting::NoService("mdcheck_start.timer"), Lasting::NoService("raid-check.timer")],
-        undo: "echo check > /sys/block/mdN/md/sync_action",
+        undo: Fix::command("echo check > /sys/block/mdN/md/sync_action"),
         cost: "An array that is not rebuilt does not protect.",
         blast: Blast::Breaking,
-        confidence: Confidence::High,
         sources: &["kernel admin-guide/md.rst: sync_action", "mdstat"],
+        ..KNOB
     },
     Knob {
         id: "fs.discard",
         title: "Files are not discarded one by one",
-        family: Family::Devices,
         severity: Weight::all(Info),
-        probe: Probe::Effective(discard),
+        check: Check::Probe(discard),
         why: "With the option discard every deletion sends commands that some disks take milliseconds to answer.",
-        fix: "mount -o remount,nodiscard PLACE",
-        persist: &[Lasting::Other("Remove discard from the options in /etc/fstab")],
-        undo: "mount -o remount,discard PLACE",
+        fix: Fix::command("mount -o remount,nodiscard PLACE"),
+        persist: &[Lasting::other("Remove discard from the options in /etc/fstab")],
+        undo: Fix::command("mount -o remount,discard PLACE"),
         cost: "Needs fstrim from time to time.",
         blast: Blast::Disturbing,
         confidence: Confidence::Medium,
         sources: &["ext4(5): discard", "kernel 6.12 fs/ext4/super.c, fs/btrfs/super.c, fs/xfs/xfs_super.c"],
+        ..KNOB
     },
     Knob {
         id: "fs.commit",
         title: "File systems do not commit more often than usual",
-        family: Family::Devices,
         severity: Weight::all(Info),
-        probe: Probe::Effective(commit),
+        check: Check::Probe(commit),
         why: "A commit interval below five seconds, or writing everything at once (sync, dirsync, data=journal), \
             makes more and smaller bursts.",
-        fix: "mount -o remount,commit=30 PLACE; or without sync, dirsync",
-        persist: &[Lasting::Other("The same in the options in /etc/fstab")],
-        undo: "mount -o remount with the options that were there.",
+        fix: Fix::prose("mount -o remount,commit=30 PLACE; or without sync, dirsync"),
+        persist: &[Lasting::other("The same in the options in /etc/fstab")],
+        undo: Fix::prose("mount -o remount with the options that were there."),
         cost: "More is lost in a power cut.",
         blast: Blast::Disturbing,
         confidence: Confidence::Low,
@@ -111,98 +107,98 @@ pub(super) const KNOBS: &[Knob] = &[
             "kernel 6.12 fs/ext4/super.c, fs/btrfs/super.c: shown where not the default",
             "unverified: the effect on a real-time thread",
         ],
+        ..KNOB
     },
     Knob {
         id: "fs.atime",
         title: "Reading does not write",
-        family: Family::Devices,
         severity: Weight::all(Info),
-        probe: Probe::Effective(atime),
+        check: Check::Probe(atime),
         why: "With strict access times every read of a file is followed by a write.",
-        fix: "mount -o remount,noatime PLACE",
-        persist: &[Lasting::Other("noatime in the options in /etc/fstab")],
-        undo: "mount -o remount,strictatime PLACE",
+        fix: Fix::command("mount -o remount,noatime PLACE"),
+        persist: &[Lasting::other("noatime in the options in /etc/fstab")],
+        undo: Fix::command("mount -o remount,strictatime PLACE"),
         cost: "Access times are stale.",
-        blast: Blast::Harmless,
         confidence: Confidence::Medium,
         sources: &["mount(8): noatime, relatime"],
+        ..KNOB
     },
     Knob {
         id: "dev.sound",
         title: "No sound devices",
-        family: Family::Devices,
         severity: Weight::of(Info, Info, Info),
-        probe: Probe::Effective(sound),
+        check: Check::Probe(sound),
         why: "Sound devices interrupt at every period, and their codecs are powered up and down.",
-        fix: "rmmod the drivers (snd_hda_intel ...), when nothing uses them.",
+        fix: Fix::prose("rmmod the drivers (snd_hda_intel ...), when nothing uses them."),
         persist: &[Lasting::NoModule("snd_hda_intel"), Lasting::NoModule("snd_usb_audio")],
-        undo: "modprobe them",
+        undo: Fix::prose("modprobe them"),
         cost: "Sound.",
         blast: Blast::Breaking,
         confidence: Confidence::Low,
         sources: &["elisa-tech#222: unused modules", "unverified: the effect on a given machine"],
+        ..KNOB
     },
     Knob {
         id: "dev.bluetooth",
         title: "No Bluetooth",
-        family: Family::Devices,
         severity: Weight::all(Info),
-        probe: Probe::Effective(bluetooth),
+        check: Check::Probe(bluetooth),
         why: "Bluetooth adapters scan and interrupt by USB at times of their own choosing.",
-        fix: "rfkill block bluetooth; rmmod btusb",
+        fix: Fix::command("rfkill block bluetooth; rmmod btusb"),
         persist: &[Lasting::NoModule("btusb"), Lasting::NoModule("bluetooth"), Lasting::NoService("bluetooth.service")],
-        undo: "modprobe btusb",
+        undo: Fix::command("modprobe btusb"),
         cost: "Bluetooth.",
         blast: Blast::Breaking,
         confidence: Confidence::Low,
         sources: &["elisa-tech#222: unused modules", "unverified: the effect on a given machine"],
+        ..KNOB
     },
     Knob {
         id: "dev.camera",
         title: "No cameras",
-        family: Family::Devices,
         severity: Weight::all(Info),
-        probe: Probe::Effective(camera),
+        check: Check::Probe(camera),
         why: "A camera in use fills memory by USB at every frame; one that is not used still wakes the bus.",
-        fix: "rmmod uvcvideo",
+        fix: Fix::command("rmmod uvcvideo"),
         persist: &[Lasting::NoModule("uvcvideo")],
-        undo: "modprobe uvcvideo",
+        undo: Fix::command("modprobe uvcvideo"),
         cost: "Cameras.",
         blast: Blast::Breaking,
         confidence: Confidence::Low,
         sources: &["elisa-tech#222: unused modules", "unverified: the effect on a given machine"],
+        ..KNOB
     },
     Knob {
         id: "dev.evbug",
         title: "Input events are not logged",
-        family: Family::Devices,
         severity: Weight::all(Info),
-        probe: Probe::Effective(evbug),
+        check: Check::Probe(evbug),
         why: "The module evbug prints every input event to the kernel log.",
-        fix: "rmmod evbug",
+        fix: Fix::command("rmmod evbug"),
         persist: &[Lasting::NoModule("evbug")],
-        undo: "modprobe evbug",
+        undo: Fix::command("modprobe evbug"),
         cost: "None.",
-        blast: Blast::Harmless,
         confidence: Confidence::Medium,
         sources: &["kernel drivers/input/evbug.c"],
+        ..KNOB
     },
     Knob {
         id: "dev.rng",
         title: "No kernel thread drains the hardware generator here",
-        family: Family::Devices,
         severity: Weight::all(Info),
-        probe: Probe::Effective(rng),
+        check: Check::Probe(rng),
         why: "The thread hwrng reads the generator for ever; some answer slowly, over a bus that others need: a TPM in \
             milliseconds.",
-        fix: "taskset -pc <H> PID-OF-hwrng; from 6.12 on also: echo none > /sys/class/misc/hw_random/rng_current (6.1 \
+        fix: Fix::prose(
+            "taskset -pc <H> PID-OF-hwrng; from 6.12 on also: echo none > /sys/class/misc/hw_random/rng_current (6.1 \
             refuses it: blacklist the driver there).",
-        persist: &[Lasting::Word("rng_core.default_quality=0")],
-        undo: "taskset as before; write back the name that was there to rng_current.",
+        ),
+        persist: &[Lasting::word("rng_core.default_quality=0")],
+        undo: Fix::prose("taskset as before; write back the name that was there to rng_current."),
         cost: "Random numbers early after boot.",
-        blast: Blast::Harmless,
         confidence: Confidence::Medium,
         sources: &["kernel 6.1, 6.12, 7.3 drivers/char/hw_random/core.c", "unverified: the cost on a given machine"],
+        ..KNOB
     },
 ];
 

@@ -1,7 +1,7 @@
 //! Graphics: it shares memory bandwidth and, with integrated GPUs, the last-level cache.
 
 use super::devices::has_module;
-use super::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
+use super::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Weight};
 use punctual_facts::finding::Confidence;
 use punctual_facts::finding::Severity::{self, High, Info, Medium};
 use punctual_facts::machine::Flavour;
@@ -30,135 +30,137 @@ const DESKTOPS: &[&str] = &[
 const FOLDER: &str = "/sys/class/drm";
 const NO_CARD: Missing = Missing::CannotBe("there is no graphics card");
 
+const KNOB: Knob = Knob::of(Family::Graphics);
+
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
         id: "gpu.desktop",
         title: "No desktop session",
-        family: Family::Graphics,
         severity: Weight::all(Medium),
-        probe: Probe::Effective(desktop),
+        check: Check::Probe(desktop),
         why: "Drawing loads memory, the last-level cache and USB, in step with the screen and with whoever moves \
             the mouse.",
-        fix: "systemctl isolate multi-user.target (ends the session).",
+        fix: Fix::prose("systemctl isolate multi-user.target (ends the session)."),
         persist: &[
             Lasting::NoService("display-manager.service"),
-            Lasting::Other(
+            Lasting::other(
                 "systemctl set-default multi-user.target; where a screen is needed, a kiosk that draws little.",
             ),
         ],
-        undo: "systemctl set-default graphical.target; systemctl isolate graphical.target",
+        undo: Fix::command("systemctl set-default graphical.target; systemctl isolate graphical.target"),
         cost: "The desktop.",
         blast: Blast::Breaking,
         confidence: Confidence::Medium,
         sources: &["kernel 7.3 core-api/real-time/kernel-configuration.rst (severity info)"],
+        ..KNOB
     },
     Knob {
         id: "gpu.freq",
         title: "GPU frequency fixed",
-        family: Family::Graphics,
         severity: Weight::all(Info),
-        probe: Probe::Effective(freq),
+        check: Check::Probe(freq),
         why: "An integrated GPU that speeds up takes power, cache and memory bandwidth from the CPUs.",
-        fix: "Write one low frequency as both limits: gt_min_freq_mhz and gt_max_freq_mhz (i915), min_freq and \
+        fix: Fix::prose(
+            "Write one low frequency as both limits: gt_min_freq_mhz and gt_max_freq_mhz (i915), min_freq and \
             max_freq (xe).",
-        persist: &[Lasting::Udev(
+        ),
+        persist: &[Lasting::udev(
             "ACTION==\"add\", SUBSYSTEM==\"drm\", KERNEL==\"card0\", ATTR{gt_max_freq_mhz}=\"300\", ATTR{gt_min_freq_mhz}=\"300\"",
         )],
-        undo: "Write back both limits.",
+        undo: Fix::prose("Write back both limits."),
         cost: "Slow graphics.",
-        blast: Blast::Harmless,
         confidence: Confidence::Low,
         sources: &["kernel 7.3 drivers/gpu/drm/xe/xe_gt_freq.c", "unverified: the effect on a given machine"],
+        ..KNOB
     },
     Knob {
         id: "gpu.display",
         title: "No display is lit",
-        family: Family::Graphics,
         severity: Weight::of(Info, Info, Info),
-        probe: Probe::Effective(display),
+        check: Check::Probe(display),
         why: "A lit display reads its picture from memory all the time and interrupts a CPU at every frame.",
-        fix: "Unplug it, or end what draws; echo off > /sys/class/drm/CONNECTOR/status",
-        persist: &[Lasting::Word("video=HDMI-A-1:d")],
-        undo: "echo detect > /sys/class/drm/CONNECTOR/status",
+        fix: Fix::prose("Unplug it, or end what draws; echo off > /sys/class/drm/CONNECTOR/status"),
+        persist: &[Lasting::word("video=<HDMI-A-1>:d")],
+        undo: Fix::command("echo detect > /sys/class/drm/CONNECTOR/status"),
         cost: "The display.",
         blast: Blast::Breaking,
         confidence: Confidence::Low,
         sources: &["kernel 6.12 drivers/gpu/drm/drm_sysfs.c: enabled", "unverified: the effect on a given machine"],
+        ..KNOB
     },
     Knob {
         id: "gpu.i915_params",
         title: "The display's power wells stay on (Intel)",
-        family: Family::Graphics,
         severity: Weight::all(Info),
-        probe: Probe::Effective(power_wells),
+        check: Check::Probe(power_wells),
         why: "Switching power wells and display states off and on stalls the memory path of the integrated graphics.",
-        fix: "None at run time.",
+        fix: Fix::NotAtRunTime(""),
         persist: &[
-            Lasting::Module("i915 enable_dc=0 disable_power_well=0"),
-            Lasting::Module("xe enable_dc=0 disable_power_well=0"),
+            Lasting::module("i915 enable_dc=0 disable_power_well=0"),
+            Lasting::module("xe enable_dc=0 disable_power_well=0"),
         ],
-        undo: "Remove the line, and boot again.",
+        undo: Fix::prose("Remove the line, and boot again."),
         cost: "Power; the kernel marks itself tainted.",
-        blast: Blast::Harmless,
         confidence: Confidence::Low,
         sources: &[
             "kernel 6.12, 7.3 drivers/gpu/drm/i915/display/intel_display_params.c",
             "unverified: the effect on a given machine",
         ],
+        ..KNOB
     },
     Knob {
         id: "gpu.psr",
         title: "The display does not refresh itself (Intel)",
-        family: Family::Graphics,
         severity: Weight::all(Info),
-        probe: Probe::Effective(psr),
+        check: Check::Probe(psr),
         why: "Panel self refresh and frame buffer compression put parts of the graphics to sleep and wake them at \
             every change.",
-        fix: "None at run time.",
-        persist: &[Lasting::Module("i915 enable_psr=0 enable_fbc=0"), Lasting::Module("xe enable_psr=0 enable_fbc=0")],
-        undo: "Remove the line, and boot again.",
+        fix: Fix::NotAtRunTime(""),
+        persist: &[Lasting::module("i915 enable_psr=0 enable_fbc=0"), Lasting::module("xe enable_psr=0 enable_fbc=0")],
+        undo: Fix::prose("Remove the line, and boot again."),
         cost: "Power; the kernel marks itself tainted.",
-        blast: Blast::Harmless,
         confidence: Confidence::Low,
         sources: &[
             "kernel 6.12, 7.3 drivers/gpu/drm/i915/display/intel_display_params.c",
             "unverified: the effect on a given machine",
         ],
+        ..KNOB
     },
     Knob {
         id: "gpu.nvidia",
         title: "No proprietary graphics driver",
-        family: Family::Graphics,
         severity: Weight::of(Medium, Medium, Info).adjusted(nvidia_severity),
-        probe: Probe::Effective(nvidia),
+        check: Check::Probe(nvidia),
         why: "Nobody outside its maker can say how long the proprietary NVIDIA driver keeps interrupts off.",
-        fix: "Use the card's free driver or none: systemctl isolate multi-user.target; rmmod nvidia_drm \
+        fix: Fix::prose(
+            "Use the card's free driver or none: systemctl isolate multi-user.target; rmmod nvidia_drm \
             nvidia_modeset nvidia_uvm nvidia",
+        ),
         persist: &[Lasting::NoModule("nvidia"), Lasting::NoModule("nvidia_drm")],
-        undo: "modprobe nvidia_drm",
+        undo: Fix::command("modprobe nvidia_drm"),
         cost: "Graphics and computing on that card.",
         blast: Blast::Breaking,
         confidence: Confidence::Low,
         sources: &["unverified: usual advice; the driver's build refuses PREEMPT_RT unless told otherwise"],
+        ..KNOB
     },
     Knob {
         id: "gpu.clients",
         title: "Nobody computes on the graphics card",
-        family: Family::Graphics,
         severity: Weight::all(Info),
-        probe: Probe::Advice {
-            look: "cannot be seen cheaply: /proc/PID/fdinfo of whoever has /dev/dri open counts engine time in its \
+        applies: clients,
+        check: Check::advice(
+            "cannot be seen cheaply: /proc/PID/fdinfo of whoever has /dev/dri open counts engine time in its \
                 lines drm-engine-",
-            applies: clients,
-        },
+        ),
         why: "An integrated GPU at work takes power, cache and memory bandwidth from the CPUs.",
-        fix: "End the programs that use it, or bound them by its frequency (gpu.freq).",
-        persist: &[Lasting::Other("Do not start them with the machine")],
-        undo: "Start them again.",
+        fix: Fix::prose("End the programs that use it, or bound them by its frequency (gpu.freq)."),
+        persist: &[Lasting::other("Do not start them with the machine")],
+        undo: Fix::prose("Start them again."),
         cost: "Graphics, video, computing on the card.",
-        blast: Blast::Harmless,
         confidence: Confidence::Medium,
         sources: &["kernel gpu/drm-usage-stats.rst"],
+        ..KNOB
     },
 ];
 

@@ -1,171 +1,174 @@
 //! Guests and hosts: what one side of a virtual machine does to the other.
 
 use super::devices::has_module;
-use super::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Task, Weight};
+use super::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Task, Weight};
 use punctual_facts::fact::Fact;
 use punctual_facts::finding::Confidence;
 use punctual_facts::finding::Severity::{High, Info};
 use punctual_facts::machine::Arch;
 
+const KNOB: Knob = Knob::of(Family::Guests);
+
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
         id: "virt.steal",
         title: "The host takes no time away",
-        family: Family::Guests,
         severity: Weight::all(High),
-        probe: Probe::Effective(steal),
+        check: Check::Probe(steal),
         why: "Stolen time is time in which this machine wanted to run and the host ran something else. Judged bad: \
             more than one part in ten thousand since boot.",
-        fix: "On the host: pin each vCPU to a CPU of its own, with SCHED_FIFO, where nothing else runs.",
-        persist: &[Lasting::Other("On the host: <vcpupin> and <vcpusched> in the guest's definition")],
-        undo: "The same definition as before.",
+        fix: Fix::prose("On the host: pin each vCPU to a CPU of its own, with SCHED_FIFO, where nothing else runs."),
+        persist: &[Lasting::other("On the host: <vcpupin> and <vcpusched> in the guest's definition")],
+        undo: Fix::prose("The same definition as before."),
         cost: "CPUs of the host.",
         blast: Blast::Breaking,
-        confidence: Confidence::High,
         sources: &["proc_stat(5): steal", "kernel 7.3 core-api/real-time/hardware.rst"],
+        ..KNOB
     },
     Knob {
         id: "virt.hints",
         title: "The host says that the CPUs are dedicated",
-        family: Family::Guests,
         severity: Weight::all(Info),
-        probe: Probe::Advice {
-            look: "cannot be seen from inside by file: without the hint (KVM: kvm-hint-dedicated) the guest uses \
+        applies: hints,
+        check: Check::advice(
+            "cannot be seen from inside by file: without the hint (KVM: kvm-hint-dedicated) the guest uses \
                 paravirtual locks and time; look in the host's definition of the guest, or in leaf 0x40000001 of \
                 CPUID",
-            applies: hints,
-        },
+        ),
         why: "Paravirtual locks and remote flushes call the host where a real machine would just go on.",
-        fix: "On the host: <kvm><hint-dedicated state=\"on\"/></kvm> in the guest's features, with vCPUs pinned.",
-        persist: &[Lasting::Other("On the host: the same in the guest's definition")],
-        undo: "Remove the line.",
+        fix: Fix::prose(
+            "On the host: <kvm><hint-dedicated state=\"on\"/></kvm> in the guest's features, with vCPUs pinned.",
+        ),
+        persist: &[Lasting::other("On the host: the same in the guest's definition")],
+        undo: Fix::prose("Remove the line."),
         cost: "None with pinned vCPUs.",
         blast: Blast::Breaking,
         confidence: Confidence::Medium,
         sources: &["kernel 6.12 arch/x86/kernel/kvm.c: KVM_HINTS_REALTIME", "unverified: the effect on a given host"],
+        ..KNOB
     },
     Knob {
         id: "virt.guest_load",
         title: "No guests run here",
-        family: Family::Guests,
         severity: Weight::all(Info),
-        probe: Probe::Effective(guest_load),
+        check: Check::Probe(guest_load),
         why: "The threads of guests run where the scheduler puts them, exit to the kernel often, and share caches \
             and memory bandwidth.",
-        fix: "Stop them, or keep them on CPUs <H>: systemctl set-property machine.slice AllowedCPUs=<H>",
-        persist: &[Lasting::Other(
+        fix: Fix::prose("Stop them, or keep them on CPUs <H>: systemctl set-property machine.slice AllowedCPUs=<H>"),
+        persist: &[Lasting::other(
             "systemctl set-property without --runtime lasts; or <vcpupin> and <emulatorpin> in each guest's definition",
         )],
-        undo: "systemctl revert machine.slice",
+        undo: Fix::command("systemctl revert machine.slice"),
         cost: "Guests.",
         blast: Blast::Disturbing,
         confidence: Confidence::Medium,
         sources: &["kernel 7.3 core-api/real-time/hardware.rst"],
+        ..KNOB
     },
     Knob {
         id: "virt.vcpu",
         title: "vCPUs that must be punctual are pinned and FIFO",
-        family: Family::Guests,
         severity: Weight::all(Info),
-        probe: Probe::Advice {
-            look: "cannot be told apart from here: which guest is to be punctual is known to you. Its vCPU threads \
+        applies: vcpu,
+        check: Check::advice(
+            "cannot be told apart from here: which guest is to be punctual is known to you. Its vCPU threads \
                 (CPU N/KVM) should be SCHED_FIFO on CPUs of their own, its emulator and I/O threads elsewhere, its \
                 memory locked",
-            applies: vcpu,
-        },
+        ),
         why: "A guest is never more punctual than the threads that are its CPUs.",
-        fix: "<vcpupin>, <vcpusched scheduler=\"fifo\" priority=\"1\">, <emulatorpin>, <memoryBacking><locked/> in \
+        fix: Fix::prose(
+            "<vcpupin>, <vcpusched scheduler=\"fifo\" priority=\"1\">, <emulatorpin>, <memoryBacking><locked/> in \
             the guest's definition.",
-        persist: &[Lasting::Other("The same: the definition lasts")],
-        undo: "Remove the lines.",
+        ),
+        persist: &[Lasting::other("The same: the definition lasts")],
+        undo: Fix::prose("Remove the lines."),
         cost: "CPUs of the host; with idle=poll in the guest, FIFO starves the host's own work there.",
         blast: Blast::Breaking,
         confidence: Confidence::Medium,
         sources: &["kernel 7.3 core-api/real-time/hardware.rst", "libvirt domain format: CPU tuning"],
+        ..KNOB
     },
     Knob {
         id: "virt.halt_poll",
         title: "The host does not spin for idle guests",
-        family: Family::Guests,
         severity: Weight::all(Info),
-        probe: Probe::Effective(halt_poll),
+        check: Check::Probe(halt_poll),
         why: "With halt polling a vCPU that goes idle keeps its host CPU busy for a while; a dedicated CPU gains \
             nothing, a shared one loses.",
-        fix: "echo 0 > /sys/module/kvm/parameters/halt_poll_ns",
-        persist: &[Lasting::Module("kvm halt_poll_ns=0")],
-        undo: "echo 200000 > /sys/module/kvm/parameters/halt_poll_ns",
+        fix: Fix::command("echo 0 > /sys/module/kvm/parameters/halt_poll_ns"),
+        persist: &[Lasting::module("kvm halt_poll_ns=0")],
+        undo: Fix::command("echo 200000 > /sys/module/kvm/parameters/halt_poll_ns"),
         cost: "Slower wake-ups of guests that share CPUs.",
-        blast: Blast::Harmless,
         confidence: Confidence::Medium,
         sources: &[
             "kernel virt/kvm/halt-polling.rst",
             "kernel 6.1, 6.12, 7.3 virt/kvm/kvm_main.c",
             "seapath/ansible: tuned profile",
         ],
+        ..KNOB
     },
     Knob {
         id: "virt.ple_gap",
         title: "Guests may spin without being thrown out",
-        family: Family::Guests,
         severity: Weight::all(Info),
-        probe: Probe::Effective(ple_gap),
+        check: Check::Probe(ple_gap),
         why: "Pause-loop exiting throws a vCPU out that spins on a lock: right where CPUs are shared, an exit for \
             nothing where they are dedicated.",
-        fix: "None at run time.",
-        persist: &[Lasting::Module("kvm_intel ple_gap=0"), Lasting::Module("kvm_amd pause_filter_count=0")],
-        undo: "Remove the lines, and load the modules again.",
+        fix: Fix::NotAtRunTime(""),
+        persist: &[Lasting::module("kvm_intel ple_gap=0"), Lasting::module("kvm_amd pause_filter_count=0")],
+        undo: Fix::prose("Remove the lines, and load the modules again."),
         cost: "Guests with more vCPUs than CPUs spin in vain.",
         blast: Blast::Breaking,
         confidence: Confidence::Medium,
         sources: &["kernel 6.1, 6.12, 7.3 arch/x86/kvm/vmx/vmx.c", "tuned profile realtime-virtual-host"],
+        ..KNOB
     },
     Knob {
         id: "virt.timer_advance",
         title: "Timers of guests are fired ahead of time",
-        family: Family::Guests,
         severity: Weight::all(Info),
-        probe: Probe::Effective(timer_advance),
+        check: Check::Probe(timer_advance),
         why: "The host can fire a guest's timer early by what the entry takes, so that the guest sees it on time.",
-        fix: "None at run time.",
-        persist: &[Lasting::Other(
+        fix: Fix::NotAtRunTime(""),
+        persist: &[Lasting::other(
             "/etc/modprobe.d: no option lapic_timer_advance=0 (lapic_timer_advance_ns=0 before 6.12) for kvm",
         )],
-        undo: "Put the option back.",
+        undo: Fix::prose("Put the option back."),
         cost: "A short spin before each timer.",
         blast: Blast::Breaking,
         confidence: Confidence::Medium,
         sources: &["kernel 6.1 arch/x86/kvm/x86.c", "kernel 6.12, 7.3 arch/x86/kvm/lapic.c"],
+        ..KNOB
     },
     Knob {
         id: "virt.kvmclock_sync",
         title: "Clocks of guests are not synchronised every five minutes",
-        family: Family::Guests,
         severity: Weight::all(Info),
-        probe: Probe::Effective(kvmclock_sync),
+        check: Check::Probe(kvmclock_sync),
         why: "The host updates the clock of all vCPUs at a steady beat, which makes each of them exit.",
-        fix: "None at run time.",
-        persist: &[Lasting::Module("kvm kvmclock_periodic_sync=0")],
-        undo: "Remove the line, and load the module again.",
+        fix: Fix::NotAtRunTime(""),
+        persist: &[Lasting::module("kvm kvmclock_periodic_sync=0")],
+        undo: Fix::prose("Remove the line, and load the module again."),
         cost: "kvm-clock drifts against the host's.",
         blast: Blast::Breaking,
-        confidence: Confidence::High,
         sources: &["kernel 6.1, 6.12 arch/x86/kvm/x86.c (gone in 7.3)", "tuned profile realtime-virtual-host"],
+        ..KNOB
     },
     Knob {
         id: "virt.apicv",
         title: "Interrupts reach guests without an exit",
-        family: Family::Guests,
         severity: Weight::all(Info),
-        probe: Probe::Effective(apicv),
+        check: Check::Probe(apicv),
         why: "Without hardware support for the interrupt controller every interrupt and every end of one makes the \
             guest exit.",
-        fix: "None at run time.",
-        persist: &[Lasting::Module("kvm_intel enable_apicv=1"), Lasting::Module("kvm_amd avic=1")],
-        undo: "Remove the lines, and load the modules again.",
+        fix: Fix::NotAtRunTime(""),
+        persist: &[Lasting::module("kvm_intel enable_apicv=1"), Lasting::module("kvm_amd avic=1")],
+        undo: Fix::prose("Remove the lines, and load the modules again."),
         cost: "Nested guests on AMD lose it.",
         blast: Blast::Breaking,
         confidence: Confidence::Medium,
         sources: &["kernel 6.12 arch/x86/kvm/vmx/vmx.c, svm/svm.c"],
+        ..KNOB
     },
 ];
 

@@ -1,16 +1,18 @@
 //! What we know: one entry per knob, with its words, sources and the probe that proves its effective state.
 //!
 //! Everything derived (help, the book's reference page, coverage) comes from these entries, and tests run over all of
-//! them. Adding a knob touches one file here and one in `fixtures/knobs`. In texts, `<I>` stands for the CPUs meant
-//! for real-time work, `<H>` for the others, `<H mask>` for those as a hex mask. Where there are no others, what
-//! stands behind ` <no H> ` holds instead of what stands before it.
+//! them. Adding a knob touches one file here and one in `fixtures/knobs`. An entry ends in `..KNOB`, which holds what
+//! most knobs of its file share; what an entry does not say follows from its check.
 //!
 //! A knob knows how to read and judge; it knows nothing of how findings are shown.
 
 mod case;
+mod check;
 mod chosen;
+mod fix;
 mod lasting;
 mod tasks;
+mod template;
 mod told;
 
 mod agreement;
@@ -39,13 +41,17 @@ mod uncore;
 mod watchdogs;
 
 pub use case::{Case, Doubt, Judged, Missing};
+pub use check::{Check, Want};
 pub use chosen::Chosen;
+pub use fix::{File, Fix, Setting, Value};
 pub(crate) use interrupts::{Line as InterruptLine, all as interrupt_lines};
 pub use lasting::{Lasting, When};
 pub use tasks::{TASKS, Task};
+pub use template::{Part, Template};
 
 use punctual_facts::finding::{Confidence, Severity};
 use punctual_facts::profile::Kind;
+use serde::Serialize;
 
 /// One thing about a machine that can stand between it and real time.
 #[derive(Clone, Copy, Debug)]
@@ -58,16 +64,18 @@ pub struct Knob {
     pub family: Family,
     /// How much it matters when bad.
     pub severity: Weight,
+    /// Fails where the knob makes no difference; asked before the check.
+    pub applies: fn(&Case<'_>) -> Result<(), Doubt>,
     /// How its state is told, if it can be told.
-    pub probe: Probe,
+    pub check: Check,
     /// What the bad state does to punctuality.
     pub why: &'static str,
     /// How to change it now.
-    pub fix: &'static str,
-    /// How to make that last.
+    pub fix: Fix,
+    /// How to make that last, beyond what the check itself says.
     pub persist: &'static [Lasting],
     /// How to put it back.
-    pub undo: &'static str,
+    pub undo: Fix,
     /// What the change costs.
     pub cost: &'static str,
     /// What the change can do to a machine at work.
@@ -78,18 +86,26 @@ pub struct Knob {
     pub sources: &'static [&'static str],
 }
 
-/// How the state of a knob is told.
-#[derive(Clone, Copy, Debug)]
-pub enum Probe {
-    /// Reads the effective state and judges it.
-    Effective(fn(&Case<'_>) -> Judged),
-    /// Software cannot see it; this is advice only, never good and never bad.
-    Advice {
-        /// What cannot be seen, and where to look for it.
-        look: &'static str,
-        /// Fails where the advice makes no sense.
-        applies: fn(&Case<'_>) -> Result<(), Doubt>,
-    },
+impl Knob {
+    /// What most knobs of a family share. Tests see to it that no entry leaves out its words.
+    pub const fn of(family: Family) -> Self {
+        Self {
+            id: "",
+            title: "",
+            family,
+            severity: Weight::all(Severity::Info),
+            applies: |_| Ok(()),
+            check: Check::Advice(Template::new("")),
+            why: "",
+            fix: Fix::Implied,
+            persist: &[],
+            undo: Fix::Implied,
+            cost: "",
+            blast: Blast::Harmless,
+            confidence: Confidence::High,
+            sources: &[],
+        }
+    }
 }
 
 /// How much a knob matters when bad, by kind of work.
@@ -133,7 +149,9 @@ impl Weight {
 }
 
 /// What a change can do to a machine at work.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
 pub enum Blast {
     /// Nothing.
     Harmless,
@@ -158,6 +176,7 @@ macro_rules! families {
     ($($(#[doc = $doc:literal])* $variant:ident = $name:literal in $module:ident,)*) => {
         /// Where a knob belongs.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "String", inline))]
         pub enum Family {
             $($(#[doc = $doc])* $variant,)*
         }
@@ -171,6 +190,12 @@ macro_rules! families {
                 match self {
                     $(Self::$variant => $name,)*
                 }
+            }
+        }
+
+        impl serde::Serialize for Family {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(self.name())
             }
         }
 

@@ -1,6 +1,6 @@
 //! What the caller may do: without it the best machine runs the loop as an ordinary task.
 
-use super::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
+use super::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Weight};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::fact::Fact;
 use punctual_facts::finding::Confidence;
@@ -8,196 +8,187 @@ use punctual_facts::finding::Severity::{Fatal, High, Info, Medium};
 use punctual_facts::machine::Flavour;
 use punctual_facts::profile::Kind;
 
+const KNOB: Knob = Knob::of(Family::Privileges);
+
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
         id: "lim.rtprio",
         title: "The caller may use the real-time class",
-        family: Family::Privileges,
         severity: Weight::of(Fatal, High, Fatal),
-        probe: Probe::Effective(rtprio),
+        check: Check::Probe(rtprio),
         why: "Without the right to it, a thread asks for SCHED_FIFO, is refused, and waits its turn with everybody \
             else.",
-        fix: "prlimit --pid PID --rtprio=95 as root (with CAP_SYS_RESOURCE), or run as root.",
-        persist: &[Lasting::Limit("@realtime - rtprio 95"), Lasting::Unit("LimitRTPRIO=95")],
-        undo: "Remove the lines.",
+        fix: Fix::prose("prlimit --pid PID --rtprio=95 as root (with CAP_SYS_RESOURCE), or run as root."),
+        persist: &[Lasting::limit("@realtime - rtprio 95"), Lasting::unit("LimitRTPRIO=95")],
+        undo: Fix::prose("Remove the lines."),
         cost: "A member of the group can lock the machine up; never grant 99.",
-        blast: Blast::Harmless,
         confidence: Confidence::Medium,
         sources: &[
             "sched(7)",
             "getrlimit(2): RLIMIT_RTPRIO",
             "the refusal was seen on 6.18; the granting was not tried",
         ],
+        ..KNOB
     },
     Knob {
         id: "lim.memlock",
         title: "The caller may lock its memory",
-        family: Family::Privileges,
         severity: Weight::of(High, Medium, Medium),
-        probe: Probe::Effective(memlock),
+        check: Check::Probe(memlock),
         why: "Memory that cannot be locked can be taken away, and the next touch waits for it. Judged bad: less \
             than 1 GiB.",
-        fix: "prlimit --pid PID --memlock=unlimited as root (with CAP_SYS_RESOURCE).",
-        persist: &[Lasting::Limit("@realtime - memlock unlimited"), Lasting::Unit("LimitMEMLOCK=infinity")],
-        undo: "Remove the lines.",
+        fix: Fix::prose("prlimit --pid PID --memlock=unlimited as root (with CAP_SYS_RESOURCE)."),
+        persist: &[Lasting::limit("@realtime - memlock unlimited"), Lasting::unit("LimitMEMLOCK=infinity")],
+        undo: Fix::prose("Remove the lines."),
         cost: "A member of the group can use the memory up.",
-        blast: Blast::Harmless,
         confidence: Confidence::Medium,
         sources: &["mlockall(2)", "the refusal was seen on 6.18; the granting was not tried"],
+        ..KNOB
     },
     Knob {
         id: "lim.rttime",
         title: "No time limit on real-time threads",
-        family: Family::Privileges,
         severity: Weight::of(Info, High, Info),
-        probe: Probe::Effective(rttime),
+        check: Check::Probe(rttime),
         why: "A real-time thread that uses this much CPU time without a blocking call is ended: SIGXCPU at the soft limit, SIGKILL at the hard one. \
             rtkit sets 200 ms.",
-        fix: "prlimit --pid PID --rttime=unlimited",
-        persist: &[Lasting::Unit("LimitRTTIME=infinity"), Lasting::NoService("rtkit-daemon.service")],
-        undo: "prlimit with the limit that was there.",
+        fix: Fix::command("prlimit --pid PID --rttime=unlimited"),
+        persist: &[Lasting::unit("LimitRTTIME=infinity"), Lasting::NoService("rtkit-daemon.service")],
+        undo: Fix::prose("prlimit with the limit that was there."),
         cost: "A safety net for experiments.",
-        blast: Blast::Harmless,
-        confidence: Confidence::High,
         sources: &["getrlimit(2): RLIMIT_RTTIME", "unverified: the limit rtkit sets"],
+        ..KNOB
     },
     Knob {
         id: "lim.cpus",
         title: "The caller may run on the real-time CPUs",
-        family: Family::Privileges,
         severity: Weight::all(Fatal),
-        probe: Probe::Effective(cpus),
+        check: Check::Probe(cpus),
         why: "A cpuset that leaves these CPUs out refuses to pin a thread to them. An affinity that was merely \
             inherited (as on every machine with isolcpus=) does not.",
-        fix: "Start it in a cpuset, slice or container that holds <I> (systemd: AllowedCPUs=<I>).",
-        persist: &[Lasting::Unit("AllowedCPUs=<I>"), Lasting::Other("Or cpuset in the container's definition.")],
-        undo: "Remove the line.",
+        fix: Fix::prose("Start it in a cpuset, slice or container that holds <I> (systemd: AllowedCPUs=<I>)."),
+        persist: &[Lasting::unit("AllowedCPUs=<I>"), Lasting::other("Or cpuset in the container's definition.")],
+        undo: Fix::prose("Remove the line."),
         cost: "None.",
-        blast: Blast::Harmless,
         confidence: Confidence::Medium,
         sources: &["sched_setaffinity(2)", "cpuset(7)", "moby#31086"],
+        ..KNOB
     },
     Knob {
         id: "lim.rtprio_max",
         title: "The caller may not use priority 99",
-        family: Family::Privileges,
         severity: Weight::all(Info),
-        probe: Probe::Effective(rtprio_max),
+        check: Check::Probe(rtprio_max),
         why: "Nothing that a user can start pre-empts a thread of priority 99 that spins: no shell, no watchdog of \
             one's own.",
-        fix: "prlimit --pid PID --rtprio=95",
-        persist: &[Lasting::Limit("@realtime - rtprio 95"), Lasting::Unit("LimitRTPRIO=95")],
-        undo: "prlimit with the limit that was there.",
+        fix: Fix::command("prlimit --pid PID --rtprio=95"),
+        persist: &[Lasting::limit("@realtime - rtprio 95"), Lasting::unit("LimitRTPRIO=95")],
+        undo: Fix::prose("prlimit with the limit that was there."),
         cost: "None.",
-        blast: Blast::Harmless,
         confidence: Confidence::Medium,
         sources: &["sched(7)", "unverified: usual advice; the kernel's own stop threads are above every priority"],
+        ..KNOB
     },
     Knob {
         id: "lim.stack",
         title: "Stacks of new threads are small",
-        family: Family::Privileges,
         severity: Weight::all(Info),
-        probe: Probe::Effective(stack),
+        check: Check::Probe(stack),
         why: "A new thread gets a stack as large as this limit, and with mlockall(MCL_FUTURE) all of it is locked. \
             Judged bad: more than 16 MiB.",
-        fix: "ulimit -s 8192, or a stack size given at each creation.",
-        persist: &[Lasting::Limit("@realtime soft stack 8192"), Lasting::Unit("LimitSTACK=8M")],
-        undo: "ulimit -s with the limit that was there.",
+        fix: Fix::prose("ulimit -s 8192, or a stack size given at each creation."),
+        persist: &[Lasting::limit("@realtime soft stack 8192"), Lasting::unit("LimitSTACK=8M")],
+        undo: Fix::prose("ulimit -s with the limit that was there."),
         cost: "None.",
-        blast: Blast::Harmless,
         confidence: Confidence::Medium,
         sources: &["pthread_create(3)", "mlockall(2)"],
+        ..KNOB
     },
     Knob {
         id: "lim.cpu_max",
         title: "The caller's control group has no CPU quota",
-        family: Family::Privileges,
         severity: Weight::all(Medium),
-        probe: Probe::Effective(cpu_max),
+        check: Check::Probe(cpu_max),
         why: "When the quota is used up, every ordinary thread of the group stops until the next period: also one \
             that holds a lock the real-time thread needs.",
-        fix: "echo max > /sys/fs/cgroup/GROUP/cpu.max",
-        persist: &[Lasting::Unit("CPUQuota="), Lasting::Other("In the container's definition: no CPU limit")],
-        undo: "Write back the quota that was there.",
+        fix: Fix::command("echo max > /sys/fs/cgroup/GROUP/cpu.max"),
+        persist: &[Lasting::unit("CPUQuota="), Lasting::other("In the container's definition: no CPU limit")],
+        undo: Fix::prose("Write back the quota that was there."),
         cost: "The group may use whole CPUs.",
-        blast: Blast::Harmless,
-        confidence: Confidence::High,
         sources: &["kernel admin-guide/cgroup-v2.rst: cpu.max", "kernel scheduler/sched-bwc.rst"],
+        ..KNOB
     },
     Knob {
         id: "lim.memory_max",
         title: "The caller's control group has no memory limit",
-        family: Family::Privileges,
         severity: Weight::all(Info),
-        probe: Probe::Effective(memory_max),
+        check: Check::Probe(memory_max),
         why: "At memory.high every allocation of the group waits for reclaim; at memory.max something in it is \
             killed.",
-        fix: "echo max > /sys/fs/cgroup/GROUP/memory.high; the same for memory.max",
-        persist: &[Lasting::Unit("MemoryHigh=infinity"), Lasting::Unit("MemoryMax=infinity")],
-        undo: "Write back the limits that were there.",
+        fix: Fix::prose("echo max > /sys/fs/cgroup/GROUP/memory.high; the same for memory.max"),
+        persist: &[Lasting::unit("MemoryHigh=infinity"), Lasting::unit("MemoryMax=infinity")],
+        undo: Fix::prose("Write back the limits that were there."),
         cost: "The group may use all memory.",
-        blast: Blast::Harmless,
-        confidence: Confidence::High,
         sources: &["kernel admin-guide/cgroup-v2.rst: memory.high, memory.max"],
+        ..KNOB
     },
     Knob {
         id: "proc.policy",
         title: "Each real-time thread has its class and rank",
-        family: Family::Privileges,
         severity: Weight::all(High),
-        probe: Probe::Advice {
-            look: "cannot be seen before the application runs: chrt -a -p PID shows class and priority of every \
+        applies: policy,
+        check: Check::advice(
+            "cannot be seen before the application runs: chrt -a -p PID shows class and priority of every \
                 thread; no two that must not wait for each other should have the same",
-            applies: policy,
-        },
+        ),
         why: "A thread without the class waits for everybody; two of one priority wait for each other.",
-        fix: "chrt -a -f -p PRIORITY PID; in the program sched_setscheduler, with SCHED_RESET_ON_FORK for what \
+        fix: Fix::prose(
+            "chrt -a -f -p PRIORITY PID; in the program sched_setscheduler, with SCHED_RESET_ON_FORK for what \
             starts helpers.",
-        persist: &[Lasting::Unit("CPUSchedulingPolicy=fifo"), Lasting::Unit("CPUSchedulingPriority=80")],
-        undo: "chrt -a -o -p 0 PID",
+        ),
+        persist: &[Lasting::unit("CPUSchedulingPolicy=fifo"), Lasting::unit("CPUSchedulingPriority=80")],
+        undo: Fix::command("chrt -a -o -p 0 PID"),
         cost: "Everything below waits.",
         blast: Blast::Disturbing,
         confidence: Confidence::Medium,
         sources: &["sched(7)"],
+        ..KNOB
     },
     Knob {
         id: "proc.affinity",
         title: "Each real-time thread has its CPU",
-        family: Family::Privileges,
         severity: Weight::all(Medium),
-        probe: Probe::Advice {
-            look: "cannot be seen before the application runs: taskset -a -p PID shows where every thread may run; \
+        applies: affinity,
+        check: Check::advice(
+            "cannot be seen before the application runs: taskset -a -p PID shows where every thread may run; \
                 CPU numbers need not be without gaps",
-            applies: affinity,
-        },
+        ),
         why: "A thread that may run on several CPUs is moved between them, and finds cold caches.",
-        fix: "taskset -a -c -p <I> PID; in the program sched_setaffinity for each thread.",
-        persist: &[Lasting::Unit("CPUAffinity=<I>")],
-        undo: "taskset -a -c -p with the list that was there.",
+        fix: Fix::prose("taskset -a -c -p <I> PID; in the program sched_setaffinity for each thread."),
+        persist: &[Lasting::unit("CPUAffinity=<I>")],
+        undo: Fix::prose("taskset -a -c -p with the list that was there."),
         cost: "None.",
-        blast: Blast::Harmless,
         confidence: Confidence::Medium,
         sources: &["sched_setaffinity(2)", "LinuxCNC#294: a CPU number that did not exist"],
+        ..KNOB
     },
     Knob {
         id: "proc.futex_pi",
         title: "Locks of real-time threads inherit priority",
-        family: Family::Privileges,
         severity: Weight::all(High),
-        probe: Probe::Advice {
-            look: "cannot be seen from outside: look in the source for PTHREAD_PRIO_INHERIT on every mutex that a \
+        applies: futex_pi,
+        check: Check::advice(
+            "cannot be seen from outside: look in the source for PTHREAD_PRIO_INHERIT on every mutex that a \
                 real-time thread takes, and for condition variables",
-            applies: futex_pi,
-        },
+        ),
         why: "A real-time thread that waits for an ordinary one waits for everything that pre-empts that one.",
-        fix: "pthread_mutexattr_setprotocol(PTHREAD_PRIO_INHERIT); exchange data without locks.",
-        persist: &[Lasting::Other("The same: the program's source")],
-        undo: "PTHREAD_PRIO_NONE",
+        fix: Fix::prose("pthread_mutexattr_setprotocol(PTHREAD_PRIO_INHERIT); exchange data without locks."),
+        persist: &[Lasting::other("The same: the program's source")],
+        undo: Fix::prose("PTHREAD_PRIO_NONE"),
         cost: "A little time per contended lock.",
-        blast: Blast::Harmless,
         confidence: Confidence::Medium,
         sources: &["pthread_mutexattr_setprotocol(3)", "pi(7), futex(2): FUTEX_LOCK_PI"],
+        ..KNOB
     },
 ];
 

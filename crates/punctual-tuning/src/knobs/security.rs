@@ -2,44 +2,44 @@
 
 use super::clocks::cpu_flags;
 use super::privileges::status;
-use super::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
+use super::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Weight};
 use punctual_facts::finding::Confidence;
 use punctual_facts::finding::Severity::Info;
 use punctual_facts::machine::{Arch, Flavour, Version};
+
+const KNOB: Knob = Knob::of(Family::Security);
 
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
         id: "sec.audit",
         title: "No auditing of system calls",
-        family: Family::Security,
         severity: Weight::all(Info),
-        probe: Probe::Effective(auditing),
+        check: Check::Probe(auditing),
         why: "While auditing is on, every system call of every task does extra work at entry and exit.",
-        fix: "auditctl -e 0",
-        persist: &[Lasting::Word("audit=0"), Lasting::NoService("auditd.service")],
-        undo: "auditctl -e 1; remove the word; unmask.",
+        fix: Fix::command("auditctl -e 0"),
+        persist: &[Lasting::word("audit=0"), Lasting::NoService("auditd.service")],
+        undo: Fix::prose("auditctl -e 1; remove the word; unmask."),
         cost: "Compliance, where it is demanded.",
-        blast: Blast::Harmless,
         confidence: Confidence::Medium,
         sources: &["kernel-parameters.txt: audit=", "auditctl(8)"],
+        ..KNOB
     },
     Knob {
         id: "sec.mitigations",
         title: "Mitigations of CPU bugs left on",
-        family: Family::Security,
         severity: Weight::all(Info),
-        probe: Probe::Advice {
-            look: "cannot be judged by software: each costs at every entry to the kernel, and each is there for a \
+        applies: mitigations,
+        check: Check::advice(
+            "cannot be judged by software: each costs at every entry to the kernel, and each is there for a \
                 reason. Leave them on; where the machine is closed and a measurement shows the gain, single ones \
                 can be left out by their own words",
-            applies: mitigations,
-        },
+        ),
         why: "Flushes and barriers at kernel entry and exit cost up to microseconds on older CPUs, guests pay twice.",
-        fix: "None at run time.",
-        persist: &[Lasting::Other(
+        fix: Fix::NotAtRunTime(""),
+        persist: &[Lasting::other(
             "mitigations=off turns all of them off; single words are in kernel-parameters.txt (retbleed=, mds=, nopti ...)",
         )],
-        undo: "Remove the words, and boot again.",
+        undo: Fix::prose("Remove the words, and boot again."),
         cost: "Anybody who runs code on the machine may read its memory.",
         blast: Blast::Breaking,
         confidence: Confidence::Medium,
@@ -47,120 +47,113 @@ pub(super) const KNOBS: &[Knob] = &[
             "kernel-parameters.txt: mitigations=",
             "kernel ABI testing/sysfs-devices-system-cpu: vulnerabilities",
         ],
+        ..KNOB
     },
     Knob {
         id: "sec.split_lock",
         title: "A split lock does not put its program to sleep",
-        family: Family::Security,
         severity: Weight::all(Info),
-        probe: Probe::Effective(split_lock),
+        check: Check::Probe(split_lock),
         why: "A locked access across two cache lines stalls all CPUs; by default the kernel then also makes its \
             program sleep and wait its turn.",
-        fix: "Mend the program. Until then: sysctl kernel.split_lock_mitigate=0",
-        persist: &[Lasting::Sysctl("kernel.split_lock_mitigate = 0")],
-        undo: "sysctl kernel.split_lock_mitigate=1",
+        fix: Fix::prose("Mend the program. Until then: sysctl kernel.split_lock_mitigate=0"),
+        persist: &[Lasting::sysctl("kernel.split_lock_mitigate", "0")],
+        undo: Fix::command("sysctl kernel.split_lock_mitigate=1"),
         cost: "A hostile program can slow the machine.",
-        blast: Blast::Harmless,
-        confidence: Confidence::High,
         sources: &[
             "kernel admin-guide/sysctl/kernel.rst: split_lock_mitigate",
             "kernel 6.1, 6.12 arch/x86/kernel/cpu/intel.c, 7.3 bus_lock.c",
         ],
+        ..KNOB
     },
     Knob {
         id: "sec.smap",
         title: "Access protection (SMAP) not taken away",
-        family: Family::Security,
         severity: Weight::all(Info),
-        probe: Probe::Effective(smap),
+        check: Check::Probe(smap),
         why: "Old guides switch SMAP off for speed; it costs next to nothing, nosmap is no longer a word, and \
             clearcpuid= marks the kernel tainted.",
-        fix: "None at run time.",
+        fix: Fix::NotAtRunTime(""),
         persist: &[Lasting::NoWord("clearcpuid"), Lasting::NoWord("nosmap")],
-        undo: "Put the word back and boot again.",
+        undo: Fix::prose("Put the word back and boot again."),
         cost: "None.",
-        blast: Blast::Harmless,
-        confidence: Confidence::High,
         sources: &["kernel 6.1, 7.3 kernel-parameters.txt: nosmap is for powerpc only"],
+        ..KNOB
     },
     Knob {
         id: "sec.kvm_nx",
         title: "Huge pages of guests are not split up and zapped",
-        family: Family::Security,
         severity: Weight::all(Info),
-        probe: Probe::Effective(kvm_nx),
+        check: Check::Probe(kvm_nx),
         why: "Against one CPU bug the host splits executable huge pages of its guests, and a thread throws them \
             away again at a steady beat.",
-        fix: "echo N > /sys/module/kvm/parameters/nx_huge_pages, where all guests are trusted.",
-        persist: &[Lasting::Module("kvm nx_huge_pages=off")],
-        undo: "echo auto > /sys/module/kvm/parameters/nx_huge_pages",
+        fix: Fix::prose("echo N > /sys/module/kvm/parameters/nx_huge_pages, where all guests are trusted."),
+        persist: &[Lasting::module("kvm nx_huge_pages=off")],
+        undo: Fix::command("echo auto > /sys/module/kvm/parameters/nx_huge_pages"),
         cost: "A guest can stop a CPU that has the bug.",
         blast: Blast::Disturbing,
-        confidence: Confidence::High,
         sources: &["kernel 6.1, 6.12, 7.3 arch/x86/kvm/mmu/mmu.c", "tuned profile realtime-virtual-host"],
+        ..KNOB
     },
     Knob {
         id: "sec.stackleak",
         title: "The kernel's stack is not wiped at each system call",
-        family: Family::Security,
         severity: Weight::all(Info),
-        probe: Probe::Effective(stackleak),
+        check: Check::Probe(stackleak),
         why: "Wiping costs at the end of every system call, more the deeper it went.",
-        fix: "sysctl kernel.stack_erasing=0",
-        persist: &[Lasting::Sysctl("kernel.stack_erasing = 0")],
-        undo: "sysctl kernel.stack_erasing=1",
+        fix: Fix::command("sysctl kernel.stack_erasing=0"),
+        persist: &[Lasting::sysctl("kernel.stack_erasing", "0")],
+        undo: Fix::command("sysctl kernel.stack_erasing=1"),
         cost: "Leaks of kernel memory get likelier.",
-        blast: Blast::Harmless,
-        confidence: Confidence::High,
         sources: &[
             "kernel admin-guide/sysctl/kernel.rst: stack_erasing",
             "kernel 6.1, 6.12 kernel/stackleak.c, 7.3 kernel/kstack_erase.c",
         ],
+        ..KNOB
     },
     Knob {
         id: "sec.seccomp",
         title: "The application's system calls are not filtered",
-        family: Family::Security,
         severity: Weight::all(Info),
-        probe: Probe::Advice {
-            look: "cannot be seen before the application runs: Seccomp in /proc/PID/status should be 0; 2 means that filters look at \
+        applies: seccomp,
+        check: Check::advice(
+            "cannot be seen before the application runs: Seccomp in /proc/PID/status should be 0; 2 means that filters look at \
                 each of its system calls",
-            applies: seccomp,
-        },
+        ),
         why: "Every system call runs through every filter that was inherited: those of a container, of a unit, of a \
             sandbox.",
-        fix: "Start it without: docker run --security-opt seccomp=unconfined, or without SystemCallFilter= in the \
+        fix: Fix::prose(
+            "Start it without: docker run --security-opt seccomp=unconfined, or without SystemCallFilter= in the \
             unit.",
+        ),
         persist: &[
-            Lasting::Unit("SystemCallFilter="),
-            Lasting::Other("In the container's definition: a seccomp profile of Unconfined"),
+            Lasting::unit("SystemCallFilter="),
+            Lasting::other("In the container's definition: a seccomp profile of Unconfined"),
         ],
-        undo: "Put the filter back.",
+        undo: Fix::prose("Put the filter back."),
         cost: "One wall less around the program.",
-        blast: Blast::Harmless,
         confidence: Confidence::Medium,
         sources: &["proc_pid_status(5): Seccomp", "kernel 6.12 fs/proc/array.c"],
+        ..KNOB
     },
     Knob {
         id: "sec.ssbd",
         title: "Loads may pass stores in the caller",
-        family: Family::Security,
         severity: Weight::all(Info),
-        probe: Probe::Effective(ssbd),
+        check: Check::Probe(ssbd),
         why: "With speculative store bypass disabled for a task, every load waits for earlier stores; kernels \
             before 5.16 did that to whatever had a seccomp filter.",
-        fix: "None at run time: a task that disabled it for good cannot take it back.",
-        persist: &[Lasting::Other(
+        fix: Fix::NotAtRunTime("a task that disabled it for good cannot take it back."),
+        persist: &[Lasting::other(
             "Kernel command line: spec_store_bypass_disable=prctl (the default from 5.16), not seccomp or on",
         )],
-        undo: "Remove the word.",
+        undo: Fix::prose("Remove the word."),
         cost: "Exploits of that kind.",
-        blast: Blast::Harmless,
-        confidence: Confidence::High,
         sources: &[
             "kernel 6.12 fs/proc/array.c: Speculation_Store_Bypass",
             "kernel admin-guide/hw-vuln: spec_store_bypass_disable",
         ],
+        ..KNOB
     },
 ];
 

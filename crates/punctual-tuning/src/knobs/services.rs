@@ -1,6 +1,6 @@
 //! Programs that change the machine behind one's back, or load it at times of their own choosing.
 
-use super::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
+use super::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Weight};
 use crate::programs::{self, Program};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::fact::Fact;
@@ -8,95 +8,95 @@ use punctual_facts::finding::Confidence;
 use punctual_facts::finding::Severity::{Info, Medium};
 use punctual_facts::profile::Kind;
 
+const KNOB: Knob = Knob::of(Family::Services);
+
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
         id: "pm.daemons",
         title: "Nobody else sets frequencies and power",
-        family: Family::Services,
         severity: Weight::all(Medium),
-        probe: Probe::Effective(|case| silent(case, "pm.daemons")),
+        check: Check::Probe(|case| silent(case, "pm.daemons")),
         why: "These daemons write governors, limits and preferences again, minutes after one has set them.",
-        fix: "systemctl stop each of them.",
+        fix: Fix::prose("systemctl stop each of them."),
         persist: &[
             Lasting::NoService("thermald.service"),
             Lasting::NoService("tlp.service"),
             Lasting::NoService("power-profiles-daemon.service"),
             Lasting::NoService("auto-cpufreq.service"),
         ],
-        undo: "systemctl unmask; systemctl start",
+        undo: Fix::command("systemctl unmask; systemctl start"),
         cost: "Battery life and automatic cooling measures; see that the machine stays cool.",
         blast: Blast::Disturbing,
         confidence: Confidence::Low,
         sources: &["unverified: usual advice", "thermald(8)", "tlp.8"],
+        ..KNOB
     },
     Knob {
         id: "svc.timers",
         title: "No unattended updates",
-        family: Family::Services,
         severity: Weight::all(Medium),
-        probe: Probe::Effective(|case| silent(case, "svc.timers")),
+        check: Check::Probe(|case| silent(case, "svc.timers")),
         why: "Updates unpack, compress and restart at times of their own choosing.",
-        fix: "systemctl stop each of them; their timers are svc.update_timers.",
+        fix: Fix::prose("systemctl stop each of them; their timers are svc.update_timers."),
         persist: &[
             Lasting::NoService("unattended-upgrades.service"),
             Lasting::NoService("packagekit.service"),
             Lasting::NoService("snapd.service"),
         ],
-        undo: "systemctl unmask; systemctl start",
+        undo: Fix::command("systemctl unmask; systemctl start"),
         cost: "Security updates need a plan.",
-        blast: Blast::Harmless,
         confidence: Confidence::Medium,
         sources: &["cluster-node-tuning-operator#1591", "unverified: which of them matter on a given machine"],
+        ..KNOB
     },
     Knob {
         id: "svc.agents",
         title: "No monitoring agents",
-        family: Family::Services,
         severity: Weight::all(Info),
-        probe: Probe::Effective(|case| silent(case, "svc.agents")),
+        check: Check::Probe(|case| silent(case, "svc.agents")),
         why: "Agents read per-CPU files at a steady beat, some of which interrupt every CPU, and keep threads on \
             all of them.",
-        fix: "systemctl stop each of them, or keep it on CPUs <H>: systemctl set-property --runtime UNIT \
+        fix: Fix::prose(
+            "systemctl stop each of them, or keep it on CPUs <H>: systemctl set-property --runtime UNIT \
             AllowedCPUs=<H>",
-        persist: &[Lasting::Other("The same without --runtime; or systemctl mask UNIT.")],
-        undo: "systemctl start; systemctl revert UNIT",
+        ),
+        persist: &[Lasting::other("The same without --runtime; or systemctl mask UNIT.")],
+        undo: Fix::command("systemctl start; systemctl revert UNIT"),
         cost: "Observability.",
-        blast: Blast::Harmless,
         confidence: Confidence::Low,
         sources: &["netdata#6741", "unverified: the effect of each agent"],
+        ..KNOB
     },
     Knob {
         id: "svc.update_timers",
         title: "No timers that start updates",
-        family: Family::Services,
         severity: Weight::all(Medium),
-        probe: Probe::Effective(|case| inactive(case, "svc.update_timers")),
+        check: Check::Probe(|case| inactive(case, "svc.update_timers")),
         why: "A timer starts downloads, unpacking and restarts when its hour comes, in the middle of whatever runs.",
-        fix: "systemctl stop each of them.",
+        fix: Fix::prose("systemctl stop each of them."),
         persist: &[
             Lasting::NoService("apt-daily.timer"),
             Lasting::NoService("apt-daily-upgrade.timer"),
             Lasting::NoService("dnf-makecache.timer"),
             Lasting::NoService("dnf-automatic.timer"),
         ],
-        undo: "systemctl unmask; systemctl start",
+        undo: Fix::command("systemctl unmask; systemctl start"),
         cost: "Security updates need a plan.",
-        blast: Blast::Harmless,
         confidence: Confidence::Medium,
         sources: &[
             "systemd.timer(5)",
             "cluster-node-tuning-operator#1591",
             "unverified: that every systemd since 237 shows active units in /run/systemd/units",
         ],
+        ..KNOB
     },
     Knob {
         id: "svc.maintenance",
         title: "No timers that work through the disks",
-        family: Family::Services,
         severity: Weight::all(Info),
-        probe: Probe::Effective(|case| inactive(case, "svc.maintenance")),
+        check: Check::Probe(|case| inactive(case, "svc.maintenance")),
         why: "Trimming, scrubbing and indexing read or command whole disks, usually at midnight or on Sundays.",
-        fix: "systemctl stop each of them, and run it in a maintenance window.",
+        fix: Fix::prose("systemctl stop each of them, and run it in a maintenance window."),
         persist: &[
             Lasting::NoService("fstrim.timer"),
             Lasting::NoService("man-db.timer"),
@@ -104,133 +104,130 @@ pub(super) const KNOBS: &[Knob] = &[
             Lasting::NoService("e2scrub_all.timer"),
             Lasting::NoService("raid-check.timer"),
         ],
-        undo: "systemctl unmask; systemctl start",
+        undo: Fix::command("systemctl unmask; systemctl start"),
         cost: "Disks get slower, or decay unseen, unless it is run by hand.",
-        blast: Blast::Harmless,
         confidence: Confidence::Medium,
         sources: &["systemd.timer(5)", "fstrim(8)", "unverified: which of them matter on a given machine"],
+        ..KNOB
     },
     Knob {
         id: "svc.scanners",
         title: "No scanner in the way of files and programs",
-        family: Family::Services,
         severity: Weight::all(Medium),
-        probe: Probe::Effective(|case| silent(case, "svc.scanners")),
+        check: Check::Probe(|case| silent(case, "svc.scanners")),
         why: "Security scanners hold every opening of a file until they have looked at it, and hook programs and \
             packets.",
-        fix: "systemctl stop it, or except the real-time programs and files from it.",
+        fix: Fix::prose("systemctl stop it, or except the real-time programs and files from it."),
         persist: &[
             Lasting::NoService("clamav-daemon.service"),
             Lasting::NoService("fapolicyd.service"),
-            Lasting::Other("In the scanner's own configuration"),
+            Lasting::other("In the scanner's own configuration"),
         ],
-        undo: "systemctl start",
+        undo: Fix::command("systemctl start"),
         cost: "Protection by the scanner.",
-        blast: Blast::Harmless,
         confidence: Confidence::Low,
         sources: &["fanotify(7): permission events", "unverified: the effect of each scanner"],
+        ..KNOB
     },
     Knob {
         id: "svc.indexers",
         title: "No indexing of files",
-        family: Family::Services,
         severity: Weight::all(Info),
-        probe: Probe::Effective(|case| silent(case, "svc.indexers")),
+        check: Check::Probe(|case| silent(case, "svc.indexers")),
         why: "Indexers read and parse every file that changes.",
-        fix: "systemctl --user stop each of them.",
-        persist: &[Lasting::Other(
+        fix: Fix::prose("systemctl --user stop each of them."),
+        persist: &[Lasting::other(
             "systemctl --user mask tracker-miner-fs-3.service (localsearch-3.service); balooctl disable",
         )],
-        undo: "systemctl --user unmask",
+        undo: Fix::command("systemctl --user unmask"),
         cost: "Desktop search.",
-        blast: Blast::Harmless,
         confidence: Confidence::Low,
         sources: &["unverified: usual advice"],
+        ..KNOB
     },
     Knob {
         id: "svc.rtkit",
         title: "No daemon that takes priorities away",
-        family: Family::Services,
         severity: Weight::all(Info),
-        probe: Probe::Effective(rtkit),
+        check: Check::Probe(rtkit),
         why: "rtkit hands out low real-time priorities with a time limit, and demotes all real-time threads it \
             knows when it feels starved.",
-        fix: "systemctl stop rtkit-daemon, and grant the right by lim.rtprio.",
+        fix: Fix::prose("systemctl stop rtkit-daemon, and grant the right by lim.rtprio."),
         persist: &[Lasting::NoService("rtkit-daemon.service")],
-        undo: "systemctl unmask rtkit-daemon; systemctl start rtkit-daemon",
+        undo: Fix::command("systemctl unmask rtkit-daemon; systemctl start rtkit-daemon"),
         cost: "Desktop audio asks for real time in vain, unless it has the limit.",
-        blast: Blast::Harmless,
         confidence: Confidence::Medium,
         sources: &["rtkit README: canary, RLIMIT_RTTIME", "unverified: on the version installed"],
+        ..KNOB
     },
     Knob {
         id: "svc.priority",
         title: "Nobody else sets priorities",
-        family: Family::Services,
         severity: Weight::all(Info),
-        probe: Probe::Effective(|case| silent(case, "svc.priority")),
+        check: Check::Probe(|case| silent(case, "svc.priority")),
         why: "These daemons renice, move and re-schedule other people's threads by rules of their own.",
-        fix: "systemctl stop each of them, or name the real-time programs in their exceptions.",
+        fix: Fix::prose("systemctl stop each of them, or name the real-time programs in their exceptions."),
         persist: &[
             Lasting::NoService("ananicy-cpp.service"),
             Lasting::NoService("uresourced.service"),
             Lasting::NoService("com.system76.Scheduler.service"),
         ],
-        undo: "systemctl unmask; systemctl start",
+        undo: Fix::command("systemctl unmask; systemctl start"),
         cost: "Their comfort.",
-        blast: Blast::Harmless,
         confidence: Confidence::Low,
         sources: &["unverified: usual advice"],
+        ..KNOB
     },
     Knob {
         id: "svc.oomd",
         title: "No daemon that kills under pressure",
-        family: Family::Services,
         severity: Weight::all(Info),
-        probe: Probe::Effective(|case| silent(case, "svc.oomd")),
+        check: Check::Probe(|case| silent(case, "svc.oomd")),
         why: "Out-of-memory daemons kill before the kernel would, by pressure; a program that locks memory is the \
             largest.",
-        fix: "systemctl stop it, or except the unit: ManagedOOMPreference=omit",
-        persist: &[Lasting::Unit("ManagedOOMPreference=omit"), Lasting::NoService("earlyoom.service")],
-        undo: "systemctl start",
+        fix: Fix::prose("systemctl stop it, or except the unit: ManagedOOMPreference=omit"),
+        persist: &[Lasting::unit("ManagedOOMPreference=omit"), Lasting::NoService("earlyoom.service")],
+        undo: Fix::command("systemctl start"),
         cost: "The kernel kills later.",
-        blast: Blast::Harmless,
         confidence: Confidence::Medium,
         sources: &["systemd-oomd(8)", "earlyoom(1)"],
+        ..KNOB
     },
     Knob {
         id: "svc.containers",
         title: "Containers keep off the real-time CPUs",
-        family: Family::Services,
         severity: Weight::of(Medium, Medium, Info),
-        probe: Probe::Effective(containers),
+        check: Check::Probe(containers),
         why: "Runtimes of containers know nothing of isolated CPUs: without a cpuset their programs may use every \
             CPU.",
-        fix: "docker update --cpuset-cpus=<H> CONTAINER; podman update --cpuset-cpus=<H> CONTAINER",
-        persist: &[Lasting::Other(
+        fix: Fix::prose("docker update --cpuset-cpus=<H> CONTAINER; podman update --cpuset-cpus=<H> CONTAINER"),
+        persist: &[Lasting::other(
             "cpuset in the definition of each container, or AllowedCPUs=<H> for the slice they run in",
         )],
-        undo: "docker update --cpuset-cpus= CONTAINER",
+        undo: Fix::command("docker update --cpuset-cpus= CONTAINER"),
         cost: "The other CPUs are theirs.",
         blast: Blast::Disturbing,
         confidence: Confidence::Medium,
         sources: &["moby#31086", "cri-o#2213", "kernel admin-guide/cgroup-v2.rst: cpuset.cpus.effective"],
+        ..KNOB
     },
     Knob {
         id: "svc.kubelet",
         title: "The kubelet gives whole CPUs",
-        family: Family::Services,
         severity: Weight::of(Medium, Medium, Info),
-        probe: Probe::Effective(kubelet),
+        check: Check::Probe(kubelet),
         why: "Without the static policy all pods share all CPUs, and a quota stops them in the middle of a period.",
-        fix: "cpuManagerPolicy: static and reservedSystemCPUs: <H> in the kubelet's configuration; remove \
+        fix: Fix::prose(
+            "cpuManagerPolicy: static and reservedSystemCPUs: <H> in the kubelet's configuration; remove \
             cpu_manager_state; restart the kubelet.",
-        persist: &[Lasting::Other("The same lines in the kubelet's configuration")],
-        undo: "cpuManagerPolicy: none",
+        ),
+        persist: &[Lasting::other("The same lines in the kubelet's configuration")],
+        undo: Fix::prose("cpuManagerPolicy: none"),
         cost: "Whole CPUs are taken from the pool.",
         blast: Blast::Breaking,
         confidence: Confidence::Medium,
         sources: &["Kubernetes documentation: control CPU management policies", "unverified: on a cluster"],
+        ..KNOB
     },
 ];
 

@@ -1,33 +1,35 @@
 //! Threads that share a core.
 
-use super::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
+use super::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Weight};
 use punctual_facts::cpu_set::CpuSet;
-use punctual_facts::finding::Confidence;
 use punctual_facts::finding::Severity::{self, High, Info};
+
+const KNOB: Knob = Knob::of(Family::Smt);
 
 pub(super) const KNOBS: &[Knob] = &[Knob {
     id: "cpu.smt",
     title: "A core to oneself",
-    family: Family::Smt,
     severity: Weight::of(High, High, Info).adjusted(among_themselves),
-    probe: Probe::Effective(smt),
+    check: Check::Probe(smt),
     why: "Two threads of one core share its execution units and first-level cache: whatever the sibling does slows \
         the real-time thread down, by up to half, and no priority helps.",
-    fix: "Take the siblings of <I> offline (echo 0 > /sys/devices/system/cpu/cpuN/online); note them first, their \
+    fix: Fix::prose(
+        "Take the siblings of <I> offline (echo 0 > /sys/devices/system/cpu/cpuN/online); note them first, their \
         numbers vanish from the topology.",
+    ),
     persist: &[
-        Lasting::Word("nosmt"),
+        Lasting::word("nosmt"),
         Lasting::Firmware("Hyper-Threading or SMT, usually under Advanced, CPU configuration"),
     ],
-    undo: "echo 1 > /sys/devices/system/cpu/cpuN/online; remove the word.",
+    undo: Fix::prose("echo 1 > /sys/devices/system/cpu/cpuN/online; remove the word."),
     cost: "20 to 30 % of the machine's throughput.",
     blast: Blast::Disturbing,
-    confidence: Confidence::High,
     sources: &[
         "kernel ABI testing/sysfs-devices-system-cpu: smt, topology",
         "kernel 7.3 admin-guide/cpu-isolation.rst",
         "firedancer#5866",
     ],
+    ..KNOB
 }];
 
 const SIBLINGS: &str = "/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list";

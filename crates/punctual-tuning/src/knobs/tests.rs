@@ -1,7 +1,7 @@
 //! What holds for every knob: its words are complete, its verdicts are shown by cases in `fixtures/knobs`, and
 //! nothing a machine may answer makes it panic.
 
-use super::{ALL, Case, Doubt, Family, Missing, Probe, near};
+use super::{ALL, Case, Doubt, Family, Missing, near};
 use crate::audit::{audit, lasting, undoing};
 use proptest::prelude::*;
 use punctual_facts::cpu_set::CpuSet;
@@ -24,8 +24,9 @@ fn ids_are_unique_and_words_are_complete() {
     for knob in ALL {
         assert!(ids.insert(knob.id), "{} stands there twice", knob.id);
         assert!(!knob.sources.is_empty(), "{} has no source", knob.id);
-        assert!(!knob.persist.is_empty(), "{} cannot be made to last", knob.id);
-        let words = [knob.title, knob.why, knob.fix, knob.undo, knob.cost];
+        assert!(!knob.places().is_empty(), "{} cannot be made to last", knob.id);
+        let (fix, undo) = (knob.fix_anywhere(), knob.undo_anywhere());
+        let words = [knob.title, knob.why, &fix, &undo, knob.cost];
         for text in words.iter().chain(knob.sources) {
             assert!(!text.trim().is_empty(), "{} leaves a field empty", knob.id);
             assert!(!text.contains("  "), "{} has a run of blanks in '{text}'", knob.id);
@@ -122,10 +123,7 @@ fn every_knob_has_a_good_and_a_bad_case() {
     let lacking: Vec<String> = ALL
         .iter()
         .flat_map(|knob| {
-            let states = match knob.probe {
-                Probe::Effective(_) => ["good", "bad"],
-                Probe::Advice { .. } => ["advice", "not-applicable"],
-            };
+            let states = if knob.check.is_advice() { ["advice", "not-applicable"] } else { ["good", "bad"] };
             states.map(|state| (knob.id, state))
         })
         .filter(|(id, state)| !examples.iter().any(|e| e.id == *id && e.expected == *state))

@@ -1,84 +1,86 @@
 //! How fast the rest of the chip and the memory run: a change of their clocks stops everybody.
 
-use super::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
+use super::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Weight};
 use punctual_facts::finding::Confidence;
 use punctual_facts::finding::Severity::{High, Info, Medium};
 
 const NO_UNCORE: Missing = Missing::CannotBe("no control of the uncore frequency here");
 
+const KNOB: Knob = Knob::of(Family::Uncore);
+
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
         id: "pm.uncore",
         title: "Uncore frequency fixed",
-        family: Family::Uncore,
         severity: Weight::of(Medium, Medium, Info),
-        probe: Probe::Effective(uncore),
+        check: Check::Probe(uncore),
         why: "Time to reach the last-level cache and memory moves with the uncore clock.",
-        fix: "Write max_freq_khz into min_freq_khz of each folder in /sys/devices/system/cpu/intel_uncore_frequency.",
-        persist: &[Lasting::Write {
-            path: "/sys/devices/system/cpu/intel_uncore_frequency/*/min_freq_khz",
-            value: "MAX_FREQ_KHZ",
-        }],
-        undo: "Write back the lower limit that was there.",
+        fix: Fix::prose(
+            "Write max_freq_khz into min_freq_khz of each folder in /sys/devices/system/cpu/intel_uncore_frequency.",
+        ),
+        persist: &[Lasting::write("/sys/devices/system/cpu/intel_uncore_frequency/*/min_freq_khz", "<MAX_FREQ_KHZ>")],
+        undo: Fix::prose("Write back the lower limit that was there."),
         cost: "Power.",
-        blast: Blast::Harmless,
         confidence: Confidence::Medium,
         sources: &["kernel admin-guide/pm/intel_uncore_frequency_scaling.rst", "tuned plugin_uncore"],
+        ..KNOB
     },
     Knob {
         id: "pm.devfreq",
         title: "Memory frequency fixed",
-        family: Family::Uncore,
         severity: Weight::of(High, High, Info),
-        probe: Probe::Effective(devfreq),
+        check: Check::Probe(devfreq),
         why: "While the memory controller changes its clock nobody reaches memory, which stops every CPU at once.",
-        fix: "echo performance > /sys/class/devfreq/DMC/governor",
-        persist: &[Lasting::Udev(
+        fix: Fix::command("echo performance > /sys/class/devfreq/DMC/governor"),
+        persist: &[Lasting::udev(
             "ACTION==\"add\", SUBSYSTEM==\"devfreq\", KERNEL==\"*dmc*\", ATTR{governor}=\"performance\"",
         )],
-        undo: "Write back the governor that was there.",
+        undo: Fix::prose("Write back the governor that was there."),
         cost: "Power.",
         blast: Blast::Disturbing,
         confidence: Confidence::Low,
         sources: &["kernel ABI testing/sysfs-class-devfreq", "unverified: length of the stall on a given board"],
+        ..KNOB
     },
     Knob {
         id: "pm.uncore_elc",
         title: "Uncore not slowed down while CPUs are idle",
-        family: Family::Uncore,
         severity: Weight::of(Medium, Info, Info),
-        probe: Probe::Effective(elc),
+        check: Check::Probe(elc),
         why: "Efficiency latency control lowers the uncore clock while the package is little used on average, which is \
             just what a machine with periodic work is: the wake-up finds a slow cache and slow memory.",
-        fix: "Write max_freq_khz into elc_floor_freq_khz (or 0 into elc_low_threshold_percent) of each folder in \
+        fix: Fix::prose(
+            "Write max_freq_khz into elc_floor_freq_khz (or 0 into elc_low_threshold_percent) of each folder in \
             /sys/devices/system/cpu/intel_uncore_frequency.",
-        persist: &[Lasting::Write {
-            path: "/sys/devices/system/cpu/intel_uncore_frequency/*/elc_floor_freq_khz",
-            value: "MAX_FREQ_KHZ",
-        }],
-        undo: "Write back the values that were there.",
+        ),
+        persist: &[Lasting::write(
+            "/sys/devices/system/cpu/intel_uncore_frequency/*/elc_floor_freq_khz",
+            "<MAX_FREQ_KHZ>",
+        )],
+        undo: Fix::prose("Write back the values that were there."),
         cost: "Power while idle.",
-        blast: Blast::Harmless,
         confidence: Confidence::Medium,
         sources: &[
             "kernel 7.3 admin-guide/pm/intel_uncore_frequency_scaling.rst",
             "unverified: that a threshold of 0 turns it off",
         ],
+        ..KNOB
     },
     Knob {
         id: "pm.devfreq_bus",
         title: "Buses of the chip at a fixed clock",
-        family: Family::Uncore,
         severity: Weight::of(Medium, Medium, Info),
-        probe: Probe::Effective(bus),
+        check: Check::Probe(bus),
         why: "The interconnect's clock follows measured load; each step delays whatever is under way, and a slow step delays \
             everything until the next.",
-        fix: "echo performance > /sys/class/devfreq/BUS/governor; or write one frequency into its min_freq and \
+        fix: Fix::prose(
+            "echo performance > /sys/class/devfreq/BUS/governor; or write one frequency into its min_freq and \
             max_freq.",
-        persist: &[Lasting::Udev(
+        ),
+        persist: &[Lasting::udev(
             "ACTION==\"add\", SUBSYSTEM==\"devfreq\", KERNEL==\"*bus*\", ATTR{governor}=\"performance\"",
         )],
-        undo: "Write back the governor that was there.",
+        undo: Fix::prose("Write back the governor that was there."),
         cost: "Power.",
         blast: Blast::Disturbing,
         confidence: Confidence::Low,
@@ -86,42 +88,47 @@ pub(super) const KNOBS: &[Knob] = &[
             "kernel 7.3 drivers/devfreq/{exynos-bus,imx-bus,mtk-cci-devfreq,hisi_uncore_freq}.c",
             "unverified: length of a change on a given board",
         ],
+        ..KNOB
     },
     Knob {
         id: "pm.devfreq_gpu",
         title: "Graphics clock fixed",
-        family: Family::Uncore,
         severity: Weight::of(Info, Info, Info),
-        probe: Probe::Effective(gpu),
+        check: Check::Probe(gpu),
         why: "The GPU's load on memory, and the heat of the chip, jump with its clock.",
-        fix: "echo performance > /sys/class/devfreq/GPU/governor; or write one frequency into its min_freq and \
+        fix: Fix::prose(
+            "echo performance > /sys/class/devfreq/GPU/governor; or write one frequency into its min_freq and \
             max_freq.",
-        persist: &[Lasting::Udev(
+        ),
+        persist: &[Lasting::udev(
             "ACTION==\"add\", SUBSYSTEM==\"devfreq\", KERNEL==\"*gpu*\", ATTR{governor}=\"performance\"",
         )],
-        undo: "Write back the governor that was there.",
+        undo: Fix::prose("Write back the governor that was there."),
         cost: "Power; better still a fixed low clock.",
         blast: Blast::Disturbing,
         confidence: Confidence::Low,
         sources: &["kernel ABI testing/sysfs-class-devfreq", "unverified: size of the effect on a given board"],
+        ..KNOB
     },
     Knob {
         id: "pm.devfreq_npu",
         title: "Neural unit's clock fixed",
-        family: Family::Uncore,
         severity: Weight::of(Info, Info, Info),
-        probe: Probe::Effective(npu),
+        check: Check::Probe(npu),
         why: "The neural unit shares memory with the CPUs; its load on it jumps with its clock.",
-        fix: "echo performance > /sys/class/devfreq/NPU/governor; or write one frequency into its min_freq and \
+        fix: Fix::prose(
+            "echo performance > /sys/class/devfreq/NPU/governor; or write one frequency into its min_freq and \
             max_freq.",
-        persist: &[Lasting::Udev(
+        ),
+        persist: &[Lasting::udev(
             "ACTION==\"add\", SUBSYSTEM==\"devfreq\", KERNEL==\"*npu*\", ATTR{governor}=\"performance\"",
         )],
-        undo: "Write back the governor that was there.",
+        undo: Fix::prose("Write back the governor that was there."),
         cost: "Power; better still a fixed low clock.",
         blast: Blast::Disturbing,
         confidence: Confidence::Low,
         sources: &["kernel ABI testing/sysfs-class-devfreq", "unverified: size of the effect on a given board"],
+        ..KNOB
     },
 ];
 

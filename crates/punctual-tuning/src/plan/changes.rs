@@ -9,13 +9,15 @@ use crate::knobs::{self, Blast, Case, Knob};
 use punctual_facts::cmdline::same_dashes;
 use punctual_facts::finding::{Finding, Severity, State};
 use punctual_facts::lint::{Target, Testimony, WordVerdict, lint};
+use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// The knob of reserved huge pages.
 const HUGE_PAGES: &str = "mem.hugetlb";
 
 /// A finding that is bad and stays so.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Left {
     /// The knob's id.
     pub id: String,
@@ -28,7 +30,9 @@ pub struct Left {
 }
 
 /// Why a bad finding is left as it is.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "code", content = "because", rename_all = "kebab-case")]
 pub enum Reason {
     /// The user said so.
     Excepted,
@@ -101,7 +105,7 @@ fn change(knob: &Knob, finding: &Finding, case: &Case<'_>, derived: Derived, not
         blast,
         lasts: if derived.keeps.is_empty() { Lasts::Reboot } else { Lasts::ForGood },
         takes,
-        undo: case.fill(knob.undo),
+        undo: knob.undo_here(case),
         proof: or(notes.proof, told(&proof)),
         steps: derived.steps,
         keeps: derived.keeps,

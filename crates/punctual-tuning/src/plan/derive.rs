@@ -7,7 +7,7 @@
 use super::pattern::fits;
 use super::wanted::is_given;
 use super::{Expected, Keep, Reading, Step};
-use crate::knobs::{Case, Knob, Lasting};
+use crate::knobs::{Case, File, Knob, Lasting, Setting};
 use punctual_facts::cmdline::same_dashes;
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::fact::Fact;
@@ -28,13 +28,15 @@ pub struct Derived {
 /// With `is_partition` the CPUs are set apart while the machine runs, and not by a word.
 pub fn derive(knob: &Knob, case: &Case<'_>, is_partition: bool) -> Result<Derived, String> {
     let mut derived = Derived::default();
-    let places: Vec<&Lasting> = knob.persist.iter().map(|place| place.chosen(case)).collect();
+    let places = knob.places();
+    let places: Vec<&Lasting> = places.iter().map(|place| place.chosen(case)).collect();
     for place in &places {
         derived.take(place, case);
     }
     // A word is the way where there is no other: what can be written now is written again at each boot.
     if derived.steps.is_empty() && !derived.keeps.iter().any(|keep| matches!(keep, Keep::Manager(_))) {
-        let sets_apart = |place: &&&Lasting| matches!(place, Lasting::Word(word) if word.starts_with("isolcpus="));
+        let sets_apart =
+            |place: &&&Lasting| matches!(place, Lasting::Word(word) if word.anywhere().starts_with("isolcpus="));
         let words = places.iter().filter(|place| !(is_partition && sets_apart(place)));
         words.for_each(|place| derived.take_word(place, case));
     }
@@ -43,9 +45,7 @@ pub fn derive(knob: &Knob, case: &Case<'_>, is_partition: bool) -> Result<Derive
 
 /// What the knob says a person can do.
 fn by_hand(knob: &Knob, case: &Case<'_>) -> String {
-    let now = case.fill(knob.fix);
-    let lasting = crate::audit::lasting(knob, case);
-    if now.starts_with("None at run time") { lasting } else { now }
+    if knob.is_for_boot_only() { crate::audit::lasting(knob, case) } else { knob.fix_here(case) }
 }
 
 impl Derived {
@@ -68,10 +68,10 @@ impl Derived {
     /// work alone, which a rule for all cards would not keep to.
     #[must_use]
     pub fn with_rules(mut self, knob: &Knob, case: &Case<'_>) -> Self {
-        for place in knob.persist {
-            let Lasting::Udev(rule) = place.chosen(case) else { continue };
-            let filled = case.fill(rule);
-            if is_plain_rule(&filled) && !rule.contains("SUBSYSTEM==\"net\"") {
+        for place in knob.places() {
+            let Lasting::Udev(rule) = *place.chosen(case) else { continue };
+            let Some(filled) = case.fill_whole(rule) else { continue };
+            if is_plain_rule(&filled) && !filled.contains("SUBSYSTEM==\"net\"") {
                 self.keeps.push(Keep::Udev(filled));
             }
         }
@@ -90,17 +90,26 @@ impl Derived {
 
     fn take(&mut self, place: &Lasting, case: &Case<'_>) {
         match place {
-            Lasting::Sysctl(line) => self.sysctl(&case.fill(line), case),
-            Lasting::Write { path, value } if !has_blank(value) => {
-                let value = case.fill(value);
-                for path in expand(path, case) {
-                    self.write(&path, &value, case, |path, value| Keep::Write { path, value });
+            Lasting::Set(Setting { file, value }) => {
+                let Some(value) = value.whole(case) else { return };
+                match file {
+                    File::Sysctl(name) => self
+                        .write(&file.path(), &value, case, |_, value| Keep::Sysctl { name: (*name).to_owned(), value }),
+                    file => {
+                        for path in expand(&file.path(), case) {
+                            self.write(&path, &value, case, |path, value| Keep::Write { path, value });
+                        }
+                    }
                 }
             }
-            Lasting::Module(line) => self.keep(Keep::ModuleOptions((*line).to_owned()), "", line),
+            Lasting::Module(line) => {
+                let line = line.anywhere();
+                self.keep(Keep::ModuleOptions(line.clone()), "", &line);
+            }
             Lasting::NoModule(name) => self.keep(Keep::NoModule((*name).to_owned()), "", &format!("{name} not loaded")),
-            Lasting::Limit(line) if !has_blank(line) => {
-                self.keep(Keep::Limit((*line).to_owned()), "no such limit", line);
+            Lasting::Limit(line) => {
+                let Some(line) = case.fill_whole(*line) else { return };
+                self.keep(Keep::Limit(line.clone()), "no such limit", &line);
             }
             Lasting::Manager if case.machine.boot.is_systemd() && !case.housekeeping.is_empty() => {
                 let cpus = CpuSet::clone(&case.housekeeping);
@@ -113,8 +122,8 @@ impl Derived {
 
     fn take_word(&mut self, place: &Lasting, case: &Case<'_>) {
         match place {
-            Lasting::Word(word) if !has_blank(word) => {
-                let word = case.fill(word);
+            Lasting::Word(word) => {
+                let Some(word) = case.fill_whole(*word) else { return };
                 let keep = Keep::Word(word.clone());
                 let booted = case.machine.cmdline.known();
                 // What this boot was given already did not help, and would not at the next.
@@ -142,15 +151,6 @@ impl Derived {
         self.after.push(after.to_owned());
     }
 
-    /// A line `name = value`, written below `/proc/sys` and kept in a file of sysctl's.
-    fn sysctl(&mut self, line: &str, case: &Case<'_>) {
-        if let Some((name, value)) = line.split_once('=') {
-            let (name, value) = (name.trim(), value.trim());
-            let path = format!("/proc/sys/{}", name.replace('.', "/"));
-            self.write(&path, value, case, |_, value| Keep::Sysctl { name: name.to_owned(), value });
-        }
-    }
-
     /// A value that is not there yet, of a file that is.
     fn write(&mut self, path: &str, value: &str, case: &Case<'_>, keep: impl Fn(String, String) -> Keep) {
         let Fact::Known(text) = case.peek(path) else { return };
@@ -174,19 +174,11 @@ fn shown(name: &str, value: &str) -> String {
     if value.is_empty() { name.to_owned() } else { format!("{name}={value}") }
 }
 
-/// Whether a person has to fill something in: a word of capitals that is no CPU set's.
-fn has_blank(text: &str) -> bool {
-    let is_blank = |word: &str| word.len() >= 4 && word.bytes().all(|b| b.is_ascii_uppercase() || b == b'_');
-    text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').any(is_blank)
-}
-
 /// Whether a rule asks for what a device is and sets its attributes, and does nothing else.
 fn is_plain_rule(rule: &str) -> bool {
     let asks = |part: &str| part.contains("==\"");
     let sets = |part: &str| {
-        let value =
-            part.strip_prefix("ATTR{").filter(|_| !asks(part)).and_then(|attribute| attribute.split_once("}=\""));
-        value.is_some_and(|(_, value)| !has_blank(value))
+        part.strip_prefix("ATTR{").filter(|_| !asks(part)).is_some_and(|attribute| attribute.contains("}=\""))
     };
     let parts: Vec<&str> = rule.split(", ").collect();
     parts.iter().all(|part| (asks(part) || sets(part)) && !part.contains(['$', '%']))
@@ -244,17 +236,8 @@ mod tests {
             "SUBSYSTEM==\"net\", RUN+=\"/usr/sbin/ethtool -A $name rx off\"",
             "SUBSYSTEM==\"net\", ATTR{x}=\"$name\"",
             "SUBSYSTEM==\"net\", ATTR{x}==\"1\"",
-            "SUBSYSTEM==\"workqueue\", ATTR{cpumask}=\"MASK\"",
         ] {
             assert!(!is_plain_rule(rule), "{rule}");
-        }
-    }
-
-    #[test]
-    fn what_a_person_has_to_choose_is_no_value() {
-        assert!(has_blank("FREQUENCY_KHZ") && has_blank("rtprio PRIORITY") && has_blank("MAX_UW"));
-        for value in ["performance", "<H mask>", "N", "0", "irqaffinity=<H>", "-1"] {
-            assert!(!has_blank(value), "{value}");
         }
     }
 }

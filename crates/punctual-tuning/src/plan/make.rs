@@ -15,17 +15,22 @@ use punctual_facts::finding::{Finding, Severity};
 use punctual_facts::machine::Machine;
 use punctual_facts::profile::Need;
 use punctual_facts::tree::Tree;
+use serde::Serialize;
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// What is done about a machine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Plan {
     /// Which CPUs do what, and why.
     pub choice: Choice,
+    /// What is changed, in order.
     pub changes: Vec<Change>,
     /// What is bad and stays so.
     pub left: Vec<Left>,
     /// Who else has a hand in it.
     pub conflicts: Vec<Conflict>,
     /// What is to hold after the next boot.
+    #[serde(skip)]
     pub wanted: Wanted,
     /// How the new command line is booted.
     pub starts: Starts,

@@ -38,9 +38,12 @@ pub use wishes::Wishes;
 use crate::knobs::Blast;
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::tree::Tree;
+use serde::Serialize;
 
 /// How long a change holds by itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
 pub enum Lasts {
     /// As long as a process of ours lives.
     Process,
@@ -61,15 +64,19 @@ impl Lasts {
 }
 
 /// When a change takes effect.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
 pub enum Takes {
+    /// At once.
     Now,
     /// With the next start of the machine.
     NextBoot,
 }
 
 /// One change of a plan: a knob, what is done about it, and how it is undone.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Change {
     /// The knob's id, as `audit --explain` takes it.
     pub id: String,
@@ -106,7 +113,9 @@ pub struct Change {
 }
 
 /// Something that is kept for the boots to come, wherever this machine keeps such things.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "kind", content = "what", rename_all = "kebab-case")]
 pub enum Keep {
     /// A word of the kernel's command line.
     Word(String),
@@ -116,10 +125,16 @@ pub enum Keep {
     Sysctl {
         /// Its name, with dots.
         name: String,
+        /// The value.
         value: String,
     },
     /// A value of a file below `/sys`.
-    Write { path: String, value: String },
+    Write {
+        /// The file.
+        path: String,
+        /// The value.
+        value: String,
+    },
     /// Options of a module, beginning with its name.
     ModuleOptions(String),
     /// A module that is not to be loaded.

@@ -7,14 +7,14 @@ use std::fmt::Write as _;
 
 fn entry(out: &mut String, knob: &Knob) -> std::fmt::Result {
     let weights = Kind::ALL.map(|kind| format!("{:?} ({})", knob.severity.for_kind(kind), kind.name()).to_lowercase());
-    let lasting: Vec<String> = knob.persist.iter().map(Lasting::anywhere).collect();
+    let lasting: Vec<String> = knob.places().iter().map(Lasting::anywhere).collect();
     let lasting = lasting.join("; ");
     writeln!(out, "### `{}`: {}\n\n{}\n", knob.id, knob.title, knob.why)?;
     for (name, value) in [
         ("Severity when bad", weights.join(", ").as_str()),
-        ("Now", knob.fix),
+        ("Now", knob.fix_anywhere().as_str()),
         ("Lasting", lasting.as_str()),
-        ("Undo", knob.undo),
+        ("Undo", knob.undo_anywhere().as_str()),
         ("Cost", knob.cost),
         ("Blast radius", knob.blast.name()),
         ("Confidence", format!("{:?}", knob.confidence).to_lowercase().as_str()),

@@ -6,7 +6,7 @@ use punctual_facts::machine::Machine;
 use punctual_facts::profile::Need;
 use punctual_facts::tree::MemTree;
 use punctual_tuning::audit::{audit, worst};
-use punctual_tuning::diff::{AuditDifference, AuditSide, Trend, Turn};
+use punctual_tuning::diff::{AuditDifference, AuditSide, Trend};
 use punctual_tuning::knobs::Case;
 
 struct Judged {
@@ -51,7 +51,7 @@ fn a_machine_does_not_differ_from_itself() {
 fn what_tells_a_stock_kernel_from_a_real_time_one() {
     let (stock, rt) = (Judged::read("debian-12-stock-plain"), Judged::read("debian-12-rt-isolated"));
     let there = AuditDifference::between(&stock.side(), &rt.side());
-    let trend = |id: &str| there.knobs.iter().find(|turn| turn.id() == id).map(Turn::trend);
+    let trend = |id: &str| there.knobs.iter().find(|turn| turn.id == id).map(|turn| turn.trend);
     assert_eq!(trend("kconf.flavour"), Some(Trend::Better), "{:#?}", there.knobs);
     assert!(
         there.facts.iter().any(|fact| fact.name == "kernel" && fact.to.contains("PREEMPT_RT")),
@@ -73,6 +73,6 @@ fn against_a_machine_that_tells_nothing_all_that_is_known_differs() {
     let difference = AuditDifference::between(&empty.side(), &tuned.side());
     assert!(difference.facts.iter().any(|fact| fact.name == "command line" && fact.from.starts_with("unknown")));
     assert!(!difference.options.is_empty());
-    let worse: Vec<&str> = difference.with(Trend::Worse).map(Turn::id).collect();
+    let worse: Vec<&str> = difference.with(Trend::Worse).map(|turn| turn.id.as_str()).collect();
     assert_eq!(worse, ["kconf.drm"], "what nobody could see is worse only where it is seen to be bad");
 }

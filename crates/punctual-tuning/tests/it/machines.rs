@@ -7,7 +7,7 @@ use punctual_facts::machine::Machine;
 use punctual_facts::profile::{Kind, Need};
 use punctual_facts::tree::MemTree;
 use punctual_tuning::audit::audit;
-use punctual_tuning::knobs::{ALL, Case, Lasting};
+use punctual_tuning::knobs::{ALL, Case, Knob, Lasting};
 use std::fmt::Write as _;
 
 /// A remark `# need: KIND cpus=LIST` in the snapshot says what is asked of the machine.
@@ -71,7 +71,7 @@ fn a_word_of_this_boot_is_not_added_again() {
         let tree = MemTree::parse(&text).unwrap();
         let (machine, need) = (Machine::read(&tree), Need::default());
         let case = Case::new(&tree, &machine, &need);
-        for place in ALL.iter().flat_map(|knob| knob.persist) {
+        for place in ALL.iter().flat_map(Knob::places) {
             let Lasting::Word(word) = place else { continue };
             if machine.cmdline.known().unwrap().words().any(|booted| booted == case.fill(word)) {
                 assert!(place.here(&case).ends_with("is on this boot's command line already"), "{}", place.here(&case));

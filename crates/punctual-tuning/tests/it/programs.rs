@@ -1,9 +1,11 @@
 //! The table of programs: what a probe finds bad, its remedy knows, and so does the list of conflicts.
 
+use punctual_facts::finding::State;
 use punctual_facts::machine::Machine;
 use punctual_facts::profile::Need;
 use punctual_facts::tree::MemTree;
-use punctual_tuning::knobs::{self, Case, Lasting, Probe};
+use punctual_tuning::audit::audit;
+use punctual_tuning::knobs::{self, Case, Lasting};
 use punctual_tuning::plan::remedies::{Preferences, REMEDIES, Remedy, Site, remedy};
 use punctual_tuning::programs::{PROGRAMS, Program};
 use std::collections::BTreeSet;
@@ -27,10 +29,10 @@ fn what_the_probe_finds_bad_the_remedy_knows() {
     for program in PROGRAMS {
         let tree = at_work(program);
         let (machine, need, preferences) = (Machine::read(&tree), Need::default(), Preferences::default());
-        let case = Case::new(&tree, &machine, &need);
+        let (case, findings) = (Case::new(&tree, &machine, &need), audit(&tree, &machine, &need));
         for id in program.bad_for.iter().filter(|id| REMEDIES.iter().any(|(known, _)| known == *id)) {
-            let Probe::Effective(probe) = knobs::find(id).unwrap().probe else { panic!("{id} only advises") };
-            assert!(matches!(probe(&case), Ok(false)), "{id} does not see {}", program.name);
+            let finding = findings.iter().find(|finding| finding.id == **id).unwrap();
+            assert_eq!(finding.state, State::Bad, "{id} does not see {}: {:?}", program.name, finding.evidence);
             match remedy(&Site::new(&case, &preferences), id) {
                 Some(Remedy::Steps(steps, _)) => assert_eq!(steps.len(), 1, "{id} {}", program.name),
                 Some(Remedy::ByHand(_)) => assert!(program.by_hand.is_some(), "{id} {}", program.name),

@@ -5,6 +5,7 @@
 mod compare;
 mod explain;
 mod long;
+mod names;
 mod optimize;
 mod plot;
 mod result;
@@ -14,18 +15,22 @@ mod value;
 pub use compare::{CompareArgs, CompareLevel};
 pub use explain::ExplainArgs;
 pub use long::{BetweenArgs, MergeArgs, ResumeArgs};
-pub use optimize::{OptimizeArgs, StrategyName};
+pub use names::Printed;
+pub use optimize::OptimizeArgs;
 pub use plot::{ChartName, PlotArgs};
-pub use result::{ExportArgs, ExportFormat, ReportArgs};
-pub use tune::{ArtefactName, RevertArgs, StatusArgs, TuneArgs};
+pub use result::{ExportArgs, ExportFormat, ImportArgs, ReportArgs};
+pub use tune::{RevertArgs, StatusArgs, TuneArgs};
 pub use value::{Period, When, parse_duration};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use names::{ARCHES, ENGINES, FINDING_LEVELS, FLAVOURS, MECHANISMS, PROFILES, one_of};
 use punctual_facts::cpu_set::{CPU_LIMIT, CpuSet};
 use punctual_facts::finding::Severity;
-use punctual_facts::machine::Version;
+use punctual_facts::machine::{Arch, Flavour, Version};
+use punctual_facts::profile::Kind;
 use punctual_hist::Nanos;
-use punctual_numbers::scenario::{Amount, LoadPhase};
+use punctual_linux::trace::EngineChoice;
+use punctual_numbers::scenario::{Amount, LoadPhase, Mechanism};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use value::{parse_amount, parse_cpus, parse_loads, parse_period, parse_trace_buffer, parse_version};
@@ -95,7 +100,7 @@ pub enum Command {
     #[command(name = "__hold-latency", hide = true)]
     HoldLatency {
         /// Microseconds.
-        us: i32,
+        us: u32,
     },
     /// (internal) write man pages into a directory
     #[command(name = "__man", hide = true)]
@@ -111,31 +116,12 @@ pub enum Command {
     },
 }
 
-/// From which findings on the exit code is 2.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum FailOn {
-    /// Findings that are high or fatal
-    Fail,
-    /// Findings that are medium, too
-    Warn,
-}
-
-impl FailOn {
-    /// The least severity that counts.
-    pub fn least(self) -> Severity {
-        match self {
-            Self::Fail => Severity::High,
-            Self::Warn => Severity::Medium,
-        }
-    }
-}
-
 /// `punctual audit`.
 #[derive(Args, Clone, Debug)]
 pub struct AuditArgs {
     /// Kind of work the machine is for
-    #[arg(long, value_enum, default_value_t = Profile::Periodic)]
-    pub profile: Profile,
+    #[arg(long, default_value = "periodic", value_parser = one_of(PROFILES))]
+    pub profile: Kind,
     /// CPUs for the real-time work, for example 2-3 [default: the isolated ones, or else all]
     #[arg(long, value_name = "LIST", value_parser = parse_cpus)]
     pub cpus: Option<CpuSet>,
@@ -149,8 +135,8 @@ pub struct AuditArgs {
     #[arg(long, conflicts_with_all = ["explain", "diff"])]
     pub all: bool,
     /// Exit with 2 when a finding is at least this bad; with --diff, when one that got worse is
-    #[arg(long, value_enum, value_name = "LEVEL")]
-    pub fail_on: Option<FailOn>,
+    #[arg(long, value_name = "LEVEL", value_parser = one_of(FINDING_LEVELS))]
+    pub fail_on: Option<Severity>,
     /// Audit a captured machine instead of this one
     #[arg(long, value_name = "FILE")]
     pub machine: Option<PathBuf>,
@@ -193,11 +179,11 @@ pub struct LintArgs {
     #[arg(long, value_name = "VERSION", value_parser = parse_version)]
     pub kernel: Option<Version>,
     /// Kind of the kernel it is for [default: this machine's]
-    #[arg(long, value_enum)]
-    pub flavour: Option<FlavourName>,
+    #[arg(long, value_parser = one_of(FLAVOURS))]
+    pub flavour: Option<Flavour>,
     /// Architecture it is for [default: this machine's]
-    #[arg(long, value_enum)]
-    pub arch: Option<ArchName>,
+    #[arg(long, value_parser = one_of(ARCHES))]
+    pub arch: Option<Arch>,
     /// How many CPUs the machine has that it is for [default: this machine's, or unknown for another's line]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(CPU_LIMIT)))]
     pub cpus: Option<u32>,
@@ -228,41 +214,6 @@ pub enum LintLevel {
     Fail,
     /// Words that do nothing, are changed or do something else than believed, too
     Warn,
-}
-
-/// Kinds of kernel, as they are typed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum FlavourName {
-    /// Neither of the others
-    Stock,
-    /// PREEMPT_RT
-    Rt,
-    /// Xenomai 3
-    Cobalt,
-    /// Xenomai 4
-    Evl,
-}
-
-/// Architectures, as they are typed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum ArchName {
-    /// 64-bit x86
-    #[value(name = "x86_64", alias = "amd64")]
-    X86,
-    /// 64-bit ARM
-    #[value(name = "aarch64", alias = "arm64")]
-    Arm64,
-}
-
-/// Kinds of work, as they are typed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Profile {
-    /// A loop that blocks until its next release: control, field buses
-    Periodic,
-    /// A thread that never gives its CPU up: packet processing
-    Poll,
-    /// Audio and the like on a shared desktop
-    Audio,
 }
 
 /// `punctual check`.
@@ -296,8 +247,8 @@ pub struct CheckArgs {
     #[arg(long)]
     pub json: bool,
     /// Exit with 2 when a finding is at least this bad
-    #[arg(long, value_name = "LEVEL")]
-    pub fail_on: Option<FailOn>,
+    #[arg(long, value_name = "LEVEL", value_parser = one_of(FINDING_LEVELS))]
+    pub fail_on: Option<Severity>,
 }
 
 /// Load phases as typed.
@@ -324,8 +275,8 @@ pub struct MeasureArgs {
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub runtime: Option<Nanos>,
     /// How the threads wait
-    #[arg(long, value_enum, default_value_t = MechanismName::Absolute)]
-    pub mechanism: MechanismName,
+    #[arg(long, default_value = "absolute", value_parser = one_of(MECHANISMS))]
+    pub mechanism: Mechanism,
     /// Where on the clock the releases lie
     #[arg(long, value_enum, default_value_t = PhaseName::Auto)]
     pub phase: PhaseName,
@@ -405,8 +356,8 @@ pub struct TraceArgs {
     pub trace_buffer: Option<u64>,
     /// By which means: the kernel's trace, alone or with its own noise tracer beside it, or a program in the kernel where
     /// this program was built with it
-    #[arg(long, value_enum, value_name = "ENGINE", requires = "explain")]
-    pub explain_engine: Option<EngineName>,
+    #[arg(long, value_name = "ENGINE", requires = "explain", value_parser = one_of(ENGINES))]
+    pub explain_engine: Option<EngineChoice>,
 }
 
 /// Scheduling policies by name.
@@ -420,36 +371,6 @@ pub enum PolicyName {
     Deadline,
     /// SCHED_OTHER
     Other,
-}
-
-/// Mechanisms by name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum MechanismName {
-    /// clock_nanosleep to the release itself
-    Absolute,
-    /// clock_nanosleep for the time left
-    Relative,
-    /// timerfd and read
-    Timerfd,
-    /// futex with a time-out
-    Futex,
-    /// Sleep to a little before the release, then poll the clock
-    Hybrid,
-    /// Poll the clock; leaves one CPU free
-    Spin,
-    /// Sleep one period from wherever it is, as the suite of 2002 did
-    Nanosleep,
-}
-
-/// Engines that look for causes, by name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum EngineName {
-    /// The kernel's trace
-    Tracefs,
-    /// A program in the kernel
-    Bpf,
-    /// The kernel's trace and its osnoise tracer, as a second opinion; needs a kernel with both tracers, from 6.2 on
-    Timerlat,
 }
 
 /// Timer phases by name.

@@ -2,35 +2,16 @@
 
 #![allow(clippy::doc_markdown, reason = "these comments are the help a user reads on a terminal")]
 
-use super::tune::BlastName;
+use super::Loads;
+use super::names::{PROFILES, RADII, STRATEGIES, one_of};
 use super::value::{parse_cpus, parse_duration, parse_loads, parse_percent};
-use super::{Loads, Profile};
-use clap::{Args, ValueEnum};
+use clap::Args;
 use punctual_facts::cpu_set::CpuSet;
+use punctual_facts::profile::Kind;
 use punctual_hist::Nanos;
 use punctual_optimize::Strategy;
+use punctual_tuning::knobs::Blast;
 use std::path::PathBuf;
-
-/// How knobs are gone through, by name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum StrategyName {
-    /// Each alone, against the machine as it was
-    OneAtATime,
-    /// Many at once first, then the most promising each alone; for many knobs
-    Screening,
-    /// Each alone; the less promising half goes, again and again
-    Race,
-}
-
-impl From<StrategyName> for Strategy {
-    fn from(name: StrategyName) -> Self {
-        match name {
-            StrategyName::OneAtATime => Self::OneAtATime,
-            StrategyName::Screening => Self::Screening,
-            StrategyName::Race => Self::Race,
-        }
-    }
-}
 
 /// `punctual optimize`.
 #[derive(Args, Clone, Debug)]
@@ -46,8 +27,8 @@ pub struct OptimizeArgs {
     #[arg(long, value_name = "IDS", value_delimiter = ',')]
     pub knobs: Vec<String>,
     /// How they are gone through
-    #[arg(long, value_enum, default_value_t = StrategyName::OneAtATime)]
-    pub strategy: StrategyName,
+    #[arg(long, default_value = "one-at-a-time", value_parser = one_of(STRATEGIES))]
+    pub strategy: Strategy,
     /// Try what takes a boot: each measurement has a boot of its own, and the campaign goes on by itself after it
     #[arg(long)]
     pub boots: bool,
@@ -76,11 +57,11 @@ pub struct OptimizeArgs {
     #[arg(long, value_name = "US", value_parser = clap::value_parser!(u32).range(..=2_147_483_647))]
     pub dma_latency: Option<u32>,
     /// Kind of work the machine is for
-    #[arg(long, value_enum, default_value_t = Profile::Periodic)]
-    pub profile: Profile,
+    #[arg(long, default_value = "periodic", value_parser = one_of(PROFILES))]
+    pub profile: Kind,
     /// What a change may do to the machine at work; what can do more is left out
-    #[arg(long, value_enum, value_name = "RADIUS", default_value_t = BlastName::Disturbing)]
-    pub blast: BlastName,
+    #[arg(long, value_name = "RADIUS", default_value = "disturbing", value_parser = one_of(RADII))]
+    pub blast: Blast,
     /// A change of less than this part is called neither better nor worse
     #[arg(long, value_name = "PERCENT", default_value = "10", value_parser = parse_percent)]
     pub margin: f64,

@@ -7,7 +7,7 @@ use super::{BetweenArgs, PlotArgs};
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use punctual_hist::Nanos;
-use punctual_numbers::foreign::{Format, Options, Unit};
+use punctual_numbers::foreign::{Format, ImportOptions, Unit};
 use std::path::{Path, PathBuf};
 
 /// `punctual report`.
@@ -63,8 +63,8 @@ impl ImportArgs {
     }
 
     /// As the import takes them.
-    pub fn options(self) -> Options {
-        Options { format: self.from, unit: self.unit, period: self.period }
+    pub fn options(self) -> ImportOptions {
+        ImportOptions { format: self.from, unit: self.unit, period: self.period }
     }
 }
 

@@ -2,64 +2,16 @@
 
 #![allow(clippy::doc_markdown, reason = "these comments are the help a user reads on a terminal")]
 
+use super::names::{ARCHES, ARTEFACTS, FLAVOURS, PROFILES, Printed, RADII, one_of};
 use super::value::{parse_cpus, parse_duration, parse_version};
-use super::{ArchName, FlavourName, Profile};
-use clap::{Args, ValueEnum};
+use clap::Args;
 use punctual_facts::cpu_set::CpuSet;
-use punctual_facts::machine::Version;
+use punctual_facts::machine::{Arch, Flavour, Version};
+use punctual_facts::profile::Kind;
 use punctual_hist::Nanos;
 use punctual_tuning::knobs::Blast;
 use std::ffi::OsString;
 use std::path::PathBuf;
-
-/// What a change may do to the machine at work.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum BlastName {
-    /// Nothing
-    Harmless,
-    /// Disturb running real-time work for a moment
-    Disturbing,
-    /// Break a service or lose a function, too
-    Any,
-}
-
-impl From<BlastName> for Blast {
-    fn from(name: BlastName) -> Self {
-        match name {
-            BlastName::Harmless => Self::Harmless,
-            BlastName::Disturbing => Self::Disturbing,
-            BlastName::Any => Self::Breaking,
-        }
-    }
-}
-
-/// Artefacts that can be printed alone, for people who build images.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum ArtefactName {
-    /// The kernel's command line
-    Cmdline,
-    /// A fragment of /etc/default/grub.d
-    Grub,
-    /// A label of extlinux.conf
-    Extlinux,
-    /// Variables of U-Boot's environment
-    Uboot,
-    /// An entry of systemd-boot
-    SystemdBoot,
-    /// A file of /etc/sysctl.d
-    Sysctl,
-    /// A file of /etc/tmpfiles.d
-    Tmpfiles,
-    /// Units and drop-ins of systemd
-    Systemd,
-    /// A fragment of the kernel's configuration
-    Kconfig,
-    /// Groups of resctrl that share out the caches
-    Resctrl,
-    /// The word of Rockchip's RK3568 loader that shares out its L3 cache
-    #[value(name = "rk3568-l3")]
-    Rk3568L3,
-}
 
 /// `punctual tune`.
 #[derive(Args, Clone, Debug)]
@@ -69,8 +21,8 @@ pub struct TuneArgs {
     #[arg(long, value_name = "LIST", value_parser = parse_cpus)]
     pub cpus: Option<CpuSet>,
     /// Kind of work the machine is for
-    #[arg(long, value_enum, default_value_t = Profile::Periodic)]
-    pub profile: Profile,
+    #[arg(long, default_value = "periodic", value_parser = one_of(PROFILES))]
+    pub profile: Kind,
     /// Time between releases, where it is known
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub period: Option<Nanos>,
@@ -84,8 +36,8 @@ pub struct TuneArgs {
     #[arg(long, value_name = "IDS", value_delimiter = ',')]
     pub except: Vec<String>,
     /// What a change may do to the machine at work; what can do more is listed and left
-    #[arg(long, value_enum, value_name = "RADIUS", default_value_t = BlastName::Disturbing)]
-    pub blast: BlastName,
+    #[arg(long, value_name = "RADIUS", default_value = "disturbing", value_parser = one_of(RADII))]
+    pub blast: Blast,
     /// Network device that carries the real-time traffic
     #[arg(long, value_name = "NAME")]
     pub device: Option<String>,
@@ -120,17 +72,17 @@ pub struct TuneArgs {
     #[arg(long)]
     pub confirm_at_boot: bool,
     /// Print one artefact alone, for people who build images
-    #[arg(long, value_enum, value_name = "WHAT", conflicts_with_all = ["command", "confirm_within"])]
-    pub print: Option<ArtefactName>,
+    #[arg(long, value_name = "WHAT", value_parser = one_of(ARTEFACTS), conflicts_with_all = ["command", "confirm_within"])]
+    pub print: Option<Printed>,
     /// With --print: version of the kernel it is for [default: this machine's]
     #[arg(long, value_name = "VERSION", value_parser = parse_version, requires = "print")]
     pub kernel: Option<Version>,
     /// With --print: kind of the kernel it is for [default: this machine's]
-    #[arg(long, value_enum, requires = "print")]
-    pub flavour: Option<FlavourName>,
+    #[arg(long, value_parser = one_of(FLAVOURS), requires = "print")]
+    pub flavour: Option<Flavour>,
     /// With --print: architecture it is for [default: this machine's]
-    #[arg(long, value_enum, requires = "print")]
-    pub arch: Option<ArchName>,
+    #[arg(long, value_parser = one_of(ARCHES), requires = "print")]
+    pub arch: Option<Arch>,
     /// With --print cmdline: version of Xenomai 3 it is for [default: 3.3]
     #[arg(long, value_name = "VERSION", value_parser = parse_version, requires = "print")]
     pub xenomai: Option<Version>,

@@ -1,15 +1,16 @@
 //! The command line that was tried becomes the default.
 
+use super::source::Source;
+use crate::render::tune::Sentence;
 use anyhow::{Result, bail};
 use punctual_facts::machine::Machine;
-use punctual_facts::tree::Tree;
 use punctual_linux::apply::{self, Fate, Request, Transaction};
 use punctual_linux::journal::{Contents, Entry, Kind, Outcome, Session, Stage};
 use punctual_tuning::knobs::Blast;
 use punctual_tuning::plan::{BootChange, ENTRY, Keep, adoption, is_given, last_of_each, wanted};
 
 /// A command line that was asked for, and how far it came.
-pub struct Trial<'a> {
+pub struct NewCmdline<'a> {
     /// The last transaction that asks for a part of it.
     pub session: &'a Session,
     /// Words asked for, and words to be gone, by all transactions that stand; of two for the same, the last.
@@ -23,7 +24,7 @@ pub struct Trial<'a> {
 }
 
 /// The command line that is asked for.
-pub fn trial<'a>(contents: &'a Contents, machine: &Machine) -> Option<Trial<'a>> {
+pub fn new_cmdline<'a>(contents: &'a Contents, machine: &Machine) -> Option<NewCmdline<'a>> {
     let is_whole = |session: &&Session| session.stage == Stage::Applied;
     let session = contents.standing().rev().filter(is_whole).find(|session| words(session).next().is_some())?;
     let keeps = last_of_each(contents.standing().filter(is_whole).flat_map(words));
@@ -33,7 +34,7 @@ pub fn trial<'a>(contents: &'a Contents, machine: &Machine) -> Option<Trial<'a>>
         Some(Kind::Adopted { of }) if !session.entries.is_empty() && session.entries.iter().all(is_done) => Some(*of),
         _ => None,
     };
-    Some(Trial {
+    Some(NewCmdline {
         session,
         has_entry: session.entries.iter().any(|entry| entry.intent.change == ENTRY && entry.undone.is_none()),
         is_booted: line.is_some_and(|line| is_given(&line.for_the_kernel(), keeps.iter().copied())),
@@ -48,13 +49,8 @@ fn words(session: &Session) -> impl Iterator<Item = &Keep> {
 
 /// Makes it the default; sentences on what became of it, none where nothing waits for that. What this boot was not given
 /// is made the default only where it could not be tried, and the user says so (`is_untried_good`).
-pub fn adopt(
-    contents: &Contents,
-    tree: &dyn Tree,
-    machine: &Machine,
-    is_untried_good: bool,
-) -> Result<Option<Vec<(bool, String)>>> {
-    let Some(trial) = trial(contents, machine).filter(|trial| !trial.is_adopted) else { return Ok(None) };
+pub fn adopt(contents: &Contents, source: &Source, is_untried_good: bool) -> Result<Option<Vec<Sentence>>> {
+    let Some(trial) = new_cmdline(contents, &source.machine).filter(|trial| !trial.is_adopted) else { return Ok(None) };
     let is_good_enough = trial.is_booted || (is_untried_good && !trial.has_entry);
     if !is_good_enough {
         let how = if trial.has_entry {
@@ -64,16 +60,16 @@ pub fn adopt(
              can reach the console"
         };
         let sentence = format!("The new command line is not the default: this boot was not given it; {how}.");
-        return Ok(Some(vec![(false, sentence)]));
+        return Ok(Some(vec![Sentence::doubt(sentence)]));
     }
     let wanted = wanted(trial.keeps.iter().copied(), "");
-    let BootChange { change, limits, .. } = match adoption(tree, machine, &wanted) {
+    let BootChange { change, limits, .. } = match adoption(source.tree(), &source.machine, &wanted) {
         Ok(adoption) => adoption,
         Err(why) => bail!("the new command line cannot be made the default: {why}"),
     };
-    let mut sentences: Vec<(bool, String)> = limits.into_iter().map(|limit| (false, limit)).collect();
+    let mut sentences: Vec<Sentence> = limits.into_iter().map(Sentence::doubt).collect();
     let Some(change) = change else {
-        sentences.push((true, "The new command line is the default already.".to_owned()));
+        sentences.push(Sentence::good("The new command line is the default already."));
         return Ok(Some(sentences));
     };
     let hand = apply::Machine::here();
@@ -87,7 +83,7 @@ pub fn adopt(
             Fate::TakenBack { why } | Fate::Stuck { why, .. } => {
                 bail!("the new command line could not be made the default: {why}")
             }
-            _ => sentences.push((true, "The new command line is the default from now on.".to_owned())),
+            _ => sentences.push(Sentence::good("The new command line is the default from now on.")),
         }
     }
     Ok(Some(sentences))

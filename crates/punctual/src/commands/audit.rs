@@ -2,54 +2,41 @@
 //!
 //! Tree -> Machine -> Findings -> one of several forms. Reads only, and works the same on a captured machine.
 
-use super::source::Source;
-use crate::cli::{AuditArgs, AuditForm, FailOn, Profile};
+use super::source::{Source, knob};
+use crate::cli::{AuditArgs, AuditForm};
 use crate::exit::Exit;
 use crate::render;
-use crate::render::audit::{Audit, Names};
-use anyhow::{Context, bail};
+use crate::render::audit::{Audit, AuditDocument, DifferenceDocument, Names};
+use anyhow::{Result, bail};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::finding::{Finding, Severity, State};
-use punctual_facts::machine::Machine;
-use punctual_facts::profile::{Kind, Need};
+use punctual_facts::profile::Need;
 use punctual_tuning::audit::{audit, worst};
 use punctual_tuning::diff::{AuditDifference, AuditSide};
-use punctual_tuning::knobs::{self, Case, Knob};
+use punctual_tuning::knobs::Case;
 use std::path::{Path, PathBuf};
 
-const CANNOT_WRITE: &str = "cannot write to standard output";
-
-impl From<Profile> for Kind {
-    fn from(profile: Profile) -> Self {
-        match profile {
-            Profile::Periodic => Self::Periodic,
-            Profile::Poll => Self::Poll,
-            Profile::Audio => Self::Audio,
-        }
-    }
-}
-
 /// Audits and prints; returns the exit code.
-pub fn run(args: &AuditArgs) -> anyhow::Result<Exit> {
+pub fn run(args: &AuditArgs) -> Result<Exit> {
     if let Some(files) = &args.diff {
         return difference(args, files);
     }
-    let knob = args.explain.as_deref().map(named).transpose()?;
+    let knob = args.explain.as_deref().map(knob).transpose()?;
     let source = Source::open(args.machine.as_deref())?;
     let judged = Judged::new(&source, args)?;
     let case = judged.case();
     let audit = Audit { case: &case, findings: &judged.findings };
-    let least = args.fail_on.map(FailOn::least);
+    let least = args.fail_on;
 
     let text = match (knob, args.form) {
         (Some(knob), _) => render::audit::essay(&audit, knob, render::style()),
-        (_, AuditForm { json: true, .. }) => render::audit::json(&audit)?,
+        (_, AuditForm { json: true, .. }) => render::document(&AuditDocument::of(&audit)),
         (_, AuditForm { markdown: true, .. }) => render::audit::markdown(&audit)?,
-        (_, AuditForm { sarif: true, .. }) => render::audit::sarif(&audit, source.captured(), args.all)?,
+        (_, AuditForm { sarif: true, .. }) => render::audit::sarif(&audit, source.captured(), args.all),
         (_, AuditForm { junit: true, .. }) => render::audit::junit(&audit, least)?,
         _ => render::audit::list(&audit, render::columns(), args.all),
     };
-    render::print(&text).context(CANNOT_WRITE)?;
+    render::print(&text)?;
     let fails = |least| worst(&judged.findings).is_some_and(|severity| severity >= least);
     // A gate must not open because nobody could look.
     let is_blind = || judged.findings.iter().any(is_fatal_and_unknown);
@@ -62,68 +49,54 @@ fn is_fatal_and_unknown(finding: &Finding) -> bool {
 
 /// What differs from the first file to the second, or to this machine. Two machines may well differ, so that is no
 /// failure, unless `--fail-on` says what is.
-fn difference(args: &AuditArgs, files: &[PathBuf]) -> anyhow::Result<Exit> {
+fn difference(args: &AuditArgs, files: &[PathBuf]) -> Result<Exit> {
     let (from, to) = (files.first().map(PathBuf::as_path), files.get(1).map(PathBuf::as_path));
     let (first, second) = (Source::open(from)?, Source::open(to)?);
     let (a, b) = (Judged::new(&first, args)?, Judged::new(&second, args)?);
     let (a_cpus, b_cpus) = (a.case().rt.clone(), b.case().rt.clone());
     let difference = AuditDifference::between(
-        &AuditSide { machine: &a.machine, cpus: &a_cpus, findings: &a.findings },
-        &AuditSide { machine: &b.machine, cpus: &b_cpus, findings: &b.findings },
+        &AuditSide { machine: &first.machine, cpus: &a_cpus, findings: &a.findings },
+        &AuditSide { machine: &second.machine, cpus: &b_cpus, findings: &b.findings },
     );
     let name = |path: Option<&Path>| path.map_or_else(|| "this machine".to_owned(), |path| path.display().to_string());
     let (from, to) = (name(from), name(to));
     let names = Names { from: &from, to: &to };
     let text = if args.form.json {
-        render::audit::difference_json(&difference, names)?
+        render::document(&DifferenceDocument { names, difference: &difference })
     } else if args.form.markdown {
         render::audit::difference_markdown(&difference, names)?
     } else {
         render::audit::difference_text(&difference, names, render::style())
     };
     if !text.is_empty() {
-        render::print(&text).context(CANNOT_WRITE)?;
+        render::print(&text)?;
     }
-    let fails = |level: FailOn| difference.worst().is_some_and(|severity| severity >= level.least());
+    let fails = |least| difference.worst().is_some_and(|severity| severity >= least);
     Ok(Exit::exceeded_if(args.fail_on.is_some_and(fails)))
 }
 
 /// A machine, and what was found on it.
 struct Judged<'a> {
     source: &'a Source,
-    machine: Machine,
     need: Need,
     findings: Vec<Finding>,
 }
 
 impl<'a> Judged<'a> {
-    fn new(source: &'a Source, args: &AuditArgs) -> anyhow::Result<Self> {
-        let tree = source.tree.as_ref();
-        let machine = Machine::read(tree);
-        let need = Need { kind: args.profile.into(), cpus: args.cpus.clone().unwrap_or_default(), ..Need::default() };
-        refuse_offline(&machine, &need.cpus)?;
-        let findings = audit(tree, &machine, &need);
-        Ok(Self { source, machine, need, findings })
+    fn new(source: &'a Source, args: &AuditArgs) -> Result<Self> {
+        let need = Need { kind: args.profile, cpus: args.cpus.clone().unwrap_or_default(), ..Need::default() };
+        refuse_offline(source, &need.cpus)?;
+        let findings = audit(source.tree(), &source.machine, &need);
+        Ok(Self { source, need, findings })
     }
 
     fn case(&self) -> Case<'_> {
-        Case::new(self.source.tree.as_ref(), &self.machine, &self.need)
+        Case::new(self.source.tree(), &self.source.machine, &self.need)
     }
 }
 
-fn named(id: &str) -> anyhow::Result<&'static Knob> {
-    let Some(knob) = knobs::find(id) else {
-        let near = knobs::near(id);
-        if near.is_empty() {
-            bail!("there is no knob '{id}'; punctual audit --all lists all of them");
-        }
-        bail!("there is no knob '{id}'; did you mean: {}", near.join(", "));
-    };
-    Ok(knob)
-}
-
-fn refuse_offline(machine: &Machine, cpus: &CpuSet) -> anyhow::Result<()> {
-    let Some(online) = machine.topology.online.known() else { return Ok(()) };
+fn refuse_offline(source: &Source, cpus: &CpuSet) -> Result<()> {
+    let Some(online) = source.machine.topology.online.known() else { return Ok(()) };
     let missing = cpus.difference(online);
     if !missing.is_empty() {
         bail!("--cpus {cpus}: CPU {missing} is not online on this machine; online are {online}");

@@ -1,6 +1,7 @@
 //! What the service of ours does once in each boot: what names numbers of interrupts and threads is planned anew and
 //! done, and a new command line that is good is kept, where the user asked for that.
 
+use super::preconditions::{allowed_to_change, put_back_abandoned};
 use super::source::Source;
 use super::tune::{outcome, planned, wishes};
 use crate::cli::{Cli, Command, TuneArgs};
@@ -8,14 +9,13 @@ use crate::exit::Exit;
 use crate::render;
 use anyhow::{Context, Result, bail};
 use clap::Parser;
-use punctual_facts::machine::Machine;
 use punctual_linux::apply::{self, Extent, Request, Transaction, revert};
 use punctual_linux::journal::{self, Contents, Kind, Session, Stage};
 use punctual_tuning::plan::{self, Keep, Standing};
 
 /// Sets anew, checks, and keeps.
 pub fn run() -> Result<Exit> {
-    super::tune::allowed_to_change()?;
+    allowed_to_change()?;
     let hand = apply::Machine::here();
     let boot = apply::now(&hand)?.boot;
     if journal::read(&hand)?.is_some_and(|contents| ended_in_the_middle(&contents, &boot)) {
@@ -23,8 +23,8 @@ pub fn run() -> Result<Exit> {
         render::say("an earlier boot ended while this was done, so nothing is set anew; punctual status clears that");
         return Ok(Exit::Doubtful);
     }
-    for (_, sentence) in super::status::put_back_abandoned()? {
-        render::say(&sentence);
+    for sentence in put_back_abandoned()? {
+        render::say(&sentence.text);
     }
     let Some(contents) = journal::read(&hand)? else { return Ok(Exit::Fine) };
     forget_earlier(&hand, &contents)?;
@@ -41,12 +41,11 @@ pub fn run() -> Result<Exit> {
 
 /// Plans what a transaction asked for on this boot, and does it.
 fn set_anew(hand: &apply::Machine, session: &Session) -> Result<Exit> {
-    let source = Source::open(None)?;
-    let machine = Machine::read(source.tree.as_ref());
+    let source = Source::here();
     let mut wishes = wishes(&arguments(session)?)?;
     wishes.lasting = false;
     wishes.preferences.for_good = false;
-    let plan = planned(source.tree.as_ref(), &machine, &wishes)?;
+    let plan = planned(&source, &wishes)?;
     let mut asked = session.begun.as_ref().map(|begun| begun.asked.clone()).unwrap_or_default();
     asked.keeps.clear();
     let transaction = Transaction::begin(hand, &Request { kind: Kind::Boot, asked, confirm_within: None })?;
@@ -86,22 +85,21 @@ fn forget_earlier(hand: &apply::Machine, contents: &Contents) -> Result<()> {
 
 /// Makes the new command line the default when this boot was given it and honours all of it.
 fn keep_if_good(contents: &Contents, session: &Session, keeps: &[(String, Keep)]) -> Result<Exit> {
-    let source = Source::open(None)?;
-    let machine = Machine::read(source.tree.as_ref());
-    if super::adopt::trial(contents, &machine).is_none_or(|trial| !trial.is_booted || trial.is_adopted) {
+    let source = Source::here();
+    if super::adopt::new_cmdline(contents, &source.machine).is_none_or(|trial| !trial.is_booted || trial.is_adopted) {
         return Ok(Exit::Fine);
     }
     let asked: Vec<plan::Requested> =
         keeps.iter().filter_map(|(id, keep)| plan::Requested::of_word(id, keep)).collect();
     let need = super::status::need_of(session)?;
-    let rows = plan::standing(source.tree.as_ref(), &machine, &need, &asked);
+    let rows = plan::standing(source.tree(), &source.machine, &need, &asked);
     if let Some(row) = rows.iter().find(|row| row.standing != Standing::InForce) {
         render::say(&format!("The new command line is not kept: {} is {}.", row.what, row.standing.name()));
         return Ok(Exit::Doubtful);
     }
-    let sentences = super::adopt::adopt(contents, source.tree.as_ref(), &machine, false)?.unwrap_or_default();
-    for (_, sentence) in &sentences {
-        render::say(sentence);
+    let sentences = super::adopt::adopt(contents, &source, false)?.unwrap_or_default();
+    for sentence in sentences {
+        render::say(&sentence.text);
     }
     Ok(Exit::Fine)
 }

@@ -1,6 +1,6 @@
 //! `punctual check`: audit, measure under load, say whether the need is held.
 
-use crate::cli::{CheckArgs, FailOn};
+use crate::cli::CheckArgs;
 use crate::commands::here::Here;
 use crate::commands::session::{self, Outputs};
 use crate::exit::Exit;
@@ -12,7 +12,7 @@ use punctual_facts::profile::{Kind, Need};
 use punctual_hist::Nanos;
 use punctual_linux::measure::{Explain, Setting};
 use punctual_linux::trace;
-use punctual_numbers::report::{Answer, Report};
+use punctual_numbers::report::Answer;
 use punctual_numbers::scenario::{Amount, LoadPhase, Mechanism, Policy, ProbeThread, Scenario, TimerPhase};
 use punctual_tuning::audit::worst;
 
@@ -30,13 +30,11 @@ pub fn run(args: &CheckArgs) -> Result<Exit> {
     let setting = Setting { explain: causes, ..here.setting(outputs.load_dir(), findings, true) };
     session::check_loads(&scenario.load_phases, &setting.load_dir)?;
     let finished = session::run(&scenario, &setting, &outputs)?;
+    let exit = finished.tell(&outputs, args.json)?;
     let report = &finished.report;
-    render::print(&if args.json {
-        render::json::check(report, Some(&outputs.recording))
-    } else {
-        render::text::check(report, Some(&outputs.recording), outputs.html.as_deref(), render::style())
-    })?;
-    Ok(finished.exit(exit_of(report, args.fail_on)))
+    Ok(exit
+        .and(Exit::exceeded_if(args.fail_on.is_some_and(|least| worst(&report.findings) >= Some(least))))
+        .and(Exit::doubtful_if(report.verdict.answer == Answer::Inconclusive)))
 }
 
 /// CPUs somebody isolated were isolated for this. Elsewhere every CPU counts but the first, and what shares its core:
@@ -93,14 +91,6 @@ fn scenario(args: &CheckArgs, cpus: &CpuSet, causes: Option<&Explain>) -> Scenar
         load_cpus: None,
         suite: None,
     }
-}
-
-fn exit_of(report: &Report, fail_on: Option<FailOn>) -> Exit {
-    let failed = if report.write_error.is_some() { Exit::Error } else { Exit::Fine };
-    failed
-        .and(Exit::exceeded_if(report.verdict.answer == Answer::NotHeld))
-        .and(Exit::exceeded_if(fail_on.is_some_and(|level| worst(&report.findings) >= Some(level.least()))))
-        .and(Exit::doubtful_if(report.verdict.answer == Answer::Inconclusive || !report.trust.ok()))
 }
 
 #[cfg(test)]

@@ -1,14 +1,13 @@
 //! `punctual compare`: recordings held against a first one.
 
 use crate::cli::{CompareArgs, CompareLevel};
-use crate::commands::session::{title, write_new};
+use crate::commands::files::{title, write_new};
 use crate::commands::source::result;
 use crate::exit::Exit;
 use crate::render::{self, compare};
 use anyhow::{Result, anyhow};
 use punctual_linux::result_file::ResultFile;
 use punctual_numbers::compare::{Comparison, Measured, Options, Verdict};
-use std::io::Write;
 use std::path::PathBuf;
 
 /// Reads, compares, renders. What cannot be told, should not have been compared or cannot be trusted exits with 3; worse is no failure
@@ -27,11 +26,11 @@ pub fn run(args: &CompareArgs) -> Result<Exit> {
     if let Some(path) = &args.html {
         let heading = paths.iter().map(|path| title(path)).collect::<Vec<_>>().join(" / ");
         let page = compare::html(&comparison, &heading)?;
-        write_new(path, |mut file| file.write_all(page.as_bytes()))?;
+        write_new(path, &page)?;
     }
     if let Some(path) = &args.junit {
         let document = compare::junit(&comparison, args.fail_on == Some(CompareLevel::Unsure))?;
-        write_new(path, |mut file| file.write_all(document.as_bytes()))?;
+        write_new(path, &document)?;
     }
     let json = args.json.then(|| compare::json(&comparison)).transpose()?;
     render::print(&json.unwrap_or_else(|| compare::text(&comparison, args.html.as_deref(), render::style())))?;

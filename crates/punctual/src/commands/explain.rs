@@ -1,14 +1,13 @@
 //! `punctual explain`: who made it late, from a recording.
 
 use crate::cli::ExplainArgs;
-use crate::commands::session::{title, write_new};
-use crate::commands::source::refuse_pipe;
+use crate::commands::files::{refuse_pipe, title, write_new, write_new_with};
 use crate::exit::Exit;
 use crate::render::{self, explain};
 use anyhow::{Result, bail};
 use punctual_linux::recording::read_file;
 use punctual_numbers::report::Report;
-use std::io::{BufWriter, Write};
+use std::io::BufWriter;
 use std::num::NonZeroUsize;
 
 /// Reads, ranks, renders. What is not the answer (more than a fifth without a cause, or cut off) exits with 3.
@@ -30,10 +29,10 @@ pub fn run(args: &ExplainArgs) -> Result<Exit> {
     let show = explain::Show { top: args.top.get(), spike: args.spike.map(NonZeroUsize::get) };
     if let Some(path) = &args.html {
         let page = render::html::causes_page(&report, &title(&args.recording), Some(&args.recording))?;
-        write_new(path, |mut file| file.write_all(page.as_bytes()))?;
+        write_new(path, &page)?;
     }
     if let Some(path) = &args.perfetto {
-        write_new(path, |file| explain::perfetto(&report, &recording.causes.windows, BufWriter::new(file)))?;
+        write_new_with(path, |file| explain::perfetto(&report, &recording.causes.windows, BufWriter::new(file)))?;
     }
     let document = || explain::json::document(&report, Some(&args.recording)).unwrap_or_default();
     let paths = [Some(args.recording.as_path()), args.html.as_deref(), args.perfetto.as_deref()];

@@ -1,18 +1,17 @@
 //! `punctual export`: a recording, or what another program measured, in a format of somebody else.
 
 use crate::cli::{ExportArgs, ExportFormat};
-use crate::commands::session::write_new;
-use crate::commands::source::refuse_pipe;
+use crate::commands::files::write_new;
+use crate::commands::source::one_result;
 use crate::exit::Exit;
 use crate::render::{self, units, words};
 use anyhow::{Context, Error, Result, bail};
 use punctual_hist::Nanos;
-use punctual_linux::result_file::{ResultFile, read_result, replace};
+use punctual_linux::result_file::{ResultFile, replace};
 use punctual_numbers::export::{Gate, doubts, gate, hdr_over_time, run_of};
-use punctual_numbers::foreign::Run;
+use punctual_numbers::foreign::ForeignRun;
 use punctual_numbers::recording::Recording;
 use punctual_numbers::report::{DUE_WANTED, Report};
-use std::io::Write;
 
 /// Reads, writes. What was repaired in the file or doubted of it is said beside the result, since most formats have no
 /// place for it. What a gate could not tell exits with 3.
@@ -21,11 +20,7 @@ pub fn run(args: &ExportArgs) -> Result<Exit> {
     if !is_table && (args.run.is_some() || args.machine_name.is_some()) {
         bail!("--run and --machine-name are columns of --format parquet: other formats have no place for them");
     }
-    refuse_pipe(&args.file)?;
-    let file = read_result(&args.file, args.import.options())?;
-    if matches!(file, ResultFile::Recording(_)) {
-        args.import.refuse_beside_recording(&args.file)?;
-    }
+    let file = one_result(&args.file, args.import)?;
     let cut_off = matches!(&file, ResultFile::Recording(recording) if recording.cut_off.is_some());
     let told = if is_table {
         table(args, &file)?;
@@ -64,12 +59,12 @@ fn text(args: &ExportArgs, file: &ResultFile) -> Result<Exit> {
     Ok(Exit::doubtful_if(is_gate && run.series.iter().any(open)))
 }
 
-fn say_notes(run: &Run) {
+fn say_notes(run: &ForeignRun) {
     run.notes.iter().for_each(|note| render::say(&format!("note: {note}")));
 }
 
 /// The run of a recording, with what its report has against it as doubts, so that no gate passes what the report doubts.
-fn judged(recording: &Recording, budget: Option<Nanos>) -> Run {
+fn judged(recording: &Recording, budget: Option<Nanos>) -> ForeignRun {
     let report = Report::of(recording);
     let mut run = run_of(recording);
     run.started = units::mail_date(recording.header.started_unix_ns);
@@ -93,7 +88,7 @@ fn write(args: &ExportArgs, text: &str) -> Result<()> {
         Some(path) if args.format == ExportFormat::Prometheus => {
             replace(path, text.as_bytes()).with_context(|| format!("write {}", path.display()))?;
         }
-        Some(path) => write_new(path, |mut file| file.write_all(text.as_bytes()))?,
+        Some(path) => write_new(path, &text)?,
     }
     Ok(())
 }
@@ -103,7 +98,7 @@ fn table(args: &ExportArgs, file: &ResultFile) -> Result<()> {
     use punctual_numbers::export::{fleet_rows, fleet_run, foreign_fleet_rows, foreign_fleet_run};
     use render::export::parquet::parquet;
     let Some(out) = &args.out else { bail!("Parquet is no text: name the file to write with --out") };
-    let name = args.run.clone().unwrap_or_else(|| crate::commands::session::title(&args.file));
+    let name = args.run.clone().unwrap_or_else(|| crate::commands::files::title(&args.file));
     let mut run = match file {
         ResultFile::Recording(recording) => fleet_run(recording),
         ResultFile::Foreign(run) => foreign_fleet_run(run),
@@ -114,7 +109,7 @@ fn table(args: &ExportArgs, file: &ResultFile) -> Result<()> {
         ResultFile::Foreign(foreign) => parquet(&name, &run, foreign_fleet_rows(foreign)),
     };
     let bytes = bytes.with_context(|| format!("export {}", args.file.display()))?;
-    write_new(out, |mut file| file.write_all(&bytes))?;
+    write_new(out, &bytes)?;
     if let ResultFile::Foreign(run) = file {
         say_notes(run);
     }
@@ -123,5 +118,5 @@ fn table(args: &ExportArgs, file: &ResultFile) -> Result<()> {
 
 #[cfg(not(feature = "parquet"))]
 fn table(_: &ExportArgs, _: &ResultFile) -> Result<()> {
-    bail!("this program was built without Parquet: build it with --features parquet, or export csv")
+    bail!("{}; --format csv needs no such build", crate::commands::left_out("Parquet"))
 }

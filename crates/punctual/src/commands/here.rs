@@ -1,19 +1,16 @@
 //! The machine the program runs on, as the commands need it.
 
-use super::internal::READ;
+use super::source::Source;
 use punctual_facts::cpus::Cpus;
 use punctual_facts::finding::Finding;
-use punctual_facts::machine::Machine;
 use punctual_facts::profile::Need;
-use punctual_linux::live::LiveTree;
 use punctual_linux::measure::Setting;
 use punctual_tuning::audit::audit;
 use std::path::PathBuf;
 
 /// This machine.
 pub struct Here {
-    tree: LiveTree,
-    machine: Machine,
+    source: Source,
     /// Its CPUs, as far as placing threads is concerned.
     pub cpus: Cpus,
 }
@@ -21,22 +18,21 @@ pub struct Here {
 impl Here {
     /// Reads it.
     pub fn read() -> Self {
-        let tree = LiveTree::apart(READ);
-        let machine = Machine::read(&tree);
-        Self { cpus: Cpus::read(&tree, &machine), machine, tree }
+        let source = Source::here();
+        Self { cpus: Cpus::read(source.tree(), &source.machine), source }
     }
 
     /// What stands between it and `need`.
     pub fn audit(&self, need: &Need) -> Vec<Finding> {
-        audit(&self.tree, &self.machine, need)
+        audit(self.source.tree(), &self.source.machine, need)
     }
 
     /// What a measurement must be told.
     pub fn setting(&self, load_dir: PathBuf, findings: Vec<Finding>, ordinary_if_refused: bool) -> Setting {
         Setting {
             cpus: self.cpus.clone(),
-            machine: self.machine.recorded(),
-            clock_source: self.machine.clocksource.known().cloned(),
+            machine: self.source.machine.recorded(),
+            clock_source: self.source.machine.clocksource.known().cloned(),
             findings,
             load_dir,
             notes: Vec::new(),

@@ -29,8 +29,8 @@ pub fn guard(words: &[String]) -> Result<Exit> {
 }
 
 /// Asks for short sleeps of the CPUs until this process is ended.
-pub fn hold_latency(us: i32) -> Result<Exit> {
-    let _held = punctual_linux::apply::LatencyRequest::global(us)
+pub fn hold_latency(us: u32) -> Result<Exit> {
+    let _held = punctual_linux::apply::LatencyRequest::global(Nanos::from_us(us.into()))
         .map_err(|error| anyhow::anyhow!("the sleep of the CPUs is not limited: {error}; run this as root"))?;
     loop {
         std::thread::park();

@@ -1,6 +1,6 @@
 //! `punctual measure`: the probe alone, with every knob.
 
-use crate::cli::{EngineName, MeasureArgs, MechanismName, Period, PhaseName, PolicyName, SuiteName, TraceArgs};
+use crate::cli::{MeasureArgs, Period, PhaseName, PolicyName, SuiteName, TraceArgs};
 use crate::commands::here::Here;
 use crate::commands::resume;
 use crate::commands::session::{self, Outputs};
@@ -12,9 +12,7 @@ use punctual_facts::cpus::Cpus;
 use punctual_hist::Nanos;
 use punctual_linux::load::LoadSpec;
 use punctual_linux::measure::{Explain, Setting};
-use punctual_linux::trace::{self, EngineChoice};
-use punctual_numbers::recording::EndReason;
-use punctual_numbers::report::{Answer, Report};
+use punctual_linux::trace;
 use punctual_numbers::scenario::{Amount, LoadPhase, Mechanism, Policy, ProbeThread, Scenario, TimerPhase};
 
 /// How long is measured unless told otherwise.
@@ -45,14 +43,7 @@ pub fn run(args: &MeasureArgs) -> Result<Exit> {
     let load_dir = args.load_dir.clone().unwrap_or_else(|| outputs.load_dir());
     session::check_loads(&scenario.load_phases, &load_dir)?;
     let setting = Setting { notes, explain: explain(&args.explain), ..machine.setting(load_dir, Vec::new(), false) };
-    let finished = session::run(&scenario, &setting, &outputs)?;
-    let report = &finished.report;
-    render::print(&if args.json {
-        render::json::check(report, Some(&outputs.recording))
-    } else {
-        render::text::check(report, Some(&outputs.recording), outputs.html.as_deref(), render::style())
-    })?;
-    Ok(finished.exit(exit_of(report)))
+    session::run(&scenario, &setting, &outputs)?.tell(&outputs, args.json)
 }
 
 /// A trace buffer that leaves no memory for the rest of the machine is refused, since the kernel would grant it.
@@ -76,26 +67,12 @@ fn explain(args: &TraceArgs) -> Option<Explain> {
         windows_max: args.windows,
         buffer_bytes: args.trace_buffer,
         phases: Vec::new(),
-        engine: match args.explain_engine {
-            None => EngineChoice::Best,
-            Some(EngineName::Tracefs) => EngineChoice::Tracefs,
-            Some(EngineName::Bpf) => EngineChoice::Bpf,
-            Some(EngineName::Timerlat) => EngineChoice::Timerlat,
-        },
+        engine: args.explain_engine.unwrap_or_default(),
     })
 }
 
-/// 2 when the stop limit or the budget was exceeded, 3 when the run cannot be trusted, 1 when it was not all written.
-pub(super) fn exit_of(report: &Report) -> Exit {
-    let failed = if report.write_error.is_some() { Exit::Error } else { Exit::Fine };
-    let limit = report.end == Some(EndReason::LimitExceeded);
-    failed
-        .and(Exit::exceeded_if(limit || report.verdict.answer == Answer::NotHeld))
-        .and(Exit::doubtful_if(!report.trust.ok()))
-}
-
 fn scenario(args: &MeasureArgs, load_phases: Vec<LoadPhase>, cpus: &Cpus) -> Result<Scenario> {
-    let mechanism = if args.suite.is_some() { Mechanism::Nanosleep } else { mechanism(args.mechanism) };
+    let mechanism = if args.suite.is_some() { Mechanism::Nanosleep } else { args.mechanism };
     let threads = threads(args, cpus, if mechanism == Mechanism::Nanosleep { 50 } else { 1 })?;
     let shortest = threads.iter().map(|t| t.period).min().unwrap_or_default();
     let length = args.activations.map_or(Amount::Time(args.duration.unwrap_or(DEFAULT_LENGTH)), Amount::Activations);
@@ -139,18 +116,6 @@ fn policy(args: &MeasureArgs, shortest: Nanos) -> Policy {
         PolicyName::Deadline => {
             Policy::Deadline { runtime: args.runtime.unwrap_or(Nanos::from_ns(shortest.as_ns() / 5)) }
         }
-    }
-}
-
-fn mechanism(name: MechanismName) -> Mechanism {
-    match name {
-        MechanismName::Absolute => Mechanism::Absolute,
-        MechanismName::Relative => Mechanism::Relative,
-        MechanismName::Timerfd => Mechanism::Timerfd,
-        MechanismName::Futex => Mechanism::Futex,
-        MechanismName::Hybrid => Mechanism::Hybrid,
-        MechanismName::Spin => Mechanism::Spin,
-        MechanismName::Nanosleep => Mechanism::Nanosleep,
     }
 }
 

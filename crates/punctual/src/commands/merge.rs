@@ -1,7 +1,7 @@
 //! `punctual merge`: several runs of one scenario become one recording.
 
 use crate::cli::MergeArgs;
-use crate::commands::source::refuse_pipe;
+use crate::commands::files::refuse_pipe;
 use crate::exit::Exit;
 use crate::render;
 use anyhow::{Result, bail};

@@ -3,11 +3,11 @@
 mod adopt;
 pub mod audit;
 pub mod boot;
-mod campaign;
 pub mod check;
 pub mod compare;
 pub mod explain;
 pub mod export;
+mod files;
 mod here;
 pub mod internal;
 pub mod lint;
@@ -15,6 +15,7 @@ pub mod measure;
 pub mod merge;
 pub mod optimize;
 mod plot;
+mod preconditions;
 pub mod report;
 mod resume;
 pub mod revert;
@@ -23,3 +24,9 @@ pub mod snapshot;
 mod source;
 pub mod status;
 pub mod tune;
+
+/// What to say when a feature of this name was left out of the build. Features are named in lower case.
+fn left_out(what: &str) -> String {
+    let feature = what.to_lowercase();
+    format!("{what} is not in this build: `cargo build --release --features {feature}` makes one that has it")
+}

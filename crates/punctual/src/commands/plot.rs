@@ -1,7 +1,8 @@
 //! `punctual report --plot`: a chart of a result, or of several, into a file or on the terminal.
 
+use super::files::{title, write_new};
+use super::left_out;
 use super::report::part_of;
-use super::session::{title, write_new};
 use super::source::result;
 use crate::cli::{ChartName, ReportArgs};
 use crate::exit::Exit;
@@ -10,7 +11,6 @@ use crate::render::plot::{self, Measured, Named};
 use anyhow::{Context, Result, bail};
 use punctual_linux::result_file::ResultFile;
 use punctual_numbers::report::Report;
-use std::io::Write;
 use std::path::Path;
 
 /// More curves than this cannot be told apart.
@@ -43,7 +43,7 @@ pub fn run(args: &ReportArgs, file: Option<&Path>, first: ResultFile) -> Result<
         Some((file, form)) => {
             let svg = plot::svg(chart, &all).with_context(|| plot::nothing(chart))?;
             let bytes = form.bytes(svg, file)?;
-            write_new(file, |mut to| to.write_all(&bytes))?;
+            write_new(file, &bytes)?;
         }
     }
     Ok(Exit::doubtful_if(cut_off))
@@ -79,10 +79,9 @@ impl Form {
         match ending.as_deref() {
             Some("svg") => Ok(Self::Svg),
             Some("png") if cfg!(feature = "png") => Ok(Self::Png),
-            Some("png") => bail!(
-                "{}: this program was built without PNG: name a file that ends in .svg, or build it with --features png",
-                file.display()
-            ),
+            Some("png") => {
+                bail!("{}: {}; a file that ends in .svg needs no such build", file.display(), left_out("PNG"))
+            }
             _ => bail!("{}: which kind of picture? Name a file that ends in .svg or .png", file.display()),
         }
     }
@@ -116,5 +115,5 @@ fn png(svg: &str) -> Result<Vec<u8>> {
 
 #[cfg(not(feature = "png"))]
 fn png(_: &str) -> Result<Vec<u8>> {
-    bail!("this program was built without PNG")
+    bail!(left_out("PNG"))
 }

@@ -1,29 +1,23 @@
 //! `punctual report`: a recording, or what another program measured, rendered again.
 
 use crate::cli::{ReportArgs, When};
+use crate::commands::files::{title, write_new};
 use crate::commands::plot;
-use crate::commands::session::{title, write_new};
-use crate::commands::source::refuse_pipe;
+use crate::commands::source::one_result;
 use crate::exit::Exit;
 use crate::render;
 use anyhow::{Result, bail};
 use punctual_hist::Nanos;
 use punctual_linux::recording::read_stretch;
-use punctual_linux::result_file::{ResultFile, read_result};
-use punctual_numbers::foreign::Run;
+use punctual_linux::result_file::ResultFile;
+use punctual_numbers::foreign::ForeignRun;
 use punctual_numbers::recording::{Recording, Stretch};
 use punctual_numbers::report::Report;
-use std::io::Write;
 use std::path::Path;
 
 /// Reads, renders. A recording that was cut off is rendered up to its last good frame, and exits with 3.
 pub fn run(args: &ReportArgs) -> Result<Exit> {
-    refuse_pipe(&args.recording)?;
-    let result = read_result(&args.recording, args.import.options())?;
-    if matches!(result, ResultFile::Recording(_)) {
-        args.import.refuse_beside_recording(&args.recording)?;
-    }
-    let result = part_of(result, &args.recording, args.between.between.as_deref())?;
+    let result = part_of(one_result(&args.recording, args.import)?, &args.recording, args.between.between.as_deref())?;
     if let Some(file) = &args.plot.plot {
         return plot::run(args, file.as_deref(), result);
     }
@@ -35,31 +29,44 @@ pub fn run(args: &ReportArgs) -> Result<Exit> {
 
 fn recorded(args: &ReportArgs, recording: &Recording) -> Result<Exit> {
     let report = Report::of(recording);
-    if let Some(path) = &args.html {
-        let page = render::html::page(&report, &title(&args.recording), Some(&args.recording))?;
-        write_new(path, |mut file| file.write_all(page.as_bytes()))?;
-    }
-    if args.json {
-        render::print(&render::json::check(&report, Some(&args.recording)))?;
-    }
-    if args.text || (args.html.is_none() && !args.json) {
-        render::print(&render::text::full(&report, Some(&args.recording), args.html.as_deref(), render::style()))?;
-    }
+    let path = Some(args.recording.as_path());
+    in_forms(
+        args,
+        || render::html::page(&report, &title(&args.recording), path),
+        || render::json::check(&report, path),
+        || render::text::full(&report, path, args.html.as_deref(), render::style()),
+    )?;
     Ok(Exit::doubtful_if(report.cut_off.is_some()))
 }
 
-fn imported(args: &ReportArgs, run: &Run) -> Result<Exit> {
+fn imported(args: &ReportArgs, run: &ForeignRun) -> Result<Exit> {
+    let path = &args.recording;
+    in_forms(
+        args,
+        || render::html::imported_page(run, &title(path), path),
+        || render::json::imported(run, path),
+        || render::text::imported(run, path, render::style()),
+    )?;
+    Ok(Exit::Fine)
+}
+
+/// In each form that was asked for; as text where none was.
+fn in_forms<E: std::error::Error + Send + Sync + 'static>(
+    args: &ReportArgs,
+    html: impl FnOnce() -> Result<String, E>,
+    json: impl FnOnce() -> String,
+    text: impl FnOnce() -> String,
+) -> Result<()> {
     if let Some(path) = &args.html {
-        let page = render::html::imported_page(run, &title(&args.recording), &args.recording)?;
-        write_new(path, |mut file| file.write_all(page.as_bytes()))?;
+        write_new(path, html()?)?;
     }
     if args.json {
-        render::print(&render::json::imported(run, &args.recording))?;
+        render::print(&json())?;
     }
     if args.text || (args.html.is_none() && !args.json) {
-        render::print(&render::text::imported(run, &args.recording, render::style()))?;
+        render::print(&text())?;
     }
-    Ok(Exit::Fine)
+    Ok(())
 }
 
 /// The result, or the stretch of it that was asked for.

@@ -1,10 +1,9 @@
 //! `punctual measure --resume`: a recording that ended goes on, by its own scenario, in the same file.
 
-use super::measure::exit_of;
 use crate::cli::MeasureArgs;
+use crate::commands::files::refuse_pipe;
 use crate::commands::here::Here;
 use crate::commands::session::{self, Outputs};
-use crate::commands::source::refuse_pipe;
 use crate::exit::Exit;
 use crate::render;
 use anyhow::{Result, anyhow, bail};
@@ -36,14 +35,7 @@ pub fn run(args: &MeasureArgs, path: &Path, machine: &Here) -> Result<Exit> {
     let scenario = remaining(&recording, asked)
         .ok_or_else(|| anyhow!("{} has been measured to its end: say how much more with --duration", path.display()))?;
     session::check_loads(&scenario.load_phases, &setting.load_dir)?;
-    let finished = session::go_on(&scenario, &setting, &outputs, recording)?;
-    let report = &finished.report;
-    render::print(&if args.json {
-        render::json::check(report, Some(path))
-    } else {
-        render::text::check(report, Some(path), outputs.html.as_deref(), render::style())
-    })?;
-    Ok(finished.exit(exit_of(report)))
+    session::go_on(&scenario, &setting, &outputs, recording)?.tell(&outputs, args.json)
 }
 
 /// Refuses another machine, another kernel and another boot: what was tuned may have been lost with the boot.

@@ -1,10 +1,10 @@
 //! `punctual revert`: puts back exactly what was there.
 
-use super::tune::allowed_to_change;
+use super::preconditions::allowed_to_change;
 use crate::cli::RevertArgs;
 use crate::exit::Exit;
 use crate::render;
-use anyhow::{Context, Result};
+use anyhow::Result;
 use punctual_linux::apply::{Extent, Machine, revert};
 use punctual_linux::trace;
 
@@ -15,12 +15,12 @@ pub fn run(args: &RevertArgs) -> Result<Exit> {
     let reverted = revert(&Machine::here(), extent, args.leave_conflicts)?;
     let swept = trace::sweep();
     let text = if args.json {
-        render::tune::reverted_json(&reverted)?
+        render::document(&reverted)
     } else {
         let ended = swept.iter().map(|name| format!("Ended what a killed measurement left recording: {name}.\n"));
         render::tune::reverted(&reverted, render::style()) + &ended.collect::<String>()
     };
-    render::print(&text).context("cannot write to standard output")?;
+    render::print(&text)?;
     let is_whole = reverted.trouble.is_empty() && reverted.damage.is_empty() && reverted.unwritten.is_none();
     Ok(Exit::doubtful_if(!is_whole))
 }

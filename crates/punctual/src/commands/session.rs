@@ -1,21 +1,24 @@
 //! One measurement as a command runs it: result paths opened first, then the run, then the report.
 
-use super::campaign::none_under_way;
+use super::files::{create_new, remove, title};
+use super::preconditions::none_under_way;
 use crate::exit::Exit;
 use crate::render::live::Live;
 use crate::render::{self, progress::ProgressLine};
 use anyhow::{Context, Result, bail};
-use punctual_hist::MonoTime;
 use punctual_linux::interrupt;
+use punctual_linux::keeper::RecordingKeeper;
 use punctual_linux::load::LoadSpec;
-use punctual_linux::measure::{MeasureError, Observer, Progress, Setting, measure};
-use punctual_linux::recording::RecordingWriter;
+use punctual_linux::measure::{Observer, Progress, Setting, measure};
+use punctual_linux::recording::RecordingError;
 use punctual_numbers::explain::primary_cause;
-use punctual_numbers::recording::{Frame, Mark, MarkKind, Place, Recording};
+use punctual_numbers::recording::EndReason;
+use punctual_numbers::recording::{Frame, Recording};
+use punctual_numbers::report::Answer;
 use punctual_numbers::report::Report;
 use punctual_numbers::scenario::{LoadPhase, Scenario};
 use std::fs::File;
-use std::io::{ErrorKind, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -59,11 +62,23 @@ pub struct Finished {
 }
 
 impl Finished {
-    /// Tells what failed, and lets it show in the exit code.
-    pub fn exit(&self, exit: Exit) -> Exit {
-        let Some(failure) = &self.failure else { return exit };
-        render::error(failure);
-        exit.and(Exit::Error)
+    /// Prints the numbers and says what failed after them. The exit code is 1 when something failed, 2 when the stop
+    /// limit or the budget was exceeded, 3 when the run cannot be trusted.
+    pub fn tell(&self, outputs: &Outputs, is_json: bool) -> Result<Exit> {
+        let report = &self.report;
+        render::print(&if is_json {
+            render::json::check(report, Some(&outputs.recording))
+        } else {
+            render::text::check(report, Some(&outputs.recording), outputs.html.as_deref(), render::style())
+        })?;
+        if let Some(failure) = &self.failure {
+            render::error(failure);
+        }
+        let is_incomplete = self.failure.is_some() || report.write_error.is_some();
+        let limit = report.end == Some(EndReason::LimitExceeded);
+        Ok(if is_incomplete { Exit::Error } else { Exit::Fine }
+            .and(Exit::exceeded_if(limit || report.verdict.answer == Answer::NotHeld))
+            .and(Exit::doubtful_if(!report.trust.ok())))
     }
 }
 
@@ -109,35 +124,26 @@ fn session(
             remove(&outputs.recording);
         }
     };
-    let writer = match &former {
-        None => RecordingWriter::create(&outputs.recording)?,
-        Some(former) => RecordingWriter::resume(&outputs.recording, former.cut_off.as_ref())?,
+    let keeper = match former {
+        None => RecordingKeeper::create(&outputs.recording)?,
+        Some(former) => RecordingKeeper::resume(&outputs.recording, former)?,
     };
     let html = outputs.html.as_deref().map(create_new).transpose().inspect_err(|_| undo())?;
-    let mut keeper = Keeper::new(writer, former, display);
-    let measured = measure(scenario, setting, interrupted, &mut keeper);
-    keeper.display.clear();
+    let mut session = Measuring { keeper, display };
+    let measured = measure(scenario, setting, interrupted, &mut session);
+    session.display.clear();
     if let Err(error) = measured {
         // Nothing was measured, so the files made for it are in nobody's way.
         undo();
         outputs.html.as_deref().into_iter().for_each(remove);
-        return Err(explained(error));
+        return Err(render::words::measure_error(error));
     }
-    let finished = keeper.writer.finish();
-    keeper.note_failure(finished);
-    let mut recording = keeper.recording.context("the measurement handed out no recording")?;
-    if let Some(end) = &mut recording.end {
-        // The last frames may be what could not be written.
-        end.write_error = keeper.failure;
-    }
+    let finished = session.keeper.finish();
+    session.say_failure(finished);
+    let recording = session.keeper.into_recording().context("the measurement handed out no recording")?;
     let report = Report::of(&recording);
     let page = outputs.html.as_deref().zip(html).map(|(path, file)| write_page(&report, outputs, path, file));
     Ok(Finished { report, failure: page.and_then(Result::err) })
-}
-
-/// Writes a file that must not exist yet; half of it would look like a whole one, so it is removed.
-pub fn write_new(path: &Path, write: impl FnOnce(File) -> std::io::Result<()>) -> Result<()> {
-    write(create_new(path)?).inspect_err(|_| remove(path)).with_context(|| format!("write {}", path.display()))
 }
 
 /// A half page would look like a whole one: it is removed.
@@ -145,11 +151,6 @@ fn write_page(report: &Report, outputs: &Outputs, path: &Path, mut file: File) -
     let page = render::html::page(report, &title(&outputs.recording), Some(&outputs.recording))?;
     let written = file.write_all(page.as_bytes()).inspect_err(|_| remove(path));
     written.with_context(|| format!("write {}: make room and render it again with punctual report", path.display()))
-}
-
-/// What a reader calls a recording: the name of its file.
-pub fn title(recording: &Path) -> String {
-    recording.file_stem().map_or_else(|| "recording".to_owned(), |stem| stem.to_string_lossy().into_owned())
 }
 
 /// Loads that are misspelt, or are not to be had here, are found before anything is measured.
@@ -164,32 +165,6 @@ pub fn check_loads(phases: &[LoadPhase], dir: &Path) -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// Makes a file that must not exist yet, so that no result is ever overwritten.
-pub fn create_new(path: &Path) -> Result<File> {
-    File::options().write(true).create_new(true).open(path).map_err(|error| {
-        let remedy = match error.kind() {
-            ErrorKind::AlreadyExists => "choose another path, or remove what is there",
-            ErrorKind::NotFound => "make its folder, or choose another path",
-            ErrorKind::PermissionDenied => "choose a folder you may write to",
-            _ => "choose another path",
-        };
-        anyhow::Error::new(error).context(format!("create {}: {remedy}", path.display()))
-    })
-}
-
-fn remove(path: &Path) {
-    let _ = std::fs::remove_file(path);
-}
-
-fn explained(error: MeasureError) -> anyhow::Error {
-    let remedy = error.remedy();
-    let error = anyhow::Error::new(error);
-    match remedy {
-        Some(remedy) => anyhow::anyhow!("{error}\n{remedy}"),
-        None => error,
-    }
 }
 
 /// Who shows how far a measurement is.
@@ -233,86 +208,42 @@ impl Display {
     }
 }
 
-/// Writes frames down, folds them, and shows progress.
-struct Keeper {
-    writer: RecordingWriter,
-    recording: Option<Recording>,
-    /// Where frames go behind those of former runs; known when the measurement has its epoch.
-    place: Option<Place>,
-    /// The epoch of the measurement that is under way.
-    epoch: MonoTime,
+/// Hands what is measured to whoever keeps it and to whoever shows it.
+struct Measuring {
+    keeper: RecordingKeeper,
     display: Display,
-    /// The first thing that could not be written.
-    failure: Option<String>,
 }
 
-impl Keeper {
-    fn new(writer: RecordingWriter, mut recording: Option<Recording>, display: Display) -> Self {
-        // What a former run left unfinished is told of that run.
-        if let Some(recording) = &mut recording {
-            recording.cut_off = None;
-        }
-        Self { writer, recording, place: None, epoch: MonoTime::default(), display, failure: None }
-    }
-
-    /// A frame of this measurement as the recording has it.
-    fn placed(&mut self, frame: Frame) -> Frame {
-        if let Frame::Header(header) = &frame {
-            self.epoch = header.epoch;
-            let behind = |former: &Recording| {
-                let until = former.runs.last().map_or(punctual_hist::Nanos::ZERO, |run| run.until);
-                Place::behind(&former.header, header, until, former.causes.windows.next_slot())
-            };
-            self.place = self.recording.as_ref().map(behind);
-        }
-        match self.place {
-            Some(place) => place.put(frame),
-            None => frame,
-        }
-    }
-
-    fn note_failure(&mut self, written: Result<(), punctual_linux::recording::RecordingError>) {
+impl Measuring {
+    fn say_failure(&mut self, written: Result<(), RecordingError>) {
         if let Err(error) = written {
-            let text = error.to_string();
-            self.display.say(&format!("error: {text}; the measurement goes on, what is on disk is readable"));
-            self.failure.get_or_insert(text);
-        }
-    }
-
-    fn keep(&mut self, frame: Frame) {
-        let frame = self.placed(frame);
-        let written = self.writer.append(&frame);
-        self.note_failure(written);
-        match (&mut self.recording, frame) {
-            (Some(recording), frame) => recording.add(frame),
-            (empty, Frame::Header(header)) => *empty = Some(Recording::new(*header)),
-            (None, _) => {}
+            self.display.say(&format!("error: {error}; the measurement goes on, what is on disk is readable"));
         }
     }
 
     /// With the cause of each CPU's last spike, where a window of it was kept.
     fn with_causes(&self, progress: &Progress) -> Progress {
-        let mut progress = progress.clone();
-        let Some(recording) = &self.recording else { return progress };
+        let (mut progress, growing) = (progress.clone(), self.keeper.growing());
+        let Some(recording) = growing.recording() else { return progress };
         for spike in progress.latencies.iter_mut().filter_map(|cpu| cpu.last_spike.as_mut()) {
-            let woke = self.place.map_or(spike.woke, |place| place.moved(spike.woke));
-            spike.cause = primary_cause(recording, woke).map(|cause| render::words::causes::cause(&cause));
+            let cause = primary_cause(recording, growing.moved(spike.woke));
+            spike.cause = cause.map(|cause| render::words::causes::cause(&cause));
         }
         progress
     }
 
     /// What was noted by hand goes into the recording with its time.
     fn write_notes(&mut self) {
-        let (Display::Live(live), Some(_)) = (&self.display, &self.recording) else { return };
+        let (Display::Live(live), Some(_)) = (&self.display, self.keeper.growing().recording()) else { return };
         for (at, text) in live.notes() {
-            let at = at.since(self.epoch);
-            let text = format!("{text}, {} into the run", render::units::moment(at));
-            self.keep(Frame::Mark(Mark { at, kind: MarkKind::Note(text) }));
+            let into_the_run = render::units::moment(self.keeper.growing().since_epoch(at));
+            let written = self.keeper.note(at, format!("{text}, {into_the_run} into the run"));
+            self.say_failure(written);
         }
     }
 }
 
-impl Observer for Keeper {
+impl Observer for Measuring {
     fn frame(&mut self, frame: Frame) {
         match (&frame, &mut self.display) {
             // From here on this thread keeps to the CPUs of housekeeping, and nothing is counted yet.
@@ -320,12 +251,13 @@ impl Observer for Keeper {
             (Frame::End(_), _) => self.write_notes(),
             _ => {}
         }
-        self.keep(frame);
+        let written = self.keeper.keep(frame);
+        self.say_failure(written);
     }
 
     fn checkpoint(&mut self) {
-        let written = self.writer.checkpoint();
-        self.note_failure(written);
+        let written = self.keeper.checkpoint();
+        self.say_failure(written);
     }
 
     fn progress(&mut self, progress: &Progress) {
@@ -341,6 +273,6 @@ impl Observer for Keeper {
     }
 
     fn write_error(&self) -> Option<String> {
-        self.failure.clone()
+        self.keeper.failure().map(str::to_owned)
     }
 }

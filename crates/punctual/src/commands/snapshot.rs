@@ -2,14 +2,13 @@
 //!
 //! Tree -> everything an audit may ask -> masked -> text. Reads only.
 
-use super::internal::READ;
-use super::session::create_new;
+use super::files::{create_new, remove};
+use super::source::Source;
 use crate::cli::SnapshotArgs;
 use crate::exit::Exit;
 use crate::render;
 use anyhow::{Context, Result};
 use punctual_facts::tree::masked;
-use punctual_linux::live::LiveTree;
 use punctual_tuning::capture::capture;
 use std::io::Write;
 
@@ -17,18 +16,16 @@ use std::io::Write;
 pub fn run(args: &SnapshotArgs) -> Result<Exit> {
     // Opened first: nobody waits for a result that cannot be written, and no result is overwritten.
     let file = args.out.as_deref().map(create_new).transpose()?;
-    let raw = capture(&LiveTree::apart(READ));
+    let raw = capture(Source::here().tree());
     let machine = if args.raw { raw } else { masked(&raw) };
     let text = render::snapshot(&machine, args.raw);
     match (file, &args.out) {
         (Some(mut file), Some(path)) => {
-            let written = file.write_all(text.as_bytes()).inspect_err(|_| {
-                // Half a machine would look like one on which the other half does not exist.
-                let _ = std::fs::remove_file(path);
-            });
+            // Half a machine would look like one on which the other half does not exist.
+            let written = file.write_all(text.as_bytes()).inspect_err(|_| remove(path));
             written.with_context(|| format!("write {}", path.display()))?;
         }
-        _ => render::print(&text).context("cannot write to standard output")?,
+        _ => render::print(&text)?,
     }
     Ok(Exit::Fine)
 }

@@ -1,43 +1,53 @@
-//! Where facts and numbers come from: a captured machine in a file, found, bounded and understood, or this machine; files
+//! Where facts and numbers come from: a captured machine in a file or this machine, the catalogue of knobs, and files
 //! with results.
 
+use super::files::{read_at_most, refuse_pipe};
 use super::internal::READ;
+use crate::cli::ImportArgs;
 use crate::render::audit::Captured;
 use anyhow::{Context, Result, bail};
+use punctual_facts::fact::Fact;
+use punctual_facts::machine::Machine;
 use punctual_facts::tree::{MemTree, Tree};
 use punctual_linux::live::LiveTree;
 use punctual_linux::result_file::{ResultError, ResultFile, read_result};
-use punctual_numbers::foreign::Options;
-use std::fs::File;
-use std::io::Read;
+use punctual_numbers::foreign::ImportOptions;
+use punctual_tuning::knobs::{self, Knob};
 use std::path::{Path, PathBuf};
 
 /// Two tables of interrupts of the largest machines, and everything else.
 const MOST_BYTES: u64 = 64 << 20;
 
-/// A machine that can be asked.
+/// A machine that can be asked, and what it says of itself.
 pub struct Source {
-    /// What answers.
-    pub tree: Box<dyn Tree>,
+    tree: Box<dyn Tree>,
+    pub machine: Machine,
     captured: Option<(PathBuf, String)>,
 }
 
 impl Source {
+    /// The machine this program runs on.
+    pub fn here() -> Self {
+        Self::of(Box::new(LiveTree::apart(READ)), None)
+    }
+
     /// A captured machine, or this one.
     pub fn open(captured: Option<&Path>) -> Result<Self> {
-        let Some(path) = captured else { return Ok(Self { tree: Box::new(LiveTree::apart(READ)), captured: None }) };
+        let Some(path) = captured else { return Ok(Self::here()) };
         let name = path.display();
-        let unread = || format!("cannot read the captured machine {name}; is the path right?");
         let not_one = || format!("{name} is not a captured machine this program understands");
-        refuse_pipe(path)?;
-        let mut bytes = Vec::new();
-        File::open(path).and_then(|file| file.take(MOST_BYTES + 1).read_to_end(&mut bytes)).with_context(unread)?;
-        if bytes.len() as u64 > MOST_BYTES {
-            bail!("{name} is larger than {MOST_BYTES} bytes, which no captured machine is");
-        }
+        let bytes = read_at_most(path, MOST_BYTES, "captured machine")?;
         let tree = MemTree::from_bytes(&bytes).with_context(not_one)?;
         let text = String::from_utf8(bytes).with_context(not_one)?;
-        Ok(Self { tree: Box::new(tree), captured: Some((path.to_owned(), text)) })
+        Ok(Self::of(Box::new(tree), Some((path.to_owned(), text))))
+    }
+
+    fn of(tree: Box<dyn Tree>, captured: Option<(PathBuf, String)>) -> Self {
+        Self { machine: Machine::read(tree.as_ref()), tree, captured }
+    }
+
+    pub fn tree(&self) -> &dyn Tree {
+        self.tree.as_ref()
     }
 
     /// The file, where it is one.
@@ -46,10 +56,36 @@ impl Source {
     }
 }
 
-/// What is in a file with a result, one of several: it is what its bytes say; `options` are for those whose bytes do not.
-pub fn result(path: &Path, options: Options) -> Result<ResultFile> {
+/// What was given with an option, or else what this machine says.
+pub fn given_or_told<T: Clone>(given: Option<T>, here: &Fact<T>, what: &str, option: &str) -> Result<T> {
+    let told = given.or_else(|| here.known().cloned());
+    told.with_context(|| format!("this machine does not say {what}; give it with {option}"))
+}
+
+/// A knob by its id; an id that no knob has is refused with the ids that are spelled nearly like it.
+pub fn knob(id: &str) -> Result<&'static Knob> {
+    let Some(knob) = knobs::find(id) else {
+        let near = knobs::near(id);
+        let hint = if near.is_empty() { String::new() } else { format!("; did you mean {}?", near.join(" or ")) };
+        bail!("there is no knob '{id}'{hint}\nTo list all knobs, run: punctual audit --all");
+    };
+    Ok(knob)
+}
+
+/// What is in the one file with a result that was named; what a recording says itself is not to be given beside it.
+pub fn one_result(path: &Path, import: ImportArgs) -> Result<ResultFile> {
     refuse_pipe(path)?;
-    let mut read = read_result(path, Options { format: None, ..options });
+    let result = read_result(path, import.options())?;
+    if matches!(result, ResultFile::Recording(_)) {
+        import.refuse_beside_recording(path)?;
+    }
+    Ok(result)
+}
+
+/// What is in a file with a result, one of several: it is what its bytes say; `options` are for those whose bytes do not.
+pub fn result(path: &Path, options: ImportOptions) -> Result<ResultFile> {
+    refuse_pipe(path)?;
+    let mut read = read_result(path, ImportOptions { format: None, ..options });
     if matches!(read, Err(ResultError::Import { .. })) && options.format.is_some() {
         read = read_result(path, options);
     }
@@ -57,28 +93,10 @@ pub fn result(path: &Path, options: Options) -> Result<ResultFile> {
     let is_told = options.unit.is_some() || options.period.is_some();
     match read {
         Err(ResultError::Import { path, problem }) if is_told => {
-            let untold = Options { format: options.format, ..Options::default() };
-            let own = read_result(&path, Options::default()).or_else(|_| read_result(&path, untold));
+            let untold = ImportOptions { format: options.format, ..ImportOptions::default() };
+            let own = read_result(&path, ImportOptions::default()).or_else(|_| read_result(&path, untold));
             Ok(own.map_err(|_| ResultError::Import { path, problem })?)
         }
         read => Ok(read?),
     }
-}
-
-/// Refuses what somebody must write into before it can be opened; what is not there is told by who opens it.
-pub fn refuse_pipe(path: &Path) -> Result<()> {
-    let is_other = std::fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir());
-    if path == Path::new("-") && !path.exists() {
-        bail!("`-` is taken for the name of a file; standard input is read as /dev/stdin");
-    }
-    if is_other && !is_handed_over(path) {
-        // Whoever opens a pipe waits for somebody to write.
-        bail!("{} is not a regular file; a pipe is read as /dev/stdin or as a shell's <(COMMAND) only", path.display());
-    }
-    Ok(())
-}
-
-/// Whether the path names what somebody opened for this program, and so may be a pipe.
-fn is_handed_over(path: &Path) -> bool {
-    path == Path::new("/dev/stdin") || path.starts_with("/dev/fd") || path.starts_with("/proc/self/fd")
 }

@@ -3,58 +3,50 @@
 //! Whoever may also puts back what nobody is left to put back: transactions whose command has ended, whose time is up,
 //! or in whose middle the program ended.
 
+use super::preconditions::{allowed_to_change, put_back_abandoned};
 use super::source::Source;
-use super::tune::allowed_to_change;
 use crate::cli::StatusArgs;
 use crate::exit::Exit;
 use crate::render;
+use crate::render::tune::{Sentence, Status};
 use anyhow::{Context, Result, anyhow, bail};
 use punctual_facts::cpu_set::CpuSet;
-use punctual_facts::machine::Machine;
 use punctual_facts::profile::{Kind, Need};
-use punctual_facts::tree::Tree;
-use punctual_linux::apply::guard::revert_pending_patiently;
-use punctual_linux::apply::{self, EngineError, is_alive, now};
-use punctual_linux::journal::{self, Asked, Begun, Contents, Outcome, Pending, Session, Stage};
+use punctual_linux::apply::{self, EngineError, now};
+use punctual_linux::journal::{self, Asked, Contents, Outcome, Session, Stage};
 use punctual_linux::trace;
 use punctual_tuning::plan::{self, ENTRY, Standing, StatusRow};
 
 /// Tells how things stand; with `--confirm`, keeps them.
 pub fn run(args: &StatusArgs) -> Result<Exit> {
-    let source = Source::open(None)?;
-    let machine = Machine::read(source.tree.as_ref());
-    let mut standing = Standings::default();
+    let source = Source::here();
+    let mut standing = Status::default();
     if rustix::process::geteuid().is_root() {
         standing.sentences.extend(put_back_abandoned()?);
     }
     if args.confirm || args.adopt_untried {
         allowed_to_change()?;
-        standing.confirm(source.tree.as_ref(), &machine, args.adopt_untried)?;
+        standing.confirm(&source, args.adopt_untried)?;
     }
     let hand = apply::Machine::here();
     let is_readable = match journal::read(&hand) {
         Ok(Some(contents)) => {
-            standing.tell(&contents, source.tree.as_ref(), &machine)?;
+            standing.tell(&contents, &source)?;
             true
         }
         Ok(None) => {
-            standing.say(true, "Nothing is applied: the machine is as it was.".to_owned());
+            standing.good("Nothing is applied: the machine is as it was.");
             true
         }
         Err(error) => {
-            standing.say(false, error.to_string());
+            standing.doubt(error.to_string());
             false
         }
     };
     standing.tell_tracing(&trace::left_behind());
-    let Standings { sentences, rows } = standing;
-    let text = if args.json {
-        render::tune::status_json(&sentences, &rows)?
-    } else {
-        render::tune::status(&sentences, &rows, render::style())
-    };
-    render::print(&text).context("cannot write to standard output")?;
-    Ok(exit(&rows).and(Exit::doubtful_if(!is_readable)))
+    let text = if args.json { render::document(&standing) } else { render::tune::status(&standing, render::style()) };
+    render::print(&text)?;
+    Ok(exit(&standing.rows).and(Exit::doubtful_if(!is_readable)))
 }
 
 /// The worst of what stands.
@@ -67,113 +59,80 @@ fn exit(rows: &[StatusRow]) -> Exit {
     rows.iter().map(of).fold(Exit::Fine, Exit::and)
 }
 
-/// Puts back what nobody else will; sentences on what became of it.
-pub fn put_back_abandoned() -> Result<Vec<(bool, String)>> {
-    let hand = apply::Machine::here();
-    // What cannot be read is told when it is read for its own sake.
-    let Ok(Some(contents)) = journal::read(&hand) else { return Ok(Vec::new()) };
-    let present = now(&hand).context("cannot tell the time since the machine was started")?;
-    let pending: Vec<(Begun, Pending)> = contents
-        .pending(&present, &is_alive)
-        .filter_map(|(session, why)| Some((session.begun.clone()?, why)))
-        .collect();
-    let mut sentences = Vec::new();
-    for (begun, why) in pending {
-        // Somebody may have confirmed it, or put it back, meanwhile.
-        let Some(reverted) = revert_pending_patiently(&hand, &begun)? else { continue };
-        let number = begun.transaction;
-        let left: Vec<&str> = reverted.trouble.iter().map(|trouble| trouble.why.as_str()).collect();
-        let left = if left.is_empty() { String::new() } else { format!("; not put back: {}", left.join("; ")) };
-        let sentence = format!("Transaction {number} was put back now, since {}{left}.", because(why));
-        sentences.push((left.is_empty(), sentence));
+impl Status {
+    fn good(&mut self, text: impl Into<String>) {
+        self.sentences.push(Sentence::good(text));
     }
-    Ok(sentences)
-}
 
-/// What there is to tell.
-#[derive(Default)]
-struct Standings {
-    /// Whether it is good, and what.
-    sentences: Vec<(bool, String)>,
-    rows: Vec<StatusRow>,
-}
-
-impl Standings {
-    fn say(&mut self, is_good: bool, sentence: String) {
-        self.sentences.push((is_good, sentence));
+    fn doubt(&mut self, text: impl Into<String>) {
+        self.sentences.push(Sentence::doubt(text));
     }
 
     /// What killed measurements left recording.
     fn tell_tracing(&mut self, names: &[String]) {
         for name in names {
-            self.say(
-                false,
-                format!(
-                    "The kernel still records for a measurement that was killed (tracing instance {name}), which every \
-                     CPU pays for: punctual revert ends it, and so does the next measurement."
-                ),
-            );
+            self.doubt(format!(
+                "The kernel still records for a measurement that was killed (tracing instance {name}), which every \
+                 CPU pays for: punctual revert ends it, and so does the next measurement."
+            ));
         }
     }
 
     /// Keeps what waits to be confirmed, and makes a command line that was tried the default.
-    fn confirm(&mut self, tree: &dyn Tree, machine: &Machine, is_untried_good: bool) -> Result<()> {
+    fn confirm(&mut self, source: &Source, is_untried_good: bool) -> Result<()> {
         let hand = apply::Machine::here();
         let waited = match apply::confirm(&hand, None) {
             Ok(number) => {
-                self.say(true, format!("Transaction {number} is confirmed and stays."));
+                self.good(format!("Transaction {number} is confirmed and stays."));
                 true
             }
             Err(EngineError::NothingToConfirm(_)) => false,
             Err(error) => return Err(error.into()),
         };
         let Some(contents) = journal::read(&hand)? else { bail!("nothing is applied, so there is nothing to confirm") };
-        let adopted = match super::adopt::adopt(&contents, tree, machine, is_untried_good) {
+        let adopted = match super::adopt::adopt(&contents, source, is_untried_good) {
             // What stays now does so whatever becomes of the command line.
             Err(error) if waited => {
-                self.say(false, format!("{error:#}"));
+                self.doubt(format!("{error:#}"));
                 return Ok(());
             }
             adopted => adopted?,
         };
         match adopted {
-            Some(sentences) => sentences.into_iter().for_each(|(is_good, sentence)| self.say(is_good, sentence)),
-            None if !waited => self.say(true, "Nothing waits to be confirmed.".to_owned()),
+            Some(sentences) => self.sentences.extend(sentences),
+            None if !waited => self.good("Nothing waits to be confirmed."),
             None => {}
         }
         Ok(())
     }
-}
 
-impl Standings {
     /// All that the journal tells of, held against the machine.
-    fn tell(&mut self, contents: &Contents, tree: &dyn Tree, machine: &Machine) -> Result<()> {
+    fn tell(&mut self, contents: &Contents, source: &Source) -> Result<()> {
         for damage in &contents.damage {
-            self.say(false, format!("The journal is damaged: {damage}; the rest of it is kept."));
+            self.doubt(format!("The journal is damaged: {damage}; the rest of it is kept."));
         }
         if contents.torn {
-            self.say(false, "The journal's last line was cut off; what it announced was not done.".to_owned());
+            self.doubt("The journal's last line was cut off; what it announced was not done.");
         }
         let present = now(&apply::Machine::here()).context("cannot tell the time since the machine was started")?;
         for session in contents.standing() {
-            let (is_good, sentence) = told(session, &present);
-            self.say(is_good, sentence);
+            self.sentences.push(told(session, &present));
         }
-        if let Some(sentence) = super::adopt::trial(contents, machine).and_then(|trial| of_trial(&trial, &present.boot))
-        {
-            self.sentences.push(sentence);
-        }
+        let trial = super::adopt::new_cmdline(contents, &source.machine);
+        self.sentences.extend(trial.and_then(|trial| of_trial(&trial, &present.boot)));
         let need = need(contents)?;
-        self.rows = plan::standing(tree, machine, &need, &asked(contents, &present.boot));
+        self.rows = plan::standing(source.tree(), &source.machine, &need, &asked(contents, &present.boot));
         Ok(())
     }
 }
 
 /// A transaction in a sentence.
-fn told(session: &Session, present: &journal::Now) -> (bool, String) {
+fn told(session: &Session, present: &journal::Now) -> Sentence {
     let number = session.transaction;
     let Some(begun) = &session.begun else {
-        return (false, format!("Transaction {number}: its beginning is lost; punctual revert puts back its steps."));
+        return Sentence::doubt(format!(
+            "Transaction {number}: its beginning is lost; punctual revert puts back its steps."
+        ));
     };
     let Asked { cpus, profile, .. } = &begun.asked;
     let cpus = if cpus.contains([',', '-']) { format!("CPUs {cpus}") } else { format!("CPU {cpus}") };
@@ -194,28 +153,29 @@ fn told(session: &Session, present: &journal::Now) -> (bool, String) {
         (Some(seconds), true) => format!("; goes back in {seconds} s unless confirmed (punctual status --confirm)"),
         (None, true) => String::new(),
     };
-    (more.is_empty(), format!("Transaction {number}, {when}: {what}{more}."))
+    Sentence { is_good: more.is_empty(), text: format!("Transaction {number}, {when}: {what}{more}.") }
 }
 
 /// How a new command line stands.
-fn of_trial(trial: &super::adopt::Trial<'_>, boot: &str) -> Option<(bool, String)> {
+fn of_trial(trial: &super::adopt::NewCmdline<'_>, boot: &str) -> Option<Sentence> {
     let is_same_boot = trial.session.begun.as_ref().is_some_and(|begun| begun.boot == boot);
-    let sentence = match (trial.is_adopted, trial.is_booted, trial.has_entry, is_same_boot) {
+    Some(match (trial.is_adopted, trial.is_booted, trial.has_entry, is_same_boot) {
         (true, ..) | (_, true, false, _) => return None,
-        (_, true, true, _) => (true, "This boot tries the new command line; punctual status --confirm keeps it."),
-        (_, false, true, true) => (false, "The new command line waits to be tried once: by a reboot, or as tune said."),
-        (_, false, true, false) => (
-            false,
+        (_, true, true, _) => {
+            Sentence::good("This boot tries the new command line; punctual status --confirm keeps it.")
+        }
+        (_, false, true, true) => {
+            Sentence::doubt("The new command line waits to be tried once: by a reboot, or as tune said.")
+        }
+        (_, false, true, false) => Sentence::doubt(
             "The new command line was tried and did not come up, or was not booted: this boot is the old one. punctual \
              revert takes it back; punctual lint tells what the kernel makes of its words.",
         ),
-        (_, false, false, _) => (
-            false,
+        (_, false, false, _) => Sentence::doubt(
             "The new command line is on no boot entry, so it cannot be tried: punctual status --adopt-untried makes it the \
              default.",
         ),
-    };
-    Some((sentence.0, sentence.1.to_owned()))
+    })
 }
 
 /// What the machine was tuned for, last.
@@ -263,14 +223,4 @@ fn asked(contents: &Contents, boot: &str) -> Vec<plan::Requested> {
         }));
     }
     asked
-}
-
-/// Why something is put back unasked, as a clause.
-fn because(why: Pending) -> &'static str {
-    match why {
-        Pending::HalfApplied => "the program ended in the middle of applying it",
-        Pending::HalfReverted => "putting it back was not finished",
-        Pending::OwnerGone => "the command it was for has ended",
-        Pending::NotConfirmed => "it was not confirmed in time",
-    }
 }

@@ -1,19 +1,19 @@
-//! A run in a format of somebody else. Most are made by `punctual_numbers`; the XML is made here, where the library is that
-//! quotes it right.
+//! A run in a format of somebody else. Most are made by `punctual_numbers`; `JUnit` XML is made here, where that of audits and
+//! comparisons is made as well.
 
 #[cfg(feature = "parquet")]
 pub mod parquet;
 
+use super::junit::{Case, Document, Status, Suite};
 use super::units;
 use crate::cli::ExportFormat;
 use anyhow::{Result, bail};
 use punctual_hist::Nanos;
 use punctual_numbers::export::{Gate, csv, cyclictest, doubts, gate, gnuplot, hdr, ktap, lava, prometheus, rt_tests};
-use punctual_numbers::foreign::{Run, Series};
-use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
+use punctual_numbers::foreign::{ForeignRun, Series};
 
 /// The text of the format.
-pub fn text(format: ExportFormat, run: &Run, budget: Option<Nanos>) -> Result<String> {
+pub fn text(format: ExportFormat, run: &ForeignRun, budget: Option<Nanos>) -> Result<String> {
     Ok(match format {
         ExportFormat::Cyclictest => cyclictest(run)?,
         ExportFormat::RtTestsJson => rt_tests(run)?,
@@ -29,45 +29,30 @@ pub fn text(format: ExportFormat, run: &Run, budget: Option<Nanos>) -> Result<St
 }
 
 /// `JUnit` XML: one case for each series, with its numbers as its output: properties of a case are in no schema.
-fn junit(run: &Run, budget: Option<Nanos>) -> Result<String> {
-    let mut report = Report::new("punctual");
-    let mut suite = TestSuite::new("latency");
-    for (name, value) in &run.machine {
-        suite.add_property((name.as_str(), value.as_str()));
-    }
-    suite.add_test_cases(run.series.iter().map(|series| case(run, series, budget)));
-    report.add_test_suite(suite);
-    Ok(crate::render::junit::text(&report)?)
+fn junit(run: &ForeignRun, budget: Option<Nanos>) -> Result<String> {
+    let properties = run.machine.clone();
+    let cases = run.series.iter().map(|series| case(run, series, budget)).collect();
+    let suite = Suite { name: "latency".to_owned(), properties, cases };
+    Ok(Document { name: "punctual", suites: vec![suite] }.text()?)
 }
 
-fn case(run: &Run, series: &Series, budget: Option<Nanos>) -> TestCase {
-    let skipped = |why: &str| {
-        let mut status = TestCaseStatus::skipped();
-        status.set_message(why);
-        status
-    };
-    let failed = |kind: NonSuccessKind, message: String| {
-        let mut status = TestCaseStatus::non_success(kind);
-        status.set_message(message);
-        status
-    };
+fn case(run: &ForeignRun, series: &Series, budget: Option<Nanos>) -> Case {
+    let skipped = |why: &str| Status::Skipped(Some(why.to_owned()));
     let doubted: Vec<String> = doubts(run, series).map(|doubt| format!("; doubted: {doubt}")).collect();
     let doubted = doubted.concat();
     let status = match gate(run, series, budget) {
-        Gate::Held => TestCaseStatus::success(),
+        Gate::Held => Status::Passed,
         Gate::Missed { count, at_least } => {
             let budget = units::latency(budget.unwrap_or_default());
             let at_least = if at_least { "at least " } else { "" };
-            failed(NonSuccessKind::Failure, format!("{at_least}{count} missed a budget of {budget}{doubted}"))
+            Status::failed(format!("{at_least}{count} missed a budget of {budget}{doubted}"))
         }
         // Not even wrong: an error is no pass with any reader.
-        Gate::Doubted(why) => failed(NonSuccessKind::Error, format!("the numbers are doubted: {why}")),
+        Gate::Doubted(why) => Status::broken(format!("the numbers are doubted: {why}")),
         Gate::NoBudget => skipped("no budget was stated"),
         Gate::Nothing => skipped("nothing was measured"),
         Gate::NoMaximum => skipped("no maximum is known"),
     };
-    let mut case = TestCase::new(series.label.as_str(), status);
-    case.set_classname("punctual.latency");
     let at = |ppm: u32| series.percentile_ppm(ppm);
     let lengths = [
         ("min_ns", series.smallest()),
@@ -84,6 +69,6 @@ fn case(run: &Run, series: &Series, budget: Option<Nanos>) -> TestCase {
     let counts = [("ran", series.count()), ("skipped", series.skipped)];
     let counts = counts.into_iter().filter_map(|(name, count)| Some((name, count?)));
     let lines: Vec<String> = counts.chain(lengths).map(|(name, value)| format!("{name} {value}")).collect();
-    case.set_system_out(lines.join("\n"));
-    case
+    let class = "punctual.latency".to_owned();
+    Case { name: series.label.clone(), class, status, output: Some(lines.join("\n")) }
 }

@@ -480,7 +480,7 @@ fn distrust(reason: &Distrust) -> Said {
         Distrust::EndedEarly(_) => "ended-early",
         Distrust::CutOff => "cut-off",
         Distrust::WriteFailed => "write-failed",
-        Distrust::BlocksLost(_) => "blocks-lost",
+        Distrust::MaximaLost(_) => "blocks-lost",
         Distrust::ChangedDuring(_) => "changed-during",
         Distrust::LoadMissing(..) => "load-missing",
         Distrust::Tracing(_) => "tracing",
@@ -531,7 +531,6 @@ fn event(event: &Event) -> EventOut {
         EventKind::Steal => "steal",
         EventKind::Throttled => "throttled",
         EventKind::RtThrottled => "rt-throttled",
-        EventKind::BlocksLost => "blocks-lost",
         EventKind::Moved => "moved",
     };
     EventOut { kind, at_ns: event.at.as_ns(), length_ns: event.length.as_ns(), releases_lost: event.releases_lost }

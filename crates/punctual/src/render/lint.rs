@@ -3,11 +3,12 @@
 //! Judges nothing. On a terminal the worst words come first, since they are what one came for; JSON keeps the order of
 //! the line; SARIF tells what is at fault, at its place in the file.
 
-use crate::render::sarif::{self, Found, Level, Outcome, Place, Region, Rule};
+use crate::render::document::Published;
+use crate::render::sarif::{self, Checked, Level, Outcome, Place, Region, Rule};
 use anstyle::{AnsiColor, Style};
 use punctual_facts::fact::printable;
 use punctual_facts::lint::{Placed, Target, Word, WordVerdict};
-use punctual_facts::machine::{Arch, CMDLINE, Flavour};
+use punctual_facts::machine::CMDLINE;
 use serde::Serialize;
 use std::fmt::{self, Write};
 use std::path::Path;
@@ -18,8 +19,6 @@ const RED: Style = AnsiColor::Red.on_default().bold();
 const YELLOW: Style = AnsiColor::Yellow.on_default();
 const GREEN: Style = AnsiColor::Green.on_default();
 
-/// Version of the JSON document.
-const SCHEMA: &str = "punctual/lint/1";
 /// Longest word shown; a line has at most this many bytes.
 const WORD_CHARS: usize = 2048;
 
@@ -96,67 +95,26 @@ fn totals(words: &[Word]) -> String {
     shown.map(|verdict| format!("{} {}", count(*verdict), verdict.name())).collect::<Vec<_>>().join(", ")
 }
 
+/// Every word of a command line, judged, in the order of the line.
 #[derive(Serialize)]
-struct Document<'a> {
-    schema: &'static str,
-    tool_version: &'static str,
-    kernel: String,
-    flavour: &'static str,
-    arch: &'static str,
-    words: Vec<Entry<'a>>,
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct LintDocument<'a> {
+    /// The kernel that it was judged for.
+    pub target: &'a Target,
+    pub words: &'a [Word],
 }
 
-#[derive(Serialize)]
-struct Entry<'a> {
-    word: String,
-    verdict: &'static str,
-    why: &'a str,
-    instead: Option<&'a str>,
-    sources: &'a [String],
-}
-
-/// All words as one JSON document, in the order of the line.
-pub fn json(target: &Target, words: &[Word]) -> Result<String, serde_json::Error> {
-    let flavour = match target.flavour {
-        Flavour::Stock | Flavour::Dynamic => "stock",
-        Flavour::Rt => "rt",
-        Flavour::Cobalt => "cobalt",
-        Flavour::Evl => "evl",
-    };
-    let arch = match target.arch {
-        Arch::X86 => "x86_64",
-        Arch::Arm64 => "aarch64",
-        Arch::Other => "other",
-    };
-    let entry = |word: &'_ Word| printable(&word.word, WORD_CHARS);
-    let words = words
-        .iter()
-        .map(|word| Entry {
-            word: entry(word),
-            verdict: word.verdict.name(),
-            why: &word.why,
-            instead: word.instead.as_deref(),
-            sources: &word.sources,
-        })
-        .collect();
-    let kernel = format!("{}.{}", target.version.major, target.version.minor);
-    serde_json::to_string_pretty(&Document {
-        schema: SCHEMA,
-        tool_version: env!("CARGO_PKG_VERSION"),
-        kernel,
-        flavour,
-        arch,
-        words,
-    })
+impl Published for LintDocument<'_> {
+    const SCHEMA: &'static str = "punctual/lint/2";
 }
 
 /// What is at fault, as one SARIF document; with the file the line stands in, its place there.
-pub fn sarif(target: &Target, words: &[Word], file: Option<(&Path, &[Placed])>) -> Result<String, serde_json::Error> {
+pub fn sarif(target: &Target, words: &[Word], file: Option<(&Path, &[Placed])>) -> String {
     let faults: Vec<(usize, &Word, Level)> =
         words.iter().enumerate().filter_map(|(n, word)| Some((n, word, level(word)?))).collect();
     let rules = WordVerdict::ALL.iter().filter(|verdict| faults.iter().any(|(_, word, _)| word.verdict == **verdict));
     let rules: Vec<Rule> = rules.map(|verdict| rule(*verdict)).collect();
-    let found: Vec<Found> = faults
+    let found: Vec<Checked> = faults
         .iter()
         .map(|(n, word, level)| {
             let instead = word.instead.as_ref().map(|instead| format!(". Instead: {instead}")).unwrap_or_default();
@@ -171,7 +129,7 @@ pub fn sarif(target: &Target, words: &[Word], file: Option<(&Path, &[Placed])>) 
                 }
                 None => Place::File { path: CMDLINE.into(), region: Some(Region { line: 1, columns: None }) },
             };
-            Found {
+            Checked {
                 rule: rule_id(word.verdict),
                 outcome: Outcome::Fail(*level),
                 message: format!("{shown}: {}{instead}", word.why),

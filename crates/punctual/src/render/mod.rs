@@ -6,6 +6,7 @@
 pub mod audit;
 mod chart;
 pub mod compare;
+pub mod document;
 pub mod explain;
 pub mod export;
 #[cfg(test)]
@@ -30,5 +31,6 @@ pub mod tune;
 pub mod units;
 pub mod words;
 
+pub use document::document;
 pub use out::{ask, columns, error, print, say, style};
 pub use snapshot::snapshot;

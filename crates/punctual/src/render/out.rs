@@ -2,18 +2,16 @@
 
 use super::text::Style;
 use super::units::THIN;
-use std::fmt::Display;
+use super::words;
+use anyhow::Context;
 use std::io::{self, IsTerminal, Write};
 
 /// Writes a result. A reader that has seen enough (`| head`) is no failure of ours.
-///
-/// # Errors
-/// What standard output says, a closed pipe excepted.
-pub fn print(text: &str) -> io::Result<()> {
+pub fn print(text: &str) -> anyhow::Result<()> {
     let mut out = anstream::stdout().lock();
     match writeln!(out, "{}", text.trim_end()).and_then(|()| out.flush()) {
         Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        other => other,
+        other => other.context("cannot write to standard output"),
     }
 }
 
@@ -30,9 +28,9 @@ pub fn ask(question: &str) {
     let _ = write!(err, "{question}").and_then(|()| err.flush());
 }
 
-/// Says why the program ends with an error: what failed, and what that was caused by.
-pub fn error(error: &dyn Display) {
-    say(&format!("error: {error:#}"));
+/// Says why the program ends with an error: what failed, what that was caused by, and what to do about it.
+pub fn error(error: &anyhow::Error) {
+    say(&format!("error: {}", words::told(error)));
 }
 
 /// How wide the terminal is that reads standard output; `None` when something else does.

@@ -2,7 +2,7 @@
 
 use super::units;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use punctual_linux::measure::Progress;
+use punctual_linux::measure::{CpuProgress, Progress};
 
 /// A progress line, or nothing where nobody looks.
 pub struct ProgressLine(ProgressBar);
@@ -45,7 +45,7 @@ impl ProgressLine {
 
 /// Elapsed and total, the load, and per CPU the largest lateness so far.
 fn message(progress: &Progress) -> String {
-    let largest = |(cpu, _, max): &(u32, u64, Option<_>)| match max {
+    let largest = |CpuProgress { cpu, max, .. }: &CpuProgress| match max {
         Some(max) => format!("cpu{cpu} {}", units::latency(*max)),
         None => format!("cpu{cpu} -"),
     };
@@ -68,6 +68,7 @@ fn message(progress: &Progress) -> String {
 mod tests {
     use super::*;
     use punctual_hist::{MonoTime, Nanos};
+    use punctual_linux::measure::PhaseNumber;
 
     #[test]
     fn the_line_names_the_load_and_the_largest_lateness() {
@@ -76,9 +77,11 @@ mod tests {
             elapsed: Nanos::from_secs(12),
             total: Nanos::from_secs(30),
             phase: "cpu+net".to_owned(),
-            phase_number: (1, 1),
+            phase_number: PhaseNumber { number: 1, of: 1 },
             warming_up: false,
-            cpus: vec![(0, 12_000, Some(Nanos::from_us(48))), (1, 12_000, None)],
+            cpus: [(0, Some(Nanos::from_us(48))), (1, None)]
+                .map(|(cpu, max)| CpuProgress { cpu, activations: 12_000, max })
+                .to_vec(),
             skipped: 3,
             latencies: Vec::new(),
         };

@@ -163,7 +163,7 @@ pub fn every_distrust() -> Vec<Distrust> {
         Distrust::EndedEarly(EndReason::Interrupted),
         Distrust::CutOff,
         Distrust::WriteFailed,
-        Distrust::BlocksLost(3),
+        Distrust::MaximaLost(3),
         Distrust::ChangedDuring("/proc/sys/kernel/sched_rt_runtime_us".to_owned()),
         Distrust::Tracing("function".to_owned()),
         Distrust::Early(1, 4),

@@ -3,7 +3,7 @@
 //! Any command that finds fault can build a document of these; this module knows neither knobs nor words.
 
 use serde::Serialize;
-use std::collections::BTreeMap;
+use serde_json::{Map, Value, json};
 use std::path::Path;
 
 const VERSION: &str = "2.1.0";
@@ -55,7 +55,7 @@ pub struct Rule {
 
 /// What a rule says of one thing.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct Checked {
     /// The rule's id.
     pub rule: String,
     /// What came out.
@@ -90,197 +90,85 @@ pub struct Region {
 }
 
 /// One document of one run. `facts` say what was looked at.
-pub fn document(rules: &[Rule], found: &[Found], facts: &[(String, String)]) -> Result<String, serde_json::Error> {
-    let index: BTreeMap<&str, usize> = rules.iter().enumerate().map(|(n, rule)| (rule.id.as_str(), n)).collect();
-    let log = Log {
-        schema: SCHEMA,
-        version: VERSION,
-        runs: [Run {
-            tool: Tool {
-                driver: Driver {
-                    name: "punctual",
-                    semantic_version: env!("CARGO_PKG_VERSION"),
-                    rules: rules.iter().map(descriptor).collect(),
-                },
-            },
-            column_kind: "unicodeCodePoints",
-            results: found.iter().map(|found| result(found, &index)).collect(),
-            properties: facts.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect(),
+pub fn document(rules: &[Rule], results: &[Checked], facts: &[(String, String)]) -> String {
+    let properties: Map<String, Value> = facts.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
+    let log = json!({
+        "$schema": SCHEMA,
+        "version": VERSION,
+        "runs": [{
+            "tool": { "driver": {
+                "name": "punctual",
+                "semanticVersion": env!("CARGO_PKG_VERSION"),
+                "rules": rules.iter().map(descriptor).collect::<Vec<Value>>(),
+            }},
+            "columnKind": "unicodeCodePoints",
+            "results": results.iter().map(|checked| result(checked, rules)).collect::<Vec<Value>>(),
+            "properties": properties,
         }],
+    });
+    format!("{log:#}")
+}
+
+fn descriptor(rule: &Rule) -> Value {
+    json!({
+        "id": rule.id,
+        "shortDescription": text(&rule.short),
+        "fullDescription": text(&rule.full),
+        "help": text(&rule.help),
+        "defaultConfiguration": { "level": rule.level },
+        "properties": { "tags": rule.tags },
+    })
+}
+
+fn result(checked: &Checked, rules: &[Rule]) -> Value {
+    let (kind, level) = match checked.outcome {
+        Outcome::Fail(level) => ("fail", json!(level)),
+        Outcome::Pass => ("pass", json!("none")),
+        Outcome::Open => ("open", json!("none")),
+        Outcome::Review => ("review", json!("none")),
+        Outcome::NotApplicable => ("notApplicable", json!("none")),
     };
-    serde_json::to_string_pretty(&log)
-}
-
-#[derive(Serialize)]
-struct Log<'a> {
-    #[serde(rename = "$schema")]
-    schema: &'static str,
-    version: &'static str,
-    runs: [Run<'a>; 1],
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Run<'a> {
-    tool: Tool<'a>,
-    column_kind: &'static str,
-    results: Vec<ResultOut<'a>>,
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    properties: BTreeMap<&'a str, &'a str>,
-}
-
-#[derive(Serialize)]
-struct Tool<'a> {
-    driver: Driver<'a>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Driver<'a> {
-    name: &'static str,
-    semantic_version: &'static str,
-    rules: Vec<Descriptor<'a>>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Descriptor<'a> {
-    id: &'a str,
-    short_description: Text,
-    full_description: Text,
-    help: Text,
-    default_configuration: Configuration,
-    properties: Tags<'a>,
-}
-
-#[derive(Serialize)]
-struct Text {
-    text: String,
-}
-
-#[derive(Serialize)]
-struct Configuration {
-    level: Level,
-}
-
-#[derive(Serialize)]
-struct Tags<'a> {
-    tags: &'a [String],
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ResultOut<'a> {
-    rule_id: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    rule_index: Option<usize>,
-    kind: &'static str,
-    level: &'static str,
-    message: Text,
-    locations: Vec<Location>,
-}
-
-#[derive(Default, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Location {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    physical_location: Option<PhysicalLocation>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    logical_locations: Vec<LogicalLocation>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct LogicalLocation {
-    fully_qualified_name: String,
-    kind: &'static str,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct PhysicalLocation {
-    artifact_location: ArtifactLocation,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    region: Option<RegionOut>,
-}
-
-#[derive(Serialize)]
-struct ArtifactLocation {
-    uri: String,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct RegionOut {
-    start_line: usize,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    start_column: Option<usize>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    end_column: Option<usize>,
-}
-
-fn descriptor(rule: &Rule) -> Descriptor<'_> {
-    Descriptor {
-        id: &rule.id,
-        short_description: text(&rule.short),
-        full_description: text(&rule.full),
-        help: text(&rule.help),
-        default_configuration: Configuration { level: rule.level },
-        properties: Tags { tags: &rule.tags },
-    }
-}
-
-fn result<'a>(found: &'a Found, index: &BTreeMap<&str, usize>) -> ResultOut<'a> {
-    let (kind, level) = match found.outcome {
-        Outcome::Fail(Level::Error) => ("fail", "error"),
-        Outcome::Fail(Level::Warning) => ("fail", "warning"),
-        Outcome::Fail(Level::Note) => ("fail", "note"),
-        Outcome::Pass => ("pass", "none"),
-        Outcome::Open => ("open", "none"),
-        Outcome::Review => ("review", "none"),
-        Outcome::NotApplicable => ("notApplicable", "none"),
-    };
-    ResultOut {
-        rule_id: &found.rule,
-        rule_index: index.get(found.rule.as_str()).copied(),
-        kind,
-        level,
-        message: text(&found.message),
-        locations: locations(&found.places),
-    }
+    json!({
+        "ruleId": checked.rule,
+        "ruleIndex": rules.iter().position(|rule| rule.id == checked.rule),
+        "kind": kind,
+        "level": level,
+        "message": text(&checked.message),
+        "locations": locations(&checked.places),
+    })
 }
 
 /// Names that belong to the same finding stand together with its first file, as readers show one location.
-fn locations(places: &[Place]) -> Vec<Location> {
-    let mut locations: Vec<Location> = Vec::new();
+fn locations(places: &[Place]) -> Vec<Value> {
+    let (mut files, mut names) = (Vec::new(), Vec::new());
     for place in places {
         match place {
-            Place::Named(name) => {
-                let named = LogicalLocation { fully_qualified_name: name.clone(), kind: "resource" };
-                match locations.first_mut() {
-                    Some(first) => first.logical_locations.push(named),
-                    None => locations.push(Location { logical_locations: vec![named], ..Location::default() }),
-                }
-            }
-            Place::File { path, region } => {
-                let physical = PhysicalLocation {
-                    artifact_location: ArtifactLocation { uri: uri(path) },
-                    region: region.map(|region| RegionOut {
-                        start_line: region.line,
-                        start_column: region.columns.map(|(first, _)| first),
-                        end_column: region.columns.map(|(_, end)| end),
-                    }),
-                };
-                locations.push(Location { physical_location: Some(physical), ..Location::default() });
-            }
+            Place::Named(name) => names.push(json!({ "fullyQualifiedName": name, "kind": "resource" })),
+            Place::File { path, region } => files.push(json!({ "physicalLocation": physical(path, *region) })),
         }
     }
-    locations
+    if !names.is_empty() {
+        files.resize(files.len().max(1), json!({}));
+        files[0]["logicalLocations"] = Value::Array(names);
+    }
+    files
+}
+
+fn physical(path: &Path, region: Option<Region>) -> Value {
+    let mut place = json!({ "artifactLocation": { "uri": uri(path) } });
+    if let Some(Region { line, columns }) = region {
+        place["region"] = json!({ "startLine": line });
+        if let Some((first, end)) = columns {
+            place["region"]["startColumn"] = json!(first);
+            place["region"]["endColumn"] = json!(end);
+        }
+    }
+    place
 }
 
 /// A message: braces mark arguments and brackets links, neither of which there are.
-fn text(message: &str) -> Text {
-    Text { text: message.replace('{', "{{").replace('}', "}}").replace("](", "] (") }
+fn text(message: &str) -> Value {
+    json!({ "text": message.replace('{', "{{").replace('}', "}}").replace("](", "] (") })
 }
 
 /// A path as a URI reference.

@@ -13,7 +13,7 @@ mod trust;
 mod verdict;
 
 pub use findings::{blast_meaning, by_family, by_reason, findings_counted, otherwise, standing_in_the_way};
-pub use refusal::scenario_error;
+pub use refusal::{measure_error, scenario_error, told};
 pub use trust::{distrust, trust_answer};
 pub use verdict::{next_step, skip_difference, verdict};
 
@@ -100,7 +100,6 @@ pub fn event_kind(kind: EventKind) -> &'static str {
         EventKind::Steal => "the hypervisor ran others while this machine wanted to run",
         EventKind::Throttled => "a CPU was throttled for heat",
         EventKind::RtThrottled => "the kernel stopped real-time threads for using too much time",
-        EventKind::BlocksLost => "exact maxima of finished seconds were not collected in time",
         EventKind::Moved => "a CPU went off-line or its measuring thread was moved",
     }
 }

@@ -220,6 +220,18 @@ fn charts_are_drawn_into_files_and_on_the_terminal() {
 }
 
 #[test]
+#[cfg(not(any(feature = "parquet", feature = "png")))]
+fn what_a_build_left_out_is_refused_with_the_command_that_builds_it() {
+    let run = Run::new();
+    measured(&run, "a.punctual", &[]);
+    let png = run.punctual(&["report", "a.punctual", "--plot", "a.png"]);
+    png.refused(&["a.png", "PNG is not in this build", "`cargo build --release --features png`", ".svg"]);
+    let parquet = run.punctual(&["export", "a.punctual", "--format", "parquet", "--out", "a.parquet"]);
+    parquet.refused(&["Parquet is not in this build", "`cargo build --release --features parquet`", "csv"]);
+    assert!(!run.path("a.png").exists() && !run.path("a.parquet").exists());
+}
+
+#[test]
 #[cfg(feature = "png")]
 fn a_png_has_pixels() {
     let run = Run::new();

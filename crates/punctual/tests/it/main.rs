@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test that cannot go on fails, and may say what it saw")]
 
+mod audit;
 mod bad_input;
 #[cfg(feature = "bpf")]
 mod bpf_privileged;
@@ -13,6 +14,7 @@ mod explain;
 mod figures;
 mod foreign;
 mod interrupted;
+mod lint;
 mod live;
 mod long;
 mod measuring;

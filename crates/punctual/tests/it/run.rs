@@ -1,11 +1,30 @@
 //! Running the program and looking at what it said.
 
 use rustix::fs::{FlockOperation, flock};
+use serde_json::Value;
 use std::fs::File;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
+
+pub fn repository(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
+}
+
+/// Path of a captured machine.
+pub fn captured(name: &str) -> String {
+    repository(&format!("fixtures/machines/{name}.machine")).to_str().unwrap().to_owned()
+}
+
+#[track_caller]
+pub fn assert_fits(schema: &str, document: &Value, what: &str) {
+    let path = repository(&format!("schemas/{schema}.schema.json"));
+    let schema: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    let wrong: Vec<String> = validator.iter_errors(document).map(|e| format!("{}: {e}", e.instance_path)).collect();
+    assert!(wrong.is_empty(), "{what}: {}", wrong.join("; "));
+}
 
 /// This machine, for one privileged test at a time: they change it, and any measurement removes what a killed one left.
 pub fn machine() -> File {
@@ -65,14 +84,13 @@ impl Run {
     #[track_caller]
     pub fn until_due(&self, name: &str, releases: u64) {
         let due = || {
-            let report: serde_json::Value =
-                serde_json::from_str(&self.punctual(&["report", name, "--json"]).out).ok()?;
+            let report: Value = serde_json::from_str(&self.punctual(&["report", name, "--json"]).out).ok()?;
             report["cpus"][0]["due"].as_u64()
         };
         until("so many releases are in it", || due() >= Some(releases));
     }
 
-    pub fn json(&self, words: &[&str]) -> serde_json::Value {
+    pub fn json(&self, words: &[&str]) -> Value {
         let said = self.punctual(words);
         serde_json::from_str(&said.out).unwrap_or_else(|e| panic!("{e}: {said:?}"))
     }

@@ -1,12 +1,8 @@
 //! `punctual tune` up to the question, on captured machines, and what it refuses.
 
-use crate::run::{Run, Said};
+use crate::run::{Run, Said, assert_fits, repository};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-
-fn repository(path: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
-}
 
 /// Every captured machine below `fixtures/` that a plan can be asked for.
 fn machines() -> Vec<PathBuf> {
@@ -37,15 +33,6 @@ fn ids(document: &Value, part: &str) -> Vec<String> {
     document[part].as_array().unwrap().iter().map(|entry| entry["id"].as_str().unwrap().to_owned()).collect()
 }
 
-#[track_caller]
-pub fn assert_fits(schema: &str, document: &Value, what: &str) {
-    let path = repository(&format!("schemas/{schema}.schema.json"));
-    let schema: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
-    let validator = jsonschema::validator_for(&schema).unwrap();
-    let wrong: Vec<String> = validator.iter_errors(document).map(|e| format!("{}: {e}", e.instance_path)).collect();
-    assert!(wrong.is_empty(), "{what}: {}", wrong.join("; "));
-}
-
 #[test]
 fn every_captured_machine_gets_a_plan_or_a_reason() {
     let (mut planned, mut with_changes) = (0, 0);
@@ -60,7 +47,7 @@ fn every_captured_machine_gets_a_plan_or_a_reason() {
             }
             assert_eq!(said.code, 0, "{what}: {said:?}");
             let document: Value = serde_json::from_str(&said.out).unwrap_or_else(|e| panic!("{what}: {e}"));
-            assert_fits("plan-1", &document, &what);
+            assert_fits("tune-2", &document, &what);
             planned += 1;
             with_changes += usize::from(!document["changes"].as_array().unwrap().is_empty());
         }
@@ -173,26 +160,4 @@ fn without_a_boot_loader_no_word_is_said_to_be_changed() {
     assert!(isolation["reason"].as_str().unwrap().contains("command line stays as it is"), "{isolation}");
     assert!(!ids(&document, "changes").contains(&"iso.domain".to_owned()));
     assert!(document["changes"].as_array().unwrap().iter().all(|change| change["lasts"] != "for-good"));
-}
-
-#[test]
-fn every_property_of_the_schemas_is_described() {
-    fn walk(schema: &Value, path: &str, seen: &mut usize) {
-        for (name, property) in schema["properties"].as_object().into_iter().flatten() {
-            assert!(property["description"].as_str().is_some_and(|text| text.len() > 5), "{path}/{name}");
-            *seen += 1;
-            walk(property, &format!("{path}/{name}"), seen);
-            walk(&property["items"], &format!("{path}/{name}"), seen);
-        }
-        for (name, part) in schema["$defs"].as_object().into_iter().flatten() {
-            walk(part, &format!("{path}/{name}"), seen);
-        }
-    }
-    for name in ["plan-1", "applied-1", "status-1", "reverted-1"] {
-        let path = repository(&format!("schemas/{name}.schema.json"));
-        let schema: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
-        let mut seen = 0;
-        walk(&schema, name, &mut seen);
-        assert!(seen >= 9, "{name}: {seen}");
-    }
 }

@@ -2,8 +2,8 @@
 //! privileged tests are; they change one value that harms nothing, one test at a time, and put it back.
 
 use crate::optimize_privileged::{JOURNAL, untuned};
-use crate::run::{Run, Said, until};
-use crate::tune::assert_fits;
+use crate::run::{Run, Said, assert_fits, until};
+
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs::{self, File};
 use std::path::Path;
@@ -80,9 +80,9 @@ fn with_nothing_applied_there_is_nothing_to_tell_confirm_or_put_back() {
     assert!(said.code == 0 && said.out.contains("the machine is as it was"), "{said:?}");
     live.run.punctual(&["status", "--confirm"]).refused(&["nothing is applied", "nothing to confirm"]);
     let reverted = live.run.json(&["revert", "--json"]);
-    assert_fits("reverted-1", &reverted, "nothing to put back");
-    assert_eq!((&reverted["is_closed"], reverted["undone"].as_array().unwrap().len()), (&true.into(), 0));
-    assert_fits("status-1", &live.run.json(&["status", "--json"]), "nothing is applied");
+    assert_fits("revert-2", &reverted, "nothing to put back");
+    assert_eq!((&reverted["closed"], reverted["undone"].as_array().unwrap().len()), (&true.into(), 0));
+    assert_fits("status-2", &live.run.json(&["status", "--json"]), "nothing is applied");
     live.is_as_it_was();
 }
 
@@ -96,11 +96,11 @@ fn applied_told_and_put_back() {
     let said = live.run.punctual(&["status"]);
     assert!(said.code == 0 && said.out.contains("in force") && said.out.contains(VALUE), "{said:?}");
     let status = live.run.json(&["status", "--json"]);
-    assert_fits("status-1", &status, "in force");
+    assert_fits("status-2", &status, "in force");
     assert_eq!(status["rows"][0]["effective"], "10");
     let reverted = live.run.json(&["revert", "--json"]);
-    assert_fits("reverted-1", &reverted, "put back");
-    assert_eq!((&reverted["undone"][0]["how"], &reverted["is_closed"]), (&"restored".into(), &true.into()));
+    assert_fits("revert-2", &reverted, "put back");
+    assert_eq!((&reverted["undone"][0]["how"], &reverted["closed"]), (&"restored".into(), &true.into()));
     live.is_as_it_was();
 }
 
@@ -110,15 +110,18 @@ fn what_drifted_is_told_and_goes_back_to_what_it_was() {
     let live = Live::new();
     let applied = live.tuned(&["--json"]);
     let applied: serde_json::Value = serde_json::from_str(&applied.out).unwrap();
-    assert_fits("applied-1", &applied, "applied");
-    assert_eq!((&applied["changes"][0]["fate"], &applied["stands"]), (&"done".into(), &true.into()));
+    assert_fits("tune-2", &applied, "applied");
+    assert_eq!(
+        (&applied["applied"]["changes"][0]["fate"], &applied["applied"]["stands"]),
+        (&"done".into(), &true.into())
+    );
     fs::write(VALUE, "7").unwrap();
     let said = live.run.punctual(&["status"]);
     assert!(said.code == 2 && said.out.contains("drifted"), "{said:?}");
-    assert_fits("status-1", &live.run.json(&["status", "--json"]), "drifted");
+    assert_fits("status-2", &live.run.json(&["status", "--json"]), "drifted");
     // A value has one owner, and goes back to what it was before us.
     let reverted = live.run.json(&["revert", "--json"]);
-    assert_fits("reverted-1", &reverted, "drifted and put back");
+    assert_fits("revert-2", &reverted, "drifted and put back");
     assert_eq!(reverted["trouble"].as_array().unwrap().len(), 0);
     live.is_as_it_was();
 }

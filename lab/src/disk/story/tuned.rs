@@ -191,7 +191,7 @@ fn status(machine: &mut Machine) -> Result<Vec<String>> {
     for row in rows {
         let word = |name: &str| row.get(name).and_then(Value::as_str).unwrap_or("nameless");
         // Our own changes that a later one replaced are no complaint.
-        if !matches!(word("standing"), "in force" | "accepted" | "gone") {
+        if !matches!(word("standing"), "in-force" | "waits-for-interrupt" | "gone") {
             complaints.push(format!("{} {}: {}", word("id"), word("standing"), row));
         }
     }

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 /// The CPUs that are kept free, as bits.
 const APART: u64 = 0b1100;
 /// What an interrupt says that moves when it comes next.
-const LATER: &str = "waits for its next interrupt";
+const LATER: &str = "waits-for-interrupt";
 /// Files whose value must be this once the change of that name is done.
 const SETTINGS: [(&str, &str, &str); 7] = [
     ("rcu.normal", "/sys/kernel/rcu_normal", "1"),
@@ -21,7 +21,7 @@ const SETTINGS: [(&str, &str, &str); 7] = [
     ("dyn.preempt", "/sys/kernel/debug/sched/preempt", "none voluntary (full)"),
 ];
 /// What may become of a change on a machine as it comes.
-const FINE: [&str; 3] = ["done", "waits", "next boot"];
+const FINE: [&str; 3] = ["done", "waits", "next-boot"];
 /// Changes that every kernel of the lab needs and takes.
 const ALWAYS: [&str; 5] = ["wq.unbound", "wq.named", "kthr.affinity", "irq.default", "wd.soft"];
 
@@ -65,7 +65,7 @@ fn said((id, fate): &(String, String)) -> String {
 /// Every change and what became of it.
 fn fates(json: &str) -> Result<Vec<(String, String)>, String> {
     let value: Value = serde_json::from_str(json).map_err(|error| format!("no JSON: {error}: {json}"))?;
-    let changes = value.get("changes").and_then(Value::as_array).ok_or("no `changes`")?;
+    let changes = value.pointer("/applied/changes").and_then(Value::as_array).ok_or("no `applied.changes`")?;
     let text = |value: &Value, name: &str| value.get(name).and_then(Value::as_str).map(str::to_owned);
     let fate = |value: &Value| Some((text(value, "id")?, text(value, "fate")?));
     changes.iter().map(fate).collect::<Option<_>>().ok_or_else(|| "a change without `id` or `fate`".to_owned())
@@ -142,8 +142,8 @@ pub fn status(output: &Output) -> Vec<String> {
     for row in rows {
         let (what, standing) = (text(row, "what"), text(row, "standing"));
         match standing.as_str() {
-            "in force" => good += 1,
-            "waits for a reboot" if !what.starts_with('/') && !what.contains(' ') => words += 1,
+            "in-force" => good += 1,
+            "waits-for-boot" if !what.starts_with('/') && !what.contains(' ') => words += 1,
             // An emulated machine's keyboard: nobody types.
             _ if standing == LATER && what.starts_with("/proc/irq/") => {}
             _ => complaints.push(format!("{} {what}: {standing}; {row}", text(row, "id"))),
@@ -171,7 +171,7 @@ mod tests {
 
     fn done() -> Output {
         let changes: Vec<String> = ALWAYS.iter().map(|id| format!(r#"{{"id":"{id}","fate":"done"}}"#)).collect();
-        output(0, &format!(r#"{{"changes":[{}]}}"#, changes.join(",")))
+        output(0, &format!(r#"{{"applied":{{"changes":[{}]}}}}"#, changes.join(",")))
     }
 
     #[test]
@@ -201,13 +201,13 @@ mod tests {
     #[test]
     fn rows_that_do_not_stand_are_named() {
         let row = |what: &str, standing: &str| format!(r#"{{"id":"x","what":"{what}","standing":"{standing}"}}"#);
-        let mut rows = vec![row("/proc/x", "in force"); 15];
-        rows.extend([row("isolcpus", "waits for a reboot"), row("rcu_nocbs", "waits for a reboot")]);
+        let mut rows = vec![row("/proc/x", "in-force"); 15];
+        rows.extend([row("isolcpus", "waits-for-boot"), row("rcu_nocbs", "waits-for-boot")]);
         rows.push(row("/proc/irq/1/smp_affinity_list", LATER));
         let said = |rows: &[String]| output(3, &format!(r#"{{"rows":[{}]}}"#, rows.join(",")));
         assert_eq!(status(&said(&rows)), Vec::<String>::new());
         assert_eq!(status(&said(&rows[1..])).len(), 1);
-        for wrong in [row("/proc/x", "drifted"), row("/proc/x", "waits for a reboot"), row("/proc/x", LATER)] {
+        for wrong in [row("/proc/x", "drifted"), row("/proc/x", "waits-for-boot"), row("/proc/x", LATER)] {
             rows.push(wrong);
             assert_eq!(status(&said(&rows)).len(), 1);
             rows.pop();

@@ -1,6 +1,6 @@
 //! Files and folders: each change is on the disk when its function returns.
 
-use crate::apply::hand::{Asked, FileKind, Lock, Meta};
+use crate::apply::hand::{FileKind, Lock, LockAnswer, Meta};
 use rustix::fs::{FallocateFlags, FlockOperation, XattrFlags, fallocate, flock};
 use rustix::io::Errno;
 use std::fs::{self, File, OpenOptions, Permissions};
@@ -156,7 +156,7 @@ fn sync_folder(path: &Path) {
     }
 }
 
-pub fn lock(path: &Path) -> io::Result<Asked> {
+pub fn lock(path: &Path) -> io::Result<LockAnswer> {
     loop {
         let mut options = OpenOptions::new();
         let mut file = open(options.read(true).write(true).create(true).truncate(false).mode(0o600), path)?;
@@ -165,7 +165,7 @@ pub fn lock(path: &Path) -> io::Result<Asked> {
             Err(Errno::WOULDBLOCK) => {
                 let mut said = String::new();
                 let by = file.read_to_string(&mut said).ok().and_then(|_| said.trim().parse().ok());
-                return Ok(Asked::Held { by });
+                return Ok(LockAnswer::Held { by });
             }
             Err(error) => return Err(error.into()),
         }
@@ -178,6 +178,6 @@ pub fn lock(path: &Path) -> io::Result<Asked> {
         file.seek(SeekFrom::Start(0))?;
         // Who it is is for the other's information; on a full disk it stays unsaid.
         let _ = writeln!(file, "{}", std::process::id());
-        return Ok(Asked::Taken(Lock(file)));
+        return Ok(LockAnswer::Taken(Lock(file)));
     }
 }

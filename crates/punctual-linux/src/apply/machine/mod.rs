@@ -9,7 +9,7 @@ mod places;
 mod programs;
 mod tasks;
 
-use super::hand::{Asked, Hand, Meta, Ran, UnitState, UnitVerb};
+use super::hand::{FileKind, Hand, LockAnswer, Meta, Ran, UnitState, UnitVerb};
 use crate::journal::Now;
 use punctual_facts::cpu_set::CpuSet;
 use punctual_tuning::plan::{Invocation, SchedPolicy, TaskName};
@@ -33,7 +33,6 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// This machine.
     pub fn here() -> Self {
         Self::below("/")
     }
@@ -61,8 +60,9 @@ pub fn now(hand: &dyn Hand) -> io::Result<Now> {
 }
 
 impl Hand for Machine {
-    fn owner(&self) -> (u32, u32) {
-        (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw())
+    fn ours(&self, mode: u32) -> Meta {
+        let (uid, gid) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
+        Meta { kind: FileKind::Regular, mode, uid, gid }
     }
 
     fn boot_id(&self) -> io::Result<String> {
@@ -102,9 +102,9 @@ impl Hand for Machine {
         programs::unit(unit)
     }
 
-    fn lock(&self, path: &str) -> io::Result<Asked> {
+    fn lock(&self, path: &str) -> io::Result<LockAnswer> {
         let asked = files::lock(&places::ours(&self.root, path)?)?;
-        if let Asked::Taken(lock) = &asked {
+        if let LockAnswer::Taken(lock) = &asked {
             *self.lock.lock().unwrap_or_else(PoisonError::into_inner) = Some(lock.0.try_clone()?);
         }
         Ok(asked)
@@ -143,12 +143,12 @@ impl Hand for Machine {
     }
 
     fn make_folder(&self, path: &str, mode: u32) -> io::Result<()> {
-        let (path, of_kernel) = places::folder(&self.root, path)?;
+        let places::Folder { path, of_kernel } = places::folder(&self.root, path)?;
         files::make_folder(&path, (!of_kernel).then_some(mode))
     }
 
     fn remove_folder(&self, path: &str) -> io::Result<()> {
-        files::remove_folder(&places::folder(&self.root, path)?.0)
+        files::remove_folder(&places::folder(&self.root, path)?.path)
     }
 
     fn set_affinity(&self, task: &TaskName, cpus: &CpuSet) -> io::Result<()> {

@@ -1,44 +1,22 @@
 //! Settings of network devices by name. A name without a subject is one of interrupt coalescing.
 
-use crate::sys::ethtool::{self, Question, ask as question};
+use crate::sys::ethtool::{self, SUBJECTS, ask as question};
 use std::io;
-
-/// A subject, what asks for it, and its words by name.
-type Subject = (&'static str, Question, &'static [(&'static str, usize)]);
-
-const SUBJECTS: [Subject; 4] = [
-    (
-        "coalesce",
-        ethtool::COALESCE,
-        &[
-            ("rx-usecs", 1),
-            ("rx-frames", 2),
-            ("tx-usecs", 5),
-            ("tx-frames", 6),
-            ("adaptive-rx", 10),
-            ("adaptive-tx", 11),
-        ],
-    ),
-    ("pause", ethtool::PAUSE, &[("autoneg", 1), ("rx", 2), ("tx", 3)]),
-    ("channels", ethtool::CHANNELS, &[("rx", 5), ("tx", 6), ("combined", 8)]),
-    ("eee", ethtool::EEE, &[("enabled", 5), ("tx-lpi", 6), ("tx-lpi-timer", 7)]),
-];
 
 /// The subject and the word of a name.
 fn word(name: &str) -> io::Result<(usize, usize)> {
     let (subject, field) = name.split_once('/').unwrap_or(("coalesce", name));
-    let found = SUBJECTS
-        .iter()
-        .enumerate()
-        .find(|(_, (known, ..))| *known == subject)
-        .and_then(|(at, (.., words))| words.iter().find(|(known, _)| *known == field).map(|(_, word)| (at, *word)));
+    let found =
+        SUBJECTS.iter().enumerate().find(|(_, known)| known.name == subject).and_then(|(at, known)| {
+            known.settings.iter().find(|(name, _)| *name == field).map(|(_, word)| (at, *word))
+        });
     found.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, format!("'{name}' is no setting that is changed")))
 }
 
 pub fn ask(device: &str, names: &[&str]) -> io::Result<Vec<(String, u32)>> {
     let value = |name: &&str| {
         let (subject, word) = word(name)?;
-        let answer = question(device, SUBJECTS[subject].1)?;
+        let answer = question(device, SUBJECTS[subject].question)?;
         let value = answer.get(word).copied().ok_or_else(|| io::Error::from(io::ErrorKind::UnexpectedEof))?;
         Ok(((*name).to_owned(), value))
     };
@@ -51,18 +29,18 @@ pub fn tell(device: &str, settings: &[(String, u32)]) -> io::Result<()> {
         .iter()
         .map(|(name, value)| word(name).map(|(at, word)| (at, word, *value)))
         .collect::<io::Result<_>>()?;
-    for (at, (_, subject, _)) in SUBJECTS.iter().enumerate() {
+    for (at, asked) in SUBJECTS.iter().enumerate() {
         let mut orders = wanted.iter().filter(|(subject, ..)| *subject == at).peekable();
         if orders.peek().is_none() {
             continue;
         }
-        let mut words = question(device, *subject)?;
+        let mut words = question(device, asked.question)?;
         for (_, word, value) in orders {
             if let Some(place) = words.get_mut(*word) {
                 *place = *value;
             }
         }
-        ethtool::tell(device, *subject, words)?;
+        ethtool::tell(device, asked.question, words)?;
     }
     Ok(())
 }
@@ -75,11 +53,8 @@ mod tests {
     fn names_are_known_or_refused() {
         assert_eq!(word("rx-usecs").unwrap(), (0, 1));
         assert_eq!(word("channels/combined").unwrap(), (2, 8));
-        for name in ["", "rx", "channels", "channels/other", "x/rx-usecs"] {
+        for name in ["", "rx", "channels", "channels/other", "channels/max-rx", "x/rx-usecs"] {
             assert!(word(name).is_err(), "{name}");
-        }
-        for (_, subject, words) in SUBJECTS {
-            assert!(words.iter().all(|(_, word)| subject.holds(*word)));
         }
         // The loopback device has no hardware that could take any of it.
         assert!(ask("lo", &["rx-usecs"]).is_err() && tell("lo", &[("rx-usecs".to_owned(), 0)]).is_err());

@@ -112,12 +112,18 @@ pub fn readable(root: &Path, path: &str) -> io::Result<PathBuf> {
     if is_ours(path) { ours(root, path) } else { kernel(root, path) }
 }
 
-/// A folder that we may make or remove, and whether it is the kernel's.
-pub fn folder(root: &Path, path: &str) -> io::Result<(PathBuf, bool)> {
-    if is_kernels_folder(path) {
-        return within(root, path, is_kernels_folder).map(|path| (path, true));
-    }
-    ours(root, path).map(|path| (path, false))
+/// A folder that we may make or remove.
+#[derive(Debug)]
+pub struct Folder {
+    pub path: PathBuf,
+    /// The kernel makes it, and chooses its permissions.
+    pub of_kernel: bool,
+}
+
+pub fn folder(root: &Path, path: &str) -> io::Result<Folder> {
+    let of_kernel = is_kernels_folder(path);
+    let path = if of_kernel { within(root, path, is_kernels_folder) } else { ours(root, path) }?;
+    Ok(Folder { path, of_kernel })
 }
 
 #[cfg(test)]

@@ -35,7 +35,6 @@ pub fn is_alive(owner: Owner) -> bool {
     state_and_start(owner.pid).is_some_and(|(state, start)| start == owner.started && !matches!(state, 'Z' | 'X'))
 }
 
-/// This process.
 pub fn this_process() -> io::Result<Owner> {
     let pid = std::process::id();
     let (_, started) = state_and_start(pid).ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))?;

@@ -25,7 +25,6 @@ pub(super) fn find(id: &[u8]) -> Option<String> {
     places().iter().find_map(|folder| opened(&folder.join(&name), owner()).and_then(|bytes| content(&bytes, id)))
 }
 
-/// Keeps it.
 pub(super) fn keep(id: &[u8], text: &str) {
     if let Some(folder) = places().first() {
         // Next time it takes as long as this time.

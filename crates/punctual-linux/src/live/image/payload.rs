@@ -38,7 +38,6 @@ fn within(image: &[u8], most_bytes: u64) -> Result<Cow<'_, [u8]>, String> {
     Err("it is wrapped too often".to_owned())
 }
 
-/// An ELF file.
 pub(super) fn is_elf(bytes: &[u8]) -> bool {
     bytes.starts_with(b"\x7fELF")
 }
@@ -48,7 +47,6 @@ pub(super) fn is_raw(bytes: &[u8]) -> bool {
     bytes.get(56..60) == Some(b"ARM\x64")
 }
 
-/// One layer less.
 fn inner(bytes: &[u8], most_bytes: u64) -> Result<Cow<'_, [u8]>, String> {
     if let Some(payload) = of_x86(bytes).or_else(|| of_zboot(bytes)) {
         return unpacked(payload?, most_bytes);

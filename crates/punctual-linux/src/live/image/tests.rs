@@ -2,7 +2,6 @@
 
 use super::*;
 use proptest::prelude::*;
-use punctual_facts::tree::Tree;
 use std::fs;
 use std::io::Write as _;
 
@@ -273,7 +272,7 @@ fn machine(version: &str, image: &[u8]) -> String {
         put("boot/vmlinuz-6.1.0-test", b"\x02\x21\x4c\x18");
         put("usr/lib/modules/6.1.0-test/vmlinuz", image);
     }
-    let text = Files::new(folder.path().to_owned()).read("punctual:/kernel/words");
+    let text = read(&Files::new(folder.path().to_owned()));
     String::from_utf8(text.known().unwrap().clone()).unwrap()
 }
 

@@ -1,11 +1,11 @@
 //! What is counted for each CPU in files of the kernel: interrupts, softirqs, waiting, idle states, heat, steal.
 
-use super::place::{Open, Place};
+use super::root::{Open, Root};
 use super::{Opened, Reading};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_numbers::trace::Counter;
 use punctual_numbers::trace::ledger::{Counted, Ledger, Slot};
-use punctual_numbers::trace::tables::{Row, Table, first, lines_of_cpus};
+use punctual_numbers::trace::tables::{CountRow, CountTable, first, lines_of_cpus};
 use std::collections::BTreeMap;
 use std::io;
 
@@ -16,21 +16,21 @@ const MOST_STATES: u32 = 16;
 const NS_PER_SECOND: u64 = 1_000_000_000;
 
 /// `/proc/interrupts`.
-pub(super) fn interrupts(place: &Place, cpus: &CpuSet) -> Result<Reading, String> {
-    table(place, "/proc/interrupts", cpus, |row| {
+pub(super) fn interrupts(root: &Root, cpus: &CpuSet) -> Result<Reading, String> {
+    table(root, "/proc/interrupts", cpus, |row| {
         let counter = Counter::Interrupt(row.label(), row.meaning());
         if row.is_device() { Counted::Device(counter) } else { Counted::Plain(counter) }
     })
 }
 
 /// `/proc/softirqs`.
-pub(super) fn softirqs(place: &Place, cpus: &CpuSet) -> Result<Reading, String> {
-    table(place, "/proc/softirqs", cpus, |row| Counted::Plain(Counter::Softirq(row.label())))
+pub(super) fn softirqs(root: &Root, cpus: &CpuSet) -> Result<Reading, String> {
+    table(root, "/proc/softirqs", cpus, |row| Counted::Plain(Counter::Softirq(row.label())))
 }
 
-fn table(place: &Place, path: &str, cpus: &CpuSet, of_row: fn(&Row) -> Counted) -> Result<Reading, String> {
-    let file = place.open(path)?;
-    let mut table = Table::new(cpus);
+fn table(root: &Root, path: &str, cpus: &CpuSet, of_row: fn(&CountRow) -> Counted) -> Result<Reading, String> {
+    let file = root.open(path)?;
+    let mut table = CountTable::new(cpus);
     let width = cpus.iter().max().map_or(0, |cpu| cpu as usize + 1);
     // By row, then by CPU; and by row, what is counted.
     let mut slots: Vec<Option<Slot>> = Vec::new();
@@ -56,25 +56,25 @@ fn table(place: &Place, path: &str, cpus: &CpuSet, of_row: fn(&Row) -> Counted) 
 }
 
 /// Time the hypervisor ran others, from `/proc/stat`: as coarse as its ticks.
-pub(super) fn steal(place: &Place, cpus: &CpuSet, ledger: &mut Ledger) -> Result<Reading, String> {
+pub(super) fn steal(root: &Root, cpus: &CpuSet, ledger: &mut Ledger) -> Result<Reading, String> {
     let tick = NS_PER_SECOND / rustix::param::clock_ticks_per_second().max(1);
-    lines(place, "/proc/stat", Counter::Steal, tick, cpus, ledger)
+    lines(root, "/proc/stat", Counter::Steal, tick, cpus, ledger)
 }
 
 /// Time tasks waited to run, from `/proc/schedstat`.
-pub(super) fn run_delay(place: &Place, cpus: &CpuSet, ledger: &mut Ledger) -> Result<Reading, String> {
-    lines(place, "/proc/schedstat", Counter::RunDelay, 1, cpus, ledger)
+pub(super) fn run_delay(root: &Root, cpus: &CpuSet, ledger: &mut Ledger) -> Result<Reading, String> {
+    lines(root, "/proc/schedstat", Counter::RunDelay, 1, cpus, ledger)
 }
 
 fn lines(
-    place: &Place,
+    root: &Root,
     path: &str,
     counter: Counter,
     unit: u64,
     cpus: &CpuSet,
     ledger: &mut Ledger,
 ) -> Result<Reading, String> {
-    let file = place.open(path)?;
+    let file = root.open(path)?;
     let slots = slots_of(cpus, Counted::Plain(counter), ledger);
     let cpus = cpus.clone();
     Ok(Box::new(move |buffer, ledger| {
@@ -87,31 +87,31 @@ fn lines(
     }))
 }
 
-/// A place for each of these CPUs.
+/// A root for each of these CPUs.
 pub(super) fn slots_of(cpus: &CpuSet, counted: Counted, ledger: &mut Ledger) -> BTreeMap<u32, Slot> {
     let of_all = ledger.counter(counted);
     cpus.iter().map(|cpu| (cpu, ledger.slot(cpu, of_all))).collect()
 }
 
 /// Entries into the idle states of a CPU, one by one: a state may be lost and the others stay.
-pub(super) fn idle_states(place: &Place, cpu: u32, ledger: &mut Ledger) -> Result<Vec<Reading>, String> {
+pub(super) fn idle_states(root: &Root, cpu: u32, ledger: &mut Ledger) -> Result<Vec<Reading>, String> {
     let mut readings = Vec::new();
     for state in 0..MOST_STATES {
         let folder = format!("/sys/devices/system/cpu/cpu{cpu}/cpuidle/state{state}");
-        let name = match place.text(&format!("{folder}/name")) {
+        let name = match root.text(&format!("{folder}/name")) {
             Ok(name) => name,
             Err(e) if state == 0 => return Err(e),
             Err(_) => break,
         };
-        let usage = place.open(&format!("{folder}/usage"))?;
+        let usage = root.open(&format!("{folder}/usage"))?;
         readings.push(sum(vec![usage], cpu, Counter::IdleState(name), ledger));
     }
     Ok(readings)
 }
 
 /// How often this CPU and its package were too hot.
-pub(super) fn heat(place: &Place, cpu: u32, ledger: &mut Ledger) -> Opened {
-    let file = |of| place.open(&format!("/sys/devices/system/cpu/cpu{cpu}/thermal_throttle/{of}_throttle_count"));
+pub(super) fn heat(root: &Root, cpu: u32, ledger: &mut Ledger) -> Opened {
+    let file = |of| root.open(&format!("/sys/devices/system/cpu/cpu{cpu}/thermal_throttle/{of}_throttle_count"));
     // Some CPUs count for themselves only.
     let files: Vec<Open> = [Ok(file("core")?), file("package")].into_iter().flatten().collect();
     Ok(sum(files, cpu, Counter::Throttled, ledger))

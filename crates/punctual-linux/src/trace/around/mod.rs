@@ -4,25 +4,25 @@
 //! with the reason. What a growth means is decided in `punctual-numbers`; this module only reads.
 
 mod counts;
-mod place;
 mod registers;
+mod root;
 #[cfg(test)]
 mod tests;
 mod threads;
 
-use place::Place;
+use super::engine::MeasuredThread;
 use punctual_facts::cpu_set::CpuSet;
 use punctual_hist::MonoTime;
-use punctual_numbers::trace::Around;
 use punctual_numbers::trace::ledger::Ledger;
 use punctual_numbers::trace::pulses::Pulses;
+use punctual_numbers::trace::{Around, Blind};
 use punctual_rt::now;
 use registers::Frequency;
+use root::Root;
 use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
-/// Interruptions by firmware.
 const FIRMWARE: &str = "SMI count";
 
 /// Reads something and puts it into the ledger, with a buffer that all share.
@@ -63,13 +63,13 @@ impl Missing {
 }
 
 impl Witness {
-    /// Opens what can be had of these CPUs and of their measuring threads, given as (CPU, thread).
-    pub fn new(cpus: &CpuSet, threads: &[(u32, u32)]) -> Self {
+    /// Opens what can be had of these CPUs and of their measuring threads.
+    pub fn new(cpus: &CpuSet, threads: &[MeasuredThread]) -> Self {
         Self::below(Path::new("/"), cpus, threads)
     }
 
     /// The same from files below a folder, without the counters that are no files.
-    pub fn below(root: &Path, cpus: &CpuSet, threads: &[(u32, u32)]) -> Self {
+    pub fn below(root: &Path, cpus: &CpuSet, threads: &[MeasuredThread]) -> Self {
         let mut witness = Self {
             sources: Vec::new(),
             frequencies: Vec::new(),
@@ -78,51 +78,51 @@ impl Witness {
             missing: Missing::default(),
             buffer: Vec::new(),
         };
-        let place = Place::new(root);
-        witness.open_for_all(&place, cpus);
-        for (cpu, tid) in threads {
-            witness.open_for_thread(&place, *cpu, *tid);
+        let root = Root::new(root);
+        witness.open_for_all(&root, cpus);
+        for MeasuredThread { cpu, tid } in threads {
+            witness.open_for_thread(&root, *cpu, *tid);
         }
         for cpu in cpus.iter() {
-            witness.open_for_cpu(&place, cpu);
+            witness.open_for_cpu(&root, cpu);
         }
         let why = "counted nowhere; the kernel's log says when it first happened";
         witness.missing.add("real-time throttling", cpus, why);
         witness
     }
 
-    fn open_for_all(&mut self, place: &Place, cpus: &CpuSet) {
-        self.add("interrupts", cpus, counts::interrupts(place, cpus));
-        self.add("softirqs", cpus, counts::softirqs(place, cpus));
+    fn open_for_all(&mut self, root: &Root, cpus: &CpuSet) {
+        self.add("interrupts", cpus, counts::interrupts(root, cpus));
+        self.add("softirqs", cpus, counts::softirqs(root, cpus));
         let (steal, run_delay) =
-            (counts::steal(place, cpus, &mut self.ledger), counts::run_delay(place, cpus, &mut self.ledger));
+            (counts::steal(root, cpus, &mut self.ledger), counts::run_delay(root, cpus, &mut self.ledger));
         self.add("stolen time", cpus, steal);
         self.add("run delay", cpus, run_delay);
-        let firmware = registers::firmware(place, cpus, &mut self.ledger);
+        let firmware = registers::firmware(root, cpus, &mut self.ledger);
         self.add(FIRMWARE, cpus, firmware);
-        let throttling = threads::throttling(place, cpus, &mut self.ledger);
+        let throttling = threads::throttling(root, cpus, &mut self.ledger);
         self.add("throttling of the control group", cpus, throttling);
     }
 
-    fn open_for_thread(&mut self, place: &Place, cpu: u32, tid: u32) {
+    fn open_for_thread(&mut self, root: &Root, cpu: u32, tid: u32) {
         let of_it: CpuSet = [cpu].into_iter().collect();
-        let faults = threads::faults(place, cpu, tid, &mut self.ledger);
+        let faults = threads::faults(root, cpu, tid, &mut self.ledger);
         self.add("faults of the measuring thread", &of_it, faults);
-        let switches = threads::switches(place, cpu, tid, &mut self.ledger);
+        let switches = threads::switches(root, cpu, tid, &mut self.ledger);
         self.add("switches of the measuring thread", &of_it, switches);
-        let run_delay = threads::run_delay(place, cpu, tid, &mut self.ledger);
+        let run_delay = threads::run_delay(root, cpu, tid, &mut self.ledger);
         self.add("run delay of the measuring thread", &of_it, run_delay);
     }
 
-    fn open_for_cpu(&mut self, place: &Place, cpu: u32) {
+    fn open_for_cpu(&mut self, root: &Root, cpu: u32) {
         let of_it: CpuSet = [cpu].into_iter().collect();
-        let heat = counts::heat(place, cpu, &mut self.ledger);
+        let heat = counts::heat(root, cpu, &mut self.ledger);
         self.add("throttling by heat", &of_it, heat);
-        match counts::idle_states(place, cpu, &mut self.ledger) {
+        match counts::idle_states(root, cpu, &mut self.ledger) {
             Ok(states) => states.into_iter().for_each(|state| self.add("idle states", &of_it, Ok(state))),
             Err(why) => self.missing.add("idle states", &of_it, &why),
         }
-        match Frequency::open(place, cpu) {
+        match Frequency::open(root, cpu) {
             Ok(frequency) => self.frequencies.push(frequency),
             Err(why) => self.missing.add("frequency", &of_it, &why),
         }
@@ -136,8 +136,10 @@ impl Witness {
     }
 
     /// What cannot be had, or not any more: what it is, and why.
-    pub fn missing(&self) -> Vec<(String, String)> {
-        let told = |((name, why), cpus): (&(&str, String), &CpuSet)| (format!("{name} (CPU {cpus})"), why.clone());
+    pub fn missing(&self) -> Vec<Blind> {
+        let told = |((name, why), cpus): (&(&str, String), &CpuSet)| {
+            Blind::Witness(format!("{name} (CPU {cpus})"), why.clone())
+        };
         self.missing.0.iter().map(told).collect()
     }
 

@@ -6,8 +6,8 @@
 
 use super::Opened;
 use super::counts::slots_of;
-use super::place::Place;
-use crate::sys::perf::Counters;
+use super::root::Root;
+use crate::sys::perf::CounterGroup;
 use punctual_facts::cpu_set::CpuSet;
 use punctual_hist::{MonoTime, Nanos};
 use punctual_numbers::trace::ledger::{Counted, Ledger, Slot};
@@ -24,14 +24,13 @@ const TELLING: Nanos = Nanos::from_secs(2);
 /// A frequency is not read again so soon.
 const AT_MOST: Nanos = Nanos::from_ms(100);
 
-/// System management interrupts.
-pub(super) fn firmware(place: &Place, cpus: &CpuSet, ledger: &mut Ledger) -> Opened {
-    let asked = unmeasured(place, cpus).or_else(|| cpus.first()).ok_or("no CPU")?;
-    let by_kernel = counters(place, ["smi"], asked);
+pub(super) fn firmware(root: &Root, cpus: &CpuSet, ledger: &mut Ledger) -> Opened {
+    let asked = unmeasured(root, cpus).or_else(|| cpus.first()).ok_or("no CPU")?;
+    let by_kernel = counters(root, ["smi"], asked);
     let mut read: Box<dyn FnMut() -> io::Result<u64> + Send> = match by_kernel {
         Ok(counters) => Box::new(move || counters.read().map(|[count]| count)),
         Err(refused) => {
-            let device = register(place, asked).map_err(|e| format!("{refused}; {e}"))?;
+            let device = register(root, asked).map_err(|e| format!("{refused}; {e}"))?;
             Box::new(device)
         }
     };
@@ -46,20 +45,20 @@ pub(super) fn firmware(place: &Place, cpus: &CpuSet, ledger: &mut Ledger) -> Ope
 }
 
 /// A CPU that runs and does not measure.
-fn unmeasured(place: &Place, measured: &CpuSet) -> Option<u32> {
-    let online = CpuSet::parse_list(&place.text("/sys/devices/system/cpu/online").ok()?).ok()?;
+fn unmeasured(root: &Root, measured: &CpuSet) -> Option<u32> {
+    let online = CpuSet::parse_list(&root.text("/sys/devices/system/cpu/online").ok()?).ok()?;
     online.difference(measured).first()
 }
 
 /// The register by its device, which is there where the module `msr` is loaded.
-fn register(place: &Place, cpu: u32) -> Result<impl FnMut() -> io::Result<u64> + Send + use<>, String> {
+fn register(root: &Root, cpu: u32) -> Result<impl FnMut() -> io::Result<u64> + Send + use<>, String> {
     let path = format!("/dev/cpu/{cpu}/msr");
-    // Asked at a place that means something for this kind of device only.
+    // Asked at a root that means something for this kind of device only.
     let told = |e: io::Error| format!("{path}: {e}");
-    if !std::fs::metadata(place.path(&path)).map_err(told)?.file_type().is_char_device() {
+    if !std::fs::metadata(root.path(&path)).map_err(told)?.file_type().is_char_device() {
         return Err(format!("{path}: not the device of a CPU's registers"));
     }
-    let file = place.open(&path)?.0;
+    let file = root.open(&path)?.0;
     let read = move || {
         let mut register = [0; 8];
         file.read_exact_at(&mut register, SMI_COUNT)?;
@@ -69,20 +68,20 @@ fn register(place: &Place, cpu: u32) -> Result<impl FnMut() -> io::Result<u64> +
     Ok(read)
 }
 
-/// Counters that the kernel reads from registers, by their names.
-fn counters<const N: usize>(place: &Place, names: [&str; N], cpu: u32) -> Result<Counters<N>, String> {
-    let kind = place.text(&format!("{REGISTERS}/type"))?;
+/// CounterGroup that the kernel reads from registers, by their names.
+fn counters<const N: usize>(root: &Root, names: [&str; N], cpu: u32) -> Result<CounterGroup<N>, String> {
+    let kind = root.text(&format!("{REGISTERS}/type"))?;
     let kind = kind.parse().map_err(|_| format!("{REGISTERS}/type: not a number"))?;
     let mut events = [0; N];
     for (event, name) in events.iter_mut().zip(names) {
         let path = format!("{REGISTERS}/events/{name}");
-        let text = place.text(&path)?;
+        let text = root.text(&path)?;
         *event = configuration(&text).ok_or_else(|| format!("{path}: not understood"))?;
     }
-    if !place.is_this_machine() {
+    if !root.is_this_machine() {
         return Err("files of another machine".to_owned());
     }
-    let opened = Counters::open(kind, events, cpu).and_then(|counters| counters.read().map(|_| counters));
+    let opened = CounterGroup::open(kind, events, cpu).and_then(|counters| counters.read().map(|_| counters));
     opened.map_err(|e| format!("perf_event_open: {e}"))
 }
 
@@ -102,9 +101,8 @@ pub(super) struct Frequency {
 }
 
 impl Frequency {
-    /// Opens the counters.
-    pub(super) fn open(place: &Place, cpu: u32) -> Result<Self, String> {
-        let counters = counters(place, ["aperf", "mperf"], cpu)?;
+    pub(super) fn open(root: &Root, cpu: u32) -> Result<Self, String> {
+        let counters = counters(root, ["aperf", "mperf"], cpu)?;
         Ok(Self::new(cpu, Box::new(move || counters.read())))
     }
 

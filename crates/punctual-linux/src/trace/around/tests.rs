@@ -9,6 +9,18 @@ fn cpus(list: &str) -> CpuSet {
     CpuSet::parse_list(list).unwrap()
 }
 
+fn thread(cpu: u32, tid: u32) -> MeasuredThread {
+    MeasuredThread { cpu, tid }
+}
+
+/// The witness that is missing.
+fn name(blind: &Blind) -> &str {
+    match blind {
+        Blind::Witness(name, _) => name,
+        other => panic!("{other:?}"),
+    }
+}
+
 fn ms(ms: u64) -> MonoTime {
     MonoTime::from_ns(1_000_000 * ms)
 }
@@ -66,7 +78,7 @@ impl Machine {
     }
 
     fn witness(&self) -> Witness {
-        Witness::below(self.0.path(), &cpus("1"), &[(1, 7)])
+        Witness::below(self.0.path(), &cpus("1"), &[thread(1, 7)])
     }
 }
 
@@ -117,8 +129,8 @@ fn every_counter_is_told_with_what_is_usual() {
 #[test]
 fn what_is_missing_is_said_once_with_its_reason() {
     let machine = Machine::new();
-    let missing = Witness::below(machine.0.path(), &cpus("0-1"), &[(0, 6), (1, 7)]).missing();
-    let told: Vec<&str> = missing.iter().map(|(name, _)| name.as_str()).collect();
+    let missing = Witness::below(machine.0.path(), &cpus("0-1"), &[thread(0, 6), thread(1, 7)]).missing();
+    let told: Vec<&str> = missing.iter().map(name).collect();
     assert_eq!(
         told,
         [
@@ -132,14 +144,16 @@ fn what_is_missing_is_said_once_with_its_reason() {
             "throttling by heat (CPU 0)",
         ]
     );
-    assert!(missing.iter().all(|(_, why)| !why.is_empty()), "{missing:?}");
-    assert!(missing[3].1.contains("cpuN/cpuidle/state0/name: No such file"), "{}", missing[3].1);
+    let why = |blind: &Blind| matches!(blind, Blind::Witness(_, why) if !why.is_empty());
+    assert!(missing.iter().all(why), "{missing:?}");
+    let Blind::Witness(_, why) = &missing[3] else { panic!("{missing:?}") };
+    assert!(why.contains("cpuN/cpuidle/state0/name: No such file"), "{why}");
 }
 
 #[test]
 fn nothing_at_all_is_no_error() {
     let empty = tempfile::tempdir().unwrap();
-    let mut witness = Witness::below(empty.path(), &cpus("0-3"), &[(0, 1)]);
+    let mut witness = Witness::below(empty.path(), &cpus("0-3"), &[thread(0, 1)]);
     assert!(witness.around_by(0, ms(0), ms(1), || ms(5)).is_none());
     (0..3).for_each(|n| sample(&mut witness, n));
     let around = witness.around_by(0, ms(150), ms(160), || ms(300)).unwrap();
@@ -195,7 +209,7 @@ fn a_standstill_is_told_where_pulses_are_close() {
 #[test]
 fn this_machine_has_at_least_interrupts_and_our_own_thread() {
     let tid = u32::try_from(rustix::thread::gettid().as_raw_nonzero().get()).unwrap();
-    let mut witness = Witness::new(&cpus("0"), &[(0, tid)]);
+    let mut witness = Witness::new(&cpus("0"), &[thread(0, tid)]);
     witness.sample(now());
     let release = now();
     std::thread::sleep(std::time::Duration::from_millis(20));

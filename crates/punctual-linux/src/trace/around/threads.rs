@@ -1,6 +1,6 @@
 //! What the kernel counts for a measuring thread and for the control groups it is in.
 
-use super::place::{Open, Place};
+use super::root::{Open, Root};
 use super::{Opened, counts};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_numbers::trace::Counter;
@@ -22,8 +22,8 @@ fn cut_off() -> io::Error {
 }
 
 /// Faults and changes of CPU of a thread.
-pub(super) fn faults(place: &Place, cpu: u32, tid: u32, ledger: &mut Ledger) -> Opened {
-    let file = place.open(&format!("/proc/self/task/{tid}/stat"))?;
+pub(super) fn faults(root: &Root, cpu: u32, tid: u32, ledger: &mut Ledger) -> Opened {
+    let file = root.open(&format!("/proc/self/task/{tid}/stat"))?;
     let slots = [Counter::MinorFaults, Counter::MajorFaults, Counter::Migrations].map(|c| plain(cpu, c, ledger));
     let (mut last_cpu, mut moves) = (None, 0);
     Ok(Box::new(move |buffer, ledger| {
@@ -38,8 +38,8 @@ pub(super) fn faults(place: &Place, cpu: u32, tid: u32, ledger: &mut Ledger) -> 
 }
 
 /// How often a thread waited and was pre-empted.
-pub(super) fn switches(place: &Place, cpu: u32, tid: u32, ledger: &mut Ledger) -> Opened {
-    let file = place.open(&format!("/proc/self/task/{tid}/status"))?;
+pub(super) fn switches(root: &Root, cpu: u32, tid: u32, ledger: &mut Ledger) -> Opened {
+    let file = root.open(&format!("/proc/self/task/{tid}/status"))?;
     let slots = [Counter::VoluntarySwitches, Counter::InvoluntarySwitches].map(|c| plain(cpu, c, ledger));
     Ok(Box::new(move |buffer, ledger| {
         let status = file.small(buffer)?;
@@ -51,8 +51,8 @@ pub(super) fn switches(place: &Place, cpu: u32, tid: u32, ledger: &mut Ledger) -
 }
 
 /// How long a thread could have run and waited to.
-pub(super) fn run_delay(place: &Place, cpu: u32, tid: u32, ledger: &mut Ledger) -> Opened {
-    let file = place.open(&format!("/proc/self/task/{tid}/schedstat"))?;
+pub(super) fn run_delay(root: &Root, cpu: u32, tid: u32, ledger: &mut Ledger) -> Opened {
+    let file = root.open(&format!("/proc/self/task/{tid}/schedstat"))?;
     let slot = plain(cpu, Counter::OwnRunDelay, ledger);
     Ok(Box::new(move |buffer, ledger| {
         ledger.put(slot, nth(file.small(buffer)?, 1).ok_or_else(cut_off)?);
@@ -61,9 +61,9 @@ pub(super) fn run_delay(place: &Place, cpu: u32, tid: u32, ledger: &mut Ledger) 
 }
 
 /// How often the control group of this process, or one above it, had used up its time.
-pub(super) fn throttling(place: &Place, cpus: &CpuSet, ledger: &mut Ledger) -> Opened {
-    let groups = place.text("/proc/self/cgroup")?;
-    let files: Vec<Open> = folders(&groups).iter().filter_map(|folder| counting(place, folder)).collect();
+pub(super) fn throttling(root: &Root, cpus: &CpuSet, ledger: &mut Ledger) -> Opened {
+    let groups = root.text("/proc/self/cgroup")?;
+    let files: Vec<Open> = folders(&groups).iter().filter_map(|folder| counting(root, folder)).collect();
     if files.is_empty() {
         return Err("no control group of this process has a limit of time".to_owned());
     }
@@ -81,8 +81,8 @@ pub(super) fn throttling(place: &Place, cpus: &CpuSet, ledger: &mut Ledger) -> O
 }
 
 /// The file of a group that counts how often it was throttled.
-fn counting(place: &Place, folder: &str) -> Option<Open> {
-    let file = place.open(&format!("{folder}/cpu.stat")).ok()?;
+fn counting(root: &Root, folder: &str) -> Option<Open> {
+    let file = root.open(&format!("{folder}/cpu.stat")).ok()?;
     let mut buffer = Vec::new();
     named(file.small(&mut buffer).ok()?, b"nr_throttled").is_some().then_some(file)
 }

@@ -3,15 +3,11 @@
 //! A record is taken only if its mark says that it is whole and the ring has not come round to it meanwhile. What a
 //! record means is not known here.
 
-use super::record::Raw;
+use super::record::{RECORD_BYTES, RECORD_WORDS, Raw};
 use crate::sys::shared_words::SharedWords;
 use punctual_hist::{MonoTime, Nanos};
 use std::sync::atomic::{AtomicU64, Ordering::Acquire, Ordering::Relaxed, fence};
 
-/// Words of a record.
-pub const RECORD_WORDS: usize = 8;
-/// Bytes of a record.
-pub const RECORD_BYTES: u64 = 64;
 /// Words that belong to a lane beside its ring.
 pub const LANE_WORDS: usize = 16;
 /// The number in a mark; above it is the CPU.
@@ -35,7 +31,6 @@ pub struct Lanes {
 
 /// What became of reading a record.
 pub enum Read {
-    /// It was read.
     Whole(Raw),
     /// Another has taken its place.
     Overwritten,

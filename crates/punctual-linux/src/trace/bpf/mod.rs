@@ -14,8 +14,9 @@ mod record;
 use self::lanes::{Lanes, Read};
 use self::programs::Programs;
 use super::elsewhere::{is_aimed_at, nearest};
-use super::engine::{Covered, Engine, default_bytes};
+use super::engine::{Covered, Engine, MeasuredThread, Span};
 use super::error::TraceError;
+use super::memory::default_bytes;
 use punctual_facts::cpu_set::CpuSet;
 use punctual_hist::{MonoTime, Nanos};
 use punctual_numbers::trace::{Blind, Context, Names, Record, Rung, TraceTotal, Wanted, What};
@@ -38,7 +39,7 @@ pub struct Bpf {
     covered_to: MonoTime,
     missed: u64,
     /// Between these instants programs were not run.
-    gaps: VecDeque<(MonoTime, MonoTime)>,
+    gaps: VecDeque<Span>,
 }
 
 impl Bpf {
@@ -66,9 +67,9 @@ impl Bpf {
         let at = now();
         let missed = self.programs.missed();
         if missed != std::mem::replace(&mut self.missed, missed) {
-            self.gaps.push_back((self.covered_to, at));
+            self.gaps.push_back(Span { from: self.covered_to, to: at });
         }
-        while self.gaps.front().is_some_and(|(_, to)| at.since(*to) > REMEMBERED) {
+        while self.gaps.front().is_some_and(|gap| at.since(gap.to) > REMEMBERED) {
             self.gaps.pop_front();
         }
         self.covered_to = at;
@@ -79,7 +80,7 @@ impl Bpf {
     }
 
     /// Records of a lane with the CPU that wrote them, in order; names go into `names`.
-    fn read(&self, lane: usize, (from, to): (MonoTime, MonoTime), names: &mut Names) -> Vec<(u32, Record)> {
+    fn read(&self, lane: usize, Span { from, to }: Span, names: &mut Names) -> Vec<(u32, Record)> {
         let mut found: Vec<(u32, Record)> = Vec::new();
         let mut last = from;
         for read in self.lanes.read(lane, from.minus(DISORDER)) {
@@ -139,8 +140,8 @@ impl Engine for Bpf {
         self.programs.detach();
     }
 
-    fn measures(&mut self, threads: &[(u32, u32)]) {
-        for (cpu, tid) in threads {
+    fn measures(&mut self, threads: &[MeasuredThread]) {
+        for MeasuredThread { cpu, tid } in threads {
             self.lane(*cpu).into_iter().for_each(|lane| self.lanes.set_thread(lane, *tid));
         }
     }
@@ -152,21 +153,21 @@ impl Engine for Bpf {
 
     fn covered(&self, cpu: u32) -> Option<Covered> {
         let from = self.begun.max(self.lanes.oldest(self.lane(cpu)?));
-        Some(Covered { from, to: self.covered_to, warped: false })
+        Some(Covered { span: Span { from, to: self.covered_to }, warped: false })
     }
 
-    fn records(&self, cpu: u32, span: (MonoTime, MonoTime)) -> (Vec<Record>, Names) {
+    fn records(&self, cpu: u32, span: Span) -> (Vec<Record>, Names) {
         let mut names = Names::default();
-        let span = (span.0.max(self.begun), span.1);
+        let span = Span { from: span.from.max(self.begun), ..span };
         let found = self.lane(cpu).map(|lane| self.read(lane, span, &mut names)).unwrap_or_default();
         (found.into_iter().map(|(_, record)| record).collect(), names)
     }
 
-    fn missed(&self, (from, to): (MonoTime, MonoTime)) -> bool {
-        self.gaps.iter().any(|gap| gap.0 <= to && gap.1 >= from)
+    fn missed(&self, Span { from, to }: Span) -> bool {
+        self.gaps.iter().any(|gap| gap.from <= to && gap.to >= from)
     }
 
-    fn elsewhere(&self, cpu: u32, span: (MonoTime, MonoTime), names: &mut Names) -> Vec<(u32, Record)> {
+    fn elsewhere(&self, cpu: u32, span: Span, names: &mut Names) -> Vec<(u32, Record)> {
         let others = (0..=self.cpus.len()).filter(|lane| self.cpus.get(*lane) != Some(&cpu));
         let found = others.flat_map(|lane| self.read(lane, span, names)).collect::<Vec<_>>();
         nearest(found.into_iter().filter(|(_, record)| is_aimed_at(cpu, &record.what)).collect())
@@ -200,7 +201,7 @@ impl Engine for Bpf {
             let records = self.lanes.written(lane);
             // Nobody knows on which CPU a program was not run: they are counted once.
             let lost = if lane == 0 { self.programs.missed() } else { 0 };
-            TraceTotal { cpu: *cpu, records, lost, bytes: records * lanes::RECORD_BYTES }
+            TraceTotal { cpu: *cpu, records, lost, bytes: records * record::RECORD_BYTES }
         };
         self.cpus.iter().enumerate().map(total).collect()
     }

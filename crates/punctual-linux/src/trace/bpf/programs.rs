@@ -1,6 +1,7 @@
 //! Loads the programs and attaches them: which events there are is what the kernel's BTF says.
 
-use super::lanes::{LANE_WORDS, Lanes, RECORD_BYTES, RECORD_WORDS};
+use super::lanes::{LANE_WORDS, Lanes};
+use super::record::{RECORD_BYTES, RECORD_WORDS};
 use crate::sys::shared_words::SharedWords;
 use crate::trace::error::TraceError;
 use aya::maps::Map;
@@ -72,7 +73,6 @@ impl Programs {
         Ok(())
     }
 
-    /// Detaches them.
     pub fn detach(&mut self) {
         self.links.clear();
     }

@@ -2,10 +2,13 @@
 //!
 //! Where things are in it is agreed with `flight.bpf.c` and with nobody else: both are built together.
 
-use super::lanes::RECORD_WORDS;
 use punctual_hist::{MonoTime, Nanos};
 use punctual_numbers::trace::{Address, Context, Names, Record, Tid, Vector, What};
 
+/// Words of a record.
+pub const RECORD_WORDS: usize = 8;
+/// Bytes of a record.
+pub const RECORD_BYTES: u64 = 64;
 /// Addresses of a stack in one record.
 const FRAMES: usize = 5;
 const STACK: u8 = 27;
@@ -26,7 +29,6 @@ pub struct Raw {
 }
 
 impl Raw {
-    /// Of its words.
     pub fn new([mark, at, who, words @ ..]: [u64; RECORD_WORDS]) -> Self {
         let [kind, flags, part, ..] = who.to_le_bytes();
         Self { mark, at, kind, flags, part, tid: high(who), words }

@@ -62,7 +62,7 @@ fn read_of(pages: &[Vec<u8>]) -> Pages {
 fn told(pages: &Pages, from_us: u64, to_us: u64) -> Vec<(u64, bool)> {
     let mut decoder = Decoder::new();
     decoder.learn("power", "cpu_idle", IDLE).unwrap();
-    let records = pages.records((at(from_us), at(to_us)), &layout(), &decoder, &mut Names::default());
+    let records = pages.records(Span { from: at(from_us), to: at(to_us) }, &layout(), &decoder, &mut Names::default());
     let each = |record: &Record| (record.at.as_ns() / 1_000, matches!(record.what, What::Lost { .. }));
     records.iter().map(each).collect()
 }
@@ -102,7 +102,7 @@ fn of_a_page_that_is_damaged_within_the_rest_is_missing() {
 #[test]
 fn pages_tell_from_when_to_when_they_reach() {
     let pages = read_of(&[page(false, &[100])]);
-    assert_eq!(pages.covered(), (at(0), at(10_000)));
+    assert_eq!(pages.covered(), Span { from: at(0), to: at(10_000) });
     assert!(!pages.warped);
     assert!(read_of(&[page(false, &[20_000])]).warped, "of the future");
 }

@@ -1,7 +1,7 @@
 //! Histograms of other programs.
 
 use super::*;
-use crate::foreign::{Beyond as Overflow, Cell, Run, Series, Stated};
+use crate::foreign::{Beyond as Overflow, Cell, ForeignRun, Series, Stated};
 
 /// A million values at a millisecond, exponential with a mean of 5 us, in cells of this width.
 fn series(seed: u64, width: Nanos, floor: impl Fn(f64) -> f64) -> Series {
@@ -16,7 +16,7 @@ fn series(seed: u64, width: Nanos, floor: impl Fn(f64) -> f64) -> Series {
 }
 
 fn claims(series: &Series) -> SeriesClaims {
-    SeriesClaims::of(&Run::default(), series).unwrap()
+    SeriesClaims::of(&ForeignRun::default(), series).unwrap()
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn without_a_length_of_time_there_are_percentiles_and_no_more() {
     assert_eq!((told.time, told.next.len(), told.beyond), (None, 0, Err(Refusal::NoTimes)));
     assert_eq!(told.percentiles[1].more, None);
     let length = Nanos::from_secs(2_000);
-    let run = Run { duration: Some(Stated { length, grain: Nanos::from_secs(1) }), ..Run::default() };
+    let run = ForeignRun { duration: Some(Stated { length, grain: Nanos::from_secs(1) }), ..ForeignRun::default() };
     assert_eq!(SeriesClaims::of(&run, &bare).unwrap().time, Some(length));
     assert_eq!(SeriesClaims::of(&run, &Series::default()), None);
     let few = Series {
@@ -107,7 +107,7 @@ proptest! {
         let cells = wild.chain(usual).map(|(low, high, count)| Cell { low, high, count }).collect();
         let beyond = beyond.map(|(from, count)| Overflow { from: Nanos::from_ns(from), count });
         let series = Series { cells, beyond, period: period.map(Nanos::from_ns), ..Series::default() };
-        if let Some(claims) = SeriesClaims::of(&Run::default(), &series) {
+        if let Some(claims) = SeriesClaims::of(&ForeignRun::default(), &series) {
             prop_assert!(claims.next.iter().all(|(_, odds)| (0.0..=1.0).contains(odds)));
         }
     }
@@ -118,13 +118,13 @@ fn nothing_is_claimed_of_cells_that_contradict_the_file() {
     let sound = series(3, Nanos::from_us(1), |ns| ns);
     let of = |seconds: u64| {
         let length = Nanos::from_secs(seconds);
-        Run {
+        ForeignRun {
             duration: Some(Stated { length, grain: Nanos::from_secs(1) }),
             series: vec![sound.clone()],
-            ..Run::default()
+            ..ForeignRun::default()
         }
     };
-    let claimed = |mut run: Run| {
+    let claimed = |mut run: ForeignRun| {
         crate::foreign::weigh(&mut run);
         SeriesClaims::of(&run, &run.series[0]).unwrap()
     };
@@ -174,7 +174,7 @@ fn series_that_end_at_different_values_have_limits_that_hold_together() {
     cut.beyond = Some(Overflow { from: Nanos::from_us(20), count });
     let both = crate::foreign::total(&[whole.clone(), cut]).unwrap();
     let truth = crate::foreign::total(&[whole.clone(), whole]).unwrap();
-    let run = Run::default();
+    let run = ForeignRun::default();
     let (both, truth) = (SeriesClaims::of(&run, &both).unwrap(), SeriesClaims::of(&run, &truth).unwrap());
     for (known, real) in both.percentiles.iter().zip(&truth.percentiles) {
         assert!(known.low <= real.low, "{known:?} {real:?}");

@@ -24,15 +24,15 @@ fn whole_us(us: f64) -> u64 {
     us as u64
 }
 
-fn run(series: Vec<Series>) -> Run {
-    Run { format: Format::Cyclictest, program: Some("cyclictest".to_owned()), series, ..Run::default() }
+fn run(series: Vec<Series>) -> ForeignRun {
+    ForeignRun { format: Format::Cyclictest, program: Some("cyclictest".to_owned()), series, ..ForeignRun::default() }
 }
 
-fn one(tail_us: f64, seed: u64) -> Run {
+fn one(tail_us: f64, seed: u64) -> ForeignRun {
     run(vec![series("thread 0", 200_000, tail_us, seed)])
 }
 
-fn held(a: &Run, b: &Run, options: Options) -> Result<Comparison, Refused> {
+fn held(a: &ForeignRun, b: &ForeignRun, options: Options) -> Result<Comparison, Refused> {
     Comparison::of(&[("a".to_owned(), a), ("b".to_owned(), b)], options)
 }
 
@@ -75,7 +75,7 @@ fn a_difference_is_found_and_no_finer_than_the_cells_are() {
 fn a_recording_is_held_against_a_file_of_its_only_thread() {
     let recording = plain(60, quiet(1));
     let alike = run(vec![series("thread 0", 60_000, 10.0, 2)]);
-    let both = |run: &Run, budget| {
+    let both = |run: &ForeignRun, budget| {
         let named = [("a".to_owned(), Measured::from(&recording)), ("b".to_owned(), run.into())];
         Comparison::of(&named, Options { budget, ..options() }).unwrap()
     };

@@ -2,12 +2,11 @@
 
 use super::*;
 use crate::export::run_of;
-use crate::foreign::{Beyond, Cell, Options, Series, import};
+use crate::foreign::{Beyond, Cell, ImportOptions, Series, import};
 use crate::made_up;
 use crate::recording::{CpuInterval, Frame, Interval};
 use crate::report::tests::tracing;
 use crate::scenario::LoadPhase;
-use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 use proptest::prelude::*;
 use punctual_hist::{Counts, bucket_index};
 use std::collections::BTreeMap;
@@ -52,20 +51,18 @@ fn measure(recording: &mut Recording, seconds: &[(u16, Vec<u64>)]) {
     }
 }
 
-/// (tag, start, length) of each line, as the crate that packs them reads them.
+/// (tag, start, length) of each line, times in seconds.
 fn lines(log: &str) -> Vec<(String, u64, u64)> {
-    let entries = IntervalLogIterator::new(log.as_bytes()).map(Result::unwrap);
-    let line = |entry| match entry {
-        LogEntry::Interval(of) => {
-            Some((of.tag().unwrap().as_str().to_owned(), of.start_timestamp().as_secs(), of.duration().as_secs()))
-        }
-        _ => None,
+    let line = |line: &str| {
+        let fields: Vec<&str> = line.strip_prefix("Tag=")?.splitn(5, ',').collect();
+        let seconds = |text: &str| text.strip_suffix(".000").unwrap().parse().unwrap();
+        Some((fields[0].to_owned(), seconds(fields[1]), seconds(fields[2])))
     };
-    entries.filter_map(line).collect()
+    log.lines().filter_map(line).collect()
 }
 
 /// How many values of each CPU lie in which of our buckets.
-fn held(run: &Run) -> BTreeMap<(u32, usize), u64> {
+fn held(run: &ForeignRun) -> BTreeMap<(u32, usize), u64> {
     let mut held = BTreeMap::new();
     for series in &run.series {
         for cell in &series.cells {
@@ -74,6 +71,31 @@ fn held(run: &Run) -> BTreeMap<(u32, usize), u64> {
         }
     }
     held
+}
+
+/// The expected texts were packed by the crate `hdrhistogram` 7.5.4.
+#[test]
+fn histograms_are_packed_as_by_the_library_of_hdrhistogram() {
+    let text = |values: &[(u64, u64)], highest: u64| {
+        let mut packed = Packed::default();
+        for (value, count) in values {
+            packed.add(*value, *count);
+        }
+        (packed.largest(), packed.text(highest).unwrap())
+    };
+    let values = [(0, 1), (1, 2), (3, 5), (1_000, 1 << 20), (2_047, 9), (2_048, 1), (2_050, 3), (5_000_000, 70_000)];
+    assert_eq!(text(&values, (1 << 23) - 1), (5_001_215, "HISTFAAAAEh4nAE9AML/HISTEwAAABUAAAAAAAAAAwAAAAAAAAABAAAAAAB///8/8AAAAAAAAAIEAArHD4CAgAGrEBICBoOzAeDFCPcpCyw=".to_owned()));
+    assert_eq!(
+        text(&[(7, 1 << 62), (u64::MAX >> 20, 1)], u64::MAX >> 20),
+        (
+            17_592_186_044_415,
+            "HISTFAAAADR4nDXIvQ0AEBQA4fPTotDaxWoKGxjEZBIbEHne11xypY8MRIT7NZDOU7eM0NSa3l4Mjg3B".to_owned()
+        )
+    );
+    assert_eq!(text(&[], 3), (0, "HISTFAAAABt4nJNpmSzMwMDAyAABzFAazrf/AGUBADzTAn4=".to_owned()));
+    let mut beyond = Packed::default();
+    beyond.add(1, 1 << 63);
+    assert!(beyond.text(3).is_err());
 }
 
 #[test]
@@ -91,7 +113,7 @@ fn a_line_says_when_on_which_cpu_and_under_which_load() {
     ];
     assert_eq!(lines(&log), wanted);
     assert!(log.contains("#[StartTime: 1700000000.000 (seconds since epoch)]\n"), "{log}");
-    let back = import(log.as_bytes(), Options::default()).unwrap();
+    let back = import(log.as_bytes(), ImportOptions::default()).unwrap();
     let told = |series: &Series| (series.label.clone(), series.cpu, series.context.clone(), series.counted());
     let told: Vec<_> = back.series.iter().map(told).collect();
     let of = |cpu, load: &str, count| (format!("CPU {cpu} {load}"), Some(cpu), Some(load.to_owned()), count);
@@ -105,7 +127,7 @@ fn one_load_is_no_part_of_a_tag_and_what_was_traced_stays_out() {
     measure(&mut recording, &[(0, vec![900]), (1, vec![5_000; 7])]);
     let log = hdr_over_time(&recording, &run_of(&recording)).unwrap();
     assert_eq!(lines(&log), [("CPU_0".to_owned(), 0, 1), ("CPU_1".to_owned(), 0, 1)]);
-    assert_eq!(held(&import(log.as_bytes(), Options::default()).unwrap()), held(&run_of(&recording)));
+    assert_eq!(held(&import(log.as_bytes(), ImportOptions::default()).unwrap()), held(&run_of(&recording)));
 }
 
 #[test]
@@ -129,7 +151,7 @@ fn weeks_are_at_most_a_thousand_lines_for_each_cpu_and_the_whole_run() {
     let lines = lines(&log);
     assert!((1_024..=2_048).contains(&lines.len()), "{}", lines.len());
     assert_eq!(lines.iter().map(|(_, _, length)| length).sum::<u64>(), 2 * 3_000);
-    assert_eq!(held(&import(log.as_bytes(), Options::default()).unwrap()), held(&run_of(&recording)));
+    assert_eq!(held(&import(log.as_bytes(), ImportOptions::default()).unwrap()), held(&run_of(&recording)));
 }
 
 #[test]
@@ -140,8 +162,8 @@ fn what_is_only_counted_far_beyond_the_last_cell_is_in_the_log() {
         beyond: Some(Beyond { from: Nanos::from_us(400), count: 2 }),
         ..Series::default()
     };
-    let log = hdr(&Run { series: vec![series], ..Run::default() }).unwrap();
-    let back = import(log.as_bytes(), Options::default()).unwrap();
+    let log = hdr(&ForeignRun { series: vec![series], ..ForeignRun::default() }).unwrap();
+    let back = import(log.as_bytes(), ImportOptions::default()).unwrap();
     let counts: Vec<u64> = back.series[0].cells.iter().map(|cell| cell.count).collect();
     assert_eq!(counts, [7, 2]);
 }
@@ -156,7 +178,7 @@ proptest! {
         let seconds = idle.into_iter().map(|values| (0, values)).chain(loaded.into_iter().map(|values| (1, values)));
         let recording = recording(&[&[], &["cpu"]], &seconds.collect::<Vec<_>>());
         let whole = run_of(&recording);
-        let back = import(hdr_over_time(&recording, &run_of(&recording)).unwrap().as_bytes(), Options::default()).unwrap();
+        let back = import(hdr_over_time(&recording, &run_of(&recording)).unwrap().as_bytes(), ImportOptions::default()).unwrap();
         prop_assert_eq!(held(&back), held(&whole));
         prop_assert_eq!(back.duration.map(|stated| stated.length), Some(Nanos::from_secs(length)));
         for ours in &whole.series {

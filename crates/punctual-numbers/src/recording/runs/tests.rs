@@ -4,7 +4,7 @@ use super::super::sample::{fold, header, run};
 use super::super::{EndReason, Merging, Recording, Unmergeable};
 use super::*;
 use crate::recording::strategies;
-use crate::recording::{Differs, encode};
+use crate::recording::{Mismatch, encode};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree as _;
 
@@ -110,11 +110,11 @@ fn runs_of_another_kind_are_refused_with_each_difference() {
     let mut frames = done(60, 5, 5);
     frames[0] = Frame::Header(Box::new(other));
     let against = merged(&[done(0, 10, 5), frames]).unwrap_err();
-    let [Unmergeable::Differs(1, all)] = &against[..] else { panic!("{against:?}") };
-    let kernel = Differs::Machine("kernel".to_owned(), Some("6.12".to_owned()), Some("6.13".to_owned()));
-    let model = Differs::Machine("model".to_owned(), None, Some("board".to_owned()));
-    let policy = Differs::Policy(crate::scenario::Policy::Fifo(90), crate::scenario::Policy::Fifo(80));
-    assert_eq!(all[..], [kernel, model, policy, Differs::Budget(Some(Nanos::from_us(50)), None)]);
+    let [Unmergeable::Mismatch(1, all)] = &against[..] else { panic!("{against:?}") };
+    let kernel = Mismatch::Machine("kernel".to_owned(), Some("6.12".to_owned()), Some("6.13".to_owned()));
+    let model = Mismatch::Machine("model".to_owned(), None, Some("board".to_owned()));
+    let policy = Mismatch::Policy(crate::scenario::Policy::Fifo(90), crate::scenario::Policy::Fifo(80));
+    assert_eq!(all[..], [kernel, model, policy, Mismatch::Budget(Some(Nanos::from_us(50)), None)]);
 }
 
 #[test]
@@ -143,7 +143,7 @@ proptest! {
         frame in strategies::frame(), first in strategies::header(), of in strategies::header(),
         later in any::<u64>(), slots in any::<u32>(),
     ) {
-        let place = Place::new(&first, &of, Nanos::from_ns(later), slots);
+        let place = Shift::new(&first, &of, Nanos::from_ns(later), slots);
         prop_assert!(encode(&place.put(frame), &mut Vec::new()).is_ok());
     }
 

@@ -69,6 +69,7 @@ impl<'a> BitWriter<'a> {
 }
 
 /// Reads what [`BitWriter`] wrote. Any bytes may be given to it.
+#[derive(Clone)]
 pub(crate) struct BitReader<'a> {
     bytes: &'a [u8],
     /// Position in bits.

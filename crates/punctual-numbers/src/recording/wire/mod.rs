@@ -94,7 +94,10 @@ pub(super) fn unpack(bytes: &[u8]) -> Option<Window> {
     Window::take(&mut BitReader::new(bytes)).ok()
 }
 
-/// The kinds of frames and their numbers, in both directions.
+/// The kind of two frames, events and lost maxima: format 1 takes both for events.
+const HAPPENED: u8 = 8;
+
+/// The other kinds of frames and their numbers, in both directions.
 macro_rules! kinds {
     ($($number:literal => $variant:ident),+) => {
         /// Appends what the frame holds; gives its kind.
@@ -102,6 +105,8 @@ macro_rules! kinds {
             let mut to = BitWriter::new(to);
             let kind = match frame {
                 $( Frame::$variant(value) => { value.put(&mut to); $number } )+
+                Frame::Event(event) => { event.put(&mut to); HAPPENED }
+                Frame::MaximaLost(lost) => { lost.put(&mut to); HAPPENED }
             };
             to.align();
             kind
@@ -112,6 +117,7 @@ macro_rules! kinds {
             let mut from = BitReader::new(payload);
             let frame = match kind {
                 $( $number => Frame::$variant(Wire::take(&mut from)?), )+
+                HAPPENED => values::take_happened(&mut from)?,
                 _ => return Ok(None),
             };
             from.finish()?;
@@ -121,7 +127,7 @@ macro_rules! kinds {
 }
 
 kinds! {
-    1 => Header, 2 => Threads, 3 => Findings, 4 => InForce, 5 => WarmUp, 6 => Interval, 7 => Mark, 8 => Event,
+    1 => Header, 2 => Threads, 3 => Findings, 4 => InForce, 5 => WarmUp, 6 => Interval, 7 => Mark,
     9 => Worst, 10 => LoadDone, 11 => End, 12 => Tracing, 13 => Window, 14 => Late, 15 => TraceTotals, 16 => Run
 }
 
@@ -194,6 +200,22 @@ mod tests {
         use super::super::{Mark, MarkKind};
         let note = Mark { at: punctual_hist::Nanos::ZERO, kind: MarkKind::Note("x".repeat(PAYLOAD_MAX)) };
         assert_eq!(encode(&Frame::Mark(note), &mut Vec::new()), Err(Unencodable::TooLong));
+    }
+
+    /// Written before lost maxima were a frame of their own: an event of kind 7, whose length is a second for each.
+    #[test]
+    fn lost_maxima_of_an_old_recording_are_as_many_as_its_event_has_seconds() {
+        use super::super::MaximaLost;
+        use punctual_hist::Nanos;
+        let mut payload = Vec::new();
+        let mut to = BitWriter::new(&mut payload);
+        (Nanos::from_ms(1_500).put(&mut to), Nanos::from_secs(3).put(&mut to));
+        to.number(3, 7);
+        0_u64.put(&mut to);
+        to.align();
+        let lost = Frame::MaximaLost(MaximaLost { at: Nanos::from_ms(1_500), blocks: 3 });
+        assert_eq!(decode(8, &payload), Ok(Some(lost.clone())));
+        assert_eq!(encoded(&lost)[HEAD..][..payload.len()], payload);
     }
 
     #[test]

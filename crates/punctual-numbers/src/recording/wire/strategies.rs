@@ -4,8 +4,8 @@ pub(crate) use super::trace_strategies::window;
 use super::trace_strategies::{late_list, trace_total, tracing};
 use crate::placement::Placement;
 use crate::recording::{
-    Clock, Counters, CpuInterval, End, EndReason, Event, EventKind, Frame, Further, Granted, Header, InForce, Interval,
-    LoadDone, Mark, MarkKind, Moment, WarmUp, Worst,
+    Clock, Counters, CpuInterval, End, EndReason, Event, EventKind, Frame, FurtherRun, Granted, Header, InForce,
+    Interval, LoadDone, Mark, MarkKind, MaximaLost, Moment, WarmUp, Worst,
 };
 use crate::scenario::{Amount, LoadPhase, Mechanism, Policy, ProbeThread, Scenario, TimerPhase};
 use proptest::collection::{btree_map, btree_set, vec};
@@ -29,6 +29,7 @@ pub(crate) fn frame() -> impl Strategy<Value = Frame> {
         interval().prop_map(Frame::Interval),
         (nanos(), mark_kind()).prop_map(|(at, kind)| Frame::Mark(Mark { at, kind })),
         event().prop_map(Frame::Event),
+        (nanos(), 0..=u64::MAX / 1_000_000_000).prop_map(|(at, blocks)| Frame::MaximaLost(MaximaLost { at, blocks })),
         vec(worst(), 0..6).prop_map(Frame::Worst),
         load_done().prop_map(Frame::LoadDone),
         end().prop_map(Frame::End),
@@ -36,7 +37,7 @@ pub(crate) fn frame() -> impl Strategy<Value = Frame> {
         window().prop_map(|window| Frame::Window(Box::new(window))),
         late_list().prop_map(Frame::Late),
         vec(trace_total(), 0..4).prop_map(Frame::TraceTotals),
-        (nanos(), header()).prop_map(|(at, header)| Frame::Run(Box::new(Further { at, header }))),
+        (nanos(), header()).prop_map(|(at, header)| Frame::Run(Box::new(FurtherRun { at, header }))),
     ]
 }
 
@@ -233,7 +234,6 @@ fn event() -> impl Strategy<Value = Event> {
         EventKind::Steal,
         EventKind::Throttled,
         EventKind::RtThrottled,
-        EventKind::BlocksLost,
         EventKind::Moved,
     ]);
     (nanos(), nanos(), kind, wide()).prop_map(|(at, length, kind, releases_lost)| Event {

@@ -7,8 +7,8 @@ use super::bits::{BitReader, BitWriter, Damage};
 use super::interval::{put_interval, take_interval};
 use crate::placement::Placement;
 use crate::recording::{
-    Clock, Counters, End, EndReason, Event, EventKind, Further, Granted, Header, InForce, Interval, LoadDone, Mark,
-    MarkKind, Moment, WarmUp, Worst,
+    Clock, Counters, End, EndReason, Event, EventKind, Frame, FurtherRun, Granted, Header, InForce, Interval, LoadDone,
+    Mark, MarkKind, MaximaLost, Moment, WarmUp, Worst,
 };
 use crate::scenario::{Amount, LoadPhase, Mechanism, Policy, ProbeThread, Scenario, TimerPhase};
 use punctual_facts::cpu_set::{CPU_LIMIT, CpuSet};
@@ -77,7 +77,7 @@ fields! {
     Event { at, length, kind, releases_lost }
     LoadDone { phase, name, cpus, unit, operations, time, failure }
     End { at, reason, write_error }
-    Further { at, header }
+    FurtherRun { at, header }
     Finding { id, title, severity, state, evidence, why, fix, cost, confidence }
     Evidence { source, value }
     Scenario {
@@ -92,7 +92,7 @@ variants! {
     MarkKind { 0 => PhaseStart(n), 1 => PhaseEnd(n), 2 => LoadSkipped(load, why), 3 => Note(text) }
     EventKind {
         0 => Suspended, 1 => Paused, 2 => WallClockStep, 3 => TscDrift, 4 => Steal, 5 => Throttled, 6 => RtThrottled,
-        7 => BlocksLost, 8 => Moved
+        8 => Moved
     }
     EndReason { 0 => Completed, 1 => Interrupted, 2 => LimitExceeded, 3 => Stalled }
     Severity { 0 => Info, 1 => Medium, 2 => High, 3 => Fatal }
@@ -102,6 +102,33 @@ variants! {
     Mechanism { 0 => Absolute, 1 => Relative, 2 => Timerfd, 3 => Futex, 4 => Spin, 5 => Nanosleep, 6 => Hybrid }
     TimerPhase { 0 => Auto, 1 => Aligned, 2 => Staggered, 3 => Random(seed) }
     Amount { 0 => Time(length), 1 => Activations(n) }
+}
+
+/// The kind of event that format 1 has for lost maxima. Their number is written as that many seconds, where an event has
+/// its length.
+const MAXIMA_LOST: u64 = 7;
+const SECOND: Nanos = Nanos::from_secs(1);
+
+impl MaximaLost {
+    pub(super) fn put(&self, to: &mut BitWriter) {
+        let no_releases_lost = 0_u64;
+        (self.at.put(to), SECOND.times(self.blocks).put(to));
+        to.number(3, MAXIMA_LOST);
+        no_releases_lost.put(to);
+    }
+}
+
+/// An event, or lost maxima.
+pub(super) fn take_happened(from: &mut BitReader) -> Result<Frame, Damage> {
+    let (at, length) = (Wire::take(from)?, Nanos::take(from)?);
+    let mut ahead = from.clone();
+    if ahead.number(3)? != MAXIMA_LOST {
+        let (kind, releases_lost) = (Wire::take(from)?, Wire::take(from)?);
+        return Ok(Frame::Event(Event { at, length, kind, releases_lost }));
+    }
+    *from = ahead;
+    let _no_releases_lost = u64::take(from)?;
+    Ok(Frame::MaximaLost(MaximaLost { at, blocks: length.whole(SECOND) }))
 }
 
 /// Integers narrower than 64 bits.

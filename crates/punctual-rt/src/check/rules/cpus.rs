@@ -131,7 +131,7 @@ pub(super) fn idle_states(plan: &Plan, host: &Host) -> Answer {
     if plan.waits == Waits::Spins {
         return None;
     }
-    let asked = plan.idle_limit_us().map(Nanos::from_us);
+    let asked = plan.idle_limit();
     let limit = asked.unwrap_or(Nanos::MAX).min(plan.margin().max(SHALLOW));
     let is_ruled_out = |latency: Nanos| asked.is_some_and(|most| latency > most);
     let states = plan
@@ -142,7 +142,7 @@ pub(super) fn idle_states(plan: &Plan, host: &Host) -> Answer {
     let felt = states.filter(|(_, state)| state.exit_latency > limit && !is_ruled_out(state.exit_latency));
     let (cpu, state) = felt.max_by_key(|(_, state)| state.exit_latency)?;
     let evidence = format!("CPU {cpu} may enter {}, which takes {} to leave", state.name, us(state.exit_latency));
-    fired(High, evidence, "ask for LatencyQos::Global(0) or LatencyQos::PerCpu, or switch the state off")
+    fired(High, evidence, "ask for LatencyQos::Global(Nanos::ZERO) or LatencyQos::PerCpu, or switch the state off")
 }
 
 pub(super) fn governor(plan: &Plan, host: &Host) -> Answer {

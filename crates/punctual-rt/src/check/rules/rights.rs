@@ -6,7 +6,7 @@ use crate::check::host::HostCpu;
 use crate::check::{Host, Plan, Waits};
 use crate::memory::ROOM_BYTES;
 use crate::setup::{LatencyQos, Limit};
-use crate::{Error, Policy};
+use crate::{Error, Policy, SetupError};
 
 const CAP_IPC_LOCK: u32 = 14;
 const CAP_SYS_NICE: u32 = 23;
@@ -17,7 +17,7 @@ pub(super) fn priority(plan: &Plan, host: &Host) -> Answer {
     }
     if matches!(plan.setup.policy, Policy::Deadline { .. }) {
         let evidence = "SCHED_DEADLINE needs CAP_SYS_NICE, which is missing".to_owned();
-        return fired(plan.when_refused(), evidence, Error::Deadline(libc::EPERM).remedy());
+        return fired(plan.when_refused(), evidence, Error::Setup(SetupError::Deadline(libc::EPERM)).remedy());
     }
     let asked = u64::from(plan.priority()?);
     let Limit::At(most) = host.rights.priority? else { return None };
@@ -39,7 +39,7 @@ pub(super) fn memory(plan: &Plan, host: &Host) -> Answer {
         return None;
     }
     let evidence = format!("RLIMIT_MEMLOCK is {most} bytes and CAP_IPC_LOCK is missing; {needs} bytes must fit");
-    fired(plan.when_refused(), evidence, Error::MemoryLock(libc::ENOMEM).remedy())
+    fired(plan.when_refused(), evidence, Error::Setup(SetupError::MemoryLock(libc::ENOMEM)).remedy())
 }
 
 pub(super) fn rt_time(plan: &Plan, host: &Host) -> Answer {

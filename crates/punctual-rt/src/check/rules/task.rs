@@ -4,7 +4,7 @@ use super::{Answer, fired, us};
 use crate::check::Severity::{Fatal, High, Medium};
 use crate::check::{Host, Plan, Waits};
 use crate::setup::{list, named};
-use crate::{Error, Nanos, Policy};
+use crate::{ConfigError, Error, Nanos, Policy};
 
 /// A period is kept with ease when a wake-up takes no more than this part of it.
 const WAKE_UPS_PER_PERIOD: u64 = 20;
@@ -24,12 +24,12 @@ pub(super) fn period(plan: &Plan, _: &Host) -> Answer {
 
 pub(super) fn priority(plan: &Plan, _: &Host) -> Answer {
     let error = plan.setup.policy.checked().err()?;
-    matches!(error, Error::Priority(_)).then(|| fired(Fatal, error.to_string(), error.remedy()))?
+    matches!(error, Error::Config(ConfigError::Priority(_))).then(|| fired(Fatal, error.to_string(), error.remedy()))?
 }
 
 pub(super) fn reservation(plan: &Plan, _: &Host) -> Answer {
     let error = plan.setup.policy.checked().err()?;
-    (error == Error::Reservation).then(|| fired(Fatal, error.to_string(), error.remedy()))?
+    (error == Error::Config(ConfigError::Reservation)).then(|| fired(Fatal, error.to_string(), error.remedy()))?
 }
 
 pub(super) fn margin(plan: &Plan, _: &Host) -> Answer {
@@ -42,7 +42,7 @@ pub(super) fn margin(plan: &Plan, _: &Host) -> Answer {
 }
 
 pub(super) fn load(plan: &Plan, host: &Host) -> Answer {
-    let busy = plan.execution.unwrap_or(Nanos::ZERO).plus(plan.margin());
+    let busy = plan.execution.unwrap_or(Nanos::ZERO) + plan.margin();
     // The rest is for waking up, and for what the kernel does meanwhile.
     let usable = Nanos::from_ns(plan.period.as_ns().saturating_sub(plan.period.as_ns() / 10));
     let is_told_already = period(plan, host).is_some() || margin(plan, host).is_some();
@@ -61,7 +61,7 @@ pub(super) fn load(plan: &Plan, host: &Host) -> Answer {
 /// Polling is charged to what a deadline task has reserved; when that is used up, it is put off to its next period.
 pub(super) fn reservation_margin(plan: &Plan, _: &Host) -> Answer {
     let Policy::Deadline { runtime, .. } = plan.setup.policy else { return None };
-    let needed = plan.execution.unwrap_or(Nanos::ZERO).plus(plan.margin()).plus(WAKING);
+    let needed = plan.execution.unwrap_or(Nanos::ZERO) + plan.margin() + WAKING;
     if runtime >= needed || plan.waits == Waits::Spins {
         return None;
     }
@@ -92,7 +92,7 @@ pub(super) fn deadline(plan: &Plan, _: &Host) -> Answer {
 pub(super) fn short_period(plan: &Plan, host: &Host) -> Answer {
     let wake_up = host.wake_up?;
     let is_asleep = plan.waits != Waits::Spins && plan.period > Nanos::ZERO;
-    if !is_asleep || plan.period >= wake_up.times(WAKE_UPS_PER_PERIOD) {
+    if !is_asleep || plan.period >= wake_up * WAKE_UPS_PER_PERIOD {
         return None;
     }
     let evidence = format!("a wake-up takes {} at best, of a period of {}", us(wake_up), us(plan.period));
@@ -106,7 +106,7 @@ pub(super) fn on_tick(plan: &Plan, host: &Host) -> Answer {
     let apart = common_divisor(plan.period.as_ns(), tick);
     let after = phase.checked_rem(apart)?;
     let distance = after.min(apart.saturating_sub(after));
-    if apart < NEAR_TICK.times(4).as_ns() || distance >= NEAR_TICK.as_ns() {
+    if apart < (NEAR_TICK * 4).as_ns() || distance >= NEAR_TICK.as_ns() {
         return None;
     }
     let every = tick.checked_div(apart)?;

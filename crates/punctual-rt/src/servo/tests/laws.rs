@@ -1,6 +1,7 @@
 //! What must hold whatever the noise.
 
 use super::*;
+use crate::ConfigError;
 use proptest::prelude::*;
 
 /// Lets the servo follow `world` for so many cycles; the largest move.
@@ -142,7 +143,7 @@ fn a_second_without_samples_costs_little() {
 #[test]
 fn missed_releases_do_not_disturb_it() {
     let (mut world, mut servo) = locked_pair(30.0);
-    world.release = world.release.plus(MS.times(300));
+    world.release += MS * 300;
     let drifted = world.phase_ns();
     assert!((drifted - 9_000.0).abs() < 10.0, "300 ms at 30 ppm");
     follow(&mut world, &mut servo, 2_000);
@@ -291,7 +292,10 @@ fn a_new_period_keeps_the_frequency() {
     follow(&mut world, &mut servo, 3_000);
     assert!(servo.locked() && world.phase_ns().abs() < 5.0 && (servo.ppm() - 30.0).abs() < 0.1);
     let refused = servo.set_period(Nanos::from_secs(1));
-    assert!(matches!(refused, Err(Error::Servo(ServoRefusal::TooWide { most_millihertz: 16 }))), "{refused:?}");
+    assert!(
+        matches!(refused, Err(Error::Config(ConfigError::Servo(ServoRefusal::TooWide { most_millihertz: 16 })))),
+        "{refused:?}"
+    );
     assert!(servo.locked(), "a refused period changes nothing");
 }
 
@@ -315,8 +319,8 @@ fn what_cannot_work_is_refused_with_a_reason() {
         (with(ServoLimits { lock: Nanos::ZERO, ..limits }), ServoRefusal::Lock),
     ];
     for (config, refusal) in bad {
-        assert_eq!(PhaseServo::new(config).err(), Some(Error::Servo(refusal)), "{config:?}");
-        assert!(Error::Servo(refusal).to_string().len() > 20);
+        assert_eq!(PhaseServo::new(config).err(), Some(Error::Config(ConfigError::Servo(refusal))), "{config:?}");
+        assert!(Error::Config(ConfigError::Servo(refusal)).to_string().len() > 20);
     }
     assert!(PhaseServo::new(good).is_ok());
 }
@@ -356,7 +360,7 @@ proptest! {
             };
             prop_assert!(steer.length() <= config.limits.step);
             prop_assert!(servo.ppm().is_finite() && servo.ppm().abs() <= 1_000.0);
-            prop_assert!(servo.error().length().times(2) <= servo.config.period);
+            prop_assert!(servo.error().length() * 2 <= servo.config.period);
             prop_assert!(servo.walk.is_finite() && servo.error.is_finite());
         }
     }

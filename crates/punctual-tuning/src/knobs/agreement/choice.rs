@@ -1,96 +1,93 @@
 //! Which CPUs were chosen for the real-time work, against what they share with the others.
 
-use super::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
+use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Weight};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::finding::Confidence;
 use punctual_facts::finding::Severity::{High, Info, Medium};
 use punctual_facts::machine::{Arch, BOOT_CPU, NODES};
 
+const KNOB: Knob = Knob::of(Family::Agreement);
+
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
         id: "agree.all_cpus",
         title: "Some CPU remains for everything else",
-        family: Family::Agreement,
         severity: Weight::of(High, High, Medium),
-        probe: Probe::Effective(all_cpus),
+        check: Check::Probe(all_cpus),
         why: "Interrupts, kernel threads and every ordinary process need a CPU; where all are meant for real-time work \
             they share those, and a busy one locks the machine up.",
-        fix: "Choose fewer: --cpus, or a smaller cpuset partition.",
-        persist: &[Lasting::Other(
+        fix: Fix::prose("Choose fewer: --cpus, or a smaller cpuset partition."),
+        persist: &[Lasting::other(
             "Kernel command line: isolcpus= with at least one CPU left out, the boot CPU first.",
         )],
-        undo: "Choose as before.",
+        undo: Fix::prose("Choose as before."),
         cost: "One CPU.",
-        blast: Blast::Harmless,
-        confidence: Confidence::High,
         sources: &["kernel 6.12 kernel/sched/isolation.c: must include one present CPU"],
+        ..KNOB
     },
     Knob {
         id: "agree.siblings",
         title: "No core is split between real-time and other work",
-        family: Family::Agreement,
         severity: Weight::of(High, High, Info),
-        probe: Probe::Effective(siblings),
+        check: Check::Probe(siblings),
         why: "Of two threads of one core, one isolated and one not, the second runs everything else and slows the first \
             down by up to half.",
-        fix: "Choose whole cores, or take the siblings offline: echo 0 > /sys/devices/system/cpu/cpuN/online",
-        persist: &[Lasting::Other("The same choice in isolcpus= or the cpuset; or nosmt on the command line.")],
-        undo: "Choose as before; echo 1 > online.",
+        fix: Fix::prose(
+            "Choose whole cores, or take the siblings offline: echo 0 > /sys/devices/system/cpu/cpuN/online",
+        ),
+        persist: &[Lasting::other("The same choice in isolcpus= or the cpuset; or nosmt on the command line.")],
+        undo: Fix::prose("Choose as before; echo 1 > online."),
         cost: "CPUs, or throughput.",
         blast: Blast::Disturbing,
-        confidence: Confidence::High,
         sources: &["kernel ABI stable/sysfs-devices-system-cpu: thread_siblings_list", "openshift-docs#36355"],
+        ..KNOB
     },
     Knob {
         id: "agree.numa",
         title: "Each memory node in use keeps a CPU for other work",
-        family: Family::Agreement,
         severity: Weight::of(Medium, Medium, Info),
-        probe: Probe::Effective(numa),
+        check: Check::Probe(numa),
         why: "Where all CPUs of a node are set apart, its interrupts, its reclaim and its kernel threads run far from its \
             memory and its devices, or on the real-time CPUs.",
-        fix: "Leave out at least one CPU of each node that has real-time CPUs.",
-        persist: &[Lasting::Other("The same choice in isolcpus= or the cpuset.")],
-        undo: "Choose as before.",
+        fix: Fix::prose("Leave out at least one CPU of each node that has real-time CPUs."),
+        persist: &[Lasting::other("The same choice in isolcpus= or the cpuset.")],
+        undo: Fix::prose("Choose as before."),
         cost: "One CPU per node.",
-        blast: Blast::Harmless,
         confidence: Confidence::Medium,
         sources: &["kernel ABI stable/sysfs-devices-node: cpulist", "unverified: size of the effect"],
+        ..KNOB
     },
     Knob {
         id: "agree.kinds",
         title: "Real-time CPUs are of one kind",
-        family: Family::Agreement,
         severity: Weight::of(Medium, Medium, Info),
-        probe: Probe::Effective(kinds),
+        check: Check::Probe(kinds),
         why: "On fast and slow cores the same loop takes different times, and their caches, idle states and clocks differ \
             too: what was measured on one says nothing of the other.",
-        fix: "Choose CPUs of one kind.",
-        persist: &[Lasting::Other("The same choice in isolcpus= or the cpuset.")],
-        undo: "Choose as before.",
+        fix: Fix::prose("Choose CPUs of one kind."),
+        persist: &[Lasting::other("The same choice in isolcpus= or the cpuset.")],
+        undo: Fix::prose("Choose as before."),
         cost: "CPUs.",
-        blast: Blast::Harmless,
         confidence: Confidence::Medium,
         sources: &[
             "kernel ABI testing/sysfs-devices-system-cpu: cpu_capacity",
             "perf: /sys/devices/cpu_core, cpu_atom",
         ],
+        ..KNOB
     },
     Knob {
         id: "agree.boot_cpu",
         title: "The boot CPU does other work",
-        family: Family::Agreement,
         severity: Weight::of(Medium, Medium, Info),
-        probe: Probe::Effective(boot_cpu),
+        check: Check::Probe(boot_cpu),
         why: "The boot CPU is where the kernel falls back to: early interrupts, timekeeping without others, parse errors of \
             irqaffinity=, and devices whose interrupt cannot move.",
-        fix: "Choose another CPU for the real-time work.",
-        persist: &[Lasting::Other("The same choice in isolcpus= or the cpuset.")],
-        undo: "Choose as before.",
+        fix: Fix::prose("Choose another CPU for the real-time work."),
+        persist: &[Lasting::other("The same choice in isolcpus= or the cpuset.")],
+        undo: Fix::prose("Choose as before."),
         cost: "None, as long as there is another CPU.",
-        blast: Blast::Harmless,
-        confidence: Confidence::High,
         sources: &["kernel 6.12 kernel/irq/irqdesc.c", "kernel 6.12, 7.3 kernel/time/tick-sched.c"],
+        ..KNOB
     },
 ];
 

@@ -1,68 +1,74 @@
 //! Settings that look right, against what happens all the same.
 
-use super::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight, not_told_by};
+use super::not_told_by;
 use crate::knobs::case::INTERRUPTS;
 use crate::knobs::interrupts::intruding;
+use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Weight};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::fact::Fact;
-use punctual_facts::finding::Confidence;
 use punctual_facts::finding::Severity::{High, Info, Medium};
 use punctual_facts::machine::{CMDLINE, Version};
 use std::collections::BTreeMap;
+
+const KNOB: Knob = Knob::of(Family::Agreement);
 
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
         id: "agree.throttling",
         title: "Nothing is left of RT throttling where it was turned off",
-        family: Family::Agreement,
         // The state itself is told, and weighed, by sched.fair_server.
         severity: Weight::all(Info),
-        probe: Probe::Effective(throttling),
+        check: Check::Probe(throttling),
         why: "Every guide turns throttling off with sched_rt_runtime_us = -1. From 6.12 on that does nothing for ordinary \
             real-time threads: what takes time from them is the fair server, 50 ms of each second by default, and that \
             stays on.",
-        fix: "echo 0 > /sys/kernel/debug/sched/fair_server/cpuN/runtime for each of <I>, if the thread sleeps now and \
+        fix: Fix::prose(
+            "echo 0 > /sys/kernel/debug/sched/fair_server/cpuN/runtime for each of <I>, if the thread sleeps now and \
             then; a thread that never does then starves the CPU's kernel threads.",
-        persist: &[Lasting::Write { path: "/sys/kernel/debug/sched/fair_server/cpu<I>/runtime", value: "0" }],
-        undo: "echo 50000000 > /sys/kernel/debug/sched/fair_server/cpuN/runtime, or the value that was there.",
+        ),
+        persist: &[Lasting::write("/sys/kernel/debug/sched/fair_server/cpu<I>/runtime", "0")],
+        undo: Fix::prose(
+            "echo 50000000 > /sys/kernel/debug/sched/fair_server/cpuN/runtime, or the value that was there.",
+        ),
         cost: "A runaway thread locks its CPU up.",
         blast: Blast::Breaking,
-        confidence: Confidence::High,
         sources: &["kernel 6.12, 7.3 kernel/sched/deadline.c, rt.c, debug.c", "meta-nilrt#864"],
+        ..KNOB
     },
     Knob {
         id: "agree.irq_counts",
         title: "No device interrupt comes to the real-time CPUs",
-        family: Family::Agreement,
         severity: Weight::of(High, High, Info),
-        probe: Probe::Effective(irq_counts),
+        check: Check::Probe(irq_counts),
         why: "Affinities are wishes: chips that cannot move an interrupt, and changes that wait for the next one, leave a \
             CPU interrupted whatever the files say. The counts do not lie. What the files admit, irq.affinity tells.",
-        fix: "Find the device of that number in /proc/interrupts; echo <H> > /proc/irq/N/smp_affinity_list. The real-time \
+        fix: Fix::prose(
+            "Find the device of that number in /proc/interrupts; echo <H> > /proc/irq/N/smp_affinity_list. The real-time \
             device's own interrupt may stay.",
-        persist: &[Lasting::Word("irqaffinity=<H>"), Lasting::Word("isolcpus=managed_irq,domain,<I>")],
-        undo: "Write back each list that was there; remove the words.",
+        ),
+        persist: &[Lasting::word("irqaffinity=<H>"), Lasting::word("isolcpus=managed_irq,domain,<I>")],
+        undo: Fix::prose("Write back each list that was there; remove the words."),
         cost: "Other CPUs get the load.",
         blast: Blast::Disturbing,
-        confidence: Confidence::High,
         sources: &["kernel 6.12, 7.3 kernel/irq/proc.c: show_interrupts", "kernel core-api/irq/irq-affinity.rst"],
+        ..KNOB
     },
     Knob {
         id: "agree.idle_usage",
         title: "Idle states that were ruled out at boot are not entered",
-        family: Family::Agreement,
         severity: Weight::of(High, Medium, Info),
-        probe: Probe::Effective(idle_usage),
+        check: Check::Probe(idle_usage),
         why: "intel_idle.max_cstate=0 turns off one driver and leaves the next one, with all its states, in its place; \
             processor.max_cstate does nothing to intel_idle. Counters of deep states that are not zero prove it.",
-        fix: "Disable the states: echo 1 > /sys/devices/system/cpu/cpuN/cpuidle/stateM/disable, or hold /dev/cpu_dma_latency \
+        fix: Fix::prose(
+            "Disable the states: echo 1 > /sys/devices/system/cpu/cpuN/cpuidle/stateM/disable, or hold /dev/cpu_dma_latency \
             open.",
-        persist: &[Lasting::Other("Kernel command line: both intel_idle.max_cstate=1 and processor.max_cstate=1.")],
-        undo: "echo 0 > disable; remove the words.",
+        ),
+        persist: &[Lasting::other("Kernel command line: both intel_idle.max_cstate=1 and processor.max_cstate=1.")],
+        undo: Fix::prose("echo 0 > disable; remove the words."),
         cost: "Power and heat.",
-        blast: Blast::Harmless,
-        confidence: Confidence::High,
         sources: &["kernel admin-guide/pm/intel_idle.rst", "kernel admin-guide/pm/cpuidle.rst: usage"],
+        ..KNOB
     },
 ];
 

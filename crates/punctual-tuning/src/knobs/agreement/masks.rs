@@ -1,96 +1,93 @@
 //! The kernel's own masks against the CPUs that are set apart.
 
-use super::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight, not_told_by, set_apart};
+use super::{not_told_by, set_apart};
 use crate::knobs::interrupts::default_affinity;
 use crate::knobs::isolation::{domain, rcu_nocbs, unbound};
+use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Weight};
 use punctual_facts::finding::Confidence;
 use punctual_facts::finding::Severity::{self, High, Info, Medium};
 use punctual_facts::machine::{CMDLINE, Version};
+
+const KNOB: Knob = Knob::of(Family::Agreement);
 
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
         id: "agree.tick",
         title: "Tick-free CPUs are isolated too",
-        family: Family::Agreement,
         severity: Weight::of(Medium, High, Info).adjusted(tick_severity),
-        probe: Probe::Effective(tick),
+        check: Check::Probe(tick),
         why: "The tick stops only while one task runs: a CPU that the scheduler still balances onto gets a second one. \
             From 7.x on, kernel threads and unbound work keep off isolated CPUs only, so that nohz_full= alone, which \
             did that up to 6.12, no longer does.",
-        fix: "Put the same CPUs into an isolated cpuset partition, or isolate them at boot.",
-        persist: &[Lasting::Word("isolcpus=managed_irq,domain,<I>")],
-        undo: "echo member > GROUP/cpuset.cpus.partition; remove the word and boot again.",
+        fix: Fix::prose("Put the same CPUs into an isolated cpuset partition, or isolate them at boot."),
+        persist: &[Lasting::word("isolcpus=managed_irq,domain,<I>")],
+        undo: Fix::prose("echo member > GROUP/cpuset.cpus.partition; remove the word and boot again."),
         cost: "Tasks must be placed on these CPUs by hand.",
         blast: Blast::Disturbing,
-        confidence: Confidence::High,
         sources: &[
             "kernel 6.1, 6.12, 7.3 kernel/sched/isolation.c, kernel/kthread.c",
             "kernel 7.3 admin-guide/cpu-isolation.rst",
         ],
+        ..KNOB
     },
     Knob {
         id: "agree.irq_default",
         title: "New interrupts keep off the CPUs set apart",
-        family: Family::Agreement,
         severity: Weight::of(Medium, Medium, Info),
-        probe: Probe::Effective(irq_default),
+        check: Check::Probe(irq_default),
         why: "The default affinity knows nothing of isolation: without irqaffinity= a device that appears later may \
             interrupt an isolated CPU.",
-        fix: "echo <H mask> > /proc/irq/default_smp_affinity",
-        persist: &[Lasting::Word("irqaffinity=<H>")],
-        undo: "Write back the mask that was there.",
+        fix: Fix::command("echo <H mask> > /proc/irq/default_smp_affinity"),
+        persist: &[Lasting::word("irqaffinity=<H>")],
+        undo: Fix::prose("Write back the mask that was there."),
         cost: "None.",
-        blast: Blast::Harmless,
-        confidence: Confidence::High,
         sources: &["kernel 6.12 kernel/irq/irqdesc.c: init_irq_default_affinity"],
+        ..KNOB
     },
     Knob {
         id: "agree.watchdog",
         title: "The lockup watchdog keeps off the CPUs set apart",
-        family: Family::Agreement,
         severity: Weight::of(Medium, Medium, Info),
-        probe: Probe::Effective(watchdog),
+        check: Check::Probe(watchdog),
         why: "The watchdog leaves out tick-free CPUs, not isolated ones: there its timer and thread still run every few \
             seconds.",
-        fix: "echo <H> > /proc/sys/kernel/watchdog_cpumask",
-        persist: &[Lasting::Sysctl("kernel.watchdog_cpumask = <H>")],
-        undo: "Write back the list that was there.",
+        fix: Fix::command("echo <H> > /proc/sys/kernel/watchdog_cpumask"),
+        persist: &[Lasting::sysctl("kernel.watchdog_cpumask", "<H>")],
+        undo: Fix::prose("Write back the list that was there."),
         cost: "A lock-up of these CPUs is not reported.",
         blast: Blast::Disturbing,
-        confidence: Confidence::High,
         sources: &["kernel 6.12, 7.3 kernel/watchdog.c: housekeeping_cpumask(HK_TYPE_TIMER)"],
+        ..KNOB
     },
     Knob {
         id: "agree.workqueues",
         title: "Unbound work keeps off the CPUs set apart",
-        family: Family::Agreement,
         severity: Weight::of(Medium, Medium, Info),
-        probe: Probe::Effective(workqueues),
+        check: Check::Probe(workqueues),
         why: "The mask of unbound work follows isolation at boot; written later, or with nohz_full= alone from 7.x on, it \
             covers CPUs that were meant to be left alone.",
-        fix: "echo <H mask> > /sys/devices/virtual/workqueue/cpumask",
-        persist: &[Lasting::Write { path: "/sys/devices/virtual/workqueue/cpumask", value: "<H mask>" }],
-        undo: "Write back the mask that was there.",
+        fix: Fix::command("echo <H mask> > /sys/devices/virtual/workqueue/cpumask"),
+        persist: &[Lasting::write("/sys/devices/virtual/workqueue/cpumask", "<H mask>")],
+        undo: Fix::prose("Write back the mask that was there."),
         cost: "Rewriting it on a busy machine was seen to stall the network.",
         blast: Blast::Disturbing,
-        confidence: Confidence::High,
         sources: &["kernel 6.12, 7.3 kernel/workqueue.c: restrict_unbound_cpumask", "seapath/ansible#985"],
+        ..KNOB
     },
     Knob {
         id: "agree.rcu",
         title: "RCU callbacks leave the CPUs that are set apart, and those only",
-        family: Family::Agreement,
         severity: Weight::of(Medium, Medium, Info),
-        probe: Probe::Effective(rcu),
+        check: Check::Probe(rcu),
         why: "With rcu_nocbs= naming other CPUs than isolcpus= or nohz_full=, callbacks still run where they should not, \
             and the threads that take them over serve CPUs nobody cares about.",
-        fix: "None at run time.",
-        persist: &[Lasting::Word("rcu_nocbs=<I>")],
-        undo: "Put the word back as it was and boot again.",
+        fix: Fix::NotAtRunTime(""),
+        persist: &[Lasting::word("rcu_nocbs=<I>")],
+        undo: Fix::prose("Put the word back as it was and boot again."),
         cost: "None.",
-        blast: Blast::Harmless,
         confidence: Confidence::Medium,
         sources: &["kernel 6.12, 7.3 kernel/rcu/tree_nocb.h", "kernel-parameters.txt: rcu_nocbs, nohz_full"],
+        ..KNOB
     },
 ];
 

@@ -12,7 +12,7 @@ mod placement;
 mod requests;
 mod sysctls;
 
-use super::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight, count, joined};
+use super::{Case, Doubt, Knob, Missing, count, joined};
 
 pub(super) const KNOBS: &[Knob] = &joined::<{ count(LISTS) }>(LISTS);
 

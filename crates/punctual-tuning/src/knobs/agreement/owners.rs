@@ -1,41 +1,42 @@
 //! Programs and configuration systems that set the same thing: the last one to run wins, and at the next boot another.
 
 use super::requests::WORDS;
-use super::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Probe, Weight};
+use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Weight};
 use crate::programs;
 use punctual_facts::finding::Confidence;
 use punctual_facts::finding::Severity::{Info, Medium};
 use punctual_facts::machine::Cmdline;
 use std::collections::BTreeMap;
 
+const KNOB: Knob = Knob::of(Family::Agreement);
+
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
         id: "agree.owners_power",
         title: "One owner of frequencies and power",
-        family: Family::Agreement,
         severity: Weight::of(Medium, Medium, Info),
-        probe: Probe::Effective(|case| one_owner(case, "agree.owners_power")),
+        check: Check::Probe(|case| one_owner(case, "agree.owners_power")),
         why: "Each of them writes governors and limits at its own start, at a plug or a key press; which of them wins \
             changes from boot to boot.",
-        fix: "systemctl disable --now all of them but one.",
-        persist: &[Lasting::Other("systemctl mask all of them but one.")],
-        undo: "systemctl unmask; systemctl enable --now",
+        fix: Fix::prose("systemctl disable --now all of them but one."),
+        persist: &[Lasting::other("systemctl mask all of them but one.")],
+        undo: Fix::command("systemctl unmask; systemctl enable --now"),
         cost: "What the others did besides.",
         blast: Blast::Disturbing,
         confidence: Confidence::Medium,
         sources: &["tuned plugin_cpu", "tlp.8", "unverified: which of them undo each other on a given machine"],
+        ..KNOB
     },
     Knob {
         id: "agree.owners_irq",
         title: "One owner of interrupt affinities",
-        family: Family::Agreement,
         severity: Weight::of(Medium, Medium, Info),
-        probe: Probe::Effective(|case| one_owner(case, "agree.owners_irq")),
+        check: Check::Probe(|case| one_owner(case, "agree.owners_irq")),
         why: "irqbalance rewrites affinities every ten seconds, the others when they start: with two of them, what was \
             verified after the boot is not what holds an hour later.",
-        fix: "systemctl disable --now all of them but one.",
-        persist: &[Lasting::Other("systemctl mask all of them but one.")],
-        undo: "systemctl unmask; systemctl enable --now",
+        fix: Fix::prose("systemctl disable --now all of them but one."),
+        persist: &[Lasting::other("systemctl mask all of them but one.")],
+        undo: Fix::command("systemctl unmask; systemctl enable --now"),
         cost: "What the others did besides.",
         blast: Blast::Disturbing,
         confidence: Confidence::Medium,
@@ -44,44 +45,44 @@ pub(super) const KNOBS: &[Knob] = &[
             "rt-conf: interrupts",
             "cluster-node-tuning-operator#396",
         ],
+        ..KNOB
     },
     Knob {
         id: "agree.owners_priorities",
         title: "One owner of thread priorities",
-        family: Family::Agreement,
         severity: Weight::of(Medium, Info, Medium),
-        probe: Probe::Effective(|case| one_owner(case, "agree.owners_priorities")),
+        check: Check::Probe(|case| one_owner(case, "agree.owners_priorities")),
         why: "Both set the priorities of interrupt threads by their names; a real-time loop that was placed between them \
             for one owner is above or below all of them for the other.",
-        fix: "systemctl disable --now all of them but one.",
-        persist: &[Lasting::Other("systemctl mask all of them but one.")],
-        undo: "systemctl unmask; systemctl enable --now",
+        fix: Fix::prose("systemctl disable --now all of them but one."),
+        persist: &[Lasting::other("systemctl mask all of them but one.")],
+        undo: Fix::command("systemctl unmask; systemctl enable --now"),
         cost: "What the others did besides.",
         blast: Blast::Disturbing,
         confidence: Confidence::Medium,
         sources: &["rtirq", "tuned plugin_scheduler", "stalld"],
+        ..KNOB
     },
     Knob {
         id: "agree.owners_cmdline",
         title: "One owner of each word on the command line",
-        family: Family::Agreement,
         severity: Weight::of(Medium, Medium, Info),
-        probe: Probe::Effective(owners_cmdline),
+        check: Check::Probe(owners_cmdline),
         why: "The kernel takes the last of two words of a kind, or refuses the second, and which file comes last depends on \
             their names; tuned also takes its words away when it stops.",
-        fix: "None at run time.",
-        persist: &[Lasting::Other(
+        fix: Fix::NotAtRunTime(""),
+        persist: &[Lasting::other(
             "Leave each word to one file, take it out of the others, and generate the boot menu anew.",
         )],
-        undo: "Put it back.",
+        undo: Fix::prose("Put it back."),
         cost: "None.",
-        blast: Blast::Harmless,
         confidence: Confidence::Medium,
         sources: &[
             "tuned plugin_bootloader: /etc/tuned/bootcmdline",
             "rt-conf: 60_rt-conf.cfg",
             "cloud-init: 50-cloudimg-settings.cfg",
         ],
+        ..KNOB
     },
 ];
 

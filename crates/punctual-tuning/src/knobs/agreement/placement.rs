@@ -1,28 +1,32 @@
 //! Who places work from user space, against the CPUs that are set apart: systemd, irqbalance, the co-kernels, and the
 //! container this runs in.
 
-use super::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight, set_apart};
+use super::set_apart;
 use crate::knobs::interrupts;
+use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Weight};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::finding::Confidence;
 use punctual_facts::finding::Severity::{self, Fatal, High, Info, Medium};
 use punctual_facts::machine::{Flavour, ISOLATED, NOHZ_FULL};
 
+const KNOB: Knob = Knob::of(Family::Agreement);
+
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
         id: "agree.systemd",
         title: "systemd starts nothing on the CPUs set apart",
-        family: Family::Agreement,
         severity: Weight::of(Medium, Medium, Info),
-        probe: Probe::Effective(systemd),
+        check: Check::Probe(systemd),
         why: "Everything systemd starts inherits the CPUs it may use itself, or those of its slice: one that names \
             isolated CPUs sends services there.",
-        fix: "systemctl set-property --runtime SLICE AllowedCPUs=<H> for each slice that names them; taskset -p <H mask> 1",
-        persist: &[Lasting::Other(
+        fix: Fix::prose(
+            "systemctl set-property --runtime SLICE AllowedCPUs=<H> for each slice that names them; taskset -p <H mask> 1",
+        ),
+        persist: &[Lasting::other(
             "CPUAffinity=<H> in /etc/systemd/system.conf.d/99-zz-punctual.conf, and AllowedCPUs=<H> for system.slice, \
             user.slice and machine.slice.",
         )],
-        undo: "systemctl revert SLICE; remove the file and boot again.",
+        undo: Fix::prose("systemctl revert SLICE; remove the file and boot again."),
         cost: "Services share fewer CPUs.",
         blast: Blast::Disturbing,
         confidence: Confidence::Medium,
@@ -31,18 +35,18 @@ pub(super) const KNOBS: &[Knob] = &[
             "systemd-system.conf(5): CPUAffinity",
             "systemd#23748, #31151",
         ],
+        ..KNOB
     },
     Knob {
         id: "agree.systemd_conf",
         title: "systemd runs where its configuration says",
-        family: Family::Agreement,
         severity: Weight::of(Medium, Medium, Info),
-        probe: Probe::Effective(systemd_conf),
+        check: Check::Probe(systemd_conf),
         why: "CPUAffinity= counts from the start of process 1 on, and cpuset changes were seen to reset it on kernels \
             before 6.2; what stands in the file need not be what its children inherit.",
-        fix: "systemctl daemon-reexec",
-        persist: &[Lasting::Word("systemd.cpu_affinity=<H>"), Lasting::Other("A kernel from 6.2 on, which keeps it.")],
-        undo: "Remove CPUAffinity= or the word and boot again.",
+        fix: Fix::command("systemctl daemon-reexec"),
+        persist: &[Lasting::word("systemd.cpu_affinity=<H>"), Lasting::other("A kernel from 6.2 on, which keeps it.")],
+        undo: Fix::prose("Remove CPUAffinity= or the word and boot again."),
         cost: "None.",
         blast: Blast::Disturbing,
         confidence: Confidence::Medium,
@@ -51,61 +55,62 @@ pub(super) const KNOBS: &[Knob] = &[
             "kernel-command-line(7): systemd.cpu_affinity",
             "systemd#23748",
         ],
+        ..KNOB
     },
     Knob {
         id: "agree.irqbalance",
         title: "irqbalance leaves out the CPUs set apart",
-        family: Family::Agreement,
         severity: Weight::of(Medium, High, Info).adjusted(irqbalance_severity),
-        probe: Probe::Effective(irqbalance),
+        check: Check::Probe(irqbalance),
         why: "irqbalance leaves out isolated and tick-free CPUs on its own, but a list of banned CPUs replaces that, and \
             cpuset partitions it does not know.",
-        fix: "Set IRQBALANCE_BANNED_CPULIST=<I> in its file, or take the line out; systemctl restart irqbalance",
-        persist: &[Lasting::Other(
+        fix: Fix::prose(
+            "Set IRQBALANCE_BANNED_CPULIST=<I> in its file, or take the line out; systemctl restart irqbalance",
+        ),
+        persist: &[Lasting::other(
             "The same line in /etc/default/irqbalance (Debian) or /etc/sysconfig/irqbalance (Fedora).",
         )],
-        undo: "Put the line back as it was; systemctl restart irqbalance",
+        undo: Fix::prose("Put the line back as it was; systemctl restart irqbalance"),
         cost: "A restart redistributes all interrupts for about a second.",
         blast: Blast::Disturbing,
         confidence: Confidence::Medium,
         sources: &["irqbalance(1): IRQBALANCE_BANNED_CPULIST", "irqbalance#19", "cluster-node-tuning-operator#953"],
+        ..KNOB
     },
     Knob {
         id: "agree.cokernel",
         title: "The co-kernel serves the real-time CPUs",
-        family: Family::Agreement,
         severity: Weight::all(Fatal),
-        probe: Probe::Effective(cokernel),
+        check: Check::Probe(cokernel),
         why: "Cobalt and EVL work only on the CPUs of their mask. Cobalt without CPU 0 disables itself; EVL takes all \
             CPUs when the word for its mask is misspelt.",
-        fix: "None at run time.",
-        persist: &[Lasting::Other(
+        fix: Fix::NotAtRunTime(""),
+        persist: &[Lasting::other(
             "Kernel command line: xenomai.supported_cpus=MASK for Cobalt (bits, CPU 0 always among them), evl.oobcpus=<I> \
             for EVL.",
         )],
-        undo: "Put the word back as it was and boot again.",
+        undo: Fix::prose("Put the word back as it was and boot again."),
         cost: "None.",
-        blast: Blast::Harmless,
         confidence: Confidence::Medium,
         sources: &["Xenomai 3.3 kernel/cobalt/init.c", "EVL 6.5, 6.10 patches: evl.oobcpus"],
+        ..KNOB
     },
     Knob {
         id: "agree.container",
         title: "This container may use the real-time CPUs",
-        family: Family::Agreement,
         severity: Weight::all(High),
-        probe: Probe::Effective(container),
+        check: Check::Probe(container),
         why: "Container engines know nothing of isolcpus=: a container gets the CPUs of its cpuset, and pinning to \
             others fails.",
-        fix: "Outside: docker update --cpuset-cpus <I> CONTAINER, or the same of another engine.",
-        persist: &[Lasting::Other(
+        fix: Fix::prose("Outside: docker update --cpuset-cpus <I> CONTAINER, or the same of another engine."),
+        persist: &[Lasting::other(
             "cpuset-cpus=<I> where the container is defined (Kubernetes: static CPU manager policy).",
         )],
-        undo: "Set the cpuset back.",
+        undo: Fix::prose("Set the cpuset back."),
         cost: "None.",
         blast: Blast::Disturbing,
-        confidence: Confidence::High,
         sources: &["kernel admin-guide/cgroup-v2.rst: cpuset.cpus.effective", "moby#31086", "cri-o#2213"],
+        ..KNOB
     },
 ];
 

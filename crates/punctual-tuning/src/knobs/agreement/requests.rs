@@ -1,113 +1,109 @@
 //! Three texts of one wish: what the boot loader's files say, what the kernel was booted with, and what is in force.
 
-use super::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight, listed};
+use super::listed;
 use crate::knobs::interrupts::default_affinity;
 use crate::knobs::isolation::{domain, rcu_nocbs};
+use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Weight};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::finding::Confidence;
 use punctual_facts::finding::Severity::{self, High, Info, Medium};
 use punctual_facts::lint::{Word, WordVerdict};
 use punctual_facts::machine::{BOOT_CPU, CMDLINE, Cmdline, ISOLATED, NOHZ_FULL};
 
+const KNOB: Knob = Knob::of(Family::Agreement);
+
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
         id: "agree.requested",
         title: "What the command line asks for is in force",
-        family: Family::Agreement,
         severity: Weight::of(High, High, Medium).adjusted(requested_severity),
-        probe: Probe::Effective(requested),
+        check: Check::Probe(requested),
         why: "A list that the kernel cannot read, an option it was built without, or a second word that contradicts the \
             first leaves the machine without what its owner believes it has. The kernel says so once, in its log.",
-        fix: "None at run time.",
-        persist: &[Lasting::Other(
+        fix: Fix::NotAtRunTime(""),
+        persist: &[Lasting::other(
             "Write the word as the kernel reads it (punctual lint shows how), with nohz_full= and isolcpus=nohz, naming \
             the same CPUs, and boot again.",
         )],
-        undo: "Put the word back as it was and boot again.",
+        undo: Fix::prose("Put the word back as it was and boot again."),
         cost: "None.",
-        blast: Blast::Harmless,
-        confidence: Confidence::High,
         sources: &["kernel 6.1, 6.12, 7.3 kernel/sched/isolation.c: housekeeping_setup", "tuned#98"],
+        ..KNOB
     },
     Knob {
         id: "agree.unasked",
         title: "What is in force was asked for",
-        family: Family::Agreement,
         severity: Weight::all(Info),
-        probe: Probe::Effective(unasked),
+        check: Check::Probe(unasked),
         why: "CPUs that are set apart without a word on the command line come from a place that the next person will not \
             look at: a boot configuration in the initramfs, or a patched kernel.",
-        fix: "None at run time.",
-        persist: &[Lasting::Other("Find it (/proc/bootconfig, CONFIG_CMDLINE of the kernel), and keep one place.")],
-        undo: "Put it back and boot again.",
+        fix: Fix::NotAtRunTime(""),
+        persist: &[Lasting::other("Find it (/proc/bootconfig, CONFIG_CMDLINE of the kernel), and keep one place.")],
+        undo: Fix::prose("Put it back and boot again."),
         cost: "None.",
-        blast: Blast::Harmless,
         confidence: Confidence::Medium,
         sources: &["kernel admin-guide/bootconfig.rst"],
+        ..KNOB
     },
     Knob {
         id: "agree.pending",
         title: "The configured command line is the booted one",
-        family: Family::Agreement,
         severity: Weight::of(Medium, Medium, Info),
-        probe: Probe::Effective(pending),
+        check: Check::Probe(pending),
         why: "What stands in the boot loader's files and not on the command line is not in force: they were edited and \
             nobody generated the menu or booted again, or another entry was booted.",
-        fix: "None at run time.",
-        persist: &[Lasting::Other("Generate the boot menu anew where the boot loader has one, and boot again.")],
-        undo: "Take the word out of that file.",
+        fix: Fix::NotAtRunTime(""),
+        persist: &[Lasting::other("Generate the boot menu anew where the boot loader has one, and boot again.")],
+        undo: Fix::prose("Take the word out of that file."),
         cost: "A reboot.",
         blast: Blast::Breaking,
         confidence: Confidence::Medium,
         sources: &["tuned#98", "tuned plugin_bootloader", "Debian grub2: /etc/default/grub.d"],
+        ..KNOB
     },
     Knob {
         id: "agree.lost",
         title: "The next boot keeps what this one has",
-        family: Family::Agreement,
         severity: Weight::of(Medium, Medium, Info),
-        probe: Probe::Effective(lost),
+        check: Check::Probe(lost),
         why: "A word typed into the boot menu, or taken out of the boot loader's files since, is gone after the next boot, \
             which may be an update at night.",
-        fix: "None at run time.",
-        persist: &[Lasting::Other("Put the word into the boot loader's files, or boot again without it.")],
-        undo: "Take it out again.",
+        fix: Fix::NotAtRunTime(""),
+        persist: &[Lasting::other("Put the word into the boot loader's files, or boot again without it.")],
+        undo: Fix::prose("Take it out again."),
         cost: "None.",
-        blast: Blast::Harmless,
         confidence: Confidence::Medium,
         sources: &["tuned plugin_bootloader", "unverified: words that firmware or boot scripts add on some boards"],
+        ..KNOB
     },
     Knob {
         id: "agree.missing_cpus",
         title: "CPUs that are named are there",
-        family: Family::Agreement,
         severity: Weight::of(Medium, Medium, Info),
-        probe: Probe::Effective(missing_cpus),
+        check: Check::Probe(missing_cpus),
         why: "A list made for another machine, or with SMT on, names CPUs that are offline or do not exist; the work that \
             was to run there runs elsewhere or not at all.",
-        fix: "echo 1 > /sys/devices/system/cpu/cpuN/online for each that is offline.",
-        persist: &[Lasting::Other("Name CPUs of this machine: see /sys/devices/system/cpu/possible.")],
-        undo: "Put the list back as it was.",
+        fix: Fix::prose("echo 1 > /sys/devices/system/cpu/cpuN/online for each that is offline."),
+        persist: &[Lasting::other("Name CPUs of this machine: see /sys/devices/system/cpu/possible.")],
+        undo: Fix::prose("Put the list back as it was."),
         cost: "None.",
         blast: Blast::Disturbing,
-        confidence: Confidence::High,
         sources: &["kernel admin-guide/cputopology.rst", "seapath/ansible#865", "tuned#514"],
+        ..KNOB
     },
     Knob {
         id: "agree.tick_boot_cpu",
         title: "nohz_full= leaves the boot CPU alone",
-        family: Family::Agreement,
         severity: Weight::of(Info, Medium, Info),
-        probe: Probe::Effective(tick_boot_cpu),
+        check: Check::Probe(tick_boot_cpu),
         why: "Kernels that can suspend, and all distributions' can, take the boot CPU out of nohz_full= without more than a \
             line in the log: it keeps its tick, and time, for all others.",
-        fix: "None at run time.",
-        persist: &[Lasting::Other("Kernel command line: nohz_full= without CPU 0; choose another CPU for the work.")],
-        undo: "Put the word back as it was and boot again.",
+        fix: Fix::NotAtRunTime(""),
+        persist: &[Lasting::other("Kernel command line: nohz_full= without CPU 0; choose another CPU for the work.")],
+        undo: Fix::prose("Put the word back as it was and boot again."),
         cost: "None.",
-        blast: Blast::Harmless,
-        confidence: Confidence::High,
         sources: &["kernel 6.12, 7.3 kernel/time/tick-sched.c: tick_nohz_init"],
+        ..KNOB
     },
 ];
 

@@ -1,47 +1,44 @@
 //! What files say of sysctls, against each other and against what is in force.
 
-use super::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Probe, Weight};
+use crate::knobs::{Case, Check, Doubt, Family, File, Fix, Judged, Knob, Lasting, Setting, Weight};
 use punctual_facts::fact::Fact;
-use punctual_facts::finding::Confidence;
 use punctual_facts::finding::Severity::{Info, Medium};
 use std::collections::{BTreeMap, BTreeSet};
+
+const KNOB: Knob = Knob::of(Family::Agreement);
 
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
         id: "agree.sysctl_effect",
         title: "Configured sysctls are in force",
-        family: Family::Agreement,
         severity: Weight::of(Medium, Medium, Info),
-        probe: Probe::Effective(effect),
+        check: Check::Probe(effect),
         why: "A value that differs from its file was written by somebody else after the boot, was refused, or belongs to a \
             module that came later; the next boot may decide otherwise.",
-        fix: "sysctl --system, and look who wrote it.",
-        persist: &[Lasting::Other(
+        fix: Fix::prose("sysctl --system, and look who wrote it."),
+        persist: &[Lasting::other(
             "Keep one place for each value; for those of modules, a udev rule or a unit after it.",
         )],
-        undo: "sysctl NAME=OLD",
+        undo: Fix::command("sysctl NAME=OLD"),
         cost: "None.",
-        blast: Blast::Harmless,
-        confidence: Confidence::High,
         sources: &["sysctl.d(5)", "sysctl(8)"],
+        ..KNOB
     },
     Knob {
         id: "agree.sysctl_twice",
         title: "No sysctl is configured twice with two values",
-        family: Family::Agreement,
         severity: Weight::of(Medium, Medium, Info),
-        probe: Probe::Effective(twice),
+        check: Check::Probe(twice),
         why: "The file whose name sorts last wins, whatever its folder: a package's file can undo what the administrator \
             wrote, at the next boot.",
-        fix: "Take the value out of all files but one.",
-        persist: &[Lasting::Other(
+        fix: Fix::prose("Take the value out of all files but one."),
+        persist: &[Lasting::other(
             "In /etc/sysctl.d, a file of the same name replaces a package's; one that sorts later overrides it.",
         )],
-        undo: "Put the line back.",
+        undo: Fix::prose("Put the line back."),
         cost: "None.",
-        blast: Blast::Harmless,
-        confidence: Confidence::High,
         sources: &["sysctl.d(5): configuration directories and precedence"],
+        ..KNOB
     },
 ];
 
@@ -88,11 +85,12 @@ const FOLDERS: [&str; 5] =
 type Settings = BTreeMap<String, Vec<(String, String)>>;
 
 fn interesting() -> BTreeSet<String> {
-    let lasting = crate::knobs::ALL.iter().flat_map(|knob| knob.persist).filter_map(|place| match place {
-        Lasting::Sysctl(line) => line.split('=').next(),
+    let places = crate::knobs::ALL.iter().flat_map(Knob::places);
+    let lasting = places.filter_map(|place| match place.usual() {
+        Lasting::Set(Setting { file: File::Sysctl(name), .. }) => Some(*name),
         _ => None,
     });
-    lasting.map(str::trim).chain(NAMES.iter().copied()).map(str::to_owned).collect()
+    lasting.chain(NAMES.iter().copied()).map(str::to_owned).collect()
 }
 
 fn settings(case: &Case<'_>) -> Result<Settings, Doubt> {

@@ -3,173 +3,185 @@
 mod resctrl;
 
 use super::clocks::cpu_flags;
-use super::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
+use super::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Weight};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::finding::Confidence;
 use punctual_facts::finding::Severity::{self, Info, Medium};
 use punctual_facts::machine::Arch;
 use resctrl::Partitions;
 
+const KNOB: Knob = Knob::of(Family::Caches);
+
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
         id: "cache.l2",
         title: "Second-level cache not shared with other work",
-        family: Family::Caches,
         severity: Weight::of(Medium, Medium, Info).adjusted(told_by_siblings),
-        probe: Probe::Effective(l2),
+        check: Check::Probe(l2),
         why: "A neighbour on the same second-level cache evicts the loop's code and data while it sleeps, so that \
             every activation starts cold.",
-        fix: "Choose real-time CPUs that share no second-level cache with the others, or give the whole cluster to \
+        fix: Fix::prose(
+            "Choose real-time CPUs that share no second-level cache with the others, or give the whole cluster to \
             real-time work.",
-        persist: &[Lasting::Word("isolcpus=managed_irq,domain,<I>"), Lasting::Unit("AllowedCPUs=<I>")],
-        undo: "Choose as before.",
+        ),
+        persist: &[Lasting::word("isolcpus=managed_irq,domain,<I>"), Lasting::unit("AllowedCPUs=<I>")],
+        undo: Fix::prose("Choose as before."),
         cost: "CPUs.",
-        blast: Blast::Harmless,
         confidence: Confidence::Low,
         sources: &["kernel ABI testing/sysfs-devices-system-cpu: cache/indexN", "unverified: size of the effect"],
+        ..KNOB
     },
     Knob {
         id: "cache.l3",
         title: "Last-level cache not shared with other work",
-        family: Family::Caches,
         severity: Weight::all(Info),
-        probe: Probe::Effective(l3),
+        check: Check::Probe(l3),
         why: "Whoever shares the last-level cache evicts what the loop will need, and loads the path to memory.",
-        fix: "On machines with several last-level caches (chiplets, clusters, sockets), choose all CPUs of one; \
+        fix: Fix::prose(
+            "On machines with several last-level caches (chiplets, clusters, sockets), choose all CPUs of one; \
             elsewhere see cat.l3.",
-        persist: &[Lasting::Word("isolcpus=managed_irq,domain,<I>"), Lasting::Unit("AllowedCPUs=<I>")],
-        undo: "Choose as before.",
+        ),
+        persist: &[Lasting::word("isolcpus=managed_irq,domain,<I>"), Lasting::unit("AllowedCPUs=<I>")],
+        undo: Fix::prose("Choose as before."),
         cost: "CPUs.",
-        blast: Blast::Harmless,
         confidence: Confidence::Low,
         sources: &["kernel ABI testing/sysfs-devices-system-cpu: cache/indexN", "unverified: size of the effect"],
+        ..KNOB
     },
     Knob {
         id: "cat.l3",
         title: "A part of the last-level cache of one's own",
-        family: Family::Caches,
         severity: Weight::all(Info),
-        probe: Probe::Effective(cat_l3),
+        check: Check::Probe(cat_l3),
         why: "Where the CPU can partition its last-level cache, an exclusive part keeps others from evicting the \
             loop.",
-        fix: "mount -t resctrl resctrl /sys/fs/resctrl; mkdir a group; write cpus_list <I> and a schemata line \
+        fix: Fix::prose(
+            "mount -t resctrl resctrl /sys/fs/resctrl; mkdir a group; write cpus_list <I> and a schemata line \
             whose ways do not overlap shareable_bits; echo exclusive > mode.",
-        persist: &[Lasting::Other(
+        ),
+        persist: &[Lasting::other(
             "A unit that mounts resctrl and writes the group at boot; nothing of it survives a boot",
         )],
-        undo: "rmdir the group and write the old schemata back.",
+        undo: Fix::prose("rmdir the group and write the old schemata back."),
         cost: "Less cache for the rest.",
         blast: Blast::Disturbing,
         confidence: Confidence::Medium,
         sources: &["kernel filesystems/resctrl.rst", "intel-cmt-cat README"],
+        ..KNOB
     },
     Knob {
         id: "cat.l2",
         title: "A part of the second-level cache of one's own",
-        family: Family::Caches,
         severity: Weight::all(Info),
-        probe: Probe::Effective(cat_l2),
+        check: Check::Probe(cat_l2),
         why: "On clusters of small cores the second-level cache is the shared one; some of them can partition it.",
-        fix: "As for cat.l3, with an L2 line in schemata.",
-        persist: &[Lasting::Other(
+        fix: Fix::prose("As for cat.l3, with an L2 line in schemata."),
+        persist: &[Lasting::other(
             "A unit that mounts resctrl and writes the group at boot; nothing of it survives a boot",
         )],
-        undo: "rmdir the group and write the old schemata back.",
+        undo: Fix::prose("rmdir the group and write the old schemata back."),
         cost: "Less cache for the neighbours.",
         blast: Blast::Disturbing,
         confidence: Confidence::Medium,
         sources: &["kernel filesystems/resctrl.rst: L2", "intel-cmt-cat README"],
+        ..KNOB
     },
     Knob {
         id: "cat.shareable",
         title: "The cache part is not shared with devices",
-        family: Family::Caches,
         severity: Weight::all(Info),
-        probe: Probe::Effective(shareable),
+        check: Check::Probe(shareable),
         why: "The ways in shareable_bits are used by graphics and devices, too: a part that overlaps them is not \
             one's own.",
-        fix: "Write a schemata line for the group without the bits of /sys/fs/resctrl/info/L3/shareable_bits.",
-        persist: &[Lasting::Other("The same line in the unit that writes the group at boot")],
-        undo: "Write the old schemata back.",
+        fix: Fix::prose(
+            "Write a schemata line for the group without the bits of /sys/fs/resctrl/info/L3/shareable_bits.",
+        ),
+        persist: &[Lasting::other("The same line in the unit that writes the group at boot")],
+        undo: Fix::prose("Write the old schemata back."),
         cost: "Less cache.",
         blast: Blast::Disturbing,
         confidence: Confidence::Medium,
         sources: &["kernel filesystems/resctrl.rst: shareable_bits"],
+        ..KNOB
     },
     Knob {
         id: "cat.ioalloc",
         title: "Device traffic keeps out of the cache part",
-        family: Family::Caches,
         severity: Weight::all(Info),
-        probe: Probe::Effective(ioalloc),
+        check: Check::Probe(ioalloc),
         why: "Devices may write straight into the last-level cache and evict what is there.",
-        fix: "echo 1 > /sys/fs/resctrl/info/L3/io_alloc; write io_alloc_cbm without the ways of the real-time group.",
-        persist: &[Lasting::Other("The same lines in the unit that writes the group at boot")],
-        undo: "echo 0 > /sys/fs/resctrl/info/L3/io_alloc",
+        fix: Fix::prose(
+            "echo 1 > /sys/fs/resctrl/info/L3/io_alloc; write io_alloc_cbm without the ways of the real-time group.",
+        ),
+        persist: &[Lasting::other("The same lines in the unit that writes the group at boot")],
+        undo: Fix::command("echo 0 > /sys/fs/resctrl/info/L3/io_alloc"),
         cost: "Throughput of the devices; one group less.",
         blast: Blast::Disturbing,
         confidence: Confidence::Medium,
         sources: &["kernel 7.3 filesystems/resctrl.rst: io_alloc", "kernel 7.3 fs/resctrl/rdtgroup.c"],
+        ..KNOB
     },
     Knob {
         id: "cat.cdp",
         title: "Code and data are not partitioned apart unawares",
-        family: Family::Caches,
         severity: Weight::all(Info),
-        probe: Probe::Effective(cdp),
+        check: Check::Probe(cdp),
         why: "With code and data prioritisation every group has two masks for one cache, half as many groups exist, \
             and no part can be locked.",
-        fix: "umount /sys/fs/resctrl; mount -t resctrl resctrl /sys/fs/resctrl (without -o cdp, cdpl2); or set both \
+        fix: Fix::prose(
+            "umount /sys/fs/resctrl; mount -t resctrl resctrl /sys/fs/resctrl (without -o cdp, cdpl2); or set both \
             masks of every group.",
-        persist: &[Lasting::Other("The unit that mounts resctrl: without -o cdp and cdpl2")],
-        undo: "Mount with -o cdp again.",
+        ),
+        persist: &[Lasting::other("The unit that mounts resctrl: without -o cdp and cdpl2")],
+        undo: Fix::prose("Mount with -o cdp again."),
         cost: "All groups are lost by unmounting.",
         blast: Blast::Disturbing,
         confidence: Confidence::Medium,
         sources: &["kernel filesystems/resctrl.rst: cdp", "kernel 7.3 fs/resctrl/pseudo_lock.c"],
+        ..KNOB
     },
     Knob {
         id: "cat.mba",
         title: "Memory bandwidth of the others is limited",
-        family: Family::Caches,
         severity: Weight::all(Info),
-        probe: Probe::Effective(mba),
+        check: Check::Probe(mba),
         why: "Where the CPU can throttle memory accesses, limiting the other CPUs keeps the path to memory free.",
-        fix: "Write MB:0=50 to /sys/fs/resctrl/schemata, and MB:0=100 to that of the group of CPUs <I>.",
-        persist: &[Lasting::Other("The same lines in the unit that writes the group at boot")],
-        undo: "Write MB:0=100 to /sys/fs/resctrl/schemata.",
+        fix: Fix::prose("Write MB:0=50 to /sys/fs/resctrl/schemata, and MB:0=100 to that of the group of CPUs <I>."),
+        persist: &[Lasting::other("The same lines in the unit that writes the group at boot")],
+        undo: Fix::prose("Write MB:0=100 to /sys/fs/resctrl/schemata."),
         cost: "The other CPUs get slower; the control is coarse.",
         blast: Blast::Disturbing,
         confidence: Confidence::Medium,
         sources: &["kernel filesystems/resctrl.rst: MB"],
+        ..KNOB
     },
     Knob {
         id: "cat.lock",
         title: "No cache lock left half done",
-        family: Family::Caches,
         severity: Weight::all(Info),
-        probe: Probe::Effective(lock),
+        check: Check::Probe(lock),
         why: "A group in mode pseudo-locksetup holds ways of the cache that nobody can use until the region is \
             locked or the group removed.",
-        fix: "rmdir the group, or finish by writing its schemata. Locking needs the maker's word that the CPU keeps \
+        fix: Fix::prose(
+            "rmdir the group, or finish by writing its schemata. Locking needs the maker's word that the CPU keeps \
             the lines.",
-        persist: &[Lasting::Other("The unit that sets the region up, or none")],
-        undo: "Set the region up again.",
+        ),
+        persist: &[Lasting::other("The unit that sets the region up, or none")],
+        undo: Fix::prose("Set the region up again."),
         cost: "None.",
         blast: Blast::Disturbing,
-        confidence: Confidence::High,
         sources: &["kernel filesystems/resctrl.rst: Cache Pseudo-Locking"],
+        ..KNOB
     },
     Knob {
         id: "cat.mpam",
         title: "Cache partitioned through MPAM",
-        family: Family::Caches,
         severity: Weight::all(Info),
-        probe: Probe::Effective(mpam),
+        check: Check::Probe(mpam),
         why: "Arm systems with MPAM partition cache and bandwidth as others do with resctrl.",
-        fix: "As for cat.l3; without arm64.nompam on the command line.",
+        fix: Fix::prose("As for cat.l3; without arm64.nompam on the command line."),
         persist: &[Lasting::NoWord("arm64.nompam")],
-        undo: "rmdir the group and write the old schemata back.",
+        undo: Fix::prose("rmdir the group and write the old schemata back."),
         cost: "Less cache for the rest.",
         blast: Blast::Disturbing,
         confidence: Confidence::Low,
@@ -178,48 +190,50 @@ pub(super) const KNOBS: &[Knob] = &[
             "kernel 7.3 core-api/real-time/hardware.rst",
             "unverified: on hardware",
         ],
+        ..KNOB
     },
     Knob {
         id: "cat.rk3568",
         title: "Third-level cache partitioned by the boot loader (RK356x)",
-        family: Family::Caches,
         severity: Weight::all(Info),
-        probe: Probe::Advice {
-            look: "cannot be seen from software: the partition is set by BL31, which prints l3 cache partition \
+        applies: rk3568,
+        check: Check::advice(
+            "cannot be seen from software: the partition is set by BL31, which prints l3 cache partition \
                 cfg-XXXX on the serial line at boot (cfg-0 is shared)",
-            applies: rk3568,
-        },
+        ),
         why: "The four cores share one third-level cache, and no driver can partition it later.",
-        fix: "None at run time: rkbin RK3568MINIALL.ini, [BOOT1_PARAM] WORD_3: one hex digit per core (highest \
-            first), one bit per quarter; 0xc333 leaves half to core 3 alone.",
+        fix: Fix::NotAtRunTime(
+            "rkbin RK3568MINIALL.ini, [BOOT1_PARAM] WORD_3: one hex digit per core (highest first), one bit per quarter; 0xc333 leaves half to core 3 alone.",
+        ),
         persist: &[Lasting::Firmware(
             "boot loader: rebuild and flash it with that parameter (needs a BL31 that knows it)",
         )],
-        undo: "Flash the boot loader with 0.",
+        undo: Fix::prose("Flash the boot loader with 0."),
         cost: "Less cache for the other cores.",
         blast: Blast::Breaking,
         confidence: Confidence::Low,
         sources: &["makers' guides for RK3568", "unverified: on hardware"],
+        ..KNOB
     },
     Knob {
         id: "cat.ddio",
         title: "Direct cache access of devices known",
-        family: Family::Caches,
         severity: Weight::all(Info),
-        probe: Probe::Advice {
-            look: "cannot be seen from software: Intel servers let devices write into some ways of the last-level \
+        applies: ddio,
+        check: Check::advice(
+            "cannot be seen from software: Intel servers let devices write into some ways of the last-level \
                 cache (DDIO); which ones stands in a model-specific register, and whether in firmware, usually \
                 under PCI or IIO configuration",
-            applies: ddio,
-        },
+        ),
         why: "Packets and blocks written there evict the loop's data, unless its ways are others.",
-        fix: "Choose ways for cat.l3 that are not the ones of shareable_bits (usually the two highest).",
+        fix: Fix::prose("Choose ways for cat.l3 that are not the ones of shareable_bits (usually the two highest)."),
         persist: &[Lasting::Firmware("PCI or IIO configuration, DDIO")],
-        undo: "Choose as before.",
+        undo: Fix::prose("Choose as before."),
         cost: "Less cache.",
         blast: Blast::Disturbing,
         confidence: Confidence::Low,
         sources: &["kernel filesystems/resctrl.rst: shareable_bits", "unverified: names of the setting"],
+        ..KNOB
     },
 ];
 

@@ -1,7 +1,7 @@
 //! Event devices: what wakes a CPU when a timer expires.
 
 use crate::knobs::idle::deep_on_first;
-use crate::knobs::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
+use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Weight};
 use punctual_facts::finding::Confidence;
 use punctual_facts::finding::Severity::{High, Info, Medium};
 use punctual_facts::machine::Arch;
@@ -9,82 +9,76 @@ use punctual_facts::machine::Arch;
 const DEVICE: &str = "/sys/devices/system/clockevents/clockevent{cpu}/current_device";
 const UNSHOWN: Missing = Missing::TellsNothing("the event device of a CPU is not shown");
 
+const KNOB: Knob = Knob::of(Family::Clocks);
+
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
         id: "clk.event",
         title: "A timer of its own for every real-time CPU",
-        family: Family::Clocks,
         severity: Weight::all(High),
-        probe: Probe::Effective(event),
+        check: Check::Probe(event),
         why: "A timer inside the CPU is set in nanoseconds and interrupts that CPU alone. Without one, timers expire \
             by a message from another CPU, or by a device on a slow bus.",
-        fix: "None at run time.",
+        fix: Fix::NotAtRunTime(""),
         persist: &[Lasting::NoWord("nolapic_timer"), Lasting::NoWord("nolapic"), Lasting::NoWord("noapic")],
-        undo: "Boot as before.",
+        undo: Fix::prose("Boot as before."),
         cost: "None.",
-        blast: Blast::Harmless,
         confidence: Confidence::Medium,
         sources: &[
             "kernel 7.3 kernel/time/clockevents.c: current_device",
             "kernel 7.3 arch/x86/kernel/apic/apic.c, drivers/clocksource/arm_arch_timer.c: names",
         ],
+        ..KNOB
     },
     Knob {
         id: "clk.tsc_deadline",
         title: "Timers set by the TSC",
-        family: Family::Clocks,
         severity: Weight::all(Info),
-        probe: Probe::Effective(tsc_deadline),
+        check: Check::Probe(tsc_deadline),
         why: "In deadline mode the local timer compares with the TSC: it is exact to the cycle and set by one register \
             write. The older mode counts down a slow bus clock, and needs calibration.",
-        fix: "None at run time.",
+        fix: Fix::NotAtRunTime(""),
         persist: &[
             Lasting::NoWord("lapic"),
             Lasting::Firmware("an update, which brings the microcode that mends the timer"),
         ],
-        undo: "Boot as before.",
+        undo: Fix::prose("Boot as before."),
         cost: "None.",
-        blast: Blast::Harmless,
-        confidence: Confidence::High,
         sources: &["kernel 7.3 arch/x86/kernel/apic/apic.c: lapic-deadline, deadline_match"],
+        ..KNOB
     },
     Knob {
         id: "clk.arat",
         title: "Timers keep running while the CPU sleeps",
-        family: Family::Clocks,
         severity: Weight::all(Info),
-        probe: Probe::Effective(arat),
+        check: Check::Probe(arat),
         why: "A local timer that stops in deep sleep needs another CPU, or the HPET, to wake this one: a message more \
             in front of every activation.",
-        fix: "Limit the sleep of <I> as pm.idle_state says; in its first state the timer runs.",
-        persist: &[Lasting::Write {
-            path: "/sys/devices/system/cpu/cpu<I>/power/pm_qos_resume_latency_us",
-            value: "2",
-        }],
-        undo: "echo 0 > the same file.",
+        fix: Fix::prose("Limit the sleep of <I> as pm.idle_state says; in its first state the timer runs."),
+        persist: &[Lasting::write("/sys/devices/system/cpu/cpu<I>/power/pm_qos_resume_latency_us", "2")],
+        undo: Fix::prose("echo 0 > the same file."),
         cost: "Power.",
-        blast: Blast::Harmless,
         confidence: Confidence::Medium,
         sources: &["kernel 7.3 arch/x86/include/asm/cpufeatures.h: arat", "kernel 7.3 kernel/time/tick-broadcast.c"],
+        ..KNOB
     },
     Knob {
         id: "clk.cpu_bugs",
         title: "No CPU bug that touches timers or wake-ups",
-        family: Family::Clocks,
         severity: Weight::all(Medium),
-        probe: Probe::Effective(bugs),
+        check: Check::Probe(bugs),
         why: "Errata that stop the local timer in C1E (apic_c1e) or lose the wake-up of a sleeping CPU (monitor, \
             clflush_monitor) make the kernel take longer ways: broadcast timers, messages, flushes.",
-        fix: "Turn C1E off in the firmware, where the bug is about C1E.",
+        fix: Fix::prose("Turn C1E off in the firmware, where the bug is about C1E."),
         persist: &[Lasting::Firmware("Enhanced halt state (C1E) off, usually under Advanced, CPU configuration")],
-        undo: "The setting as it was.",
+        undo: Fix::prose("The setting as it was."),
         cost: "Power.",
         blast: Blast::Breaking,
-        confidence: Confidence::High,
         sources: &[
             "kernel 7.3 arch/x86/include/asm/cpufeatures.h: X86_BUG",
             "kernel 7.3 arch/x86/kernel/process.c: select_idle_routine",
         ],
+        ..KNOB
     },
 ];
 

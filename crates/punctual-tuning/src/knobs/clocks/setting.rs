@@ -1,6 +1,6 @@
 //! Who sets the time, and how exact a sleep is asked to be.
 
-use crate::knobs::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
+use crate::knobs::{Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Weight};
 use punctual_facts::fact::Fact;
 use punctual_facts::finding::Confidence;
 use punctual_facts::finding::Severity::{self, Info, Medium};
@@ -9,68 +9,70 @@ use punctual_facts::profile::Kind;
 const CHRONY: [&str; 2] = ["/etc/chrony/chrony.conf", "/etc/chrony.conf"];
 const SETTERS: [&str; 6] = ["chronyd", "ntpd", "systemd-timesyn", "openntpd", "ptp4l", "phc2sys"];
 
+const KNOB: Knob = Knob::of(Family::Clocks);
+
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
         id: "clk.ntp",
         title: "Time is slewed, never set",
-        family: Family::Clocks,
         severity: Weight::all(Info),
-        probe: Probe::Effective(ntp),
+        check: Check::Probe(ntp),
         why: "When a daemon sets the time instead of slewing it, timers on CLOCK_REALTIME expire early or late by the whole step, \
             and log lines of before and after cannot be compared. CLOCK_MONOTONIC is not touched.",
-        fix: "Let chrony step only at start (makestep 1 3), and wait on CLOCK_MONOTONIC in the application.",
-        persist: &[Lasting::Other("In chrony.conf: makestep 1 3, with a positive last number.")],
-        undo: "Put back the line that was there.",
+        fix: Fix::prose(
+            "Let chrony step only at start (makestep 1 3), and wait on CLOCK_MONOTONIC in the application.",
+        ),
+        persist: &[Lasting::other("In chrony.conf: makestep 1 3, with a positive last number.")],
+        undo: Fix::prose("Put back the line that was there."),
         cost: "A clock that is far off takes hours to come right.",
-        blast: Blast::Harmless,
         confidence: Confidence::Low,
         sources: &[
             "chrony.conf(5): makestep",
             "unverified: when systemd-timesyncd and ntpd step (from 0.4 s and 0.128 s off)",
         ],
+        ..KNOB
     },
     Knob {
         id: "clk.timer_slack",
         title: "Timers expire when asked to",
-        family: Family::Clocks,
         severity: Weight::of(Info, Info, Medium),
-        probe: Probe::Advice {
-            look: "cannot be seen before the application runs: /proc/PID/timerslack_ns holds 50000 for an ordinary thread that \
+        applies: slack_matters,
+        check: Check::advice(
+            "cannot be seen before the application runs: /proc/PID/timerslack_ns holds 50000 for an ordinary thread that \
                 inherited nothing else, and 0 for one with a real-time policy",
-            applies: slack_matters,
-        },
+        ),
         why: "A thread without a real-time policy lets the kernel delay its timers by 50 us, to expire several at once; \
             programs inherit this from whoever starts them. Threads with a real-time policy have no slack.",
-        fix: "Give the thread a real-time policy, or call prctl(PR_SET_TIMERSLACK, 1) in it.",
-        persist: &[Lasting::Unit("TimerSlackNSec=1"), Lasting::Unit("CPUSchedulingPolicy=fifo")],
-        undo: "prctl(PR_SET_TIMERSLACK, 0) restores what the thread started with.",
+        fix: Fix::prose("Give the thread a real-time policy, or call prctl(PR_SET_TIMERSLACK, 1) in it."),
+        persist: &[Lasting::unit("TimerSlackNSec=1"), Lasting::unit("CPUSchedulingPolicy=fifo")],
+        undo: Fix::prose("prctl(PR_SET_TIMERSLACK, 0) restores what the thread started with."),
         cost: "More interrupts.",
-        blast: Blast::Harmless,
-        confidence: Confidence::High,
         sources: &[
             "kernel 6.1 kernel/sched/core.c, 7.3 kernel/sched/syscalls.c: timer_slack_ns",
             "prctl(2): PR_SET_TIMERSLACK",
         ],
+        ..KNOB
     },
     Knob {
         id: "clk.rtc_sync",
         title: "Battery clock not written every eleven minutes",
-        family: Family::Clocks,
         severity: Weight::all(Info).adjusted(by_firmware),
-        probe: Probe::Effective(rtc_sync),
+        check: Check::Probe(rtc_sync),
         why: "While the time is synchronised, the kernel writes the battery clock every eleven minutes: over a slow bus \
             with interrupts off, or by a call into the firmware.",
-        fix: "Take rtcsync out of chrony.conf and restart chrony; let a shutdown script run hwclock --systohc.",
-        persist: &[Lasting::Other("chrony.conf without rtcsync."), Lasting::Kernel("RTC_SYSTOHC=n")],
-        undo: "Put the line back.",
+        fix: Fix::prose(
+            "Take rtcsync out of chrony.conf and restart chrony; let a shutdown script run hwclock --systohc.",
+        ),
+        persist: &[Lasting::other("chrony.conf without rtcsync."), Lasting::built_without("RTC_SYSTOHC")],
+        undo: Fix::prose("Put the line back."),
         cost: "After a power cut the machine starts with a time that is further off.",
-        blast: Blast::Harmless,
         confidence: Confidence::Low,
         sources: &[
             "kernel 7.3 kernel/time/ntp.c: SYNC_PERIOD_NS",
             "chrony.conf(5): rtcsync",
             "unverified: how long the write takes, and which daemons beside chrony make the kernel do it",
         ],
+        ..KNOB
     },
 ];
 

@@ -1,42 +1,46 @@
 //! Clock sources: what is read when somebody asks for the time.
 
-use crate::knobs::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight, When};
+use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Weight, When};
 use punctual_facts::finding::Confidence;
 use punctual_facts::finding::Severity::{High, Info, Medium};
 use punctual_facts::machine::{Arch, CLOCKSOURCE, Version};
+
+const KNOB: Knob = Knob::of(Family::Clocks);
 
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
         id: "clk.source",
         title: "Clock source in the CPU",
-        family: Family::Clocks,
         severity: Weight::all(High),
-        probe: Probe::Effective(source),
+        check: Check::Probe(source),
         why: "A clock in the CPU is read in tens of nanoseconds; HPET and the ACPI timer are reached over a bus, \
             in microseconds, by one CPU at a time.",
-        fix: "Where the CPU has constant_tsc and nonstop_tsc: echo tsc > \
+        fix: Fix::prose(
+            "Where the CPU has constant_tsc and nonstop_tsc: echo tsc > \
             /sys/devices/system/clocksource/clocksource0/current_clocksource, if it is among the available ones; if \
             not, the kernel found it unstable and its log says why. Without these flags leave it, see clk.tsc_check.",
+        ),
         persist: &[TSC],
-        undo: "Write back the name that was there.",
+        undo: Fix::prose("Write back the name that was there."),
         cost: "None, unless the kernel was right to refuse it: then time itself is wrong.",
         blast: Blast::Disturbing,
-        confidence: Confidence::High,
         sources: &["kernel timers/timekeeping.rst", "kernel-parameters.txt: clocksource="],
+        ..KNOB
     },
     Knob {
         id: "clk.vdso",
         title: "Clock read without entering the kernel",
-        family: Family::Clocks,
         severity: Weight::all(Medium),
-        probe: Probe::Effective(vdso),
+        check: Check::Probe(vdso),
         why: "Every look at the clock that enters the kernel costs several times as much and is one more place to \
             be delayed. Judged by the clock source and its cost together: bad is a source the vDSO cannot read, or \
             one that takes above 1000 ns.",
-        fix: "Use a clock source the vDSO can read: tsc (only with the CPU's flags constant_tsc and nonstop_tsc), \
+        fix: Fix::prose(
+            "Use a clock source the vDSO can read: tsc (only with the CPU's flags constant_tsc and nonstop_tsc), \
             arch_sys_counter, kvm-clock, hyperv_clocksource_tsc_page.",
+        ),
         persist: &[TSC],
-        undo: "Boot as before.",
+        undo: Fix::prose("Boot as before."),
         cost: "None.",
         blast: Blast::Disturbing,
         confidence: Confidence::Medium,
@@ -46,83 +50,77 @@ pub(super) const KNOBS: &[Knob] = &[
             "measured by this program when it reads the machine",
             "unverified: the threshold of cost",
         ],
+        ..KNOB
     },
     Knob {
         id: "clk.tsc_check",
         title: "TSC keeps its pace and does not stop",
-        family: Family::Clocks,
         severity: Weight::all(Medium),
-        probe: Probe::Effective(tsc),
+        check: Check::Probe(tsc),
         why: "A TSC that changes its pace with the CPU's frequency, or stops when it sleeps, is dropped by the \
             kernel sooner or later, for a clock that is slow to read.",
-        fix: "None by software; in a guest the host can pass the flags on (invtsc).",
-        persist: &[Lasting::Other("Another CPU, or invtsc in the host's definition of the guest.")],
-        undo: "Nothing to undo.",
+        fix: Fix::prose("None by software; in a guest the host can pass the flags on (invtsc)."),
+        persist: &[Lasting::other("Another CPU, or invtsc in the host's definition of the guest.")],
+        undo: Fix::prose("Nothing to undo."),
         cost: "None.",
-        blast: Blast::Harmless,
-        confidence: Confidence::High,
         sources: &["kernel-parameters.txt: tsc=", "kernel arch/x86/kernel/tsc.c"],
+        ..KNOB
     },
     Knob {
         id: "clk.watchdog",
         title: "TSC not checked against another clock",
-        family: Family::Clocks,
         severity: Weight::of(Medium, Medium, Info),
-        probe: Probe::Effective(watchdog),
+        check: Check::Probe(watchdog),
         why: "Where the kernel does not trust the TSC, it compares it twice a second with the slow HPET or ACPI timer: \
             in 6.1 and 6.12 from a timer that hops from CPU to CPU, in 7.3 from one that interrupts another CPU each \
             time and spins with it. Isolated CPUs take part in both.",
-        fix: "None at run time.",
-        persist: &[Lasting::Word("tsc=nowatchdog")],
-        undo: "Boot without the word.",
+        fix: Fix::NotAtRunTime(""),
+        persist: &[Lasting::word("tsc=nowatchdog")],
+        undo: Fix::prose("Boot without the word."),
         cost: "A TSC that does drift goes unnoticed; sound only with constant_tsc and nonstop_tsc.",
-        blast: Blast::Harmless,
-        confidence: Confidence::High,
         sources: &[
             "kernel 6.1, 6.12, 7.3 arch/x86/kernel/tsc.c: check_system_tsc_reliable",
             "kernel 6.1, 6.12, 7.3 kernel/time/clocksource.c: clocksource_watchdog",
             "kernel-parameters.txt: tsc=",
         ],
+        ..KNOB
     },
     Knob {
         id: "clk.hpet",
         title: "HPET left alone",
-        family: Family::Clocks,
         severity: Weight::all(Info),
-        probe: Probe::Effective(hpet),
+        check: Check::Probe(hpet),
         why: "A HPET that only sits there costs nothing. As the clock source it costs a microsecond per reading, one \
             CPU at a time; switched off, the TSC may have nothing left to be checked against.",
-        fix: "None at run time.",
+        fix: Fix::NotAtRunTime(""),
         persist: &[Lasting::NoWord("hpet"), Lasting::NoWord("nohpet")],
-        undo: "Boot with the word that was there.",
+        undo: Fix::prose("Boot with the word that was there."),
         cost: "None.",
-        blast: Blast::Harmless,
         confidence: Confidence::Medium,
         sources: &["kernel 6.1, 7.3 arch/x86/kernel/hpet.c: hpet=, nohpet", "kernel 7.3 kernel/time/clocksource.c"],
+        ..KNOB
     },
     Knob {
         id: "clk.arm_erratum",
         title: "ARM timer without an erratum",
-        family: Family::Clocks,
         severity: Weight::all(Medium),
-        probe: Probe::Effective(arm_erratum),
+        check: Check::Probe(arm_erratum),
         why: "Some ARM timers return wrong values now and then. The kernel then reads them several times, in a loop, \
             and may keep user space from reading them without a system call.",
-        fix: "None by software: the erratum is in the chip.",
-        persist: &[Lasting::Other("Another chip.")],
-        undo: "Nothing to undo.",
+        fix: Fix::prose("None by software: the erratum is in the chip."),
+        persist: &[Lasting::other("Another chip.")],
+        undo: Fix::prose("Nothing to undo."),
         cost: "None.",
-        blast: Blast::Harmless,
-        confidence: Confidence::High,
         sources: &["kernel 7.3 drivers/clocksource/arm_arch_timer.c: ool_workarounds"],
+        ..KNOB
     },
 ];
 
 /// Never asked for where the TSC would be wrong.
 const TSC: Lasting = Lasting::Either {
     when: When::TscIsSound,
-    then: &Lasting::Word("clocksource=tsc"),
-    otherwise: &Lasting::Other(
+    then: &Lasting::word("clocksource=tsc"),
+    otherwise: &Lasting::other(
         "This CPU is not known to have constant_tsc and nonstop_tsc, without which the TSC is no clock to ask for, see \
             clk.tsc_check.",
     ),

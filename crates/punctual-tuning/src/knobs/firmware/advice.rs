@@ -2,28 +2,27 @@
 
 use super::memory::may_have_ecc;
 use super::{has_intel_setup, has_setup};
-use crate::knobs::{Blast, Family, Knob, Lasting, Probe, Weight};
+use crate::knobs::{Blast, Check, Family, Fix, Knob, Lasting, Weight};
 use punctual_facts::finding::Confidence;
 use punctual_facts::finding::Severity::{Info, Medium};
+
+const KNOB: Knob = Knob::of(Family::Firmware);
 
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
         id: "fw.package_cstate",
         title: "Package kept out of deep sleep",
-        family: Family::Firmware,
         severity: Weight::of(Medium, Medium, Info),
-        probe: Probe::Advice {
-            look: "Cannot be seen from software: look in firmware under Package C State Limit = C0/C1, usually \
-                under Advanced, CPU power management.",
-            applies: has_intel_setup,
-        },
+        applies: has_intel_setup,
+        check: Check::Firmware("Package C State Limit = C0/C1, usually under Advanced, CPU power management"),
         why: "When all cores of a package sleep, the package itself goes deeper: last-level cache \
             flushed, memory in self-refresh. The first core to wake waits for all of it; a limit on single cores keeps \
             it away only while one of them is awake.",
-        fix: "Change it in the firmware's setup: Package C State Limit = C0/C1, usually under Advanced, \
+        fix: Fix::prose(
+            "Change it in the firmware's setup: Package C State Limit = C0/C1, usually under Advanced, \
             CPU power management.",
-        persist: &[Lasting::Firmware("Package C State Limit = C0/C1, usually under Advanced, CPU power management")],
-        undo: "The setting as it was.",
+        ),
+        undo: Fix::prose("The setting as it was."),
         cost: "Power while idle.",
         blast: Blast::Breaking,
         confidence: Confidence::Low,
@@ -31,94 +30,90 @@ pub(super) const KNOBS: &[Knob] = &[
             "kernel 7.3 drivers/idle/intel_idle.c: PKG_CST_CONFIG_CONTROL",
             "unverified: names of menus differ between makers",
         ],
+        ..KNOB
     },
     Knob {
         id: "fw.pch_throttling",
         title: "No cross-throttling by the chipset",
-        family: Family::Firmware,
         severity: Weight::all(Info),
-        probe: Probe::Advice {
-            look: "Cannot be seen from software: look in firmware under PCH Cross Throttling or PCH Thermal \
-                Throttling = off, usually under Chipset, PCH or Advanced, Thermal configuration.",
-            applies: has_intel_setup,
-        },
-        why: "A chipset that gets hot makes the CPU slow down for it.",
-        fix: "Change it in the firmware's setup: PCH Cross Throttling or PCH Thermal Throttling = off, \
-            usually under Chipset, PCH or Advanced, Thermal configuration.",
-        persist: &[Lasting::Firmware(
+        applies: has_intel_setup,
+        check: Check::Firmware(
             "PCH Cross Throttling or PCH Thermal Throttling = off, usually under Chipset, PCH or Advanced, Thermal configuration",
-        )],
-        undo: "The setting as it was.",
+        ),
+        why: "A chipset that gets hot makes the CPU slow down for it.",
+        fix: Fix::prose(
+            "Change it in the firmware's setup: PCH Cross Throttling or PCH Thermal Throttling = off, \
+            usually under Chipset, PCH or Advanced, Thermal configuration.",
+        ),
+        undo: Fix::prose("The setting as it was."),
         cost: "The chipset must be cooled well enough.",
         blast: Blast::Breaking,
         confidence: Confidence::Low,
         sources: &["unverified: usual advice; names of menus differ between makers"],
+        ..KNOB
     },
     Knob {
         id: "fw.pcie_clock_gating",
         title: "PCIe clock gating off",
-        family: Family::Firmware,
         severity: Weight::all(Info),
-        probe: Probe::Advice {
-            look: "Cannot be seen from software: look in firmware under PCI Express Clock Gating = off, usually \
-                under Chipset, PCH or System Agent, PCI Express configuration.",
-            applies: has_setup,
-        },
+        applies: has_setup,
+        check: Check::Firmware(
+            "PCI Express Clock Gating = off, usually under Chipset, PCH or System Agent, PCI Express configuration",
+        ),
         why: "Ports whose clocks are stopped between transfers start them again in front of the first \
             one.",
-        fix: "Change it in the firmware's setup: PCI Express Clock Gating = off, usually under Chipset, \
+        fix: Fix::prose(
+            "Change it in the firmware's setup: PCI Express Clock Gating = off, usually under Chipset, \
             PCH or System Agent, PCI Express configuration.",
-        persist: &[Lasting::Firmware(
-            "PCI Express Clock Gating = off, usually under Chipset, PCH or System Agent, PCI Express configuration",
-        )],
-        undo: "The setting as it was.",
+        ),
+        undo: Fix::prose("The setting as it was."),
         cost: "Power.",
         blast: Blast::Breaking,
         confidence: Confidence::Low,
         sources: &["unverified: usual advice; names of menus differ between makers"],
+        ..KNOB
     },
     Knob {
         id: "fw.dmi_aspm",
         title: "Link between CPU and chipset stays awake",
-        family: Family::Firmware,
         severity: Weight::all(Info),
-        probe: Probe::Advice {
-            look: "Cannot be seen from software: look in firmware under DMI Link ASPM Control = off, usually under \
-                Chipset, System Agent, DMI or PCH, PCI Express configuration.",
-            applies: has_intel_setup,
-        },
+        applies: has_intel_setup,
+        check: Check::Firmware(
+            "DMI Link ASPM Control = off, usually under Chipset, System Agent, DMI or PCH, PCI Express configuration",
+        ),
         why: "Network, USB and SATA in the chipset are reached over this link; when it sleeps, each \
             access waits for it to wake.",
-        fix: "Change it in the firmware's setup: DMI Link ASPM Control = off, usually under Chipset, \
+        fix: Fix::prose(
+            "Change it in the firmware's setup: DMI Link ASPM Control = off, usually under Chipset, \
             System Agent, DMI or PCH, PCI Express configuration.",
-        persist: &[Lasting::Firmware(
-            "DMI Link ASPM Control = off, usually under Chipset, System Agent, DMI or PCH, PCI Express configuration",
-        )],
-        undo: "The setting as it was.",
+        ),
+        undo: Fix::prose("The setting as it was."),
         cost: "Power.",
         blast: Blast::Breaking,
         confidence: Confidence::Low,
         sources: &["unverified: usual advice; names of menus differ between makers"],
+        ..KNOB
     },
     Knob {
         id: "fw.usb_legacy",
         title: "No USB keyboard emulation by the firmware",
-        family: Family::Firmware,
         severity: Weight::of(Medium, Medium, Info),
-        probe: Probe::Advice {
-            look: "Cannot be seen from software: look in firmware under Legacy USB Support, XHCI Hand-off and Port \
+        applies: has_setup,
+        check: Check::advice(
+            "Cannot be seen from software: look in firmware under Legacy USB Support, XHCI Hand-off and Port \
                 60/64 Emulation, usually under Advanced, USB configuration: support off, hand-off on. Its trace \
                 is a growing count of system management interrupts: see fw.smi_count.",
-            applies: has_setup,
-        },
+        ),
         why: "To make USB keyboards look like old ones, the firmware polls them in system management \
             mode, with all CPUs stopped, until the kernel's driver takes over and sometimes after.",
-        fix: "Change it in the firmware's setup: Legacy USB Support, XHCI Hand-off and Port 60/64 \
+        fix: Fix::prose(
+            "Change it in the firmware's setup: Legacy USB Support, XHCI Hand-off and Port 60/64 \
             Emulation, usually under Advanced, USB configuration: support off, hand-off on.",
+        ),
         persist: &[Lasting::Firmware(
             "Legacy USB Support, XHCI Hand-off and Port 60/64 Emulation, usually under Advanced, USB configuration: support off, hand-off on",
         )],
-        undo: "The setting as it was.",
+        undo: Fix::prose("The setting as it was."),
         cost: "No USB keyboard in the firmware's menus or the boot loader, on some machines.",
         blast: Blast::Breaking,
         confidence: Confidence::Low,
@@ -126,72 +121,63 @@ pub(super) const KNOBS: &[Knob] = &[
             "kernel 7.3 core-api/real-time/hardware.rst: firmware",
             "unverified: names of menus differ between makers",
         ],
+        ..KNOB
     },
     Knob {
         id: "fw.legacy_io",
         title: "Legacy I/O at low latency",
-        family: Family::Firmware,
         severity: Weight::all(Info),
-        probe: Probe::Advice {
-            look: "Cannot be seen from software: look in firmware under Legacy IO Low Latency = on, usually under \
-                Chipset, PCH, PCI Express configuration.",
-            applies: has_intel_setup,
-        },
+        applies: has_intel_setup,
+        check: Check::Firmware("Legacy IO Low Latency = on, usually under Chipset, PCH, PCI Express configuration"),
         why: "Some chipsets have a switch that keeps the way to old I/O ports awake; with it off, a port \
             access may wait for a sleeping link.",
-        fix: "Change it in the firmware's setup: Legacy IO Low Latency = on, usually under Chipset, PCH, \
+        fix: Fix::prose(
+            "Change it in the firmware's setup: Legacy IO Low Latency = on, usually under Chipset, PCH, \
             PCI Express configuration.",
-        persist: &[Lasting::Firmware(
-            "Legacy IO Low Latency = on, usually under Chipset, PCH, PCI Express configuration",
-        )],
-        undo: "The setting as it was.",
+        ),
+        undo: Fix::prose("The setting as it was."),
         cost: "Power.",
         blast: Blast::Breaking,
         confidence: Confidence::Low,
         sources: &["unverified: usual advice; names of menus differ between makers"],
+        ..KNOB
     },
     Knob {
         id: "fw.sagv",
         title: "Memory and system agent at one clock (SA-GV)",
-        family: Family::Firmware,
         severity: Weight::of(Medium, Medium, Info),
-        probe: Probe::Advice {
-            look: "Cannot be seen from software: look in firmware under SA GV (System Agent Geyserville) = Fixed \
-                High or Disabled, usually under Chipset, System Agent, Memory configuration.",
-            applies: has_intel_setup,
-        },
+        applies: has_intel_setup,
+        check: Check::Firmware(
+            "SA GV (System Agent Geyserville) = Fixed High or Disabled, usually under Chipset, System Agent, Memory configuration",
+        ),
         why: "With it, the clock of memory and system agent follows the load; while it changes, nobody \
             reaches memory.",
-        fix: "Change it in the firmware's setup: SA GV (System Agent Geyserville) = Fixed High or \
+        fix: Fix::prose(
+            "Change it in the firmware's setup: SA GV (System Agent Geyserville) = Fixed High or \
             Disabled, usually under Chipset, System Agent, Memory configuration.",
-        persist: &[Lasting::Firmware(
-            "SA GV (System Agent Geyserville) = Fixed High or Disabled, usually under Chipset, System Agent, Memory configuration",
-        )],
-        undo: "The setting as it was.",
+        ),
+        undo: Fix::prose("The setting as it was."),
         cost: "Power while idle.",
         blast: Blast::Breaking,
         confidence: Confidence::Low,
         sources: &["unverified: usual advice; names of menus differ between makers"],
+        ..KNOB
     },
     Knob {
         id: "fw.ecc_threshold",
         title: "Corrected memory errors not reported one by one",
-        family: Family::Firmware,
         severity: Weight::all(Info),
-        probe: Probe::Advice {
-            look: "Cannot be seen from software: look in firmware under Correctable Error Threshold (high) and \
-                Patrol Scrub Error Reporting (off), usually under Advanced, Memory RAS or Event Log \
-                configuration.",
-            applies: |case| has_setup(case).and_then(|()| may_have_ecc(case)),
-        },
+        applies: |case| has_setup(case).and_then(|()| may_have_ecc(case)),
+        check: Check::Firmware(
+            "Correctable Error Threshold (high) and Patrol Scrub Error Reporting (off), usually under Advanced, Memory RAS or Event Log configuration",
+        ),
         why: "On machines with ECC memory the firmware may enter system management mode for each \
             corrected error, or each time a counter is full.",
-        fix: "Change it in the firmware's setup: Correctable Error Threshold (high) and Patrol Scrub \
+        fix: Fix::prose(
+            "Change it in the firmware's setup: Correctable Error Threshold (high) and Patrol Scrub \
             Error Reporting (off), usually under Advanced, Memory RAS or Event Log configuration.",
-        persist: &[Lasting::Firmware(
-            "Correctable Error Threshold (high) and Patrol Scrub Error Reporting (off), usually under Advanced, Memory RAS or Event Log configuration",
-        )],
-        undo: "The setting as it was.",
+        ),
+        undo: Fix::prose("The setting as it was."),
         cost: "A module going bad is noticed later.",
         blast: Blast::Breaking,
         confidence: Confidence::Low,
@@ -199,28 +185,27 @@ pub(super) const KNOBS: &[Knob] = &[
             "unverified: usual advice; only with ECC memory",
             "kernel 7.3 core-api/real-time/hardware.rst: memory scrubbing",
         ],
+        ..KNOB
     },
     Knob {
         id: "fw.tcc",
         title: "Intel's real-time mode (TCC) on",
-        family: Family::Firmware,
         severity: Weight::all(Info),
-        probe: Probe::Advice {
-            look: "Cannot be seen from software: look in firmware under Intel Time Coordinated Computing Mode (TCC) \
-                = on, usually under Intel Advanced Menu or Advanced, TCC.",
-            applies: has_intel_setup,
-        },
+        applies: has_intel_setup,
+        check: Check::Firmware(
+            "Intel Time Coordinated Computing Mode (TCC) = on, usually under Intel Advanced Menu or Advanced, TCC",
+        ),
         why: "On Intel's embedded parts one switch sets the rest of this list: sleep states, clocks, \
             links and caches for bounded latency.",
-        fix: "Change it in the firmware's setup: Intel Time Coordinated Computing Mode (TCC) = on, \
+        fix: Fix::prose(
+            "Change it in the firmware's setup: Intel Time Coordinated Computing Mode (TCC) = on, \
             usually under Intel Advanced Menu or Advanced, TCC.",
-        persist: &[Lasting::Firmware(
-            "Intel Time Coordinated Computing Mode (TCC) = on, usually under Intel Advanced Menu or Advanced, TCC",
-        )],
-        undo: "The setting as it was.",
+        ),
+        undo: Fix::prose("The setting as it was."),
         cost: "Power; turbo and SMT are off, as a rule.",
         blast: Blast::Breaking,
         confidence: Confidence::Low,
         sources: &["unverified: Intel's TCC documentation; only some embedded parts have it"],
+        ..KNOB
     },
 ];

@@ -1,116 +1,120 @@
 //! Who else is on this machine: a host, the firmware at run time, the secure world.
 
 use crate::knobs::frequency::NO_DRIVER;
-use crate::knobs::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
+use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Weight};
 use punctual_facts::finding::Confidence;
 use punctual_facts::finding::Severity::{High, Info, Medium};
 use punctual_facts::machine::Arch;
+
+const KNOB: Knob = Knob::of(Family::Firmware);
 
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
         id: "virt.detect",
         title: "No hypervisor underneath",
-        family: Family::Firmware,
         severity: Weight::all(High),
-        probe: Probe::Effective(hypervisor),
+        check: Check::Probe(hypervisor),
         why: "The host decides when a guest's CPU runs at all; nothing inside the guest bounds that.",
-        fix: "Measure on the hardware itself; or give the guest CPUs of its own: vCPUs pinned, FIFO, on isolated \
+        fix: Fix::prose(
+            "Measure on the hardware itself; or give the guest CPUs of its own: vCPUs pinned, FIFO, on isolated \
             host CPUs, memory locked.",
-        persist: &[Lasting::Other("The host's definition of the guest.")],
-        undo: "The same definition as before.",
+        ),
+        persist: &[Lasting::other("The host's definition of the guest.")],
+        undo: Fix::prose("The same definition as before."),
         cost: "CPUs of the host.",
         blast: Blast::Breaking,
-        confidence: Confidence::High,
         sources: &["kernel 7.3 core-api/real-time/hardware.rst", "proc_stat(5): steal"],
+        ..KNOB
     },
     Knob {
         id: "fw.efi_runtime",
         title: "EFI services kept off the real-time CPUs",
-        family: Family::Firmware,
         severity: Weight::of(Medium, Medium, Info),
-        probe: Probe::Effective(efi_runtime),
+        check: Check::Probe(efi_runtime),
         why: "A call into the firmware runs with interrupts off, and some firmware stops all CPUs for it.",
-        fix: "echo <H mask> > /sys/devices/virtual/workqueue/efi_runtime/cpumask",
+        fix: Fix::command("echo <H mask> > /sys/devices/virtual/workqueue/efi_runtime/cpumask"),
         persist: &[
-            Lasting::Word("efi=noruntime"),
-            Lasting::Write { path: "/sys/devices/virtual/workqueue/efi_runtime/cpumask", value: "<H mask>" },
+            Lasting::word("efi=noruntime"),
+            Lasting::write("/sys/devices/virtual/workqueue/efi_runtime/cpumask", "<H mask>"),
         ],
-        undo: "Write back the mask that was there; remove the word.",
+        undo: Fix::prose("Write back the mask that was there; remove the word."),
         cost: "With noruntime, which is the default on PREEMPT_RT: no efibootmgr, no UEFI clock.",
-        blast: Blast::Harmless,
         confidence: Confidence::Medium,
         sources: &[
             "kernel 7.3 core-api/real-time/kernel-configuration.rst (severity medium)",
             "kernel 7.3 core-api/real-time/hardware.rst",
             "kernel 6.1, 6.12, 7.3 kernel/workqueue.c: a queue's mask gives way to that of all unbound work",
         ],
+        ..KNOB
     },
     Knob {
         id: "fw.bios_limit",
         title: "Firmware does not limit the frequency",
-        family: Family::Firmware,
         severity: Weight::all(Medium),
-        probe: Probe::Effective(bios_limit),
+        check: Check::Probe(bios_limit),
         why: "Firmware that lowers the highest frequency does so for power or heat, at run time, and nobody is told.",
-        fix: "Look in the firmware for power limits, and at cooling and power supply.",
+        fix: Fix::prose("Look in the firmware for power limits, and at cooling and power supply."),
         persist: &[Lasting::Firmware("Power and thermal limits, usually under Advanced, Power & Performance")],
-        undo: "The settings as they were.",
+        undo: Fix::prose("The settings as they were."),
         cost: "Heat.",
         blast: Blast::Breaking,
         confidence: Confidence::Low,
         sources: &["kernel admin-guide/pm/cpufreq.rst: bios_limit", "unverified: how often firmware uses it"],
+        ..KNOB
     },
     Knob {
         id: "fw.fwupd",
         title: "No service that talks to the firmware",
-        family: Family::Firmware,
         severity: Weight::all(Info),
-        probe: Probe::Effective(fwupd),
+        check: Check::Probe(fwupd),
         why: "fwupd looks for updates by asking firmware and devices; some firmware answers in system management mode, \
             with all CPUs stopped.",
-        fix: "systemctl stop fwupd-refresh.timer fwupd",
+        fix: Fix::command("systemctl stop fwupd-refresh.timer fwupd"),
         persist: &[Lasting::NoService("fwupd-refresh.timer"), Lasting::NoService("fwupd.service")],
-        undo: "systemctl unmask and start them.",
+        undo: Fix::prose("systemctl unmask and start them."),
         cost: "Updates of firmware by hand.",
-        blast: Blast::Harmless,
         confidence: Confidence::Medium,
         sources: &["openshift/cluster-node-tuning-operator#1591"],
+        ..KNOB
     },
     Knob {
         id: "fw.optee",
         title: "No secure operating system beside Linux",
-        family: Family::Firmware,
         severity: Weight::of(Medium, Medium, Info),
-        probe: Probe::Effective(optee),
+        check: Check::Probe(optee),
         why: "A call into OP-TEE runs on the calling CPU, outside Linux; how long Linux's interrupts wait then is the \
             secure world's choice.",
-        fix: "Keep programs that use it (tee-supplicant, key stores) off the CPUs <I>; unload the driver if nobody does.",
+        fix: Fix::prose(
+            "Keep programs that use it (tee-supplicant, key stores) off the CPUs <I>; unload the driver if nobody does.",
+        ),
         persist: &[Lasting::NoModule("optee"), Lasting::NoService("tee-supplicant.service")],
-        undo: "Load the driver again.",
+        undo: Fix::prose("Load the driver again."),
         cost: "Keys kept in the secure world cannot be used.",
         blast: Blast::Breaking,
         confidence: Confidence::Medium,
         sources: &["kernel 7.3 core-api/real-time/hardware.rst: OP-TEE"],
+        ..KNOB
     },
     Knob {
         id: "fw.secure",
         title: "Firmware at EL3 that returns quickly",
-        family: Family::Firmware,
         severity: Weight::of(Medium, Medium, Info),
-        probe: Probe::Advice {
-            look: "Cannot be seen from Linux: calls into the firmware at EL3 (PSCI, SMC) and its own interrupts stop a \
+        applies: |case| {
+            case.only_on(Arch::Arm64, "EL3 is ARM's")?;
+            case.not_a_guest()
+        },
+        check: Check::advice(
+            "Cannot be seen from Linux: calls into the firmware at EL3 (PSCI, SMC) and its own interrupts stop a \
                 CPU unseen. Ask the maker for a real-time build of the trusted firmware, and measure with the hwlat or \
                 timerlat tracer.",
-            applies: |case| {
-                case.only_on(Arch::Arm64, "EL3 is ARM's")?;
-                case.not_a_guest()
-            },
-        },
+        ),
         why: "While a CPU is in EL3 or the secure world, Linux's interrupts wait, and no priority helps.",
-        fix: "Use the maker's real-time build of the trusted firmware (some boards have one), and keep drivers that call \
+        fix: Fix::prose(
+            "Use the maker's real-time build of the trusted firmware (some boards have one), and keep drivers that call \
             it at run time (clocks and sensors by SCMI) off the CPUs <I>.",
+        ),
         persist: &[Lasting::Firmware("the boot image: trusted firmware (BL31) built for real time")],
-        undo: "The boot image as it was.",
+        undo: Fix::prose("The boot image as it was."),
         cost: "Another build of the boot image to look after.",
         blast: Blast::Breaking,
         confidence: Confidence::Low,
@@ -118,37 +122,39 @@ pub(super) const KNOBS: &[Knob] = &[
             "kernel 7.3 core-api/real-time/hardware.rst: firmware",
             "unverified: which boards have such a build",
         ],
+        ..KNOB
     },
     Knob {
         id: "fw.microcode",
         title: "Microcode not known to be old",
-        family: Family::Firmware,
         severity: Weight::all(Info),
-        probe: Probe::Effective(microcode),
+        check: Check::Probe(microcode),
         why: "Old microcode has errata that the kernel works around the slow way, timers among them, or not at all.",
-        fix: "Install the distribution's microcode package (intel-microcode, amd64-microcode) and boot again; not late \
+        fix: Fix::prose(
+            "Install the distribution's microcode package (intel-microcode, amd64-microcode) and boot again; not late \
             loading, which stops all CPUs.",
+        ),
         persist: &[Lasting::Firmware("an update of the whole firmware brings microcode, too")],
-        undo: "Boot without the package.",
+        undo: Fix::prose("Boot without the package."),
         cost: "A boot; some updates cost speed.",
         blast: Blast::Breaking,
         confidence: Confidence::Medium,
         sources: &["kernel 7.3 arch/x86/kernel/cpu/common.c: cpu_has_old_microcode; not in 6.12"],
+        ..KNOB
     },
     Knob {
         id: "fw.microcode_same",
         title: "The same microcode on every real-time CPU",
-        family: Family::Firmware,
         severity: Weight::all(Info),
-        probe: Probe::Effective(microcode_same),
+        check: Check::Probe(microcode_same),
         why: "CPUs with different microcode differ in errata and timing; a failed or partial update looks like this.",
-        fix: "Load microcode early, from the initial RAM disk, and boot again.",
+        fix: Fix::prose("Load microcode early, from the initial RAM disk, and boot again."),
         persist: &[Lasting::Firmware("an update of the whole firmware brings microcode, too")],
-        undo: "Boot without it.",
+        undo: Fix::prose("Boot without it."),
         cost: "None.",
-        blast: Blast::Harmless,
         confidence: Confidence::Low,
         sources: &["kernel 7.3 arch/x86/kernel/cpu/microcode/core.c: version", "unverified: usual advice"],
+        ..KNOB
     },
 ];
 

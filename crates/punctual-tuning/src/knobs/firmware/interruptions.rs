@@ -1,7 +1,7 @@
 //! System management mode: the firmware stops all CPUs, and nobody in the kernel notices.
 
 use crate::knobs::kernel::has_tracers;
-use crate::knobs::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
+use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Weight};
 use punctual_facts::finding::Confidence;
 use punctual_facts::finding::Severity::{High, Info};
 use punctual_facts::machine::Arch;
@@ -12,19 +12,22 @@ const COUNT: &str = "punctual:/msr/34";
 /// What a firmware may need while it starts, before there is a kernel to disturb.
 const AT_START: u64 = 1000;
 
+const KNOB: Knob = Knob::of(Family::Firmware);
+
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
         id: "fw.smi_count",
         title: "No system management interrupts",
-        family: Family::Firmware,
         severity: Weight::all(High),
-        probe: Probe::Effective(count),
+        check: Check::Probe(count),
         why: "In system management mode the firmware stops all CPUs for tens to hundreds of microseconds, invisible to \
             the kernel. Judged bad: above one a minute since power-on, and a thousand for the start.",
-        fix: "Turn off in the firmware what causes them: USB legacy support, power management of the platform, \
+        fix: Fix::prose(
+            "Turn off in the firmware what causes them: USB legacy support, power management of the platform, \
             corrected-error reporting (see the other fw. knobs), and compare the counter before and after a measurement.",
+        ),
         persist: &[Lasting::Firmware("USB legacy support, RAS event reporting and power limits, one by one")],
-        undo: "The settings as they were.",
+        undo: Fix::prose("The settings as they were."),
         cost: "The functions that are done that way.",
         blast: Blast::Breaking,
         confidence: Confidence::Medium,
@@ -33,37 +36,37 @@ pub(super) const KNOBS: &[Knob] = &[
             "kernel 7.3 arch/x86/events/msr.c",
             "unverified: the threshold",
         ],
+        ..KNOB
     },
     Knob {
         id: "fw.smi_counter",
         title: "System management interrupts can be counted",
-        family: Family::Firmware,
         severity: Weight::all(Info),
-        probe: Probe::Effective(can_count),
+        check: Check::Probe(can_count),
         why: "Without the counter a late activation cannot be pinned on the firmware.",
-        fix: "None: neither CPU nor kernel offers the counter; the hwlat tracer finds such gaps without it.",
-        persist: &[Lasting::Other("Another CPU or a newer kernel.")],
-        undo: "Nothing to undo.",
+        fix: Fix::prose(
+            "None: neither CPU nor kernel offers the counter; the hwlat tracer finds such gaps without it.",
+        ),
+        persist: &[Lasting::other("Another CPU or a newer kernel.")],
+        undo: Fix::prose("Nothing to undo."),
         cost: "None.",
-        blast: Blast::Harmless,
         confidence: Confidence::Medium,
         sources: &["kernel 7.3 arch/x86/events/msr.c: test_intel"],
+        ..KNOB
     },
     Knob {
         id: "fw.hwlat",
         title: "Hardware latency can be measured",
-        family: Family::Firmware,
         severity: Weight::all(Info),
-        probe: Probe::Effective(hwlat),
+        check: Check::Probe(hwlat),
         why: "The hwlat tracer finds gaps that are no interrupt and no thread: firmware, host, or hardware. It is the one \
             proof that works on AMD and ARM, too.",
-        fix: "None at run time.",
-        persist: &[Lasting::Kernel("HWLAT_TRACER=y"), Lasting::Kernel("OSNOISE_TRACER=y")],
-        undo: "Boot as before.",
+        fix: Fix::NotAtRunTime(""),
+        persist: &[Lasting::built_with("HWLAT_TRACER"), Lasting::built_with("OSNOISE_TRACER")],
+        undo: Fix::prose("Boot as before."),
         cost: "None while it does not run; one CPU while it does.",
-        blast: Blast::Harmless,
-        confidence: Confidence::High,
         sources: &["kernel trace/hwlat_detector.rst", "kernel 7.3 core-api/real-time/hardware.rst"],
+        ..KNOB
     },
 ];
 

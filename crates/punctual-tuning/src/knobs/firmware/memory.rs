@@ -2,7 +2,7 @@
 //! machine and not as a file, because the same table holds serial numbers.
 
 use super::has_setup;
-use crate::knobs::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
+use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Weight};
 use punctual_facts::finding::Confidence;
 use punctual_facts::finding::Severity::{Info, Medium};
 
@@ -10,18 +10,21 @@ use punctual_facts::finding::Severity::{Info, Medium};
 /// width=TOTAL/DATA rated_mts=N configured_mts=N`, with 0 for what is not told and size 0 for an empty slot.
 const MODULES: &str = "punctual:/dmi/memory";
 
+const KNOB: Knob = Knob::of(Family::Firmware);
+
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
         id: "fw.memory_channels",
         title: "Memory on two channels or more",
-        family: Family::Firmware,
         severity: Weight::all(Medium),
-        probe: Probe::Effective(channels),
+        check: Check::Probe(channels),
         why: "With one channel every CPU, graphics and every device wait in one queue for memory: the worst case is \
             about twice as long.",
-        fix: "Put modules of the same kind into the slots of different channels, as the board's manual says.",
-        persist: &[Lasting::Other("Memory modules in the right slots.")],
-        undo: "Take them out again.",
+        fix: Fix::prose(
+            "Put modules of the same kind into the slots of different channels, as the board's manual says.",
+        ),
+        persist: &[Lasting::other("Memory modules in the right slots.")],
+        undo: Fix::prose("Take them out again."),
         cost: "Memory modules.",
         blast: Blast::Breaking,
         confidence: Confidence::Medium,
@@ -29,47 +32,47 @@ pub(super) const KNOBS: &[Knob] = &[
             "SMBIOS 3 specification: type 17",
             "unverified: size of the effect; boards name their slots as they like",
         ],
+        ..KNOB
     },
     Knob {
         id: "fw.memory_speed",
         title: "Memory at the speed it is made for",
-        family: Family::Firmware,
         severity: Weight::all(Info),
-        probe: Probe::Effective(speed),
+        check: Check::Probe(speed),
         why: "Modules that run below their speed make every cache miss longer; a firmware with defaults loaded, or too \
             many modules on a channel, does that.",
-        fix: "Set the memory frequency in the firmware to what the modules and the CPU are made for.",
+        fix: Fix::prose("Set the memory frequency in the firmware to what the modules and the CPU are made for."),
         persist: &[Lasting::Firmware(
             "Memory frequency or memory profile (XMP, EXPO), usually under Advanced, Memory or Overclocking",
         )],
-        undo: "The setting as it was.",
+        undo: Fix::prose("The setting as it was."),
         cost: "None, within what CPU and modules are made for.",
         blast: Blast::Breaking,
         confidence: Confidence::Medium,
         sources: &["SMBIOS 3 specification: type 17", "unverified: size of the effect"],
+        ..KNOB
     },
     Knob {
         id: "fw.patrol_scrub",
         title: "No patrol scrubbing of memory by the controller",
-        family: Family::Firmware,
         severity: Weight::all(Info),
-        probe: Probe::Effective(scrub),
+        check: Check::Probe(scrub),
         why: "Patrol scrubbing reads all of memory in the background and competes for it; where the firmware reports what \
             it finds, each report is a system management interrupt. Scrubbing by hardware is better than by firmware.",
-        fix: "echo 0 > /sys/devices/system/edac/mc/mcN/sdram_scrub_rate, where the driver lets you.",
+        fix: Fix::prose("echo 0 > /sys/devices/system/edac/mc/mcN/sdram_scrub_rate, where the driver lets you."),
         persist: &[
-            Lasting::Write { path: "/sys/devices/system/edac/mc/mc*/sdram_scrub_rate", value: "0" },
+            Lasting::write("/sys/devices/system/edac/mc/mc*/sdram_scrub_rate", "0"),
             Lasting::Firmware("Patrol Scrub, usually under Advanced, Memory RAS configuration"),
         ],
-        undo: "Write back the rate that was there.",
+        undo: Fix::prose("Write back the rate that was there."),
         cost: "Errors in memory that is seldom read add up.",
-        blast: Blast::Harmless,
         confidence: Confidence::Low,
         sources: &[
             "kernel 7.3 drivers/edac/edac_mc_sysfs.c: sdram_scrub_rate",
             "kernel 7.3 core-api/real-time/hardware.rst: memory scrubbing",
             "unverified: size of the effect",
         ],
+        ..KNOB
     },
 ];
 

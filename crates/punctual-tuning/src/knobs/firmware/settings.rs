@@ -3,7 +3,7 @@
 use super::{has_intel_setup, has_setup};
 use crate::knobs::frequency::governor;
 use crate::knobs::idle::{deep_on_first, names_on_first};
-use crate::knobs::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
+use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Weight};
 use punctual_facts::fact::Fact;
 use punctual_facts::finding::Confidence;
 use punctual_facts::finding::Severity::{self, Info, Medium};
@@ -13,21 +13,22 @@ use punctual_facts::finding::Severity::{self, Info, Medium};
 const LINKS: &str = "punctual:/pci/links";
 const GRAPHICS: &str = "/sys/class/drm";
 
+const KNOB: Knob = Knob::of(Family::Firmware);
+
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
         id: "fw.smt",
         title: "SMT off in the firmware",
-        family: Family::Firmware,
         severity: Weight::all(Info),
-        probe: Probe::Effective(smt),
+        check: Check::Probe(smt),
         why: "Off in the firmware, no core is ever shared, and buffers that are split between two \
             threads of a core belong to one. Off by Linux, the siblings are started once and parked.",
-        fix: "echo off > /sys/devices/system/cpu/smt/control",
+        fix: Fix::command("echo off > /sys/devices/system/cpu/smt/control"),
         persist: &[
             Lasting::Firmware("Hyper-Threading or SMT Mode, usually under Advanced, CPU configuration"),
-            Lasting::Word("nosmt"),
+            Lasting::word("nosmt"),
         ],
-        undo: "echo on > the same file; the setting as it was.",
+        undo: Fix::prose("echo on > the same file; the setting as it was."),
         cost: "20 to 30 % of the machine's throughput.",
         blast: Blast::Disturbing,
         confidence: Confidence::Medium,
@@ -35,45 +36,47 @@ pub(super) const KNOBS: &[Knob] = &[
             "kernel ABI testing/sysfs-devices-system-cpu: smt/control",
             "unverified: which buffers a given CPU splits",
         ],
+        ..KNOB
     },
     Knob {
         id: "fw.speedstep",
         title: "SpeedStep and Speed Shift off, or the clock pinned",
-        family: Family::Firmware,
         severity: Weight::all(Info),
-        probe: Probe::Effective(speedstep),
+        check: Check::Probe(speedstep),
         why: "While firmware lets the CPU change its clock, and Linux does not hold it, the same code \
             takes different times. Pinned by Linux is as good as off, and quicker to undo.",
-        fix: "Set the governor performance, or one frequency for minimum and maximum, as pm.governor and \
+        fix: Fix::prose(
+            "Set the governor performance, or one frequency for minimum and maximum, as pm.governor and \
             pm.freq_pin say.",
+        ),
         persist: &[
             Lasting::Firmware(
                 "Intel SpeedStep and Speed Shift, or AMD Cool'n'Quiet and CPPC, usually under Advanced, CPU power management",
             ),
-            Lasting::Word("cpufreq.default_governor=performance"),
+            Lasting::word("cpufreq.default_governor=performance"),
         ],
-        undo: "The setting as it was.",
+        undo: Fix::prose("The setting as it was."),
         cost: "Power; without SpeedStep often no turbo either.",
         blast: Blast::Breaking,
         confidence: Confidence::Low,
         sources: &["kernel admin-guide/pm/intel_pstate.rst", "unverified: names of menus differ between makers"],
+        ..KNOB
     },
     Knob {
         id: "fw.cstates",
         title: "C-states off in the firmware, or kept shallow",
-        family: Family::Firmware,
         severity: Weight::all(Info),
-        probe: Probe::Effective(cstates),
+        check: Check::Probe(cstates),
         why: "States the firmware offers and nobody limits are used. Limited by Linux is as good as off, \
             and quicker to undo.",
-        fix: "echo 2 > /sys/devices/system/cpu/cpuN/power/pm_qos_resume_latency_us for N in <I>",
+        fix: Fix::prose("echo 2 > /sys/devices/system/cpu/cpuN/power/pm_qos_resume_latency_us for N in <I>"),
         persist: &[
             Lasting::Firmware(
                 "CPU C-states, C6/C7/C10 report, Global C-state control, usually under Advanced, CPU power management",
             ),
-            Lasting::Write { path: "/sys/devices/system/cpu/cpu<I>/power/pm_qos_resume_latency_us", value: "2" },
+            Lasting::write("/sys/devices/system/cpu/cpu<I>/power/pm_qos_resume_latency_us", "2"),
         ],
-        undo: "The setting as it was.",
+        undo: Fix::prose("The setting as it was."),
         cost: "Power and heat; less room for turbo.",
         blast: Blast::Breaking,
         confidence: Confidence::Medium,
@@ -82,37 +85,39 @@ pub(super) const KNOBS: &[Knob] = &[
             "kernel admin-guide/pm/intel_idle.rst",
             "unverified: names of menus differ between makers",
         ],
+        ..KNOB
     },
     Knob {
         id: "fw.c1e",
         title: "Enhanced halt (C1E) off",
-        family: Family::Firmware,
         severity: Weight::of(Info, Info, Info),
-        probe: Probe::Effective(c1e),
+        check: Check::Probe(c1e),
         why: "In C1E the core lowers clock and voltage as soon as it halts, and raises them after it was \
             woken: some microseconds more than plain C1.",
-        fix: "echo 1 > /sys/devices/system/cpu/cpuN/cpuidle/stateM/disable for the state named C1E.",
+        fix: Fix::prose("echo 1 > /sys/devices/system/cpu/cpuN/cpuidle/stateM/disable for the state named C1E."),
         persist: &[Lasting::Firmware("Enhanced C1 or C1E support, usually under Advanced, CPU power management")],
-        undo: "The setting as it was.",
+        undo: Fix::prose("The setting as it was."),
         cost: "Power.",
         blast: Blast::Breaking,
         confidence: Confidence::Medium,
         sources: &["kernel 7.3 drivers/idle/intel_idle.c: C1E", "unverified: names of menus differ between makers"],
+        ..KNOB
     },
     Knob {
         id: "fw.turbo",
         title: "Turbo off in the firmware, or by Linux",
-        family: Family::Firmware,
         severity: Weight::all(Info),
-        probe: Probe::Effective(turbo),
+        check: Check::Probe(turbo),
         why: "A CPU that may go faster than it can for long has a clock that depends on heat, power and \
             neighbours.",
-        fix: "echo 1 > /sys/devices/system/cpu/intel_pstate/no_turbo, or echo 0 > \
+        fix: Fix::prose(
+            "echo 1 > /sys/devices/system/cpu/intel_pstate/no_turbo, or echo 0 > \
             /sys/devices/system/cpu/cpufreq/boost",
+        ),
         persist: &[Lasting::Firmware(
             "Turbo Mode, Turbo Boost or Core Performance Boost, usually under Advanced, CPU power management",
         )],
-        undo: "The setting as it was.",
+        undo: Fix::prose("The setting as it was."),
         cost: "The peak speed; leave it on where one thread's latency rules and cooling is certain.",
         blast: Blast::Breaking,
         confidence: Confidence::Low,
@@ -120,20 +125,20 @@ pub(super) const KNOBS: &[Knob] = &[
             "kernel admin-guide/pm/intel_pstate.rst: no_turbo",
             "unverified: that CPUs drop the flag ida or cpb where firmware turns turbo off",
         ],
+        ..KNOB
     },
     Knob {
         id: "fw.rc6",
         title: "Graphics does not sleep (RC6, GT power management)",
-        family: Family::Firmware,
         severity: Weight::all(Info),
-        probe: Probe::Effective(rc6),
+        check: Check::Probe(rc6),
         why: "Graphics that enters and leaves RC6 changes the package's power and clocks, and wakes by \
             way of the memory controller everybody uses.",
-        fix: "None on most machines; i915 had a parameter for it long ago.",
+        fix: Fix::prose("None on most machines; i915 had a parameter for it long ago."),
         persist: &[Lasting::Firmware(
             "RC6 (Render Standby) off, usually under Advanced, Graphics or Power & Performance, GT power management",
         )],
-        undo: "The setting as it was.",
+        undo: Fix::prose("The setting as it was."),
         cost: "Power and heat.",
         blast: Blast::Breaking,
         confidence: Confidence::Low,
@@ -142,75 +147,75 @@ pub(super) const KNOBS: &[Knob] = &[
             "kernel 7.3 drivers/gpu/drm/xe/xe_gt_idle.c: idle_residency_ms",
             "unverified: size of the effect",
         ],
+        ..KNOB
     },
     Knob {
         id: "fw.gpu_clock",
         title: "Graphics clock at one low value",
-        family: Family::Firmware,
         severity: Weight::all(Info),
-        probe: Probe::Effective(gpu_clock),
+        check: Check::Probe(gpu_clock),
         why: "A graphics clock that rises takes power and heat from the CPUs, and shares last-level \
             cache and memory with them.",
-        fix: "Write gt_RPn_freq_mhz into gt_min_freq_mhz and gt_max_freq_mhz of /sys/class/drm/cardN.",
+        fix: Fix::prose("Write gt_RPn_freq_mhz into gt_min_freq_mhz and gt_max_freq_mhz of /sys/class/drm/cardN."),
         persist: &[Lasting::Firmware(
             "Maximum GT frequency, usually under Advanced, Graphics or Power & Performance, GT power management",
         )],
-        undo: "Write back both values; the setting as it was.",
+        undo: Fix::prose("Write back both values; the setting as it was."),
         cost: "Slow graphics.",
-        blast: Blast::Harmless,
         confidence: Confidence::Low,
         sources: &[
             "kernel 7.3 drivers/gpu/drm/i915/i915_sysfs.c, gt/intel_gt_sysfs_pm.c",
             "unverified: size of the effect",
         ],
+        ..KNOB
     },
     Knob {
         id: "fw.pcie_aspm",
         title: "PCIe links do not sleep, whoever decided it",
-        family: Family::Firmware,
         severity: Weight::of(Medium, Medium, Info).adjusted(told_by_links),
-        probe: Probe::Effective(links),
+        check: Check::Probe(links),
         why: "Firmware may turn on link power management and keep Linux from controlling it: then only \
             the links' own registers (LnkCtl) tell. Leaving L1 takes microseconds to a hundred.",
-        fix: "echo 0 > /sys/bus/pci/devices/DEVICE/link/l1_aspm, where the kernel controls the links; \
+        fix: Fix::prose(
+            "echo 0 > /sys/bus/pci/devices/DEVICE/link/l1_aspm, where the kernel controls the links; \
             else in the firmware.",
+        ),
         persist: &[
             Lasting::Firmware(
                 "PCI Express ASPM, Native ASPM, usually under Advanced, PCI subsystem or Chipset, PCH, PCI Express",
             ),
-            Lasting::Word("pcie_aspm.policy=performance"),
+            Lasting::word("pcie_aspm.policy=performance"),
         ],
-        undo: "The setting as it was.",
+        undo: Fix::prose("The setting as it was."),
         cost: "Power.",
         blast: Blast::Breaking,
-        confidence: Confidence::High,
         sources: &[
             "PCI Express base specification: Link Control register",
             "kernel 7.3 include/uapi/linux/pci_regs.h: PCI_EXP_LNKCTL",
             "unverified: names of menus differ between makers",
         ],
+        ..KNOB
     },
     Knob {
         id: "fw.sata_alpm",
         title: "Aggressive link power management of SATA off",
-        family: Family::Firmware,
         severity: Weight::all(Info),
-        probe: Probe::Effective(alpm),
+        check: Check::Probe(alpm),
         why: "Where the firmware turns it on, the controller lets links sleep as soon as they are idle; \
             waking takes up to ten milliseconds.",
-        fix: "echo max_performance > /sys/class/scsi_host/hostN/link_power_management_policy",
+        fix: Fix::command("echo max_performance > /sys/class/scsi_host/hostN/link_power_management_policy"),
         persist: &[
             Lasting::Firmware("Aggressive LPM support, usually under Chipset, PCH, SATA configuration"),
-            Lasting::Word("ahci.mobile_lpm_policy=1"),
+            Lasting::word("ahci.mobile_lpm_policy=1"),
         ],
-        undo: "The setting as it was.",
+        undo: Fix::prose("The setting as it was."),
         cost: "Power.",
-        blast: Blast::Harmless,
         confidence: Confidence::Medium,
         sources: &[
             "kernel 7.3 drivers/ata/libata-sata.c, ahci.c: ahci_update_initial_lpm_policy",
             "unverified: names of menus differ between makers",
         ],
+        ..KNOB
     },
 ];
 

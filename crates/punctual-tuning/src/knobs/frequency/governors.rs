@@ -1,66 +1,70 @@
 //! Who sets the clock, and between which limits.
 
 use super::NO_DRIVER;
-use crate::knobs::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Probe, Weight};
+use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Weight};
 use punctual_facts::cpu_set::{CPU_LIMIT, CpuSet};
 use punctual_facts::finding::Confidence;
 use punctual_facts::finding::Severity::{High, Info, Medium};
 use punctual_facts::machine::Arch;
 
+const KNOB: Knob = Knob::of(Family::Frequency);
+
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
         id: "pm.governor",
         title: "Governor performance on the real-time CPUs, or one clock",
-        family: Family::Frequency,
         severity: Weight::of(High, Medium, High),
-        probe: Probe::Effective(governor),
+        check: Check::Probe(governor),
         why: "A periodic thread sleeps most of the time, so a governor that looks at load keeps its CPU slow just \
             when it wakes.",
-        fix: "echo performance > /sys/devices/system/cpu/cpuN/cpufreq/scaling_governor for N in <I>, and for CPUs \
+        fix: Fix::prose(
+            "echo performance > /sys/devices/system/cpu/cpuN/cpufreq/scaling_governor for N in <I>, and for CPUs \
             of the same clock.",
+        ),
         persist: &[
-            Lasting::Write { path: "/sys/devices/system/cpu/cpu<I>/cpufreq/scaling_governor", value: "performance" },
-            Lasting::Word("cpufreq.default_governor=performance"),
+            Lasting::write("/sys/devices/system/cpu/cpu<I>/cpufreq/scaling_governor", "performance"),
+            Lasting::word("cpufreq.default_governor=performance"),
         ],
-        undo: "Write back the governor that was there.",
+        undo: Fix::prose("Write back the governor that was there."),
         cost: "Power and heat.",
-        blast: Blast::Harmless,
-        confidence: Confidence::High,
         sources: &[
             "kernel 7.3 core-api/real-time/kernel-configuration.rst (severity high)",
             "kernel admin-guide/pm/cpufreq.rst",
         ],
+        ..KNOB
     },
     Knob {
         id: "pm.freq_pin",
         title: "One frequency, not a range",
-        family: Family::Frequency,
         severity: Weight::all(Info),
-        probe: Probe::Effective(freq_pin),
+        check: Check::Probe(freq_pin),
         why: "While a range is allowed, the same code takes different times from one activation to the next.",
-        fix: "Write one sustained frequency, below turbo, into scaling_min_freq and scaling_max_freq of the CPUs <I>.",
+        fix: Fix::prose(
+            "Write one sustained frequency, below turbo, into scaling_min_freq and scaling_max_freq of the CPUs <I>.",
+        ),
         persist: &[
-            Lasting::Write { path: "/sys/devices/system/cpu/cpu<I>/cpufreq/scaling_max_freq", value: "FREQUENCY_KHZ" },
-            Lasting::Write { path: "/sys/devices/system/cpu/cpu<I>/cpufreq/scaling_min_freq", value: "FREQUENCY_KHZ" },
+            Lasting::write("/sys/devices/system/cpu/cpu<I>/cpufreq/scaling_max_freq", "<FREQUENCY_KHZ>"),
+            Lasting::write("/sys/devices/system/cpu/cpu<I>/cpufreq/scaling_min_freq", "<FREQUENCY_KHZ>"),
         ],
-        undo: "Write back both values.",
+        undo: Fix::prose("Write back both values."),
         cost: "The peak speed.",
-        blast: Blast::Harmless,
         confidence: Confidence::Medium,
         sources: &["kernel 7.3 core-api/real-time/kernel-configuration.rst", "kernel admin-guide/pm/cpufreq.rst"],
+        ..KNOB
     },
     Knob {
         id: "pm.pstate_drv",
         title: "The clock is the kernel's to set",
-        family: Family::Frequency,
         severity: Weight::all(Medium),
-        probe: Probe::Effective(driver),
+        check: Check::Probe(driver),
         why: "Without a driver the CPU keeps whatever clock the firmware left, or goes on choosing one itself (HWP), \
             and neither governor nor limits mean anything.",
-        fix: "echo active > /sys/devices/system/cpu/intel_pstate/status (or amd_pstate/status), if it says off or \
+        fix: Fix::prose(
+            "echo active > /sys/devices/system/cpu/intel_pstate/status (or amd_pstate/status), if it says off or \
             disable.",
+        ),
         persist: &[Lasting::NoWord("intel_pstate"), Lasting::NoWord("amd_pstate"), Lasting::NoWord("cpufreq.off")],
-        undo: "Write back the status that was there.",
+        undo: Fix::prose("Write back the status that was there."),
         cost: "None.",
         blast: Blast::Disturbing,
         confidence: Confidence::Medium,
@@ -69,46 +73,46 @@ pub(super) const KNOBS: &[Knob] = &[
             "kernel 7.3 drivers/cpufreq/amd-pstate.c: status",
             "kernel-parameters.txt: intel_pstate=, amd_pstate=",
         ],
+        ..KNOB
     },
     Knob {
         id: "pm.limits",
         title: "Nobody lowered the highest frequency",
-        family: Family::Frequency,
         severity: Weight::all(Medium),
-        probe: Probe::Effective(limits),
+        check: Check::Probe(limits),
         why: "A daemon, a thermal policy or a battery profile that lowers scaling_max_freq slows all work down, and \
             does so when the machine is hot and busy. One frequency for minimum and maximum is taken as meant.",
-        fix: "Write cpuinfo_max_freq into scaling_max_freq of the CPUs <I>, and find out who lowered it: thermald, \
+        fix: Fix::prose(
+            "Write cpuinfo_max_freq into scaling_max_freq of the CPUs <I>, and find out who lowered it: thermald, \
             tlp, power-profiles-daemon and tuned do.",
+        ),
         persist: &[Lasting::NoService("thermald.service"), Lasting::NoService("tlp.service")],
-        undo: "Write back the value that was there.",
+        undo: Fix::prose("Write back the value that was there."),
         cost: "Heat.",
-        blast: Blast::Harmless,
         confidence: Confidence::Medium,
         sources: &["kernel admin-guide/pm/cpufreq.rst: scaling_max_freq", "unverified: which daemons do so by default"],
+        ..KNOB
     },
     Knob {
         id: "pm.clock_domain",
         title: "Nobody else drives the clock of the real-time CPUs",
-        family: Family::Frequency,
         severity: Weight::of(Medium, Medium, Info),
-        probe: Probe::Effective(clock_domain),
+        check: Check::Probe(clock_domain),
         why: "CPUs of one clock domain run as fast as the most demanding of them asks: another CPU with another \
             governor moves the clock of the real-time one.",
-        fix: "echo performance > /sys/devices/system/cpu/cpuN/cpufreq/scaling_governor for all CPUs of the same \
+        fix: Fix::prose(
+            "echo performance > /sys/devices/system/cpu/cpuN/cpufreq/scaling_governor for all CPUs of the same \
             domain (affected_cpus, freqdomain_cpus), or take the whole domain for real-time work.",
-        persist: &[Lasting::Write {
-            path: "/sys/devices/system/cpu/cpu*/cpufreq/scaling_governor",
-            value: "performance",
-        }],
-        undo: "Write back the governors that were there.",
+        ),
+        persist: &[Lasting::write("/sys/devices/system/cpu/cpu*/cpufreq/scaling_governor", "performance")],
+        undo: Fix::prose("Write back the governors that were there."),
         cost: "Power of these CPUs.",
-        blast: Blast::Harmless,
         confidence: Confidence::Medium,
         sources: &[
             "kernel admin-guide/pm/cpufreq.rst: affected_cpus",
             "kernel 7.3 drivers/cpufreq/acpi-cpufreq.c: freqdomain_cpus",
         ],
+        ..KNOB
     },
 ];
 

@@ -1,6 +1,6 @@
 //! Heat and power limits, which take clock away whatever the governor says.
 
-use crate::knobs::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
+use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Weight};
 use punctual_facts::fact::Fact;
 use punctual_facts::finding::Confidence;
 use punctual_facts::finding::Severity::{self, High, Info, Medium};
@@ -12,70 +12,74 @@ const POWERCLAMP: &str = "intel_powerclamp";
 
 /// What keeps a CPU from getting too hot.
 const COOLER: &[Lasting] = &[
-    Lasting::Write { path: "/sys/devices/system/cpu/cpu*/cpufreq/scaling_max_freq", value: "SUSTAINED_KHZ" },
-    Lasting::Other("Or cooling that holds at full load."),
+    Lasting::write("/sys/devices/system/cpu/cpu*/cpufreq/scaling_max_freq", "<SUSTAINED_KHZ>"),
+    Lasting::other("Or cooling that holds at full load."),
 ];
+
+const KNOB: Knob = Knob::of(Family::Frequency);
 
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
         id: "pm.thermal",
         title: "Never throttled for heat since boot",
-        family: Family::Frequency,
         severity: Weight::all(High),
-        probe: Probe::Effective(core),
+        check: Check::Probe(core),
         why: "A CPU that gets too hot is slowed down by hardware, for as long as it takes, and no priority helps.",
-        fix: "Improve cooling, or lower the sustained frequency until the counters stand still under full load.",
+        fix: Fix::prose(
+            "Improve cooling, or lower the sustained frequency until the counters stand still under full load.",
+        ),
         persist: COOLER,
-        undo: "Raise the frequency again.",
+        undo: Fix::prose("Raise the frequency again."),
         cost: "Peak speed.",
-        blast: Blast::Harmless,
         confidence: Confidence::Medium,
         sources: &["kernel 7.3 drivers/thermal/intel/therm_throt.c"],
+        ..KNOB
     },
     Knob {
         id: "pm.thermal_package",
         title: "Package never throttled for heat since boot",
-        family: Family::Frequency,
         severity: Weight::all(High),
-        probe: Probe::Effective(package),
+        check: Check::Probe(package),
         why: "The package has a sensor of its own: other CPUs, or graphics, heat it up, and then all of its CPUs are \
             slowed down, the idle real-time one too.",
-        fix: "Improve cooling, or lower the frequency of the other CPUs and of graphics until the counter stands \
+        fix: Fix::prose(
+            "Improve cooling, or lower the frequency of the other CPUs and of graphics until the counter stands \
             still under full load.",
+        ),
         persist: COOLER,
-        undo: "Raise the frequency again.",
+        undo: Fix::prose("Raise the frequency again."),
         cost: "Peak speed.",
-        blast: Blast::Harmless,
         confidence: Confidence::Medium,
         sources: &["kernel 7.3 drivers/thermal/intel/therm_throt.c: package_throttle_count"],
+        ..KNOB
     },
     Knob {
         id: "pm.cooling",
         title: "No CPU slowed down for heat now",
-        family: Family::Frequency,
         severity: Weight::all(High),
-        probe: Probe::Effective(cooling),
+        check: Check::Probe(cooling),
         why: "The kernel itself lowers the clock of CPUs, or forces them idle, when a thermal zone passes its passive \
             trip point. Any state above 0 means it is doing so now.",
-        fix: "Improve cooling; lower the sustained frequency; look at the trip points in /sys/class/thermal.",
+        fix: Fix::prose(
+            "Improve cooling; lower the sustained frequency; look at the trip points in /sys/class/thermal.",
+        ),
         persist: COOLER,
-        undo: "Raise the frequency again.",
+        undo: Fix::prose("Raise the frequency again."),
         cost: "Peak speed.",
-        blast: Blast::Harmless,
         confidence: Confidence::Medium,
         sources: &["kernel 7.3 drivers/thermal/cpufreq_cooling.c, drivers/acpi/processor_thermal.c"],
+        ..KNOB
     },
     Knob {
         id: "pm.powerclamp",
         title: "Nothing can force CPUs idle",
-        family: Family::Frequency,
         severity: Weight::all(Info).adjusted(clamping),
-        probe: Probe::Effective(powerclamp),
+        check: Check::Probe(powerclamp),
         why: "intel_powerclamp puts all CPUs to sleep at the same time, by threads with FIFO priority, to save power; \
             thermald uses it when it is loaded.",
-        fix: "modprobe -r intel_powerclamp",
+        fix: Fix::command("modprobe -r intel_powerclamp"),
         persist: &[Lasting::NoModule(POWERCLAMP)],
-        undo: "modprobe intel_powerclamp",
+        undo: Fix::command("modprobe intel_powerclamp"),
         cost: "One way less to cool the machine; the hardware's own remains.",
         blast: Blast::Breaking,
         confidence: Confidence::Medium,
@@ -83,46 +87,47 @@ pub(super) const KNOBS: &[Knob] = &[
             "kernel 7.3 drivers/thermal/intel/intel_powerclamp.c",
             "unverified: that thermald prefers it where loaded",
         ],
+        ..KNOB
     },
     Knob {
         id: "pm.rapl",
         title: "No power limit below what the package is made for",
-        family: Family::Frequency,
         severity: Weight::all(Medium),
-        probe: Probe::Effective(rapl),
+        check: Check::Probe(rapl),
         why: "When the running average of its power passes the limit, the package lowers the clock of all its CPUs, \
             whoever used the power.",
-        fix: "Raise constraint_0_power_limit_uw in /sys/class/powercap/intel-rapl:N to its constraint_0_max_power_uw, \
+        fix: Fix::prose(
+            "Raise constraint_0_power_limit_uw in /sys/class/powercap/intel-rapl:N to its constraint_0_max_power_uw, \
             if cooling allows.",
+        ),
         persist: &[
             Lasting::Firmware("Power Limit 1 (PL1) and its time window, usually under Advanced, Power & Performance"),
-            Lasting::Write { path: "/sys/class/powercap/intel-rapl:*/constraint_0_power_limit_uw", value: "MAX_UW" },
+            Lasting::write("/sys/class/powercap/intel-rapl:*/constraint_0_power_limit_uw", "<MAX_UW>"),
         ],
-        undo: "Write back the limit that was there.",
+        undo: Fix::prose("Write back the limit that was there."),
         cost: "Heat: only with cooling to match.",
-        blast: Blast::Harmless,
         confidence: Confidence::Medium,
         sources: &["kernel 7.3 drivers/powercap/intel_rapl_common.c", "kernel power/powercap/powercap.rst"],
+        ..KNOB
     },
     Knob {
         id: "fw.cooling",
         title: "Cooling that holds at full load",
-        family: Family::Frequency,
         severity: Weight::all(Info),
-        probe: Probe::Advice {
-            look: "What cooling can do shows only at full load: load all CPUs and graphics for an hour in the warmest \
+        applies: |case| case.not_a_guest(),
+        check: Check::advice(
+            "What cooling can do shows only at full load: load all CPUs and graphics for an hour in the warmest \
                 place the machine will stand, and see that the counters of pm.thermal, pm.thermal_package and \
                 pm.cooling stand still.",
-            applies: |case| case.not_a_guest(),
-        },
+        ),
         why: "A machine that is punctual when cold and throttled when hot fails when it matters.",
-        fix: "Larger heat sink, free air flow, dust filters, or a lower sustained frequency.",
+        fix: Fix::prose("Larger heat sink, free air flow, dust filters, or a lower sustained frequency."),
         persist: &[Lasting::Firmware("fan curve at full speed, usually under Hardware Monitor or Smart Fan")],
-        undo: "Nothing to undo.",
+        undo: Fix::prose("Nothing to undo."),
         cost: "Noise, or peak speed.",
-        blast: Blast::Harmless,
         confidence: Confidence::Low,
         sources: &["kernel 7.3 core-api/real-time/hardware.rst: firmware", "unverified: usual advice"],
+        ..KNOB
     },
 ];
 

@@ -1,88 +1,90 @@
 //! What the CPU was told to prefer where it chooses its own clock.
 
 use super::NO_DRIVER;
-use crate::knobs::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
+use crate::knobs::{Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Weight};
 use punctual_facts::finding::Confidence;
 use punctual_facts::finding::Severity::{self, Info, Medium};
+
+const KNOB: Knob = Knob::of(Family::Frequency);
 
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
         id: "pm.turbo",
         title: "No turbo",
-        family: Family::Frequency,
         severity: Weight::all(Info),
-        probe: Probe::Effective(turbo),
+        check: Check::Probe(turbo),
         why: "The turbo frequency of one CPU depends on what its neighbours do and on the temperature.",
-        fix: "echo 1 > /sys/devices/system/cpu/intel_pstate/no_turbo, or echo 0 > \
+        fix: Fix::prose(
+            "echo 1 > /sys/devices/system/cpu/intel_pstate/no_turbo, or echo 0 > \
             /sys/devices/system/cpu/cpufreq/boost; some drivers have a switch per CPU from 6.12 on: \
             /sys/devices/system/cpu/cpuN/cpufreq/boost for N in <I>.",
+        ),
         persist: &[
-            Lasting::Write { path: "/sys/devices/system/cpu/intel_pstate/no_turbo", value: "1" },
-            Lasting::Write { path: "/sys/devices/system/cpu/cpufreq/boost", value: "0" },
+            Lasting::write("/sys/devices/system/cpu/intel_pstate/no_turbo", "1"),
+            Lasting::write("/sys/devices/system/cpu/cpufreq/boost", "0"),
             Lasting::Firmware("Turbo Boost or Core Performance Boost, usually under Advanced, CPU configuration"),
         ],
-        undo: "Write back the value that was there.",
+        undo: Fix::prose("Write back the value that was there."),
         cost: "The peak speed; leave it on where one thread's latency rules and cooling is certain.",
-        blast: Blast::Harmless,
         confidence: Confidence::Low,
         sources: &[
             "kernel admin-guide/pm/intel_pstate.rst",
             "kernel 6.12, 7.3 drivers/cpufreq/cpufreq.c: local_boost; not in 6.1",
             "unverified: whether it pays on a given machine; measure both",
         ],
+        ..KNOB
     },
     Knob {
         id: "pm.epp_epb",
         title: "Hardware told to prefer performance",
-        family: Family::Frequency,
         severity: Weight::of(Medium, Info, Medium),
-        probe: Probe::Effective(epp),
+        check: Check::Probe(epp),
         why: "Where the CPU chooses its own clock, this preference decides how fast it speeds up after a sleep.",
-        fix: "echo performance > /sys/devices/system/cpu/cpuN/cpufreq/energy_performance_preference for N in <I>",
-        persist: &[Lasting::Write {
-            path: "/sys/devices/system/cpu/cpu<I>/cpufreq/energy_performance_preference",
-            value: "performance",
-        }],
-        undo: "Write back the preference that was there.",
+        fix: Fix::prose(
+            "echo performance > /sys/devices/system/cpu/cpuN/cpufreq/energy_performance_preference for N in <I>",
+        ),
+        persist: &[Lasting::write(
+            "/sys/devices/system/cpu/cpu<I>/cpufreq/energy_performance_preference",
+            "performance",
+        )],
+        undo: Fix::prose("Write back the preference that was there."),
         cost: "Power.",
-        blast: Blast::Harmless,
         confidence: Confidence::Medium,
         sources: &["kernel admin-guide/pm/intel_pstate.rst", "kernel admin-guide/pm/amd-pstate.rst"],
+        ..KNOB
     },
     Knob {
         id: "pm.epb",
         title: "Energy bias set to performance",
-        family: Family::Frequency,
         severity: Weight::of(Medium, Info, Info).adjusted(told_by_preference),
-        probe: Probe::Effective(epb),
+        check: Check::Probe(epb),
         why: "An older hint of Intel's, 0 (performance) to 15 (power): it moves the point at which a CPU speeds up and how \
             willingly parts of the package are slowed down. Where the firmware leaves 0, the kernel makes it 6 at boot.",
-        fix: "echo 0 > /sys/devices/system/cpu/cpuN/power/energy_perf_bias for N in <I>",
-        persist: &[Lasting::Write { path: "/sys/devices/system/cpu/cpu<I>/power/energy_perf_bias", value: "0" }],
-        undo: "Write back the number that was there.",
+        fix: Fix::prose("echo 0 > /sys/devices/system/cpu/cpuN/power/energy_perf_bias for N in <I>"),
+        persist: &[Lasting::write("/sys/devices/system/cpu/cpu<I>/power/energy_perf_bias", "0")],
+        undo: Fix::prose("Write back the number that was there."),
         cost: "Power.",
-        blast: Blast::Harmless,
         confidence: Confidence::Medium,
         sources: &[
             "kernel 6.1, 6.12, 7.3 arch/x86/kernel/cpu/intel_epb.c: intel_epb_restore",
             "kernel admin-guide/pm/intel_epb.rst",
         ],
+        ..KNOB
     },
     Knob {
         id: "pm.hwp_dynamic_boost",
         title: "No boost of the clock by waiting for a device",
-        family: Family::Frequency,
         severity: Weight::all(Info),
-        probe: Probe::Effective(dynamic_boost),
+        check: Check::Probe(dynamic_boost),
         why: "With it, intel_pstate raises and lowers a CPU's lowest clock whenever a thread waited for a device, so \
             the clock moves with the load of others. The governor performance makes it idle.",
-        fix: "echo 0 > /sys/devices/system/cpu/intel_pstate/hwp_dynamic_boost",
-        persist: &[Lasting::Write { path: "/sys/devices/system/cpu/intel_pstate/hwp_dynamic_boost", value: "0" }],
-        undo: "echo 1 > the same file.",
+        fix: Fix::command("echo 0 > /sys/devices/system/cpu/intel_pstate/hwp_dynamic_boost"),
+        persist: &[Lasting::write("/sys/devices/system/cpu/intel_pstate/hwp_dynamic_boost", "0")],
+        undo: Fix::prose("echo 1 > the same file."),
         cost: "Slower work for threads that wait for devices a lot.",
-        blast: Blast::Harmless,
         confidence: Confidence::Medium,
         sources: &["kernel 7.3 drivers/cpufreq/intel_pstate.c: hwp_boost", "kernel admin-guide/pm/intel_pstate.rst"],
+        ..KNOB
     },
 ];
 

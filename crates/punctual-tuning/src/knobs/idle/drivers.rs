@@ -1,7 +1,7 @@
 //! Who puts a CPU to sleep, and the words at boot that take that away from everybody.
 
 use super::states::deep_on_first;
-use crate::knobs::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
+use crate::knobs::{Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Weight};
 use punctual_facts::finding::Confidence;
 use punctual_facts::finding::Severity::{self, Info, Medium};
 use punctual_facts::machine::Arch;
@@ -9,96 +9,92 @@ use punctual_facts::machine::Arch;
 const DRIVER: &str = "/sys/devices/system/cpu/cpuidle/current_driver";
 const UNSHOWN: Missing = Missing::TellsNothing("the idle driver is not shown");
 
+const KNOB: Knob = Knob::of(Family::Idle);
+
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
         id: "pm.idle_driver",
         title: "An idle driver that knows how long waking takes",
-        family: Family::Idle,
         severity: Weight::all(Info),
-        probe: Probe::Effective(driver),
+        check: Check::Probe(driver),
         why: "Without a driver the CPU still sleeps, as deep as firmware lets a plain halt go, and no limit of \
             latency is heeded.",
-        fix: "None at run time.",
-        persist: &[Lasting::Kernel("CPU_IDLE=y"), Lasting::NoWord("cpuidle.off")],
-        undo: "Boot as before.",
+        fix: Fix::NotAtRunTime(""),
+        persist: &[Lasting::built_with("CPU_IDLE"), Lasting::NoWord("cpuidle.off")],
+        undo: Fix::prose("Boot as before."),
         cost: "None.",
-        blast: Blast::Harmless,
         confidence: Confidence::Medium,
         sources: &["kernel 7.3 kernel/sched/idle.c", "kernel admin-guide/pm/cpuidle.rst"],
+        ..KNOB
     },
     Knob {
         id: "pm.idle_governor",
         title: "An idle governor that fits the tick",
-        family: Family::Idle,
         severity: Weight::all(Info),
-        probe: Probe::Effective(governor),
+        check: Check::Probe(governor),
         why: "The governor guesses how long a CPU will sleep. ladder steps deeper at every idle and knows nothing of \
             the next timer; it is meant for kernels whose tick never stops. haltpoll is meant for guests.",
-        fix: "echo menu > /sys/devices/system/cpu/cpuidle/current_governor",
-        persist: &[Lasting::Word("cpuidle.governor=menu")],
-        undo: "Write back the governor that was there.",
+        fix: Fix::command("echo menu > /sys/devices/system/cpu/cpuidle/current_governor"),
+        persist: &[Lasting::word("cpuidle.governor=menu")],
+        undo: Fix::prose("Write back the governor that was there."),
         cost: "None.",
-        blast: Blast::Harmless,
         confidence: Confidence::Medium,
         sources: &[
             "kernel 7.3 drivers/cpuidle/governors/{ladder,menu,teo,haltpoll}.c: rating",
             "kernel admin-guide/pm/cpuidle.rst",
         ],
+        ..KNOB
     },
     Knob {
         id: "pm.intel_idle",
         title: "intel_idle not switched off",
-        family: Family::Idle,
         severity: Weight::all(Info),
-        probe: Probe::Effective(intel_idle),
+        check: Check::Probe(intel_idle),
         why: "intel_idle.max_cstate=0 does not forbid sleep: it keeps intel_idle from loading, and the ACPI driver \
             takes over with the states the firmware lists, which may be deep ones.",
-        fix: "None at run time.",
+        fix: Fix::NotAtRunTime(""),
         persist: &[Lasting::NoWord("intel_idle.max_cstate")],
-        undo: "Boot with the word that was there.",
+        undo: Fix::prose("Boot with the word that was there."),
         cost: "None.",
-        blast: Blast::Harmless,
-        confidence: Confidence::High,
         sources: &["kernel 7.3 drivers/idle/intel_idle.c: max_cstate", "kernel admin-guide/pm/intel_idle.rst"],
+        ..KNOB
     },
     Knob {
         id: "pm.idle_poll",
         title: "CPUs do not idle by spinning",
-        family: Family::Idle,
         severity: Weight::all(Info).adjusted(spinning),
-        probe: Probe::Effective(idle_poll),
+        check: Check::Probe(idle_poll),
         why: "idle=poll spins on every idle CPU: it takes execution units from SMT siblings, heats the package until \
             it throttles, and in a guest uses up the host's CPU. No driver loads, so limits of latency mean nothing.",
-        fix: "None at run time.",
+        fix: Fix::NotAtRunTime(""),
         persist: &[
             Lasting::NoWord("idle"),
-            Lasting::Write { path: "/sys/devices/system/cpu/cpu<I>/power/pm_qos_resume_latency_us", value: "2" },
+            Lasting::write("/sys/devices/system/cpu/cpu<I>/power/pm_qos_resume_latency_us", "2"),
         ],
-        undo: "Boot with idle=poll.",
+        undo: Fix::prose("Boot with idle=poll."),
         cost: "About a microsecond at each wake-up, to leave the first sleep state.",
-        blast: Blast::Harmless,
         confidence: Confidence::Medium,
         sources: &[
             "kernel 7.3 arch/x86/kernel/process.c: idle=",
             "kernel 7.3 drivers/idle/intel_idle.c: boot_option_idle_override",
             "kernel 7.3 core-api/real-time/hardware.rst",
         ],
+        ..KNOB
     },
     Knob {
         id: "pm.nohlt",
         title: "ARM CPUs do not idle by spinning",
-        family: Family::Idle,
         severity: Weight::all(Info),
-        probe: Probe::Effective(nohlt),
+        check: Check::Probe(nohlt),
         why: "nohlt, and idle=yield or idle=nop of 7.x kernels, are for bringing up a board: every idle CPU spins, \
             heats its neighbours and shortens their time at full speed.",
-        fix: "None at run time.",
+        fix: Fix::NotAtRunTime(""),
         persist: &[Lasting::NoWord("nohlt"), Lasting::NoWord("idle")],
-        undo: "Boot with the word that was there.",
+        undo: Fix::prose("Boot with the word that was there."),
         cost: "The time to leave the first sleep state, at each wake-up.",
-        blast: Blast::Harmless,
         confidence: Confidence::Medium,
         sources: &["kernel 7.3 kernel/sched/idle.c: nohlt", "kernel 7.3 arch/arm64/kernel/idle.c"],
+        ..KNOB
     },
 ];
 

@@ -1,56 +1,52 @@
 //! Limits of sleep that somebody set, and whether they say what was meant.
 
 use super::states::tolerable_us;
-use crate::knobs::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
+use crate::knobs::{Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Weight};
 use punctual_facts::fact::Fact;
-use punctual_facts::finding::Confidence;
 use punctual_facts::finding::Severity::Info;
 
 /// What the device says while nobody limits anything: 2000 seconds, in microseconds.
 const NO_LIMIT_US: i64 = 2_000_000_000;
 const DEVICE: &str = "/dev/cpu_dma_latency";
 
+const KNOB: Knob = Knob::of(Family::Idle);
+
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
         id: "pm.qos_global",
         title: "A limit of sleep for all CPUs that helps",
-        family: Family::Idle,
         severity: Weight::all(Info),
-        probe: Probe::Effective(of_all),
+        check: Check::Probe(of_all),
         why: "A program limits sleep by writing to /dev/cpu_dma_latency. Four bytes are taken as a binary number, \
             anything else as hexadecimal text: echo 100 is four bytes, and allows 170 seconds of sleep.",
-        fix: "Write the limit in microseconds as a binary number of 32 bits, and keep the file open: the limit goes \
+        fix: Fix::prose(
+            "Write the limit in microseconds as a binary number of 32 bits, and keep the file open: the limit goes \
             when it is closed (punctual measure --dma-latency does so).",
-        persist: &[Lasting::Other("The application itself, which keeps the file open while it runs.")],
-        undo: "Close the file.",
+        ),
+        persist: &[Lasting::other("The application itself, which keeps the file open while it runs.")],
+        undo: Fix::prose("Close the file."),
         cost: "Every CPU stays warm; less room for turbo.",
-        blast: Blast::Harmless,
-        confidence: Confidence::High,
         sources: &["kernel 6.1, 7.3 kernel/power/qos.c", "kernel 7.3 include/linux/pm_qos.h"],
+        ..KNOB
     },
     Knob {
         id: "pm.qos_percpu",
         title: "A limit of sleep per CPU that holds for all real-time CPUs",
-        family: Family::Idle,
         severity: Weight::all(Info),
-        probe: Probe::Effective(of_each),
+        check: Check::Probe(of_each),
         why: "The limit is set CPU by CPU, so one is easily left out; and 0 does not mean no latency but no limit. n/a means \
             that no latency at all is allowed: on x86 that makes the CPU spin while idle, on ARM it leaves WFI. 2 allows \
             the first sleep state.",
-        fix: "echo 2 > /sys/devices/system/cpu/cpuN/power/pm_qos_resume_latency_us for N in <I>",
-        persist: &[Lasting::Write {
-            path: "/sys/devices/system/cpu/cpu<I>/power/pm_qos_resume_latency_us",
-            value: "2",
-        }],
-        undo: "echo 0 > /sys/devices/system/cpu/cpuN/power/pm_qos_resume_latency_us",
+        fix: Fix::prose("echo 2 > /sys/devices/system/cpu/cpuN/power/pm_qos_resume_latency_us for N in <I>"),
+        persist: &[Lasting::write("/sys/devices/system/cpu/cpu<I>/power/pm_qos_resume_latency_us", "2")],
+        undo: Fix::command("echo 0 > /sys/devices/system/cpu/cpuN/power/pm_qos_resume_latency_us"),
         cost: "Power and heat of these CPUs.",
-        blast: Blast::Harmless,
-        confidence: Confidence::High,
         sources: &[
             "kernel 7.3 drivers/base/power/sysfs.c: pm_qos_resume_latency_us",
             "kernel 6.1, 6.12, 7.3 drivers/cpuidle/governors/menu.c: latency_req == 0",
             "kernel admin-guide/pm/cpuidle.rst",
         ],
+        ..KNOB
     },
 ];
 

@@ -1,82 +1,83 @@
 //! The idle states themselves: which may be entered, and which were.
 
-use crate::knobs::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
+use crate::knobs::{Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Weight};
 use punctual_facts::fact::Fact;
 use punctual_facts::finding::Confidence;
 use punctual_facts::finding::Severity::{High, Info, Medium};
 use punctual_facts::machine::Arch;
 use punctual_hist::Nanos;
 
+const KNOB: Knob = Knob::of(Family::Idle);
+
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
         id: "pm.idle_state",
         title: "Only shallow sleep on the real-time CPUs",
-        family: Family::Idle,
         severity: Weight::of(High, Info, Medium),
-        probe: Probe::Effective(idle_state),
+        check: Check::Probe(idle_state),
         why: "Leaving a deep idle state takes up to milliseconds, before the first instruction of the wake-up \
             runs. Judged bad: a state that may be entered and takes longer to leave than a quarter of the budget \
             (10 us where none is stated).",
-        fix: "echo 2 > /sys/devices/system/cpu/cpuN/power/pm_qos_resume_latency_us for N in <I>; or hold \
+        fix: Fix::prose(
+            "echo 2 > /sys/devices/system/cpu/cpuN/power/pm_qos_resume_latency_us for N in <I>; or hold \
             /dev/cpu_dma_latency open with the limit while the application runs (punctual measure --dma-latency \
             shows the effect). On ARM, cpuidle.off=1 leaves the plain WFI to all CPUs.",
+        ),
         persist: &[
-            Lasting::Write { path: "/sys/devices/system/cpu/cpu<I>/power/pm_qos_resume_latency_us", value: "2" },
-            Lasting::Other("Or the application itself holds /dev/cpu_dma_latency open."),
+            Lasting::write("/sys/devices/system/cpu/cpu<I>/power/pm_qos_resume_latency_us", "2"),
+            Lasting::other("Or the application itself holds /dev/cpu_dma_latency open."),
         ],
-        undo: "echo 0 > /sys/devices/system/cpu/cpuN/power/pm_qos_resume_latency_us; close the file.",
+        undo: Fix::prose("echo 0 > /sys/devices/system/cpu/cpuN/power/pm_qos_resume_latency_us; close the file."),
         cost: "Power and heat; less room for turbo.",
-        blast: Blast::Harmless,
-        confidence: Confidence::High,
         sources: &[
             "kernel admin-guide/pm/cpuidle.rst",
             "kernel 6.1, 7.3 kernel/power/qos.c",
             "kernel 7.3 drivers/base/power/sysfs.c",
         ],
+        ..KNOB
     },
     Knob {
         id: "pm.idle_usage",
         title: "No deep sleep entered that may be entered again",
-        family: Family::Idle,
         severity: Weight::all(Info),
-        probe: Probe::Effective(usage),
+        check: Check::Probe(usage),
         why: "The counters of the idle states tell what happened, not what was asked for: a deep state that was \
             entered and may be entered again will be, in front of some activation.",
-        fix: "Limit the sleep of <I> as pm.idle_state says, then see that \
+        fix: Fix::prose(
+            "Limit the sleep of <I> as pm.idle_state says, then see that \
             /sys/devices/system/cpu/cpuN/cpuidle/stateM/usage stands still.",
-        persist: &[Lasting::Write {
-            path: "/sys/devices/system/cpu/cpu<I>/power/pm_qos_resume_latency_us",
-            value: "2",
-        }],
-        undo: "echo 0 > /sys/devices/system/cpu/cpuN/power/pm_qos_resume_latency_us",
+        ),
+        persist: &[Lasting::write("/sys/devices/system/cpu/cpu<I>/power/pm_qos_resume_latency_us", "2")],
+        undo: Fix::command("echo 0 > /sys/devices/system/cpu/cpuN/power/pm_qos_resume_latency_us"),
         cost: "Power and heat; less room for turbo.",
-        blast: Blast::Harmless,
         confidence: Confidence::Medium,
         sources: &["kernel admin-guide/pm/cpuidle.rst: usage", "kernel 7.3 drivers/cpuidle/sysfs.c"],
+        ..KNOB
     },
     Knob {
         id: "pm.haltpoll",
         title: "Guest polls before it halts",
-        family: Family::Idle,
         severity: Weight::of(Medium, Info, Medium),
-        probe: Probe::Effective(haltpoll),
+        check: Check::Probe(haltpoll),
         why: "In a guest, going idle hands the CPU to the host, and every wake-up waits for the host to give it \
             back. Polling for a moment first avoids that for short sleeps.",
-        fix: "echo 200000 > /sys/module/haltpoll/parameters/guest_halt_poll_ns, with the haltpoll driver and \
+        fix: Fix::prose(
+            "echo 200000 > /sys/module/haltpoll/parameters/guest_halt_poll_ns, with the haltpoll driver and \
             governor loaded.",
+        ),
         persist: &[
-            Lasting::Other("Load cpuidle-haltpoll at boot: its name in a file of /etc/modules-load.d."),
-            Lasting::Module("cpuidle_haltpoll force=1"),
-            Lasting::Write { path: "/sys/module/haltpoll/parameters/guest_halt_poll_ns", value: "200000" },
+            Lasting::other("Load cpuidle-haltpoll at boot: its name in a file of /etc/modules-load.d."),
+            Lasting::module("cpuidle_haltpoll force=1"),
+            Lasting::write("/sys/module/haltpoll/parameters/guest_halt_poll_ns", "200000"),
         ],
-        undo: "Write back the value that was there.",
+        undo: Fix::prose("Write back the value that was there."),
         cost: "The host's CPU time.",
-        blast: Blast::Harmless,
         confidence: Confidence::Medium,
         sources: &[
             "kernel virt/guest-halt-polling.rst",
             "kernel 6.1, 6.12, 7.3 drivers/cpuidle/Kconfig: HALTPOLL_CPUIDLE",
         ],
+        ..KNOB
     },
 ];
 

@@ -3,7 +3,7 @@
 use super::UNSEEN;
 use super::counts::rises;
 use crate::knobs::case::Kept;
-use crate::knobs::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
+use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Weight};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::fact::Fact;
 use punctual_facts::finding::Confidence;
@@ -12,115 +12,116 @@ use punctual_facts::machine::Arch;
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
+const KNOB: Knob = Knob::of(Family::Interrupts);
+
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
         id: "irq.affinity",
         title: "No device interrupts the real-time CPUs",
-        family: Family::Interrupts,
         severity: Weight::of(High, High, Info).adjusted(one_device),
-        probe: Probe::Effective(affinity),
+        check: Check::Probe(affinity),
         why: "Each interrupt costs the real-time CPU microseconds and cold caches, at the device's rate. Where all of \
             them are one device's, that may be the real-time device, there on purpose.",
-        fix: "echo <H> > /proc/irq/N/smp_affinity_list for each of them, but not for the real-time device's own. A \
+        fix: Fix::prose(
+            "echo <H> > /proc/irq/N/smp_affinity_list for each of them, but not for the real-time device's own. A \
             line that cannot be moved so refuses with EIO on 6.1 and with EPERM from 6.12 on, where the file has \
             mode 444: timers, interrupts between CPUs, and queues the kernel manages (irq.managed says which). \
             Those last go to other CPUs with isolcpus=managed_irq, unless a queue's mask holds isolated CPUs only: \
             then fewer queues help, or no I/O from these CPUs.",
+        ),
         persist: &[
-            Lasting::Word("irqaffinity=<H>"),
-            Lasting::Other(
+            Lasting::word("irqaffinity=<H>"),
+            Lasting::other(
                 "A unit after the network that writes the lists; look again after link changes and module loads.",
             ),
         ],
-        undo: "Write back each list that was there.",
+        undo: Fix::prose("Write back each list that was there."),
         cost: "Other CPUs get the load.",
         blast: Blast::Disturbing,
-        confidence: Confidence::High,
         sources: &[
             "kernel core-api/irq/irq-affinity.rst",
             "kernel 6.1, 6.12, 7.3 kernel/irq/proc.c: write_irq_affinity",
             "kernel core-api/irq/managed_irq.rst",
         ],
+        ..KNOB
     },
     Knob {
         id: "irq.requested",
         title: "No device may move to the real-time CPUs",
-        family: Family::Interrupts,
         severity: Weight::of(Info, Info, Info),
-        probe: Probe::Effective(requested),
+        check: Check::Probe(requested),
         why: "An interrupt that is delivered elsewhere today, but may go to a real-time CPU, does so when a CPU is \
             plugged, vectors run short or the device is set up anew.",
-        fix: "echo <H> > /proc/irq/N/smp_affinity_list for each of them.",
+        fix: Fix::prose("echo <H> > /proc/irq/N/smp_affinity_list for each of them."),
         persist: &[
-            Lasting::Word("irqaffinity=<H>"),
-            Lasting::Other(
+            Lasting::word("irqaffinity=<H>"),
+            Lasting::other(
                 "A unit after the network that writes the lists; look again after link changes and module loads.",
             ),
         ],
-        undo: "Write back each list that was there.",
+        undo: Fix::prose("Write back each list that was there."),
         cost: "None.",
-        blast: Blast::Harmless,
-        confidence: Confidence::High,
         sources: &[
             "kernel core-api/irq/irq-affinity.rst",
             "kernel 7.3 kernel/irq/proc.c (requested and effective masks)",
         ],
+        ..KNOB
     },
     Knob {
         id: "irq.managed",
         title: "No managed interrupt on the real-time CPUs",
-        family: Family::Interrupts,
         severity: Weight::of(Medium, High, Info),
-        probe: Probe::Effective(managed),
+        check: Check::Probe(managed),
         why: "The kernel itself spreads the queues of NVMe, SCSI and virtio devices over all CPUs, and refuses to let \
             anybody move them.",
-        fix: "Give the device fewer queues (ethtool -L IF combined N; module parameters) and boot with \
+        fix: Fix::prose(
+            "Give the device fewer queues (ethtool -L IF combined N; module parameters) and boot with \
             isolcpus=managed_irq, which moves a queue that has another CPU too. A queue of real-time CPUs only stays, \
             and interrupts when they themselves do I/O.",
+        ),
         persist: &[
-            Lasting::Word("isolcpus=managed_irq,domain,<I>"),
-            Lasting::Other(
+            Lasting::word("isolcpus=managed_irq,domain,<I>"),
+            Lasting::other(
                 "isolcpus=managed_irq does not help a queue all of whose CPUs are isolated; no I/O from these CPUs \
                     does.",
             ),
         ],
-        undo: "Remove the word or the options line and boot again.",
+        undo: Fix::prose("Remove the word or the options line and boot again."),
         cost: "Fewer queues: less storage throughput.",
         blast: Blast::Disturbing,
-        confidence: Confidence::High,
         sources: &[
             "kernel core-api/irq/managed_irq.rst",
             "kernel-parameters.txt: isolcpus=managed_irq",
             "kernel 6.1, 7.3 kernel/irq/debugfs.c",
         ],
+        ..KNOB
     },
     Knob {
         id: "irq.shared",
         title: "No shared line on the real-time CPUs",
-        family: Family::Interrupts,
         severity: Weight::of(Medium, Info, Medium),
-        probe: Probe::Effective(shared),
+        check: Check::Probe(shared),
         why: "On a shared line each interrupt runs every driver's handler, so the punctual device waits for the \
             other, and their threads share a priority.",
-        fix: "Unbind the other device, or plug one of them elsewhere.",
-        persist: &[Lasting::Other("Let the driver use MSI (a module parameter of it, or leave out pci=nomsi).")],
-        undo: "Bind the device again.",
+        fix: Fix::prose("Unbind the other device, or plug one of them elsewhere."),
+        persist: &[Lasting::other("Let the driver use MSI (a module parameter of it, or leave out pci=nomsi).")],
+        undo: Fix::prose("Bind the device again."),
         cost: "The other device is gone.",
         blast: Blast::Breaking,
         confidence: Confidence::Medium,
         sources: &["kernel 7.3 kernel/irq/manage.c (IRQF_SHARED)", "Xenomai 3.3 (cannot share a line with Linux)"],
+        ..KNOB
     },
     Knob {
         id: "irq.gic_target",
         title: "Interrupts spread over the housekeeping CPUs",
-        family: Family::Interrupts,
         severity: Weight::of(Info, Info, Info),
-        probe: Probe::Effective(gic_target),
+        check: Check::Probe(gic_target),
         why: "On arm64 an interrupt that may go to several CPUs goes to one of them, usually the first; then CPU 0 \
             handles every device, and what runs there waits.",
-        fix: "echo ONE-CPU > /proc/irq/N/smp_affinity_list, another of <H> for each busy line.",
-        persist: &[Lasting::Other("A unit that writes the lists at boot.")],
-        undo: "Write back each list that was there.",
+        fix: Fix::prose("echo ONE-CPU > /proc/irq/N/smp_affinity_list, another of <H> for each busy line."),
+        persist: &[Lasting::other("A unit that writes the lists at boot.")],
+        undo: Fix::prose("Write back each list that was there."),
         cost: "None.",
         blast: Blast::Disturbing,
         confidence: Confidence::Medium,
@@ -128,46 +129,47 @@ pub(super) const KNOBS: &[Knob] = &[
             "kernel 7.3 drivers/irqchip/irq-gic-v3.c: gic_set_affinity",
             "seen on an arm64 board: asked for 0-3, delivered to 0",
         ],
+        ..KNOB
     },
     Knob {
         id: "irq.spurious_ipi",
         title: "Other CPUs leave the real-time CPUs alone",
-        family: Family::Interrupts,
         severity: Weight::of(Info, Medium, Info),
-        probe: Probe::Effective(ipis),
+        check: Check::Probe(ipis),
         why: "Function calls, TLB shootdowns and rescheduling from other CPUs interrupt whatever runs, for others' \
             sake: a kernel that patches itself, a program that unmaps memory it shares, membarrier.",
-        fix: "Find who: trace-cmd record -e ipi:ipi_send_cpu -e ipi:ipi_send_cpumask, or -e csd:csd_queue_cpu (6.12 \
+        fix: Fix::prose(
+            "Find who: trace-cmd record -e ipi:ipi_send_cpu -e ipi:ipi_send_cpumask, or -e csd:csd_queue_cpu (6.12 \
             knows them; 6.1 only ipi:ipi_raise).",
-        persist: &[Lasting::Other(
+        ),
+        persist: &[Lasting::other(
             "Mend what was found: no shared address space with ordinary threads, no profiling, isolation complete.",
         )],
-        undo: "Nothing to undo.",
+        undo: Fix::prose("Nothing to undo."),
         cost: "None.",
-        blast: Blast::Harmless,
         confidence: Confidence::Medium,
         sources: &["kernel 7.3 arch/x86/kernel/irq.c, arch/arm64/kernel/smp.c", "rtla, tuned's rtentsk"],
+        ..KNOB
     },
     Knob {
         id: "irq.fixup",
         title: "No search for lost interrupts",
-        family: Family::Interrupts,
         severity: Weight::all(High),
-        probe: Probe::Effective(fixup),
+        check: Check::Probe(fixup),
         why: "With irqfixup or irqpoll the kernel runs the handlers of other lines too when nobody claims an \
             interrupt, with irqpoll at every tick. PREEMPT_RT refuses both words, with a warning; its file can \
             still be written.",
-        fix: "echo 0 > /sys/module/spurious/parameters/irqfixup",
+        fix: Fix::command("echo 0 > /sys/module/spurious/parameters/irqfixup"),
         persist: &[Lasting::NoWord("irqpoll"), Lasting::NoWord("irqfixup")],
-        undo: "Put the word back and boot again.",
+        undo: Fix::prose("Put the word back and boot again."),
         cost: "A machine with broken interrupt routing stops working.",
         blast: Blast::Breaking,
-        confidence: Confidence::High,
         sources: &[
             "kernel 6.1, 6.12, 7.3 kernel/irq/spurious.c",
             "kernel-parameters.txt: irqpoll, irqfixup",
             "LinuxCNC#4044",
         ],
+        ..KNOB
     },
 ];
 

@@ -8,9 +8,11 @@ pub(super) use counts::rises;
 pub(super) use lines::intruding;
 pub(crate) use lines::{Line, all};
 
-use super::{Blast, Case, Family, Judged, Knob, Lasting, Missing, Probe, Weight, count, joined};
+use super::{Blast, Case, Check, Family, Fix, Judged, Knob, Lasting, Missing, Weight, count, joined};
 use punctual_facts::finding::Confidence;
 use punctual_facts::finding::Severity::{Info, Medium};
+
+const KNOB: Knob = Knob::of(Family::Interrupts);
 
 pub(super) const KNOBS: &[Knob] = &joined::<{ count(LISTS) }>(LISTS);
 
@@ -20,36 +22,36 @@ const OWN: &[Knob] = &[
     Knob {
         id: "irq.default",
         title: "New interrupts go to housekeeping CPUs",
-        family: Family::Interrupts,
         severity: Weight::of(Medium, Medium, Info),
-        probe: Probe::Effective(default_affinity),
+        check: Check::Probe(default_affinity),
         why: "A device that appears later (a link that comes up, a module loaded) otherwise lands on a real-time CPU.",
-        fix: "echo <H mask> > /proc/irq/default_smp_affinity (counts for interrupts requested from now on).",
-        persist: &[Lasting::Word("irqaffinity=<H>"), Lasting::Other("The boot CPU is always added to it.")],
-        undo: "Write back the mask that was there; remove the word.",
+        fix: Fix::prose(
+            "echo <H mask> > /proc/irq/default_smp_affinity (counts for interrupts requested from now on).",
+        ),
+        persist: &[Lasting::word("irqaffinity=<H>"), Lasting::other("The boot CPU is always added to it.")],
+        undo: Fix::prose("Write back the mask that was there; remove the word."),
         cost: "None.",
-        blast: Blast::Harmless,
-        confidence: Confidence::High,
         sources: &["kernel 7.3 kernel/irq/irqdesc.c", "tuned#364"],
+        ..KNOB
     },
     Knob {
         id: "irq.irqbalance",
         title: "Nobody moves interrupts about",
-        family: Family::Interrupts,
         severity: Weight::of(Medium, Medium, Info),
-        probe: Probe::Effective(irqbalance),
+        check: Check::Probe(irqbalance),
         why: "irqbalance rewrites affinities every ten seconds, and so undoes what was set by hand. It leaves CPUs \
             alone only when the kernel says they are isolated.",
-        fix: "systemctl stop irqbalance (stopping it live redistributes interrupts for about a second).",
+        fix: Fix::prose("systemctl stop irqbalance (stopping it live redistributes interrupts for about a second)."),
         persist: &[
             Lasting::NoService("irqbalance.service"),
-            Lasting::Other("Or ban the CPUs: IRQBALANCE_BANNED_CPULIST=<I> in its environment file."),
+            Lasting::other("Or ban the CPUs: IRQBALANCE_BANNED_CPULIST=<I> in its environment file."),
         ],
-        undo: "systemctl unmask irqbalance; systemctl start irqbalance",
+        undo: Fix::command("systemctl unmask irqbalance; systemctl start irqbalance"),
         cost: "Interrupts must be spread by hand, or all end on one CPU.",
         blast: Blast::Disturbing,
         confidence: Confidence::Medium,
         sources: &["irqbalance#19", "seapath/ansible#985"],
+        ..KNOB
     },
 ];
 

@@ -1,47 +1,49 @@
 //! Interrupt handlers that run in threads, and in which order.
 
 use super::lines;
-use crate::knobs::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Probe, Weight};
+use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Weight};
 use punctual_facts::finding::Confidence;
 use punctual_facts::finding::Severity::{High, Info, Medium};
 use punctual_facts::machine::Flavour;
 use punctual_facts::profile::Kind;
 
+const KNOB: Knob = Knob::of(Family::Interrupts);
+
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
         id: "irq.threadirqs",
         title: "Interrupt handlers run in threads",
-        family: Family::Interrupts,
         severity: Weight::of(Medium, Info, High),
-        probe: Probe::Effective(threadirqs),
+        check: Check::Probe(threadirqs),
         why: "A handler in a thread has a priority and can be preempted; a hard one holds the CPU for as long as \
             it likes.",
-        fix: "None at run time.",
-        persist: &[Lasting::Word("threadirqs")],
-        undo: "Remove the word and boot again.",
+        fix: Fix::NotAtRunTime(""),
+        persist: &[Lasting::word("threadirqs")],
+        undo: Fix::prose("Remove the word and boot again."),
         cost: "Slightly slower interrupts.",
-        blast: Blast::Harmless,
-        confidence: Confidence::High,
         sources: &["kernel 6.1, 6.12, 7.3 kernel/irq/manage.c"],
+        ..KNOB
     },
     Knob {
         id: "irq.prio",
         title: "Interrupt threads in a sensible order",
-        family: Family::Interrupts,
         severity: Weight::of(Medium, Info, Medium),
-        probe: Probe::Effective(order),
+        check: Check::Probe(order),
         why: "All interrupts' threads start at FIFO 50. Above 95 one of them holds up the kernel's own helpers; \
             without the class it waits for everybody; and sound that ranks with the disk crackles.",
-        fix: "chrt -f -p PRIORITY PID: the device that feeds the real-time work next to that work, the others at 50.",
-        persist: &[Lasting::Other(
+        fix: Fix::prose(
+            "chrt -f -p PRIORITY PID: the device that feeds the real-time work next to that work, the others at 50.",
+        ),
+        persist: &[Lasting::other(
             "A unit or udev rule that sets them by the thread's name, not its number, after the driver was loaded and \
                 after suspend (rtirq does this).",
         )],
-        undo: "chrt -f -p 50 PID",
+        undo: Fix::command("chrt -f -p 50 PID"),
         cost: "On PREEMPT_RT the soft interrupts it raises run at its priority, too.",
         blast: Blast::Disturbing,
         confidence: Confidence::Medium,
         sources: &["kernel 6.1, 6.12, 7.3 kernel/sched (sched_set_fifo: 50), kernel/irq/manage.c", "rtirq"],
+        ..KNOB
     },
 ];
 

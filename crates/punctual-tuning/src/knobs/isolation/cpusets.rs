@@ -1,9 +1,8 @@
 //! Who may run on the real-time CPUs as control groups and the first process have it.
 
-use crate::knobs::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
+use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Weight};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::fact::Fact;
-use punctual_facts::finding::Confidence;
 use punctual_facts::finding::Severity::{High, Info, Medium};
 use punctual_facts::profile::Kind;
 
@@ -14,74 +13,77 @@ const MOST_GROUPS: usize = 256;
 /// What systemd puts everything into.
 const SLICES: [&str; 4] = ["init.scope", "system.slice", "user.slice", "machine.slice"];
 
+const KNOB: Knob = Knob::of(Family::Isolation);
+
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
         id: "iso.cpuset",
         title: "CPU partitions are in force",
-        family: Family::Isolation,
         severity: Weight::of(High, High, Info),
-        probe: Probe::Effective(partitions),
+        check: Check::Probe(partitions),
         why: "A partition that became invalid (a CPU went away, another group claimed it, it clashes with isolcpus=) \
             isolates nothing, and only its file says so.",
-        fix: "Read the reason in GROUP/cpuset.cpus.partition, mend it, and write 'isolated' there again.",
+        fix: Fix::prose("Read the reason in GROUP/cpuset.cpus.partition, mend it, and write 'isolated' there again."),
         persist: &[
-            Lasting::Other(
+            Lasting::other(
                 "A unit that makes the partition at boot, ordered before the application, and reads the file back.",
             ),
-            Lasting::Word("isolcpus=managed_irq,domain,<I>"),
+            Lasting::word("isolcpus=managed_irq,domain,<I>"),
         ],
-        undo: "echo member > GROUP/cpuset.cpus.partition",
+        undo: Fix::command("echo member > GROUP/cpuset.cpus.partition"),
         cost: "Tasks outside the group cannot run on these CPUs.",
         blast: Blast::Disturbing,
-        confidence: Confidence::High,
         sources: &[
             "kernel admin-guide/cgroup-v2.rst",
             "kernel 6.1, 6.12, 7.3 kernel/cgroup/cpuset.c",
             "kernel 7.3 admin-guide/cpu-isolation.rst",
         ],
+        ..KNOB
     },
     Knob {
         id: "sysd.affinity",
         title: "First process keeps off the real-time CPUs",
-        family: Family::Isolation,
         severity: Weight::of(Medium, Medium, Info),
-        probe: Probe::Effective(first_process),
+        check: Check::Probe(first_process),
         why: "Every process inherits where it may run from the first one; if that may run everywhere, so may all \
             daemons and logins.",
-        fix: "systemctl set-property --runtime system.slice AllowedCPUs=<H>; the same for user.slice and init.scope; \
+        fix: Fix::prose(
+            "systemctl set-property --runtime system.slice AllowedCPUs=<H>; the same for user.slice and init.scope; \
             taskset -acp <H> 1",
-        persist: &[Lasting::Word("isolcpus=managed_irq,domain,<I>"), Lasting::Manager],
-        undo: "systemctl revert each slice; taskset -acp with the list it had; remove the line.",
+        ),
+        persist: &[Lasting::word("isolcpus=managed_irq,domain,<I>"), Lasting::Manager],
+        undo: Fix::prose("systemctl revert each slice; taskset -acp with the list it had; remove the line."),
         cost: "The real-time work's own unit must then say CPUAffinity=<I> or AllowedCPUs=<I>.",
         blast: Blast::Disturbing,
-        confidence: Confidence::High,
         sources: &[
             "systemd-system.conf(5): CPUAffinity",
             "kernel 6.1, 6.12, 7.3 kernel/sched/core.c: sched_init_smp",
             "systemd#23748",
         ],
+        ..KNOB
     },
     Knob {
         id: "sysd.slices",
         title: "Services and logins kept off the real-time CPUs",
-        family: Family::Isolation,
         severity: Weight::of(Medium, Medium, Info),
-        probe: Probe::Effective(slices),
+        check: Check::Probe(slices),
         why: "What runs in a slice may use the CPUs its cpuset names; a process can widen its own affinity, but never \
             beyond that.",
-        fix: "systemctl set-property --runtime system.slice AllowedCPUs=<H>; the same for user.slice, machine.slice \
+        fix: Fix::prose(
+            "systemctl set-property --runtime system.slice AllowedCPUs=<H>; the same for user.slice, machine.slice \
             and init.scope; give the real-time unit a slice of its own with AllowedCPUs=<I>.",
-        persist: &[Lasting::Other(
+        ),
+        persist: &[Lasting::other(
             "systemctl set-property SLICE AllowedCPUs=<H> (without --runtime) for each of them.",
         )],
-        undo: "systemctl revert each slice.",
+        undo: Fix::prose("systemctl revert each slice."),
         cost: "Moves running tasks; a real-time unit inside system.slice loses the CPUs.",
         blast: Blast::Disturbing,
-        confidence: Confidence::High,
         sources: &[
             "systemd.resource-control(5): AllowedCPUs",
             "kernel admin-guide/cgroup-v2.rst: cpuset.cpus.effective",
         ],
+        ..KNOB
     },
 ];
 

@@ -9,12 +9,13 @@ mod workqueues;
 pub(super) use threads::keep_off_isolated;
 pub(super) use workqueues::unbound;
 
-use super::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight, When, count, joined};
+use super::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Weight, When, count, joined};
 use punctual_facts::cpu_set::CpuSet;
-use punctual_facts::finding::Confidence;
 use punctual_facts::finding::Severity::{self, High, Info, Medium};
 use punctual_facts::machine::{CMDLINE, ISOLATED, NOHZ_FULL};
 use punctual_facts::profile::Kind;
+
+const KNOB: Knob = Knob::of(Family::Isolation);
 
 pub(super) const KNOBS: &[Knob] = &joined::<{ count(LISTS) }>(LISTS);
 
@@ -24,67 +25,63 @@ const OWN: &[Knob] = &[
     Knob {
         id: "iso.domain",
         title: "Real-time CPUs set apart from the scheduler",
-        family: Family::Isolation,
         severity: Weight::of(High, High, Info),
-        probe: Probe::Effective(domain),
+        check: Check::Probe(domain),
         why: "On a CPU the scheduler balances onto, other tasks, their timers and their kernel work run between \
             the activations and delay the next one.",
-        fix: "Make a cpuset partition of the CPUs (cgroup v2: echo <I> > GROUP/cpuset.cpus; echo isolated > \
+        fix: Fix::prose(
+            "Make a cpuset partition of the CPUs (cgroup v2: echo <I> > GROUP/cpuset.cpus; echo isolated > \
             GROUP/cpuset.cpus.partition) and leave at least one CPU out of it.",
+        ),
         persist: &[
-            Lasting::Word("isolcpus=managed_irq,domain,<I>"),
-            Lasting::Other("On 6.1 to 6.12 kernel threads may still roam there, see kthr.affinity."),
+            Lasting::word("isolcpus=managed_irq,domain,<I>"),
+            Lasting::other("On 6.1 to 6.12 kernel threads may still roam there, see kthr.affinity."),
         ],
-        undo: "echo member > GROUP/cpuset.cpus.partition; remove the word and boot again.",
+        undo: Fix::prose("echo member > GROUP/cpuset.cpus.partition; remove the word and boot again."),
         cost: "These CPUs do nothing else, and tasks must be placed on them by hand.",
         blast: Blast::Disturbing,
-        confidence: Confidence::High,
         sources: &[
             "kernel 6.1, 6.12, 7.3 kernel/sched/isolation.c",
             "kernel admin-guide/cgroup-v2.rst",
             "kernel 7.3 admin-guide/cpu-isolation.rst",
         ],
+        ..KNOB
     },
     Knob {
         id: "iso.nohz_full",
         title: "Tick stopped where it pays, and only there",
-        family: Family::Isolation,
         severity: Weight::of(Medium, High, Medium),
-        probe: Probe::Effective(nohz_full),
+        check: Check::Probe(nohz_full),
         why: "A thread that never enters the kernel gains from a stopped tick; one that sleeps and wakes pays for \
             it at every entry, which is why the kernel's own guide advises periodic loops against it.",
-        fix: "None at run time.",
+        fix: Fix::NotAtRunTime(""),
         persist: &[Lasting::Either {
             when: When::Polls,
-            then: &Lasting::Word("nohz_full=<I>"),
+            then: &Lasting::word("nohz_full=<I>"),
             otherwise: &Lasting::NoWord("nohz_full"),
         }],
-        undo: "Put the word back as it was and boot again.",
+        undo: Fix::prose("Put the word back as it was and boot again."),
         cost: "With it: slower kernel entry on these CPUs. Without it: 100 to 1000 ticks a second, and up to 6.12 \
             unbound kernel threads then return to these CPUs (kthr.affinity).",
-        blast: Blast::Harmless,
-        confidence: Confidence::High,
         sources: &[
             "kernel 7.3 core-api/real-time/kernel-configuration.rst (severity medium)",
             "kernel 7.3 kernel/time/tick-sched.c",
         ],
+        ..KNOB
     },
     Knob {
         id: "iso.rcu_nocbs",
         title: "RCU callbacks off the real-time CPUs",
-        family: Family::Isolation,
         severity: Weight::of(Medium, Medium, Info),
-        probe: Probe::Effective(rcu_nocbs),
+        check: Check::Probe(rcu_nocbs),
         why: "Otherwise memory that others free is given back on the real-time CPU, in bursts.",
-        fix: "None at run time.",
+        fix: Fix::NotAtRunTime(""),
         persist: &[
-            Lasting::Word("rcu_nocbs=<I>"),
-            Lasting::Other("nohz_full= implies it; a malformed list offloads all CPUs."),
+            Lasting::word("rcu_nocbs=<I>"),
+            Lasting::other("nohz_full= implies it; a malformed list offloads all CPUs."),
         ],
-        undo: "Remove the word and boot again.",
+        undo: Fix::prose("Remove the word and boot again."),
         cost: "Slower freeing; the threads that do it must be kept off these CPUs.",
-        blast: Blast::Harmless,
-        confidence: Confidence::High,
         sources: &[
             "kernel 7.3 kernel/rcu/tree_nocb.h",
             "kernel admin-guide/kernel-per-CPU-kthreads.rst",
@@ -92,22 +89,21 @@ const OWN: &[Knob] = &[
             "seen on 6.1: rcu_nocbs=3 on four CPUs makes rcuop/0 to rcuop/3",
             "unverified: kernels before 6.1",
         ],
+        ..KNOB
     },
     Knob {
         id: "rcu.normal",
         title: "RCU does not hurry",
-        family: Family::Isolation,
         severity: Weight::of(Medium, Medium, Info).adjusted(expedited_severity),
-        probe: Probe::Effective(rcu_normal),
+        check: Check::Probe(rcu_normal),
         why: "An expedited grace period interrupts every busy CPU to get done sooner; others' convenience, your \
             latency.",
-        fix: "echo 1 > /sys/kernel/rcu_normal; echo 0 > /sys/kernel/rcu_expedited",
-        persist: &[Lasting::Word("rcupdate.rcu_normal_after_boot=1"), Lasting::NoWord("rcupdate.rcu_expedited")],
-        undo: "Write back the values that were there.",
+        fix: Fix::command("echo 1 > /sys/kernel/rcu_normal; echo 0 > /sys/kernel/rcu_expedited"),
+        persist: &[Lasting::word("rcupdate.rcu_normal_after_boot=1"), Lasting::NoWord("rcupdate.rcu_expedited")],
+        undo: Fix::prose("Write back the values that were there."),
         cost: "Slower administration: module loading, network set-up.",
-        blast: Blast::Harmless,
-        confidence: Confidence::High,
         sources: &["kernel-parameters.txt: rcupdate.rcu_normal, rcu_expedited", "kernel 7.3 kernel/rcu/update.c"],
+        ..KNOB
     },
 ];
 

@@ -1,7 +1,7 @@
 //! How RCU, which frees memory once all readers are done, treats the real-time CPUs.
 
 use crate::knobs::case::LOG;
-use crate::knobs::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
+use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Weight};
 use punctual_facts::finding::Confidence;
 use punctual_facts::finding::Severity::{Info, Medium};
 use punctual_facts::machine::NOHZ_FULL;
@@ -9,86 +9,82 @@ use punctual_facts::profile::Kind;
 
 const PARAMETERS: &str = "kernel-parameters.txt (6.12, 7.3)";
 
+const KNOB: Knob = Knob::of(Family::Isolation);
+
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
         id: "rcu.nocb_poll",
         title: "Polling work need not wake RCU's threads",
-        family: Family::Isolation,
         severity: Weight::all(Info),
-        probe: Probe::Effective(nocb_poll),
+        check: Check::Probe(nocb_poll),
         why: "Each callback queued on an offloaded CPU may have to wake the thread that will run it; that thread can \
             look by itself instead.",
-        fix: "None at run time.",
-        persist: &[Lasting::Word("rcu_nocb_poll")],
-        undo: "Remove the word and boot again; a value after it changes nothing.",
+        fix: Fix::NotAtRunTime(""),
+        persist: &[Lasting::word("rcu_nocb_poll")],
+        undo: Fix::prose("Remove the word and boot again; a value after it changes nothing."),
         cost: "The threads wake up all the time on the other CPUs: power, and some of their time.",
-        blast: Blast::Harmless,
-        confidence: Confidence::High,
         sources: &[PARAMETERS, "kernel 6.1, 6.12, 7.3 kernel/rcu/tree_nocb.h"],
+        ..KNOB
     },
     Knob {
         id: "rcu.patience",
         title: "RCU waits before it disturbs tick-free CPUs",
-        family: Family::Isolation,
         severity: Weight::all(Info),
-        probe: Probe::Effective(patience),
+        check: Check::Probe(patience),
         why: "A grace period that is not given time asks the tick-free CPU soon for a sign of life, which takes it \
             into the kernel.",
-        fix: "None at run time.",
-        persist: &[Lasting::Word("rcutree.nohz_full_patience_delay=1000")],
-        undo: "Remove the word and boot again.",
+        fix: Fix::NotAtRunTime(""),
+        persist: &[Lasting::word("rcutree.nohz_full_patience_delay=1000")],
+        undo: Fix::prose("Remove the word and boot again."),
         cost: "Memory is given back up to so many milliseconds later.",
-        blast: Blast::Harmless,
         confidence: Confidence::Medium,
         sources: &[PARAMETERS, "kernel 6.12, 7.3 kernel/rcu/tree.c, tree_plugin.h", "tuned network-latency profile"],
+        ..KNOB
     },
     Knob {
         id: "rcu.stall_suppress",
         title: "Starved RCU is reported",
-        family: Family::Isolation,
         severity: Weight::all(Info),
-        probe: Probe::Effective(stall_suppress),
+        check: Check::Probe(stall_suppress),
         why: "A stall report is the first sign that a real-time thread does not let the kernel's own work run; \
             suppressed, the next sign is a machine without memory.",
-        fix: "echo 0 > /sys/module/rcupdate/parameters/rcu_cpu_stall_suppress",
+        fix: Fix::command("echo 0 > /sys/module/rcupdate/parameters/rcu_cpu_stall_suppress"),
         persist: &[Lasting::NoWord("rcupdate.rcu_cpu_stall_suppress")],
-        undo: "Write back the value that was there.",
+        undo: Fix::prose("Write back the value that was there."),
         cost: "A report is written with interrupts off, milliseconds to a slow console.",
-        blast: Blast::Harmless,
-        confidence: Confidence::High,
         sources: &[PARAMETERS, "kernel 6.1, 6.12, 7.3 kernel/rcu/update.c"],
+        ..KNOB
     },
     Knob {
         id: "rcu.kthread_prio",
         title: "RCU's threads above what spins, below your loop",
-        family: Family::Isolation,
         severity: Weight::of(Info, Medium, Info),
-        probe: Probe::Effective(kthread_prio),
+        check: Check::Probe(kthread_prio),
         why: "RCU's own threads that a spinning real-time thread keeps out end in a stall and in exhausted memory; \
             above the interrupts' threads they delay everybody.",
-        fix: "chrt -f -p 11 PID for each rcuc/N, rcub/N and rcu_preempt.",
-        persist: &[Lasting::Word("rcutree.kthread_prio=11")],
-        undo: "Remove the word and boot again.",
+        fix: Fix::prose("chrt -f -p 11 PID for each rcuc/N, rcub/N and rcu_preempt."),
+        persist: &[Lasting::word("rcutree.kthread_prio=11")],
+        undo: Fix::prose("Remove the word and boot again."),
         cost: "Callbacks run ahead of real-time threads below that priority.",
         blast: Blast::Disturbing,
         confidence: Confidence::Medium,
         sources: &[PARAMETERS, "kernel 6.1, 6.12, 7.3 kernel/rcu/tree.c", "OpenShift node tuning operator"],
+        ..KNOB
     },
     Knob {
         id: "rcu.use_softirq",
         title: "RCU's core runs where this kernel wants it",
-        family: Family::Isolation,
         severity: Weight::all(Info),
-        probe: Probe::Effective(use_softirq),
+        check: Check::Probe(use_softirq),
         why: "PREEMPT_RT runs RCU's core in threads with a priority. Elsewhere it belongs into the soft interrupt: \
             as a thread without a priority it starves behind real-time work.",
-        fix: "None at run time.",
+        fix: Fix::NotAtRunTime(""),
         persist: &[Lasting::NoWord("rcutree.use_softirq")],
-        undo: "Put the word back and boot again.",
+        undo: Fix::prose("Put the word back and boot again."),
         cost: "None.",
-        blast: Blast::Harmless,
         confidence: Confidence::Medium,
         sources: &[PARAMETERS, "kernel 6.1, 6.12, 7.3 kernel/rcu/tree.c"],
+        ..KNOB
     },
 ];
 

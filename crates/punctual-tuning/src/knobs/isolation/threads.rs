@@ -1,6 +1,6 @@
 //! The kernel's own threads: where they may run, and ahead of whom.
 
-use crate::knobs::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Probe, Task, Weight, When};
+use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Task, Weight, When};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::fact::Fact;
 use punctual_facts::finding::Confidence;
@@ -8,48 +8,52 @@ use punctual_facts::finding::Severity::{self, Info, Medium};
 use punctual_facts::machine::Version;
 use punctual_facts::profile::Kind;
 
+const KNOB: Knob = Knob::of(Family::Isolation);
+
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
         id: "kthr.affinity",
         title: "No roaming kernel thread on the real-time CPUs",
-        family: Family::Isolation,
         severity: Weight::of(Medium, Medium, Info).adjusted(roaming_severity),
-        probe: Probe::Effective(roaming),
+        check: Check::Probe(roaming),
         why: "Kernel threads that may run anywhere also run on the real-time CPUs. Up to 6.12 only nohz_full= keeps \
             them away, isolcpus= does not; in 7.3 it is the other way round. Periodic work is better off without \
             nohz_full= (see iso.nohz_full), so up to 6.12 that state comes back there with each new thread.",
-        fix: "taskset -cp <H> PID for each of them; threads made later start on the kernel's own mask again.",
+        fix: Fix::prose(
+            "taskset -cp <H> PID for each of them; threads made later start on the kernel's own mask again.",
+        ),
         persist: &[Lasting::Either {
             when: When::ThreadsKeepOffIsolated,
-            then: &Lasting::Word("isolcpus=managed_irq,domain,<I>"),
-            otherwise: &Lasting::Other(
+            then: &Lasting::word("isolcpus=managed_irq,domain,<I>"),
+            otherwise: &Lasting::other(
                 "Up to 6.12 isolcpus= does not move them: nohz_full=<I> where the work polls; else a timer that \
                         runs taskset again and again, since threads made later start on the kernel's own mask.",
             ),
         }],
-        undo: "taskset -cp with the list it had.",
+        undo: Fix::prose("taskset -cp with the list it had."),
         cost: "None.",
         blast: Blast::Disturbing,
-        confidence: Confidence::High,
         sources: &[
             "kernel 6.1, 6.12 kernel/kthread.c (HK_TYPE_KTHREAD)",
             "kernel 7.3 kernel/kthread.c (HK_TYPE_DOMAIN)",
         ],
+        ..KNOB
     },
     Knob {
         id: "kthr.prio",
         title: "Kernel threads of the real-time CPUs stay low",
-        family: Family::Isolation,
         severity: Weight::of(Medium, Medium, Info),
-        probe: Probe::Effective(priorities),
+        check: Check::Probe(priorities),
         why: "Timers, soft interrupts and RCU callbacks of everybody run in these threads. At or above the priority \
             of the interrupts' threads (50) they push back the device that the real-time work waits for.",
-        fix: "chrt -f -p 1 PID for ktimers/N and irq_work/N, chrt -o -p 0 PID for ksoftirqd/N, with N in <I>.",
-        persist: &[Lasting::Other(
+        fix: Fix::prose(
+            "chrt -f -p 1 PID for ktimers/N and irq_work/N, chrt -o -p 0 PID for ksoftirqd/N, with N in <I>.",
+        ),
+        persist: &[Lasting::other(
             "A unit that sets them at boot and again after a CPU was plugged in; no word on the command line does, \
                 but rcutree.kthread_prio= for RCU's.",
         )],
-        undo: "chrt with the policy and priority it had.",
+        undo: Fix::prose("chrt with the policy and priority it had."),
         cost: "Networking and coarse timers on these CPUs wait for the real-time work.",
         blast: Blast::Disturbing,
         confidence: Confidence::Medium,
@@ -58,24 +62,25 @@ pub(super) const KNOBS: &[Knob] = &[
                 50)",
             "OpenShift node tuning operator (11)",
         ],
+        ..KNOB
     },
     Knob {
         id: "leftovers",
         title: "No ordinary process on the real-time CPUs",
-        family: Family::Isolation,
         severity: Weight::of(Medium, Medium, Info),
-        probe: Probe::Effective(leftovers),
+        check: Check::Probe(leftovers),
         why: "A process that was there before, or was pinned there by its owner, shares caches and timers with the \
             real-time work, and starves when that gets busy.",
-        fix: "taskset -acp <H> PID for each of them.",
-        persist: &[Lasting::Other(
+        fix: Fix::prose("taskset -acp <H> PID for each of them."),
+        persist: &[Lasting::other(
             "Fix its owner: AllowedCPUs=<H> for system.slice and user.slice, or an isolated partition.",
         )],
-        undo: "taskset -acp with the list it had.",
+        undo: Fix::prose("taskset -acp with the list it had."),
         cost: "None.",
         blast: Blast::Disturbing,
         confidence: Confidence::Medium,
         sources: &["proc_pid_stat(5): processor", "netdata#6741"],
+        ..KNOB
     },
 ];
 

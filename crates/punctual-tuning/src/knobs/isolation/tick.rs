@@ -1,7 +1,7 @@
 //! The tick, and the timers that ride on it.
 
 use crate::knobs::interrupts::rises;
-use crate::knobs::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
+use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Weight};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::finding::Confidence;
 use punctual_facts::finding::Severity::{self, High, Info, Medium};
@@ -11,60 +11,57 @@ use punctual_hist::Nanos;
 
 const TIMER_LIST: &str = "/proc/timer_list";
 
+const KNOB: Knob = Knob::of(Family::Isolation);
+
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
         id: "tick.skew",
         title: "CPUs tick one after the other",
-        family: Family::Isolation,
         severity: Weight::of(Info, Info, Info).adjusted(skew_severity),
-        probe: Probe::Effective(skew),
+        check: Check::Probe(skew),
         why: "CPUs that tick at the same moment queue for the same locks, the longer the more CPUs there are.",
-        fix: "None at run time.",
-        persist: &[Lasting::Word("skew_tick=1")],
-        undo: "Remove the word and boot again.",
+        fix: Fix::NotAtRunTime(""),
+        persist: &[Lasting::word("skew_tick=1")],
+        undo: Fix::prose("Remove the word and boot again."),
         cost: "A little power: idle CPUs wake one after the other.",
-        blast: Blast::Harmless,
-        confidence: Confidence::High,
         sources: &[
             "kernel-parameters.txt: skew_tick",
             "kernel 6.1, 6.12, 7.3 kernel/time/tick-sched.c, timer_list.c",
             "cluster-node-tuning-operator#1564",
         ],
+        ..KNOB
     },
     Knob {
         id: "tick.idle",
         title: "Tick goes on while a CPU waits",
-        family: Family::Isolation,
         severity: Weight::of(Info, Info, Info).adjusted(idle_severity),
-        probe: Probe::Effective(idle),
+        check: Check::Probe(idle),
         why: "A CPU that stops its tick whenever it is idle does the book-keeping at every wake-up, which a fast \
             periodic loop pays in each period.",
-        fix: "None at run time.",
-        persist: &[Lasting::Word("nohz=off")],
-        undo: "Remove the word and boot again.",
+        fix: Fix::NotAtRunTime(""),
+        persist: &[Lasting::word("nohz=off")],
+        undo: Fix::prose("Remove the word and boot again."),
         cost: "Power: idle CPUs wake 100 to 1000 times a second; nohz_full= does not work with it.",
-        blast: Blast::Harmless,
         confidence: Confidence::Medium,
         sources: &[
             "kernel 7.3 core-api/real-time/kernel-configuration.rst (severity medium)",
             "kernel timers/no_hz.rst",
         ],
+        ..KNOB
     },
     Knob {
         id: "tick.timer_migration",
         title: "Idle CPUs' timers stay off the real-time CPUs",
-        family: Family::Isolation,
         severity: Weight::of(Info, Info, Info),
-        probe: Probe::Effective(timer_migration),
+        check: Check::Probe(timer_migration),
         why: "With migration on, a busy CPU runs the coarse timers of idle ones. Up to 6.8 those go to CPUs that the \
             scheduler balances with; 6.12 asks isolated CPUs, too; 7.3 leaves isolated ones out, but not those that \
             are tick-free as well.",
-        fix: "sysctl kernel.timer_migration=0",
-        persist: &[Lasting::Sysctl("kernel.timer_migration = 0")],
-        undo: "sysctl kernel.timer_migration=1",
+        fix: Fix::command("sysctl kernel.timer_migration=0"),
+        persist: &[Lasting::sysctl("kernel.timer_migration", "0")],
+        undo: Fix::command("sysctl kernel.timer_migration=1"),
         cost: "Power. Where CPUs are given to real-time work only now and then, 1 may be better: it lets their \
             timers leave.",
-        blast: Blast::Harmless,
         confidence: Confidence::Medium,
         sources: &[
             "kernel 6.1 kernel/sched/core.c: get_nohz_timer_target (within scheduling domains)",
@@ -73,45 +70,49 @@ pub(super) const KNOBS: &[Knob] = &[
             "tuned network-latency profile (0)",
             "OpenShift node tuning operator (1)",
         ],
+        ..KNOB
     },
     Knob {
         id: "tick.stopped",
         title: "Tick-free CPUs hardly tick",
-        family: Family::Isolation,
         severity: Weight::of(Info, High, Info),
-        probe: Probe::Effective(stopped),
+        check: Check::Probe(stopped),
         why: "nohz_full= only allows the tick to stop: a second runnable task, a POSIX CPU timer or RCU in need keeps \
             it going, and each tick costs microseconds.",
-        fix: "Leave one runnable thread on each of CPUs <I>, see leftovers and kthr.affinity; the events \
+        fix: Fix::prose(
+            "Leave one runnable thread on each of CPUs <I>, see leftovers and kthr.affinity; the events \
             timer:timer_expire_entry and timer:tick_stop in a trace name the cause.",
-        persist: &[Lasting::Word("nohz_full=<I>"), Lasting::Word("isolcpus=managed_irq,domain,<I>")],
-        undo: "Remove the words and boot again.",
+        ),
+        persist: &[Lasting::word("nohz_full=<I>"), Lasting::word("isolcpus=managed_irq,domain,<I>")],
+        undo: Fix::prose("Remove the words and boot again."),
         cost: "None beyond that of the isolation.",
-        blast: Blast::Harmless,
         confidence: Confidence::Medium,
         sources: &["kernel timers/no_hz.rst", "kernel 7.3 kernel/time/tick-sched.c"],
+        ..KNOB
     },
     Knob {
         id: "cpu.hotplug_dance",
         title: "Timers of others leave when a CPU is plugged out",
-        family: Family::Isolation,
         severity: Weight::all(Info),
-        probe: Probe::Advice {
-            look: "whose timers are queued on the real-time CPUs is not shown to ordinary readers; taking each of \
+        applies: |case| case.has_housekeeping().and_then(|()| case.not_a_guest()),
+        check: Check::advice(
+            "whose timers are queued on the real-time CPUs is not shown to ordinary readers; taking each of \
                 these CPUs offline and online once, before the application starts, drives them away",
-            applies: |case| case.has_housekeeping().and_then(|()| case.not_a_guest()),
-        },
+        ),
         why: "A timer that was armed on a CPU before it was set apart stays there and is re-armed there.",
-        fix: "For N in <I>: echo 0 > /sys/devices/system/cpu/cpuN/online; echo 1 > /sys/devices/system/cpu/cpuN/online",
-        persist: &[Lasting::Other(
+        fix: Fix::prose(
+            "For N in <I>: echo 0 > /sys/devices/system/cpu/cpuN/online; echo 1 > /sys/devices/system/cpu/cpuN/online",
+        ),
+        persist: &[Lasting::other(
             "A unit that does it before the application starts; the fair server's and interrupts' settings must come \
                 after.",
         )],
-        undo: "Nothing to undo.",
+        undo: Fix::prose("Nothing to undo."),
         cost: "Everything on the machine stops for a moment; per-CPU settings are lost.",
         blast: Blast::Breaking,
         confidence: Confidence::Medium,
         sources: &["kernel admin-guide/kernel-per-CPU-kthreads.rst"],
+        ..KNOB
     },
 ];
 

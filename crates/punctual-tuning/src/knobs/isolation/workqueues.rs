@@ -1,6 +1,6 @@
 //! Work the kernel puts off until later, and the CPUs it may then run on.
 
-use crate::knobs::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
+use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Weight};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::fact::Fact;
 use punctual_facts::finding::Confidence;
@@ -11,119 +11,115 @@ const MASK: &str = "/sys/devices/virtual/workqueue/cpumask";
 /// More queues than this are not looked at; storage with many devices has some dozens.
 const MOST_QUEUES: usize = 256;
 
+const KNOB: Knob = Knob::of(Family::Isolation);
+
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
         id: "wq.unbound",
         title: "Unbound kernel work off the real-time CPUs",
-        family: Family::Isolation,
         severity: Weight::of(Medium, Medium, Info),
-        probe: Probe::Effective(unbound),
+        check: Check::Probe(unbound),
         why: "Work that the kernel may run anywhere otherwise runs on the real-time CPUs too, at times of others' \
             choosing.",
-        fix: "echo <H mask> > /sys/devices/virtual/workqueue/cpumask",
+        fix: Fix::command("echo <H mask> > /sys/devices/virtual/workqueue/cpumask"),
         persist: &[
-            Lasting::Write { path: MASK, value: "<H mask>" },
-            Lasting::Word("workqueue.unbound_cpus=<H>"),
-            Lasting::Other("The word is known to 6.12 and not to 6.1."),
+            Lasting::write(MASK, "<H mask>"),
+            Lasting::word("workqueue.unbound_cpus=<H>"),
+            Lasting::other("The word is known to 6.12 and not to 6.1."),
         ],
-        undo: "Write back the mask that was there.",
+        undo: Fix::prose("Write back the mask that was there."),
         cost: "The work shares fewer CPUs; rewriting it on a busy machine was seen to stall the network.",
         blast: Blast::Disturbing,
-        confidence: Confidence::High,
         sources: &["kernel 6.1, 6.12, 7.3 kernel/workqueue.c", "seapath/ansible#985"],
+        ..KNOB
     },
     Knob {
         id: "wq.isolated",
         title: "Work queues know which CPUs are isolated",
-        family: Family::Isolation,
         severity: Weight::all(Info),
-        probe: Probe::Effective(isolated),
+        check: Check::Probe(isolated),
         why: "A CPU that the queues know as isolated stays out of the mask whatever somebody writes to it; otherwise \
             the next tool that sets the mask brings the work back.",
-        fix: "Isolate the CPUs by isolcpus=domain or an isolated partition, see iso.domain.",
-        persist: &[Lasting::Word("isolcpus=managed_irq,domain,<I>")],
-        undo: "Remove the word and boot again; echo member > GROUP/cpuset.cpus.partition",
+        fix: Fix::prose("Isolate the CPUs by isolcpus=domain or an isolated partition, see iso.domain."),
+        persist: &[Lasting::word("isolcpus=managed_irq,domain,<I>")],
+        undo: Fix::prose("Remove the word and boot again; echo member > GROUP/cpuset.cpus.partition"),
         cost: "None beyond the isolation itself.",
         blast: Blast::Disturbing,
-        confidence: Confidence::High,
         sources: &["kernel 6.12, 7.3 kernel/workqueue.c: cpumask_isolated"],
+        ..KNOB
     },
     Knob {
         id: "wq.named",
         title: "No named queue reaches the real-time CPUs",
-        family: Family::Isolation,
         severity: Weight::of(Medium, Medium, Info),
-        probe: Probe::Effective(named),
+        check: Check::Probe(named),
         why: "Queues with a mask of their own (writeback, calls into EFI firmware, storage) run their work where \
             that and the common mask allow.",
-        fix: "echo <H mask> > /sys/devices/virtual/workqueue/cpumask, or to the cpumask of each queue named here.",
+        fix: Fix::prose(
+            "echo <H mask> > /sys/devices/virtual/workqueue/cpumask, or to the cpumask of each queue named here.",
+        ),
         persist: &[
-            Lasting::Write { path: "/sys/devices/virtual/workqueue/*/cpumask", value: "<H mask>" },
-            Lasting::Udev("ACTION==\"add\", SUBSYSTEM==\"workqueue\", ATTR{cpumask}=\"<H mask>\""),
+            Lasting::write("/sys/devices/virtual/workqueue/*/cpumask", "<H mask>"),
+            Lasting::udev("ACTION==\"add\", SUBSYSTEM==\"workqueue\", ATTR{cpumask}=\"<H mask>\""),
         ],
-        undo: "Write back the masks that were there.",
+        undo: Fix::prose("Write back the masks that were there."),
         cost: "The work shares fewer CPUs.",
-        blast: Blast::Harmless,
-        confidence: Confidence::High,
         sources: &[
             "kernel 6.1, 6.12, 7.3 kernel/workqueue.c",
             "kernel core-api/workqueue.rst",
             "tuned realtime profile",
         ],
+        ..KNOB
     },
     Knob {
         id: "wq.power_efficient",
         title: "Work that need not stay leaves the real-time CPUs",
-        family: Family::Isolation,
         severity: Weight::of(Info, Info, Info),
-        probe: Probe::Effective(power_efficient),
+        check: Check::Probe(power_efficient),
         why: "Some queues run their work on the CPU that asked for it, though any would do; this switch lets them \
             run elsewhere.",
-        fix: "None at run time.",
-        persist: &[Lasting::Word("workqueue.power_efficient=1")],
-        undo: "Remove the word and boot again.",
+        fix: Fix::NotAtRunTime(""),
+        persist: &[Lasting::word("workqueue.power_efficient=1")],
+        undo: Fix::prose("Remove the word and boot again."),
         cost: "That work finds colder caches.",
-        blast: Blast::Harmless,
-        confidence: Confidence::High,
         sources: &[
             "kernel-parameters.txt: workqueue.power_efficient",
             "kernel 6.12, 7.3 kernel/workqueue.c (set by itself with nohz_full=)",
         ],
+        ..KNOB
     },
     Knob {
         id: "wq.affinity_scope",
         title: "Unbound work stays near where it was asked for",
-        family: Family::Isolation,
         severity: Weight::all(Info),
-        probe: Probe::Effective(affinity_scope),
+        check: Check::Probe(affinity_scope),
         why: "With a scope as wide as a NUMA node or the machine, work that housekeeping CPUs ask for runs next to \
             the real-time CPUs and turns over the cache they share.",
-        fix: "echo cache > /sys/module/workqueue/parameters/default_affinity_scope",
+        fix: Fix::command("echo cache > /sys/module/workqueue/parameters/default_affinity_scope"),
         persist: &[Lasting::NoWord("workqueue.default_affinity_scope")],
-        undo: "Write back the scope that was there.",
+        undo: Fix::prose("Write back the scope that was there."),
         cost: "None: it is the default.",
-        blast: Blast::Harmless,
         confidence: Confidence::Low,
         sources: &[
             "kernel-parameters.txt (6.12, 7.3): workqueue.default_affinity_scope",
             "unverified: size of the effect",
         ],
+        ..KNOB
     },
     Knob {
         id: "wq.cpu_intensive",
         title: "Long work is noticed",
-        family: Family::Isolation,
         severity: Weight::all(Info),
-        probe: Probe::Effective(cpu_intensive),
+        check: Check::Probe(cpu_intensive),
         why: "Work that runs for longer than a threshold no longer holds up the other work of its CPU, and is \
             reported; without a threshold a driver can do so unseen.",
-        fix: "echo 10000 > /sys/module/workqueue/parameters/cpu_intensive_thresh_us",
+        fix: Fix::command("echo 10000 > /sys/module/workqueue/parameters/cpu_intensive_thresh_us"),
         persist: &[Lasting::NoWord("workqueue.cpu_intensive_thresh_us")],
-        undo: "Write back the number that was there.",
+        undo: Fix::prose("Write back the number that was there."),
         cost: "None: it is the default.",
-        blast: Blast::Harmless,
         confidence: Confidence::Medium,
         sources: &["kernel-parameters.txt (6.12, 7.3): workqueue.cpu_intensive_thresh_us"],
+        ..KNOB
     },
 ];
 

@@ -1,316 +1,292 @@
 //! What the kernel was built to be able to do. Where the running system shows the same thing, that decides and not
 //! the configuration.
 
-use crate::knobs::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
+use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Weight};
 use punctual_facts::fact::Fact;
 use punctual_facts::finding::Confidence;
 use punctual_facts::finding::Severity::{self, High, Info, Medium};
 use punctual_facts::machine::{Flavour, Version};
 use punctual_facts::profile::Kind;
 
-const OTHER_KERNEL: &str = "Boot the kernel that was there before.";
+const KNOB: Knob = Knob::of(Family::Kernel);
 
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
         id: "kconf.preempt",
         title: "Kernel code built preemptible",
-        family: Family::Kernel,
         severity: Weight::of(High, Info, High),
-        probe: Probe::Effective(preempt),
+        check: Check::Probe(preempt),
         why: "A kernel built for servers or plain desktops gives the CPU up only at chosen places; a system call of \
             somebody else's then delays a real-time thread for milliseconds.",
-        fix: "Boot a kernel with PREEMPT_RT, or at least one with PREEMPT_DYNAMIC (then see dyn.preempt) or PREEMPT.",
-        persist: &[Lasting::Kernel("PREEMPT_RT=y"), Lasting::Kernel("PREEMPT_DYNAMIC=y"), Lasting::Kernel("PREEMPT=y")],
-        undo: OTHER_KERNEL,
+        fix: Fix::prose(
+            "Boot a kernel with PREEMPT_RT, or at least one with PREEMPT_DYNAMIC (then see dyn.preempt) or PREEMPT.",
+        ),
+        persist: &[
+            Lasting::built_with("PREEMPT_RT"),
+            Lasting::built_with("PREEMPT_DYNAMIC"),
+            Lasting::built_with("PREEMPT"),
+        ],
         cost: "A little throughput.",
         blast: Blast::Breaking,
-        confidence: Confidence::High,
         sources: &["kernel 6.1, 6.12, 7.3 kernel/Kconfig.preempt, init/Makefile"],
+        ..KNOB
     },
     Knob {
         id: "kconf.nohz_full",
         title: "Kernel able to stop its tick",
-        family: Family::Kernel,
         severity: Weight::of(Info, High, Info),
-        probe: Probe::Effective(nohz_full),
+        check: Check::Probe(nohz_full),
         why: "Work that stays in user space is interrupted 100 to 1000 times a second unless the kernel can do \
             without its tick; nohz_full= is an unknown word to a kernel that cannot.",
-        fix: "Boot a kernel with NO_HZ_FULL (all of Debian's have it).",
-        persist: &[Lasting::Kernel("NO_HZ_FULL=y")],
-        undo: OTHER_KERNEL,
+        fix: Fix::prose("Boot a kernel with NO_HZ_FULL (all of Debian's have it)."),
+        persist: &[Lasting::built_with("NO_HZ_FULL")],
         cost: "A branch at every entry into the kernel while it is not switched on.",
         blast: Blast::Breaking,
-        confidence: Confidence::High,
         sources: &[
             "kernel 7.3 core-api/real-time/kernel-configuration.rst (severity medium)",
             "Debian kernel configurations 6.1, 6.12, 7.3",
         ],
+        ..KNOB
     },
     Knob {
         id: "kconf.isolation",
         title: "Kernel able to isolate CPUs",
-        family: Family::Kernel,
         severity: Weight::of(High, High, Info),
-        probe: Probe::Effective(isolation),
+        check: Check::Probe(isolation),
         why: "Without CPU_ISOLATION the words isolcpus= and nohz_full= are unknown, and without CPUSETS there are no \
             partitions: nothing keeps other work off a CPU.",
-        fix: "Boot a kernel with CPU_ISOLATION and CPUSETS (all of Debian's have both).",
-        persist: &[Lasting::Kernel("CPU_ISOLATION=y"), Lasting::Kernel("CPUSETS=y")],
-        undo: OTHER_KERNEL,
+        fix: Fix::prose("Boot a kernel with CPU_ISOLATION and CPUSETS (all of Debian's have both)."),
+        persist: &[Lasting::built_with("CPU_ISOLATION"), Lasting::built_with("CPUSETS")],
         cost: "None.",
         blast: Blast::Breaking,
-        confidence: Confidence::High,
         sources: &[
             "kernel 6.1, 6.12, 7.3 init/Kconfig, kernel/sched/isolation.c",
             "Debian kernel configurations 6.1, 6.12, 7.3",
         ],
+        ..KNOB
     },
     Knob {
         id: "kconf.rcu",
         title: "Kernel able to move RCU callbacks away",
-        family: Family::Kernel,
         severity: Weight::of(Medium, Medium, Info),
-        probe: Probe::Effective(rcu_nocb),
+        check: Check::Probe(rcu_nocb),
         why: "Without RCU_NOCB_CPU the words rcu_nocbs= and nohz_full= cannot take the freeing of others' memory off \
             the real-time CPUs.",
-        fix: "Boot a kernel with RCU_NOCB_CPU (all of Debian's have it).",
-        persist: &[Lasting::Kernel("RCU_NOCB_CPU=y")],
-        undo: OTHER_KERNEL,
+        fix: Fix::prose("Boot a kernel with RCU_NOCB_CPU (all of Debian's have it)."),
+        persist: &[Lasting::built_with("RCU_NOCB_CPU")],
         cost: "None until it is switched on.",
         blast: Blast::Breaking,
-        confidence: Confidence::High,
         sources: &["kernel 6.1, 6.12, 7.3 kernel/rcu/Kconfig", "Debian kernel configurations 6.1, 6.12, 7.3"],
+        ..KNOB
     },
     Knob {
         id: "kconf.rcu_boost",
         title: "Readers that hold RCU up are hurried",
-        family: Family::Kernel,
         severity: Weight::all(Info).adjusted(more_on_rt),
-        probe: Probe::Effective(rcu_boost),
+        check: Check::Probe(rcu_boost),
         why: "A low-priority task that was preempted while it read under RCU keeps memory from being freed, for as \
             long as real-time work keeps it from running; boosting lets it finish.",
-        fix: "Boot a kernel with RCU_BOOST (Debian's PREEMPT_RT kernels have it).",
-        persist: &[Lasting::Kernel("RCU_BOOST=y")],
-        undo: OTHER_KERNEL,
+        fix: Fix::prose("Boot a kernel with RCU_BOOST (Debian's PREEMPT_RT kernels have it)."),
+        persist: &[Lasting::built_with("RCU_BOOST")],
         cost: "The boosted reader runs ahead of threads below rcutree.kthread_prio.",
         blast: Blast::Breaking,
-        confidence: Confidence::High,
         sources: &[
             "kernel 7.3 kernel/rcu/Kconfig: RCU_BOOST (default y with PREEMPT_RT)",
             "Debian kernel configurations",
         ],
+        ..KNOB
     },
     Knob {
         id: "kconf.rcu_lazy",
         title: "RCU callbacks not saved up",
-        family: Family::Kernel,
         severity: Weight::all(Info),
-        probe: Probe::Effective(rcu_lazy),
+        check: Check::Probe(rcu_lazy),
         why: "To save power, lazy callbacks of offloaded CPUs are kept back for seconds and then run in one long \
             batch.",
-        fix: "None at run time.",
-        persist: &[Lasting::Word("rcutree.enable_rcu_lazy=0"), Lasting::Kernel("RCU_LAZY=n")],
-        undo: "Remove the word and boot again.",
+        fix: Fix::NotAtRunTime(""),
+        persist: &[Lasting::word("rcutree.enable_rcu_lazy=0"), Lasting::built_without("RCU_LAZY")],
+        undo: Fix::prose("Remove the word and boot again."),
         cost: "A little power when idle.",
-        blast: Blast::Harmless,
         confidence: Confidence::Medium,
         sources: &["kernel 6.12, 7.3 kernel/rcu/Kconfig, tree.c", "unverified: size of the effect on latency"],
+        ..KNOB
     },
     Knob {
         id: "kconf.tracers",
         title: "Tracers that find the cause of a delay",
-        family: Family::Kernel,
         severity: Weight::all(Info),
-        probe: Probe::Effective(tracers),
+        check: Check::Probe(tracers),
         why: "When a deadline is missed, the osnoise and timerlat tracers say who took the CPU; without them one can \
             only guess.",
-        fix: "Boot a kernel with them (Debian: only the -rt kernels).",
-        persist: &[Lasting::Kernel("OSNOISE_TRACER=y"), Lasting::Kernel("TIMERLAT_TRACER=y")],
-        undo: OTHER_KERNEL,
+        fix: Fix::prose("Boot a kernel with them (Debian: only the -rt kernels)."),
+        persist: &[Lasting::built_with("OSNOISE_TRACER"), Lasting::built_with("TIMERLAT_TRACER")],
         cost: "Kernel size; nothing while no trace is taken.",
         blast: Blast::Breaking,
-        confidence: Confidence::High,
         sources: &[
             "kernel 7.3 core-api/real-time/kernel-configuration.rst (severity info)",
             "Debian kernel configurations 6.1, 6.12, 7.3",
         ],
+        ..KNOB
     },
     Knob {
         id: "kconf.cpu_freq",
         title: "Kernel able to set the CPU's frequency",
-        family: Family::Kernel,
         severity: Weight::all(High),
-        probe: Probe::Effective(cpu_freq),
+        check: Check::Probe(cpu_freq),
         why: "Some firmware leaves the CPU slow, and without CPU_FREQ it stays so.",
-        fix: "Boot a kernel with CPU_FREQ and the performance governor.",
-        persist: &[Lasting::Kernel("CPU_FREQ=y")],
-        undo: OTHER_KERNEL,
+        fix: Fix::prose("Boot a kernel with CPU_FREQ and the performance governor."),
+        persist: &[Lasting::built_with("CPU_FREQ")],
         cost: "None.",
         blast: Blast::Breaking,
-        confidence: Confidence::High,
         sources: &["kernel 7.3 core-api/real-time/kernel-configuration.rst (severity high)"],
+        ..KNOB
     },
     Knob {
         id: "kconf.default_gov",
         title: "Performance is the governor from the start",
-        family: Family::Kernel,
         severity: Weight::all(Info),
-        probe: Probe::Effective(default_governor),
+        check: Check::Probe(default_governor),
         why: "Until somebody sets another governor, and for CPUs that are plugged in later, the built-in default \
             holds; pm.governor says what holds now.",
-        fix: "Set the governor at boot, see pm.governor.",
+        fix: Fix::prose("Set the governor at boot, see pm.governor."),
         persist: &[
-            Lasting::Word("cpufreq.default_governor=performance"),
-            Lasting::Kernel("CPU_FREQ_DEFAULT_GOV_PERFORMANCE=y"),
+            Lasting::word("cpufreq.default_governor=performance"),
+            Lasting::built_with("CPU_FREQ_DEFAULT_GOV_PERFORMANCE"),
         ],
-        undo: "Remove the word and boot again.",
+        undo: Fix::prose("Remove the word and boot again."),
         cost: "Power, until something else is chosen.",
-        blast: Blast::Harmless,
-        confidence: Confidence::High,
         sources: &[
             "kernel 7.3 core-api/real-time/kernel-configuration.rst (severity high)",
             "kernel-parameters.txt: cpufreq.default_governor=",
         ],
+        ..KNOB
     },
     Knob {
         id: "kconf.ondemand",
         title: "No governor at hand that follows the load",
-        family: Family::Kernel,
         severity: Weight::all(Info),
-        probe: Probe::Effective(ondemand),
+        check: Check::Probe(ondemand),
         why: "The ondemand and conservative governors change the frequency with the load; while they are at hand a \
             desktop or a daemon can choose them, and the latency changes from one run to the next.",
-        fix: "modprobe -r cpufreq_ondemand cpufreq_conservative, where they are modules.",
+        fix: Fix::prose("modprobe -r cpufreq_ondemand cpufreq_conservative, where they are modules."),
         persist: &[
             Lasting::NoModule("cpufreq_ondemand"),
             Lasting::NoModule("cpufreq_conservative"),
-            Lasting::Kernel("CPU_FREQ_GOV_ONDEMAND=n"),
+            Lasting::built_without("CPU_FREQ_GOV_ONDEMAND"),
         ],
-        undo: "modprobe the module.",
+        undo: Fix::prose("modprobe the module."),
         cost: "The choice is gone.",
-        blast: Blast::Harmless,
-        confidence: Confidence::High,
         sources: &["kernel 7.3 core-api/real-time/kernel-configuration.rst (severity medium)"],
+        ..KNOB
     },
     Knob {
         id: "kconf.cpu_idle",
         title: "Kernel able to choose how deep CPUs sleep",
-        family: Family::Kernel,
         severity: Weight::all(Info),
-        probe: Probe::Effective(cpu_idle),
+        check: Check::Probe(cpu_idle),
         why: "Without CPU_IDLE nobody can cap the sleep states to C1; CPUs then either halt in whatever way the \
             firmware means or run hot.",
-        fix: "Boot a kernel with CPU_IDLE, and cap the states (see pm.idle_state).",
-        persist: &[Lasting::Kernel("CPU_IDLE=y")],
-        undo: OTHER_KERNEL,
+        fix: Fix::prose("Boot a kernel with CPU_IDLE, and cap the states (see pm.idle_state)."),
+        persist: &[Lasting::built_with("CPU_IDLE")],
         cost: "None once the states are capped.",
         blast: Blast::Breaking,
-        confidence: Confidence::High,
         sources: &["kernel 7.3 core-api/real-time/kernel-configuration.rst (severity info)"],
+        ..KNOB
     },
     Knob {
         id: "kconf.migration",
         title: "Pages stay where they are beside a second kernel",
-        family: Family::Kernel,
         severity: Weight::of(Medium, Medium, Info),
-        probe: Probe::Effective(migration),
+        check: Check::Probe(migration),
         why: "A page that the kernel moves faults in the real-time thread, locked or not, and throws it out of the \
             second kernel's care.",
-        fix: "None at run time; vm.compaction_proactiveness=0 and numa_balancing=0 leave less to move.",
-        persist: &[Lasting::Kernel("MIGRATION=n"), Lasting::Kernel("COMPACTION=n")],
-        undo: OTHER_KERNEL,
+        fix: Fix::NotAtRunTime("vm.compaction_proactiveness=0 and numa_balancing=0 leave less to move."),
+        persist: &[Lasting::built_without("MIGRATION"), Lasting::built_without("COMPACTION")],
         cost: "No huge pages on demand, no CMA; some boards need CMA.",
         blast: Blast::Breaking,
         confidence: Confidence::Medium,
         sources: &["Xenomai 3.3 scripts/Kconfig.frag", "kernel 6.1, 7.3 mm/Kconfig"],
+        ..KNOB
     },
     Knob {
         id: "kconf.drm",
         title: "No graphics at work beside the real-time work",
-        family: Family::Kernel,
         severity: Weight::of(Info, Info, Info),
-        probe: Probe::Effective(drm),
+        check: Check::Probe(drm),
         why: "Graphics share the last-level cache and the memory's bandwidth with the CPU, and integrated ones are \
             tuned for frames, not for punctuality.",
-        fix: "Run without a desktop (systemctl isolate multi-user.target), or measure with one under load.",
-        persist: &[Lasting::Other("Start no desktop; with systemd: systemctl set-default multi-user.target.")],
-        undo: "systemctl set-default graphical.target",
+        fix: Fix::prose("Run without a desktop (systemctl isolate multi-user.target), or measure with one under load."),
+        persist: &[Lasting::other("Start no desktop; with systemd: systemctl set-default multi-user.target.")],
+        undo: Fix::command("systemctl set-default graphical.target"),
         cost: "No desktop.",
         blast: Blast::Breaking,
-        confidence: Confidence::High,
         sources: &[
             "kernel 7.3 core-api/real-time/kernel-configuration.rst (severity info)",
             "kernel 6.1, 6.12, 7.3 drivers/gpu/drm/i915/Kconfig",
         ],
+        ..KNOB
     },
     Knob {
         id: "kconf.slub_partial",
         title: "Memory given back piece by piece",
-        family: Family::Kernel,
         severity: Weight::all(Info),
-        probe: Probe::Effective(slub_partial),
+        check: Check::Probe(slub_partial),
         why: "Per-CPU partial lists make freeing cheap until they overflow; then many pages are given back at once, \
             under locks.",
-        fix: "for f in /sys/kernel/slab/*/cpu_partial; do echo 0 > $f; done",
+        fix: Fix::prose("for f in /sys/kernel/slab/*/cpu_partial; do echo 0 > $f; done"),
         persist: &[
-            Lasting::Other("A unit that writes 0 to /sys/kernel/slab/*/cpu_partial after modules were loaded."),
-            Lasting::Kernel("SLUB_CPU_PARTIAL=n"),
+            Lasting::other("A unit that writes 0 to /sys/kernel/slab/*/cpu_partial after modules were loaded."),
+            Lasting::built_without("SLUB_CPU_PARTIAL"),
         ],
-        undo: "Write back the numbers that were there.",
+        undo: Fix::prose("Write back the numbers that were there."),
         cost: "Slower allocation under load.",
         blast: Blast::Disturbing,
-        confidence: Confidence::High,
         sources: &[
             "kernel 6.1, 6.12 mm/Kconfig: SLUB_CPU_PARTIAL ('typically no for a realtime system'); gone in 7.3",
             "kernel 6.1, 6.12 mm/slub.c: cpu_partial_store",
         ],
+        ..KNOB
     },
     Knob {
         id: "kconf.futex_pi",
         title: "Mutexes able to inherit priority",
-        family: Family::Kernel,
         severity: Weight::all(High),
-        probe: Probe::Effective(futex_pi),
+        check: Check::Probe(futex_pi),
         why: "Without FUTEX_PI a mutex cannot lift the thread that holds it, so a third thread of middle priority \
             can keep both waiting without bound.",
-        fix: "Boot a kernel with FUTEX and RT_MUTEXES.",
-        persist: &[Lasting::Kernel("FUTEX=y"), Lasting::Kernel("FUTEX_PI=y")],
-        undo: OTHER_KERNEL,
+        fix: Fix::prose("Boot a kernel with FUTEX and RT_MUTEXES."),
+        persist: &[Lasting::built_with("FUTEX"), Lasting::built_with("FUTEX_PI")],
         cost: "None.",
         blast: Blast::Breaking,
-        confidence: Confidence::High,
         sources: &["kernel 6.1, 6.12, 7.3 init/Kconfig: FUTEX_PI", "futex(2): FUTEX_LOCK_PI"],
+        ..KNOB
     },
     Knob {
         id: "kconf.context_tracking",
         title: "Entries into the kernel not tracked everywhere",
-        family: Family::Kernel,
         severity: Weight::all(Medium),
-        probe: Probe::Effective(context_tracking),
+        check: Check::Probe(context_tracking),
         why: "Built with forced tracking, every CPU pays at every system call and interrupt for what only tick-free \
             CPUs need.",
-        fix: "Boot a kernel without CONTEXT_TRACKING_USER_FORCE.",
-        persist: &[Lasting::Kernel("CONTEXT_TRACKING_USER_FORCE=n")],
-        undo: OTHER_KERNEL,
+        fix: Fix::prose("Boot a kernel without CONTEXT_TRACKING_USER_FORCE."),
+        persist: &[Lasting::built_without("CONTEXT_TRACKING_USER_FORCE")],
         cost: "None.",
         blast: Blast::Breaking,
-        confidence: Confidence::High,
         sources: &["kernel 6.1, 6.12, 7.3 kernel/time/Kconfig: CONTEXT_TRACKING_USER_FORCE"],
+        ..KNOB
     },
     Knob {
         id: "kconf.debug_preempt",
         title: "Preemption not checked at every step",
-        family: Family::Kernel,
         severity: Weight::all(Medium),
-        probe: Probe::Effective(debug_preempt),
+        check: Check::Probe(debug_preempt),
         why: "DEBUG_PREEMPT checks every use of per-CPU data; the kernel's own help warns of a high overhead.",
-        fix: "Boot a production kernel.",
-        persist: &[Lasting::Kernel("DEBUG_PREEMPT=n")],
-        undo: OTHER_KERNEL,
+        fix: Fix::prose("Boot a production kernel."),
+        persist: &[Lasting::built_without("DEBUG_PREEMPT")],
         cost: "Some bugs are found later.",
         blast: Blast::Breaking,
-        confidence: Confidence::High,
         sources: &["kernel 6.1, 6.12, 7.3 lib/Kconfig.debug: DEBUG_PREEMPT"],
+        ..KNOB
     },
 ];
 
@@ -322,7 +298,7 @@ fn more_on_rt(case: &Case<'_>, severity: Severity) -> Severity {
     if is_rt(case) { severity.max(Medium) } else { severity }
 }
 
-fn built_with(case: &Case<'_>, option: &str) -> Judged {
+pub(in crate::knobs) fn built_with(case: &Case<'_>, option: &str) -> Judged {
     let is_built = case.config(option)? != "n";
     if !is_built {
         whole(case)?;

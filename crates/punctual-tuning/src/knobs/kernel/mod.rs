@@ -3,16 +3,18 @@
 mod build;
 mod groups;
 
-pub(super) use build::has_tracers;
+pub(super) use build::{built_with, has_tracers};
 pub(super) use groups::{counted, has_rt_group, may_be_real_time};
 
-use super::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight, count, joined};
+use super::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Weight, count, joined};
 use punctual_facts::fact::Fact;
 use punctual_facts::finding::Confidence;
 use punctual_facts::finding::Severity::{self, Fatal, High, Info, Medium};
 use punctual_facts::machine::{Flavour, Version};
 use punctual_facts::profile::Kind;
 use punctual_hist::Nanos;
+
+const KNOB: Knob = Knob::of(Family::Kernel);
 
 pub(super) const KNOBS: &[Knob] = &joined::<{ count(LISTS) }>(LISTS);
 
@@ -22,148 +24,152 @@ const OWN: &[Knob] = &[
     Knob {
         id: "kconf.flavour",
         title: "A kernel made for real time",
-        family: Family::Kernel,
         severity: Weight::of(Fatal, Medium, Medium).adjusted(flavour_severity),
-        probe: Probe::Effective(flavour),
+        check: Check::Probe(flavour),
         why: "Only PREEMPT_RT runs interrupt handlers in threads and sleeps where other kernels spin with \
             preemption off; without it a driver can hold a CPU for milliseconds, rarely, and no setting prevents \
             it.",
-        fix: "Install the distribution's PREEMPT_RT kernel (Debian: linux-image-rt-amd64 or -arm64) and boot it.",
+        fix: Fix::prose(
+            "Install the distribution's PREEMPT_RT kernel (Debian: linux-image-rt-amd64 or -arm64) and boot it.",
+        ),
         persist: &[
-            Lasting::Kernel("PREEMPT_RT=y"),
-            Lasting::Other("Make the kernel that was installed the default in the boot loader."),
+            Lasting::built_with("PREEMPT_RT"),
+            Lasting::other("Make the kernel that was installed the default in the boot loader."),
         ],
-        undo: "Boot the other kernel.",
+        undo: Fix::prose("Boot the other kernel."),
         cost: "Some throughput; some drivers are not built for it (i915 in particular).",
         blast: Blast::Breaking,
-        confidence: Confidence::High,
         sources: &[
             "kernel 7.3 core-api/real-time/kernel-configuration.rst (severity fatal)",
             "kernel 7.3 init/Makefile",
         ],
+        ..KNOB
     },
     Knob {
         id: "kconf.config",
         title: "The kernel's configuration can be read",
-        family: Family::Kernel,
         severity: Weight::all(Info),
-        probe: Probe::Effective(config),
+        check: Check::Probe(config),
         why: "Without it several other checks end in 'unknown', and a configuration left over from another kernel \
             lies.",
-        fix: "Install the configuration that belongs to the running kernel as /boot/config-$(uname -r).",
-        persist: &[Lasting::Kernel("IKCONFIG_PROC=y")],
-        undo: "Remove the file, or build without the option.",
+        fix: Fix::prose("Install the configuration that belongs to the running kernel as /boot/config-$(uname -r)."),
+        persist: &[Lasting::built_with("IKCONFIG_PROC")],
+        undo: Fix::prose("Remove the file, or build without the option."),
         cost: "Tens of kilobytes.",
-        blast: Blast::Harmless,
-        confidence: Confidence::High,
         sources: &["Debian kernel configurations 6.1, 6.12, 7.3"],
+        ..KNOB
     },
     Knob {
         id: "dyn.preempt",
         title: "Preemption mode full",
-        family: Family::Kernel,
         severity: Weight::of(High, Info, High),
-        probe: Probe::Effective(preempt),
+        check: Check::Probe(preempt),
         why: "A kernel whose preemption is chosen at boot runs many paths without letting a real-time thread in, \
             unless the mode is 'full' (or 'lazy', in kernels that have it, which spares ordinary tasks only).",
-        fix: "echo full > /sys/kernel/debug/sched/preempt",
-        persist: &[Lasting::Word("preempt=full")],
-        undo: "Write back the mode that stood in parentheses; remove the word.",
+        fix: Fix::command("echo full > /sys/kernel/debug/sched/preempt"),
+        persist: &[Lasting::word("preempt=full")],
+        undo: Fix::prose("Write back the mode that stood in parentheses; remove the word."),
         cost: "A little throughput.",
         blast: Blast::Disturbing,
-        confidence: Confidence::High,
         sources: &["kernel 6.12 and 7.3 kernel/sched/core.c", "kernel-parameters.txt: preempt="],
+        ..KNOB
     },
     Knob {
         id: "kconf.highres",
         title: "Timers finer than the tick",
-        family: Family::Kernel,
         severity: Weight::of(Fatal, High, High),
-        probe: Probe::Effective(highres),
+        check: Check::Probe(highres),
         why: "Without high-resolution timers every sleep ends at a tick: 1 to 10 ms late.",
-        fix: "Find out why they are off: CONFIG_HIGH_RES_TIMERS, highres=off on the command line, or an unfit \
+        fix: Fix::prose(
+            "Find out why they are off: CONFIG_HIGH_RES_TIMERS, highres=off on the command line, or an unfit \
             clock source.",
-        persist: &[Lasting::NoWord("highres"), Lasting::Kernel("HIGH_RES_TIMERS=y")],
-        undo: "Boot as before.",
+        ),
+        persist: &[Lasting::NoWord("highres"), Lasting::built_with("HIGH_RES_TIMERS")],
+        undo: Fix::prose("Boot as before."),
         cost: "None worth mentioning.",
         blast: Blast::Breaking,
         confidence: Confidence::Low,
         sources: &["clock_getres(2)", "kernel timers/hrtimers.rst", "unverified: usual advice"],
+        ..KNOB
     },
     Knob {
         id: "kconf.debug_heavy",
         title: "No heavy kernel debugging built in",
-        family: Family::Kernel,
         severity: Weight::all(High),
-        probe: Probe::Effective(debug_heavy),
+        check: Check::Probe(debug_heavy),
         why: "Lock proving, address sanitising and their like add work to every lock and every memory access, \
             partly with interrupts off.",
-        fix: "Boot a production kernel; keep the debugging one for soak tests.",
-        persist: &[Lasting::Kernel("PROVE_LOCKING=n"), Lasting::Kernel("KASAN=n"), Lasting::Kernel("KCSAN=n")],
-        undo: "Boot the debugging kernel.",
+        fix: Fix::prose("Boot a production kernel; keep the debugging one for soak tests."),
+        persist: &[
+            Lasting::built_without("PROVE_LOCKING"),
+            Lasting::built_without("KASAN"),
+            Lasting::built_without("KCSAN"),
+        ],
+        undo: Fix::prose("Boot the debugging kernel."),
         cost: "Bugs are found later.",
         blast: Blast::Breaking,
-        confidence: Confidence::High,
         sources: &["kernel 7.3 core-api/real-time/kernel-configuration.rst (severity high)"],
+        ..KNOB
     },
     Knob {
         id: "kconf.irqsoff_tracer",
         title: "No tracers that cost even when idle",
-        family: Family::Kernel,
         severity: Weight::all(High),
-        probe: Probe::Effective(irqsoff_tracer),
+        check: Check::Probe(irqsoff_tracer),
         why: "The irqsoff and preemptoff tracers hook every change of the interrupt and preemption state, even \
             while no trace is taken.",
-        fix: "Boot a kernel without IRQSOFF_TRACER and PREEMPT_TRACER; osnoise and timerlat find causes without \
+        fix: Fix::prose(
+            "Boot a kernel without IRQSOFF_TRACER and PREEMPT_TRACER; osnoise and timerlat find causes without \
             that price.",
-        persist: &[Lasting::Kernel("IRQSOFF_TRACER=n"), Lasting::Kernel("PREEMPT_TRACER=n")],
-        undo: "Boot the tracing kernel.",
+        ),
+        persist: &[Lasting::built_without("IRQSOFF_TRACER"), Lasting::built_without("PREEMPT_TRACER")],
+        undo: Fix::prose("Boot the tracing kernel."),
         cost: "No irqsoff traces.",
         blast: Blast::Breaking,
-        confidence: Confidence::High,
         sources: &["kernel 7.3 core-api/real-time/kernel-configuration.rst (severity high)"],
+        ..KNOB
     },
     Knob {
         id: "kconf.rt_group",
         title: "No group scheduling of the real-time class",
-        family: Family::Kernel,
         severity: Weight::all(High).adjusted(groups::severity),
-        probe: Probe::Effective(rt_group),
+        check: Check::Probe(rt_group),
         why: "With RT_GROUP_SCHED a thread gets the real-time class only where its control group was given a \
             budget, and is stopped when that is used up, on any kernel version.",
-        fix: "Give the group that /proc/self/cgroup names, and those above it, a budget in cpu.rt_runtime_us \
+        fix: Fix::prose(
+            "Give the group that /proc/self/cgroup names, and those above it, a budget in cpu.rt_runtime_us \
             (cgroup v1), or move the work to the root group: echo PID > cgroup.procs at the top of that hierarchy. \
             sched.rt_group says what this caller's group allows.",
+        ),
         persist: &[
-            Lasting::Word("rt_group_sched=0"),
-            Lasting::Kernel("RT_GROUP_SCHED=n"),
-            Lasting::Other("The word is known to 7.3 and not to 6.1 and 6.12."),
+            Lasting::word("rt_group_sched=0"),
+            Lasting::built_without("RT_GROUP_SCHED"),
+            Lasting::other("The word is known to 7.3 and not to 6.1 and 6.12."),
         ],
-        undo: "Boot as before.",
+        undo: Fix::prose("Boot as before."),
         cost: "No budgets per group.",
         blast: Blast::Disturbing,
-        confidence: Confidence::High,
         sources: &[
             "kernel admin-guide/cgroup-v2.rst",
             "kernel 7.3 kernel/sched/core.c",
             "kernel scheduler/sched-rt-group.rst",
         ],
+        ..KNOB
     },
     Knob {
         id: "sec.lockdown",
         title: "Kernel not locked down",
-        family: Family::Kernel,
         severity: Weight::all(Info),
-        probe: Probe::Effective(lockdown),
+        check: Check::Probe(lockdown),
         why: "Under lockdown (usual with Secure Boot) not even root can read or change the scheduler's debug files \
             and MSRs, so some settings stay as they are and some checks end in 'unknown'.",
-        fix: "None at run time; decide whether the machine needs lockdown.",
+        fix: Fix::NotAtRunTime("decide whether the machine needs lockdown."),
         persist: &[Lasting::NoWord("lockdown"), Lasting::Firmware("Secure Boot: off, usually under Security or Boot")],
-        undo: "Turn Secure Boot on again.",
+        undo: Fix::prose("Turn Secure Boot on again."),
         cost: "A line of defence.",
         blast: Blast::Breaking,
-        confidence: Confidence::High,
         sources: &["kernel 7.3 fs/debugfs/file.c", "kernel_lockdown(7)"],
+        ..KNOB
     },
 ];
 

@@ -7,54 +7,41 @@
 mod cmdline;
 mod places;
 
-use super::{Case, clocks, isolation};
+use super::template::{Part, Template};
+use super::{Case, File, Setting, Value, clocks, isolation};
 use punctual_facts::profile::Kind;
 
-/// One place that makes a change last. `<I>`, `<H>` and `<H mask>` stand for CPUs, as in every text of the catalogue.
+/// One place that makes a change last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lasting {
     /// A word to add to the kernel's command line.
-    Word(&'static str),
+    Word(Template<'static>),
     /// A word to take off the kernel's command line: its name, without a value.
     NoWord(&'static str),
-    /// A line `name = value` of `/etc/sysctl.d`.
-    Sysctl(&'static str),
-    /// A file to write at boot.
-    Write {
-        /// The file; may hold `*` for all of a kind, `cpu<I>` for each of the real-time CPUs, `cpu<H>` for the others.
-        path: &'static str,
-        /// What to write.
-        value: &'static str,
-    },
+    /// A value to write at boot: a line of `/etc/sysctl.d`, or a file.
+    Set(Setting),
     /// A udev rule, for devices that come and go.
-    Udev(&'static str),
+    Udev(Template<'static>),
     /// An `options` line of `/etc/modprobe.d`, without the word `options`.
-    Module(&'static str),
+    Module(Template<'static>),
     /// A module to keep from loading.
     NoModule(&'static str),
     /// A service (or timer, or target) to keep from running: its unit's name.
     NoService(&'static str),
     /// A setting of the application's own unit, in its `[Service]` section.
-    Unit(&'static str),
+    Unit(Template<'static>),
     /// The other CPUs for everything that systemd starts, in its own configuration.
     Manager,
     /// A line of `/etc/security/limits.d`.
-    Limit(&'static str),
-    /// An option to build the kernel with: `PREEMPT_RT=y`.
-    Kernel(&'static str),
+    Limit(Template<'static>),
+    /// An option to build the kernel with, or without.
+    Kernel { option: &'static str, is_on: bool },
     /// A setting of the firmware, and where it is usually found.
     Firmware(&'static str),
     /// Anything else, as a sentence.
-    Other(&'static str),
+    Other(Template<'static>),
     /// One place or another, as the case may be.
-    Either {
-        /// What decides.
-        when: When,
-        /// Where that holds.
-        then: &'static Lasting,
-        /// Where it does not, or is not known.
-        otherwise: &'static Lasting,
-    },
+    Either { when: When, then: &'static Lasting, otherwise: &'static Lasting },
 }
 
 /// What a place may depend on.
@@ -66,6 +53,8 @@ pub enum When {
     TscIsSound,
     /// Kernel threads keep off CPUs that are isolated.
     ThreadsKeepOffIsolated,
+    /// Some CPU remains for everything that is not real-time work.
+    OthersRemain,
 }
 
 impl When {
@@ -74,6 +63,7 @@ impl When {
             Self::Polls => ("For busy-polling work", "for other work"),
             Self::TscIsSound => ("With constant_tsc and nonstop_tsc among the CPU's flags", "without"),
             Self::ThreadsKeepOffIsolated => ("From 7.0 on", "before"),
+            Self::OthersRemain => ("Where CPUs remain for other work", "where none does"),
         }
     }
 
@@ -82,33 +72,103 @@ impl When {
             Self::Polls => case.is(Kind::Poll),
             Self::TscIsSound => clocks::is_sound(case) == Ok(true),
             Self::ThreadsKeepOffIsolated => isolation::keep_off_isolated(case),
+            Self::OthersRemain => !case.has_no_others(),
         }
     }
 }
 
 impl Lasting {
+    pub const fn word(word: &'static str) -> Self {
+        Self::Word(Template::new(word))
+    }
+
+    pub const fn sysctl(name: &'static str, value: &'static str) -> Self {
+        Self::Set(Setting { file: File::Sysctl(name), value: Value::text(value) })
+    }
+
+    pub const fn write(path: &'static str, value: &'static str) -> Self {
+        Self::Set(Setting { file: File::Path(path), value: Value::text(value) })
+    }
+
+    pub const fn udev(rule: &'static str) -> Self {
+        Self::Udev(Template::new(rule))
+    }
+
+    pub const fn module(line: &'static str) -> Self {
+        Self::Module(Template::new(line))
+    }
+
+    pub const fn unit(line: &'static str) -> Self {
+        Self::Unit(Template::new(line))
+    }
+
+    pub const fn limit(line: &'static str) -> Self {
+        Self::Limit(Template::new(line))
+    }
+
+    pub const fn built_with(option: &'static str) -> Self {
+        Self::Kernel { option, is_on: true }
+    }
+
+    pub const fn built_without(option: &'static str) -> Self {
+        Self::Kernel { option, is_on: false }
+    }
+
+    pub const fn other(sentence: &'static str) -> Self {
+        Self::Other(Template::new(sentence))
+    }
+
     /// What to do on any machine.
     pub fn anywhere(&self) -> String {
+        self.told(|text| text.anywhere())
+    }
+
+    /// What to do on any machine, with this machine's CPUs.
+    fn filled(&self, case: &Case<'_>) -> String {
+        self.told(|text| case.fill(text))
+    }
+
+    fn told(&self, fill: impl Fn(Template<'_>) -> String + Copy) -> String {
         match self {
-            Self::Word(word) => format!("Kernel command line: {word}"),
+            Self::Word(word) => format!("Kernel command line: {}", fill(*word)),
             Self::NoWord(word) => format!("Kernel command line: without {word}"),
-            Self::Sysctl(line) => format!("/etc/sysctl.d: {line}"),
-            Self::Write { path, value } => format!("At boot: write {value} to {path}"),
-            Self::Udev(rule) => format!("udev rule: {rule}"),
-            Self::Module(line) => format!("/etc/modprobe.d: options {line}"),
+            Self::Set(setting) => setting.told(fill),
+            Self::Udev(rule) => format!("udev rule: {}", fill(*rule)),
+            Self::Module(line) => format!("/etc/modprobe.d: options {}", fill(*line)),
             Self::NoModule(module) => format!("/etc/modprobe.d: blacklist {module}"),
             Self::NoService(unit) => format!("systemctl mask {unit}"),
-            Self::Unit(line) => format!("In the application's unit: {line}"),
-            Self::Manager => "With systemd: [Manager] CPUAffinity=<H> in /etc/systemd/system.conf.d".to_owned(),
-            Self::Limit(line) => format!("/etc/security/limits.d: {line}"),
-            Self::Kernel(option) => format!("Build the kernel with CONFIG_{option}"),
+            Self::Unit(line) => format!("In the application's unit: {}", fill(*line)),
+            Self::Manager => fill(MANAGER),
+            Self::Limit(line) => format!("/etc/security/limits.d: {}", fill(*line)),
+            Self::Kernel { option, is_on } => {
+                format!("Build the kernel with CONFIG_{option}={}", if *is_on { 'y' } else { 'n' })
+            }
             Self::Firmware(place) => format!("Firmware: {place}"),
-            Self::Other(sentence) => (*sentence).to_owned(),
+            Self::Other(sentence) => fill(*sentence),
             Self::Either { when, then, otherwise } => {
                 let (here, elsewhere) = when.words();
-                format!("{here}: {}; {elsewhere}: {}", then.anywhere(), otherwise.anywhere())
+                format!("{here}: {}; {elsewhere}: {}", then.told(fill), otherwise.told(fill))
             }
         }
+    }
+
+    /// Whether it names the CPUs that do everything but real-time work.
+    pub fn names_housekeeping(&self) -> bool {
+        match self {
+            Self::Word(text) | Self::Udev(text) | Self::Module(text) | Self::Unit(text) | Self::Limit(text) => {
+                text.names_housekeeping()
+            }
+            Self::Other(text) => text.names_housekeeping(),
+            Self::Set(setting) => setting.names_housekeeping(),
+            Self::Manager => true,
+            Self::Either { then, otherwise, .. } => then.names_housekeeping() || otherwise.names_housekeeping(),
+            Self::NoWord(_) | Self::NoModule(_) | Self::NoService(_) | Self::Kernel { .. } | Self::Firmware(_) => false,
+        }
+    }
+
+    /// The place that counts where nothing is known of the case.
+    pub(super) fn usual(&self) -> &Self {
+        if let Self::Either { then, .. } = self { then.usual() } else { self }
     }
 
     /// What to do on this machine, with its boot loader and its init.
@@ -135,32 +195,37 @@ impl Lasting {
     fn on(&self, case: &Case<'_>, direction: Direction) -> String {
         let boot = &case.machine.boot;
         let is_ours =
-            matches!(self, Self::Unit(_) | Self::Limit(_) | Self::Other(_) | Self::Kernel(_) | Self::Firmware(_));
+            matches!(self, Self::Unit(_) | Self::Limit(_) | Self::Other(_) | Self::Kernel { .. } | Self::Firmware(_));
         if let (Some(container), false) = (&boot.container, is_ours) {
-            let what = case.fill(&self.anywhere());
+            let what = self.filled(case);
             return match direction {
                 Direction::Do => format!("On the host, not in this container ({container}): {what}"),
                 Direction::Undo => format!("On the host, not in this container ({container}), take back: {what}"),
             };
         }
         match self {
-            Self::Word(word) => cmdline::word(case, &choice(case, word), direction),
+            Self::Word(word) => cmdline::word(case, &choice(case, *word), direction),
             Self::NoWord(name) => cmdline::no_word(case, name, direction),
-            Self::Sysctl(line) => places::sysctl(case, &case.fill(line), direction),
-            Self::Write { path, value } => places::write(case, path, &case.fill(value), direction),
-            Self::Udev(rule) => places::udev(&case.fill(rule), direction),
-            Self::Module(line) => places::modprobe(case, &format!("options {}", case.fill(line)), direction),
+            Self::Set(Setting { file: File::Sysctl(name), value }) => {
+                places::sysctl(case, name, &value.here(case), direction)
+            }
+            Self::Set(Setting { file, value }) => places::write(case, &file.path(), &value.here(case), direction),
+            Self::Udev(rule) => places::udev(&case.fill(*rule), direction),
+            Self::Module(line) => places::modprobe(case, &format!("options {}", case.fill(*line)), direction),
             Self::NoModule(module) => places::modprobe(case, &format!("blacklist {module}"), direction),
             Self::NoService(unit) => places::no_service(case, unit, direction),
-            Self::Unit(line) => places::unit(case, &case.fill(line), direction),
+            Self::Unit(line) => places::unit(case, &case.fill(*line), direction),
             Self::Manager => places::manager(case, direction),
-            Self::Limit(line) => places::limit(case, line, direction),
-            Self::Kernel(_) if direction == Direction::Undo => "Boot the kernel that was there before".to_owned(),
-            Self::Kernel(_) | Self::Firmware(_) | Self::Other(_) => case.fill(&self.anywhere()),
+            Self::Limit(line) => places::limit(case, &line.anywhere(), direction),
+            Self::Kernel { .. } if direction == Direction::Undo => "Boot the kernel that was there before".to_owned(),
+            Self::Kernel { .. } | Self::Firmware(_) | Self::Other(_) => self.filled(case),
             Self::Either { .. } => self.chosen(case).on(case, direction),
         }
     }
 }
+
+const MANAGER: Template<'static> =
+    Template::new("With systemd: [Manager] CPUAffinity=<H> in /etc/systemd/system.conf.d");
 
 /// To make a change last, or to take that back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -171,9 +236,13 @@ enum Direction {
 
 /// A word about CPUs. Where all are meant for real-time work nobody has chosen yet, and a word that names all of them
 /// must not be printed for copying.
-fn choice(case: &Case<'_>, word: &str) -> String {
+fn choice(case: &Case<'_>, word: Template<'_>) -> String {
     if case.housekeeping.is_empty() {
-        word.replace("<I>", "CPUS").replace("<H>", "OTHER-CPUS")
+        word.filled(|part| match part {
+            Part::Cpus => "CPUS".to_owned(),
+            Part::Housekeeping | Part::HousekeepingMask => "OTHER-CPUS".to_owned(),
+            Part::Blank(text) | Part::Text(text) => text.to_owned(),
+        })
     } else {
         case.fill(word)
     }

@@ -1,6 +1,6 @@
 //! Everything that lasts and is no word for the kernel: files the init and its helpers read.
 
-use super::{Case, Direction};
+use super::{Case, Direction, Template};
 use crate::own_files::{LIMITS, MANAGER, MODPROBE, SYSCTL, TMPFILES, UDEV};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::machine::{Init, Initramfs, Loader};
@@ -18,8 +18,7 @@ fn cut(line: &str, file: &str) -> String {
     format!("Take '{line}' out of {file}")
 }
 
-pub(super) fn sysctl(case: &Case<'_>, line: &str, direction: Direction) -> String {
-    let (name, value) = line.split_once('=').map_or((line, ""), |(name, value)| (name.trim(), value.trim()));
+pub(super) fn sysctl(case: &Case<'_>, name: &str, value: &str, direction: Direction) -> String {
     if is_nixos(case) {
         let setting = format!("boot.kernel.sysctl.\"{name}\" = \"{value}\";");
         return match direction {
@@ -207,7 +206,7 @@ pub(super) fn unit(case: &Case<'_>, line: &str, direction: Direction) -> String 
 
 /// Only systemd has CPUs of its own to set; a list in one file adds to those in others, the empty one starts anew.
 pub(super) fn manager(case: &Case<'_>, direction: Direction) -> String {
-    let cpus = case.fill("<H>").replace(',', " ");
+    let cpus = case.fill(Template::new("<H>")).replace(',', " ");
     match (init(case), direction) {
         (Some(Init::Systemd), Direction::Do) if is_nixos(case) => format!(
             "systemd.settings.Manager.CPUAffinity = \"{cpus}\"; (before 25.11: systemd.extraConfig) in the configuration, \

@@ -11,25 +11,25 @@ use std::fmt::Write as _;
 
 /// One of each kind.
 const SAMPLES: &[Lasting] = &[
-    Lasting::Word("isolcpus=managed_irq,domain,<I>"),
-    Lasting::Word("nosmt"),
+    Lasting::word("isolcpus=managed_irq,domain,<I>"),
+    Lasting::word("nosmt"),
     Lasting::NoWord("nohz_full"),
-    Lasting::Sysctl("vm.stat_interval = 10"),
-    Lasting::Write { path: "/sys/devices/virtual/workqueue/cpumask", value: "<H mask>" },
-    Lasting::Write { path: "/sys/devices/system/cpu/cpu<I>/cpufreq/scaling_governor", value: "performance" },
-    Lasting::Write { path: "/sys/class/net/*/queues/rx-*/rps_cpus", value: "<H mask>" },
-    Lasting::Write { path: "/sys/kernel/debug/sched/fair_server/cpu<I>/runtime", value: "0" },
-    Lasting::Udev("SUBSYSTEM==\"usb\", ATTR{power/control}=\"on\""),
-    Lasting::Module("snd_hda_intel power_save=0"),
+    Lasting::sysctl("vm.stat_interval", "10"),
+    Lasting::write("/sys/devices/virtual/workqueue/cpumask", "<H mask>"),
+    Lasting::write("/sys/devices/system/cpu/cpu<I>/cpufreq/scaling_governor", "performance"),
+    Lasting::write("/sys/class/net/*/queues/rx-*/rps_cpus", "<H mask>"),
+    Lasting::write("/sys/kernel/debug/sched/fair_server/cpu<I>/runtime", "0"),
+    Lasting::udev("SUBSYSTEM==\"usb\", ATTR{power/control}=\"on\""),
+    Lasting::module("snd_hda_intel power_save=0"),
     Lasting::NoModule("iTCO_wdt"),
     Lasting::NoService("irqbalance.service"),
     Lasting::NoService("apt-daily.timer"),
-    Lasting::Unit("CPUAffinity=<I>"),
+    Lasting::unit("CPUAffinity=<I>"),
     Lasting::Manager,
-    Lasting::Limit("@realtime - memlock unlimited"),
-    Lasting::Kernel("PREEMPT_RT=y"),
+    Lasting::limit("@realtime - memlock unlimited"),
+    Lasting::built_with("PREEMPT_RT"),
     Lasting::Firmware("usually under Advanced, CPU"),
-    Lasting::Other("Ask the maker."),
+    Lasting::other("Ask the maker."),
 ];
 
 fn told(tree: &MemTree, cpus: &str) -> String {

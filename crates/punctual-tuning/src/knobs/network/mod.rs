@@ -4,140 +4,137 @@ mod hardware;
 mod receiving;
 mod steering;
 
-use super::{Blast, Case, Doubt, Family, Knob, Lasting, Missing, Probe, Weight};
+use super::{Blast, Case, Check, Doubt, Family, Fix, Knob, Lasting, Missing, Weight};
 use punctual_facts::finding::Confidence;
 use punctual_facts::finding::Severity::{Info, Medium};
+
+const KNOB: Knob = Knob::of(Family::Network);
 
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
         id: "net.rps",
         title: "No received packets steered to the real-time CPUs",
-        family: Family::Network,
         severity: Weight::of(Medium, Medium, Info),
-        probe: Probe::Effective(steering::rps),
+        check: Check::Probe(steering::rps),
         why: "Packet steering spreads the work of received packets over the CPUs in its mask, by interrupting them.",
-        fix: "echo <H mask> > /sys/class/net/DEVICE/queues/rx-N/rps_cpus",
-        persist: &[Lasting::Udev(
+        fix: Fix::command("echo <H mask> > /sys/class/net/DEVICE/queues/rx-N/rps_cpus"),
+        persist: &[Lasting::udev(
             "ACTION==\"add\", SUBSYSTEM==\"queues\", KERNEL==\"rx-*\", ATTR{rps_cpus}=\"<H mask>\"",
         )],
-        undo: "Write back the mask that was there.",
+        undo: Fix::prose("Write back the mask that was there."),
         cost: "The other CPUs get the packets.",
-        blast: Blast::Harmless,
-        confidence: Confidence::High,
         sources: &["kernel networking/scaling.rst"],
+        ..KNOB
     },
     Knob {
         id: "net.busy_poll",
         title: "Sockets poll where it pays, and only there",
-        family: Family::Network,
         severity: Weight::all(Info),
-        probe: Probe::Effective(receiving::busy_poll),
+        check: Check::Probe(receiving::busy_poll),
         why: "Busy polling trades a CPU for latency: right for a thread that polls anyway, wrong for one that has \
             to sleep.",
-        fix: "sysctl net.core.busy_poll=0 net.core.busy_read=0 for periodic work; 50 for polling work.",
-        persist: &[Lasting::Sysctl("net.core.busy_poll = 0"), Lasting::Sysctl("net.core.busy_read = 0")],
-        undo: "sysctl with the values that were there.",
+        fix: Fix::prose("sysctl net.core.busy_poll=0 net.core.busy_read=0 for periodic work; 50 for polling work."),
+        persist: &[Lasting::sysctl("net.core.busy_poll", "0"), Lasting::sysctl("net.core.busy_read", "0")],
+        undo: Fix::prose("sysctl with the values that were there."),
         cost: "With it: CPU time. Without it: an interrupt per batch.",
-        blast: Blast::Harmless,
         confidence: Confidence::Medium,
         sources: &["kernel admin-guide/sysctl/net.rst: busy_poll, busy_read", "tuned profile network-latency"],
+        ..KNOB
     },
     Knob {
         id: "net.rps_default",
         title: "New devices steer no packets to the real-time CPUs",
-        family: Family::Network,
         severity: Weight::all(Info),
-        probe: Probe::Effective(steering::rps_default),
+        check: Check::Probe(steering::rps_default),
         why: "New queues start with this steering mask.",
-        fix: "sysctl net.core.rps_default_mask=<H mask>",
-        persist: &[Lasting::Sysctl("net.core.rps_default_mask = <H mask>")],
-        undo: "sysctl net.core.rps_default_mask=0",
+        fix: Fix::command("sysctl net.core.rps_default_mask=<H mask>"),
+        persist: &[Lasting::sysctl("net.core.rps_default_mask", "<H mask>")],
+        undo: Fix::command("sysctl net.core.rps_default_mask=0"),
         cost: "The other CPUs get the packets.",
-        blast: Blast::Harmless,
-        confidence: Confidence::High,
         sources: &[
             "kernel admin-guide/sysctl/net.rst: rps_default_mask",
             "kernel 6.12, 7.3 net/core/sysctl_net_core.c (not in 6.1)",
         ],
+        ..KNOB
     },
     Knob {
         id: "net.rfs",
         title: "Packets do not follow the program",
-        family: Family::Network,
         severity: Weight::all(Info),
-        probe: Probe::Effective(steering::rfs),
+        check: Check::Probe(steering::rfs),
         why: "Receive flow steering sends packets to the CPU on which their reader ran last: a real-time thread \
             that reads a socket calls their processing to its own CPU.",
-        fix: "sysctl net.core.rps_sock_flow_entries=0",
-        persist: &[Lasting::Sysctl("net.core.rps_sock_flow_entries = 0")],
-        undo: "sysctl net.core.rps_sock_flow_entries with the value that was there.",
+        fix: Fix::command("sysctl net.core.rps_sock_flow_entries=0"),
+        persist: &[Lasting::sysctl("net.core.rps_sock_flow_entries", "0")],
+        undo: Fix::prose("sysctl net.core.rps_sock_flow_entries with the value that was there."),
         cost: "Colder caches for readers.",
-        blast: Blast::Harmless,
         confidence: Confidence::Medium,
         sources: &["kernel networking/scaling.rst: RFS"],
+        ..KNOB
     },
     Knob {
         id: "net.coalesce",
         title: "Packets are announced at once",
-        family: Family::Network,
         severity: Weight::all(Info),
-        probe: Probe::Effective(hardware::coalesce),
+        check: Check::Probe(hardware::coalesce),
         why: "Interrupt coalescing keeps received packets back, adaptive coalescing for a time that changes with \
             the load. Judged bad: adaptive, or more than 10 us.",
-        fix: "ethtool -C DEVICE adaptive-rx off rx-usecs 0 rx-frames 1, for the device of the real-time traffic.",
-        persist: &[Lasting::Other("/etc/systemd/network/*.link: [Link] UseAdaptiveRxCoalesce=no, RxCoalesceSec=0")],
-        undo: "ethtool -C with the values that were there.",
+        fix: Fix::prose(
+            "ethtool -C DEVICE adaptive-rx off rx-usecs 0 rx-frames 1, for the device of the real-time traffic.",
+        ),
+        persist: &[Lasting::other("/etc/systemd/network/*.link: [Link] UseAdaptiveRxCoalesce=no, RxCoalesceSec=0")],
+        undo: Fix::prose("ethtool -C with the values that were there."),
         cost: "More interrupts.",
         blast: Blast::Disturbing,
         confidence: Confidence::Medium,
         sources: &["ethtool(8): -C", "LinuxCNC#4087: 50 to 250 us of hidden delay", "kernel 6.12 net/ethtool/ioctl.c"],
+        ..KNOB
     },
     Knob {
         id: "net.eee",
         title: "Network links do not sleep",
-        family: Family::Network,
         severity: Weight::of(Medium, Info, Info),
-        probe: Probe::Effective(hardware::eee),
+        check: Check::Probe(hardware::eee),
         why: "Energy-efficient Ethernet lets the link sleep between packets; waking it takes 16 to 30 us before the \
             first bit.",
-        fix: "ethtool --set-eee DEVICE eee off (the link goes down for seconds).",
-        persist: &[Lasting::Udev(
+        fix: Fix::prose("ethtool --set-eee DEVICE eee off (the link goes down for seconds)."),
+        persist: &[Lasting::udev(
             "ACTION==\"add\", SUBSYSTEM==\"net\", KERNEL==\"eth*\", RUN+=\"/usr/sbin/ethtool --set-eee $name eee off\"",
         )],
-        undo: "ethtool --set-eee DEVICE eee on",
+        undo: Fix::command("ethtool --set-eee DEVICE eee on"),
         cost: "Half a watt per link.",
         blast: Blast::Breaking,
         confidence: Confidence::Medium,
         sources: &["ethtool(8): --set-eee", "unverified: the wake-up time of a given device"],
+        ..KNOB
     },
     Knob {
         id: "net.pause",
         title: "No pause frames",
-        family: Family::Network,
         severity: Weight::all(Info),
-        probe: Probe::Effective(hardware::pause),
+        check: Check::Probe(hardware::pause),
         why: "A peer that is overrun can stop the device from sending, by pause frames, for milliseconds.",
-        fix: "ethtool -A DEVICE autoneg off rx off tx off (the link may go down for seconds).",
-        persist: &[Lasting::Udev(
+        fix: Fix::prose("ethtool -A DEVICE autoneg off rx off tx off (the link may go down for seconds)."),
+        persist: &[Lasting::udev(
             "ACTION==\"add\", SUBSYSTEM==\"net\", KERNEL==\"eth*\", RUN+=\"/usr/sbin/ethtool -A $name autoneg off rx off tx off\"",
         )],
-        undo: "ethtool -A with the values that were there.",
+        undo: Fix::prose("ethtool -A with the values that were there."),
         cost: "Packets are lost where they would have waited.",
         blast: Blast::Breaking,
         confidence: Confidence::Low,
         sources: &["ethtool(8): -A", "unverified: the effect in a given network"],
+        ..KNOB
     },
     Knob {
         id: "net.queues",
         title: "No more queues than other CPUs",
-        family: Family::Network,
         severity: Weight::all(Info),
-        probe: Probe::Effective(hardware::queues),
+        check: Check::Probe(hardware::queues),
         why: "Drivers make a queue, with its interrupt, for every CPU: more queues than CPUs for them end up on real-time \
             CPUs; irq.affinity tells whether their interrupts do.",
-        fix: "ethtool -L DEVICE combined N, with N at most the number of CPUs <H> (the device is reset).",
-        persist: &[Lasting::Other("A udev rule for that one device that runs ethtool -L $name combined N.")],
-        undo: "ethtool -L with the number that was there.",
+        fix: Fix::prose("ethtool -L DEVICE combined N, with N at most the number of CPUs <H> (the device is reset)."),
+        persist: &[Lasting::other("A udev rule for that one device that runs ethtool -L $name combined N.")],
+        undo: Fix::prose("ethtool -L with the number that was there."),
         cost: "Throughput.",
         blast: Blast::Breaking,
         confidence: Confidence::Medium,
@@ -146,95 +143,101 @@ pub(super) const KNOBS: &[Knob] = &[
             "tuned plugin_net",
             "seapath/ansible#985: a reset of queues on a live machine broke a quorum",
         ],
+        ..KNOB
     },
     Knob {
         id: "net.napi_thread",
         title: "Received packets are handled in threads",
-        family: Family::Network,
         severity: Weight::of(Info, Info, Info),
-        probe: Probe::Effective(receiving::napi_thread),
+        check: Check::Probe(receiving::napi_thread),
         why: "Handled in softirq, packets run with the priority of whatever they interrupted; in threads of their \
             own (napi/DEVICE-N) they can be placed and ranked.",
-        fix: "echo 1 > /sys/class/net/DEVICE/threaded; chrt -f -p 50 and taskset for the threads napi/DEVICE-N",
-        persist: &[Lasting::Udev("ACTION==\"add\", SUBSYSTEM==\"net\", ATTR{threaded}=\"1\"")],
-        undo: "echo 0 > /sys/class/net/DEVICE/threaded",
+        fix: Fix::prose(
+            "echo 1 > /sys/class/net/DEVICE/threaded; chrt -f -p 50 and taskset for the threads napi/DEVICE-N",
+        ),
+        persist: &[Lasting::udev("ACTION==\"add\", SUBSYSTEM==\"net\", ATTR{threaded}=\"1\"")],
+        undo: Fix::command("echo 0 > /sys/class/net/DEVICE/threaded"),
         cost: "Some throughput.",
         blast: Blast::Disturbing,
         confidence: Confidence::Medium,
         sources: &["kernel networking/napi.rst: Threaded NAPI", "kernel 6.1, 6.12, 7.3 net/core/net-sysfs.c"],
+        ..KNOB
     },
     Knob {
         id: "net.napi_defer",
         title: "Interrupts of devices are not deferred",
-        family: Family::Network,
         severity: Weight::all(Info),
-        probe: Probe::Effective(receiving::napi_defer),
+        check: Check::Probe(receiving::napi_defer),
         why: "napi_defer_hard_irqs and gro_flush_timeout keep interrupts off and poll by a timer: that helps who \
             polls, and delays everybody else.",
-        fix: "echo 0 > /sys/class/net/DEVICE/napi_defer_hard_irqs; echo 0 > /sys/class/net/DEVICE/gro_flush_timeout",
-        persist: &[Lasting::Udev(
+        fix: Fix::command(
+            "echo 0 > /sys/class/net/DEVICE/napi_defer_hard_irqs; echo 0 > /sys/class/net/DEVICE/gro_flush_timeout",
+        ),
+        persist: &[Lasting::udev(
             "ACTION==\"add\", SUBSYSTEM==\"net\", ATTR{napi_defer_hard_irqs}=\"0\", ATTR{gro_flush_timeout}=\"0\"",
         )],
-        undo: "Write back the values that were there.",
+        undo: Fix::prose("Write back the values that were there."),
         cost: "More interrupts.",
-        blast: Blast::Harmless,
         confidence: Confidence::Medium,
         sources: &["kernel networking/napi.rst: Software IRQ coalescing"],
+        ..KNOB
     },
     Knob {
         id: "net.wifi",
         title: "No wireless network",
-        family: Family::Network,
         severity: Weight::all(Info),
-        probe: Probe::Effective(receiving::wifi),
+        check: Check::Probe(receiving::wifi),
         why: "Wireless devices scan, roam and change rates at times of their own choosing, with much work per \
             packet.",
-        fix: "rfkill block wifi, or rmmod the driver.",
-        persist: &[Lasting::Other("rfkill block wifi is remembered by systemd-rfkill; or blacklist the driver")],
-        undo: "rfkill unblock wifi",
+        fix: Fix::prose("rfkill block wifi, or rmmod the driver."),
+        persist: &[Lasting::other("rfkill block wifi is remembered by systemd-rfkill; or blacklist the driver")],
+        undo: Fix::command("rfkill unblock wifi"),
         cost: "The wireless network.",
         blast: Blast::Breaking,
         confidence: Confidence::Low,
         sources: &["unverified: usual advice"],
+        ..KNOB
     },
     Knob {
         id: "net.ethercat",
         title: "The EtherCAT master has the device to itself",
-        family: Family::Network,
         severity: Weight::of(Medium, Info, Info),
-        probe: Probe::Effective(receiving::ethercat),
+        check: Check::Probe(receiving::ethercat),
         why: "The generic EtherCAT driver sends frames through the whole network stack; a native one (ec_igb, \
             ec_igc ...) drives the device itself, without interrupts.",
-        fix: "None at run time.",
-        persist: &[Lasting::Other(
+        fix: Fix::NotAtRunTime(""),
+        persist: &[Lasting::other(
             "DEVICE_MODULES of /etc/ethercat.conf: the native driver; blacklist the ordinary one for that device",
         )],
-        undo: "Put generic back.",
+        undo: Fix::prose("Put generic back."),
         cost: "The device is lost to Linux.",
         blast: Blast::Breaking,
         confidence: Confidence::Low,
         sources: &["EtherLab master documentation: native and generic drivers", "unverified: on hardware"],
+        ..KNOB
     },
     Knob {
         id: "net.tsn",
         title: "Sending at exact times uses the hardware",
-        family: Family::Network,
         severity: Weight::all(Info),
-        probe: Probe::Advice {
-            look: "cannot be seen by file: ethtool -T DEVICE tells whether the device stamps and sends by its own \
+        applies: tsn,
+        check: Check::advice(
+            "cannot be seen by file: ethtool -T DEVICE tells whether the device stamps and sends by its own \
                 clock, tc qdisc whether etf or taprio use it",
-            applies: tsn,
-        },
+        ),
         why: "A frame sent by a thread at the right moment still waits for the queue; hardware that sends at a \
             given time does not.",
-        fix: "tc qdisc replace dev DEVICE parent ... etf clockid CLOCK_TAI offload, with SO_TXTIME in the \
+        fix: Fix::prose(
+            "tc qdisc replace dev DEVICE parent ... etf clockid CLOCK_TAI offload, with SO_TXTIME in the \
             application.",
-        persist: &[Lasting::Other("A unit that runs the same tc command after the device is up")],
-        undo: "tc qdisc del",
+        ),
+        persist: &[Lasting::other("A unit that runs the same tc command after the device is up")],
+        undo: Fix::command("tc qdisc del"),
         cost: "None.",
         blast: Blast::Breaking,
         confidence: Confidence::Low,
         sources: &["tc-etf(8)", "tc-taprio(8)", "unverified: on hardware"],
+        ..KNOB
     },
 ];
 

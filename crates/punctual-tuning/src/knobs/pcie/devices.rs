@@ -1,88 +1,85 @@
 //! USB, storage and sound: devices that sleep when nobody asks for them.
 
 use super::MOST_DEVICES;
-use crate::knobs::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
+use crate::knobs::{Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Weight};
 use punctual_facts::fact::Fact;
 use punctual_facts::finding::Confidence;
 use punctual_facts::finding::Severity::{Info, Medium};
+
+const KNOB: Knob = Knob::of(Family::Pcie);
 
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
         id: "pm.usb",
         title: "USB devices stay awake",
-        family: Family::Pcie,
         severity: Weight::of(Info, Info, Medium),
-        probe: Probe::Effective(usb),
+        check: Check::Probe(usb),
         why: "A USB device that was suspended takes some ten milliseconds to come back, and the resume of a port keeps \
             the host controller busy for its neighbours.",
-        fix: "echo on > /sys/bus/usb/devices/DEVICE/power/control",
+        fix: Fix::command("echo on > /sys/bus/usb/devices/DEVICE/power/control"),
         persist: &[
-            Lasting::Word("usbcore.autosuspend=-1"),
-            Lasting::Udev("ACTION==\"add\", SUBSYSTEM==\"usb\", ATTR{power/control}=\"on\""),
+            Lasting::word("usbcore.autosuspend=-1"),
+            Lasting::udev("ACTION==\"add\", SUBSYSTEM==\"usb\", ATTR{power/control}=\"on\""),
         ],
-        undo: "echo auto > the same files.",
+        undo: Fix::prose("echo auto > the same files."),
         cost: "Power.",
-        blast: Blast::Harmless,
         confidence: Confidence::Medium,
         sources: &[
             "kernel driver-api/usb/power-management.rst",
             "kernel 7.3 drivers/usb/core/usb.c: autosuspend",
             "unverified: the time",
         ],
+        ..KNOB
     },
     Knob {
         id: "pm.sata",
         title: "SATA links stay awake",
-        family: Family::Pcie,
         severity: Weight::all(Info),
-        probe: Probe::Effective(sata),
+        check: Check::Probe(sata),
         why: "A SATA link that sleeps takes up to ten milliseconds to wake: work that writes to the disk waits for it.",
-        fix: "echo max_performance > /sys/class/scsi_host/hostN/link_power_management_policy",
+        fix: Fix::command("echo max_performance > /sys/class/scsi_host/hostN/link_power_management_policy"),
         persist: &[
-            Lasting::Word("ahci.mobile_lpm_policy=1"),
-            Lasting::Udev(
+            Lasting::word("ahci.mobile_lpm_policy=1"),
+            Lasting::udev(
                 "ACTION==\"add\", SUBSYSTEM==\"scsi_host\", ATTR{link_power_management_policy}=\"max_performance\"",
             ),
         ],
-        undo: "Write back the policy that was there.",
+        undo: Fix::prose("Write back the policy that was there."),
         cost: "Power.",
-        blast: Blast::Harmless,
         confidence: Confidence::Medium,
         sources: &["kernel 7.3 drivers/ata/libata-sata.c, ahci.c: mobile_lpm_policy", "unverified: the time"],
+        ..KNOB
     },
     Knob {
         id: "pm.nvme",
         title: "NVMe drives stay awake",
-        family: Family::Pcie,
         severity: Weight::all(Info),
-        probe: Probe::Effective(nvme),
+        check: Check::Probe(nvme),
         why: "By default a drive may choose sleep states that take up to 100 ms to leave, by itself, when idle.",
-        fix: "echo 0 > /sys/class/nvme/nvmeN/power/pm_qos_latency_tolerance_us",
+        fix: Fix::command("echo 0 > /sys/class/nvme/nvmeN/power/pm_qos_latency_tolerance_us"),
         persist: &[
-            Lasting::Word("nvme_core.default_ps_max_latency_us=0"),
-            Lasting::Module("nvme_core default_ps_max_latency_us=0"),
+            Lasting::word("nvme_core.default_ps_max_latency_us=0"),
+            Lasting::module("nvme_core default_ps_max_latency_us=0"),
         ],
-        undo: "Write back the number that was there.",
+        undo: Fix::prose("Write back the number that was there."),
         cost: "Power, and a warmer drive.",
-        blast: Blast::Harmless,
-        confidence: Confidence::High,
         sources: &["kernel 7.3 drivers/nvme/host/core.c: default_ps_max_latency_us, nvme_configure_apst"],
+        ..KNOB
     },
     Knob {
         id: "pm.audio",
         title: "Sound chip stays awake",
-        family: Family::Pcie,
         severity: Weight::of(Info, Info, Medium),
-        probe: Probe::Effective(audio),
+        check: Check::Probe(audio),
         why: "After some seconds of silence the codec is turned off; turning it on again takes time and clicks, and on a \
             machine without need for sound it is work for nothing.",
-        fix: "echo 0 > /sys/module/snd_hda_intel/parameters/power_save",
-        persist: &[Lasting::Module("snd_hda_intel power_save=0")],
-        undo: "Write back the number that was there.",
+        fix: Fix::command("echo 0 > /sys/module/snd_hda_intel/parameters/power_save"),
+        persist: &[Lasting::module("snd_hda_intel power_save=0")],
+        undo: Fix::prose("Write back the number that was there."),
         cost: "Power.",
-        blast: Blast::Harmless,
         confidence: Confidence::Medium,
         sources: &["kernel 7.3 sound/hda/controllers/intel.c: power_save", "kernel sound/designs/powersave.rst"],
+        ..KNOB
     },
 ];
 

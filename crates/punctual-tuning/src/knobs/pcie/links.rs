@@ -1,48 +1,50 @@
 //! PCI: links that sleep, and devices behind them.
 
 use super::MOST_DEVICES;
-use crate::knobs::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
+use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Weight};
 use punctual_facts::fact::Fact;
 use punctual_facts::finding::Confidence;
 use punctual_facts::finding::Severity::{Info, Medium};
 
 const FOLDER: &str = "/sys/bus/pci/devices";
 
+const KNOB: Knob = Knob::of(Family::Pcie);
+
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
         id: "pm.aspm",
         title: "PCIe links stay awake",
-        family: Family::Pcie,
         severity: Weight::of(Medium, Medium, Info),
-        probe: Probe::Effective(aspm),
+        check: Check::Probe(aspm),
         why: "A link in L1 takes microseconds to a hundred of them to wake, in front of the first register access.",
-        fix: "echo performance > /sys/module/pcie_aspm/parameters/policy, or echo 0 > \
+        fix: Fix::prose(
+            "echo performance > /sys/module/pcie_aspm/parameters/policy, or echo 0 > \
         /sys/bus/pci/devices/DEVICE/link/l1_aspm for the path of the real-time device. Not pcie_aspm=off: that leaves on what the firmware turned on.",
-        persist: &[Lasting::Word("pcie_aspm.policy=performance"), Lasting::NoWord("pcie_aspm")],
-        undo: "Write back the policy that stood in brackets.",
+        ),
+        persist: &[Lasting::word("pcie_aspm.policy=performance"), Lasting::NoWord("pcie_aspm")],
+        undo: Fix::prose("Write back the policy that stood in brackets."),
         cost: "Power.",
         blast: Blast::Disturbing,
-        confidence: Confidence::High,
         sources: &[
             "kernel 7.3 drivers/pci/pcie/aspm.c",
             "kernel ABI testing/sysfs-bus-pci",
             "kernel-parameters.txt: pcie_aspm=",
         ],
+        ..KNOB
     },
     Knob {
         id: "pm.clkpm",
         title: "PCIe reference clocks keep running",
-        family: Family::Pcie,
         severity: Weight::all(Info),
-        probe: Probe::Effective(clkpm),
+        check: Check::Probe(clkpm),
         why: "With clock power management the device may ask for its reference clock to be stopped while the link is in \
             L1; waking it then takes tens of microseconds more.",
-        fix: "echo 0 > /sys/bus/pci/devices/DEVICE/link/clkpm",
+        fix: Fix::command("echo 0 > /sys/bus/pci/devices/DEVICE/link/clkpm"),
         persist: &[
-            Lasting::Word("pcie_aspm.policy=performance"),
-            Lasting::Udev("ACTION==\"add\", SUBSYSTEM==\"pci\", ATTR{link/clkpm}==\"1\", ATTR{link/clkpm}=\"0\""),
+            Lasting::word("pcie_aspm.policy=performance"),
+            Lasting::udev("ACTION==\"add\", SUBSYSTEM==\"pci\", ATTR{link/clkpm}==\"1\", ATTR{link/clkpm}=\"0\""),
         ],
-        undo: "echo 1 > the same file.",
+        undo: Fix::prose("echo 1 > the same file."),
         cost: "Power.",
         blast: Blast::Disturbing,
         confidence: Confidence::Medium,
@@ -51,29 +53,29 @@ pub(super) const KNOBS: &[Knob] = &[
             "kernel ABI testing/sysfs-bus-pci",
             "unverified: the time",
         ],
+        ..KNOB
     },
     Knob {
         id: "pm.pci_runtime",
         title: "Network and CAN cards stay powered",
-        family: Family::Pcie,
         severity: Weight::of(Medium, Info, Info),
-        probe: Probe::Effective(runtime),
+        check: Check::Probe(runtime),
         why: "A device whose power is managed at run time (auto) may be put to sleep when idle; waking it takes milliseconds \
             (10 ms for D3hot). Ports are auto by default; they stay awake while what is behind them does.",
-        fix: "echo on > /sys/bus/pci/devices/DEVICE/power/control for the real-time device.",
+        fix: Fix::prose("echo on > /sys/bus/pci/devices/DEVICE/power/control for the real-time device."),
         persist: &[
-            Lasting::Udev("ACTION==\"add\", SUBSYSTEM==\"pci\", ATTR{class}==\"0x02*\", ATTR{power/control}=\"on\""),
-            Lasting::Udev("ACTION==\"add\", SUBSYSTEM==\"pci\", ATTR{class}==\"0x0c09*\", ATTR{power/control}=\"on\""),
+            Lasting::udev("ACTION==\"add\", SUBSYSTEM==\"pci\", ATTR{class}==\"0x02*\", ATTR{power/control}=\"on\""),
+            Lasting::udev("ACTION==\"add\", SUBSYSTEM==\"pci\", ATTR{class}==\"0x0c09*\", ATTR{power/control}=\"on\""),
         ],
-        undo: "echo auto > the same files.",
+        undo: Fix::prose("echo auto > the same files."),
         cost: "Power.",
-        blast: Blast::Harmless,
         confidence: Confidence::Medium,
         sources: &[
             "kernel power/pci.rst",
             "kernel ABI testing/sysfs-devices-power: control",
             "kernel 6.1 drivers/pci/pcie/portdrv_pci.c, 6.12, 7.3 portdrv.c: pm_runtime_allow",
         ],
+        ..KNOB
     },
 ];
 

@@ -1,6 +1,6 @@
 //! The whole machine asleep.
 
-use crate::knobs::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
+use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Weight};
 use punctual_facts::fact::Fact;
 use punctual_facts::finding::Confidence;
 use punctual_facts::finding::Severity::Info;
@@ -8,26 +8,28 @@ use punctual_facts::finding::Severity::Info;
 /// Without this target, none of the others can be reached.
 const TARGET: &str = "sleep.target";
 
+const KNOB: Knob = Knob::of(Family::Pcie);
+
 pub(super) const KNOBS: &[Knob] = &[Knob {
     id: "pm.sleep_targets",
     title: "The machine cannot be sent to sleep",
-    family: Family::Pcie,
     severity: Weight::all(Info),
-    probe: Probe::Effective(sleep),
+    check: Check::Probe(sleep),
     why: "Suspend stops everything; after it, affinities and priorities of threads and interrupts may not be what they \
         were, clocks are calibrated anew, and the firmware has run.",
-    fix: "systemctl mask sleep.target suspend.target hibernate.target hybrid-sleep.target",
+    fix: Fix::command("systemctl mask sleep.target suspend.target hibernate.target hybrid-sleep.target"),
     persist: &[
         Lasting::NoService("sleep.target"),
         Lasting::NoService("suspend.target"),
         Lasting::NoService("hibernate.target"),
         Lasting::NoService("hybrid-sleep.target"),
     ],
-    undo: "systemctl unmask the same targets.",
+    undo: Fix::prose("systemctl unmask the same targets."),
     cost: "No suspend, by nobody.",
     blast: Blast::Breaking,
     confidence: Confidence::Medium,
     sources: &["kernel 7.3 kernel/power/main.c: state", "systemd.special(7): sleep.target", "rtirq: resume unit"],
+    ..KNOB
 }];
 
 fn sleep(case: &Case<'_>) -> Judged {

@@ -1,7 +1,7 @@
 //! What the scheduler does beside choosing: balance, account, boost, and what was switched on for its own debugging.
 
 use crate::knobs::isolation::domain;
-use crate::knobs::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
+use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Weight};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::finding::Confidence;
 use punctual_facts::finding::Severity::{High, Info, Medium};
@@ -9,83 +9,80 @@ use punctual_facts::profile::Kind;
 
 const NO_DEBUGFS: &str = "the scheduler's debug files are not there: debugfs not mounted, locked down, or not built";
 
+const KNOB: Knob = Knob::of(Family::Scheduler);
+
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
         id: "sched.domains",
         title: "No balancing between real-time and other CPUs",
-        family: Family::Scheduler,
         severity: Weight::of(Medium, High, Info),
-        probe: Probe::Effective(domains),
+        check: Check::Probe(domains),
         why: "Within a scheduling domain ordinary tasks are pulled to whichever CPU looks idle, and the balancing \
             itself runs there, in soft interrupts.",
-        fix: "Make an isolated cpuset partition of the CPUs, see iso.domain.",
-        persist: &[Lasting::Word("isolcpus=managed_irq,domain,<I>")],
-        undo: "echo member > GROUP/cpuset.cpus.partition; remove the word and boot again.",
+        fix: Fix::prose("Make an isolated cpuset partition of the CPUs, see iso.domain."),
+        persist: &[Lasting::word("isolcpus=managed_irq,domain,<I>")],
+        undo: Fix::prose("echo member > GROUP/cpuset.cpus.partition; remove the word and boot again."),
         cost: "Tasks must be placed on these CPUs by hand.",
         blast: Blast::Disturbing,
-        confidence: Confidence::High,
         sources: &["kernel scheduler/sched-stats.rst", "kernel 6.1, 6.12, 7.3 kernel/sched/stats.c, topology.c"],
+        ..KNOB
     },
     Knob {
         id: "sched.ext_server",
         title: "No reservation for a BPF scheduler's tasks",
-        family: Family::Scheduler,
         severity: Weight::of(Medium, High, Info),
-        probe: Probe::Effective(ext_server),
+        check: Check::Probe(ext_server),
         why: "Beside the fair server, 7.3 reserves 50 ms of each second for tasks of a loaded BPF scheduler, ahead of \
             any FIFO priority.",
-        fix: "Stop the program that loaded it (see sched.ext), or echo 0 > \
+        fix: Fix::prose(
+            "Stop the program that loaded it (see sched.ext), or echo 0 > \
             /sys/kernel/debug/sched/ext_server/cpuN/runtime for N in <I>.",
-        persist: &[Lasting::Write { path: "/sys/kernel/debug/sched/ext_server/cpu<I>/runtime", value: "0" }],
-        undo: "echo 50000000 > /sys/kernel/debug/sched/ext_server/cpuN/runtime",
+        ),
+        persist: &[Lasting::write("/sys/kernel/debug/sched/ext_server/cpu<I>/runtime", "0")],
+        undo: Fix::command("echo 50000000 > /sys/kernel/debug/sched/ext_server/cpuN/runtime"),
         cost: "Its tasks can starve there for good.",
         blast: Blast::Breaking,
-        confidence: Confidence::High,
         sources: &["kernel 7.3 kernel/sched/debug.c, ext.c"],
+        ..KNOB
     },
     Knob {
         id: "sched.uclamp_rt",
         title: "Real-time threads ask for full speed",
-        family: Family::Scheduler,
         severity: Weight::all(Medium),
-        probe: Probe::Effective(uclamp),
+        check: Check::Probe(uclamp),
         why: "With a lower clamp the schedutil governor runs real-time threads below the highest frequency, and on \
             mixed chips they may land on small cores.",
-        fix: "sysctl kernel.sched_util_clamp_min_rt_default=1024",
-        persist: &[Lasting::Sysctl("kernel.sched_util_clamp_min_rt_default = 1024")],
-        undo: "sysctl with the value that was there.",
+        fix: Fix::command("sysctl kernel.sched_util_clamp_min_rt_default=1024"),
+        persist: &[Lasting::sysctl("kernel.sched_util_clamp_min_rt_default", "1024")],
+        undo: Fix::prose("sysctl with the value that was there."),
         cost: "Power. It is the default.",
-        blast: Blast::Harmless,
-        confidence: Confidence::High,
         sources: &["kernel admin-guide/sysctl/kernel.rst: sched_util_clamp_min_rt_default"],
+        ..KNOB
     },
     Knob {
         id: "sched.features",
         title: "Scheduler features as they were meant",
-        family: Family::Scheduler,
         severity: Weight::all(Medium),
-        probe: Probe::Effective(features),
+        check: Check::Probe(features),
         why: "Features for the scheduler's own debugging warn with locks held; RT_RUNTIME_SHARE lets one CPU's \
             real-time threads use up another's share and starve it; TTWU_QUEUE is off on PREEMPT_RT because queued \
             wake-ups run in hard interrupt context.",
-        fix: "echo NO_NAME > /sys/kernel/debug/sched/features for each that is named here.",
-        persist: &[Lasting::Other("Nothing to do: the defaults come back at boot. Look for a unit that writes them.")],
-        undo: "echo NAME > /sys/kernel/debug/sched/features",
+        fix: Fix::prose("echo NO_NAME > /sys/kernel/debug/sched/features for each that is named here."),
+        persist: &[Lasting::other("Nothing to do: the defaults come back at boot. Look for a unit that writes them.")],
+        undo: Fix::command("echo NAME > /sys/kernel/debug/sched/features"),
         cost: "None: these are the defaults.",
-        blast: Blast::Harmless,
-        confidence: Confidence::High,
         sources: &["kernel 6.1, 6.12, 7.3 kernel/sched/features.h", "meta-seapath#140"],
+        ..KNOB
     },
     Knob {
         id: "sched.psi",
         title: "No pressure accounting at every wake-up",
-        family: Family::Scheduler,
         severity: Weight::all(Info),
-        probe: Probe::Effective(psi),
+        check: Check::Probe(psi),
         why: "Pressure stall information adds work to every wake-up and sleep, and a timer for those who poll it.",
-        fix: "None at run time for the whole machine; echo 0 > GROUP/cgroup.pressure for a group.",
-        persist: &[Lasting::Word("psi=0")],
-        undo: "Remove the word and boot again.",
+        fix: Fix::NotAtRunTime("for a single group: echo 0 > GROUP/cgroup.pressure"),
+        persist: &[Lasting::word("psi=0")],
+        undo: Fix::prose("Remove the word and boot again."),
         cost: "systemd-oomd and monitors of pressure stop working.",
         blast: Blast::Breaking,
         confidence: Confidence::Medium,
@@ -94,6 +91,7 @@ pub(super) const KNOBS: &[Knob] = &[
             "kernel accounting/psi.rst",
             "unverified: size of the effect",
         ],
+        ..KNOB
     },
 ];
 

@@ -1,103 +1,103 @@
 //! Who shares the real-time classes with the real-time work, and on what terms.
 
 use crate::knobs::kernel::{has_rt_group, may_be_real_time};
-use crate::knobs::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Task, Weight};
+use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Task, Weight};
 use punctual_facts::finding::Confidence;
 use punctual_facts::finding::Severity::{High, Info, Medium};
 use punctual_hist::Nanos;
 use std::collections::BTreeMap;
 
+const KNOB: Knob = Knob::of(Family::Scheduler);
+
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
         id: "sched.rt_group",
         title: "Caller's control group may have real-time threads",
-        family: Family::Scheduler,
         severity: Weight::all(High),
-        probe: Probe::Effective(rt_group),
+        check: Check::Probe(rt_group),
         why: "Where the real-time class is handed out by groups, a group without a budget gets EPERM for every \
             real-time thread; with cgroup v2 no group but the root can be given one.",
-        fix: "cgroup v1: echo 400000 > GROUP/cpu.rt_runtime_us, from the root down. cgroup v2: echo PID > \
+        fix: Fix::prose(
+            "cgroup v1: echo 400000 > GROUP/cpu.rt_runtime_us, from the root down. cgroup v2: echo PID > \
             /sys/fs/cgroup/cgroup.procs, or echo -cpu > to cgroup.subtree_control of the groups above.",
+        ),
         persist: &[
-            Lasting::Word("rt_group_sched=0"),
-            Lasting::Kernel("RT_GROUP_SCHED=n"),
-            Lasting::Other("The word is known to 7.3 and not to 6.1 and 6.12."),
+            Lasting::word("rt_group_sched=0"),
+            Lasting::built_without("RT_GROUP_SCHED"),
+            Lasting::other("The word is known to 7.3 and not to 6.1 and 6.12."),
         ],
-        undo: "Write back the budget that was there; echo PID > to the group it was in.",
+        undo: Fix::prose("Write back the budget that was there; echo PID > to the group it was in."),
         cost: "In the root group no other controller holds the work.",
         blast: Blast::Disturbing,
-        confidence: Confidence::High,
         sources: &[
             "kernel admin-guide/cgroup-v2.rst",
             "kernel 7.3 kernel/sched/syscalls.c, core.c",
             "kernel scheduler/sched-rt-group.rst",
         ],
+        ..KNOB
     },
     Knob {
         id: "sched.deadline",
         title: "No deadline task ahead of FIFO threads",
-        family: Family::Scheduler,
         severity: Weight::of(Medium, Medium, Info),
-        probe: Probe::Effective(deadline),
+        check: Check::Probe(deadline),
         why: "A SCHED_DEADLINE task runs ahead of every FIFO priority, 99 included, for as long as it has reserved.",
-        fix: "Keep the two on different CPUs: an isolated partition for each, or one class for all.",
-        persist: &[Lasting::Other(
+        fix: Fix::prose("Keep the two on different CPUs: an isolated partition for each, or one class for all."),
+        persist: &[Lasting::other(
             "Two cpuset partitions; SCHED_DEADLINE refuses an affinity smaller than its root domain.",
         )],
-        undo: "echo member > GROUP/cpuset.cpus.partition",
+        undo: Fix::command("echo member > GROUP/cpuset.cpus.partition"),
         cost: "CPUs that one of them does not use are idle.",
         blast: Blast::Disturbing,
-        confidence: Confidence::High,
         sources: &["sched(7)", "kernel scheduler/sched-deadline.rst", "kernel 6.1, 6.12, 7.3 kernel/sched/deadline.c"],
+        ..KNOB
     },
     Knob {
         id: "sched.dl_period",
         title: "Periods that SCHED_DEADLINE accepts",
-        family: Family::Scheduler,
         severity: Weight::all(Info),
-        probe: Probe::Effective(dl_period),
+        check: Check::Probe(dl_period),
         why: "A reservation with a period outside these limits is refused with EINVAL.",
-        fix: "sysctl kernel.sched_deadline_period_min_us=100 kernel.sched_deadline_period_max_us=4194304",
+        fix: Fix::command("sysctl kernel.sched_deadline_period_min_us=100 kernel.sched_deadline_period_max_us=4194304"),
         persist: &[
-            Lasting::Sysctl("kernel.sched_deadline_period_min_us = 100"),
-            Lasting::Sysctl("kernel.sched_deadline_period_max_us = 4194304"),
+            Lasting::sysctl("kernel.sched_deadline_period_min_us", "100"),
+            Lasting::sysctl("kernel.sched_deadline_period_max_us", "4194304"),
         ],
-        undo: "sysctl with the values that were there.",
+        undo: Fix::prose("sysctl with the values that were there."),
         cost: "Shorter periods mean more scheduling.",
-        blast: Blast::Harmless,
-        confidence: Confidence::High,
         sources: &[
             "kernel 6.1, 6.12, 7.3 kernel/sched/deadline.c (100 us to 4.2 s)",
             "kernel scheduler/sched-deadline.rst",
         ],
+        ..KNOB
     },
     Knob {
         id: "sched.rr",
         title: "No turns taken at the same priority",
-        family: Family::Scheduler,
         severity: Weight::of(Medium, Medium, Info),
-        probe: Probe::Effective(round_robin),
+        check: Check::Probe(round_robin),
         why: "SCHED_RR threads of one priority on one CPU take turns of sched_rr_timeslice_ms (100 by default): each \
             may wait that long for every other.",
-        fix: "Give each thread a priority of its own (chrt -f -p PRIORITY PID), or a CPU of its own.",
-        persist: &[Lasting::Unit("CPUSchedulingPolicy=fifo"), Lasting::Unit("CPUSchedulingPriority=PRIORITY")],
-        undo: "chrt -r -p PRIORITY PID",
+        fix: Fix::prose("Give each thread a priority of its own (chrt -f -p PRIORITY PID), or a CPU of its own."),
+        persist: &[Lasting::unit("CPUSchedulingPolicy=fifo"), Lasting::unit("CPUSchedulingPriority=PRIORITY")],
+        undo: Fix::command("chrt -r -p PRIORITY PID"),
         cost: "None.",
         blast: Blast::Disturbing,
-        confidence: Confidence::High,
         sources: &["sched(7)", "kernel 6.1, 6.12, 7.3 kernel/sched/rt.c"],
+        ..KNOB
     },
     Knob {
         id: "sched.stalld",
         title: "Nobody boosts starving threads",
-        family: Family::Scheduler,
         severity: Weight::of(Medium, Medium, Info),
-        probe: Probe::Effective(stalld),
+        check: Check::Probe(stalld),
         why: "stalld gives a starving thread a reservation ahead of FIFO priorities. From 6.12 on the fair server \
             does so, too, and the two add up.",
-        fix: "systemctl stop stalld, once nothing ordinary starves on CPUs <I> (see leftovers, kthr.affinity).",
+        fix: Fix::prose(
+            "systemctl stop stalld, once nothing ordinary starves on CPUs <I> (see leftovers, kthr.affinity).",
+        ),
         persist: &[Lasting::NoService("stalld.service")],
-        undo: "systemctl unmask stalld; systemctl start stalld",
+        undo: Fix::command("systemctl unmask stalld; systemctl start stalld"),
         cost: "Before 6.12, and where the fair server is off, kernel threads behind a spinning thread starve for good.",
         blast: Blast::Breaking,
         confidence: Confidence::Medium,
@@ -106,6 +106,7 @@ pub(super) const KNOBS: &[Knob] = &[
             "performance-addon-operators#462, #481",
             "unverified: whether newer stalld looks at the fair server",
         ],
+        ..KNOB
     },
 ];
 

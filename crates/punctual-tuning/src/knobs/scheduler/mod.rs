@@ -4,7 +4,7 @@ mod balance;
 mod classes;
 
 use super::kernel::{counted, has_rt_group};
-use super::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight, count, joined};
+use super::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Weight, count, joined};
 use punctual_facts::finding::Confidence;
 use punctual_facts::finding::Severity::{High, Info, Medium};
 use punctual_facts::machine::Version;
@@ -12,6 +12,8 @@ use punctual_facts::profile::Kind;
 
 /// From here on a fair server takes the place of throttling.
 const FAIR_SERVER_SINCE: Version = Version::new(6, 12);
+
+const KNOB: Knob = Knob::of(Family::Scheduler);
 
 pub(super) const KNOBS: &[Knob] = &joined::<{ count(LISTS) }>(LISTS);
 
@@ -21,118 +23,117 @@ const OWN: &[Knob] = &[
     Knob {
         id: "sched.rt_runtime",
         title: "Real-time threads not throttled",
-        family: Family::Scheduler,
         severity: Weight::of(Medium, High, Info),
-        probe: Probe::Effective(rt_runtime),
+        check: Check::Probe(rt_runtime),
         why: "Real-time threads that together use 95 % of a second are stopped for the rest of it: a hole of 50 ms.",
-        fix: "sysctl kernel.sched_rt_runtime_us=-1, but only once every real-time thread is known to sleep: one \
+        fix: Fix::prose(
+            "sysctl kernel.sched_rt_runtime_us=-1, but only once every real-time thread is known to sleep: one \
             that spins then locks the machine up.",
-        persist: &[Lasting::Sysctl("kernel.sched_rt_runtime_us = -1")],
-        undo: "sysctl kernel.sched_rt_runtime_us=950000",
+        ),
+        persist: &[Lasting::sysctl("kernel.sched_rt_runtime_us", "-1")],
+        undo: Fix::command("sysctl kernel.sched_rt_runtime_us=950000"),
         cost: "The safety net.",
         blast: Blast::Breaking,
-        confidence: Confidence::High,
         sources: &[
             "kernel 6.1 kernel/sched/rt.c",
             "kernel 6.12 kernel/sched/rt.c, deadline.c",
             "kernel 7.3 scheduler/sched-rt-group.rst",
         ],
+        ..KNOB
     },
     Knob {
         id: "sched.fair_server",
         title: "No fair server on the real-time CPUs",
-        family: Family::Scheduler,
         severity: Weight::of(Medium, High, Info),
-        probe: Probe::Effective(fair_server),
+        check: Check::Probe(fair_server),
         why: "From 6.12 on, an ordinary task that starves on a CPU is given up to 50 ms of every second there, \
             ahead of any FIFO priority. sched_rt_runtime_us=-1 no longer prevents it.",
-        fix: "echo 0 > /sys/kernel/debug/sched/fair_server/cpuN/runtime for N in <I>, once the application is \
+        fix: Fix::prose(
+            "echo 0 > /sys/kernel/debug/sched/fair_server/cpuN/runtime for N in <I>, once the application is \
             known to sleep or nothing ordinary can run there.",
+        ),
         persist: &[
-            Lasting::Write { path: "/sys/kernel/debug/sched/fair_server/cpu<I>/runtime", value: "0" },
-            Lasting::Other(
+            Lasting::write("/sys/kernel/debug/sched/fair_server/cpu<I>/runtime", "0"),
+            Lasting::other(
                 "There is neither a sysctl nor a word for the command line; write it again after a CPU was plugged in.",
             ),
         ],
-        undo: "echo 50000000 > /sys/kernel/debug/sched/fair_server/cpuN/runtime",
+        undo: Fix::command("echo 50000000 > /sys/kernel/debug/sched/fair_server/cpuN/runtime"),
         cost: "Ordinary tasks can starve there for good.",
         blast: Blast::Breaking,
-        confidence: Confidence::High,
         sources: &["kernel 6.12, 7.3 kernel/sched/deadline.c, debug.c", "ni/meta-nilrt#864"],
+        ..KNOB
     },
     Knob {
         id: "sched.autogroup",
         title: "No automatic grouping by terminal",
-        family: Family::Scheduler,
         severity: Weight::all(Info),
-        probe: Probe::Effective(autogroup),
+        check: Check::Probe(autogroup),
         why: "With it the nice values of an audio program count only within its own session, against nobody outside.",
-        fix: "sysctl kernel.sched_autogroup_enabled=0",
-        persist: &[Lasting::Sysctl("kernel.sched_autogroup_enabled = 0"), Lasting::Word("noautogroup")],
-        undo: "sysctl kernel.sched_autogroup_enabled=1",
+        fix: Fix::command("sysctl kernel.sched_autogroup_enabled=0"),
+        persist: &[Lasting::sysctl("kernel.sched_autogroup_enabled", "0"), Lasting::word("noautogroup")],
+        undo: Fix::command("sysctl kernel.sched_autogroup_enabled=1"),
         cost: "A compilation in one terminal weighs more against the rest.",
-        blast: Blast::Harmless,
         confidence: Confidence::Medium,
         sources: &["sched(7)", "kernel 6.1, 6.12, 7.3 kernel/sched/autogroup.c"],
+        ..KNOB
     },
     Knob {
         id: "sched.ext",
         title: "No BPF scheduler loaded",
-        family: Family::Scheduler,
         severity: Weight::of(Medium, Medium, Info),
-        probe: Probe::Effective(sched_ext),
+        check: Check::Probe(sched_ext),
         why: "A scheduler loaded at run time places ordinary tasks by its own rules and brings a reservation of \
             its own that goes ahead of FIFO threads.",
-        fix: "Stop the program that loaded it (scx_*).",
+        fix: Fix::prose("Stop the program that loaded it (scx_*)."),
         persist: &[Lasting::NoService("scx.service"), Lasting::NoService("scx_loader.service")],
-        undo: "Start it again.",
+        undo: Fix::prose("Start it again."),
         cost: "Whatever it was loaded for.",
         blast: Blast::Disturbing,
         confidence: Confidence::Medium,
         sources: &["kernel scheduler/sched-ext.rst", "kernel 7.3 kernel/sched/debug.c (ext_server)"],
+        ..KNOB
     },
     Knob {
         id: "sched.energy_aware",
         title: "Tasks not packed onto small cores",
-        family: Family::Scheduler,
         severity: Weight::all(Info),
-        probe: Probe::Effective(energy_aware),
+        check: Check::Probe(energy_aware),
         why: "On chips with big and little cores, energy-aware placement moves work to where it costs least, not \
             to where it is done soonest.",
-        fix: "sysctl kernel.sched_energy_aware=0",
-        persist: &[Lasting::Sysctl("kernel.sched_energy_aware = 0")],
-        undo: "sysctl kernel.sched_energy_aware=1",
+        fix: Fix::command("sysctl kernel.sched_energy_aware=0"),
+        persist: &[Lasting::sysctl("kernel.sched_energy_aware", "0")],
+        undo: Fix::command("sysctl kernel.sched_energy_aware=1"),
         cost: "Power.",
-        blast: Blast::Harmless,
         confidence: Confidence::Low,
         sources: &[
             "kernel scheduler/sched-energy.rst",
             "kernel 6.1, 6.12, 7.3 kernel/sched/topology.c",
             "unverified: the effect on pinned real-time threads",
         ],
+        ..KNOB
     },
     Knob {
         id: "sched.stats",
         title: "No extra book-keeping at every switch",
-        family: Family::Scheduler,
         severity: Weight::all(Info),
-        probe: Probe::Effective(stats),
+        check: Check::Probe(stats),
         why: "Scheduler statistics and delay accounting add work to every switch and wake-up.",
-        fix: "sysctl kernel.sched_schedstats=0 kernel.task_delayacct=0",
+        fix: Fix::command("sysctl kernel.sched_schedstats=0 kernel.task_delayacct=0"),
         persist: &[
-            Lasting::Sysctl("kernel.sched_schedstats = 0"),
-            Lasting::Sysctl("kernel.task_delayacct = 0"),
+            Lasting::sysctl("kernel.sched_schedstats", "0"),
+            Lasting::sysctl("kernel.task_delayacct", "0"),
             Lasting::NoWord("schedstats"),
             Lasting::NoWord("delayacct"),
         ],
-        undo: "sysctl with the values that were there.",
+        undo: Fix::prose("sysctl with the values that were there."),
         cost: "perf sched and iotop lose detail.",
-        blast: Blast::Harmless,
         confidence: Confidence::Low,
         sources: &[
             "kernel admin-guide/sysctl/kernel.rst: sched_schedstats, task_delayacct",
             "unverified: size of the effect",
         ],
+        ..KNOB
     },
 ];
 

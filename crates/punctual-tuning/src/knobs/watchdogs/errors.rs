@@ -1,6 +1,6 @@
 //! Hardware errors: who looks for them, who hears of them first, and whether there are any.
 
-use crate::knobs::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
+use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Weight};
 use punctual_facts::fact::Fact;
 use punctual_facts::finding::Confidence;
 use punctual_facts::finding::Severity::{Info, Medium};
@@ -10,168 +10,168 @@ use punctual_facts::machine::Arch;
 const MOST_DEVICES: usize = 512;
 const CONTROLLERS: &str = "/sys/devices/system/edac/mc";
 
+const KNOB: Knob = Knob::of(Family::Watchdogs);
+
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
         id: "ras.mce",
         title: "No polling for corrected hardware errors",
-        family: Family::Watchdogs,
         severity: Weight::of(Medium, Medium, Info),
-        probe: Probe::Effective(mce),
+        check: Check::Probe(mce),
         why: "Every five minutes a timer on every CPU, isolated or not, reads its machine-check banks.",
-        fix: "echo 0 > /sys/devices/system/machinecheck/machinecheck0/check_interval (keeps the interrupts for \
+        fix: Fix::prose(
+            "echo 0 > /sys/devices/system/machinecheck/machinecheck0/check_interval (keeps the interrupts for \
             corrected errors; mce=ignore_ce goes further; never mce=off).",
+        ),
         persist: &[
-            Lasting::Write { path: "/sys/devices/system/machinecheck/machinecheck0/check_interval", value: "0" },
-            Lasting::Word("mce=ignore_ce"),
+            Lasting::write("/sys/devices/system/machinecheck/machinecheck0/check_interval", "0"),
+            Lasting::word("mce=ignore_ce"),
         ],
-        undo: "echo 300 > /sys/devices/system/machinecheck/machinecheck0/check_interval",
+        undo: Fix::command("echo 300 > /sys/devices/system/machinecheck/machinecheck0/check_interval"),
         cost: "Some corrected errors are noticed later.",
         blast: Blast::Disturbing,
-        confidence: Confidence::High,
         sources: &["kernel 7.3 arch/x86/kernel/cpu/mce/core.c", "kernel arch/x86/x86_64/machinecheck.rst"],
+        ..KNOB
     },
     Knob {
         id: "ras.mce_off",
         title: "Machine checks are handled",
-        family: Family::Watchdogs,
         severity: Weight::all(Medium),
-        probe: Probe::Effective(mce_off),
+        check: Check::Probe(mce_off),
         why: "mce=off, which some guides carry, does not only stop the polling: the CPU then answers an uncorrected \
             error with an immediate reset, and nobody learns why.",
-        fix: "None at run time.",
+        fix: Fix::NotAtRunTime(""),
         persist: &[Lasting::NoWord("mce"), Lasting::NoWord("nomce")],
-        undo: "Boot with the word that was there.",
+        undo: Fix::prose("Boot with the word that was there."),
         cost: "None; the polling goes by ras.mce.",
-        blast: Blast::Harmless,
         confidence: Confidence::Medium,
         sources: &[
             "kernel 7.3 arch/x86/kernel/cpu/mce/core.c: mca_cfg.disabled",
             "unverified: that every CPU resets then, as its manual says",
         ],
+        ..KNOB
     },
     Knob {
         id: "ras.cmci",
         title: "Corrected errors are reported by interrupt",
-        family: Family::Watchdogs,
         severity: Weight::all(Info),
-        probe: Probe::Effective(cmci),
+        check: Check::Probe(cmci),
         why: "Without the interrupt for corrected errors (cmci_disabled=1) only the polling on every CPU finds them, so \
             that it cannot be stopped without going blind.",
-        fix: "echo 0 > /sys/devices/system/machinecheck/machinecheck0/cmci_disabled",
+        fix: Fix::command("echo 0 > /sys/devices/system/machinecheck/machinecheck0/cmci_disabled"),
         persist: &[Lasting::NoWord("mce")],
-        undo: "echo 1 > the same file.",
+        undo: Fix::prose("echo 1 > the same file."),
         cost: "An interrupt for each corrected error; storms of them are throttled by the kernel.",
         blast: Blast::Disturbing,
         confidence: Confidence::Medium,
         sources: &["kernel 7.3 arch/x86/kernel/cpu/mce/core.c: cmci_disabled"],
+        ..KNOB
     },
     Knob {
         id: "ras.edac",
         title: "No polling of the memory controller for errors",
-        family: Family::Watchdogs,
         severity: Weight::all(Info),
-        probe: Probe::Effective(edac),
+        check: Check::Probe(edac),
         why: "Where the driver polls (not every one does), kernel work reads the memory controller's error registers every \
             second over a slow path. The kernel refuses an interval below a second, so none is as good as a long one. Judged \
             bad: less than a minute.",
-        fix: "echo 3600000 > /sys/module/edac_core/parameters/edac_mc_poll_msec",
-        persist: &[Lasting::Module("edac_core edac_mc_poll_msec=3600000")],
-        undo: "echo 1000 > /sys/module/edac_core/parameters/edac_mc_poll_msec",
+        fix: Fix::command("echo 3600000 > /sys/module/edac_core/parameters/edac_mc_poll_msec"),
+        persist: &[Lasting::module("edac_core edac_mc_poll_msec=3600000")],
+        undo: Fix::command("echo 1000 > /sys/module/edac_core/parameters/edac_mc_poll_msec"),
         cost: "Corrected memory errors are counted once an hour.",
-        blast: Blast::Harmless,
         confidence: Confidence::Medium,
         sources: &[
             "kernel 6.1, 6.12, 7.3 drivers/edac/edac_mc_sysfs.c: edac_set_poll_msec (below 1000: EINVAL)",
             "kernel 7.3 drivers/edac/edac_mc.c: edac_check",
             "kernel 7.3 core-api/real-time/hardware.rst",
         ],
+        ..KNOB
     },
     Knob {
         id: "ras.edac_ce",
         title: "No corrected memory errors since boot",
-        family: Family::Watchdogs,
         severity: Weight::all(Medium),
-        probe: Probe::Effective(corrected),
+        check: Check::Probe(corrected),
         why: "Each corrected error is an interrupt, often one to the firmware first, and a module that has them gets \
             more of them.",
-        fix: "Find the module by /sys/devices/system/edac/mc/mcN/dimmN/dimm_ce_count and replace it.",
-        persist: &[Lasting::Other("Another memory module.")],
-        undo: "Nothing to undo.",
+        fix: Fix::prose("Find the module by /sys/devices/system/edac/mc/mcN/dimmN/dimm_ce_count and replace it."),
+        persist: &[Lasting::other("Another memory module.")],
+        undo: Fix::prose("Nothing to undo."),
         cost: "A memory module.",
         blast: Blast::Breaking,
         confidence: Confidence::Medium,
         sources: &["kernel 7.3 drivers/edac/edac_mc_sysfs.c: ce_count", "unverified: how often firmware is involved"],
+        ..KNOB
     },
     Knob {
         id: "ras.soft_offline",
         title: "Pages are not taken away for corrected errors",
-        family: Family::Watchdogs,
         severity: Weight::all(Info),
-        probe: Probe::Effective(soft_offline),
+        check: Check::Probe(soft_offline),
         why: "Software or firmware may ask for a page with corrected errors to be moved elsewhere while it is in use, locked or not: \
             the thread that uses it waits for the move, and a huge page may be split for it. From 6.12 on a switch forbids \
             it.",
-        fix: "sysctl vm.enable_soft_offline=0",
-        persist: &[Lasting::Sysctl("vm.enable_soft_offline = 0")],
-        undo: "sysctl vm.enable_soft_offline=1",
+        fix: Fix::command("sysctl vm.enable_soft_offline=0"),
+        persist: &[Lasting::sysctl("vm.enable_soft_offline", "0")],
+        undo: Fix::command("sysctl vm.enable_soft_offline=1"),
         cost: "A page that goes bad is used until it fails for good.",
-        blast: Blast::Harmless,
         confidence: Confidence::Medium,
         sources: &[
             "kernel 6.12, 7.3 mm/memory-failure.c: enable_soft_offline; not in 6.1",
             "kernel admin-guide/sysctl/vm.rst",
         ],
+        ..KNOB
     },
     Knob {
         id: "ras.ghes",
         title: "Errors go to the kernel, not first to the firmware",
-        family: Family::Watchdogs,
         severity: Weight::all(Info),
-        probe: Probe::Effective(ghes),
+        check: Check::Probe(ghes),
         why: "Where the firmware asks to hear of errors first (APEI, GHES), each corrected error stops all CPUs in \
             system management mode, or in the secure world of ARM, before the kernel learns of it.",
-        fix: "None at run time.",
+        fix: Fix::NotAtRunTime(""),
         persist: &[Lasting::Firmware(
             "Firmware First, WHEA or eMCA off, usually under Advanced, RAS or Event Log configuration",
         )],
-        undo: "The setting as it was.",
+        undo: Fix::prose("The setting as it was."),
         cost: "The server's management controller no longer logs memory errors.",
         blast: Blast::Breaking,
         confidence: Confidence::Low,
         sources: &["kernel 7.3 drivers/acpi/apei/ghes.c", "unverified: what a given firmware does first"],
+        ..KNOB
     },
     Knob {
         id: "ras.aer",
         title: "No corrected PCIe errors since boot",
-        family: Family::Watchdogs,
         severity: Weight::all(Info),
-        probe: Probe::Effective(aer),
+        check: Check::Probe(aer),
         why: "Each corrected PCIe error is an interrupt and a line in the log; a bad slot or riser makes thousands of \
             them, and each of them was a transfer done twice.",
-        fix: "Reseat or replace the card or riser, or lower the link's speed in the firmware.",
-        persist: &[Lasting::Other("Hardware in order.")],
-        undo: "Nothing to undo.",
+        fix: Fix::prose("Reseat or replace the card or riser, or lower the link's speed in the firmware."),
+        persist: &[Lasting::other("Hardware in order.")],
+        undo: Fix::prose("Nothing to undo."),
         cost: "None.",
         blast: Blast::Breaking,
         confidence: Confidence::Medium,
         sources: &["kernel 7.3 drivers/pci/pcie/aer.c: aer_dev_correctable"],
+        ..KNOB
     },
     Knob {
         id: "ras.ipmi",
         title: "No thread that spins for the management controller",
-        family: Family::Watchdogs,
         severity: Weight::of(Medium, Medium, Info),
-        probe: Probe::Effective(ipmi),
+        check: Check::Probe(ipmi),
         why: "Where the management controller has no interrupt, the thread kipmi polls it, spinning for as long as it \
             takes unless told not to.",
-        fix: "echo 100 > /sys/module/ipmi_si/parameters/kipmid_max_busy_us, and keep the thread off <I> \
+        fix: Fix::prose(
+            "echo 100 > /sys/module/ipmi_si/parameters/kipmid_max_busy_us, and keep the thread off <I> \
             (taskset -pc <H> PID).",
-        persist: &[Lasting::Module("ipmi_si kipmid_max_busy_us=100"), Lasting::NoModule("ipmi_si")],
-        undo: "Write back the number that was there.",
+        ),
+        persist: &[Lasting::module("ipmi_si kipmid_max_busy_us=100"), Lasting::NoModule("ipmi_si")],
+        undo: Fix::prose("Write back the number that was there."),
         cost: "Slower management; without the module, none from within.",
-        blast: Blast::Harmless,
-        confidence: Confidence::High,
         sources: &["kernel 7.3 drivers/char/ipmi/ipmi_si_intf.c: kipmid_max_busy_us"],
+        ..KNOB
     },
 ];
 

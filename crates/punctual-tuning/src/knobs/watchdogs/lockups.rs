@@ -1,92 +1,97 @@
 //! Detectors of lock-ups and hangs, in software and in hardware.
 
-use crate::knobs::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
+use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Weight, When};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::finding::Confidence;
 use punctual_facts::finding::Severity::{self, Info, Medium};
 use punctual_facts::profile::Kind;
 
+const KNOB: Knob = Knob::of(Family::Watchdogs);
+
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
         id: "wd.nmi",
         title: "No hard lock-up detector on the real-time CPUs",
-        family: Family::Watchdogs,
         severity: Weight::of(Medium, Medium, Info),
-        probe: Probe::Effective(nmi),
+        check: Check::Probe(nmi),
         why: "The hard lock-up detector interrupts every CPU it watches every few seconds: with an NMI that nothing can hold \
             off, or (buddy detector) with a check of its neighbour. It watches the CPUs of watchdog_cpumask only.",
-        fix: "sysctl kernel.watchdog_cpumask=<H> <no H> sysctl kernel.nmi_watchdog=0",
-        persist: &[Lasting::Sysctl("kernel.watchdog_cpumask = <H> <no H> kernel.nmi_watchdog = 0")],
-        undo: "sysctl kernel.watchdog_cpumask with the list that was there, or kernel.nmi_watchdog=1",
+        persist: &[Lasting::Either {
+            when: When::OthersRemain,
+            then: &Lasting::sysctl("kernel.watchdog_cpumask", "<H>"),
+            otherwise: &Lasting::sysctl("kernel.nmi_watchdog", "0"),
+        }],
+        undo: Fix::prose("sysctl kernel.watchdog_cpumask with the list that was there, or kernel.nmi_watchdog=1"),
         cost: "Hard lock-ups of these CPUs go unseen; use a hardware watchdog.",
         blast: Blast::Disturbing,
-        confidence: Confidence::High,
         sources: &[
             "kernel 7.3 core-api/real-time/kernel-configuration.rst (severity high)",
             "kernel 6.1, 6.12, 7.3 kernel/watchdog.c: watchdog_allowed_mask",
             "kernel admin-guide/lockup-watchdogs.rst",
         ],
+        ..KNOB
     },
     Knob {
         id: "wd.soft",
         title: "No lock-up detector on the real-time CPUs",
-        family: Family::Watchdogs,
         severity: Weight::of(Medium, Medium, Info).adjusted(told_by_nmi),
-        probe: Probe::Effective(soft),
+        check: Check::Probe(soft),
         why: "The soft lock-up detector runs a timer in hard interrupt context on every CPU it watches, every four \
             seconds, and wakes a thread above every FIFO priority. CPUs in nohz_full= are left out from the start.",
-        fix: "sysctl kernel.watchdog_cpumask=<H> <no H> sysctl kernel.soft_watchdog=0",
-        persist: &[Lasting::Sysctl("kernel.watchdog_cpumask = <H> <no H> kernel.soft_watchdog = 0")],
-        undo: "sysctl kernel.watchdog_cpumask with the list that was there.",
+        persist: &[Lasting::Either {
+            when: When::OthersRemain,
+            then: &Lasting::sysctl("kernel.watchdog_cpumask", "<H>"),
+            otherwise: &Lasting::sysctl("kernel.soft_watchdog", "0"),
+        }],
+        undo: Fix::prose("sysctl kernel.watchdog_cpumask with the list that was there."),
         cost: "Hangs on these CPUs go unseen.",
         blast: Blast::Disturbing,
-        confidence: Confidence::High,
         sources: &["kernel 7.3 kernel/watchdog.c", "kernel admin-guide/sysctl/kernel.rst: watchdog_cpumask"],
+        ..KNOB
     },
     Knob {
         id: "wd.cpumask",
         title: "Somebody still watches the other CPUs",
-        family: Family::Watchdogs,
         severity: Weight::all(Info),
-        probe: Probe::Effective(others_watched),
+        check: Check::Probe(others_watched),
         why: "A lock-up on the CPUs that do everything else stops the real-time work sooner or later, too; the \
             detector costs nothing there. Keeping it on them is better than turning it off.",
-        fix: "sysctl kernel.watchdog_cpumask=<H>",
-        persist: &[Lasting::Sysctl("kernel.watchdog_cpumask = <H>")],
-        undo: "Write back the values that were there.",
+        fix: Fix::command("sysctl kernel.watchdog_cpumask=<H>"),
+        persist: &[Lasting::sysctl("kernel.watchdog_cpumask", "<H>")],
+        undo: Fix::prose("Write back the values that were there."),
         cost: "A timer every four seconds on each of these CPUs.",
         blast: Blast::Disturbing,
-        confidence: Confidence::High,
         sources: &["kernel admin-guide/sysctl/kernel.rst: watchdog_cpumask", "kernel 7.3 kernel/watchdog.c"],
+        ..KNOB
     },
     Knob {
         id: "wd.thresh",
         title: "Lock-up threshold longer than the work spins",
-        family: Family::Watchdogs,
         severity: Weight::all(Info),
-        probe: Probe::Effective(threshold),
+        check: Check::Probe(threshold),
         why: "A thread that keeps its CPU for twice this many seconds is reported as a soft lock-up: a stack trace on the \
             console, from interrupt context, again and again.",
-        fix: "sysctl kernel.watchdog_thresh=60, or leave the real-time CPUs out as wd.soft says.",
-        persist: &[Lasting::Sysctl("kernel.watchdog_thresh = 60")],
-        undo: "sysctl kernel.watchdog_thresh=10",
+        fix: Fix::prose("sysctl kernel.watchdog_thresh=60, or leave the real-time CPUs out as wd.soft says."),
+        persist: &[Lasting::sysctl("kernel.watchdog_thresh", "60")],
+        undo: Fix::command("sysctl kernel.watchdog_thresh=10"),
         cost: "Lock-ups are reported later.",
         blast: Blast::Disturbing,
-        confidence: Confidence::High,
         sources: &["kernel 7.3 kernel/watchdog.c: get_softlockup_thresh", "kernel admin-guide/lockup-watchdogs.rst"],
+        ..KNOB
     },
     Knob {
         id: "wd.hw",
         title: "A hardware watchdog is running",
-        family: Family::Watchdogs,
         severity: Weight::all(Info),
-        probe: Probe::Effective(hardware),
+        check: Check::Probe(hardware),
         why: "With the software detectors off, or a thread that can take a CPU for itself, only hardware brings a hung \
             machine back.",
-        fix: "Let systemd feed it: RuntimeWatchdogSec=30 in /etc/systemd/system.conf, then systemctl daemon-reexec; or \
+        fix: Fix::prose(
+            "Let systemd feed it: RuntimeWatchdogSec=30 in /etc/systemd/system.conf, then systemctl daemon-reexec; or \
             feed /dev/watchdog from the application.",
-        persist: &[Lasting::Other("In a file of /etc/systemd/system.conf.d: [Manager] and RuntimeWatchdogSec=30.")],
-        undo: "RuntimeWatchdogSec=0",
+        ),
+        persist: &[Lasting::other("In a file of /etc/systemd/system.conf.d: [Manager] and RuntimeWatchdogSec=30.")],
+        undo: Fix::prose("RuntimeWatchdogSec=0"),
         cost: "A reset when nobody feeds it; some drivers feed it through the firmware.",
         blast: Blast::Breaking,
         confidence: Confidence::Medium,
@@ -95,6 +100,7 @@ pub(super) const KNOBS: &[Knob] = &[
             "kernel 7.3 drivers/watchdog/watchdog_dev.c: state",
             "unverified: which drivers cause SMIs (iTCO is said to)",
         ],
+        ..KNOB
     },
 ];
 

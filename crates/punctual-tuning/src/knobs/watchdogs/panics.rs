@@ -1,126 +1,125 @@
 //! What a report of trouble does to the machine: whether it stops, starts again, or interrupts everybody for a trace.
 
-use crate::knobs::{Blast, Case, Doubt, Family, Judged, Knob, Lasting, Missing, Probe, Weight};
+use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Weight};
 use punctual_facts::finding::Confidence;
 use punctual_facts::finding::Severity::{Info, Medium};
 use punctual_facts::profile::Kind;
 
 const UNSHOWN: Missing = Missing::TellsNothing("this kernel does not show what it does then");
 
+const KNOB: Knob = Knob::of(Family::Watchdogs);
+
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
         id: "wd.panic",
         title: "A panic ends in a new start",
-        family: Family::Watchdogs,
         severity: Weight::all(Info),
-        probe: Probe::Advice {
-            look: "a matter of judgement, and of what is safe for the machine that hangs on this one: now it is 0",
-            applies: panic,
-        },
+        applies: panic,
+        check: Check::advice(
+            "a matter of judgement, and of what is safe for the machine that hangs on this one: now it is 0",
+        ),
         why: "With 0 a machine that panicked stands still, with its outputs as they were, until somebody comes.",
-        fix: "sysctl kernel.panic=10",
-        persist: &[Lasting::Sysctl("kernel.panic = 10")],
-        undo: "sysctl kernel.panic=0",
+        fix: Fix::command("sysctl kernel.panic=10"),
+        persist: &[Lasting::sysctl("kernel.panic", "10")],
+        undo: Fix::command("sysctl kernel.panic=0"),
         cost: "The trace is on the screen for ten seconds only; keep it in pstore.",
-        blast: Blast::Harmless,
         confidence: Confidence::Low,
         sources: &[
             "kernel admin-guide/sysctl/kernel.rst: panic",
             "kernel 7.3 kernel/panic.c",
             "unverified: a matter of judgement",
         ],
+        ..KNOB
     },
     Knob {
         id: "wd.panic_on_oops",
         title: "An oops stops the machine",
-        family: Family::Watchdogs,
         severity: Weight::all(Info),
-        probe: Probe::Advice {
-            look: "a matter of judgement, and of what is safe for the machine that hangs on this one: now it is 0",
-            applies: panic_on_oops,
-        },
+        applies: panic_on_oops,
+        check: Check::advice(
+            "a matter of judgement, and of what is safe for the machine that hangs on this one: now it is 0",
+        ),
         why: "After an oops the kernel goes on with a thread killed in the middle of something: locks may stay held for ever, \
             and nothing bounds what follows. For control work a clean stop is safer.",
-        fix: "sysctl kernel.panic_on_oops=1",
-        persist: &[Lasting::Sysctl("kernel.panic_on_oops = 1")],
-        undo: "sysctl kernel.panic_on_oops=0",
+        fix: Fix::command("sysctl kernel.panic_on_oops=1"),
+        persist: &[Lasting::sysctl("kernel.panic_on_oops", "1")],
+        undo: Fix::command("sysctl kernel.panic_on_oops=0"),
         cost: "A bug in any driver stops the machine.",
         blast: Blast::Breaking,
         confidence: Confidence::Low,
         sources: &["kernel admin-guide/sysctl/kernel.rst: panic_on_oops", "unverified: a matter of judgement"],
+        ..KNOB
     },
     Knob {
         id: "wd.softlockup_panic",
         title: "A soft lock-up does not stop the machine",
-        family: Family::Watchdogs,
         severity: Weight::of(Info, Medium, Info),
-        probe: Probe::Effective(softlockup_panic),
+        check: Check::Probe(softlockup_panic),
         why: "A real-time thread that keeps its CPU on purpose looks like a soft lock-up; with this setting it ends in a \
             panic.",
-        fix: "sysctl kernel.softlockup_panic=0",
-        persist: &[Lasting::Sysctl("kernel.softlockup_panic = 0")],
-        undo: "sysctl kernel.softlockup_panic=1",
+        fix: Fix::command("sysctl kernel.softlockup_panic=0"),
+        persist: &[Lasting::sysctl("kernel.softlockup_panic", "0")],
+        undo: Fix::command("sysctl kernel.softlockup_panic=1"),
         cost: "A true lock-up is only reported.",
-        blast: Blast::Harmless,
         confidence: Confidence::Medium,
         sources: &["kernel 7.3 kernel/watchdog.c: softlockup_panic", "kernel admin-guide/lockup-watchdogs.rst"],
+        ..KNOB
     },
     Knob {
         id: "wd.hung_task_panic",
         title: "A task that waits for long does not stop the machine",
-        family: Family::Watchdogs,
         severity: Weight::all(Info),
-        probe: Probe::Effective(hung_task_panic),
+        check: Check::Probe(hung_task_panic),
         why: "A task that waits uninterruptibly (D) for one that a FIFO thread starves looks hung; with this setting the machine \
             panics for it.",
-        fix: "sysctl kernel.hung_task_panic=0",
-        persist: &[Lasting::Sysctl("kernel.hung_task_panic = 0")],
-        undo: "sysctl kernel.hung_task_panic=1",
+        fix: Fix::command("sysctl kernel.hung_task_panic=0"),
+        persist: &[Lasting::sysctl("kernel.hung_task_panic", "0")],
+        undo: Fix::command("sysctl kernel.hung_task_panic=1"),
         cost: "A true hang is only reported.",
-        blast: Blast::Harmless,
         confidence: Confidence::Medium,
         sources: &["kernel 7.3 kernel/hung_task.c: hung_task_panic"],
+        ..KNOB
     },
     Knob {
         id: "wd.rcu_panic",
         title: "A stalled RCU grace period does not stop the machine",
-        family: Family::Watchdogs,
         severity: Weight::of(Info, Medium, Info),
-        probe: Probe::Effective(rcu_panic),
+        check: Check::Probe(rcu_panic),
         why: "A thread that spins in the kernel, or starves RCU's threads, stalls a grace period; with this setting it ends in \
             a panic.",
-        fix: "sysctl kernel.panic_on_rcu_stall=0",
-        persist: &[Lasting::Sysctl("kernel.panic_on_rcu_stall = 0")],
-        undo: "sysctl kernel.panic_on_rcu_stall=1",
+        fix: Fix::command("sysctl kernel.panic_on_rcu_stall=0"),
+        persist: &[Lasting::sysctl("kernel.panic_on_rcu_stall", "0")],
+        undo: Fix::command("sysctl kernel.panic_on_rcu_stall=1"),
         cost: "A true stall is only reported.",
-        blast: Blast::Harmless,
         confidence: Confidence::Medium,
         sources: &["kernel admin-guide/sysctl/kernel.rst: panic_on_rcu_stall", "kernel RCU/stallwarn.rst"],
+        ..KNOB
     },
     Knob {
         id: "wd.backtrace",
         title: "No trace of all CPUs when one is in trouble",
-        family: Family::Watchdogs,
         severity: Weight::of(Medium, Medium, Info),
-        probe: Probe::Effective(backtrace),
+        check: Check::Probe(backtrace),
         why: "One task that hangs, or one oops, makes every CPU, isolated or not, print its stack from an NMI: tens of \
             milliseconds on a slow console.",
-        fix: "sysctl kernel.hung_task_all_cpu_backtrace=0 kernel.oops_all_cpu_backtrace=0 \
+        fix: Fix::command(
+            "sysctl kernel.hung_task_all_cpu_backtrace=0 kernel.oops_all_cpu_backtrace=0 \
             kernel.softlockup_all_cpu_backtrace=0 kernel.hardlockup_all_cpu_backtrace=0",
+        ),
         persist: &[
-            Lasting::Sysctl("kernel.hung_task_all_cpu_backtrace = 0"),
-            Lasting::Sysctl("kernel.oops_all_cpu_backtrace = 0"),
-            Lasting::Sysctl("kernel.softlockup_all_cpu_backtrace = 0"),
-            Lasting::Sysctl("kernel.hardlockup_all_cpu_backtrace = 0"),
+            Lasting::sysctl("kernel.hung_task_all_cpu_backtrace", "0"),
+            Lasting::sysctl("kernel.oops_all_cpu_backtrace", "0"),
+            Lasting::sysctl("kernel.softlockup_all_cpu_backtrace", "0"),
+            Lasting::sysctl("kernel.hardlockup_all_cpu_backtrace", "0"),
         ],
-        undo: "Write back the values that were there.",
+        undo: Fix::prose("Write back the values that were there."),
         cost: "Less to see of a lock-up.",
-        blast: Blast::Harmless,
         confidence: Confidence::Medium,
         sources: &[
             "kernel 7.3 kernel/{watchdog,hung_task,panic}.c: all_cpu_backtrace",
             "unverified: how long the traces take",
         ],
+        ..KNOB
     },
 ];
 

@@ -18,9 +18,11 @@ use punctual_facts::machine::Machine;
 use punctual_facts::profile::Need;
 use punctual_facts::tree::Tree;
 use refusal::{named, verb};
+use serde::Serialize;
 
 /// CPUs for the real-time work, and for everything else.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Choice {
     /// CPUs for the real-time work.
     pub cpus: CpuSet,

@@ -105,11 +105,13 @@ impl ChoiceRefusal {
 
 /// What is questionable about a choice. It can be had, and the plan says so.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "String", inline))]
 pub enum Warning {
     /// A core is chosen in part.
     SplitCore {
         /// The chosen part.
         cpus: CpuSet,
+        /// The other.
         siblings: CpuSet,
         /// Those of the others that can be taken offline.
         offline: CpuSet,
@@ -122,9 +124,17 @@ pub enum Warning {
         kinds: Vec<KindOfCore>,
     },
     /// The boot CPU is chosen.
-    BootCpu { cpu: u32 },
+    BootCpu {
+        /// Its number.
+        cpu: u32,
+    },
     /// A memory node is left without a housekeeping CPU.
-    NodeWithoutHousekeeping { node: u32, cpus: CpuSet },
+    NodeWithoutHousekeeping {
+        /// Its number.
+        node: u32,
+        /// Its CPUs.
+        cpus: CpuSet,
+    },
     /// The chosen CPUs are near to several memory nodes.
     SeveralNodes {
         /// The chosen CPUs of each node.
@@ -134,10 +144,12 @@ pub enum Warning {
     SharedL2 {
         /// The chosen ones that share it.
         cpus: CpuSet,
+        /// With these.
         with: CpuSet,
     },
     /// CPUs are kept from the scheduler that are not among the chosen.
     IsolatedBeside {
+        /// Those.
         cpus: CpuSet,
         /// What keeps them from it.
         by: &'static str,
@@ -171,6 +183,12 @@ impl Warning {
                 format!("Choose {cpus} too, or take {} out of what isolates them.", verb(cpus, "it", "them"))
             }
         }
+    }
+}
+
+impl serde::Serialize for Warning {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
     }
 }
 

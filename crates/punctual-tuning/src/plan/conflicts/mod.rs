@@ -10,10 +10,12 @@ mod programs;
 use super::{Change, Keep, Step};
 use crate::knobs::Case;
 use punctual_facts::machine::{CMDLINE, Cmdline};
+use serde::Serialize;
 use std::fmt;
 
 /// Somebody else's hand on what is changed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Conflict {
     /// Who, and over what.
     pub what: String,
@@ -24,7 +26,9 @@ pub struct Conflict {
 }
 
 /// What becomes of a conflict.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "code", content = "because", rename_all = "kebab-case")]
 pub enum Resolution {
     /// The plan stops it and keeps it from starting.
     Silenced,

@@ -37,6 +37,7 @@ use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::fact::Fact;
 use punctual_facts::machine::{Loader, Machine};
 use punctual_facts::tree::{Tree, text};
+use serde::Serialize;
 
 /// What is to hold after the next boot.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -111,7 +112,9 @@ pub struct Trial {
 }
 
 /// How a machine comes to boot what is tried.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "how", content = "by", rename_all = "kebab-case")]
 pub enum Starts {
     /// The machine has these words already, or none are wanted.
     NotNeeded,

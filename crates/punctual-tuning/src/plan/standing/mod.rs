@@ -13,6 +13,7 @@ use punctual_facts::fact::Fact;
 use punctual_facts::machine::Machine;
 use punctual_facts::profile::Need;
 use punctual_facts::tree::{Tree, text};
+use serde::Serialize;
 use std::collections::BTreeMap;
 use word::word_row;
 
@@ -37,8 +38,11 @@ impl Requested {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// One line of the status.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StatusRow {
+    /// The knob.
     pub id: String,
     /// What it is about: a word, a file, a thread.
     pub what: String,
@@ -49,12 +53,16 @@ pub struct StatusRow {
     /// What is in force; `None` where that cannot be seen.
     pub effective: Option<String>,
     /// What that comes to.
+    #[serde(flatten)]
     pub standing: Standing,
 }
 
 /// What became of one thing that was asked for. Ordered from the best to the worst.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "standing", content = "because", rename_all = "kebab-case")]
 pub enum Standing {
+    /// It is in force.
     InForce,
     /// It went with what it was about: a thread that ended, a device that was unplugged.
     Gone,

@@ -29,19 +29,19 @@ const LOOK: Duration = Duration::from_millis(100);
 
 /// What this boot is, as a campaign across boots has to know it.
 pub fn begun() -> Result<Across> {
-    let machine = Machine::read(Source::open(None)?.tree.as_ref());
+    let machine = Source::here().machine;
     let present = now(&apply::Machine::here()).context("cannot tell one boot from another")?;
     let (line, release) = line_and_release(&machine)?;
     Ok(Across::begun(line, release, present.boot))
 }
 
 /// What has to be known of a boot with these words; or why it cannot be tried here.
-pub fn limits(machine: &Machine, source: &Source, keeps: &[Keep]) -> Result<Vec<String>, String> {
+pub fn limits(source: &Source, keeps: &[Keep]) -> Result<Vec<String>, String> {
     if !keeps.iter().all(|keep| matches!(keep, Keep::Word(_) | Keep::NoWord(_))) {
         let why = "what it keeps is read by every boot, so that after one that fails there would be no old one";
         return Err(format!("{why}; measure before and after with `punctual compare`"));
     }
-    match plan::trial(source.tree.as_ref(), machine, keeps) {
+    match plan::trial(source.tree(), &source.machine, keeps) {
         Ok(BootChange { change: Some(_), starts: Starts::NextBoot | Starts::Reboot(_), limits }) => Ok(limits),
         Ok(BootChange { change: Some(_), starts: Starts::Menu(_), .. }) => {
             Err("this boot loader tries an entry only by hand, from its menu".to_owned())
@@ -134,15 +134,14 @@ impl Boots<'_, '_> {
 
     /// How the next boot comes.
     fn way(&self) -> Result<Option<Invocation>> {
-        let source = Source::open(None)?;
-        let machine = Machine::read(source.tree.as_ref());
+        let source = Source::here();
         for session in self.standing()?.iter().filter(|session| is_entry(session)) {
-            let trial = plan::trial(source.tree.as_ref(), &machine, &keeps(session));
+            let trial = plan::trial(source.tree(), &source.machine, &keeps(session));
             if let Ok(BootChange { starts: Starts::Reboot(special), .. }) = trial {
                 return Ok(Some(special));
             }
         }
-        Ok(machine.boot.is_systemd().then(|| Invocation::new("systemctl", ["reboot"])))
+        Ok(source.machine.boot.is_systemd().then(|| Invocation::new("systemctl", ["reboot"])))
     }
 
     /// Waits until the machine is up for as long as was asked for. False: somebody wants to end it.
@@ -163,7 +162,7 @@ impl Hands for Boots<'_, '_> {
     type Error = anyhow::Error;
 
     fn look(&mut self) -> Result<Seen> {
-        let machine = Machine::read(Source::open(None)?.tree.as_ref());
+        let machine = Source::here().machine;
         let (line, release) = line_and_release(&machine)?;
         let standing = self.standing()?;
         let present = time::present(&self.hand)?;
@@ -199,7 +198,7 @@ impl Hands for Boots<'_, '_> {
 
     fn hook(&mut self) -> Result<()> {
         let exe = place().map_err(|why| anyhow!("{why}"))?;
-        let machine = Machine::read(Source::open(None)?.tree.as_ref());
+        let machine = Source::here().machine;
         let change = plan::hook(&machine, &exe, &self.name()?)?;
         match self.apply(&change, &[])? {
             Some(why) => bail!("the unit that goes on after a boot could not be made: {why}"),
@@ -212,9 +211,8 @@ impl Hands for Boots<'_, '_> {
     }
 
     fn enter(&mut self, keeps: &[Keep]) -> Result<Option<String>> {
-        let source = Source::open(None)?;
-        let machine = Machine::read(source.tree.as_ref());
-        match plan::trial(source.tree.as_ref(), &machine, keeps) {
+        let source = Source::here();
+        match plan::trial(source.tree(), &source.machine, keeps) {
             Ok(BootChange { change: Some(change), starts: Starts::NextBoot | Starts::Reboot(_), .. }) => {
                 self.apply(&change, keeps)
             }

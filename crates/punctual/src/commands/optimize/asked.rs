@@ -1,15 +1,14 @@
 //! What is asked for, checked before anything is done; and as it is kept, so that it is understood after a boot, too.
 
-use super::candidates::{Found, SCRIPT};
+use super::candidates::{SCRIPT, Selection};
 use super::time::{WARM_UP, each};
-use crate::cli::{OptimizeArgs, StrategyName};
+use crate::cli::OptimizeArgs;
 use crate::commands::adopt;
 use crate::commands::here::Here;
 use crate::commands::source::Source;
 use crate::commands::tune::{is_roots_alone, place};
 use crate::render;
 use anyhow::{Context, Result, anyhow, bail};
-use punctual_facts::machine::Machine;
 use punctual_hist::Nanos;
 use punctual_linux::load::LoadSpec;
 use punctual_linux::{apply, journal};
@@ -23,7 +22,7 @@ const RELEASES_MIN: u64 = 1_200;
 const LOAD_DIR: &str = "--load-dir";
 
 /// The campaign that fits into the budget.
-pub fn design(args: &OptimizeArgs, found: &Found) -> Result<Design> {
+pub fn design(args: &OptimizeArgs, found: &Selection) -> Result<Design> {
     let releases = args.run.whole(args.period).saturating_mul(found.cpus.len() as u64);
     if releases < RELEASES_MIN {
         bail!(
@@ -36,10 +35,10 @@ pub fn design(args: &OptimizeArgs, found: &Found) -> Result<Design> {
     let clock = || SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |since| u64::from(since.subsec_nanos()));
     let seed = args.seed.unwrap_or_else(clock);
     let listed: Vec<_> = found.candidates.iter().map(|found| found.candidate.clone()).collect();
-    if args.strategy == StrategyName::Screening && listed.len() > SCREENED_MAX {
+    if args.strategy == Strategy::Screening && listed.len() > SCREENED_MAX {
         bail!("screening takes {SCREENED_MAX} knobs at most, and there are {}: name fewer with --knobs", listed.len());
     }
-    Design::new(listed, Strategy::from(args.strategy), seed, args.margin, runs).map_err(|short| {
+    Design::new(listed, args.strategy, seed, args.margin, runs).map_err(|short| {
         let needed = Nanos::from_ns(each.as_ns().saturating_mul(short.needed));
         anyhow!(
             "in {} there is time for {} of {}, and fewer than {} cannot tell anything: give it --budget {}s, \
@@ -54,7 +53,7 @@ pub fn design(args: &OptimizeArgs, found: &Found) -> Result<Design> {
 }
 
 /// What is measured each time.
-pub fn scenario(args: &OptimizeArgs, found: &Found) -> Result<Scenario> {
+pub fn scenario(args: &OptimizeArgs, found: &Selection) -> Result<Scenario> {
     let here = Here::read();
     let threads = found.cpus.iter().map(|cpu| ProbeThread { cpu, period: args.period }).collect();
     let scenario = Scenario {
@@ -76,7 +75,7 @@ pub fn scenario(args: &OptimizeArgs, found: &Found) -> Result<Scenario> {
 
 /// What was typed, and the CPUs that were chosen: a boot with another command line might have others chosen. Who goes on
 /// may stand in another folder.
-pub fn arguments(args: &OptimizeArgs, found: &Found) -> Result<Vec<String>> {
+pub fn arguments(args: &OptimizeArgs, found: &Selection) -> Result<Vec<String>> {
     let mut words: Vec<String> = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
     if let Some(dir) = &args.load_dir {
         let whole = dir.canonicalize().with_context(|| format!("--load-dir: open the folder {}", dir.display()))?;
@@ -120,8 +119,7 @@ pub fn folder(args: &OptimizeArgs) -> Result<PathBuf> {
 /// On top of a command line that waits to be tried no other one is.
 pub fn no_line_waits() -> Result<()> {
     let contents = journal::read(&apply::Machine::here())?.unwrap_or_default();
-    let machine = Machine::read(Source::open(None)?.tree.as_ref());
-    if adopt::trial(&contents, &machine).is_some_and(|trial| !trial.is_adopted) {
+    if adopt::new_cmdline(&contents, &Source::here().machine).is_some_and(|trial| !trial.is_adopted) {
         bail!(
             "a new command line of `punctual tune` is not the default yet: punctual status --confirm, or revert, first"
         );

@@ -1,12 +1,13 @@
 //! One run: candidates set through the journal, measured, put back, whatever happens in between.
 
-use super::candidates::{Found, Trial};
+use super::candidates::{Prepared, Selection};
 use crate::cli::OptimizeArgs;
 use crate::commands::here::Here;
 use crate::commands::session::{self, Outputs};
 use crate::commands::tune::GUARD;
 use crate::render;
 use anyhow::{Context, Result, anyhow, bail};
+use punctual_hist::Nanos;
 use punctual_linux::apply::guard::{Program, Tied, revert_patiently};
 use punctual_linux::apply::{Applied, Extent, Fate, LatencyRequest, Machine, Request, Transaction};
 use punctual_linux::journal::{Asked, Kind};
@@ -32,7 +33,7 @@ const STALLED: &str = "the measurement stalled: a measuring thread made no more 
 /// What it takes to set candidates and to measure.
 pub struct Bench<'a> {
     /// By their places in the campaign; nothing where one is not to be had any more.
-    trials: Vec<Option<&'a Trial>>,
+    trials: Vec<Option<&'a Prepared>>,
     scenario: Scenario,
     setting: Setting,
     guard: Program,
@@ -48,7 +49,7 @@ impl<'a> Bench<'a> {
     /// For this campaign.
     pub fn new(
         args: &OptimizeArgs,
-        found: &'a Found,
+        found: &'a Selection,
         kept: &Kept,
         scenario: Scenario,
         load_dir: std::path::PathBuf,
@@ -57,7 +58,7 @@ impl<'a> Bench<'a> {
         let trial = |id: &str| found.candidates.iter().find(|trial| trial.candidate.id == id);
         let asked = Asked {
             cpus: found.cpus.to_string(),
-            profile: punctual_facts::profile::Kind::from(args.profile).name().to_owned(),
+            profile: args.profile.name().to_owned(),
             arguments: kept.arguments.clone(),
             keeps: Vec::new(),
         };
@@ -69,7 +70,7 @@ impl<'a> Bench<'a> {
             setting: Here::read().setting(load_dir, Vec::new(), false),
             guard: Program::this(GUARD).context("this program cannot be found, and so not guard what it changes")?,
             request: Request { kind: Kind::ForCommand { command }, asked, confirm_within: None },
-            blast: args.blast.into(),
+            blast: args.blast,
             interrupted,
             doubts: kept.doubts.clone(),
             kinds: Vec::new(),
@@ -89,7 +90,8 @@ impl<'a> Bench<'a> {
     }
 
     fn changed(&mut self, set: &[usize], recording: &Path) -> Result<Option<Outcome>> {
-        let trials: Option<Vec<&Trial>> = set.iter().map(|place| self.trials.get(*place).copied().flatten()).collect();
+        let trials: Option<Vec<&Prepared>> =
+            set.iter().map(|place| self.trials.get(*place).copied().flatten()).collect();
         let Some(trials) = trials else {
             return Ok(Some(Outcome::Refused("this machine has nothing to change about it any more".to_owned())));
         };
@@ -120,7 +122,7 @@ impl<'a> Bench<'a> {
     }
 
     fn held(&mut self, hold_us: Option<u32>, recording: &Path) -> Result<Option<Outcome>> {
-        let held = hold_us.map(|us| LatencyRequest::global(i32::try_from(us).unwrap_or(i32::MAX))).transpose();
+        let held = hold_us.map(|us| LatencyRequest::global(Nanos::from_us(us.into()))).transpose();
         match held {
             Ok(_held) => self.measured(recording),
             Err(error) => Ok(Some(Outcome::Refused(format!("the limit on the CPUs' sleep cannot be held: {error}")))),

@@ -2,15 +2,14 @@
 
 use super::across;
 use crate::cli::OptimizeArgs;
-use crate::commands::source::Source;
+use crate::commands::source::{Source, knob};
 use crate::commands::tune::{is_roots_alone, planned};
 use crate::render::tune::why;
 use anyhow::{Result, anyhow, bail};
 use punctual_facts::cpu_set::CpuSet;
-use punctual_facts::machine::Machine;
 use punctual_facts::profile::Need;
 use punctual_optimize::Candidate;
-use punctual_tuning::knobs::{self, Blast};
+use punctual_tuning::knobs::Blast;
 use punctual_tuning::plan::remedies::Preferences;
 use punctual_tuning::plan::{
     Change, DEFAULT, ENTRY, FILES, Invocation, Keep, Lasts, Plan, Reason, Step, Takes, Wishes,
@@ -21,9 +20,9 @@ use std::path::{Path, PathBuf};
 pub const SCRIPT: &str = "script:";
 
 /// What can be tried, and on which CPUs it is measured.
-pub struct Found {
+pub struct Selection {
     /// The candidates, in the order in which they are best applied.
-    pub candidates: Vec<Trial>,
+    pub candidates: Vec<Prepared>,
     /// Knobs that are not tried, and why.
     pub left_out: Vec<(String, String)>,
     /// What has to be known of boots with another command line, one sentence each.
@@ -34,7 +33,7 @@ pub struct Found {
 
 /// A candidate, and what is done to set it.
 #[derive(Clone)]
-pub struct Trial {
+pub struct Prepared {
     /// It.
     pub candidate: Candidate,
     /// What is changed.
@@ -44,24 +43,19 @@ pub struct Trial {
 }
 
 /// Looks what there is.
-pub fn find(args: &OptimizeArgs) -> Result<Found> {
+pub fn find(args: &OptimizeArgs) -> Result<Selection> {
     let (scripts, ids): (Vec<&String>, Vec<&String>) = args.knobs.iter().partition(|word| word.starts_with(SCRIPT));
     for id in &ids {
-        if knobs::find(id).is_none() {
-            let near = knobs::near(id);
-            let hint = if near.is_empty() { String::new() } else { format!(", did you mean {}?", near.join(" or ")) };
-            bail!("there is no knob '{id}'{hint}; `punctual audit --all` lists them");
-        }
+        knob(id)?;
     }
-    let source = Source::open(None)?;
-    let machine = Machine::read(source.tree.as_ref());
+    let source = Source::here();
     let wishes = wishes(args, &ids);
-    let plan = planned(source.tree.as_ref(), &machine, &wishes)?;
-    let all = planned(source.tree.as_ref(), &machine, &Wishes { lasting: true, ..wishes })?;
+    let plan = planned(&source, &wishes)?;
+    let all = planned(&source, &Wishes { lasting: true, ..wishes })?;
     let mut found =
-        Found { candidates: Vec::new(), left_out: Vec::new(), limits: Vec::new(), cpus: plan.choice.cpus.clone() };
+        Selection { candidates: Vec::new(), left_out: Vec::new(), limits: Vec::new(), cpus: plan.choice.cpus.clone() };
     if scripts.is_empty() || !ids.is_empty() {
-        found.take(&plan, &all, &ids, args.boots.then_some((&machine, &source)));
+        found.take(&plan, &all, &ids, args.boots.then_some(&source));
     }
     for word in scripts {
         let trial = script(Path::new(word.trim_start_matches(SCRIPT)))?;
@@ -72,12 +66,12 @@ pub fn find(args: &OptimizeArgs) -> Result<Found> {
     Ok(found)
 }
 
-impl Found {
+impl Selection {
     /// Where it goes across boots, on this machine.
-    fn take(&mut self, plan: &Plan, all: &Plan, ids: &[&String], boots: Option<(&Machine, &Source)>) {
+    fn take(&mut self, plan: &Plan, all: &Plan, ids: &[&String], boots: Option<&Source>) {
         // Where each measurement takes a boot, what does not need one is tried if it is named.
         let is_tried = |change: &&Change| change.takes == Takes::Now && (boots.is_none() || !ids.is_empty());
-        self.candidates = plan.changes.iter().filter(is_tried).cloned().map(Trial::of_knob).collect();
+        self.candidates = plan.changes.iter().filter(is_tried).cloned().map(Prepared::of_knob).collect();
         // What is only done by name is not missed by who named nothing.
         let is_told = |reason: &Reason| !matches!(reason, Reason::Excepted | Reason::Unasked(_));
         let left = plan.left.iter().filter(|left| is_told(&left.reason));
@@ -89,13 +83,13 @@ impl Found {
                 continue;
             }
             let limits = match boots {
-                Some((machine, source)) => across::limits(machine, source, &change.keeps),
+                Some(source) => across::limits(source, &change.keeps),
                 None => Err("it takes a boot: --boots tries it".to_owned()),
             };
             match limits {
                 Err(why) => self.left_out.push((change.id.clone(), why)),
                 Ok(limits) => {
-                    self.candidates.push(Trial::of_boot(change));
+                    self.candidates.push(Prepared::of_boot(change));
                     let known = std::mem::take(&mut self.limits);
                     let new: Vec<String> = limits.into_iter().filter(|limit| !known.contains(limit)).collect();
                     self.limits = known.into_iter().chain(new).collect();
@@ -120,7 +114,7 @@ impl Found {
     }
 }
 
-impl Trial {
+impl Prepared {
     fn of_knob(change: Change) -> Self {
         let held = |keep: &Keep| match keep {
             Keep::Hold(us) => Some(*us),
@@ -147,14 +141,14 @@ fn candidate(change: &Change, boot: Vec<Keep>) -> Candidate {
 fn wishes(args: &OptimizeArgs, ids: &[&String]) -> Wishes {
     Wishes {
         need: Need {
-            kind: args.profile.into(),
+            kind: args.profile,
             period: Some(args.period),
             budget: args.late,
             cpus: args.cpus.clone().unwrap_or_default(),
         },
         only: ids.iter().map(|id| (*id).clone()).collect(),
         except: Vec::new(),
-        blast: args.blast.into(),
+        blast: args.blast,
         preferences: Preferences { priority: Some(u32::from(args.priority)), ..Preferences::default() },
         lasting: false,
         holds: true,
@@ -164,7 +158,7 @@ fn wishes(args: &OptimizeArgs, ids: &[&String]) -> Wishes {
 }
 
 /// A program of the user's, which the superuser runs, also to put things back: nobody else may be able to change it.
-fn script(path: &Path) -> Result<Trial> {
+fn script(path: &Path) -> Result<Prepared> {
     let path: PathBuf = match path.canonicalize() {
         Ok(path) if path.is_file() => path,
         Ok(path) => bail!("{}: not a program", path.display()),
@@ -193,5 +187,5 @@ fn script(path: &Path) -> Result<Trial> {
         also: Vec::new(),
         is_apart: false,
     };
-    Ok(Trial { candidate: candidate(&change, Vec::new()), change, hold_us: None })
+    Ok(Prepared { candidate: candidate(&change, Vec::new()), change, hold_us: None })
 }

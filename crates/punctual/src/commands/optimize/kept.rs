@@ -18,15 +18,15 @@ const WRITABLE_BY_OTHERS: u32 = 0o022;
 
 /// Another process holds the campaign, and goes on with it.
 #[derive(Debug)]
-pub struct Held(PathBuf);
+pub struct InUse(PathBuf);
 
-impl std::fmt::Display for Held {
+impl std::fmt::Display for InUse {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(out, "{}: another process is at work on this campaign; wait for it, or end it", self.0.display())
     }
 }
 
-impl std::error::Error for Held {}
+impl std::error::Error for InUse {}
 
 /// The folder, held as long as this lives.
 pub struct Folder {
@@ -69,7 +69,7 @@ impl Folder {
         let path = path.canonicalize().with_context(|| format!("open the folder {}", path.display()))?;
         let held = File::open(&path).with_context(|| format!("open the folder {}", path.display()))?;
         if flock(&held, FlockOperation::NonBlockingLockExclusive).is_err() {
-            return Err(Held(path).into());
+            return Err(InUse(path).into());
         }
         Ok(Self { path, held })
     }
@@ -137,7 +137,7 @@ fn is_of(user: u32, owner: u32, mode: u32) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{FILE, Folder, Held, NEW, PRIVATE, fs, is_of};
+    use super::{FILE, Folder, InUse, NEW, PRIVATE, fs, is_of};
     use crate::commands::optimize::simulated::kept;
     use std::os::unix::fs::{PermissionsExt, symlink};
     use std::path::Path;
@@ -156,7 +156,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("campaign");
         let _held = held(&path);
-        assert!(Folder::open(&path).err().unwrap().is::<Held>());
+        assert!(Folder::open(&path).err().unwrap().is::<InUse>());
     }
 
     #[test]

@@ -19,17 +19,17 @@ pub mod simulated;
 mod time;
 mod told;
 
-use super::campaign::{no_campaign_but, none_measures};
+use super::preconditions::{allowed_to_change, no_campaign_but, none_measures, nothing_waits, put_back_abandoned};
 use super::session;
-use super::tune::{allowed_to_change, is_agreed, nothing_waits};
+use super::tune::is_agreed;
 use crate::cli::{Cli, Command, OptimizeArgs};
 use crate::exit::Exit;
 use crate::render::{self, optimize as shown};
 use anyhow::{Context, Result, bail};
 use bench::Bench;
-use candidates::{Found, find};
+use candidates::{Selection, find};
 use clap::Parser;
-use kept::{Folder, Held};
+use kept::{Folder, InUse};
 use punctual_hist::Nanos;
 use punctual_linux::apply::{Hand, Machine};
 use punctual_linux::{interrupt, under_way};
@@ -47,7 +47,7 @@ pub fn run(args: &OptimizeArgs) -> Result<Exit> {
 fn unattended(hand: &dyn Hand, args: &OptimizeArgs, path: &Path) -> Result<Exit> {
     match Folder::open(path) {
         // Somebody else goes on with it.
-        Err(error) if error.is::<Held>() => Err(error),
+        Err(error) if error.is::<InUse>() => Err(error),
         Err(error) => Err(told::abandoned(hand, path, None, error)),
         Ok(folder) => resume(args, &folder).map_err(|error| told::abandoned(hand, path, Some(&folder), error)),
     }
@@ -80,8 +80,8 @@ fn resume(args: &OptimizeArgs, folder: &Folder) -> Result<Exit> {
 fn nothing_else(own: Option<&Path>) -> Result<()> {
     allowed_to_change()?;
     none_measures()?;
-    for (_, sentence) in super::status::put_back_abandoned()? {
-        render::say(&sentence);
+    for sentence in put_back_abandoned()? {
+        render::say(&sentence.text);
     }
     nothing_waits()?;
     no_campaign_but(&Machine::here(), own)
@@ -127,7 +127,7 @@ fn begin(args: &OptimizeArgs) -> Result<Exit> {
     go_on(args, &folder, kept, &found)
 }
 
-fn go_on(args: &OptimizeArgs, folder: &Folder, mut kept: Kept, found: &Found) -> Result<Exit> {
+fn go_on(args: &OptimizeArgs, folder: &Folder, mut kept: Kept, found: &Selection) -> Result<Exit> {
     let interrupted = interrupt::flag().context("signals cannot be held back, and nothing is to end halfway")?;
     let scenario = asked::scenario(args, found)?;
     let load_dir = args.load_dir.clone().unwrap_or_else(|| folder.path().to_path_buf());

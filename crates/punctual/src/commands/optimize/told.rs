@@ -1,10 +1,10 @@
 //! How a campaign stands, told: on the terminal, in files where nobody may be there to read it, and as an exit code.
 
-use super::candidates::Found;
+use super::candidates::Selection;
 use super::kept::Folder;
 use super::ours::abandon;
 use crate::cli::OptimizeArgs;
-use crate::commands::session;
+use crate::commands::files::write_new;
 use crate::exit::Exit;
 use crate::render::{self, optimize as shown};
 use anyhow::{Result, bail};
@@ -12,7 +12,6 @@ use punctual_linux::apply::Hand;
 use punctual_optimize::Verdict;
 use punctual_optimize::across::Ending;
 use punctual_optimize::format::Kept;
-use std::io::Write;
 use std::path::Path;
 
 /// With nobody there, nothing of a campaign that cannot go on stays, and the reason is written down.
@@ -43,7 +42,7 @@ pub fn tell_of_boots(
     args: &OptimizeArgs,
     folder: &Folder,
     kept: &Kept,
-    found: &Found,
+    found: &Selection,
     ending: &Ending,
 ) -> Result<Exit> {
     let is_given_up = kept.across.as_ref().is_some_and(|across| across.gave_up.is_some());
@@ -79,7 +78,7 @@ pub struct Stand {
 }
 
 /// Tells all of it.
-pub fn tell(args: &OptimizeArgs, folder: &Folder, kept: &Kept, found: &Found, stand: &Stand) -> Result<Exit> {
+pub fn tell(args: &OptimizeArgs, folder: &Folder, kept: &Kept, found: &Selection, stand: &Stand) -> Result<Exit> {
     let Stand { stopped, is_home } = *stand;
     let gave_up = kept.across.as_ref().and_then(|across| across.gave_up.clone());
     let is_given_up = gave_up.is_some();
@@ -102,15 +101,15 @@ pub fn tell(args: &OptimizeArgs, folder: &Folder, kept: &Kept, found: &Found, st
     };
     if let (Some(path), false) = (&args.html, stopped) {
         let page = shown::html(&result)?;
-        session::write_new(path, |mut file| file.write_all(page.as_bytes()))?;
+        write_new(path, &page)?;
     }
     if kept.across.is_some() && (!stopped || is_given_up) {
         let plain = render::text::Style::default();
         folder.write_result("result.txt", &shown::text(&result, plain))?;
-        folder.write_result("result.json", &shown::json(&result)?)?;
+        folder.write_result("result.json", &shown::json(&result))?;
         folder.write_result("result.html", &shown::html(&result)?)?;
     }
-    render::print(&if args.json { shown::json(&result)? } else { shown::text(&result, render::style()) })?;
+    render::print(&if args.json { shown::json(&result) } else { shown::text(&result, render::style()) })?;
     let unclear =
         standing.judged.iter().any(|judged| matches!(judged.verdict, Verdict::NotEnoughData | Verdict::Refused(_)));
     Ok(Exit::doubtful_if(stopped || unclear))

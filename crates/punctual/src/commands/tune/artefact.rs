@@ -1,12 +1,12 @@
 //! `punctual tune --print`: one artefact alone, for people who build images.
 
 use super::{planned, wishes};
-use crate::cli::{ArtefactName, TuneArgs};
+use crate::cli::{Printed, TuneArgs};
+use crate::commands::source::{Source, given_or_told};
 use crate::exit::Exit;
 use crate::render;
-use anyhow::{Context, Result, anyhow};
-use punctual_facts::machine::{Arch, Flavour, Machine, Version};
-use punctual_facts::tree::Tree;
+use anyhow::{Result, anyhow};
+use punctual_facts::machine::{Flavour, Machine, Version};
 use punctual_tuning::plan::lasting::{self, Artefact};
 use punctual_tuning::plan::print::{evl_words, kconfig, resctrl, rk3568_l3, xenomai_words};
 
@@ -14,40 +14,27 @@ use punctual_tuning::plan::print::{evl_words, kconfig, resctrl, rk3568_l3, xenom
 const XENOMAI: Version = Version { major: 3, minor: 3 };
 
 /// Prints it.
-pub fn print(what: ArtefactName, args: &TuneArgs, tree: &dyn Tree, machine: &Machine) -> Result<Exit> {
+pub fn print(what: Printed, args: &TuneArgs, source: &Source) -> Result<Exit> {
     let text = match what {
-        ArtefactName::Kconfig => of_kernel(args, machine)?,
-        ArtefactName::Rk3568L3 => l3_word(args)?,
-        ArtefactName::Resctrl => {
-            let plan = planned(tree, machine, &wishes(args)?)?;
-            resctrl(tree, &plan.choice.cpus, &plan.choice.housekeeping)
+        Printed::Kconfig => of_kernel(args, &source.machine)?,
+        Printed::Rk3568L3 => l3_word(args)?,
+        Printed::Resctrl => {
+            let plan = planned(source, &wishes(args)?)?;
+            resctrl(source.tree(), &plan.choice.cpus, &plan.choice.housekeeping)
                 .map_err(|refusal| anyhow!("{refusal}; {}", refusal.remedy()))?
                 .to_string()
         }
-        _ => of_plan(artefact(what), args, tree, machine)?,
+        Printed::Lasting(artefact) => of_plan(artefact, args, source)?,
     };
-    render::print(&text).context("cannot write to standard output")?;
+    render::print(&text)?;
     Ok(Exit::Fine)
 }
 
-fn artefact(what: ArtefactName) -> Artefact {
-    match what {
-        ArtefactName::Grub => Artefact::Grub,
-        ArtefactName::Extlinux => Artefact::Extlinux,
-        ArtefactName::Uboot => Artefact::Uboot,
-        ArtefactName::SystemdBoot => Artefact::SystemdBoot,
-        ArtefactName::Sysctl => Artefact::Sysctl,
-        ArtefactName::Tmpfiles => Artefact::Tmpfiles,
-        ArtefactName::Systemd => Artefact::Systemd,
-        _ => Artefact::Cmdline,
-    }
-}
-
 /// What the plan wants to last, as that artefact; a co-kernel's words among those for the kernel.
-fn of_plan(what: Artefact, args: &TuneArgs, tree: &dyn Tree, machine: &Machine) -> Result<String> {
-    let plan = planned(tree, machine, &wishes(args)?)?;
+fn of_plan(what: Artefact, args: &TuneArgs, source: &Source) -> Result<String> {
+    let plan = planned(source, &wishes(args)?)?;
     let mut wanted = plan.wanted;
-    let flavour = args.flavour.map(Flavour::from).or_else(|| machine.kernel.flavour.known().copied());
+    let flavour = args.flavour.or_else(|| source.machine.kernel.flavour.known().copied());
     let added = match flavour {
         Some(Flavour::Cobalt) => Some(xenomai_words(args.xenomai.unwrap_or(XENOMAI), &plan.choice.cpus)?),
         Some(Flavour::Evl) => Some(evl_words(&plan.choice.cpus)?),
@@ -57,7 +44,7 @@ fn of_plan(what: Artefact, args: &TuneArgs, tree: &dyn Tree, machine: &Machine) 
         added.notes.iter().for_each(|note| render::say(note));
         wanted.words.extend(added.words);
     }
-    let text = lasting::print(what, &wanted, machine)?;
+    let text = lasting::print(what, &wanted, &source.machine)?;
     // A new image has no journal that would tell what is to be set anew.
     let anew = format!("{} tune --until-reboot --yes {}", wanted.exe, asked().join(" "));
     Ok(text.replace(&format!("{} __boot", wanted.exe), anew.trim_end()))
@@ -80,17 +67,12 @@ fn asked() -> Vec<String> {
 
 fn of_kernel(args: &TuneArgs, machine: &Machine) -> Result<String> {
     let kernel = &machine.kernel;
-    let unknown = |what: &str, option: &str| anyhow!("this machine does not say {what}; give it with {option}");
     // Nobody asks how to build a kernel that is not made for real time.
     let here = kernel.flavour.known().copied().filter(|flavour| matches!(flavour, Flavour::Cobalt | Flavour::Evl));
-    let flavour = args.flavour.map(Flavour::from).or(here).unwrap_or(Flavour::Rt);
-    let version = args.kernel.or_else(|| kernel.version.known().copied());
-    let arch = args.arch.map(Arch::from).or_else(|| kernel.arch.known().copied());
-    Ok(kconfig(
-        flavour,
-        version.ok_or_else(|| unknown("which kernel it runs", "--kernel"))?,
-        arch.ok_or_else(|| unknown("its architecture", "--arch"))?,
-    )?)
+    let flavour = args.flavour.or(here).unwrap_or(Flavour::Rt);
+    let version = given_or_told(args.kernel, &kernel.version, "which kernel it runs", "--kernel")?;
+    let arch = given_or_told(args.arch, &kernel.arch, "its architecture", "--arch")?;
+    Ok(kconfig(flavour, version, arch)?)
 }
 
 fn l3_word(args: &TuneArgs) -> Result<String> {

@@ -3,7 +3,9 @@
 use crate::cli::TuneArgs;
 use crate::exit::Exit;
 use crate::render;
+use crate::render::tune::TuneDocument;
 use anyhow::{Context, Result, anyhow, bail};
+use punctual_hist::Nanos;
 use punctual_linux::apply::guard::{Program, revert_patiently, watch_deadline};
 use punctual_linux::apply::supervise::{Supervised, supervise};
 use punctual_linux::apply::{Applied, Extent, Fate, LatencyRequest, Machine, Request, Transaction};
@@ -18,17 +20,6 @@ use std::time::Duration;
 
 /// The word that makes this program a guard.
 pub const GUARD: &str = "__guard";
-
-/// Goes on only for who may change the machine.
-pub fn allowed_to_change() -> Result<()> {
-    if rustix::process::geteuid().is_root() {
-        return Ok(());
-    }
-    bail!(
-        "to change the machine takes root: files of /proc, /sys, /etc and the boot loader are written, and the journal in \
-         /var/lib/punctual is root's alone; nothing was changed. Run it with sudo; --dry-run plans without"
-    )
-}
 
 /// Applies a plan.
 pub fn apply(args: &TuneArgs, plan: &Plan, wishes: &Wishes) -> Result<Exit> {
@@ -78,11 +69,11 @@ fn for_good(args: &TuneArgs, plan: &Plan, wishes: &Wishes, request: &Request) ->
         );
     }
     let text = if args.json {
-        render::tune::results_json(plan, &applied)?
+        render::document(&TuneDocument::of(args.profile, plan, Some(&applied)))
     } else {
         render::tune::results(plan, &applied, &next(args, plan, &applied), render::style())
     };
-    render::print(&text).context("cannot write to standard output")?;
+    render::print(&text)?;
     Ok(outcome(&applied))
 }
 
@@ -117,7 +108,7 @@ fn for_command(args: &TuneArgs, plan: &Plan, wishes: &Wishes, request: &Request)
     let hand = Machine::here();
     let guard = Program::this(GUARD).context("this program cannot be found, and so not guard what it changes")?;
     // Ours, so that it goes with us however we end.
-    let held = plan.wanted.hold_latency_us.map(|us| LatencyRequest::global(i32::try_from(us).unwrap_or(i32::MAX)));
+    let held = plan.wanted.hold_latency_us.map(|us| LatencyRequest::global(Nanos::from_us(us.into())));
     let _held = held.transpose().map_err(|error| {
         anyhow!("the limit on the CPUs' sleep cannot be held: {error}; --except pm.qos_global does without")
     })?;

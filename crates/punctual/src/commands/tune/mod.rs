@@ -6,17 +6,16 @@ mod artefact;
 mod carry_out;
 mod wishes;
 
-pub use carry_out::{GUARD, allowed_to_change, outcome};
+pub use carry_out::{GUARD, outcome};
 pub use wishes::{is_roots_alone, place, wishes};
 
-use super::campaign::{no_campaign_but, none_measures};
+use super::preconditions::{allowed_to_change, no_campaign_but, none_measures, nothing_waits, put_back_abandoned};
 use super::source::Source;
 use crate::cli::TuneArgs;
 use crate::exit::Exit;
 use crate::render;
+use crate::render::tune::TuneDocument;
 use anyhow::{Context, Result, anyhow, bail};
-use punctual_facts::machine::Machine;
-use punctual_facts::tree::Tree;
 use punctual_linux::apply;
 use punctual_linux::journal::{self, Session};
 use punctual_tuning::plan::{Keep, Plan, Wishes, has_network_device, plan};
@@ -31,17 +30,16 @@ pub fn run(args: &TuneArgs) -> Result<Exit> {
     let is_for_show = args.dry_run || args.machine.is_some() || args.print.is_some();
     if !is_for_show && rustix::process::geteuid().is_root() {
         // What nobody is left to put back would be taken for how the machine was.
-        for (_, sentence) in super::status::put_back_abandoned()? {
-            render::say(&sentence);
+        for sentence in put_back_abandoned()? {
+            render::say(&sentence.text);
         }
     }
     let source = Source::open(args.machine.as_deref())?;
-    let machine = Machine::read(source.tree.as_ref());
     if let Some(what) = args.print {
-        return artefact::print(what, args, source.tree.as_ref(), &machine);
+        return artefact::print(what, args, &source);
     }
     let mut wishes = wishes(args)?;
-    if let Some(device) = args.device.as_ref().filter(|device| !has_network_device(source.tree.as_ref(), device)) {
+    if let Some(device) = args.device.as_ref().filter(|device| !has_network_device(source.tree(), device)) {
         bail!("there is no network device '{device}'; `ip link` lists them");
     }
     if args.machine.is_none() {
@@ -54,7 +52,7 @@ pub fn run(args: &TuneArgs) -> Result<Exit> {
         wishes.lasting = false;
         wishes.preferences.for_good = false;
     }
-    let plan = planned(source.tree.as_ref(), &machine, &wishes)?;
+    let plan = planned(&source, &wishes)?;
     let is_idle = plan.changes.is_empty() && args.command.is_empty();
     if is_for_show || is_idle || !args.json {
         show(&plan, &wishes, args)?;
@@ -79,22 +77,6 @@ fn is_forgotten_at_boot() -> bool {
     is_in_memory("/var/lib") && !(is_in_memory("/etc") && is_in_memory("/boot"))
 }
 
-/// On top of what may go back at any moment nothing is built.
-pub fn nothing_waits() -> Result<()> {
-    let contents = journal::read(&apply::Machine::here())?.unwrap_or_default();
-    let waits = contents.standing().find(|session| {
-        let begun = session.begun.as_ref();
-        !session.confirmed && begun.is_some_and(|begun| begun.confirm_by_ns.is_some())
-    });
-    match waits {
-        Some(session) => bail!(
-            "transaction {} waits to be confirmed; say punctual status --confirm or punctual revert first",
-            session.transaction
-        ),
-        None => Ok(()),
-    }
-}
-
 /// What earlier tunings keep, as far as the journal may be read; whoever may not read it changes nothing either.
 fn standing() -> Vec<Keep> {
     let contents = journal::read(&apply::Machine::here()).ok().flatten().unwrap_or_default();
@@ -102,18 +84,19 @@ fn standing() -> Vec<Keep> {
 }
 
 /// The plan for a machine.
-pub fn planned(tree: &dyn Tree, machine: &Machine, wishes: &Wishes) -> Result<Plan> {
-    plan(tree, machine, wishes).map_err(|refusal| anyhow!("no plan for these CPUs: {refusal}. {}", refusal.remedy()))
+pub fn planned(source: &Source, wishes: &Wishes) -> Result<Plan> {
+    plan(source.tree(), &source.machine, wishes)
+        .map_err(|refusal| anyhow!("no plan for these CPUs: {refusal}. {}", refusal.remedy()))
 }
 
 fn show(plan: &Plan, wishes: &Wishes, args: &TuneArgs) -> Result<()> {
     let text = if args.json {
-        render::tune::plan_json(plan, wishes)?
+        render::document(&TuneDocument::of(args.profile, plan, None))
     } else {
         render::tune::plan(plan, wishes, render::style())
     };
     if args.command.is_empty() {
-        return render::print(&text).context("cannot write to standard output");
+        return render::print(&text);
     }
     // Standard output is the command's.
     render::say(text.trim_end());
@@ -129,4 +112,51 @@ pub fn is_agreed(question: &str) -> Result<bool> {
     let mut answer = String::new();
     io::stdin().read_line(&mut answer).context("cannot read the answer")?;
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::{Cli, Command};
+    use crate::commands::optimize::simulated;
+    use crate::render::document::schema::assert_valid;
+    use crate::render::tune::{Sentence, Status};
+    use clap::Parser;
+    use punctual_linux::apply::{Extent, Request, Transaction, revert};
+    use punctual_linux::journal::{Asked, Kind};
+    use punctual_tuning::plan::{self, Step};
+
+    /// Only steps that are about files, since all others would reach the machine that runs the test.
+    #[test]
+    fn what_is_published_of_a_plan_and_what_became_of_it_fits_its_schemas() {
+        let words = ["punctual", "tune", "--cpus", "1-3", "--blast", "any"];
+        let Command::Tune(args) = Cli::try_parse_from(words).unwrap().command else { panic!("another command") };
+        let fixture = fixtures::repository("fixtures/machines/debian-13-rt-plain.machine");
+        let source = Source::open(Some(&fixture)).unwrap();
+        let plan = planned(&source, &wishes(&args).unwrap()).unwrap();
+        let is_file = |step: &Step| matches!(step, Step::Write { .. } | Step::Own { .. });
+        let changes: Vec<_> = plan.changes.iter().filter(|change| change.steps.iter().all(is_file)).cloned().collect();
+        let (dir, hand) = simulated::machine();
+        let request = Request { kind: Kind::Tuned, asked: Asked::default(), confirm_within: None };
+        let applied = Transaction::begin(&hand, &request).unwrap().apply(&changes, args.blast).unwrap();
+        assert!(applied.changes.len() > 5, "{applied:?}");
+        assert_valid(&TuneDocument::of(args.profile, &plan, Some(&applied)));
+        simulated::under_way(&hand, simulated::FOLDER);
+        std::fs::write(dir.path().join(simulated::UNIT), "somebody else's by now").unwrap();
+        let document = assert_valid(&revert(&hand, Extent::All, true).unwrap());
+        let left = document["undone"].as_array().unwrap().iter().find(|step| step["how"] == "left").unwrap();
+        assert!(left["what"].as_str().unwrap().starts_with('/') && left["why"].is_string(), "{left}");
+        let done = |change: &plan::Change| {
+            let id = change.id.clone();
+            change
+                .steps
+                .iter()
+                .map(move |step| plan::Requested::Done { id: id.clone(), step: step.clone(), is_this_boot: true })
+                .collect::<Vec<_>>()
+        };
+        let asked: Vec<plan::Requested> = plan.changes.iter().flat_map(done).collect();
+        let rows = plan::standing(source.tree(), &source.machine, &wishes(&args).unwrap().need, &asked);
+        let document = assert_valid(&Status { sentences: vec![Sentence::good("It stands.")], rows });
+        assert_eq!(document["rows"].as_array().unwrap().len(), asked.len());
+    }
 }

@@ -1,9 +1,9 @@
 //! What was typed, as what is wanted.
 
 use crate::cli::TuneArgs;
-use anyhow::{Result, bail};
+use crate::commands::source::knob;
+use anyhow::Result;
 use punctual_facts::profile::Need;
-use punctual_tuning::knobs;
 use punctual_tuning::plan::Wishes;
 use punctual_tuning::plan::remedies::{HugePages, Preferences};
 use std::os::unix::fs::MetadataExt;
@@ -17,22 +17,18 @@ const WRITABLE_BY_GROUP: u32 = 0o020;
 /// The wishes; a knob nobody knows is refused.
 pub fn wishes(args: &TuneArgs) -> Result<Wishes> {
     for id in args.only.iter().chain(&args.except) {
-        if knobs::find(id).is_none() {
-            let near = knobs::near(id);
-            let hint = if near.is_empty() { String::new() } else { format!(", did you mean {}?", near.join(" or ")) };
-            bail!("there is no knob '{id}'{hint}; `punctual audit --all` lists them");
-        }
+        knob(id)?;
     }
     Ok(Wishes {
         need: Need {
-            kind: args.profile.into(),
+            kind: args.profile,
             period: args.period,
             budget: args.budget,
             cpus: args.cpus.clone().unwrap_or_default(),
         },
         only: args.only.clone(),
         except: args.except.clone(),
-        blast: args.blast.into(),
+        blast: args.blast,
         preferences: Preferences {
             devices: args.device.clone().into_iter().collect(),
             partition: args.partition,

@@ -1,7 +1,7 @@
 //! What differs between two audits: as text, which says nothing where nothing does, as Markdown and as JSON.
 
 use super::found;
-use super::json::{SourceValue, evidence, state};
+use crate::render::document::Published;
 use crate::render::markdown::{cell, code, prose};
 use crate::render::text::Style;
 use crate::render::text::sheet::{Sheet, Tone};
@@ -11,11 +11,9 @@ use punctual_tuning::diff::{AuditDifference, Changed, Trend, Turn};
 use serde::Serialize;
 use std::fmt::{self, Write as _};
 
-/// Version of the JSON document.
-const SCHEMA: &str = "punctual/audit-diff/1";
-
 /// How the two machines are called.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Names<'a> {
     /// The first.
     pub from: &'a str,
@@ -83,7 +81,7 @@ pub fn text(difference: &AuditDifference, names: Names<'_>, style: Style) -> Str
         sheet.gap();
         sheet.toned_paragraph(0, tone, heading(trend), &format!("({})", turns.len()));
         for turn in turns {
-            sheet.toned_paragraph(2, Tone::Heading, turn.id(), "");
+            sheet.toned_paragraph(2, Tone::Heading, &turn.id, "");
             sheet.hanging_paragraph(4, 6, Tone::Quiet, "-", &side(turn.from.as_ref()));
             sheet.hanging_paragraph(4, 6, Tone::Quiet, "+", &side(turn.to.as_ref()));
         }
@@ -125,82 +123,22 @@ pub fn markdown(difference: &AuditDifference, names: Names<'_>) -> Result<String
         writeln!(out, "\n## {}\n\n| knob | from | to |\n|---|---|---|", heading(trend))?;
         for turn in turns {
             let [from, to] = [&turn.from, &turn.to].map(|finding| cell(&code(&side(finding.as_ref()))));
-            writeln!(out, "| {} | {from} | {to} |", code(turn.id()))?;
+            writeln!(out, "| {} | {from} | {to} |", code(&turn.id))?;
         }
     }
     Ok(out)
 }
 
+/// What differs from one audited machine to another.
 #[derive(Serialize)]
-struct Document<'a> {
-    schema: &'static str,
-    tool_version: &'static str,
-    from: &'a str,
-    to: &'a str,
-    machine: Vec<ChangedOut<'a>>,
-    words_removed: &'a [String],
-    words_added: &'a [String],
-    kernel_config: Vec<ChangedOut<'a>>,
-    findings: Vec<TurnOut<'a>>,
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct DifferenceDocument<'a> {
+    #[serde(flatten)]
+    pub names: Names<'a>,
+    #[serde(flatten)]
+    pub difference: &'a AuditDifference,
 }
 
-#[derive(Serialize)]
-struct ChangedOut<'a> {
-    name: &'a str,
-    from: &'a str,
-    to: &'a str,
-}
-
-#[derive(Serialize)]
-struct TurnOut<'a> {
-    id: &'a str,
-    trend: &'static str,
-    from: Option<SideOut<'a>>,
-    to: Option<SideOut<'a>>,
-}
-
-#[derive(Serialize)]
-struct SideOut<'a> {
-    state: &'static str,
-    severity: &'static str,
-    because: Option<&'a str>,
-    evidence: Vec<SourceValue<'a>>,
-}
-
-/// As one JSON document; `schemas/audit-diff-1.schema.json` says what each part means.
-pub fn json(difference: &AuditDifference, names: Names<'_>) -> Result<String, serde_json::Error> {
-    serde_json::to_string_pretty(&Document {
-        schema: SCHEMA,
-        tool_version: env!("CARGO_PKG_VERSION"),
-        from: names.from,
-        to: names.to,
-        machine: difference.facts.iter().map(changed_out).collect(),
-        words_removed: &difference.words_removed,
-        words_added: &difference.words_added,
-        kernel_config: difference.options.iter().map(changed_out).collect(),
-        findings: difference.knobs.iter().map(turn_out).collect(),
-    })
-}
-
-fn changed_out(changed: &Changed) -> ChangedOut<'_> {
-    ChangedOut { name: &changed.name, from: &changed.from, to: &changed.to }
-}
-
-fn turn_out(turn: &Turn) -> TurnOut<'_> {
-    let trend = match turn.trend() {
-        Trend::Worse => "worse",
-        Trend::Better => "better",
-        Trend::Otherwise => "otherwise",
-        Trend::SameVerdict => "same-verdict",
-    };
-    TurnOut { id: turn.id(), trend, from: turn.from.as_ref().map(side_out), to: turn.to.as_ref().map(side_out) }
-}
-
-fn side_out(finding: &Finding) -> SideOut<'_> {
-    SideOut {
-        state: state(&finding.state),
-        severity: words::severity(finding.severity),
-        because: words::state_because(&finding.state),
-        evidence: evidence(&finding.evidence),
-    }
+impl Published for DifferenceDocument<'_> {
+    const SCHEMA: &'static str = "punctual/audit-diff/2";
 }

@@ -1,12 +1,11 @@
 //! All about one knob: what it is here, how much it matters, and what to do.
 
-use super::Audit;
+use super::{Advice, Audit};
 use crate::render::text::Style;
 use crate::render::text::sheet::{Sheet, Tone};
 use crate::render::words;
 use punctual_facts::finding::{Finding, Severity, State};
 use punctual_facts::profile::Kind;
-use punctual_tuning::audit::{lasting, undoing};
 use punctual_tuning::knobs::{Case, Knob};
 
 /// Width of the column of names.
@@ -31,12 +30,13 @@ pub fn essay(audit: &Audit<'_>, knob: &Knob, style: Style) -> String {
     let by_kind =
         Kind::ALL.map(|kind| format!("{} for {} work", words::severity(knob.severity.for_kind(kind)), kind.name()));
     sheet.entry(2, NAMES, "in general", &by_kind.join(", "));
+    let advice = Advice::of(knob, case);
     for (name, text) in [
         ("why", knob.why.to_owned()),
-        ("now", case.fill(knob.fix)),
-        ("lasting", lasting(knob, case)),
-        ("undo", case.fill(knob.undo)),
-        ("undo lasting", undoing(knob, case).unwrap_or_default()),
+        ("now", knob.fix_here(case)),
+        ("lasting", advice.persist),
+        ("undo", advice.undo),
+        ("undo lasting", advice.undo_persist.unwrap_or_default()),
         ("bears on", words::causes::borne_on(knob.id)),
         ("cost", knob.cost.to_owned()),
         ("blast radius", format!("{}: {}", knob.blast.name(), words::blast_meaning(knob.blast))),

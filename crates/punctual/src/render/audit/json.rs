@@ -1,122 +1,80 @@
-//! All findings as one JSON document; `schemas/audit-1.schema.json` says what each part means.
+//! All findings as one JSON document, `punctual/audit/2`.
 
-use super::{Audit, totals};
-use crate::render::words;
-use punctual_facts::finding::{Confidence, Evidence, Finding, State};
-use punctual_tuning::audit::{lasting, undoing};
-use punctual_tuning::knobs::{self, Case};
+use super::{Advice, Audit, Totals};
+use crate::render::document::Published;
+use punctual_facts::cpu_set::CpuSet;
+use punctual_facts::finding::{Finding, State};
+use punctual_facts::profile::Kind;
+use punctual_tuning::knobs;
 use serde::Serialize;
-use std::collections::BTreeMap;
 
-/// Version of the document.
-const SCHEMA: &str = "punctual/audit/1";
-
+/// What stands between this machine and real time, worst first.
 #[derive(Serialize)]
-struct Document<'a> {
-    schema: &'static str,
-    tool_version: &'static str,
-    machine: Vec<NameValue>,
-    need: Need,
-    totals: BTreeMap<String, usize>,
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct AuditDocument<'a> {
+    /// Lines that say which machine it is.
+    machine: Vec<MachineLine>,
+    /// What it was judged for.
+    need: JudgedFor<'a>,
+    /// How many findings are of each kind: of those that are bad by severity, of all others by state.
+    totals: Totals,
     findings: Vec<Entry<'a>>,
 }
 
 #[derive(Serialize)]
-struct NameValue {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct MachineLine {
     name: String,
     value: String,
 }
 
 #[derive(Serialize)]
-struct Need {
-    profile: &'static str,
-    cpus: String,
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct JudgedFor<'a> {
+    profile: Kind,
+    /// CPUs of the real-time work; empty where nobody knows which CPUs there are.
+    cpus: &'a CpuSet,
 }
 
+/// A finding, with what the catalogue says of its knob.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Entry<'a> {
-    id: &'a str,
-    title: &'a str,
-    family: &'static str,
-    severity: &'static str,
-    state: &'static str,
-    because: Option<&'a str>,
-    evidence: Vec<SourceValue<'a>>,
-    why: &'a str,
-    fix: &'a str,
-    persist: String,
-    undo: String,
-    undo_persist: Option<String>,
-    cost: &'a str,
-    blast_radius: &'static str,
-    confidence: &'static str,
-    sources: &'static [&'static str],
+    #[serde(flatten)]
+    finding: &'a Finding,
+    #[serde(flatten)]
+    advice: Advice,
 }
 
-/// One piece of evidence.
-#[derive(Serialize)]
-pub struct SourceValue<'a> {
-    source: &'a str,
-    value: &'a str,
+impl Published for AuditDocument<'_> {
+    const SCHEMA: &'static str = "punctual/audit/2";
 }
 
-/// The document.
-pub fn document(audit: &Audit<'_>) -> Result<String, serde_json::Error> {
-    let case = audit.case;
-    let machine = case.machine.fingerprint().into_iter().map(|(name, value)| NameValue { name, value }).collect();
-    serde_json::to_string_pretty(&Document {
-        schema: SCHEMA,
-        tool_version: env!("CARGO_PKG_VERSION"),
-        machine,
-        need: Need { profile: case.need.kind.name(), cpus: case.rt.to_string() },
-        totals: totals(audit.findings).into_iter().map(|(word, count)| (word.replace(' ', "_"), count)).collect(),
-        findings: audit.findings.iter().filter_map(|finding| entry(case, finding)).collect(),
-    })
-}
-
-/// `None` for a finding of a knob this program does not have, which only a newer recording can hold.
-fn entry<'a>(case: &Case<'_>, finding: &'a Finding) -> Option<Entry<'a>> {
-    let knob = knobs::find(&finding.id)?;
-    Some(Entry {
-        id: &finding.id,
-        title: &finding.title,
-        family: knob.family.name(),
-        severity: words::severity(finding.severity),
-        state: state(&finding.state),
-        because: words::state_because(&finding.state),
-        evidence: evidence(&finding.evidence),
-        why: &finding.why,
-        fix: &finding.fix,
-        persist: lasting(knob, case),
-        undo: case.fill(knob.undo),
-        undo_persist: undoing(knob, case),
-        cost: &finding.cost,
-        blast_radius: knob.blast.name(),
-        confidence: confidence(finding.confidence),
-        sources: knob.sources,
-    })
-}
-
-/// Evidence as the documents hold it.
-pub fn evidence(evidence: &[Evidence]) -> Vec<SourceValue<'_>> {
-    evidence.iter().map(|e| SourceValue { source: &e.source, value: &e.value }).collect()
+impl<'a> AuditDocument<'a> {
+    /// Leaves out findings of knobs this program does not have, which only a newer recording can hold.
+    pub fn of(audit: &Audit<'a>) -> Self {
+        let case = audit.case;
+        let entry = |finding: &'a Finding| {
+            let advice = Advice::of(knobs::find(&finding.id)?, case);
+            Some(Entry { finding, advice })
+        };
+        let machine = case.machine.fingerprint().into_iter();
+        Self {
+            machine: machine.map(|(name, value)| MachineLine { name, value }).collect(),
+            need: JudgedFor { profile: case.need.kind, cpus: &case.rt },
+            totals: Totals::of(audit.findings),
+            findings: audit.findings.iter().filter_map(entry).collect(),
+        }
+    }
 }
 
 /// The state, as a word programs compare.
-pub fn state(state: &State) -> &'static str {
+pub fn state_word(state: &State) -> &'static str {
     match state {
         State::Good => "good",
         State::Bad => "bad",
         State::Unknown(_) => "unknown",
         State::Advice(_) => "advice",
         State::NotApplicable(_) => "not-applicable",
-    }
-}
-
-fn confidence(confidence: Confidence) -> &'static str {
-    match confidence {
-        Confidence::High => "high",
-        Confidence::Medium => "medium",
-        Confidence::Low => "low",
     }
 }

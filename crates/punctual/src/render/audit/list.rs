@@ -3,7 +3,7 @@
 //! On a terminal a line is cut to fit, but never a command: half of one is worse than none. Anywhere else nothing is
 //! cut.
 
-use super::{Audit, WORST_FIRST, counted, found, shown};
+use super::{Audit, Totals, WORST_FIRST, found, shown};
 use crate::render::text::sheet::{Sheet, Tone};
 use crate::render::text::{Style, shortened};
 use crate::render::words;
@@ -26,7 +26,7 @@ pub fn list(audit: &Audit<'_>, columns: Option<usize>, all: bool) -> String {
         sheet.entry(0, 15, name, &shortened(value, width.saturating_sub(16)));
     }
     sheet.heading(&format!("For {}", audit.need()));
-    sheet.paragraph(2, &counted(audit.findings));
+    sheet.paragraph(2, &Totals::of(audit.findings).to_string());
     let page = Page { width, ids: ids(audit.findings, all) };
     for severity in WORST_FIRST {
         let tone = if severity >= Severity::High { Tone::Bad } else { Tone::Doubt };

@@ -1,11 +1,10 @@
 //! The audit as a document for an issue or a merge request: the machine, the totals, a table for each severity; the
 //! rest is folded.
 
-use super::{Audit, WORST_FIRST, counted, found};
+use super::{Advice, Audit, Totals, WORST_FIRST, found};
 use crate::render::markdown::{cell, code, prose};
 use crate::render::words;
 use punctual_facts::finding::{Finding, State};
-use punctual_tuning::audit::{lasting, undoing};
 use punctual_tuning::knobs::{self, Case};
 use std::fmt::{self, Write as _};
 
@@ -17,7 +16,7 @@ pub fn document(audit: &Audit<'_>) -> Result<String, fmt::Error> {
     for (name, value) in audit.case.machine.fingerprint() {
         writeln!(out, "| {} | {} |", cell(&prose(&name)), cell(&code(&value)))?;
     }
-    writeln!(out, "\n{}.", counted(audit.findings))?;
+    writeln!(out, "\n{}.", Totals::of(audit.findings))?;
     for severity in WORST_FIRST {
         let bad: Vec<&Finding> = audit.bad(severity).collect();
         if bad.is_empty() {
@@ -53,12 +52,13 @@ fn evidence(finding: &Finding) -> String {
 
 fn details(out: &mut String, case: &Case<'_>, finding: &Finding) -> fmt::Result {
     let Some(knob) = knobs::find(&finding.id) else { return Ok(()) };
+    let advice = Advice::of(knob, case);
     writeln!(out, "<details><summary>{}: {}</summary>\n", html(&finding.id), html(&finding.title))?;
     for (name, text) in [
         ("why", finding.why.clone()),
-        ("lasting", lasting(knob, case)),
-        ("undo", case.fill(knob.undo)),
-        ("undo lasting", undoing(knob, case).unwrap_or_default()),
+        ("lasting", advice.persist),
+        ("undo", advice.undo),
+        ("undo lasting", advice.undo_persist.unwrap_or_default()),
         ("cost", finding.cost.clone()),
         ("blast radius", format!("{}: {}", knob.blast.name(), words::blast_meaning(knob.blast))),
         ("confidence", words::confidence(finding.confidence).to_owned()),

@@ -14,9 +14,9 @@ mod sarif;
 #[cfg(test)]
 mod tests;
 
-pub use difference::{Names, json as difference_json, markdown as difference_markdown, text as difference_text};
+pub use difference::{DifferenceDocument, Names, markdown as difference_markdown, text as difference_text};
 pub use explain::essay;
-pub use json::{document as json, state as state_word};
+pub use json::{AuditDocument, state_word};
 pub use junit::document as junit;
 pub use list::list;
 pub use markdown::document as markdown;
@@ -24,7 +24,10 @@ pub use sarif::{Captured, document as sarif};
 
 use super::words;
 use punctual_facts::finding::{Evidence, Finding, Severity, State};
-use punctual_tuning::knobs::Case;
+use punctual_tuning::audit::{lasting, undoing};
+use punctual_tuning::knobs::{Blast, Case, Family, Knob};
+use serde::Serialize;
+use std::fmt;
 
 /// Severities, the worst first.
 const WORST_FIRST: [Severity; 4] = [Severity::Fatal, Severity::High, Severity::Medium, Severity::Info];
@@ -54,27 +57,74 @@ impl<'a> Audit<'a> {
     }
 }
 
-/// How many findings are of each kind, in the order they are shown.
-fn totals(findings: &[Finding]) -> [(&'static str, usize); 8] {
-    let count = |is_wanted: &dyn Fn(&Finding) -> bool| findings.iter().filter(|f| is_wanted(f)).count();
-    let bad = |severity| count(&|f: &Finding| f.state == State::Bad && f.severity == severity);
-    [
-        ("fatal", bad(Severity::Fatal)),
-        ("high", bad(Severity::High)),
-        ("medium", bad(Severity::Medium)),
-        ("info", bad(Severity::Info)),
-        ("unknown", count(&|f| matches!(f.state, State::Unknown(_)))),
-        ("advice", count(&|f| matches!(f.state, State::Advice(_)))),
-        ("good", count(&|f| f.state == State::Good)),
-        ("not applicable", count(&|f| matches!(f.state, State::NotApplicable(_)))),
-    ]
+/// How many findings are of each kind.
+#[derive(Default, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct Totals {
+    fatal: usize,
+    high: usize,
+    medium: usize,
+    info: usize,
+    unknown: usize,
+    advice: usize,
+    good: usize,
+    not_applicable: usize,
 }
 
-/// The totals as a sentence.
-fn counted(findings: &[Finding]) -> String {
-    let counts = totals(findings).map(|(word, count)| format!("{count} {word}"));
-    let (bad, rest) = counts.split_at(WORST_FIRST.len());
-    format!("{}; {}", bad.join(", "), rest.join(", "))
+impl Totals {
+    fn of(findings: &[Finding]) -> Self {
+        let mut totals = Self::default();
+        for finding in findings {
+            *match (&finding.state, finding.severity) {
+                (State::Bad, Severity::Fatal) => &mut totals.fatal,
+                (State::Bad, Severity::High) => &mut totals.high,
+                (State::Bad, Severity::Medium) => &mut totals.medium,
+                (State::Bad, Severity::Info) => &mut totals.info,
+                (State::Unknown(_), _) => &mut totals.unknown,
+                (State::Advice(_), _) => &mut totals.advice,
+                (State::Good, _) => &mut totals.good,
+                (State::NotApplicable(_), _) => &mut totals.not_applicable,
+            } += 1;
+        }
+        totals
+    }
+}
+
+impl fmt::Display for Totals {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { fatal, high, medium, info, unknown, advice, good, not_applicable } = self;
+        write!(f, "{fatal} fatal, {high} high, {medium} medium, {info} info; ")?;
+        write!(f, "{unknown} unknown, {advice} advice, {good} good, {not_applicable} not applicable")
+    }
+}
+
+/// What the catalogue says of a knob, filled in for one machine.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct Advice {
+    family: Family,
+    /// How to make the change last.
+    persist: String,
+    /// How to put it back.
+    undo: String,
+    /// How to take back what makes it last, where `undo` does not do that as well.
+    undo_persist: Option<String>,
+    blast_radius: Blast,
+    /// Where that is known from.
+    sources: &'static [&'static str],
+}
+
+impl Advice {
+    fn of(knob: &Knob, case: &Case<'_>) -> Self {
+        Self {
+            family: knob.family,
+            persist: lasting(knob, case),
+            undo: knob.undo_here(case),
+            undo_persist: undoing(knob, case),
+            blast_radius: knob.blast,
+            sources: knob.sources,
+        }
+    }
 }
 
 /// Evidence as `source = value`.

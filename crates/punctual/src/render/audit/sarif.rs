@@ -1,12 +1,11 @@
 //! The audit as SARIF: knobs are rules, findings are results. The place is the file of the machine that was read and,
 //! for a captured machine, its line in the captured file.
 
-use super::{Audit, found};
-use crate::render::sarif::{self, Found, Level, Outcome, Place, Region, Rule};
+use super::{Advice, Audit, found};
+use crate::render::sarif::{self, Checked, Level, Outcome, Place, Region, Rule};
 use crate::render::words;
 use punctual_facts::finding::{Finding, Severity, State};
 use punctual_facts::machine::CMDLINE;
-use punctual_tuning::audit::{lasting, undoing};
 use punctual_tuning::knobs::{self, Knob};
 use std::path::Path;
 
@@ -21,7 +20,7 @@ pub struct Captured<'a> {
 
 /// The document. Only what is bad, unless `all` is asked for: most readers show every result as a fault, whatever its
 /// kind.
-pub fn document(audit: &Audit<'_>, captured: Option<Captured<'_>>, all: bool) -> Result<String, serde_json::Error> {
+pub fn document(audit: &Audit<'_>, captured: Option<Captured<'_>>, all: bool) -> String {
     let shown: Vec<(&Finding, &Knob)> = audit
         .findings
         .iter()
@@ -29,18 +28,19 @@ pub fn document(audit: &Audit<'_>, captured: Option<Captured<'_>>, all: bool) ->
         .filter_map(|finding| knobs::find(&finding.id).map(|knob| (finding, knob)))
         .collect();
     let rules: Vec<Rule> = shown.iter().map(|(finding, knob)| rule(audit, finding, knob)).collect();
-    let results: Vec<Found> = shown.iter().map(|(finding, _)| result(finding, captured)).collect();
+    let results: Vec<Checked> = shown.iter().map(|(finding, _)| result(finding, captured)).collect();
     sarif::document(&rules, &results, &audit.case.machine.fingerprint())
 }
 
 fn rule(audit: &Audit<'_>, finding: &Finding, knob: &Knob) -> Rule {
     let case = audit.case;
+    let advice = Advice::of(knob, case);
     let help = format!(
         "Now: {}\nLasting: {}\nUndo: {}; lasting: {}\nCost: {}\nBlast radius: {}.\nSources: {}",
-        case.fill(knob.fix),
-        lasting(knob, case),
-        case.fill(knob.undo),
-        undoing(knob, case).as_deref().unwrap_or("the same"),
+        knob.fix_here(case),
+        advice.persist,
+        advice.undo,
+        advice.undo_persist.as_deref().unwrap_or("the same"),
         knob.cost,
         words::blast_meaning(knob.blast),
         knob.sources.join("; ")
@@ -63,7 +63,7 @@ fn level(severity: Severity) -> Level {
     }
 }
 
-fn result(finding: &Finding, captured: Option<Captured<'_>>) -> Found {
+fn result(finding: &Finding, captured: Option<Captured<'_>>) -> Checked {
     let outcome = match finding.state {
         State::Bad => Outcome::Fail(level(finding.severity)),
         State::Good => Outcome::Pass,
@@ -91,7 +91,7 @@ fn result(finding: &Finding, captured: Option<Captured<'_>>) -> Found {
         None => Place::File { path: own_file(finding).into(), region: Some(Region { line: 1, columns: None }) },
     };
     let names = finding.evidence.iter().map(|evidence| Place::Named(evidence.source.clone()));
-    Found { rule: finding.id.clone(), outcome, message, places: [file].into_iter().chain(names).collect() }
+    Checked { rule: finding.id.clone(), outcome, message, places: [file].into_iter().chain(names).collect() }
 }
 
 /// The first file of the machine that was read; its command line where none was.

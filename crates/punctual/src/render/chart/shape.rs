@@ -4,7 +4,7 @@
 //! further than is known. Must not know how any of it is drawn.
 
 use punctual_hist::{Counts, Nanos};
-use punctual_numbers::foreign::{Beyond, Cell, Run, Series, total};
+use punctual_numbers::foreign::{Beyond, Cell, ForeignRun, Series, total};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
@@ -102,7 +102,7 @@ pub fn range(shapes: &[Shape], budget: Option<Nanos>) -> Option<(u64, u64)> {
 }
 
 /// The series of a file, with their places in it.
-pub fn of_run(run: &Run) -> Vec<Shape> {
+pub fn of_run(run: &ForeignRun) -> Vec<Shape> {
     let mut all: Vec<(usize, &Series)> = run.series.iter().enumerate().filter(|(_, one)| is_drawn(one)).collect();
     // One whose largest is not known may be the largest of all.
     all.sort_by_key(|(_, series)| Reverse(series.largest().unwrap_or(Nanos::MAX)));
@@ -117,7 +117,7 @@ pub fn is_drawn(series: &Series) -> bool {
 }
 
 /// The series of a file, those of one context as one, to be laid over others: under the name of the file.
-pub fn by_context(name: &str, run: &Run) -> Vec<Shape> {
+pub fn by_context(name: &str, run: &ForeignRun) -> Vec<Shape> {
     let mut contexts: BTreeMap<Option<&str>, Vec<Series>> = BTreeMap::new();
     for series in run.series.iter().filter(|series| is_drawn(series)) {
         contexts.entry(series.context.as_deref()).or_default().push(series.clone());

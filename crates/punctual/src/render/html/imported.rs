@@ -5,7 +5,7 @@
 use super::{SCRIPT, STYLE, rendered};
 use crate::render::{chart, plot, units, words};
 use minijinja::{Value, context};
-use punctual_numbers::foreign::{Quantity, Run, Series, total};
+use punctual_numbers::foreign::{ForeignRun, Quantity, Series, total};
 use std::path::Path;
 
 const TEMPLATE: &str = include_str!("imported.html.jinja");
@@ -14,7 +14,7 @@ const TEMPLATE: &str = include_str!("imported.html.jinja");
 ///
 /// # Errors
 /// Only when the template and this module do not belong together, which the tests rule out.
-pub fn imported_page(run: &Run, title: &str, file: &Path) -> Result<String, minijinja::Error> {
+pub fn imported_page(run: &ForeignRun, title: &str, file: &Path) -> Result<String, minijinja::Error> {
     let drawn = chart::of_run(run);
     let noise = run.series.iter().any(|series| series.quantity == Quantity::Noise);
     let facts = [
@@ -70,14 +70,14 @@ fn row(number: Option<usize>, series: &Series) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use punctual_numbers::foreign::{Options, import};
+    use punctual_numbers::foreign::{ImportOptions, import};
 
-    fn run_of(name: &str) -> Run {
+    fn run_of(name: &str) -> ForeignRun {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/foreign").join(name);
-        import(&std::fs::read(path).unwrap(), Options::default()).unwrap()
+        import(&std::fs::read(path).unwrap(), ImportOptions::default()).unwrap()
     }
 
-    fn page_of(run: &Run) -> String {
+    fn page_of(run: &ForeignRun) -> String {
         imported_page(run, "a run", Path::new("run.txt")).unwrap()
     }
 

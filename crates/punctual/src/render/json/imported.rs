@@ -7,7 +7,7 @@
 use super::{PointsOut, claims};
 use punctual_hist::Nanos;
 use punctual_numbers::claims::SeriesClaims;
-use punctual_numbers::foreign::{Cell, Quantity, Run, Series, total};
+use punctual_numbers::foreign::{Cell, ForeignRun, Quantity, Series, total};
 use serde::Serialize;
 use std::path::Path;
 
@@ -15,7 +15,7 @@ use std::path::Path;
 pub const SCHEMA: &str = "punctual/import/1";
 
 /// The document, indented, with a line break at its end.
-pub fn imported(run: &Run, file: &Path) -> String {
+pub fn imported(run: &ForeignRun, file: &Path) -> String {
     let text = serde_json::to_string_pretty(&Document::of(run, file));
     text.unwrap_or_else(|error| format!("{{\"schema\": \"{SCHEMA}\", \"error\": {:?}}}", error.to_string())) + "\n"
 }
@@ -73,7 +73,7 @@ struct CellOut {
 }
 
 impl<'a> Document<'a> {
-    fn of(run: &'a Run, file: &Path) -> Self {
+    fn of(run: &'a ForeignRun, file: &Path) -> Self {
         Self {
             schema: SCHEMA,
             tool_version: env!("CARGO_PKG_VERSION"),
@@ -92,7 +92,7 @@ impl<'a> Document<'a> {
 }
 
 impl SeriesOut {
-    fn of(run: &Run, series: &Series) -> Self {
+    fn of(run: &ForeignRun, series: &Series) -> Self {
         Self {
             label: series.label.clone(),
             cpu: series.cpu,

@@ -5,7 +5,7 @@ use super::terminal::tests::{modes, unread};
 use super::view::{View, Wish};
 use crate::render::golden::assert_golden;
 use punctual_hist::{Counts, MonoTime, Nanos};
-use punctual_linux::measure::{CpuSoFar, Progress, Spike};
+use punctual_linux::measure::{CpuSoFar, PhaseNumber, Progress, Spike};
 
 /// Of a CPU after so many seconds of 1 kHz: 12 us and a little, one spike of 480 us in second 3.
 fn cpu(number: u32, seconds: u64) -> CpuSoFar {
@@ -31,7 +31,7 @@ fn progress(cpus: u32, seconds: u64) -> Progress {
         elapsed: Nanos::from_secs(seconds),
         total: Nanos::from_secs(300),
         phase: "cpu+memory".to_owned(),
-        phase_number: (2, 3),
+        phase_number: PhaseNumber { number: 2, of: 3 },
         warming_up: false,
         cpus: Vec::new(),
         skipped: 0,

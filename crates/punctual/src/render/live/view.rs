@@ -7,7 +7,7 @@ use super::screen::{Line, Weight};
 use crate::render::text::table::{Edge, Table};
 use crate::render::units::{self, ABSENT};
 use punctual_hist::{Counts, MonoTime, Nanos};
-use punctual_linux::measure::{CpuSoFar, Progress, Spike};
+use punctual_linux::measure::{CpuSoFar, PhaseNumber, Progress, Spike};
 use std::collections::BTreeMap;
 
 /// On a smaller screen there is a line for each CPU and nothing else that could be done without.
@@ -223,7 +223,7 @@ fn time(progress: &Progress) -> String {
 }
 
 fn load(progress: &Progress) -> String {
-    let (number, all) = progress.phase_number;
+    let PhaseNumber { number, of: all } = progress.phase_number;
     let which = if all > 1 { format!("load phase {number} of {all}") } else { "load phase".to_owned() };
     let state = if progress.warming_up { ", warming up: not counted" } else { "" };
     format!("{which}: {}{state}", progress.phase)

@@ -41,7 +41,8 @@ fn figure(result: &Result<'_>, metric: Metric) -> Option<Value> {
         let name = result.campaign.design.candidates.get(judged.candidate)?.id.as_str();
         let effect = effect(judged, metric)?;
         let says = format!("{name}: {} {}", say::metric(metric), say::change(effect));
-        Some(Bar { name, seen: effect.seen, low: effect.low, high: effect.high, says })
+        let (low, high) = (effect.low.unwrap_or(0.0), effect.high.unwrap_or(f64::INFINITY));
+        Some(Bar { name, seen: effect.seen, low, high, says })
     };
     let bars: Vec<Bar<'_>> = result.standing.judged.iter().filter_map(bar).collect();
     let svg = chart::effects(&format!("Change of {} by candidate", say::metric(metric)), &bars)?;

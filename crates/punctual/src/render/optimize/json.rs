@@ -1,160 +1,121 @@
-//! A campaign for programs: one document, described by `schemas/optimize-1.schema.json`.
-//!
-//! The structures here mirror the document and nothing else has them. Times are nanoseconds; what is absent or has no
-//! end is null, never 0.
+//! A campaign for programs: the document `punctual/optimize/2`.
 
 use super::Result;
-use punctual_optimize::format::strategy_name;
-use punctual_optimize::{CONFIDENCE, ERROR_RATE, Effect, LOOKS, Metric, Verdict};
+use crate::render::document::{self, Published};
+use punctual_facts::cpu_set::CpuSet;
+use punctual_hist::Nanos;
+use punctual_optimize::{CONFIDENCE, ERROR_RATE, Effect, Judged, LOOKS, Strategy};
 use serde::Serialize;
 
-/// Name and version of the document.
-const SCHEMA: &str = "punctual/optimize/1";
-
+/// A campaign, as it is published.
 #[derive(Serialize)]
-struct Document<'a> {
-    schema: &'static str,
-    tool_version: &'static str,
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(in crate::render) struct Document<'a> {
+    /// Whether the campaign came to its end. Otherwise it can go on, and verdicts may still change.
     finished: bool,
-    strategy: &'static str,
+    strategy: Strategy,
+    /// Seed of the order of the measurements.
     seed: u64,
-    cpus: String,
+    cpus: &'a CpuSet,
+    /// The load, as the user wrote it.
     load: &'a str,
-    run_ns: u64,
-    late_ns: Option<u64>,
-    spent_ns: u64,
+    /// Length of one measurement.
+    run_ns: Nanos,
+    /// Latency beyond which a release is a miss; null if only skipped ones are.
+    late_ns: Option<Nanos>,
+    spent_ns: Nanos,
+    /// How many measurements were made.
     runs: usize,
+    /// Finished rounds in which candidates were measured each alone.
     rounds: u32,
     baselines_per_round: u32,
+    /// A change of less than this part is called neither better nor worse.
     margin: f64,
     confidence: f64,
+    /// Largest probability, for the whole campaign, of calling anything better or worse where nothing differs.
     error_rate: f64,
+    /// How often verdicts are looked for at most.
     looks: u32,
+    /// Ids of the candidates that are better.
     recommended: Vec<&'a str>,
-    together: Vec<EffectOut>,
-    candidates: Vec<CandidateOut<'a>>,
+    /// What the recommended candidates do together; empty if that was not measured to its end.
+    together: &'a [Effect],
+    candidates: Vec<JudgedCandidate<'a>>,
     not_tried: Vec<NotTried<'a>>,
     doubts: &'a [String],
     doubtful_runs: usize,
+    /// The folder of the recordings.
     recordings: String,
 }
 
 #[derive(Serialize)]
-struct CandidateOut<'a> {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct JudgedCandidate<'a> {
     id: &'a str,
     title: &'a str,
     cost: &'a str,
-    verdict: &'static str,
-    refused: Option<&'a str>,
-    rounds: usize,
     takes_boot: bool,
+    /// About how many times as many rounds a verdict needs; null if there is one, or nobody knows.
     rounds_factor: Option<f64>,
-    effects: Vec<EffectOut>,
+    #[serde(flatten)]
+    judged: &'a Judged,
 }
 
 #[derive(Serialize)]
-struct EffectOut {
-    metric: &'static str,
-    kind: &'static str,
-    baseline: f64,
-    seen: f64,
-    low: Option<f64>,
-    high: Option<f64>,
-    odds_up: f64,
-    odds_down: f64,
-}
-
-#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct NotTried<'a> {
     id: &'a str,
     why: &'a str,
 }
 
+impl Published for Document<'_> {
+    const SCHEMA: &'static str = "punctual/optimize/2";
+}
+
+impl<'a> Document<'a> {
+    pub(in crate::render) fn of(result: &'a Result<'_>) -> Self {
+        let Result { campaign, standing, .. } = result;
+        let design = &campaign.design;
+        let candidate = |place: &usize| design.candidates.get(*place);
+        let judged = |judged: &'a Judged| {
+            let of = candidate(&judged.candidate)?;
+            Some(JudgedCandidate {
+                id: &of.id,
+                title: &of.title,
+                cost: &of.cost,
+                takes_boot: !of.boot.is_empty(),
+                rounds_factor: judged.longer(),
+                judged,
+            })
+        };
+        Self {
+            finished: !result.stopped,
+            strategy: design.strategy,
+            seed: design.seed,
+            cpus: result.cpus,
+            load: &result.load,
+            run_ns: result.run,
+            late_ns: result.late,
+            spent_ns: result.spent,
+            runs: campaign.runs.len(),
+            rounds: standing.rounds,
+            baselines_per_round: design.baselines,
+            margin: design.margin,
+            confidence: CONFIDENCE,
+            error_rate: ERROR_RATE,
+            looks: LOOKS,
+            recommended: standing.recommended.iter().filter_map(candidate).map(|of| of.id.as_str()).collect(),
+            together: &standing.together,
+            candidates: standing.judged.iter().filter_map(judged).collect(),
+            not_tried: result.left_out.iter().map(|(id, why)| NotTried { id, why }).collect(),
+            doubts: &result.doubts.reasons,
+            doubtful_runs: result.doubts.runs,
+            recordings: result.folder.display().to_string(),
+        }
+    }
+}
+
 /// The document, indented.
-///
-/// # Errors
-/// Those of the JSON writer.
-pub fn json(result: &Result<'_>) -> std::result::Result<String, serde_json::Error> {
-    let Result { campaign, standing, .. } = result;
-    let design = &campaign.design;
-    let candidate = |place: &usize| design.candidates.get(*place);
-    let judged = standing.judged.iter().filter_map(|judged| {
-        let of = candidate(&judged.candidate)?;
-        Some(CandidateOut {
-            id: &of.id,
-            title: &of.title,
-            cost: &of.cost,
-            verdict: if result.stopped { "open" } else { verdict(&judged.verdict) },
-            refused: match &judged.verdict {
-                Verdict::Refused(why) => Some(why),
-                _ => None,
-            },
-            rounds: judged.rounds,
-            takes_boot: !of.boot.is_empty(),
-            rounds_factor: judged.longer().filter(|_| !result.stopped),
-            effects: judged.effects.iter().map(effect).collect(),
-        })
-    });
-    serde_json::to_string_pretty(&Document {
-        schema: SCHEMA,
-        tool_version: env!("CARGO_PKG_VERSION"),
-        finished: !result.stopped,
-        strategy: strategy_name(design.strategy),
-        seed: design.seed,
-        cpus: result.cpus.to_string(),
-        load: &result.load,
-        run_ns: result.run.as_ns(),
-        late_ns: result.late.map(punctual_hist::Nanos::as_ns),
-        spent_ns: result.spent.as_ns(),
-        runs: campaign.runs.len(),
-        rounds: standing.rounds,
-        baselines_per_round: design.baselines,
-        margin: design.margin,
-        confidence: CONFIDENCE,
-        error_rate: ERROR_RATE,
-        looks: LOOKS,
-        recommended: standing.recommended.iter().filter_map(candidate).map(|of| of.id.as_str()).collect(),
-        together: standing.together.iter().map(effect).collect(),
-        candidates: judged.collect(),
-        not_tried: result.left_out.iter().map(|(id, why)| NotTried { id, why }).collect(),
-        doubts: &result.doubts.reasons,
-        doubtful_runs: result.doubts.runs,
-        recordings: result.folder.display().to_string(),
-    })
-}
-
-fn verdict(verdict: &Verdict) -> &'static str {
-    match verdict {
-        Verdict::Better => "better",
-        Verdict::Mixed => "mixed",
-        Verdict::NoDifferenceShown => "no_difference_shown",
-        Verdict::NotEnoughData => "not_enough_data",
-        Verdict::LeftBehind => "left_behind",
-        Verdict::Worse => "worse",
-        Verdict::Refused(_) => "refused",
-    }
-}
-
-/// The name of a number, as the schema has it.
-fn metric(metric: Metric) -> &'static str {
-    match metric {
-        Metric::P50 => "p50",
-        Metric::P99_9 => "p99.9",
-        Metric::Misses => "misses",
-    }
-}
-
-fn effect(effect: &Effect) -> EffectOut {
-    let is_time = effect.metric != Metric::Misses;
-    let known = |limit: f64| Some(limit).filter(|limit| limit.is_finite() && !(is_time && *limit <= 0.0));
-    EffectOut {
-        metric: metric(effect.metric),
-        kind: if is_time { "factor" } else { "difference_per_million" },
-        baseline: effect.baseline,
-        seen: effect.seen,
-        low: known(effect.low),
-        high: known(effect.high),
-        odds_up: effect.odds_up,
-        odds_down: effect.odds_down,
-    }
+pub fn json(result: &Result<'_>) -> String {
+    document::document(&Document::of(result))
 }

@@ -10,6 +10,8 @@ mod text;
 mod words;
 
 pub use html::html;
+#[cfg(test)]
+pub(in crate::render) use json::Document as Published;
 pub use json::json;
 pub use text::{intended, left_out, step, text};
 

@@ -33,15 +33,9 @@ pub fn change(effect: &Effect) -> String {
         _ => signed(100.0 * (value - 1.0)),
     };
     let unit = if effect.metric == Metric::Misses { "" } else { " %" };
-    let limits = match (effect.low.is_finite() && effect.low != 0.0, effect.high.is_finite()) {
-        (true, true) => format!("({} to {})", of(effect.low), of(effect.high)),
+    let limits = match (effect.low, effect.high) {
+        (Some(low), Some(high)) => format!("({} to {})", of(low), of(high)),
         _ => "(limits unknown)".to_owned(),
-    };
-    // No change with limits of 0 is a change of misses where there are none.
-    let limits = if effect.metric == Metric::Misses && effect.low == 0.0 && effect.high.is_finite() {
-        format!("({} to {})", of(0.0), of(effect.high))
-    } else {
-        limits
     };
     format!("{}{unit} {limits}", of(effect.seen))
 }

@@ -3,7 +3,7 @@
 use crate::render::chart::{self, Shape};
 use crate::render::text::sheet::visible;
 use punctual_hist::{Counts, Nanos};
-use punctual_numbers::foreign::Run;
+use punctual_numbers::foreign::ForeignRun;
 use punctual_numbers::report::Report;
 
 /// A result with the name it is shown by.
@@ -19,7 +19,7 @@ pub enum Measured {
     /// By us.
     Recording(Box<Report>),
     /// By another program.
-    Import(Box<Run>),
+    Import(Box<ForeignRun>),
 }
 
 impl Named {
@@ -32,7 +32,7 @@ impl Named {
     }
 
     /// The numbers of another program.
-    pub fn import(&self) -> Option<&Run> {
+    pub fn import(&self) -> Option<&ForeignRun> {
         match &self.of {
             Measured::Recording(_) => None,
             Measured::Import(run) => Some(run),

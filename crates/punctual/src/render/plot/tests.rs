@@ -2,15 +2,15 @@
 
 use super::*;
 use crate::render::sample;
-use punctual_numbers::foreign::{Options, Run, import};
+use punctual_numbers::foreign::{ForeignRun, ImportOptions, import};
 use std::path::{Path, PathBuf};
 
 fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/foreign")
 }
 
-fn read(path: &Path) -> Option<Run> {
-    import(&std::fs::read(path).ok()?, Options::default()).ok()
+fn read(path: &Path) -> Option<ForeignRun> {
+    import(&std::fs::read(path).ok()?, ImportOptions::default()).ok()
 }
 
 fn named(name: &str) -> Named {

@@ -4,7 +4,7 @@ use super::Named;
 use crate::cli::ChartName;
 use crate::render::chart::Shape;
 use crate::render::units;
-use punctual_numbers::foreign::{Quantity, Run, Unfit};
+use punctual_numbers::foreign::{ForeignRun, Quantity, Unfit};
 
 /// What is said where the limits of shares are drawn.
 pub const BAND: &str = "Band: 95 % limits of each share, for activations that do not depend on each other.";
@@ -22,7 +22,7 @@ pub fn title(chart: ChartName) -> &'static str {
 
 /// What is said of a chart: of which results, and how it is to be read.
 pub fn caption(chart: ChartName, all: &[Named], shapes: &[Shape]) -> String {
-    let runs: Vec<&Run> = all.iter().filter_map(Named::import).collect();
+    let runs: Vec<&ForeignRun> = all.iter().filter_map(Named::import).collect();
     if runs.is_empty() {
         return of_recordings(chart, all.len() > 1).to_owned();
     }
@@ -72,7 +72,7 @@ pub fn only_counted(shapes: &[Shape]) -> String {
 }
 
 /// Why shares of this file are not those of all that was measured.
-pub fn cautions(run: &Run) -> String {
+pub fn cautions(run: &ForeignRun) -> String {
     let any = |unfit: Unfit| run.series.iter().any(|series| series.unfit == Some(unfit));
     let format = run.format.name();
     if any(Unfit::Doubted) {

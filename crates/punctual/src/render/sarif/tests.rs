@@ -3,7 +3,6 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use super::*;
-use serde_json::Value;
 
 fn rule() -> Rule {
     Rule {
@@ -17,9 +16,9 @@ fn rule() -> Rule {
 }
 
 fn one(message: &str, outcome: Outcome, places: Vec<Place>) -> Value {
-    let found = Found { rule: "cmdline.unknown".to_owned(), outcome, message: message.to_owned(), places };
+    let checked = Checked { rule: "cmdline.unknown".to_owned(), outcome, message: message.to_owned(), places };
     let facts = [("kernel".to_owned(), "6.12".to_owned())];
-    let log: Value = serde_json::from_str(&document(&[rule()], &[found], &facts).unwrap()).unwrap();
+    let log: Value = serde_json::from_str(&document(&[rule()], &[checked], &facts)).unwrap();
     assert_eq!(log["version"], "2.1.0");
     assert_eq!(log["runs"][0]["properties"]["kernel"], "6.12");
     log["runs"][0]["results"][0].clone()

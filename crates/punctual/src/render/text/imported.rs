@@ -6,11 +6,11 @@ use super::Style;
 use super::sheet::Sheet;
 use super::table::{Edge, Table};
 use crate::render::{units, words};
-use punctual_numbers::foreign::{Quantity, Run, Series, total};
+use punctual_numbers::foreign::{ForeignRun, Quantity, Series, total};
 use std::path::Path;
 
 /// The whole text.
-pub fn imported(run: &Run, file: &Path, style: Style) -> String {
+pub fn imported(run: &ForeignRun, file: &Path, style: Style) -> String {
     let mut sheet = Sheet::new(style);
     head(&mut sheet, run, file);
     numbers(&mut sheet, run);
@@ -30,7 +30,7 @@ pub fn imported(run: &Run, file: &Path, style: Style) -> String {
     sheet.finish()
 }
 
-fn head(sheet: &mut Sheet, run: &Run, file: &Path) {
+fn head(sheet: &mut Sheet, run: &ForeignRun, file: &Path) {
     sheet.heading(&format!("{}, imported as {}", file.display(), run.format.name()));
     let length = run.duration.map(|stated| units::duration(stated.length));
     let facts = [
@@ -46,7 +46,7 @@ fn head(sheet: &mut Sheet, run: &Run, file: &Path) {
     }
 }
 
-fn numbers(sheet: &mut Sheet, run: &Run) {
+fn numbers(sheet: &mut Sheet, run: &ForeignRun) {
     let noise = run.series.iter().any(|series| series.quantity == Quantity::Noise);
     sheet.heading(if noise { "Noise (in us)" } else { "Lateness (in us)" });
     let sum = total(&run.series);
@@ -73,7 +73,7 @@ fn numbers(sheet: &mut Sheet, run: &Run) {
     sheet.paragraph(2, "A percentile is the upper edge of the cell it lies in.");
 }
 
-fn claims(sheet: &mut Sheet, run: &Run) {
+fn claims(sheet: &mut Sheet, run: &ForeignRun) {
     let claimed = words::claims::of_import(run);
     if claimed.is_empty() {
         return;

@@ -7,10 +7,10 @@ mod plan;
 mod results;
 mod status;
 
-pub use json::{plan as plan_json, results as results_json, reverted as reverted_json, status as status_json};
+pub use json::TuneDocument;
 pub use plan::{plan, why};
 pub use results::{results, reverted};
-pub use status::status;
+pub use status::{Sentence, Status, status};
 
 /// Width of the column of names.
 const NAMES: usize = 12;

@@ -2,7 +2,7 @@
 
 use crate::render::text::Style;
 use crate::render::text::sheet::{Sheet, Tone};
-use punctual_linux::apply::{Applied, Fate, Reverted, Tried};
+use punctual_linux::apply::{Applied, Fate, Reverted, Tried, UndoneStep};
 use punctual_linux::journal::{Outcome, Undone};
 use punctual_tuning::plan::{Plan, subject};
 use std::collections::BTreeMap;
@@ -63,7 +63,7 @@ pub(super) fn told(tried: &Tried) -> (Tone, &'static str, String) {
 /// What was put back, and what could not be.
 pub fn reverted(reverted: &Reverted, style: Style) -> String {
     let mut sheet = Sheet::new(style);
-    for (intent, how) in &reverted.undone {
+    for UndoneStep { intent, how } in &reverted.undone {
         let what = subject(&intent.step);
         match how {
             Undone::Restored => sheet.toned_entry(2, 11, Tone::Good, "put back", &format!("{} {what}", intent.change)),

@@ -4,20 +4,45 @@ use super::NAMES;
 use crate::render::text::Style;
 use crate::render::text::sheet::{Sheet, Tone};
 use punctual_tuning::plan::{Standing, StatusRow};
+use serde::Serialize;
 
 /// So many things are named that share a line; JSON names all.
 const MOST_NAMED: usize = 4;
 
-/// What is known of the transactions, one sentence each, and every row.
-pub fn status(sentences: &[(bool, String)], rows: &[StatusRow], style: Style) -> String {
+/// How everything stands that was asked for and not taken back.
+#[derive(Default, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Status {
+    /// What is known of the transactions, the journal and the boot entry.
+    pub sentences: Vec<Sentence>,
+    /// One for each thing that was asked for.
+    pub rows: Vec<StatusRow>,
+}
+
+/// A sentence, and whether what it says is as it should be.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Sentence {
+    pub is_good: bool,
+    pub text: String,
+}
+
+impl Sentence {
+    pub fn good(text: impl Into<String>) -> Self {
+        Self { is_good: true, text: text.into() }
+    }
+
+    pub fn doubt(text: impl Into<String>) -> Self {
+        Self { is_good: false, text: text.into() }
+    }
+}
+
+/// For a terminal, the rows that need somebody first.
+pub fn status(Status { sentences, rows }: &Status, style: Style) -> String {
     let mut sheet = Sheet::new(style);
-    for (is_good, sentence) in sentences {
-        sheet.toned_paragraph(
-            0,
-            if *is_good { Tone::Good } else { Tone::Doubt },
-            if *is_good { "ok" } else { "!!" },
-            sentence,
-        );
+    for Sentence { is_good, text } in sentences {
+        let (tone, mark) = if *is_good { (Tone::Good, "ok") } else { (Tone::Doubt, "!!") };
+        sheet.toned_paragraph(0, tone, mark, text);
     }
     let mut sorted: Vec<&StatusRow> = rows.iter().collect();
     sorted.sort_by(|a, b| b.standing.cmp(&a.standing));

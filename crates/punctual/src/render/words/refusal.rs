@@ -1,7 +1,12 @@
-//! Why a scenario cannot be run, and what to write instead.
+//! Why a scenario cannot be run, and what to write instead; what to do about other errors.
 
 use super::{cpus, units};
+use punctual_linux::measure::{MeasureError, Remedy};
+use punctual_linux::recording::{RecordingError, Unresumable};
+use punctual_linux::result_file::ResultError;
+use punctual_numbers::recording::Unreadable;
 use punctual_numbers::scenario::{LONGEST, PERIOD_MAX, PERIOD_MIN, PRIORITY_MAX, ScenarioError};
+use std::io::{self, ErrorKind};
 
 /// The reason with its remedy, as an error of the command.
 pub fn scenario_error(error: ScenarioError) -> anyhow::Error {
@@ -41,4 +46,99 @@ pub fn scenario_error(error: ScenarioError) -> anyhow::Error {
             format!("a deadline run time of {} does not fit into the period", units::latency(runtime))
         }
     })
+}
+
+/// An error with what it was caused by, and what to do about it.
+pub fn told(error: &anyhow::Error) -> String {
+    let recording = error.chain().find_map(|cause| match cause.downcast_ref() {
+        Some(ResultError::Recording(error)) => Some(error),
+        _ => cause.downcast_ref::<RecordingError>(),
+    });
+    match recording {
+        Some(recording) => format!("{error:#}. {}", recording_remedy(recording)),
+        None => format!("{error:#}"),
+    }
+}
+
+fn recording_remedy(error: &RecordingError) -> String {
+    match error {
+        RecordingError::Exists { .. } => "Choose another name with --out, or remove it first".to_owned(),
+        RecordingError::Create { .. } => "Choose a directory you may write to with --out".to_owned(),
+        RecordingError::Write { reason, .. } => {
+            format!("What is in the file so far can be read; {}", write_remedy(reason))
+        }
+        RecordingError::Resume { path, reason } => match reason {
+            Unresumable::Refused(_) => "Check that you may write to it".to_owned(),
+            Unresumable::Held => "Wait for that to end; is it still being measured?".to_owned(),
+            Unresumable::Damaged { .. } => format!(
+                "punctual merge {} --out NEW makes a sound copy of what is good; go on with that",
+                path.display()
+            ),
+        },
+        RecordingError::Frame { .. } => "This is a mistake in punctual: please report it".to_owned(),
+        RecordingError::Read { .. } => "Check the name and that you may read it".to_owned(),
+        RecordingError::Unreadable { reason, .. } => read_remedy(reason).to_owned(),
+    }
+}
+
+fn write_remedy(reason: &io::Error) -> &'static str {
+    match reason.kind() {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => "make room on that disk and measure again",
+        ErrorKind::FileTooLarge => "raise the limit on file sizes (ulimit -f) and measure again",
+        _ => "measure again with --out on another disk",
+    }
+}
+
+fn read_remedy(reason: &Unreadable) -> &'static str {
+    match reason {
+        Unreadable::Empty => "The run ended before anything was written: measure again",
+        Unreadable::NoHeader => "The run was ended before it began to measure: measure again",
+        Unreadable::NotARecording => "Give a file that punctual wrote (*.punctual)",
+        Unreadable::Newer { .. } => "Read it with the punctual that wrote it, or a later one",
+        Unreadable::HeaderDamaged(_) => "Nothing in it can be shown: measure again",
+    }
+}
+
+/// Why nothing was measured, and what to do about it.
+pub fn measure_error(error: MeasureError) -> anyhow::Error {
+    let remedy = error.remedy().map(|remedy| match remedy {
+        Remedy::RealTime(why) if why.is_empty() => "or measure as an ordinary task with --policy other".to_owned(),
+        Remedy::RealTime(why) => format!("{why}; or measure as an ordinary task with --policy other"),
+        Remedy::OtherCpus => "the CPU is outside this process's cpuset (/proc/self/cgroup, cpuset.cpus.effective) or \
+             off-line; name other CPUs with --cpus"
+            .to_owned(),
+        Remedy::MoreLockedMemory(why) => why,
+        Remedy::LongerPeriod => "ask for a longer one with --period".to_owned(),
+        Remedy::LeaveIdleStates => "run as root, or leave --dma-latency away".to_owned(),
+    });
+    let error = anyhow::Error::new(error);
+    match remedy {
+        Some(remedy) => anyhow::anyhow!("{error}\n{remedy}"),
+        None => error,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anyhow::Context;
+
+    #[test]
+    fn a_recording_that_cannot_be_made_or_read_has_a_remedy_wherever_it_is_found() {
+        let exists = || RecordingError::Exists { path: "run.punctual".into() };
+        let whole =
+            "run.punctual: create recording: the file exists. Choose another name with --out, or remove it first";
+        assert_eq!(told(&exists().into()), whole);
+        assert_eq!(told(&Err::<(), _>(exists()).context("merge").unwrap_err()), format!("merge: {whole}"));
+        let unreadable = RecordingError::Unreadable { path: "x".into(), reason: Unreadable::NotARecording };
+        let result = told(&ResultError::from(unreadable).into());
+        assert!(result.ends_with("it is not a recording of punctual. Give a file that punctual wrote (*.punctual)"));
+        assert_eq!(told(&anyhow::anyhow!("else")), "else");
+    }
+
+    #[test]
+    fn what_a_measurement_was_refused_names_the_option() {
+        let refused = measure_error(MeasureError::DmaLatency(ErrorKind::PermissionDenied.into())).to_string();
+        assert!(refused.ends_with("\nrun as root, or leave --dma-latency away"), "{refused}");
+    }
 }

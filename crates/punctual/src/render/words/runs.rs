@@ -2,7 +2,7 @@
 
 use super::{amount, cpus, mechanism, policy, timer_phase, units};
 use punctual_hist::Nanos;
-use punctual_numbers::recording::{Differs, Run, Stretch, Unmergeable};
+use punctual_numbers::recording::{Mismatch, Run, Stretch, Unmergeable};
 use punctual_numbers::report::Report;
 use punctual_numbers::trace::Rung;
 use std::path::PathBuf;
@@ -110,7 +110,7 @@ pub fn unmergeable(against: &[Unmergeable], paths: &[PathBuf]) -> String {
     let mut kind = false;
     for reason in against {
         lines.push(match reason {
-            Unmergeable::Differs(number, all) => {
+            Unmergeable::Mismatch(number, all) => {
                 kind = true;
                 format!("{} is of another kind than {first}\n{}", name(number), differences(all, "there", "here"))
             }
@@ -135,42 +135,42 @@ pub fn unmergeable(against: &[Unmergeable], paths: &[PathBuf]) -> String {
 }
 
 /// What differs, a line each.
-pub fn differences(all: &[Differs], first: &str, other: &str) -> String {
-    let line = |differs: &Differs| {
+pub fn differences(all: &[Mismatch], first: &str, other: &str) -> String {
+    let line = |differs: &Mismatch| {
         let (what, a, b) = difference(differs);
         format!("  {what}: {a} {first}, {b} {other}")
     };
     all.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
-fn difference(differs: &Differs) -> (String, String, String) {
+fn difference(differs: &Mismatch) -> (String, String, String) {
     let none = || "none".to_owned();
     let latency = |length: &Option<Nanos>| length.map_or_else(none, units::latency);
     let text = |text: &Option<String>| text.clone().unwrap_or_else(none);
     let said = |what: &str, a: String, b: String| (what.to_owned(), a, b);
     match differs {
-        Differs::Machine(name, a, b) => said(name, text(a), text(b)),
-        Differs::Cpus(a, b) => said("measured", cpus(a), cpus(b)),
-        Differs::Period(cpu, a, b) => (format!("period of CPU {cpu}"), units::latency(*a), units::latency(*b)),
-        Differs::Policy(a, b) => said("policy", policy(*a), policy(*b)),
-        Differs::Mechanism(a, b) => said("mechanism", mechanism(*a).to_owned(), mechanism(*b).to_owned()),
-        Differs::Phase(a, b) => said("releases", timer_phase(*a).to_owned(), timer_phase(*b).to_owned()),
-        Differs::WarmUp(a, b) => said("warm-up", amount(*a), amount(*b)),
-        Differs::Budget(a, b) => said("budget", latency(a), latency(b)),
-        Differs::Limit(a, b) => said("limit that ends the run", latency(a), latency(b)),
-        Differs::DmaLatency(a, b) => {
+        Mismatch::Machine(name, a, b) => said(name, text(a), text(b)),
+        Mismatch::Cpus(a, b) => said("measured", cpus(a), cpus(b)),
+        Mismatch::Period(cpu, a, b) => (format!("period of CPU {cpu}"), units::latency(*a), units::latency(*b)),
+        Mismatch::Policy(a, b) => said("policy", policy(*a), policy(*b)),
+        Mismatch::Mechanism(a, b) => said("mechanism", mechanism(*a).to_owned(), mechanism(*b).to_owned()),
+        Mismatch::Phase(a, b) => said("releases", timer_phase(*a).to_owned(), timer_phase(*b).to_owned()),
+        Mismatch::WarmUp(a, b) => said("warm-up", amount(*a), amount(*b)),
+        Mismatch::Budget(a, b) => said("budget", latency(a), latency(b)),
+        Mismatch::Limit(a, b) => said("limit that ends the run", latency(a), latency(b)),
+        Mismatch::DmaLatency(a, b) => {
             let held = |us: &Option<u32>| us.map_or_else(none, |us| format!("{us}{}us", units::THIN));
             said("request for short sleeps", held(a), held(b))
         }
-        Differs::Loads(a, b) => said("load phases", a.join(", "), b.join(", ")),
-        Differs::LoadCpus(a, b) => said("CPUs for loads", cpus(a), cpus(b)),
-        Differs::Isolated(a, b) => said("isolated", cpus(a), cpus(b)),
-        Differs::Shared(a, b) => said("shared with helpers", cpus(a), cpus(b)),
-        Differs::Suite(a, b) => said("suite", text(a), text(b)),
-        Differs::ClockSource(a, b) => said("clock", text(a), text(b)),
-        Differs::Tick(a, b) => said("tick", units::latency(*a), units::latency(*b)),
-        Differs::Engine(a, b) => said("causes looked for", engine(*a), engine(*b)),
-        Differs::Traced(a, b) => said("traced load phases", numbers(a), numbers(b)),
+        Mismatch::Loads(a, b) => said("load phases", a.join(", "), b.join(", ")),
+        Mismatch::LoadCpus(a, b) => said("CPUs for loads", cpus(a), cpus(b)),
+        Mismatch::Isolated(a, b) => said("isolated", cpus(a), cpus(b)),
+        Mismatch::Shared(a, b) => said("shared with helpers", cpus(a), cpus(b)),
+        Mismatch::Suite(a, b) => said("suite", text(a), text(b)),
+        Mismatch::ClockSource(a, b) => said("clock", text(a), text(b)),
+        Mismatch::Tick(a, b) => said("tick", units::latency(*a), units::latency(*b)),
+        Mismatch::Engine(a, b) => said("causes looked for", engine(*a), engine(*b)),
+        Mismatch::Traced(a, b) => said("traced load phases", numbers(a), numbers(b)),
     }
 }
 

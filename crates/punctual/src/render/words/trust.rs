@@ -45,7 +45,7 @@ pub fn distrust(reason: &Distrust) -> String {
         | Distrust::EndedEarly(_)
         | Distrust::CutOff
         | Distrust::WriteFailed
-        | Distrust::BlocksLost(_) => of_recording(reason),
+        | Distrust::MaximaLost(_) => of_recording(reason),
     }
 }
 
@@ -121,8 +121,9 @@ fn of_recording(reason: &Distrust) -> String {
         ),
         Distrust::EndedEarly(reason) => format!("The run {}.", end(*reason)),
         Distrust::WriteFailed => "Part of the recording could not be written.".to_owned(),
-        Distrust::BlocksLost(n) => format!(
-            "The exact maxima of {} were not collected in time; the histograms are complete.",
+        Distrust::MaximaLost(n) => format!(
+            "The exact maximum is missing for {}, counted for each CPU: it was not collected in time. The histograms \
+             are complete.",
             units::counted(*n, "second")
         ),
         _ => "The recording is cut off: what happened after its last good checkpoint is not in it.".to_owned(),

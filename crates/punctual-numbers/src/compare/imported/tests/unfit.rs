@@ -48,7 +48,7 @@ fn of_several_series_only_the_unfit_are_refused() {
 }
 
 /// So many of 200 000 values of this law are stated and in no cell.
-fn losing(lost: u64, seed: u64) -> Run {
+fn losing(lost: u64, seed: u64) -> ForeignRun {
     run(vec![Series { stated_count: Some(200_000 + lost), ..series("thread 0", 200_000, 20.0, seed) }])
 }
 

@@ -4,7 +4,7 @@ use super::*;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::{Field, Row, RowAccessor};
 use punctual_numbers::export::{foreign_fleet_rows, foreign_fleet_run};
-use punctual_numbers::foreign::{Beyond, Cell, Options, Run, import};
+use punctual_numbers::foreign::{Beyond, Cell, ForeignRun, ImportOptions, import};
 use std::io::Write;
 use std::path::Path;
 
@@ -28,12 +28,12 @@ fn held(row: &Row) -> Vec<(i64, Option<i64>, i64)> {
     list.elements().iter().map(cell).collect()
 }
 
-fn run_of(name: &str) -> Run {
+fn run_of(name: &str) -> ForeignRun {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/foreign").join(name);
-    import(&std::fs::read(path).unwrap(), Options::default()).unwrap()
+    import(&std::fs::read(path).unwrap(), ImportOptions::default()).unwrap()
 }
 
-fn table_of(run: &Run) -> Vec<u8> {
+fn table_of(run: &ForeignRun) -> Vec<u8> {
     parquet("r", &foreign_fleet_run(run), foreign_fleet_rows(run)).unwrap()
 }
 

@@ -4,7 +4,7 @@ use super::beyond::beyond;
 use super::limits::{chances, percentiles};
 use super::refused_of_import;
 use punctual_numbers::claims::SeriesClaims;
-use punctual_numbers::foreign::{Run, Series, total};
+use punctual_numbers::foreign::{ForeignRun, Series, total};
 
 /// With more series of an import than this only the latest of them is told what it can claim.
 const SERIES_SHOWN: usize = 4;
@@ -16,7 +16,7 @@ pub const CONDITION_IMPORTED: &str = "With 95\u{202f}% confidence each, if every
 
 /// What can be claimed of an import, a sentence each: of all series, or of the latest where there are many, and of all
 /// together, by name.
-pub fn of_import(run: &Run) -> Vec<(String, Vec<String>)> {
+pub fn of_import(run: &ForeignRun) -> Vec<(String, Vec<String>)> {
     let all = total(&run.series);
     let latest = run.series.iter().max_by_key(|series| series.largest());
     let shown: Vec<&Series> =

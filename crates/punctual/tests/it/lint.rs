@@ -1,32 +1,37 @@
 //! `punctual lint` as a user runs it.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
+use crate::run::{Run, Said, assert_fits, captured, repository};
+use serde_json::Value;
 use std::ffi::OsStr;
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 
 const KERNEL: [&str; 6] = ["--kernel", "6.12", "--flavour", "stock", "--arch", "x86_64"];
 
-fn lint(args: &[&OsStr]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_punctual")).arg("lint").args(args).output().unwrap()
+fn lint(words: &[&str]) -> Said {
+    Run::new().punctual(&[&["lint"], words].concat())
 }
 
-fn words(args: &[&str]) -> Output {
-    lint(&args.iter().map(OsStr::new).collect::<Vec<_>>())
+/// Judges a line for one and the same kernel.
+fn of_line(line: &str, words: &[&str]) -> Said {
+    lint(&[&["--cmdline", line], words, &KERNEL[..]].concat())
 }
 
-fn stdout(output: &Output) -> String {
-    String::from_utf8(output.stdout.clone()).unwrap()
+/// With something to read on standard input.
+fn with_input(words: &[&str], input: &[u8]) -> Said {
+    let run = Run::new();
+    let mut command = run.command(&[&["lint"], words, &KERNEL[..]].concat());
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(input).unwrap();
+    Said::of(child.wait_with_output().unwrap())
 }
 
 #[test]
 fn worst_comes_first_and_says_what_to_write() {
-    let output = words(&[&["--cmdline", "quiet irqpoll noht pcie_aspm=off"], &KERNEL[..]].concat());
-    let text = stdout(&output);
-    assert_eq!(output.status.code(), Some(0), "{text}");
+    let output = of_line("quiet irqpoll noht pcie_aspm=off", &[]);
+    let text = output.out;
+    assert_eq!(output.code, 0, "{text}");
     let at = |part: &str| text.find(part).unwrap_or_else(|| panic!("no '{part}' in\n{text}"));
     assert!(at("harmful           irqpoll") < at("unknown           noht") && at("noht") < at("quiet: "), "{text}");
     assert!(at("-> nosmt") < at("accepted, but     pcie_aspm=off"), "{text}");
@@ -35,9 +40,7 @@ fn worst_comes_first_and_says_what_to_write() {
 
 #[test]
 fn exit_code_follows_what_counts_as_failure() {
-    let code = |line: &str, level: &str| {
-        words(&[&["--cmdline", line, "--fail-on", level], &KERNEL[..]].concat()).status.code().unwrap()
-    };
+    let code = |line: &str, level: &str| of_line(line, &["--fail-on", level]).code;
     assert_eq!(code("quiet root=/dev/sda1 splash", "warn"), 0);
     assert_eq!(code("noht", "fail"), 2);
     assert_eq!(code("isolcpus=2-3n", "fail"), 2);
@@ -48,18 +51,12 @@ fn exit_code_follows_what_counts_as_failure() {
 
 #[test]
 fn json_fits_its_schema() {
-    let schema: serde_json::Value = serde_json::from_str(include_str!("../../../schemas/lint-1.schema.json")).unwrap();
-    let validator = jsonschema::validator_for(&schema).unwrap();
-    let guide =
-        std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/cmdlines/guide-2025.txt"))
-            .unwrap();
+    let guide = std::fs::read_to_string(repository("fixtures/cmdlines/guide-2025.txt")).unwrap();
     for flavour in ["stock", "rt", "cobalt", "evl"] {
         for kernel in ["3.10", "6.6", "7.3", "8.1"] {
-            let output =
-                words(&["--json", "--cmdline", &guide, "--kernel", kernel, "--flavour", flavour, "--arch", "aarch64"]);
-            let document: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
-            let wrong: Vec<String> = validator.iter_errors(&document).map(|e| e.to_string()).collect();
-            assert!(wrong.is_empty(), "{wrong:?}");
+            let words = ["--cmdline", &guide, "--kernel", kernel, "--flavour", flavour, "--arch", "aarch64"];
+            let document = Run::new().json(&[&["lint", "--json"], &words[..]].concat());
+            assert_fits("lint-2", &document, &format!("{kernel} {flavour}"));
             assert_eq!(document["words"].as_array().unwrap().len(), guide.split_whitespace().count());
         }
     }
@@ -67,31 +64,23 @@ fn json_fits_its_schema() {
 
 #[test]
 fn the_line_comes_from_where_it_is_asked_for() {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_punctual"))
-        .args(["lint", "--cmdline", "-", "--json"])
-        .args(KERNEL)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    child.stdin.take().unwrap().write_all(b"quiet\r\nnoht\n").unwrap();
-    let output = child.wait_with_output().unwrap();
-    assert!(stdout(&output).contains("\"noht\"") && !stdout(&output).contains("\\r"), "{}", stdout(&output));
+    let output = with_input(&["--cmdline", "-", "--json"], b"quiet\r\nnoht\n");
+    assert!(output.out.contains("\"noht\"") && !output.out.contains("\\r"), "{}", output.out);
 
-    let machine = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/machines/rt-tuned.machine");
-    let output = lint(&[OsStr::new("--machine"), machine.as_os_str()]);
-    assert_eq!(output.status.code(), Some(0));
-    assert!(stdout(&output).contains("isolcpus"), "{}", stdout(&output));
-    assert_eq!(words(&[]).status.code(), Some(0), "this machine's own line");
+    let output = lint(&["--machine", &captured("rt-tuned")]);
+    assert_eq!(output.code, 0);
+    assert!(output.out.contains("isolcpus"), "{}", output.out);
+    assert_eq!(lint(&[]).code, 0, "this machine's own line");
 }
 
 #[test]
 fn bytes_that_are_no_text_do_no_harm() {
-    let mut args: Vec<&OsStr> = KERNEL.iter().map(OsStr::new).collect();
-    args.extend([OsStr::new("--cmdline"), OsStr::from_bytes(b"a\xff=\x1b[31m \xa0 quiet")]);
-    let output = lint(&args);
-    assert_eq!(output.status.code(), Some(0));
-    assert!(!stdout(&output).contains('\u{1b}'));
+    let run = Run::new();
+    let mut command = run.command(&[&["lint"], &KERNEL[..]].concat());
+    let output = command.arg("--cmdline").arg(OsStr::from_bytes(b"a\xff=\x1b[31m \xa0 quiet")).output();
+    let output = Said::of(output.unwrap());
+    assert_eq!(output.code, 0);
+    assert!(!output.out.contains('\u{1b}'));
 }
 
 #[test]
@@ -102,10 +91,7 @@ fn mistakes_are_told_with_a_remedy() {
         (&["--cpus", "0"], "1.."),
         (&["--machine", "/does/not/exist"], "is the path right"),
     ] {
-        let output = words(args);
-        assert_eq!(output.status.code(), Some(1), "{args:?}");
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(said.contains(part), "no '{part}' in {said}");
+        lint(args).refused(&[part]);
     }
 }
 
@@ -117,9 +103,9 @@ fn sarif_shows_the_word_where_it_stands() {
     std::fs::write(&path, "GRUB_TIMEOUT=5\n# GRUB_CMDLINE_LINUX=\"noht\"\nGRUB_CMDLINE_LINUX=\"quiet irqpoll\"\n")
         .unwrap();
     let file = path.to_str().unwrap();
-    let output = words(&[&["--sarif", "--file", file, "--fail-on", "fail"], &KERNEL[..]].concat());
-    assert_eq!(output.status.code(), Some(2));
-    let document: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+    let output = lint(&[&["--sarif", "--file", file, "--fail-on", "fail"], &KERNEL[..]].concat());
+    assert_eq!(output.code, 2);
+    let document: Value = serde_json::from_str(&output.out).unwrap();
     let results = document["runs"][0]["results"].as_array().unwrap();
     let [result] = results.as_slice() else { panic!("{results:#?}") };
     assert_eq!((&result["ruleId"], &result["level"]), (&"cmdline.harmful".into(), &"error".into()));
@@ -141,9 +127,9 @@ fn what_a_shell_fills_in_is_left_alone() {
           GRUB_CMDLINE_LINUX=\"crashkernel=auto $([ -x /usr/sbin/kd ] && /usr/sbin/kd || :) \\\n  rhgb quiet\"\n",
     )
     .unwrap();
-    let output = words(&[&["--file", path.to_str().unwrap(), "--fail-on", "warn"], &KERNEL[..]].concat());
-    let text = stdout(&output);
-    assert_eq!(output.status.code(), Some(0), "{text}");
+    let output = lint(&[&["--file", path.to_str().unwrap(), "--fail-on", "warn"], &KERNEL[..]].concat());
+    let text = output.out;
+    assert_eq!(output.code, 0, "{text}");
     assert!(text.starts_with("4 words") && text.contains("decided at boot"), "{text}");
 }
 
@@ -152,9 +138,7 @@ fn a_file_that_holds_no_line_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("cmdline.txt");
     let refused = |why: &str| {
-        let output = words(&[&["--file", path.to_str().unwrap()], &KERNEL[..]].concat());
-        let stderr = String::from_utf8(output.stderr).unwrap();
-        assert!(output.status.code() == Some(1) && stderr.contains(why), "{stderr}");
+        lint(&[&["--file", path.to_str().unwrap()], &KERNEL[..]].concat()).refused(&[why]);
     };
     refused("cannot read");
     std::fs::write(&path, "# only a remark\n").unwrap();
@@ -179,23 +163,14 @@ fn a_pipe_nobody_writes_into_is_refused() {
             .arg(&pipe)
             .output()
             .unwrap();
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(output.status.code() == Some(1) && said.contains("not a regular file"), "{command:?}: {said}");
+        Said::of(output).refused(&["not a regular file"]);
     }
-    let mut child = Command::new(env!("CARGO_BIN_EXE_punctual"))
-        .args(["lint", "--file", "/dev/stdin"])
-        .args(KERNEL)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    child.stdin.take().unwrap().write_all(b"quiet nosmt\n").unwrap();
-    assert!(stdout(&child.wait_with_output().unwrap()).starts_with("2 words for"));
+    assert!(with_input(&["--file", "/dev/stdin"], b"quiet nosmt\n").out.starts_with("2 words for"));
 }
 
 #[test]
 fn one_word_is_not_words() {
-    let text = |line: &str| stdout(&words(&[&["--cmdline", line], &KERNEL[..]].concat()));
+    let text = |line: &str| of_line(line, &[]).out;
     assert!(text("quiet").starts_with("1 word for 6.12"), "{}", text("quiet"));
     assert!(text("").starts_with("0 words for 6.12") && text("").trim_end().ends_with("x86-64"), "{}", text(""));
     assert!(text("quiet -- a").contains("the word behind it is init's"), "{}", text("quiet -- a"));

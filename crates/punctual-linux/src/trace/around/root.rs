@@ -15,12 +15,12 @@ const USUAL_BYTES: usize = 4096;
 
 /// Where files are looked for, and how many more may be open.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct Root {
     root: PathBuf,
     left: Cell<u64>,
 }
 
-impl Place {
+impl Root {
     /// Below this folder. Half of the files this process may have open are left to others.
     pub(super) fn new(root: &Path) -> Self {
         let most = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);

@@ -1,0 +1,69 @@
+//! What is asked of a machine: its files, and under `punctual:/` what is no file.
+
+use super::files::{Files, MOST_BYTES, bounded, line};
+use super::modinfo::Modules;
+use super::{clock, ethtool, image, irq, kernel_log, links, modules, smi, tasks};
+use punctual_facts::fact::Fact;
+use punctual_facts::tree::Tree;
+use std::path::PathBuf;
+use std::sync::OnceLock;
+
+/// What the machine below a root folder answers.
+#[derive(Debug)]
+pub(super) struct Answers {
+    files: Files,
+    modules: Modules,
+    /// What the kernel's image tells, read once.
+    words: OnceLock<Fact<Vec<u8>>>,
+}
+
+impl Answers {
+    pub(super) fn new(root: PathBuf) -> Self {
+        Self { files: Files::new(root), modules: Modules::default(), words: OnceLock::new() }
+    }
+
+    /// The kernel's own copy of its configuration, unpacked.
+    fn config(&self) -> Fact<Vec<u8>> {
+        self.files.file("/proc/config.gz").and_then(|packed| {
+            let unpacked = bounded(flate2::read::GzDecoder::new(packed.as_slice()), MOST_BYTES);
+            unpacked.map_or_else(|e| Fact::Garbled(format!("/proc/config.gz: {e}")), Fact::Known)
+        })
+    }
+}
+
+impl Tree for Answers {
+    fn read(&self, path: &str) -> Fact<Vec<u8>> {
+        match path.strip_prefix("punctual:") {
+            None => self.files.file(path),
+            Some("/irq/fixed") => irq::fixed(&self.files),
+            Some("/kernel/config") => self.config(),
+            Some("/kernel/log") => kernel_log::read(&self.files),
+            Some("/kernel/words") => self.words.get_or_init(|| image::read(&self.files)).clone(),
+            Some("/tasks") => tasks::read(&self.files),
+            Some("/clock/resolution_ns") => Fact::Known(line(clock::resolution_ns())),
+            Some("/clock/read_cost_ns") => Fact::Known(line(clock::read_cost_ns())),
+            // Every CPU of a machine counts the same: the firmware stops them all.
+            Some("/msr/34") => smi::count(&self.files.place("/dev/cpu/0/msr")),
+            Some("/dmi/memory") => {
+                self.files.file("/sys/firmware/dmi/tables/DMI").and_then(|table| modules::described(&table))
+            }
+            Some("/pci/links") => {
+                let folder = "/sys/bus/pci/devices";
+                self.files.list(folder).and_then(|devices| links::told(&self.files.place(folder), &devices))
+            }
+            Some(other) => match (other.strip_prefix("/modinfo/"), other.strip_prefix("/ethtool/")) {
+                (Some(name), _) => self.modules.info(&self.files, name),
+                (None, Some(question)) => ethtool::read(question),
+                (None, None) => Fact::Absent,
+            },
+        }
+    }
+
+    fn list(&self, path: &str) -> Fact<Vec<String>> {
+        if path.starts_with("punctual:") { Fact::Absent } else { self.files.list(path) }
+    }
+
+    fn link(&self, path: &str) -> Fact<String> {
+        self.files.link(path)
+    }
+}

@@ -1,0 +1,14 @@
+//! Queues from a measuring thread to whoever reads what it saw.
+
+use rtrb::{Consumer, Producer, RingBuffer};
+
+/// Both ends of a queue with this much room.
+///
+/// # Real-time
+/// Allocates, and touches all of its pages, so that the loop does not fault on them: call before the loop.
+pub(super) fn ring<T: Copy + Default>(room: usize) -> (Producer<T>, Consumer<T>) {
+    let (mut producer, mut consumer) = RingBuffer::new(room);
+    while producer.push(T::default()).is_ok() {}
+    while consumer.pop().is_ok() {}
+    (producer, consumer)
+}

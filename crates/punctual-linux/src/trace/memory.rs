@@ -1,0 +1,58 @@
+//! How much memory the trace may take.
+
+use std::fs;
+
+/// Room for 400,000 switches of tasks, the longest of the usual records with 72 bytes: of a million a second they are
+/// those of 0.4 s, and they are read every 10 ms.
+const BUFFER_BYTES: u64 = 32 << 20;
+/// The trace may take this part of the memory that is available: what the kernel holds, and what was read.
+const PART_OF_MEMORY: u64 = 16;
+/// Of what was read so many times as much is held as the kernel's buffer has.
+pub const READ_PART: u64 = 2;
+/// A buffer that is asked for may take this part of it.
+const PART_IF_ASKED: u64 = 4;
+/// A buffer smaller than this holds nothing worth reading.
+pub const BUFFER_BYTES_MIN: u64 = 64 << 10;
+
+/// So many bytes each buffer of `cpus` measured CPUs may have, of which `READ_PART` times as much is held besides, and
+/// `beside` bytes of other buffers.
+pub fn default_bytes(cpus: u64, beside: u64) -> u64 {
+    granted(available(), cpus, beside)
+}
+
+/// The most bytes that may be asked for, for each of so many CPUs: the kernel would grant all there are, and then the
+/// machine has none left. `None` where it cannot be told.
+pub fn largest_buffer(cpus: u64) -> Option<u64> {
+    available().map(|available| available / PART_IF_ASKED / cpus.max(1))
+}
+
+/// Bytes of memory that are available.
+fn available() -> Option<u64> {
+    let text = fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    Some(line.split_whitespace().next()?.parse::<u64>().ok()?.saturating_mul(1024))
+}
+
+fn granted(available: Option<u64>, cpus: u64, beside: u64) -> u64 {
+    let Some(available) = available else { return BUFFER_BYTES };
+    let all = (available / PART_OF_MEMORY / (1 + READ_PART)).saturating_sub(beside);
+    (all / cpus.max(1)).min(BUFFER_BYTES)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_that_is_held_is_a_part_of_the_memory() {
+        let gib = 1 << 30;
+        assert_eq!(granted(Some(64 * gib), 4, 1 << 24), BUFFER_BYTES);
+        for (available, cpus, beside) in [(gib, 2, 1 << 19), (gib, 1, 0), (8 * gib, 64, 48 << 20)] {
+            let each = granted(Some(available), cpus, beside);
+            let held = (cpus * each + beside) * (1 + READ_PART);
+            assert!(each > 64 << 10 && held <= available / PART_OF_MEMORY, "{held} of {available}");
+        }
+        assert_eq!(granted(Some(0), 1, 1), 0);
+        assert_eq!(granted(None, 1, 1), BUFFER_BYTES);
+    }
+}

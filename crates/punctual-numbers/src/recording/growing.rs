@@ -1,0 +1,113 @@
+//! A recording that grows by the frames of a measurement: put where they belong, and folded.
+//!
+//! A measurement counts time from its own epoch. Its frames are moved behind the runs that the recording already has, by a
+//! [`Shift`] that is known once the measurement hands out its header. Must not know where the frames are written.
+
+use super::{Frame, Recording, Shift};
+use punctual_hist::{MonoTime, Nanos};
+
+/// The recording so far, and where the frames of the measurement go in it.
+#[derive(Debug, Default)]
+pub struct Growing {
+    recording: Option<Recording>,
+    /// `None` as long as nothing is before the measurement.
+    place: Option<Shift>,
+    epoch: MonoTime,
+}
+
+impl Growing {
+    /// Behind the runs of a recording that was read. That its file was cut off is told of those runs alone.
+    pub fn behind(mut former: Recording) -> Self {
+        former.cut_off = None;
+        Self { recording: Some(former), ..Self::default() }
+    }
+
+    /// The measurement's frame as the recording has it.
+    pub fn placed(&mut self, frame: Frame) -> Frame {
+        if let Frame::Header(header) = &frame {
+            self.epoch = header.epoch;
+            let behind = |former: &Recording| {
+                let until = former.runs.last().map_or(Nanos::ZERO, |run| run.until);
+                Shift::behind(&former.header, header, until, former.causes.windows.next_slot())
+            };
+            self.place = self.recording.as_ref().map(behind);
+        }
+        match self.place {
+            Some(place) => place.put(frame),
+            None => frame,
+        }
+    }
+
+    /// Folds a frame that was placed. What comes before the first header has no recording to belong to.
+    pub fn add(&mut self, frame: Frame) {
+        match (&mut self.recording, frame) {
+            (Some(recording), frame) => recording.add(frame),
+            (empty, Frame::Header(header)) => *empty = Some(Recording::new(*header)),
+            (None, _) => {}
+        }
+    }
+
+    /// An instant of the measurement's clock, relative to its epoch.
+    pub fn since_epoch(&self, at: MonoTime) -> Nanos {
+        at.since(self.epoch)
+    }
+
+    /// An instant of the measurement's clock as the activations of the recording have it.
+    pub fn moved(&self, at: MonoTime) -> MonoTime {
+        self.place.map_or(at, |place| place.moved(at))
+    }
+
+    /// What was folded so far; `None` before the first header.
+    pub fn recording(&self) -> Option<&Recording> {
+        self.recording.as_ref()
+    }
+
+    /// All that was folded.
+    pub fn into_recording(self) -> Option<Recording> {
+        self.recording
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::sample::{header, run};
+    use super::super::{CutOff, EndReason};
+    use super::*;
+
+    /// Two runs, the second by a measurement that began an hour and a half a second after the first.
+    fn grown() -> Growing {
+        let mut first = Growing::default();
+        run(0, 5, 10, Some(EndReason::Interrupted)).into_iter().for_each(|frame| {
+            let placed = first.placed(frame.clone());
+            assert_eq!(placed, frame, "nothing is before the first run");
+            first.add(placed);
+        });
+        let mut former = first.into_recording().unwrap();
+        former.cut_off = Some(CutOff { good_bytes: 1, reason: "it was killed".to_owned() });
+        let mut grown = Growing::behind(former);
+        for frame in run(3600, 5, 900, Some(EndReason::Completed)) {
+            let placed = grown.placed(frame);
+            grown.add(placed);
+        }
+        grown
+    }
+
+    #[test]
+    fn a_measurement_that_goes_on_stands_behind_what_there_was() {
+        let grown = grown();
+        let recording = grown.recording().unwrap();
+        assert_eq!(recording.runs.iter().map(|run| run.at).collect::<Vec<_>>(), [0, 3600].map(Nanos::from_secs));
+        assert_eq!(recording.runs.last().map(|run| run.until), Some(Nanos::from_secs(3605)));
+        assert_eq!((recording.covered, &recording.cut_off), (Nanos::from_secs(10), &None));
+        let own = header(3600).epoch.plus(Nanos::from_secs(2));
+        assert_eq!(grown.since_epoch(own), Nanos::from_secs(2));
+        assert_eq!(grown.moved(own), header(0).epoch.plus(Nanos::from_secs(3602)));
+    }
+
+    #[test]
+    fn frames_before_a_header_belong_to_nothing() {
+        let mut growing = Growing::default();
+        growing.add(run(0, 1, 10, None).remove(1));
+        assert!(growing.recording().is_none());
+    }
+}

@@ -1,0 +1,157 @@
+//! Texts of the catalogue with typed blanks: what stands for CPUs of the machine, and what a person has to choose.
+//!
+//! `<I>` stands for the CPUs meant for real-time work, `<H>` for the others, `<H mask>` for those as a hex mask. Other
+//! capitals in angle brackets, `<FREQUENCY_KHZ>`, are a blank that only a person can fill; they are shown without the
+//! brackets. Angle brackets around anything else are plain text.
+
+/// A text with blanks. Texts of the catalogue are checked while they are compiled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Template<'t>(&'t str);
+
+/// A piece of a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part<'t> {
+    /// Stands as it is.
+    Text(&'t str),
+    /// The CPUs meant for real-time work, as a list.
+    Cpus,
+    /// The other CPUs, as a list.
+    Housekeeping,
+    /// The other CPUs, as a hex mask.
+    HousekeepingMask,
+    /// What a person has to choose, by its name.
+    Blank(&'t str),
+}
+
+impl Template<'static> {
+    /// A text of the catalogue. A blank that is left open, or misspelt, does not compile.
+    pub const fn new(text: &'static str) -> Self {
+        let bytes = text.as_bytes();
+        let mut at = 0;
+        while at + 1 < bytes.len() {
+            if bytes[at] == b'<' && bytes[at + 1].is_ascii_uppercase() {
+                at = end_of_blank(bytes, at + 1);
+            }
+            at += 1;
+        }
+        Self(text)
+    }
+}
+
+/// Where a blank closes that begins there.
+const fn end_of_blank(bytes: &[u8], start: usize) -> usize {
+    let mut end = start;
+    while end < bytes.len() && bytes[end] != b'>' {
+        let is_name =
+            bytes[end].is_ascii_uppercase() || bytes[end].is_ascii_digit() || matches!(bytes[end], b'_' | b'-');
+        let is_mask = bytes[start] == b'H' && matches!(bytes[end], b' ' | b'm' | b'a' | b's' | b'k');
+        assert!(is_name || is_mask, "a blank is named by capitals");
+        end += 1;
+    }
+    assert!(end < bytes.len(), "a blank is closed by >");
+    end
+}
+
+impl<'t> Template<'t> {
+    /// The text in pieces, in order.
+    pub fn parts(self) -> impl Iterator<Item = Part<'t>> {
+        let mut rest = self.0;
+        std::iter::from_fn(move || {
+            let (part, length) = first(rest)?;
+            rest = &rest[length..];
+            Some(part)
+        })
+    }
+
+    /// The text with its pieces filled in.
+    pub fn filled(self, mut fill: impl FnMut(Part<'t>) -> String) -> String {
+        self.parts().map(|part| if let Part::Text(text) = part { text.to_owned() } else { fill(part) }).collect()
+    }
+
+    /// The text for no machine in particular.
+    pub fn anywhere(self) -> String {
+        self.filled(|part| match part {
+            Part::Cpus => "<I>".to_owned(),
+            Part::Housekeeping => "<H>".to_owned(),
+            Part::HousekeepingMask => "<H mask>".to_owned(),
+            Part::Blank(text) | Part::Text(text) => text.to_owned(),
+        })
+    }
+
+    /// Whether a person has to fill something in.
+    pub fn has_blank(self) -> bool {
+        self.parts().any(|part| matches!(part, Part::Blank(_)))
+    }
+
+    /// Whether it names the CPUs that do everything but real-time work.
+    pub fn names_housekeeping(self) -> bool {
+        self.parts().any(|part| matches!(part, Part::Housekeeping | Part::HousekeepingMask))
+    }
+
+    /// A text that was put together from texts of the catalogue.
+    pub(super) fn parse(text: &'t str) -> Self {
+        Self(text)
+    }
+
+    /// The text with its blanks as they are written in the catalogue.
+    pub(super) fn source(self) -> &'t str {
+        self.0
+    }
+}
+
+/// The first piece of a text, and how many bytes it takes.
+fn first(text: &str) -> Option<(Part<'_>, usize)> {
+    if let Some(part) = blank(text) {
+        return Some(part);
+    }
+    let next = text.char_indices().skip(1).find(|(at, c)| *c == '<' && blank(&text[*at..]).is_some());
+    let length = next.map_or(text.len(), |(at, _)| at);
+    (length > 0).then(|| (Part::Text(&text[..length]), length))
+}
+
+fn blank(text: &str) -> Option<(Part<'_>, usize)> {
+    let (name, _) = text.strip_prefix('<')?.split_once('>')?;
+    let is_name = |b: u8| b.is_ascii_uppercase() || b.is_ascii_digit() || matches!(b, b'_' | b'-');
+    let part = match name {
+        "I" => Part::Cpus,
+        "H" => Part::Housekeeping,
+        "H mask" => Part::HousekeepingMask,
+        _ if name.starts_with(|c: char| c.is_ascii_uppercase()) && name.bytes().all(is_name) => Part::Blank(name),
+        _ => return None,
+    };
+    Some((part, name.len() + 2))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_falls_into_its_parts() {
+        let text = Template::new("a <I>, <H> and <H mask> at <FREQUENCY_KHZ> in <locked/> of x > 1 < 2");
+        let parts: Vec<Part<'_>> = text.parts().collect();
+        let expected = [
+            Part::Text("a "),
+            Part::Cpus,
+            Part::Text(", "),
+            Part::Housekeeping,
+            Part::Text(" and "),
+            Part::HousekeepingMask,
+            Part::Text(" at "),
+            Part::Blank("FREQUENCY_KHZ"),
+            Part::Text(" in <locked/> of x > 1 < 2"),
+        ];
+        assert_eq!(parts, expected);
+        assert_eq!(text.anywhere(), "a <I>, <H> and <H mask> at FREQUENCY_KHZ in <locked/> of x > 1 < 2");
+    }
+
+    #[test]
+    fn only_what_a_person_chooses_is_a_blank() {
+        for chosen in ["<FREQUENCY_KHZ>", "@realtime - rtprio <PRIORITY>", "video=<HDMI-A-1>:d"] {
+            assert!(Template::new(chosen).has_blank(), "{chosen}");
+        }
+        for value in ["performance", "<H mask>", "N", "0", "irqaffinity=<H>", "-1", "LIMIT", ""] {
+            assert!(!Template::new(value).has_blank(), "{value}");
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! Words for values of the libraries, each with the help a user reads; a word without help is another spelling of the
+//! word above it.
+
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use punctual_facts::finding::Severity;
+use punctual_facts::machine::{Arch, Flavour};
+use punctual_facts::profile::Kind;
+use punctual_linux::trace::EngineChoice;
+use punctual_numbers::scenario::Mechanism;
+use punctual_optimize::Strategy;
+use punctual_tuning::knobs::Blast;
+use punctual_tuning::plan::lasting::Artefact;
+
+pub struct Word<T: 'static>(&'static str, T, &'static str);
+
+/// Takes one of these words for its value.
+pub fn one_of<T: Copy + Send + Sync>(words: &'static [Word<T>]) -> impl TypedValueParser<Value = T> {
+    let possible = words.iter().map(|Word(word, _, help)| PossibleValue::new(word).help(help).hide(help.is_empty()));
+    PossibleValuesParser::new(possible).try_map(|typed| {
+        let found = words.iter().find(|Word(word, ..)| *word == typed);
+        found.map(|Word(_, value, _)| *value).ok_or("it is none of the words")
+    })
+}
+
+pub const FLAVOURS: &[Word<Flavour>] = &[
+    Word("stock", Flavour::Stock, "Neither of the others"),
+    Word("rt", Flavour::Rt, "PREEMPT_RT"),
+    Word("cobalt", Flavour::Cobalt, "Xenomai 3"),
+    Word("evl", Flavour::Evl, "Xenomai 4"),
+];
+
+pub const ARCHES: &[Word<Arch>] = &[
+    Word("x86_64", Arch::X86, "64-bit x86"),
+    Word("amd64", Arch::X86, ""),
+    Word("aarch64", Arch::Arm64, "64-bit ARM"),
+    Word("arm64", Arch::Arm64, ""),
+];
+
+pub const PROFILES: &[Word<Kind>] = &[
+    Word("periodic", Kind::Periodic, "A loop that blocks until its next release: control, field buses"),
+    Word("poll", Kind::Poll, "A thread that never gives its CPU up: packet processing"),
+    Word("audio", Kind::Audio, "Audio and the like on a shared desktop"),
+];
+
+/// From which findings on the exit code is 2.
+pub const FINDING_LEVELS: &[Word<Severity>] = &[
+    Word("fail", Severity::High, "Findings that are high or fatal"),
+    Word("warn", Severity::Medium, "Findings that are medium, too"),
+];
+
+/// What a change may do to the machine at work.
+pub const RADII: &[Word<Blast>] = &[
+    Word("harmless", Blast::Harmless, "Nothing"),
+    Word("disturbing", Blast::Disturbing, "Disturb running real-time work for a moment"),
+    Word("any", Blast::Breaking, "Break a service or lose a function, too"),
+];
+
+pub const MECHANISMS: &[Word<Mechanism>] = &[
+    Word("absolute", Mechanism::Absolute, "clock_nanosleep to the release itself"),
+    Word("relative", Mechanism::Relative, "clock_nanosleep for the time left"),
+    Word("timerfd", Mechanism::Timerfd, "timerfd and read"),
+    Word("futex", Mechanism::Futex, "futex with a time-out"),
+    Word("hybrid", Mechanism::Hybrid, "Sleep to a little before the release, then poll the clock"),
+    Word("spin", Mechanism::Spin, "Poll the clock; leaves one CPU free"),
+    Word("nanosleep", Mechanism::Nanosleep, "Sleep one period from wherever it is, as the suite of 2002 did"),
+];
+
+/// Engines that look for causes.
+pub const ENGINES: &[Word<EngineChoice>] = &[
+    Word("tracefs", EngineChoice::Tracefs, "The kernel's trace"),
+    Word("bpf", EngineChoice::Bpf, "A program in the kernel"),
+    Word(
+        "timerlat",
+        EngineChoice::Timerlat,
+        "The kernel's trace and its osnoise tracer, as a second opinion; needs a kernel with both tracers, from 6.2 on",
+    ),
+];
+
+/// How knobs are gone through.
+pub const STRATEGIES: &[Word<Strategy>] = &[
+    Word("one-at-a-time", Strategy::OneAtATime, "Each alone, against the machine as it was"),
+    Word("screening", Strategy::Screening, "Many at once first, then the most promising each alone; for many knobs"),
+    Word("race", Strategy::Race, "Each alone; the less promising half goes, again and again"),
+];
+
+/// What can be printed alone, for people who build images.
+#[derive(Clone, Copy, Debug)]
+pub enum Printed {
+    /// What the plan wants to last, in the form of this artefact.
+    Lasting(Artefact),
+    Kconfig,
+    Resctrl,
+    Rk3568L3,
+}
+
+pub const ARTEFACTS: &[Word<Printed>] = &[
+    Word("cmdline", Printed::Lasting(Artefact::Cmdline), "The kernel's command line"),
+    Word("grub", Printed::Lasting(Artefact::Grub), "A fragment of /etc/default/grub.d"),
+    Word("extlinux", Printed::Lasting(Artefact::Extlinux), "A label of extlinux.conf"),
+    Word("uboot", Printed::Lasting(Artefact::Uboot), "Variables of U-Boot's environment"),
+    Word("systemd-boot", Printed::Lasting(Artefact::SystemdBoot), "An entry of systemd-boot"),
+    Word("sysctl", Printed::Lasting(Artefact::Sysctl), "A file of /etc/sysctl.d"),
+    Word("tmpfiles", Printed::Lasting(Artefact::Tmpfiles), "A file of /etc/tmpfiles.d"),
+    Word("systemd", Printed::Lasting(Artefact::Systemd), "Units and drop-ins of systemd"),
+    Word("kconfig", Printed::Kconfig, "A fragment of the kernel's configuration"),
+    Word("resctrl", Printed::Resctrl, "Groups of resctrl that share out the caches"),
+    Word("rk3568-l3", Printed::Rk3568L3, "The word of Rockchip's RK3568 loader that shares out its L3 cache"),
+];

@@ -1,0 +1,72 @@
+//! Files that commands read and write: bounded where somebody may have named another file by mistake, and never written
+//! over.
+
+use anyhow::{Context, Result, bail};
+use std::fs::File;
+use std::io::{self, ErrorKind, Read, Write};
+use std::path::Path;
+
+/// The whole file, which is a `what`; one that is larger is another file, given by mistake.
+pub fn read_at_most(path: &Path, most_bytes: u64, what: &str) -> Result<Vec<u8>> {
+    refuse_pipe(path)?;
+    let name = path.display();
+    let mut bytes = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(most_bytes + 1).read_to_end(&mut bytes));
+    read.with_context(|| format!("cannot read the {what} {name}; is the path right?"))?;
+    if bytes.len() as u64 > most_bytes {
+        bail!("{name} is larger than {most_bytes} bytes, which no {what} is");
+    }
+    Ok(bytes)
+}
+
+/// Writes a file that must not exist yet.
+pub fn write_new(path: &Path, contents: impl AsRef<[u8]>) -> Result<()> {
+    write_new_with(path, |mut file| file.write_all(contents.as_ref()))
+}
+
+/// The same, for contents that are made while they are written; half of a file would look like a whole one, so it is
+/// removed.
+pub fn write_new_with(path: &Path, write: impl FnOnce(File) -> io::Result<()>) -> Result<()> {
+    write(create_new(path)?).inspect_err(|_| remove(path)).with_context(|| format!("write {}", path.display()))
+}
+
+/// Makes a file that must not exist yet, so that no result is ever overwritten.
+pub fn create_new(path: &Path) -> Result<File> {
+    File::options().write(true).create_new(true).open(path).map_err(|error| {
+        let remedy = match error.kind() {
+            ErrorKind::AlreadyExists => "choose another path, or remove what is there",
+            ErrorKind::NotFound => "make its folder, or choose another path",
+            ErrorKind::PermissionDenied => "choose a folder you may write to",
+            _ => "choose another path",
+        };
+        anyhow::Error::new(error).context(format!("create {}: {remedy}", path.display()))
+    })
+}
+
+/// Makes room again after a failure; what cannot be removed is told by who meets it next.
+pub fn remove(path: &Path) {
+    let _ = std::fs::remove_file(path);
+}
+
+/// What a reader calls a recording: the name of its file.
+pub fn title(recording: &Path) -> String {
+    recording.file_stem().map_or_else(|| "recording".to_owned(), |stem| stem.to_string_lossy().into_owned())
+}
+
+/// Refuses what somebody must write into before it can be opened; what is not there is told by who opens it.
+pub fn refuse_pipe(path: &Path) -> Result<()> {
+    let is_other = std::fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir());
+    if path == Path::new("-") && !path.exists() {
+        bail!("`-` is taken for the name of a file; standard input is read as /dev/stdin");
+    }
+    if is_other && !is_handed_over(path) {
+        // Whoever opens a pipe waits for somebody to write.
+        bail!("{} is not a regular file; a pipe is read as /dev/stdin or as a shell's <(COMMAND) only", path.display());
+    }
+    Ok(())
+}
+
+/// Whether the path names what somebody opened for this program, and so may be a pipe.
+fn is_handed_over(path: &Path) -> bool {
+    path == Path::new("/dev/stdin") || path.starts_with("/dev/fd") || path.starts_with("/proc/self/fd")
+}

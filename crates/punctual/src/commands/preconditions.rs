@@ -1,0 +1,137 @@
+//! What must hold before a command changes or measures the machine, and what is put back first.
+
+use crate::render::tune::Sentence;
+use anyhow::{Context, Result, bail};
+use punctual_linux::apply::guard::revert_pending_patiently;
+use punctual_linux::apply::{Hand, Machine, is_alive, now};
+use punctual_linux::journal::{self, Begun, Kind, Pending};
+use punctual_linux::under_way::{UnderWay, under_way};
+use std::path::Path;
+
+/// Whoever would measure or change the machine while a campaign measures it is refused: each would disturb the other.
+pub fn none_measures() -> Result<()> {
+    refuse(under_way())
+}
+
+/// The same for whoever measures by himself; also between two boots of a campaign, since the machine may be started again
+/// at any moment. Only whoever may read the journal can know of that.
+pub fn none_under_way() -> Result<()> {
+    none_measures()?;
+    match journal::read(&Machine::here()) {
+        Err(_) => Ok(()),
+        Ok(_) => no_campaign_but(&Machine::here(), None),
+    }
+}
+
+fn refuse(measuring: Option<UnderWay>) -> Result<()> {
+    let Some(UnderWay { pid, folder }) = measuring else { return Ok(()) };
+    bail!(
+        "a campaign of punctual optimize measures this machine (process {pid}, {folder}), and each would disturb the \
+         other: wait until it has ended, or end it with kill -INT {pid}; punctual optimize --resume {folder} goes on later"
+    )
+}
+
+/// What a campaign across boots measures is not to be changed meanwhile, nor is its boot entry, but by the one in this
+/// folder itself.
+pub fn no_campaign_but(hand: &dyn Hand, own: Option<&Path>) -> Result<()> {
+    let contents = journal::read(hand)?.unwrap_or_default();
+    let folder = contents.standing().find_map(|session| match &session.begun.as_ref()?.kind {
+        Kind::Campaign { folder } if own != Some(Path::new(folder)) => Some(folder.clone()),
+        _ => None,
+    });
+    match folder {
+        Some(folder) => {
+            bail!(
+                "a campaign across boots is under way: punctual optimize --resume {folder}, or punctual revert ends it"
+            )
+        }
+        None => Ok(()),
+    }
+}
+
+/// Goes on only for who may change the machine.
+pub fn allowed_to_change() -> Result<()> {
+    if rustix::process::geteuid().is_root() {
+        return Ok(());
+    }
+    bail!(
+        "to change the machine takes root: files of /proc, /sys, /etc and the boot loader are written, and the journal in \
+         /var/lib/punctual is root's alone; nothing was changed. Run it with sudo; --dry-run plans without"
+    )
+}
+
+/// On top of what may go back at any moment nothing is built.
+pub fn nothing_waits() -> Result<()> {
+    let contents = journal::read(&Machine::here())?.unwrap_or_default();
+    let waits = contents.standing().find(|session| {
+        let begun = session.begun.as_ref();
+        !session.confirmed && begun.is_some_and(|begun| begun.confirm_by_ns.is_some())
+    });
+    match waits {
+        Some(session) => bail!(
+            "transaction {} waits to be confirmed; say punctual status --confirm or punctual revert first",
+            session.transaction
+        ),
+        None => Ok(()),
+    }
+}
+
+/// Puts back what nobody else will; sentences on what became of it.
+pub fn put_back_abandoned() -> Result<Vec<Sentence>> {
+    let hand = Machine::here();
+    // What cannot be read is told when it is read for its own sake.
+    let Ok(Some(contents)) = journal::read(&hand) else { return Ok(Vec::new()) };
+    let present = now(&hand).context("cannot tell the time since the machine was started")?;
+    let pending: Vec<(Begun, Pending)> = contents
+        .pending(&present, &is_alive)
+        .filter_map(|(session, why)| Some((session.begun.clone()?, why)))
+        .collect();
+    let mut sentences = Vec::new();
+    for (begun, why) in pending {
+        // Somebody may have confirmed it, or put it back, meanwhile.
+        let Some(reverted) = revert_pending_patiently(&hand, &begun)? else { continue };
+        let number = begun.transaction;
+        let left: Vec<&str> = reverted.trouble.iter().map(|trouble| trouble.why.as_str()).collect();
+        let left = if left.is_empty() { String::new() } else { format!("; not put back: {}", left.join("; ")) };
+        let sentence = format!("Transaction {number} was put back now, since {}{left}.", because(why));
+        sentences.push(Sentence { is_good: left.is_empty(), text: sentence });
+    }
+    Ok(sentences)
+}
+
+/// Why something is put back unasked, as a clause.
+fn because(why: Pending) -> &'static str {
+    match why {
+        Pending::HalfApplied => "the program ended in the middle of applying it",
+        Pending::HalfReverted => "putting it back was not finished",
+        Pending::OwnerGone => "the command it was for has ended",
+        Pending::NotConfirmed => "it was not confirmed in time",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::commands::optimize::simulated::{self, FOLDER};
+
+    #[test]
+    fn beside_a_campaign_across_boots_there_is_no_second_one() {
+        let (_dir, hand) = simulated::machine();
+        no_campaign_but(&hand, None).unwrap();
+        simulated::under_way(&hand, FOLDER);
+        no_campaign_but(&hand, Some(Path::new(FOLDER))).unwrap();
+        for own in [None, Some(Path::new("/srv/another"))] {
+            let why = no_campaign_but(&hand, own).unwrap_err().to_string();
+            assert!(why.contains(FOLDER) && why.contains("--resume") && why.contains("punctual revert"), "{why}");
+        }
+    }
+
+    #[test]
+    fn who_measures_beside_a_campaign_is_told_how_to_wait_or_end_it() {
+        refuse(None).unwrap();
+        let why = refuse(Some(UnderWay { pid: 77, folder: FOLDER.to_owned() })).unwrap_err().to_string();
+        for part in ["process 77", "wait", "kill -INT 77", &format!("--resume {FOLDER}")] {
+            assert!(why.contains(part), "no '{part}' in {why}");
+        }
+    }
+}

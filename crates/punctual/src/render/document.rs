@@ -1,0 +1,37 @@
+//! What is printed for programs: a published value, with the name and version of its schema in front.
+//!
+//! A document is named after the verb that prints it: `punctual report --json` (and `check`, `measure` with `--json`)
+//! prints `punctual/report/2`, described by `schemas/report-2.schema.json`. Values derive their JSON where they are
+//! defined; the schemas are generated from the same definitions by the test below (`cargo xtask codegen` writes them).
+//!
+//! Rules of all documents: a length is an integer of nanoseconds and its name ends in `_ns`; a CPU set is text in the
+//! kernel's list format (`0-3,8`); what is absent is null, never 0; a choice is a word in kebab-case. A change of what
+//! a member is called or means makes a new version.
+
+#[cfg(test)]
+pub mod schema;
+
+use serde::Serialize;
+
+/// A value that is printed as a document of its own.
+pub trait Published: Serialize {
+    /// Name and version of the document: `punctual/report/2`.
+    const SCHEMA: &'static str;
+}
+
+#[derive(Serialize)]
+struct Document<'a, T> {
+    schema: &'static str,
+    tool_version: &'static str,
+    #[serde(flatten)]
+    value: &'a T,
+}
+
+/// The document, indented, with a line break at its end.
+pub fn document<T: Published>(value: &T) -> String {
+    let document = Document { schema: T::SCHEMA, tool_version: env!("CARGO_PKG_VERSION"), value };
+    // Serialising to a string fails only for maps whose keys are no strings, and there are none; the error is still
+    // said rather than swallowed.
+    let text = serde_json::to_string_pretty(&document);
+    text.unwrap_or_else(|error| format!("{{\"schema\": \"{}\", \"error\": {:?}}}", T::SCHEMA, error.to_string())) + "\n"
+}

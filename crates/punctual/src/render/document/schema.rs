@@ -1,0 +1,217 @@
+//! Schemas of the documents, generated from the definitions that also print them, and held fresh in `schemas/`.
+//!
+//! Two things the generator leaves open are closed here: a document has no members beside those named, and numbers
+//! carry no format that only a Rust program has.
+
+use super::Published;
+use crate::render::{audit, lint, optimize, tune};
+use punctual_linux::apply::Reverted;
+use schemars::{JsonSchema, generate::SchemaSettings};
+use serde_json::{Map, Value, json};
+use std::collections::BTreeSet;
+
+/// Longest line of a schema, unless it holds a single property.
+const WIDTH: usize = 180;
+/// Keywords that hold schemas: one, a list of them, or one for each name.
+const SCHEMAS: [&str; 7] = ["items", "oneOf", "anyOf", "allOf", "prefixItems", "properties", "additionalProperties"];
+
+/// The schema of one document, as a value.
+pub(in crate::render) fn schema<T: JsonSchema + Published>() -> Value {
+    let settings = SchemaSettings::draft2020_12().for_serialize();
+    let mut root = settings.into_generator().into_root_schema_for::<T>().to_value();
+    root["properties"]["schema"] = json!({ "const": T::SCHEMA });
+    root["properties"]["tool_version"] = json!({ "type": "string", "description": "The program that printed this." });
+    root["required"].as_array_mut().unwrap().extend([json!("schema"), json!("tool_version")]);
+    let mut open = BTreeSet::new();
+    extended(&root, &mut open);
+    if let Some(definitions) = root.get_mut("$defs").and_then(Value::as_object_mut) {
+        for (name, definition) in definitions {
+            close(definition, open.contains(name));
+        }
+    }
+    close(&mut root, false);
+    root
+}
+
+/// Schemas below this one, by the keywords that hold them.
+fn below(schema: &Map<String, Value>) -> impl Iterator<Item = (&str, &Value)> {
+    schema.iter().filter(|(key, _)| SCHEMAS.contains(&key.as_str())).flat_map(|(key, value)| {
+        let values: Vec<&Value> = match value {
+            Value::Array(several) => several.iter().collect(),
+            Value::Object(named) if key == "properties" => named.values().collect(),
+            one => vec![one],
+        };
+        values.into_iter().map(move |value| (key.as_str(), value))
+    })
+}
+
+/// Whether members come from several places, so that only all of them together can be closed.
+fn combines(schema: &Map<String, Value>) -> bool {
+    let has = |key: &str| schema.contains_key(key);
+    has("properties") && ["$ref", "oneOf", "anyOf", "allOf"].into_iter().any(has)
+}
+
+/// Names of the definitions that others add members to.
+fn extended(value: &Value, open: &mut BTreeSet<String>) {
+    let Value::Object(schema) = value else { return };
+    let name = |one: &Value| one.get("$ref")?.as_str()?.strip_prefix("#/$defs/").map(str::to_owned);
+    if combines(schema) {
+        open.extend(name(value));
+        open.extend(below(schema).filter(|(key, _)| key.ends_with("Of")).filter_map(|(_, one)| name(one)));
+    }
+    schema
+        .get("$defs")
+        .and_then(Value::as_object)
+        .into_iter()
+        .flat_map(Map::values)
+        .for_each(|one| extended(one, open));
+    below(schema).for_each(|(_, one)| extended(one, open));
+}
+
+/// Refuses members that are not named, below this schema and, unless it is open, in it.
+fn close(value: &mut Value, open: bool) {
+    let Value::Object(schema) = value else { return };
+    schema.remove("format");
+    schema.remove("title");
+    if let Some(Value::String(told)) = schema.get_mut("description") {
+        *told = told.replace('\n', " ").replace("`None`", "null");
+    }
+    let combines = combines(schema);
+    for (key, inner) in schema.iter_mut().filter(|(key, _)| SCHEMAS.contains(&key.as_str())) {
+        let same_object = key.ends_with("Of");
+        let open = same_object && (combines || open);
+        match inner {
+            Value::Array(several) => several.iter_mut().for_each(|one| close(one, open)),
+            Value::Object(named) if key == "properties" => named.values_mut().for_each(|one| close(one, false)),
+            one => close(one, open),
+        }
+    }
+    if combines && !open {
+        schema.insert("unevaluatedProperties".to_owned(), json!(false));
+    } else if schema.contains_key("properties") && !open {
+        schema.insert("additionalProperties".to_owned(), json!(false));
+    }
+}
+
+/// JSON with as much on a line as fits, so that a property takes a line and not one for each bracket.
+fn compact(value: &Value) -> String {
+    let mut text = String::new();
+    write(value, 0, 0, &mut text);
+    text + "\n"
+}
+
+fn write(value: &Value, indent: usize, before: usize, text: &mut String) {
+    let flat = value.to_string();
+    let is_long = indent == 0 || indent + before + flat.len() > WIDTH;
+    let is_plain =
+        |value: &Value| !value.is_object() && !value.as_array().is_some_and(|all| all.iter().any(Value::is_object));
+    let parts: Vec<(String, &Value)> = match value {
+        Value::Object(members) if is_long && !members.values().all(is_plain) => {
+            members.iter().map(|(name, value)| (format!("{}: ", json!(name)), value)).collect()
+        }
+        Value::Array(items) if is_long && !is_plain(value) => items.iter().map(|item| (String::new(), item)).collect(),
+        _ => return text.push_str(&flat),
+    };
+    let (open, shut) = if value.is_object() { ('{', '}') } else { ('[', ']') };
+    text.push(open);
+    for (nth, (name, value)) in parts.iter().enumerate() {
+        text.push_str(if nth == 0 { "\n" } else { ",\n" });
+        text.extend(std::iter::repeat_n(' ', indent + 1));
+        text.push_str(name);
+        write(value, indent + 1, name.len(), text);
+    }
+    text.push('\n');
+    text.extend(std::iter::repeat_n(' ', indent));
+    text.push(shut);
+}
+
+/// What a program that reads the document checks it with.
+pub(in crate::render) fn validator<T: JsonSchema + Published>() -> jsonschema::Validator {
+    let schema = schema::<T>();
+    jsonschema::meta::validate(&schema).unwrap();
+    jsonschema::draft202012::new(&schema).unwrap()
+}
+
+/// Fails with every place where the printed document is not what its schema says.
+#[track_caller]
+pub(crate) fn assert_valid<T: JsonSchema + Published>(value: &T) -> Value {
+    let document: Value = serde_json::from_str(&super::document(value)).unwrap();
+    let validator = validator::<T>();
+    let errors: Vec<String> = validator.iter_errors(&document).map(|e| format!("{}: {e}", e.instance_path)).collect();
+    assert!(errors.is_empty(), "{errors:#?}");
+    document
+}
+
+/// File name and text of the schema of one document.
+fn file<T: JsonSchema + Published>() -> (String, String) {
+    let (name, version) = T::SCHEMA.strip_prefix("punctual/").unwrap().split_once('/').unwrap();
+    (format!("{name}-{version}.schema.json"), compact(&schema::<T>()))
+}
+
+/// The schema of every document this program prints.
+fn schemas() -> Vec<(String, String)> {
+    vec![
+        file::<audit::AuditDocument<'_>>(),
+        file::<audit::DifferenceDocument<'_>>(),
+        file::<lint::LintDocument<'_>>(),
+        file::<optimize::Published<'_>>(),
+        file::<tune::TuneDocument<'_>>(),
+        file::<Reverted>(),
+        file::<tune::Status>(),
+    ]
+}
+
+#[test]
+fn the_schemas_are_fresh() {
+    for (name, text) in schemas() {
+        fixtures::check(&fixtures::repository("schemas").join(name), &text);
+    }
+}
+
+#[test]
+fn members_that_are_not_named_are_refused() {
+    #[derive(serde::Serialize, JsonSchema)]
+    #[serde(tag = "code", rename_all = "kebab-case")]
+    #[allow(dead_code, reason = "only its schema is asked for")]
+    enum Reason {
+        Early { cpu: u32 },
+        Late,
+    }
+    #[derive(serde::Serialize, JsonSchema)]
+    struct Inner {
+        a_ns: Option<punctual_hist::Nanos>,
+        cpus: punctual_facts::cpu_set::CpuSet,
+    }
+    #[derive(serde::Serialize, JsonSchema)]
+    struct Sample {
+        #[serde(flatten)]
+        reason: Reason,
+        inner: Inner,
+        more: Vec<Inner>,
+    }
+    impl Published for Sample {
+        const SCHEMA: &'static str = "punctual/sample/3";
+    }
+    let inner = || Inner { a_ns: None, cpus: punctual_facts::cpu_set::CpuSet::parse_list("0-3,8").unwrap() };
+    let right = assert_valid(&Sample { reason: Reason::Early { cpu: 1 }, inner: inner(), more: vec![inner()] });
+    assert_eq!(right["inner"], json!({ "a_ns": null, "cpus": "0-3,8" }));
+    assert_eq!((&right["code"], &right["cpu"]), (&json!("early"), &json!(1)));
+    let validator = validator::<Sample>();
+    for place in ["", "/inner", "/more/0"] {
+        let mut wrong = right.clone();
+        wrong.pointer_mut(place).unwrap()["surprise"] = json!(1);
+        assert!(!validator.is_valid(&wrong), "surprise in '{place}'");
+        for member in right.pointer(place).unwrap().as_object().unwrap().keys() {
+            let mut wrong = right.clone();
+            wrong.pointer_mut(place).unwrap().as_object_mut().unwrap().remove(member);
+            assert!(!validator.is_valid(&wrong), "'{place}' without {member}");
+        }
+    }
+    let values =
+        [("/code", json!("never")), ("/inner/a_ns", json!(-1)), ("/inner/cpus", json!([0])), ("/schema", json!(""))];
+    for (place, value) in values {
+        let mut wrong = right.clone();
+        *wrong.pointer_mut(place).unwrap() = value;
+        assert!(!validator.is_valid(&wrong), "{place}");
+    }
+}
