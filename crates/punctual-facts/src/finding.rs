@@ -8,7 +8,6 @@ use serde::Serialize;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Severity {
-    /// Worth knowing.
     Info,
     /// Microseconds, or rare.
     Medium,
@@ -25,7 +24,6 @@ pub enum Severity {
 pub enum State {
     /// Proven as wanted by what was read.
     Good,
-    /// Proven otherwise.
     Bad,
     /// Could not be told, because of this.
     Unknown(String),

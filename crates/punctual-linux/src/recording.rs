@@ -21,7 +21,6 @@ pub enum RecordingError {
     /// The file exists; a recording is never overwritten.
     #[error("{}: create recording: the file exists", path.display())]
     Exists { path: PathBuf },
-    /// The file cannot be made.
     #[error("{}: create recording: {reason}", path.display())]
     Create { path: PathBuf, reason: io::Error },
     /// A frame could not be written. What was written before is a recording that can be read.
@@ -37,7 +36,6 @@ pub enum RecordingError {
         /// What is wrong with the frame.
         reason: Unencodable,
     },
-    /// The file cannot be read.
     #[error("{}: read recording: {reason}", path.display())]
     Read { path: PathBuf, reason: io::Error },
     /// The file was read and is no recording.
@@ -185,11 +183,6 @@ impl RecordingWriter {
         done.and_then(|()| self.file.sync_data()).map_err(|reason| self.fail(reason))
     }
 
-    /// Whether something could not be written.
-    pub fn failed(&self) -> bool {
-        self.failed
-    }
-
     /// How many frames are not in the file.
     pub fn dropped(&self) -> u64 {
         self.dropped
@@ -198,10 +191,6 @@ impl RecordingWriter {
     /// Length of the file up to the last good frame.
     pub fn good_bytes(&self) -> u64 {
         self.good_bytes
-    }
-
-    pub fn path(&self) -> &Path {
-        &self.path
     }
 }
 
@@ -292,7 +281,7 @@ mod tests {
         let told = writer.append(&note()).unwrap_err().to_string();
         assert!(told.starts_with("/dev/full: write recording: No space left on device"), "{told}");
         assert!(writer.append(&note()).is_ok() && writer.checkpoint().is_ok());
-        assert!(writer.failed());
+        assert!(writer.failed);
         assert_eq!((writer.dropped(), writer.good_bytes()), (2, 0));
         writer.finish().unwrap();
         assert_eq!(writer.dropped(), 2);
@@ -304,7 +293,7 @@ mod tests {
         let mut writer = RecordingWriter::create(&directory.path().join("run.punctual")).unwrap();
         let endless = Mark { at: Nanos::ZERO, kind: MarkKind::Note("x".repeat(9 << 20)) };
         assert!(matches!(writer.append(&Frame::Mark(endless)), Err(RecordingError::Frame { .. })));
-        assert!(!writer.failed() && writer.append(&note()).is_ok());
+        assert!(!writer.failed && writer.append(&note()).is_ok());
         writer.finish().unwrap();
         assert_eq!(writer.dropped(), 1);
     }

@@ -11,7 +11,6 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-/// What is in the file.
 pub enum ResultFile {
     Recording(Box<Recording>),
     /// What another program measured.
@@ -24,7 +23,6 @@ pub enum ResultError {
     /// It is a recording, and cannot be read.
     #[error(transparent)]
     Recording(#[from] RecordingError),
-    /// The file cannot be read.
     #[error("{}: read result: {reason}. Check the name and that you may read it", path.display())]
     Read { path: PathBuf, reason: io::Error },
     /// The file was read, and is no result that is understood.

@@ -19,7 +19,6 @@ const MODE: u32 = 0o644;
 /// The campaign that measures now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnderWay {
-    /// The process that does it.
     pub pid: u32,
     /// Where the campaign is kept.
     pub folder: String,

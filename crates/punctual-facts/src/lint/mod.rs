@@ -38,11 +38,8 @@ use serde::Serialize;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Target {
-    /// Its version.
     pub version: Version,
-    /// Its kind.
     pub flavour: Flavour,
-    /// What it runs on.
     pub arch: Arch,
     /// CPUs that can exist, where that is known.
     pub possible: Option<CpuSet>,
@@ -156,7 +153,6 @@ pub struct Word {
     pub is_trap: bool,
     /// Nobody lists the word, and this machine, which could tell more, shows no modules.
     pub is_untold: bool,
-    /// Why.
     pub why: String,
     /// What to write instead; `None` where there is nothing better to write.
     pub instead: Option<String>,

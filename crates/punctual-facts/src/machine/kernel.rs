@@ -23,9 +23,7 @@ pub const BUILD: &str = "/proc/sys/kernel/version";
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "String", inline))]
 pub struct Version {
-    /// First number.
     pub major: u32,
-    /// Second number.
     pub minor: u32,
 }
 
@@ -87,18 +85,14 @@ impl Flavour {
     }
 }
 
-/// What a kernel runs on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Arch {
-    /// 64-bit x86.
     #[serde(rename = "x86_64")]
     X86,
-    /// 64-bit ARM.
     #[serde(rename = "aarch64")]
     Arm64,
-    /// Something else.
     Other,
 }
 

@@ -7,7 +7,6 @@ use std::io;
 /// Path, operation, reason, remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
-    /// The journal cannot be used.
     #[error(transparent)]
     Journal(#[from] JournalError),
     /// Another process is changing this machine.
@@ -20,27 +19,15 @@ pub enum EngineError {
     #[error("{}: take the lock: {reason}. {}", store::LOCK, lock_remedy(reason))]
     Lock { reason: io::Error },
     /// Lines of the journal are damaged; nothing new is begun on top of that.
-    #[error(
-        "{}: {lines} of its lines cannot be read. Put back what can be put back first: punctual revert",
-        store::FILE
-    )]
+    #[error("{}: {lines} of its lines cannot be read", store::FILE)]
     Damaged { lines: usize },
     /// The journal could not be written any more, in the middle of applying. What was done is undone again, but for
     /// what is told.
     #[error("{cause}. What had been done was undone{}", remains(left))]
-    RolledBack {
-        cause: JournalError,
-        /// What could not be undone.
-        left: Vec<String>,
-    },
+    RolledBack { cause: JournalError, left: Vec<String> },
     /// What this program runs on cannot be told.
     #[error("{what}: read: {reason}. Without it nothing can be put back for sure, so nothing is done")]
-    Unknown {
-        /// What was asked for.
-        what: &'static str,
-        reason: io::Error,
-    },
-    /// There is nothing to confirm.
+    Unknown { what: &'static str, reason: io::Error },
     #[error("nothing waits to be confirmed: {0}")]
     NothingToConfirm(&'static str),
     /// A process of ours could not be started.

@@ -9,7 +9,6 @@ use punctual_tuning::plan::{Invocation, SchedPolicy, TaskName};
 use std::fs::File;
 use std::io;
 
-/// What a path is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileKind {
     /// A file with bytes in it.
@@ -21,7 +20,6 @@ pub enum FileKind {
 }
 
 impl FileKind {
-    /// The words for it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Regular => "regular file",
@@ -64,7 +62,6 @@ pub enum LockAnswer {
     },
 }
 
-/// A unit of systemd.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnitState {
     /// It runs, or is about to.
@@ -90,13 +87,11 @@ pub enum UnitVerb {
     },
 }
 
-/// How a program ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ran {
     pub well: bool,
     /// Its exit code, if it ended by itself.
     pub code: Option<i32>,
-    /// How it ended, in words.
     pub how: String,
     /// The end of what it said.
     pub said: String,
@@ -108,13 +103,10 @@ pub struct Ran {
 pub trait Hand {
     /// A regular file with these permission bits that belongs to this process's user and group.
     fn ours(&self, mode: u32) -> Meta;
-    /// This run of the machine.
     fn boot_id(&self) -> io::Result<String>;
     /// What is known of a path; `None` where nothing is.
     fn stat(&self, path: &str) -> io::Result<Option<Meta>>;
-    /// All of a file.
     fn read(&self, path: &str) -> io::Result<Vec<u8>>;
-    /// Names in a folder.
     fn list(&self, path: &str) -> io::Result<Vec<String>>;
     /// CPUs a thread may run on.
     fn affinity(&self, task: &TaskName) -> io::Result<CpuSet>;
@@ -136,21 +128,16 @@ pub trait Hand {
     fn overwrite(&self, path: &str, bytes: &[u8]) -> io::Result<()>;
     /// Appends to a file and syncs it.
     fn append(&self, path: &str, bytes: &[u8]) -> io::Result<()>;
-    /// Cuts a file off.
     fn truncate(&self, path: &str, length: u64) -> io::Result<()>;
     /// Makes sure that a file can grow by so many bytes beyond `length`.
     fn reserve(&self, path: &str, length: u64, bytes: u64) -> io::Result<()>;
     /// Takes a file away and syncs its folder.
     fn remove(&self, path: &str) -> io::Result<()>;
     fn make_folder(&self, path: &str, mode: u32) -> io::Result<()>;
-    /// Removes an empty folder.
     fn remove_folder(&self, path: &str) -> io::Result<()>;
     fn set_affinity(&self, task: &TaskName, cpus: &CpuSet) -> io::Result<()>;
-    /// Gives a thread a policy.
     fn set_policy(&self, task: &TaskName, policy: SchedPolicy) -> io::Result<()>;
-    /// Settings of a network device.
     fn set_nic(&self, device: &str, settings: &[(String, u32)]) -> io::Result<()>;
-    /// Does something to a unit.
     fn do_unit(&self, unit: &str, verb: UnitVerb) -> io::Result<Ran>;
     fn run(&self, invocation: &Invocation) -> io::Result<Ran>;
 }

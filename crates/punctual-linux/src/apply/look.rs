@@ -11,11 +11,9 @@ use std::io;
 const HIGHEST_PRIORITY: u32 = 95;
 
 pub enum Look {
-    /// The machine is so already.
     Already,
     /// What the step is about is gone.
     Gone(String),
-    /// The step can be done.
     Ready {
         /// What to keep; a file's copy has no name yet.
         before: Before,
@@ -145,7 +143,6 @@ fn sane(policy: SchedPolicy) -> Result<(), String> {
     }
 }
 
-/// A thread in words.
 pub fn thread(task: &TaskName) -> String {
     format!("thread {} ({})", task.pid, task.comm)
 }

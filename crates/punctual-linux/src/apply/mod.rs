@@ -21,6 +21,7 @@ mod look;
 mod machine;
 mod replace;
 mod revert;
+mod signals;
 pub mod supervise;
 mod transaction;
 mod undo;

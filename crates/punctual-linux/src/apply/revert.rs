@@ -36,7 +36,7 @@ impl Extent {
 pub struct Reverted {
     /// Steps that are undone now, in that order.
     pub undone: Vec<UndoneStep>,
-    /// Steps that are not.
+    /// Steps that could not be undone, each with its reason.
     pub trouble: Vec<Trouble>,
     /// Transactions of which nothing is left.
     pub transactions: Vec<u32>,

@@ -6,9 +6,9 @@ use super::error::EngineError;
 use super::guard::{Program, Tied, revert_patiently};
 use super::hand::Hand;
 use super::revert::{Extent, Reverted};
+use super::signals::Held;
 use super::transaction::{Applied, Request, Transaction};
 use crate::journal::Kind;
-use crate::sys::signals::Held;
 use punctual_tuning::knobs::Blast;
 use punctual_tuning::plan::Change;
 use rustix::process::{Pid, Signal, kill_process};
@@ -23,13 +23,10 @@ const PASSED_ON: [i32; 7] =
 /// The end of the command wakes us; should that be lost, we look.
 const LOOK: Duration = Duration::from_millis(250);
 
-/// What came of it.
 #[derive(Debug)]
 pub struct Supervised {
     pub applied: Applied,
-    /// How the command ended.
     pub status: io::Result<ExitStatus>,
-    /// What was put back.
     pub reverted: Reverted,
 }
 
@@ -46,7 +43,7 @@ pub fn supervise(
     let request = Request { kind: Kind::ForCommand { command: words }, ..request.clone() };
     let signals = PASSED_ON.iter().copied().chain([libc::SIGCHLD]).collect::<Vec<_>>();
     // Held from here on: what comes while changes are made is passed on, or ends us once they are undone.
-    let held = Held::new(&signals).map_err(|reason| EngineError::Unknown { what: "signals", reason })?;
+    let mut held = Held::new(&signals).map_err(|reason| EngineError::Unknown { what: "signals", reason })?;
     let transaction = Transaction::begin(hand, &request)?;
     let number = transaction.number();
     let tied = match Tied::start(guard, number) {
@@ -58,20 +55,20 @@ pub fn supervise(
     };
     // What could not be rolled back is the guard's: it tries again when we are gone.
     let applied = transaction.apply(changes, allowed)?;
-    let wanted = ready(&applied) && !told_to_end(&held);
-    let status = if wanted { run(command, &held) } else { Err(io::ErrorKind::Interrupted.into()) };
+    let wanted = ready(&applied) && !told_to_end(&mut held);
+    let status = if wanted { run(command, &mut held) } else { Err(io::ErrorKind::Interrupted.into()) };
     let reverted = revert_patiently(hand, Extent::Only(number))?;
     tied.dismiss();
     Ok(Supervised { applied, status, reverted })
 }
 
 /// Whether somebody wanted an end while changes were made.
-fn told_to_end(held: &Held) -> bool {
+fn told_to_end(held: &mut Held) -> bool {
     let ends = [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM];
     std::iter::from_fn(|| held.next(Duration::ZERO)).any(|arrived| ends.contains(&arrived.signal))
 }
 
-fn run(command: &[OsString], held: &Held) -> io::Result<ExitStatus> {
+fn run(command: &[OsString], held: &mut Held) -> io::Result<ExitStatus> {
     let (program, arguments) = command.split_first().ok_or(io::ErrorKind::InvalidInput)?;
     let mut child = Command::new(program).args(arguments).spawn()?;
     let status = wait(&mut child, held);
@@ -82,7 +79,7 @@ fn run(command: &[OsString], held: &Held) -> io::Result<ExitStatus> {
     status
 }
 
-fn wait(child: &mut Child, held: &Held) -> io::Result<ExitStatus> {
+fn wait(child: &mut Child, held: &mut Held) -> io::Result<ExitStatus> {
     loop {
         if let Some(status) = child.try_wait()? {
             return Ok(status);

@@ -12,7 +12,7 @@ use punctual_tuning::plan::{Before, Change, Step};
 use serde::Serialize;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// So much of the journal one step can need for all its records, its own content aside.
+/// Room in the journal for all records of one step, without the step's own content.
 const ROOM_BYTES: u64 = 4096;
 
 /// What a transaction is to be.

@@ -38,9 +38,7 @@ fn nothing(why: impl Into<String>) -> Undone {
 /// What became of a step since it was done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Since {
-    /// The machine still runs.
     Running,
-    /// It was started anew.
     Restarted,
     /// It was started anew, and files of ours may have set the same value again.
     SetAgain,
@@ -199,7 +197,6 @@ fn unmake(hand: &dyn Hand, folders: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// What is at a path.
 enum Present {
     Nothing,
     File(Vec<u8>),

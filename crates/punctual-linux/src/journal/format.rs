@@ -12,9 +12,8 @@ mod twins;
 
 use super::record::Record;
 use serde::Serialize;
-use twins::Line;
+use twins::{Line, Written};
 
-/// The version this program writes.
 pub const VERSION: u32 = 1;
 const MAGIC: &str = "punctual journal ";
 
@@ -25,7 +24,7 @@ pub fn first_line() -> String {
 
 /// A record as a line, with its end.
 pub fn line(record: &Record) -> Result<String, serde_json::Error> {
-    let json = serde_json::to_string(&Line::from(record.clone()))?;
+    let json = serde_json::to_string(&Line::of(record.clone()))?;
     Ok(format!("{:08x} {json}\n", crc32fast::hash(json.as_bytes())))
 }
 
@@ -47,7 +46,6 @@ impl std::fmt::Display for Damage {
 /// What a journal's bytes hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Parsed {
-    /// The records, in order.
     pub records: Vec<Record>,
     /// Lines that could not be used.
     pub damage: Vec<Damage>,
@@ -65,7 +63,6 @@ pub enum Unusable {
     UnknownRecord {
         /// Counted from one.
         line: usize,
-        /// What it says it is.
         kind: String,
     },
 }
@@ -122,5 +119,5 @@ fn record(line: &[u8], number: usize) -> Result<Record, Trouble> {
         return Err(Trouble::Unusable(Unusable::UnknownRecord { line: number, kind }));
     }
     let line: Line = serde_json::from_value(value).map_err(|error| damaged(&error))?;
-    Record::try_from(line).map_err(|error| damaged(&error))
+    line.own().map_err(|error: String| damaged(&error))
 }

@@ -11,23 +11,17 @@ pub struct Session {
     pub transaction: u32,
     /// How it began; nothing where that line is damaged.
     pub begun: Option<Begun>,
-    /// Its steps, in order.
     pub entries: Vec<Entry>,
-    /// Steps that were not needed.
     pub was: Vec<Was>,
-    /// How far it is.
     pub stage: Stage,
     /// The user said that it is good.
     pub confirmed: bool,
 }
 
-/// How far a transaction is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Stage {
-    /// Its changes are being tried.
     #[default]
     Applying,
-    /// All its changes were tried.
     Applied,
     /// Its undoing has begun.
     Leaving,
@@ -41,13 +35,11 @@ pub struct Entry {
     pub intent: Intent,
     /// How it ended; nothing where the program ended first.
     pub outcome: Option<Outcome>,
-    /// How it was undone.
     pub undone: Option<Undone>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Contents {
-    /// The transactions, by number.
     pub sessions: Vec<Session>,
     /// Lines that could not be used.
     pub damage: Vec<Damage>,
@@ -58,7 +50,6 @@ pub struct Contents {
 /// The present, as far as the journal's times are about it.
 #[derive(Clone, Debug)]
 pub struct Now {
-    /// This run of the machine.
     pub boot: String,
     /// Time since it was started (`CLOCK_BOOTTIME`).
     pub boottime_ns: u64,
@@ -78,7 +69,6 @@ pub enum Pending {
 }
 
 impl Contents {
-    /// Takes the next record in.
     pub fn take(&mut self, record: Record) {
         match record {
             Record::Begun(begun) => {

@@ -25,28 +25,18 @@ const ASIDE: &str = ".damaged";
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
     #[error("{path}: {operation}: {reason}. {}", remedy(reason))]
-    Io {
-        /// The file or folder.
-        path: String,
-        operation: &'static str,
-        reason: io::Error,
-    },
+    Io { path: String, operation: &'static str, reason: io::Error },
     /// Somebody else could have written it.
     #[error(
         "{path}: read journal: {why}, so what it says cannot be trusted. Find out who wrote it; only a file and a folder of the superuser's that nobody else may write to are used"
     )]
-    Unsafe {
-        /// The file or folder.
-        path: String,
-        why: String,
-    },
+    Unsafe { path: String, why: String },
     /// A later program wrote it.
     #[error(
         "{FILE}: read journal: it is of version {version}, and this program reads up to {}. Use the punctual that wrote it, or a later one",
         format::VERSION
     )]
     Newer { version: u32 },
-    /// It is something else.
     #[error(
         "{FILE}: read journal: it is no journal of punctual's. Nothing was undone; saved copies, if there are any, are in {SAVED}. Move the file away to go on"
     )]
@@ -58,7 +48,6 @@ pub enum JournalError {
     UnknownRecord {
         /// Counted from one.
         line: usize,
-        /// What it says it is.
         kind: String,
     },
     /// A record that cannot be written down.

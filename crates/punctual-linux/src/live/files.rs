@@ -88,7 +88,7 @@ pub(super) fn open(place: &Path) -> io::Result<File> {
     Ok(File::from(rustix::fs::open(place, flags, Mode::empty())?))
 }
 
-/// Reads to the end, or fails at so many bytes.
+/// Reads to the end, or fails when there are more bytes than this.
 pub(super) fn bounded(source: impl Read, most_bytes: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::with_capacity(USUAL_BYTES);
     source.take(most_bytes + 1).read_to_end(&mut bytes)?;

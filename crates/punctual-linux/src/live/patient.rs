@@ -18,15 +18,15 @@ use std::time::{Duration, Instant};
 
 /// A question waits this long at most.
 const MOST_FOR_ONE: Duration = Duration::from_millis(500);
-/// All questions that hang wait about this long together: each a quarter of what is left, ...
+/// All questions that hang wait about this long together: each waits a quarter of what is left, but never less than
+/// `LEAST`, in which even a busy machine answers most questions.
 const MOST_FOR_ALL: Duration = Duration::from_secs(2);
-/// ... but never less than this, in which even a busy machine answers most questions.
 const LEAST: Duration = Duration::from_millis(20);
-/// After so many files of a folder that hung, its other files are not asked.
+/// When this many files of a folder hung, its other files are not asked.
 const MOST_OF_FOLDER: u32 = 2;
-/// After so many files that hung, nothing is asked any more; each has left a reader behind.
+/// When this many files hung, nothing is asked any more; each has left a reader behind.
 const MOST_HUNG: u32 = 32;
-/// Questions that take computing (`punctual:/...`) may take so many times longer.
+/// Questions that take computing (`punctual:/...`) may take this many times longer.
 const COMPUTING: u32 = 4;
 /// To unpack a kernel takes a second, and longer where all CPUs are busy.
 const UNPACKING: (&str, u32) = ("punctual:/kernel/words", 12);
@@ -61,7 +61,7 @@ impl Patience {
         })
     }
 
-    /// Learns that `path` did not answer for so long.
+    /// Learns that `path` did not answer in this time.
     fn lose(&mut self, path: &str, waited: Duration) {
         self.left = self.left.saturating_sub(waited);
         *self.hung.entry(folder(path)).or_default() += 1;

@@ -19,7 +19,6 @@ pub const ALL: &[Load] = &[
     syscall::LOAD,
 ];
 
-/// The load of this name.
 pub fn find(name: &str) -> Option<&'static Load> {
     ALL.iter().find(|load| load.name == name)
 }

@@ -5,7 +5,6 @@ use std::io;
 /// Why a load could not be started.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
-    /// No load has this name.
     #[error("unknown load '{name}'{hint}; known are {known}, and cmd:PROGRAM ARGS for any other program")]
     Unknown {
         name: String,

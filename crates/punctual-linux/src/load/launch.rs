@@ -68,7 +68,6 @@ impl Launcher {
     }
 }
 
-/// What a load achieved.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoadOutcome {
     pub name: String,
@@ -78,7 +77,6 @@ pub struct LoadOutcome {
     pub operations: Option<u64>,
     /// In how much time.
     pub time: Nanos,
-    /// What went wrong, if anything.
     pub failure: Option<String>,
 }
 

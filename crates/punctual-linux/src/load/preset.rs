@@ -62,7 +62,6 @@ pub const PRESETS: &[Preset] = &[
 ];
 
 impl Preset {
-    /// Where its program is.
     pub fn program(&self) -> Option<PathBuf> {
         find_program(self.name)
     }

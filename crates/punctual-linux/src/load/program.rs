@@ -83,7 +83,6 @@ fn end(leader: Pid) {
     }
 }
 
-/// The children of this process.
 fn children() -> Vec<Pid> {
     let Ok(processes) = std::fs::read_dir("/proc") else { return Vec::new() };
     let number = |name: &std::ffi::OsStr| name.to_str()?.parse::<i32>().ok();

@@ -43,7 +43,6 @@ impl Scratch {
         self.size >= self.most
     }
 
-    /// How many bytes it holds.
     pub(super) fn size(&self) -> u64 {
         self.size
     }

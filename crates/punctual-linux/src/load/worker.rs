@@ -45,7 +45,6 @@ pub(super) enum Event {
     Begun,
     /// The worker of this number has ended, for whatever reason.
     Ended(usize),
-    /// The process must end.
     Stop,
 }
 
@@ -58,7 +57,6 @@ pub struct Worker {
 }
 
 impl Worker {
-    /// The CPU it works on.
     pub fn cpu(&self) -> u32 {
         self.cpu
     }
@@ -68,7 +66,6 @@ impl Worker {
         self.shared.workers
     }
 
-    /// Where temporary files go.
     pub fn dir(&self) -> &Path {
         &self.shared.dir
     }

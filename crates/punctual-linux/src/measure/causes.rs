@@ -12,7 +12,7 @@ use punctual_numbers::trace::{Blind, Rung, SelfTest, Tracing};
 
 /// What is late before anything is known.
 const LATE_AT_FIRST: Nanos = Nanos::from_us(100);
-/// Until a thousand times as many activations have run, so many of them may be late.
+/// Activations that may be late until a thousand times as many have run; from then on one in a thousand may be.
 const LATE_AT_LEAST: u64 = 10;
 /// Ordinary activations handed over by each thread in a phase, to choose from.
 const ORDINARY: u64 = 400;
@@ -27,7 +27,6 @@ pub(super) struct Causes {
     limit: Nanos,
     /// What ran in former phases, by thread.
     former: Vec<Counts>,
-    /// The current phase is traced.
     on: bool,
 }
 
@@ -109,7 +108,6 @@ impl Causes {
         self.collect(collectors)
     }
 
-    /// The phase is over.
     pub(super) fn end_phase(&mut self, collectors: &mut [Collector]) -> Vec<Frame> {
         let frames = if self.on {
             self.hand_over_gaps(collectors);
@@ -125,7 +123,6 @@ impl Causes {
         frames
     }
 
-    /// The run is over.
     pub(super) fn finish(self) -> Vec<Frame> {
         let totals = Frame::TraceTotals(self.flight.totals());
         let mut tracing = self.tracing;

@@ -7,10 +7,9 @@ use punctual_numbers::recording::{Frame, LoadDone, Mark, MarkKind};
 use punctual_numbers::scenario::{Amount, LoadPhase, Scenario};
 use std::path::PathBuf;
 
-/// A load may outlive its phase by so much before its own time limit ends it, should we be unable to.
+/// How long after its phase a load's own time limit ends it, should we be unable to.
 const GRACE: Nanos = Nanos::from_secs(30);
 
-/// How long a phase takes.
 pub(super) struct Lengths {
     pub warm_up: Nanos,
     pub counted: Nanos,

@@ -27,7 +27,7 @@ const TICK: Nanos = Nanos::from_ms(100);
 const HALF_TICK: Nanos = Nanos::from_ms(50);
 /// From the last preparation to the first release of the warm-up.
 const LEAD: Nanos = Nanos::from_ms(20);
-/// A thread that is not back so long after the end is not waited for.
+/// How long after the end of a phase its threads are waited for.
 const PATIENCE: Nanos = Nanos::from_secs(10);
 
 pub(super) fn run(

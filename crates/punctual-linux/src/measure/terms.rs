@@ -19,7 +19,6 @@ pub struct Setting {
     pub cpus: Cpus,
     /// Facts that identify the machine, for the header.
     pub machine: Vec<(String, String)>,
-    /// Name of the clock source.
     pub clock_source: Option<String>,
     /// What the audit found, for the recording; empty when no audit was made.
     pub findings: Vec<Finding>,
@@ -41,7 +40,7 @@ pub struct Setting {
 pub struct Explain {
     /// Later than this is late; `None`: than 99.9 % of the run so far, or than the budget where that is less.
     pub threshold: Option<Nanos>,
-    /// At most so many windows are kept.
+    /// How many windows are kept at most.
     pub windows_max: u32,
     /// Bytes of the kernel's buffer for each measured CPU; `None`: as many as a million records a second need.
     pub buffer_bytes: Option<u64>,
@@ -51,7 +50,7 @@ pub struct Explain {
 }
 
 impl Explain {
-    /// So many windows are kept unless told otherwise.
+    /// How many windows are kept unless told otherwise.
     pub const WINDOWS_MAX: u32 = 2000;
 }
 
@@ -72,14 +71,11 @@ pub trait Observer {
     fn write_error(&self) -> Option<String>;
 }
 
-/// How far a measurement is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Progress {
     pub at: MonoTime,
     pub elapsed: Nanos,
-    /// Time to be measured.
     pub total: Nanos,
-    /// Name of the load phase.
     pub phase: String,
     pub phase_number: PhaseNumber,
     /// The phase does not count yet.
@@ -91,12 +87,10 @@ pub struct Progress {
     pub latencies: Vec<CpuSoFar>,
 }
 
-/// Which of the load phases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PhaseNumber {
     /// Counted from one.
     pub number: usize,
-    /// How many phases there are.
     pub of: usize,
 }
 
@@ -129,7 +123,6 @@ pub enum Remedy {
     OtherCpus,
     /// Be granted more locked memory, by what this says of the machine.
     MoreLockedMemory(String),
-    /// Measure with a longer period.
     LongerPeriod,
     /// Be root, or leave the idle states alone.
     LeaveIdleStates,

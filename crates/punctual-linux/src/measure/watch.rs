@@ -17,7 +17,6 @@ const OUTSIDE_CPU: [&str; 4] = ["hpet", "acpi_pm", "jiffies", "refined-jiffies"]
 /// One tick of `/proc/stat`.
 const STAT_TICK: Nanos = Nanos::from_ms(10);
 
-/// All clocks, read together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Readings {
     /// `CLOCK_MONOTONIC`.
@@ -104,7 +103,6 @@ pub struct Watch {
     holes: Vec<(MonoTime, MonoTime)>,
 }
 
-/// What a gap was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Judgement {
     /// A latency: something else ran, or this CPU alone stood still.

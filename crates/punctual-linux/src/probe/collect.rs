@@ -74,7 +74,6 @@ pub struct CpuSoFar {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spike {
     pub woke: MonoTime,
-    /// How late that was.
     pub lateness: Nanos,
     /// Who made it late, where that is known already.
     pub cause: Option<String>,
@@ -142,7 +141,6 @@ impl Collector {
         self.counters = self.kernel_counters();
     }
 
-    /// What the warm-up showed.
     pub fn warm_up(&self) -> WarmUp {
         let ran = self.warm_up.ran();
         WarmUp { cpu: self.cpu, activations: ran.count(), max: ran.max().unwrap_or_default() }
@@ -186,7 +184,6 @@ impl Collector {
         self.warm_up.ran()
     }
 
-    /// The worst activations so far.
     pub fn worst(&self) -> Vec<Worst> {
         let mut worst = self.former_worst.clone();
         worst.extend(&self.judged_worst);
@@ -207,7 +204,6 @@ impl Collector {
         CpuSoFar { cpu: self.cpu, ran, skipped: self.former_skipped + self.reader.skipped().count(), last_spike }
     }
 
-    /// Largest lateness so far.
     pub fn max(&self) -> Option<Nanos> {
         self.ran_max
     }

@@ -260,7 +260,6 @@ impl RecorderReader {
         self.skipped.snapshot()
     }
 
-    /// The worst activations, worst first.
     pub fn worst(&self) -> Vec<Activation> {
         self.worst.snapshot()
     }

@@ -25,45 +25,22 @@ const STACK_TOUCHED_BYTES: usize = 64 * 1024;
 /// Why a measuring thread could not be set up.
 #[derive(Debug, Error)]
 pub enum ProbeError {
-    /// The kernel refused something.
     #[error("CPU {cpu}: {source}")]
-    Refused {
-        /// The CPU to be measured.
-        cpu: u32,
-        source: punctual_rt::Error,
-    },
+    Refused { cpu: u32, source: punctual_rt::Error },
     /// The kernel granted something else than was asked.
     #[error("CPU {cpu}: asked for {asked}, granted {granted}")]
-    GrantedOtherwise {
-        /// The CPU to be measured.
-        cpu: u32,
-        asked: String,
-        granted: String,
-    },
+    GrantedOtherwise { cpu: u32, asked: String, granted: String },
     /// The period is shorter than one sleep takes.
     #[error("CPU {cpu}: one sleep takes {needs:?} here, so a period of {period:?} cannot be kept")]
-    PeriodTooShort {
-        /// The CPU to be measured.
-        cpu: u32,
-        period: Nanos,
-        /// What one sleep takes.
-        needs: Nanos,
-    },
+    PeriodTooShort { cpu: u32, period: Nanos, needs: Nanos },
     /// The thread itself could not be made.
     #[error(
         "CPU {cpu}: no thread could be started: {reason}; look at RLIMIT_NPROC and RLIMIT_AS (/proc/self/limits) and at \
          pids.max of the control group"
     )]
-    NoThread {
-        /// The CPU to be measured.
-        cpu: u32,
-        reason: std::io::Error,
-    },
+    NoThread { cpu: u32, reason: std::io::Error },
     #[error("CPU {cpu}: the measuring thread ended before it began")]
-    Died {
-        /// The CPU to be measured.
-        cpu: u32,
-    },
+    Died { cpu: u32 },
 }
 
 /// How a run is stopped from outside, and how it stops itself.
@@ -98,9 +75,7 @@ pub struct Go {
     pub from: MonoTime,
     /// No release at or after this is due.
     pub end: MonoTime,
-    /// Where the warm-up goes.
     pub warm_up: Recorder,
-    /// Where the measurement goes.
     pub recorder: Recorder,
 }
 

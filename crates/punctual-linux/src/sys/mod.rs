@@ -11,6 +11,5 @@ pub mod process;
 pub mod sched;
 #[cfg(feature = "bpf")]
 pub mod shared_words;
-pub mod signals;
 
 pub use kernel_log::kernel_log;

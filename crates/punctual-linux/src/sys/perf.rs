@@ -1,4 +1,4 @@
-//! CounterGroup of the CPU by `perf_event_open`: they count from the moment they are opened. CounterGroup only, no samples.
+//! Counters of the CPU by `perf_event_open`: they count from the moment they are opened. Counters only, no samples.
 
 use rustix::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::io;
@@ -25,7 +25,7 @@ const READ_GROUP: u64 = 1 << 3;
 const CLOSE_ON_EXEC: libc::c_ulong = 1 << 3;
 const EVERY_TASK: libc::pid_t = -1;
 
-/// CounterGroup of one CPU that are read together.
+/// Counters of one CPU that are read together.
 #[derive(Debug)]
 pub struct CounterGroup<const N: usize> {
     /// Those of the group after the first, which only have to stay open.

@@ -8,7 +8,6 @@ use std::sync::atomic::AtomicU64;
 
 const WORD: usize = size_of::<u64>();
 
-/// Mapped memory of a descriptor.
 #[derive(Debug)]
 pub struct SharedWords {
     start: NonNull<AtomicU64>,

@@ -6,9 +6,9 @@ use punctual_hist::{MonoTime, Nanos};
 use punctual_numbers::trace::keep::WindowSlot;
 use punctual_numbers::trace::{Incomplete, Kept, Names, Record, Tid, What, Window};
 
-/// Who ran at the release is told by the last switch at least so long before it.
+/// Who ran at the release is told by the last switch at least this long before it.
 const LEAD: Nanos = Nanos::from_us(200);
-/// That switch, and the arming of our timer, are looked for so long before the release, and farther back only where
+/// How far before the release that switch, and the arming of our timer, are looked for: farther back only where
 /// they are not found: decoding is what costs.
 const LOOK_BACK: [Nanos; 3] = [Nanos::from_us(1_250), Nanos::from_ms(5), Nanos::from_ms(20)];
 /// What comes just after the wake-up closes what was going on.

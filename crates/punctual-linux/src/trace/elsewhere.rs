@@ -25,7 +25,7 @@ const AIMED: [(&str, &str, &str); 6] = [
 ];
 /// A field that says no CPU.
 const ANYWHERE: &str = "newprio";
-/// So many records of other CPUs are kept with a window.
+/// Records of other CPUs that are kept with a window at most.
 const RECORDS_MAX: usize = 400;
 
 /// The trace of the other CPUs. Its files are closed before the instance is removed: the order of fields matters.

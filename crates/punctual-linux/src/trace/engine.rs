@@ -70,7 +70,6 @@ pub trait Engine: Send {
     }
     /// What other CPUs did to one between two instants; names go into `names`.
     fn elsewhere(&self, cpu: u32, span: Span, names: &mut Names) -> Vec<(u32, Record)>;
-    /// The rung this is.
     fn rung(&self) -> Rung;
     /// Better ones, and why they are not used.
     fn no_better(&self) -> Vec<(Rung, String)>;
@@ -78,9 +77,7 @@ pub trait Engine: Send {
     fn buffer_bytes(&self) -> u64;
     /// Events recorded: `group:name`.
     fn event_names(&self) -> Vec<String>;
-    /// What it cannot see.
     fn blind(&self) -> Vec<Blind>;
-    /// What it came to.
     fn totals(&self) -> Vec<TraceTotal>;
 }
 
@@ -89,7 +86,6 @@ pub trait Engine: Send {
 pub struct Wish<'a> {
     pub choice: EngineChoice,
     pub cpus: &'a CpuSet,
-    /// All CPUs there are.
     pub online: &'a CpuSet,
     /// Bytes of the kernel's buffer for each CPU; `None`: as many as a million records a second need.
     pub buffer_bytes: Option<u64>,

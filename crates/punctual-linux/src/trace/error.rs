@@ -6,7 +6,6 @@ use thiserror::Error;
 /// Why the kernel's trace could not be used.
 #[derive(Debug, Error)]
 pub enum TraceError {
-    /// There is no tracefs.
     #[error("no tracefs: {0}")]
     NoTracefs(String),
     /// The kernel's trace numbers threads otherwise than this process does.
@@ -33,7 +32,6 @@ pub enum TraceError {
     /// No program can be put into the kernel.
     #[error("no program in the kernel: {0}")]
     NoBpf(String),
-    /// No thread could be started.
     #[error("start a thread for the trace: {0}; look at RLIMIT_NPROC and at pids.max of the control group")]
     NoThread(std::io::Error),
 }

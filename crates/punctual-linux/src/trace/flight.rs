@@ -20,22 +20,24 @@ use std::thread::JoinHandle;
 
 /// How often it looks.
 const TICK: Nanos = Nanos::from_ms(10);
-/// Counters are read so often, ...
+/// How often counters are read. A late activation adds a reading, but not within `SAMPLE_AGAIN` of the one before it, so
+/// that a burst of them does not make reading itself a load.
 const SAMPLE: Nanos = Nanos::from_ms(100);
-/// ... and for a late activation so soon after the last time.
 const SAMPLE_AGAIN: Nanos = Nanos::from_ms(20);
-/// Cutting stops after so long, so that nobody waits for it; the rest comes the next time.
+/// Longest time one pass cuts windows: the thread must go back to draining the trace before it overflows. What is left is cut
+/// in the next pass.
 const AT_ONCE: Nanos = Nanos::from_ms(5);
-/// So many activations may wait for their windows.
+/// How many activations may wait for their windows.
 const WAITING_MAX: usize = 4096;
-/// A trace that is not read up to an activation so long after it will never be.
+/// When to give up waiting for the records of an activation: the reader is stuck, or the records were lost.
 const PATIENCE: Nanos = Nanos::from_secs(1);
 /// Late activations that are written one by one between two looks of the housekeeping thread.
 const LATE_MAX: usize = 4096;
-/// So many windows with holes, and of all such a part, are no accident of one moment.
+/// The trace of a CPU is called unreliable when at least `HOLES_MIN` of its windows, and one in `HOLES_PART` of all, lack
+/// records that nobody counted as lost.
 const HOLES_MIN: u64 = 3;
 const HOLES_PART: u64 = 100;
-/// Each time that about so many bytes of windows have been written, fewer are kept from then on: the worst always.
+/// Each time about this many bytes of windows have been written, fewer are kept from then on; the worst always are.
 const BYTES_UNTIL_SPARING: u64 = 64 << 20;
 
 /// A measuring thread, as the recorder knows it.
@@ -83,7 +85,6 @@ struct Core {
     late: Vec<Late>,
 }
 
-/// The recorder and its thread.
 pub struct Flight {
     core: Arc<Mutex<Core>>,
     stop: Arc<AtomicBool>,
@@ -205,7 +206,6 @@ impl Flight {
         self.core().witness.is_blind()
     }
 
-    /// What its witnesses cannot tell.
     pub fn blind(&self) -> Vec<Blind> {
         let core = self.core();
         let firmware = (!core.witness.counts_firmware()).then_some(Blind::Firmware);

@@ -12,17 +12,15 @@ use punctual_facts::cpu_set::CpuSet;
 use rustix::fs::{AtFlags, Mode, OFlags, mkdirat, unlinkat};
 use std::os::fd::OwnedFd;
 
-/// So many times one that vanished as it was made is made again.
+/// How often to retry when another process removes our trace instance between making and opening it.
 const ATTEMPTS: u32 = 3;
 /// The clock of `clock_nanosleep`, so that nothing needs to be converted.
 pub const CLOCK: &str = "mono";
 /// While nothing is measured on a CPU it gets no more than this.
 const SMALLEST_KB: u64 = 8;
 
-/// Counts of records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Recorded {
-    /// Those that were read.
     pub records: u64,
     /// Those that were overwritten before they were read, or found no room.
     pub lost: u64,

@@ -7,20 +7,20 @@ use std::fs;
 const BUFFER_BYTES: u64 = 32 << 20;
 /// The trace may take this part of the memory that is available: what the kernel holds, and what was read.
 const PART_OF_MEMORY: u64 = 16;
-/// Of what was read so many times as much is held as the kernel's buffer has.
+/// What was read is held until it takes this many times the size of the kernel's buffer.
 pub const READ_PART: u64 = 2;
 /// A buffer that is asked for may take this part of it.
 const PART_IF_ASKED: u64 = 4;
 /// A buffer smaller than this holds nothing worth reading.
 pub const BUFFER_BYTES_MIN: u64 = 64 << 10;
 
-/// So many bytes each buffer of `cpus` measured CPUs may have, of which `READ_PART` times as much is held besides, and
-/// `beside` bytes of other buffers.
+/// Bytes that each buffer of `cpus` measured CPUs may have, when `READ_PART` times as much is held of each besides, and other
+/// buffers take `beside` bytes.
 pub fn default_bytes(cpus: u64, beside: u64) -> u64 {
     granted(available(), cpus, beside)
 }
 
-/// The most bytes that may be asked for, for each of so many CPUs: the kernel would grant all there are, and then the
+/// The most bytes that may be asked for, for each of these CPUs: the kernel would grant all there are, and then the
 /// machine has none left. `None` where it cannot be told.
 pub fn largest_buffer(cpus: u64) -> Option<u64> {
     available().map(|available| available / PART_IF_ASKED / cpus.max(1))

@@ -11,7 +11,7 @@ use std::os::fd::OwnedFd;
 
 /// Pages older than this are dropped.
 const KEPT: Nanos = Nanos::from_secs(3);
-/// So many pages are read in one go at most: then other CPUs have their turn.
+/// Pages of one CPU that are read in one go at most: then other CPUs have their turn.
 const PAGES_AT_ONCE: usize = 4096;
 
 /// One page, and the time of its first record. One that could not be understood has no bytes, and the time up to which
@@ -21,7 +21,6 @@ struct Kept {
     bytes: Box<[u8]>,
 }
 
-/// The trace of one CPU.
 pub struct Pages {
     pub cpu: u32,
     fd: OwnedFd,

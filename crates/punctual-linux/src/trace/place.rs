@@ -100,12 +100,10 @@ impl Folder {
         TraceError::File { operation, path: format!("{}/{path}", self.name), errno }
     }
 
-    /// Opens a file below.
     pub fn open(&self, path: &str, flags: OFlags) -> Result<OwnedFd, TraceError> {
         openat(&self.fd, path, flags | OFlags::CLOEXEC, Mode::empty()).map_err(|errno| self.error("open", path, errno))
     }
 
-    /// What a file says.
     pub fn read(&self, path: &str) -> Result<String, TraceError> {
         let fd = self.open(path, OFlags::RDONLY)?;
         let mut text = Vec::new();

@@ -5,7 +5,7 @@ use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::os::fd::OwnedFd;
 
-/// So many are left for the recording, the loads and what is read in passing.
+/// Files kept free for the recording, the loads and what is read in passing.
 const KEPT: usize = 24;
 /// What looking for causes opens for each CPU, and besides.
 const FOR_EACH_CPU: u64 = 32;
@@ -20,7 +20,7 @@ pub struct Reserve(
 );
 
 impl Reserve {
-    /// Raises this process's own limit as far as a machine of so many CPUs needs and as it may, and keeps some places.
+    /// Raises this process's own limit as far as a machine with this many CPUs needs and as it may, and keeps some places.
     pub fn new(cpus: u64) -> Self {
         let limit = getrlimit(Resource::Nofile);
         if let Some(current) = raised(limit, FOR_EACH_CPU.saturating_mul(cpus).saturating_add(BESIDES)) {

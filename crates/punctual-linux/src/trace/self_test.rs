@@ -9,7 +9,6 @@ use punctual_numbers::trace::{Address, Record, SelfTest, Tid, What};
 use punctual_rt::{Policy, kernel, now, setup};
 use std::collections::BTreeSet;
 
-/// Timers on each CPU.
 const TIMERS: u32 = 20;
 const APART: Nanos = Nanos::from_ms(1);
 /// The kernel may let a timer of an ordinary thread be late by this much.
@@ -52,7 +51,7 @@ pub fn repeated(engine: &mut dyn Engine) -> Result<Vec<SelfTest>, TraceError> {
     Ok(results)
 }
 
-/// So many more times is tried what failed.
+/// How often a test that failed is repeated.
 const TRIES: usize = 3;
 
 /// What the sleeps on these CPUs look like in the trace. Recording must have begun.

@@ -56,7 +56,19 @@ const FILES: [(&str, &str); 25] = [
     ("/run/systemd/system/.keep", ""),
 ];
 
+/// What differs after a start of the machine if everything was put back.
+pub fn booted_again(picture: &mut Picture) {
+    picture.insert(BOOT_ID[1..].to_owned(), ('f', 0o644, b"second-boot\n".to_vec()));
+}
+
 impl Bench {
+    /// In a folder of its own, which goes with the first of the two.
+    pub fn new() -> (tempfile::TempDir, Self) {
+        let folder = folder();
+        let bench = Self::make(folder.path());
+        (folder, bench)
+    }
+
     /// Made anew in `root`.
     pub fn make(root: &Path) -> Self {
         for (path, content) in FILES {

@@ -1,7 +1,7 @@
 //! The program ends at every single operation of applying and of reverting, before it, in the middle of it and after it;
 //! and any single operation fails. What is there after a revert is what was there at the start, byte for byte.
 
-use crate::bench::{Bench, Fault, Faulty, Picture, TheEnd, folder, plan, tune};
+use crate::bench::{Bench, Fault, Faulty, Picture, TheEnd, booted_again, plan, tune};
 use punctual_linux::apply::{EngineError, Extent, Hand, revert};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -28,8 +28,7 @@ fn put_back(bench: &Bench, start: &Picture, what: &str) {
 
 /// How many operations a whole run of it takes.
 fn operations(prepare: fn(&Bench), work: fn(&dyn Hand, &Bench)) -> usize {
-    let folder = folder();
-    let bench = Bench::make(folder.path());
+    let (_folder, bench) = Bench::new();
     prepare(&bench);
     let faulty = Faulty::new(&bench, usize::MAX, Fault::Before);
     work(&faulty, &bench);
@@ -60,8 +59,7 @@ fn everywhere(
     let count = operations(prepare, work);
     for at in 0..count {
         for fault in faults {
-            let folder = folder();
-            let bench = Bench::make(folder.path());
+            let (_folder, bench) = Bench::new();
             let start = bench.picture();
             prepare(&bench);
             survive(|| work(&Faulty::new(&bench, at, *fault), &bench));
@@ -103,7 +101,7 @@ fn ended_and_started_anew_the_start_is_restored() {
     let runs = everywhere(untouched, apply, &ENDS, |bench, start, what| {
         bench.reboot();
         let mut start = start.clone();
-        start.insert("proc/sys/kernel/random/boot_id".to_owned(), ('f', 0o644, b"second-boot\n".to_vec()));
+        booted_again(&mut start);
         put_back(bench, &start, what);
     });
     println!("{runs} runs");
@@ -120,8 +118,7 @@ fn whatever_single_operation_fails_the_start_is_restored() {
 fn on_a_disk_that_is_full_from_any_operation_on_nothing_stays_that_could_not_be_written_down() {
     let count = operations(untouched, apply);
     for at in 0..count {
-        let folder = folder();
-        let bench = Bench::make(folder.path());
+        let (_folder, bench) = Bench::new();
         let start = bench.picture();
         let what = format!("full from operation {at} of {count} on");
         let faulty = Faulty::new(&bench, at, Fault::DiskFull);

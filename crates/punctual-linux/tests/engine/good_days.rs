@@ -1,6 +1,6 @@
 //! What a plan does, what it says of each change, and how all of it goes back.
 
-use crate::bench::{Bench, GRUB, GRUBENV, change, edit, folder, irq, own, plan, request, tune, write};
+use crate::bench::{Bench, GRUB, GRUBENV, booted_again, change, edit, irq, own, plan, request, tune, write};
 use punctual_linux::apply::{Extent, Fate, Hand, Request, Transaction, revert};
 use punctual_linux::journal::store::FILE;
 use punctual_linux::journal::{Stage, Undone, read};
@@ -9,8 +9,7 @@ use punctual_tuning::plan::{Change, Invocation, Keep, Reading, Step};
 
 #[test]
 fn each_change_is_done_whole_or_not_at_all_and_says_which() {
-    let folder = folder();
-    let bench = Bench::make(folder.path());
+    let (_folder, bench) = Bench::new();
     let start = bench.picture();
     let applied = tune(&bench, &plan(&bench)).unwrap();
     let fates: Vec<(&str, &Fate)> = applied.changes.iter().map(|tried| (tried.id.as_str(), &tried.fate)).collect();
@@ -43,8 +42,7 @@ fn each_change_is_done_whole_or_not_at_all_and_says_which() {
 
 #[test]
 fn what_changes_nothing_leaves_nothing_behind() {
-    let folder = folder();
-    let bench = Bench::make(folder.path());
+    let (_folder, bench) = Bench::new();
     let start = bench.picture();
     let nothing = [change("refused", vec![write("/sys/kernel/refused", "0", Reading::Plain)])];
     assert!(!tune(&bench, &nothing).unwrap().stands);
@@ -53,8 +51,7 @@ fn what_changes_nothing_leaves_nothing_behind() {
 
 #[test]
 fn words_for_the_next_boot_are_not_so_already() {
-    let folder = folder();
-    let bench = Bench::make(folder.path());
+    let (_folder, bench) = Bench::new();
     let words = Change { keeps: vec![Keep::Word("isolcpus=2-3".to_owned())], ..change("iso.domain", Vec::new()) };
     let applied = tune(&bench, &[words]).unwrap();
     assert_eq!(applied.changes[0].fate, Fate::NextBoot);
@@ -62,8 +59,7 @@ fn words_for_the_next_boot_are_not_so_already() {
 
 #[test]
 fn one_goes_back_as_far_as_asked() {
-    let folder = folder();
-    let bench = Bench::make(folder.path());
+    let (_folder, bench) = Bench::new();
     let start = bench.picture();
     let path = "/proc/sys/kernel/numa_balancing";
     let file = "/etc/tmpfiles.d/punctual.conf";
@@ -86,8 +82,7 @@ fn one_goes_back_as_far_as_asked() {
 
 #[test]
 fn what_a_later_one_found_done_goes_back_with_that() {
-    let folder = folder();
-    let bench = Bench::make(folder.path());
+    let (_folder, bench) = Bench::new();
     let start = bench.picture();
     let (path, file) = ("/proc/sys/kernel/numa_balancing", "/etc/tmpfiles.d/punctual.conf");
     let first = || vec![write(path, "2", Reading::Plain), own(file, "x")];
@@ -105,8 +100,7 @@ fn what_a_later_one_found_done_goes_back_with_that() {
 
 #[test]
 fn what_somebody_else_changed_is_not_touched() {
-    let folder = folder();
-    let bench = Bench::make(folder.path());
+    let (_folder, bench) = Bench::new();
     let start = bench.picture();
     let env = bench.text(GRUBENV);
     let steps = vec![
@@ -131,8 +125,7 @@ fn what_somebody_else_changed_is_not_touched() {
 
 #[test]
 fn a_boot_loader_may_note_its_own_meanwhile() {
-    let folder = folder();
-    let bench = Bench::make(folder.path());
+    let (_folder, bench) = Bench::new();
     let block = |used: &str| format!("# GRUB Environment Block\n{used}{}", "#".repeat(999 - used.len()));
     let other = "/boot/grub2/grubenv";
     bench.set(GRUBENV, &block("saved_entry=a\n"));
@@ -164,8 +157,7 @@ fn a_boot_loader_may_note_its_own_meanwhile() {
 
 #[test]
 fn what_is_gone_needs_nothing() {
-    let folder = folder();
-    let bench = Bench::make(folder.path());
+    let (_folder, bench) = Bench::new();
     tune(&bench, &plan(&bench)).unwrap();
     for gone in ["/proc/irq/5", "/sys/fs/cgroup/punctual", "/sys/block/sda"] {
         std::fs::remove_dir_all(bench.file(gone)).unwrap();
@@ -183,8 +175,7 @@ fn what_is_gone_needs_nothing() {
 
 #[test]
 fn another_run_of_the_machine_has_undone_what_was_only_in_memory() {
-    let folder = folder();
-    let bench = Bench::make(folder.path());
+    let (_folder, bench) = Bench::new();
     let mut start = bench.picture();
     tune(&bench, &plan(&bench)).unwrap();
     bench.reboot();
@@ -193,14 +184,13 @@ fn another_run_of_the_machine_has_undone_what_was_only_in_memory() {
     assert!(back.closed, "{:?}", back.trouble);
     assert_eq!(bench.text("/proc/sys/kernel/numa_balancing"), "5\n");
     bench.set("/proc/sys/kernel/numa_balancing", "1\n");
-    start.insert("proc/sys/kernel/random/boot_id".to_owned(), ('f', 0o644, b"second-boot\n".to_vec()));
+    booted_again(&mut start);
     assert_eq!(bench.picture(), start);
 }
 
 #[test]
 fn what_our_files_set_at_boot_goes_back_at_once() {
-    let folder = folder();
-    let bench = Bench::make(folder.path());
+    let (_folder, bench) = Bench::new();
     let mut start = bench.picture();
     let (path, other) = ("/proc/sys/kernel/numa_balancing", "/sys/kernel/clamped");
     let keeps = [
@@ -222,7 +212,7 @@ fn what_our_files_set_at_boot_goes_back_at_once() {
     let texts = [path, other, "/proc/irq/5/smp_affinity_list"].map(|path| bench.text(path));
     assert_eq!(texts, ["1\n", "7\n", "0-1\n"]);
     bench.reboot();
-    start.insert("proc/sys/kernel/random/boot_id".to_owned(), ('f', 0o644, b"second-boot\n".to_vec()));
+    booted_again(&mut start);
     assert_eq!(bench.picture(), start);
 }
 
@@ -246,22 +236,20 @@ fn slice(content: &str) -> Vec<Step> {
 
 #[test]
 fn what_was_made_for_one_run_of_the_machine_is_gone_in_the_next() {
-    let folder = folder();
-    let bench = Bench::make(folder.path());
+    let (_folder, bench) = Bench::new();
     let mut start = bench.picture();
     tune(&bench, &[change("slice", slice("first"))]).unwrap();
     tune(&bench, &[change("slice", slice("second"))]).unwrap();
     bench.reboot();
     let back = revert(&bench, Extent::All, false).unwrap();
     assert!(back.closed && back.trouble.is_empty(), "{:#?}", back.trouble);
-    start.insert("proc/sys/kernel/random/boot_id".to_owned(), ('f', 0o644, b"second-boot\n".to_vec()));
+    booted_again(&mut start);
     assert_eq!(bench.picture(), start);
 }
 
 #[test]
 fn without_systemd_its_files_go_back_all_the_same() {
-    let folder = folder();
-    let bench = Bench::make(folder.path());
+    let (_folder, bench) = Bench::new();
     let mut start = bench.picture();
     let unit = own("/etc/systemd/system/punctual-latency.service", "[Service]\n");
     let (restart, stop) = (["restart", "punctual-latency.service"], ["stop", "punctual-latency.service"]);
@@ -290,8 +278,7 @@ fn without_systemd_its_files_go_back_all_the_same() {
 
 #[test]
 fn a_plan_that_is_out_of_date_is_not_carried_out() {
-    let folder = folder();
-    let bench = Bench::make(folder.path());
+    let (_folder, bench) = Bench::new();
     let planned = edit(GRUB, &bench.text(GRUB), "ours\n", false);
     bench.set(GRUB, "theirs\n");
     let applied = tune(&bench, &[change("x", vec![planned])]).unwrap();
@@ -301,8 +288,7 @@ fn a_plan_that_is_out_of_date_is_not_carried_out() {
 
 #[test]
 fn nothing_unsound_is_written() {
-    let folder = folder();
-    let bench = Bench::make(folder.path());
+    let (_folder, bench) = Bench::new();
     let start = bench.picture();
     std::os::unix::fs::symlink(bench.file("/etc/modprobe.d/old.conf"), bench.file("/etc/sysctl.d/link.conf")).unwrap();
     let policy = punctual_tuning::plan::SchedPolicy::Fifo(96);
@@ -329,8 +315,7 @@ fn nothing_unsound_is_written() {
 
 #[test]
 fn of_steps_that_stand_for_themselves_a_refused_one_leaves_the_others() {
-    let folder = folder();
-    let bench = Bench::make(folder.path());
+    let (_folder, bench) = Bench::new();
     let start = bench.picture();
     let path = "/proc/sys/kernel/numa_balancing";
     let steps = vec![write("/sys/kernel/refused", "0", Reading::Plain), write(path, "2", Reading::Plain)];
@@ -347,8 +332,7 @@ fn of_steps_that_stand_for_themselves_a_refused_one_leaves_the_others() {
 
 #[test]
 fn a_journal_forgets_what_was_taken_back_and_keeps_the_rest() {
-    let folder = folder();
-    let bench = Bench::make(folder.path());
+    let (_folder, bench) = Bench::new();
     let start = bench.picture();
     let path = "/proc/sys/kernel/numa_balancing";
     let kept = [change("kept", vec![own("/etc/tmpfiles.d/punctual.conf", "kept")])];

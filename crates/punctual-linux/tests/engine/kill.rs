@@ -204,8 +204,7 @@ fn tuned_until(bench: &Bench, time: Duration) {
 
 #[test]
 fn what_is_not_confirmed_in_time_goes_back_by_itself() {
-    let folder = folder();
-    let bench = Bench::make(folder.path());
+    let (_folder, bench) = Bench::new();
     let start = bench.picture();
     tuned_until(&bench, Duration::from_secs(10));
     assert_eq!(bench.text(VALUE), "0\n");
@@ -214,8 +213,7 @@ fn what_is_not_confirmed_in_time_goes_back_by_itself() {
 
 #[test]
 fn a_journal_that_cannot_be_read_for_a_while_does_not_stop_the_guard() {
-    let folder = folder();
-    let bench = Bench::make(folder.path());
+    let (_folder, bench) = Bench::new();
     let start = bench.picture();
     tuned_until(&bench, Duration::from_secs(10));
     let journal = bench.file(punctual_linux::journal::store::FILE);
@@ -230,8 +228,7 @@ fn a_journal_that_cannot_be_read_for_a_while_does_not_stop_the_guard() {
 
 #[test]
 fn what_is_confirmed_stays() {
-    let folder = folder();
-    let bench = Bench::make(folder.path());
+    let (_folder, bench) = Bench::new();
     tuned_until(&bench, Duration::from_secs(10));
     confirm(&bench, None).unwrap();
     std::thread::sleep(Duration::from_secs(12));

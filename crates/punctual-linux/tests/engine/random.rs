@@ -1,8 +1,6 @@
 //! Plans of any kind on top of one another, ended anywhere, and taken back in part or whole.
 
-use crate::bench::{
-    Bench, Fault, Faulty, GRUB, GRUBENV, TheEnd, change, cpus, edit, folder, irq, own, task, tune, write,
-};
+use crate::bench::{Bench, Fault, Faulty, GRUB, GRUBENV, TheEnd, change, cpus, edit, irq, own, task, tune, write};
 use proptest::prelude::*;
 use punctual_linux::apply::{Extent, revert};
 use punctual_tuning::plan::{Invocation, Reading, SchedPolicy, Step};
@@ -71,8 +69,7 @@ proptest! {
     fn whatever_was_done_and_wherever_it_ended_the_start_is_restored(
         plans in plans(), at in 0_usize..80, kind in 0_u8..5, again in 0_usize..60, again_kind in 0_u8..5,
     ) {
-        let folder = folder();
-        let bench = Bench::make(folder.path());
+        let (_folder, bench) = Bench::new();
         let start = bench.picture();
         let last = plans.len() - 1;
         for (number, plan) in plans.iter().enumerate() {
@@ -88,8 +85,7 @@ proptest! {
 
     #[test]
     fn taken_back_in_part_it_is_as_it_was_then(plans in plans(), kept in 0_usize..5) {
-        let folder = folder();
-        let bench = Bench::make(folder.path());
+        let (_folder, bench) = Bench::new();
         let without_journal = || {
             let mut picture = bench.picture();
             picture.retain(|path, _| !path.starts_with("var/lib/punctual"));

@@ -148,7 +148,7 @@ proptest! {
     }
 }
 
-fn two() -> Run {
+fn two() -> ForeignRun {
     let columns = [BTreeMap::from([(3, 900), (12, 99), (40, 1)]), BTreeMap::from([(2, 1_000)])];
     let mut run = in_us(&columns, &[2, 0]);
     run.program = Some("cyclictest".to_owned());

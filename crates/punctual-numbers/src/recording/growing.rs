@@ -77,11 +77,11 @@ mod tests {
     /// Two runs, the second by a measurement that began an hour and a half a second after the first.
     fn grown() -> Growing {
         let mut first = Growing::default();
-        run(0, 5, 10, Some(EndReason::Interrupted)).into_iter().for_each(|frame| {
+        for frame in run(0, 5, 10, Some(EndReason::Interrupted)) {
             let placed = first.placed(frame.clone());
             assert_eq!(placed, frame, "nothing is before the first run");
             first.add(placed);
-        });
+        }
         let mut former = first.into_recording().unwrap();
         former.cut_off = Some(CutOff { good_bytes: 1, reason: "it was killed".to_owned() });
         let mut grown = Growing::behind(former);

@@ -17,13 +17,11 @@ use punctual_facts::profile::Need;
 use punctual_facts::tree::Tree;
 use serde::Serialize;
 
-/// What is done about a machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Plan {
     /// Which CPUs do what, and why.
     pub choice: Choice,
-    /// What is changed, in order.
     pub changes: Vec<Change>,
     /// What is bad and stays so.
     pub left: Vec<Left>,

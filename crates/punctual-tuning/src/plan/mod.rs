@@ -68,7 +68,6 @@ impl Lasts {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Takes {
-    /// At once.
     Now,
     /// With the next start of the machine.
     NextBoot,
@@ -125,16 +124,10 @@ pub enum Keep {
     Sysctl {
         /// Its name, with dots.
         name: String,
-        /// The value.
         value: String,
     },
     /// A value of a file below `/sys`.
-    Write {
-        /// The file.
-        path: String,
-        /// The value.
-        value: String,
-    },
+    Write { path: String, value: String },
     /// Options of a module, beginning with its name.
     ModuleOptions(String),
     /// A module that is not to be loaded.

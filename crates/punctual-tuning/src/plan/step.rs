@@ -7,7 +7,6 @@ use punctual_facts::cpu_set::CpuSet;
 use serde::{Serialize, Serializer};
 use std::fmt;
 
-/// One thing that is done to the machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "kebab-case")]
@@ -15,7 +14,6 @@ pub enum Step {
     /// A value is written to a file of the kernel (`/proc`, `/sys`, debugfs, a control group) and read back. Undone by
     /// writing the value that was there.
     Write {
-        /// The file.
         path: String,
         /// What to write, without a line end.
         value: String,
@@ -27,21 +25,17 @@ pub enum Step {
     Own {
         /// The file; folders above it are made (and unmade) as needed.
         path: String,
-        /// Its content.
         content: String,
-        /// Its permission bits.
         mode: u32,
     },
     /// A file of somebody else, changed. A copy is saved first. Undone by putting back the bytes that were there, but
     /// only where the file still holds what we wrote (or one of `also_ours`): else somebody else changed it meanwhile,
     /// and that is said.
     Edit {
-        /// The file.
         path: String,
         /// What it held when the change was planned; with anything else in it the step is refused.
         #[serde(skip)]
         seen: Vec<u8>,
-        /// What it is to hold.
         #[serde(serialize_with = "lossily")]
         #[cfg_attr(feature = "schema", schemars(with = "String"))]
         content: Vec<u8>,
@@ -53,51 +47,28 @@ pub enum Step {
         in_place: bool,
     },
     /// A file is taken away. A copy is saved first. Undone by putting it back.
-    Remove {
-        /// The file.
-        path: String,
-    },
+    Remove { path: String },
     /// A folder of the kernel's own making is made: a control group, a resctrl group. Undone by removing it.
-    Folder {
-        /// The folder.
-        path: String,
-    },
+    Folder { path: String },
     /// A thread is moved to CPUs. Undone by moving it back; a thread that is gone needs nothing.
-    Affinity {
-        /// The thread.
-        task: TaskName,
-        /// Where to.
-        cpus: CpuSet,
-    },
+    Affinity { task: TaskName, cpus: CpuSet },
     /// A thread gets another policy and priority.
     Policy {
-        /// The thread.
         task: TaskName,
         /// `other`, `fifo` or `rr`.
         policy: SchedPolicy,
     },
     /// Settings of a network device, by ethtool's names: `("rx-usecs", 0)` is a coalescing one; others carry their
     /// subject: `channels/combined`, `pause/rx`, `eee/enabled`.
-    Nic {
-        /// The device.
-        device: String,
-        /// What to set.
-        settings: Vec<(String, u32)>,
-    },
+    Nic { device: String, settings: Vec<(String, u32)> },
     /// A unit of systemd is stopped and kept from starting. Undone by unmasking it, and starting it if it ran.
     Silence {
-        /// The unit.
         unit: String,
         /// Whether it stays stopped after the next boot as well.
         lasting: bool,
     },
     /// Programs are run. Nothing goes through a shell.
-    Run {
-        /// When it is done.
-        doing: Option<Invocation>,
-        /// When it is undone.
-        undoing: Option<Invocation>,
-    },
+    Run { doing: Option<Invocation>, undoing: Option<Invocation> },
 }
 
 /// Bytes that are no text are replaced.
@@ -112,13 +83,11 @@ impl Step {
     }
 }
 
-/// A program and its arguments.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Invocation {
     /// Its name, to be looked for in the system's own folders of programs.
     pub program: String,
-    /// Its arguments.
     pub arguments: Vec<String>,
 }
 
@@ -132,23 +101,18 @@ impl Invocation {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TaskName {
-    /// Its number.
     pub pid: u32,
     /// When it was started, in clock ticks since boot (field 22 of `stat`).
     pub started: u64,
-    /// Its name.
     pub comm: String,
 }
 
-/// A scheduling policy with its priority.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "String", inline))]
 pub enum SchedPolicy {
     /// `SCHED_OTHER`, with its nice value.
     Other(i32),
-    /// `SCHED_FIFO`.
     Fifo(u32),
-    /// `SCHED_RR`.
     Rr(u32),
 }
 

@@ -93,7 +93,7 @@ impl Status {
         let adopted = match super::adopt::adopt(&contents, source, is_untried_good) {
             // What stays now does so whatever becomes of the command line.
             Err(error) if waited => {
-                self.doubt(format!("{error:#}"));
+                self.doubt(render::words::told(&error));
                 return Ok(());
             }
             adopted => adopted?,

@@ -23,7 +23,6 @@ pub use tasks::{is_alive, this_process};
 
 const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 
-/// The machine below a folder.
 #[derive(Clone, Debug)]
 pub struct Machine {
     root: PathBuf,
@@ -51,7 +50,6 @@ impl Machine {
     }
 }
 
-/// The present of a machine.
 pub fn now(hand: &dyn Hand) -> io::Result<Now> {
     let since = clock_gettime(ClockId::Boottime);
     let seconds = u64::try_from(since.tv_sec).unwrap_or(0);

@@ -18,7 +18,7 @@ const PATH: &str = "/usr/sbin:/usr/bin:/sbin:/bin";
 /// Boot loaders look at every disk, and an initial RAM disk is packed anew.
 const PATIENCE: Duration = Duration::from_secs(300);
 const LOOK: Duration = Duration::from_millis(20);
-/// So much of what a program says is kept.
+/// Bytes that are kept of what a program says.
 const KEPT: u64 = 2000;
 
 fn wrong(what: &str, why: &str) -> io::Error {

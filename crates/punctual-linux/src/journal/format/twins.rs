@@ -154,276 +154,6 @@ pub(super) enum BeforeTwin {
     Program,
 }
 
-impl From<Record> for Line {
-    fn from(record: Record) -> Self {
-        match record {
-            Record::Begun(begun) => begun.into(),
-            Record::Intent(Intent { transaction, number, change, lasts, step, before }) => Self::Intent {
-                transaction,
-                number,
-                change,
-                lasts: lasts.into(),
-                step: step.into(),
-                before: before.into(),
-            },
-            Record::Was(Was { transaction, change, step }) => Self::Was { transaction, change, step: step.into() },
-            Record::Outcome { transaction, number, outcome } => {
-                Self::Outcome { transaction, number, outcome: outcome.into() }
-            }
-            Record::Applied { transaction } => Self::Applied { transaction },
-            Record::Confirmed { transaction } => Self::Confirmed { transaction },
-            Record::Leaving { transaction } => Self::Leaving { transaction },
-            Record::Undone { transaction, number, how } => Self::Undone { transaction, number, how: how.into() },
-            Record::Reverted { transaction } => Self::Reverted { transaction },
-        }
-    }
-}
-
-impl TryFrom<Line> for Record {
-    type Error = String;
-
-    fn try_from(line: Line) -> Result<Self, String> {
-        Ok(match line {
-            Line::Begun {
-                transaction,
-                at_unix_s,
-                boot,
-                version,
-                cpus,
-                profile,
-                arguments,
-                keeps,
-                kind,
-                pid,
-                started,
-                confirm_by_ns,
-            } => Self::Begun(Begun {
-                transaction,
-                at_unix_s,
-                boot,
-                version,
-                asked: Asked {
-                    cpus,
-                    profile,
-                    arguments,
-                    keeps: keeps
-                        .into_iter()
-                        .map(|(id, keep)| Ok((id, keep.try_into()?)))
-                        .collect::<Result<_, String>>()?,
-                },
-                kind: kind.into(),
-                owner: Owner { pid, started },
-                confirm_by_ns,
-            }),
-            Line::Intent { transaction, number, change, lasts, step, before } => Self::Intent(Intent {
-                transaction,
-                number,
-                change,
-                lasts: lasts.into(),
-                step: step.try_into()?,
-                before: before.try_into()?,
-            }),
-            Line::Was { transaction, change, step } => Self::Was(Was { transaction, change, step: step.try_into()? }),
-            Line::Outcome { transaction, number, outcome } => {
-                Self::Outcome { transaction, number, outcome: outcome.into() }
-            }
-            Line::Applied { transaction } => Self::Applied { transaction },
-            Line::Confirmed { transaction } => Self::Confirmed { transaction },
-            Line::Leaving { transaction } => Self::Leaving { transaction },
-            Line::Undone { transaction, number, how } => Self::Undone { transaction, number, how: how.into() },
-            Line::Reverted { transaction } => Self::Reverted { transaction },
-        })
-    }
-}
-
-impl From<Begun> for Line {
-    fn from(begun: Begun) -> Self {
-        let Begun { transaction, at_unix_s, boot, version, asked, kind, owner, confirm_by_ns } = begun;
-        let Asked { cpus, profile, arguments, keeps } = asked;
-        let Owner { pid, started } = owner;
-        let kind = kind.into();
-        Self::Begun {
-            transaction,
-            at_unix_s,
-            boot,
-            version,
-            cpus,
-            profile,
-            arguments,
-            keeps: keeps.into_iter().map(|(id, keep)| (id, keep.into())).collect(),
-            kind,
-            pid,
-            started,
-            confirm_by_ns,
-        }
-    }
-}
-
-/// Twins with the same variants and fields, both ways.
-macro_rules! same_shape {
-    ($($own:ident = $twin:ident { $($variant:ident $({ $($field:ident),* })? $(($inner:ident))?),* $(,)? })*) => {$(
-        impl From<$own> for $twin {
-            fn from(own: $own) -> Self {
-                match own {
-                    $($own::$variant $({ $($field),* })? $(($inner))? => Self::$variant $({ $($field),* })? $(($inner))?,)*
-                }
-            }
-        }
-
-        impl From<$twin> for $own {
-            fn from(twin: $twin) -> Self {
-                match twin {
-                    $($twin::$variant $({ $($field),* })? $(($inner))? => Self::$variant $({ $($field),* })? $(($inner))?,)*
-                }
-            }
-        }
-    )*};
-}
-
-same_shape! {
-    Kind = KindTwin { Tuned, ForCommand { command }, Adopted { of }, Boot, Campaign { folder } }
-    Lasts = LastsTwin { Process, Reboot, ForGood }
-    Outcome = OutcomeTwin { Effective, Waits { seen }, Differs { seen }, Refused { why }, Gone { what } }
-    Undone = UndoneTwin { Restored, Nothing { why }, Left { what } }
-    Reading = ReadingTwin { Plain, Marked, CpuList, CpuMask, Switches, Schemata }
-    SchedPolicy = PolicyTwin { Other(nice), Fifo(priority), Rr(priority) }
-}
-
-fn hex(byte: u8) -> [char; 2] {
-    [byte >> 4, byte & 0xf].map(|half| char::from_digit(half.into(), 16).unwrap_or_default())
-}
-
-impl From<Vec<u8>> for BytesTwin {
-    fn from(bytes: Vec<u8>) -> Self {
-        match String::from_utf8(bytes) {
-            Ok(text) => Self::Text(text),
-            Err(other) => Self::Hex(other.as_bytes().iter().flat_map(|byte| hex(*byte)).collect()),
-        }
-    }
-}
-
-impl TryFrom<BytesTwin> for Vec<u8> {
-    type Error = String;
-
-    fn try_from(bytes: BytesTwin) -> Result<Self, String> {
-        let text = match bytes {
-            BytesTwin::Text(text) => return Ok(text.into_bytes()),
-            BytesTwin::Hex(text) => text,
-        };
-        let digits = text.as_bytes().chunks(2).map(|pair| std::str::from_utf8(pair).unwrap_or_default());
-        let bytes: Result<Self, _> = digits.map(|pair| u8::from_str_radix(pair, 16)).collect();
-        bytes.map_err(|_| "bytes that are not hexadecimal".to_owned())
-    }
-}
-
-fn cpus(list: &str) -> Result<CpuSet, String> {
-    CpuSet::parse_list(list).map_err(|error| error.to_string())
-}
-
-fn words(invocation: Invocation) -> Vec<String> {
-    std::iter::once(invocation.program).chain(invocation.arguments).collect()
-}
-
-fn invocation(words: Vec<String>) -> Result<Invocation, String> {
-    let mut words = words.into_iter();
-    let program = words.next().ok_or("a program without a name")?;
-    Ok(Invocation { program, arguments: words.collect() })
-}
-
-impl From<Step> for StepTwin {
-    fn from(step: Step) -> Self {
-        match step {
-            Step::Write { path, value, expected: Expected { reading, settles_at, or_fewer } } => {
-                Self::Write { path, value, reading: reading.into(), settles_at, or_fewer }
-            }
-            Step::Own { path, content, mode } => Self::Own { path, content, mode },
-            Step::Edit { path, seen, content, also_ours, in_place } => Self::Edit {
-                path,
-                seen: seen.into(),
-                content: content.into(),
-                also_ours: also_ours.into_iter().map(BytesTwin::from).collect(),
-                in_place,
-            },
-            Step::Remove { path } => Self::Remove { path },
-            Step::Folder { path } => Self::Folder { path },
-            Step::Affinity { task: TaskName { pid, started, comm }, cpus } => {
-                Self::Affinity { pid, started, comm, cpus: cpus.to_string() }
-            }
-            Step::Policy { task: TaskName { pid, started, comm }, policy } => {
-                Self::Policy { pid, started, comm, policy: policy.into() }
-            }
-            Step::Nic { device, settings } => Self::Nic { device, settings },
-            Step::Silence { unit, lasting } => Self::Silence { unit, lasting },
-            Step::Run { doing, undoing } => Self::Run { doing: doing.map(words), undoing: undoing.map(words) },
-        }
-    }
-}
-
-impl TryFrom<StepTwin> for Step {
-    type Error = String;
-
-    fn try_from(step: StepTwin) -> Result<Self, String> {
-        Ok(match step {
-            StepTwin::Write { path, value, reading, settles_at, or_fewer } => {
-                Self::Write { path, value, expected: Expected { reading: reading.into(), settles_at, or_fewer } }
-            }
-            StepTwin::Own { path, content, mode } => Self::Own { path, content, mode },
-            StepTwin::Edit { path, seen, content, also_ours, in_place } => Self::Edit {
-                path,
-                seen: seen.try_into()?,
-                content: content.try_into()?,
-                also_ours: also_ours.into_iter().map(Vec::try_from).collect::<Result<_, _>>()?,
-                in_place,
-            },
-            StepTwin::Remove { path } => Self::Remove { path },
-            StepTwin::Folder { path } => Self::Folder { path },
-            StepTwin::Affinity { pid, started, comm, cpus: list } => {
-                Self::Affinity { task: TaskName { pid, started, comm }, cpus: cpus(&list)? }
-            }
-            StepTwin::Policy { pid, started, comm, policy } => {
-                Self::Policy { task: TaskName { pid, started, comm }, policy: policy.into() }
-            }
-            StepTwin::Nic { device, settings } => Self::Nic { device, settings },
-            StepTwin::Silence { unit, lasting } => Self::Silence { unit, lasting },
-            StepTwin::Run { doing, undoing } => {
-                Self::Run { doing: doing.map(invocation).transpose()?, undoing: undoing.map(invocation).transpose()? }
-            }
-        })
-    }
-}
-
-impl From<Before> for BeforeTwin {
-    fn from(before: Before) -> Self {
-        match before {
-            Before::Nothing { folders_made } => Self::Nothing { folders_made },
-            Before::Value(value) => Self::Value(value),
-            Before::File { copy, mode, uid, gid, sum } => Self::File { copy, mode, uid, gid, sum },
-            Before::Cpus(cpus) => Self::Cpus(cpus.to_string()),
-            Before::Policy(policy) => Self::Policy(policy.into()),
-            Before::Nic(settings) => Self::Nic(settings),
-            Before::Unit { was_active, was_masked } => Self::Unit { was_active, was_masked },
-            Before::Program => Self::Program,
-        }
-    }
-}
-
-impl TryFrom<BeforeTwin> for Before {
-    type Error = String;
-
-    fn try_from(before: BeforeTwin) -> Result<Self, String> {
-        Ok(match before {
-            BeforeTwin::Nothing { folders_made } => Self::Nothing { folders_made },
-            BeforeTwin::Value(value) => Self::Value(value),
-            BeforeTwin::File { copy, mode, uid, gid, sum } => Self::File { copy, mode, uid, gid, sum },
-            BeforeTwin::Cpus(list) => Self::Cpus(cpus(&list)?),
-            BeforeTwin::Policy(policy) => Self::Policy(policy.into()),
-            BeforeTwin::Nic(settings) => Self::Nic(settings),
-            BeforeTwin::Unit { was_active, was_masked } => Self::Unit { was_active, was_masked },
-            BeforeTwin::Program => Self::Program,
-        })
-    }
-}
-
 /// What is kept for the boots to come.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
@@ -441,40 +171,206 @@ pub(super) enum KeepTwin {
     Anew,
 }
 
-impl From<Keep> for KeepTwin {
-    fn from(keep: Keep) -> Self {
-        match keep {
-            Keep::Word(word) => Self::Word(word),
-            Keep::NoWord(name) => Self::NoWord(name),
-            Keep::Sysctl { name, value } => Self::Sysctl { name, value },
-            Keep::Write { path, value } => Self::Write { path, value },
-            Keep::ModuleOptions(line) => Self::ModuleOptions(line),
-            Keep::NoModule(name) => Self::NoModule(name),
-            Keep::Udev(rule) => Self::Udev(rule),
-            Keep::Limit(line) => Self::Limit(line),
-            Keep::Manager(cpus) => Self::Manager(cpus.to_string()),
-            Keep::Hold(us) => Self::Hold(us),
-            Keep::Anew => Self::Anew,
+/// How a value is written down, and what it is then.
+pub(super) trait Written<Own>: Sized {
+    fn of(own: Own) -> Self;
+    /// Fails where what was written is no such value.
+    fn own(self) -> Result<Own, String>;
+}
+
+/// Values that are written as they are.
+macro_rules! as_they_are {
+    ($($type:ty)*) => {$(
+        impl Written<$type> for $type {
+            fn of(own: $type) -> Self {
+                own
+            }
+
+            fn own(self) -> Result<$type, String> {
+                Ok(self)
+            }
         }
+    )*};
+}
+
+as_they_are! { bool i32 u32 u64 String }
+
+impl<Own, Twin: Written<Own>> Written<Vec<Own>> for Vec<Twin> {
+    fn of(own: Vec<Own>) -> Self {
+        own.into_iter().map(Twin::of).collect()
+    }
+
+    fn own(self) -> Result<Vec<Own>, String> {
+        self.into_iter().map(Twin::own).collect()
     }
 }
 
-impl TryFrom<KeepTwin> for Keep {
-    type Error = String;
+impl<Own, Twin: Written<Own>> Written<Option<Own>> for Option<Twin> {
+    fn of(own: Option<Own>) -> Self {
+        own.map(Twin::of)
+    }
 
-    fn try_from(twin: KeepTwin) -> Result<Self, String> {
-        Ok(match twin {
-            KeepTwin::Word(word) => Self::Word(word),
-            KeepTwin::NoWord(name) => Self::NoWord(name),
-            KeepTwin::Sysctl { name, value } => Self::Sysctl { name, value },
-            KeepTwin::Write { path, value } => Self::Write { path, value },
-            KeepTwin::ModuleOptions(line) => Self::ModuleOptions(line),
-            KeepTwin::NoModule(name) => Self::NoModule(name),
-            KeepTwin::Udev(rule) => Self::Udev(rule),
-            KeepTwin::Limit(line) => Self::Limit(line),
-            KeepTwin::Manager(list) => Self::Manager(cpus(&list)?),
-            KeepTwin::Hold(us) => Self::Hold(us),
-            KeepTwin::Anew => Self::Anew,
-        })
+    fn own(self) -> Result<Option<Own>, String> {
+        self.map(Twin::own).transpose()
+    }
+}
+
+impl<A, B, C: Written<A>, D: Written<B>> Written<(A, B)> for (C, D) {
+    fn of((first, second): (A, B)) -> Self {
+        (C::of(first), D::of(second))
+    }
+
+    fn own(self) -> Result<(A, B), String> {
+        Ok((self.0.own()?, self.1.own()?))
+    }
+}
+
+impl Written<CpuSet> for String {
+    fn of(own: CpuSet) -> Self {
+        own.to_string()
+    }
+
+    fn own(self) -> Result<CpuSet, String> {
+        CpuSet::parse_list(&self).map_err(|error| error.to_string())
+    }
+}
+
+/// The program, and its arguments.
+impl Written<Invocation> for Vec<String> {
+    fn of(own: Invocation) -> Self {
+        std::iter::once(own.program).chain(own.arguments).collect()
+    }
+
+    fn own(self) -> Result<Invocation, String> {
+        let mut words = self.into_iter();
+        let program = words.next().ok_or("a program without a name")?;
+        Ok(Invocation { program, arguments: words.collect() })
+    }
+}
+
+fn hex(byte: u8) -> [char; 2] {
+    [byte >> 4, byte & 0xf].map(|half| char::from_digit(half.into(), 16).unwrap_or_default())
+}
+
+impl Written<Vec<u8>> for BytesTwin {
+    fn of(own: Vec<u8>) -> Self {
+        match String::from_utf8(own) {
+            Ok(text) => Self::Text(text),
+            Err(other) => Self::Hex(other.as_bytes().iter().flat_map(|byte| hex(*byte)).collect()),
+        }
+    }
+
+    fn own(self) -> Result<Vec<u8>, String> {
+        let text = match self {
+            Self::Text(text) => return Ok(text.into_bytes()),
+            Self::Hex(text) => text,
+        };
+        let digits = text.as_bytes().chunks(2).map(|pair| std::str::from_utf8(pair).unwrap_or_default());
+        let bytes: Result<Vec<u8>, _> = digits.map(|pair| u8::from_str_radix(pair, 16)).collect();
+        bytes.map_err(|_| "bytes that are not hexadecimal".to_owned())
+    }
+}
+
+/// Twins with the same variants. A twin has no structures inside: what stands behind a semicolon is one of the own type,
+/// and what stands behind `as` is the one that makes up the whole variant.
+macro_rules! twins {
+    ($($own:ident = $twin:ident { $(
+        $variant:ident
+        $(($inner:ident))?
+        $({ $($field:ident),* $(; $part:ident: $type:ident { $($piece:ident),* })* })?
+        $(as $whole:ident { $($member:ident),* $(; $limb:ident: $kind:ident { $($bit:ident),* })* })?
+    ),* $(,)? })*) => {$(
+        impl Written<$own> for $twin {
+            fn of(own: $own) -> Self {
+                match own {$(
+                    $own::$variant
+                        $(($inner))?
+                        $({ $($field,)* $($part: $type { $($piece),* },)* })?
+                        $(($whole { $($member,)* $($limb: $kind { $($bit),* },)* }))? =>
+                    Self::$variant
+                        $((Written::of($inner)))?
+                        $({ $($field: Written::of($field),)* $($($piece: Written::of($piece),)*)* })?
+                        $({ $($member: Written::of($member),)* $($($bit: Written::of($bit),)*)* })?,
+                )*}
+            }
+
+            fn own(self) -> Result<$own, String> {
+                Ok(match self {$(
+                    Self::$variant
+                        $(($inner))?
+                        $({ $($field,)* $($($piece,)*)* })?
+                        $({ $($member,)* $($($bit,)*)* })? =>
+                    $own::$variant
+                        $((Written::own($inner)?))?
+                        $({
+                            $($field: Written::own($field)?,)*
+                            $($part: $type { $($piece: Written::own($piece)?),* },)*
+                        })?
+                        $(($whole {
+                            $($member: Written::own($member)?,)*
+                            $($limb: $kind { $($bit: Written::own($bit)?),* },)*
+                        }))?,
+                )*})
+            }
+        }
+    )*};
+}
+
+twins! {
+    Record = Line {
+        Begun as Begun {
+            transaction, at_unix_s, boot, version, kind, confirm_by_ns;
+            asked: Asked { cpus, profile, arguments, keeps };
+            owner: Owner { pid, started }
+        },
+        Intent as Intent { transaction, number, change, lasts, step, before },
+        Was as Was { transaction, change, step },
+        Outcome { transaction, number, outcome },
+        Applied { transaction },
+        Confirmed { transaction },
+        Leaving { transaction },
+        Undone { transaction, number, how },
+        Reverted { transaction },
+    }
+    Kind = KindTwin { Tuned, ForCommand { command }, Adopted { of }, Boot, Campaign { folder } }
+    Lasts = LastsTwin { Process, Reboot, ForGood }
+    Outcome = OutcomeTwin { Effective, Waits { seen }, Differs { seen }, Refused { why }, Gone { what } }
+    Undone = UndoneTwin { Restored, Nothing { why }, Left { what } }
+    Reading = ReadingTwin { Plain, Marked, CpuList, CpuMask, Switches, Schemata }
+    SchedPolicy = PolicyTwin { Other(nice), Fifo(priority), Rr(priority) }
+    Step = StepTwin {
+        Write { path, value; expected: Expected { reading, settles_at, or_fewer } },
+        Own { path, content, mode },
+        Edit { path, seen, content, also_ours, in_place },
+        Remove { path },
+        Folder { path },
+        Affinity { cpus; task: TaskName { pid, started, comm } },
+        Policy { policy; task: TaskName { pid, started, comm } },
+        Nic { device, settings },
+        Silence { unit, lasting },
+        Run { doing, undoing },
+    }
+    Before = BeforeTwin {
+        Nothing { folders_made },
+        Value(value),
+        File { copy, mode, uid, gid, sum },
+        Cpus(cpus),
+        Policy(policy),
+        Nic(settings),
+        Unit { was_active, was_masked },
+        Program,
+    }
+    Keep = KeepTwin {
+        Word(word),
+        NoWord(name),
+        Sysctl { name, value },
+        Write { path, value },
+        ModuleOptions(line),
+        NoModule(name),
+        Udev(rule),
+        Limit(line),
+        Manager(cpus),
+        Hold(us),
+        Anew,
     }
 }

@@ -18,7 +18,6 @@ const LINK_SHIFT: u32 = 27;
 const TEXT_OFFSET: usize = 1;
 const IMAGE_SIZE: usize = 2;
 
-/// Takes the kernel apart.
 pub(super) fn kernel(bytes: &[u8]) -> Unpacked<'_> {
     Unpacked { arch: Arch::Arm64, bytes, words }
 }

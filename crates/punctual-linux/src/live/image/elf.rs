@@ -7,7 +7,6 @@ use super::{Unpacked, Word};
 use object::{Architecture, Object, ObjectSection, ObjectSegment};
 use punctual_facts::machine::Arch;
 
-/// Takes the kernel apart.
 pub(super) fn kernel(bytes: &[u8]) -> Result<Unpacked<'_>, String> {
     let file = object::File::parse(bytes).map_err(|e| format!("it is no readable ELF file: {e}"))?;
     if file.architecture() != Architecture::X86_64 {

@@ -61,7 +61,6 @@ impl From<String> for Undetermined {
 pub struct Word {
     /// As it was registered: with the `=` where that belongs to it.
     pub name: String,
-    /// How it is compared.
     pub kind: Kind,
 }
 
@@ -79,7 +78,6 @@ pub enum Kind {
 /// Everything that a kernel takes by itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Words {
-    /// What the kernel runs on.
     pub arch: Arch,
     /// What it says of itself: `Linux version ...`.
     pub banner: String,

@@ -87,7 +87,7 @@ fn lines(
     }))
 }
 
-/// A root for each of these CPUs.
+/// A place for each of these CPUs.
 pub(super) fn slots_of(cpus: &CpuSet, counted: Counted, ledger: &mut Ledger) -> BTreeMap<u32, Slot> {
     let of_all = ledger.counter(counted);
     cpus.iter().map(|cpu| (cpu, ledger.slot(cpu, of_all))).collect()

@@ -21,7 +21,7 @@ const REGISTERS: &str = "/sys/bus/event_source/devices/msr";
 const SMI_COUNT: u64 = 0x34;
 /// A ratio over longer than this tells nothing about one activation in it.
 const TELLING: Nanos = Nanos::from_secs(2);
-/// A frequency is not read again so soon.
+/// Shortest time between two readings of a frequency: each interrupts its CPU.
 const AT_MOST: Nanos = Nanos::from_ms(100);
 
 pub(super) fn firmware(root: &Root, cpus: &CpuSet, ledger: &mut Ledger) -> Opened {
@@ -53,7 +53,7 @@ fn unmeasured(root: &Root, measured: &CpuSet) -> Option<u32> {
 /// The register by its device, which is there where the module `msr` is loaded.
 fn register(root: &Root, cpu: u32) -> Result<impl FnMut() -> io::Result<u64> + Send + use<>, String> {
     let path = format!("/dev/cpu/{cpu}/msr");
-    // Asked at a root that means something for this kind of device only.
+    // Asked at a place that means something for this kind of device only.
     let told = |e: io::Error| format!("{path}: {e}");
     if !std::fs::metadata(root.path(&path)).map_err(told)?.file_type().is_char_device() {
         return Err(format!("{path}: not the device of a CPU's registers"));
@@ -68,7 +68,7 @@ fn register(root: &Root, cpu: u32) -> Result<impl FnMut() -> io::Result<u64> + S
     Ok(read)
 }
 
-/// CounterGroup that the kernel reads from registers, by their names.
+/// Counters that the kernel reads from registers, by their names.
 fn counters<const N: usize>(root: &Root, names: [&str; N], cpu: u32) -> Result<CounterGroup<N>, String> {
     let kind = root.text(&format!("{REGISTERS}/type"))?;
     let kind = kind.parse().map_err(|_| format!("{REGISTERS}/type: not a number"))?;
@@ -91,7 +91,6 @@ fn configuration(text: &str) -> Option<u64> {
     value.strip_prefix("0x").map_or_else(|| value.parse().ok(), |hex| u64::from_str_radix(hex, 16).ok())
 }
 
-/// The frequency of one CPU.
 pub(super) struct Frequency {
     cpu: u32,
     read: Box<dyn FnMut() -> io::Result<[u64; 2]> + Send>,

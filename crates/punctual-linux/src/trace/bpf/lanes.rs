@@ -17,7 +17,7 @@ const HEAD: usize = 0;
 const ON: usize = 8;
 const THREAD: usize = 9;
 const STACK_OVER: usize = 10;
-/// So many of the oldest records may be gone before they are read.
+/// How many of the oldest records are left alone, because they may be overwritten before they are read.
 const MARGIN: u64 = 256;
 
 /// All lanes: one for each measured CPU, and one for all others.
@@ -77,7 +77,6 @@ impl Lanes {
         self.word(lane, HEAD).map_or(0, |head| head.load(Acquire))
     }
 
-    /// Bytes of a lane's ring.
     pub fn lane_bytes(&self) -> u64 {
         RECORD_BYTES << self.shift
     }

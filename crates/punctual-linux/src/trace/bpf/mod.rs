@@ -23,11 +23,11 @@ use punctual_numbers::trace::{Blind, Context, Names, Record, Rung, TraceTotal, W
 use punctual_rt::now;
 use std::collections::VecDeque;
 
-/// What the kernel says of programs that were not run is read so often; only what is older than that is believed.
+/// How often the kernel's count of programs that were not run is read; records are believed up to the last reading.
 const CHECK: Nanos = Nanos::from_ms(50);
-/// Times in which programs were not run are remembered for so long.
+/// How long times in which programs were not run are remembered.
 const REMEMBERED: Nanos = Nanos::from_secs(10);
-/// Records are in order but for so much: one that interrupts the writing of another is done before it.
+/// How far records may be out of order: one that interrupts the writing of another is done before it.
 const DISORDER: Nanos = Nanos::from_us(50);
 
 /// Programs in the kernel and what they write.

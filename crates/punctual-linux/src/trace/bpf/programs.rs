@@ -23,7 +23,6 @@ const TOLD: usize = 16;
 /// Records of a lane, as powers of two.
 const SHIFTS: std::ops::RangeInclusive<u32> = 10..=20;
 
-/// The programs in the kernel.
 pub struct Programs {
     ebpf: Ebpf,
     loaded: Vec<&'static Wanted>,
@@ -77,7 +76,6 @@ impl Programs {
         self.links.clear();
     }
 
-    /// Events that are recorded.
     pub fn events(&self) -> impl Iterator<Item = &'static Wanted> {
         self.loaded.iter().copied()
     }

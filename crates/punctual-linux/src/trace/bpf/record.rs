@@ -5,9 +5,7 @@
 use punctual_hist::{MonoTime, Nanos};
 use punctual_numbers::trace::{Address, Context, Names, Record, Tid, Vector, What};
 
-/// Words of a record.
 pub const RECORD_WORDS: usize = 8;
-/// Bytes of a record.
 pub const RECORD_BYTES: u64 = 64;
 /// Addresses of a stack in one record.
 const FRAMES: usize = 5;
@@ -39,7 +37,6 @@ impl Raw {
         MonoTime::from_ns(self.at)
     }
 
-    /// The CPU that wrote it.
     pub fn cpu(&self) -> u32 {
         u32::try_from(self.mark >> 48).unwrap_or_default()
     }

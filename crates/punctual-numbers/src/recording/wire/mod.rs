@@ -209,7 +209,8 @@ mod tests {
         use punctual_hist::Nanos;
         let mut payload = Vec::new();
         let mut to = BitWriter::new(&mut payload);
-        (Nanos::from_ms(1_500).put(&mut to), Nanos::from_secs(3).put(&mut to));
+        Nanos::from_ms(1_500).put(&mut to);
+        Nanos::from_secs(3).put(&mut to);
         to.number(3, 7);
         0_u64.put(&mut to);
         to.align();

@@ -112,7 +112,8 @@ const SECOND: Nanos = Nanos::from_secs(1);
 impl MaximaLost {
     pub(super) fn put(&self, to: &mut BitWriter) {
         let no_releases_lost = 0_u64;
-        (self.at.put(to), SECOND.times(self.blocks).put(to));
+        self.at.put(to);
+        SECOND.times(self.blocks).put(to);
         to.number(3, MAXIMA_LOST);
         no_releases_lost.put(to);
     }

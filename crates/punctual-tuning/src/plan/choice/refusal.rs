@@ -111,7 +111,6 @@ pub enum Warning {
     SplitCore {
         /// The chosen part.
         cpus: CpuSet,
-        /// The other.
         siblings: CpuSet,
         /// Those of the others that can be taken offline.
         offline: CpuSet,
@@ -124,17 +123,9 @@ pub enum Warning {
         kinds: Vec<KindOfCore>,
     },
     /// The boot CPU is chosen.
-    BootCpu {
-        /// Its number.
-        cpu: u32,
-    },
+    BootCpu { cpu: u32 },
     /// A memory node is left without a housekeeping CPU.
-    NodeWithoutHousekeeping {
-        /// Its number.
-        node: u32,
-        /// Its CPUs.
-        cpus: CpuSet,
-    },
+    NodeWithoutHousekeeping { node: u32, cpus: CpuSet },
     /// The chosen CPUs are near to several memory nodes.
     SeveralNodes {
         /// The chosen CPUs of each node.
@@ -144,12 +135,10 @@ pub enum Warning {
     SharedL2 {
         /// The chosen ones that share it.
         cpus: CpuSet,
-        /// With these.
         with: CpuSet,
     },
     /// CPUs are kept from the scheduler that are not among the chosen.
     IsolatedBeside {
-        /// Those.
         cpus: CpuSet,
         /// What keeps them from it.
         by: &'static str,

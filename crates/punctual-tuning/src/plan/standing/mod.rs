@@ -38,11 +38,9 @@ impl Requested {
     }
 }
 
-/// One line of the status.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StatusRow {
-    /// The knob.
     pub id: String,
     /// What it is about: a word, a file, a thread.
     pub what: String,
@@ -62,7 +60,6 @@ pub struct StatusRow {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "standing", content = "because", rename_all = "kebab-case")]
 pub enum Standing {
-    /// It is in force.
     InForce,
     /// It went with what it was about: a thread that ended, a device that was unplugged.
     Gone,

@@ -24,8 +24,9 @@ pub fn abandoned(hand: &dyn Hand, path: &Path, folder: Option<&Folder>, error: a
         }
     };
     let Some(folder) = folder else { return error };
+    let ended = render::words::told(&error);
     let text =
-        format!("The campaign ended: {error:#}.\n{what}\nTo go on: punctual optimize --resume {}\n", folder.display());
+        format!("The campaign ended: {ended}.\n{what}\nTo go on: punctual optimize --resume {}\n", folder.display());
     match folder.write_result("result.txt", &text) {
         Ok(()) => error,
         Err(second) => error.context(format!("the reason could not be written down ({second:#})")),

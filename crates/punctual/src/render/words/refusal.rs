@@ -1,6 +1,7 @@
 //! Why a scenario cannot be run, and what to write instead; what to do about other errors.
 
 use super::{cpus, units};
+use punctual_linux::apply::EngineError;
 use punctual_linux::measure::{MeasureError, Remedy};
 use punctual_linux::recording::{RecordingError, Unresumable};
 use punctual_linux::result_file::ResultError;
@@ -50,13 +51,19 @@ pub fn scenario_error(error: ScenarioError) -> anyhow::Error {
 
 /// An error with what it was caused by, and what to do about it.
 pub fn told(error: &anyhow::Error) -> String {
-    let recording = error.chain().find_map(|cause| match cause.downcast_ref() {
-        Some(ResultError::Recording(error)) => Some(error),
-        _ => cause.downcast_ref::<RecordingError>(),
-    });
-    match recording {
-        Some(recording) => format!("{error:#}. {}", recording_remedy(recording)),
+    match error.chain().find_map(remedy) {
+        Some(remedy) => format!("{error:#}. {remedy}"),
         None => format!("{error:#}"),
+    }
+}
+
+fn remedy(cause: &(dyn std::error::Error + 'static)) -> Option<String> {
+    if let Some(EngineError::Damaged { .. }) = cause.downcast_ref() {
+        return Some("Put back what can be put back first: punctual revert".to_owned());
+    }
+    match cause.downcast_ref() {
+        Some(ResultError::Recording(error)) => Some(recording_remedy(error)),
+        _ => cause.downcast_ref().map(recording_remedy),
     }
 }
 
@@ -133,6 +140,10 @@ mod tests {
         let unreadable = RecordingError::Unreadable { path: "x".into(), reason: Unreadable::NotARecording };
         let result = told(&ResultError::from(unreadable).into());
         assert!(result.ends_with("it is not a recording of punctual. Give a file that punctual wrote (*.punctual)"));
+        let damaged = told(&EngineError::Damaged { lines: 2 }.into());
+        assert!(
+            damaged.ends_with("2 of its lines cannot be read. Put back what can be put back first: punctual revert")
+        );
         assert_eq!(told(&anyhow::anyhow!("else")), "else");
     }
 

@@ -1,0 +1,70 @@
+//! Signals that are waited for instead of acted on, with who sent them.
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use signal_hook::flag::register_conditional_default;
+use signal_hook::iterator::backend::SignalDelivery;
+use signal_hook::iterator::exfiltrator::WithRawSiginfo;
+use std::collections::VecDeque;
+use std::io;
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arrived {
+    pub signal: i32,
+    /// A process sent it; otherwise the kernel did, for a terminal to its whole foreground group.
+    pub by_a_process: bool,
+}
+
+/// Signals that are held back from this process as long as this lives, to be waited for. Programs started meanwhile
+/// have them as always.
+pub struct Held {
+    signals: Vec<i32>,
+    delivery: SignalDelivery<UnixStream, WithRawSiginfo>,
+    arrived: VecDeque<Arrived>,
+}
+
+impl Held {
+    pub fn new(signals: &[i32]) -> io::Result<Self> {
+        let (read, write) = UnixStream::pair()?;
+        let delivery = SignalDelivery::with_pipe(read, write, WithRawSiginfo, signals)?;
+        Ok(Self { signals: signals.to_vec(), delivery, arrived: VecDeque::new() })
+    }
+
+    pub fn next(&mut self, at_most: Duration) -> Option<Arrived> {
+        if self.arrived.is_empty() {
+            let timeout = Timespec::try_from(at_most).ok()?;
+            // An interruption is a signal, which is pending.
+            let _ = poll(&mut [PollFd::new(self.delivery.get_read(), PollFlags::IN)], Some(&timeout));
+            let of = |info: libc::siginfo_t| Arrived { signal: info.si_signo, by_a_process: info.si_code <= 0 };
+            self.arrived.extend(self.delivery.pending().map(of));
+        }
+        self.arrived.pop_front()
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        // A handler that does nothing stays behind: without this, nothing would end the process any more.
+        for signal in &self.signals {
+            let _ = register_conditional_default(*signal, Arc::new(AtomicBool::new(true)));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_signal_that_is_held_is_waited_for() {
+        let mut held = Held::new(&[libc::SIGUSR2]).unwrap();
+        assert_eq!(held.next(Duration::ZERO), None);
+        rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::USR2).unwrap();
+        let arrived = Arrived { signal: libc::SIGUSR2, by_a_process: true };
+        assert_eq!(held.next(Duration::from_secs(5)), Some(arrived));
+        assert_eq!(held.next(Duration::ZERO), None);
+    }
+}
