@@ -16,7 +16,6 @@ use punctual_numbers::report::Answer;
 use punctual_numbers::scenario::{Amount, LoadPhase, Mechanism, Policy, ProbeThread, Scenario, TimerPhase};
 use punctual_tuning::audit::worst;
 
-/// The whole job.
 pub fn run(args: &CheckArgs) -> Result<Exit> {
     let here = Here::read();
     let cpus = args.cpus.clone().unwrap_or_else(|| cpus_worth_checking(&here.cpus));

@@ -23,11 +23,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// Where results go.
 pub struct Outputs {
-    /// The recording.
     pub recording: PathBuf,
-    /// The HTML report.
     pub html: Option<PathBuf>,
     /// Draw progress on standard error, if that is a terminal.
     pub progress: bool,

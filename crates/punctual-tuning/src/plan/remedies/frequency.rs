@@ -26,7 +26,7 @@ fn members(case: &Case<'_>, cpu: u32, file: &str) -> CpuSet {
 }
 
 /// One CPU of each group that is set together: what is written for one holds for all of them.
-fn one_each(case: &Case<'_>, cpus: &CpuSet) -> Vec<(u32, String)> {
+fn one_each(case: &Case<'_>, cpus: &CpuSet) -> Result<Vec<(u32, String)>, Doubt> {
     let mut seen = CpuSet::new();
     let mut chosen = Vec::new();
     for cpu in cpus.iter().filter(|cpu| case.peek(&of(*cpu, "scaling_governor")) != Fact::Absent) {
@@ -38,7 +38,7 @@ fn one_each(case: &Case<'_>, cpus: &CpuSet) -> Vec<(u32, String)> {
         seen = seen.union(&together);
         chosen.push((cpu, subject));
     }
-    chosen
+    if chosen.is_empty() { Doubt::not_applicable(NO_DRIVER) } else { Ok(chosen) }
 }
 
 /// CPUs that share a clock with real-time ones and are none themselves.
@@ -53,10 +53,7 @@ fn neighbours(case: &Case<'_>) -> CpuSet {
 
 fn performance(site: &Site<'_>, cpus: &CpuSet) -> Found {
     let case = site.case;
-    let groups = one_each(case, cpus);
-    if groups.is_empty() {
-        return Doubt::not_applicable(NO_DRIVER);
-    }
+    let groups = one_each(case, cpus)?;
     let mut draft = Draft::default();
     for (cpu, subject) in groups {
         let offered = case.peek(&of(cpu, "scaling_available_governors"));
@@ -162,10 +159,7 @@ fn sustained(case: &Case<'_>, cpu: u32) -> Option<u64> {
 /// One frequency for lowest and highest.
 pub(super) fn pin(site: &Site<'_>) -> Found {
     let case = site.case;
-    let groups = one_each(case, case.rt());
-    if groups.is_empty() {
-        return Doubt::not_applicable(NO_DRIVER);
-    }
+    let groups = one_each(case, case.rt())?;
     let mut draft = Draft::default();
     for (cpu, subject) in groups {
         let Some(wanted) = sustained(case, cpu) else {
@@ -196,10 +190,7 @@ pub(super) fn pin(site: &Site<'_>) -> Found {
 /// The highest frequency, where somebody lowered it.
 pub(super) fn limits(site: &Site<'_>) -> Found {
     let case = site.case;
-    let groups = one_each(case, case.rt());
-    if groups.is_empty() {
-        return Doubt::not_applicable(NO_DRIVER);
-    }
+    let groups = one_each(case, case.rt())?;
     let mut draft = Draft::default();
     for (cpu, subject) in groups {
         let Some(top) = khz(case, cpu, "cpuinfo_max_freq") else { continue };

@@ -67,14 +67,3 @@ impl<'a> AuditDocument<'a> {
         }
     }
 }
-
-/// The state, as a word programs compare.
-pub fn state_word(state: &State) -> &'static str {
-    match state {
-        State::Good => "good",
-        State::Bad => "bad",
-        State::Unknown(_) => "unknown",
-        State::Advice(_) => "advice",
-        State::NotApplicable(_) => "not-applicable",
-    }
-}
