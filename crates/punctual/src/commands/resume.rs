@@ -49,7 +49,7 @@ fn same_machine(recording: &Recording, setting: &Setting, path: &Path) -> Result
     let states = recording.in_force.iter().rev().filter(|state| state.moment == Moment::Before);
     let then = states.flat_map(|state| &state.values).find(|(name, _)| name == BOOT_ID).map(|(_, id)| id.clone());
     let last = recording.runs.last();
-    let ended = last.map(|run| run.header.epoch.plus(run.until.minus(run.at))).unwrap_or_default();
+    let ended = last.map(|run| run.header.epoch.plus(run.until.since(run.at))).unwrap_or_default();
     let another = match (&then, boot_id()) {
         (Some(then), Some(here)) => *then != here,
         _ => now() < ended,
