@@ -3,7 +3,7 @@
 use super::{Advice, Audit, Totals};
 use crate::render::document::Published;
 use punctual_facts::cpu_set::CpuSet;
-use punctual_facts::finding::{Finding, State};
+use punctual_facts::finding::Finding;
 use punctual_facts::profile::Kind;
 use punctual_tuning::knobs;
 use serde::Serialize;
