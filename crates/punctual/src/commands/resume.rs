@@ -35,7 +35,7 @@ pub fn run(args: &MeasureArgs, path: &Path, machine: &Here) -> Result<Exit> {
     let scenario = remaining(&recording, asked)
         .ok_or_else(|| anyhow!("{} has been measured to its end: say how much more with --duration", path.display()))?;
     session::check_loads(&scenario.load_phases, &setting.load_dir)?;
-    session::go_on(&scenario, &setting, &outputs, recording)?.tell(&outputs, args.json)
+    session::run(&scenario, &setting, &outputs, Some(recording))?.tell(&outputs, args.json)
 }
 
 /// Refuses another machine, another kernel and another boot: what was tuned may have been lost with the boot.
