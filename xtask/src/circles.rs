@@ -12,6 +12,21 @@ use anyhow::{Result, bail};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+/// Circles that are there today, by crate, folder and the modules in them. A new one is refused, and so is a line here
+/// whose circle is gone or has become smaller: the list can only shrink.
+const OPEN: &[&str] = &[
+    "crates/punctual: in `render`: chart, explain, text, words",
+    "crates/punctual-numbers: in `claims`: beyond, tails",
+    "crates/punctual-numbers: in `compare`: arm, heap, imported, result, rows, untimed",
+    "crates/punctual-numbers: in `explain`: account, judge",
+    "crates/punctual-rt: in ``: check, interference, memory, pacer, phase, poll, setup, stats, sync, sys, task, wait",
+    "crates/punctual-rt: in ``: error, servo",
+    "crates/punctual-rt: in `log`: drain, perfetto, text, thread",
+    "crates/punctual-tuning: in `knobs`: case, check, clocks, devices, fix, idle, interrupts, isolation, kernel, lasting, tasks",
+    "proofs/causes: in `plant`: fair, throttle",
+    "proofs/causes: in `plant`: net, stimulus",
+];
+
 /// A module by its path from the crate's root; the root itself is empty.
 type Module = Vec<String>;
 
@@ -34,14 +49,29 @@ pub fn check(root: &Path) -> Result<()> {
     for (name, one) in &crates {
         found.extend(one.circles().into_iter().map(|circle| format!("{name}: {circle}")));
     }
-    if found.is_empty() {
-        println!("{} crates, no circle between the modules of any folder", crates.len());
-        return Ok(());
-    }
-    for circle in &found {
+    let names: Vec<&str> = found.iter().map(|circle| named(circle)).collect();
+    let new: Vec<&String> = found.iter().filter(|circle| !OPEN.iter().any(|open| named(circle) == *open)).collect();
+    let gone: Vec<&&str> = OPEN.iter().filter(|open| !names.contains(open)).collect();
+    for circle in &new {
         println!("{circle}");
     }
-    bail!("{} circles between modules: move what both need below them, or into one of the two", found.len())
+    if !new.is_empty() {
+        bail!("{} circles between modules: move what both need below them, or into one of the two", new.len());
+    }
+    if !gone.is_empty() {
+        bail!("circles that are gone or smaller still stand in xtask/src/circles.rs: {gone:?}");
+    }
+    println!(
+        "{} crates, no circle between the modules of any folder but the {} that are listed",
+        crates.len(),
+        OPEN.len()
+    );
+    Ok(())
+}
+
+/// A circle without its examples, which stand in brackets.
+fn named(circle: &str) -> &str {
+    circle.split(" (").next().unwrap_or(circle)
 }
 
 /// The folder of a crate and the module, of a source file.
