@@ -289,8 +289,11 @@ impl Knob {
         let places = self.places();
         let units = || joined(&places, |place| if let Lasting::NoService(unit) = place { Some(unit) } else { None });
         // What somebody did by hand, the places say nothing of.
-        let first = places.first().filter(|_| matches!(self.fix, Fix::Implied | Fix::NotAtRunTime(_)));
-        match first.map(Lasting::usual) {
+        let is_by_hand = !matches!(self.fix, Fix::Implied | Fix::NotAtRunTime(_));
+        let says_nothing = |place: &&Lasting| {
+            matches!(place.usual(), Lasting::Word(_) | Lasting::NoWord(_) | Lasting::Module(_) | Lasting::Set(_))
+        };
+        match places.first().filter(|place| !(is_by_hand && says_nothing(place))).map(Lasting::usual) {
             Some(Lasting::Word(_)) => "Remove the word and boot again.".to_owned(),
             Some(Lasting::NoWord(_)) => "Put the word back and boot again.".to_owned(),
             Some(Lasting::Module(_)) => "Remove the line and load the module again.".to_owned(),

@@ -1,7 +1,7 @@
 //! What holds for every knob: its words are complete, its verdicts are shown by cases in `fixtures/knobs`, and
 //! nothing a machine may answer makes it panic.
 
-use super::{ALL, Case, Doubt, Family, Missing, near};
+use super::{ALL, Case, Doubt, Family, Lasting, Missing, near};
 use crate::audit::{audit, lasting, undoing};
 use proptest::prelude::*;
 use punctual_facts::cpu_set::CpuSet;
@@ -24,7 +24,9 @@ fn ids_are_unique_and_words_are_complete() {
     for knob in ALL {
         assert!(ids.insert(knob.id), "{} stands there twice", knob.id);
         assert!(!knob.sources.is_empty(), "{} has no source", knob.id);
-        assert!(!knob.places().is_empty(), "{} cannot be made to last", knob.id);
+        let places: Vec<String> = knob.places().iter().map(Lasting::anywhere).collect();
+        assert!(!places.is_empty(), "{} cannot be made to last", knob.id);
+        assert_eq!(BTreeSet::from_iter(&places).len(), places.len(), "{} lasts twice in one place", knob.id);
         let (fix, undo) = (knob.fix_anywhere(), knob.undo_anywhere());
         let words = [knob.title, knob.why, &fix, &undo, knob.cost];
         for text in words.iter().chain(knob.sources) {
@@ -599,7 +601,7 @@ fn a_weight_that_follows_from_other_knobs_judges_none_of_them_again() {
 /// A word in capitals that is no blank would be written to the machine as it stands.
 #[test]
 fn what_a_person_has_to_choose_is_a_blank() {
-    use super::{Lasting, Part, Setting, Value};
+    use super::{Part, Setting, Value};
     let mut blanks = 0;
     for place in ALL.iter().flat_map(super::Knob::places) {
         let (Lasting::Word(text) | Lasting::Limit(text) | Lasting::Set(Setting { value: Value::Text(text), .. })) =

@@ -57,12 +57,9 @@ const OWN: &[Knob] = &[
             "echo 0 > /sys/kernel/debug/sched/fair_server/cpuN/runtime for N in <I>, once the application is \
             known to sleep or nothing ordinary can run there.",
         ),
-        persist: &[
-            Lasting::write("/sys/kernel/debug/sched/fair_server/cpu<I>/runtime", "0"),
-            Lasting::other(
-                "There is neither a sysctl nor a word for the command line; write it again after a CPU was plugged in.",
-            ),
-        ],
+        persist: &[Lasting::other(
+            "There is neither a sysctl nor a word for the command line; write it again after a CPU was plugged in.",
+        )],
         cost: "Ordinary tasks can starve there for good.",
         blast: Blast::Breaking,
         sources: &["kernel 6.12, 7.3 kernel/sched/deadline.c, debug.c", "ni/meta-nilrt#864"],
