@@ -106,7 +106,7 @@ impl RecordingWriter {
         hold(&file).map_err(|_| refused(Unresumable::Held))?;
         let length = file.metadata().map_err(unopened)?.len();
         let good_bytes = cut_off.map_or(length, |cut| cut.good_bytes).min(length);
-        if let Some(cut) = cut_off.filter(|cut| !cut.is_clean()) {
+        if let Some(cut) = cut_off.filter(|cut| !cut.is_clean) {
             return Err(refused(Unresumable::Damaged { reason: cut.reason.clone(), rest: length - good_bytes }));
         }
         survive_file_size_limit().map_err(unopened)?;

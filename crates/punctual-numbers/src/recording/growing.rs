@@ -84,7 +84,7 @@ mod tests {
             first.add(placed);
         }
         let mut former = first.into_recording().unwrap();
-        former.cut_off = Some(CutOff { good_bytes: 1, reason: "it was killed".to_owned() });
+        former.cut_off = Some(CutOff { good_bytes: 1, reason: "it was killed".to_owned(), is_clean: true });
         let mut grown = Growing::behind(former);
         for frame in run(3600, 5, 900, Some(EndReason::Completed)) {
             let placed = grown.placed(frame);

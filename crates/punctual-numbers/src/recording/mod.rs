@@ -403,12 +403,7 @@ pub struct CutOff {
     pub good_bytes: u64,
     /// What follows them.
     pub reason: String,
-}
-
-impl CutOff {
-    /// Whether nothing follows but the beginning of a frame that was never written to its end: what a killed or full
-    /// program leaves.
-    pub fn is_clean(&self) -> bool {
-        [read::UNFINISHED, read::IN_A_FRAME].contains(&self.reason.as_str())
-    }
+    /// Nothing follows but the beginning of a frame that was never written to its end: what a killed or full program
+    /// leaves.
+    pub is_clean: bool,
 }

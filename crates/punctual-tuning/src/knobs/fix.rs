@@ -75,10 +75,6 @@ impl Value {
         Self::Text(Template::new(text))
     }
 
-    pub fn has_blank(self) -> bool {
-        matches!(self, Self::Text(text) if text.has_blank())
-    }
-
     pub fn names_housekeeping(self) -> bool {
         matches!(self, Self::Text(text) if text.names_housekeeping())
     }
@@ -114,7 +110,9 @@ impl Setting {
         let value = fill(Template::parse(&self.value.source()));
         match self.file {
             File::Sysctl(name) => format!("/etc/sysctl.d: {name} = {value}"),
-            file => format!("At boot: write {value} to {}", fill(Template::parse(&file.path()))),
+            File::Path(_) | File::Parameter { .. } => {
+                format!("At boot: write {value} to {}", fill(Template::parse(&self.file.path())))
+            }
         }
     }
 
@@ -276,8 +274,7 @@ impl Knob {
         match self.undo {
             Fix::Command(text) | Fix::Prose(text) => text.source().to_owned(),
             Fix::Setting(setting) => setting.write(),
-            Fix::NotAtRunTime(text) => text.to_owned(),
-            Fix::Implied => self.implied_undo(case),
+            Fix::Implied | Fix::NotAtRunTime(_) => self.implied_undo(case),
         }
     }
 

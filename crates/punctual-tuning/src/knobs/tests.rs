@@ -595,3 +595,25 @@ fn a_weight_that_follows_from_other_knobs_judges_none_of_them_again() {
     assert_eq!((severity(), counted.reads.get()), (Severity::Info, reads));
     assert!(reads > 0);
 }
+
+/// A word in capitals that is no blank would be written to the machine as it stands.
+#[test]
+fn what_a_person_has_to_choose_is_a_blank() {
+    use super::{Lasting, Part, Setting, Value};
+    let mut blanks = 0;
+    for place in ALL.iter().flat_map(super::Knob::places) {
+        let (Lasting::Word(text) | Lasting::Limit(text) | Lasting::Set(Setting { value: Value::Text(text), .. })) =
+            place
+        else {
+            continue;
+        };
+        blanks += u32::from(text.has_blank());
+        for part in text.parts() {
+            let Part::Text(plain) = part else { continue };
+            let is_capitals = |word: &str| word.len() >= 4;
+            let mut words = plain.split(|c: char| !c.is_ascii_uppercase() && c != '_');
+            assert!(!words.any(is_capitals), "{}", place.anywhere());
+        }
+    }
+    assert!(blanks >= 6, "only {blanks}");
+}

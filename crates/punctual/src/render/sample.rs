@@ -76,7 +76,8 @@ pub fn empty() -> Report {
 pub fn cut_off() -> Report {
     let mut report = Run { cpus: 2, seconds: 7, budget: Some(Nanos::from_us(100)), hog: false }.report();
     report.end = None;
-    report.cut_off = Some(CutOff { good_bytes: 18_211, reason: "the next frame is incomplete".to_owned() });
+    report.cut_off =
+        Some(CutOff { good_bytes: 18_211, reason: "the next frame is incomplete".to_owned(), is_clean: true });
     report.write_error = Some("write to run.punctual: no space left on device".to_owned());
     report.trust.reasons = vec![Distrust::CutOff, Distrust::WriteFailed];
     report.next = vec![NextStep::Repeat];

@@ -189,7 +189,7 @@ pub(super) const KNOBS: &[Knob] = &[
         title: "Aggressive link power management of SATA off",
         severity: Weight::all(Info),
         applies: has_setup,
-        check: Check::Probe(|case| crate::knobs::pcie::sata(case)),
+        check: Check::Probe(crate::knobs::pcie::sata),
         why: "Where the firmware turns it on, the controller lets links sleep as soon as they are idle; \
             waking takes up to ten milliseconds.",
         fix: Fix::command("echo max_performance > /sys/class/scsi_host/hostN/link_power_management_policy"),

@@ -356,8 +356,6 @@ fn offloads_callbacks(case: &Case<'_>) -> Result<(), Doubt> {
     Ok(())
 }
 
-/// A boolean module parameter, which the kernel shows as `Y` or `N`.
-
 /// Whether a list of tracers holds those that say who took the CPU.
 pub(in crate::knobs) fn has_tracers(names: &str) -> bool {
     ["osnoise", "timerlat"].iter().all(|name| names.split_whitespace().any(|word| word == *name))

@@ -119,6 +119,7 @@ impl Lasting {
     }
 
     /// What to do on any machine.
+    #[allow(clippy::redundant_closure_for_method_calls, reason = "the method itself is of one lifetime only")]
     pub fn anywhere(&self) -> String {
         self.told(|text| text.anywhere())
     }
