@@ -15,7 +15,7 @@ use super::{units, words};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::finding::{Confidence, Finding, Severity, State};
 use punctual_hist::Nanos;
-use punctual_numbers::recording::{EndReason, Event, EventKind, Granted, InForce, LoadDone, Moment, WarmUp};
+use punctual_numbers::recording::{CutReason, EndReason, Event, EventKind, Granted, InForce, LoadDone, Moment, WarmUp};
 use punctual_numbers::report::{
     Answer, CpuRow, Distrust, Inconclusive, NextStep, Percentiles, PhaseRow, PhaseSpan, Report, Row, WorstRow,
 };
@@ -68,7 +68,7 @@ struct Document<'a> {
     in_force: Vec<InForceOut<'a>>,
     housekeeping: Vec<u32>,
     end: Option<&'static str>,
-    cut_off: Option<CutOffOut<'a>>,
+    cut_off: Option<CutOffOut>,
     write_error: Option<&'a str>,
     recording: Option<String>,
 }
@@ -262,9 +262,9 @@ struct InForceOut<'a> {
 }
 
 #[derive(Serialize)]
-struct CutOffOut<'a> {
+struct CutOffOut {
     good_bytes: u64,
-    reason: &'a str,
+    reason: CutReason,
 }
 
 impl<'a> Document<'a> {
@@ -312,7 +312,7 @@ impl<'a> Document<'a> {
             in_force: report.in_force.iter().map(in_force).collect(),
             housekeeping: list(&report.housekeeping),
             end: report.end.map(end),
-            cut_off: report.cut_off.as_ref().map(|c| CutOffOut { good_bytes: c.good_bytes, reason: &c.reason }),
+            cut_off: report.cut_off.as_ref().map(|c| CutOffOut { good_bytes: c.good_bytes, reason: c.reason }),
             write_error: report.write_error.as_deref(),
             recording: recording.map(|path| path.display().to_string()),
         }
