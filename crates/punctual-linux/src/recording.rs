@@ -5,7 +5,7 @@
 
 use crate::sync::Syncer;
 use punctual_numbers::recording::{
-    CutOff, Frame, FrameReader, Recording, RecordingReader, Stretch, Unencodable, Unreadable, encode, encode_preamble,
+    CutOff, CutReason, Frame, FrameReader, Recording, RecordingReader, Stretch, Unencodable, Unreadable, encode, encode_preamble,
 };
 use rustix::fs::{FlockOperation, flock};
 use std::fs::{File, OpenOptions};
@@ -53,7 +53,7 @@ pub enum Unresumable {
     Held,
     /// Bytes that could still be of use to somebody stand behind what is damaged.
     #[error("{reason}, and {rest} bytes after it would be lost")]
-    Damaged { reason: String, rest: u64 },
+    Damaged { reason: CutReason, rest: u64 },
 }
 
 /// Appends frames to a recording. Uses the same memory however long the run.
@@ -106,8 +106,8 @@ impl RecordingWriter {
         hold(&file).map_err(|_| refused(Unresumable::Held))?;
         let length = file.metadata().map_err(unopened)?.len();
         let good_bytes = cut_off.map_or(length, |cut| cut.good_bytes).min(length);
-        if let Some(cut) = cut_off.filter(|cut| !cut.is_clean) {
-            return Err(refused(Unresumable::Damaged { reason: cut.reason.clone(), rest: length - good_bytes }));
+        if let Some(cut) = cut_off.filter(|cut| !cut.is_clean()) {
+            return Err(refused(Unresumable::Damaged { reason: cut.reason, rest: length - good_bytes }));
         }
         survive_file_size_limit().map_err(unopened)?;
         file.set_len(good_bytes).and_then(|()| file.flush()).map_err(unopened)?;

@@ -9,7 +9,7 @@ use punctual_facts::finding::{Confidence, Evidence, Finding, Severity, State};
 use punctual_hist::{Activation, MonoTime, Nanos};
 use punctual_numbers::placement::Placement;
 use punctual_numbers::recording::{
-    Clock, Counters, CpuInterval, End, EndReason, Event, EventKind, Frame, FrameReader, Granted, Header, InForce,
+    Clock, Counters, CpuInterval, End, EndReason, Event, EventKind, Frame, FrameReader, Good, Granted, Header, InForce,
     Interval, LoadDone, Mark, MarkKind, MaximaLost, Moment, RecTime, WarmUp, Worst, encode, encode_preamble,
 };
 use punctual_numbers::scenario::{Amount, LoadPhase, Mechanism, Policy, ProbeThread, Scenario, TimerPhase};
@@ -400,7 +400,7 @@ fn format_1_is_written_and_read_as_ever() {
     let mut read = Vec::new();
     let mut reader = FrameReader::new();
     reader.feed(&from_hex(&hex), |frame| read.push(frame)).unwrap();
-    assert_eq!(reader.finish(), (bytes.len() as u64, None));
+    assert_eq!(reader.finish(), Good { bytes: bytes.len() as u64, then: None });
     assert_eq!(
         rendered(&read),
         committed("format-1.txt", &rendered(&frames())),

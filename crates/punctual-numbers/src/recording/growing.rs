@@ -71,7 +71,7 @@ impl Growing {
 #[cfg(test)]
 mod tests {
     use super::super::sample::{header, run};
-    use super::super::{CutOff, EndReason};
+    use super::super::{CutOff, CutReason, EndReason};
     use super::*;
     use punctual_hist::Nanos;
 
@@ -84,7 +84,7 @@ mod tests {
             first.add(placed);
         }
         let mut former = first.into_recording().unwrap();
-        former.cut_off = Some(CutOff { good_bytes: 1, reason: "it was killed".to_owned(), is_clean: true });
+        former.cut_off = Some(CutOff { good_bytes: 1, reason: CutReason::InAFrame });
         let mut grown = Growing::behind(former);
         for frame in run(3600, 5, 900, Some(EndReason::Completed)) {
             let placed = grown.placed(frame);

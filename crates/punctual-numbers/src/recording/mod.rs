@@ -27,7 +27,7 @@ pub use causes::Causes;
 pub use fold::{CpuTotals, EventTotals, PhaseTotals, Recording};
 pub use growing::Growing;
 pub use merge::{MergePart, Merging, Mismatch, Unmergeable, differences, machine_differences};
-pub use read::{FrameReader, RecordingReader, Unreadable, begins_like_a_recording, read};
+pub use read::{FrameReader, Good, RecordingReader, Unreadable, begins_like_a_recording, read};
 pub use remaining::remaining;
 pub use runs::{FurtherRun, Run, Shift};
 pub use schedule::interval_length;
@@ -46,6 +46,7 @@ use crate::trace::{LateList, TraceTotal, Tracing, Window};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::finding::Finding;
 use punctual_hist::{Activation, MonoTime, Nanos};
+use std::fmt;
 
 /// One piece of a recording.
 #[derive(Clone, Debug, PartialEq)]
@@ -396,14 +397,50 @@ pub enum EndReason {
 }
 
 /// Why a file holds less than a finished recording.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CutOff {
     /// Bytes that are good.
     pub good_bytes: u64,
     /// What follows them.
-    pub reason: String,
-    /// Nothing follows but the beginning of a frame that was never written to its end: what a killed or full program
-    /// leaves.
-    pub is_clean: bool,
+    pub reason: CutReason,
+}
+
+/// What follows the good part of a recording.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "String", inline))]
+pub enum CutReason {
+    /// Nothing, and yet the run was never finished.
+    Unfinished,
+    /// The beginning of a frame that was never written to its end.
+    InAFrame,
+    /// A frame that is damaged, and how.
+    Damaged(&'static str),
+}
+
+impl CutOff {
+    /// Whether nothing follows but the beginning of a frame that was never written to its end: what a killed or full
+    /// program leaves.
+    pub fn is_clean(&self) -> bool {
+        match self.reason {
+            CutReason::Unfinished | CutReason::InAFrame => true,
+            CutReason::Damaged(_) => false,
+        }
+    }
+}
+
+impl fmt::Display for CutReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Unfinished => "the run was never finished",
+            Self::InAFrame => "the file ends in the middle of a frame",
+            Self::Damaged(how) => how,
+        })
+    }
+}
+
+impl serde::Serialize for CutReason {
+    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(self)
+    }
 }

@@ -4,7 +4,7 @@
 
 use super::stretch::{Filter, Stretch};
 use super::wire::{self, Damage, FORMAT, HEAD, MAGIC, PAYLOAD_MAX, TAIL};
-use super::{CutOff, Frame, Recording};
+use super::{CutOff, CutReason, Frame, Recording};
 use std::fmt;
 
 /// Longest first line: the magic, a number, a line feed.
@@ -58,7 +58,16 @@ pub struct FrameReader {
     /// Length of the first line and all good frames.
     good_bytes: u64,
     begun: bool,
-    damage: Option<String>,
+    damage: Option<&'static str>,
+}
+
+/// How much of a file is good.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Good {
+    /// Length of the first line and all good frames.
+    pub bytes: u64,
+    /// What follows them, if anything does.
+    pub then: Option<CutReason>,
 }
 
 impl FrameReader {
@@ -97,9 +106,9 @@ impl FrameReader {
     }
 
     /// Bytes that are good, and what follows them if it is not.
-    pub fn finish(self) -> (u64, Option<String>) {
-        let cut = (!self.pending.is_empty()).then(|| "the file ends in the middle of a frame".to_owned());
-        (self.good_bytes, self.damage.or(cut))
+    pub fn finish(self) -> Good {
+        let cut = (!self.pending.is_empty()).then_some(CutReason::InAFrame);
+        Good { bytes: self.good_bytes, then: self.damage.map(CutReason::Damaged).or(cut) }
     }
 
     /// How many bytes the pending piece lacks at least; never zero.
@@ -130,7 +139,7 @@ impl FrameReader {
                 }
                 Ok(None) => break,
                 Err(Damage(reason)) => {
-                    self.damage = Some(reason.to_owned());
+                    self.damage = Some(reason);
                     break;
                 }
             }
@@ -225,15 +234,14 @@ impl RecordingReader {
         if self.recording.is_none() && !self.headless && self.frames.is_sound() {
             return Err(Unreadable::NoHeader);
         }
-        let is_clean = self.frames.is_sound();
-        let (good_bytes, damage) = self.frames.finish();
+        let Good { bytes: good_bytes, then } = self.frames.finish();
         let Some(mut recording) = self.recording else {
-            let why = damage.unwrap_or_else(|| "the file does not begin with one".to_owned());
+            let why = then.map_or_else(|| "the file does not begin with one".to_owned(), |reason| reason.to_string());
             return Err(Unreadable::HeaderDamaged(why));
         };
-        let unfinished = recording.end.is_none().then(|| "the run was never finished".to_owned());
+        let unfinished = recording.end.is_none().then_some(CutReason::Unfinished);
         recording.stretch = self.filter.map(|filter| filter.stretch());
-        recording.cut_off = damage.or(unfinished).map(|reason| CutOff { good_bytes, reason, is_clean });
+        recording.cut_off = then.or(unfinished).map(|reason| CutOff { good_bytes, reason });
         Ok(recording)
     }
 }
@@ -264,7 +272,7 @@ mod tests {
         (bytes, ends)
     }
 
-    fn frames_of(pieces: &[&[u8]]) -> (Vec<Frame>, (u64, Option<String>)) {
+    fn frames_of(pieces: &[&[u8]]) -> (Vec<Frame>, Good) {
         let (mut reader, mut frames) = (FrameReader::new(), Vec::new());
         for piece in pieces {
             reader.feed(piece, |frame| frames.push(frame)).unwrap();
@@ -288,7 +296,7 @@ mod tests {
             let pieces: Vec<&[u8]> = cuts.windows(2).map(|cut| &bytes[cut[0]..cut[1]]).collect();
             let (got, end) = frames_of(&pieces);
             prop_assert_eq!(&got[1..], &frames[..]);
-            prop_assert_eq!(end, (bytes.len() as u64, None));
+            prop_assert_eq!(end, Good { bytes: bytes.len() as u64, then: None });
         }
 
         #[test]
@@ -298,7 +306,7 @@ mod tests {
             let (bytes, ends) = file_of(header, &frames);
             for length in 0..bytes.len() {
                 let whole = ends.iter().filter(|end| **end <= length).count();
-                let (got, (good, reason)) = frames_of(&[&bytes[..length]]);
+                let (got, Good { bytes: good, then: reason }) = frames_of(&[&bytes[..length]]);
                 prop_assert_eq!(got.len(), whole.saturating_sub(1));
                 let expected = whole.checked_sub(1).map_or(0, |last| ends[last]);
                 prop_assert_eq!(good, expected as u64);
@@ -326,7 +334,7 @@ mod tests {
             let at = ends[0] + at.index(bytes.len() - ends[0]);
             bytes[at] ^= 1 << bit;
             let whole = ends.iter().filter(|end| **end <= at).count() - 1;
-            let (got, (good, reason)) = frames_of(&[&bytes]);
+            let (got, Good { bytes: good, then: reason }) = frames_of(&[&bytes]);
             prop_assert_eq!(got.len(), whole);
             prop_assert_eq!(good, ends[whole] as u64);
             prop_assert!(reason.is_some());
@@ -366,7 +374,7 @@ mod tests {
         frame.extend(crc32fast::hash(&frame).to_le_bytes());
         bytes.extend(&frame);
         let (frames, end) = frames_of(&[&bytes]);
-        assert_eq!((frames, end), (Vec::new(), (bytes.len() as u64, None)));
+        assert_eq!((frames, end), (Vec::new(), Good { bytes: bytes.len() as u64, then: None }));
     }
 
     #[test]
@@ -375,7 +383,10 @@ mod tests {
         encode_preamble(&mut bytes);
         let good = bytes.len() as u64;
         bytes.extend([0xff; 16]);
-        assert_eq!(frames_of(&[&bytes]).1, (good, Some("a frame has an impossible length".to_owned())));
+        assert_eq!(
+            frames_of(&[&bytes]).1,
+            Good { bytes: good, then: Some(CutReason::Damaged("a frame has an impossible length")) }
+        );
     }
 
     #[test]
@@ -384,6 +395,9 @@ mod tests {
         encode_preamble(&mut bytes);
         let good = bytes.len() as u64;
         bytes.extend([0; 4096]);
-        assert_eq!(frames_of(&[&bytes]).1, (good, Some("a frame's checksum is wrong".to_owned())));
+        assert_eq!(
+            frames_of(&[&bytes]).1,
+            Good { bytes: good, then: Some(CutReason::Damaged("a frame's checksum is wrong")) }
+        );
     }
 }

@@ -54,7 +54,7 @@ impl Report {
             trust,
             next,
             end: recording.end.as_ref().map(|end| end.reason),
-            cut_off: recording.cut_off.clone(),
+            cut_off: recording.cut_off,
             write_error: recording.end.as_ref().and_then(|end| end.write_error.clone()),
         }
     }

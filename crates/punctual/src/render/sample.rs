@@ -8,7 +8,7 @@ use punctual_numbers::claims::{
 };
 use punctual_numbers::explain::{Cause, Class};
 use punctual_numbers::recording::{
-    CutOff, EndReason, Event, EventKind, Granted, InForce, LoadDone, Moment, RecTime, WarmUp,
+    CutOff, CutReason, EndReason, Event, EventKind, Granted, InForce, LoadDone, Moment, RecTime, WarmUp,
 };
 use punctual_numbers::report::{
     Answer, CpuRow, Distrust, Inconclusive, Need, NextStep, Percentiles, PhaseRow, PhaseSpan, Report, Row, SkippedLoad,
@@ -76,8 +76,7 @@ pub fn empty() -> Report {
 pub fn cut_off() -> Report {
     let mut report = Run { cpus: 2, seconds: 7, budget: Some(Nanos::from_us(100)), hog: false }.report();
     report.end = None;
-    report.cut_off =
-        Some(CutOff { good_bytes: 18_211, reason: "the next frame is incomplete".to_owned(), is_clean: true });
+    report.cut_off = Some(CutOff { good_bytes: 18_211, reason: CutReason::Damaged("the next frame is incomplete") });
     report.write_error = Some("write to run.punctual: no space left on device".to_owned());
     report.trust.reasons = vec![Distrust::CutOff, Distrust::WriteFailed];
     report.next = vec![NextStep::Repeat];

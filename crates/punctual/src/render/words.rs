@@ -133,7 +133,7 @@ pub fn ending(report: &Report) -> String {
     let mut text = format!("The run {how}.");
     if let Some(cut) = &report.cut_off {
         let bytes = units::counted(cut.good_bytes, "byte");
-        text = format!("{text} The recording is cut off after {bytes}: {}.", cut.reason.trim_end_matches('.'));
+        text = format!("{text} The recording is cut off after {bytes}: {}.", cut.reason);
     }
     if let Some(error) = &report.write_error {
         text = format!("{text} It could not be written completely: {}.", error.trim_end_matches('.'));

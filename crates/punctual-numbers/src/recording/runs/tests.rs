@@ -4,7 +4,7 @@ use super::super::sample::{fold, header, run};
 use super::super::{EndReason, Merging, Recording, Unmergeable};
 use super::*;
 use crate::recording::strategies;
-use crate::recording::{Mismatch, encode};
+use crate::recording::{CutReason, Mismatch, encode};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree as _;
 
@@ -69,7 +69,7 @@ fn a_run_that_was_cut_off_stays_one_that_was() {
     let ends: Vec<bool> = recording.runs.iter().map(|run| run.end.is_some()).collect();
     assert_eq!(ends, [false, true]);
     let last = fold(&merged(&[done(0, 5, 5), run(50, 4, 5, None)]).unwrap());
-    assert_eq!(last.cut_off.unwrap().reason, "the run was never finished");
+    assert_eq!(last.cut_off.unwrap().reason, CutReason::Unfinished);
 }
 
 /// Else the whole would begin with a run that has no header before it, and nobody could read it.

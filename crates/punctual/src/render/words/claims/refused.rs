@@ -59,6 +59,7 @@ fn reasons_of_import(refusal: &Refusal) -> (String, String) {
     }
 }
 
+#[allow(clippy::too_many_lines, reason = "a table")]
 fn reasons(refusal: &Refusal) -> (String, String) {
     let longer_run = "A longer run may tell.".to_owned();
     match refusal {
@@ -66,7 +67,18 @@ fn reasons(refusal: &Refusal) -> (String, String) {
             "nothing says when what was measured".to_owned(),
             "A recording of punctual does; a histogram alone does not.".to_owned(),
         ),
-        Refusal::Doubted | Refusal::Censored | Refusal::Missing { .. } => of_files(refusal),
+        Refusal::Doubted => (
+            "the numbers of this file contradict each other, so that no share of them can be relied upon".to_owned(),
+            "The notes say which; measure again.".to_owned(),
+        ),
+        Refusal::Censored => (
+            "only what was above a threshold is in this file".to_owned(),
+            "Measure with a program that counts all values.".to_owned(),
+        ),
+        Refusal::Missing { values: count } => (
+            format!("of what came due, {} in no cell, and may be larger than all", are(*count, "value")),
+            "Measure in a way that counts what was skipped with its lateness, as punctual does.".to_owned(),
+        ),
         Refusal::TooFew { blocks, wanted, more } => (
             format!("{} were measured, and it takes {}", units::counted(*blocks, "block"), units::count(*wanted)),
             format!("Measure {} more.", longer(*more)),
@@ -89,7 +101,29 @@ fn reasons(refusal: &Refusal) -> (String, String) {
             format!("what is late falls on each {n}th activation, which is a schedule and no chance"),
             "Change the period or its phase, or move what runs then.".to_owned(),
         ),
-        Refusal::SeveralCauses { .. } | Refusal::FixedCause { .. } | Refusal::Sampled { .. } => of_causes(refusal),
+        Refusal::SeveralCauses { causes } => {
+            let named = causes
+                .iter()
+                .take(CAUSES_SHOWN)
+                .map(|of| format!("{} ({})", cause(&of.cause), units::portion(of.share)));
+            let named: Vec<String> = named.collect();
+            (
+                format!("several causes make what is late, each with a tail of its own: {}", named.join(", ")),
+                "Remove the first and measure again.".to_owned(),
+            )
+        }
+        Refusal::FixedCause { cause: c, size } => (
+            format!("one cause of about {} makes what is late: {}", units::latency(*size), cause(c)),
+            "Its size is known without a law; remove it to see the tail.".to_owned(),
+        ),
+        Refusal::Sampled { known, late } => (
+            format!(
+                "of {} the cause of {} is known, and it takes nearly all",
+                units::counted(*late, "late activation"),
+                units::count(*known)
+            ),
+            "Measure with more --windows or a higher --explain-threshold, so that a window of each is kept.".to_owned(),
+        ),
         Refusal::Coarse { width, scale } => (
             format!(
                 "the data come in steps of {}, too coarse for a tail {}",
@@ -122,57 +156,8 @@ fn reasons(refusal: &Refusal) -> (String, String) {
     }
 }
 
-/// Those that only an imported file can give.
-fn of_files(refusal: &Refusal) -> (String, String) {
-    match refusal {
-        Refusal::Doubted => (
-            "the numbers of this file contradict each other, so that no share of them can be relied upon".to_owned(),
-            "The notes say which; measure again.".to_owned(),
-        ),
-        Refusal::Censored => (
-            "only what was above a threshold is in this file".to_owned(),
-            "Measure with a program that counts all values.".to_owned(),
-        ),
-        Refusal::Missing { values: count } => (
-            format!("of what came due, {} in no cell, and may be larger than all", are(*count, "value")),
-            "Measure in a way that counts what was skipped with its lateness, as punctual does.".to_owned(),
-        ),
-        _ => (String::new(), String::new()),
-    }
-}
-
 fn are(count: u64, noun: &str) -> String {
     format!("{} {}", units::counted(count, noun), if count == 1 { "is" } else { "are" })
-}
-
-/// Those that rest on causes.
-fn of_causes(refusal: &Refusal) -> (String, String) {
-    match refusal {
-        Refusal::SeveralCauses { causes } => {
-            let named = causes
-                .iter()
-                .take(CAUSES_SHOWN)
-                .map(|of| format!("{} ({})", cause(&of.cause), units::portion(of.share)));
-            let named: Vec<String> = named.collect();
-            (
-                format!("several causes make what is late, each with a tail of its own: {}", named.join(", ")),
-                "Remove the first and measure again.".to_owned(),
-            )
-        }
-        Refusal::FixedCause { cause: c, size } => (
-            format!("one cause of about {} makes what is late: {}", units::latency(*size), cause(c)),
-            "Its size is known without a law; remove it to see the tail.".to_owned(),
-        ),
-        Refusal::Sampled { known, late } => (
-            format!(
-                "of {} the cause of {} is known, and it takes nearly all",
-                units::counted(*late, "late activation"),
-                units::count(*known)
-            ),
-            "Measure with more --windows or a higher --explain-threshold, so that a window of each is kept.".to_owned(),
-        ),
-        _ => (String::new(), String::new()),
-    }
 }
 
 /// One of each, in the order of the core: each names the next, so that a new one does not compile without an example.
