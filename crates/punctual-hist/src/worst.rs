@@ -15,14 +15,19 @@ const WORDS: usize = 8;
 
 /// One activation that ran, as the thread that ran it saw it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Activation {
     /// The planned instant.
+    #[cfg_attr(feature = "serde", serde(rename = "release_ns"))]
     pub release: MonoTime,
     /// When the thread read the clock after waking.
+    #[cfg_attr(feature = "serde", serde(rename = "woke_ns"))]
     pub woke: MonoTime,
     /// Number of this activation, counting skipped ones, from 0.
     pub index: u64,
     /// The CPU it woke on.
+    #[cfg_attr(feature = "serde", serde(rename = "woke_on_cpu"))]
     pub cpu: u32,
     /// Involuntary context switches of the thread since `counted_since`.
     pub involuntary_switches: u32,
@@ -31,6 +36,7 @@ pub struct Activation {
     /// Changes of CPU since `counted_since`.
     pub migrations: u32,
     /// Length of the window in which the three counters above were counted, ending at `woke`.
+    #[cfg_attr(feature = "serde", serde(rename = "counted_over_ns"))]
     pub counted_over: Nanos,
 }
 

@@ -18,7 +18,7 @@ use punctual_linux::recording::{RecordingError, RecordingWriter, read_file};
 use punctual_numbers::placement::Placement;
 use punctual_numbers::recording::schedule::{BLOCK, interval_length};
 use punctual_numbers::recording::{
-    Clock, Counters, CpuInterval, End, EndReason, Frame, Header, Interval, Mark, MarkKind, Worst,
+    Clock, Counters, CpuInterval, End, EndReason, Frame, Header, Interval, Mark, MarkKind, RecTime, Worst,
 };
 use punctual_numbers::report::Report;
 use punctual_numbers::scenario::{Amount, LoadPhase, Mechanism, Policy, ProbeThread, Scenario, TimerPhase};
@@ -107,22 +107,26 @@ fn mib(bytes: u64) -> f64 {
 fn write(path: &std::path::Path, length: Nanos) -> Result<(u64, u64), Box<dyn std::error::Error>> {
     let mut writer = RecordingWriter::create(path)?;
     writer.append(&Frame::Header(Box::new(header(length))))?;
-    writer.append(&Frame::Mark(Mark { at: Nanos::ZERO, kind: MarkKind::PhaseStart(0) }))?;
+    writer.append(&Frame::Mark(Mark { at: RecTime::EPOCH, kind: MarkKind::PhaseStart(0) }))?;
     let mut threads: Vec<Thread> = (0..CPUS).map(Thread::new).collect();
     let (mut at, mut samples, mut after_an_hour) = (Nanos::ZERO, 0, None);
     while at < length {
         let step = interval_length(at);
         let cpus: Vec<CpuInterval> = threads.iter_mut().map(|thread| thread.interval(at, step)).collect();
         samples += cpus.iter().flat_map(|cpu| &cpu.ran).map(|(_, n)| n).sum::<u64>();
-        writer.append(&Frame::Interval(Interval { start: at, length: step, phase: 0, cpus }))?;
+        writer.append(&Frame::Interval(Interval { start: RecTime::after_epoch(at), length: step, phase: 0, cpus }))?;
         append_worst(&mut writer, &mut threads)?;
         at = at.plus(step);
         if at >= Nanos::from_secs(3600) && after_an_hour.is_none() {
             after_an_hour = Some(peak_kib()?);
         }
     }
-    writer.append(&Frame::Mark(Mark { at, kind: MarkKind::PhaseEnd(0) }))?;
-    writer.append(&Frame::End(End { at, reason: EndReason::Completed, write_error: None }))?;
+    writer.append(&Frame::Mark(Mark { at: RecTime::after_epoch(at), kind: MarkKind::PhaseEnd(0) }))?;
+    writer.append(&Frame::End(End {
+        at: RecTime::after_epoch(at),
+        reason: EndReason::Completed,
+        write_error: None,
+    }))?;
     writer.finish()?;
     Ok((samples, peak_kib()?.saturating_sub(after_an_hour.unwrap_or_default())))
 }

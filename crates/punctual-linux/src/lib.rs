@@ -4,9 +4,10 @@
 //! reads the machine, [`measure`] runs a scenario and hands out the frames of its recording, [`probe`] are the
 //! measuring threads, [`load`] what disturbs them, [`trace`] looks for causes, [`recording`] the file that a [`keeper`] fills
 //! ([`result_file`]: or one that another program wrote), [`merge`] several of them; [`apply`] changes the machine and puts it
-//! back, by what [`journal`] keeps; [`privilege`] explains a refusal, [`under_way`] tells whoever would disturb a campaign.
+//! back by its [`hand`], by what [`journal`] keeps; [`privilege`] explains a refusal, [`under_way`] tells whoever would disturb a campaign.
 
 pub mod apply;
+pub mod hand;
 pub mod in_force;
 pub mod interrupt;
 pub mod journal;

@@ -106,7 +106,7 @@ impl RecordingWriter {
         hold(&file).map_err(|_| refused(Unresumable::Held))?;
         let length = file.metadata().map_err(unopened)?.len();
         let good_bytes = cut_off.map_or(length, |cut| cut.good_bytes).min(length);
-        if let Some(cut) = cut_off.filter(|cut| !cut.is_clean()) {
+        if let Some(cut) = cut_off.filter(|cut| !cut.is_clean) {
             return Err(refused(Unresumable::Damaged { reason: cut.reason.clone(), rest: length - good_bytes }));
         }
         survive_file_size_limit().map_err(unopened)?;
@@ -267,11 +267,10 @@ pub(crate) fn in_pieces<E>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use punctual_hist::Nanos;
-    use punctual_numbers::recording::{Mark, MarkKind};
+    use punctual_numbers::recording::{Mark, MarkKind, RecTime};
 
     fn note() -> Frame {
-        Frame::Mark(Mark { at: Nanos::ZERO, kind: MarkKind::Note("a note".to_owned()) })
+        Frame::Mark(Mark { at: RecTime::EPOCH, kind: MarkKind::Note("a note".to_owned()) })
     }
 
     #[test]
@@ -291,7 +290,7 @@ mod tests {
     fn a_frame_that_cannot_be_is_dropped_and_the_file_goes_on() {
         let directory = tempfile::tempdir().unwrap();
         let mut writer = RecordingWriter::create(&directory.path().join("run.punctual")).unwrap();
-        let endless = Mark { at: Nanos::ZERO, kind: MarkKind::Note("x".repeat(9 << 20)) };
+        let endless = Mark { at: RecTime::EPOCH, kind: MarkKind::Note("x".repeat(9 << 20)) };
         assert!(matches!(writer.append(&Frame::Mark(endless)), Err(RecordingError::Frame { .. })));
         assert!(!writer.failed && writer.append(&note()).is_ok());
         writer.finish().unwrap();

@@ -6,7 +6,9 @@ use punctual_hist::{MonoTime, Nanos};
 use punctual_linux::keeper::RecordingKeeper;
 use punctual_linux::recording::{RecordingError, RecordingWriter, read_file};
 use punctual_numbers::placement::Placement;
-use punctual_numbers::recording::{Clock, CpuInterval, End, EndReason, Frame, Header, Interval, Recording, Unreadable};
+use punctual_numbers::recording::{
+    Clock, CpuInterval, End, EndReason, Frame, Header, Interval, RecTime, Recording, Unreadable,
+};
 use punctual_numbers::scenario::{Amount, Mechanism, Policy, ProbeThread, Scenario, TimerPhase};
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -47,7 +49,7 @@ fn header() -> Frame {
 fn interval(number: u64) -> Frame {
     let cpu = CpuInterval { cpu: 0, ran: vec![(100, number + 1)], ..CpuInterval::default() };
     Frame::Interval(Interval {
-        start: Nanos::from_secs(number),
+        start: RecTime::after_epoch(Nanos::from_secs(number)),
         length: Nanos::from_secs(1),
         phase: 0,
         cpus: vec![cpu],
@@ -76,7 +78,7 @@ fn what_was_written_is_read() {
     for number in 0..5000 {
         writer.append(&interval(number)).unwrap();
     }
-    let end = End { at: Nanos::from_secs(5000), reason: EndReason::Completed, write_error: None };
+    let end = End { at: RecTime::after_epoch(Nanos::from_secs(5000)), reason: EndReason::Completed, write_error: None };
     writer.append(&Frame::End(end)).unwrap();
     assert_eq!(writer.good_bytes(), std::fs::metadata(&path).unwrap().len());
     writer.finish().unwrap();
@@ -91,12 +93,12 @@ fn what_cannot_be_written_is_folded_and_the_recording_says_so() {
     let mut keeper = RecordingKeeper::create(&path).unwrap();
     keeper.keep(header()).unwrap();
     assert!(keeper.note(MonoTime::from_ns(5), "x".repeat(9 << 20)).is_err(), "longer than any frame");
-    keeper.keep(Frame::End(End { at: Nanos::ZERO, reason: EndReason::Completed, write_error: None })).unwrap();
+    keeper.keep(Frame::End(End { at: RecTime::EPOCH, reason: EndReason::Completed, write_error: None })).unwrap();
     keeper.finish().unwrap();
     assert!(keeper.failure().is_some_and(|why| why.contains("run.punctual: write recording: ")));
     let (recording, file) = (keeper.into_recording().unwrap(), read_file(&path).unwrap());
     assert_eq!((recording.marks.len(), file.marks.len()), (1, 0));
-    assert_eq!(recording.marks[0].at, Nanos::from_ns(5));
+    assert_eq!(recording.marks[0].at, RecTime::after_epoch(Nanos::from_ns(5)));
     assert!(recording.end.and_then(|end| end.write_error).is_some());
 }
 

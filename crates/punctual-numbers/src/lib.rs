@@ -13,6 +13,7 @@ pub mod explain;
 pub mod export;
 pub mod foreign;
 pub mod placement;
+mod published;
 pub mod recording;
 pub mod report;
 pub mod scenario;

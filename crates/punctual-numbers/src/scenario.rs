@@ -7,7 +7,9 @@ use punctual_facts::cpus::Cpus;
 use punctual_hist::Nanos;
 
 /// Scheduling policy of the measuring threads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
 pub enum Policy {
     /// `SCHED_FIFO` at this priority (1..=95).
     Fifo(u8),
@@ -16,6 +18,7 @@ pub enum Policy {
     /// `SCHED_DEADLINE` with this run time per period; the threads are then not pinned.
     Deadline {
         /// Run time granted in each period.
+        #[serde(rename = "runtime_ns")]
         runtime: Nanos,
     },
     /// `SCHED_OTHER`, for those whom the real-time class is refused.
@@ -23,7 +26,9 @@ pub enum Policy {
 }
 
 /// How a measuring thread waits for its release.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
 pub enum Mechanism {
     /// `clock_nanosleep` to the release itself.
     Absolute,
@@ -42,7 +47,9 @@ pub enum Mechanism {
 }
 
 /// Where on the clock the releases lie.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
 pub enum TimerPhase {
     /// Same instant on all CPUs, as far from the tick as the period allows.
     Auto,
@@ -64,16 +71,20 @@ pub struct ProbeThread {
 }
 
 /// An amount of running.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
 pub enum Amount {
     /// For so long.
+    #[serde(rename = "time_ns")]
     Time(Nanos),
     /// For so many activations of every thread.
     Activations(u64),
 }
 
 /// Loads that run at the same time.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LoadPhase {
     /// Names of loads; empty is idle. `cmd:PROGRAM ARGS` is an outside program.
     pub loads: Vec<String>,
@@ -89,23 +100,28 @@ impl LoadPhase {
 }
 
 /// Everything a measurement is told.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Scenario {
     /// The measuring threads, one per CPU.
+    #[serde(skip)]
     pub threads: Vec<ProbeThread>,
     /// Their policy.
     pub policy: Policy,
     /// How they wait.
     pub mechanism: Mechanism,
     /// Where the releases lie.
+    #[serde(rename = "timer_phase")]
     pub phase: TimerPhase,
     /// What runs before statistics begin.
     pub warm_up: Amount,
     /// How much is measured.
     pub length: Amount,
     /// Largest lateness the user can live with.
+    #[serde(skip)]
     pub budget: Option<Nanos>,
     /// Stop at the first activation later than this.
+    #[serde(rename = "limit_ns")]
     pub limit: Option<Nanos>,
     /// Hold `/dev/cpu_dma_latency` at so many microseconds during the run.
     pub dma_latency_us: Option<u32>,

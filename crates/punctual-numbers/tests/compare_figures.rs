@@ -20,7 +20,9 @@ use header::header;
 use punctual_hist::{Counts, Nanos, bucket_high, bucket_index};
 use punctual_numbers::compare::{Against, Change, Comparison, Measured, Options, Verdict, What};
 use punctual_numbers::foreign::{ForeignRun, Series};
-use punctual_numbers::recording::{CpuInterval, Frame, Interval, Recording, encode, encode_preamble, interval_length};
+use punctual_numbers::recording::{
+    CpuInterval, Frame, Interval, RecTime, Recording, encode, encode_preamble, interval_length,
+};
 use punctual_numbers::stats::random::SplitMix;
 use std::io::Write as _;
 
@@ -73,7 +75,8 @@ mod billions {
             let mut cpu = |cpu| interval_of(cpu, &counts(&mut random, each), &mut run, 0);
             let cpus: Vec<CpuInterval> = (0..8).map(&mut cpu).collect();
             activations += cpus[0].ran.iter().map(|(_, n)| n).sum::<u64>();
-            encode(&Frame::Interval(Interval { start: at, length, phase: 0, cpus }), &mut bytes).unwrap();
+            encode(&Frame::Interval(Interval { start: RecTime::after_epoch(at), length, phase: 0, cpus }), &mut bytes)
+                .unwrap();
             file.write_all(&bytes).unwrap();
             bytes.clear();
             at = at.plus(length);
@@ -190,7 +193,12 @@ mod coverage {
             }
             let cpus = vec![interval_of(0, &counts, &mut run, over)];
             let start = Nanos::from_secs(at);
-            recording.add(Frame::Interval(Interval { start, length: Nanos::from_secs(1), phase: 0, cpus }));
+            recording.add(Frame::Interval(Interval {
+                start: RecTime::after_epoch(start),
+                length: Nanos::from_secs(1),
+                phase: 0,
+                cpus,
+            }));
         }
         recording
     }
@@ -212,10 +220,10 @@ mod coverage {
             self.found += u32::from(matches!(against.verdict, Verdict::Better | Verdict::Worse | Verdict::Mixed));
             for row in &against.groups[0].rows {
                 let place = match row.what {
-                    What::Percentile(500_000) => 0,
-                    What::Percentile(990_000) => 1,
-                    What::Percentile(999_000) => 2,
-                    What::Misses(_) => 3,
+                    What::Percentile { ppm: 500_000 } => 0,
+                    What::Percentile { ppm: 990_000 } => 1,
+                    What::Percentile { ppm: 999_000 } => 2,
+                    What::Misses { .. } => 3,
                     _ => continue,
                 };
                 let held = match row.change {

@@ -10,7 +10,7 @@ use punctual_hist::{Activation, MonoTime, Nanos};
 use punctual_numbers::placement::Placement;
 use punctual_numbers::recording::{
     Clock, Counters, CpuInterval, End, EndReason, Event, EventKind, Frame, FrameReader, Granted, Header, InForce,
-    Interval, LoadDone, Mark, MarkKind, MaximaLost, Moment, WarmUp, Worst, encode, encode_preamble,
+    Interval, LoadDone, Mark, MarkKind, MaximaLost, Moment, RecTime, WarmUp, Worst, encode, encode_preamble,
 };
 use punctual_numbers::scenario::{Amount, LoadPhase, Mechanism, Policy, ProbeThread, Scenario, TimerPhase};
 use punctual_numbers::trace::{
@@ -94,7 +94,7 @@ fn intervals() -> [Frame; 2] {
     };
     let silent = CpuInterval { cpu: 3, ..CpuInterval::default() };
     let interval = |start, phase, cpus| {
-        Frame::Interval(Interval { start: Nanos::from_secs(start), length: Nanos::from_secs(1), phase, cpus })
+        Frame::Interval(Interval { start: RecTime::from_secs(start), length: Nanos::from_secs(1), phase, cpus })
     };
     [interval(0, 0, vec![busy, silent]), interval(1, 1, vec![])]
 }
@@ -149,7 +149,9 @@ fn lists() -> [Frame; 3] {
 
 fn happenings() -> Vec<Frame> {
     let at = Nanos::from_ms(1_500);
-    let event = |kind| Frame::Event(Event { at, length: Nanos::from_ms(20), kind, releases_lost: 40 });
+    let event = |kind| {
+        Frame::Event(Event { at: RecTime::after_epoch(at), length: Nanos::from_ms(20), kind, releases_lost: 40 })
+    };
     let kinds = [
         EventKind::Suspended,
         EventKind::Paused,
@@ -165,8 +167,8 @@ fn happenings() -> Vec<Frame> {
         MarkKind::LoadSkipped(text("net"), text("no loopback")),
         MarkKind::Note(text("a note")),
     ];
-    let lost = Frame::MaximaLost(MaximaLost { at, blocks: 0 });
-    let marks = marks.map(|kind| Frame::Mark(Mark { at, kind }));
+    let lost = Frame::MaximaLost(MaximaLost { at: RecTime::after_epoch(at), blocks: 0 });
+    let marks = marks.map(|kind| Frame::Mark(Mark { at: RecTime::after_epoch(at), kind }));
     marks.into_iter().chain(kinds.map(event)).chain([lost, event(EventKind::Moved)]).collect()
 }
 
@@ -184,7 +186,7 @@ fn states_and_end() -> Vec<Frame> {
         state(Moment::After, "function"),
         load(Some(123_456_789), None),
         load(None, Some(text("exit status 1"))),
-        Frame::End(End { at: Nanos::from_secs(2), reason: EndReason::Interrupted, write_error: Some(text("full")) }),
+        Frame::End(End { at: RecTime::from_secs(2), reason: EndReason::Interrupted, write_error: Some(text("full")) }),
     ]
 }
 

@@ -12,8 +12,8 @@ use header::header;
 use punctual_hist::{Nanos, bucket_high, bucket_index};
 use punctual_numbers::recording::schedule::interval_length;
 use punctual_numbers::recording::{
-    Counters, CpuInterval, End, EndReason, Frame, Interval, Recording, RecordingReader, Stretch, TimeSlice, encode,
-    encode_preamble,
+    Counters, CpuInterval, End, EndReason, Frame, Interval, RecTime, Recording, RecordingReader, Stretch, TimeSlice,
+    encode, encode_preamble,
 };
 use punctual_numbers::report::Report;
 
@@ -84,13 +84,21 @@ fn write(length: Nanos, mut to: impl FnMut(&[u8])) -> usize {
     while at < length {
         let step = interval_length(at).min(length.minus(at));
         let cpus = (0..CPUS).map(|number| cpu(number, at, step, &mut random)).collect();
-        encode(&Frame::Interval(Interval { start: at, length: step, phase: 0, cpus }), &mut piece).unwrap();
+        encode(
+            &Frame::Interval(Interval { start: RecTime::after_epoch(at), length: step, phase: 0, cpus }),
+            &mut piece,
+        )
+        .unwrap();
         at = at.plus(step);
         to(&piece);
         size += piece.len();
         piece.clear();
     }
-    encode(&Frame::End(End { at, reason: EndReason::Completed, write_error: None }), &mut piece).unwrap();
+    encode(
+        &Frame::End(End { at: RecTime::after_epoch(at), reason: EndReason::Completed, write_error: None }),
+        &mut piece,
+    )
+    .unwrap();
     to(&piece);
     size + piece.len()
 }
@@ -103,7 +111,8 @@ fn count(slices: &[&TimeSlice]) -> u64 {
 fn kept(length: Nanos) -> usize {
     let (mut whole, hour) = (RecordingReader::new(), Nanos::from_secs(HOUR));
     let from = length.minus(hour.times(5));
-    let mut late = RecordingReader::of_stretch(Stretch::new(from, from.plus(hour)));
+    let mut late =
+        RecordingReader::of_stretch(Stretch::new(RecTime::after_epoch(from), RecTime::after_epoch(from.plus(hour))));
     let size = write(length, |piece| {
         whole.feed(piece).unwrap();
         late.feed(piece).unwrap();

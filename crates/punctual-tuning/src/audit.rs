@@ -43,7 +43,7 @@ pub(crate) fn begun<'a>(tree: &'a dyn Tree, machine: &'a Machine, need: &'a Need
 
 /// One knob, judged.
 pub(crate) fn examine(knob: &Knob, case: &Case<'_>) -> Finding {
-    let judged = case.settled((knob.applies)(case).and_then(|()| knob.check.judge(case)));
+    let judged = case.judge(knob);
     let evidence = case.take_evidence();
     let severity = (knob.severity.here)(case, knob.severity.for_kind(case.need.kind));
     let fix = if knob.is_for_boot_only() { lasting(knob, case) } else { knob.fix_here(case) };

@@ -160,7 +160,7 @@ struct Account {
 impl Account {
     fn of(explanation: &Explanation) -> Self {
         let of_loss = |why: &str| matches!(why, "lost" | "late");
-        let marked = explanation.spikes.iter().filter(|spike| spike.incomplete_because.as_deref().is_some_and(of_loss));
+        let marked = explanation.spikes.iter().filter(|spike| spike.incomplete.as_deref().is_some_and(of_loss));
         Self {
             records: explanation.traces.iter().map(|trace| trace.records).sum(),
             lost: explanation.traces.iter().map(|trace| trace.lost).sum(),

@@ -6,17 +6,20 @@ use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 use std::path::Path;
 
+/// The document that is understood.
+const SCHEMA: &str = "punctual/explain/2";
+
 /// The explanation of a recording.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Explanation {
-    format: u32,
-    kind: String,
+    schema: String,
     /// How was looked.
     pub tracing: Option<Tracing>,
     /// What the trace of each CPU came to.
     #[serde(default)]
     pub traces: Vec<Trace>,
     /// How many were late.
+    #[serde(rename = "all_late")]
     pub late: Late,
     /// Late activations.
     pub spikes: Vec<Spike>,
@@ -45,22 +48,15 @@ pub struct Late {
 pub struct Tracing {
     /// The means, by name.
     pub rung: String,
-    /// What it cannot see.
-    pub blind: Vec<Blind>,
+    /// What it cannot see: a word, or a word with what it is about.
+    pub blind: Vec<serde_json::Value>,
 }
 
 impl Tracing {
     /// Records are missing that nobody reports: the product says so itself, and marks what they are missing in.
     pub fn has_holes(&self) -> bool {
-        self.blind.iter().any(|blind| blind.code == "holes")
+        self.blind.iter().any(|blind| blind.get("holes").is_some())
     }
-}
-
-/// Something that cannot be seen.
-#[derive(Clone, Debug, Deserialize)]
-pub struct Blind {
-    /// What, as a word.
-    pub code: String,
 }
 
 /// A late activation.
@@ -72,17 +68,19 @@ pub struct Spike {
     pub release_ns: u64,
     /// When its body ran.
     pub woke_ns: u64,
-    /// The difference.
-    pub lateness_ns: u64,
-    /// Whether the trace tells all of it.
-    pub complete: bool,
-    /// Why not, as a word.
-    #[serde(default)]
-    pub incomplete_because: Option<String>,
+    /// Why the trace does not tell all of it, as a word.
+    pub incomplete: Option<String>,
     /// What took the time, the largest first.
     pub causes: Vec<Cause>,
     /// The time in order.
     pub parts: Vec<Part>,
+}
+
+impl Spike {
+    /// By how much it was late.
+    pub fn lateness_ns(&self) -> u64 {
+        self.woke_ns.saturating_sub(self.release_ns)
+    }
 }
 
 /// A stretch of the time.
@@ -112,12 +110,7 @@ pub struct Cause {
 /// Reads one.
 pub fn parse(text: &str) -> Result<Explanation> {
     let explanation: Explanation = serde_json::from_str(text).context("understand the explanation")?;
-    ensure!(
-        explanation.format == 1 && explanation.kind == "explanation",
-        "this is format {} of `{}`, not format 1 of `explanation`",
-        explanation.format,
-        explanation.kind
-    );
+    ensure!(explanation.schema == SCHEMA, "this is `{}`, not `{SCHEMA}`", explanation.schema);
     Ok(explanation)
 }
 
@@ -133,12 +126,12 @@ mod tests {
 
     #[test]
     fn only_the_format_that_is_known_is_read() {
-        let text = r#"{"format":1,"kind":"explanation","tracing":{"rung":"tracefs","blind":[{"code":"holes","message":"."}],"x":1},"late":{"late":1,"passed_over":0},"causes":[],
-            "spikes":[{"cpu":1,"release_ns":10,"woke_ns":30,"lateness_ns":20,"complete":true,
+        let text = r#"{"schema":"punctual/explain/2","tracing":{"rung":"tracefs","blind":["firmware",{"holes":1}],"x":1},"all_late":{"late":1,"passed_over":0},"causes":[],
+            "spikes":[{"cpu":1,"release_ns":10,"woke_ns":30,"incomplete":null,
             "causes":[{"class":"softirq","name":"NET_RX","time_ns":15}],"parts":[]}]}"#;
         let explanation = parse(text).unwrap();
         assert_eq!(explanation.spikes[0].causes[0].name, "NET_RX");
         assert!(explanation.tracing.unwrap().has_holes());
-        assert!(parse(&text.replace("\"format\":1", "\"format\":2")).is_err());
+        assert!(parse(&text.replace("explain/2", "explain/3")).is_err());
     }
 }

@@ -101,7 +101,7 @@ impl Tally {
 /// Counts.
 pub fn judge(case: Case, plants: &[Plant], spikes: &[Spike]) -> Tally {
     let mut tally = Tally { plants: plants.len() as u64, ..Tally::default() };
-    for spike in spikes.iter().filter(|spike| spike.cpu == case.cpu && spike.lateness_ns >= case.least_ns) {
+    for spike in spikes.iter().filter(|spike| spike.cpu == case.cpu && spike.lateness_ns() >= case.least_ns) {
         let touching: Vec<(u64, &Plant)> =
             plants.iter().map(|plant| (overlap(plant, spike), plant)).filter(|(time, _)| *time > 0).collect();
         // Of what was taken from the planter itself nobody knows which part fell into the wait: only what is left is
@@ -109,7 +109,7 @@ pub fn judge(case: Case, plants: &[Plant], spikes: &[Spike]) -> Tally {
         let surely: u64 = touching.iter().map(|(time, plant)| time.saturating_sub(plant.gaps_ns)).sum();
         match touching.as_slice() {
             [] => tally.natural += 1,
-            _ if surely * 2 < spike.lateness_ns => tally.mixed += 1,
+            _ if surely * 2 < spike.lateness_ns() => tally.mixed += 1,
             _ => try_one(&mut tally, case, &touching, spike),
         }
     }
@@ -124,7 +124,7 @@ fn try_one(tally: &mut Tally, case: Case, touching: &[(u64, &Plant)], spike: &Sp
     let Some((_, plant)) = touching.iter().max_by_key(|(time, _)| *time) else { return };
     let expected: u64 = touching.iter().map(|(time, _)| time).sum();
     tally.planted += 1;
-    if !spike.complete {
+    if spike.incomplete.is_some() {
         tally.incomplete += 1;
         return;
     }
@@ -173,7 +173,7 @@ fn in_words(plant: &Plant, expected: u64, spike: &Spike) -> String {
         .collect();
     format!(
         "late by {} us at {}, {} us of it `{}`: {}",
-        us(spike.lateness_ns),
+        us(spike.lateness_ns()),
         spike.release_ns,
         us(expected),
         plant.name,
@@ -196,9 +196,7 @@ mod tests {
             cpu: 1,
             release_ns: release_us * 1000,
             woke_ns: woke_us * 1000,
-            lateness_ns: (woke_us - release_us) * 1000,
-            complete: true,
-            incomplete_because: None,
+            incomplete: None,
             parts: Vec::new(),
             causes: causes
                 .iter()
@@ -230,7 +228,7 @@ mod tests {
     #[test]
     fn what_is_incomplete_natural_or_mixed_is_counted_apart() {
         let mut incomplete = spike(200, 420, &[("higher-priority", "hog99", 200)]);
-        incomplete.complete = false;
+        incomplete.incomplete = Some("lost".to_owned());
         let natural = spike(1000, 1100, &[("softirq", "TIMER", 100)]);
         let mixed = spike(300, 900, &[("softirq", "TIMER", 500)]);
         let short = spike(390, 410, &[("softirq", "TIMER", 20)]);

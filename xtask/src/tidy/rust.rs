@@ -19,19 +19,11 @@ const PURE: [&str; 5] = [
 
 /// Where forms that are read back may be defined: one module for each outside format, because such a form outlives the
 /// code. Values that are only published derive `Serialize` where they stand.
-const FORMATS: [&str; 12] = [
+const FORMATS: [&str; 4] = [
     "crates/punctual-optimize/src/format",
     "crates/punctual-numbers/src/recording/",
     "crates/punctual-linux/src/journal/format/",
     "crates/punctual-linux/src/snapshot.rs",
-    "crates/punctual/src/render/audit",
-    "crates/punctual/src/render/compare/json",
-    "crates/punctual/src/render/explain/json",
-    "crates/punctual/src/render/json",
-    "crates/punctual/src/render/optimize/json",
-    "crates/punctual/src/render/sarif",
-    "crates/punctual/src/render/tune/json",
-    "crates/punctual/src/render/lint",
 ];
 
 /// Crates that name the machine's files only in the places below. (the crates that only decide name them everywhere, as data: its
@@ -39,7 +31,7 @@ const FORMATS: [&str; 12] = [
 const NAMES_NO_PATHS: [&str; 3] = ["crates/punctual/src/", "crates/punctual-linux/src/", "crates/punctual-rt/src/"];
 /// The places, each because it is about exactly those files.
 const MAY_NAME_PATHS: [&str; 17] = [
-    "crates/punctual/src/commands/source.rs",
+    "crates/punctual/src/commands/files.rs",
     "crates/punctual/src/render/live/terminal.rs",
     "crates/punctual-linux/src/apply/machine/",
     "crates/punctual-linux/src/in_force.rs",

@@ -1,8 +1,8 @@
 //! Doing a step that was looked at and announced, and seeing what came of it.
 
-use super::hand::{FileKind, Hand, Meta, Ran, UnitVerb};
 use super::look::{is_gone, read_value, thread, told};
 use super::replace::replace;
+use crate::hand::{FileKind, Hand, Meta, Ran, UnitVerb};
 use crate::journal::Outcome;
 use punctual_tuning::plan::{Before, Expected, Step};
 use std::io;

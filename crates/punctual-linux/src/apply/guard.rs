@@ -5,9 +5,9 @@
 //! types, in a session of their own: neither a terminal that goes away nor a key pressed there ends them.
 
 use super::error::EngineError;
-use super::hand::Hand;
 use super::machine::now;
 use super::revert::{Extent, Reverted, revert, revert_orphan, revert_pending};
+use crate::hand::Hand;
 use crate::journal::{self, Begun, Contents, Stage};
 use std::ffi::OsString;
 use std::io::{self, Read, Write};

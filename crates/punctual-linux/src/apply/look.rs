@@ -2,8 +2,8 @@
 //!
 //! Nothing is changed here.
 
-use super::hand::{FileKind, Hand};
 use super::replace::missing_folders;
+use crate::hand::{FileKind, Hand};
 use punctual_tuning::plan::{Before, Expected, SchedPolicy, Step, TaskName};
 use std::io;
 

@@ -16,7 +16,6 @@
 mod act;
 mod error;
 pub mod guard;
-mod hand;
 mod look;
 mod machine;
 mod replace;
@@ -26,8 +25,8 @@ pub mod supervise;
 mod transaction;
 mod undo;
 
+pub use crate::hand::{FileKind, Hand, Lock, LockAnswer, Meta, Ran, UnitState, UnitVerb};
 pub use error::EngineError;
-pub use hand::{FileKind, Hand, Lock, LockAnswer, Meta, Ran, UnitState, UnitVerb};
 pub use machine::{Machine, is_alive, now, this_process};
 /// A limit on the CPUs' sleep, in force as long as it lives.
 pub use punctual_rt::setup::LatencyRequest;

@@ -4,7 +4,7 @@
 //! The new file is first written beside the old one, under a name that follows from the old one's: so it can be found
 //! and taken away when the program ended in between.
 
-use super::hand::{Hand, Meta};
+use crate::hand::{Hand, Meta};
 use std::io;
 
 /// The name under which the new file is written. Programs that read whole folders of settings skip it: it begins with

@@ -2,9 +2,9 @@
 //! then no trace of us is.
 
 use super::error::EngineError;
-use super::hand::{Hand, Lock, LockAnswer};
 use super::machine::{is_alive, now};
 use super::undo::{Since, Stuck, ends_with_the_boot, undo};
+use crate::hand::{Hand, Lock, LockAnswer};
 use crate::journal::format::Damage;
 use crate::journal::{Begun, Contents, Intent, Journal, Record, Session, Stage, Undone, store};
 use punctual_tuning::plan::{Before, Keep, Step};

@@ -4,10 +4,10 @@
 
 use super::error::EngineError;
 use super::guard::{Program, Tied, revert_patiently};
-use super::hand::Hand;
 use super::revert::{Extent, Reverted};
 use super::signals::Held;
 use super::transaction::{Applied, Request, Transaction};
+use crate::hand::Hand;
 use crate::journal::Kind;
 use punctual_tuning::knobs::Blast;
 use punctual_tuning::plan::Change;

@@ -2,10 +2,10 @@
 
 use super::act::act;
 use super::error::EngineError;
-use super::hand::{Hand, Lock};
 use super::look::{Look, look};
 use super::machine::{now, this_process};
 use super::revert::{Work, boot, lock};
+use crate::hand::{Hand, Lock};
 use crate::journal::{Asked, Begun, Intent, Journal, JournalError, Kind, Outcome, Record, Stage, Was, store};
 use punctual_tuning::knobs::Blast;
 use punctual_tuning::plan::{Before, Change, Step};

@@ -2,9 +2,9 @@
 //! end is what was there before, or it is said why not and nothing of anybody else's is touched.
 
 use super::act::{NOT_LOADED, ran};
-use super::hand::{FileKind, Hand, Meta, Ran, UnitVerb};
 use super::look::{is_gone, read_value, thread, told};
 use super::replace::{is_between, replace, sweep};
+use crate::hand::{FileKind, Hand, Meta, Ran, UnitVerb};
 use crate::journal::store::copy_path;
 use crate::journal::{Intent, Undone};
 use punctual_tuning::plan::lasting::grub_unchosen;

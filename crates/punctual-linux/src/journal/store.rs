@@ -6,7 +6,7 @@
 use super::format::{self, Unusable};
 use super::record::Record;
 use super::session::Contents;
-use crate::apply::{FileKind, Hand, Meta};
+use crate::hand::{FileKind, Hand, Meta};
 use std::io;
 
 /// Where everything of ours is kept.

@@ -12,7 +12,6 @@ mod run;
 mod terms;
 mod watch;
 
-pub use punctual_rt::check::clock_read_cost;
 pub use punctual_rt::now;
 pub use terms::{
     CpuProgress, CpuSoFar, Explain, MeasureError, Observer, PhaseNumber, Progress, Remedy, Setting, Spike,

@@ -3,7 +3,7 @@
 use crate::load::{LoadOutcome, RunningLoad, stop_all};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_hist::Nanos;
-use punctual_numbers::recording::{Frame, LoadDone, Mark, MarkKind};
+use punctual_numbers::recording::{Frame, LoadDone, Mark, MarkKind, RecTime};
 use punctual_numbers::scenario::{Amount, LoadPhase, Scenario};
 use std::path::PathBuf;
 
@@ -88,7 +88,7 @@ impl Loads {
     }
 }
 
-pub(super) fn mark(at: Nanos, kind: MarkKind) -> Frame {
+pub(super) fn mark(at: RecTime, kind: MarkKind) -> Frame {
     Frame::Mark(Mark { at, kind })
 }
 

@@ -7,7 +7,7 @@ use crate::probe::{Probe, ProbeError, RunControl};
 use punctual_hist::Nanos;
 use punctual_numbers::placement::Placement;
 use punctual_numbers::placement::place;
-use punctual_numbers::recording::{Clock, Mark, MarkKind};
+use punctual_numbers::recording::{Clock, Mark, MarkKind, RecTime};
 use punctual_numbers::scenario::{Mechanism, Policy, Scenario, phase_offsets};
 use punctual_rt::check::clock_read_cost;
 use punctual_rt::setup::LatencyRequest;
@@ -29,7 +29,7 @@ pub(super) struct Prepared {
 
 pub(super) fn prepare(scenario: &Scenario, setting: &Setting) -> Result<Prepared, MeasureError> {
     let mut notes = Vec::new();
-    let mut note = |text: String| notes.push(Mark { at: Nanos::ZERO, kind: MarkKind::Note(text) });
+    let mut note = |text: String| notes.push(Mark { at: RecTime::EPOCH, kind: MarkKind::Note(text) });
     setting.notes.iter().cloned().for_each(&mut note);
     // One that records beside us would be paid for by every CPU.
     crate::trace::sweep();

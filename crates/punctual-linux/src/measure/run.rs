@@ -11,7 +11,7 @@ use crate::probe::{Assignment, Collector, Go, Probe, Recorder, RunControl};
 use punctual_hist::{MonoTime, Nanos};
 use punctual_numbers::placement::Placement;
 use punctual_numbers::recording::{
-    Clock, End, EndReason, Event, EventKind, Frame, Header, Interval, Mark, MarkKind, MaximaLost, Moment, Worst,
+    Clock, End, EndReason, EventKind, Frame, Header, Interval, Mark, MarkKind, MaximaLost, Moment, RecTime, Worst,
     interval_length,
 };
 use punctual_numbers::scenario::{Mechanism, Policy, Scenario};
@@ -141,13 +141,13 @@ impl<'a> Run<'a> {
         if first {
             self.announce(setting);
         }
-        self.emit(skipped.into_iter().map(|kind| mark(Nanos::ZERO, kind)));
+        self.emit(skipped.into_iter().map(|kind| mark(RecTime::EPOCH, kind)));
         self.sleep_until(from.minus(LEAD), interrupted);
         self.collectors.iter_mut().for_each(Collector::zero_counters);
         self.sleep_until(from, interrupted);
         self.causes.iter().for_each(|causes| causes.warmed_up(&self.collectors));
         let warm_up = self.collectors.iter().map(Collector::warm_up).collect();
-        let at = self.since_epoch(from);
+        let at = self.recorded(from);
         self.emit([Frame::WarmUp(warm_up), mark(at, MarkKind::PhaseStart(self.phase_number()))]);
         self.interval_from = from;
         self.rest();
@@ -256,7 +256,7 @@ impl<'a> Run<'a> {
         let loads_done = self.loads.stop();
         self.emit(loads_done);
         self.measured = self.measured.plus(phases::lengths(self.scenario, self.phase).counted);
-        self.emit([mark(self.since_epoch(at), MarkKind::PhaseEnd(self.phase_number()))]);
+        self.emit([mark(self.recorded(at), MarkKind::PhaseEnd(self.phase_number()))]);
     }
 
     fn phase_number(&self) -> u16 {
@@ -324,13 +324,13 @@ impl<'a> Run<'a> {
 
     /// Writes what happened since the last one; the last one of a phase holds nothing back.
     fn cut_interval(&mut self, at: MonoTime, last: bool) {
-        let (start, length) = (self.since_epoch(self.interval_from), at.since(self.interval_from));
+        let (start, length) = (self.recorded(self.interval_from), at.since(self.interval_from));
         self.interval_from = at.max(self.epoch);
         let cpus: Vec<_> = self.collectors.iter_mut().map(|c| c.interval(at, last)).collect();
         self.skipped += cpus.iter().flat_map(|c| &c.skipped).map(|(_, n)| n).sum::<u64>();
         let blocks: u64 = self.collectors.iter_mut().map(|c| std::mem::take(&mut c.blocks_lost)).sum();
         if blocks > 0 {
-            self.emit([Frame::MaximaLost(MaximaLost { at: self.since_epoch(at), blocks })]);
+            self.emit([Frame::MaximaLost(MaximaLost { at: RecTime::of(at, self.epoch), blocks })]);
         }
         self.check_affinity(at);
         self.emit([Frame::Interval(Interval { start, length, phase: self.phase_number(), cpus })]);
@@ -395,13 +395,13 @@ impl<'a> Run<'a> {
         let totals = self.causes.take().map(Causes::finish);
         self.emit(totals.into_iter().flatten());
         let write_error = self.observer.write_error();
-        self.emit([Frame::End(End { at: self.since_epoch(at), reason, write_error })]);
+        self.emit([Frame::End(End { at: self.recorded(at), reason, write_error })]);
         self.observer.checkpoint();
         reason
     }
 
-    fn since_epoch(&self, at: MonoTime) -> Nanos {
-        at.since(self.epoch)
+    fn recorded(&self, at: MonoTime) -> RecTime {
+        RecTime::of(at, self.epoch)
     }
 
     fn emit(&mut self, frames: impl IntoIterator<Item = Frame>) {
@@ -409,9 +409,8 @@ impl<'a> Run<'a> {
     }
 
     fn emit_seen(&mut self, incidents: impl IntoIterator<Item = Incident>) {
-        for Incident { at, length, kind, releases_lost } in incidents {
-            let at = self.since_epoch(at);
-            self.observer.frame(Frame::Event(Event { at, length, kind, releases_lost }));
+        for incident in incidents {
+            self.observer.frame(Frame::Event(incident.recorded(self.epoch)));
         }
     }
 }

@@ -4,7 +4,7 @@
 
 use crate::probe::Gap;
 use punctual_hist::{MonoTime, Nanos};
-use punctual_numbers::recording::EventKind;
+use punctual_numbers::recording::{Event, EventKind};
 use punctual_rt::{kernel, now};
 use std::fs;
 
@@ -73,20 +73,8 @@ impl Accounted {
     }
 }
 
-/// Something that happened to the machine, at an instant of the clock; a recording has it relative to its epoch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Incident {
-    pub at: MonoTime,
-    pub length: Nanos,
-    pub kind: EventKind,
-    pub releases_lost: u64,
-}
-
-impl Incident {
-    pub fn new(at: MonoTime, length: Nanos, kind: EventKind) -> Self {
-        Self { at, length, kind, releases_lost: 0 }
-    }
-}
+/// Something that happened to the machine, at an instant of the clock.
+pub type Incident = Event<MonoTime>;
 
 pub struct Watch {
     last: Readings,

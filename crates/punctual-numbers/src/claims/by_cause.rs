@@ -54,8 +54,8 @@ pub(super) fn by_cause(
 
 /// Whether so large a part of the late activations of these CPUs, in hundredths, is known with its cause.
 fn known(explanation: &Explanation, cpus: &[u32], wanted: u64) -> Result<(), Refusal> {
-    let counts = explanation.late.iter().filter(|(cpu, _)| cpus.contains(cpu));
-    let (late, known) = counts.fold((0u64, 0u64), |(late, known), (_, count)| {
+    let counts = explanation.late.iter().filter(|late| cpus.contains(&late.cpu)).map(|late| late.count);
+    let (late, known) = counts.fold((0u64, 0u64), |(late, known), count| {
         (late.saturating_add(count.late), known.saturating_add(count.complete.min(count.late)))
     });
     if late > 0 && known.saturating_mul(100) >= late.saturating_mul(wanted) {

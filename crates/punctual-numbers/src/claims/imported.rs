@@ -1,6 +1,7 @@
 //! What a histogram of another program can claim. It has no times: whether its values depend on each other or change over
 //! the run nobody knows, so that everything here holds for independent values only, and whoever tells it says so.
 
+use super::NewMaximum;
 use super::percentiles::{Worth, percentiles};
 use super::tails::{Cut, EXCEEDANCES_MIN, Tail, conclude, scale_of};
 use super::{Beyond, Percentile, Refusal, phase};
@@ -15,17 +16,21 @@ const EXCEEDANCES_MAX: u64 = 1_000;
 const CELLS_MIN: usize = 8;
 
 /// What can be claimed of one series of an import.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SeriesClaims {
     /// How long it was measured, as far as is known and can be relied upon.
+    #[serde(rename = "time_ns")]
     pub time: Option<Nanos>,
     /// L2: the odds that the next so long brings a new largest; empty where nothing says how long it was measured, or
     /// something is missing that may be larger.
-    pub next: Vec<(Nanos, f64)>,
+    pub next: Vec<NewMaximum>,
     /// L3, from 99 % on, of all that came due: what is missing counts as larger than all. Empty where the cells do not
     /// speak for what was measured.
     pub percentiles: Vec<Percentile>,
     /// L4: the levels beyond what was measured, or the first gate that was closed.
+    #[serde(flatten, serialize_with = "super::answered")]
+    #[cfg_attr(feature = "schema", schemars(with = "super::Answered<'static>"))]
     pub beyond: Result<Beyond, Refusal>,
 }
 
@@ -34,7 +39,7 @@ pub fn unfit(series: &Series) -> Option<Refusal> {
     match series.unfit {
         Some(Unfit::Doubted) => Some(Refusal::Doubted),
         Some(Unfit::Censored) => Some(Refusal::Censored),
-        None => Some(series.missing()).filter(|missing| *missing > 0).map(Refusal::Missing),
+        None => Some(series.missing()).filter(|missing| *missing > 0).map(|values| Refusal::Missing { values }),
     }
 }
 
@@ -84,9 +89,9 @@ fn beyond(series: &Series, n: u64, time: Option<Nanos>) -> Result<Beyond, Refusa
     let Some(lowest) = tails.first() else { return Err(coarse(series)) };
     let width = width_above(series, lowest.threshold);
     if lowest.fit.law.scale < width / 2.0 {
-        return Err(Refusal::Coarse(super::tails::nanos(width), scale_of(lowest.fit.law.scale)));
+        return Err(Refusal::Coarse { width: super::tails::nanos(width), scale: scale_of(lowest.fit.law.scale) });
     }
-    conclude(&tails, &Cut { size: n, each }, &phase::TIMES, Refusal::NoFit)
+    conclude(&tails, &Cut { size: n, each }, &phase::TIMES, |odds| Refusal::NoFit { odds })
 }
 
 /// The cells a tail may begin with, lowest first: above their lower edge lie enough values and not too many, and of each
@@ -139,7 +144,7 @@ fn coarse(series: &Series) -> Refusal {
         above = above.saturating_add(cell.count);
         above >= EXCEEDANCES_MIN as u64
     };
-    let Some(first) = series.cells.iter().rev().find(enough) else { return Refusal::NoFit(0.0) };
+    let Some(first) = series.cells.iter().rev().find(enough) else { return Refusal::NoFit { odds: 0.0 } };
     let tail = || series.cells.iter().filter(|cell| cell.low >= first.low);
     let (sum, n) = tail().fold((0.0, 0.0), |(sum, n), cell| {
         #[allow(clippy::cast_precision_loss, reason = "counts beyond 2^53 lose nothing that matters")]
@@ -148,7 +153,7 @@ fn coarse(series: &Series) -> Refusal {
     });
     let width = first.high.minus(first.low).plus(Nanos::from_ns(1));
     let scale = if sum > 0.0 { as_f64(width) / (as_f64(width) * n / sum).ln_1p() } else { 0.0 };
-    Refusal::Coarse(width, scale_of(scale))
+    Refusal::Coarse { width, scale: scale_of(scale) }
 }
 
 #[allow(clippy::cast_precision_loss, reason = "beyond 2^53 ns, 104 days of lateness, digits do not matter")]

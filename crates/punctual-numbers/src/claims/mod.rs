@@ -24,7 +24,7 @@ mod tails;
 #[cfg(test)]
 mod tests;
 
-pub use beyond::{Beyond, Level, Maxima, beyond};
+pub use beyond::{Beyond, Level, Maxima, TooFar, beyond};
 pub use imported::{SeriesClaims, unfit};
 pub(crate) use percentiles::miss_upper;
 
@@ -33,6 +33,7 @@ use crate::recording::Recording;
 use crate::stats::rhythm::Rhythm;
 use punctual_facts::cpu_set::CpuSet;
 use punctual_hist::Nanos;
+use serde::Serialize;
 
 /// Confidence of all intervals and bounds.
 pub const CONFIDENCE: f64 = 0.95;
@@ -41,14 +42,17 @@ pub const CONFIDENCE: f64 = 0.95;
 const MISSES_TELLING: u128 = 5;
 
 /// What one run can claim.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(transparent)]
 pub struct Claims {
     /// One entry for each load phase that counts, in the order of the run.
     pub phases: Vec<PhaseClaims>,
 }
 
 /// What can be claimed of a load phase.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PhaseClaims {
     /// Number of the phase.
     pub phase: u16,
@@ -57,8 +61,10 @@ pub struct PhaseClaims {
     /// Releases that came due: ran and skipped.
     pub due: u64,
     /// How long this phase was measured.
+    #[serde(rename = "time_ns")]
     pub time: Nanos,
     /// L0: the largest lateness; a skipped release counts with the time until its thread ran.
+    #[serde(rename = "largest_ns")]
     pub largest: Option<Nanos>,
     /// By how much more the counts of exceedances vary than those of independent activations would: 1 or more. Each
     /// limit below is as wide as a run has that is shorter by this factor as it is at the limit's height; this is the
@@ -72,10 +78,12 @@ pub struct PhaseClaims {
     /// L1; `None` without a budget.
     pub misses: Option<Misses>,
     /// L2: the odds that the next so long brings a new largest; empty where the run drifts or nothing ran.
-    pub next: Vec<(Nanos, f64)>,
+    pub next: Vec<NewMaximum>,
     /// L3, from 99 % on.
     pub percentiles: Vec<Percentile>,
     /// L4: the levels beyond what was measured, or the first gate that was closed.
+    #[serde(flatten, serialize_with = "answered")]
+    #[cfg_attr(feature = "schema", schemars(with = "Answered<'static>"))]
     pub beyond: Result<Beyond, Refusal>,
     /// The same for each cause of its own, most frequent first; empty where nobody looked for causes.
     pub by_cause: Vec<CauseClaims>,
@@ -85,52 +93,89 @@ pub struct PhaseClaims {
     pub by_cpu: Vec<PhaseClaims>,
 }
 
+/// The levels beyond what was measured, or why nothing is said of them: two members, one of which is null.
+#[derive(serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+struct Answered<'a> {
+    beyond: Option<&'a Beyond>,
+    refused: Option<&'a Refusal>,
+}
+
+fn answered<S: serde::Serializer>(answer: &Result<Beyond, Refusal>, serializer: S) -> Result<S::Ok, S::Error> {
+    Answered { beyond: answer.as_ref().ok(), refused: answer.as_ref().err() }.serialize(serializer)
+}
+
+/// L2: the probability that the next stretch of this length brings a new maximum.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct NewMaximum {
+    #[serde(rename = "time_ns")]
+    pub time: Nanos,
+    pub odds: f64,
+}
+
 /// What can be claimed of the latenesses that one cause makes.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CauseClaims {
     /// Who.
+    #[serde(flatten)]
     pub cause: Cause,
     /// Late activations it is to be blamed for first.
     pub activations: u64,
     /// L4: the levels that it makes the lateness exceed, or the first gate that was closed.
+    #[serde(flatten, serialize_with = "answered")]
+    #[cfg_attr(feature = "schema", schemars(with = "Answered<'static>"))]
     pub beyond: Result<Beyond, Refusal>,
 }
 
 /// L1: how probable a miss may be.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Misses {
     /// Later than this is a miss, as is what did not run.
+    #[serde(rename = "budget_ns")]
     pub budget: Nanos,
     /// How many were missed.
     pub missed: u64,
     /// By how much more their counts vary than those of independent misses: 1 or more.
+    #[serde(skip)]
     pub spread: f64,
     /// Upper limit of the probability, at 95 %.
+    #[serde(rename = "probability_upper_95")]
     pub upper: f64,
     /// The limit is below one in this many: the next power of ten that is not claimed yet ...
+    #[serde(rename = "next_claim_one_in")]
     pub wanted_one_in: u64,
     /// ... takes so much more time, if no more are missed than were; `None` where more time does not help.
+    #[serde(rename = "more_time_ns")]
     pub more: Option<Nanos>,
 }
 
 /// L3: a percentile with limits.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Percentile {
     /// One in so many is above it: 100 for 99 %.
     pub one_in: u64,
     /// The percentile of the sample; `None` with too few values.
+    #[serde(rename = "value_ns")]
     pub value: Option<Nanos>,
     /// Lower limit at 95 %, two-sided.
+    #[serde(rename = "low_95_ns")]
     pub low: Option<Nanos>,
     /// Upper limit; `None` where the run does not give one.
+    #[serde(rename = "high_95_ns")]
     pub high: Option<Nanos>,
     /// So much more time, without anything later, until the largest seen is an upper limit at 95 %, one-sided; `None`
     /// where it is one already.
+    #[serde(rename = "more_time_ns")]
     pub more: Option<Nanos>,
 }
 
 /// The run changes over time.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Drift {
     /// Kendall's tau of the block maxima against time, -1 to 1.
     pub tau: f64,
@@ -139,7 +184,9 @@ pub struct Drift {
 }
 
 /// Why nothing is said of what lies beyond.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "code", rename_all = "kebab-case")]
 pub enum Refusal {
     /// Nothing says when what was measured: no block maxima, as in an imported histogram.
     NoTimes,
@@ -149,7 +196,7 @@ pub enum Refusal {
     Censored,
     /// So many values of an imported file are in no cell, and may be larger than all: releases that were skipped, or
     /// values that were lost.
-    Missing(u64),
+    Missing { values: u64 },
     /// Too few blocks of a second or more, or values of an import.
     TooFew {
         /// How many there are.
@@ -157,6 +204,7 @@ pub enum Refusal {
         /// How many it takes.
         wanted: u64,
         /// So much more time gives them.
+        #[serde(rename = "more_ns")]
         more: Nanos,
     },
     /// What comes next depends on what came before, over longer than a run of this length can average out.
@@ -164,6 +212,7 @@ pub enum Refusal {
         /// Rank correlation of neighbouring blocks.
         correlation: f64,
         /// Length of these blocks.
+        #[serde(rename = "block_ns")]
         block: Nanos,
     },
     /// The run changes over time.
@@ -171,11 +220,15 @@ pub enum Refusal {
     /// What is late comes at regular times: a schedule and no law of chance.
     Regular(Rhythm),
     /// What is late comes on every so many-th activation.
-    EveryNth(u64),
+    EveryNth { activations: u64 },
     /// Several causes: (cause, its share of what was late), largest first.
-    SeveralCauses(Vec<(Cause, f64)>),
+    SeveralCauses { causes: Vec<CauseShare> },
     /// One cause of nearly fixed size makes what is late: its size is known, a law of tails is not about it.
-    FixedCause(Cause, Nanos),
+    FixedCause {
+        cause: Cause,
+        #[serde(rename = "size_ns")]
+        size: Nanos,
+    },
     /// Of what is late only a part is known with its cause: (so many of so many).
     Sampled {
         /// Known with their cause.
@@ -185,15 +238,24 @@ pub enum Refusal {
     },
     /// The data are too coarse for the tail: (width of a bin, scale of the tail); `None` where all of it
     /// lies in one bin.
-    Coarse(Nanos, Option<Nanos>),
+    Coarse {
+        #[serde(rename = "width_ns")]
+        width: Nanos,
+        #[serde(rename = "scale_ns")]
+        scale: Option<Nanos>,
+    },
     /// No law fits, from whichever threshold on: the odds of the best.
-    NoFit(f64),
+    NoFit { odds: f64 },
     /// The tail is too heavy, or too little known: the shape and its limits.
-    Shape(f64, f64, f64),
+    Shape { shape: f64, low: f64, high: f64 },
     /// The answer hangs on where the tail is taken to begin: by this part.
-    Unstable(f64),
+    Unstable { part: f64 },
     /// The largest do not belong to the rest, so something else made them: how many of them, from which value on.
-    Apart(u64, Nanos),
+    Apart {
+        count: u64,
+        #[serde(rename = "from_ns")]
+        from: Nanos,
+    },
 }
 
 impl PhaseClaims {
@@ -213,8 +275,31 @@ impl PhaseClaims {
     }
 }
 
+/// A hill of a histogram.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Hill {
+    /// Where it is highest.
+    #[serde(rename = "at_ns")]
+    pub at: Nanos,
+    /// Its share of all values.
+    pub share: f64,
+}
+
+/// One cause of several.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CauseShare {
+    #[serde(flatten)]
+    pub cause: Cause,
+    /// Its share of what was late.
+    pub share: f64,
+}
+
 /// What latenesses tell of their origin.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "code", rename_all = "kebab-case")]
 pub enum Sign {
     /// The largest of this CPU come at regular times. In activations, and in ticks of the kernel, where the period is a
     /// whole number of them.
@@ -240,7 +325,7 @@ pub enum Sign {
         /// Which.
         cpu: u32,
         /// (where it is highest, its share of all), in ascending order.
-        hills: Vec<(Nanos, f64)>,
+        hills: Vec<Hill>,
     },
 }
 

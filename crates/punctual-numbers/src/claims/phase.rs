@@ -3,7 +3,7 @@
 #![allow(clippy::cast_precision_loss, reason = "numbers of samples beyond 2^53 lose nothing that matters")]
 
 use super::percentiles::{Worth, misses, percentiles};
-use super::{Maxima, PhaseClaims, Refusal, Sign, beyond, by_cause, signs};
+use super::{Maxima, NewMaximum, PhaseClaims, Refusal, Sign, beyond, by_cause, signs};
 use crate::explain::Explanation;
 use crate::recording::{Recording, TimeSlice};
 use crate::stats::{binomial, clusters};
@@ -82,8 +82,8 @@ fn spread_at(spreads: &[(u64, f64)], above: u64) -> f64 {
 }
 
 /// The odds of a new largest after so long: they depend on nothing but times, where no part of a run differs from others.
-pub(super) fn odds(measured: Nanos) -> Vec<(Nanos, f64)> {
-    let odds = |time: Nanos| Some((time, binomial::new_maximum(measured.as_ns(), time.as_ns())?));
+pub(super) fn odds(measured: Nanos) -> Vec<NewMaximum> {
+    let odds = |time: Nanos| Some(NewMaximum { time, odds: binomial::new_maximum(measured.as_ns(), time.as_ns())? });
     if measured == Nanos::ZERO { Vec::new() } else { [HOUR, DAY, YEAR].into_iter().filter_map(odds).collect() }
 }
 

@@ -1,7 +1,7 @@
 //! What latenesses tell of their origin: rhythms, every so many-th activation, several hills; and what is known of
 //! causes. Any of these makes the tail a mixture or a schedule, of which a law of chance says nothing.
 
-use super::{Refusal, Sign};
+use super::{CauseShare, Hill, Refusal, Sign};
 use crate::explain::{Cause, Explanation, Ranked, Spike};
 use crate::recording::{Recording, Worst};
 use crate::stats::{modes, residues, rhythm};
@@ -48,7 +48,7 @@ fn time_signs(recording: &Recording, phase: u16, cpu: u32) -> Vec<Sign> {
 }
 
 fn in_phase(recording: &Recording, phase: u16, worst: &Worst) -> bool {
-    let at = worst.activation.release.since(recording.header.epoch);
+    let at = recording.header.at(worst.activation.release);
     let mut slices = recording.slices.iter();
     slices.any(|slice| slice.phase == phase && slice.start <= at && at < slice.start.plus(slice.length))
 }
@@ -66,10 +66,13 @@ fn hills(cpu: u32, counts: &Counts) -> Option<Sign> {
     let found = modes::modes(&list);
     #[allow(clippy::cast_precision_loss, reason = "a share")]
     let share = |mode: &modes::Mode| mode.size as f64 / counts.count() as f64;
-    let hills: Vec<(Nanos, f64)> = found
+    let hills: Vec<Hill> = found
         .iter()
         .filter(|mode| share(mode) >= HILL_MIN)
-        .map(|mode| (Nanos::from_ns(bucket_high((lowest + mode.peak) * COARSE + COARSE / 2)), share(mode)))
+        .map(|mode| Hill {
+            at: Nanos::from_ns(bucket_high((lowest + mode.peak) * COARSE + COARSE / 2)),
+            share: share(mode),
+        })
         .collect();
     (hills.len() > 1).then_some(Sign::Modes { cpu, hills })
 }
@@ -78,7 +81,7 @@ fn hills(cpu: u32, counts: &Counts) -> Option<Sign> {
 pub(super) fn refusal(signs: &[Sign], explanation: Option<&Explanation>, phase: u16, cpus: &[u32]) -> Option<Refusal> {
     let by_time = signs.iter().find_map(|sign| match sign {
         Sign::Rhythm { rhythm, .. } => Some(Refusal::Regular(*rhythm)),
-        Sign::EveryNth { activations, .. } => Some(Refusal::EveryNth(*activations)),
+        Sign::EveryNth { activations, .. } => Some(Refusal::EveryNth { activations: *activations }),
         Sign::Modes { .. } => None,
     });
     by_time.or_else(|| of_causes(explanation?, phase, cpus))
@@ -108,12 +111,12 @@ fn of_causes(explanation: &Explanation, phase: u16, cpus: &[u32]) -> Option<Refu
     }
     #[allow(clippy::cast_precision_loss, reason = "numbers of spikes")]
     let share = |spikes: &Vec<&Spike>| spikes.len() as f64 / all as f64;
-    let mut shares: Vec<(Cause, f64)> =
-        by_cause.iter().map(|(cause, spikes)| ((*cause).clone(), share(spikes))).collect();
-    shares.sort_by(|a, b| b.1.total_cmp(&a.1));
-    let (first, part) = shares.first()?;
+    let mut shares: Vec<CauseShare> =
+        by_cause.iter().map(|(cause, spikes)| CauseShare { cause: (*cause).clone(), share: share(spikes) }).collect();
+    shares.sort_by(|a, b| b.share.total_cmp(&a.share));
+    let CauseShare { cause: first, share: part } = shares.first()?;
     if *part < DOMINANT {
-        return Some(Refusal::SeveralCauses(shares));
+        return Some(Refusal::SeveralCauses { causes: shares });
     }
     of_one_cause(explanation, first, by_cause.get(first)?)
 }
@@ -125,7 +128,7 @@ pub(super) fn of_one_cause(explanation: &Explanation, cause: &Cause, spikes: &[&
         return Some(Refusal::Regular(rhythm));
     }
     let times: Vec<Nanos> = spikes.iter().filter_map(|spike| spike.primary()).map(|blame| blame.time).collect();
-    Some(Refusal::FixedCause(cause.clone(), one_size(&times)?))
+    Some(Refusal::FixedCause { cause: cause.clone(), size: one_size(&times)? })
 }
 
 /// The mean of what hardly varies.

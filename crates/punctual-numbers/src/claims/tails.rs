@@ -3,7 +3,7 @@
 //! The gates stand in the order in which they are cheap and certain; the limits are those of the simulations in
 //! `tests/coverage`. Must not know where exceedances come from.
 
-use super::{Beyond, Level, Refusal};
+use super::{Beyond, Level, Refusal, TooFar};
 use crate::stats::goodness;
 use crate::stats::tail::{Estimate, Exceedances, Fit, SHAPES};
 use punctual_hist::Nanos;
@@ -63,15 +63,15 @@ pub(super) fn conclude(
     let shape = tail.data.shape(&tail.fit);
     let edge = shape.value <= SHAPES.0 + 1e-3 || shape.value > SHAPE_MAX;
     if edge || shape.high - shape.low > SHAPE_WIDTH_MAX {
-        return Err(Refusal::Shape(shape.value, shape.low, shape.high));
+        return Err(Refusal::Shape { shape: shape.value, low: shape.low, high: shape.high });
     }
     if let Some((how_many, from)) = tail.apart() {
-        return Err(Refusal::Apart(how_many, nanos(from)));
+        return Err(Refusal::Apart { count: how_many, from: nanos(from) });
     }
     let farthest = times.iter().filter(|time| tail.clusters_in(**time) <= FAR).max();
     let different = farthest.map_or(0.0, |time| different(accepted, *time));
     if different > DIFFERENT_MAX {
-        return Err(Refusal::Unstable(different));
+        return Err(Refusal::Unstable { part: different });
     }
     Ok(answer(tail, cut, shape, times))
 }
@@ -91,9 +91,9 @@ fn answer(tail: &Tail, cut: &Cut, shape: Estimate, times: &[Nanos]) -> Beyond {
     for time in times {
         let clusters = tail.clusters_in(*time);
         if clusters > FAR {
-            too_far.push((*time, nanos(run * clusters / FAR * 1e9)));
+            too_far.push(TooFar { once_in: *time, run_wanted: nanos(run * clusters / FAR * 1e9) });
         } else if let Some(estimate) = tail.data.level(&tail.fit, clusters, WIDER) {
-            levels.push((*time, tail.level(&estimate)));
+            levels.push(tail.level(*time, &estimate));
         }
     }
     Beyond {
@@ -114,9 +114,10 @@ impl Tail {
         time.as_secs_f64() * self.rate
     }
 
-    fn level(&self, estimate: &Estimate) -> Level {
+    fn level(&self, once_in: Nanos, estimate: &Estimate) -> Level {
         let at = |y: f64| nanos(self.threshold + y);
         Level {
+            once_in,
             value: at(estimate.value),
             low: at(estimate.low),
             high: estimate.high.is_finite().then(|| at(estimate.high)),

@@ -3,7 +3,7 @@
 use super::*;
 use crate::explain::{Blame, Class, LateCount, Spike};
 use crate::made_up;
-use crate::recording::{CpuInterval, Frame, Header, Interval, Worst};
+use crate::recording::{CpuInterval, Frame, Header, Interval, RecTime, Worst};
 use crate::report::Report;
 use crate::scenario::ProbeThread;
 use crate::stats::binomial;
@@ -47,7 +47,12 @@ fn second(second: u32, values: &[u64], with_maximum: bool, budget: Option<Nanos>
         ..CpuInterval::default()
     };
     let start = Nanos::from_secs(u64::from(second));
-    Frame::Interval(Interval { start, length: Nanos::from_secs(1), phase: 0, cpus: vec![cpu] })
+    Frame::Interval(Interval {
+        start: RecTime::after_epoch(start),
+        length: Nanos::from_secs(1),
+        phase: 0,
+        cpus: vec![cpu],
+    })
 }
 
 /// A recording of so many seconds, of a law that may know the number of the activation.
@@ -102,15 +107,16 @@ fn a_law_without_a_catch_is_claimed_on_every_rung() {
     let misses = phase.misses.unwrap();
     assert!((4.2e-5..4.3e-5 * phase.clustering * 1.01).contains(&misses.upper), "{misses:?}");
     assert_eq!((misses.missed, misses.wanted_one_in), (0, 100_000));
-    assert_eq!(phase.next[0].0, Nanos::from_secs(3_600));
-    assert!((phase.next[0].1 - 3_600.0 / 4_300.0).abs() < 1e-9);
+    assert_eq!(phase.next[0].time, Nanos::from_secs(3_600));
+    assert!((phase.next[0].odds - 3_600.0 / 4_300.0).abs() < 1e-9);
     let beyond = phase.beyond.unwrap();
     assert!(beyond.shape.low < 0.0 && 0.0 < beyond.shape.high, "{beyond:?}");
-    let (hour, level) = beyond.levels[0];
+    let level = beyond.levels[0];
+    let hour = level.once_in;
     // One in 360 000: 10 us + 5 us ln(360 000) = 73.97 us.
     assert_eq!(hour, Nanos::from_secs(3_600));
     assert!(level.low < Nanos::from_ns(73_970) && Nanos::from_ns(73_970) < level.high.unwrap(), "{level:?}");
-    assert!(beyond.too_far.iter().any(|(time, _)| *time == Nanos::from_secs(365 * 86_400)), "{beyond:?}");
+    assert!(beyond.too_far.iter().any(|far| far.once_in == Nanos::from_secs(365 * 86_400)), "{beyond:?}");
 }
 
 #[test]
@@ -161,10 +167,10 @@ fn spikes_on_every_second_activation_are_told() {
     let odd = |i: u64| law(i) + if i % 2 == 1 { 40_000.0 } else { 0.0 };
     let phase = only(&recording(400, None, odd), None);
     assert!(phase.signs.contains(&Sign::EveryNth { cpu: 1, activations: 2 }), "{:?}", phase.signs);
-    assert_eq!(phase.beyond, Err(Refusal::EveryNth(2)));
+    assert_eq!(phase.beyond, Err(Refusal::EveryNth { activations: 2 }));
     let hills =
         phase.signs.iter().find_map(|sign| if let Sign::Modes { hills, .. } = sign { Some(hills) } else { None });
-    assert!(hills.is_some_and(|hills| hills.len() == 2 && (hills[0].1 - 0.5).abs() < 0.02), "{:?}", phase.signs);
+    assert!(hills.is_some_and(|hills| hills.len() == 2 && (hills[0].share - 0.5).abs() < 0.02), "{:?}", phase.signs);
 }
 
 #[test]
@@ -173,7 +179,7 @@ fn a_mode_that_is_seldom_is_apart() {
     let seldom = |i: u64| law(i) + if dice.next().unwrap() < 2e-4 { 150_000.0 } else { 0.0 };
     let phase = only(&recording(700, None, seldom), None);
     assert!(
-        matches!(phase.beyond, Err(Refusal::Apart(..) | Refusal::NoFit(_) | Refusal::Shape(..))),
+        matches!(phase.beyond, Err(Refusal::Apart { .. } | Refusal::NoFit { .. } | Refusal::Shape { .. })),
         "{:?}",
         phase.beyond
     );
@@ -183,7 +189,11 @@ fn a_mode_that_is_seldom_is_apart() {
 fn steps_of_microseconds_are_too_coarse_for_a_short_tail() {
     let mut law = exponential(1);
     let phase = only(&recording(700, None, |i| (law(i) / 1_000.0).floor() * 1_000.0), None);
-    assert!(matches!(phase.beyond, Err(Refusal::Coarse(width, _)) if width == Nanos::from_us(1)), "{:?}", phase.beyond);
+    assert!(
+        matches!(phase.beyond, Err(Refusal::Coarse { width, .. }) if width == Nanos::from_us(1)),
+        "{:?}",
+        phase.beyond
+    );
 }
 
 #[test]
@@ -264,7 +274,7 @@ proptest! {
         for phase in Claims::of(&recording, Some(&explanation)).phases {
             prop_assert!(phase.clustering.is_finite() && phase.clustering >= 1.0);
             prop_assert!(phase.misses.is_none_or(|misses| (0.0..=1.0).contains(&misses.upper)));
-            prop_assert!(phase.next.iter().all(|(_, odds)| (0.0..=1.0).contains(odds)));
+            prop_assert!(phase.next.iter().all(|next| (0.0..=1.0).contains(&next.odds)));
             for percentile in phase.percentiles {
                 if let (Some(low), Some(high)) = (percentile.low, percentile.high) {
                     prop_assert!(low <= high, "{percentile:?}, {}", phase.clustering);

@@ -12,9 +12,11 @@ const SHARE_TOLD: f64 = 0.01;
 const TIMES: f64 = 2.0;
 
 /// What became of a cause.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CauseChange {
     /// Which.
+    #[serde(flatten)]
     pub cause: Cause,
     /// Its weight in the first recording; `None` where it did not appear.
     pub first: Option<Weight>,
@@ -23,7 +25,8 @@ pub struct CauseChange {
 }
 
 /// How much a cause took.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Weight {
     /// Its part of all lateness looked at, 0 to 1.
     pub share: f64,
@@ -50,7 +53,7 @@ pub(super) fn changes(first: (&Recording, &Report), second: (&Recording, &Report
 }
 
 fn weight(causes: &Explanation, time: Nanos, ranked: &Ranked) -> Weight {
-    let lateness: f64 = causes.late.iter().map(|(_, late)| late.lateness.as_secs_f64() * 1e9).sum();
+    let lateness: f64 = causes.late.iter().map(|late| late.count.lateness.as_secs_f64() * 1e9).sum();
     let seconds = time.as_secs_f64().max(1e-9);
     let share = if ranked.share.is_finite() { ranked.share } else { 0.0 };
     Weight { share, ns_per_second: share * lateness / seconds }

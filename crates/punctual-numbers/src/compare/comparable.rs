@@ -12,7 +12,8 @@ use std::collections::BTreeMap;
 use std::mem::discriminant;
 
 /// One thing that differs.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Difference {
     /// What.
     pub subject: Subject,
@@ -23,7 +24,9 @@ pub struct Difference {
 }
 
 /// What can differ.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
 pub enum Subject {
     /// How the threads wait.
     Mechanism,
@@ -66,13 +69,16 @@ pub enum Subject {
 }
 
 /// How something is.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
 pub enum Value {
     /// It is not stated.
     Absent,
     /// As read.
     Text(String),
     /// A length of time.
+    #[serde(rename = "time_ns")]
     Time(Nanos),
     /// A way to wait.
     Mechanism(Mechanism),
@@ -87,7 +93,9 @@ pub enum Value {
 }
 
 /// How much a difference matters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
 pub enum Matters {
     /// The numbers mean something else: not to be compared.
     Refuses,

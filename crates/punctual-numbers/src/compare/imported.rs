@@ -11,14 +11,19 @@ use crate::report::Report;
 use punctual_hist::Nanos;
 
 /// What a file of another program does not hold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "what", rename_all = "kebab-case")]
 pub enum Lack {
     /// When anything was: percentiles are told by ranks, with so many counted as one, and the tail is not looked at.
     Time,
     /// How many releases were skipped.
     Skips,
     /// How much later than this: there values are only counted.
-    Beyond(Nanos),
+    Beyond {
+        #[serde(rename = "from_ns")]
+        from: Nanos,
+    },
     /// Counts: it tells percentiles or extremes alone, for which there are no odds.
     Counts,
     /// Load, scheduling, clock and settings.
@@ -26,9 +31,11 @@ pub enum Lack {
 }
 
 /// A lack, and of which of the two.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Lacking {
     /// What.
+    #[serde(flatten)]
     pub lack: Lack,
     /// The first lacks it.
     pub first: bool,
@@ -258,8 +265,8 @@ fn lacks(first: Measured<'_>, second: Measured<'_>, pairs: &[Pair<'_>]) -> Vec<L
     [
         of(Lack::Time, time.0, time.1),
         of(Lack::Counts, counts.0, counts.1),
-        beyond_a.and_then(|from| of(Lack::Beyond(from), true, false)),
-        beyond_b.and_then(|from| of(Lack::Beyond(from), false, true)),
+        beyond_a.and_then(|from| of(Lack::Beyond { from }, true, false)),
+        beyond_b.and_then(|from| of(Lack::Beyond { from }, false, true)),
         of(Lack::Skips, skips.0, skips.1),
         of(Lack::Settings, time.0, time.1),
     ]

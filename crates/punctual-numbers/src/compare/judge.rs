@@ -40,7 +40,7 @@ pub(super) fn all(others: &mut [Against]) -> usize {
 }
 
 fn body(groups: &[GroupResult]) -> impl Iterator<Item = &Row> {
-    let is_body = |row: &&Row| matches!(row.what, What::Percentile(ppm) if ppm <= BODY_PPM);
+    let is_body = |row: &&Row| matches!(row.what, What::Percentile { ppm } if ppm <= BODY_PPM);
     groups.iter().flat_map(|group| &group.rows).filter(is_body)
 }
 
@@ -75,7 +75,7 @@ pub(super) fn together(verdicts: impl Iterator<Item = Verdict>) -> Verdict {
 fn told_to(groups: &[GroupResult]) -> Option<u32> {
     let of_group = |group: &GroupResult| {
         let percentiles = group.rows.iter().filter_map(|row| match row.what {
-            What::Percentile(ppm) => Some((ppm, row.verdict)),
+            What::Percentile { ppm } => Some((ppm, row.verdict)),
             _ => None,
         });
         percentiles.take_while(|(_, verdict)| *verdict != Verdict::NotEnoughData).map(|(ppm, _)| ppm).last()

@@ -43,13 +43,15 @@ use punctual_hist::Nanos;
 pub const CONFIDENCE: f64 = 0.95;
 
 /// How to compare.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Options {
     /// A change of less than this part of the first is called neither better nor worse: 0.1 is a tenth.
     pub margin: f64,
     /// How often the blocks of a run are drawn anew.
     pub resamples: usize,
     /// Lateness beyond which an activation is a miss, where it is not to be what the recordings say.
+    #[serde(rename = "budget_ns")]
     pub budget: Option<Nanos>,
     /// Compare what should not be compared, and say so.
     pub anyway: bool,

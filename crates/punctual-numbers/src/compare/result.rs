@@ -9,35 +9,44 @@ use crate::report::Distrust;
 use punctual_hist::Nanos;
 
 /// Recordings held against the first of them.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Comparison {
     /// How was compared.
+    #[serde(flatten)]
     pub options: Options,
     /// The first recording.
     pub first: Side,
     /// Each of the others against it.
     pub others: Vec<Against>,
     /// So many rows were looked at; the odds of each allow for that.
+    #[serde(rename = "rows")]
     pub looked_at: usize,
 }
 
 /// One recording.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Side {
     /// How it is called.
     pub name: String,
     /// Who measured it.
+    #[serde(flatten)]
     pub origin: Origin,
     /// How long was measured, where it is stated.
+    #[serde(rename = "measured_ns")]
     pub measured: Option<Nanos>,
     /// Why its numbers are to be doubted.
     pub doubts: Vec<Distrust>,
     /// Values of what ran, by CPU and load, for pictures.
+    #[serde(skip)]
     pub latencies: Vec<(Group, Series)>,
 }
 
 /// Who measured, and when.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "origin", rename_all = "kebab-case")]
 pub enum Origin {
     /// This program.
     Punctual {
@@ -60,7 +69,8 @@ pub enum Origin {
 }
 
 /// A CPU under a load.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Group {
     /// The load, as the user wrote it; `None` where a file does not state it.
     pub load: Option<String>,
@@ -73,17 +83,21 @@ pub struct Group {
 }
 
 /// One recording against the first.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Against {
     /// It.
+    #[serde(rename = "recording")]
     pub side: Side,
     /// What differs beside the numbers, what matters most first.
     pub differences: Vec<Difference>,
     /// It should not have been compared: a difference refuses it, or what is held against each other is not the same.
     pub refused: bool,
     /// CPUs and loads that only one of them has.
+    #[serde(rename = "not_compared")]
     pub left_out: Vec<LeftOut>,
     /// What a file of another program does not hold, so that it was not compared.
+    #[serde(rename = "not_known")]
     pub lacks: Vec<Lacking>,
     /// CPUs and loads that both have.
     pub groups: Vec<GroupResult>,
@@ -94,22 +108,27 @@ pub struct Against {
     /// How far out there was enough to tell, in parts per million: 990 000 is the 99th percentile, of every CPU and load.
     pub told_to_ppm: Option<u32>,
     /// How long each of both would have to be for all of the body to be told; `None` where it is, or nobody can say.
+    #[serde(rename = "wants_ns")]
     pub wants: Option<Nanos>,
 }
 
 /// What was not compared.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LeftOut {
     /// Which.
+    #[serde(flatten)]
     pub group: Group,
     /// It is the first recording that has it.
     pub in_first: bool,
 }
 
 /// One CPU under one load, in both recordings.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GroupResult {
     /// Which, in the first recording.
+    #[serde(flatten)]
     pub group: Group,
     /// What of the second it was held against, where that is not called the same.
     pub against: Option<Group>,
@@ -119,6 +138,7 @@ pub struct GroupResult {
     pub due: (u64, u64),
     /// Cliff's delta: how much more often an activation of the second is the later of a pair, -1 to 1; `None` where
     /// nothing ran.
+    #[serde(rename = "cliffs_delta")]
     pub delta: Option<f64>,
     /// What was looked at.
     pub rows: Vec<Row>,
@@ -127,9 +147,11 @@ pub struct GroupResult {
 }
 
 /// One number of both recordings.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Row {
     /// Which.
+    #[serde(flatten)]
     pub what: What,
     /// Of the first: nanoseconds, or misses per million.
     pub first: Option<f64>,
@@ -146,15 +168,20 @@ pub struct Row {
     /// Why it decides nothing, whatever the numbers are.
     pub withheld: Option<Withheld>,
     /// How long each recording would have to be for this to be told; `None` where it is, or nobody can say.
+    #[serde(rename = "wants_ns")]
     pub wants: Option<Nanos>,
     /// The second is the larger, if anything.
+    #[serde(skip)]
     pub(super) upwards: bool,
     /// What a hypervisor took from the later of the two would make such a difference alone.
+    #[serde(skip)]
     pub(super) stealable: bool,
 }
 
 /// Why a row decides nothing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
 pub enum Withheld {
     /// What makes a file unfit.
     Unfit,
@@ -163,20 +190,31 @@ pub enum Withheld {
 }
 
 /// What is held against each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "what", rename_all = "kebab-case")]
 pub enum What {
     /// A percentile over the releases due, in parts per million; a skipped one counts with the time until its thread ran,
     /// and in a file of another program as any value.
-    Percentile(u32),
+    Percentile { ppm: u32 },
     /// Misses: later than this budget, or skipped; without a budget only skipped.
-    Misses(Option<Nanos>),
+    Misses {
+        #[serde(rename = "budget_ns")]
+        budget: Option<Nanos>,
+    },
     /// The largest of each block of this length; so many blocks of (first, second).
-    BlockMaxima(Nanos, (usize, usize)),
+    BlockMaxima {
+        #[serde(rename = "block_ns")]
+        block: Nanos,
+        blocks: (usize, usize),
+    },
     /// Blocks that reach beyond all of the other recording, of so many blocks.
     Beyond {
         /// Blocks of the first beyond the second.
+        #[serde(rename = "first_blocks")]
         first: usize,
         /// Blocks of the second beyond the first.
+        #[serde(rename = "second_blocks")]
         second: usize,
         /// Blocks there are: (first, second).
         blocks: (usize, usize),
@@ -184,7 +222,9 @@ pub enum What {
 }
 
 /// What became of a number.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Change {
     /// Second minus first, in nanoseconds. A limit that nobody knows is infinite.
     Difference(Limits),
@@ -193,18 +233,23 @@ pub enum Change {
 }
 
 /// A number with its limits.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Limits {
     /// What was seen; `None` where it cannot be computed.
     pub seen: Option<f64>,
     /// Lower limit.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))]
     pub low: f64,
     /// Upper limit.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))]
     pub high: f64,
 }
 
 /// What follows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// The second is better.
     Better,

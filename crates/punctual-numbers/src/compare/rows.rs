@@ -59,7 +59,7 @@ pub(super) fn body(first: &Arm, second: &Arm, options: &Options) -> Vec<Row> {
 fn percentile(ppm: u32, (a, b): (&Blocks, &Blocks), length: Nanos, options: &Options) -> Row {
     let share = f64::from(ppm) / 1e6;
     let beyond = a.samples().min(b.samples()) * (1.0 - share);
-    let what = What::Percentile(ppm);
+    let what = What::Percentile { ppm };
     // A percentile of fewer values than its share needs is the maximum by another name.
     if beyond < 1.0 {
         return Row { wants: longer(length, 3.7 / beyond), ..Row::new(what, None, false) };
@@ -132,7 +132,7 @@ fn misses(first: &Arm, second: &Arm, body: f64, options: &Options) -> Row {
     let (a, b) = (missed(first, budget, counted), missed(second, budget, counted));
     let sum = |blocks: &[(f64, f64)]| blocks.iter().fold((0.0, 0.0), |s, block| (s.0 + block.0, s.1 + block.1));
     let ((missed_a, due_a), (missed_b, due_b)) = (sum(&a), sum(&b));
-    let what = What::Misses(budget);
+    let what = What::Misses { budget };
     if due_a <= 0.0 || due_b <= 0.0 {
         return Row::new(what, None, false);
     }

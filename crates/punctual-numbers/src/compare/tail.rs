@@ -52,7 +52,8 @@ fn moved((a, b): (&[f64], &[f64]), stolen: (f64, f64), length: Nanos, options: &
     let told = by.zip(first).is_some_and(|(by, first)| by.abs() <= 2.5 * options.margin.max(0.01) * first);
     let change =
         by.map(|by| Change::Difference(Limits { seen: Some(by), low: f64::NEG_INFINITY, high: f64::INFINITY }));
-    let row = Row::new(What::BlockMaxima(length, (a.len(), b.len())), Some(Odds { more, less }), told);
+    let row =
+        Row::new(What::BlockMaxima { block: length, blocks: (a.len(), b.len()) }, Some(Odds { more, less }), told);
     let (stolen, blocks) = if row.upwards { (stolen.1, b.len()) } else { (stolen.0, a.len()) };
     let stealable = stolen > 0.0 && by.is_some_and(|by| by.abs() * float(blocks as u64) <= stolen);
     Row { first, second, change, stealable, ..row }

@@ -4,7 +4,7 @@ use super::*;
 use crate::made_up;
 use crate::recording::strategies;
 use crate::recording::{
-    CpuInterval, Event, EventKind, Frame, Granted, Header, InForce, Interval, Mark, MarkKind, Moment,
+    CpuInterval, Event, EventKind, Frame, Granted, Header, InForce, Interval, Mark, MarkKind, Moment, RecTime,
 };
 use crate::report::Report;
 use crate::scenario::{LoadPhase, Mechanism, Policy, ProbeThread, TimerPhase};
@@ -67,7 +67,12 @@ fn recording(header: Header, seconds: u64, mut draw: impl FnMut(u64, u64) -> u64
         }
         let phase = u16::try_from(at / seconds).unwrap();
         let start = Nanos::from_secs(at);
-        recording.add(Frame::Interval(Interval { start, length: Nanos::from_secs(1), phase, cpus: measured }));
+        recording.add(Frame::Interval(Interval {
+            start: RecTime::after_epoch(start),
+            length: Nanos::from_secs(1),
+            phase,
+            cpus: measured,
+        }));
     }
     recording
 }
@@ -137,7 +142,7 @@ fn a_system_against_itself_shows_no_difference() {
     assert_eq!((other.groups[0].due, other.wants), ((30_000, 30_000), None));
     assert!(other.told_to_ppm >= Some(999_000), "{:?}", other.told_to_ppm);
     assert!(other.groups[0].delta.unwrap().abs() < 0.03);
-    let p99 = row(&comparison, |what| *what == What::Percentile(990_000));
+    let p99 = row(&comparison, |what| *what == What::Percentile { ppm: 990_000 });
     // 5 us + 10 us * ln 100
     assert!((p99.first.unwrap() / 51_052.0 - 1.0).abs() < 0.05, "{p99:?}");
     assert!(p99.odds_of_all.unwrap() >= p99.odds.unwrap());
@@ -165,8 +170,8 @@ fn a_hog_is_found_in_both_directions() {
     assert_eq!(compared(&without, &with, options()).unwrap().verdict(), Verdict::Worse);
     let comparison = compared(&with, &without, options()).unwrap();
     assert_eq!(comparison.verdict(), Verdict::Better);
-    let misses = row(&comparison, |what| matches!(what, What::Misses(_)));
-    assert_eq!((misses.what, misses.verdict), (What::Misses(Some(BUDGET)), Verdict::Better));
+    let misses = row(&comparison, |what| matches!(what, What::Misses { .. }));
+    assert_eq!((misses.what, misses.verdict), (What::Misses { budget: Some(BUDGET) }, Verdict::Better));
     let Some(Change::Ratio(limits)) = misses.change else { panic!("{misses:?}") };
     assert!(limits.high < 1.0 && limits.low >= 0.0, "{limits:?}");
 }
@@ -197,7 +202,7 @@ fn empty_recordings_and_single_activations_are_compared_to_nothing() {
     assert!(matches!(compared(&empty, &empty, options()), Err(Refused::NothingInCommon(..))));
     let mut one = Recording::new(header(&[1], &["idle"]));
     let cpus = vec![second(1, &[7_000], 0, &mut (u64::MAX, 0))];
-    one.add(Frame::Interval(Interval { start: Nanos::ZERO, length: Nanos::from_secs(1), phase: 0, cpus }));
+    one.add(Frame::Interval(Interval { start: RecTime::EPOCH, length: Nanos::from_secs(1), phase: 0, cpus }));
     assert_eq!(compared(&one, &one, options()).unwrap().verdict(), Verdict::NotEnoughData);
     assert_eq!(compared(&one, &plain(30, quiet(1)), options()).unwrap().verdict(), Verdict::NotEnoughData);
     assert!(matches!(Comparison::of(&[("a".to_owned(), &one)], options()), Err(Refused::Alone)));
@@ -279,7 +284,7 @@ fn like_is_held_against_like() {
     // A load that could not be run is not the load.
     let mut b = recording(header(&[1], &["cpu"]), 8, quiet(2));
     let kind = MarkKind::LoadSkipped("cpu".to_owned(), "no room".to_owned());
-    b.add(Frame::Mark(Mark { at: Nanos::ZERO, kind }));
+    b.add(Frame::Mark(Mark { at: RecTime::EPOCH, kind }));
     let error = compared(&a, &b, options()).map(|c| c.others[0].groups[0].group.load.clone());
     assert_eq!(error, Ok(Some("idle".to_owned())));
 }
@@ -292,7 +297,7 @@ fn skipped_releases_count_with_the_time_until_their_thread_ran_as_they_do_in_a_r
         let latencies: Vec<u64> = (0..970).map(|i| draw(at, i)).collect();
         let cpus = vec![second(1, &latencies, 30, &mut worst)];
         stalls.add(Frame::Interval(Interval {
-            start: Nanos::from_secs(at),
+            start: RecTime::from_secs(at),
             length: Nanos::from_secs(1),
             phase: 0,
             cpus,
@@ -300,13 +305,13 @@ fn skipped_releases_count_with_the_time_until_their_thread_ran_as_they_do_in_a_r
     }
     let comparison = compared(&plain(30, quiet(6)), &stalls, options()).unwrap();
     assert_eq!(comparison.verdict(), Verdict::Worse);
-    let p99 = row(&comparison, |what| *what == What::Percentile(990_000));
+    let p99 = row(&comparison, |what| *what == What::Percentile { ppm: 990_000 });
     assert!((p99.second.unwrap() / 2e6 - 1.0).abs() < 0.02, "{p99:?}");
     let told = Report::of(&stalls).cpus[0].row.latency_due.p99.unwrap();
     assert!((p99.second.unwrap() / told.as_secs_f64() / 1e9 - 1.0).abs() < 0.02, "{p99:?} {told:?}");
-    let maxima = row(&comparison, |what| matches!(what, What::BlockMaxima(..)));
+    let maxima = row(&comparison, |what| matches!(what, What::BlockMaxima { .. }));
     assert!((maxima.second.unwrap() / 2e6 - 1.0).abs() < 0.02, "{maxima:?}");
-    let misses = row(&comparison, |what| matches!(what, What::Misses(_)));
+    let misses = row(&comparison, |what| matches!(what, What::Misses { .. }));
     assert!((misses.second.unwrap() - 30_000.0).abs() < 1_000.0, "per million: {misses:?}");
 }
 
@@ -315,13 +320,13 @@ fn the_largest_decide_nothing_where_what_the_hypervisor_took_would_make_as_much(
     let stolen_of = |lengths: [Nanos; 2]| {
         let mut both = [plain(40, quiet(1)), plain(40, hogged(2))];
         for (recording, length) in both.iter_mut().zip(lengths) {
-            let event = Event { at: Nanos::from_secs(20), length, kind: EventKind::Steal, releases_lost: 0 };
+            let event = Event { at: RecTime::from_secs(20), length, kind: EventKind::Steal, releases_lost: 0 };
             recording.add(Frame::Event(event));
         }
         compared(&both[0], &both[1], options()).unwrap()
     };
     let stolen = |length| stolen_of([Nanos::ZERO, length]);
-    let maxima = |comparison: &Comparison| row(comparison, |what| matches!(what, What::BlockMaxima(..)));
+    let maxima = |comparison: &Comparison| row(comparison, |what| matches!(what, What::BlockMaxima { .. }));
     let little = maxima(&stolen(Nanos::from_us(10)));
     assert_eq!((little.verdict, little.withheld), (Verdict::Worse, None), "{little:?}");
     let much = stolen(Nanos::from_secs(1));

@@ -11,7 +11,8 @@ use crate::stats::ratio::Counted;
 
 /// The percentiles, none of which is looked at.
 pub(super) fn refused() -> Vec<Row> {
-    let refused = |ppm: &u32| Row { withheld: Some(Withheld::Unfit), ..Row::new(What::Percentile(*ppm), None, false) };
+    let refused =
+        |ppm: &u32| Row { withheld: Some(Withheld::Unfit), ..Row::new(What::Percentile { ppm: *ppm }, None, false) };
     PERCENTILES_PPM.iter().map(refused).collect()
 }
 
@@ -28,7 +29,7 @@ fn percentile(ppm: u32, a: &Heap, b: &Heap, options: &Options) -> Row {
     let (first, second) = (a.told(ppm).or(seen(&of_a)), b.told(ppm).or(seen(&of_b)));
     let (Some(of_a), Some(of_b)) = (of_a, of_b) else {
         let withheld = (a.is_missing(share) || b.is_missing(share)).then_some(Withheld::Unfit);
-        return Row { first, second, withheld, ..Row::new(What::Percentile(ppm), None, false) };
+        return Row { first, second, withheld, ..Row::new(What::Percentile { ppm }, None, false) };
     };
     let times = 1.0 + options.margin;
     let (low, high) = bootstrap::difference_limits(&of_a, &of_b, 1.0, (1.0 - CONFIDENCE) / 2.0);
@@ -38,7 +39,12 @@ fn percentile(ppm: u32, a: &Heap, b: &Heap, options: &Options) -> Row {
     };
     let told = low.abs().max(high.abs()) <= least_told(of_a.seen, options);
     let limits = Limits { seen: Some(of_b.seen - of_a.seen), low, high };
-    Row { first, second, change: Some(Change::Difference(limits)), ..Row::new(What::Percentile(ppm), Some(odds), told) }
+    Row {
+        first,
+        second,
+        change: Some(Change::Difference(limits)),
+        ..Row::new(What::Percentile { ppm }, Some(odds), told)
+    }
 }
 
 /// By the budget that was asked for, or else that of whichever is a recording; `None` where neither that nor what was
@@ -48,7 +54,7 @@ fn misses(first: &Heap, second: &Heap, options: &Options) -> Option<Row> {
     if budget.is_none() && (first.skipped.is_none() || second.skipped.is_none()) {
         return None;
     }
-    let what = What::Misses(budget);
+    let what = What::Misses { budget };
     let (a, b) = (first.missed(budget), second.missed(budget));
     if a.due <= 0.0 || b.due <= 0.0 {
         return Some(Row::new(what, None, false));

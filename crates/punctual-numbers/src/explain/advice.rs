@@ -3,7 +3,7 @@
 //! A table, first match first: what is most useful stands first in each row. Whether a knob is bad on the machine at
 //! hand is the audit's business.
 
-use super::{Cause, Class, Why};
+use super::{Cause, Class, Why, WhyCount};
 
 #[cfg(test)]
 mod tests;
@@ -191,8 +191,8 @@ const ROWS: &[Row] = &[
 
 /// Knobs that bear on a cause, most useful first. An interrupt whose place the kernel alone decides cannot be moved:
 /// there what the driver is told comes first.
-pub fn knobs(cause: &Cause, why: &[(Why, u64)]) -> Vec<&'static str> {
-    let managed = why.iter().any(|(why, _)| *why == Why::Managed);
+pub fn knobs(cause: &Cause, why: &[WhyCount]) -> Vec<&'static str> {
+    let managed = why.iter().any(|one| one.why == Why::Managed);
     let first: &[&str] = if managed { &["irq.managed", "net.queues"] } else { &[] };
     let fits = |row: &&Row| row.class == cause.class && cause.name.starts_with(row.prefix);
     let mut knobs: Vec<&'static str> = Vec::new();

@@ -26,7 +26,7 @@ fn spoken(change: &Change) -> Option<(f64, Blame)> {
         (change.by > usually.saturating_mul(2)).then(|| change.by as f64 / usually.max(1) as f64)?
     };
     let (cause, counter) = cause(&change.counter)?;
-    let why = vec![Why::Counter(counter, change.by)];
+    let why = vec![Why::Counter { name: counter, grew: change.by }];
     Some((strength, Blame { cause, time: Nanos::ZERO, excess: Nanos::ZERO, why }))
 }
 

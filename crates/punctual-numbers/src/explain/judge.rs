@@ -154,7 +154,11 @@ impl<'a> Judge<'a> {
                 }
                 let affinity = line.map(|line| line.affinity.clone()).filter(|list| !list.is_empty());
                 let managed = line.is_some_and(|line| line.managed).then_some(Why::Managed);
-                verdict(Class::HardIrq, names.line(irq), affinity.map(Why::Affinity).into_iter().chain(managed))
+                verdict(
+                    Class::HardIrq,
+                    names.line(irq),
+                    affinity.map(|cpus| Why::Affinity { cpus }).into_iter().chain(managed),
+                )
             }
             Frame::Vector(Vector::LocalTimer) => verdict(Class::TimerInterrupt, "", []),
             Frame::Vector(vector) if is_ipi(vector) => verdict(Class::Ipi, names::vector(vector), []),
@@ -253,7 +257,7 @@ impl<'a> Judge<'a> {
         if let Some((class, why)) = Some(span).filter(|_| suspect).and_then(|s| self.witness.outside(s.from, s.to)) {
             return verdict(class, "", [why]);
         }
-        let priority = theirs.zip(ours).map(|(theirs, ours)| Why::Priority(theirs, ours));
+        let priority = theirs.zip(ours).map(|(theirs, ours)| Why::Priority { its: theirs, ours });
         let of_rank = matches!(class, Class::HigherPriority | Class::SamePriority);
         let rank = Some(()).filter(|()| of_rank).and_then(|()| self.boosted(tid, theirs?));
         let stays = (of_rank && span.stays).then_some(Why::MigrationOff);
@@ -293,7 +297,7 @@ impl<'a> Judge<'a> {
     /// It ranks higher here than it does elsewhere in the window: a lock it holds lends it the priority of who waits.
     fn boosted(&self, tid: Tid, theirs: i32) -> Option<Why> {
         let told = self.swept.priorities.iter().filter(|told| told.tid == tid).map(|told| told.prio);
-        told.max().filter(|own| *own > theirs).map(Why::Boosted)
+        told.max().filter(|own| *own > theirs).map(|own| Why::Boosted { own })
     }
 
     /// It was in the way although it ranks lower.
@@ -383,12 +387,12 @@ impl<'a> Judge<'a> {
                     Some(frame) => {
                         let (cause, _) = self.context(frame, None, Stage::Unknown);
                         let name = if cause.name.is_empty() { "interrupt".to_owned() } else { cause.name };
-                        Why::WokenBy(0, name)
+                        Why::WokenBy { task: 0, name }
                     }
-                    None => Why::WokenBy(local.by, names.task(local.by)),
+                    None => Why::WokenBy { task: local.by, name: names.task(local.by) },
                 })
             }
-            (_, Some((_, remote))) => Some(Why::WokenBy(remote.tid, names.task(remote.tid))),
+            (_, Some((_, remote))) => Some(Why::WokenBy { task: remote.tid, name: names.task(remote.tid) }),
             (_, None) => None,
         }
     }
@@ -410,7 +414,11 @@ impl<'a> Judge<'a> {
                 Frame::Vector(Vector::Ipi) => true,
                 _ => false,
             };
-            (target == self.window.cpu && fits).then(|| Why::SentBy(*cpu, names.task(record.tid), what))
+            (target == self.window.cpu && fits).then(|| Why::SentBy {
+                cpu: *cpu,
+                by: names.task(record.tid),
+                work: what,
+            })
         })
     }
 
@@ -419,9 +427,9 @@ impl<'a> Judge<'a> {
         let raised = self.swept.raised.iter().rev().find(|raised| raised.at <= span.from && raised.vector == vector)?;
         let by = match raised.context {
             Some(frame) => self.context(frame, None, Stage::Unknown).0,
-            None => return Some(Why::RaisedBy(self.window.names.task(raised.by))),
+            None => return Some(Why::RaisedBy { by: self.window.names.task(raised.by) }),
         };
-        Some(Why::RaisedBy(if by.name.is_empty() { "the timer interrupt".to_owned() } else { by.name }))
+        Some(Why::RaisedBy { by: if by.name.is_empty() { "the timer interrupt".to_owned() } else { by.name } })
     }
 
     fn name(&self, tid: Tid, span: &Span) -> String {

@@ -35,7 +35,9 @@ use crate::trace::{Incomplete, Kept, Tid, TraceTotal, Tracing};
 use punctual_hist::{MonoTime, Nanos};
 
 /// Where between the release and the body a part lies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
 pub enum Stage {
     /// From the release to the entry of the interrupt that serves it.
     TimerLate,
@@ -52,7 +54,9 @@ pub enum Stage {
 }
 
 /// What kind of thing took the time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
 pub enum Class {
     /// A non-maskable interrupt.
     Nmi,
@@ -139,7 +143,8 @@ impl Class {
 }
 
 /// Something with a name that took time.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Cause {
     /// What kind of thing.
     pub class: Class,
@@ -148,28 +153,35 @@ pub struct Cause {
 }
 
 /// A stretch of the time between the release and the body.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Part {
     /// Where it lies.
     pub stage: Stage,
     /// What took it.
+    #[serde(flatten)]
     pub cause: Cause,
     /// From.
+    #[serde(rename = "from_ns")]
     pub from: MonoTime,
     /// How long.
+    #[serde(rename = "length_ns")]
     pub length: Nanos,
     /// Both ends of the stretch say the same; otherwise a record was missing and the later end was believed.
     pub certain: bool,
 }
 
 /// One late activation, accounted for.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Spike {
     /// The measured CPU.
     pub cpu: u32,
     /// When it was due.
+    #[serde(rename = "release_ns")]
     pub release: MonoTime,
     /// When its body ran.
+    #[serde(rename = "woke_ns")]
     pub woke: MonoTime,
     /// Load phase.
     pub phase: u16,
@@ -197,25 +209,31 @@ impl Spike {
 }
 
 /// What one cause took of one spike.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Blame {
     /// Who.
+    #[serde(flatten)]
     pub cause: Cause,
     /// In all.
+    #[serde(rename = "time_ns")]
     pub time: Nanos,
     /// Beyond what it takes of an ordinary activation.
+    #[serde(rename = "excess_ns")]
     pub excess: Nanos,
     /// Why it could run, who sent it: the cause of the cause.
     pub why: Vec<Why>,
 }
 
 /// Why something could run.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "code", rename_all = "kebab-case")]
 pub enum Why {
     /// Its priority is higher than ours: (its, ours), as the kernel counts, smaller is higher.
-    Priority(i32, i32),
+    Priority { its: i32, ours: i32 },
     /// It has our priority or a higher one only for now, because of a lock that it holds: its own, as the kernel counts.
-    Boosted(i32),
+    Boosted { own: i32 },
     /// It could not be moved to another CPU: it had migration disabled.
     MigrationOff,
     /// It held pre-emption off.
@@ -225,48 +243,85 @@ pub enum Why {
     /// It was asked to give way and did not.
     NotPreempted,
     /// This task woke it: (task, name).
-    WokenBy(Tid, String),
+    WokenBy { task: Tid, name: String },
     /// This asked for the softirq.
-    RaisedBy(String),
+    RaisedBy { by: String },
     /// Another CPU sent it: (CPU, who ran there, what was to be done).
-    SentBy(u32, String, String),
+    SentBy { cpu: u32, by: String, work: String },
     /// The interrupt may go to these CPUs.
-    Affinity(String),
+    Affinity { cpus: String },
     /// The kernel alone decides where the interrupt goes.
     Managed,
     /// A counter says so: (its name, by how much it grew).
-    Counter(String, u64),
+    Counter { name: String, grew: u64 },
     /// So much of the lateness may be the hypervisor's: nobody sees when it takes the CPU of an interrupt.
-    PartlyStolen(Nanos),
+    PartlyStolen {
+        #[serde(rename = "time_ns")]
+        time: Nanos,
+    },
+}
+
+/// What a cause took on one measured CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CpuExcess {
+    pub cpu: u32,
+    pub spikes: u64,
+    #[serde(rename = "excess_ns")]
+    pub excess: Nanos,
+}
+
+/// What a cause took in one load phase.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct PhaseExcess {
+    pub phase: u16,
+    pub spikes: u64,
+    #[serde(rename = "excess_ns")]
+    pub excess: Nanos,
+}
+
+/// A reason, and in how many spikes it was seen.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct WhyCount {
+    #[serde(flatten)]
+    pub why: Why,
+    pub spikes: u64,
 }
 
 /// A cause over the whole run.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Ranked {
     /// Who.
+    #[serde(flatten)]
     pub cause: Cause,
     /// Spikes it had the largest part of.
     pub first_in: u64,
     /// Spikes it had a part of that matters: a tenth of the lateness or more.
     pub count: u64,
     /// All its excess.
+    #[serde(rename = "total_ns")]
     pub total: Nanos,
     /// The largest of it in one spike.
+    #[serde(rename = "worst_ns")]
     pub worst: Nanos,
     /// Its part of all lateness that was looked at, 0 to 1.
     pub share: f64,
     /// By measured CPU: (CPU, spikes, excess).
-    pub by_cpu: Vec<(u32, u64, Nanos)>,
+    pub by_cpu: Vec<CpuExcess>,
     /// By load phase: (phase, spikes, excess).
-    pub by_phase: Vec<(u16, u64, Nanos)>,
+    pub by_phase: Vec<PhaseExcess>,
     /// First and last time.
+    #[serde(rename = "seen_ns")]
     pub seen: (MonoTime, MonoTime),
     /// It comes at regular times.
     pub rhythm: Option<Rhythm>,
     /// Its spikes come in clusters: (clusters, spikes in the largest).
     pub bursts: Option<(u64, u64)>,
     /// Why it could run, most frequent first: (reason, spikes).
-    pub why: Vec<(Why, u64)>,
+    pub why: Vec<WhyCount>,
     /// Knobs of the catalogue that bear on it, most useful first.
     pub knobs: Vec<&'static str>,
     /// The spike that shows it best: an index into the spikes of the explanation.
@@ -274,11 +329,13 @@ pub struct Ranked {
 }
 
 /// Late activations of the run, whether or not a window was kept.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LateCount {
     /// How many were late.
     pub late: u64,
     /// The sum of their latenesses.
+    #[serde(rename = "lateness_ns")]
     pub lateness: Nanos,
     /// Windows that were kept of them.
     pub kept: u64,
@@ -290,8 +347,46 @@ pub struct LateCount {
     pub passed_over: u64,
 }
 
+/// Late activations of one CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CpuLate {
+    pub cpu: u32,
+    #[serde(flatten)]
+    pub count: LateCount,
+}
+
+/// What is late on one CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CpuThreshold {
+    pub cpu: u32,
+    #[serde(rename = "threshold_ns")]
+    pub threshold: Nanos,
+}
+
+/// Late activations of one CPU come at regular times.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CpuRhythm {
+    pub cpu: u32,
+    #[serde(flatten)]
+    pub rhythm: Rhythm,
+}
+
+/// What an ordinary activation spends on one cause.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct OrdinaryTime {
+    #[serde(flatten)]
+    pub cause: Cause,
+    #[serde(rename = "median_ns")]
+    pub median: Nanos,
+}
+
 /// What the kernel's noise tracer counted, too, held against the records.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Opinions {
     /// Interrupts, softirqs and stretches of threads of which both say the same.
     pub same: u64,
@@ -300,29 +395,32 @@ pub struct Opinions {
 }
 
 /// Who made it late.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Explanation {
     /// How was looked on; `None`: the recording holds nothing of causes.
     pub tracing: Option<Tracing>,
     /// What the trace of each CPU came to.
+    #[serde(rename = "traces")]
     pub totals: Vec<TraceTotal>,
     /// By CPU: what there is to explain.
-    pub late: Vec<(u32, LateCount)>,
+    pub late: Vec<CpuLate>,
     /// The threshold in force at the end, by CPU.
-    pub thresholds: Vec<(u32, Nanos)>,
+    pub thresholds: Vec<CpuThreshold>,
     /// Causes, the worst of all first.
     pub causes: Vec<Ranked>,
     /// The late activations kept, latest first.
     pub spikes: Vec<Spike>,
     /// Late activations as such come at regular times: by CPU.
-    pub rhythms: Vec<(u32, Rhythm)>,
+    pub rhythms: Vec<CpuRhythm>,
     /// Share of the lateness looked at that has a cause, 0 to 1; `None` where there is none.
     pub explained: Option<f64>,
     /// Share of the lateness of kept late activations that could be looked at: that of complete windows, 0 to 1; `None`
     /// where nothing late was kept.
     pub complete: Option<f64>,
     /// What an ordinary activation spends: (cause, median).
-    pub ordinary: Vec<(Cause, Nanos)>,
+    pub ordinary: Vec<OrdinaryTime>,
     /// What the kernel's noise tracer says of it; `None` where it says nothing.
+    #[serde(rename = "second_opinion")]
     pub opinions: Option<Opinions>,
 }

@@ -3,7 +3,7 @@
 
 use super::account::{Account, Rules, SWITCH_LEAST, account};
 use super::witness::Setting;
-use super::{Cause, Class, Stage};
+use super::{Cause, Class, OrdinaryTime, Stage};
 use crate::trace::Window;
 use punctual_hist::Nanos;
 use std::collections::BTreeMap;
@@ -24,9 +24,10 @@ impl Ordinary {
     }
 
     /// All of it, the largest first.
-    pub(super) fn list(&self) -> Vec<(Cause, Nanos)> {
-        let mut list: Vec<_> = self.medians.iter().map(|(cause, time)| (cause.clone(), *time)).collect();
-        list.sort_by_key(|(_, time)| std::cmp::Reverse(*time));
+    pub(super) fn list(&self) -> Vec<OrdinaryTime> {
+        let mut list: Vec<_> =
+            self.medians.iter().map(|(cause, median)| OrdinaryTime { cause: cause.clone(), median: *median }).collect();
+        list.sort_by_key(|spent: &OrdinaryTime| std::cmp::Reverse(spent.median));
         list
     }
 }

@@ -6,7 +6,7 @@
 //! worst once and was not drawn stands for nobody. Windows that do not tell all are taken to be like the others of their
 //! kind. So keeping more of the worst does not make their cause look more frequent than it is.
 
-use super::{Blame, Cause, Ranked, Spike, Why, advice, bursts};
+use super::{Blame, Cause, CpuExcess, PhaseExcess, Ranked, Spike, Why, WhyCount, advice, bursts};
 use crate::stats::rhythm;
 use crate::trace::{Incomplete, Kept, LateTotal};
 use punctual_hist::{MonoTime, Nanos};
@@ -166,8 +166,9 @@ impl<'a> Tally<'a> {
     }
 
     fn ranked(&self, cause: &Cause, lateness: f64) -> Ranked {
-        let mut why: Vec<(Why, u64)> = self.whys.iter().map(|(why, count)| ((*why).clone(), *count)).collect();
-        why.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| format!("{:?}", a.0).cmp(&format!("{:?}", b.0))));
+        let mut why: Vec<WhyCount> =
+            self.whys.iter().map(|(why, spikes)| WhyCount { why: (*why).clone(), spikes: *spikes }).collect();
+        why.sort_by(|a, b| b.spikes.cmp(&a.spikes).then_with(|| format!("{:?}", a.why).cmp(&format!("{:?}", b.why))));
         why.truncate(WHYS_MAX);
         let first = self.times.iter().min().copied().unwrap_or_default();
         let last = self.times.iter().max().copied().unwrap_or_default();
@@ -178,8 +179,16 @@ impl<'a> Tally<'a> {
             total: self.total,
             worst: self.worst,
             share: if lateness > 0.0 { (self.weighted / lateness).min(1.0) } else { 0.0 },
-            by_cpu: self.by_cpu.iter().map(|(cpu, (spikes, excess))| (*cpu, *spikes, *excess)).collect(),
-            by_phase: self.by_phase.iter().map(|(phase, (spikes, excess))| (*phase, *spikes, *excess)).collect(),
+            by_cpu: self
+                .by_cpu
+                .iter()
+                .map(|(cpu, (spikes, excess))| CpuExcess { cpu: *cpu, spikes: *spikes, excess: *excess })
+                .collect(),
+            by_phase: self
+                .by_phase
+                .iter()
+                .map(|(phase, (spikes, excess))| PhaseExcess { phase: *phase, spikes: *spikes, excess: *excess })
+                .collect(),
             seen: (first, last),
             rhythm: None,
             bursts: None,

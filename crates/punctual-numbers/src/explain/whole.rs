@@ -3,7 +3,10 @@
 use super::account::{Rules, account};
 use super::rank::{self, Run, Weights};
 use super::witness::Setting;
-use super::{Cause, Class, Explanation, LateCount, Opinions, Ranked, Spike, cause, opinion, ordinary};
+use super::{
+    Cause, Class, CpuLate, CpuRhythm, CpuThreshold, Explanation, LateCount, Opinions, Ranked, Spike, cause, opinion,
+    ordinary,
+};
 use crate::recording::Recording;
 use crate::stats::rhythm;
 use crate::trace::{Incomplete, Kept, Rung, Window, keep};
@@ -31,7 +34,11 @@ impl Explanation {
             tracing: causes.tracing.clone(),
             totals: causes.totals.clone(),
             late: counts(recording, &spikes),
-            thresholds: causes.late_totals.values().map(|total| (total.cpu, total.threshold)).collect(),
+            thresholds: causes
+                .late_totals
+                .values()
+                .map(|total| CpuThreshold { cpu: total.cpu, threshold: total.threshold })
+                .collect(),
             rhythms: rhythms(recording, &spikes, &ranked),
             causes: ranked,
             complete: complete(&spikes),
@@ -80,7 +87,7 @@ fn grid(recording: &Recording, cpu: Option<u32>) -> Nanos {
 }
 
 /// By CPU: what there is to explain.
-fn counts(recording: &Recording, spikes: &[Spike]) -> Vec<(u32, LateCount)> {
+fn counts(recording: &Recording, spikes: &[Spike]) -> Vec<CpuLate> {
     let mut counts: BTreeMap<u32, LateCount> = BTreeMap::new();
     for total in recording.causes.late_totals.values() {
         let count = counts.entry(total.cpu).or_default();
@@ -92,11 +99,11 @@ fn counts(recording: &Recording, spikes: &[Spike]) -> Vec<(u32, LateCount)> {
         count.complete += u64::from(spike.incomplete.is_none());
         count.sampled += u64::from(spike.incomplete.is_none() && spike.kept == Kept::Sampled);
     }
-    counts.into_iter().collect()
+    counts.into_iter().map(|(cpu, count)| CpuLate { cpu, count }).collect()
 }
 
 /// Rhythms of late activations as such, beside those of causes that have one of their own.
-fn rhythms(recording: &Recording, spikes: &[Spike], ranked: &[Ranked]) -> Vec<(u32, super::Rhythm)> {
+fn rhythms(recording: &Recording, spikes: &[Spike], ranked: &[Ranked]) -> Vec<CpuRhythm> {
     let known: BTreeSet<&Cause> = ranked.iter().filter(|one| one.rhythm.is_some()).map(|one| &one.cause).collect();
     let explained = |spike: &&Spike| spike.causes.iter().any(|blame| known.contains(&blame.cause));
     let explained: BTreeSet<_> = spikes.iter().filter(explained).map(|spike| (spike.cpu, spike.release)).collect();
@@ -106,7 +113,7 @@ fn rhythms(recording: &Recording, spikes: &[Spike], ranked: &[Ranked]) -> Vec<(u
     }
     let tick = recording.header.clock.tick;
     let found = |(cpu, times): (u32, Vec<MonoTime>)| {
-        rhythm::rhythm(&times, grid(recording, Some(cpu)), tick).map(|rhythm| (cpu, rhythm))
+        rhythm::rhythm(&times, grid(recording, Some(cpu)), tick).map(|rhythm| CpuRhythm { cpu, rhythm })
     };
     times.into_iter().filter_map(found).collect()
 }

@@ -49,7 +49,7 @@ impl Setting {
         let epoch = recording.header.epoch;
         let stands = |kind| matches!(kind, EventKind::Suspended | EventKind::Paused);
         let stretch = |event: &crate::recording::Event| {
-            let to = epoch.plus(event.at);
+            let to = epoch.plus(event.at.since_epoch());
             (to.minus(event.length), to, event.kind)
         };
         Self {
@@ -91,7 +91,7 @@ impl<'a> Witness<'a> {
 
     /// Real-time throttling set in.
     pub(super) fn throttled(&self) -> Option<Why> {
-        self.stands_out(&Counter::RtThrottled).map(|by| Why::Counter("throttled".to_owned(), by))
+        self.stands_out(&Counter::RtThrottled).map(|by| Why::Counter { name: "throttled".to_owned(), grew: by })
     }
 
     /// The whole machine stood still for most of such a gap: whoever had the CPU is not to blame.
@@ -101,7 +101,7 @@ impl<'a> Witness<'a> {
         let stood = self.window.around.as_ref().and_then(|around| around.standstill);
         let stood = stood.filter(|_| most(self.quiet_elsewhere(from, to)));
         if let Some(stood) = stood.filter(|stood| length >= STANDSTILL_LEAST && most(*stood)) {
-            return Some((Class::Paused, Why::Counter("standstill".to_owned(), stood.as_ns())));
+            return Some((Class::Paused, Why::Counter { name: "standstill".to_owned(), grew: stood.as_ns() }));
         }
         self.stretch(from, to)
     }
@@ -114,7 +114,7 @@ impl<'a> Witness<'a> {
             let common = to.min(*end).since(from.max(*begin));
             let name = if *kind == EventKind::Suspended { "suspended" } else { "standstill" };
             let told = length >= Nanos::from_us(100) && most(common);
-            told.then(|| (Class::Paused, Why::Counter(name.to_owned(), common.as_ns())))
+            told.then(|| (Class::Paused, Why::Counter { name: name.to_owned(), grew: common.as_ns() }))
         })
     }
 
@@ -132,17 +132,17 @@ impl<'a> Witness<'a> {
             return Some(paused);
         }
         if let Some(by) = self.stands_out(&Counter::Smi) {
-            return Some((Class::Firmware, Why::Counter("SMI".to_owned(), by)));
+            return Some((Class::Firmware, Why::Counter { name: "SMI".to_owned(), grew: by }));
         }
         let enough = |by: &u64| *by >= to.since(from).as_ns() / 2;
         let steal = self.stands_out(&Counter::Steal).filter(enough);
-        steal.map(|by| (Class::Hypervisor, Why::Counter("steal".to_owned(), by)))
+        steal.map(|by| (Class::Hypervisor, Why::Counter { name: "steal".to_owned(), grew: by }))
     }
 
     /// The host took this guest's CPU around the window, from whomever.
     pub(super) fn stolen(&self) -> Option<Why> {
         let by = self.stands_out(&Counter::Steal).filter(|by| self.setting.guest && *by > 0)?;
-        Some(Why::PartlyStolen(Nanos::from_ns(by).min(self.window.woke.since(self.window.release))))
+        Some(Why::PartlyStolen { time: Nanos::from_ns(by).min(self.window.woke.since(self.window.release)) })
     }
 
     /// Whether the way out of this idle state, or of any where that is not known, can take so long.

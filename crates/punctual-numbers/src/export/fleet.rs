@@ -113,7 +113,7 @@ fn of_slice(cpu: u32, slice: &TimeSlice, of: &SliceCpu) -> FleetRow {
     FleetRow {
         series: format!("CPU {cpu}"),
         cpu: Some(cpu),
-        start: slice.start,
+        start: slice.start.since_epoch(),
         length: Some(slice.length),
         ran: Some(of.ran.count()),
         skipped: Some(of.skipped.count()),

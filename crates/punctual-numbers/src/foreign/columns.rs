@@ -3,9 +3,9 @@
 //! The separator is one that the heading and every row agree about: a comma is the decimal point of one file and the
 //! separator of the next, and only both together tell which. Must not know what becomes of the numbers.
 
-use super::lines::Lines;
+use super::Format;
+use super::lines::{Lines, SNIFFED};
 use super::number::{Unit, number};
-use super::{Format, SNIFFED};
 
 /// What may separate; a blank last, since it stands behind the others, too.
 const SEPARATORS: [u8; 4] = [b'\t', b';', b',', b' '];

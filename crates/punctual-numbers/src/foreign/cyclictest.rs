@@ -5,7 +5,7 @@
 //! Columns are threads in their order; which CPU each had is not in the text, and neither is the unit: microseconds, or
 //! nanoseconds with `-N`. Where the smallest latency is a millisecond and more, whoever imports is asked.
 
-use super::import::LineReader;
+use super::lines::LineReader;
 use super::number::{self, Unit};
 use super::run::Series;
 use super::sniff::thread_line;
@@ -96,9 +96,7 @@ impl LineReader for Reader {
 
 impl Reader {
     pub fn new(unit: Option<Unit>) -> Result<Self, Problem> {
-        if matches!(unit, Some(Unit::Ms | Unit::S)) {
-            return Err(Problem::new("cyclictest counts in microseconds, or with -N in nanoseconds: --unit us or ns"));
-        }
+        number::refuse_coarse(unit, "cyclictest")?;
         Ok(Self { unit, ..Self::default() })
     }
 
@@ -109,10 +107,7 @@ impl Reader {
 
     fn comment(&mut self, line: u64, comment: &str) -> Result<(), Problem> {
         if comment == IN_MICROSECONDS {
-            if let Some(told) = self.unit.filter(|told| *told != Unit::Us) {
-                return Err(Problem::at(line, format!("the file is in us by its own word, and --unit says {told}")));
-            }
-            self.unit = Some(Unit::Us);
+            self.unit = number::own_unit(line, Unit::Us, self.unit)?;
         }
         let Some((name, rest)) = comment.split_once(':') else { return Ok(()) };
         let foot = match name {

@@ -2,6 +2,7 @@
 //!
 //! Counts are held against what the file states and against its duration, extremes and mean against the cells.
 
+use super::number::{span, us};
 use super::run::{ForeignRun, Quantity, Series, Stated, Unfit, as_f64};
 use super::wrapped;
 use punctual_hist::Nanos;
@@ -160,24 +161,4 @@ fn length(series: &mut Series, duration: Stated, notes: &mut Vec<String>) -> boo
         format!("doubted: {label}: {made}: {} are missing: skipped, lost, or the run ended early", due - ran)
     });
     false
-}
-
-/// Microseconds, to the nanosecond.
-pub(super) fn us(length: Nanos) -> String {
-    let (whole, ns) = (length.as_ns() / 1_000, length.as_ns() % 1_000);
-    if ns == 0 { format!("{whole} us") } else { format!("{whole}.{ns:03} us") }
-}
-
-/// A long time, for people.
-pub(super) fn span(length: Nanos) -> String {
-    let seconds = length.as_secs_f64();
-    if seconds < 120.0 {
-        format!("{seconds:.1} s")
-    } else if seconds < 7_200.0 {
-        format!("{:.2} minutes", seconds / 60.0)
-    } else if seconds < 172_800.0 {
-        format!("{:.2} hours", seconds / 3_600.0)
-    } else {
-        format!("{:.2} days", seconds / 86_400.0)
-    }
 }

@@ -4,11 +4,11 @@
 //! one tag are one series. Counts are unpacked here and not by the crate that packs them: it makes room for whatever a
 //! header claims, and a count that no histogram has makes it panic.
 
-use super::import::LineReader;
+use super::lines::LineReader;
 use super::number::{self, Unit};
 use super::run::{Series, Stated};
 use super::table::{TOO_LONG, ascending};
-use super::{Cell, ForeignRun, Format, MOST_COLUMNS, Problem};
+use super::{Cell, ForeignRun, Format, MOST_COLUMNS, Problem, Remedy};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use flate2::{Decompress, FlushDecompress, Status};
@@ -68,9 +68,8 @@ impl LineReader for Reader {
             return Err(Problem::new("no interval with a histogram is in it"));
         }
         let Some(unit) = self.unit else {
-            return Err(Problem::new(
-                "an HdrHistogram log does not say in which unit its values are: say it with --unit ns, us, ms or s",
-            ));
+            let what = "an HdrHistogram log does not say in which unit its values are";
+            return Err(Problem::new(what).with(Remedy::SayUnit(number::UNITS)));
         };
         let mut tags: Vec<(String, Tag)> = std::mem::take(&mut self.tags).into_iter().collect();
         tags.sort_by_key(|(_, tag)| tag.place);
@@ -94,10 +93,7 @@ impl Reader {
 
     fn comment(&mut self, line: u64, comment: &str) -> Result<(), Problem> {
         if comment.contains(IN_NANOSECONDS) {
-            if let Some(told) = self.unit.filter(|told| *told != Unit::Ns) {
-                return Err(Problem::at(line, format!("the file is in ns by its own word, and --unit says {told}")));
-            }
-            self.unit = Some(Unit::Ns);
+            self.unit = number::own_unit(line, Unit::Ns, self.unit)?;
         } else if let Some(started) = comment.strip_prefix("[StartTime:") {
             self.started = Some(started.trim_end_matches(']').trim().to_owned());
         }

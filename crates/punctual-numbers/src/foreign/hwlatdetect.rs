@@ -3,7 +3,7 @@
 //! Only what is above the threshold is listed, and by default half of the time nobody looks: there is no distribution, and
 //! no value is no proof.
 
-use super::import::LineReader;
+use super::lines::LineReader;
 use super::number::{self, Unit};
 use super::run::{Quantity, Series, Stated, Unfit};
 use super::{ForeignRun, Format, Problem};
@@ -47,7 +47,7 @@ impl LineReader for Reader {
         let mut notes = vec![match us("Latency threshold") {
             Some(threshold) => format!(
                 "lost: hwlatdetect lists only what is above its threshold of {}: there is no distribution below it",
-                super::doubts::us(threshold)
+                number::us(threshold)
             ),
             None => "lost: hwlatdetect lists only what is above its threshold, which is not in this file".to_owned(),
         }];
@@ -55,8 +55,8 @@ impl LineReader for Reader {
             let blind = window.minus(width).times(100).whole(window);
             notes.push(format!(
                 "lost: {blind} % of the time nobody looked (width {} of a window of {})",
-                super::doubts::us(width),
-                super::doubts::us(window)
+                number::us(width),
+                number::us(window)
             ));
         }
         if self.duration.is_some() && fact("Max Latency").is_none() {

@@ -1,11 +1,12 @@
 //! Bytes in pieces to a run: each format is read by lines as they come, or as a whole where it is a document.
 
-use super::lines::Lines;
+use super::lines::{LineReader, Lines};
+use super::number::us;
 use super::points::Pointed;
 use super::samples::Samples;
 use super::sniff::sniff;
 use super::{
-    ForeignRun, Format, Problem, Unit, boards, cyclictest, doubts, hdr, hwlatdetect, jitterdebugger,
+    ForeignRun, Format, Problem, Remedy, Unit, boards, cyclictest, doubts, hdr, hwlatdetect, jitterdebugger,
     jitterdebugger_raw, latmus, oslat, rt_app, rt_tests, rteval, rtla, stress_ng, xenomai,
 };
 use punctual_hist::Nanos;
@@ -22,14 +23,6 @@ pub struct ImportOptions {
     pub unit: Option<Unit>,
     /// Time between releases, where the file does not say it.
     pub period: Option<Nanos>,
-}
-
-/// Reads lines of one format.
-pub(super) trait LineReader {
-    /// Takes one line, without its end.
-    fn line(&mut self, number: u64, line: &str) -> Result<(), Problem>;
-    /// What came of it.
-    fn finish(&mut self) -> Result<ForeignRun, Problem>;
 }
 
 /// Takes bytes in pieces of any size.
@@ -73,7 +66,7 @@ impl Import {
             Format::Boards => document(boards::read),
             Format::JitterdebuggerRaw => Way::Raw(Box::new(jitterdebugger_raw::Raw::new(first, options.unit)?)),
             Format::Timestamps | Format::Periods | Format::Latencies => {
-                Way::Samples(Lines::default(), Box::new(Samples::new(format, first, options)?))
+                Way::Samples(Lines::default(), Box::new(Samples::new(format, first, options.unit, options.period)?))
             }
         };
         Ok(Self { way, period: options.period })
@@ -188,14 +181,14 @@ fn says_its_unit(format: Format, told: Option<Unit>) -> Result<(), Problem> {
         _ if format.is_bare() => return Ok(()),
         Format::Punctual | Format::StressNg => Unit::Ns,
         Format::RtTestsJson | Format::Jitterdebugger | Format::Rtla => {
-            return Err(Problem::new(format!("a file of {name} says its unit itself: leave --unit {told} out")));
+            return Err(Problem::new(format!("a file of {name} says its unit itself")).with(Remedy::LeaveUnitOut));
         }
         _ => Unit::Us,
     };
     if said == told {
         return Ok(());
     }
-    Err(Problem::new(format!("a file of {name} is in {said}, and --unit says {told}: leave it out")))
+    Err(Problem::new(format!("a file of {name} is in {said}, not in {told}")).with(Remedy::LeaveUnitOut))
 }
 
 /// Refuses a period that is not the one of the file. That of a fitted grid is off by what the clocks are.
@@ -206,6 +199,6 @@ fn agree(format: Format, said: Nanos, told: Option<Nanos>) -> Result<(), Problem
     if off <= slack {
         return Ok(());
     }
-    let (said, told) = (doubts::us(said), doubts::us(told));
-    Err(Problem::new(format!("the period is {said} by the file, and --period says {told}: leave it out")))
+    let (said, told) = (us(said), us(told));
+    Err(Problem::new(format!("the period is {said} by the file, not {told}")).with(Remedy::LeavePeriodOut))
 }

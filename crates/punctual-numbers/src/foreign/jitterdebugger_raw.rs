@@ -58,11 +58,7 @@ fn sample(record: &[u8], big: bool) -> Option<(u32, Nanos, u64)> {
 impl Raw {
     /// The first bytes tell the order of all.
     pub fn new(first: &[u8], unit: Option<Unit>) -> Result<Self, Problem> {
-        if matches!(unit, Some(Unit::Ms | Unit::S)) {
-            return Err(Problem::new(
-                "jitterdebugger counts in microseconds, or with -N in nanoseconds: --unit us or ns",
-            ));
-        }
+        number::refuse_coarse(unit, "jitterdebugger")?;
         let what = "the first records are none of jitterdebugger, in neither byte order";
         let big = order(first).ok_or_else(|| Problem::new(what))?;
         let (threads, instants) = (BTreeMap::new(), BTreeMap::new());

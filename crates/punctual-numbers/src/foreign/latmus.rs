@@ -5,7 +5,7 @@
 //! the histogram that holds one was not added to, since it holds something. A `+` at the last cell says that it has
 //! everything beyond, too.
 
-use super::import::LineReader;
+use super::lines::LineReader;
 use super::number::{self, Unit};
 use super::run::{Series, Stated};
 use super::table::Table;

@@ -2,13 +2,23 @@
 //!
 //! Lines end with a line feed, a carriage return or both; cursor movements of terminals are dropped. Knows no format.
 
-use super::Problem;
+use super::{ForeignRun, Problem};
 
+/// How many bytes of a file decide what it is.
+pub const SNIFFED: usize = 1 << 16;
 /// Longest line: 12 288 columns of 20 digits.
 const LINE_MAX: usize = 1 << 18;
 
 /// Takes a line by its number.
 pub(super) type Sink<'a, Line> = dyn FnMut(u64, &Line) -> Result<(), Problem> + 'a;
+
+/// Reads lines of one format.
+pub(super) trait LineReader {
+    /// Takes one line, without its end.
+    fn line(&mut self, number: u64, line: &str) -> Result<(), Problem>;
+    /// What came of it.
+    fn finish(&mut self) -> Result<ForeignRun, Problem>;
+}
 
 /// Cuts bytes into lines.
 #[derive(Debug, Default)]

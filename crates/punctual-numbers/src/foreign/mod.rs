@@ -44,15 +44,18 @@ pub(crate) use cyclictest::IN_MICROSECONDS;
 pub(crate) use doubts::weigh;
 pub(crate) use hdr::IN_NANOSECONDS;
 pub use import::{Import, ImportOptions, import};
+pub use lines::SNIFFED;
 pub use number::Unit;
 pub use run::{Beyond, Cell, ForeignRun, Quantity, Series, Stated, Unfit};
-pub use sniff::{SNIFFED, sniff};
+pub use sniff::sniff;
 pub use total::total;
 
 use std::fmt;
 
 /// What a file can be.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
 pub enum Format {
     /// A recording of our own, as a run.
     #[default]
@@ -155,19 +158,37 @@ impl Format {
 pub struct Problem {
     /// The line, counted from 1.
     pub line: Option<u64>,
-    /// What is wrong, and what helps.
     pub what: String,
+    /// What to say beside the file so that it can be imported, where that helps.
+    pub remedy: Option<Remedy>,
+}
+
+/// What whoever imports a file can do so that it is understood.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Remedy {
+    /// Say which of these formats it is; any, where there is none.
+    SayFormat(Vec<Format>),
+    /// Say in which of these units its numbers are.
+    SayUnit(&'static [Unit]),
+    /// Say no unit: the file has its own.
+    LeaveUnitOut,
+    /// Say no period: the file has its own.
+    LeavePeriodOut,
 }
 
 impl Problem {
     /// Something about the file as a whole.
     pub fn new(what: impl Into<String>) -> Self {
-        Self { line: None, what: what.into() }
+        Self { line: None, what: what.into(), remedy: None }
     }
 
     /// Something in one line.
     pub fn at(line: u64, what: impl Into<String>) -> Self {
-        Self { line: Some(line), what: what.into() }
+        Self { line: Some(line), ..Self::new(what) }
+    }
+
+    fn with(self, remedy: Remedy) -> Self {
+        Self { remedy: Some(remedy), ..self }
     }
 }
 

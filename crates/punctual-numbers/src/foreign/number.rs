@@ -3,7 +3,7 @@
 //! Never through floating point: `1.078` microseconds are 1078 ns. A comma for the decimal point is understood and told
 //! to whoever asks, since it is a repair. Nothing is rounded up, and nothing that does not fit is cut to fit.
 
-use super::Problem;
+use super::{Problem, Remedy};
 use punctual_hist::Nanos;
 use std::fmt;
 
@@ -121,12 +121,36 @@ pub fn is_in_microseconds(unit: Option<Unit>, smallest: Option<Nanos>, program: 
     match smallest.filter(|smallest| unit.is_none() && *smallest >= Nanos::from_ms(1)) {
         None => Ok(()),
         Some(smallest) => Err(Problem::new(format!(
-            "the smallest latency is {} of something, and the file does not say of what: with --unit ns they are \
-             nanoseconds, as {program} -N counts, with --unit us microseconds",
+            "the smallest latency is {} of something, and the file does not say of what: of nanoseconds, as {program} -N \
+             counts, or of microseconds",
             smallest.whole(Nanos::from_us(1))
-        ))),
+        ))
+        .with(Remedy::SayUnit(&[Unit::Ns, Unit::Us]))),
     }
 }
+
+/// Refuses a unit in which a program does not count that counts in microseconds, or with `-N` in nanoseconds.
+pub fn refuse_coarse(unit: Option<Unit>, program: &str) -> Result<(), Problem> {
+    if matches!(unit, Some(Unit::Ms | Unit::S)) {
+        let what = format!("{program} counts in microseconds, or with -N in nanoseconds");
+        return Err(Problem::new(what).with(Remedy::SayUnit(&[Unit::Us, Unit::Ns])));
+    }
+    Ok(())
+}
+
+/// The unit of a file that has it in its own words, unless another one was told.
+pub fn own_unit(line: u64, own: Unit, told: Option<Unit>) -> Result<Option<Unit>, Problem> {
+    match told.filter(|told| *told != own) {
+        Some(told) => {
+            let what = format!("the file is in {own} by its own word, not in {told}");
+            Err(Problem::at(line, what).with(Remedy::LeaveUnitOut))
+        }
+        None => Ok(Some(own)),
+    }
+}
+
+/// All units there are.
+pub const UNITS: &[Unit] = &[Unit::Ns, Unit::Us, Unit::Ms, Unit::S];
 
 /// A count.
 pub fn count(text: &str) -> Option<u64> {
@@ -152,6 +176,26 @@ pub(super) fn no_number(line: u64, field: &[u8]) -> Problem {
 /// A field as it is shown, cut where it is long.
 pub(super) fn shown(field: &[u8]) -> String {
     String::from_utf8_lossy(field).chars().take(40).collect()
+}
+
+/// Microseconds, to the nanosecond.
+pub(super) fn us(length: Nanos) -> String {
+    let (whole, ns) = (length.as_ns() / 1_000, length.as_ns() % 1_000);
+    if ns == 0 { format!("{whole} us") } else { format!("{whole}.{ns:03} us") }
+}
+
+/// A long time, for people.
+pub(super) fn span(length: Nanos) -> String {
+    let seconds = length.as_secs_f64();
+    if seconds < 120.0 {
+        format!("{seconds:.1} s")
+    } else if seconds < 7_200.0 {
+        format!("{:.2} minutes", seconds / 60.0)
+    } else if seconds < 172_800.0 {
+        format!("{:.2} hours", seconds / 3_600.0)
+    } else {
+        format!("{:.2} days", seconds / 86_400.0)
+    }
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! The last row has everything from its lower edge on, however much. The average that oslat prints is made of upper edges
 //! and is not taken over.
 
-use super::import::LineReader;
+use super::lines::LineReader;
 use super::number::{self, Unit};
 use super::run::{Quantity, Series, Stated};
 use super::table::Table;

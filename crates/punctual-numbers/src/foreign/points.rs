@@ -2,7 +2,7 @@
 //!
 //! Only for formats that never write a comma between two digits otherwise. Must not know what a line says.
 
-use super::import::LineReader;
+use super::lines::LineReader;
 use super::{ForeignRun, Problem};
 
 /// A reader of such a format.

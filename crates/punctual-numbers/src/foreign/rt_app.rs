@@ -2,7 +2,7 @@
 //!
 //! One file is one thread. Columns are found by their names, since versions add some.
 
-use super::import::LineReader;
+use super::lines::LineReader;
 use super::number::{self, Unit};
 use super::run::{Series, Stated};
 use super::{ForeignRun, Format, Problem};

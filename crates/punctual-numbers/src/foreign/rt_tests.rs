@@ -188,7 +188,7 @@ pub(super) fn of_json(error: &serde_json::Error) -> Problem {
         serde_json::error::Category::Eof => "the file ends before its JSON does: it was cut off".to_owned(),
         _ => format!("not valid JSON: {error}"),
     };
-    Problem { line: u64::try_from(error.line()).ok().filter(|line| *line > 0), what }
+    Problem { line: u64::try_from(error.line()).ok().filter(|line| *line > 0), ..Problem::new(what) }
 }
 
 /// The text with the quotation marks and backslashes inside of the command line escaped, and that line's number.

@@ -32,7 +32,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<ForeignRun, Problem> {
     loop {
         let event = reader.read_event();
         let position = reader.buffer_position();
-        let at = |what: String| Problem { line: line_of(&text, position), what };
+        let at = |what: String| Problem { line: line_of(&text, position), ..Problem::new(what) };
         match event {
             Err(error) => return Err(at(format!("not valid XML: {error}"))),
             Ok(Event::Eof) => break,

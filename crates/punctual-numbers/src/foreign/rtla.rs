@@ -4,7 +4,7 @@
 //! there are enough of them for that to be no accident, and else one unit. What is above the histogram stands in `over:`.
 //! Columns are counters of 32 bits.
 
-use super::import::LineReader;
+use super::lines::LineReader;
 use super::number::{self, Unit};
 use super::run::{Quantity, Series, Stated};
 use super::table::{TOO_LONG, Table};

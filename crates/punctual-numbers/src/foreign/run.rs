@@ -7,7 +7,8 @@ use super::Format;
 use punctual_hist::{Counts, Nanos};
 
 /// What was measured once: one series for each CPU, thread or context.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ForeignRun {
     /// What the file is.
     pub format: Format,
@@ -20,24 +21,32 @@ pub struct ForeignRun {
     /// For how long it measured, by its own word.
     pub duration: Option<Stated>,
     /// What the file says of the machine: (name, value).
+    #[serde(serialize_with = "crate::published::map")]
+    #[cfg_attr(feature = "schema", schemars(with = "std::collections::BTreeMap<String, String>"))]
     pub machine: Vec<(String, String)>,
     /// The numbers.
+    #[serde(skip)]
     pub series: Vec<Series>,
     /// What was repaired, doubted or lost, as sentences.
     pub notes: Vec<String>,
 }
 
 /// A length of time that was written down with so many digits and no more.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Stated {
     /// The length.
+    #[serde(rename = "length_ns")]
     pub length: Nanos,
     /// By how much it may be off: one unit of its last digit.
+    #[serde(rename = "grain_ns")]
     pub grain: Nanos,
 }
 
 /// What the values of a series are.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
 pub enum Quantity {
     /// Woke minus release.
     #[default]
@@ -48,7 +57,9 @@ pub enum Quantity {
 }
 
 /// Why the cells of a series do not speak for all that was measured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
 pub enum Unfit {
     /// They contradict what the file says beside them, so that no share of them can be relied upon.
     Doubted,
@@ -57,7 +68,8 @@ pub enum Unfit {
 }
 
 /// Values of one CPU, thread or context.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Series {
     /// What the file calls it: `thread 0`, `CPU 1 IRQ`.
     pub label: String,
@@ -68,6 +80,7 @@ pub struct Series {
     /// What the values are.
     pub quantity: Quantity,
     /// Time between releases.
+    #[serde(rename = "period_ns")]
     pub period: Option<Nanos>,
     /// Cells that hold something, ascending.
     pub cells: Vec<Cell>,
@@ -76,40 +89,53 @@ pub struct Series {
     /// Releases that passed without running.
     pub skipped: Option<u64>,
     /// How long it took from each of these until the thread ran; empty where the file does not say.
+    #[serde(skip)]
     pub waits: Vec<Cell>,
     /// What ran later than a budget, where it was counted value by value: (the budget, how many).
+    #[serde(skip)]
     pub over_budget: Option<(Nanos, u64)>,
     /// The smallest value, by the file's word.
+    #[serde(skip)]
     pub min: Option<Nanos>,
     /// The mean, by the file's word.
+    #[serde(skip)]
     pub mean: Option<Nanos>,
     /// The largest value, by the file's word.
+    #[serde(skip)]
     pub max: Option<Nanos>,
     /// To what minimum, mean and maximum are rounded down.
+    #[serde(rename = "grain_ns")]
     pub grain: Nanos,
     /// How many values there are, by the file's word.
     pub stated_count: Option<u64>,
     /// Percentiles that the file tells instead of cells: (parts per million, value).
+    #[serde(skip)]
     pub points: Vec<(u32, Nanos)>,
     /// Why nothing follows from the cells; `None`: they speak for all that was measured.
+    #[serde(skip)]
     pub unfit: Option<Unfit>,
 }
 
 /// So many values from `low` to `high`, both of which belong to the cell.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Cell {
     /// The smallest value that falls into it.
+    #[serde(rename = "low_ns")]
     pub low: Nanos,
     /// The largest.
+    #[serde(rename = "high_ns")]
     pub high: Nanos,
     /// How many did.
     pub count: u64,
 }
 
 /// Values that a tool has counted and not kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Beyond {
     /// None is smaller than this.
+    #[serde(rename = "from_ns")]
     pub from: Nanos,
     /// How many.
     pub count: u64,

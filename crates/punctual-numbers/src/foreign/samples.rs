@@ -7,11 +7,11 @@
 
 use super::columns::{Layout, cpu_number, field, fields, is_skipped};
 use super::commas::Commas;
-use super::import::ImportOptions;
-use super::number::{Unit, no_number, number, shown};
+use super::lines::SNIFFED;
+use super::number::{UNITS, Unit, no_number, number, shown};
 use super::run::Stated;
 use super::stream::Stream;
-use super::{ForeignRun, Format, Problem, SNIFFED};
+use super::{ForeignRun, Format, Problem, Remedy};
 use punctual_hist::Nanos;
 use std::collections::BTreeMap;
 
@@ -31,27 +31,26 @@ pub(super) struct Samples {
 }
 
 impl Samples {
-    pub fn new(format: Format, first: &[u8], options: ImportOptions) -> Result<Self, Problem> {
+    pub fn new(format: Format, first: &[u8], told: Option<Unit>, period: Option<Nanos>) -> Result<Self, Problem> {
         let mut layout = Layout::of(first);
         let column = column(&layout, format)?;
         let said = column.and_then(|(_, unit)| unit);
-        if let (Some(said), Some(told)) = (said, options.unit) {
+        if let (Some(said), Some(told)) = (said, told) {
             if said != told {
                 let line = layout.heading.as_ref().map(|(line, _)| *line);
-                return Err(Problem {
-                    line,
-                    what: format!("the heading says {said}, and --unit {told}: leave it out"),
-                });
+                let what = format!("the heading says {said}, not {told}");
+                return Err(Problem { line, ..Problem::new(what).with(Remedy::LeaveUnitOut) });
             }
         }
         let column = column.map_or(0, |(index, _)| index);
-        let unit = options.unit.or(said).or_else(|| seconds(&layout, column));
+        let unit = told.or(said).or_else(|| seconds(&layout, column));
         let Some(unit) = unit else {
-            return Err(Problem::new("nothing says in which unit the numbers are: say it with --unit ns, us, ms or s"));
+            let what = "nothing says in which unit the numbers are";
+            return Err(Problem::new(what).with(Remedy::SayUnit(UNITS)));
         };
         layout.rows = Vec::new();
         let (streams, commas) = (BTreeMap::new(), Commas::default());
-        Ok(Self { format, unit, period: options.period, layout, column, streams, commas, decimals: 0 })
+        Ok(Self { format, unit, period, layout, column, streams, commas, decimals: 0 })
     }
 
     pub fn line(&mut self, line: u64, text: &[u8]) -> Result<(), Problem> {
@@ -138,12 +137,12 @@ fn column(layout: &Layout, format: Format) -> Result<Option<(usize, Option<Unit>
                     _ => "latency_us",
                 }
             );
-            Err(Problem { line, what })
+            Err(Problem { line, ..Problem::new(what) })
         }
         several => {
             let names: Vec<String> = several.iter().filter_map(|(index, ..)| name(*index)).collect();
             let what = format!("{} columns of {}: `{}`; keep one", several.len(), format.name(), names.join("` and `"));
-            Err(Problem { line, what })
+            Err(Problem { line, ..Problem::new(what) })
         }
     }
 }

@@ -5,10 +5,8 @@
 //! numbers that look right.
 
 use super::bare::{Bare, bare};
-use super::{Format, Problem};
-
-/// How many bytes are looked at.
-pub const SNIFFED: usize = 1 << 16;
+use super::lines::SNIFFED;
+use super::{Format, Problem, Remedy};
 
 /// What the bytes are.
 pub fn sniff(first: &[u8]) -> Result<Format, Problem> {
@@ -25,9 +23,7 @@ pub fn sniff(first: &[u8]) -> Result<Format, Problem> {
     }
     let text = String::from_utf8_lossy(first);
     if is_json(&text) && text.contains("\"schema\": \"punctual/") {
-        return Err(Problem::new(
-            "it is what punctual printed with --json, not what it was made of: name the recording",
-        ));
+        return Err(Problem::new("it is JSON that punctual printed, not what it was made of: name the recording"));
     }
     let found: Vec<Format> = MARKS.iter().filter(|(_, is)| is(&text)).map(|(format, _)| *format).collect();
     match found.as_slice() {
@@ -125,14 +121,13 @@ fn by_numbers(first: &[u8]) -> Result<Format, Problem> {
         Bare::No => {
             let names: Vec<&str> = Format::IMPORTED.iter().map(|format| format.name()).collect();
             let names = names.join(", ");
-            Err(Problem::new(format!("it is not recognised as any of {names}; if it is one, name it with --from")))
+            Err(Problem::new(format!("it is not recognised as any of {names}")).with(Remedy::SayFormat(Vec::new())))
         }
     }
 }
 
 fn ambiguous(why: &str, candidates: &[Format]) -> Problem {
-    let names: Vec<String> = candidates.iter().map(|format| format!("--from {}", format.name())).collect();
-    Problem::new(format!("{why}; say which it is: {}", names.join(" or ")))
+    Problem::new(why).with(Remedy::SayFormat(candidates.to_vec()))
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! What `stress-ng --cyclic` prints: percentiles, of at most 10 000 samples for each stressor.
 
-use super::import::LineReader;
+use super::lines::LineReader;
 use super::number::{self, Unit};
 use super::run::{Series, Unfit};
 use super::{ForeignRun, Format, MOST_COLUMNS, Problem};

@@ -4,7 +4,7 @@
 //! stated mean: a cell whose true count would put the mean out of reach cannot be it. Where several remain, the highest
 //! is repaired, so that no percentile is understated, and what follows for each is told.
 
-use super::doubts::{span, us};
+use super::number::{span, us};
 use super::run::{Cell, Series, Unfit, as_f64};
 use punctual_hist::Nanos;
 

@@ -6,7 +6,7 @@
 //!
 //! What `latency` and `latmus` print on a terminal is read, too: the last line of numbers, which has no histogram.
 
-use super::import::LineReader;
+use super::lines::LineReader;
 use super::number::{self, Unit};
 use super::run::{Series, Stated};
 use super::table::TOO_LONG;
@@ -118,7 +118,7 @@ impl Reader {
         };
         let width = width(inner).ok_or_else(|| {
             let line = inner.first().map(|(line, _, _)| *line);
-            Problem { line, what: "the centres of the cells do not lie on a grid of equal cells".to_owned() }
+            Problem { line, ..Problem::new("the centres of the cells do not lie on a grid of equal cells") }
         })?;
         notes.push(format!(
             "repaired: `latency -g` prints each count plus one and a row at each edge: one was taken off {} rows, and two \

@@ -98,7 +98,7 @@ impl Blocks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::recording::CpuInterval;
+    use crate::recording::{CpuInterval, RecTime};
 
     fn interval(phase: u16, maxima: &[(u32, u32, u64)]) -> Interval {
         let cpu = |cpu: u32| CpuInterval {
@@ -106,7 +106,7 @@ mod tests {
             block_max: maxima.iter().filter(|m| m.0 == cpu).map(|m| (m.1, Nanos::from_ns(m.2))).collect(),
             ..CpuInterval::default()
         };
-        Interval { start: Nanos::ZERO, length: Nanos::from_secs(1), phase, cpus: vec![cpu(1), cpu(2)] }
+        Interval { start: RecTime::EPOCH, length: Nanos::from_secs(1), phase, cpus: vec![cpu(1), cpu(2)] }
     }
 
     #[test]

@@ -6,7 +6,7 @@ use super::runs::{Earlier, FurtherRun, Run};
 use super::tally::{Tally, narrowed};
 use super::{
     Counters, CpuInterval, CutOff, End, Event, EventKind, Frame, Granted, Header, InForce, Interval, LoadDone, Mark,
-    Stretch, TimeLine, WarmUp, Worst,
+    RecTime, Stretch, TimeLine, WarmUp, Worst,
 };
 use punctual_facts::finding::Finding;
 use punctual_hist::{Counts, Nanos};
@@ -113,7 +113,7 @@ impl Recording {
     /// An empty recording that begins with `header`.
     pub fn new(header: Header) -> Self {
         Self {
-            runs: vec![Run::new(&header, Nanos::ZERO)],
+            runs: vec![Run::new(&header, RecTime::EPOCH)],
             header,
             threads: Vec::new(),
             findings: Vec::new(),

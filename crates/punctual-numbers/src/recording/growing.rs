@@ -3,8 +3,8 @@
 //! A measurement counts time from its own epoch. Its frames are moved behind the runs that the recording already has, by a
 //! [`Shift`] that is known once the measurement hands out its header. Must not know where the frames are written.
 
-use super::{Frame, Recording, Shift};
-use punctual_hist::{MonoTime, Nanos};
+use super::{Frame, RecTime, Recording, Shift};
+use punctual_hist::MonoTime;
 
 /// The recording so far, and where the frames of the measurement go in it.
 #[derive(Debug, Default)]
@@ -27,7 +27,7 @@ impl Growing {
         if let Frame::Header(header) = &frame {
             self.epoch = header.epoch;
             let behind = |former: &Recording| {
-                let until = former.runs.last().map_or(Nanos::ZERO, |run| run.until);
+                let until = former.runs.last().map_or(RecTime::EPOCH, |run| run.until);
                 Shift::behind(&former.header, header, until, former.causes.windows.next_slot())
             };
             self.place = self.recording.as_ref().map(behind);
@@ -48,8 +48,8 @@ impl Growing {
     }
 
     /// An instant of the measurement's clock, relative to its epoch.
-    pub fn since_epoch(&self, at: MonoTime) -> Nanos {
-        at.since(self.epoch)
+    pub fn since_epoch(&self, at: MonoTime) -> RecTime {
+        RecTime::of(at, self.epoch)
     }
 
     /// An instant of the measurement's clock as the activations of the recording have it.
@@ -73,6 +73,7 @@ mod tests {
     use super::super::sample::{header, run};
     use super::super::{CutOff, EndReason};
     use super::*;
+    use punctual_hist::Nanos;
 
     /// Two runs, the second by a measurement that began an hour and a half a second after the first.
     fn grown() -> Growing {
@@ -83,7 +84,7 @@ mod tests {
             first.add(placed);
         }
         let mut former = first.into_recording().unwrap();
-        former.cut_off = Some(CutOff { good_bytes: 1, reason: "it was killed".to_owned() });
+        former.cut_off = Some(CutOff { good_bytes: 1, reason: "it was killed".to_owned(), is_clean: true });
         let mut grown = Growing::behind(former);
         for frame in run(3600, 5, 900, Some(EndReason::Completed)) {
             let placed = grown.placed(frame);
@@ -96,11 +97,11 @@ mod tests {
     fn a_measurement_that_goes_on_stands_behind_what_there_was() {
         let grown = grown();
         let recording = grown.recording().unwrap();
-        assert_eq!(recording.runs.iter().map(|run| run.at).collect::<Vec<_>>(), [0, 3600].map(Nanos::from_secs));
-        assert_eq!(recording.runs.last().map(|run| run.until), Some(Nanos::from_secs(3605)));
+        assert_eq!(recording.runs.iter().map(|run| run.at).collect::<Vec<_>>(), [0, 3600].map(RecTime::from_secs));
+        assert_eq!(recording.runs.last().map(|run| run.until), Some(RecTime::from_secs(3605)));
         assert_eq!((recording.covered, &recording.cut_off), (Nanos::from_secs(10), &None));
         let own = header(3600).epoch.plus(Nanos::from_secs(2));
-        assert_eq!(grown.since_epoch(own), Nanos::from_secs(2));
+        assert_eq!(grown.since_epoch(own), RecTime::from_secs(2));
         assert_eq!(grown.moved(own), header(0).epoch.plus(Nanos::from_secs(3602)));
     }
 

@@ -4,6 +4,7 @@
 //! What is planned here from headers is carried out frame by frame by whoever reads the files, so that memory does not
 //! grow with them. Must not know files.
 
+use super::RecTime;
 use super::runs::{Shift, whole_second};
 use super::{Header, Recording, Run};
 use crate::scenario::{Amount, LoadPhase, Mechanism, Policy, Scenario, TimerPhase};
@@ -217,15 +218,15 @@ fn placed(recordings: &[Recording], runs: &[(usize, usize, &Run)]) -> Vec<MergeP
             taken = taken.saturating_add(recording.causes.windows.next_slot());
         }
     }
-    let mut until = Nanos::ZERO;
+    let mut until = RecTime::EPOCH;
     let mut parts = Vec::new();
     for (number, run, of) in runs {
         let apart = Nanos::from_ns(of.header.started_unix_ns.saturating_sub(first.header.started_unix_ns));
-        let at = whole_second(apart.max(until));
-        until = at.plus(of.until.minus(of.at));
+        let at = RecTime::after_epoch(whole_second(apart.max(until.since_epoch())));
+        until = at.plus(of.until.since(of.at));
         let header = recordings.get(*number).map_or(&first.header, |recording| &recording.header);
         let slots = slots.get(*number).copied().unwrap_or_default();
-        let place = Shift::new(&first.header, header, at.minus(of.at), slots);
+        let place = Shift::new(&first.header, header, at.since(of.at), slots);
         parts.push(MergePart { recording: *number, run: *run, place: (!parts.is_empty()).then_some(place) });
     }
     parts

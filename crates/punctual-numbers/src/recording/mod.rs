@@ -18,6 +18,7 @@ pub mod schedule;
 mod slices;
 mod stretch;
 mod tally;
+mod time;
 mod windows;
 mod wire;
 
@@ -31,8 +32,9 @@ pub use remaining::remaining;
 pub use runs::{FurtherRun, Run, Shift};
 pub use schedule::interval_length;
 pub use slices::{SliceCpu, TimeLine, TimeSlice};
-pub use stretch::Stretch;
+pub use stretch::{Edges, Stretch};
 pub use tally::Tally;
+pub use time::RecTime;
 pub use windows::Windows;
 #[cfg(test)]
 pub(crate) use wire::strategies;
@@ -86,24 +88,39 @@ pub enum Frame {
 }
 
 /// What is known before the first activation.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Header {
     /// Version of the program that measured.
+    #[serde(rename = "measured_with")]
     pub tool_version: String,
     /// Wall clock at the epoch, nanoseconds since 1970.
     pub started_unix_ns: u64,
     /// Instant all times of the recording are relative to.
+    #[serde(rename = "epoch_ns")]
     pub epoch: MonoTime,
     /// What was asked.
+    #[serde(skip)]
     pub scenario: Scenario,
     /// Facts that identify the machine: (name, value), in the order to show them.
+    #[serde(skip)]
     pub machine: Vec<(String, String)>,
     /// Who ran where.
+    #[serde(skip)]
     pub placement: Placement,
     /// The clock that was read.
+    #[serde(skip)]
     pub clock: Clock,
     /// How often, at first, a checkpoint is written: what a crash can lose.
+    #[serde(skip)]
     pub checkpoint: Nanos,
+}
+
+impl Header {
+    /// The instant `at` of the measuring machine's monotonic clock in this recording.
+    pub fn at(&self, at: MonoTime) -> RecTime {
+        RecTime::of(at, self.epoch)
+    }
 }
 
 /// The clock that was read.
@@ -120,7 +137,8 @@ pub struct Clock {
 }
 
 /// What the kernel granted to one measuring thread, read back and not assumed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Granted {
     /// The CPU the thread measures.
     pub cpu: u32,
@@ -135,7 +153,9 @@ pub struct Granted {
 }
 
 /// When a state was read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
 pub enum Moment {
     /// Before the first activation.
     Before,
@@ -146,30 +166,35 @@ pub enum Moment {
 }
 
 /// State of the machine at a moment: what was read, and what it held or why not.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct InForce {
     /// When.
     pub moment: Moment,
     /// (path, value or reason).
+    #[serde(serialize_with = "crate::published::map")]
+    #[cfg_attr(feature = "schema", schemars(with = "std::collections::BTreeMap<String, String>"))]
     pub values: Vec<(String, String)>,
 }
 
 /// The warm-up of one thread: not in the statistics, but not hidden.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WarmUp {
     /// Which.
     pub cpu: u32,
     /// How many activations.
     pub activations: u64,
     /// The latest of them.
+    #[serde(rename = "max_ns")]
     pub max: Nanos,
 }
 
 /// What happened in one stretch of time, one entry per measuring thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Interval {
-    /// Start, relative to the epoch.
-    pub start: Nanos,
+    /// Start.
+    pub start: RecTime,
     /// Length.
     pub length: Nanos,
     /// Which load phase was on.
@@ -228,7 +253,7 @@ pub struct Counters {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mark {
     /// When.
-    pub at: Nanos,
+    pub at: RecTime,
     /// What.
     pub kind: MarkKind,
 }
@@ -246,12 +271,16 @@ pub enum MarkKind {
     Note(String),
 }
 
-/// Something that happened to the machine.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Event {
+/// Something that happened to the machine. While a measurement runs, events have instants of the monotonic clock:
+/// `Event<MonoTime>`.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Event"))]
+pub struct Event<At = RecTime> {
     /// When it was over, or seen.
-    pub at: Nanos,
+    #[serde(rename = "at_ns")]
+    pub at: At,
     /// How long it lasted, or how far the clock jumped; zero where that makes no sense.
+    #[serde(rename = "length_ns")]
     pub length: Nanos,
     /// What.
     pub kind: EventKind,
@@ -260,8 +289,25 @@ pub struct Event {
     pub releases_lost: u64,
 }
 
+impl<At> Event<At> {
+    /// An event in which no release was lost.
+    pub fn new(at: At, length: Nanos, kind: EventKind) -> Self {
+        Self { at, length, kind, releases_lost: 0 }
+    }
+}
+
+impl Event<MonoTime> {
+    /// The same in a recording of this epoch.
+    pub fn recorded(self, epoch: MonoTime) -> Event {
+        let Self { at, length, kind, releases_lost } = self;
+        Event { at: RecTime::of(at, epoch), length, kind, releases_lost }
+    }
+}
+
 /// What happened to the machine.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
 pub enum EventKind {
     /// `CLOCK_BOOTTIME` gained on `CLOCK_MONOTONIC`: the machine was suspended.
     Suspended,
@@ -286,7 +332,7 @@ pub enum EventKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MaximaLost {
     /// When they were missed.
-    pub at: Nanos,
+    pub at: RecTime,
     /// How many, one for each second and measured CPU.
     pub blocks: u64,
 }
@@ -301,7 +347,8 @@ pub struct Worst {
 }
 
 /// What a load achieved in a phase.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LoadDone {
     /// Phase number.
     pub phase: u16,
@@ -314,16 +361,19 @@ pub struct LoadDone {
     /// How many operations; `None` for an outside program, which does not say.
     pub operations: Option<u64>,
     /// In how much time.
+    #[serde(rename = "time_ns")]
     pub time: Nanos,
     /// How it ended, when not as asked.
     pub failure: Option<String>,
 }
 
 /// How a run ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct End {
     /// When.
-    pub at: Nanos,
+    #[serde(rename = "at_ns")]
+    pub at: RecTime,
     /// Why.
     pub reason: EndReason,
     /// The recording could not be written completely, because of this.
@@ -331,7 +381,9 @@ pub struct End {
 }
 
 /// Why a run ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
 pub enum EndReason {
     /// It had run as long as asked.
     Completed,
@@ -344,18 +396,14 @@ pub enum EndReason {
 }
 
 /// Why a file holds less than a finished recording.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CutOff {
     /// Bytes that are good.
     pub good_bytes: u64,
     /// What follows them.
     pub reason: String,
-}
-
-impl CutOff {
-    /// Whether nothing follows but the beginning of a frame that was never written to its end: what a killed or full
-    /// program leaves.
-    pub fn is_clean(&self) -> bool {
-        [read::UNFINISHED, read::IN_A_FRAME].contains(&self.reason.as_str())
-    }
+    /// Nothing follows but the beginning of a frame that was never written to its end: what a killed or full program
+    /// leaves.
+    pub is_clean: bool,
 }

@@ -10,11 +10,6 @@ use std::fmt;
 /// Longest first line: the magic, a number, a line feed.
 const PREAMBLE_MAX: usize = MAGIC.len() + 11;
 
-/// What is wrong with a file that nothing else is wrong with …
-pub(super) const UNFINISHED: &str = "the run was never finished";
-/// … and with one that was cut.
-pub(super) const IN_A_FRAME: &str = "the file ends in the middle of a frame";
-
 /// Why bytes are not a recording that can be read. A recording that merely ends too early can be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unreadable {
@@ -103,7 +98,7 @@ impl FrameReader {
 
     /// Bytes that are good, and what follows them if it is not.
     pub fn finish(self) -> (u64, Option<String>) {
-        let cut = (!self.pending.is_empty()).then(|| IN_A_FRAME.to_owned());
+        let cut = (!self.pending.is_empty()).then(|| "the file ends in the middle of a frame".to_owned());
         (self.good_bytes, self.damage.or(cut))
     }
 
@@ -230,14 +225,15 @@ impl RecordingReader {
         if self.recording.is_none() && !self.headless && self.frames.is_sound() {
             return Err(Unreadable::NoHeader);
         }
+        let is_clean = self.frames.is_sound();
         let (good_bytes, damage) = self.frames.finish();
         let Some(mut recording) = self.recording else {
             let why = damage.unwrap_or_else(|| "the file does not begin with one".to_owned());
             return Err(Unreadable::HeaderDamaged(why));
         };
-        let unfinished = recording.end.is_none().then(|| UNFINISHED.to_owned());
+        let unfinished = recording.end.is_none().then(|| "the run was never finished".to_owned());
         recording.stretch = self.filter.map(|filter| filter.stretch());
-        recording.cut_off = damage.or(unfinished).map(|reason| CutOff { good_bytes, reason });
+        recording.cut_off = damage.or(unfinished).map(|reason| CutOff { good_bytes, reason, is_clean });
         Ok(recording)
     }
 }

@@ -4,6 +4,7 @@
 //! [`Shift`], whether they come from a file or from a measurement that goes on, and a [`FurtherRun`] stands before them.
 //! Must not know where frames come from.
 
+use super::RecTime;
 use super::{End, Frame, Header, Interval, Mark, MaximaLost, TraceTotal, Worst};
 use crate::trace::{LateList, Record, What, Window};
 use punctual_hist::{Delta, MonoTime, Nanos, WORST_K};
@@ -14,22 +15,27 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, PartialEq)]
 pub struct FurtherRun {
     /// Its epoch, relative to that of the first run, in whole seconds.
-    pub at: Nanos,
+    pub at: RecTime,
     /// Its own header, as it was measured.
     pub header: Header,
 }
 
 /// One run of a recording.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Run {
     /// Its epoch, relative to that of the first run.
-    pub at: Nanos,
+    #[serde(rename = "from_ns")]
+    pub at: RecTime,
     /// What was known before its first activation.
+    #[serde(flatten)]
     pub header: Header,
     /// Activation time covered by its intervals.
+    #[serde(rename = "measured_ns")]
     pub covered: Nanos,
     /// End of its last interval, relative to the epoch of the first run.
-    pub until: Nanos,
+    #[serde(rename = "to_ns")]
+    pub until: RecTime,
     /// Activations that ran, on all CPUs.
     pub ran: u64,
     /// Releases that were skipped, on all CPUs.
@@ -39,7 +45,7 @@ pub struct Run {
 }
 
 impl Run {
-    pub(super) fn new(header: &Header, at: Nanos) -> Self {
+    pub(super) fn new(header: &Header, at: RecTime) -> Self {
         Self { at, header: header.clone(), covered: Nanos::ZERO, until: at, ran: 0, skipped: 0, end: None }
     }
 
@@ -54,7 +60,7 @@ impl Run {
 
     /// Wall clock at the end of its last interval, nanoseconds since 1970.
     pub fn until_unix_ns(&self) -> u64 {
-        self.header.started_unix_ns.saturating_add(self.until.minus(self.at).as_ns())
+        self.header.started_unix_ns.saturating_add(self.until.since(self.at).as_ns())
     }
 }
 
@@ -121,15 +127,17 @@ impl Shift {
     }
 
     /// For a run that begins at this wall clock, behind `until` in a recording that begins with `first`.
-    pub fn behind(first: &Header, of: &Header, until: Nanos, slots: u32) -> Self {
+    pub fn behind(first: &Header, of: &Header, until: RecTime, slots: u32) -> Self {
         let apart = Nanos::from_ns(of.started_unix_ns.saturating_sub(first.started_unix_ns));
-        Self::new(first, of, apart.max(until), slots)
+        Self::new(first, of, apart.max(until.since_epoch()), slots)
     }
 
     /// The frame where it belongs. A header becomes the beginning of a further run.
     pub fn put(&self, frame: Frame) -> Frame {
         match frame {
-            Frame::Header(header) => Frame::Run(Box::new(FurtherRun { at: self.later, header: *header })),
+            Frame::Header(header) => {
+                Frame::Run(Box::new(FurtherRun { at: RecTime::after_epoch(self.later), header: *header }))
+            }
             Frame::Run(mut further) => {
                 further.at = self.later(further.at);
                 Frame::Run(further)
@@ -164,7 +172,7 @@ impl Shift {
         }
     }
 
-    fn later(&self, at: Nanos) -> Nanos {
+    fn later(&self, at: RecTime) -> RecTime {
         at.plus(self.later)
     }
 

@@ -5,7 +5,7 @@ use super::{
     encode_preamble,
 };
 use crate::made_up;
-use crate::recording::Stretch;
+use crate::recording::{RecTime, Stretch};
 use crate::scenario::ProbeThread;
 use punctual_hist::{Activation, MonoTime, Nanos, bucket_index};
 
@@ -37,7 +37,7 @@ pub(crate) fn second(second: u64, lateness: Nanos) -> Frame {
         ..CpuInterval::default()
     };
     let (start, length) = (Nanos::from_secs(second), Nanos::from_secs(1));
-    Frame::Interval(Interval { start, length, phase: 0, cpus: vec![cpu] })
+    Frame::Interval(Interval { start: RecTime::after_epoch(start), length, phase: 0, cpus: vec![cpu] })
 }
 
 pub(super) fn worst(header: &Header, at: Nanos, lateness: Nanos) -> Worst {
@@ -49,7 +49,7 @@ pub(super) fn worst(header: &Header, at: Nanos, lateness: Nanos) -> Worst {
 pub(super) fn run(later_s: u64, seconds: u64, lateness_us: u64, end: Option<EndReason>) -> Vec<Frame> {
     let header = header(later_s);
     let mut frames = vec![Frame::Header(Box::new(header.clone()))];
-    frames.push(Frame::Mark(Mark { at: Nanos::ZERO, kind: MarkKind::PhaseStart(0) }));
+    frames.push(Frame::Mark(Mark { at: RecTime::EPOCH, kind: MarkKind::PhaseStart(0) }));
     for n in 0..seconds {
         let lateness = Nanos::from_us(lateness_us + n);
         frames.push(second(n, lateness));
@@ -57,8 +57,8 @@ pub(super) fn run(later_s: u64, seconds: u64, lateness_us: u64, end: Option<EndR
         frames.push(Frame::Worst(so_far.collect()));
     }
     let at = Nanos::from_secs(seconds);
-    frames.push(Frame::Mark(Mark { at, kind: MarkKind::PhaseEnd(0) }));
-    frames.extend(end.map(|reason| Frame::End(End { at, reason, write_error: None })));
+    frames.push(Frame::Mark(Mark { at: RecTime::after_epoch(at), kind: MarkKind::PhaseEnd(0) }));
+    frames.extend(end.map(|reason| Frame::End(End { at: RecTime::after_epoch(at), reason, write_error: None })));
     frames
 }
 

@@ -1,7 +1,7 @@
 //! The run over time, in slices that grow with it, so that a run of weeks has no longer time line than one of minutes.
 
 use super::tally::Tally;
-use super::{CpuInterval, Interval};
+use super::{CpuInterval, Interval, RecTime};
 use punctual_hist::Nanos;
 use std::collections::BTreeMap;
 
@@ -24,8 +24,7 @@ pub struct TimeLine {
 /// A stretch of the time line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TimeSlice {
-    /// Start, relative to the epoch.
-    pub start: Nanos,
+    pub start: RecTime,
     /// Length.
     pub length: Nanos,
     /// Load phase at its start.
@@ -57,7 +56,7 @@ impl TimeLine {
             .list
             .last_mut()
             .filter(|last| last.phase == interval.phase && last.length.plus(interval.length) <= self.target)
-            .filter(|last| interval.start.minus(last.start.plus(last.length)) <= self.target);
+            .filter(|last| interval.start.since(last.start.plus(last.length)) <= self.target);
         if let Some(last) = joined {
             last.add(interval);
             return;
@@ -87,7 +86,7 @@ impl TimeLine {
         self.target = self.target.max(useful).max(Nanos::from_ns(1));
         loop {
             let target = self.target;
-            let near = |last: &TimeSlice, next: &TimeSlice| next.start.minus(last.start.plus(last.length)) <= target;
+            let near = |last: &TimeSlice, next: &TimeSlice| next.start.since(last.start.plus(last.length)) <= target;
             self.join(|last, next| last.phase == next.phase && near(last, next));
             if self.list.len() > enough {
                 self.join(|_, _| true);
@@ -145,7 +144,7 @@ mod tests {
 
     fn interval(second: u64, length: Nanos, phase: u16) -> Interval {
         let cpu = CpuInterval { cpu: 1, ran: vec![(100, 7)], skipped: vec![(9, 2)], ..CpuInterval::default() };
-        Interval { start: Nanos::from_secs(second), length, phase, cpus: vec![cpu] }
+        Interval { start: RecTime::from_secs(second), length, phase, cpus: vec![cpu] }
     }
 
     /// (how many slices, samples in them, skips in them, covered time)
@@ -201,7 +200,7 @@ mod tests {
         let mut slices = TimeLine::default();
         for second in 0..200 {
             let cpus = (0..32).map(cpu).collect();
-            slices.add(&Interval { start: Nanos::from_secs(second), length: Nanos::from_secs(1), phase: 0, cpus });
+            slices.add(&Interval { start: RecTime::from_secs(second), length: Nanos::from_secs(1), phase: 0, cpus });
         }
         let count = slices.iter().count();
         assert!((SLICES_MIN..66).contains(&count), "{count}");

@@ -3,7 +3,7 @@
 //! Intervals are the finest there is: the stretch is widened to their edges. What is known of the whole run alone is
 //! left out: warm-ups, what loads achieved, what the trace came to.
 
-use super::{Event, Frame, Header, Interval, Mark, MarkKind, Worst};
+use super::{Event, Frame, Header, Interval, Mark, MarkKind, RecTime, Worst};
 use crate::trace::{LateList, LateTotal};
 use punctual_hist::{MonoTime, Nanos, WORST_K};
 use std::cmp::Reverse;
@@ -13,29 +13,39 @@ use std::collections::BTreeMap;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stretch {
     /// Its beginning as asked for.
-    pub from: Nanos,
+    pub from: RecTime,
     /// Its end as asked for.
-    pub to: Nanos,
-    /// The intervals that lie in it, if only in part: (start of the first, end of the last). `None`: there is none.
-    pub told: Option<(Nanos, Nanos)>,
+    pub to: RecTime,
+    /// From the start of the first interval that lies in it, if only in part, to the end of the last. `None`: there is
+    /// none.
+    pub edges: Option<Edges>,
+}
+
+/// Where intervals begin and end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Edges {
+    /// The start of the first.
+    pub from: RecTime,
+    /// The end of the last.
+    pub to: RecTime,
 }
 
 impl Stretch {
     /// From one moment to another.
-    pub fn new(from: Nanos, to: Nanos) -> Self {
-        Self { from, to, told: None }
+    pub fn new(from: RecTime, to: RecTime) -> Self {
+        Self { from, to, edges: None }
     }
 
     /// Whether it had to be widened to the edges of intervals.
     pub fn is_widened(&self) -> bool {
-        self.told.is_some_and(|(first, last)| first < self.from || last > self.to)
+        self.edges.is_some_and(|edges| edges.from < self.from || edges.to > self.to)
     }
 
-    fn holds(&self, at: Nanos) -> bool {
+    fn holds(&self, at: RecTime) -> bool {
         self.from <= at && at < self.to
     }
 
-    fn touches(&self, start: Nanos, end: Nanos) -> bool {
+    fn touches(&self, start: RecTime, end: RecTime) -> bool {
         start < self.to && end > self.from
     }
 
@@ -43,8 +53,8 @@ impl Stretch {
         let end = interval.start.plus(interval.length);
         let inside = self.touches(interval.start, end);
         if inside {
-            let (first, last) = self.told.unwrap_or((interval.start, end));
-            self.told = Some((first.min(interval.start), last.max(end)));
+            let edges = self.edges.unwrap_or(Edges { from: interval.start, to: end });
+            self.edges = Some(Edges { from: edges.from.min(interval.start), to: edges.to.max(end) });
         }
         inside
     }
@@ -61,7 +71,7 @@ pub(super) struct Filter {
 
 impl Filter {
     pub(super) fn new(stretch: Stretch) -> Self {
-        Self { stretch: Stretch { told: None, ..stretch }, epoch: MonoTime::default(), worst: BTreeMap::new() }
+        Self { stretch: Stretch { edges: None, ..stretch }, epoch: MonoTime::default(), worst: BTreeMap::new() }
     }
 
     pub(super) fn begin(&mut self, header: &Header) {
@@ -98,14 +108,14 @@ impl Filter {
     }
 
     fn is_due(&self, release: MonoTime) -> bool {
-        self.stretch.holds(release.since(self.epoch))
+        self.stretch.holds(RecTime::of(release, self.epoch))
     }
 
     /// Phases are needed to name the stretch; what was said before the run concerns all of it.
     fn says(&self, mark: &Mark) -> bool {
         match mark.kind {
             MarkKind::PhaseStart(_) | MarkKind::PhaseEnd(_) => true,
-            MarkKind::LoadSkipped(..) | MarkKind::Note(_) => mark.at == Nanos::ZERO || self.stretch.holds(mark.at),
+            MarkKind::LoadSkipped(..) | MarkKind::Note(_) => mark.at == RecTime::EPOCH || self.stretch.holds(mark.at),
         }
     }
 

@@ -1,10 +1,10 @@
 //! A recording as rows of numbers.
 
 use super::over_time::{Phases, timeline};
-use super::{CpuRow, Need, Percentiles, PhaseRow, Report, Row, WorstRow, next, trust, verdict};
+use super::{CpuRow, Need, Percentiles, PhaseRow, Report, Row, SkippedLoad, WorstAt, WorstRow, next, trust, verdict};
 use crate::claims::Claims;
 use crate::explain::Explanation;
-use crate::recording::{CpuTotals, MarkKind, Recording};
+use crate::recording::{CpuTotals, MarkKind, RecTime, Recording};
 use punctual_facts::finding::{Finding, State};
 use punctual_hist::{Counts, Nanos};
 use std::cmp::Reverse;
@@ -109,7 +109,7 @@ fn cpu_rows(recording: &Recording, phases: &Phases) -> Vec<CpuRow> {
             cpu,
             period: periods.get(&cpu).copied().unwrap_or_default(),
             row: Row::of(&totals.ran, &totals.skipped, totals.over_budget),
-            worst_at: worst_at(recording, cpu, totals).map(|at| (at, phases.name_at(at))),
+            worst_at: worst_at(recording, cpu, totals).map(|at| WorstAt { at, phase: phases.name_at(at) }),
             longest_gap: totals.longest_gap,
             early: totals.early,
             ran: totals.ran.clone(),
@@ -121,13 +121,13 @@ fn cpu_rows(recording: &Recording, phases: &Phases) -> Vec<CpuRow> {
 
 /// When the latest activation was released. The list of the worst knows it exactly; a file that was cut off before the
 /// list was written at least knows the second.
-fn worst_at(recording: &Recording, cpu: u32, totals: &CpuTotals) -> Option<Nanos> {
+fn worst_at(recording: &Recording, cpu: u32, totals: &CpuTotals) -> Option<RecTime> {
     let list = recording.worst.get(&cpu).map(Vec::as_slice).unwrap_or_default();
     let latest = list.iter().map(|worst| worst.activation).max_by_key(punctual_hist::Activation::lateness);
     let block = totals.worst_block.filter(|(_, max)| latest.is_none_or(|latest| latest.lateness() < *max));
     block
-        .map(|(second, _)| Nanos::from_secs(u64::from(second)))
-        .or(latest.map(|latest| latest.release.since(recording.header.epoch)))
+        .map(|(second, _)| RecTime::from_secs(u64::from(second)))
+        .or(latest.map(|latest| recording.header.at(latest.release)))
 }
 
 fn total(cpus: &[CpuRow]) -> Option<Row> {
@@ -155,11 +155,17 @@ fn phase_rows(recording: &Recording, phases: &Phases) -> Vec<PhaseRow> {
 
 fn worst_rows(recording: &Recording, phases: &Phases) -> Vec<WorstRow> {
     let row = |worst: &crate::recording::Worst| {
-        let at = worst.activation.release.since(recording.header.epoch);
-        WorstRow { cpu: worst.cpu, at, phase: phases.name_at(at), activation: worst.activation }
+        let at = recording.header.at(worst.activation.release);
+        WorstRow {
+            cpu: worst.cpu,
+            at,
+            phase: phases.name_at(at),
+            latency: worst.activation.lateness(),
+            activation: worst.activation,
+        }
     };
     let mut rows: Vec<WorstRow> = recording.worst.values().flatten().map(row).collect();
-    rows.sort_by_key(|row| Reverse(row.activation.lateness()));
+    rows.sort_by_key(|row| Reverse(row.latency));
     rows
 }
 
@@ -176,9 +182,9 @@ fn worst_first(mut findings: Vec<Finding>) -> Vec<Finding> {
     findings
 }
 
-fn loads_skipped(recording: &Recording) -> Vec<(String, String)> {
+fn loads_skipped(recording: &Recording) -> Vec<SkippedLoad> {
     let skipped = recording.marks.iter().filter_map(|mark| match &mark.kind {
-        MarkKind::LoadSkipped(load, why) => Some((load.clone(), why.clone())),
+        MarkKind::LoadSkipped(load, why) => Some(SkippedLoad { name: load.clone(), because: why.clone() }),
         _ => None,
     });
     skipped.collect()

@@ -2,14 +2,16 @@
 //! answer.
 
 use super::Report;
-use crate::explain::LateCount;
+use crate::explain::{CpuLate, LateCount};
 use crate::trace::Rung;
 
 /// With more than this share of the lateness left without a cause, the ranking is not the answer.
 const UNEXPLAINED_MAX: f64 = 0.2;
 
 /// Why the causes found are not the answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
 pub enum CausesDoubt {
     /// Something was late, and of nothing late was kept what happened around it.
     NothingKept,
@@ -46,7 +48,7 @@ impl Report {
     /// What there was to explain, all CPUs together.
     pub fn late(&self) -> LateCount {
         let late = self.causes.iter().flat_map(|causes| &causes.late);
-        late.fold(LateCount::default(), |sum, (_, one)| LateCount {
+        late.fold(LateCount::default(), |sum, CpuLate { count: one, .. }| LateCount {
             late: sum.late.saturating_add(one.late),
             lateness: sum.lateness.plus(one.lateness),
             kept: sum.kept.saturating_add(one.kept),

@@ -17,32 +17,40 @@ pub use verdict::DUE_WANTED;
 
 use crate::claims::Claims;
 use crate::explain::Explanation;
-use crate::recording::{CutOff, EndReason, Event, Granted, InForce, LoadDone, Run, Stretch, WarmUp};
+use crate::recording::{CutOff, EndReason, Event, Granted, InForce, LoadDone, RecTime, Run, Stretch, WarmUp};
 use crate::scenario::Scenario;
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::finding::Finding;
 use punctual_hist::{Activation, Counts, MonoTime, Nanos};
 
 /// Everything a reader is told of one measurement.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Report {
     /// Version of the program that measured.
+    #[serde(rename = "measured_with")]
     pub tool_version: String,
     /// Wall clock at the start, nanoseconds since 1970.
+    #[serde(skip)]
     pub started_unix_ns: u64,
     /// Instant all times are relative to.
+    #[serde(rename = "epoch_ns")]
     pub epoch: MonoTime,
     /// The runs it is made of, in order: one, where nothing was merged or resumed.
     pub runs: Vec<Run>,
     /// The stretch that is told, where it is not the whole.
+    #[serde(skip)]
     pub stretch: Option<Stretch>,
     /// How long was measured.
+    #[serde(rename = "measured_ns")]
     pub measured: Nanos,
     /// What was asked for.
     pub need: Need,
     /// What was run.
     pub scenario: Scenario,
     /// What the machine is: (name, value).
+    #[serde(serialize_with = "crate::published::map")]
+    #[cfg_attr(feature = "schema", schemars(with = "std::collections::BTreeMap<String, String>"))]
     pub machine: Vec<(String, String)>,
     /// What stands between it and the need, worst first.
     pub findings: Vec<Finding>,
@@ -55,18 +63,21 @@ pub struct Report {
     /// The load phases on the time axis.
     pub spans: Vec<PhaseSpan>,
     /// The run over time.
+    #[serde(skip)]
     pub timeline: Vec<TimelinePoint>,
     /// The worst activations, worst first.
     pub worst: Vec<WorstRow>,
     /// What follows for what was not measured.
     pub claims: Claims,
     /// Who made it late; `None` when nobody looked.
+    #[serde(skip)]
     pub causes: Option<Explanation>,
     /// What loads achieved.
     pub loads: Vec<LoadDone>,
     /// Loads that could not run, and why.
-    pub loads_skipped: Vec<(String, String)>,
+    pub loads_skipped: Vec<SkippedLoad>,
     /// Notes made during the run.
+    #[serde(skip)]
     pub notes: Vec<String>,
     /// What happened to the machine.
     pub events: Vec<Event>,
@@ -79,10 +90,13 @@ pub struct Report {
     /// CPUs on which our helpers ran.
     pub housekeeping: CpuSet,
     /// Whether the need was held.
+    #[serde(flatten)]
     pub verdict: Verdict,
     /// Whether the numbers can be relied upon.
+    #[serde(skip)]
     pub trust: Trust,
     /// What to do next, most useful first.
+    #[serde(skip)]
     pub next: Vec<NextStep>,
     /// How the run ended; `None` when the recording does not say.
     pub end: Option<EndReason>,
@@ -93,18 +107,22 @@ pub struct Report {
 }
 
 /// What was asked for.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Need {
     /// Time between releases: the shortest of all threads.
+    #[serde(rename = "period_ns")]
     pub period: Nanos,
     /// Largest lateness the user can live with.
+    #[serde(rename = "budget_ns")]
     pub budget: Option<Nanos>,
     /// The CPUs it is asked of.
     pub cpus: CpuSet,
 }
 
 /// The numbers of one histogram pair. A percentile is `None` where there are too few values for it.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Row {
     /// Releases that came due: ran and skipped.
     pub due: u64,
@@ -115,13 +133,16 @@ pub struct Row {
     /// Ran later than the budget.
     pub over_budget: u64,
     /// Percentiles over the activations that ran.
+    #[serde(rename = "latency_ns")]
     pub latency: Percentiles,
     /// Percentiles over the releases due; a skipped one counts with the time until the thread ran next.
+    #[serde(rename = "latency_due_ns")]
     pub latency_due: Percentiles,
 }
 
 /// Points of a distribution.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Percentiles {
     /// Exact.
     pub min: Option<Nanos>,
@@ -140,28 +161,54 @@ pub struct Percentiles {
 }
 
 /// One measured CPU.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CpuRow {
     /// Which.
     pub cpu: u32,
     /// Time between its releases.
+    #[serde(rename = "period_ns")]
     pub period: Nanos,
     /// Its numbers.
+    #[serde(flatten)]
     pub row: Row,
     /// When its latest activation was released, and in which load phase.
-    pub worst_at: Option<(Nanos, String)>,
+    pub worst_at: Option<WorstAt>,
     /// Longest time between two wake-ups.
+    #[serde(rename = "longest_gap_ns")]
     pub longest_gap: Nanos,
     /// Woke before the release.
     pub early: u64,
     /// Lateness of what ran.
+    #[serde(skip)]
     pub ran: Counts,
     /// Time from skipped releases to the next wake-up.
+    #[serde(skip)]
     pub skipped: Counts,
 }
 
+/// When the latest activation of a CPU was released.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct WorstAt {
+    /// Relative to the epoch.
+    #[serde(rename = "at_ns")]
+    pub at: RecTime,
+    /// The load phase then.
+    pub phase: String,
+}
+
+/// A load that could not run.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SkippedLoad {
+    pub name: String,
+    pub because: String,
+}
+
 /// One CPU in one load phase.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PhaseRow {
     /// Phase number.
     pub phase: u16,
@@ -170,25 +217,29 @@ pub struct PhaseRow {
     /// Which CPU.
     pub cpu: u32,
     /// Its numbers.
+    #[serde(flatten)]
     pub row: Row,
 }
 
 /// A load phase on the time axis.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PhaseSpan {
     /// Phase name.
     pub name: String,
     /// From, relative to the epoch.
-    pub from: Nanos,
+    #[serde(rename = "from_ns")]
+    pub from: RecTime,
     /// To.
-    pub to: Nanos,
+    #[serde(rename = "to_ns")]
+    pub to: RecTime,
 }
 
 /// One CPU in one stretch of time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TimelinePoint {
     /// From, relative to the epoch.
-    pub start: Nanos,
+    pub start: RecTime,
     /// For so long.
     pub length: Nanos,
     /// Which CPU.
@@ -206,22 +257,30 @@ pub struct TimelinePoint {
 }
 
 /// One of the worst activations.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WorstRow {
     /// The measured CPU.
     pub cpu: u32,
     /// When it was released, relative to the epoch.
-    pub at: Nanos,
+    #[serde(rename = "at_ns")]
+    pub at: RecTime,
     /// The load phase then.
     pub phase: String,
+    /// Woke minus release.
+    #[serde(rename = "latency_ns")]
+    pub latency: Nanos,
     /// As the thread saw it.
+    #[serde(flatten)]
     pub activation: Activation,
 }
 
 /// Whether the need was held.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Verdict {
     /// The answer.
+    #[serde(rename = "verdict")]
     pub answer: Answer,
     /// Releases due.
     pub due: u64,
@@ -238,7 +297,9 @@ pub struct Verdict {
 }
 
 /// Was the need held?
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
 pub enum Answer {
     /// No release was missed.
     Held,
@@ -249,7 +310,9 @@ pub enum Answer {
 }
 
 /// Why it cannot be told.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "code", rename_all = "kebab-case")]
 pub enum Inconclusive {
     /// No budget was stated, so there is nothing to hold.
     NoBudget,
@@ -281,76 +344,98 @@ impl Trust {
 }
 
 /// A reason to doubt the numbers.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "code", rename_all = "kebab-case")]
 pub enum Distrust {
     /// The hypervisor ran others for so long.
-    Steal(Nanos),
+    Steal {
+        #[serde(rename = "time_ns")]
+        time: Nanos,
+    },
     /// The whole machine stood still: (times, in total).
-    Paused(u64, Nanos),
+    Paused {
+        times: u64,
+        #[serde(rename = "total_ns")]
+        total: Nanos,
+    },
     /// The machine was suspended: (times, in total).
-    Suspended(u64, Nanos),
+    Suspended {
+        times: u64,
+        #[serde(rename = "total_ns")]
+        total: Nanos,
+    },
     /// The wall clock was set: (times).
-    WallClockStep(u64),
+    WallClockStep { times: u64 },
     /// TSC and monotonic clock drifted apart.
     TscDrift,
     /// Our helpers shared these measured CPUs.
-    HelperShared(CpuSet),
+    #[serde(rename = "helper-shared-cpu")]
+    HelperShared { cpus: CpuSet },
     /// Our helpers ran on SMT siblings of measured CPUs; these CPUs are affected.
-    HelperSibling(CpuSet),
+    #[serde(rename = "helper-on-sibling")]
+    HelperSibling { cpus: CpuSet },
     /// A CPU was throttled for heat.
     Throttled,
     /// The kernel stopped real-time threads.
     RtThrottled,
     /// One clock reading costs so much that the clock cannot be in the vDSO.
-    SlowClock(Nanos),
+    SlowClock {
+        #[serde(rename = "cost_ns")]
+        cost: Nanos,
+    },
     /// Page faults in the loop: (CPU, how many).
-    Faults(u32, u64),
+    #[serde(rename = "page-faults")]
+    Faults { cpu: u32, faults: u64 },
     /// The measuring thread changed CPU: (CPU, how many times).
-    Migrations(u32, u64),
+    Migrations { cpu: u32, times: u64 },
     /// Memory was not locked.
     MemoryNotLocked,
     /// Thread was measured without the real-time class.
     NotRealTime,
     /// The kernel granted something else than was asked: (CPU).
-    GrantedOtherwise(u32),
+    GrantedOtherwise { cpu: u32 },
     /// Fewer releases than asked percentiles need.
-    TooFew(u64),
+    TooFew { due: u64 },
     /// The run ended before its time.
-    EndedEarly(EndReason),
+    EndedEarly { reason: EndReason },
     /// The recording was cut off.
     CutOff,
     /// Part of the recording could not be written.
     WriteFailed,
     /// Exact maxima, of a second of a CPU each, that were not collected in time.
-    MaximaLost(u64),
+    MaximaLost { maxima: u64 },
     /// A setting that matters changed during the run: (path).
-    ChangedDuring(String),
+    ChangedDuring { path: String },
     /// A load that was asked for did not run, or not as asked: (load, why).
-    LoadMissing(String, String),
+    LoadMissing { load: String, why: String },
     /// Tracing was on.
-    Tracing(String),
+    Tracing { tracer: String },
     /// Woke before the release: (CPU, how many).
-    Early(u32, u64),
+    Early { cpu: u32, times: u64 },
 }
 
 /// What to do next.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "code", rename_all = "kebab-case")]
 pub enum NextStep {
     /// Look at this finding first.
-    Fix(String),
+    Fix { id: String },
     /// Measure at least this long to claim one miss in so many.
     MeasureLonger {
         /// For so long.
+        #[serde(rename = "length_ns")]
         length: Nanos,
         /// To claim less than one miss in this many.
         one_in: u64,
     },
     /// Measure again as root: it would add this.
-    RunAsRoot(String),
+    RunAsRoot { adds: String },
     /// Measure again without what spoilt this run.
     Repeat,
     /// State a budget.
     StateBudget,
     /// Skipped releases make the two percentile views differ; look at the longest gap on this CPU.
-    LookAtSkips(u32),
+    LookAtSkips { cpu: u32 },
 }

@@ -45,12 +45,12 @@ fn worst_bad(findings: &[Finding]) -> Option<NextStep> {
     let bad = findings.iter().filter(matters);
     // Findings come worst first, and `max_by_key` would take the last of equals.
     bad.reduce(|worst, next| if next.severity > worst.severity { next } else { worst })
-        .map(|finding| NextStep::Fix(finding.id.clone()))
+        .map(|finding| NextStep::Fix { id: finding.id.clone() })
 }
 
 /// More samples cure too few; for everything else the run is spoilt.
 fn worth_repeating(trust: &Trust) -> bool {
-    trust.reasons.iter().any(|reason| !matches!(reason, Distrust::TooFew(_)))
+    trust.reasons.iter().any(|reason| !matches!(reason, Distrust::TooFew { .. }))
 }
 
 /// The CPU on which the two views of p99 differ most, where that is twofold or more.
@@ -60,7 +60,7 @@ fn skips_differ(cpus: &[CpuRow]) -> Option<NextStep> {
         _ => false,
     };
     let worst = cpus.iter().filter(differs).max_by_key(|cpu| cpu.row.latency_due.p99);
-    worst.map(|cpu| NextStep::LookAtSkips(cpu.cpu))
+    worst.map(|cpu| NextStep::LookAtSkips { cpu: cpu.cpu })
 }
 
 /// What root may be allowed to read, by name.
@@ -68,7 +68,7 @@ fn refused(findings: &[Finding]) -> Option<NextStep> {
     let refused =
         findings.iter().filter(|finding| matches!(&finding.state, State::Unknown(why) if why.ends_with(ROOT_MAY)));
     let ids: Vec<&str> = refused.map(|finding| finding.id.as_str()).collect();
-    (!ids.is_empty()).then(|| NextStep::RunAsRoot(ids.join(", ")))
+    (!ids.is_empty()).then(|| NextStep::RunAsRoot { adds: ids.join(", ") })
 }
 
 /// How long it takes to claim the next power of ten beyond what this run has shown, if the next run misses none either.

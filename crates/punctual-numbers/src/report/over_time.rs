@@ -1,9 +1,8 @@
 //! What happened when: load phases and the time line.
 
 use super::{PhaseSpan, TimelinePoint};
-use crate::recording::{MarkKind, Recording, TimeSlice};
+use crate::recording::{MarkKind, RecTime, Recording, TimeSlice};
 use crate::scenario::LoadPhase;
-use punctual_hist::Nanos;
 
 /// The load phases on the time axis, and their names.
 pub(super) struct Phases {
@@ -17,7 +16,7 @@ impl Phases {
     pub(super) fn of(recording: &Recording) -> Self {
         let names = recording.header.scenario.load_phases.iter().map(LoadPhase::name).collect();
         let mut phases = Self { names, spans: Vec::new() };
-        let mut open: Option<(u16, Nanos)> = None;
+        let mut open: Option<(u16, RecTime)> = None;
         for mark in &recording.marks {
             match mark.kind {
                 MarkKind::PhaseStart(phase) => {
@@ -34,19 +33,19 @@ impl Phases {
             recording.slices.iter().for_each(|slice| phases.extend(slice));
         }
         phases.spans.sort_by_key(|span| span.from);
-        if let Some((from, to)) = recording.stretch.and_then(|stretch| stretch.told) {
-            phases.clip(from, to);
+        if let Some(edges) = recording.stretch.and_then(|stretch| stretch.edges) {
+            phases.clip(edges.from, edges.to);
         }
         phases
     }
 
-    fn close(&mut self, open: Option<(u16, Nanos)>, to: Nanos) {
+    fn close(&mut self, open: Option<(u16, RecTime)>, to: RecTime) {
         if let Some((phase, from)) = open {
             self.spans.push(PhaseSpan { name: self.name(phase), from, to: to.max(from) });
         }
     }
 
-    fn clip(&mut self, from: Nanos, to: Nanos) {
+    fn clip(&mut self, from: RecTime, to: RecTime) {
         for span in &mut self.spans {
             (span.from, span.to) = (span.from.max(from), span.to.min(to));
         }
@@ -67,7 +66,7 @@ impl Phases {
     }
 
     /// The name of the phase at this moment; between two phases, while loads stop and start, of neither.
-    pub(super) fn name_at(&self, at: Nanos) -> String {
+    pub(super) fn name_at(&self, at: RecTime) -> String {
         let begun = self.spans.partition_point(|span| span.from <= at);
         let span = begun.checked_sub(1).and_then(|last| self.spans.get(last)).filter(|span| at < span.to);
         span.map_or_else(|| "between phases".to_owned(), |span| span.name.clone())
@@ -78,7 +77,7 @@ impl Phases {
     }
 }
 
-fn last_moment(recording: &Recording) -> Nanos {
+fn last_moment(recording: &Recording) -> RecTime {
     let slices = recording.slices.iter().map(|slice| slice.start.plus(slice.length)).max();
     let end = recording.end.as_ref().map(|end| end.at);
     end.into_iter().chain(slices).max().unwrap_or_default()

@@ -42,11 +42,11 @@ fn threads() -> Frame {
 }
 
 fn mark(second: u64, kind: MarkKind) -> Frame {
-    Frame::Mark(Mark { at: Nanos::from_secs(second), kind })
+    Frame::Mark(Mark { at: RecTime::from_secs(second), kind })
 }
 
 fn end(second: u64, reason: EndReason) -> Frame {
-    Frame::End(End { at: Nanos::from_secs(second), reason, write_error: None })
+    Frame::End(End { at: RecTime::from_secs(second), reason, write_error: None })
 }
 
 /// The latenesses of one CPU in one interval, and the waiting times of its skipped releases.
@@ -74,7 +74,7 @@ fn cpu(cpu: u32, ran: &[u64], skipped: &[u64]) -> CpuInterval {
 }
 
 fn interval(second: u64, phase: u16, cpus: Vec<CpuInterval>) -> Frame {
-    Frame::Interval(Interval { start: Nanos::from_secs(second), length: Nanos::from_secs(1), phase, cpus })
+    Frame::Interval(Interval { start: RecTime::from_secs(second), length: Nanos::from_secs(1), phase, cpus })
 }
 
 fn worst(cpu: u32, at: Nanos, lateness: Nanos) -> Worst {
@@ -140,8 +140,8 @@ fn a_good_run_in_full() {
     assert_eq!(one.row.latency.mean, Some(Nanos::from_us(15)));
     assert_eq!(one.row.latency.p99_99, Some(Nanos::from_us(20)));
     assert_eq!(one.row.latency, one.row.latency_due, "without skips the two views are the same");
-    assert_eq!(one.worst_at, Some((Nanos::from_secs(12), "cpu+memory".to_owned())));
-    assert_eq!(three.worst_at, Some((Nanos::from_secs(14), "cpu+memory".to_owned())));
+    assert_eq!(one.worst_at, Some(WorstAt { at: RecTime::from_secs(12), phase: "cpu+memory".to_owned() }));
+    assert_eq!(three.worst_at, Some(WorstAt { at: RecTime::from_secs(14), phase: "cpu+memory".to_owned() }));
     let total = report.total.unwrap();
     assert_eq!((total.due, total.latency.max), (60_000, Some(Nanos::from_us(21))));
     let phases: Vec<_> = report.phases.iter().map(|p| (p.name.as_str(), p.cpu, p.row.ran)).collect();
@@ -151,8 +151,8 @@ fn a_good_run_in_full() {
     );
     let span = |name: &str, from, to| PhaseSpan {
         name: name.to_owned(),
-        from: Nanos::from_secs(from),
-        to: Nanos::from_secs(to),
+        from: RecTime::from_secs(from),
+        to: RecTime::from_secs(to),
     };
     assert_eq!(report.spans, [span("idle", 0, 10), span("cpu+memory", 10, 30)]);
     assert_eq!((report.timeline.len(), report.measured), (60, Nanos::from_secs(30)));
@@ -178,7 +178,7 @@ fn a_hog_shows_in_the_view_per_release_due() {
     assert!(row.latency.p99.unwrap() < Nanos::from_us(5), "{row:?}");
     assert!(row.latency_due.p99.unwrap() >= Nanos::from_ms(10), "{row:?}");
     assert_eq!((report.verdict.answer, report.verdict.missed), (Answer::NotHeld, 200));
-    assert!(report.next.contains(&NextStep::LookAtSkips(1)), "{:?}", report.next);
+    assert!(report.next.contains(&NextStep::LookAtSkips { cpu: 1 }), "{:?}", report.next);
 }
 
 /// What is doubted and what is remarked after `change`.
@@ -191,39 +191,40 @@ fn trust_after(change: impl FnOnce(&mut Header, &mut Vec<Frame>)) -> (Vec<Distru
 
 #[test]
 fn what_happened_to_the_machine_spoils_the_numbers() {
-    let event = |kind, ms| Frame::Event(Event { at: Nanos::ZERO, length: Nanos::from_ms(ms), kind, releases_lost: 0 });
+    let event =
+        |kind, ms| Frame::Event(Event { at: RecTime::EPOCH, length: Nanos::from_ms(ms), kind, releases_lost: 0 });
     let reasons = |kind| trust_after(|_, frames| frames.extend([event(kind, 3), event(kind, 4)])).0;
     let both = Nanos::from_ms(7);
-    assert_eq!(reasons(EventKind::Steal), [Distrust::Steal(both)]);
-    assert_eq!(reasons(EventKind::Paused), [Distrust::Paused(2, both)]);
-    assert_eq!(reasons(EventKind::Suspended), [Distrust::Suspended(2, both)]);
-    assert_eq!(reasons(EventKind::WallClockStep), [Distrust::WallClockStep(2)]);
+    assert_eq!(reasons(EventKind::Steal), [Distrust::Steal { time: both }]);
+    assert_eq!(reasons(EventKind::Paused), [Distrust::Paused { times: 2, total: both }]);
+    assert_eq!(reasons(EventKind::Suspended), [Distrust::Suspended { times: 2, total: both }]);
+    assert_eq!(reasons(EventKind::WallClockStep), [Distrust::WallClockStep { times: 2 }]);
     assert_eq!(reasons(EventKind::TscDrift), [Distrust::TscDrift]);
     assert_eq!(reasons(EventKind::Throttled), [Distrust::Throttled]);
     assert_eq!(reasons(EventKind::RtThrottled), [Distrust::RtThrottled]);
-    assert!(matches!(reasons(EventKind::Moved)[..], [Distrust::ChangedDuring(_)]));
-    let lost = |blocks| Frame::MaximaLost(MaximaLost { at: Nanos::ZERO, blocks });
+    assert!(matches!(reasons(EventKind::Moved)[..], [Distrust::ChangedDuring { .. }]));
+    let lost = |blocks| Frame::MaximaLost(MaximaLost { at: RecTime::EPOCH, blocks });
     let (reasons, remarks) = trust_after(|_, frames| frames.extend([lost(3), lost(4)]));
-    assert_eq!((reasons, remarks), (vec![], vec![Distrust::MaximaLost(7)]));
+    assert_eq!((reasons, remarks), (vec![], vec![Distrust::MaximaLost { maxima: 7 }]));
 }
 
 #[test]
 fn events_beyond_memory_are_still_counted() {
-    let event = Event { at: Nanos::ZERO, length: Nanos::from_ns(1), kind: EventKind::Paused, releases_lost: 1 };
+    let event = Event { at: RecTime::EPOCH, length: Nanos::from_ns(1), kind: EventKind::Paused, releases_lost: 1 };
     let report = report(header(), vec![Frame::Event(event); 5000]);
     assert_eq!(report.events.len(), 4096);
-    assert!(report.trust.reasons.contains(&Distrust::Paused(5000, Nanos::from_ns(5000))));
+    assert!(report.trust.reasons.contains(&Distrust::Paused { times: 5000, total: Nanos::from_ns(5000) }));
 }
 
 #[test]
 fn shared_cpus_and_slow_clocks_spoil_the_numbers() {
     let cpus = || std::iter::once(3).collect::<CpuSet>();
     let (reasons, _) = trust_after(|header, _| header.placement.shared = cpus());
-    assert_eq!(reasons, [Distrust::HelperShared(cpus())]);
+    assert_eq!(reasons, [Distrust::HelperShared { cpus: cpus() }]);
     let (reasons, remarks) = trust_after(|header, _| header.placement.shared_siblings = cpus());
-    assert_eq!((reasons, remarks), (vec![], vec![Distrust::HelperSibling(cpus())]));
+    assert_eq!((reasons, remarks), (vec![], vec![Distrust::HelperSibling { cpus: cpus() }]));
     let (reasons, _) = trust_after(|header, _| header.clock.read_cost = Nanos::from_ns(101));
-    assert_eq!(reasons, [Distrust::SlowClock(Nanos::from_ns(101))]);
+    assert_eq!(reasons, [Distrust::SlowClock { cost: Nanos::from_ns(101) }]);
 }
 
 #[test]
@@ -235,10 +236,13 @@ fn threads_that_did_not_get_what_was_asked_spoil_the_numbers() {
             }
         })
     };
-    assert_eq!(granted(|t| t.policy = Policy::Other).0, [Distrust::NotRealTime, Distrust::GrantedOtherwise(1)]);
-    assert_eq!(granted(|t| t.policy = Policy::Fifo(1)).0, [Distrust::GrantedOtherwise(1)]);
-    assert_eq!(granted(|t| t.affinity.insert(2)).0, [Distrust::GrantedOtherwise(1)]);
-    assert_eq!(granted(|t| t.cpu = 3).0, [Distrust::GrantedOtherwise(3), Distrust::GrantedOtherwise(1)]);
+    assert_eq!(granted(|t| t.policy = Policy::Other).0, [Distrust::NotRealTime, Distrust::GrantedOtherwise { cpu: 1 }]);
+    assert_eq!(granted(|t| t.policy = Policy::Fifo(1)).0, [Distrust::GrantedOtherwise { cpu: 1 }]);
+    assert_eq!(granted(|t| t.affinity.insert(2)).0, [Distrust::GrantedOtherwise { cpu: 1 }]);
+    assert_eq!(
+        granted(|t| t.cpu = 3).0,
+        [Distrust::GrantedOtherwise { cpu: 3 }, Distrust::GrantedOtherwise { cpu: 1 }]
+    );
     assert_eq!(granted(|t| t.memory_locked = false), (vec![], vec![Distrust::MemoryNotLocked]));
     let asked_for_other = trust_after(|header, frames| {
         header.scenario.policy = Policy::Other;
@@ -260,7 +264,7 @@ fn threads_that_did_not_get_what_was_asked_spoil_the_numbers() {
         let moved = CpuInterval { counters: Counters { migrations: 5, ..Counters::default() }, ..cpu(1, &[], &[]) };
         frames.push(interval(31, 1, vec![moved]));
     });
-    assert_eq!(roaming, (vec![], vec![Distrust::Migrations(1, 5)]));
+    assert_eq!(roaming, (vec![], vec![Distrust::Migrations { cpu: 1, times: 5 }]));
 }
 
 #[test]
@@ -269,11 +273,11 @@ fn the_loops_own_counters_speak() {
         let counted = CpuInterval { counters, early: 2, ..cpu(3, &[], &[]) };
         trust_after(|_, frames| frames.push(interval(31, 1, vec![counted])))
     };
-    let early = vec![Distrust::Early(3, 2)];
+    let early = vec![Distrust::Early { cpu: 3, times: 2 }];
     let faults = Counters { minor_faults: 1, major_faults: 2, ..Counters::default() };
-    assert_eq!(with(faults), (vec![Distrust::Faults(3, 3)], early.clone()));
+    assert_eq!(with(faults), (vec![Distrust::Faults { cpu: 3, faults: 3 }], early.clone()));
     let migrations = Counters { migrations: 1, ..Counters::default() };
-    assert_eq!(with(migrations), (vec![Distrust::Migrations(3, 1)], early.clone()));
+    assert_eq!(with(migrations), (vec![Distrust::Migrations { cpu: 3, times: 1 }], early.clone()));
     let switches = Counters { involuntary_switches: 9, voluntary_switches: 9, ..Counters::default() };
     assert_eq!(with(switches), (vec![], early));
 }
@@ -290,7 +294,7 @@ fn settings_must_stay_and_nobody_may_trace() {
         frames.push(state(Moment::During, &[(governor, "powersave"), ("/same", "1"), ("/new", "1")]));
         frames.push(state(Moment::After, &[(governor, "powersave"), ("/same", "1")]));
     });
-    assert_eq!(reasons, [Distrust::ChangedDuring(governor.to_owned())]);
+    assert_eq!(reasons, [Distrust::ChangedDuring { path: governor.to_owned() }]);
     let (reasons, _) = trust_after(|header, frames| {
         header.scenario.dma_latency_us = Some(0);
         frames.push(state(Moment::Before, &[("/dev/cpu_dma_latency", "2000000000")]));
@@ -301,20 +305,20 @@ fn settings_must_stay_and_nobody_may_trace() {
         let values = [("/sys/kernel/tracing/current_tracer", value)];
         trust_after(|_, frames| frames.push(state(Moment::Before, &values))).0
     };
-    assert_eq!(tracer("function\n"), [Distrust::Tracing("function".to_owned())]);
+    assert_eq!(tracer("function\n"), [Distrust::Tracing { tracer: "function".to_owned() }]);
     assert_eq!((tracer("nop\n"), tracer("reading is refused")), (vec![], vec![]));
 }
 
 #[test]
 fn how_a_run_ended_matters() {
     let ended = |reason| trust_after(|_, frames| frames.push(end(30, reason)));
-    let early = |reason| vec![Distrust::EndedEarly(reason)];
+    let early = |reason| vec![Distrust::EndedEarly { reason }];
     assert_eq!(ended(EndReason::Interrupted), (vec![], early(EndReason::Interrupted)));
     assert_eq!(ended(EndReason::LimitExceeded), (vec![], early(EndReason::LimitExceeded)));
     assert_eq!(ended(EndReason::Stalled), (early(EndReason::Stalled), vec![]));
     let (reasons, _) = trust_after(|_, frames| {
         let write_error = Some("no space".to_owned());
-        frames.push(Frame::End(End { at: Nanos::ZERO, reason: EndReason::Completed, write_error }));
+        frames.push(Frame::End(End { at: RecTime::EPOCH, reason: EndReason::Completed, write_error }));
     });
     assert_eq!(reasons, [Distrust::WriteFailed]);
 }
@@ -328,7 +332,7 @@ fn a_file_that_was_cut_off_is_reported_on_as_far_as_it_goes() {
     assert_eq!(report.next[0], NextStep::Repeat);
     // Cut in the first phase, the phase ends where the recording does.
     let report = Report::of(&fold(header(), good_frames().into_iter().take(5).collect()));
-    let idle = PhaseSpan { name: "idle".to_owned(), from: Nanos::ZERO, to: Nanos::from_secs(3) };
+    let idle = PhaseSpan { name: "idle".to_owned(), from: RecTime::EPOCH, to: RecTime::from_secs(3) };
     assert_eq!((report.spans, report.measured), (vec![idle], Nanos::from_secs(3)));
 }
 
@@ -348,21 +352,21 @@ fn block_maxima_find_the_worst_second_when_the_list_is_missing() {
         header(),
         vec![mark(0, MarkKind::PhaseStart(0)), interval(0, 0, vec![blocks]), end(9, EndReason::Completed)],
     );
-    assert_eq!(report.cpus[0].worst_at, Some((Nanos::from_secs(1), "idle".to_owned())));
+    assert_eq!(report.cpus[0].worst_at, Some(WorstAt { at: RecTime::from_secs(1), phase: "idle".to_owned() }));
 }
 
 #[test]
 fn few_releases_are_said_to_be_few() {
     let few =
         |n: usize| report(header(), vec![interval(0, 0, vec![cpu(1, &vec![9; n], &[]), cpu(3, &vec![9; n], &[])])]);
-    assert_eq!(few(999).trust.reasons, [Distrust::TooFew(999)]);
-    assert_eq!(few(1000).trust, Trust { reasons: vec![], remarks: vec![Distrust::TooFew(1000)] });
+    assert_eq!(few(999).trust.reasons, [Distrust::TooFew { due: 999 }]);
+    assert_eq!(few(1000).trust, Trust { reasons: vec![], remarks: vec![Distrust::TooFew { due: 1000 }] });
     let longer = NextStep::MeasureLonger { length: Nanos::from_secs(2), one_in: 1000 };
     assert_eq!(few(1000).next, [longer], "2995 releases at 2000 a second");
     let empty = report(header(), vec![]);
     assert_eq!((empty.cpus.len(), empty.cpus[0].row.due, empty.cpus[0].row.latency), (2, 0, Percentiles::default()));
     assert_eq!(empty.verdict.inconclusive_because, Some(Inconclusive::NothingRan));
-    assert_eq!(empty.trust.reasons, [Distrust::TooFew(0)]);
+    assert_eq!(empty.trust.reasons, [Distrust::TooFew { due: 0 }]);
 }
 
 #[test]
@@ -385,14 +389,14 @@ fn the_next_steps_name_what_is_in_the_way() {
     let held = report(header(), frames.clone());
     let ids: Vec<_> = held.findings.iter().map(|f| f.id.as_str()).collect();
     assert_eq!(ids, ["high", "medium", "info", "rt-runtime", "smi", "lockdown", "other", "good"]);
-    let root = NextStep::RunAsRoot("rt-runtime, smi".to_owned());
-    assert_eq!(held.next[..2], [NextStep::Fix("high".to_owned()), root]);
+    let root = NextStep::RunAsRoot { adds: "rt-runtime, smi".to_owned() };
+    assert_eq!(held.next[..2], [NextStep::Fix { id: "high".to_owned() }, root]);
     let no_budget = Header { scenario: Scenario { budget: None, ..header().scenario }, ..header() };
     assert_eq!(report(no_budget, frames.clone()).next[0], NextStep::StateBudget);
     frames.push(interval(31, 1, vec![cpu(1, &[60_000], &[])]));
     let missed = report(header(), frames);
     assert_eq!((missed.verdict.answer, missed.verdict.missed), (Answer::NotHeld, 1));
-    assert_eq!(missed.next[0], NextStep::Fix("high".to_owned()));
+    assert_eq!(missed.next[0], NextStep::Fix { id: "high".to_owned() });
     assert!(!missed.next.iter().any(|step| matches!(step, NextStep::MeasureLonger { .. })));
 }
 

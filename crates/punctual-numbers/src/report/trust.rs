@@ -46,19 +46,21 @@ impl Trust {
 fn from_events(recording: &Recording, trust: &mut Trust) {
     // The histograms have every sample all the same.
     if recording.maxima_lost > 0 {
-        trust.remark(Distrust::MaximaLost(recording.maxima_lost));
+        trust.remark(Distrust::MaximaLost { maxima: recording.maxima_lost });
     }
     for (kind, total) in &recording.event_totals {
         match kind {
-            EventKind::Suspended => trust.doubt(Distrust::Suspended(total.times, total.length)),
-            EventKind::Paused => trust.doubt(Distrust::Paused(total.times, total.length)),
+            EventKind::Suspended => trust.doubt(Distrust::Suspended { times: total.times, total: total.length }),
+            EventKind::Paused => trust.doubt(Distrust::Paused { times: total.times, total: total.length }),
             // The wall clock is not what is measured with, but a pause of the whole machine can look like this.
-            EventKind::WallClockStep => trust.doubt(Distrust::WallClockStep(total.times)),
+            EventKind::WallClockStep => trust.doubt(Distrust::WallClockStep { times: total.times }),
             EventKind::TscDrift => trust.doubt(Distrust::TscDrift),
-            EventKind::Steal => trust.doubt(Distrust::Steal(total.length)),
+            EventKind::Steal => trust.doubt(Distrust::Steal { time: total.length }),
             EventKind::Throttled => trust.doubt(Distrust::Throttled),
             EventKind::RtThrottled => trust.doubt(Distrust::RtThrottled),
-            EventKind::Moved => trust.doubt(Distrust::ChangedDuring("The CPUs a measuring thread may use".to_owned())),
+            EventKind::Moved => {
+                trust.doubt(Distrust::ChangedDuring { path: "The CPUs a measuring thread may use".to_owned() });
+            }
         }
     }
 }
@@ -67,12 +69,12 @@ fn from_events(recording: &Recording, trust: &mut Trust) {
 fn from_loads(recording: &Recording, trust: &mut Trust) {
     for mark in &recording.marks {
         if let MarkKind::LoadSkipped(load, why) = &mark.kind {
-            trust.doubt(Distrust::LoadMissing(load.clone(), why.clone()));
+            trust.doubt(Distrust::LoadMissing { load: load.clone(), why: why.clone() });
         }
     }
     for load in &recording.loads {
         if let Some(why) = &load.failure {
-            trust.doubt(Distrust::LoadMissing(load.name.clone(), why.clone()));
+            trust.doubt(Distrust::LoadMissing { load: load.name.clone(), why: why.clone() });
         }
     }
 }
@@ -83,15 +85,15 @@ fn from_placement(recording: &Recording, trust: &mut Trust) {
     };
     let (shared, siblings) = (of_all(|h| &h.placement.shared), of_all(|h| &h.placement.shared_siblings));
     if !shared.is_empty() {
-        trust.doubt(Distrust::HelperShared(shared));
+        trust.doubt(Distrust::HelperShared { cpus: shared });
     }
     if !siblings.is_empty() {
-        trust.remark(Distrust::HelperSibling(siblings));
+        trust.remark(Distrust::HelperSibling { cpus: siblings });
     }
     let costs = recording.runs.iter().map(|run| run.header.clock.read_cost);
     let cost = costs.max().unwrap_or_default();
     if cost > VDSO_READ_MAX {
-        trust.doubt(Distrust::SlowClock(cost));
+        trust.doubt(Distrust::SlowClock { cost });
     }
 }
 
@@ -104,12 +106,12 @@ fn from_threads(recording: &Recording, trust: &mut Trust) {
         trust.doubt(Distrust::NotRealTime);
     }
     for granted in threads.iter().filter(|granted| !as_asked(granted, scenario)) {
-        trust.doubt(Distrust::GrantedOtherwise(granted.cpu));
+        trust.doubt(Distrust::GrantedOtherwise { cpu: granted.cpu });
     }
     let known: BTreeSet<u32> = threads.iter().map(|granted| granted.cpu).collect();
     let unknown = scenario.threads.iter().filter(|asked| !known.contains(&asked.cpu));
     if !known.is_empty() {
-        trust.reasons.extend(unknown.map(|asked| Distrust::GrantedOtherwise(asked.cpu)));
+        trust.reasons.extend(unknown.map(|asked| Distrust::GrantedOtherwise { cpu: asked.cpu }));
     }
     // Faults are counted, so unlocked memory that never faulted did no harm.
     if threads.iter().any(|granted| !granted.memory_locked) {
@@ -133,17 +135,17 @@ fn from_counters(recording: &Recording, trust: &mut Trust) {
         cpus.filter(|(_, n)| *n > 0)
     };
     for (cpu, n) in count(|cpu| cpu.counters.minor_faults.saturating_add(cpu.counters.major_faults)) {
-        trust.doubt(Distrust::Faults(cpu, n));
+        trust.doubt(Distrust::Faults { cpu, faults: n });
     }
     for (cpu, n) in count(|cpu| cpu.counters.migrations) {
         if roams(&recording.header.scenario) {
-            trust.remark(Distrust::Migrations(cpu, n));
+            trust.remark(Distrust::Migrations { cpu, times: n });
         } else {
-            trust.doubt(Distrust::Migrations(cpu, n));
+            trust.doubt(Distrust::Migrations { cpu, times: n });
         }
     }
     for (cpu, n) in count(|cpu| cpu.early) {
-        trust.remark(Distrust::Early(cpu, n));
+        trust.remark(Distrust::Early { cpu, times: n });
     }
 }
 
@@ -158,13 +160,13 @@ fn from_state(recording: &Recording, trust: &mut Trust) {
             before.insert(path, value);
         } else if before.get(path.as_str()).is_some_and(|earlier| earlier != value) && !ours(path) && told.insert(path)
         {
-            trust.doubt(Distrust::ChangedDuring(path.clone()));
+            trust.doubt(Distrust::ChangedDuring { path: path.clone() });
         }
     }
     let tracer =
         values().find(|(_, path, value)| is_tracer(path) && !matches!(value.trim(), "nop" | "") && is_word(value));
     if let Some((_, _, tracer)) = tracer {
-        trust.doubt(Distrust::Tracing(tracer.trim().to_owned()));
+        trust.doubt(Distrust::Tracing { tracer: tracer.trim().to_owned() });
     }
 }
 
@@ -174,7 +176,7 @@ fn from_tracing(recording: &Recording, trust: &mut Trust) {
     let phases = recording.header.scenario.load_phases.len();
     let in_headline = |phase: &u16| !recording.causes.apart(*phase, phases);
     if tracing.phases.iter().any(in_headline) {
-        trust.remark(Distrust::Tracing("punctual's own, to find causes".to_owned()));
+        trust.remark(Distrust::Tracing { tracer: "punctual's own, to find causes".to_owned() });
     }
 }
 
@@ -193,9 +195,9 @@ fn from_ending(recording: &Recording, trust: &mut Trust) {
     for reason in reasons {
         match reason {
             EndReason::Completed => {}
-            EndReason::Stalled => trust.doubt(Distrust::EndedEarly(EndReason::Stalled)),
+            EndReason::Stalled => trust.doubt(Distrust::EndedEarly { reason: EndReason::Stalled }),
             // Asked for, by the user or the scenario; the numbers up to there are what they are.
-            reason => trust.remark(Distrust::EndedEarly(reason)),
+            reason => trust.remark(Distrust::EndedEarly { reason }),
         }
     }
     // What is missing may be just what ended the run.
@@ -211,8 +213,8 @@ fn from_ending(recording: &Recording, trust: &mut Trust) {
 fn from_amount(cpus: &[CpuRow], trust: &mut Trust) {
     let fewest = cpus.iter().map(|cpu| cpu.row.due).min().unwrap_or(0);
     if fewest < DUE_MIN {
-        trust.doubt(Distrust::TooFew(fewest));
+        trust.doubt(Distrust::TooFew { due: fewest });
     } else if fewest < DUE_FOR_ALL {
-        trust.remark(Distrust::TooFew(fewest));
+        trust.remark(Distrust::TooFew { due: fewest });
     }
 }

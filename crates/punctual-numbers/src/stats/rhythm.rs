@@ -26,9 +26,11 @@ const FITTING: f64 = 0.6;
 const USUAL: [f64; 14] = [0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 300.0, 900.0];
 
 /// Something that comes again and again after the same time.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Rhythm {
     /// Every so long.
+    #[serde(rename = "period_ns")]
     pub period: Nanos,
     /// Odds that chance alone looks as regular, corrected for how many periods were tried.
     pub chance: f64,

@@ -51,7 +51,8 @@ pub struct Fit {
 }
 
 /// A value with the interval that holds it with 95 % confidence. A limit that the data do not give is infinite.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Estimate {
     /// Best guess.
     pub value: f64,

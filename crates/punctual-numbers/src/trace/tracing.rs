@@ -3,7 +3,9 @@
 use punctual_hist::Nanos;
 
 /// How was looked on, best first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
 pub enum Rung {
     /// The kernel's trace and the events of its own latency tracers.
     Timerlat,
@@ -18,11 +20,14 @@ pub enum Rung {
 }
 
 /// What a recording says of how causes were looked for.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Tracing {
     /// The engine used.
     pub rung: Rung,
     /// Better ones, and why they were not used.
+    #[serde(serialize_with = "crate::published::map")]
+    #[cfg_attr(feature = "schema", schemars(with = "std::collections::BTreeMap<String, String>"))]
     pub refused: Vec<(Rung, String)>,
     /// Load phases that were traced: numbers of the others are not disturbed by it.
     pub phases: Vec<u16>,
@@ -35,6 +40,7 @@ pub struct Tracing {
     /// Bytes of the kernel's buffer for each measured CPU.
     pub buffer_bytes: u64,
     /// Later than this is late; `None`: than the 99.9 % of the run so far.
+    #[serde(rename = "threshold_ns")]
     pub threshold: Option<Nanos>,
     /// At most so many windows are kept.
     pub windows_max: u32,
@@ -43,7 +49,8 @@ pub struct Tracing {
 }
 
 /// What a self-test of the trace came to on one CPU: each number should be that of the timers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SelfTest {
     /// The CPU.
     pub cpu: u32,
@@ -56,6 +63,7 @@ pub struct SelfTest {
     /// Switches to the thread seen.
     pub switches: u32,
     /// Largest difference between a record's clock and the thread's own reading that contradicts their order.
+    #[serde(rename = "warp_ns")]
     pub warp: Nanos,
 }
 
@@ -83,7 +91,9 @@ impl SelfTest {
 }
 
 /// Something that cannot be seen.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
 pub enum Blind {
     /// No records at all: only counters.
     Records,
@@ -102,7 +112,8 @@ pub enum Blind {
 }
 
 /// What the trace of one CPU came to, at the end.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TraceTotal {
     /// The CPU.
     pub cpu: u32,

@@ -6,8 +6,9 @@ use super::laws::{Dice, Law, bounded, exponential, heavy};
 use super::outcome::{self, Expected, Outcome, Told};
 use punctual_hist::{Counts, MonoTime, Nanos};
 use punctual_numbers::claims::{Claims, PhaseClaims};
+use punctual_numbers::explain::CpuLate;
 use punctual_numbers::explain::{Blame, Cause, Class, Explanation, LateCount, Spike};
-use punctual_numbers::recording::{CpuInterval, Frame, Header, Interval, Recording};
+use punctual_numbers::recording::{CpuInterval, Frame, Header, Interval, RecTime, Recording};
 use punctual_numbers::scenario::Amount;
 use punctual_numbers::trace::Kept;
 use std::collections::BTreeMap;
@@ -132,7 +133,7 @@ impl Mixture {
         }
         let spikes: Vec<Spike> = late.iter().map(|(number, (lateness, of))| spike(*number, *lateness, of)).collect();
         let known = spikes.len() as u64;
-        let late = vec![(0, LateCount { late: known, complete: known, ..LateCount::default() })];
+        let late = vec![CpuLate { cpu: 0, count: LateCount { late: known, complete: known, ..LateCount::default() } }];
         let explanation = Explanation { late, spikes, ..Explanation::default() };
         Claims::of(&recording, Some(&explanation)).phases.remove(0)
     }
@@ -150,7 +151,7 @@ fn interval(second: u32, counts: &Counts, largest: Nanos) -> Interval {
         ..CpuInterval::default()
     };
     let (start, length) = (Nanos::from_secs(u64::from(second)), Nanos::from_secs(1));
-    Interval { start, length, phase: 0, cpus: vec![cpu] }
+    Interval { start: RecTime::after_epoch(start), length, phase: 0, cpus: vec![cpu] }
 }
 
 fn spike(number: u32, lateness: Nanos, of: &Source) -> Spike {

@@ -47,9 +47,9 @@ impl Outcome {
     pub fn add(&mut self, told: &Result<Beyond, Refusal>, (time, truth): (Nanos, Nanos), rare: u64) {
         let seen = self.by_rare.entry(rare).or_default();
         (self.runs, seen.0) = (self.runs + 1, seen.0 + 1);
-        let level = told.as_ref().map(|told| told.levels.iter().find(|(of, _)| *of == time));
+        let level = told.as_ref().map(|told| told.levels.iter().find(|level| level.once_in == time));
         let gate = match level {
-            Ok(Some((_, level))) => {
+            Ok(Some(level)) => {
                 seen.1 += 1;
                 self.answered += 1;
                 self.covered += u64::from(level.low <= truth && level.high.is_none_or(|high| truth <= high));

@@ -8,7 +8,7 @@ use super::laws::{
 };
 use punctual_hist::{Counts, MonoTime, Nanos};
 use punctual_numbers::claims::{Claims, PhaseClaims};
-use punctual_numbers::recording::{CpuInterval, Frame, Header, Interval, Recording};
+use punctual_numbers::recording::{CpuInterval, Frame, Header, Interval, RecTime, Recording};
 use punctual_numbers::scenario::Amount;
 use punctual_numbers::stats::{clusters, order};
 
@@ -124,7 +124,12 @@ fn claimed(values: &[f64], budget: Nanos) -> PhaseClaims {
             ..CpuInterval::default()
         };
         let (start, length) = (Nanos::from_secs(u64::from(second)), Nanos::from_secs(1));
-        recording.add(Frame::Interval(Interval { start, length, phase: 0, cpus: vec![cpu] }));
+        recording.add(Frame::Interval(Interval {
+            start: RecTime::after_epoch(start),
+            length,
+            phase: 0,
+            cpus: vec![cpu],
+        }));
     }
     Claims::of(&recording, None).phases.remove(0)
 }

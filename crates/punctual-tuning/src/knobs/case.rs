@@ -3,6 +3,7 @@
 //! Whatever a probe reads through its case becomes evidence, so a finding cannot claim what was not read. Doubt has
 //! one way out, [`Doubt`], and `?` takes it: a missing or refused file never becomes a guess.
 
+use super::Knob;
 use super::chosen::Chosen;
 use super::interrupts::Line;
 use super::tasks::{TASKS, TaskList};
@@ -75,10 +76,8 @@ pub struct Case<'a> {
     pub machine: &'a Machine,
     /// The need.
     pub need: &'a Need,
-    /// CPUs for the real-time work; none where that is not known.
-    pub rt: Chosen,
-    /// The CPUs that remain for everything else; none also where that is not known.
-    pub housekeeping: Chosen,
+    rt: Chosen,
+    housekeeping: Chosen,
     evidence: RefCell<Vec<Evidence>>,
     refused: RefCell<Option<String>>,
     tasks: Kept<Fact<TaskList>>,
@@ -87,6 +86,7 @@ pub struct Case<'a> {
     configured: Kept<Vec<Configured>>,
     interrupts: Kept<Fact<String>>,
     words: Kept<Option<Vec<Word>>>,
+    verdicts: RefCell<BTreeMap<&'static str, bool>>,
 }
 
 impl<'a> Case<'a> {
@@ -116,6 +116,7 @@ impl<'a> Case<'a> {
             configured: OnceCell::new(),
             interrupts: OnceCell::new(),
             words: OnceCell::new(),
+            verdicts: RefCell::default(),
         }
     }
 
@@ -124,6 +125,17 @@ impl<'a> Case<'a> {
     pub(crate) fn keeping_house(self, cpus: CpuSet) -> Self {
         let is_known = !cpus.is_empty();
         Self { housekeeping: Chosen::new(cpus, is_known), ..self }
+    }
+
+    /// CPUs for the real-time work; none where that is not known, and then no verdict can rest on the answer.
+    pub fn rt(&self) -> &CpuSet {
+        self.rt.ask()
+    }
+
+    /// The CPUs that remain for everything else; none also where that is not known, and then no verdict can rest on the
+    /// answer.
+    pub fn housekeeping(&self) -> &CpuSet {
+        self.housekeeping.ask()
     }
 
     /// What was looked at since the last time it was asked.
@@ -153,6 +165,28 @@ impl<'a> Case<'a> {
             (_, Some(path)) => Doubt::unknown(self.refusal(&format!("reading {path}"))),
             (judged, None) => judged,
         }
+    }
+
+    /// The verdict on a knob, which is remembered for the knobs that weigh less where another one tells the same.
+    pub(crate) fn judge(&self, knob: &Knob) -> Result<State, Doubt> {
+        let judged = self.settled(knob.judge(self));
+        self.verdicts.borrow_mut().insert(knob.id, judged == Ok(State::Bad));
+        judged
+    }
+
+    /// Whether a knob is bad here; judged at most once. What is looked at for it is no evidence for anybody else.
+    pub(super) fn is_bad(&self, id: &str) -> bool {
+        if let Some(is_bad) = self.verdicts.borrow().get(id) {
+            return *is_bad;
+        }
+        let (evidence, was_in_vain) = (self.evidence.take(), self.asked_in_vain());
+        let judged = self.aside(|case| super::find(id).map(|knob| case.judge(knob)));
+        self.evidence.replace(evidence);
+        if was_in_vain {
+            self.rt.ask();
+            self.housekeeping.ask();
+        }
+        judged == Some(Ok(State::Bad))
     }
 
     /// Bad by what was seen, whatever else was refused.
@@ -214,10 +248,10 @@ impl<'a> Case<'a> {
         let is_filled = chooses && text.parts().any(|part| !matches!(part, Part::Text(_) | Part::Blank(_)));
         let filled = text.filled(|part| match part {
             Part::Cpus if chooses => "CPUS".to_owned(),
-            Part::Cpus => list(&self.rt, "CPUS"),
-            Part::Housekeeping => list(&self.housekeeping, "OTHER-CPUS"),
-            Part::HousekeepingMask if self.housekeeping.is_empty() => "MASK".to_owned(),
-            Part::HousekeepingMask => self.housekeeping.mask(),
+            Part::Cpus => list(self.rt(), "CPUS"),
+            Part::Housekeeping => list(self.housekeeping(), "OTHER-CPUS"),
+            Part::HousekeepingMask if self.housekeeping().is_empty() => "MASK".to_owned(),
+            Part::HousekeepingMask => self.housekeeping().mask(),
             Part::Blank(text) | Part::Text(text) => text.to_owned(),
         });
         if is_filled { format!("{} {CHOOSE}", filled.trim_end_matches('.')) } else { filled }
@@ -227,8 +261,8 @@ impl<'a> Case<'a> {
     pub fn fill_whole(&self, text: Template<'_>) -> Option<String> {
         let is_open = |part: Part<'_>| match part {
             Part::Text(_) => false,
-            Part::Cpus => self.rt.is_empty(),
-            Part::Housekeeping | Part::HousekeepingMask => self.housekeeping.is_empty(),
+            Part::Cpus => self.rt().is_empty(),
+            Part::Housekeeping | Part::HousekeepingMask => self.housekeeping().is_empty(),
             Part::Blank(_) => true,
         };
         (!text.parts().any(is_open)).then(|| self.fill(text))
@@ -236,12 +270,12 @@ impl<'a> Case<'a> {
 
     /// Whether every CPU there is does real-time work; `false` where nothing is known of CPUs.
     pub fn has_no_others(&self) -> bool {
-        self.knows_others() && self.housekeeping.is_empty()
+        self.knows_others() && self.housekeeping().is_empty()
     }
 
     /// Whether it is known which CPUs do other work, though it may be none.
     fn knows_others(&self) -> bool {
-        !self.rt.is_empty() && self.online().is_some_and(|online| !online.is_empty())
+        !self.rt().is_empty() && self.online().is_some_and(|online| !online.is_empty())
     }
 
     /// Adds evidence that is not one file's content.
@@ -378,16 +412,16 @@ impl<'a> Case<'a> {
         if !self.knows_others() {
             return Doubt::unknown(NO_CPUS);
         }
-        if !self.housekeeping.is_empty() {
+        if !self.housekeeping().is_empty() {
             return Ok(());
         }
-        if self.rt.len() == 1 {
+        if self.rt().len() == 1 {
             return Doubt::not_applicable("there is one CPU, and nowhere to move anything to");
         }
         Doubt::not_applicable(format!(
             "all CPUs ({}) are meant for real-time work, so there is nowhere to move anything to; --cpus keeps \
                 some free",
-            self.rt
+            self.rt()
         ))
     }
 
@@ -437,6 +471,16 @@ impl<'a> Case<'a> {
     /// Whether the need is for work of this kind.
     pub fn is(&self, kind: Kind) -> bool {
         self.need.kind == kind
+    }
+
+    /// Goes on only for work of this kind.
+    pub fn only_for(&self, kind: Kind, because: &str) -> Result<(), Doubt> {
+        if self.is(kind) { Ok(()) } else { Doubt::not_applicable(because) }
+    }
+
+    /// Goes on only for work of another kind.
+    pub fn not_for(&self, kind: Kind, because: &str) -> Result<(), Doubt> {
+        if self.is(kind) { Doubt::not_applicable(because) } else { Ok(()) }
     }
 
     /// What the command line asks for; a request proves nothing, so this only explains a doubt.

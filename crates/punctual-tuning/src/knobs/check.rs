@@ -4,6 +4,7 @@
 use super::devices::has_module;
 use super::kernel::built_with;
 use super::{Case, Doubt, File, Judged, Lasting, Missing, Setting, Template, Value};
+use crate::programs;
 use punctual_facts::finding::State;
 
 /// How the state of a knob is told.
@@ -21,8 +22,10 @@ pub enum Check {
     BuiltWithout(&'static [&'static str]),
     /// The module is not loaded.
     NoModule(&'static str),
+    /// None of the programs runs that the table of programs calls bad for this knob.
+    Service,
     /// None of these programs runs; they are named as the kernel's list of tasks names them.
-    Service(&'static [&'static str]),
+    NoProgram(&'static [&'static str]),
     /// A setting of the firmware that software cannot see: where its menus have it. Never good and never bad.
     Firmware(&'static str),
     /// Software cannot see it: what cannot be seen, and where to look for it. Never good and never bad.
@@ -107,17 +110,29 @@ fn file_is_met(case: &Case<'_>, file: File, want: Want, missing: Missing) -> Jud
         return want.is_met(&path, &case.text(&path, missing)?);
     };
     let path = format!("{before}cpu{{cpu}}{after}");
-    let values = case.per_cpu(&path, &case.rt, missing)?;
+    let values = case.per_cpu(&path, case.rt(), missing)?;
     values.iter().try_fold(true, |all, (_, value)| Ok(all && want.is_met(&path, value)?))
 }
 
 impl Check {
+    pub const fn sysctl(name: &'static str, want: Want, missing: Missing) -> Self {
+        Self::Sysctl { name, want, missing }
+    }
+
+    pub const fn file(path: &'static str, want: Want, missing: Missing) -> Self {
+        Self::File { path, want, missing }
+    }
+
+    pub const fn parameter(module: &'static str, name: &'static str, want: Want, missing: Missing) -> Self {
+        Self::Parameter { module, name, want, missing }
+    }
+
     pub const fn advice(look: &'static str) -> Self {
         Self::Advice(Template::new(look))
     }
 
-    /// What the state is on this machine.
-    pub fn judge(&self, case: &Case<'_>) -> Result<State, Doubt> {
+    /// What the state of the knob of this id is on this machine.
+    pub(super) fn judge(&self, id: &str, case: &Case<'_>) -> Result<State, Doubt> {
         let is_good = match *self {
             Self::Sysctl { name, want, missing } => file_is_met(case, File::Sysctl(name), want, missing),
             Self::File { path, want, missing } => file_is_met(case, File::Path(path), want, missing),
@@ -131,7 +146,11 @@ impl Check {
                 options.iter().try_fold(true, |all, option| Ok(all && !built_with(case, option)?))
             }
             Self::NoModule(module) => has_module(case, module).map(|is_there| !is_there),
-            Self::Service(programs) => case.daemons(programs).map(|found| found.is_empty()),
+            Self::Service => {
+                let names: Vec<&str> = programs::bad_for(id).flat_map(|program| program.processes).copied().collect();
+                case.daemons(&names).map(|found| found.is_empty())
+            }
+            Self::NoProgram(names) => case.daemons(names).map(|found| found.is_empty()),
             Self::Probe(probe) => probe(case),
             Self::Firmware(place) => {
                 return Ok(State::Advice(format!("Cannot be seen from software: look in firmware under {place}.")));

@@ -1,16 +1,14 @@
-//! The CPUs chosen for real-time work, and those left for the rest, which remember whether somebody looked at them.
+//! The CPUs chosen for real-time work, and those left for the rest, which remember whether somebody asked for them.
 //!
 //! Nothing intersects with an empty set, and an empty set is part of every other: a probe that asks for CPUs nobody
 //! knows would find everything well. So an unknown set does not answer unnoticed.
 
 use punctual_facts::cpu_set::CpuSet;
 use std::cell::Cell;
-use std::fmt;
-use std::ops::Deref;
 
 /// A set of CPUs; empty where it is not known.
 #[derive(Debug)]
-pub struct Chosen {
+pub(super) struct Chosen {
     cpus: CpuSet,
     is_known: bool,
     was_asked: Cell<bool>,
@@ -22,23 +20,14 @@ impl Chosen {
         Self { cpus: if is_known { cpus } else { CpuSet::new() }, is_known, was_asked: Cell::default() }
     }
 
-    /// Whether an answer was drawn from it since the last time this was asked, though it is not known.
-    pub(super) fn take_asked_in_vain(&self) -> bool {
-        self.was_asked.take() && !self.is_known
-    }
-}
-
-impl Deref for Chosen {
-    type Target = CpuSet;
-
-    fn deref(&self) -> &CpuSet {
+    /// The CPUs; that they were asked for is remembered.
+    pub(super) fn ask(&self) -> &CpuSet {
         self.was_asked.set(true);
         &self.cpus
     }
-}
 
-impl fmt::Display for Chosen {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.cpus.fmt(f)
+    /// Whether an answer was drawn from it since the last time this was asked, though it is not known.
+    pub(super) fn take_asked_in_vain(&self) -> bool {
+        self.was_asked.take() && !self.is_known
     }
 }

@@ -1,6 +1,7 @@
 //! What the kernel made of the words it was booted with, as the linter tells it: a word that does nothing is worse than
 //! none, since somebody counts on it.
 
+use super::Missing::TellsNothing;
 use super::case::LOG;
 use super::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Weight};
 use punctual_facts::cmdline::{KEPT_BYTES, Token, words};
@@ -48,11 +49,15 @@ pub(super) const KNOBS: &[Knob] = &[
     },
     Knob {
         why: "The machine is not what its command line says; whoever copies the line copies a belief.",
-        ..knob("cmdline.clamped", "Values taken as they were written", Weight::all(Info), clamped)
+        ..knob("cmdline.clamped", "Values taken as they were written", Weight::all(Info), |case| {
+            none_is(case, "changed", |word| word.verdict == WordVerdict::Clamped)
+        })
     },
     Knob {
         why: "The word does nothing here, because of another one or of this kernel; the next reader will think it does.",
-        ..knob("cmdline.inert", "No word without an effect", Weight::all(Info), inert)
+        ..knob("cmdline.inert", "No word without an effect", Weight::all(Info), |case| {
+            none_is(case, "without effect", |word| word.verdict == WordVerdict::Inert)
+        })
     },
     Knob {
         why: "It lengthens the worst case or takes away a protection that nothing else gives.",
@@ -62,7 +67,9 @@ pub(super) const KNOBS: &[Knob] = &[
     Knob {
         why: "It does something, but not what it is commonly used for, so that is left undone.",
         // What is left undone is weighed by the knob that looks at it.
-        ..knob("cmdline.traps", "No word that does other than believed", Weight::all(Info), traps)
+        ..knob("cmdline.traps", "No word that does other than believed", Weight::all(Info), |case| {
+            none_is(case, "other than believed", |word| word.is_trap)
+        })
     },
     Knob {
         why: "What is beyond that length is cut off without a word, in the middle of a name or a list.",
@@ -88,7 +95,7 @@ fn judged<'a>(case: &'a Case<'_>) -> Result<&'a [Word], Doubt> {
     case.words().ok_or_else(unknown)
 }
 
-const UNSEEN: Missing = Missing::TellsNothing("the command line is not shown");
+const UNSEEN: Missing = TellsNothing("the command line is not shown");
 
 fn counted(words: usize) -> String {
     format!("{words} word{}", if words == 1 { "" } else { "s" })
@@ -139,14 +146,6 @@ fn rejected(case: &Case<'_>) -> Judged {
     none_is(case, "refused", |word| word.verdict == WordVerdict::RejectedValue)
 }
 
-fn clamped(case: &Case<'_>) -> Judged {
-    none_is(case, "changed", |word| word.verdict == WordVerdict::Clamped)
-}
-
-fn inert(case: &Case<'_>) -> Judged {
-    none_is(case, "without effect", |word| word.verdict == WordVerdict::Inert)
-}
-
 fn harmful(case: &Case<'_>) -> Judged {
     // What these do is told, and weighed, by rcu.normal and irq.fixup.
     let is_told = |word: &Word| {
@@ -154,10 +153,6 @@ fn harmful(case: &Case<'_>) -> Judged {
         matches!(name.as_str(), "rcupdate.rcu_expedited" | "irqpoll")
     };
     none_is(case, "harmful", |word| word.verdict == WordVerdict::Harmful && !is_told(word))
-}
-
-fn traps(case: &Case<'_>) -> Judged {
-    none_is(case, "other than believed", |word| word.is_trap)
 }
 
 fn line(case: &Case<'_>) -> Result<Vec<u8>, Doubt> {

@@ -1,6 +1,7 @@
 //! What the kernel writes, and what is watched: both are paid for by whoever runs at that moment.
 
-use super::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Weight};
+use super::Missing::{CannotBe, TellsNothing};
+use super::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Want, Weight};
 use punctual_facts::finding::Confidence;
 use punctual_facts::finding::Severity::{self, Info, Medium};
 use punctual_facts::machine::{Flavour, Version};
@@ -17,7 +18,6 @@ pub(super) const KNOBS: &[Knob] = &[
             happened to log it.",
         fix: Fix::prose("sysctl kernel.printk=4 (the log itself keeps everything)."),
         persist: &[Lasting::sysctl("kernel.printk", "4 4 1 7"), Lasting::word("quiet")],
-        undo: Fix::prose("sysctl kernel.printk with the first number that was there."),
         cost: "Fewer hints on the screen.",
         confidence: Confidence::Low,
         sources: &["kernel admin-guide/sysctl/kernel.rst: printk", "unverified: the effect on a given console driver"],
@@ -34,7 +34,6 @@ pub(super) const KNOBS: &[Knob] = &[
             "Kernel command line: console=tty0, and no other console=; with none at all the firmware chooses, and on ARM boards \
              the device tree (stdout-path) names the serial line.",
         )],
-        undo: Fix::prose("Put the word back and boot again."),
         cost: "No serial log of a crash.",
         confidence: Confidence::Low,
         sources: &[
@@ -56,7 +55,6 @@ pub(super) const KNOBS: &[Knob] = &[
             Lasting::NoWord("trace_event"),
             Lasting::other("Find out who turned it on."),
         ],
-        undo: Fix::prose("Write back what was there."),
         cost: "The trace.",
         blast: Blast::Disturbing,
         sources: &["kernel trace/ftrace.rst"],
@@ -80,7 +78,6 @@ pub(super) const KNOBS: &[Knob] = &[
             ),
             Lasting::other("Or CONFIG_PREEMPT_RT=y from 6.12 on."),
         ],
-        undo: Fix::prose("Put the word back and boot again."),
         cost: "No serial log of a crash, or another kernel.",
         confidence: Confidence::Medium,
         sources: &[
@@ -93,11 +90,13 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "log.devkmsg",
         title: "Programs cannot flood the kernel log",
         severity: Weight::all(Info),
-        check: Check::Probe(devkmsg),
+        check: Check::sysctl(
+            "kernel.printk_devkmsg",
+            Want::Word { good: &["ratelimit", "off"], bad: &["on"] },
+            CannotBe("this kernel does not print"),
+        ),
         why: "With on, whatever writes to /dev/kmsg goes to the consoles unlimited.",
-        fix: Fix::command("sysctl kernel.printk_devkmsg=ratelimit"),
-        persist: &[Lasting::sysctl("kernel.printk_devkmsg", "ratelimit"), Lasting::NoWord("printk.devkmsg")],
-        undo: Fix::command("sysctl kernel.printk_devkmsg=on"),
+        persist: &[Lasting::NoWord("printk.devkmsg")],
         cost: "Lines of a flood are lost.",
         sources: &[
             "kernel admin-guide/sysctl/kernel.rst: printk_devkmsg",
@@ -109,11 +108,9 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "log.delay",
         title: "No delay after each message",
         severity: Weight::all(Medium),
-        check: Check::Probe(delay),
+        check: Check::sysctl("kernel.printk_delay", Want::ZERO, CannotBe("this kernel does not print")),
         why: "printk_delay waits that many milliseconds in a loop after every message, on the CPU that logged it.",
-        fix: Fix::command("sysctl kernel.printk_delay=0"),
-        persist: &[Lasting::sysctl("kernel.printk_delay", "0"), Lasting::NoWord("boot_delay")],
-        undo: Fix::prose("sysctl kernel.printk_delay with the value that was there."),
+        persist: &[Lasting::NoWord("boot_delay")],
         cost: "None.",
         sources: &["kernel admin-guide/sysctl/kernel.rst: printk_delay", "kernel 6.12 kernel/printk/printk.c"],
         ..KNOB
@@ -122,11 +119,9 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "log.ignore_loglevel",
         title: "The console level is heeded",
         severity: Weight::all(Medium),
-        check: Check::Probe(ignore_loglevel),
+        check: Check::parameter("printk", "ignore_loglevel", Want::NO, CannotBe("this kernel does not print")),
         why: "With ignore_loglevel every message goes to the consoles, whatever kernel.printk says.",
-        fix: Fix::command("echo N > /sys/module/printk/parameters/ignore_loglevel"),
         persist: &[Lasting::NoWord("ignore_loglevel")],
-        undo: Fix::command("echo Y > /sys/module/printk/parameters/ignore_loglevel"),
         cost: "Fewer hints on the screen.",
         sources: &["kernel 6.1, 6.12, 7.3 kernel/printk/printk.c"],
         ..KNOB
@@ -135,11 +130,9 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "log.netconsole",
         title: "No console over the network",
         severity: Weight::all(Medium),
-        check: Check::Probe(netconsole),
+        check: Check::Probe(|case| Ok(!consoles(case)?.iter().any(|(name, _)| name.starts_with("netcon")))),
         why: "netconsole sends each message as a packet from wherever it was logged, with interrupts off.",
-        fix: Fix::command("rmmod netconsole"),
         persist: &[Lasting::NoModule("netconsole"), Lasting::NoWord("netconsole")],
-        undo: Fix::command("modprobe netconsole"),
         cost: "Messages of a crash are lost.",
         confidence: Confidence::Medium,
         sources: &["kernel networking/netconsole.rst", "kernel 6.12 drivers/net/netconsole.c"],
@@ -180,11 +173,9 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "trace.stack",
         title: "The kernel's stack depth is not traced",
         severity: Weight::all(Medium),
-        check: Check::Probe(stack),
+        check: Check::sysctl("kernel.stack_tracer_enabled", Want::ZERO, CannotBe("this kernel cannot trace its stack")),
         why: "The stack tracer measures the stack at every call of a kernel function.",
-        fix: Fix::command("sysctl kernel.stack_tracer_enabled=0"),
-        persist: &[Lasting::sysctl("kernel.stack_tracer_enabled", "0"), Lasting::NoWord("stacktrace")],
-        undo: Fix::command("sysctl kernel.stack_tracer_enabled=1"),
+        persist: &[Lasting::NoWord("stacktrace")],
         cost: "The trace.",
         blast: Blast::Disturbing,
         sources: &["kernel 6.1, 6.12, 7.3 kernel/trace/trace_stack.c"],
@@ -194,7 +185,9 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "trace.perf_users",
         title: "Nobody samples all CPUs",
         severity: Weight::all(Info),
-        applies: perf_users,
+        applies: |case| {
+            case.number("/proc/sys/kernel/perf_event_paranoid", CannotBe("this kernel has no perf events")).map(|_| ())
+        },
         check: Check::advice(
             "cannot be seen cheaply: who holds perf events shows as anon_inode:[perf_event] among the links \
                 of /proc/*/fd",
@@ -203,7 +196,6 @@ pub(super) const KNOBS: &[Knob] = &[
             timer.",
         fix: Fix::prose("Stop the program, or tell it to leave CPUs <I> out."),
         persist: &[Lasting::other("The same in the program's configuration")],
-        undo: Fix::prose("Start it again."),
         cost: "Profiles.",
         confidence: Confidence::Medium,
         sources: &["perf_event_open(2)"],
@@ -218,7 +210,6 @@ pub(super) const KNOBS: &[Knob] = &[
         why: "A BPF program runs wherever it is attached: at every system call, switch or packet.",
         fix: Fix::prose("Stop the program that loaded it."),
         persist: &[Lasting::other("Do not start it with the machine")],
-        undo: Fix::prose("Start it again."),
         cost: "What it was for.",
         confidence: Confidence::Medium,
         sources: &["bpf(2)", "bpftool-prog(8)"],
@@ -228,11 +219,8 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "trace.bpf_stats",
         title: "BPF programs are not timed",
         severity: Weight::all(Info),
-        check: Check::Probe(bpf_stats),
+        check: Check::sysctl("kernel.bpf_stats_enabled", Want::ZERO, CannotBe("this kernel runs no BPF programs")),
         why: "While statistics are on, the clock is read around every run of every BPF program.",
-        fix: Fix::command("sysctl kernel.bpf_stats_enabled=0"),
-        persist: &[Lasting::sysctl("kernel.bpf_stats_enabled", "0")],
-        undo: Fix::command("sysctl kernel.bpf_stats_enabled=1"),
         cost: "The statistics.",
         blast: Blast::Disturbing,
         sources: &[
@@ -245,11 +233,8 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "trace.latencytop",
         title: "latencytop is off",
         severity: Weight::all(Info),
-        check: Check::Probe(latencytop),
+        check: Check::sysctl("kernel.latencytop", Want::ZERO, CannotBe("this kernel has no latencytop")),
         why: "While it is on, every blocking of every task is recorded with its stack, under one lock.",
-        fix: Fix::command("sysctl kernel.latencytop=0"),
-        persist: &[Lasting::sysctl("kernel.latencytop", "0")],
-        undo: Fix::command("sysctl kernel.latencytop=1"),
         cost: "The statistics.",
         sources: &["kernel 6.1, 6.12, 7.3 kernel/latencytop.c"],
         ..KNOB
@@ -258,7 +243,7 @@ pub(super) const KNOBS: &[Knob] = &[
 
 fn level(case: &Case<'_>) -> Judged {
     let path = "/proc/sys/kernel/printk";
-    let levels = case.text(path, Missing::CannotBe("this kernel does not print"))?;
+    let levels = case.text(path, CannotBe("this kernel does not print"))?;
     match levels.split_whitespace().next().and_then(|first| first.parse::<u32>().ok()) {
         Some(console) => Ok(console <= 4),
         None => Doubt::unknown(format!("{path} holds '{levels}'")),
@@ -267,7 +252,7 @@ fn level(case: &Case<'_>) -> Judged {
 
 fn serial(case: &Case<'_>) -> Judged {
     let consoles =
-        case.text("/sys/class/tty/console/active", Missing::TellsNothing("which consoles are active is not shown"))?;
+        case.text("/sys/class/tty/console/active", TellsNothing("which consoles are active is not shown"))?;
     Ok(!consoles.split_whitespace().any(is_serial))
 }
 
@@ -283,7 +268,7 @@ fn told_by_nbcon(case: &Case<'_>, severity: Severity) -> Severity {
 }
 
 const TRACEFS: &str = "/sys/kernel/tracing";
-const UNSEEN: Missing = Missing::TellsNothing("tracefs is not mounted");
+const UNSEEN: Missing = TellsNothing("tracefs is not mounted");
 
 /// Goes on only where the kernel can trace.
 fn can_trace(case: &Case<'_>) -> Result<(), Doubt> {
@@ -339,32 +324,15 @@ fn instances(case: &Case<'_>) -> Judged {
     Ok(at_work.is_empty())
 }
 
-fn stack(case: &Case<'_>) -> Judged {
-    Ok(case.number("/proc/sys/kernel/stack_tracer_enabled", Missing::CannotBe("this kernel cannot trace its stack"))?
-        == 0)
-}
-
-fn perf_users(case: &Case<'_>) -> Result<(), Doubt> {
-    case.number("/proc/sys/kernel/perf_event_paranoid", Missing::CannotBe("this kernel has no perf events")).map(|_| ())
-}
-
 fn bpf(case: &Case<'_>) -> Result<(), Doubt> {
-    let none = Missing::CannotBe("this kernel runs no BPF programs of its users");
+    let none = CannotBe("this kernel runs no BPF programs of its users");
     case.number("/proc/sys/kernel/unprivileged_bpf_disabled", none).map(|_| ())
-}
-
-fn bpf_stats(case: &Case<'_>) -> Judged {
-    Ok(case.number("/proc/sys/kernel/bpf_stats_enabled", Missing::CannotBe("this kernel runs no BPF programs"))? == 0)
-}
-
-fn latencytop(case: &Case<'_>) -> Judged {
-    Ok(case.number("/proc/sys/kernel/latencytop", Missing::CannotBe("this kernel has no latencytop"))? == 0)
 }
 
 /// One line of `/proc/consoles`: the console's name and its flags.
 fn consoles(case: &Case<'_>) -> Result<Vec<(String, String)>, Doubt> {
     let path = "/proc/consoles";
-    let table = case.text(path, Missing::TellsNothing("which consoles there are is not shown"))?;
+    let table = case.text(path, TellsNothing("which consoles there are is not shown"))?;
     let parse = |line: &str| {
         let flags = line.split_once('(')?.1.split_once(')')?.0;
         Some((line.split_whitespace().next()?.to_owned(), flags.to_owned()))
@@ -394,30 +362,4 @@ fn nbcon(case: &Case<'_>) -> Judged {
     let names: Vec<String> = threads.into_iter().map(|task| task.name).collect();
     case.note("kernel threads pr/*", if names.is_empty() { "none".to_owned() } else { names.join(", ") });
     Ok(names.iter().any(|name| name == "pr/legacy" || is_serial(name.trim_start_matches("pr/"))))
-}
-
-fn netconsole(case: &Case<'_>) -> Judged {
-    Ok(!consoles(case)?.iter().any(|(name, _)| name.starts_with("netcon")))
-}
-
-fn devkmsg(case: &Case<'_>) -> Judged {
-    let path = "/proc/sys/kernel/printk_devkmsg";
-    match case.text(path, Missing::CannotBe("this kernel does not print"))?.as_str() {
-        "ratelimit" | "off" => Ok(true),
-        "on" => Ok(false),
-        other => Doubt::unknown(format!("{path} holds '{other}'")),
-    }
-}
-
-fn delay(case: &Case<'_>) -> Judged {
-    Ok(case.number("/proc/sys/kernel/printk_delay", Missing::CannotBe("this kernel does not print"))? == 0)
-}
-
-fn ignore_loglevel(case: &Case<'_>) -> Judged {
-    let path = "/sys/module/printk/parameters/ignore_loglevel";
-    match case.text(path, Missing::CannotBe("this kernel does not print"))?.as_str() {
-        "N" => Ok(true),
-        "Y" => Ok(false),
-        other => Doubt::unknown(format!("{path} holds '{other}'")),
-    }
 }

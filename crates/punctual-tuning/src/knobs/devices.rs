@@ -1,12 +1,13 @@
 //! Storage and devices: what they do unasked, and for whom.
 
+use super::Missing::{CannotBe, TellsNothing};
 use super::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Weight};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::finding::Confidence;
 use punctual_facts::finding::Severity::{Info, Medium};
 use punctual_facts::profile::Kind;
 
-const KNOB: Knob = Knob::of(Family::Devices);
+const KNOB: Knob = Knob { confidence: Confidence::Low, ..Knob::of(Family::Devices) };
 
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
@@ -20,9 +21,7 @@ pub(super) const KNOBS: &[Knob] = &[
         persist: &[Lasting::udev(
             "ACTION==\"add|change\", SUBSYSTEM==\"block\", ATTR{queue/rotational}==\"0\", ATTR{queue/scheduler}=\"none\"",
         )],
-        undo: Fix::prose("Write back the word that stood in brackets."),
         cost: "Fairness between programs that write.",
-        confidence: Confidence::Low,
         sources: &["kernel block/switching-sched.rst", "unverified: the effect on a real-time thread"],
         ..KNOB
     },
@@ -34,7 +33,6 @@ pub(super) const KNOBS: &[Knob] = &[
         why: "With rq_affinity 2 each completion interrupts exactly the CPU that sent the request.",
         fix: Fix::prose("echo 1 > /sys/block/DISK/queue/rq_affinity, and send no requests from CPUs <I>."),
         persist: &[Lasting::udev("ACTION==\"add|change\", SUBSYSTEM==\"block\", ATTR{queue/rq_affinity}=\"1\"")],
-        undo: Fix::command("echo 2 > /sys/block/DISK/queue/rq_affinity"),
         cost: "Completions find colder caches.",
         confidence: Confidence::Medium,
         sources: &[
@@ -54,8 +52,8 @@ pub(super) const KNOBS: &[Knob] = &[
         persist: &[Lasting::udev(
             "ACTION==\"add\", SUBSYSTEM==\"block\", ATTR{removable}==\"1\", ATTR{events_poll_msecs}=\"0\"",
         )],
-        undo: Fix::command("echo -1 > /sys/block/DISK/events_poll_msecs"),
         cost: "Media are noticed when used.",
+        confidence: Confidence::High,
         sources: &["kernel 6.1, 6.12, 7.3 block/disk-events.c"],
         ..KNOB
     },
@@ -68,9 +66,9 @@ pub(super) const KNOBS: &[Knob] = &[
             with it.",
         fix: Fix::command("echo idle > /sys/block/mdN/md/sync_action"),
         persist: &[Lasting::NoService("mdcheck_start.timer"), Lasting::NoService("raid-check.timer")],
-        undo: Fix::command("echo check > /sys/block/mdN/md/sync_action"),
         cost: "An array that is not rebuilt does not protect.",
         blast: Blast::Breaking,
+        confidence: Confidence::High,
         sources: &["kernel admin-guide/md.rst: sync_action", "mdstat"],
         ..KNOB
     },
@@ -78,7 +76,9 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "fs.discard",
         title: "Files are not discarded one by one",
         severity: Weight::all(Info),
-        check: Check::Probe(discard),
+        check: Check::Probe(|case| {
+            no_mount(case, |_, options| options.iter().any(|option| option == "discard" || option == "discard=sync"))
+        }),
         why: "With the option discard every deletion sends commands that some disks take milliseconds to answer.",
         fix: Fix::command("mount -o remount,nodiscard PLACE"),
         persist: &[Lasting::other("Remove discard from the options in /etc/fstab")],
@@ -101,7 +101,6 @@ pub(super) const KNOBS: &[Knob] = &[
         undo: Fix::prose("mount -o remount with the options that were there."),
         cost: "More is lost in a power cut.",
         blast: Blast::Disturbing,
-        confidence: Confidence::Low,
         sources: &[
             "ext4(5): commit",
             "kernel 6.12 fs/ext4/super.c, fs/btrfs/super.c: shown where not the default",
@@ -127,14 +126,13 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "dev.sound",
         title: "No sound devices",
         severity: Weight::of(Info, Info, Info),
-        check: Check::Probe(sound),
+        applies: |case| case.not_for(Kind::Audio, "sound is what is asked for"),
+        check: Check::Probe(|case| is_empty(case, "sound", "card")),
         why: "Sound devices interrupt at every period, and their codecs are powered up and down.",
         fix: Fix::prose("rmmod the drivers (snd_hda_intel ...), when nothing uses them."),
         persist: &[Lasting::NoModule("snd_hda_intel"), Lasting::NoModule("snd_usb_audio")],
-        undo: Fix::prose("modprobe them"),
         cost: "Sound.",
         blast: Blast::Breaking,
-        confidence: Confidence::Low,
         sources: &["elisa-tech#222: unused modules", "unverified: the effect on a given machine"],
         ..KNOB
     },
@@ -142,14 +140,12 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "dev.bluetooth",
         title: "No Bluetooth",
         severity: Weight::all(Info),
-        check: Check::Probe(bluetooth),
+        check: Check::Probe(|case| is_empty(case, "bluetooth", "hci")),
         why: "Bluetooth adapters scan and interrupt by USB at times of their own choosing.",
         fix: Fix::command("rfkill block bluetooth; rmmod btusb"),
         persist: &[Lasting::NoModule("btusb"), Lasting::NoModule("bluetooth"), Lasting::NoService("bluetooth.service")],
-        undo: Fix::command("modprobe btusb"),
         cost: "Bluetooth.",
         blast: Blast::Breaking,
-        confidence: Confidence::Low,
         sources: &["elisa-tech#222: unused modules", "unverified: the effect on a given machine"],
         ..KNOB
     },
@@ -157,14 +153,11 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "dev.camera",
         title: "No cameras",
         severity: Weight::all(Info),
-        check: Check::Probe(camera),
+        check: Check::Probe(|case| is_empty(case, "video4linux", "video")),
         why: "A camera in use fills memory by USB at every frame; one that is not used still wakes the bus.",
-        fix: Fix::command("rmmod uvcvideo"),
         persist: &[Lasting::NoModule("uvcvideo")],
-        undo: Fix::command("modprobe uvcvideo"),
         cost: "Cameras.",
         blast: Blast::Breaking,
-        confidence: Confidence::Low,
         sources: &["elisa-tech#222: unused modules", "unverified: the effect on a given machine"],
         ..KNOB
     },
@@ -172,11 +165,8 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "dev.evbug",
         title: "Input events are not logged",
         severity: Weight::all(Info),
-        check: Check::Probe(evbug),
+        check: Check::NoModule("evbug"),
         why: "The module evbug prints every input event to the kernel log.",
-        fix: Fix::command("rmmod evbug"),
-        persist: &[Lasting::NoModule("evbug")],
-        undo: Fix::command("modprobe evbug"),
         cost: "None.",
         confidence: Confidence::Medium,
         sources: &["kernel drivers/input/evbug.c"],
@@ -203,8 +193,8 @@ pub(super) const KNOBS: &[Knob] = &[
 ];
 
 const BLOCKS: &str = "/sys/block";
-const NO_BLOCKS: Missing = Missing::CannotBe("there are no disks");
-const UNSEEN: Missing = Missing::TellsNothing("a disk's setting is not shown");
+const NO_BLOCKS: Missing = CannotBe("there are no disks");
+const UNSEEN: Missing = TellsNothing("a disk's setting is not shown");
 
 /// Holds a file of each disk against what is wanted (`None`: not about this disk); keeps the disks that differ.
 fn every_disk(case: &Case<'_>, file: &str, judge: impl Fn(&str, String) -> Result<Option<bool>, Doubt>) -> Judged {
@@ -255,7 +245,7 @@ fn rq_affinity(case: &Case<'_>) -> Judged {
 /// Only events that cannot be told by an interrupt are polled for.
 fn poll(case: &Case<'_>) -> Judged {
     let parameter = "/sys/module/block/parameters/events_dfl_poll_msecs";
-    let usual_ms = case.number(parameter, Missing::TellsNothing("the usual interval is not shown"))?;
+    let usual_ms = case.number(parameter, TellsNothing("the usual interval is not shown"))?;
     every_disk(case, "events", |disk, events| {
         let read = |file: &str| {
             let path = format!("{BLOCKS}/{disk}/{file}");
@@ -275,7 +265,7 @@ fn poll(case: &Case<'_>) -> Judged {
 
 fn md(case: &Case<'_>) -> Judged {
     let path = "/proc/mdstat";
-    let table = case.known(path, case.peek(path), Missing::CannotBe("there are no arrays (md)"))?;
+    let table = case.known(path, case.peek(path), CannotBe("there are no arrays (md)"))?;
     if !table.starts_with("Personalities") {
         return Doubt::unknown(format!("{path} is not what it should be"));
     }
@@ -292,7 +282,7 @@ fn md(case: &Case<'_>) -> Judged {
 /// The file systems on disks: where, of which kind, with which options.
 fn mounts(case: &Case<'_>) -> Result<Vec<(String, String, Vec<String>)>, Doubt> {
     let path = "/proc/mounts";
-    let table = case.known(path, case.peek(path), Missing::TellsNothing("what is mounted is not shown"))?;
+    let table = case.known(path, case.peek(path), TellsNothing("what is mounted is not shown"))?;
     let mount = |line: &str| {
         let mut parts = line.split(' ');
         let (device, place, kind, options) = (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
@@ -310,10 +300,6 @@ fn no_mount(case: &Case<'_>, is_bad: impl Fn(&str, &[String]) -> bool) -> Judged
         mounts.iter().filter(|(_, kind, options)| is_bad(kind, options)).map(|(place, ..)| place.as_str()).collect();
     case.note("/proc/mounts", if bad.is_empty() { format!("none of {}", mounts.len()) } else { bad.join(", ") });
     Ok(bad.is_empty())
-}
-
-fn discard(case: &Case<'_>) -> Judged {
-    no_mount(case, |_, options| options.iter().any(|option| option == "discard" || option == "discard=sync"))
 }
 
 fn commit(case: &Case<'_>) -> Judged {
@@ -334,7 +320,7 @@ fn atime(case: &Case<'_>) -> Judged {
 /// What is in a folder of which one entry is always there: without that one, only a part of it is seen, and nothing
 /// follows from what is missing.
 fn whole(case: &Case<'_>, folder: &str, always: &str, wanted: &str) -> Result<bool, Doubt> {
-    let unseen = Missing::TellsNothing("what is there cannot be seen here");
+    let unseen = TellsNothing("what is there cannot be seen here");
     let names = case.known(folder, case.list(folder), unseen)?;
     let has = |name: &str| names.iter().any(|found| found == name);
     if !has(wanted) && !has(always) {
@@ -359,7 +345,7 @@ pub(super) fn has_bus(case: &Case<'_>, bus: &str) -> Result<bool, Doubt> {
 fn is_empty(case: &Case<'_>, class: &str, start: &str) -> Judged {
     let folder = format!("/sys/class/{class}");
     let names = if whole(case, "/sys/class", "mem", class)? {
-        case.known(&folder, case.list(&folder), Missing::TellsNothing("the class cannot be seen"))?
+        case.known(&folder, case.list(&folder), TellsNothing("the class cannot be seen"))?
     } else {
         Vec::new()
     };
@@ -368,28 +354,9 @@ fn is_empty(case: &Case<'_>, class: &str, start: &str) -> Judged {
     Ok(found.is_empty())
 }
 
-fn sound(case: &Case<'_>) -> Judged {
-    if case.is(Kind::Audio) {
-        return Doubt::not_applicable("sound is what is asked for");
-    }
-    is_empty(case, "sound", "card")
-}
-
-fn bluetooth(case: &Case<'_>) -> Judged {
-    is_empty(case, "bluetooth", "hci")
-}
-
-fn camera(case: &Case<'_>) -> Judged {
-    is_empty(case, "video4linux", "video")
-}
-
-fn evbug(case: &Case<'_>) -> Judged {
-    has_module(case, "evbug").map(|is_there| !is_there)
-}
-
 fn rng(case: &Case<'_>) -> Judged {
     let threads = case.tasks(|task| task.is_kernel && task.name == "hwrng")?;
-    let keeps_off = |cpus: &CpuSet| !case.rt.is_empty() && cpus.intersection(&case.rt).is_empty();
+    let keeps_off = |cpus: &CpuSet| !case.rt().is_empty() && cpus.intersection(case.rt()).is_empty();
     let is_elsewhere = !threads.is_empty() && threads.iter().all(|task| task.cpus.as_ref().is_some_and(keeps_off));
     let places = threads.iter().map(|task| match &task.cpus {
         Some(cpus) => format!("runs on CPUs {cpus}"),

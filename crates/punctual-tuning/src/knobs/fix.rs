@@ -24,6 +24,11 @@ impl Fix {
         Self::Command(Template::new(text))
     }
 
+    /// This value for the file at this path.
+    pub const fn set(path: &'static str, value: &'static str) -> Self {
+        Self::Setting(Setting { file: File::Path(path), value: Value::text(value) })
+    }
+
     pub const fn prose(text: &'static str) -> Self {
         Self::Prose(Template::new(text))
     }
@@ -70,10 +75,6 @@ impl Value {
         Self::Text(Template::new(text))
     }
 
-    pub fn has_blank(self) -> bool {
-        matches!(self, Self::Text(text) if text.has_blank())
-    }
-
     pub fn names_housekeeping(self) -> bool {
         matches!(self, Self::Text(text) if text.names_housekeeping())
     }
@@ -109,7 +110,9 @@ impl Setting {
         let value = fill(Template::parse(&self.value.source()));
         match self.file {
             File::Sysctl(name) => format!("/etc/sysctl.d: {name} = {value}"),
-            file => format!("At boot: write {value} to {}", fill(Template::parse(&file.path()))),
+            File::Path(_) | File::Parameter { .. } => {
+                format!("At boot: write {value} to {}", fill(Template::parse(&self.file.path())))
+            }
         }
     }
 
@@ -241,7 +244,7 @@ impl Knob {
         let units = || joined(&places, |place| if let Lasting::NoService(unit) = place { Some(unit) } else { None });
         let modules = || joined(&places, |place| if let Lasting::NoModule(name) = place { Some(name) } else { None });
         Now::Text(match (&self.check, places.first().map(Lasting::usual)) {
-            (Check::Service(_), _) => "systemctl stop each of them.".to_owned(),
+            (Check::Service | Check::NoProgram(_), _) => "systemctl stop each of them.".to_owned(),
             (_, Some(Lasting::NoService(_))) => format!("systemctl stop {}", units()),
             (_, Some(Lasting::NoModule(_))) => format!("rmmod {}", modules()),
             (_, Some(Lasting::Firmware(place))) => format!("Change it in the firmware's setup: {place}."),
@@ -271,8 +274,7 @@ impl Knob {
         match self.undo {
             Fix::Command(text) | Fix::Prose(text) => text.source().to_owned(),
             Fix::Setting(setting) => setting.write(),
-            Fix::NotAtRunTime(text) => text.to_owned(),
-            Fix::Implied => self.implied_undo(case),
+            Fix::Implied | Fix::NotAtRunTime(_) => self.implied_undo(case),
         }
     }
 
@@ -286,12 +288,14 @@ impl Knob {
         }
         let places = self.places();
         let units = || joined(&places, |place| if let Lasting::NoService(unit) = place { Some(unit) } else { None });
-        match places.first().map(Lasting::usual) {
+        // What somebody did by hand, the places say nothing of.
+        let first = places.first().filter(|_| matches!(self.fix, Fix::Implied | Fix::NotAtRunTime(_)));
+        match first.map(Lasting::usual) {
             Some(Lasting::Word(_)) => "Remove the word and boot again.".to_owned(),
             Some(Lasting::NoWord(_)) => "Put the word back and boot again.".to_owned(),
             Some(Lasting::Module(_)) => "Remove the line and load the module again.".to_owned(),
             Some(Lasting::NoModule(name)) => format!("modprobe {name}"),
-            Some(Lasting::NoService(_)) if matches!(self.check, Check::Service(_)) => {
+            Some(Lasting::NoService(_)) if matches!(self.check, Check::Service | Check::NoProgram(_)) => {
                 "systemctl unmask; systemctl start".to_owned()
             }
             Some(Lasting::NoService(_)) => format!("systemctl unmask {0}; systemctl start {0}", units()),
@@ -299,7 +303,9 @@ impl Knob {
             Some(Lasting::Kernel { .. }) => "Boot the kernel that was there before.".to_owned(),
             Some(Lasting::Firmware(_)) => "The setting as it was.".to_owned(),
             Some(Lasting::Set(_) | Lasting::Udev(_)) => WRITE_BACK.to_owned(),
-            Some(Lasting::Manager | Lasting::Other(_) | Lasting::Either { .. }) | None => String::new(),
+            Some(Lasting::Manager | Lasting::Other(_) | Lasting::Either { .. }) | None => {
+                "Put back what was there.".to_owned()
+            }
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Graphics: it shares memory bandwidth and, with integrated GPUs, the last-level cache.
 
+use super::Missing::{CannotBe, TellsNothing};
 use super::devices::has_module;
 use super::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Weight};
 use punctual_facts::finding::Confidence;
@@ -28,16 +29,17 @@ const DESKTOPS: &[&str] = &[
 ];
 
 const FOLDER: &str = "/sys/class/drm";
-const NO_CARD: Missing = Missing::CannotBe("there is no graphics card");
+const NO_CARD: Missing = CannotBe("there is no graphics card");
 
-const KNOB: Knob = Knob::of(Family::Graphics);
+const KNOB: Knob = Knob { confidence: Confidence::Low, ..Knob::of(Family::Graphics) };
 
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
         id: "gpu.desktop",
         title: "No desktop session",
         severity: Weight::all(Medium),
-        check: Check::Probe(desktop),
+        applies: |case| case.not_for(Kind::Audio, "a shared desktop is what is asked for"),
+        check: Check::NoProgram(DESKTOPS),
         why: "Drawing loads memory, the last-level cache and USB, in step with the screen and with whoever moves \
             the mouse.",
         fix: Fix::prose("systemctl isolate multi-user.target (ends the session)."),
@@ -67,9 +69,7 @@ pub(super) const KNOBS: &[Knob] = &[
         persist: &[Lasting::udev(
             "ACTION==\"add\", SUBSYSTEM==\"drm\", KERNEL==\"card0\", ATTR{gt_max_freq_mhz}=\"300\", ATTR{gt_min_freq_mhz}=\"300\"",
         )],
-        undo: Fix::prose("Write back both limits."),
         cost: "Slow graphics.",
-        confidence: Confidence::Low,
         sources: &["kernel 7.3 drivers/gpu/drm/xe/xe_gt_freq.c", "unverified: the effect on a given machine"],
         ..KNOB
     },
@@ -81,10 +81,8 @@ pub(super) const KNOBS: &[Knob] = &[
         why: "A lit display reads its picture from memory all the time and interrupts a CPU at every frame.",
         fix: Fix::prose("Unplug it, or end what draws; echo off > /sys/class/drm/CONNECTOR/status"),
         persist: &[Lasting::word("video=<HDMI-A-1>:d")],
-        undo: Fix::command("echo detect > /sys/class/drm/CONNECTOR/status"),
         cost: "The display.",
         blast: Blast::Breaking,
-        confidence: Confidence::Low,
         sources: &["kernel 6.12 drivers/gpu/drm/drm_sysfs.c: enabled", "unverified: the effect on a given machine"],
         ..KNOB
     },
@@ -92,16 +90,13 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "gpu.i915_params",
         title: "The display's power wells stay on (Intel)",
         severity: Weight::all(Info),
-        check: Check::Probe(power_wells),
+        check: Check::Probe(|case| are_zero(case, &["enable_dc"])),
         why: "Switching power wells and display states off and on stalls the memory path of the integrated graphics.",
-        fix: Fix::NotAtRunTime(""),
         persist: &[
             Lasting::module("i915 enable_dc=0 disable_power_well=0"),
             Lasting::module("xe enable_dc=0 disable_power_well=0"),
         ],
-        undo: Fix::prose("Remove the line, and boot again."),
         cost: "Power; the kernel marks itself tainted.",
-        confidence: Confidence::Low,
         sources: &[
             "kernel 6.12, 7.3 drivers/gpu/drm/i915/display/intel_display_params.c",
             "unverified: the effect on a given machine",
@@ -112,14 +107,11 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "gpu.psr",
         title: "The display does not refresh itself (Intel)",
         severity: Weight::all(Info),
-        check: Check::Probe(psr),
+        check: Check::Probe(|case| are_zero(case, &["enable_psr", "enable_fbc"])),
         why: "Panel self refresh and frame buffer compression put parts of the graphics to sleep and wake them at \
             every change.",
-        fix: Fix::NotAtRunTime(""),
         persist: &[Lasting::module("i915 enable_psr=0 enable_fbc=0"), Lasting::module("xe enable_psr=0 enable_fbc=0")],
-        undo: Fix::prose("Remove the line, and boot again."),
         cost: "Power; the kernel marks itself tainted.",
-        confidence: Confidence::Low,
         sources: &[
             "kernel 6.12, 7.3 drivers/gpu/drm/i915/display/intel_display_params.c",
             "unverified: the effect on a given machine",
@@ -130,17 +122,16 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "gpu.nvidia",
         title: "No proprietary graphics driver",
         severity: Weight::of(Medium, Medium, Info).adjusted(nvidia_severity),
-        check: Check::Probe(nvidia),
+        check: Check::NoModule("nvidia"),
         why: "Nobody outside its maker can say how long the proprietary NVIDIA driver keeps interrupts off.",
         fix: Fix::prose(
             "Use the card's free driver or none: systemctl isolate multi-user.target; rmmod nvidia_drm \
             nvidia_modeset nvidia_uvm nvidia",
         ),
-        persist: &[Lasting::NoModule("nvidia"), Lasting::NoModule("nvidia_drm")],
+        persist: &[Lasting::NoModule("nvidia_drm")],
         undo: Fix::command("modprobe nvidia_drm"),
         cost: "Graphics and computing on that card.",
         blast: Blast::Breaking,
-        confidence: Confidence::Low,
         sources: &["unverified: usual advice; the driver's build refuses PREEMPT_RT unless told otherwise"],
         ..KNOB
     },
@@ -148,7 +139,7 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "gpu.clients",
         title: "Nobody computes on the graphics card",
         severity: Weight::all(Info),
-        applies: clients,
+        applies: |case| cards(case).map(|_| ()),
         check: Check::advice(
             "cannot be seen cheaply: /proc/PID/fdinfo of whoever has /dev/dri open counts engine time in its \
                 lines drm-engine-",
@@ -156,20 +147,12 @@ pub(super) const KNOBS: &[Knob] = &[
         why: "An integrated GPU at work takes power, cache and memory bandwidth from the CPUs.",
         fix: Fix::prose("End the programs that use it, or bound them by its frequency (gpu.freq)."),
         persist: &[Lasting::other("Do not start them with the machine")],
-        undo: Fix::prose("Start them again."),
         cost: "Graphics, video, computing on the card.",
         confidence: Confidence::Medium,
         sources: &["kernel gpu/drm-usage-stats.rst"],
         ..KNOB
     },
 ];
-
-fn desktop(case: &Case<'_>) -> Judged {
-    if case.is(Kind::Audio) {
-        return Doubt::not_applicable("a shared desktop is what is asked for");
-    }
-    Ok(case.daemons(DESKTOPS)?.is_empty())
-}
 
 /// The cards, without their connectors.
 fn cards(case: &Case<'_>) -> Result<Vec<String>, Doubt> {
@@ -214,11 +197,7 @@ fn display(case: &Case<'_>) -> Judged {
     for connector in names.into_iter().filter(|name| name.starts_with("card") && name.contains('-')) {
         let path = format!("{FOLDER}/{connector}/enabled");
         count += 1;
-        match case.known(
-            &path,
-            case.peek(&path),
-            Missing::TellsNothing("a connector does not say whether it is lit"),
-        )? {
+        match case.known(&path, case.peek(&path), TellsNothing("a connector does not say whether it is lit"))? {
             word if word == "enabled" => lit.push(connector),
             word if word == "disabled" => {}
             other => return Doubt::unknown(format!("{path} holds '{other}'")),
@@ -244,28 +223,12 @@ fn are_zero(case: &Case<'_>, parameters: &[&str]) -> Judged {
     let mut all = true;
     for parameter in parameters {
         let path = format!("/sys/module/{driver}/parameters/{parameter}");
-        all &= case.number(&path, Missing::TellsNothing("the driver does not show it"))? == 0;
+        all &= case.number(&path, TellsNothing("the driver does not show it"))? == 0;
     }
     Ok(all)
-}
-
-fn power_wells(case: &Case<'_>) -> Judged {
-    are_zero(case, &["enable_dc"])
-}
-
-fn psr(case: &Case<'_>) -> Judged {
-    are_zero(case, &["enable_psr", "enable_fbc"])
-}
-
-fn nvidia(case: &Case<'_>) -> Judged {
-    has_module(case, "nvidia").map(|is_there| !is_there)
 }
 
 /// It was not made for `PREEMPT_RT`.
 fn nvidia_severity(case: &Case<'_>, severity: Severity) -> Severity {
     if case.flavour() == Ok(Flavour::Rt) { severity.max(High) } else { severity }
-}
-
-fn clients(case: &Case<'_>) -> Result<(), Doubt> {
-    cards(case).map(|_| ())
 }

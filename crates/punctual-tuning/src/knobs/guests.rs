@@ -1,13 +1,14 @@
 //! Guests and hosts: what one side of a virtual machine does to the other.
 
+use super::Missing::TellsNothing;
 use super::devices::has_module;
-use super::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Task, Weight};
+use super::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Task, Weight};
 use punctual_facts::fact::Fact;
 use punctual_facts::finding::Confidence;
 use punctual_facts::finding::Severity::{High, Info};
 use punctual_facts::machine::Arch;
 
-const KNOB: Knob = Knob::of(Family::Guests);
+const KNOB: Knob = Knob { blast: Blast::Breaking, confidence: Confidence::Medium, ..Knob::of(Family::Guests) };
 
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
@@ -19,9 +20,8 @@ pub(super) const KNOBS: &[Knob] = &[
             more than one part in ten thousand since boot.",
         fix: Fix::prose("On the host: pin each vCPU to a CPU of its own, with SCHED_FIFO, where nothing else runs."),
         persist: &[Lasting::other("On the host: <vcpupin> and <vcpusched> in the guest's definition")],
-        undo: Fix::prose("The same definition as before."),
         cost: "CPUs of the host.",
-        blast: Blast::Breaking,
+        confidence: Confidence::High,
         sources: &["proc_stat(5): steal", "kernel 7.3 core-api/real-time/hardware.rst"],
         ..KNOB
     },
@@ -40,10 +40,7 @@ pub(super) const KNOBS: &[Knob] = &[
             "On the host: <kvm><hint-dedicated state=\"on\"/></kvm> in the guest's features, with vCPUs pinned.",
         ),
         persist: &[Lasting::other("On the host: the same in the guest's definition")],
-        undo: Fix::prose("Remove the line."),
         cost: "None with pinned vCPUs.",
-        blast: Blast::Breaking,
-        confidence: Confidence::Medium,
         sources: &["kernel 6.12 arch/x86/kernel/kvm.c: KVM_HINTS_REALTIME", "unverified: the effect on a given host"],
         ..KNOB
     },
@@ -51,7 +48,7 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "virt.guest_load",
         title: "No guests run here",
         severity: Weight::all(Info),
-        check: Check::Probe(guest_load),
+        check: Check::NoProgram(&MONITORS),
         why: "The threads of guests run where the scheduler puts them, exit to the kernel often, and share caches \
             and memory bandwidth.",
         fix: Fix::prose("Stop them, or keep them on CPUs <H>: systemctl set-property machine.slice AllowedCPUs=<H>"),
@@ -61,7 +58,6 @@ pub(super) const KNOBS: &[Knob] = &[
         undo: Fix::command("systemctl revert machine.slice"),
         cost: "Guests.",
         blast: Blast::Disturbing,
-        confidence: Confidence::Medium,
         sources: &["kernel 7.3 core-api/real-time/hardware.rst"],
         ..KNOB
     },
@@ -69,7 +65,9 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "virt.vcpu",
         title: "vCPUs that must be punctual are pinned and FIFO",
         severity: Weight::all(Info),
-        applies: vcpu,
+        applies: |case| {
+            if case.daemons(&MONITORS)?.is_empty() { Doubt::not_applicable("no guest runs here") } else { Ok(()) }
+        },
         check: Check::advice(
             "cannot be told apart from here: which guest is to be punctual is known to you. Its vCPU threads \
                 (CPU N/KVM) should be SCHED_FIFO on CPUs of their own, its emulator and I/O threads elsewhere, its \
@@ -81,10 +79,7 @@ pub(super) const KNOBS: &[Knob] = &[
             the guest's definition.",
         ),
         persist: &[Lasting::other("The same: the definition lasts")],
-        undo: Fix::prose("Remove the lines."),
         cost: "CPUs of the host; with idle=poll in the guest, FIFO starves the host's own work there.",
-        blast: Blast::Breaking,
-        confidence: Confidence::Medium,
         sources: &["kernel 7.3 core-api/real-time/hardware.rst", "libvirt domain format: CPU tuning"],
         ..KNOB
     },
@@ -92,14 +87,13 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "virt.halt_poll",
         title: "The host does not spin for idle guests",
         severity: Weight::all(Info),
-        check: Check::Probe(halt_poll),
+        check: Check::Probe(|case| is_zero(&parameter(case, &["kvm/parameters/halt_poll_ns"])?)),
         why: "With halt polling a vCPU that goes idle keeps its host CPU busy for a while; a dedicated CPU gains \
             nothing, a shared one loses.",
         fix: Fix::command("echo 0 > /sys/module/kvm/parameters/halt_poll_ns"),
         persist: &[Lasting::module("kvm halt_poll_ns=0")],
-        undo: Fix::command("echo 200000 > /sys/module/kvm/parameters/halt_poll_ns"),
         cost: "Slower wake-ups of guests that share CPUs.",
-        confidence: Confidence::Medium,
+        blast: Blast::Harmless,
         sources: &[
             "kernel virt/kvm/halt-polling.rst",
             "kernel 6.1, 6.12, 7.3 virt/kvm/kvm_main.c",
@@ -111,15 +105,13 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "virt.ple_gap",
         title: "Guests may spin without being thrown out",
         severity: Weight::all(Info),
-        check: Check::Probe(ple_gap),
+        check: Check::Probe(|case| {
+            is_zero(&parameter(case, &["kvm_intel/parameters/ple_gap", "kvm_amd/parameters/pause_filter_count"])?)
+        }),
         why: "Pause-loop exiting throws a vCPU out that spins on a lock: right where CPUs are shared, an exit for \
             nothing where they are dedicated.",
-        fix: Fix::NotAtRunTime(""),
         persist: &[Lasting::module("kvm_intel ple_gap=0"), Lasting::module("kvm_amd pause_filter_count=0")],
-        undo: Fix::prose("Remove the lines, and load the modules again."),
         cost: "Guests with more vCPUs than CPUs spin in vain.",
-        blast: Blast::Breaking,
-        confidence: Confidence::Medium,
         sources: &["kernel 6.1, 6.12, 7.3 arch/x86/kvm/vmx/vmx.c", "tuned profile realtime-virtual-host"],
         ..KNOB
     },
@@ -129,14 +121,10 @@ pub(super) const KNOBS: &[Knob] = &[
         severity: Weight::all(Info),
         check: Check::Probe(timer_advance),
         why: "The host can fire a guest's timer early by what the entry takes, so that the guest sees it on time.",
-        fix: Fix::NotAtRunTime(""),
         persist: &[Lasting::other(
             "/etc/modprobe.d: no option lapic_timer_advance=0 (lapic_timer_advance_ns=0 before 6.12) for kvm",
         )],
-        undo: Fix::prose("Put the option back."),
         cost: "A short spin before each timer.",
-        blast: Blast::Breaking,
-        confidence: Confidence::Medium,
         sources: &["kernel 6.1 arch/x86/kvm/x86.c", "kernel 6.12, 7.3 arch/x86/kvm/lapic.c"],
         ..KNOB
     },
@@ -144,13 +132,13 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "virt.kvmclock_sync",
         title: "Clocks of guests are not synchronised every five minutes",
         severity: Weight::all(Info),
-        check: Check::Probe(kvmclock_sync),
+        check: Check::Probe(|case| {
+            is_on(&parameter(case, &["kvm/parameters/kvmclock_periodic_sync"])?).map(|is_on| !is_on)
+        }),
         why: "The host updates the clock of all vCPUs at a steady beat, which makes each of them exit.",
-        fix: Fix::NotAtRunTime(""),
         persist: &[Lasting::module("kvm kvmclock_periodic_sync=0")],
-        undo: Fix::prose("Remove the line, and load the module again."),
         cost: "kvm-clock drifts against the host's.",
-        blast: Blast::Breaking,
+        confidence: Confidence::High,
         sources: &["kernel 6.1, 6.12 arch/x86/kvm/x86.c (gone in 7.3)", "tuned profile realtime-virtual-host"],
         ..KNOB
     },
@@ -158,15 +146,13 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "virt.apicv",
         title: "Interrupts reach guests without an exit",
         severity: Weight::all(Info),
-        check: Check::Probe(apicv),
+        check: Check::Probe(|case| {
+            is_on(&parameter(case, &["kvm_intel/parameters/enable_apicv", "kvm_amd/parameters/avic"])?)
+        }),
         why: "Without hardware support for the interrupt controller every interrupt and every end of one makes the \
             guest exit.",
-        fix: Fix::NotAtRunTime(""),
         persist: &[Lasting::module("kvm_intel enable_apicv=1"), Lasting::module("kvm_amd avic=1")],
-        undo: Fix::prose("Remove the lines, and load the modules again."),
         cost: "Nested guests on AMD lose it.",
-        blast: Blast::Breaking,
-        confidence: Confidence::Medium,
         sources: &["kernel 6.12 arch/x86/kvm/vmx/vmx.c, svm/svm.c"],
         ..KNOB
     },
@@ -174,7 +160,7 @@ pub(super) const KNOBS: &[Knob] = &[
 
 /// Goes on only inside a guest.
 fn is_guest(case: &Case<'_>) -> Result<(), Doubt> {
-    let unseen = Missing::TellsNothing("nothing here tells whether there is a hypervisor");
+    let unseen = TellsNothing("nothing here tells whether there is a hypervisor");
     match case.known("/proc/cpuinfo", case.machine.virtualisation.clone(), unseen)?.hypervisor {
         Some(_) => Ok(()),
         None => Doubt::not_applicable("this is no guest"),
@@ -184,7 +170,7 @@ fn is_guest(case: &Case<'_>) -> Result<(), Doubt> {
 fn steal(case: &Case<'_>) -> Judged {
     is_guest(case)?;
     let path = "/proc/stat";
-    let stat = case.known(path, case.peek(path), Missing::TellsNothing("/proc/stat is not there"))?;
+    let stat = case.known(path, case.peek(path), TellsNothing("/proc/stat is not there"))?;
     let line = stat.lines().next().unwrap_or_default();
     let ticks: Vec<u64> = line.split_whitespace().skip(1).filter_map(|field| field.parse().ok()).collect();
     // The last two are counted among the first two, too.
@@ -223,14 +209,6 @@ const MONITORS: [&str; 10] = [
     "vmware-vmx",
 ];
 
-fn guest_load(case: &Case<'_>) -> Judged {
-    Ok(case.daemons(&MONITORS)?.is_empty())
-}
-
-fn vcpu(case: &Case<'_>) -> Result<(), Doubt> {
-    if case.daemons(&MONITORS)?.is_empty() { Doubt::not_applicable("no guest runs here") } else { Ok(()) }
-}
-
 /// A parameter of KVM in the first of these places that has it. Goes on only where guests run.
 fn parameter(case: &Case<'_>, places: &[&str]) -> Result<String, Doubt> {
     if !has_module(case, "kvm")? {
@@ -252,7 +230,7 @@ fn parameter(case: &Case<'_>, places: &[&str]) -> Result<String, Doubt> {
         let path = format!("{modules}/{place}");
         match case.peek(&path) {
             Fact::Absent => {}
-            _ => return case.text(&path, Missing::TellsNothing("the parameter is not shown")),
+            _ => return case.text(&path, TellsNothing("the parameter is not shown")),
         }
     }
     Doubt::not_applicable("this kernel's KVM has no such parameter")
@@ -271,14 +249,6 @@ fn is_zero(value: &str) -> Judged {
     value.parse::<i64>().map(|number| number == 0).or_else(|_| Doubt::unknown(format!("the parameter says '{value}'")))
 }
 
-fn halt_poll(case: &Case<'_>) -> Judged {
-    is_zero(&parameter(case, &["kvm/parameters/halt_poll_ns"])?)
-}
-
-fn ple_gap(case: &Case<'_>) -> Judged {
-    is_zero(&parameter(case, &["kvm_intel/parameters/ple_gap", "kvm_amd/parameters/pause_filter_count"])?)
-}
-
 fn timer_advance(case: &Case<'_>) -> Judged {
     let places = ["kvm/parameters/lapic_timer_advance", "kvm/parameters/lapic_timer_advance_ns"];
     match parameter(case, &places)?.as_str() {
@@ -287,12 +257,4 @@ fn timer_advance(case: &Case<'_>) -> Judged {
         number if number.parse::<i64>().is_ok() => Ok(true),
         other => Doubt::unknown(format!("the parameter says '{other}'")),
     }
-}
-
-fn kvmclock_sync(case: &Case<'_>) -> Judged {
-    is_on(&parameter(case, &["kvm/parameters/kvmclock_periodic_sync"])?).map(|is_on| !is_on)
-}
-
-fn apicv(case: &Case<'_>) -> Judged {
-    is_on(&parameter(case, &["kvm_intel/parameters/enable_apicv", "kvm_amd/parameters/avic"])?)
 }

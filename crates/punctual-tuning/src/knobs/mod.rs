@@ -42,14 +42,13 @@ mod watchdogs;
 
 pub use case::{Case, Doubt, Judged, Missing};
 pub use check::{Check, Want};
-pub use chosen::Chosen;
 pub use fix::{File, Fix, Setting, Value};
 pub(crate) use interrupts::{Line as InterruptLine, all as interrupt_lines};
 pub use lasting::{Lasting, When};
 pub use tasks::{TASKS, Task};
 pub use template::{Part, Template};
 
-use punctual_facts::finding::{Confidence, Severity};
+use punctual_facts::finding::{Confidence, Severity, State};
 use punctual_facts::profile::Kind;
 use serde::Serialize;
 
@@ -68,6 +67,8 @@ pub struct Knob {
     pub applies: fn(&Case<'_>) -> Result<(), Doubt>,
     /// How its state is told, if it can be told.
     pub check: Check,
+    /// Fails where a bad state does no harm; asked only then.
+    pub excused: fn(&Case<'_>) -> Result<(), Doubt>,
     /// What the bad state does to punctuality.
     pub why: &'static str,
     /// How to change it now.
@@ -87,6 +88,16 @@ pub struct Knob {
 }
 
 impl Knob {
+    /// The state on this machine, as far as the probes know it.
+    pub(crate) fn judge(&self, case: &Case<'_>) -> Result<State, Doubt> {
+        (self.applies)(case)?;
+        let state = self.check.judge(self.id, case)?;
+        if state == State::Bad {
+            (self.excused)(case)?;
+        }
+        Ok(state)
+    }
+
     /// What most knobs of a family share. Tests see to it that no entry leaves out its words.
     pub const fn of(family: Family) -> Self {
         Self {
@@ -95,7 +106,8 @@ impl Knob {
             family,
             severity: Weight::all(Severity::Info),
             applies: |_| Ok(()),
-            check: Check::Advice(Template::new("")),
+            check: Check::advice(""),
+            excused: |_| Ok(()),
             why: "",
             fix: Fix::Implied,
             persist: &[],

@@ -1,6 +1,7 @@
 //! What the caller may do: without it the best machine runs the loop as an ordinary task.
 
-use super::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Weight};
+use super::Missing::{CannotBe, TellsNothing};
+use super::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Weight};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::fact::Fact;
 use punctual_facts::finding::Confidence;
@@ -8,21 +9,22 @@ use punctual_facts::finding::Severity::{Fatal, High, Info, Medium};
 use punctual_facts::machine::Flavour;
 use punctual_facts::profile::Kind;
 
-const KNOB: Knob = Knob::of(Family::Privileges);
+const KNOB: Knob = Knob { confidence: Confidence::Medium, ..Knob::of(Family::Privileges) };
 
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
         id: "lim.rtprio",
         title: "The caller may use the real-time class",
         severity: Weight::of(Fatal, High, Fatal),
-        check: Check::Probe(rtprio),
+        check: Check::Probe(|case| {
+            Ok(has_capability(case, CAP_SYS_NICE)?
+                || soft_limit(case, "Max realtime priority")?.is_none_or(|limit| limit > 0))
+        }),
         why: "Without the right to it, a thread asks for SCHED_FIFO, is refused, and waits its turn with everybody \
             else.",
         fix: Fix::prose("prlimit --pid PID --rtprio=95 as root (with CAP_SYS_RESOURCE), or run as root."),
         persist: &[Lasting::limit("@realtime - rtprio 95"), Lasting::unit("LimitRTPRIO=95")],
-        undo: Fix::prose("Remove the lines."),
         cost: "A member of the group can lock the machine up; never grant 99.",
-        confidence: Confidence::Medium,
         sources: &[
             "sched(7)",
             "getrlimit(2): RLIMIT_RTPRIO",
@@ -34,14 +36,15 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "lim.memlock",
         title: "The caller may lock its memory",
         severity: Weight::of(High, Medium, Medium),
-        check: Check::Probe(memlock),
+        check: Check::Probe(|case| {
+            Ok(has_capability(case, CAP_IPC_LOCK)?
+                || soft_limit(case, "Max locked memory")?.is_none_or(|limit| limit >= ENOUGH_BYTES))
+        }),
         why: "Memory that cannot be locked can be taken away, and the next touch waits for it. Judged bad: less \
             than 1 GiB.",
         fix: Fix::prose("prlimit --pid PID --memlock=unlimited as root (with CAP_SYS_RESOURCE)."),
         persist: &[Lasting::limit("@realtime - memlock unlimited"), Lasting::unit("LimitMEMLOCK=infinity")],
-        undo: Fix::prose("Remove the lines."),
         cost: "A member of the group can use the memory up.",
-        confidence: Confidence::Medium,
         sources: &["mlockall(2)", "the refusal was seen on 6.18; the granting was not tried"],
         ..KNOB
     },
@@ -49,13 +52,13 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "lim.rttime",
         title: "No time limit on real-time threads",
         severity: Weight::of(Info, High, Info),
-        check: Check::Probe(rttime),
+        check: Check::Probe(|case| Ok(soft_limit(case, "Max realtime timeout")?.is_none())),
         why: "A real-time thread that uses this much CPU time without a blocking call is ended: SIGXCPU at the soft limit, SIGKILL at the hard one. \
             rtkit sets 200 ms.",
         fix: Fix::command("prlimit --pid PID --rttime=unlimited"),
         persist: &[Lasting::unit("LimitRTTIME=infinity"), Lasting::NoService("rtkit-daemon.service")],
-        undo: Fix::prose("prlimit with the limit that was there."),
         cost: "A safety net for experiments.",
+        confidence: Confidence::High,
         sources: &["getrlimit(2): RLIMIT_RTTIME", "unverified: the limit rtkit sets"],
         ..KNOB
     },
@@ -68,9 +71,7 @@ pub(super) const KNOBS: &[Knob] = &[
             inherited (as on every machine with isolcpus=) does not.",
         fix: Fix::prose("Start it in a cpuset, slice or container that holds <I> (systemd: AllowedCPUs=<I>)."),
         persist: &[Lasting::unit("AllowedCPUs=<I>"), Lasting::other("Or cpuset in the container's definition.")],
-        undo: Fix::prose("Remove the line."),
         cost: "None.",
-        confidence: Confidence::Medium,
         sources: &["sched_setaffinity(2)", "cpuset(7)", "moby#31086"],
         ..KNOB
     },
@@ -83,9 +84,7 @@ pub(super) const KNOBS: &[Knob] = &[
             one's own.",
         fix: Fix::command("prlimit --pid PID --rtprio=95"),
         persist: &[Lasting::limit("@realtime - rtprio 95"), Lasting::unit("LimitRTPRIO=95")],
-        undo: Fix::prose("prlimit with the limit that was there."),
         cost: "None.",
-        confidence: Confidence::Medium,
         sources: &["sched(7)", "unverified: usual advice; the kernel's own stop threads are above every priority"],
         ..KNOB
     },
@@ -98,9 +97,7 @@ pub(super) const KNOBS: &[Knob] = &[
             Judged bad: more than 16 MiB.",
         fix: Fix::prose("ulimit -s 8192, or a stack size given at each creation."),
         persist: &[Lasting::limit("@realtime soft stack 8192"), Lasting::unit("LimitSTACK=8M")],
-        undo: Fix::prose("ulimit -s with the limit that was there."),
         cost: "None.",
-        confidence: Confidence::Medium,
         sources: &["pthread_create(3)", "mlockall(2)"],
         ..KNOB
     },
@@ -113,8 +110,8 @@ pub(super) const KNOBS: &[Knob] = &[
             that holds a lock the real-time thread needs.",
         fix: Fix::command("echo max > /sys/fs/cgroup/GROUP/cpu.max"),
         persist: &[Lasting::unit("CPUQuota="), Lasting::other("In the container's definition: no CPU limit")],
-        undo: Fix::prose("Write back the quota that was there."),
         cost: "The group may use whole CPUs.",
+        confidence: Confidence::High,
         sources: &["kernel admin-guide/cgroup-v2.rst: cpu.max", "kernel scheduler/sched-bwc.rst"],
         ..KNOB
     },
@@ -127,8 +124,8 @@ pub(super) const KNOBS: &[Knob] = &[
             killed.",
         fix: Fix::prose("echo max > /sys/fs/cgroup/GROUP/memory.high; the same for memory.max"),
         persist: &[Lasting::unit("MemoryHigh=infinity"), Lasting::unit("MemoryMax=infinity")],
-        undo: Fix::prose("Write back the limits that were there."),
         cost: "The group may use all memory.",
+        confidence: Confidence::High,
         sources: &["kernel admin-guide/cgroup-v2.rst: memory.high, memory.max"],
         ..KNOB
     },
@@ -150,7 +147,6 @@ pub(super) const KNOBS: &[Knob] = &[
         undo: Fix::command("chrt -a -o -p 0 PID"),
         cost: "Everything below waits.",
         blast: Blast::Disturbing,
-        confidence: Confidence::Medium,
         sources: &["sched(7)"],
         ..KNOB
     },
@@ -166,9 +162,7 @@ pub(super) const KNOBS: &[Knob] = &[
         why: "A thread that may run on several CPUs is moved between them, and finds cold caches.",
         fix: Fix::prose("taskset -a -c -p <I> PID; in the program sched_setaffinity for each thread."),
         persist: &[Lasting::unit("CPUAffinity=<I>")],
-        undo: Fix::prose("taskset -a -c -p with the list that was there."),
         cost: "None.",
-        confidence: Confidence::Medium,
         sources: &["sched_setaffinity(2)", "LinuxCNC#294: a CPU number that did not exist"],
         ..KNOB
     },
@@ -176,7 +170,7 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "proc.futex_pi",
         title: "Locks of real-time threads inherit priority",
         severity: Weight::all(High),
-        applies: futex_pi,
+        applies: |case| case.not_for(Kind::Poll, "work that never sleeps takes no lock that makes it"),
         check: Check::advice(
             "cannot be seen from outside: look in the source for PTHREAD_PRIO_INHERIT on every mutex that a \
                 real-time thread takes, and for condition variables",
@@ -186,7 +180,6 @@ pub(super) const KNOBS: &[Knob] = &[
         persist: &[Lasting::other("The same: the program's source")],
         undo: Fix::prose("PTHREAD_PRIO_NONE"),
         cost: "A little time per contended lock.",
-        confidence: Confidence::Medium,
         sources: &["pthread_mutexattr_setprotocol(3)", "pi(7), futex(2): FUTEX_LOCK_PI"],
         ..KNOB
     },
@@ -200,7 +193,7 @@ const ENOUGH_BYTES: u64 = 1 << 30;
 /// A field of the caller's status, kept as evidence.
 pub(super) fn status(case: &Case<'_>, field: &str) -> Result<String, Doubt> {
     let path = "/proc/self/status";
-    let status = case.known(path, case.peek(path), Missing::TellsNothing("/proc/self/status is not there"))?;
+    let status = case.known(path, case.peek(path), TellsNothing("/proc/self/status is not there"))?;
     let value = status.lines().find_map(|line| line.split_once(':').filter(|(name, _)| *name == field));
     match value {
         Some((_, value)) => {
@@ -222,7 +215,7 @@ fn has_capability(case: &Case<'_>, bit: u32) -> Result<bool, Doubt> {
 /// The soft limit of that name; `None` is unlimited.
 fn soft_limit(case: &Case<'_>, name: &str) -> Result<Option<u64>, Doubt> {
     let path = "/proc/self/limits";
-    let limits = case.known(path, case.peek(path), Missing::TellsNothing("/proc/self/limits is not there"))?;
+    let limits = case.known(path, case.peek(path), TellsNothing("/proc/self/limits is not there"))?;
     let value = limits.lines().find_map(|line| line.strip_prefix(name)).and_then(|rest| rest.split_whitespace().next());
     let Some(value) = value else { return Doubt::unknown(format!("{path} has no line '{name}'")) };
     case.note(format!("{path} {name}"), value);
@@ -231,19 +224,6 @@ fn soft_limit(case: &Case<'_>, name: &str) -> Result<Option<u64>, Doubt> {
         (_, Ok(number)) => Ok(Some(number)),
         (_, Err(_)) => Doubt::unknown(format!("{path} '{name}' holds '{value}'")),
     }
-}
-
-fn rtprio(case: &Case<'_>) -> Judged {
-    Ok(has_capability(case, CAP_SYS_NICE)? || soft_limit(case, "Max realtime priority")?.is_none_or(|limit| limit > 0))
-}
-
-fn memlock(case: &Case<'_>) -> Judged {
-    Ok(has_capability(case, CAP_IPC_LOCK)?
-        || soft_limit(case, "Max locked memory")?.is_none_or(|limit| limit >= ENOUGH_BYTES))
-}
-
-fn rttime(case: &Case<'_>) -> Judged {
-    Ok(soft_limit(case, "Max realtime timeout")?.is_none())
 }
 
 fn rtprio_max(case: &Case<'_>) -> Judged {
@@ -270,15 +250,8 @@ fn policy(case: &Case<'_>) -> Result<(), Doubt> {
 }
 
 fn affinity(case: &Case<'_>) -> Result<(), Doubt> {
-    if case.rt.len() == 1 && case.has_no_others() {
+    if case.rt().len() == 1 && case.has_no_others() {
         return Doubt::not_applicable("there is one CPU");
-    }
-    Ok(())
-}
-
-fn futex_pi(case: &Case<'_>) -> Result<(), Doubt> {
-    if case.is(Kind::Poll) {
-        return Doubt::not_applicable("work that never sleeps takes no lock that makes it");
     }
     Ok(())
 }
@@ -337,10 +310,10 @@ fn cpus(case: &Case<'_>) -> Judged {
     let Ok(allowed) = CpuSet::parse_list(&list) else {
         return Doubt::unknown(format!("/proc/self/status Cpus_allowed_list holds '{list}'"));
     };
-    if case.rt.is_empty() {
+    if case.rt().is_empty() {
         return Doubt::unknown("which CPUs are online is not known");
     }
-    if case.rt.is_subset(&allowed) {
+    if case.rt().is_subset(&allowed) {
         return Ok(true);
     }
     if is_unconfined(case) {
@@ -351,13 +324,13 @@ fn cpus(case: &Case<'_>) -> Judged {
             "the inherited affinity leaves CPUs out, and whether a cpuset forbids them is not shown",
         );
     };
-    Ok(case.rt.is_subset(&case.cpu_list(&file, Missing::TellsNothing("the cpuset is not shown"))?))
+    Ok(case.rt().is_subset(&case.cpu_list(&file, TellsNothing("the cpuset is not shown"))?))
 }
 
 /// The caller's control group of a controller (`""`: the version with one hierarchy) and those above it, own first.
 fn groups(case: &Case<'_>, controller: &str) -> Result<Option<Vec<String>>, Doubt> {
     let path = "/proc/self/cgroup";
-    let table = case.known(path, case.peek(path), Missing::CannotBe("this kernel has no control groups"))?;
+    let table = case.known(path, case.peek(path), CannotBe("this kernel has no control groups"))?;
     let own = |line: &str| {
         let mut parts = line.splitn(3, ':').skip(1);
         let is_wanted = parts.next()?.split(',').any(|name| name == controller);
@@ -407,7 +380,7 @@ fn is_unlimited_v1(
 fn is_unlimited(case: &Case<'_>, files: &[&str]) -> Judged {
     let root = "/sys/fs/cgroup";
     let Some(groups) = groups(case, "")? else { return Doubt::unknown("the caller's control group is not shown") };
-    let names = case.known(root, case.list(root), Missing::TellsNothing("control groups cannot be seen here"))?;
+    let names = case.known(root, case.list(root), TellsNothing("control groups cannot be seen here"))?;
     if !names.iter().any(|name| name == "cgroup.procs") {
         return Doubt::unknown("control groups cannot be seen here");
     }
@@ -422,7 +395,7 @@ fn is_unlimited(case: &Case<'_>, files: &[&str]) -> Judged {
             // Where the controller is not switched on there is no limit.
             Fact::Absent => {}
             fact => {
-                case.known(&path, fact, Missing::TellsNothing("a limit is not shown"))?;
+                case.known(&path, fact, TellsNothing("a limit is not shown"))?;
             }
         }
     }

@@ -1,8 +1,9 @@
 //! Security features that are paid for in time.
 
+use super::Missing::{CannotBe, TellsNothing};
 use super::clocks::cpu_flags;
 use super::privileges::status;
-use super::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Weight};
+use super::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Want, Weight};
 use punctual_facts::finding::Confidence;
 use punctual_facts::finding::Severity::Info;
 use punctual_facts::machine::{Arch, Flavour, Version};
@@ -35,11 +36,9 @@ pub(super) const KNOBS: &[Knob] = &[
                 can be left out by their own words",
         ),
         why: "Flushes and barriers at kernel entry and exit cost up to microseconds on older CPUs, guests pay twice.",
-        fix: Fix::NotAtRunTime(""),
         persist: &[Lasting::other(
             "mitigations=off turns all of them off; single words are in kernel-parameters.txt (retbleed=, mds=, nopti ...)",
         )],
-        undo: Fix::prose("Remove the words, and boot again."),
         cost: "Anybody who runs code on the machine may read its memory.",
         blast: Blast::Breaking,
         confidence: Confidence::Medium,
@@ -51,14 +50,17 @@ pub(super) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "sec.split_lock",
+        excused: traps_split_locks,
         title: "A split lock does not put its program to sleep",
         severity: Weight::all(Info),
-        check: Check::Probe(split_lock),
+        check: Check::sysctl(
+            "kernel.split_lock_mitigate",
+            Want::ZERO,
+            CannotBe("this kernel does not slow split locks"),
+        ),
         why: "A locked access across two cache lines stalls all CPUs; by default the kernel then also makes its \
             program sleep and wait its turn.",
         fix: Fix::prose("Mend the program. Until then: sysctl kernel.split_lock_mitigate=0"),
-        persist: &[Lasting::sysctl("kernel.split_lock_mitigate", "0")],
-        undo: Fix::command("sysctl kernel.split_lock_mitigate=1"),
         cost: "A hostile program can slow the machine.",
         sources: &[
             "kernel admin-guide/sysctl/kernel.rst: split_lock_mitigate",
@@ -73,9 +75,7 @@ pub(super) const KNOBS: &[Knob] = &[
         check: Check::Probe(smap),
         why: "Old guides switch SMAP off for speed; it costs next to nothing, nosmap is no longer a word, and \
             clearcpuid= marks the kernel tainted.",
-        fix: Fix::NotAtRunTime(""),
         persist: &[Lasting::NoWord("clearcpuid"), Lasting::NoWord("nosmap")],
-        undo: Fix::prose("Put the word back and boot again."),
         cost: "None.",
         sources: &["kernel 6.1, 7.3 kernel-parameters.txt: nosmap is for powerpc only"],
         ..KNOB
@@ -89,7 +89,6 @@ pub(super) const KNOBS: &[Knob] = &[
             away again at a steady beat.",
         fix: Fix::prose("echo N > /sys/module/kvm/parameters/nx_huge_pages, where all guests are trusted."),
         persist: &[Lasting::module("kvm nx_huge_pages=off")],
-        undo: Fix::command("echo auto > /sys/module/kvm/parameters/nx_huge_pages"),
         cost: "A guest can stop a CPU that has the bug.",
         blast: Blast::Disturbing,
         sources: &["kernel 6.1, 6.12, 7.3 arch/x86/kvm/mmu/mmu.c", "tuned profile realtime-virtual-host"],
@@ -99,11 +98,8 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "sec.stackleak",
         title: "The kernel's stack is not wiped at each system call",
         severity: Weight::all(Info),
-        check: Check::Probe(stackleak),
+        check: Check::sysctl("kernel.stack_erasing", Want::ZERO, CannotBe("this kernel does not wipe its stack")),
         why: "Wiping costs at the end of every system call, more the deeper it went.",
-        fix: Fix::command("sysctl kernel.stack_erasing=0"),
-        persist: &[Lasting::sysctl("kernel.stack_erasing", "0")],
-        undo: Fix::command("sysctl kernel.stack_erasing=1"),
         cost: "Leaks of kernel memory get likelier.",
         sources: &[
             "kernel admin-guide/sysctl/kernel.rst: stack_erasing",
@@ -130,7 +126,6 @@ pub(super) const KNOBS: &[Knob] = &[
             Lasting::unit("SystemCallFilter="),
             Lasting::other("In the container's definition: a seccomp profile of Unconfined"),
         ],
-        undo: Fix::prose("Put the filter back."),
         cost: "One wall less around the program.",
         confidence: Confidence::Medium,
         sources: &["proc_pid_status(5): Seccomp", "kernel 6.12 fs/proc/array.c"],
@@ -147,7 +142,6 @@ pub(super) const KNOBS: &[Knob] = &[
         persist: &[Lasting::other(
             "Kernel command line: spec_store_bypass_disable=prctl (the default from 5.16), not seccomp or on",
         )],
-        undo: Fix::prose("Remove the word."),
         cost: "Exploits of that kind.",
         sources: &[
             "kernel 6.12 fs/proc/array.c: Speculation_Store_Bypass",
@@ -178,11 +172,11 @@ fn auditing(case: &Case<'_>) -> Judged {
 
 fn mitigations(case: &Case<'_>) -> Result<(), Doubt> {
     let folder = "/sys/devices/system/cpu/vulnerabilities";
-    let names = case.known(folder, case.list(folder), Missing::CannotBe("this kernel knows of no CPU bugs"))?;
+    let names = case.known(folder, case.list(folder), CannotBe("this kernel knows of no CPU bugs"))?;
     let mut mitigated = Vec::new();
     for name in names {
         let path = format!("{folder}/{name}");
-        let text = case.known(&path, case.peek(&path), Missing::TellsNothing("a bug's state is not shown"))?;
+        let text = case.known(&path, case.peek(&path), TellsNothing("a bug's state is not shown"))?;
         mitigated.extend(text.starts_with("Mitigation").then_some(name));
     }
     if mitigated.is_empty() {
@@ -192,22 +186,20 @@ fn mitigations(case: &Case<'_>) -> Result<(), Doubt> {
     Ok(())
 }
 
-fn split_lock(case: &Case<'_>) -> Judged {
-    let missing = Missing::CannotBe("this kernel does not slow split locks");
-    let slows = case.number("/proc/sys/kernel/split_lock_mitigate", missing)? != 0;
-    // The setting is there on every x86; only CPUs with this flag trap a split lock, and only a trap is slowed.
-    if !cpu_flags(case)?.split_whitespace().any(|flag| flag == "split_lock_detect") {
-        case.note("/proc/cpuinfo flags", "no split_lock_detect");
-        return Doubt::not_applicable("this CPU does not trap split locks");
+/// The setting is there on every x86; only CPUs with this flag trap a split lock, and only a trap is slowed.
+fn traps_split_locks(case: &Case<'_>) -> Result<(), Doubt> {
+    if cpu_flags(case)?.split_whitespace().any(|flag| flag == "split_lock_detect") {
+        return Ok(());
     }
-    Ok(!slows)
+    case.note("/proc/cpuinfo flags", "no split_lock_detect");
+    Doubt::not_applicable("this CPU does not trap split locks")
 }
 
 fn smap(case: &Case<'_>) -> Judged {
     if case.known(
         "/proc/sys/kernel/arch",
         case.machine.kernel.arch.as_ref(),
-        Missing::TellsNothing("the architecture is not known"),
+        TellsNothing("the architecture is not known"),
     )? != &Arch::X86
     {
         return Doubt::not_applicable("only x86 has it");
@@ -223,17 +215,11 @@ fn smap(case: &Case<'_>) -> Judged {
 fn kvm_nx(case: &Case<'_>) -> Judged {
     let folder = "/sys/module/kvm/parameters";
     let path = format!("{folder}/nx_huge_pages");
-    match case.text(&path, Missing::CannotBe("this machine runs no guests on x86 (no module kvm)"))?.as_str() {
+    match case.text(&path, CannotBe("this machine runs no guests on x86 (no module kvm)"))?.as_str() {
         "N" | "never" => Ok(true),
-        "Y" => {
-            Ok(case.text(&format!("{folder}/nx_huge_pages_recovery_ratio"), Missing::TellsNothing("not shown"))? == "0")
-        }
+        "Y" => Ok(case.text(&format!("{folder}/nx_huge_pages_recovery_ratio"), TellsNothing("not shown"))? == "0"),
         other => Doubt::unknown(format!("{path} holds '{other}'")),
     }
-}
-
-fn stackleak(case: &Case<'_>) -> Judged {
-    Ok(case.number("/proc/sys/kernel/stack_erasing", Missing::CannotBe("this kernel does not wipe its stack"))? == 0)
 }
 
 fn seccomp(case: &Case<'_>) -> Result<(), Doubt> {

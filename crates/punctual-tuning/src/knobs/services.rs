@@ -1,6 +1,7 @@
 //! Programs that change the machine behind one's back, or load it at times of their own choosing.
 
-use super::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Weight};
+use super::Missing::TellsNothing;
+use super::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Weight};
 use crate::programs::{self, Program};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::fact::Fact;
@@ -8,23 +9,21 @@ use punctual_facts::finding::Confidence;
 use punctual_facts::finding::Severity::{Info, Medium};
 use punctual_facts::profile::Kind;
 
-const KNOB: Knob = Knob::of(Family::Services);
+const KNOB: Knob = Knob { confidence: Confidence::Medium, ..Knob::of(Family::Services) };
 
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
         id: "pm.daemons",
         title: "Nobody else sets frequencies and power",
         severity: Weight::all(Medium),
-        check: Check::Probe(|case| silent(case, "pm.daemons")),
+        check: Check::Service,
         why: "These daemons write governors, limits and preferences again, minutes after one has set them.",
-        fix: Fix::prose("systemctl stop each of them."),
         persist: &[
             Lasting::NoService("thermald.service"),
             Lasting::NoService("tlp.service"),
             Lasting::NoService("power-profiles-daemon.service"),
             Lasting::NoService("auto-cpufreq.service"),
         ],
-        undo: Fix::command("systemctl unmask; systemctl start"),
         cost: "Battery life and automatic cooling measures; see that the machine stays cool.",
         blast: Blast::Disturbing,
         confidence: Confidence::Low,
@@ -35,17 +34,14 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "svc.timers",
         title: "No unattended updates",
         severity: Weight::all(Medium),
-        check: Check::Probe(|case| silent(case, "svc.timers")),
+        check: Check::Service,
         why: "Updates unpack, compress and restart at times of their own choosing.",
-        fix: Fix::prose("systemctl stop each of them; their timers are svc.update_timers."),
         persist: &[
             Lasting::NoService("unattended-upgrades.service"),
             Lasting::NoService("packagekit.service"),
             Lasting::NoService("snapd.service"),
         ],
-        undo: Fix::command("systemctl unmask; systemctl start"),
         cost: "Security updates need a plan.",
-        confidence: Confidence::Medium,
         sources: &["cluster-node-tuning-operator#1591", "unverified: which of them matter on a given machine"],
         ..KNOB
     },
@@ -53,7 +49,7 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "svc.agents",
         title: "No monitoring agents",
         severity: Weight::all(Info),
-        check: Check::Probe(|case| silent(case, "svc.agents")),
+        check: Check::Service,
         why: "Agents read per-CPU files at a steady beat, some of which interrupt every CPU, and keep threads on \
             all of them.",
         fix: Fix::prose(
@@ -73,16 +69,13 @@ pub(super) const KNOBS: &[Knob] = &[
         severity: Weight::all(Medium),
         check: Check::Probe(|case| inactive(case, "svc.update_timers")),
         why: "A timer starts downloads, unpacking and restarts when its hour comes, in the middle of whatever runs.",
-        fix: Fix::prose("systemctl stop each of them."),
         persist: &[
             Lasting::NoService("apt-daily.timer"),
             Lasting::NoService("apt-daily-upgrade.timer"),
             Lasting::NoService("dnf-makecache.timer"),
             Lasting::NoService("dnf-automatic.timer"),
         ],
-        undo: Fix::command("systemctl unmask; systemctl start"),
         cost: "Security updates need a plan.",
-        confidence: Confidence::Medium,
         sources: &[
             "systemd.timer(5)",
             "cluster-node-tuning-operator#1591",
@@ -104,9 +97,7 @@ pub(super) const KNOBS: &[Knob] = &[
             Lasting::NoService("e2scrub_all.timer"),
             Lasting::NoService("raid-check.timer"),
         ],
-        undo: Fix::command("systemctl unmask; systemctl start"),
         cost: "Disks get slower, or decay unseen, unless it is run by hand.",
-        confidence: Confidence::Medium,
         sources: &["systemd.timer(5)", "fstrim(8)", "unverified: which of them matter on a given machine"],
         ..KNOB
     },
@@ -114,7 +105,7 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "svc.scanners",
         title: "No scanner in the way of files and programs",
         severity: Weight::all(Medium),
-        check: Check::Probe(|case| silent(case, "svc.scanners")),
+        check: Check::Service,
         why: "Security scanners hold every opening of a file until they have looked at it, and hook programs and \
             packets.",
         fix: Fix::prose("systemctl stop it, or except the real-time programs and files from it."),
@@ -123,7 +114,6 @@ pub(super) const KNOBS: &[Knob] = &[
             Lasting::NoService("fapolicyd.service"),
             Lasting::other("In the scanner's own configuration"),
         ],
-        undo: Fix::command("systemctl start"),
         cost: "Protection by the scanner.",
         confidence: Confidence::Low,
         sources: &["fanotify(7): permission events", "unverified: the effect of each scanner"],
@@ -133,7 +123,7 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "svc.indexers",
         title: "No indexing of files",
         severity: Weight::all(Info),
-        check: Check::Probe(|case| silent(case, "svc.indexers")),
+        check: Check::Service,
         why: "Indexers read and parse every file that changes.",
         fix: Fix::prose("systemctl --user stop each of them."),
         persist: &[Lasting::other(
@@ -149,14 +139,13 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "svc.rtkit",
         title: "No daemon that takes priorities away",
         severity: Weight::all(Info),
-        check: Check::Probe(rtkit),
+        applies: |case| case.not_for(Kind::Audio, "desktop audio lives by it"),
+        check: Check::Service,
         why: "rtkit hands out low real-time priorities with a time limit, and demotes all real-time threads it \
             knows when it feels starved.",
         fix: Fix::prose("systemctl stop rtkit-daemon, and grant the right by lim.rtprio."),
         persist: &[Lasting::NoService("rtkit-daemon.service")],
-        undo: Fix::command("systemctl unmask rtkit-daemon; systemctl start rtkit-daemon"),
         cost: "Desktop audio asks for real time in vain, unless it has the limit.",
-        confidence: Confidence::Medium,
         sources: &["rtkit README: canary, RLIMIT_RTTIME", "unverified: on the version installed"],
         ..KNOB
     },
@@ -164,7 +153,7 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "svc.priority",
         title: "Nobody else sets priorities",
         severity: Weight::all(Info),
-        check: Check::Probe(|case| silent(case, "svc.priority")),
+        check: Check::Service,
         why: "These daemons renice, move and re-schedule other people's threads by rules of their own.",
         fix: Fix::prose("systemctl stop each of them, or name the real-time programs in their exceptions."),
         persist: &[
@@ -172,7 +161,6 @@ pub(super) const KNOBS: &[Knob] = &[
             Lasting::NoService("uresourced.service"),
             Lasting::NoService("com.system76.Scheduler.service"),
         ],
-        undo: Fix::command("systemctl unmask; systemctl start"),
         cost: "Their comfort.",
         confidence: Confidence::Low,
         sources: &["unverified: usual advice"],
@@ -182,14 +170,12 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "svc.oomd",
         title: "No daemon that kills under pressure",
         severity: Weight::all(Info),
-        check: Check::Probe(|case| silent(case, "svc.oomd")),
+        check: Check::Service,
         why: "Out-of-memory daemons kill before the kernel would, by pressure; a program that locks memory is the \
             largest.",
         fix: Fix::prose("systemctl stop it, or except the unit: ManagedOOMPreference=omit"),
         persist: &[Lasting::unit("ManagedOOMPreference=omit"), Lasting::NoService("earlyoom.service")],
-        undo: Fix::command("systemctl start"),
         cost: "The kernel kills later.",
-        confidence: Confidence::Medium,
         sources: &["systemd-oomd(8)", "earlyoom(1)"],
         ..KNOB
     },
@@ -207,7 +193,6 @@ pub(super) const KNOBS: &[Knob] = &[
         undo: Fix::command("docker update --cpuset-cpus= CONTAINER"),
         cost: "The other CPUs are theirs.",
         blast: Blast::Disturbing,
-        confidence: Confidence::Medium,
         sources: &["moby#31086", "cri-o#2213", "kernel admin-guide/cgroup-v2.rst: cpuset.cpus.effective"],
         ..KNOB
     },
@@ -225,24 +210,10 @@ pub(super) const KNOBS: &[Knob] = &[
         undo: Fix::prose("cpuManagerPolicy: none"),
         cost: "Whole CPUs are taken from the pool.",
         blast: Blast::Breaking,
-        confidence: Confidence::Medium,
         sources: &["Kubernetes documentation: control CPU management policies", "unverified: on a cluster"],
         ..KNOB
     },
 ];
-
-/// Whether no program runs that is bad for this knob.
-fn silent(case: &Case<'_>, knob: &str) -> Judged {
-    let names: Vec<&str> = programs::bad_for(knob).flat_map(|program| program.processes).copied().collect();
-    Ok(case.daemons(&names)?.is_empty())
-}
-
-fn rtkit(case: &Case<'_>) -> Judged {
-    if case.is(Kind::Audio) {
-        return Doubt::not_applicable("desktop audio lives by it");
-    }
-    silent(case, "svc.rtkit")
-}
 
 /// Where systemd keeps a link for each unit that is active.
 const UNITS: &str = "/run/systemd/units";
@@ -257,7 +228,7 @@ fn inactive(case: &Case<'_>, knob: &str) -> Judged {
         case.cite("/proc/1/comm", &init);
         return Doubt::not_applicable("systemd does not run here");
     }
-    let units = case.known(UNITS, case.list(UNITS), Missing::TellsNothing("which units are active is not shown"))?;
+    let units = case.known(UNITS, case.list(UNITS), TellsNothing("which units are active is not shown"))?;
     let mut found: Vec<&str> = units.iter().filter_map(|unit| unit.strip_prefix(ACTIVE)).collect();
     if found.is_empty() {
         return Doubt::unknown("which units are active is not shown");
@@ -339,7 +310,7 @@ const ENOUGH: usize = 256;
 fn containers(case: &Case<'_>) -> Judged {
     case.has_housekeeping()?;
     let root = "/sys/fs/cgroup";
-    case.known(root, case.list(root), Missing::TellsNothing("control groups cannot be seen here"))?;
+    case.known(root, case.list(root), TellsNothing("control groups cannot be seen here"))?;
     let (mut seen, mut free) = (0, 0);
     for (folder, start) in RUNTIMES {
         let names = case.list(folder);
@@ -347,7 +318,7 @@ fn containers(case: &Case<'_>) -> Judged {
             let list = case.peek(&format!("{folder}/{name}/cpuset.cpus.effective"));
             let Some(cpus) = list.known().and_then(|list| CpuSet::parse_list(list).ok()) else { continue };
             seen += 1;
-            free += usize::from(!cpus.intersection(&case.rt).is_empty());
+            free += usize::from(!cpus.intersection(case.rt()).is_empty());
         }
     }
     if seen == 0 {
@@ -355,7 +326,7 @@ fn containers(case: &Case<'_>) -> Judged {
     }
     case.note(
         format!("{root}/**/cpuset.cpus.effective"),
-        format!("{free} of {seen} containers may use CPUs {}", case.rt),
+        format!("{free} of {seen} containers may use CPUs {}", case.rt()),
     );
     Ok(free == 0)
 }
@@ -365,7 +336,7 @@ fn kubelet(case: &Case<'_>) -> Judged {
         return Doubt::not_applicable("no kubelet runs here");
     }
     let path = "/var/lib/kubelet/cpu_manager_state";
-    let state = case.known(path, case.peek(path), Missing::TellsNothing("the kubelet's choice is not shown"))?;
+    let state = case.known(path, case.peek(path), TellsNothing("the kubelet's choice is not shown"))?;
     let policy = state.split_once("\"policyName\":").and_then(|(_, rest)| rest.split('"').nth(1));
     match policy {
         Some(policy) => {

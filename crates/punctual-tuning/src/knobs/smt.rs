@@ -1,5 +1,6 @@
 //! Threads that share a core.
 
+use super::Missing::TellsNothing;
 use super::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Weight};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::finding::Severity::{self, High, Info};
@@ -33,7 +34,7 @@ pub(super) const KNOBS: &[Knob] = &[Knob {
 }];
 
 const SIBLINGS: &str = "/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list";
-const UNSEEN: Missing = Missing::TellsNothing("which CPUs share a core is not shown");
+const UNSEEN: Missing = TellsNothing("which CPUs share a core is not shown");
 
 /// Siblings that both do nothing but real-time work are somebody's choice.
 fn among_themselves(case: &Case<'_>, severity: Severity) -> Severity {
@@ -41,15 +42,15 @@ fn among_themselves(case: &Case<'_>, severity: Severity) -> Severity {
     if is_single || case.has_no_others() {
         return severity;
     }
-    let is_within = |list: &str| CpuSet::parse_list(list).is_ok_and(|siblings| siblings.is_subset(&case.rt));
+    let is_within = |list: &str| CpuSet::parse_list(list).is_ok_and(|siblings| siblings.is_subset(case.rt()));
     let all_within =
-        case.per_cpu(SIBLINGS, &case.rt, UNSEEN).is_ok_and(|all| all.iter().all(|(_, list)| is_within(list)));
+        case.per_cpu(SIBLINGS, case.rt(), UNSEEN).is_ok_and(|all| all.iter().all(|(_, list)| is_within(list)));
     if all_within { severity.min(Info) } else { severity }
 }
 
 fn smt(case: &Case<'_>) -> Judged {
     let mut is_alone = true;
-    for (cpus, siblings) in case.per_cpu(SIBLINGS, &case.rt, UNSEEN)? {
+    for (cpus, siblings) in case.per_cpu(SIBLINGS, case.rt(), UNSEEN)? {
         let Ok(siblings) = CpuSet::parse_list(&siblings) else {
             return Doubt::unknown(format!("the siblings of CPU {cpus} are given as '{siblings}'"));
         };

@@ -549,3 +549,71 @@ fn advice_names_no_cpus_that_are_not_there() {
     assert_eq!(fix, "sysctl kernel.soft_watchdog=0");
     assert!(!lasting.contains("OTHER-CPUS"), "{lasting}");
 }
+
+#[test]
+fn cpus_that_are_not_known_are_asked_in_vain_even_to_be_shown() {
+    let tree = MemTree::parse("punctual-machine 1\n/sys/devices/system/cpu/isolated ! denied\n").unwrap();
+    let (machine, need) = (Machine::read(&tree), Need::default());
+    let case = Case::new(&tree, &machine, &need);
+    case.forget();
+    case.note("real-time CPUs", case.rt().to_string());
+    assert!(matches!(case.settled(Ok(State::Good)), Err(Doubt::Unknown(_))));
+}
+
+/// Counts how often a file is read.
+struct Counted<'a> {
+    tree: &'a MemTree,
+    path: &'static str,
+    reads: std::cell::Cell<u32>,
+}
+
+impl Tree for Counted<'_> {
+    fn read(&self, path: &str) -> Fact<Vec<u8>> {
+        self.reads.set(self.reads.get() + u32::from(path == self.path));
+        self.tree.read(path)
+    }
+    fn list(&self, path: &str) -> Fact<Vec<String>> {
+        self.tree.list(path)
+    }
+    fn link(&self, path: &str) -> Fact<String> {
+        self.tree.link(path)
+    }
+}
+
+#[test]
+fn a_weight_that_follows_from_other_knobs_judges_none_of_them_again() {
+    let text = "punctual-machine 1\n/sys/devices/system/cpu/online = 0-3\n/sys/devices/system/cpu/isolated = 2-3\n\
+                /proc/irq/default_smp_affinity = f\n/proc/cmdline = isolcpus=2-3\n";
+    let tree = MemTree::parse(text).unwrap();
+    let counted = Counted { tree: &tree, path: "/proc/irq/default_smp_affinity", reads: std::cell::Cell::default() };
+    let (machine, need) = (Machine::read(&tree), Need::default());
+    let case = Case::new(&counted, &machine, &need);
+    let knob = super::find("agree.requested").unwrap();
+    let severity = || (knob.severity.here)(&case, Severity::High);
+    assert_eq!(severity(), Severity::Info);
+    let reads = counted.reads.get();
+    assert_eq!((severity(), counted.reads.get()), (Severity::Info, reads));
+    assert!(reads > 0);
+}
+
+/// A word in capitals that is no blank would be written to the machine as it stands.
+#[test]
+fn what_a_person_has_to_choose_is_a_blank() {
+    use super::{Lasting, Part, Setting, Value};
+    let mut blanks = 0;
+    for place in ALL.iter().flat_map(super::Knob::places) {
+        let (Lasting::Word(text) | Lasting::Limit(text) | Lasting::Set(Setting { value: Value::Text(text), .. })) =
+            place
+        else {
+            continue;
+        };
+        blanks += u32::from(text.has_blank());
+        for part in text.parts() {
+            let Part::Text(plain) = part else { continue };
+            let is_capitals = |word: &str| word.len() >= 4;
+            let mut words = plain.split(|c: char| !c.is_ascii_uppercase() && c != '_');
+            assert!(!words.any(is_capitals), "{}", place.anywhere());
+        }
+    }
+    assert!(blanks >= 6, "only {blanks}");
+}

@@ -1,12 +1,13 @@
 //! How fast the rest of the chip and the memory run: a change of their clocks stops everybody.
 
+use super::Missing::{CannotBe, TellsNothing};
 use super::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Weight};
 use punctual_facts::finding::Confidence;
 use punctual_facts::finding::Severity::{High, Info, Medium};
 
-const NO_UNCORE: Missing = Missing::CannotBe("no control of the uncore frequency here");
+const NO_UNCORE: Missing = CannotBe("no control of the uncore frequency here");
 
-const KNOB: Knob = Knob::of(Family::Uncore);
+const KNOB: Knob = Knob { confidence: Confidence::Low, ..Knob::of(Family::Uncore) };
 
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
@@ -19,7 +20,6 @@ pub(super) const KNOBS: &[Knob] = &[
             "Write max_freq_khz into min_freq_khz of each folder in /sys/devices/system/cpu/intel_uncore_frequency.",
         ),
         persist: &[Lasting::write("/sys/devices/system/cpu/intel_uncore_frequency/*/min_freq_khz", "<MAX_FREQ_KHZ>")],
-        undo: Fix::prose("Write back the lower limit that was there."),
         cost: "Power.",
         confidence: Confidence::Medium,
         sources: &["kernel admin-guide/pm/intel_uncore_frequency_scaling.rst", "tuned plugin_uncore"],
@@ -29,16 +29,14 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "pm.devfreq",
         title: "Memory frequency fixed",
         severity: Weight::of(High, High, Info),
-        check: Check::Probe(devfreq),
+        check: Check::Probe(|case| fixed(case, &["dmc", "ddr", "dram", "memory", "mbus"], "the memory controller")),
         why: "While the memory controller changes its clock nobody reaches memory, which stops every CPU at once.",
         fix: Fix::command("echo performance > /sys/class/devfreq/DMC/governor"),
         persist: &[Lasting::udev(
             "ACTION==\"add\", SUBSYSTEM==\"devfreq\", KERNEL==\"*dmc*\", ATTR{governor}=\"performance\"",
         )],
-        undo: Fix::prose("Write back the governor that was there."),
         cost: "Power.",
         blast: Blast::Disturbing,
-        confidence: Confidence::Low,
         sources: &["kernel ABI testing/sysfs-class-devfreq", "unverified: length of the stall on a given board"],
         ..KNOB
     },
@@ -57,7 +55,6 @@ pub(super) const KNOBS: &[Knob] = &[
             "/sys/devices/system/cpu/intel_uncore_frequency/*/elc_floor_freq_khz",
             "<MAX_FREQ_KHZ>",
         )],
-        undo: Fix::prose("Write back the values that were there."),
         cost: "Power while idle.",
         confidence: Confidence::Medium,
         sources: &[
@@ -70,7 +67,7 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "pm.devfreq_bus",
         title: "Buses of the chip at a fixed clock",
         severity: Weight::of(Medium, Medium, Info),
-        check: Check::Probe(bus),
+        check: Check::Probe(|case| fixed(case, &["bus", "noc", "interconnect", "cci", "uncore"], "a bus")),
         why: "The interconnect's clock follows measured load; each step delays whatever is under way, and a slow step delays \
             everything until the next.",
         fix: Fix::prose(
@@ -80,10 +77,8 @@ pub(super) const KNOBS: &[Knob] = &[
         persist: &[Lasting::udev(
             "ACTION==\"add\", SUBSYSTEM==\"devfreq\", KERNEL==\"*bus*\", ATTR{governor}=\"performance\"",
         )],
-        undo: Fix::prose("Write back the governor that was there."),
         cost: "Power.",
         blast: Blast::Disturbing,
-        confidence: Confidence::Low,
         sources: &[
             "kernel 7.3 drivers/devfreq/{exynos-bus,imx-bus,mtk-cci-devfreq,hisi_uncore_freq}.c",
             "unverified: length of a change on a given board",
@@ -94,7 +89,7 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "pm.devfreq_gpu",
         title: "Graphics clock fixed",
         severity: Weight::of(Info, Info, Info),
-        check: Check::Probe(gpu),
+        check: Check::Probe(|case| fixed(case, &["gpu", "mali"], "a GPU")),
         why: "The GPU's load on memory, and the heat of the chip, jump with its clock.",
         fix: Fix::prose(
             "echo performance > /sys/class/devfreq/GPU/governor; or write one frequency into its min_freq and \
@@ -103,10 +98,8 @@ pub(super) const KNOBS: &[Knob] = &[
         persist: &[Lasting::udev(
             "ACTION==\"add\", SUBSYSTEM==\"devfreq\", KERNEL==\"*gpu*\", ATTR{governor}=\"performance\"",
         )],
-        undo: Fix::prose("Write back the governor that was there."),
         cost: "Power; better still a fixed low clock.",
         blast: Blast::Disturbing,
-        confidence: Confidence::Low,
         sources: &["kernel ABI testing/sysfs-class-devfreq", "unverified: size of the effect on a given board"],
         ..KNOB
     },
@@ -114,7 +107,7 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "pm.devfreq_npu",
         title: "Neural unit's clock fixed",
         severity: Weight::of(Info, Info, Info),
-        check: Check::Probe(npu),
+        check: Check::Probe(|case| fixed(case, &["npu"], "a neural unit")),
         why: "The neural unit shares memory with the CPUs; its load on it jumps with its clock.",
         fix: Fix::prose(
             "echo performance > /sys/class/devfreq/NPU/governor; or write one frequency into its min_freq and \
@@ -123,10 +116,8 @@ pub(super) const KNOBS: &[Knob] = &[
         persist: &[Lasting::udev(
             "ACTION==\"add\", SUBSYSTEM==\"devfreq\", KERNEL==\"*npu*\", ATTR{governor}=\"performance\"",
         )],
-        undo: Fix::prose("Write back the governor that was there."),
         cost: "Power; better still a fixed low clock.",
         blast: Blast::Disturbing,
-        confidence: Confidence::Low,
         sources: &["kernel ABI testing/sysfs-class-devfreq", "unverified: size of the effect on a given board"],
         ..KNOB
     },
@@ -152,7 +143,7 @@ fn uncore(case: &Case<'_>) -> Judged {
 }
 
 fn elc(case: &Case<'_>) -> Judged {
-    let none = Missing::CannotBe("this uncore has no efficiency latency control");
+    let none = CannotBe("this uncore has no efficiency latency control");
     let mut is_kept = true;
     let mut seen = 0;
     for place in uncore_places(case)? {
@@ -169,26 +160,10 @@ fn elc(case: &Case<'_>) -> Judged {
     if seen == 0 { Doubt::not_applicable("this uncore has no efficiency latency control") } else { Ok(is_kept) }
 }
 
-fn devfreq(case: &Case<'_>) -> Judged {
-    fixed(case, &["dmc", "ddr", "dram", "memory", "mbus"], "the memory controller")
-}
-
-fn bus(case: &Case<'_>) -> Judged {
-    fixed(case, &["bus", "noc", "interconnect", "cci", "uncore"], "a bus")
-}
-
-fn gpu(case: &Case<'_>) -> Judged {
-    fixed(case, &["gpu", "mali"], "a GPU")
-}
-
-fn npu(case: &Case<'_>) -> Judged {
-    fixed(case, &["npu"], "a neural unit")
-}
-
 /// Whether the devices whose names hold one of these keep their clock.
 fn fixed(case: &Case<'_>, parts: &[&str], what: &str) -> Judged {
     let folder = "/sys/class/devfreq";
-    let none = Missing::CannotBe("no device here changes its frequency by devfreq");
+    let none = CannotBe("no device here changes its frequency by devfreq");
     let devices = case.known(folder, case.list(folder), none)?;
     let is_memory_bus = |name: &str| name.contains("mbus") && !parts.contains(&"mbus");
     let is_meant = |name: &&String| parts.iter().any(|part| name.contains(part)) && !is_memory_bus(name);
@@ -198,7 +173,7 @@ fn fixed(case: &Case<'_>, parts: &[&str], what: &str) -> Judged {
     }
     let mut all_fixed = true;
     for device in meant {
-        let unseen = Missing::TellsNothing("a device does not show its governor");
+        let unseen = TellsNothing("a device does not show its governor");
         let governor = case.text(&format!("{folder}/{device}/governor"), unseen)?;
         if matches!(governor.as_str(), "performance" | "powersave") {
             continue;

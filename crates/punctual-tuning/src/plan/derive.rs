@@ -40,6 +40,12 @@ pub fn derive(knob: &Knob, case: &Case<'_>, is_partition: bool) -> Result<Derive
         let words = places.iter().filter(|place| !(is_partition && sets_apart(place)));
         words.for_each(|place| derived.take_word(place, case));
     }
+    // What the next boot would bring is written now, too, where the knob names the file and the value.
+    if let Some(Setting { file, value }) = knob.setting().filter(|_| derived.steps.is_empty()) {
+        if let Some(value) = value.whole(case) {
+            derived.write(&file.path(), &value, case, |_, _| Keep::Anew);
+        }
+    }
     if derived.steps.is_empty() && derived.keeps.is_empty() { Err(by_hand(knob, case)) } else { Ok(derived) }
 }
 
@@ -111,8 +117,8 @@ impl Derived {
                 let Some(line) = case.fill_whole(*line) else { return };
                 self.keep(Keep::Limit(line.clone()), "no such limit", &line);
             }
-            Lasting::Manager if case.machine.boot.is_systemd() && !case.housekeeping.is_empty() => {
-                let cpus = CpuSet::clone(&case.housekeeping);
+            Lasting::Manager if case.machine.boot.is_systemd() && !case.housekeeping().is_empty() => {
+                let cpus = case.housekeeping().clone();
                 let told = format!("CPUs {cpus} for what systemd starts");
                 self.keep(Keep::Manager(cpus), "any CPU for what systemd starts", &told);
             }
@@ -204,9 +210,9 @@ fn expand(path: &str, case: &Case<'_>) -> Vec<String> {
         cpus.iter().map(|cpu| path.replace(mark, &format!("cpu{cpu}"))).collect()
     };
     let paths = if path.contains("cpu<I>") {
-        each("cpu<I>", &case.rt)
+        each("cpu<I>", case.rt())
     } else if path.contains("cpu<H>") {
-        each("cpu<H>", &case.housekeeping)
+        each("cpu<H>", case.housekeeping())
     } else {
         vec![path.to_owned()]
     };

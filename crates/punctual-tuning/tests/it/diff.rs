@@ -22,7 +22,7 @@ impl Judged {
         let machine = Machine::read(&tree);
         let need = Need::default();
         let findings = audit(&tree, &machine, &need);
-        let case_cpus = Case::new(&tree, &machine, &need).rt.clone();
+        let case_cpus = Case::new(&tree, &machine, &need).rt().clone();
         Self { machine, case_cpus, findings }
     }
 

@@ -197,7 +197,7 @@ fn remedies_on_every_machine_are_sound() {
             let found: Vec<(&str, Remedy)> =
                 REMEDIES.iter().filter_map(|(id, _)| Some((*id, remedy(&site, id)?))).collect();
             assert_eq!(found.len(), REMEDIES.len());
-            sound(&name, found.iter().map(|(id, found)| (*id, found)), &case.rt);
+            sound(&name, found.iter().map(|(id, found)| (*id, found)), case.rt());
             if preferences.partition {
                 let _ = writeln!(out, "{name}, CPUs {cpus}");
                 for (id, found) in

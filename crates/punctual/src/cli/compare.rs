@@ -8,14 +8,12 @@ use clap::{Args, ValueEnum};
 use punctual_hist::Nanos;
 use std::path::PathBuf;
 
-/// `punctual compare`.
 #[derive(Debug, Args)]
 pub struct CompareArgs {
     /// Recordings, or results of other programs; each is held against the first of them, or against --baseline. --from,
     /// --unit and --period are for files that do not say themselves what they are
     #[arg(required = true, value_name = "RECORDING")]
     pub recordings: Vec<PathBuf>,
-    /// What the files are.
     #[command(flatten)]
     pub import: ImportArgs,
     /// Hold all of them against this recording

@@ -6,7 +6,6 @@ use clap::Args;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-/// `punctual explain`.
 #[derive(Debug, Args)]
 pub struct ExplainArgs {
     /// The recording, made with measure --explain or check

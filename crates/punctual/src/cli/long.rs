@@ -4,7 +4,6 @@ use super::value::{When, parse_when};
 use clap::Args;
 use std::path::PathBuf;
 
-/// `punctual merge`.
 #[derive(Args, Clone, Debug)]
 pub struct MergeArgs {
     /// The recordings: runs of one scenario on one machine, one after the other

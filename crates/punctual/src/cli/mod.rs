@@ -14,13 +14,13 @@ mod value;
 
 pub use compare::{CompareArgs, CompareLevel};
 pub use explain::ExplainArgs;
-pub use long::{BetweenArgs, MergeArgs, ResumeArgs};
+pub use long::{MergeArgs, ResumeArgs};
 pub use names::Printed;
 pub use optimize::OptimizeArgs;
-pub use plot::{ChartName, PlotArgs};
+pub use plot::ChartName;
 pub use result::{ExportArgs, ExportFormat, ImportArgs, ReportArgs};
 pub use tune::{RevertArgs, StatusArgs, TuneArgs};
-pub use value::{Period, When, parse_duration};
+pub use value::{Loads, Period, When, parse_duration};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use names::{ARCHES, ENGINES, FINDING_LEVELS, FLAVOURS, MECHANISMS, PROFILES, one_of};
@@ -30,7 +30,7 @@ use punctual_facts::machine::{Arch, Flavour, Version};
 use punctual_facts::profile::Kind;
 use punctual_hist::Nanos;
 use punctual_linux::trace::EngineChoice;
-use punctual_numbers::scenario::{Amount, LoadPhase, Mechanism};
+use punctual_numbers::scenario::{Amount, Mechanism};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use value::{parse_amount, parse_cpus, parse_loads, parse_period, parse_trace_buffer, parse_version};
@@ -45,12 +45,10 @@ use value::{parse_amount, parse_cpus, parse_loads, parse_period, parse_trace_buf
     arg_required_else_help = true
 )]
 pub struct Cli {
-    /// What to do.
     #[command(subcommand)]
     pub command: Command,
 }
 
-/// The verbs.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// The main job: audit, measure under load, and say whether the need is held
@@ -98,25 +96,15 @@ pub enum Command {
     },
     /// (internal) ask for short sleeps of the CPUs as long as this runs
     #[command(name = "__hold-latency", hide = true)]
-    HoldLatency {
-        /// Microseconds.
-        us: u32,
-    },
+    HoldLatency { us: u32 },
     /// (internal) write man pages into a directory
     #[command(name = "__man", hide = true)]
-    Man {
-        /// Where to.
-        dir: PathBuf,
-    },
+    Man { dir: PathBuf },
     /// (internal) write shell completions into a directory
     #[command(name = "__completions", hide = true)]
-    Completions {
-        /// Where to.
-        dir: PathBuf,
-    },
+    Completions { dir: PathBuf },
 }
 
-/// `punctual audit`.
 #[derive(Args, Clone, Debug)]
 pub struct AuditArgs {
     /// Kind of work the machine is for
@@ -125,7 +113,6 @@ pub struct AuditArgs {
     /// CPUs for the real-time work, for example 2-3 [default: the isolated ones, or else all]
     #[arg(long, value_name = "LIST", value_parser = parse_cpus)]
     pub cpus: Option<CpuSet>,
-    /// In which form.
     #[command(flatten)]
     pub form: AuditForm,
     /// Tell all about one knob
@@ -169,7 +156,6 @@ pub struct AuditForm {
     pub junit: bool,
 }
 
-/// `punctual lint`.
 #[derive(Args, Clone, Debug)]
 pub struct LintArgs {
     /// Line to judge, or - to read it from standard input [default: this machine's]
@@ -216,7 +202,6 @@ pub enum LintLevel {
     Warn,
 }
 
-/// `punctual check`.
 #[derive(Debug, Args)]
 pub struct CheckArgs {
     /// Time between releases, for example 1ms or 250us
@@ -251,11 +236,6 @@ pub struct CheckArgs {
     pub fail_on: Option<Severity>,
 }
 
-/// Load phases as typed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Loads(pub Vec<LoadPhase>);
-
-/// `punctual measure`.
 #[derive(Debug, Args)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub struct MeasureArgs {
@@ -316,10 +296,8 @@ pub struct MeasureArgs {
     /// Run a published suite instead of a scenario of your own
     #[arg(long, value_enum, conflicts_with_all = ["load", "mechanism", "period", "duration", "activations", "warm_up"])]
     pub suite: Option<SuiteName>,
-    /// Looking for causes.
     #[command(flatten)]
     pub explain: TraceArgs,
-    /// Going on.
     #[command(flatten)]
     pub resume: ResumeArgs,
     /// Recording to write [default: punctual-DATE-TIME.punctual]
@@ -360,7 +338,6 @@ pub struct TraceArgs {
     pub explain_engine: Option<EngineChoice>,
 }
 
-/// Scheduling policies by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum PolicyName {
     /// SCHED_FIFO
@@ -373,7 +350,6 @@ pub enum PolicyName {
     Other,
 }
 
-/// Timer phases by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum PhaseName {
     /// Same instant on all CPUs, as far from the tick as possible
@@ -386,7 +362,6 @@ pub enum PhaseName {
     Random,
 }
 
-/// Suites by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum SuiteName {
     /// Idle, copy, read, write, /proc and graphics; 50 ms sleeps, 1000 samples each, the first two dropped
@@ -394,7 +369,6 @@ pub enum SuiteName {
     Classic2002,
 }
 
-/// `punctual snapshot`.
 #[derive(Debug, Args)]
 pub struct SnapshotArgs {
     /// File to write [default: standard output]
@@ -405,15 +379,11 @@ pub struct SnapshotArgs {
     pub raw: bool,
 }
 
-/// `punctual __load`.
 #[derive(Debug, Args)]
 pub struct LoadArgs {
-    /// Which load.
     pub name: String,
-    /// CPUs to run on.
     #[arg(long, value_parser = parse_cpus)]
     pub on: CpuSet,
-    /// Directory for files.
     #[arg(long)]
     pub dir: PathBuf,
     /// Ends by itself after so long.

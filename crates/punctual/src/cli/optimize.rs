@@ -2,9 +2,8 @@
 
 #![allow(clippy::doc_markdown, reason = "these comments are the help a user reads on a terminal")]
 
-use super::Loads;
 use super::names::{PROFILES, RADII, STRATEGIES, one_of};
-use super::value::{parse_cpus, parse_duration, parse_loads, parse_percent};
+use super::value::{Loads, parse_cpus, parse_duration, parse_loads, parse_percent};
 use clap::Args;
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::profile::Kind;
@@ -13,7 +12,6 @@ use punctual_optimize::Strategy;
 use punctual_tuning::knobs::Blast;
 use std::path::PathBuf;
 
-/// `punctual optimize`.
 #[derive(Args, Clone, Debug)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub struct OptimizeArgs {

@@ -3,7 +3,6 @@
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
-/// Charts of `punctual report`.
 #[derive(Args, Clone, Debug)]
 pub struct PlotArgs {
     /// Draw a chart into FILE, which ends in .svg or .png, or without FILE on the terminal
@@ -18,7 +17,6 @@ pub struct PlotArgs {
     pub with: Vec<PathBuf>,
 }
 
-/// Charts by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ChartName {
     /// How often which lateness occurred; both axes logarithmic

@@ -2,20 +2,19 @@
 
 #![allow(clippy::doc_markdown, reason = "these comments are the help a user reads on a terminal")]
 
+use super::long::BetweenArgs;
+use super::plot::PlotArgs;
 use super::value::parse_duration;
-use super::{BetweenArgs, PlotArgs};
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use punctual_hist::Nanos;
 use punctual_numbers::foreign::{Format, ImportOptions, Unit};
 use std::path::{Path, PathBuf};
 
-/// `punctual report`.
 #[derive(Debug, Args)]
 pub struct ReportArgs {
     /// The recording, or the result of another program
     pub recording: PathBuf,
-    /// What the file is.
     #[command(flatten)]
     pub import: ImportArgs,
     /// Write an HTML report here
@@ -27,10 +26,8 @@ pub struct ReportArgs {
     /// Print text, in full [default unless another form is asked for]
     #[arg(long)]
     pub text: bool,
-    /// A part of it.
     #[command(flatten)]
     pub between: BetweenArgs,
-    /// Charts.
     #[command(flatten)]
     pub plot: PlotArgs,
 }
@@ -68,7 +65,6 @@ impl ImportArgs {
     }
 }
 
-/// `punctual export`.
 #[derive(Debug, Args)]
 pub struct ExportArgs {
     /// The recording, or the result of another program
@@ -88,7 +84,6 @@ pub struct ExportArgs {
     /// What the machine is called in that table [default: its name or model, where the file says it]
     #[arg(long, value_name = "NAME")]
     pub machine_name: Option<String>,
-    /// What the file is.
     #[command(flatten)]
     pub import: ImportArgs,
 }

@@ -13,7 +13,6 @@ use punctual_tuning::knobs::Blast;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// `punctual tune`.
 #[derive(Args, Clone, Debug)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub struct TuneArgs {
@@ -97,7 +96,6 @@ pub struct TuneArgs {
     pub command: Vec<OsString>,
 }
 
-/// `punctual status`.
 #[derive(Args, Clone, Debug)]
 pub struct StatusArgs {
     /// It is good: keep it, and make the new boot entry the default
@@ -111,7 +109,6 @@ pub struct StatusArgs {
     pub json: bool,
 }
 
-/// `punctual revert`.
 #[derive(Args, Clone, Debug)]
 pub struct RevertArgs {
     /// Put back what came after transaction N, which stays [default: everything]

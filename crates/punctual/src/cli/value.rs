@@ -1,6 +1,5 @@
 //! Words to values: times with a unit, CPU lists, load phases.
 
-use super::Loads;
 use punctual_facts::cpu_set::{CPU_LIMIT, CpuSet};
 use punctual_facts::machine::Version;
 use punctual_hist::Nanos;
@@ -120,7 +119,6 @@ pub fn parse_amount(text: &str) -> Result<Amount, String> {
     }
 }
 
-/// A CPU list.
 pub fn parse_cpus(text: &str) -> Result<CpuSet, String> {
     // Groups are understood; what `N` and `all` stand for depends on the machine, which is not known here.
     let has_groups = text.contains(':') && !text.contains(['N', 'a']);
@@ -139,9 +137,7 @@ pub fn parse_version(text: &str) -> Result<Version, String> {
 /// One period for all CPUs, or one each.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Period {
-    /// The same for all.
     All(Nanos),
-    /// By CPU.
     ByCpu(BTreeMap<u32, Nanos>),
 }
 
@@ -162,6 +158,9 @@ pub fn parse_period(text: &str) -> Result<Period, String> {
     }
     Ok(Period::ByCpu(periods))
 }
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Loads(pub Vec<LoadPhase>);
 
 /// Phases separated by commas, loads of a phase by `+`, an optional weight after a colon: `idle:1,cpu+memory:2`. An
 /// outside program (`cmd:…`) is a phase of its own and takes the rest of its part as it stands.

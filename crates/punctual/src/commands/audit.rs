@@ -53,7 +53,7 @@ fn difference(args: &AuditArgs, files: &[PathBuf]) -> Result<Exit> {
     let (from, to) = (files.first().map(PathBuf::as_path), files.get(1).map(PathBuf::as_path));
     let (first, second) = (Source::open(from)?, Source::open(to)?);
     let (a, b) = (Judged::new(&first, args)?, Judged::new(&second, args)?);
-    let (a_cpus, b_cpus) = (a.case().rt.clone(), b.case().rt.clone());
+    let (a_cpus, b_cpus) = (a.case().rt().clone(), b.case().rt().clone());
     let difference = AuditDifference::between(
         &AuditSide { machine: &first.machine, cpus: &a_cpus, findings: &a.findings },
         &AuditSide { machine: &second.machine, cpus: &b_cpus, findings: &b.findings },

@@ -16,7 +16,6 @@ use punctual_numbers::report::Answer;
 use punctual_numbers::scenario::{Amount, LoadPhase, Mechanism, Policy, ProbeThread, Scenario, TimerPhase};
 use punctual_tuning::audit::worst;
 
-/// The whole job.
 pub fn run(args: &CheckArgs) -> Result<Exit> {
     let here = Here::read();
     let cpus = args.cpus.clone().unwrap_or_else(|| cpus_worth_checking(&here.cpus));
@@ -29,7 +28,7 @@ pub fn run(args: &CheckArgs) -> Result<Exit> {
         Outputs { html: Some(recording.with_extension("html")), recording, progress: !args.json, live: false };
     let setting = Setting { explain: causes, ..here.setting(outputs.load_dir(), findings, true) };
     session::check_loads(&scenario.load_phases, &setting.load_dir)?;
-    let finished = session::run(&scenario, &setting, &outputs)?;
+    let finished = session::run(&scenario, &setting, &outputs, None)?;
     let exit = finished.tell(&outputs, args.json)?;
     let report = &finished.report;
     Ok(exit

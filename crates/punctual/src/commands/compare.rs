@@ -32,7 +32,7 @@ pub fn run(args: &CompareArgs) -> Result<Exit> {
         let document = compare::junit(&comparison, args.fail_on == Some(CompareLevel::Unsure))?;
         write_new(path, &document)?;
     }
-    let json = args.json.then(|| compare::json(&comparison)).transpose()?;
+    let json = args.json.then(|| compare::json(&comparison));
     render::print(&json.unwrap_or_else(|| compare::text(&comparison, args.html.as_deref(), render::style())))?;
     Ok(exit_of(&comparison, args.fail_on))
 }

@@ -88,7 +88,7 @@ fn write(args: &ExportArgs, text: &str) -> Result<()> {
         Some(path) if args.format == ExportFormat::Prometheus => {
             replace(path, text.as_bytes()).with_context(|| format!("write {}", path.display()))?;
         }
-        Some(path) => write_new(path, &text)?,
+        Some(path) => write_new(path, text)?,
     }
     Ok(())
 }

@@ -8,7 +8,6 @@ use punctual_linux::measure::Setting;
 use punctual_tuning::audit::audit;
 use std::path::PathBuf;
 
-/// This machine.
 pub struct Here {
     source: Source,
     /// Its CPUs, as far as placing threads is concerned.
@@ -16,7 +15,6 @@ pub struct Here {
 }
 
 impl Here {
-    /// Reads it.
     pub fn read() -> Self {
         let source = Source::here();
         Self { cpus: Cpus::read(source.tree(), &source.machine), source }

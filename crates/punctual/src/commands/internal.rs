@@ -13,7 +13,6 @@ pub fn load(args: &LoadArgs) -> Result<Exit> {
     Ok(Exit::Fine)
 }
 
-/// The word for [`read`].
 pub const READ: &str = "__read";
 
 /// Reads files in the place of another process of this program.
@@ -48,7 +47,6 @@ fn public() -> Command {
     public.subcommand_required(true)
 }
 
-/// Writes the man pages.
 pub fn man(dir: &Path) -> Result<Exit> {
     clap_mangen::generate_to(public(), dir).with_context(|| format!("write man pages into {}", dir.display()))?;
     Ok(Exit::Fine)

@@ -43,7 +43,7 @@ pub fn run(args: &MeasureArgs) -> Result<Exit> {
     let load_dir = args.load_dir.clone().unwrap_or_else(|| outputs.load_dir());
     session::check_loads(&scenario.load_phases, &load_dir)?;
     let setting = Setting { notes, explain: explain(&args.explain), ..machine.setting(load_dir, Vec::new(), false) };
-    session::run(&scenario, &setting, &outputs)?.tell(&outputs, args.json)
+    session::run(&scenario, &setting, &outputs, None)?.tell(&outputs, args.json)
 }
 
 /// A trace buffer that leaves no memory for the rest of the machine is refused, since the kernel would grant it.

@@ -2,8 +2,7 @@
 
 use super::files::{title, write_new};
 use super::left_out;
-use super::report::part_of;
-use super::source::result;
+use super::source::{part_of, result};
 use crate::cli::{ChartName, ReportArgs};
 use crate::exit::Exit;
 use crate::render;
@@ -66,7 +65,6 @@ fn say_when(all: &[Named]) -> Result<()> {
     )
 }
 
-/// Kinds of pictures.
 #[derive(Clone, Copy)]
 enum Form {
     Svg,

@@ -1,19 +1,16 @@
 //! `punctual report`: a recording, or what another program measured, rendered again.
 
-use crate::cli::{ReportArgs, When};
+use crate::cli::ReportArgs;
 use crate::commands::files::{title, write_new};
 use crate::commands::plot;
-use crate::commands::source::one_result;
+use crate::commands::source::{one_result, part_of};
 use crate::exit::Exit;
 use crate::render;
-use anyhow::{Result, bail};
-use punctual_hist::Nanos;
-use punctual_linux::recording::read_stretch;
+use anyhow::Result;
 use punctual_linux::result_file::ResultFile;
 use punctual_numbers::foreign::ForeignRun;
-use punctual_numbers::recording::{Recording, Stretch};
+use punctual_numbers::recording::Recording;
 use punctual_numbers::report::Report;
-use std::path::Path;
 
 /// Reads, renders. A recording that was cut off is rendered up to its last good frame, and exits with 3.
 pub fn run(args: &ReportArgs) -> Result<Exit> {
@@ -67,33 +64,4 @@ fn in_forms<E: std::error::Error + Send + Sync + 'static>(
         render::print(&text())?;
     }
     Ok(())
-}
-
-/// The result, or the stretch of it that was asked for.
-pub(super) fn part_of(result: ResultFile, path: &Path, between: Option<&[When]>) -> Result<ResultFile> {
-    let Some([from, to]) = between else { return Ok(result) };
-    let ResultFile::Recording(whole) = result else {
-        bail!("{} was measured by another program: --between is for recordings, which say when", path.display());
-    };
-    let moment = |when: &When| match when {
-        When::IntoRun(length) => *length,
-        // Moments before the run are its beginning.
-        When::Wall(ns) => into_run(&whole, *ns),
-    };
-    let stretch = Stretch::new(moment(from), moment(to));
-    if stretch.from >= stretch.to {
-        bail!("--between: the second moment is not after the first");
-    }
-    let recording = read_stretch(path, stretch)?;
-    if recording.stretch.is_none_or(|stretch| stretch.told.is_none()) {
-        bail!("{}: {}", path.display(), render::words::runs::nothing_between(&stretch, &whole.runs));
-    }
-    Ok(ResultFile::Recording(Box::new(recording)))
-}
-
-/// A moment of the wall clock as one of the recording: by the clock of the run that had begun last. Runs lie in whole
-/// seconds, so that it may be up to a second off by the clock of the first.
-fn into_run(recording: &Recording, unix_ns: u64) -> Nanos {
-    let begun = recording.runs.iter().rev().find(|run| run.header.started_unix_ns <= unix_ns);
-    begun.map_or(Nanos::ZERO, |run| run.at.plus(Nanos::from_ns(unix_ns.saturating_sub(run.header.started_unix_ns))))
 }

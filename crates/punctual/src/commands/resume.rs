@@ -35,7 +35,7 @@ pub fn run(args: &MeasureArgs, path: &Path, machine: &Here) -> Result<Exit> {
     let scenario = remaining(&recording, asked)
         .ok_or_else(|| anyhow!("{} has been measured to its end: say how much more with --duration", path.display()))?;
     session::check_loads(&scenario.load_phases, &setting.load_dir)?;
-    session::go_on(&scenario, &setting, &outputs, recording)?.tell(&outputs, args.json)
+    session::run(&scenario, &setting, &outputs, Some(recording))?.tell(&outputs, args.json)
 }
 
 /// Refuses another machine, another kernel and another boot: what was tuned may have been lost with the boot.
@@ -49,7 +49,7 @@ fn same_machine(recording: &Recording, setting: &Setting, path: &Path) -> Result
     let states = recording.in_force.iter().rev().filter(|state| state.moment == Moment::Before);
     let then = states.flat_map(|state| &state.values).find(|(name, _)| name == BOOT_ID).map(|(_, id)| id.clone());
     let last = recording.runs.last();
-    let ended = last.map(|run| run.header.epoch.plus(run.until.minus(run.at))).unwrap_or_default();
+    let ended = last.map(|run| run.header.epoch.plus(run.until.since(run.at))).unwrap_or_default();
     let another = match (&then, boot_id()) {
         (Some(then), Some(here)) => *then != here,
         _ => now() < ended,

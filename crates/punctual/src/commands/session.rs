@@ -12,10 +12,8 @@ use punctual_linux::load::LoadSpec;
 use punctual_linux::measure::{Observer, Progress, Setting, measure};
 use punctual_linux::recording::RecordingError;
 use punctual_numbers::explain::primary_cause;
-use punctual_numbers::recording::EndReason;
-use punctual_numbers::recording::{Frame, Recording};
-use punctual_numbers::report::Answer;
-use punctual_numbers::report::Report;
+use punctual_numbers::recording::{EndReason, Frame, Recording};
+use punctual_numbers::report::{Answer, Report};
 use punctual_numbers::scenario::{LoadPhase, Scenario};
 use std::fs::File;
 use std::io::Write;
@@ -23,11 +21,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// Where results go.
 pub struct Outputs {
-    /// The recording.
     pub recording: PathBuf,
-    /// The HTML report.
     pub html: Option<PathBuf>,
     /// Draw progress on standard error, if that is a terminal.
     pub progress: bool,
@@ -82,11 +77,12 @@ impl Finished {
     }
 }
 
-/// Runs `scenario` into a recording of its own.
-pub fn run(scenario: &Scenario, setting: &Setting, outputs: &Outputs) -> Result<Finished> {
+/// Runs `scenario` into a recording of its own, or as a further run of the `former` one, which stands at the path of the
+/// outputs.
+pub fn run(scenario: &Scenario, setting: &Setting, outputs: &Outputs, former: Option<Recording>) -> Result<Finished> {
     none_under_way()?;
     let (display, interrupted) = Display::new(outputs)?;
-    session(scenario, setting, outputs, None, (display, &interrupted))
+    session(scenario, setting, outputs, former, display, &interrupted)
 }
 
 /// Runs `scenario` as one of many, which this flag ends.
@@ -97,14 +93,7 @@ pub fn run_until(
     interrupted: &AtomicBool,
 ) -> Result<Finished> {
     let display = Display::Line(ProgressLine::new(outputs.progress));
-    session(scenario, setting, outputs, None, (display, interrupted))
-}
-
-/// Runs `scenario` as a further run of this recording, which stands at the path of the outputs.
-pub fn go_on(scenario: &Scenario, setting: &Setting, outputs: &Outputs, with: Recording) -> Result<Finished> {
-    none_under_way()?;
-    let (display, interrupted) = Display::new(outputs)?;
-    session(scenario, setting, outputs, Some(with), (display, &interrupted))
+    session(scenario, setting, outputs, None, display, interrupted)
 }
 
 fn session(
@@ -112,7 +101,8 @@ fn session(
     setting: &Setting,
     outputs: &Outputs,
     former: Option<Recording>,
-    (display, interrupted): (Display, &AtomicBool),
+    display: Display,
+    interrupted: &AtomicBool,
 ) -> Result<Finished> {
     if outputs.html.as_ref() == Some(&outputs.recording) {
         bail!("the recording and its page cannot both be {}: name another --out", outputs.recording.display());

@@ -12,7 +12,6 @@ use punctual_facts::tree::masked;
 use punctual_tuning::capture::capture;
 use std::io::Write;
 
-/// Captures, masks and writes.
 pub fn run(args: &SnapshotArgs) -> Result<Exit> {
     // Opened first: nobody waits for a result that cannot be written, and no result is overwritten.
     let file = args.out.as_deref().map(create_new).transpose()?;

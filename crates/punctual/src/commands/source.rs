@@ -3,15 +3,19 @@
 
 use super::files::{read_at_most, refuse_pipe};
 use super::internal::READ;
-use crate::cli::ImportArgs;
+use crate::cli::{ImportArgs, When};
 use crate::render::audit::Captured;
-use anyhow::{Context, Result, bail};
+use crate::render::words;
+use anyhow::{Context, Result, anyhow, bail};
 use punctual_facts::fact::Fact;
 use punctual_facts::machine::Machine;
 use punctual_facts::tree::{MemTree, Tree};
+use punctual_hist::Nanos;
 use punctual_linux::live::LiveTree;
+use punctual_linux::recording::read_stretch;
 use punctual_linux::result_file::{ResultError, ResultFile, read_result};
-use punctual_numbers::foreign::ImportOptions;
+use punctual_numbers::foreign::{ImportOptions, Problem};
+use punctual_numbers::recording::{RecTime, Recording, Stretch};
 use punctual_tuning::knobs::{self, Knob};
 use std::path::{Path, PathBuf};
 
@@ -95,8 +99,42 @@ pub fn result(path: &Path, options: ImportOptions) -> Result<ResultFile> {
         Err(ResultError::Import { path, problem }) if is_told => {
             let untold = ImportOptions { format: options.format, ..ImportOptions::default() };
             let own = read_result(&path, ImportOptions::default()).or_else(|_| read_result(&path, untold));
-            Ok(own.map_err(|_| ResultError::Import { path, problem })?)
+            own.map_err(|_| not_imported(&path, &problem))
         }
+        Err(ResultError::Import { path, problem }) => Err(not_imported(&path, &problem)),
         read => Ok(read?),
     }
+}
+
+fn not_imported(path: &Path, problem: &Problem) -> anyhow::Error {
+    anyhow!("{}: import: {}", path.display(), words::import_problem(problem))
+}
+
+/// The result, or the stretch of it that was asked for.
+pub fn part_of(result: ResultFile, path: &Path, between: Option<&[When]>) -> Result<ResultFile> {
+    let Some([from, to]) = between else { return Ok(result) };
+    let ResultFile::Recording(whole) = result else {
+        bail!("{} was measured by another program: --between is for recordings, which say when", path.display());
+    };
+    let moment = |when: &When| match when {
+        When::IntoRun(length) => RecTime::after_epoch(*length),
+        // Moments before the run are its beginning.
+        When::Wall(ns) => into_run(&whole, *ns),
+    };
+    let stretch = Stretch::new(moment(from), moment(to));
+    if stretch.from >= stretch.to {
+        bail!("--between: the second moment is not after the first");
+    }
+    let recording = read_stretch(path, stretch)?;
+    if recording.stretch.is_none_or(|stretch| stretch.edges.is_none()) {
+        bail!("{}: {}", path.display(), words::runs::nothing_between(&stretch, &whole.runs));
+    }
+    Ok(ResultFile::Recording(Box::new(recording)))
+}
+
+/// A moment of the wall clock as one of the recording: by the clock of the run that had begun last. Runs lie in whole
+/// seconds, so that it may be up to a second off by the clock of the first.
+fn into_run(recording: &Recording, unix_ns: u64) -> RecTime {
+    let begun = recording.runs.iter().rev().find(|run| run.header.started_unix_ns <= unix_ns);
+    begun.map_or(RecTime::EPOCH, |run| run.at.plus(Nanos::from_ns(unix_ns.saturating_sub(run.header.started_unix_ns))))
 }

@@ -23,7 +23,7 @@ pub use ruler::ruler;
 pub use shape::{Shape, by_context, is_drawn, of_run, range};
 pub use timeline::{reach, timeline, times};
 
-use crate::render::text::sheet::visible;
+use crate::render::text::clean::visible;
 use crate::render::units::THIN;
 
 /// Colours repeat after so many CPUs; the dash of the line then tells them apart.

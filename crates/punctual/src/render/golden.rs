@@ -93,7 +93,7 @@ fn absurd_numbers_are_rendered_and_break_nothing() {
     }
     let document: serde_json::Value = serde_json::from_str(&super::json::check(&report, None)).unwrap();
     assert_eq!(document["cpus"][0]["ran"], u64::MAX);
-    assert_eq!(document["miss_probability_upper_95"], serde_json::Value::Null);
+    assert_eq!(document["miss_probability_upper"], serde_json::Value::Null);
     let page = super::html::page(&report, "absurd", None).unwrap();
     assert!(page.contains("</html>") && !page.contains("NaN"), "no coordinate is lost");
 }

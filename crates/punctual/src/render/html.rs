@@ -8,7 +8,7 @@ mod imported;
 pub use imported::imported_page;
 
 use super::{chart, explain, plot, units, words};
-use crate::render::text::sheet::visible;
+use crate::render::text::clean::visible;
 use minijinja::value::merge_maps;
 use minijinja::{AutoEscape, Environment, UndefinedBehavior, Value, context};
 use punctual_facts::finding::{Finding, Severity, State};
@@ -116,8 +116,10 @@ fn numbers(report: &Report) -> Value {
     let many = report.cpus.len() > 1;
     let mut cpus: Vec<Value> = Vec::new();
     for (number, cpu) in report.cpus.iter().enumerate() {
-        let worst =
-            cpu.worst_at.as_ref().map(|(at, load)| format!("{}, {}", units::moment(*at), words::phase_name(load)));
+        let worst = cpu
+            .worst_at
+            .as_ref()
+            .map(|worst| format!("{}, {}", units::moment(worst.at), words::phase_name(&worst.phase)));
         let row = row(cpu.cpu.to_string(), &cpu.row, budget);
         let worst = worst.unwrap_or_else(|| units::ABSENT.to_owned());
         cpus.push(if many {
@@ -265,7 +267,7 @@ fn machine(report: &Report) -> Value {
         events => events.collect::<Vec<_>>(),
         notes => words::runs::notes(report),
         loads => loads.collect::<Vec<_>>(),
-        loads_skipped => report.loads_skipped.iter().map(|(name, because)| context! { name, because }).collect::<Vec<_>>(),
+        loads_skipped => report.loads_skipped.iter().map(|load| context! { name => &load.name, because => &load.because }).collect::<Vec<_>>(),
     }
 }
 

@@ -3,12 +3,16 @@
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::finding::{Confidence, Evidence, Finding, Severity, State};
 use punctual_hist::{Activation, Counts, MonoTime, Nanos};
-use punctual_numbers::claims::{Beyond, CauseClaims, Claims, Level, Misses, Percentile, PhaseClaims, Refusal, Sign};
+use punctual_numbers::claims::{
+    Beyond, CauseClaims, Claims, Hill, Level, Misses, NewMaximum, Percentile, PhaseClaims, Refusal, Sign, TooFar,
+};
 use punctual_numbers::explain::{Cause, Class};
-use punctual_numbers::recording::{CutOff, EndReason, Event, EventKind, Granted, InForce, LoadDone, Moment, WarmUp};
+use punctual_numbers::recording::{
+    CutOff, EndReason, Event, EventKind, Granted, InForce, LoadDone, Moment, RecTime, WarmUp,
+};
 use punctual_numbers::report::{
-    Answer, CpuRow, Distrust, Inconclusive, Need, NextStep, Percentiles, PhaseRow, PhaseSpan, Report, Row,
-    TimelinePoint, Trust, Verdict, WorstRow,
+    Answer, CpuRow, Distrust, Inconclusive, Need, NextStep, Percentiles, PhaseRow, PhaseSpan, Report, Row, SkippedLoad,
+    TimelinePoint, Trust, Verdict, WorstAt, WorstRow,
 };
 use punctual_numbers::scenario::{Amount, LoadPhase, Mechanism, Policy, ProbeThread, Scenario, TimerPhase};
 use punctual_numbers::stats::tail::Estimate;
@@ -34,7 +38,7 @@ pub fn all() -> Vec<(&'static str, Report)> {
 /// Two CPUs, 30 s, idle then load, held, trusted with a remark.
 pub fn two_cpus() -> Report {
     let mut report = Run { cpus: 2, seconds: 30, budget: Some(Nanos::from_us(100)), hog: false }.report();
-    report.trust.remarks = vec![Distrust::Steal(Nanos::from_ms(40))];
+    report.trust.remarks = vec![Distrust::Steal { time: Nanos::from_ms(40) }];
     report
 }
 
@@ -42,15 +46,17 @@ pub fn two_cpus() -> Report {
 pub fn eight_cpus() -> Report {
     let mut report = Run { cpus: 8, seconds: 120, budget: Some(Nanos::from_us(72)), hog: false }.report();
     report.events = vec![event(40, 0, EventKind::WallClockStep, 0), event(83, 2_300, EventKind::Paused, 18_400)];
-    report.trust.reasons = vec![Distrust::Paused(1, Nanos::from_ms(2_300)), Distrust::Faults(3, 2)];
-    report.next = vec![NextStep::Repeat, NextStep::RunAsRoot("reads /dev/cpu/*/msr and the tracing state".to_owned())];
+    report.trust.reasons =
+        vec![Distrust::Paused { times: 1, total: Nanos::from_ms(2_300) }, Distrust::Faults { cpu: 3, faults: 2 }];
+    report.next =
+        vec![NextStep::Repeat, NextStep::RunAsRoot { adds: "reads /dev/cpu/*/msr and the tracing state".to_owned() }];
     report
 }
 
 /// Two CPUs of which the first is blocked for 20 ms of every second.
 pub fn skipped() -> Report {
     let mut report = Run { cpus: 2, seconds: 10, budget: Some(Nanos::from_us(50)), hog: true }.report();
-    report.next.insert(0, NextStep::LookAtSkips(0));
+    report.next.insert(0, NextStep::LookAtSkips { cpu: 0 });
     report
 }
 
@@ -62,7 +68,7 @@ pub fn empty() -> Report {
     (report.next, report.loads, report.threads) = (Vec::new(), Vec::new(), Vec::new());
     (report.warm_up, report.in_force, report.spans, report.notes) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     report.verdict.inconclusive_because = Some(Inconclusive::NothingRan);
-    report.trust = Trust { reasons: vec![Distrust::TooFew(0)], remarks: Vec::new() };
+    report.trust = Trust { reasons: vec![Distrust::TooFew { due: 0 }], remarks: Vec::new() };
     report
 }
 
@@ -70,7 +76,8 @@ pub fn empty() -> Report {
 pub fn cut_off() -> Report {
     let mut report = Run { cpus: 2, seconds: 7, budget: Some(Nanos::from_us(100)), hog: false }.report();
     report.end = None;
-    report.cut_off = Some(CutOff { good_bytes: 18_211, reason: "the next frame is incomplete".to_owned() });
+    report.cut_off =
+        Some(CutOff { good_bytes: 18_211, reason: "the next frame is incomplete".to_owned(), is_clean: true });
     report.write_error = Some("write to run.punctual: no space left on device".to_owned());
     report.trust.reasons = vec![Distrust::CutOff, Distrust::WriteFailed];
     report.next = vec![NextStep::Repeat];
@@ -118,17 +125,24 @@ pub fn absurd() -> Report {
             latency: points,
             latency_due: points,
         };
-        (cpu.longest_gap, cpu.worst_at) = (Nanos::MAX, Some((Nanos::MAX, String::new())));
+        (cpu.longest_gap, cpu.worst_at) =
+            (Nanos::MAX, Some(WorstAt { at: RecTime::after_epoch(Nanos::MAX), phase: String::new() }));
     }
     report.total = report.cpus.first().map(|cpu| cpu.row.clone());
     for point in &mut report.timeline {
-        (point.start, point.length, point.max, point.skipped) = (Nanos::MAX, Nanos::MAX, most, u64::MAX);
+        (point.start, point.length, point.max, point.skipped) =
+            (RecTime::after_epoch(Nanos::MAX), Nanos::MAX, most, u64::MAX);
     }
     for span in &mut report.spans {
-        (span.from, span.to) = (Nanos::MAX, Nanos::MAX);
+        span.from = RecTime::after_epoch(Nanos::MAX);
+        span.to = span.from;
     }
-    report.events =
-        vec![Event { at: Nanos::MAX, length: Nanos::MAX, kind: EventKind::Suspended, releases_lost: u64::MAX }];
+    report.events = vec![Event {
+        at: RecTime::after_epoch(Nanos::MAX),
+        length: Nanos::MAX,
+        kind: EventKind::Suspended,
+        releases_lost: u64::MAX,
+    }];
     for load in &mut report.loads {
         (load.operations, load.time) = (Some(u64::MAX), Nanos::from_ns(1));
     }
@@ -143,35 +157,35 @@ pub fn absurd() -> Report {
 pub fn every_distrust() -> Vec<Distrust> {
     let (cpus, length) = (CpuSet::from_iter([0, 1]), Nanos::from_ms(40));
     vec![
-        Distrust::Steal(length),
-        Distrust::Paused(2, length),
-        Distrust::Suspended(1, length),
-        Distrust::WallClockStep(1),
+        Distrust::Steal { time: length },
+        Distrust::Paused { times: 2, total: length },
+        Distrust::Suspended { times: 1, total: length },
+        Distrust::WallClockStep { times: 1 },
         Distrust::TscDrift,
-        Distrust::HelperShared(cpus.clone()),
-        Distrust::HelperSibling(cpus),
+        Distrust::HelperShared { cpus: cpus.clone() },
+        Distrust::HelperSibling { cpus },
         Distrust::Throttled,
         Distrust::RtThrottled,
-        Distrust::SlowClock(Nanos::from_ns(850)),
-        Distrust::Faults(3, 7),
-        Distrust::Migrations(3, 7),
+        Distrust::SlowClock { cost: Nanos::from_ns(850) },
+        Distrust::Faults { cpu: 3, faults: 7 },
+        Distrust::Migrations { cpu: 3, times: 7 },
         Distrust::MemoryNotLocked,
         Distrust::NotRealTime,
-        Distrust::GrantedOtherwise(3),
-        Distrust::TooFew(0),
-        Distrust::TooFew(200),
-        Distrust::EndedEarly(EndReason::Interrupted),
+        Distrust::GrantedOtherwise { cpu: 3 },
+        Distrust::TooFew { due: 0 },
+        Distrust::TooFew { due: 200 },
+        Distrust::EndedEarly { reason: EndReason::Interrupted },
         Distrust::CutOff,
         Distrust::WriteFailed,
-        Distrust::MaximaLost(3),
-        Distrust::ChangedDuring("/proc/sys/kernel/sched_rt_runtime_us".to_owned()),
-        Distrust::Tracing("function".to_owned()),
-        Distrust::Early(1, 4),
+        Distrust::MaximaLost { maxima: 3 },
+        Distrust::ChangedDuring { path: "/proc/sys/kernel/sched_rt_runtime_us".to_owned() },
+        Distrust::Tracing { tracer: "function".to_owned() },
+        Distrust::Early { cpu: 1, times: 4 },
     ]
 }
 
 fn event(at_s: u64, length_ms: u64, kind: EventKind, releases_lost: u64) -> Event {
-    Event { at: Nanos::from_secs(at_s), length: Nanos::from_ms(length_ms), kind, releases_lost }
+    Event { at: RecTime::after_epoch(Nanos::from_secs(at_s)), length: Nanos::from_ms(length_ms), kind, releases_lost }
 }
 
 /// `SplitMix64`: small, and the same everywhere.
@@ -235,8 +249,8 @@ impl Run {
         let split = self.split();
         let span = |name: &str, from, to| PhaseSpan {
             name: name.to_owned(),
-            from: Nanos::from_secs(from),
-            to: Nanos::from_secs(to),
+            from: RecTime::after_epoch(Nanos::from_secs(from)),
+            to: RecTime::after_epoch(Nanos::from_secs(to)),
         };
         Report {
             tool_version: "0.1.0".to_owned(),
@@ -259,7 +273,10 @@ impl Run {
             claims: self.claims(),
             causes: None,
             loads: vec![load(1, "cpu", Some(41_872_334)), load(1, "cmd:glmark2 --off-screen", None)],
-            loads_skipped: vec![("graphics".to_owned(), "x11perf is not installed".to_owned())],
+            loads_skipped: vec![SkippedLoad {
+                name: "graphics".to_owned(),
+                because: "x11perf is not installed".to_owned(),
+            }],
             notes: vec!["recorded on the bench <left>, lid closed".to_owned()],
             events: Vec::new(),
             threads: (0..self.cpus).map(granted).collect(),
@@ -270,7 +287,7 @@ impl Run {
             housekeeping: CpuSet::from_iter([self.cpus]),
             trust: Trust::default(),
             next: vec![
-                NextStep::Fix("cpuidle-deep".to_owned()),
+                NextStep::Fix { id: "cpuidle-deep".to_owned() },
                 NextStep::MeasureLonger { length: Nanos::from_secs(2_996), one_in: 1_000_000 },
             ],
             end: Some(EndReason::Completed),
@@ -291,8 +308,12 @@ impl Run {
             high: more.is_none().then(|| Nanos::from_us(us + 2)),
             more: more.map(Nanos::from_secs),
         };
-        let level =
-            |us| Level { value: Nanos::from_us(us), low: Nanos::from_us(us - 9), high: Some(Nanos::from_us(us + 14)) };
+        let level = |once_in, us| Level {
+            once_in,
+            value: Nanos::from_us(us),
+            low: Nanos::from_us(us - 9),
+            high: Some(Nanos::from_us(us + 14)),
+        };
         let day = Nanos::from_secs(86_400);
         let idle = PhaseClaims {
             phase: 0,
@@ -311,7 +332,10 @@ impl Run {
                 wanted_one_in: 10_000,
                 more: Some(Nanos::from_secs(50)),
             }),
-            next: vec![(Nanos::from_secs(3_600), 0.92), (day, 0.9995)],
+            next: vec![
+                NewMaximum { time: Nanos::from_secs(3_600), odds: 0.92 },
+                NewMaximum { time: day, odds: 0.9995 },
+            ],
             percentiles: vec![percentile(100, 6, None), percentile(1_000, 9, None), percentile(10_000, 0, Some(19))],
             beyond: Ok(Beyond {
                 threshold: Nanos::from_us(31),
@@ -320,8 +344,11 @@ impl Run {
                 block: Nanos::from_secs(1),
                 shape: Estimate { value: 0.02, low: -0.08, high: 0.13 },
                 fits: 0.4,
-                levels: vec![(Nanos::from_secs(3_600), level(88)), (day, level(117))],
-                too_far: vec![(Nanos::from_secs(365 * 86_400), Nanos::from_secs(500_000))],
+                levels: vec![level(Nanos::from_secs(3_600), 88), level(day, 117)],
+                too_far: vec![TooFar {
+                    once_in: Nanos::from_secs(365 * 86_400),
+                    run_wanted: Nanos::from_secs(500_000),
+                }],
             }),
             by_cause: Vec::new(),
             signs: Vec::new(),
@@ -341,7 +368,13 @@ impl Run {
             beyond: Err(Refusal::TooFew { blocks: self.seconds, wanted: 334, more: Nanos::from_secs(320) }),
             signs: vec![
                 Sign::EveryNth { cpu: 0, activations: 4 },
-                Sign::Modes { cpu: 0, hills: vec![(Nanos::from_us(3), 0.8), (Nanos::from_us(14), 0.2)] },
+                Sign::Modes {
+                    cpu: 0,
+                    hills: vec![
+                        Hill { at: Nanos::from_us(3), share: 0.8 },
+                        Hill { at: Nanos::from_us(14), share: 0.2 },
+                    ],
+                },
             ],
             by_cause: by_cause(idle.beyond.clone()),
             by_cpu: if self.cpus > 1 { vec![latest] } else { Vec::new() },
@@ -391,7 +424,7 @@ impl Run {
             cpu,
             period: PERIOD,
             row: self.row(&ran, &skipped),
-            worst_at: worst.map(|w| (w.at, w.phase.clone())),
+            worst_at: worst.map(|w| WorstAt { at: w.at, phase: w.phase.clone() }),
             longest_gap: PERIOD.plus(skipped.max().or(ran.max()).unwrap_or_default()),
             early: 0,
             ran,
@@ -462,7 +495,7 @@ fn percentiles(counts: &Counts) -> Percentiles {
 
 fn point(cpu: u32, second: u64, step: u64, ran: &Counts, skipped: &Counts) -> TimelinePoint {
     TimelinePoint {
-        start: Nanos::from_secs(second),
+        start: RecTime::after_epoch(Nanos::from_secs(second)),
         length: Nanos::from_secs(step),
         cpu,
         min: ran.min(),
@@ -485,7 +518,13 @@ fn worst_row(cpu: u32, at: Nanos, late: Nanos, loaded: bool) -> WorstRow {
         migrations: 0,
         counted_over: Nanos::from_secs(1),
     };
-    WorstRow { cpu, at, phase: if loaded { LOADED } else { IDLE }.to_owned(), activation }
+    WorstRow {
+        cpu,
+        at: RecTime::after_epoch(at),
+        phase: if loaded { LOADED } else { IDLE }.to_owned(),
+        latency: late,
+        activation,
+    }
 }
 
 fn verdict(total: &Row, budget: Option<Nanos>) -> Verdict {

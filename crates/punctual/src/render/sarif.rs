@@ -24,7 +24,6 @@ pub enum Level {
 /// What came out of holding a rule against something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// A fault.
     Fail(Level),
     /// As it should be.
     Pass,
@@ -45,7 +44,6 @@ pub struct Rule {
     pub short: String,
     /// Why it matters.
     pub full: String,
-    /// What to do about it.
     pub help: String,
     /// How bad it is where nothing else is said.
     pub level: Level,
@@ -56,17 +54,13 @@ pub struct Rule {
 /// What a rule says of one thing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Checked {
-    /// The rule's id.
     pub rule: String,
-    /// What came out.
     pub outcome: Outcome,
     /// What was found, and what to do.
     pub message: String,
-    /// Where.
     pub places: Vec<Place>,
 }
 
-/// Where something was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
     /// Something that has a name and is no file of the repository: a file of the machine that was looked at.
@@ -83,7 +77,6 @@ pub enum Place {
 /// A piece of one line; lines and columns count from 1, columns in characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Region {
-    /// The line.
     pub line: usize,
     /// Its first column, and the one after its last; `None` for the whole line.
     pub columns: Option<(usize, usize)>,

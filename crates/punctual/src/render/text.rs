@@ -4,6 +4,7 @@
 //! out what the report holds.
 
 mod check;
+pub(super) mod clean;
 mod full;
 mod imported;
 mod merged;

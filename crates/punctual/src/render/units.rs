@@ -4,6 +4,7 @@
 //! inside a number; each renderer turns it into what its medium can show. Must not know what a number stands for.
 
 use punctual_hist::Nanos;
+use punctual_numbers::recording::RecTime;
 
 /// Joins the groups of a number and a number with its unit: narrow no-break space.
 pub const THIN: char = '\u{202f}';
@@ -90,8 +91,8 @@ pub fn duration(length: Nanos) -> String {
 }
 
 /// A moment of the run, counted from its start, to the millisecond: `17.312 s`, `4 min 07.312 s`, `3 h 04 min 07 s`.
-pub fn moment(since_start: Nanos) -> String {
-    let ms = since_start.as_ns() / 1_000_000;
+pub fn moment(at: RecTime) -> String {
+    let ms = at.as_ns() / 1_000_000;
     let (seconds, ms) = (ms / 1_000, ms % 1_000);
     let (h, m, s) = (seconds / 3_600, seconds / 60 % 60, seconds % 60);
     match seconds {
@@ -271,9 +272,9 @@ mod tests {
         assert_eq!(plain(&duration(Nanos::from_secs(30))), "30 s");
         assert_eq!(plain(&duration(Nanos::from_secs(4_320))), "1 h 12 min");
         assert_eq!(plain(&duration(Nanos::from_secs(759_600))), "8 d 19 h");
-        assert_eq!(plain(&moment(Nanos::from_ms(17_312))), "17.312 s");
-        assert_eq!(plain(&moment(Nanos::from_ms(247_312))), "4 min 07.312 s");
-        assert_eq!(plain(&moment(Nanos::from_secs(11_047))), "3 h 04 min 07 s");
+        assert_eq!(plain(&moment(RecTime::after_epoch(Nanos::from_ms(17_312)))), "17.312 s");
+        assert_eq!(plain(&moment(RecTime::after_epoch(Nanos::from_ms(247_312)))), "4 min 07.312 s");
+        assert_eq!(plain(&moment(RecTime::from_secs(11_047))), "3 h 04 min 07 s");
     }
 
     #[test]

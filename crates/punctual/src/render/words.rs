@@ -13,7 +13,7 @@ mod trust;
 mod verdict;
 
 pub use findings::{blast_meaning, by_family, by_reason, findings_counted, otherwise, standing_in_the_way};
-pub use refusal::{measure_error, scenario_error, told};
+pub use refusal::{import_problem, measure_error, scenario_error, told};
 pub use trust::{distrust, trust_answer};
 pub use verdict::{next_step, skip_difference, verdict};
 
@@ -261,6 +261,7 @@ pub fn phase_title(report: &Report, row: &PhaseRow) -> String {
 mod tests {
     use super::*;
     use crate::render::sample;
+    use punctual_numbers::recording::RecTime;
 
     fn plain(text: &str) -> String {
         text.replace(units::THIN, " ")
@@ -294,7 +295,7 @@ mod tests {
 
     #[test]
     fn an_event_says_how_long_and_what_was_lost() {
-        let mut e = Event { at: Nanos::ZERO, length: Nanos::ZERO, kind: EventKind::WallClockStep, releases_lost: 0 };
+        let mut e = Event { at: RecTime::EPOCH, length: Nanos::ZERO, kind: EventKind::WallClockStep, releases_lost: 0 };
         assert_eq!(event(&e), "the wall clock was set");
         e.length = Nanos::from_secs(90);
         e.releases_lost = 1;

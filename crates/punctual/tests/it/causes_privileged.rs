@@ -182,7 +182,7 @@ fn a_recording_with_causes_goes_on_with_causes() {
     let (then, now) = (before.tracing.unwrap(), causes.tracing.as_ref().unwrap());
     assert_eq!((then.rung, then.windows_max, &then.phases), (now.rung, now.windows_max, &now.phases));
     // What was late in the first run is still there, and some of the second is.
-    let second = recording.header.epoch.plus(runs[1].at);
+    let second = recording.header.epoch.plus(runs[1].at.since_epoch());
     let of_first = causes.late.iter().filter(|late| late.release < second).count();
     assert!(of_first == before.late.len() && causes.late.len() >= of_first, "{of_first}");
     assert!(causes.windows.iter().any(|window| window.release >= second), "the second run has windows of its own");

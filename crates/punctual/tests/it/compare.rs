@@ -4,7 +4,7 @@ use crate::run::Run;
 use punctual_hist::{MonoTime, Nanos, bucket_index};
 use punctual_numbers::placement::Placement;
 use punctual_numbers::recording::{
-    Clock, CpuInterval, End, EndReason, Event, EventKind, Frame, Header, Interval, encode, encode_preamble,
+    Clock, CpuInterval, End, EndReason, Event, EventKind, Frame, Header, Interval, RecTime, encode, encode_preamble,
 };
 use punctual_numbers::scenario::{Amount, LoadPhase, Mechanism, Policy, ProbeThread, Scenario, TimerPhase};
 use std::fs;
@@ -60,9 +60,13 @@ fn write_on(run: &Run, name: &str, cpu: u32, mechanism: Mechanism, seconds: u64,
             ..CpuInterval::default()
         };
         let (start, length) = (Nanos::from_secs(at), Nanos::from_secs(1));
-        put(Frame::Interval(Interval { start, length, phase: 0, cpus: vec![cpu] }));
+        put(Frame::Interval(Interval { start: RecTime::after_epoch(start), length, phase: 0, cpus: vec![cpu] }));
     }
-    put(Frame::End(End { at: Nanos::from_secs(seconds), reason: EndReason::Completed, write_error: None }));
+    put(Frame::End(End {
+        at: RecTime::after_epoch(Nanos::from_secs(seconds)),
+        reason: EndReason::Completed,
+        write_error: None,
+    }));
     fs::write(run.path(name), bytes).unwrap();
 }
 
@@ -93,7 +97,7 @@ fn what_cannot_be_trusted_makes_a_comparison_doubtful_and_one_file_is_noticed() 
     let run = three();
     let mut bytes = fs::read(run.path("same.punctual")).unwrap();
     let length = Nanos::from_ms(350);
-    let steal = Event { at: Nanos::from_secs(7), length, kind: EventKind::Steal, releases_lost: 0 };
+    let steal = Event { at: RecTime::from_secs(7), length, kind: EventKind::Steal, releases_lost: 0 };
     encode(&Frame::Event(steal), &mut bytes).unwrap();
     fs::write(run.path("stolen.punctual"), bytes).unwrap();
     for words in [["good.punctual", "stolen.punctual"], ["stolen.punctual", "good.punctual"]] {
@@ -136,7 +140,7 @@ fn every_form_says_the_same() {
     let junit = fs::read_to_string(run.path("c.xml")).unwrap();
     assert!(junit.contains("<failure message=\"worse\""), "{junit}");
     let document = run.json(&["compare", "good.punctual", "bad.punctual", "--json"]);
-    assert_eq!((&document["schema"], &document["verdict"]), (&"punctual/compare/1".into(), &"worse".into()));
+    assert_eq!((&document["schema"], &document["verdict"]), (&"punctual/compare/2".into(), &"worse".into()));
     run.punctual(&words).refused(&["c.html", "exists"]);
 }
 
@@ -159,7 +163,7 @@ fn fixture(name: &str) -> String {
 
 /// The document, which fits its schema.
 fn compared(run: &Run, words: &[&str]) -> serde_json::Value {
-    let schema = serde_json::from_str(include_str!("../../../../schemas/compare-1.schema.json")).unwrap();
+    let schema = serde_json::from_str(include_str!("../../../../schemas/compare-2.schema.json")).unwrap();
     let validator = jsonschema::draft202012::new(&schema).unwrap();
     let document = run.json(&[&["compare", "--json"], words].concat());
     let errors: Vec<String> =
@@ -196,7 +200,7 @@ fn files_of_other_programs_are_compared_as_far_as_they_go() {
     fs::write(run.path("numbers"), numbers.join("\n") + "\n").unwrap();
     run.punctual(&["compare", "good.punctual", "numbers"]).refused(&["numbers", "--from latencies"]);
     let bare = compare(&["good.punctual", "numbers", "--from", "latencies", "--unit", "us"]);
-    assert_eq!(bare["others"][0]["groups"][0]["due_second"], 20_000);
+    assert_eq!(bare["others"][0]["groups"][0]["due"][1], 20_000);
 }
 
 #[test]
@@ -227,11 +231,12 @@ fn what_makes_a_file_unfit_for_claims_makes_it_unfit_for_comparing() {
     stating("lossy.txt", 25_000);
     let document = compared(&run, &["ct.txt", "lossy.txt"]);
     let group = &document["others"][0]["groups"][0];
-    assert_eq!((group["unfit_first"].is_null(), &group["unfit_second"]["code"]), (true, &"missing".into()));
+    assert_eq!((group["unfit"][0].is_null(), &group["unfit"][1]["code"]), (true, &"missing".into()));
     let rows = group["rows"].as_array().unwrap().iter();
-    let refused: Vec<bool> = rows.filter(|row| row["what"] == "percentile").map(|row| row["refused"] == true).collect();
+    let refused: Vec<bool> =
+        rows.filter(|row| row["what"] == "percentile").map(|row| row["withheld"] == "unfit").collect();
     assert_eq!(refused, [false, true, true, true, true], "{group:#}");
-    assert_eq!(document["others"][0]["comparable"], true);
+    assert_eq!(document["others"][0]["refused"], false);
     let said = run.punctual(&["compare", "ct.txt", "lossy.txt"]).out;
     assert!(said.contains("unfit: of the second:") && said.contains("  refused"), "{said}");
 }

@@ -16,7 +16,7 @@ fn fixture(name: &str) -> String {
 
 #[test]
 fn every_file_is_told_by_a_document_that_fits_its_schema_or_refused_with_a_reason() {
-    let schema: Value = serde_json::from_str(include_str!("../../../../schemas/import-1.schema.json")).unwrap();
+    let schema: Value = serde_json::from_str(include_str!("../../../../schemas/import-2.schema.json")).unwrap();
     jsonschema::meta::validate(&schema).unwrap();
     let validator = jsonschema::draft202012::new(&schema).unwrap();
     let run = Run::new();
@@ -94,7 +94,10 @@ fn a_log_that_was_exported_is_a_result_again_and_what_a_format_has_no_place_for_
     assert_eq!(run.punctual(&["export", &file, "--format", "hdr", "--out", "r.hlog"]).code, 0);
     let theirs = run.json(&["report", "r.hlog", "--json"]);
     assert_eq!((&theirs["format"], &theirs["cpus"][0]["ran"]), (&"hdr".into(), &7_309_414.into()));
-    assert_eq!((&theirs["cpus"][0]["cpu"], &theirs["duration_ns"]), (&4.into(), &7_310_000_000_000u64.into()));
+    assert_eq!(
+        (&theirs["cpus"][0]["cpu"], &theirs["duration"]["length_ns"]),
+        (&4.into(), &7_310_000_000_000u64.into())
+    );
     run.punctual(&["export", &file, "--format", "csv", "--run", "a"]).refused(&["--format parquet"]);
     let wanted = if cfg!(feature = "parquet") { "--out" } else { "cargo build --release --features parquet" };
     run.punctual(&["export", &file, "--format", "parquet"]).refused(&[wanted]);
@@ -132,7 +135,7 @@ fn what_a_file_says_itself_is_not_overridden_and_skips_have_a_column() {
     run.punctual(&["report", recording, "--unit", "ms"]).refused(&[recording, "leave --unit and --period out"]);
     run.punctual(&["export", recording, "--format", "csv", "--period", "1ms"]).refused(&[recording, "--period"]);
     let latmus = fixture("latmus-rk3588-2h.txt");
-    run.punctual(&["report", &latmus, "--unit", "ms"]).refused(&["in us, and --unit says ms"]);
+    run.punctual(&["report", &latmus, "--unit", "ms"]).refused(&["in us, not in ms; leave --unit out"]);
     // Of several files, a unit is for those that do not say theirs.
     fs::write(run.path("numbers"), "5000\n9000\n7000\n").unwrap();
     let several = ["compare", latmus.as_str(), "numbers", "--from", "latencies", "--unit", "ns", "--anyway"];

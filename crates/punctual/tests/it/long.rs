@@ -75,7 +75,10 @@ fn a_recording_goes_on_where_it_ended() {
 
 /// Releases due and how it ended.
 fn of_run(run: &Value) -> (u64, &str) {
-    (run["ran"].as_u64().unwrap() + run["skipped"].as_u64().unwrap(), run["end"].as_str().unwrap_or("cut off"))
+    (
+        run["ran"].as_u64().unwrap() + run["skipped"].as_u64().unwrap(),
+        run["end"]["reason"].as_str().unwrap_or("cut off"),
+    )
 }
 
 /// The recording with another boot in it, as if the machine had been booted anew since.

@@ -183,7 +183,7 @@ mod tests {
             "tracing": {
                 "rung": rung,
                 "events": ["osnoise:irq_noise", "osnoise:thread_noise"],
-                "refused": [{"because": "not asked for: --explain-engine timerlat"}]
+                "refused": {"timerlat": "not asked for: --explain-engine timerlat"}
             },
             "spikes": [
                 {"causes": [{"class": "timer-interrupt", "name": ""}]},

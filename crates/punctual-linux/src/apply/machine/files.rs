@@ -1,6 +1,6 @@
 //! Files and folders: each change is on the disk when its function returns.
 
-use crate::apply::hand::{FileKind, Lock, LockAnswer, Meta};
+use crate::hand::{FileKind, Lock, LockAnswer, Meta};
 use rustix::fs::{FallocateFlags, FlockOperation, XattrFlags, fallocate, flock};
 use rustix::io::Errno;
 use std::fs::{self, File, OpenOptions, Permissions};

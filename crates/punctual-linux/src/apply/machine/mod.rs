@@ -9,7 +9,7 @@ mod places;
 mod programs;
 mod tasks;
 
-use super::hand::{FileKind, Hand, LockAnswer, Meta, Ran, UnitState, UnitVerb};
+use crate::hand::{FileKind, Hand, LockAnswer, Meta, Ran, UnitState, UnitVerb};
 use crate::journal::Now;
 use punctual_facts::cpu_set::CpuSet;
 use punctual_tuning::plan::{Invocation, SchedPolicy, TaskName};

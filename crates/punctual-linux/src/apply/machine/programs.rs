@@ -1,7 +1,7 @@
 //! Programs, and units of systemd through its own program. Nothing goes through a shell: a program is looked for in the
 //! system's own folders, gets its arguments as they are and an environment of ours, and is ended when it takes too long.
 
-use crate::apply::hand::{Ran, UnitState, UnitVerb};
+use crate::hand::{Ran, UnitState, UnitVerb};
 use punctual_tuning::plan::Invocation;
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::process::{Pid, Signal, kill_process_group};

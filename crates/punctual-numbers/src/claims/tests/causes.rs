@@ -1,6 +1,7 @@
 //! Tails by cause, and gates that causes close.
 
 use super::*;
+use crate::explain::CpuLate;
 
 fn cause(name: &str) -> Cause {
     Cause { class: Class::HigherPriority, name: name.to_owned() }
@@ -31,9 +32,9 @@ fn causes_close_the_gate() {
     assert!(only(&recording, None).beyond.is_ok());
     let of = |spikes: Vec<Spike>| only(&recording, Some(&Explanation { spikes, ..Explanation::default() })).beyond;
     let mixed = (0..40).map(|i| spike(if i % 2 == 0 { "hog" } else { "nic" }, 50 + i)).collect();
-    assert!(matches!(of(mixed), Err(Refusal::SeveralCauses(causes)) if causes.len() == 2));
+    assert!(matches!(of(mixed), Err(Refusal::SeveralCauses { causes }) if causes.len() == 2));
     let fixed = (0..40).map(|i| spike("hog", 100 + i % 3)).collect();
-    assert!(matches!(of(fixed), Err(Refusal::FixedCause(cause, _)) if cause.name == "hog"));
+    assert!(matches!(of(fixed), Err(Refusal::FixedCause { cause, .. }) if cause.name == "hog"));
     let one = (0..40).map(|i| spike("hog", 20 + 3 * i)).collect();
     assert!(of(one).is_ok(), "one cause of every size");
     assert!(of((0..5).map(|_| spike("hog", 100)).collect()).is_ok(), "five spikes decide nothing");
@@ -61,10 +62,10 @@ fn several_in(recording: &Recording, late: u64) -> Vec<CauseClaims> {
     spikes.extend((0..40).map(|_| spike_at("disk", drawn(), at())));
     spikes.extend((0..20).map(|_| spike_at("rare", drawn(), at())));
     let complete = spikes.len() as u64;
-    let late = vec![(1, LateCount { late, complete, ..LateCount::default() })];
+    let late = vec![CpuLate { cpu: 1, count: LateCount { late, complete, ..LateCount::default() } }];
     let explanation = Explanation { late, spikes, ..Explanation::default() };
     let claims = Claims::of(recording, Some(&explanation)).phases.swap_remove(0);
-    assert!(matches!(claims.beyond, Err(Refusal::SeveralCauses(_))), "{:?}", claims.beyond);
+    assert!(matches!(claims.beyond, Err(Refusal::SeveralCauses { .. })), "{:?}", claims.beyond);
     claims.by_cause
 }
 
@@ -76,10 +77,11 @@ fn each_cause_has_a_tail_of_its_own_or_a_reason_why_not() {
     assert_eq!(names, [("nic", 400), ("hog", 300), ("disk", 40)]);
     let nic = causes[0].beyond.as_ref().unwrap();
     // 400 in 700 s are 2057 in an hour: 30 us + 10 us ln 2057.
-    let (hour, level) = nic.levels[0];
+    let level = nic.levels[0];
+    let hour = level.once_in;
     assert_eq!(hour, Nanos::from_secs(3_600));
     assert!(level.low < Nanos::from_ns(106_290) && Nanos::from_ns(106_290) < level.high.unwrap(), "{level:?}");
-    assert!(matches!(&causes[1].beyond, Err(Refusal::FixedCause(cause, _)) if cause.name == "hog"));
+    assert!(matches!(&causes[1].beyond, Err(Refusal::FixedCause { cause, .. }) if cause.name == "hog"));
     let Err(Refusal::TooFew { blocks, wanted: 201, more }) = causes[2].beyond else { panic!("{:?}", causes[2]) };
     assert!((35..=40).contains(&blocks) && more > Nanos::from_secs(2_500), "{blocks}, {more:?}");
 }
@@ -88,7 +90,7 @@ fn each_cause_has_a_tail_of_its_own_or_a_reason_why_not() {
 fn a_sample_of_what_is_late_has_no_tails_by_cause() {
     let causes = several(10_000);
     assert_eq!(causes[0].beyond, Err(Refusal::Sampled { known: 760, late: 10_000 }));
-    assert!(matches!(causes[1].beyond, Err(Refusal::FixedCause(..))), "a size is seen in a sample, too");
+    assert!(matches!(causes[1].beyond, Err(Refusal::FixedCause { .. })), "a size is seen in a sample, too");
 }
 
 #[test]

@@ -30,7 +30,7 @@ fn a_tail_that_is_too_heavy_is_refused_for_its_shape() {
     let of = |shape: f64| beyond(&maxima(shape, 0.13, shape), &[Nanos::from_secs(20_000)]);
     let told = of(0.2).unwrap();
     assert!((told.shape.value - 0.2).abs() < 0.05, "{told:?}");
-    let Err(Refusal::Shape(value, low, high)) = of(0.8) else { panic!("{:?}", of(0.8)) };
+    let Err(Refusal::Shape { shape: value, low, high }) = of(0.8) else { panic!("{:?}", of(0.8)) };
     assert!((value - 0.8).abs() < 0.1 && low > 0.5 && value < high, "{value} {low} {high}");
 }
 
@@ -41,7 +41,7 @@ fn a_level_that_hangs_on_the_threshold_is_refused() {
     let bent = maxima(0.0, 0.13, 0.5);
     let at = |secs: u64| beyond(&bent, &[Nanos::from_secs(secs)]);
     assert!(at(2_000).is_ok(), "{:?}", at(2_000));
-    let Err(Refusal::Unstable(by)) = at(34_000) else { panic!("{:?}", at(34_000)) };
+    let Err(Refusal::Unstable { part: by }) = at(34_000) else { panic!("{:?}", at(34_000)) };
     assert!((0.5..0.75).contains(&by), "{by}");
     assert!(beyond(&maxima(0.0, 0.13, 0.0), &[Nanos::from_secs(34_000)]).is_ok(), "not bent");
 }

@@ -23,7 +23,7 @@ fn claims(series: &Series) -> SeriesClaims {
 fn cells_of_microseconds_have_percentiles_odds_and_levels() {
     let claims = claims(&series(3, Nanos::from_us(1), |ns| ns));
     assert_eq!(claims.time, Some(Nanos::from_secs(1_000)));
-    assert!((claims.next[0].1 - 3_600.0 / 4_600.0).abs() < 1e-9);
+    assert!((claims.next[0].odds - 3_600.0 / 4_600.0).abs() < 1e-9);
     for (percentile, truth_ns) in claims.percentiles.iter().zip([23_026, 34_539, 46_052, 57_565]) {
         let (low, high) = (percentile.low.unwrap(), percentile.high.unwrap());
         assert!(low.as_ns() <= truth_ns && truth_ns <= high.as_ns(), "{percentile:?}, truth {truth_ns}");
@@ -31,26 +31,31 @@ fn cells_of_microseconds_have_percentiles_odds_and_levels() {
     let beyond = claims.beyond.unwrap();
     assert!((200..=1_000).contains(&beyond.exceedances), "{beyond:?}");
     // One in 3 600 000: 5 us ln(3 600 000) = 75.48 us.
-    let (hour, level) = beyond.levels[0];
+    let level = beyond.levels[0];
+    let hour = level.once_in;
     assert_eq!(hour, Nanos::from_secs(3_600));
     assert!(level.low < Nanos::from_ns(75_480) && Nanos::from_ns(75_480) < level.high.unwrap(), "{level:?}");
     assert!(level.high.unwrap() < Nanos::from_us(110), "{level:?}");
-    assert!(beyond.too_far.iter().any(|(time, _)| *time == Nanos::from_secs(365 * 86_400)), "{beyond:?}");
+    assert!(beyond.too_far.iter().any(|far| far.once_in == Nanos::from_secs(365 * 86_400)), "{beyond:?}");
 }
 
 #[test]
 fn cells_wider_than_the_tail_and_rare_modes_are_refused() {
     let coarse = claims(&series(3, Nanos::from_us(20), |ns| ns)).beyond;
-    assert!(matches!(coarse, Err(Refusal::Coarse(width, _)) if width == Nanos::from_us(20)), "{coarse:?}");
-    let Err(Refusal::Coarse(_, Some(scale))) = coarse else { panic!("{coarse:?}") };
+    assert!(matches!(coarse, Err(Refusal::Coarse { width, .. }) if width == Nanos::from_us(20)), "{coarse:?}");
+    let Err(Refusal::Coarse { scale: Some(scale), .. }) = coarse else { panic!("{coarse:?}") };
     assert!(scale.as_ns().abs_diff(5_000) < 1_000, "the tail has a scale of 5 us: {scale:?}");
     let one =
         Series { cells: vec![Cell::of_width(7, Nanos::from_us(1), 5_000)], ..series(3, Nanos::from_us(1), |ns| ns) };
-    assert_eq!(claims(&one).beyond, Err(Refusal::Coarse(Nanos::from_us(1), None)), "one cell has no scale");
+    assert_eq!(
+        claims(&one).beyond,
+        Err(Refusal::Coarse { width: Nanos::from_us(1), scale: None }),
+        "one cell has no scale"
+    );
     let mut apart = series(3, Nanos::from_us(1), |ns| ns);
     apart.cells.extend([160, 171, 188].map(|us| Cell::of_width(us, Nanos::from_us(1), 1)));
     let apart = claims(&apart).beyond;
-    assert!(matches!(apart, Err(Refusal::Apart(1..=3, from)) if from >= Nanos::from_us(160)), "{apart:?}");
+    assert!(matches!(apart, Err(Refusal::Apart { count: 1..=3, from }) if from >= Nanos::from_us(160)), "{apart:?}");
     let heaps =
         claims(&series(3, Nanos::from_us(1), |ns| if ns > 30_000.0 { 30_000.0 + ns % 15_000.0 } else { ns })).beyond;
     assert!(heaps.is_err(), "{heaps:?}");
@@ -68,7 +73,7 @@ fn what_a_tool_has_not_kept_is_no_more_than_beyond() {
     assert_eq!((whole.percentiles[2], whole.next), (cut.percentiles[2], cut.next));
     assert_eq!(cut.percentiles[3].high, None, "beyond the cells, and no maximum is stated");
     assert!(cut.percentiles[3].low >= Some(Nanos::from_us(50)));
-    let (whole, cut) = (whole.beyond.unwrap().levels[0].1, cut.beyond.unwrap().levels[0].1);
+    let (whole, cut) = (whole.beyond.unwrap().levels[0], cut.beyond.unwrap().levels[0]);
     assert!(cut.low < whole.value && whole.value < cut.high.unwrap(), "{whole:?} {cut:?}");
 }
 
@@ -108,7 +113,7 @@ proptest! {
         let beyond = beyond.map(|(from, count)| Overflow { from: Nanos::from_ns(from), count });
         let series = Series { cells, beyond, period: period.map(Nanos::from_ns), ..Series::default() };
         if let Some(claims) = SeriesClaims::of(&ForeignRun::default(), &series) {
-            prop_assert!(claims.next.iter().all(|(_, odds)| (0.0..=1.0).contains(odds)));
+            prop_assert!(claims.next.iter().all(|next| (0.0..=1.0).contains(&next.odds)));
         }
     }
 }
@@ -148,7 +153,7 @@ fn what_was_skipped_or_lost_counts_as_larger_than_all() {
     let lost = Series { stated_count: Some(1_005_000), ..whole.clone() };
     for one in [skipping, lost] {
         let claims = claims(&one);
-        assert_eq!((claims.next.len(), claims.beyond), (0, Err(Refusal::Missing(5_000))));
+        assert_eq!((claims.next.len(), claims.beyond), (0, Err(Refusal::Missing { values: 5_000 })));
         // One in 200 is missing: what 1 % lie above is that of 0.5 % of the others, 5 us ln(200) = 26.5 us.
         let p99 = claims.percentiles[0];
         assert_eq!(p99.value, Some(Nanos::from_ns(26_999)), "{p99:?}");

@@ -50,7 +50,7 @@ fn files_of_one_system_show_no_difference_and_what_they_lack_is_said() {
     assert!(other.lacks.iter().all(|of| of.first && of.second));
     assert_eq!(other.groups[0].rows.len(), 5, "neither a budget nor what was skipped is known, and nothing of time");
     // 5 us + 20 us * ln 100
-    let p99 = row(&comparison, What::Percentile(990_000));
+    let p99 = row(&comparison, What::Percentile { ppm: 990_000 });
     assert!((p99.first.unwrap() / 97_103.0 - 1.0).abs() < 0.03, "{p99:?}");
 }
 
@@ -64,7 +64,7 @@ fn a_difference_is_found_and_no_finer_than_the_cells_are() {
         run(vec![Series { cells: vec![Cell::of_width(us, Nanos::from_us(1), 1_000_000)], ..Series::default() }])
     };
     let comparison = held(&shifted(5), &shifted(6), options()).unwrap();
-    let median = row(&comparison, What::Percentile(500_000));
+    let median = row(&comparison, What::Percentile { ppm: 500_000 });
     assert_eq!((median.verdict, comparison.verdict()), (Verdict::NotEnoughData, Verdict::NotEnoughData));
     let Some(Change::Difference(limits)) = median.change else { panic!("{median:?}") };
     assert!(limits.low <= 0.0 && limits.high >= 2_000.0, "{limits:?}");
@@ -89,7 +89,7 @@ fn a_recording_is_held_against_a_file_of_its_only_thread() {
     assert!(same.others[0].lacks.iter().all(|of| of.second && !of.first));
     let worse = both(&run(vec![series("thread 0", 60_000, 25.0, 2)]), Some(Nanos::from_us(50)));
     assert_eq!(worse.verdict(), Verdict::Worse);
-    let misses = row(&worse, What::Misses(Some(Nanos::from_us(50))));
+    let misses = row(&worse, What::Misses { budget: Some(Nanos::from_us(50)) });
     // e^(-45/10) and e^(-45/25) per million, the second up to the end of a cell.
     assert!((misses.first.unwrap() / 11_109.0 - 1.0).abs() < 0.1, "{misses:?}");
     assert!((misses.second.unwrap() / 165_299.0 - 1.0).abs() < 0.1, "{misses:?}");
@@ -150,7 +150,7 @@ fn files_without_counts_are_shown_and_have_no_odds() {
         run(vec![Series { points, max: Some(Nanos::from_us(99)), stated_count: Some(1000), ..Series::default() }])
     };
     let comparison = held(&told(5), &told(50), options()).unwrap();
-    let median = row(&comparison, What::Percentile(500_000));
+    let median = row(&comparison, What::Percentile { ppm: 500_000 });
     assert_eq!((median.first, median.second, median.odds), (Some(5_000.0), Some(50_000.0), None));
     assert_eq!(comparison.verdict(), Verdict::NotEnoughData);
     assert!(comparison.others[0].lacks.iter().any(|of| of.lack == Lack::Counts));

@@ -52,5 +52,5 @@ fn the_exact_row_comes_before_that_of_the_class() {
 fn a_managed_line_is_not_to_be_moved_by_hand() {
     let cause = Cause { class: Class::HardIrq, name: "nvme0q3 (irq 131)".to_owned() };
     assert_eq!(knobs(&cause, &[]).first(), Some(&"irq.affinity"));
-    assert_eq!(knobs(&cause, &[(Why::Managed, 3)]).first(), Some(&"irq.managed"));
+    assert_eq!(knobs(&cause, &[WhyCount { why: Why::Managed, spikes: 3 }]).first(), Some(&"irq.managed"));
 }

@@ -1,7 +1,7 @@
 //! Over a whole recording: ranking, what spikes stand for, what is ordinary.
 
 use super::text::{nanos, read};
-use crate::explain::{Cause, Class, Explanation, Ranked};
+use crate::explain::{Cause, Class, CpuExcess, CpuRhythm, Explanation, Ranked};
 use crate::recording::{Frame, Recording, strategies};
 use crate::trace::keep::{Keep, Keeper};
 use crate::trace::{Incomplete, Kept, Late, LateList, LateTotal, Window};
@@ -68,14 +68,14 @@ fn causes_are_ranked_with_their_rhythm() {
     assert_eq!(hog.cause, Cause { class: Class::HigherPriority, name: "hog".to_owned() });
     assert_eq!((hog.first_in, hog.count, hog.worst), (36, 36, Nanos::from_us(295)));
     assert_eq!(hog.total, Nanos::from_us(36 * 295));
-    assert_eq!(hog.by_cpu, [(1, 36, hog.total)]);
+    assert_eq!(hog.by_cpu, [CpuExcess { cpu: 1, spikes: 36, excess: hog.total }]);
     assert!((hog.share - 36.0 * 295.0 / (40.0 * 300.0)).abs() < 1e-9);
     let rhythm = hog.rhythm.unwrap();
     assert!(rhythm.period.as_ns().abs_diff(250_000_000) < 1_000_000, "{rhythm:?}");
     assert_eq!(cause(&explanation, Class::HardIrq).cause.name, "eth0 (irq 27)");
     assert_eq!(explanation.spikes[hog.example].primary().unwrap().cause, hog.cause);
     assert_eq!(explanation.explained, Some(1.0));
-    let count = explanation.late[0].1;
+    let count = explanation.late[0].count;
     assert_eq!((count.late, count.kept, count.complete, count.sampled), (40, 40, 40, 40));
 }
 
@@ -137,7 +137,7 @@ fn what_does_not_tell_all_ranks_nothing() {
     let explanation = explain(vec![window], 1);
     assert_eq!(explanation.causes, []);
     assert_eq!(explanation.explained, None);
-    assert_eq!((explanation.late[0].1.kept, explanation.late[0].1.complete), (1, 0));
+    assert_eq!((explanation.late[0].count.kept, explanation.late[0].count.complete), (1, 0));
     assert!(!explanation.spikes[0].causes.is_empty(), "but it is shown");
 }
 
@@ -148,8 +148,8 @@ fn what_an_ordinary_activation_spends_as_well_is_not_blamed() {
     let device = cause(&explanation, Class::HardIrq);
     assert_eq!(device.total, Nanos::from_us(294 - 34));
     assert_eq!(explanation.spikes.len(), 1);
-    let ordinary = explanation.ordinary.iter().find(|(cause, _)| *cause == device.cause);
-    assert_eq!(ordinary.map(|(_, time)| *time), Some(Nanos::from_ns(nanos("34"))));
+    let ordinary = explanation.ordinary.iter().find(|one| one.cause == device.cause);
+    assert_eq!(ordinary.map(|one| one.median), Some(Nanos::from_ns(nanos("34"))));
 }
 
 #[test]
@@ -175,7 +175,7 @@ fn late_activations_as_such_have_a_rhythm() {
     let mut recording = recording();
     let late = |i: u64| Late { cpu: 1, release: MonoTime::from_ns(i * 250_000_000), lateness: Nanos::from_us(90) };
     recording.add(Frame::Late(LateList { late: (1..100).map(late).collect(), totals: vec![] }));
-    let [(1, rhythm)] = Explanation::of(&recording).rhythms[..] else { panic!("no rhythm") };
+    let [CpuRhythm { cpu: 1, rhythm }] = Explanation::of(&recording).rhythms[..] else { panic!("no rhythm") };
     assert!(rhythm.period.as_ns().abs_diff(250_000_000) < 1_000_000, "{rhythm:?}");
 }
 

@@ -4,7 +4,7 @@ use super::*;
 use crate::export::run_of;
 use crate::foreign::{Beyond, Cell, ImportOptions, Series, import};
 use crate::made_up;
-use crate::recording::{CpuInterval, Frame, Interval};
+use crate::recording::{CpuInterval, Frame, Interval, RecTime};
 use crate::report::tests::tracing;
 use crate::scenario::LoadPhase;
 use proptest::prelude::*;
@@ -47,7 +47,7 @@ fn measure(recording: &mut Recording, seconds: &[(u16, Vec<u64>)]) {
         let [first, other] = &mut so_far;
         let cpus = vec![cpu(0, first), cpu(1, other)];
         let (start, length) = (Nanos::from_secs(second), Nanos::from_secs(1));
-        recording.add(Frame::Interval(Interval { start, length, phase: *phase, cpus }));
+        recording.add(Frame::Interval(Interval { start: RecTime::after_epoch(start), length, phase: *phase, cpus }));
     }
 }
 

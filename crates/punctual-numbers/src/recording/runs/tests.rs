@@ -33,8 +33,8 @@ fn runs_lie_apart_as_the_wall_clock_has_them_and_lose_nothing() {
     let whole = merged(&[done(3600, 5, 40), done(0, 10, 5)]).unwrap();
     let recording = fold(&whole);
     let runs: Vec<_> = recording.runs.iter().map(|run| (run.at, run.covered, run.until)).collect();
-    let s = Nanos::from_secs;
-    assert_eq!(runs, [(s(0), s(10), s(10)), (s(3600), s(5), s(3605))]);
+    let (s, at) = (Nanos::from_secs, RecTime::from_secs);
+    assert_eq!(runs, [(at(0), s(10), at(10)), (at(3600), s(5), at(3605))]);
     assert_eq!((recording.covered, recording.cut_off.is_none()), (s(15), true));
     let cpu = &recording.cpus[&1];
     assert_eq!((cpu.ran.count(), cpu.ran.max(), cpu.blocks), (15_000, Some(Nanos::from_us(44)), 15));
@@ -48,7 +48,9 @@ fn runs_lie_apart_as_the_wall_clock_has_them_and_lose_nothing() {
     assert_eq!(list[0], (Nanos::from_us(44), s(3604)));
     assert_eq!(list[14], (Nanos::from_us(5), s(0)));
     // No slice of the time line reaches over the hour between.
-    assert!(recording.slices.iter().all(|slice| slice.start.plus(slice.length) <= s(10) || slice.start >= s(3600)));
+    assert!(recording.slices.iter().all(
+        |slice| slice.start.plus(slice.length) <= RecTime::from_secs(10) || slice.start >= RecTime::from_secs(3600)
+    ));
 }
 
 #[test]
@@ -95,7 +97,7 @@ fn what_does_not_follow_is_refused() {
     assert_eq!(until - from, 5_000_000_000);
     // By less than clocks are set now and then, they follow each other, and do not overlap in the whole.
     let recording = fold(&merged(&[done(0, 10, 5), done(9, 10, 5)]).unwrap());
-    assert_eq!(recording.runs[1].at, Nanos::from_secs(10));
+    assert_eq!(recording.runs[1].at, RecTime::from_secs(10));
     let nothing = vec![Frame::Header(Box::new(header(70)))];
     assert_eq!(refused(&[done(0, 10, 5), nothing]), [Unmergeable::Nothing(1)]);
 }

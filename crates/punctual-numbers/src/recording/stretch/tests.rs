@@ -13,9 +13,10 @@ fn s(seconds: u64) -> Nanos {
 #[test]
 fn a_stretch_has_what_happened_in_it_and_nothing_else() {
     let mut frames = run(0, 10, 5, Some(EndReason::Completed));
-    let event = |at| Frame::Event(Event { at: s(at), length: s(1), kind: EventKind::Steal, releases_lost: 3 });
+    let event =
+        |at| Frame::Event(Event { at: RecTime::from_secs(at), length: s(1), kind: EventKind::Steal, releases_lost: 3 });
     frames.extend([event(2), event(5), event(9)]);
-    let recording = fold_stretch(&frames, Stretch::new(s(3), s(6)));
+    let recording = fold_stretch(&frames, Stretch::new(RecTime::from_secs(3), RecTime::from_secs(6)));
     assert_eq!(recording.covered, s(3));
     let cpu = &recording.cpus[&1];
     // Seconds 3, 4 and 5 are 8, 9 and 10 us late; what the run had seen up to then narrows the bucket of the largest.
@@ -23,23 +24,27 @@ fn a_stretch_has_what_happened_in_it_and_nothing_else() {
     assert_eq!(cpu.blocks, 3);
     let worst: Vec<Nanos> = recording.worst[&1].iter().map(|w| w.activation.lateness()).collect();
     assert_eq!(worst, [8, 9, 10].map(Nanos::from_us));
-    assert_eq!(recording.events.iter().map(|e| e.at).collect::<Vec<_>>(), [s(5)]);
+    assert_eq!(recording.events.iter().map(|e| e.at).collect::<Vec<_>>(), [RecTime::from_secs(5)]);
     assert!(!recording.stretch.unwrap().is_widened());
 }
 
 #[test]
 fn it_is_widened_to_the_edges_of_intervals_and_says_so() {
     let frames = run(0, 10, 5, Some(EndReason::Completed));
-    let recording = fold_stretch(&frames, Stretch::new(Nanos::from_ms(3_500), Nanos::from_ms(5_001)));
+    let recording = fold_stretch(
+        &frames,
+        Stretch::new(RecTime::after_epoch(Nanos::from_ms(3_500)), RecTime::after_epoch(Nanos::from_ms(5_001))),
+    );
     let stretch = recording.stretch.unwrap();
-    assert_eq!((stretch.told, stretch.is_widened()), (Some((s(3), s(6))), true));
+    let edges = Edges { from: RecTime::from_secs(3), to: RecTime::from_secs(6) };
+    assert_eq!((stretch.edges, stretch.is_widened()), (Some(edges), true));
     assert_eq!(recording.covered, s(3));
 }
 
 #[test]
 fn where_nothing_was_measured_nothing_is_told() {
-    let recording = fold_stretch(&run(0, 10, 5, None), Stretch::new(s(10), s(20)));
-    assert_eq!((recording.stretch.unwrap().told, recording.covered), (None, Nanos::ZERO));
+    let recording = fold_stretch(&run(0, 10, 5, None), Stretch::new(RecTime::from_secs(10), RecTime::from_secs(20)));
+    assert_eq!((recording.stretch.unwrap().edges, recording.covered), (None, Nanos::ZERO));
 }
 
 proptest! {
@@ -50,7 +55,7 @@ proptest! {
             !matches!(frame, Frame::Interval(_) | Frame::Run(_) | Frame::Tracing(_))
         })).collect();
         let count = |recording: &super::super::Recording| recording.cpus.values().map(|cpu| cpu.ran.count()).sum::<u64>();
-        let parts = [Stretch::new(s(0), s(cut)), Stretch::new(s(cut), Nanos::MAX)];
+        let parts = [Stretch::new(RecTime::from_secs(0), RecTime::from_secs(cut)), Stretch::new(RecTime::from_secs(cut), RecTime::after_epoch(Nanos::MAX))];
         let sum: u64 = parts.map(|part| count(&fold_stretch(&whole, part))).iter().sum();
         prop_assert_eq!(sum, count(&fold(&whole)));
     }

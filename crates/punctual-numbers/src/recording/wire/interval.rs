@@ -4,7 +4,7 @@
 //! difference to the one before, in a code as wide as that difference usually is.
 
 use super::bits::{BitReader, BitWriter, Damage, zigzag};
-use crate::recording::{Counters, CpuInterval, Interval};
+use crate::recording::{Counters, CpuInterval, Interval, RecTime};
 use punctual_facts::cpu_set::CPU_LIMIT;
 use punctual_hist::{BUCKETS, Nanos};
 
@@ -32,7 +32,7 @@ pub(super) fn put_interval(interval: &Interval, to: &mut BitWriter) {
 }
 
 pub(super) fn take_interval(from: &mut BitReader) -> Result<Interval, Damage> {
-    let start = nanos(from, 36)?;
+    let start = RecTime::after_epoch(nanos(from, 36)?);
     let length = nanos(from, 30)?;
     let phase = u16::try_from(from.number(4)?).map_err(|_| Damage("a load phase has an impossible number"))?;
     let count = from.count(4)?;

@@ -134,6 +134,7 @@ kinds! {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::recording::RecTime;
     use proptest::prelude::*;
 
     fn encoded(frame: &Frame) -> Vec<u8> {
@@ -180,7 +181,7 @@ mod tests {
         use super::super::{CpuInterval, Interval};
         use punctual_hist::Nanos;
         let with = |cpu: CpuInterval| {
-            Frame::Interval(Interval { start: Nanos::ZERO, length: Nanos::ZERO, phase: 0, cpus: vec![cpu] })
+            Frame::Interval(Interval { start: RecTime::EPOCH, length: Nanos::ZERO, phase: 0, cpus: vec![cpu] })
         };
         let wrong = [
             CpuInterval { ran: vec![(5, 1), (5, 1)], ..CpuInterval::default() },
@@ -198,7 +199,10 @@ mod tests {
     #[test]
     fn a_frame_no_reader_would_take_is_refused() {
         use super::super::{Mark, MarkKind};
-        let note = Mark { at: punctual_hist::Nanos::ZERO, kind: MarkKind::Note("x".repeat(PAYLOAD_MAX)) };
+        let note = Mark {
+            at: RecTime::after_epoch(punctual_hist::Nanos::ZERO),
+            kind: MarkKind::Note("x".repeat(PAYLOAD_MAX)),
+        };
         assert_eq!(encode(&Frame::Mark(note), &mut Vec::new()), Err(Unencodable::TooLong));
     }
 
@@ -214,7 +218,7 @@ mod tests {
         to.number(3, 7);
         0_u64.put(&mut to);
         to.align();
-        let lost = Frame::MaximaLost(MaximaLost { at: Nanos::from_ms(1_500), blocks: 3 });
+        let lost = Frame::MaximaLost(MaximaLost { at: RecTime::after_epoch(Nanos::from_ms(1_500)), blocks: 3 });
         assert_eq!(decode(8, &payload), Ok(Some(lost.clone())));
         assert_eq!(encoded(&lost)[HEAD..][..payload.len()], payload);
     }

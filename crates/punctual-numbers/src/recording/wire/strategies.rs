@@ -5,7 +5,7 @@ use super::trace_strategies::{late_list, trace_total, tracing};
 use crate::placement::Placement;
 use crate::recording::{
     Clock, Counters, CpuInterval, End, EndReason, Event, EventKind, Frame, FurtherRun, Granted, Header, InForce,
-    Interval, LoadDone, Mark, MarkKind, MaximaLost, Moment, WarmUp, Worst,
+    Interval, LoadDone, Mark, MarkKind, MaximaLost, Moment, RecTime, WarmUp, Worst,
 };
 use crate::scenario::{Amount, LoadPhase, Mechanism, Policy, ProbeThread, Scenario, TimerPhase};
 use proptest::collection::{btree_map, btree_set, vec};
@@ -27,9 +27,10 @@ pub(crate) fn frame() -> impl Strategy<Value = Frame> {
             Frame::WarmUp(list.into_iter().map(warm_up).collect())
         }),
         interval().prop_map(Frame::Interval),
-        (nanos(), mark_kind()).prop_map(|(at, kind)| Frame::Mark(Mark { at, kind })),
+        (nanos(), mark_kind()).prop_map(|(at, kind)| Frame::Mark(Mark { at: RecTime::after_epoch(at), kind })),
         event().prop_map(Frame::Event),
-        (nanos(), 0..=u64::MAX / 1_000_000_000).prop_map(|(at, blocks)| Frame::MaximaLost(MaximaLost { at, blocks })),
+        (nanos(), 0..=u64::MAX / 1_000_000_000)
+            .prop_map(|(at, blocks)| Frame::MaximaLost(MaximaLost { at: RecTime::after_epoch(at), blocks })),
         vec(worst(), 0..6).prop_map(Frame::Worst),
         load_done().prop_map(Frame::LoadDone),
         end().prop_map(Frame::End),
@@ -37,7 +38,8 @@ pub(crate) fn frame() -> impl Strategy<Value = Frame> {
         window().prop_map(|window| Frame::Window(Box::new(window))),
         late_list().prop_map(Frame::Late),
         vec(trace_total(), 0..4).prop_map(Frame::TraceTotals),
-        (nanos(), header()).prop_map(|(at, header)| Frame::Run(Box::new(FurtherRun { at, header }))),
+        (nanos(), header())
+            .prop_map(|(at, header)| Frame::Run(Box::new(FurtherRun { at: RecTime::after_epoch(at), header }))),
     ]
 }
 
@@ -61,7 +63,7 @@ pub(crate) fn header() -> impl Strategy<Value = Header> {
 /// Any interval a measurement could make: buckets and seconds ascend.
 pub(crate) fn interval() -> impl Strategy<Value = Interval> {
     (nanos(), nanos(), any::<u16>(), vec(cpu_interval(), 0..4)).prop_map(|(start, length, phase, cpus)| Interval {
-        start,
+        start: RecTime::after_epoch(start),
         length,
         phase,
         cpus,
@@ -237,7 +239,7 @@ fn event() -> impl Strategy<Value = Event> {
         EventKind::Moved,
     ]);
     (nanos(), nanos(), kind, wide()).prop_map(|(at, length, kind, releases_lost)| Event {
-        at,
+        at: RecTime::after_epoch(at),
         length,
         kind,
         releases_lost,
@@ -275,5 +277,9 @@ fn end() -> impl Strategy<Value = End> {
         EndReason::LimitExceeded,
         EndReason::Stalled,
     ]);
-    (nanos(), reason, option::of(text())).prop_map(|(at, reason, write_error)| End { at, reason, write_error })
+    (nanos(), reason, option::of(text())).prop_map(|(at, reason, write_error)| End {
+        at: RecTime::after_epoch(at),
+        reason,
+        write_error,
+    })
 }

@@ -8,7 +8,7 @@ use super::interval::{put_interval, take_interval};
 use crate::placement::Placement;
 use crate::recording::{
     Clock, Counters, End, EndReason, Event, EventKind, Frame, FurtherRun, Granted, Header, InForce, Interval, LoadDone,
-    Mark, MarkKind, MaximaLost, Moment, WarmUp, Worst,
+    Mark, MarkKind, MaximaLost, Moment, RecTime, WarmUp, Worst,
 };
 use crate::scenario::{Amount, LoadPhase, Mechanism, Policy, ProbeThread, Scenario, TimerPhase};
 use punctual_facts::cpu_set::{CPU_LIMIT, CpuSet};
@@ -165,6 +165,15 @@ impl Wire for Nanos {
     }
     fn take(from: &mut BitReader) -> Result<Self, Damage> {
         from.number(20).map(Self::from_ns)
+    }
+}
+
+impl Wire for RecTime {
+    fn put(&self, to: &mut BitWriter) {
+        self.since_epoch().put(to);
+    }
+    fn take(from: &mut BitReader) -> Result<Self, Damage> {
+        Nanos::take(from).map(Self::after_epoch)
     }
 }
 

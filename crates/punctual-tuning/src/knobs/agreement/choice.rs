@@ -1,6 +1,7 @@
 //! Which CPUs were chosen for the real-time work, against what they share with the others.
 
-use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Weight};
+use crate::knobs::Missing::{CannotBe, TellsNothing};
+use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Weight};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::finding::Confidence;
 use punctual_facts::finding::Severity::{High, Info, Medium};
@@ -20,7 +21,6 @@ pub(super) const KNOBS: &[Knob] = &[
         persist: &[Lasting::other(
             "Kernel command line: isolcpus= with at least one CPU left out, the boot CPU first.",
         )],
-        undo: Fix::prose("Choose as before."),
         cost: "One CPU.",
         sources: &["kernel 6.12 kernel/sched/isolation.c: must include one present CPU"],
         ..KNOB
@@ -51,7 +51,6 @@ pub(super) const KNOBS: &[Knob] = &[
             memory and its devices, or on the real-time CPUs.",
         fix: Fix::prose("Leave out at least one CPU of each node that has real-time CPUs."),
         persist: &[Lasting::other("The same choice in isolcpus= or the cpuset.")],
-        undo: Fix::prose("Choose as before."),
         cost: "One CPU per node.",
         confidence: Confidence::Medium,
         sources: &["kernel ABI stable/sysfs-devices-node: cpulist", "unverified: size of the effect"],
@@ -66,7 +65,6 @@ pub(super) const KNOBS: &[Knob] = &[
             too: what was measured on one says nothing of the other.",
         fix: Fix::prose("Choose CPUs of one kind."),
         persist: &[Lasting::other("The same choice in isolcpus= or the cpuset.")],
-        undo: Fix::prose("Choose as before."),
         cost: "CPUs.",
         confidence: Confidence::Medium,
         sources: &[
@@ -84,7 +82,6 @@ pub(super) const KNOBS: &[Knob] = &[
             irqaffinity=, and devices whose interrupt cannot move.",
         fix: Fix::prose("Choose another CPU for the real-time work."),
         persist: &[Lasting::other("The same choice in isolcpus= or the cpuset.")],
-        undo: Fix::prose("Choose as before."),
         cost: "None, as long as there is another CPU.",
         sources: &["kernel 6.12 kernel/irq/irqdesc.c", "kernel 6.12, 7.3 kernel/time/tick-sched.c"],
         ..KNOB
@@ -103,14 +100,14 @@ fn all_cpus(case: &Case<'_>) -> Judged {
     if case.need.cpus.is_empty() && isolated.is_empty() {
         return Doubt::not_applicable("no CPUs were chosen, neither by --cpus nor by isolation");
     }
-    case.note("real-time CPUs", case.rt.to_string());
+    case.note("real-time CPUs", case.rt().to_string());
     case.note("online", online.to_string());
-    Ok(!online.is_subset(&case.rt) && !online.is_subset(&isolated))
+    Ok(!online.is_subset(case.rt()) && !online.is_subset(&isolated))
 }
 
 /// The sets that files of each real-time CPU name.
 fn shares(case: &Case<'_>, path: &str, unseen: &'static str) -> Result<Vec<(CpuSet, CpuSet)>, Doubt> {
-    let each = case.per_cpu(path, &case.rt, Missing::TellsNothing(unseen))?;
+    let each = case.per_cpu(path, case.rt(), TellsNothing(unseen))?;
     let set = |(cpus, list): (CpuSet, String)| match CpuSet::parse_list(&list) {
         Ok(set) => Ok((cpus, set)),
         Err(e) => Doubt::unknown(format!("{path}: {e}")),
@@ -122,7 +119,7 @@ fn siblings(case: &Case<'_>) -> Judged {
     case.has_housekeeping()?;
     let path = "/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list";
     let shares = shares(case, path, "which CPUs share a core is not shown")?;
-    let is_whole = shares.iter().all(|(_, siblings)| siblings.intersection(&case.housekeeping).is_empty());
+    let is_whole = shares.iter().all(|(_, siblings)| siblings.intersection(case.housekeeping()).is_empty());
     let is_guest = case.virtualisation().is_none_or(|v| v.hypervisor.is_some());
     if is_whole && is_guest && shares.iter().all(|(_, siblings)| siblings.len() == 1) {
         return Doubt::unknown("the topology shows no siblings, but a host may hide them from its guests");
@@ -132,7 +129,7 @@ fn siblings(case: &Case<'_>) -> Judged {
 
 fn numa(case: &Case<'_>) -> Judged {
     case.has_housekeeping()?;
-    case.known(NODES, case.list(NODES), Missing::CannotBe("this kernel knows of no memory nodes"))?;
+    case.known(NODES, case.list(NODES), CannotBe("this kernel knows of no memory nodes"))?;
     let nodes: Vec<_> = case.nodes().iter().filter(|node| !node.cpus.is_empty()).collect();
     if nodes.is_empty() {
         return Doubt::unknown("which CPUs belong to which memory node is not shown");
@@ -141,8 +138,8 @@ fn numa(case: &Case<'_>) -> Judged {
         return Doubt::not_applicable("all CPUs are near to the same memory");
     }
     let mut is_served = true;
-    for node in nodes.iter().filter(|node| !node.cpus.intersection(&case.rt).is_empty()) {
-        let others = node.cpus.intersection(&case.housekeeping);
+    for node in nodes.iter().filter(|node| !node.cpus.intersection(case.rt()).is_empty()) {
+        let others = node.cpus.intersection(case.housekeeping());
         let shown =
             if others.is_empty() { "none for other work".to_owned() } else { format!("{others} for other work") };
         case.note(format!("{NODES}/node{}/cpulist", node.number), format!("{}; {shown}", node.cpus));
@@ -155,7 +152,7 @@ fn kinds(case: &Case<'_>) -> Judged {
     case.has_housekeeping()?;
     let kinds = case.kinds();
     if !kinds.is_empty() {
-        let hit: Vec<_> = kinds.iter().filter(|kind| !kind.cpus.intersection(&case.rt).is_empty()).collect();
+        let hit: Vec<_> = kinds.iter().filter(|kind| !kind.cpus.intersection(case.rt()).is_empty()).collect();
         for kind in kinds {
             case.note(format!("/sys/devices/{}/cpus", kind.name), kind.cpus.to_string());
         }
@@ -165,12 +162,12 @@ fn kinds(case: &Case<'_>) -> Judged {
         return Doubt::not_applicable("this machine has one kind of core");
     }
     let path = "/sys/devices/system/cpu/cpu{cpu}/cpu_capacity";
-    let capacities = case.per_cpu(path, &case.rt, Missing::TellsNothing("how fast each CPU is, is not shown"))?;
+    let capacities = case.per_cpu(path, case.rt(), TellsNothing("how fast each CPU is, is not shown"))?;
     Ok(capacities.len() == 1)
 }
 
 fn boot_cpu(case: &Case<'_>) -> Judged {
     case.has_housekeeping()?;
-    case.note("real-time CPUs", case.rt.to_string());
-    Ok(!case.rt.contains(BOOT_CPU))
+    case.note("real-time CPUs", case.rt().to_string());
+    Ok(!case.rt().contains(BOOT_CPU))
 }

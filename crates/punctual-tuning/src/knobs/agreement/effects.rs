@@ -1,9 +1,10 @@
 //! Settings that look right, against what happens all the same.
 
 use super::not_told_by;
+use crate::knobs::Missing::{CannotBe, TellsNothing};
 use crate::knobs::case::INTERRUPTS;
 use crate::knobs::interrupts::intruding;
-use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Weight};
+use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Weight};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::fact::Fact;
 use punctual_facts::finding::Severity::{High, Info, Medium};
@@ -27,9 +28,6 @@ pub(super) const KNOBS: &[Knob] = &[
             then; a thread that never does then starves the CPU's kernel threads.",
         ),
         persist: &[Lasting::write("/sys/kernel/debug/sched/fair_server/cpu<I>/runtime", "0")],
-        undo: Fix::prose(
-            "echo 50000000 > /sys/kernel/debug/sched/fair_server/cpuN/runtime, or the value that was there.",
-        ),
         cost: "A runaway thread locks its CPU up.",
         blast: Blast::Breaking,
         sources: &["kernel 6.12, 7.3 kernel/sched/deadline.c, rt.c, debug.c", "meta-nilrt#864"],
@@ -79,13 +77,13 @@ fn throttling(case: &Case<'_>) -> Judged {
     if case.version()? < FAIR_SERVER_SINCE {
         return Doubt::not_applicable("before 6.12 the setting does what it says");
     }
-    let missing = Missing::CannotBe("this kernel has no limit on real-time work");
+    let missing = CannotBe("this kernel has no limit on real-time work");
     if case.number("/proc/sys/kernel/sched_rt_runtime_us", missing)? != -1 {
         return Doubt::not_applicable("throttling was not turned off");
     }
     let because = "throttling was turned off, but what replaced it is not shown: debugfs not mounted, or locked down";
     let path = "/sys/kernel/debug/sched/fair_server/cpu{cpu}/runtime";
-    let runtimes = case.per_cpu(path, &case.rt, Missing::TellsNothing(because))?;
+    let runtimes = case.per_cpu(path, case.rt(), TellsNothing(because))?;
     Ok(runtimes.iter().all(|(_, runtime)| runtime == "0"))
 }
 
@@ -133,10 +131,10 @@ fn is_private(device: &[&str]) -> bool {
 
 fn irq_counts(case: &Case<'_>) -> Judged {
     case.has_housekeeping()?;
-    let missing = Missing::TellsNothing("how often interrupts came is not shown");
+    let missing = TellsNothing("how often interrupts came is not shown");
     let first = case.known(INTERRUPTS, case.interrupts().clone(), missing)?;
     let later = format!("punctual:/later{INTERRUPTS}");
-    let later = case.known(&later, case.peek(&later), Missing::TellsNothing("interrupts were looked at only once"))?;
+    let later = case.known(&later, case.peek(&later), TellsNothing("interrupts were looked at only once"))?;
     let (Some((cpus, before)), Some((cpus_later, after))) = (device_lines(&first), device_lines(&later)) else {
         return Doubt::unknown(format!("{INTERRUPTS} is not the table that was expected"));
     };
@@ -149,7 +147,7 @@ fn irq_counts(case: &Case<'_>) -> Judged {
     for line in &after {
         let Some(old) = before.get(line.number) else { continue };
         let on: CpuSet = (0..cpus.len())
-            .filter(|n| case.rt.contains(cpus[*n]) && line.counts[*n] > old.counts[*n])
+            .filter(|n| case.rt().contains(cpus[*n]) && line.counts[*n] > old.counts[*n])
             .map(|n| cpus[n])
             .collect();
         if !on.is_empty() {
@@ -162,7 +160,7 @@ fn irq_counts(case: &Case<'_>) -> Judged {
         not_told_by("irq.affinity", is_news)?;
         return Ok(false);
     }
-    case.note(format!("{INTERRUPTS}, twice"), format!("none of {} rose on CPUs {}", after.len(), case.rt));
+    case.note(format!("{INTERRUPTS}, twice"), format!("none of {} rose on CPUs {}", after.len(), case.rt()));
     // None came in the moment one looked; it is good only if none may come.
     let (mut seen, mut reaching) = (0, Vec::new());
     for line in &after {
@@ -170,7 +168,7 @@ fn irq_counts(case: &Case<'_>) -> Judged {
         let Fact::Known(list) = case.peek(&path) else { continue };
         let cpus = CpuSet::parse_list(&list).or_else(|e| Doubt::unknown(format!("{path}: {e}")))?;
         seen += 1;
-        if !cpus.intersection(&case.rt).is_empty() {
+        if !cpus.intersection(case.rt()).is_empty() {
             reaching.push(line.number);
         }
     }
@@ -180,7 +178,7 @@ fn irq_counts(case: &Case<'_>) -> Judged {
     if seen < after.len() {
         return Doubt::unknown("none came while one looked, but where they may go is not shown for all");
     }
-    case.note("/proc/irq/*/effective_affinity_list", format!("none of {seen} reaches CPUs {}", case.rt));
+    case.note("/proc/irq/*/effective_affinity_list", format!("none of {seen} reaches CPUs {}", case.rt()));
     Ok(true)
 }
 
@@ -205,13 +203,13 @@ fn idle_usage(case: &Case<'_>) -> Judged {
         return Doubt::not_applicable("no idle state was ruled out at boot");
     }
     case.note(CMDLINE, asked.join(" "));
-    if case.rt.is_empty() {
+    if case.rt().is_empty() {
         return Doubt::unknown("which CPUs are online is not known");
     }
     let driver = "/sys/devices/system/cpu/cpuidle/current_driver";
     case.cite(driver, &case.peek(driver));
     let (mut states, mut entered) = (0, Vec::new());
-    for cpu in case.rt.iter() {
+    for cpu in case.rt().iter() {
         let folder = format!("/sys/devices/system/cpu/cpu{cpu}/cpuidle");
         for name in case.list(&folder).known().into_iter().flatten() {
             let field = |field: &str| case.peek(&format!("{folder}/{name}/{field}"));

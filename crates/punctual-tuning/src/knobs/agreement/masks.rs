@@ -1,9 +1,10 @@
 //! The kernel's own masks against the CPUs that are set apart.
 
 use super::{not_told_by, set_apart};
+use crate::knobs::Missing::{CannotBe, TellsNothing};
 use crate::knobs::interrupts::default_affinity;
 use crate::knobs::isolation::{domain, rcu_nocbs, unbound};
-use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Weight};
+use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Weight};
 use punctual_facts::finding::Confidence;
 use punctual_facts::finding::Severity::{self, High, Info, Medium};
 use punctual_facts::machine::{CMDLINE, Version};
@@ -39,7 +40,6 @@ pub(super) const KNOBS: &[Knob] = &[
             interrupt an isolated CPU.",
         fix: Fix::command("echo <H mask> > /proc/irq/default_smp_affinity"),
         persist: &[Lasting::word("irqaffinity=<H>")],
-        undo: Fix::prose("Write back the mask that was there."),
         cost: "None.",
         sources: &["kernel 6.12 kernel/irq/irqdesc.c: init_irq_default_affinity"],
         ..KNOB
@@ -53,7 +53,6 @@ pub(super) const KNOBS: &[Knob] = &[
             seconds.",
         fix: Fix::command("echo <H> > /proc/sys/kernel/watchdog_cpumask"),
         persist: &[Lasting::sysctl("kernel.watchdog_cpumask", "<H>")],
-        undo: Fix::prose("Write back the list that was there."),
         cost: "A lock-up of these CPUs is not reported.",
         blast: Blast::Disturbing,
         sources: &["kernel 6.12, 7.3 kernel/watchdog.c: housekeeping_cpumask(HK_TYPE_TIMER)"],
@@ -66,9 +65,7 @@ pub(super) const KNOBS: &[Knob] = &[
         check: Check::Probe(workqueues),
         why: "The mask of unbound work follows isolation at boot; written later, or with nohz_full= alone from 7.x on, it \
             covers CPUs that were meant to be left alone.",
-        fix: Fix::command("echo <H mask> > /sys/devices/virtual/workqueue/cpumask"),
         persist: &[Lasting::write("/sys/devices/virtual/workqueue/cpumask", "<H mask>")],
-        undo: Fix::prose("Write back the mask that was there."),
         cost: "Rewriting it on a busy machine was seen to stall the network.",
         blast: Blast::Disturbing,
         sources: &["kernel 6.12, 7.3 kernel/workqueue.c: restrict_unbound_cpumask", "seapath/ansible#985"],
@@ -81,9 +78,7 @@ pub(super) const KNOBS: &[Knob] = &[
         check: Check::Probe(rcu),
         why: "With rcu_nocbs= naming other CPUs than isolcpus= or nohz_full=, callbacks still run where they should not, \
             and the threads that take them over serve CPUs nobody cares about.",
-        fix: Fix::NotAtRunTime(""),
         persist: &[Lasting::word("rcu_nocbs=<I>")],
-        undo: Fix::prose("Put the word back as it was and boot again."),
         cost: "None.",
         confidence: Confidence::Medium,
         sources: &["kernel 6.12, 7.3 kernel/rcu/tree_nocb.h", "kernel-parameters.txt: rcu_nocbs, nohz_full"],
@@ -113,7 +108,7 @@ fn tick(case: &Case<'_>) -> Judged {
 
 fn irq_default(case: &Case<'_>) -> Judged {
     let apart = set_apart(case)?;
-    let missing = Missing::TellsNothing("the kernel does not show where new interrupts go");
+    let missing = TellsNothing("the kernel does not show where new interrupts go");
     let mask = case.cpu_mask("/proc/irq/default_smp_affinity", missing)?;
     not_told_by("irq.default", default_affinity(case) != Ok(false))?;
     Ok(mask.intersection(&apart.all()).is_empty())
@@ -121,18 +116,18 @@ fn irq_default(case: &Case<'_>) -> Judged {
 
 fn watchdog(case: &Case<'_>) -> Judged {
     let apart = set_apart(case)?;
-    let missing = Missing::CannotBe("this kernel has no lockup watchdog");
+    let missing = CannotBe("this kernel has no lockup watchdog");
     if case.number("/proc/sys/kernel/watchdog", missing)? == 0 {
         return Doubt::not_applicable("the lockup watchdog is off");
     }
     let mask = case.cpu_list("/proc/sys/kernel/watchdog_cpumask", missing)?;
-    not_told_by("family 'watchdogs and RAS'", mask.intersection(&case.rt).is_empty())?;
+    not_told_by("family 'watchdogs and RAS'", mask.intersection(case.rt()).is_empty())?;
     Ok(mask.intersection(&apart.all()).is_empty())
 }
 
 fn workqueues(case: &Case<'_>) -> Judged {
     let apart = set_apart(case)?;
-    let missing = Missing::TellsNothing("this kernel does not show where unbound work may run");
+    let missing = TellsNothing("this kernel does not show where unbound work may run");
     let mask = case.cpu_mask("/sys/devices/virtual/workqueue/cpumask", missing)?;
     not_told_by("wq.unbound", unbound(case) != Ok(false))?;
     Ok(mask.intersection(&apart.all()).is_empty())
@@ -140,7 +135,7 @@ fn workqueues(case: &Case<'_>) -> Judged {
 
 fn rcu(case: &Case<'_>) -> Judged {
     let apart = set_apart(case)?;
-    let unseen = Missing::TellsNothing("which CPUs were named at boot is not shown");
+    let unseen = TellsNothing("which CPUs were named at boot is not shown");
     let line = case.known(CMDLINE, case.machine.cmdline.clone(), unseen)?;
     let Some(named) = line.value("rcu_nocbs").filter(|list| !list.is_empty()) else {
         return Doubt::not_applicable("no CPUs are named for RCU; those free of ticks are taken anyway");

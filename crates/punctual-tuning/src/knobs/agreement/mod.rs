@@ -12,7 +12,8 @@ mod placement;
 mod requests;
 mod sysctls;
 
-use super::{Case, Doubt, Knob, Missing, count, joined};
+use super::Missing::TellsNothing;
+use super::{Case, Doubt, Knob, count, joined};
 
 pub(super) const KNOBS: &[Knob] = &joined::<{ count(LISTS) }>(LISTS);
 
@@ -53,12 +54,12 @@ fn not_told_by(knob: &str, is_good: bool) -> Result<(), Doubt> {
 
 /// What is set apart, with the files as evidence.
 fn set_apart(case: &Case<'_>) -> Result<Apart, Doubt> {
-    let boot = case.cpu_list(ISOLATED, Missing::TellsNothing("the kernel does not say which CPUs are isolated"))?;
+    let boot = case.cpu_list(ISOLATED, TellsNothing("the kernel does not say which CPUs are isolated"))?;
     let optional = |path| {
         if case.peek(path).known().is_none() {
             return Ok(CpuSet::new());
         }
-        case.cpu_list(path, Missing::TellsNothing("not there"))
+        case.cpu_list(path, TellsNothing("not there"))
     };
     let (tick_free, partitions) = (optional(NOHZ_FULL)?, optional(PARTITIONS)?);
     let apart = Apart { domain: boot.union(&partitions), tick_free };

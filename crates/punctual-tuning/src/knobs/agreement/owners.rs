@@ -8,7 +8,7 @@ use punctual_facts::finding::Severity::{Info, Medium};
 use punctual_facts::machine::Cmdline;
 use std::collections::BTreeMap;
 
-const KNOB: Knob = Knob::of(Family::Agreement);
+const KNOB: Knob = Knob { confidence: Confidence::Medium, ..Knob::of(Family::Agreement) };
 
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
@@ -23,7 +23,6 @@ pub(super) const KNOBS: &[Knob] = &[
         undo: Fix::command("systemctl unmask; systemctl enable --now"),
         cost: "What the others did besides.",
         blast: Blast::Disturbing,
-        confidence: Confidence::Medium,
         sources: &["tuned plugin_cpu", "tlp.8", "unverified: which of them undo each other on a given machine"],
         ..KNOB
     },
@@ -39,7 +38,6 @@ pub(super) const KNOBS: &[Knob] = &[
         undo: Fix::command("systemctl unmask; systemctl enable --now"),
         cost: "What the others did besides.",
         blast: Blast::Disturbing,
-        confidence: Confidence::Medium,
         sources: &[
             "tuned plugin_irq, plugin_irqbalance, plugin_scheduler",
             "rt-conf: interrupts",
@@ -59,7 +57,6 @@ pub(super) const KNOBS: &[Knob] = &[
         undo: Fix::command("systemctl unmask; systemctl enable --now"),
         cost: "What the others did besides.",
         blast: Blast::Disturbing,
-        confidence: Confidence::Medium,
         sources: &["rtirq", "tuned plugin_scheduler", "stalld"],
         ..KNOB
     },
@@ -70,13 +67,10 @@ pub(super) const KNOBS: &[Knob] = &[
         check: Check::Probe(owners_cmdline),
         why: "The kernel takes the last of two words of a kind, or refuses the second, and which file comes last depends on \
             their names; tuned also takes its words away when it stops.",
-        fix: Fix::NotAtRunTime(""),
         persist: &[Lasting::other(
             "Leave each word to one file, take it out of the others, and generate the boot menu anew.",
         )],
-        undo: Fix::prose("Put it back."),
         cost: "None.",
-        confidence: Confidence::Medium,
         sources: &[
             "tuned plugin_bootloader: /etc/tuned/bootcmdline",
             "rt-conf: 60_rt-conf.cfg",

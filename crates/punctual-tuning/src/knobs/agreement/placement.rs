@@ -2,14 +2,15 @@
 //! container this runs in.
 
 use super::set_apart;
+use crate::knobs::Missing::TellsNothing;
 use crate::knobs::interrupts;
-use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Weight};
+use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Weight};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::finding::Confidence;
 use punctual_facts::finding::Severity::{self, Fatal, High, Info, Medium};
 use punctual_facts::machine::{Flavour, ISOLATED, NOHZ_FULL};
 
-const KNOB: Knob = Knob::of(Family::Agreement);
+const KNOB: Knob = Knob { blast: Blast::Disturbing, confidence: Confidence::Medium, ..Knob::of(Family::Agreement) };
 
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
@@ -28,8 +29,6 @@ pub(super) const KNOBS: &[Knob] = &[
         )],
         undo: Fix::prose("systemctl revert SLICE; remove the file and boot again."),
         cost: "Services share fewer CPUs.",
-        blast: Blast::Disturbing,
-        confidence: Confidence::Medium,
         sources: &[
             "systemd.resource-control(5): AllowedCPUs",
             "systemd-system.conf(5): CPUAffinity",
@@ -48,8 +47,6 @@ pub(super) const KNOBS: &[Knob] = &[
         persist: &[Lasting::word("systemd.cpu_affinity=<H>"), Lasting::other("A kernel from 6.2 on, which keeps it.")],
         undo: Fix::prose("Remove CPUAffinity= or the word and boot again."),
         cost: "None.",
-        blast: Blast::Disturbing,
-        confidence: Confidence::Medium,
         sources: &[
             "systemd-system.conf(5): CPUAffinity",
             "kernel-command-line(7): systemd.cpu_affinity",
@@ -72,8 +69,6 @@ pub(super) const KNOBS: &[Knob] = &[
         )],
         undo: Fix::prose("Put the line back as it was; systemctl restart irqbalance"),
         cost: "A restart redistributes all interrupts for about a second.",
-        blast: Blast::Disturbing,
-        confidence: Confidence::Medium,
         sources: &["irqbalance(1): IRQBALANCE_BANNED_CPULIST", "irqbalance#19", "cluster-node-tuning-operator#953"],
         ..KNOB
     },
@@ -84,14 +79,12 @@ pub(super) const KNOBS: &[Knob] = &[
         check: Check::Probe(cokernel),
         why: "Cobalt and EVL work only on the CPUs of their mask. Cobalt without CPU 0 disables itself; EVL takes all \
             CPUs when the word for its mask is misspelt.",
-        fix: Fix::NotAtRunTime(""),
         persist: &[Lasting::other(
             "Kernel command line: xenomai.supported_cpus=MASK for Cobalt (bits, CPU 0 always among them), evl.oobcpus=<I> \
             for EVL.",
         )],
-        undo: Fix::prose("Put the word back as it was and boot again."),
         cost: "None.",
-        confidence: Confidence::Medium,
+        blast: Blast::Harmless,
         sources: &["Xenomai 3.3 kernel/cobalt/init.c", "EVL 6.5, 6.10 patches: evl.oobcpus"],
         ..KNOB
     },
@@ -106,9 +99,8 @@ pub(super) const KNOBS: &[Knob] = &[
         persist: &[Lasting::other(
             "cpuset-cpus=<I> where the container is defined (Kubernetes: static CPU manager policy).",
         )],
-        undo: Fix::prose("Set the cpuset back."),
         cost: "None.",
-        blast: Blast::Disturbing,
+        confidence: Confidence::High,
         sources: &["kernel admin-guide/cgroup-v2.rst: cpuset.cpus.effective", "moby#31086", "cri-o#2213"],
         ..KNOB
     },
@@ -117,7 +109,7 @@ pub(super) const KNOBS: &[Knob] = &[
 /// Where process 1, and so whatever it starts, may run.
 fn first_process(case: &Case<'_>) -> Result<CpuSet, Doubt> {
     let path = "/proc/1/status";
-    let missing = Missing::TellsNothing("process 1 cannot be seen");
+    let missing = TellsNothing("process 1 cannot be seen");
     let status = case.known(path, case.peek(path), missing)?;
     let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap_or_default().trim();
     case.note(format!("{path} Cpus_allowed_list"), list);
@@ -147,7 +139,7 @@ fn systemd(case: &Case<'_>) -> Judged {
         let path = format!("/sys/fs/cgroup/{slice}/cpuset.cpus");
         // An empty one follows its parent, and then the affinity of each process counts.
         if case.peek(&path).known().is_some_and(|list| !list.trim().is_empty()) {
-            let named = case.cpu_list(&path, Missing::TellsNothing("not there"))?;
+            let named = case.cpu_list(&path, TellsNothing("not there"))?;
             agrees &= named.intersection(&apart).is_empty();
         }
     }
@@ -220,7 +212,7 @@ fn irqbalance(case: &Case<'_>) -> Judged {
             };
         }
     }
-    let missing = Missing::TellsNothing("not there");
+    let missing = TellsNothing("not there");
     let seen = [ISOLATED, NOHZ_FULL].into_iter().filter(|path| case.peek(path).known().is_some());
     let left_out =
         seen.map(|path| case.cpu_list(path, missing)).try_fold(CpuSet::new(), |all, one| Ok(all.union(&one?)))?;
@@ -231,20 +223,19 @@ fn cokernel(case: &Case<'_>) -> Judged {
     match case.flavour()? {
         Flavour::Cobalt => {
             let path = "/sys/module/xenomai/parameters/supported_cpus";
-            let mask = case.text(path, Missing::TellsNothing("Cobalt does not show its CPUs"))?;
+            let mask = case.text(path, TellsNothing("Cobalt does not show its CPUs"))?;
             let Ok(mask) = mask.trim().parse::<u64>() else {
                 return Doubt::unknown(format!("{path} holds '{mask}', not a decimal mask"));
             };
             let served: CpuSet = (0..64).filter(|cpu| mask & (1 << cpu) != 0).collect();
             case.note("CPUs of that mask", served.to_string());
-            Ok(served.contains(0) && case.rt.is_subset(&served))
+            Ok(served.contains(0) && case.rt().is_subset(&served))
         }
         Flavour::Evl => {
-            let served =
-                case.cpu_list("/sys/class/evl/control/cpus", Missing::TellsNothing("EVL does not show its CPUs"))?;
+            let served = case.cpu_list("/sys/class/evl/control/cpus", TellsNothing("EVL does not show its CPUs"))?;
             case.note("command line evl.oobcpus", if case.requested("evl.oobcpus") { "there" } else { "not there" });
             // Misspelt, the word is ignored without a sound and all CPUs are served.
-            Ok(case.rt.is_subset(&served) && !case.requested("evl.oob_cpus"))
+            Ok(case.rt().is_subset(&served) && !case.requested("evl.oob_cpus"))
         }
         Flavour::Stock | Flavour::Dynamic | Flavour::Rt => Doubt::not_applicable("there is no co-kernel"),
     }
@@ -255,12 +246,12 @@ fn container(case: &Case<'_>) -> Judged {
         return Doubt::not_applicable("this is not a container");
     };
     case.note("container", name.as_str());
-    if case.rt.is_empty() {
+    if case.rt().is_empty() {
         return Doubt::unknown("which CPUs are online is not known");
     }
     let places = ["/sys/fs/cgroup/cpuset.cpus.effective", "/sys/fs/cgroup/cpuset/cpuset.effective_cpus"];
     let Some(path) = places.into_iter().find(|path| case.peek(path).known().is_some()) else {
         return Doubt::unknown("the cpuset of this container is not shown");
     };
-    Ok(case.rt.is_subset(&case.cpu_list(path, Missing::TellsNothing("not there"))?))
+    Ok(case.rt().is_subset(&case.cpu_list(path, TellsNothing("not there"))?))
 }

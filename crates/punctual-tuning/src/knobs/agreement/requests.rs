@@ -1,9 +1,8 @@
 //! Three texts of one wish: what the boot loader's files say, what the kernel was booted with, and what is in force.
 
 use super::listed;
-use crate::knobs::interrupts::default_affinity;
-use crate::knobs::isolation::{domain, rcu_nocbs};
-use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Weight};
+use crate::knobs::Missing::{CannotBe, TellsNothing};
+use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Weight};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::finding::Confidence;
 use punctual_facts::finding::Severity::{self, High, Info, Medium};
@@ -20,12 +19,10 @@ pub(super) const KNOBS: &[Knob] = &[
         check: Check::Probe(requested),
         why: "A list that the kernel cannot read, an option it was built without, or a second word that contradicts the \
             first leaves the machine without what its owner believes it has. The kernel says so once, in its log.",
-        fix: Fix::NotAtRunTime(""),
         persist: &[Lasting::other(
             "Write the word as the kernel reads it (punctual lint shows how), with nohz_full= and isolcpus=nohz, naming \
             the same CPUs, and boot again.",
         )],
-        undo: Fix::prose("Put the word back as it was and boot again."),
         cost: "None.",
         sources: &["kernel 6.1, 6.12, 7.3 kernel/sched/isolation.c: housekeeping_setup", "tuned#98"],
         ..KNOB
@@ -37,9 +34,7 @@ pub(super) const KNOBS: &[Knob] = &[
         check: Check::Probe(unasked),
         why: "CPUs that are set apart without a word on the command line come from a place that the next person will not \
             look at: a boot configuration in the initramfs, or a patched kernel.",
-        fix: Fix::NotAtRunTime(""),
         persist: &[Lasting::other("Find it (/proc/bootconfig, CONFIG_CMDLINE of the kernel), and keep one place.")],
-        undo: Fix::prose("Put it back and boot again."),
         cost: "None.",
         confidence: Confidence::Medium,
         sources: &["kernel admin-guide/bootconfig.rst"],
@@ -52,7 +47,6 @@ pub(super) const KNOBS: &[Knob] = &[
         check: Check::Probe(pending),
         why: "What stands in the boot loader's files and not on the command line is not in force: they were edited and \
             nobody generated the menu or booted again, or another entry was booted.",
-        fix: Fix::NotAtRunTime(""),
         persist: &[Lasting::other("Generate the boot menu anew where the boot loader has one, and boot again.")],
         undo: Fix::prose("Take the word out of that file."),
         cost: "A reboot.",
@@ -68,9 +62,7 @@ pub(super) const KNOBS: &[Knob] = &[
         check: Check::Probe(lost),
         why: "A word typed into the boot menu, or taken out of the boot loader's files since, is gone after the next boot, \
             which may be an update at night.",
-        fix: Fix::NotAtRunTime(""),
         persist: &[Lasting::other("Put the word into the boot loader's files, or boot again without it.")],
-        undo: Fix::prose("Take it out again."),
         cost: "None.",
         confidence: Confidence::Medium,
         sources: &["tuned plugin_bootloader", "unverified: words that firmware or boot scripts add on some boards"],
@@ -85,7 +77,6 @@ pub(super) const KNOBS: &[Knob] = &[
             was to run there runs elsewhere or not at all.",
         fix: Fix::prose("echo 1 > /sys/devices/system/cpu/cpuN/online for each that is offline."),
         persist: &[Lasting::other("Name CPUs of this machine: see /sys/devices/system/cpu/possible.")],
-        undo: Fix::prose("Put the list back as it was."),
         cost: "None.",
         blast: Blast::Disturbing,
         sources: &["kernel admin-guide/cputopology.rst", "seapath/ansible#865", "tuned#514"],
@@ -98,9 +89,7 @@ pub(super) const KNOBS: &[Knob] = &[
         check: Check::Probe(tick_boot_cpu),
         why: "Kernels that can suspend, and all distributions' can, take the boot CPU out of nohz_full= without more than a \
             line in the log: it keeps its tick, and time, for all others.",
-        fix: Fix::NotAtRunTime(""),
         persist: &[Lasting::other("Kernel command line: nohz_full= without CPU 0; choose another CPU for the work.")],
-        undo: Fix::prose("Put the word back as it was and boot again."),
         cost: "None.",
         sources: &["kernel 6.12, 7.3 kernel/time/tick-sched.c: tick_nohz_init"],
         ..KNOB
@@ -216,7 +205,7 @@ fn requested_severity(case: &Case<'_>, severity: Severity) -> Severity {
             ["isolcpus=", "nohz_full=", "rcu_nocbs=", "irqaffinity="].iter().any(|w| word.word.starts_with(w));
         is_list && word.verdict == WordVerdict::RejectedValue
     };
-    let is_told = [domain(case), rcu_nocbs(case), default_affinity(case)].contains(&Ok(false))
+    let is_told = ["iso.domain", "iso.rcu_nocbs", "irq.default"].iter().any(|id| case.is_bad(id))
         || case.words().unwrap_or_default().iter().any(is_refused);
     if is_told { Info } else { severity }
 }
@@ -241,8 +230,7 @@ fn requested(case: &Case<'_>) -> Judged {
         }
         let boot: CpuSet = [BOOT_CPU].into_iter().collect();
         if wish.effect == DEFAULT_AFFINITY {
-            let mask =
-                case.cpu_mask(wish.effect, Missing::TellsNothing("the kernel does not show where new interrupts go"))?;
+            let mask = case.cpu_mask(wish.effect, TellsNothing("the kernel does not show where new interrupts go"))?;
             // The boot CPU is always added, and CPUs that are not there count for nothing.
             is_in_force &= wanted.is_ok_and(|wanted| {
                 mask.intersection(&online).is_subset(&wanted.union(&boot)) && !mask.intersection(&wanted).is_empty()
@@ -250,7 +238,7 @@ fn requested(case: &Case<'_>) -> Judged {
             continue;
         }
         let because = "the kernel has no file for it: it was built without it, or is too old to show it";
-        let effective = match case.cpu_list(wish.effect, Missing::CannotBe(because)) {
+        let effective = match case.cpu_list(wish.effect, CannotBe(because)) {
             Ok(effective) => effective,
             // The file of tick-free CPUs exists wherever the kernel can do it.
             Err(Doubt::NotApplicable(_)) if wish.effect == NOHZ_FULL => CpuSet::new(),
@@ -290,7 +278,7 @@ fn unasked(case: &Case<'_>) -> Judged {
     let mut is_set_apart = false;
     let mut is_asked = true;
     for effect in [ISOLATED, NOHZ_FULL] {
-        let missing = Missing::CannotBe("this kernel sets no CPUs apart");
+        let missing = CannotBe("this kernel sets no CPUs apart");
         match case.cpu_list(effect, missing) {
             Ok(cpus) if cpus.is_empty() => {}
             Ok(_) => {
@@ -347,7 +335,7 @@ fn configured<'a>(case: &'a Case<'_>) -> Result<Vec<(&'a str, Cmdline)>, Doubt> 
     }
     let mut lines = Vec::new();
     for place in places {
-        let line = case.known(&place.place, place.line.clone(), Missing::TellsNothing("not there"))?;
+        let line = case.known(&place.place, place.line.clone(), TellsNothing("not there"))?;
         lines.push((place.place.as_str(), Cmdline::parse(&line)));
     }
     Ok(lines)
@@ -440,8 +428,7 @@ fn tick_boot_cpu(case: &Case<'_>) -> Judged {
     };
     case.note(format!("{CMDLINE} {}", wish.word), wish.list);
     let wanted = listed(wish.list, &possible(case)).or_else(|e| Doubt::unknown(format!("{}: {e}", wish.word)))?;
-    let effective =
-        case.cpu_list(NOHZ_FULL, Missing::TellsNothing("the kernel does not show which CPUs are tick-free"))?;
+    let effective = case.cpu_list(NOHZ_FULL, TellsNothing("the kernel does not show which CPUs are tick-free"))?;
     Ok(!wanted.contains(BOOT_CPU) && !effective.contains(BOOT_CPU))
 }
 

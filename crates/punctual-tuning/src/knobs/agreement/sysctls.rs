@@ -35,7 +35,6 @@ pub(super) const KNOBS: &[Knob] = &[
         persist: &[Lasting::other(
             "In /etc/sysctl.d, a file of the same name replaces a package's; one that sorts later overrides it.",
         )],
-        undo: Fix::prose("Put the line back."),
         cost: "None.",
         sources: &["sysctl.d(5): configuration directories and precedence"],
         ..KNOB

@@ -2,22 +2,24 @@
 
 mod resctrl;
 
+use super::Missing::{CannotBe, TellsNothing};
 use super::clocks::cpu_flags;
-use super::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Weight};
+use super::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Weight};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::finding::Confidence;
 use punctual_facts::finding::Severity::{self, Info, Medium};
 use punctual_facts::machine::Arch;
 use resctrl::Partitions;
 
-const KNOB: Knob = Knob::of(Family::Caches);
+const KNOB: Knob = Knob { blast: Blast::Disturbing, confidence: Confidence::Medium, ..Knob::of(Family::Caches) };
 
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
         id: "cache.l2",
         title: "Second-level cache not shared with other work",
         severity: Weight::of(Medium, Medium, Info).adjusted(told_by_siblings),
-        check: Check::Probe(l2),
+        applies: |case| case.has_housekeeping(),
+        check: Check::Probe(|case| is_own(case, 2, "2")),
         why: "A neighbour on the same second-level cache evicts the loop's code and data while it sleeps, so that \
             every activation starts cold.",
         fix: Fix::prose(
@@ -25,9 +27,9 @@ pub(super) const KNOBS: &[Knob] = &[
             real-time work.",
         ),
         persist: &[Lasting::word("isolcpus=managed_irq,domain,<I>"), Lasting::unit("AllowedCPUs=<I>")],
-        undo: Fix::prose("Choose as before."),
         cost: "CPUs.",
         confidence: Confidence::Low,
+        blast: Blast::Harmless,
         sources: &["kernel ABI testing/sysfs-devices-system-cpu: cache/indexN", "unverified: size of the effect"],
         ..KNOB
     },
@@ -42,9 +44,9 @@ pub(super) const KNOBS: &[Knob] = &[
             elsewhere see cat.l3.",
         ),
         persist: &[Lasting::word("isolcpus=managed_irq,domain,<I>"), Lasting::unit("AllowedCPUs=<I>")],
-        undo: Fix::prose("Choose as before."),
         cost: "CPUs.",
         confidence: Confidence::Low,
+        blast: Blast::Harmless,
         sources: &["kernel ABI testing/sysfs-devices-system-cpu: cache/indexN", "unverified: size of the effect"],
         ..KNOB
     },
@@ -52,7 +54,8 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "cat.l3",
         title: "A part of the last-level cache of one's own",
         severity: Weight::all(Info),
-        check: Check::Probe(cat_l3),
+        applies: |case| has_flag(case, "cat_l3"),
+        check: Check::Probe(|case| Partitions::read(case)?.is_exclusive(case, "L3")),
         why: "Where the CPU can partition its last-level cache, an exclusive part keeps others from evicting the \
             loop.",
         fix: Fix::prose(
@@ -64,8 +67,6 @@ pub(super) const KNOBS: &[Knob] = &[
         )],
         undo: Fix::prose("rmdir the group and write the old schemata back."),
         cost: "Less cache for the rest.",
-        blast: Blast::Disturbing,
-        confidence: Confidence::Medium,
         sources: &["kernel filesystems/resctrl.rst", "intel-cmt-cat README"],
         ..KNOB
     },
@@ -73,7 +74,8 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "cat.l2",
         title: "A part of the second-level cache of one's own",
         severity: Weight::all(Info),
-        check: Check::Probe(cat_l2),
+        applies: |case| has_flag(case, "cat_l2"),
+        check: Check::Probe(|case| Partitions::read(case)?.is_exclusive(case, "L2")),
         why: "On clusters of small cores the second-level cache is the shared one; some of them can partition it.",
         fix: Fix::prose("As for cat.l3, with an L2 line in schemata."),
         persist: &[Lasting::other(
@@ -81,8 +83,6 @@ pub(super) const KNOBS: &[Knob] = &[
         )],
         undo: Fix::prose("rmdir the group and write the old schemata back."),
         cost: "Less cache for the neighbours.",
-        blast: Blast::Disturbing,
-        confidence: Confidence::Medium,
         sources: &["kernel filesystems/resctrl.rst: L2", "intel-cmt-cat README"],
         ..KNOB
     },
@@ -99,8 +99,6 @@ pub(super) const KNOBS: &[Knob] = &[
         persist: &[Lasting::other("The same line in the unit that writes the group at boot")],
         undo: Fix::prose("Write the old schemata back."),
         cost: "Less cache.",
-        blast: Blast::Disturbing,
-        confidence: Confidence::Medium,
         sources: &["kernel filesystems/resctrl.rst: shareable_bits"],
         ..KNOB
     },
@@ -114,10 +112,7 @@ pub(super) const KNOBS: &[Knob] = &[
             "echo 1 > /sys/fs/resctrl/info/L3/io_alloc; write io_alloc_cbm without the ways of the real-time group.",
         ),
         persist: &[Lasting::other("The same lines in the unit that writes the group at boot")],
-        undo: Fix::command("echo 0 > /sys/fs/resctrl/info/L3/io_alloc"),
         cost: "Throughput of the devices; one group less.",
-        blast: Blast::Disturbing,
-        confidence: Confidence::Medium,
         sources: &["kernel 7.3 filesystems/resctrl.rst: io_alloc", "kernel 7.3 fs/resctrl/rdtgroup.c"],
         ..KNOB
     },
@@ -135,8 +130,6 @@ pub(super) const KNOBS: &[Knob] = &[
         persist: &[Lasting::other("The unit that mounts resctrl: without -o cdp and cdpl2")],
         undo: Fix::prose("Mount with -o cdp again."),
         cost: "All groups are lost by unmounting.",
-        blast: Blast::Disturbing,
-        confidence: Confidence::Medium,
         sources: &["kernel filesystems/resctrl.rst: cdp", "kernel 7.3 fs/resctrl/pseudo_lock.c"],
         ..KNOB
     },
@@ -150,8 +143,6 @@ pub(super) const KNOBS: &[Knob] = &[
         persist: &[Lasting::other("The same lines in the unit that writes the group at boot")],
         undo: Fix::prose("Write MB:0=100 to /sys/fs/resctrl/schemata."),
         cost: "The other CPUs get slower; the control is coarse.",
-        blast: Blast::Disturbing,
-        confidence: Confidence::Medium,
         sources: &["kernel filesystems/resctrl.rst: MB"],
         ..KNOB
     },
@@ -167,9 +158,8 @@ pub(super) const KNOBS: &[Knob] = &[
             the lines.",
         ),
         persist: &[Lasting::other("The unit that sets the region up, or none")],
-        undo: Fix::prose("Set the region up again."),
         cost: "None.",
-        blast: Blast::Disturbing,
+        confidence: Confidence::High,
         sources: &["kernel filesystems/resctrl.rst: Cache Pseudo-Locking"],
         ..KNOB
     },
@@ -183,7 +173,6 @@ pub(super) const KNOBS: &[Knob] = &[
         persist: &[Lasting::NoWord("arm64.nompam")],
         undo: Fix::prose("rmdir the group and write the old schemata back."),
         cost: "Less cache for the rest.",
-        blast: Blast::Disturbing,
         confidence: Confidence::Low,
         sources: &[
             "kernel 7.3 arch/arm64/Kconfig: ARM64_MPAM",
@@ -228,9 +217,7 @@ pub(super) const KNOBS: &[Knob] = &[
         why: "Packets and blocks written there evict the loop's data, unless its ways are others.",
         fix: Fix::prose("Choose ways for cat.l3 that are not the ones of shareable_bits (usually the two highest)."),
         persist: &[Lasting::Firmware("PCI or IIO configuration, DDIO")],
-        undo: Fix::prose("Choose as before."),
         cost: "Less cache.",
-        blast: Blast::Disturbing,
         confidence: Confidence::Low,
         sources: &["kernel filesystems/resctrl.rst: shareable_bits", "unverified: names of the setting"],
         ..KNOB
@@ -239,16 +226,16 @@ pub(super) const KNOBS: &[Knob] = &[
 
 /// Whether the cache at that index of the kernel's list belongs to real-time CPUs only.
 fn is_own(case: &Case<'_>, index: u32, level: &str) -> Judged {
-    let unseen = Missing::TellsNothing("which CPUs share a cache of that level is not shown");
+    let unseen = TellsNothing("which CPUs share a cache of that level is not shown");
     let folder = format!("/sys/devices/system/cpu/cpu{{cpu}}/cache/index{index}");
-    let levels = case.per_cpu(&format!("{folder}/level"), &case.rt, unseen)?;
+    let levels = case.per_cpu(&format!("{folder}/level"), case.rt(), unseen)?;
     if levels.iter().any(|(_, found)| found != level) {
         return Doubt::unknown(format!("the cache that the kernel lists as number {index} is not of level {level}"));
     }
     case.take_evidence();
-    for (_, share) in &case.per_cpu(&format!("{folder}/shared_cpu_list"), &case.rt, unseen)? {
+    for (_, share) in &case.per_cpu(&format!("{folder}/shared_cpu_list"), case.rt(), unseen)? {
         match CpuSet::parse_list(share) {
-            Ok(cpus) if cpus.is_subset(&case.rt) => {}
+            Ok(cpus) if cpus.is_subset(case.rt()) => {}
             Ok(_) => return Ok(false),
             Err(e) => return Doubt::unknown(e.to_string()),
         }
@@ -261,21 +248,16 @@ fn told_by_siblings(case: &Case<'_>, severity: Severity) -> Severity {
     if case.has_housekeeping().is_err() {
         return severity;
     }
-    let unseen = Missing::TellsNothing("what CPUs share is not shown");
-    let read = |file: &str| case.per_cpu(&format!("/sys/devices/system/cpu/cpu{{cpu}}/{file}"), &case.rt, unseen).ok();
+    let unseen = TellsNothing("what CPUs share is not shown");
+    let read = |file: &str| case.per_cpu(&format!("/sys/devices/system/cpu/cpu{{cpu}}/{file}"), case.rt(), unseen).ok();
     let siblings = read("topology/thread_siblings_list");
     if siblings.is_some() && siblings == read("cache/index2/shared_cpu_list") { severity.min(Info) } else { severity }
-}
-
-fn l2(case: &Case<'_>) -> Judged {
-    case.has_housekeeping()?;
-    is_own(case, 2, "2")
 }
 
 fn l3(case: &Case<'_>) -> Judged {
     case.has_housekeeping()?;
     let folder = "/sys/devices/system/cpu";
-    let cpu = case.rt.first().unwrap_or(0);
+    let cpu = case.rt().first().unwrap_or(0);
     if case.exists(&format!("{folder}/cpu{cpu}/cache/index2"))
         && !case.exists(&format!("{folder}/cpu{cpu}/cache/index3"))
     {
@@ -293,16 +275,6 @@ fn has_flag(case: &Case<'_>, flag: &str) -> Result<(), Doubt> {
     Ok(())
 }
 
-fn cat_l3(case: &Case<'_>) -> Judged {
-    has_flag(case, "cat_l3")?;
-    Partitions::read(case)?.is_exclusive(case, "L3")
-}
-
-fn cat_l2(case: &Case<'_>) -> Judged {
-    has_flag(case, "cat_l2")?;
-    Partitions::read(case)?.is_exclusive(case, "L2")
-}
-
 fn shareable(case: &Case<'_>) -> Judged {
     has_flag(case, "cat_l3")?;
     let bits = resctrl::mask(case, "L3/shareable_bits")?;
@@ -312,7 +284,7 @@ fn shareable(case: &Case<'_>) -> Judged {
 fn ioalloc(case: &Case<'_>) -> Judged {
     has_flag(case, "cat_l3")?;
     let partitions = Partitions::read(case)?;
-    let none = Missing::CannotBe("this kernel or CPU does not place device traffic");
+    let none = CannotBe("this kernel or CPU does not place device traffic");
     match case.text(&format!("{}/L3/io_alloc", resctrl::INFO), none)?.as_str() {
         "enabled" => {}
         "disabled" => return Ok(false),
@@ -349,7 +321,7 @@ fn mpam(case: &Case<'_>) -> Judged {
         return Doubt::not_applicable("only arm64 has MPAM");
     }
     if !case.exists("/sys/fs/resctrl") {
-        case.known("/sys/fs", case.list("/sys/fs"), Missing::TellsNothing("/sys/fs cannot be seen here"))?;
+        case.known("/sys/fs", case.list("/sys/fs"), TellsNothing("/sys/fs cannot be seen here"))?;
         return Doubt::not_applicable("no driver offers it here");
     }
     Partitions::read(case)?.is_exclusive(case, "L3")
@@ -359,7 +331,7 @@ fn rk3568(case: &Case<'_>) -> Result<(), Doubt> {
     if case.arch() == Some(&Arch::X86) {
         return Doubt::not_applicable("only RK3566 and RK3568 have this");
     }
-    let none = Missing::CannotBe("only RK3566 and RK3568 have this, and they have a device tree");
+    let none = CannotBe("only RK3566 and RK3568 have this, and they have a device tree");
     let names = case.text("/proc/device-tree/compatible", none)?;
     if names.contains("rk3566") || names.contains("rk3568") {
         return Ok(());
@@ -370,7 +342,7 @@ fn rk3568(case: &Case<'_>) -> Result<(), Doubt> {
 fn ddio(case: &Case<'_>) -> Result<(), Doubt> {
     case.not_a_guest()?;
     let path = "/proc/cpuinfo";
-    let info = case.known(path, case.peek(path), Missing::TellsNothing("/proc/cpuinfo is not there"))?;
+    let info = case.known(path, case.peek(path), TellsNothing("/proc/cpuinfo is not there"))?;
     let model = info.lines().find(|line| line.starts_with("model name"));
     match model {
         Some(model) if model.contains("Xeon") => {

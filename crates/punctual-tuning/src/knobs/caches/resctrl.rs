@@ -2,6 +2,7 @@
 //!
 //! Reads the files of `kernel/filesystems/resctrl.rst`; it judges nothing.
 
+use crate::knobs::Missing::TellsNothing;
 use crate::knobs::{Case, Doubt, Judged, Missing};
 use punctual_facts::cpu_set::CpuSet;
 use std::collections::BTreeMap;
@@ -11,7 +12,7 @@ const FOLDER: &str = "/sys/fs/resctrl";
 pub const INFO: &str = "/sys/fs/resctrl/info";
 /// Without the file system nothing is known.
 pub const UNMOUNTED: Missing =
-    Missing::TellsNothing("resctrl is not mounted; a partition set through MSRs would not show either");
+    TellsNothing("resctrl is not mounted; a partition set through MSRs would not show either");
 
 /// The groups, by name; the default group's name is empty.
 pub struct Partitions {
@@ -94,13 +95,13 @@ impl Partitions {
                 format!("exclusive for CPUs {exclusive}")
             },
         );
-        Ok(!case.rt.is_empty() && case.rt.is_subset(&exclusive))
+        Ok(!case.rt().is_empty() && case.rt().is_subset(&exclusive))
     }
 
     /// The ways of the groups of real-time CPUs, by domain.
     pub fn own_ways(&self, case: &Case<'_>, resource: &str) -> Result<BTreeMap<u32, u64>, Doubt> {
         let mut own: BTreeMap<u32, u64> = BTreeMap::new();
-        for group in self.groups.iter().filter(|group| !Self::cpus(case, group).intersection(&case.rt).is_empty()) {
+        for group in self.groups.iter().filter(|group| !Self::cpus(case, group).intersection(case.rt()).is_empty()) {
             for (domain, ways) in domains(&Self::line(case, group, resource)?, 16) {
                 *own.entry(domain).or_default() |= ways;
             }

@@ -1,5 +1,6 @@
 //! Event devices: what wakes a CPU when a timer expires.
 
+use crate::knobs::Missing::TellsNothing;
 use crate::knobs::idle::deep_on_first;
 use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Weight};
 use punctual_facts::finding::Confidence;
@@ -7,7 +8,7 @@ use punctual_facts::finding::Severity::{High, Info, Medium};
 use punctual_facts::machine::Arch;
 
 const DEVICE: &str = "/sys/devices/system/clockevents/clockevent{cpu}/current_device";
-const UNSHOWN: Missing = Missing::TellsNothing("the event device of a CPU is not shown");
+const UNSHOWN: Missing = TellsNothing("the event device of a CPU is not shown");
 
 const KNOB: Knob = Knob::of(Family::Clocks);
 
@@ -19,9 +20,7 @@ pub(super) const KNOBS: &[Knob] = &[
         check: Check::Probe(event),
         why: "A timer inside the CPU is set in nanoseconds and interrupts that CPU alone. Without one, timers expire \
             by a message from another CPU, or by a device on a slow bus.",
-        fix: Fix::NotAtRunTime(""),
         persist: &[Lasting::NoWord("nolapic_timer"), Lasting::NoWord("nolapic"), Lasting::NoWord("noapic")],
-        undo: Fix::prose("Boot as before."),
         cost: "None.",
         confidence: Confidence::Medium,
         sources: &[
@@ -37,12 +36,10 @@ pub(super) const KNOBS: &[Knob] = &[
         check: Check::Probe(tsc_deadline),
         why: "In deadline mode the local timer compares with the TSC: it is exact to the cycle and set by one register \
             write. The older mode counts down a slow bus clock, and needs calibration.",
-        fix: Fix::NotAtRunTime(""),
         persist: &[
             Lasting::NoWord("lapic"),
             Lasting::Firmware("an update, which brings the microcode that mends the timer"),
         ],
-        undo: Fix::prose("Boot as before."),
         cost: "None.",
         sources: &["kernel 7.3 arch/x86/kernel/apic/apic.c: lapic-deadline, deadline_match"],
         ..KNOB
@@ -56,7 +53,6 @@ pub(super) const KNOBS: &[Knob] = &[
             in front of every activation.",
         fix: Fix::prose("Limit the sleep of <I> as pm.idle_state says; in its first state the timer runs."),
         persist: &[Lasting::write("/sys/devices/system/cpu/cpu<I>/power/pm_qos_resume_latency_us", "2")],
-        undo: Fix::prose("echo 0 > the same file."),
         cost: "Power.",
         confidence: Confidence::Medium,
         sources: &["kernel 7.3 arch/x86/include/asm/cpufeatures.h: arat", "kernel 7.3 kernel/time/tick-broadcast.c"],
@@ -71,7 +67,6 @@ pub(super) const KNOBS: &[Knob] = &[
             clflush_monitor) make the kernel take longer ways: broadcast timers, messages, flushes.",
         fix: Fix::prose("Turn C1E off in the firmware, where the bug is about C1E."),
         persist: &[Lasting::Firmware("Enhanced halt state (C1E) off, usually under Advanced, CPU configuration")],
-        undo: Fix::prose("The setting as it was."),
         cost: "Power.",
         blast: Blast::Breaking,
         sources: &[
@@ -84,7 +79,7 @@ pub(super) const KNOBS: &[Knob] = &[
 
 fn event(case: &Case<'_>) -> Judged {
     let mut is_local = true;
-    for (_, device) in case.per_cpu(DEVICE, &case.rt, UNSHOWN)? {
+    for (_, device) in case.per_cpu(DEVICE, case.rt(), UNSHOWN)? {
         is_local &= match device.as_str() {
             "lapic" | "lapic-deadline" | "arch_sys_timer" | "xen" | "Hyper-V clockevent" | "riscv_timer_clockevent" => {
                 true
@@ -107,7 +102,7 @@ fn tsc_deadline(case: &Case<'_>) -> Judged {
         return Doubt::not_applicable("this CPU, or the host, does not offer it");
     }
     let mut is_exact = true;
-    for (_, device) in case.per_cpu(DEVICE, &case.rt, UNSHOWN)? {
+    for (_, device) in case.per_cpu(DEVICE, case.rt(), UNSHOWN)? {
         is_exact &= match device.as_str() {
             "lapic-deadline" => true,
             "lapic" | "hpet" | "pit" => false,

@@ -1,6 +1,7 @@
 //! Who sets the time, and how exact a sleep is asked to be.
 
-use crate::knobs::{Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Weight};
+use crate::knobs::Missing::TellsNothing;
+use crate::knobs::{Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Weight};
 use punctual_facts::fact::Fact;
 use punctual_facts::finding::Confidence;
 use punctual_facts::finding::Severity::{self, Info, Medium};
@@ -36,7 +37,7 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "clk.timer_slack",
         title: "Timers expire when asked to",
         severity: Weight::of(Info, Info, Medium),
-        applies: slack_matters,
+        applies: |case| case.not_for(Kind::Poll, "work that never sleeps waits for no timer"),
         check: Check::advice(
             "cannot be seen before the application runs: /proc/PID/timerslack_ns holds 50000 for an ordinary thread that \
                 inherited nothing else, and 0 for one with a real-time policy",
@@ -64,7 +65,6 @@ pub(super) const KNOBS: &[Knob] = &[
             "Take rtcsync out of chrony.conf and restart chrony; let a shutdown script run hwclock --systohc.",
         ),
         persist: &[Lasting::other("chrony.conf without rtcsync."), Lasting::built_without("RTC_SYSTOHC")],
-        undo: Fix::prose("Put the line back."),
         cost: "After a power cut the machine starts with a time that is further off.",
         confidence: Confidence::Low,
         sources: &[
@@ -80,7 +80,7 @@ pub(super) const KNOBS: &[Knob] = &[
 fn chrony_lines(case: &Case<'_>) -> Result<Vec<String>, Doubt> {
     let file = |path: &str| case.peek(path).map(|text| (path.to_owned(), text));
     let found = file(CHRONY[0]).or_else(|| file(CHRONY[1]));
-    let unshown = Missing::TellsNothing("chrony runs, and its configuration is in none of the usual places");
+    let unshown = TellsNothing("chrony runs, and its configuration is in none of the usual places");
     let (path, text) = case.known(CHRONY[0], found, unshown)?;
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with(['#', '!', ';', '%']));
     let lines: Vec<String> = lines.map(str::to_owned).collect();
@@ -114,13 +114,6 @@ fn ntp(case: &Case<'_>) -> Judged {
         return Doubt::unknown(format!("{other} runs; whether it may step the time stands in how it was started"));
     }
     Ok(true)
-}
-
-fn slack_matters(case: &Case<'_>) -> Result<(), Doubt> {
-    if case.is(Kind::Poll) {
-        return Doubt::not_applicable("work that never sleeps waits for no timer");
-    }
-    Ok(())
 }
 
 fn rtc_sync(case: &Case<'_>) -> Judged {

@@ -1,6 +1,7 @@
 //! Clock sources: what is read when somebody asks for the time.
 
-use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Weight, When};
+use crate::knobs::Missing::{CannotBe, TellsNothing};
+use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Weight, When};
 use punctual_facts::finding::Confidence;
 use punctual_facts::finding::Severity::{High, Info, Medium};
 use punctual_facts::machine::{Arch, CLOCKSOURCE, Version};
@@ -21,7 +22,6 @@ pub(super) const KNOBS: &[Knob] = &[
             not, the kernel found it unstable and its log says why. Without these flags leave it, see clk.tsc_check.",
         ),
         persist: &[TSC],
-        undo: Fix::prose("Write back the name that was there."),
         cost: "None, unless the kernel was right to refuse it: then time itself is wrong.",
         blast: Blast::Disturbing,
         sources: &["kernel timers/timekeeping.rst", "kernel-parameters.txt: clocksource="],
@@ -40,7 +40,6 @@ pub(super) const KNOBS: &[Knob] = &[
             arch_sys_counter, kvm-clock, hyperv_clocksource_tsc_page.",
         ),
         persist: &[TSC],
-        undo: Fix::prose("Boot as before."),
         cost: "None.",
         blast: Blast::Disturbing,
         confidence: Confidence::Medium,
@@ -74,9 +73,7 @@ pub(super) const KNOBS: &[Knob] = &[
         why: "Where the kernel does not trust the TSC, it compares it twice a second with the slow HPET or ACPI timer: \
             in 6.1 and 6.12 from a timer that hops from CPU to CPU, in 7.3 from one that interrupts another CPU each \
             time and spins with it. Isolated CPUs take part in both.",
-        fix: Fix::NotAtRunTime(""),
         persist: &[Lasting::word("tsc=nowatchdog")],
-        undo: Fix::prose("Boot without the word."),
         cost: "A TSC that does drift goes unnoticed; sound only with constant_tsc and nonstop_tsc.",
         sources: &[
             "kernel 6.1, 6.12, 7.3 arch/x86/kernel/tsc.c: check_system_tsc_reliable",
@@ -92,9 +89,7 @@ pub(super) const KNOBS: &[Knob] = &[
         check: Check::Probe(hpet),
         why: "A HPET that only sits there costs nothing. As the clock source it costs a microsecond per reading, one \
             CPU at a time; switched off, the TSC may have nothing left to be checked against.",
-        fix: Fix::NotAtRunTime(""),
         persist: &[Lasting::NoWord("hpet"), Lasting::NoWord("nohpet")],
-        undo: Fix::prose("Boot with the word that was there."),
         cost: "None.",
         confidence: Confidence::Medium,
         sources: &["kernel 6.1, 7.3 arch/x86/kernel/hpet.c: hpet=, nohpet", "kernel 7.3 kernel/time/clocksource.c"],
@@ -133,7 +128,7 @@ const SLOW: [&str; 7] = ["tsc-early", "hpet", "acpi_pm", "jiffies", "refined-jif
 const TOLD_BY_SOURCE: &str = "this clock source is slow however it is read, see clk.source";
 
 fn source(case: &Case<'_>) -> Judged {
-    let name = case.text(CLOCKSOURCE, Missing::TellsNothing("the clock source is not shown"))?;
+    let name = case.text(CLOCKSOURCE, TellsNothing("the clock source is not shown"))?;
     match name.as_str() {
         "tsc" | "arch_sys_counter" | "kvm-clock" | "hyperv_clocksource_tsc_page" => Ok(true),
         slow if SLOW.contains(&slow) => Ok(false),
@@ -142,12 +137,12 @@ fn source(case: &Case<'_>) -> Judged {
 }
 
 fn vdso(case: &Case<'_>) -> Judged {
-    let name = case.text(CLOCKSOURCE, Missing::TellsNothing("the clock source is not shown"))?;
+    let name = case.text(CLOCKSOURCE, TellsNothing("the clock source is not shown"))?;
     if SLOW.contains(&name.as_str()) {
         return Doubt::not_applicable(TOLD_BY_SOURCE);
     }
     let in_vdso = ["tsc", "arch_sys_counter", "kvm-clock", "hyperv_clocksource_tsc_page", "riscv_clocksource"];
-    let missing = Missing::TellsNothing("the cost of reading the clock was not measured");
+    let missing = TellsNothing("the cost of reading the clock was not measured");
     let cost_ns = case.number("punctual:/clock/read_cost_ns", missing)?;
     if !in_vdso.contains(&name.as_str()) {
         return match name.as_str() {
@@ -198,7 +193,7 @@ fn trusted_packages(version: Version) -> usize {
 
 fn watchdog(case: &Case<'_>) -> Judged {
     case.only_on(Arch::X86, "the TSC of x86 is what the kernel checks against another clock")?;
-    if case.text(CLOCKSOURCE, Missing::TellsNothing("the clock source is not shown"))? != "tsc" {
+    if case.text(CLOCKSOURCE, TellsNothing("the clock source is not shown"))? != "tsc" {
         return Doubt::not_applicable("the TSC is not in use");
     }
     // Where a hypervisor vouches for the TSC nothing is compared, whatever the flags.
@@ -221,7 +216,7 @@ fn watchdog(case: &Case<'_>) -> Judged {
     let nodes = "/sys/devices/system/node/online";
     let (what, packages) = if trusted == 2 {
         // A kernel built without NUMA counts one node and has no such file.
-        match case.cpu_list(nodes, Missing::CannotBe("built without NUMA")) {
+        match case.cpu_list(nodes, CannotBe("built without NUMA")) {
             Err(Doubt::NotApplicable(_)) => ("NUMA nodes", 1),
             counted => ("NUMA nodes", counted?.len()),
         }
@@ -229,10 +224,7 @@ fn watchdog(case: &Case<'_>) -> Judged {
         let path = "/sys/devices/system/cpu/cpu{cpu}/topology/physical_package_id";
         let online = case.online().cloned().unwrap_or_default();
         // The same numbers for every CPU of a package: the sets are as many as the packages.
-        (
-            "packages",
-            case.per_cpu(path, &online, Missing::TellsNothing("which package a CPU is in is not shown"))?.len(),
-        )
+        ("packages", case.per_cpu(path, &online, TellsNothing("which package a CPU is in is not shown"))?.len())
     };
     case.note(what, format!("{packages}; a TSC is trusted up to {trusted}"));
     Ok(is_adjusted && packages <= trusted)
@@ -240,12 +232,12 @@ fn watchdog(case: &Case<'_>) -> Judged {
 
 fn hpet(case: &Case<'_>) -> Judged {
     case.only_on(Arch::X86, "only x86 has a HPET")?;
-    let current = case.text(CLOCKSOURCE, Missing::TellsNothing("the clock source is not shown"))?;
+    let current = case.text(CLOCKSOURCE, TellsNothing("the clock source is not shown"))?;
     if current == "hpet" {
         return Doubt::not_applicable(TOLD_BY_SOURCE);
     }
     let path = "/sys/devices/system/clocksource/clocksource0/available_clocksource";
-    let names = case.text(path, Missing::TellsNothing("the clock sources are not shown"))?;
+    let names = case.text(path, TellsNothing("the clock sources are not shown"))?;
     let is_there = names.split_whitespace().any(|name| name == "hpet");
     let switched_off = case.word("hpet")?.as_deref() == Some("disable") || case.word("nohpet")?.is_some();
     if !is_there && !switched_off {
@@ -258,7 +250,7 @@ fn hpet(case: &Case<'_>) -> Judged {
 fn arm_erratum(case: &Case<'_>) -> Judged {
     case.only_on(Arch::Arm64, "these errata are of ARM timers")?;
     let folder = "/proc/device-tree/timer";
-    let none = Missing::TellsNothing("the timer is not described by a device tree here");
+    let none = TellsNothing("the timer is not described by a device tree here");
     let properties = case.known(folder, case.list(folder), none)?;
     let errata = ["fsl,erratum-a008585", "hisilicon,erratum-161010101", "allwinner,erratum-unknown1"];
     let found: Vec<&str> = errata.into_iter().filter(|erratum| properties.iter().any(|p| p == erratum)).collect();

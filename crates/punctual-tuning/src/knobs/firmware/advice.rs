@@ -2,11 +2,11 @@
 
 use super::memory::may_have_ecc;
 use super::{has_intel_setup, has_setup};
-use crate::knobs::{Blast, Check, Family, Fix, Knob, Lasting, Weight};
+use crate::knobs::{Blast, Check, Family, Knob, Lasting, Weight};
 use punctual_facts::finding::Confidence;
 use punctual_facts::finding::Severity::{Info, Medium};
 
-const KNOB: Knob = Knob::of(Family::Firmware);
+const KNOB: Knob = Knob { blast: Blast::Breaking, confidence: Confidence::Low, ..Knob::of(Family::Firmware) };
 
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
@@ -18,14 +18,7 @@ pub(super) const KNOBS: &[Knob] = &[
         why: "When all cores of a package sleep, the package itself goes deeper: last-level cache \
             flushed, memory in self-refresh. The first core to wake waits for all of it; a limit on single cores keeps \
             it away only while one of them is awake.",
-        fix: Fix::prose(
-            "Change it in the firmware's setup: Package C State Limit = C0/C1, usually under Advanced, \
-            CPU power management.",
-        ),
-        undo: Fix::prose("The setting as it was."),
         cost: "Power while idle.",
-        blast: Blast::Breaking,
-        confidence: Confidence::Low,
         sources: &[
             "kernel 7.3 drivers/idle/intel_idle.c: PKG_CST_CONFIG_CONTROL",
             "unverified: names of menus differ between makers",
@@ -41,14 +34,7 @@ pub(super) const KNOBS: &[Knob] = &[
             "PCH Cross Throttling or PCH Thermal Throttling = off, usually under Chipset, PCH or Advanced, Thermal configuration",
         ),
         why: "A chipset that gets hot makes the CPU slow down for it.",
-        fix: Fix::prose(
-            "Change it in the firmware's setup: PCH Cross Throttling or PCH Thermal Throttling = off, \
-            usually under Chipset, PCH or Advanced, Thermal configuration.",
-        ),
-        undo: Fix::prose("The setting as it was."),
         cost: "The chipset must be cooled well enough.",
-        blast: Blast::Breaking,
-        confidence: Confidence::Low,
         sources: &["unverified: usual advice; names of menus differ between makers"],
         ..KNOB
     },
@@ -62,14 +48,7 @@ pub(super) const KNOBS: &[Knob] = &[
         ),
         why: "Ports whose clocks are stopped between transfers start them again in front of the first \
             one.",
-        fix: Fix::prose(
-            "Change it in the firmware's setup: PCI Express Clock Gating = off, usually under Chipset, \
-            PCH or System Agent, PCI Express configuration.",
-        ),
-        undo: Fix::prose("The setting as it was."),
         cost: "Power.",
-        blast: Blast::Breaking,
-        confidence: Confidence::Low,
         sources: &["unverified: usual advice; names of menus differ between makers"],
         ..KNOB
     },
@@ -83,14 +62,7 @@ pub(super) const KNOBS: &[Knob] = &[
         ),
         why: "Network, USB and SATA in the chipset are reached over this link; when it sleeps, each \
             access waits for it to wake.",
-        fix: Fix::prose(
-            "Change it in the firmware's setup: DMI Link ASPM Control = off, usually under Chipset, \
-            System Agent, DMI or PCH, PCI Express configuration.",
-        ),
-        undo: Fix::prose("The setting as it was."),
         cost: "Power.",
-        blast: Blast::Breaking,
-        confidence: Confidence::Low,
         sources: &["unverified: usual advice; names of menus differ between makers"],
         ..KNOB
     },
@@ -106,17 +78,10 @@ pub(super) const KNOBS: &[Knob] = &[
         ),
         why: "To make USB keyboards look like old ones, the firmware polls them in system management \
             mode, with all CPUs stopped, until the kernel's driver takes over and sometimes after.",
-        fix: Fix::prose(
-            "Change it in the firmware's setup: Legacy USB Support, XHCI Hand-off and Port 60/64 \
-            Emulation, usually under Advanced, USB configuration: support off, hand-off on.",
-        ),
         persist: &[Lasting::Firmware(
             "Legacy USB Support, XHCI Hand-off and Port 60/64 Emulation, usually under Advanced, USB configuration: support off, hand-off on",
         )],
-        undo: Fix::prose("The setting as it was."),
         cost: "No USB keyboard in the firmware's menus or the boot loader, on some machines.",
-        blast: Blast::Breaking,
-        confidence: Confidence::Low,
         sources: &[
             "kernel 7.3 core-api/real-time/hardware.rst: firmware",
             "unverified: names of menus differ between makers",
@@ -131,14 +96,7 @@ pub(super) const KNOBS: &[Knob] = &[
         check: Check::Firmware("Legacy IO Low Latency = on, usually under Chipset, PCH, PCI Express configuration"),
         why: "Some chipsets have a switch that keeps the way to old I/O ports awake; with it off, a port \
             access may wait for a sleeping link.",
-        fix: Fix::prose(
-            "Change it in the firmware's setup: Legacy IO Low Latency = on, usually under Chipset, PCH, \
-            PCI Express configuration.",
-        ),
-        undo: Fix::prose("The setting as it was."),
         cost: "Power.",
-        blast: Blast::Breaking,
-        confidence: Confidence::Low,
         sources: &["unverified: usual advice; names of menus differ between makers"],
         ..KNOB
     },
@@ -152,14 +110,7 @@ pub(super) const KNOBS: &[Knob] = &[
         ),
         why: "With it, the clock of memory and system agent follows the load; while it changes, nobody \
             reaches memory.",
-        fix: Fix::prose(
-            "Change it in the firmware's setup: SA GV (System Agent Geyserville) = Fixed High or \
-            Disabled, usually under Chipset, System Agent, Memory configuration.",
-        ),
-        undo: Fix::prose("The setting as it was."),
         cost: "Power while idle.",
-        blast: Blast::Breaking,
-        confidence: Confidence::Low,
         sources: &["unverified: usual advice; names of menus differ between makers"],
         ..KNOB
     },
@@ -173,14 +124,7 @@ pub(super) const KNOBS: &[Knob] = &[
         ),
         why: "On machines with ECC memory the firmware may enter system management mode for each \
             corrected error, or each time a counter is full.",
-        fix: Fix::prose(
-            "Change it in the firmware's setup: Correctable Error Threshold (high) and Patrol Scrub \
-            Error Reporting (off), usually under Advanced, Memory RAS or Event Log configuration.",
-        ),
-        undo: Fix::prose("The setting as it was."),
         cost: "A module going bad is noticed later.",
-        blast: Blast::Breaking,
-        confidence: Confidence::Low,
         sources: &[
             "unverified: usual advice; only with ECC memory",
             "kernel 7.3 core-api/real-time/hardware.rst: memory scrubbing",
@@ -197,14 +141,7 @@ pub(super) const KNOBS: &[Knob] = &[
         ),
         why: "On Intel's embedded parts one switch sets the rest of this list: sleep states, clocks, \
             links and caches for bounded latency.",
-        fix: Fix::prose(
-            "Change it in the firmware's setup: Intel Time Coordinated Computing Mode (TCC) = on, \
-            usually under Intel Advanced Menu or Advanced, TCC.",
-        ),
-        undo: Fix::prose("The setting as it was."),
         cost: "Power; turbo and SMT are off, as a rule.",
-        blast: Blast::Breaking,
-        confidence: Confidence::Low,
         sources: &["unverified: Intel's TCC documentation; only some embedded parts have it"],
         ..KNOB
     },

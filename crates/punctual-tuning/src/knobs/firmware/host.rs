@@ -1,12 +1,13 @@
 //! Who else is on this machine: a host, the firmware at run time, the secure world.
 
+use crate::knobs::Missing::{CannotBe, TellsNothing};
 use crate::knobs::frequency::NO_DRIVER;
-use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Weight};
+use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Weight};
 use punctual_facts::finding::Confidence;
 use punctual_facts::finding::Severity::{High, Info, Medium};
 use punctual_facts::machine::Arch;
 
-const KNOB: Knob = Knob::of(Family::Firmware);
+const KNOB: Knob = Knob { confidence: Confidence::Medium, ..Knob::of(Family::Firmware) };
 
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
@@ -20,9 +21,9 @@ pub(super) const KNOBS: &[Knob] = &[
             host CPUs, memory locked.",
         ),
         persist: &[Lasting::other("The host's definition of the guest.")],
-        undo: Fix::prose("The same definition as before."),
         cost: "CPUs of the host.",
         blast: Blast::Breaking,
+        confidence: Confidence::High,
         sources: &["kernel 7.3 core-api/real-time/hardware.rst", "proc_stat(5): steal"],
         ..KNOB
     },
@@ -32,14 +33,12 @@ pub(super) const KNOBS: &[Knob] = &[
         severity: Weight::of(Medium, Medium, Info),
         check: Check::Probe(efi_runtime),
         why: "A call into the firmware runs with interrupts off, and some firmware stops all CPUs for it.",
-        fix: Fix::command("echo <H mask> > /sys/devices/virtual/workqueue/efi_runtime/cpumask"),
         persist: &[
             Lasting::word("efi=noruntime"),
             Lasting::write("/sys/devices/virtual/workqueue/efi_runtime/cpumask", "<H mask>"),
         ],
         undo: Fix::prose("Write back the mask that was there; remove the word."),
         cost: "With noruntime, which is the default on PREEMPT_RT: no efibootmgr, no UEFI clock.",
-        confidence: Confidence::Medium,
         sources: &[
             "kernel 7.3 core-api/real-time/kernel-configuration.rst (severity medium)",
             "kernel 7.3 core-api/real-time/hardware.rst",
@@ -55,7 +54,6 @@ pub(super) const KNOBS: &[Knob] = &[
         why: "Firmware that lowers the highest frequency does so for power or heat, at run time, and nobody is told.",
         fix: Fix::prose("Look in the firmware for power limits, and at cooling and power supply."),
         persist: &[Lasting::Firmware("Power and thermal limits, usually under Advanced, Power & Performance")],
-        undo: Fix::prose("The settings as they were."),
         cost: "Heat.",
         blast: Blast::Breaking,
         confidence: Confidence::Low,
@@ -69,11 +67,8 @@ pub(super) const KNOBS: &[Knob] = &[
         check: Check::Probe(fwupd),
         why: "fwupd looks for updates by asking firmware and devices; some firmware answers in system management mode, \
             with all CPUs stopped.",
-        fix: Fix::command("systemctl stop fwupd-refresh.timer fwupd"),
         persist: &[Lasting::NoService("fwupd-refresh.timer"), Lasting::NoService("fwupd.service")],
-        undo: Fix::prose("systemctl unmask and start them."),
         cost: "Updates of firmware by hand.",
-        confidence: Confidence::Medium,
         sources: &["openshift/cluster-node-tuning-operator#1591"],
         ..KNOB
     },
@@ -88,10 +83,8 @@ pub(super) const KNOBS: &[Knob] = &[
             "Keep programs that use it (tee-supplicant, key stores) off the CPUs <I>; unload the driver if nobody does.",
         ),
         persist: &[Lasting::NoModule("optee"), Lasting::NoService("tee-supplicant.service")],
-        undo: Fix::prose("Load the driver again."),
         cost: "Keys kept in the secure world cannot be used.",
         blast: Blast::Breaking,
-        confidence: Confidence::Medium,
         sources: &["kernel 7.3 core-api/real-time/hardware.rst: OP-TEE"],
         ..KNOB
     },
@@ -135,10 +128,8 @@ pub(super) const KNOBS: &[Knob] = &[
             loading, which stops all CPUs.",
         ),
         persist: &[Lasting::Firmware("an update of the whole firmware brings microcode, too")],
-        undo: Fix::prose("Boot without the package."),
         cost: "A boot; some updates cost speed.",
         blast: Blast::Breaking,
-        confidence: Confidence::Medium,
         sources: &["kernel 7.3 arch/x86/kernel/cpu/common.c: cpu_has_old_microcode; not in 6.12"],
         ..KNOB
     },
@@ -150,7 +141,6 @@ pub(super) const KNOBS: &[Knob] = &[
         why: "CPUs with different microcode differ in errata and timing; a failed or partial update looks like this.",
         fix: Fix::prose("Load microcode early, from the initial RAM disk, and boot again."),
         persist: &[Lasting::Firmware("an update of the whole firmware brings microcode, too")],
-        undo: Fix::prose("Boot without it."),
         cost: "None.",
         confidence: Confidence::Low,
         sources: &["kernel 7.3 arch/x86/kernel/cpu/microcode/core.c: version", "unverified: usual advice"],
@@ -159,7 +149,7 @@ pub(super) const KNOBS: &[Knob] = &[
 ];
 
 fn hypervisor(case: &Case<'_>) -> Judged {
-    let missing = Missing::TellsNothing("nothing here tells whether there is a hypervisor");
+    let missing = TellsNothing("nothing here tells whether there is a hypervisor");
     let virtualisation = case.known("/proc/cpuinfo", case.machine.virtualisation.clone(), missing)?;
     case.note("/proc/cpuinfo, /sys/class/dmi/id, /proc/device-tree", virtualisation.to_string());
     let steal = case
@@ -174,7 +164,7 @@ fn hypervisor(case: &Case<'_>) -> Judged {
 
 fn efi_runtime(case: &Case<'_>) -> Judged {
     let firmware = "/sys/firmware";
-    let none = Missing::TellsNothing("/sys/firmware cannot be seen here");
+    let none = TellsNothing("/sys/firmware cannot be seen here");
     let kinds = case.known(firmware, case.list(firmware), none)?;
     if !kinds.iter().any(|kind| kind == "efi") {
         return Doubt::not_applicable("the machine was not booted by UEFI");
@@ -182,19 +172,19 @@ fn efi_runtime(case: &Case<'_>) -> Judged {
     case.has_housekeeping()?;
     let path = "/sys/devices/virtual/workqueue/efi_runtime/cpumask";
     let because = "no work queue efi_runtime is shown: the services are off, or this kernel does not show it";
-    let own = case.cpu_mask(path, Missing::TellsNothing(because))?;
-    let unshown = Missing::TellsNothing("this kernel does not show where unbound work may run");
+    let own = case.cpu_mask(path, TellsNothing(because))?;
+    let unshown = TellsNothing("this kernel does not show where unbound work may run");
     let common = case.cpu_mask("/sys/devices/virtual/workqueue/cpumask", unshown)?;
     // A mask that has nothing in common with that of all unbound work gives way to it.
     let both = own.intersection(&common);
     let in_force = if both.is_empty() { common } else { both };
-    Ok(in_force.intersection(&case.rt).is_empty())
+    Ok(in_force.intersection(case.rt()).is_empty())
 }
 
 fn bios_limit(case: &Case<'_>) -> Judged {
-    let highest = case.per_cpu("/sys/devices/system/cpu/cpu{cpu}/cpufreq/cpuinfo_max_freq", &case.rt, NO_DRIVER)?;
-    let none = Missing::CannotBe("this frequency driver shows no limit of the firmware's");
-    let limits = case.per_cpu("/sys/devices/system/cpu/cpu{cpu}/cpufreq/bios_limit", &case.rt, none)?;
+    let highest = case.per_cpu("/sys/devices/system/cpu/cpu{cpu}/cpufreq/cpuinfo_max_freq", case.rt(), NO_DRIVER)?;
+    let none = CannotBe("this frequency driver shows no limit of the firmware's");
+    let limits = case.per_cpu("/sys/devices/system/cpu/cpu{cpu}/cpufreq/bios_limit", case.rt(), none)?;
     Ok(limits == highest)
 }
 
@@ -210,7 +200,7 @@ fn fwupd(case: &Case<'_>) -> Judged {
 fn optee(case: &Case<'_>) -> Judged {
     case.only_on(Arch::Arm64, "OP-TEE is of ARM's secure world")?;
     let folder = "/sys/class/tee";
-    match case.known(folder, case.list(folder), Missing::CannotBe("this kernel has no driver for a secure world")) {
+    match case.known(folder, case.list(folder), CannotBe("this kernel has no driver for a secure world")) {
         Ok(devices) => {
             case.note(folder, if devices.is_empty() { "(empty)".to_owned() } else { devices.join(", ") });
             Ok(devices.is_empty())
@@ -222,9 +212,7 @@ fn optee(case: &Case<'_>) -> Judged {
 fn microcode(case: &Case<'_>) -> Judged {
     case.only_on(Arch::X86, "microcode is x86's")?;
     case.not_a_guest()?;
-    let none = Missing::TellsNothing(
-        "this kernel does not judge the microcode (newer ones do); compare with the maker's list",
-    );
+    let none = TellsNothing("this kernel does not judge the microcode (newer ones do); compare with the maker's list");
     let verdict = case.text("/sys/devices/system/cpu/vulnerabilities/old_microcode", none)?;
     match verdict.as_str() {
         "Not affected" => Ok(true),
@@ -236,8 +224,8 @@ fn microcode(case: &Case<'_>) -> Judged {
 fn microcode_same(case: &Case<'_>) -> Judged {
     case.only_on(Arch::X86, "microcode is x86's")?;
     case.not_a_guest()?;
-    let mut cpus = case.rt.clone();
+    let mut cpus = case.rt().clone();
     cpus.insert(case.online().and_then(punctual_facts::cpu_set::CpuSet::first).unwrap_or(0));
-    let none = Missing::TellsNothing("the revision of the microcode is not shown");
+    let none = TellsNothing("the revision of the microcode is not shown");
     Ok(case.per_cpu("/sys/devices/system/cpu/cpu{cpu}/microcode/version", &cpus, none)?.len() == 1)
 }

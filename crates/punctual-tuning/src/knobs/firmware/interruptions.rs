@@ -1,7 +1,8 @@
 //! System management mode: the firmware stops all CPUs, and nobody in the kernel notices.
 
+use crate::knobs::Missing::{CannotBe, TellsNothing};
 use crate::knobs::kernel::has_tracers;
-use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Weight};
+use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Weight};
 use punctual_facts::finding::Confidence;
 use punctual_facts::finding::Severity::{High, Info};
 use punctual_facts::machine::Arch;
@@ -27,7 +28,6 @@ pub(super) const KNOBS: &[Knob] = &[
             corrected-error reporting (see the other fw. knobs), and compare the counter before and after a measurement.",
         ),
         persist: &[Lasting::Firmware("USB legacy support, RAS event reporting and power limits, one by one")],
-        undo: Fix::prose("The settings as they were."),
         cost: "The functions that are done that way.",
         blast: Blast::Breaking,
         confidence: Confidence::Medium,
@@ -63,7 +63,6 @@ pub(super) const KNOBS: &[Knob] = &[
             proof that works on AMD and ARM, too.",
         fix: Fix::NotAtRunTime(""),
         persist: &[Lasting::built_with("HWLAT_TRACER"), Lasting::built_with("OSNOISE_TRACER")],
-        undo: Fix::prose("Boot as before."),
         cost: "None while it does not run; one CPU while it does.",
         sources: &["kernel trace/hwlat_detector.rst", "kernel 7.3 core-api/real-time/hardware.rst"],
         ..KNOB
@@ -76,7 +75,7 @@ fn count(case: &Case<'_>) -> Judged {
     if case.cpu_field("vendor_id")? != "GenuineIntel" {
         return Doubt::unknown("only Intel's CPUs count them; the hwlat tracer finds the gaps on any CPU");
     }
-    let missing = Missing::TellsNothing("the counter is not shown: load the module msr, and read as root");
+    let missing = TellsNothing("the counter is not shown: load the module msr, and read as root");
     let text = case.text(COUNT, missing)?;
     let Ok(count) = text.parse::<u64>() else {
         return Doubt::unknown(format!("{COUNT} holds '{text}'"));
@@ -84,7 +83,7 @@ fn count(case: &Case<'_>) -> Judged {
     if count == 0 {
         return Ok(true);
     }
-    let uptime = case.text("/proc/uptime", Missing::TellsNothing("the time since boot is not shown"))?;
+    let uptime = case.text("/proc/uptime", TellsNothing("the time since boot is not shown"))?;
     let seconds = uptime.split(['.', ' ']).next().and_then(|seconds| seconds.parse::<u64>().ok());
     let Some(minutes) = seconds.map(|seconds| seconds / 60) else {
         return Doubt::unknown(format!("/proc/uptime holds '{uptime}'"));
@@ -100,7 +99,7 @@ fn count(case: &Case<'_>) -> Judged {
 fn can_count(case: &Case<'_>) -> Judged {
     case.not_a_guest()?;
     let folder = "/sys/bus/event_source/devices/msr/events";
-    let none = Missing::CannotBe("only x86 has system management interrupts that perf can count");
+    let none = CannotBe("only x86 has system management interrupts that perf can count");
     let events = case.known(folder, case.list(folder), none)?;
     let can_count = events.iter().any(|event| event == "smi");
     case.note(folder, if can_count { "smi" } else { "no event smi" });
@@ -109,7 +108,7 @@ fn can_count(case: &Case<'_>) -> Judged {
 
 fn hwlat(case: &Case<'_>) -> Judged {
     let path = "/sys/kernel/tracing/available_tracers";
-    let unshown = Missing::TellsNothing("the tracers are not shown: tracefs is not mounted, or not for everybody");
+    let unshown = TellsNothing("the tracers are not shown: tracefs is not mounted, or not for everybody");
     let tracers = case.text(path, unshown)?;
     let is_there = tracers.split_whitespace().any(|tracer| tracer == "hwlat");
     if !is_there && !has_tracers(&tracers) {

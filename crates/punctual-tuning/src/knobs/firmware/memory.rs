@@ -2,7 +2,8 @@
 //! machine and not as a file, because the same table holds serial numbers.
 
 use super::has_setup;
-use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Weight};
+use crate::knobs::Missing::{CannotBe, TellsNothing};
+use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Weight};
 use punctual_facts::finding::Confidence;
 use punctual_facts::finding::Severity::{Info, Medium};
 
@@ -24,7 +25,6 @@ pub(super) const KNOBS: &[Knob] = &[
             "Put modules of the same kind into the slots of different channels, as the board's manual says.",
         ),
         persist: &[Lasting::other("Memory modules in the right slots.")],
-        undo: Fix::prose("Take them out again."),
         cost: "Memory modules.",
         blast: Blast::Breaking,
         confidence: Confidence::Medium,
@@ -45,7 +45,6 @@ pub(super) const KNOBS: &[Knob] = &[
         persist: &[Lasting::Firmware(
             "Memory frequency or memory profile (XMP, EXPO), usually under Advanced, Memory or Overclocking",
         )],
-        undo: Fix::prose("The setting as it was."),
         cost: "None, within what CPU and modules are made for.",
         blast: Blast::Breaking,
         confidence: Confidence::Medium,
@@ -64,7 +63,6 @@ pub(super) const KNOBS: &[Knob] = &[
             Lasting::write("/sys/devices/system/edac/mc/mc*/sdram_scrub_rate", "0"),
             Lasting::Firmware("Patrol Scrub, usually under Advanced, Memory RAS configuration"),
         ],
-        undo: Fix::prose("Write back the rate that was there."),
         cost: "Errors in memory that is seldom read add up.",
         confidence: Confidence::Low,
         sources: &[
@@ -86,7 +84,7 @@ struct Module {
 
 fn modules(case: &Case<'_>) -> Result<Vec<Module>, Doubt> {
     has_setup(case)?;
-    let missing = Missing::TellsNothing("the firmware's table of memory modules is not shown; root may read it");
+    let missing = TellsNothing("the firmware's table of memory modules is not shown; root may read it");
     let text = case.known(MODULES, case.peek(MODULES), missing)?;
     let mut found = Vec::new();
     for line in text.lines() {
@@ -160,13 +158,13 @@ fn speed(case: &Case<'_>) -> Judged {
 
 fn scrub(case: &Case<'_>) -> Judged {
     let folder = "/sys/devices/system/edac/mc";
-    let none = Missing::CannotBe("no memory controller with error correction is registered");
+    let none = CannotBe("no memory controller with error correction is registered");
     let names = case.known(folder, case.list(folder), none)?;
     let mut rates = Vec::new();
     for name in names.iter().filter(|name| name.starts_with("mc")).take(64) {
         let path = format!("{folder}/{name}/sdram_scrub_rate");
         if case.exists(&path) {
-            rates.push(case.number(&path, Missing::TellsNothing("the rate is not shown"))?);
+            rates.push(case.number(&path, TellsNothing("the rate is not shown"))?);
         }
     }
     if rates.is_empty() {

@@ -1,9 +1,10 @@
 //! Settings of the firmware that leave a trace: each with the evidence of what it is now.
 
 use super::{has_intel_setup, has_setup};
+use crate::knobs::Missing::{CannotBe, TellsNothing};
 use crate::knobs::frequency::governor;
 use crate::knobs::idle::{deep_on_first, names_on_first};
-use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Weight};
+use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Weight};
 use punctual_facts::fact::Fact;
 use punctual_facts::finding::Confidence;
 use punctual_facts::finding::Severity::{self, Info, Medium};
@@ -13,7 +14,7 @@ use punctual_facts::finding::Severity::{self, Info, Medium};
 const LINKS: &str = "punctual:/pci/links";
 const GRAPHICS: &str = "/sys/class/drm";
 
-const KNOB: Knob = Knob::of(Family::Firmware);
+const KNOB: Knob = Knob { blast: Blast::Breaking, confidence: Confidence::Medium, ..Knob::of(Family::Firmware) };
 
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
@@ -31,7 +32,6 @@ pub(super) const KNOBS: &[Knob] = &[
         undo: Fix::prose("echo on > the same file; the setting as it was."),
         cost: "20 to 30 % of the machine's throughput.",
         blast: Blast::Disturbing,
-        confidence: Confidence::Medium,
         sources: &[
             "kernel ABI testing/sysfs-devices-system-cpu: smt/control",
             "unverified: which buffers a given CPU splits",
@@ -55,9 +55,7 @@ pub(super) const KNOBS: &[Knob] = &[
             ),
             Lasting::word("cpufreq.default_governor=performance"),
         ],
-        undo: Fix::prose("The setting as it was."),
         cost: "Power; without SpeedStep often no turbo either.",
-        blast: Blast::Breaking,
         confidence: Confidence::Low,
         sources: &["kernel admin-guide/pm/intel_pstate.rst", "unverified: names of menus differ between makers"],
         ..KNOB
@@ -66,20 +64,17 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "fw.cstates",
         title: "C-states off in the firmware, or kept shallow",
         severity: Weight::all(Info),
-        check: Check::Probe(cstates),
+        applies: has_setup,
+        check: Check::Probe(|case| Ok(deep_on_first(case)?.is_none())),
         why: "States the firmware offers and nobody limits are used. Limited by Linux is as good as off, \
             and quicker to undo.",
-        fix: Fix::prose("echo 2 > /sys/devices/system/cpu/cpuN/power/pm_qos_resume_latency_us for N in <I>"),
         persist: &[
             Lasting::Firmware(
                 "CPU C-states, C6/C7/C10 report, Global C-state control, usually under Advanced, CPU power management",
             ),
             Lasting::write("/sys/devices/system/cpu/cpu<I>/power/pm_qos_resume_latency_us", "2"),
         ],
-        undo: Fix::prose("The setting as it was."),
         cost: "Power and heat; less room for turbo.",
-        blast: Blast::Breaking,
-        confidence: Confidence::Medium,
         sources: &[
             "kernel admin-guide/pm/cpuidle.rst",
             "kernel admin-guide/pm/intel_idle.rst",
@@ -96,10 +91,7 @@ pub(super) const KNOBS: &[Knob] = &[
             woken: some microseconds more than plain C1.",
         fix: Fix::prose("echo 1 > /sys/devices/system/cpu/cpuN/cpuidle/stateM/disable for the state named C1E."),
         persist: &[Lasting::Firmware("Enhanced C1 or C1E support, usually under Advanced, CPU power management")],
-        undo: Fix::prose("The setting as it was."),
         cost: "Power.",
-        blast: Blast::Breaking,
-        confidence: Confidence::Medium,
         sources: &["kernel 7.3 drivers/idle/intel_idle.c: C1E", "unverified: names of menus differ between makers"],
         ..KNOB
     },
@@ -117,9 +109,7 @@ pub(super) const KNOBS: &[Knob] = &[
         persist: &[Lasting::Firmware(
             "Turbo Mode, Turbo Boost or Core Performance Boost, usually under Advanced, CPU power management",
         )],
-        undo: Fix::prose("The setting as it was."),
         cost: "The peak speed; leave it on where one thread's latency rules and cooling is certain.",
-        blast: Blast::Breaking,
         confidence: Confidence::Low,
         sources: &[
             "kernel admin-guide/pm/intel_pstate.rst: no_turbo",
@@ -138,9 +128,7 @@ pub(super) const KNOBS: &[Knob] = &[
         persist: &[Lasting::Firmware(
             "RC6 (Render Standby) off, usually under Advanced, Graphics or Power & Performance, GT power management",
         )],
-        undo: Fix::prose("The setting as it was."),
         cost: "Power and heat.",
-        blast: Blast::Breaking,
         confidence: Confidence::Low,
         sources: &[
             "kernel 7.3 drivers/gpu/drm/i915/gt/intel_gt_sysfs_pm.c: rc6_residency_ms",
@@ -163,6 +151,7 @@ pub(super) const KNOBS: &[Knob] = &[
         undo: Fix::prose("Write back both values; the setting as it was."),
         cost: "Slow graphics.",
         confidence: Confidence::Low,
+        blast: Blast::Harmless,
         sources: &[
             "kernel 7.3 drivers/gpu/drm/i915/i915_sysfs.c, gt/intel_gt_sysfs_pm.c",
             "unverified: size of the effect",
@@ -186,9 +175,8 @@ pub(super) const KNOBS: &[Knob] = &[
             ),
             Lasting::word("pcie_aspm.policy=performance"),
         ],
-        undo: Fix::prose("The setting as it was."),
         cost: "Power.",
-        blast: Blast::Breaking,
+        confidence: Confidence::High,
         sources: &[
             "PCI Express base specification: Link Control register",
             "kernel 7.3 include/uapi/linux/pci_regs.h: PCI_EXP_LNKCTL",
@@ -200,7 +188,8 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "fw.sata_alpm",
         title: "Aggressive link power management of SATA off",
         severity: Weight::all(Info),
-        check: Check::Probe(alpm),
+        applies: has_setup,
+        check: Check::Probe(crate::knobs::pcie::sata),
         why: "Where the firmware turns it on, the controller lets links sleep as soon as they are idle; \
             waking takes up to ten milliseconds.",
         fix: Fix::command("echo max_performance > /sys/class/scsi_host/hostN/link_power_management_policy"),
@@ -208,9 +197,8 @@ pub(super) const KNOBS: &[Knob] = &[
             Lasting::Firmware("Aggressive LPM support, usually under Chipset, PCH, SATA configuration"),
             Lasting::word("ahci.mobile_lpm_policy=1"),
         ],
-        undo: Fix::prose("The setting as it was."),
         cost: "Power.",
-        confidence: Confidence::Medium,
+        blast: Blast::Harmless,
         sources: &[
             "kernel 7.3 drivers/ata/libata-sata.c, ahci.c: ahci_update_initial_lpm_policy",
             "unverified: names of menus differ between makers",
@@ -221,7 +209,7 @@ pub(super) const KNOBS: &[Knob] = &[
 
 fn smt(case: &Case<'_>) -> Judged {
     has_setup(case)?;
-    let none = Missing::CannotBe("this kernel knows no SMT");
+    let none = CannotBe("this kernel knows no SMT");
     let control = case.text("/sys/devices/system/cpu/smt/control", none)?;
     match control.as_str() {
         "notsupported" | "forceoff" | "off" => Ok(true),
@@ -246,14 +234,9 @@ fn speedstep(case: &Case<'_>) -> Judged {
     }
 }
 
-fn cstates(case: &Case<'_>) -> Judged {
-    has_setup(case)?;
-    Ok(deep_on_first(case)?.is_none())
-}
-
 fn c1e(case: &Case<'_>) -> Judged {
     has_intel_setup(case)?;
-    let unshown = Missing::TellsNothing("the idle driver is not shown");
+    let unshown = TellsNothing("the idle driver is not shown");
     let driver = case.text("/sys/devices/system/cpu/cpuidle/current_driver", unshown)?;
     if driver != "intel_idle" {
         return Doubt::unknown(format!("only intel_idle tells C1E from C1, and the idle driver is {driver}"));
@@ -281,7 +264,7 @@ fn turbo(case: &Case<'_>) -> Judged {
 
 /// The graphics cards by name: `card0`, not their outputs.
 fn cards(case: &Case<'_>) -> Result<Vec<String>, Doubt> {
-    let names = case.known(GRAPHICS, case.list(GRAPHICS), Missing::CannotBe("there is no graphics card"))?;
+    let names = case.known(GRAPHICS, case.list(GRAPHICS), CannotBe("there is no graphics card"))?;
     let is_card = |name: &String| name.strip_prefix("card").is_some_and(|n| n.parse::<u32>().is_ok());
     Ok(names.into_iter().filter(is_card).take(16).collect())
 }
@@ -293,7 +276,7 @@ fn rc6(case: &Case<'_>) -> Judged {
         for file in ["power/rc6_residency_ms", "gt/gt0/rc6_residency_ms", "device/tile0/gt0/gtidle/idle_residency_ms"] {
             let path = format!("{GRAPHICS}/{card}/{file}");
             if case.exists(&path) {
-                let unshown = Missing::TellsNothing("how long graphics slept is not shown");
+                let unshown = TellsNothing("how long graphics slept is not shown");
                 times.push(case.number(&path, unshown)?);
                 break;
             }
@@ -314,7 +297,7 @@ fn gpu_clock(case: &Case<'_>) -> Judged {
             continue;
         }
         seen += 1;
-        let unshown = Missing::TellsNothing("the graphics clock is not shown");
+        let unshown = TellsNothing("the graphics clock is not shown");
         let lowest = case.number(&format!("{folder}/gt_min_freq_mhz"), unshown)?;
         let highest = case.number(&format!("{folder}/gt_max_freq_mhz"), unshown)?;
         is_one &= lowest == highest;
@@ -329,7 +312,7 @@ fn told_by_links(case: &Case<'_>, severity: Severity) -> Severity {
 
 fn links(case: &Case<'_>) -> Judged {
     has_setup(case)?;
-    let missing = Missing::TellsNothing("the links' registers are not shown; root may read them (lspci -vv: LnkCtl)");
+    let missing = TellsNothing("the links' registers are not shown; root may read them (lspci -vv: LnkCtl)");
     let text = case.known(LINKS, case.peek(LINKS), missing)?;
     let (mut asked, mut sleepy) = (0_usize, Vec::new());
     for line in text.lines() {
@@ -349,9 +332,4 @@ fn links(case: &Case<'_>) -> Judged {
     let awake = format!("L0s and L1 are off on all {asked} ends of links");
     case.note(LINKS, if sleepy.is_empty() { awake } else { format!("may sleep: {}", sleepy.join(", ")) });
     Ok(sleepy.is_empty())
-}
-
-fn alpm(case: &Case<'_>) -> Judged {
-    has_setup(case)?;
-    crate::knobs::pcie::sata(case)
 }

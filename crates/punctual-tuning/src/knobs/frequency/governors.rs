@@ -7,7 +7,7 @@ use punctual_facts::finding::Confidence;
 use punctual_facts::finding::Severity::{High, Info, Medium};
 use punctual_facts::machine::Arch;
 
-const KNOB: Knob = Knob::of(Family::Frequency);
+const KNOB: Knob = Knob { confidence: Confidence::Medium, ..Knob::of(Family::Frequency) };
 
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
@@ -25,8 +25,8 @@ pub(super) const KNOBS: &[Knob] = &[
             Lasting::write("/sys/devices/system/cpu/cpu<I>/cpufreq/scaling_governor", "performance"),
             Lasting::word("cpufreq.default_governor=performance"),
         ],
-        undo: Fix::prose("Write back the governor that was there."),
         cost: "Power and heat.",
+        confidence: Confidence::High,
         sources: &[
             "kernel 7.3 core-api/real-time/kernel-configuration.rst (severity high)",
             "kernel admin-guide/pm/cpufreq.rst",
@@ -46,9 +46,7 @@ pub(super) const KNOBS: &[Knob] = &[
             Lasting::write("/sys/devices/system/cpu/cpu<I>/cpufreq/scaling_max_freq", "<FREQUENCY_KHZ>"),
             Lasting::write("/sys/devices/system/cpu/cpu<I>/cpufreq/scaling_min_freq", "<FREQUENCY_KHZ>"),
         ],
-        undo: Fix::prose("Write back both values."),
         cost: "The peak speed.",
-        confidence: Confidence::Medium,
         sources: &["kernel 7.3 core-api/real-time/kernel-configuration.rst", "kernel admin-guide/pm/cpufreq.rst"],
         ..KNOB
     },
@@ -64,10 +62,8 @@ pub(super) const KNOBS: &[Knob] = &[
             disable.",
         ),
         persist: &[Lasting::NoWord("intel_pstate"), Lasting::NoWord("amd_pstate"), Lasting::NoWord("cpufreq.off")],
-        undo: Fix::prose("Write back the status that was there."),
         cost: "None.",
         blast: Blast::Disturbing,
-        confidence: Confidence::Medium,
         sources: &[
             "kernel 7.3 drivers/cpufreq/intel_pstate.c: status",
             "kernel 7.3 drivers/cpufreq/amd-pstate.c: status",
@@ -87,9 +83,7 @@ pub(super) const KNOBS: &[Knob] = &[
             tlp, power-profiles-daemon and tuned do.",
         ),
         persist: &[Lasting::NoService("thermald.service"), Lasting::NoService("tlp.service")],
-        undo: Fix::prose("Write back the value that was there."),
         cost: "Heat.",
-        confidence: Confidence::Medium,
         sources: &["kernel admin-guide/pm/cpufreq.rst: scaling_max_freq", "unverified: which daemons do so by default"],
         ..KNOB
     },
@@ -105,9 +99,7 @@ pub(super) const KNOBS: &[Knob] = &[
             domain (affected_cpus, freqdomain_cpus), or take the whole domain for real-time work.",
         ),
         persist: &[Lasting::write("/sys/devices/system/cpu/cpu*/cpufreq/scaling_governor", "performance")],
-        undo: Fix::prose("Write back the governors that were there."),
         cost: "Power of these CPUs.",
-        confidence: Confidence::Medium,
         sources: &[
             "kernel admin-guide/pm/cpufreq.rst: affected_cpus",
             "kernel 7.3 drivers/cpufreq/acpi-cpufreq.c: freqdomain_cpus",
@@ -120,7 +112,7 @@ pub(super) const KNOBS: &[Knob] = &[
 /// for minimum and maximum. Fails where it has no driver.
 pub(in crate::knobs) fn governor(case: &Case<'_>) -> Judged {
     let read =
-        |file: &str| case.per_cpu(&format!("/sys/devices/system/cpu/cpu{{cpu}}/cpufreq/{file}"), &case.rt, NO_DRIVER);
+        |file: &str| case.per_cpu(&format!("/sys/devices/system/cpu/cpu{{cpu}}/cpufreq/{file}"), case.rt(), NO_DRIVER);
     let governors = read("scaling_governor")?;
     if governors.iter().all(|(_, governor)| governor == "performance" || governor == "userspace") {
         return Ok(true);
@@ -129,14 +121,14 @@ pub(in crate::knobs) fn governor(case: &Case<'_>) -> Judged {
 }
 
 fn freq_pin(case: &Case<'_>) -> Judged {
-    let lowest = case.per_cpu("/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_min_freq", &case.rt, NO_DRIVER)?;
-    let highest = case.per_cpu("/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_max_freq", &case.rt, NO_DRIVER)?;
+    let lowest = case.per_cpu("/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_min_freq", case.rt(), NO_DRIVER)?;
+    let highest = case.per_cpu("/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_max_freq", case.rt(), NO_DRIVER)?;
     Ok(lowest == highest)
 }
 
 fn driver(case: &Case<'_>) -> Judged {
     case.not_a_guest()?;
-    let Some(cpu) = case.rt.first() else {
+    let Some(cpu) = case.rt().first() else {
         return Doubt::unknown("which CPUs are online is not known");
     };
     let path = format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_driver");
@@ -170,7 +162,7 @@ fn driver(case: &Case<'_>) -> Judged {
 
 fn limits(case: &Case<'_>) -> Judged {
     let read =
-        |file: &str| case.per_cpu(&format!("/sys/devices/system/cpu/cpu{{cpu}}/cpufreq/{file}"), &case.rt, NO_DRIVER);
+        |file: &str| case.per_cpu(&format!("/sys/devices/system/cpu/cpu{{cpu}}/cpufreq/{file}"), case.rt(), NO_DRIVER);
     let highest = read("scaling_max_freq")?;
     if highest == read("cpuinfo_max_freq")? {
         return Ok(true);
@@ -181,7 +173,7 @@ fn limits(case: &Case<'_>) -> Judged {
 fn clock_domain(case: &Case<'_>) -> Judged {
     let mut others = CpuSet::new();
     let mut shown: Vec<String> = Vec::new();
-    for cpu in case.rt.iter() {
+    for cpu in case.rt().iter() {
         let folder = format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq");
         // Where hardware couples the clocks of CPUs that have policies of their own, only this file tells.
         let coupled = case.peek(&format!("{folder}/freqdomain_cpus"));
@@ -202,7 +194,7 @@ fn clock_domain(case: &Case<'_>) -> Judged {
         if shown.len() < 8 {
             shown.push(text);
         }
-        others = others.union(&domain.difference(&case.rt));
+        others = others.union(&domain.difference(case.rt()));
     }
     if shown.is_empty() {
         return Doubt::unknown("which CPUs are online is not known");

@@ -1,6 +1,7 @@
 //! Heat and power limits, which take clock away whatever the governor says.
 
-use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Weight};
+use crate::knobs::Missing::{CannotBe, TellsNothing};
+use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Weight};
 use punctual_facts::fact::Fact;
 use punctual_facts::finding::Confidence;
 use punctual_facts::finding::Severity::{self, High, Info, Medium};
@@ -16,22 +17,20 @@ const COOLER: &[Lasting] = &[
     Lasting::other("Or cooling that holds at full load."),
 ];
 
-const KNOB: Knob = Knob::of(Family::Frequency);
+const KNOB: Knob = Knob { confidence: Confidence::Medium, ..Knob::of(Family::Frequency) };
 
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
         id: "pm.thermal",
         title: "Never throttled for heat since boot",
         severity: Weight::all(High),
-        check: Check::Probe(core),
+        check: Check::Probe(|case| throttled(case, "core_throttle_count")),
         why: "A CPU that gets too hot is slowed down by hardware, for as long as it takes, and no priority helps.",
         fix: Fix::prose(
             "Improve cooling, or lower the sustained frequency until the counters stand still under full load.",
         ),
         persist: COOLER,
-        undo: Fix::prose("Raise the frequency again."),
         cost: "Peak speed.",
-        confidence: Confidence::Medium,
         sources: &["kernel 7.3 drivers/thermal/intel/therm_throt.c"],
         ..KNOB
     },
@@ -39,7 +38,7 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "pm.thermal_package",
         title: "Package never throttled for heat since boot",
         severity: Weight::all(High),
-        check: Check::Probe(package),
+        check: Check::Probe(|case| throttled(case, "package_throttle_count")),
         why: "The package has a sensor of its own: other CPUs, or graphics, heat it up, and then all of its CPUs are \
             slowed down, the idle real-time one too.",
         fix: Fix::prose(
@@ -47,9 +46,7 @@ pub(super) const KNOBS: &[Knob] = &[
             still under full load.",
         ),
         persist: COOLER,
-        undo: Fix::prose("Raise the frequency again."),
         cost: "Peak speed.",
-        confidence: Confidence::Medium,
         sources: &["kernel 7.3 drivers/thermal/intel/therm_throt.c: package_throttle_count"],
         ..KNOB
     },
@@ -64,9 +61,7 @@ pub(super) const KNOBS: &[Knob] = &[
             "Improve cooling; lower the sustained frequency; look at the trip points in /sys/class/thermal.",
         ),
         persist: COOLER,
-        undo: Fix::prose("Raise the frequency again."),
         cost: "Peak speed.",
-        confidence: Confidence::Medium,
         sources: &["kernel 7.3 drivers/thermal/cpufreq_cooling.c, drivers/acpi/processor_thermal.c"],
         ..KNOB
     },
@@ -74,15 +69,12 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "pm.powerclamp",
         title: "Nothing can force CPUs idle",
         severity: Weight::all(Info).adjusted(clamping),
-        check: Check::Probe(powerclamp),
+        applies: |case| case.only_on(Arch::X86, "it is for Intel's CPUs"),
+        check: Check::NoModule("intel_powerclamp"),
         why: "intel_powerclamp puts all CPUs to sleep at the same time, by threads with FIFO priority, to save power; \
             thermald uses it when it is loaded.",
-        fix: Fix::command("modprobe -r intel_powerclamp"),
-        persist: &[Lasting::NoModule(POWERCLAMP)],
-        undo: Fix::command("modprobe intel_powerclamp"),
         cost: "One way less to cool the machine; the hardware's own remains.",
         blast: Blast::Breaking,
-        confidence: Confidence::Medium,
         sources: &[
             "kernel 7.3 drivers/thermal/intel/intel_powerclamp.c",
             "unverified: that thermald prefers it where loaded",
@@ -104,9 +96,7 @@ pub(super) const KNOBS: &[Knob] = &[
             Lasting::Firmware("Power Limit 1 (PL1) and its time window, usually under Advanced, Power & Performance"),
             Lasting::write("/sys/class/powercap/intel-rapl:*/constraint_0_power_limit_uw", "<MAX_UW>"),
         ],
-        undo: Fix::prose("Write back the limit that was there."),
         cost: "Heat: only with cooling to match.",
-        confidence: Confidence::Medium,
         sources: &["kernel 7.3 drivers/powercap/intel_rapl_common.c", "kernel power/powercap/powercap.rst"],
         ..KNOB
     },
@@ -131,26 +121,18 @@ pub(super) const KNOBS: &[Knob] = &[
     },
 ];
 
-fn core(case: &Case<'_>) -> Judged {
-    throttled(case, "core_throttle_count")
-}
-
-fn package(case: &Case<'_>) -> Judged {
-    throttled(case, "package_throttle_count")
-}
-
 fn throttled(case: &Case<'_>, counter: &str) -> Judged {
     case.not_a_guest()?;
-    let none = Missing::CannotBe("this CPU does not count how often it was throttled");
+    let none = CannotBe("this CPU does not count how often it was throttled");
     let path = format!("/sys/devices/system/cpu/cpu{{cpu}}/thermal_throttle/{counter}");
-    let counts = case.per_cpu(&path, &case.rt, none)?;
+    let counts = case.per_cpu(&path, case.rt(), none)?;
     Ok(counts.iter().all(|(_, count)| count == "0"))
 }
 
 /// What of the kernel's cooling slows CPUs down, with its state.
 fn cpu_coolers(case: &Case<'_>) -> Result<Vec<(String, i64)>, Doubt> {
     let folder = "/sys/class/thermal";
-    let none = Missing::CannotBe("this kernel has no thermal control");
+    let none = CannotBe("this kernel has no thermal control");
     let names = case.known(folder, case.list(folder), none)?;
     let mut found = Vec::new();
     for device in names.iter().filter(|name| name.starts_with("cooling_device")).take(MOST_DEVICES) {
@@ -160,7 +142,7 @@ fn cpu_coolers(case: &Case<'_>) -> Result<Vec<(String, i64)>, Doubt> {
             continue;
         }
         let path = format!("{folder}/{device}/cur_state");
-        let unshown = Missing::TellsNothing("a cooling device does not show its state");
+        let unshown = TellsNothing("a cooling device does not show its state");
         let state = case.known(&path, case.peek(&path), unshown)?;
         let Ok(state) = state.parse() else {
             return Doubt::unknown(format!("{path} holds '{state}'"));
@@ -182,16 +164,6 @@ fn cooling(case: &Case<'_>) -> Judged {
     Ok(busy.is_empty())
 }
 
-fn powerclamp(case: &Case<'_>) -> Judged {
-    case.only_on(Arch::X86, "it is for Intel's CPUs")?;
-    let folder = "/sys/module";
-    let modules =
-        case.known(folder, case.list(folder), Missing::TellsNothing("which modules are loaded is not shown"))?;
-    let is_loaded = modules.iter().any(|module| module == POWERCLAMP);
-    case.note(folder, if is_loaded { POWERCLAMP.to_owned() } else { format!("no {POWERCLAMP}") });
-    Ok(!is_loaded)
-}
-
 /// Loaded, it may do harm; at work, it does.
 fn clamping(case: &Case<'_>, severity: Severity) -> Severity {
     let is_at_work = |(name, state): &(String, i64)| name.contains(POWERCLAMP) && *state > 0;
@@ -201,7 +173,7 @@ fn clamping(case: &Case<'_>, severity: Severity) -> Severity {
 fn rapl(case: &Case<'_>) -> Judged {
     case.not_a_guest()?;
     let folder = "/sys/class/powercap";
-    let none = Missing::CannotBe("this kernel shows no power limits");
+    let none = CannotBe("this kernel shows no power limits");
     let zones = case.known(folder, case.list(folder), none)?;
     let is_package = |zone: &&String| zone.starts_with("intel-rapl") && zone.matches(':').count() == 1;
     let packages: Vec<&String> = zones.iter().filter(is_package).take(64).collect();
@@ -211,7 +183,7 @@ fn rapl(case: &Case<'_>) -> Judged {
     let mut is_unlimited = true;
     for package in packages {
         let zone = format!("{folder}/{package}");
-        let unshown = Missing::TellsNothing("a power limit is not shown in full");
+        let unshown = TellsNothing("a power limit is not shown in full");
         if case.text(&format!("{zone}/enabled"), unshown)? == "0" {
             continue;
         }

@@ -1,11 +1,12 @@
 //! What the CPU was told to prefer where it chooses its own clock.
 
 use super::NO_DRIVER;
-use crate::knobs::{Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Weight};
+use crate::knobs::Missing::CannotBe;
+use crate::knobs::{Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Want, Weight};
 use punctual_facts::finding::Confidence;
 use punctual_facts::finding::Severity::{self, Info, Medium};
 
-const KNOB: Knob = Knob::of(Family::Frequency);
+const KNOB: Knob = Knob { confidence: Confidence::Medium, ..Knob::of(Family::Frequency) };
 
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
@@ -24,7 +25,6 @@ pub(super) const KNOBS: &[Knob] = &[
             Lasting::write("/sys/devices/system/cpu/cpufreq/boost", "0"),
             Lasting::Firmware("Turbo Boost or Core Performance Boost, usually under Advanced, CPU configuration"),
         ],
-        undo: Fix::prose("Write back the value that was there."),
         cost: "The peak speed; leave it on where one thread's latency rules and cooling is certain.",
         confidence: Confidence::Low,
         sources: &[
@@ -38,18 +38,13 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "pm.epp_epb",
         title: "Hardware told to prefer performance",
         severity: Weight::of(Medium, Info, Medium),
-        check: Check::Probe(epp),
-        why: "Where the CPU chooses its own clock, this preference decides how fast it speeds up after a sleep.",
-        fix: Fix::prose(
-            "echo performance > /sys/devices/system/cpu/cpuN/cpufreq/energy_performance_preference for N in <I>",
-        ),
-        persist: &[Lasting::write(
+        check: Check::file(
             "/sys/devices/system/cpu/cpu<I>/cpufreq/energy_performance_preference",
-            "performance",
-        )],
-        undo: Fix::prose("Write back the preference that was there."),
+            Want::Word { good: &["performance", "0"], bad: &[] },
+            CannotBe("the CPU does not choose its clock by a preference here"),
+        ),
+        why: "Where the CPU chooses its own clock, this preference decides how fast it speeds up after a sleep.",
         cost: "Power.",
-        confidence: Confidence::Medium,
         sources: &["kernel admin-guide/pm/intel_pstate.rst", "kernel admin-guide/pm/amd-pstate.rst"],
         ..KNOB
     },
@@ -57,14 +52,14 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "pm.epb",
         title: "Energy bias set to performance",
         severity: Weight::of(Medium, Info, Info).adjusted(told_by_preference),
-        check: Check::Probe(epb),
+        check: Check::file(
+            "/sys/devices/system/cpu/cpu<I>/power/energy_perf_bias",
+            Want::ZERO,
+            CannotBe("this CPU has no energy bias"),
+        ),
         why: "An older hint of Intel's, 0 (performance) to 15 (power): it moves the point at which a CPU speeds up and how \
             willingly parts of the package are slowed down. Where the firmware leaves 0, the kernel makes it 6 at boot.",
-        fix: Fix::prose("echo 0 > /sys/devices/system/cpu/cpuN/power/energy_perf_bias for N in <I>"),
-        persist: &[Lasting::write("/sys/devices/system/cpu/cpu<I>/power/energy_perf_bias", "0")],
-        undo: Fix::prose("Write back the number that was there."),
         cost: "Power.",
-        confidence: Confidence::Medium,
         sources: &[
             "kernel 6.1, 6.12, 7.3 arch/x86/kernel/cpu/intel_epb.c: intel_epb_restore",
             "kernel admin-guide/pm/intel_epb.rst",
@@ -78,18 +73,15 @@ pub(super) const KNOBS: &[Knob] = &[
         check: Check::Probe(dynamic_boost),
         why: "With it, intel_pstate raises and lowers a CPU's lowest clock whenever a thread waited for a device, so \
             the clock moves with the load of others. The governor performance makes it idle.",
-        fix: Fix::command("echo 0 > /sys/devices/system/cpu/intel_pstate/hwp_dynamic_boost"),
         persist: &[Lasting::write("/sys/devices/system/cpu/intel_pstate/hwp_dynamic_boost", "0")],
-        undo: Fix::prose("echo 1 > the same file."),
         cost: "Slower work for threads that wait for devices a lot.",
-        confidence: Confidence::Medium,
         sources: &["kernel 7.3 drivers/cpufreq/intel_pstate.c: hwp_boost", "kernel admin-guide/pm/intel_pstate.rst"],
         ..KNOB
     },
 ];
 
 fn turbo(case: &Case<'_>) -> Judged {
-    let none = Missing::CannotBe("the kernel knows no turbo on this machine");
+    let none = CannotBe("the kernel knows no turbo on this machine");
     match case.text("/sys/devices/system/cpu/intel_pstate/no_turbo", none) {
         Ok(value) => Ok(value == "1"),
         Err(Doubt::NotApplicable(_)) => {
@@ -99,42 +91,29 @@ fn turbo(case: &Case<'_>) -> Judged {
             }
             // Allowed in general, it may be off by the switches of these CPUs.
             let has_switch = |cpu| case.exists(&format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/boost"));
-            if case.rt.first().is_some_and(has_switch) { turbo_policy(case) } else { Ok(false) }
+            if case.rt().first().is_some_and(has_switch) { turbo_policy(case) } else { Ok(false) }
         }
         Err(doubt) => Err(doubt),
     }
 }
 
 fn turbo_policy(case: &Case<'_>) -> Judged {
-    let none = Missing::CannotBe("the frequency driver has no switch for the turbo of single CPUs");
-    let boosts = case.per_cpu("/sys/devices/system/cpu/cpu{cpu}/cpufreq/boost", &case.rt, none)?;
+    let none = CannotBe("the frequency driver has no switch for the turbo of single CPUs");
+    let boosts = case.per_cpu("/sys/devices/system/cpu/cpu{cpu}/cpufreq/boost", case.rt(), none)?;
     Ok(boosts.iter().all(|(_, boost)| boost == "0"))
-}
-
-fn epp(case: &Case<'_>) -> Judged {
-    let none = Missing::CannotBe("the CPU does not choose its clock by a preference here");
-    let path = "/sys/devices/system/cpu/cpu{cpu}/cpufreq/energy_performance_preference";
-    let preferences = case.per_cpu(path, &case.rt, none)?;
-    Ok(preferences.iter().all(|(_, preference)| preference == "performance" || preference == "0"))
-}
-
-fn epb(case: &Case<'_>) -> Judged {
-    let none = Missing::CannotBe("this CPU has no energy bias");
-    let biases = case.per_cpu("/sys/devices/system/cpu/cpu{cpu}/power/energy_perf_bias", &case.rt, none)?;
-    Ok(biases.iter().all(|(_, bias)| bias == "0"))
 }
 
 /// Where the CPU has the newer hint, that one decides.
 fn told_by_preference(case: &Case<'_>, severity: Severity) -> Severity {
     let path = |cpu| format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/energy_performance_preference");
-    if case.rt.first().is_some_and(|cpu| case.exists(&path(cpu))) { severity.min(Info) } else { severity }
+    if case.rt().first().is_some_and(|cpu| case.exists(&path(cpu))) { severity.min(Info) } else { severity }
 }
 
 fn dynamic_boost(case: &Case<'_>) -> Judged {
-    let none = Missing::CannotBe("this CPU, or the driver's mode, has no such boost");
+    let none = CannotBe("this CPU, or the driver's mode, has no such boost");
     if case.number("/sys/devices/system/cpu/intel_pstate/hwp_dynamic_boost", none)? == 0 {
         return Ok(true);
     }
-    let governors = case.per_cpu("/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_governor", &case.rt, NO_DRIVER)?;
+    let governors = case.per_cpu("/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_governor", case.rt(), NO_DRIVER)?;
     Ok(governors.iter().all(|(_, governor)| governor == "performance"))
 }

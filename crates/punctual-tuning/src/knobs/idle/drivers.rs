@@ -1,15 +1,16 @@
 //! Who puts a CPU to sleep, and the words at boot that take that away from everybody.
 
 use super::states::deep_on_first;
+use crate::knobs::Missing::{CannotBe, TellsNothing};
 use crate::knobs::{Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Weight};
 use punctual_facts::finding::Confidence;
 use punctual_facts::finding::Severity::{self, Info, Medium};
 use punctual_facts::machine::Arch;
 
 const DRIVER: &str = "/sys/devices/system/cpu/cpuidle/current_driver";
-const UNSHOWN: Missing = Missing::TellsNothing("the idle driver is not shown");
+const UNSHOWN: Missing = TellsNothing("the idle driver is not shown");
 
-const KNOB: Knob = Knob::of(Family::Idle);
+const KNOB: Knob = Knob { confidence: Confidence::Medium, ..Knob::of(Family::Idle) };
 
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
@@ -21,9 +22,7 @@ pub(super) const KNOBS: &[Knob] = &[
             latency is heeded.",
         fix: Fix::NotAtRunTime(""),
         persist: &[Lasting::built_with("CPU_IDLE"), Lasting::NoWord("cpuidle.off")],
-        undo: Fix::prose("Boot as before."),
         cost: "None.",
-        confidence: Confidence::Medium,
         sources: &["kernel 7.3 kernel/sched/idle.c", "kernel admin-guide/pm/cpuidle.rst"],
         ..KNOB
     },
@@ -36,9 +35,7 @@ pub(super) const KNOBS: &[Knob] = &[
             the next timer; it is meant for kernels whose tick never stops. haltpoll is meant for guests.",
         fix: Fix::command("echo menu > /sys/devices/system/cpu/cpuidle/current_governor"),
         persist: &[Lasting::word("cpuidle.governor=menu")],
-        undo: Fix::prose("Write back the governor that was there."),
         cost: "None.",
-        confidence: Confidence::Medium,
         sources: &[
             "kernel 7.3 drivers/cpuidle/governors/{ladder,menu,teo,haltpoll}.c: rating",
             "kernel admin-guide/pm/cpuidle.rst",
@@ -52,10 +49,9 @@ pub(super) const KNOBS: &[Knob] = &[
         check: Check::Probe(intel_idle),
         why: "intel_idle.max_cstate=0 does not forbid sleep: it keeps intel_idle from loading, and the ACPI driver \
             takes over with the states the firmware lists, which may be deep ones.",
-        fix: Fix::NotAtRunTime(""),
         persist: &[Lasting::NoWord("intel_idle.max_cstate")],
-        undo: Fix::prose("Boot with the word that was there."),
         cost: "None.",
+        confidence: Confidence::High,
         sources: &["kernel 7.3 drivers/idle/intel_idle.c: max_cstate", "kernel admin-guide/pm/intel_idle.rst"],
         ..KNOB
     },
@@ -71,9 +67,7 @@ pub(super) const KNOBS: &[Knob] = &[
             Lasting::NoWord("idle"),
             Lasting::write("/sys/devices/system/cpu/cpu<I>/power/pm_qos_resume_latency_us", "2"),
         ],
-        undo: Fix::prose("Boot with idle=poll."),
         cost: "About a microsecond at each wake-up, to leave the first sleep state.",
-        confidence: Confidence::Medium,
         sources: &[
             "kernel 7.3 arch/x86/kernel/process.c: idle=",
             "kernel 7.3 drivers/idle/intel_idle.c: boot_option_idle_override",
@@ -88,11 +82,8 @@ pub(super) const KNOBS: &[Knob] = &[
         check: Check::Probe(nohlt),
         why: "nohlt, and idle=yield or idle=nop of 7.x kernels, are for bringing up a board: every idle CPU spins, \
             heats its neighbours and shortens their time at full speed.",
-        fix: Fix::NotAtRunTime(""),
         persist: &[Lasting::NoWord("nohlt"), Lasting::NoWord("idle")],
-        undo: Fix::prose("Boot with the word that was there."),
         cost: "The time to leave the first sleep state, at each wake-up.",
-        confidence: Confidence::Medium,
         sources: &["kernel 7.3 kernel/sched/idle.c: nohlt", "kernel 7.3 arch/arm64/kernel/idle.c"],
         ..KNOB
     },
@@ -110,7 +101,7 @@ fn governor(case: &Case<'_>) -> Judged {
         return Doubt::not_applicable("there is no idle driver for it to choose the states of");
     }
     let folder = "/sys/devices/system/cpu/cpuidle";
-    let unshown = Missing::TellsNothing("the idle governor is not shown");
+    let unshown = TellsNothing("the idle governor is not shown");
     // Older kernels show it in a file of another name.
     let file =
         if case.exists(&format!("{folder}/current_governor")) { "current_governor" } else { "current_governor_ro" };
@@ -127,7 +118,7 @@ fn intel_idle(case: &Case<'_>) -> Judged {
     if case.cpu_field("vendor_id")? != "GenuineIntel" {
         return Doubt::not_applicable("intel_idle is for Intel's CPUs");
     }
-    let none = Missing::CannotBe("this kernel has no intel_idle");
+    let none = CannotBe("this kernel has no intel_idle");
     let deepest = case.number("/sys/module/intel_idle/parameters/max_cstate", none)?;
     match case.text(DRIVER, UNSHOWN)?.as_str() {
         "intel_idle" => Ok(true),

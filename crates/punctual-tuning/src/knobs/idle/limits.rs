@@ -1,7 +1,8 @@
 //! Limits of sleep that somebody set, and whether they say what was meant.
 
 use super::states::tolerable_us;
-use crate::knobs::{Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Weight};
+use crate::knobs::Missing::{CannotBe, TellsNothing};
+use crate::knobs::{Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Weight};
 use punctual_facts::fact::Fact;
 use punctual_facts::finding::Severity::Info;
 
@@ -37,9 +38,7 @@ pub(super) const KNOBS: &[Knob] = &[
         why: "The limit is set CPU by CPU, so one is easily left out; and 0 does not mean no latency but no limit. n/a means \
             that no latency at all is allowed: on x86 that makes the CPU spin while idle, on ARM it leaves WFI. 2 allows \
             the first sleep state.",
-        fix: Fix::prose("echo 2 > /sys/devices/system/cpu/cpuN/power/pm_qos_resume_latency_us for N in <I>"),
         persist: &[Lasting::write("/sys/devices/system/cpu/cpu<I>/power/pm_qos_resume_latency_us", "2")],
-        undo: Fix::command("echo 0 > /sys/devices/system/cpu/cpuN/power/pm_qos_resume_latency_us"),
         cost: "Power and heat of these CPUs.",
         sources: &[
             "kernel 7.3 drivers/base/power/sysfs.c: pm_qos_resume_latency_us",
@@ -56,7 +55,7 @@ fn of_all(case: &Case<'_>) -> Judged {
         Err(_) => Fact::Garbled(format!("holds {} bytes, not 4", bytes.len())),
     });
     case.cite(DEVICE, &number.as_ref().map(|limit| format!("{limit} us")));
-    let unseen = Missing::TellsNothing("whether a program limits the sleep of all CPUs cannot be seen");
+    let unseen = TellsNothing("whether a program limits the sleep of all CPUs cannot be seen");
     let limit = case.known(DEVICE, number, unseen)?;
     if i64::from(limit) == NO_LIMIT_US {
         return Doubt::not_applicable("no program limits the sleep of all CPUs now; pm.idle_state tells what follows");
@@ -69,8 +68,8 @@ fn of_all(case: &Case<'_>) -> Judged {
 }
 
 fn of_each(case: &Case<'_>) -> Judged {
-    let none = Missing::CannotBe("this kernel has no limit of sleep per CPU");
-    let limits = case.per_cpu("/sys/devices/system/cpu/cpu{cpu}/power/pm_qos_resume_latency_us", &case.rt, none)?;
+    let none = CannotBe("this kernel has no limit of sleep per CPU");
+    let limits = case.per_cpu("/sys/devices/system/cpu/cpu{cpu}/power/pm_qos_resume_latency_us", case.rt(), none)?;
     if limits.iter().all(|(_, limit)| limit == "0") {
         return Doubt::not_applicable(
             "no limit is set for single CPUs (0 means none); pm.idle_state tells what follows",

@@ -1,6 +1,7 @@
 //! The idle states themselves: which may be entered, and which were.
 
-use crate::knobs::{Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Weight};
+use crate::knobs::Missing::{CannotBe, TellsNothing};
+use crate::knobs::{Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Weight};
 use punctual_facts::fact::Fact;
 use punctual_facts::finding::Confidence;
 use punctual_facts::finding::Severity::{High, Info, Medium};
@@ -48,7 +49,6 @@ pub(super) const KNOBS: &[Knob] = &[
             /sys/devices/system/cpu/cpuN/cpuidle/stateM/usage stands still.",
         ),
         persist: &[Lasting::write("/sys/devices/system/cpu/cpu<I>/power/pm_qos_resume_latency_us", "2")],
-        undo: Fix::command("echo 0 > /sys/devices/system/cpu/cpuN/power/pm_qos_resume_latency_us"),
         cost: "Power and heat; less room for turbo.",
         confidence: Confidence::Medium,
         sources: &["kernel admin-guide/pm/cpuidle.rst: usage", "kernel 7.3 drivers/cpuidle/sysfs.c"],
@@ -70,7 +70,6 @@ pub(super) const KNOBS: &[Knob] = &[
             Lasting::module("cpuidle_haltpoll force=1"),
             Lasting::write("/sys/module/haltpoll/parameters/guest_halt_poll_ns", "200000"),
         ],
-        undo: Fix::prose("Write back the value that was there."),
         cost: "The host's CPU time.",
         confidence: Confidence::Medium,
         sources: &[
@@ -104,14 +103,14 @@ fn enabled_states(case: &Case<'_>, cpu: u32) -> Result<Vec<Sleep>, Doubt> {
 /// The states a CPU has, or those of them that are not switched off.
 fn states(case: &Case<'_>, cpu: u32, only_enabled: bool) -> Result<Vec<Sleep>, Doubt> {
     let folder = format!("/sys/devices/system/cpu/cpu{cpu}/cpuidle");
-    let missing = Missing::CannotBe("no idle driver: an idle CPU only halts");
+    let missing = CannotBe("no idle driver: an idle CPU only halts");
     let names = case.known(&folder, case.list(&folder), missing)?;
     let mut found = Vec::new();
     for state in names.iter().filter(|name| name.starts_with("state")) {
         let read = |file: &str| {
             let path = format!("{folder}/{state}/{file}");
             let fact = case.peek(&path);
-            case.known(&path, fact, Missing::TellsNothing("the idle states are not described"))
+            case.known(&path, fact, TellsNothing("the idle states are not described"))
         };
         if only_enabled && read("disable")? != "0" {
             continue;
@@ -133,7 +132,7 @@ pub(super) fn limit_of_cpu_us(case: &Case<'_>, cpu: u32) -> Result<Option<u64>, 
         Fact::Absent => None,
         Fact::Known(text) if text == "n/a" => Some(0),
         Fact::Known(text) => text.parse().ok().filter(|limit| *limit > 0),
-        refused => return case.known(&path, refused.map(|_| None), Missing::TellsNothing("not there")),
+        refused => return case.known(&path, refused.map(|_| None), TellsNothing("not there")),
     })
 }
 
@@ -146,13 +145,13 @@ pub(super) fn limit_of_all_us(case: &Case<'_>) -> Fact<u64> {
 }
 
 fn idle_state(case: &Case<'_>) -> Judged {
-    if case.rt.is_empty() {
+    if case.rt().is_empty() {
         return Doubt::unknown("which CPUs are online is not known");
     }
     let tolerable_us = tolerable_us(case);
     let mut deep: Option<Sleep> = None;
     let mut deepest_us = 0;
-    for cpu in case.rt.iter() {
+    for cpu in case.rt().iter() {
         let limit_us = limit_of_cpu_us(case, cpu)?.unwrap_or(u64::MAX);
         for state in enabled_states(case, cpu)?.into_iter().filter(|state| state.latency_us <= limit_us) {
             deepest_us = deepest_us.max(state.latency_us);
@@ -164,7 +163,7 @@ fn idle_state(case: &Case<'_>) -> Judged {
     }
     let Some(deep) = deep else {
         case.note(
-            format!("/sys/devices/system/cpu/cpu[{}]/cpuidle", case.rt),
+            format!("/sys/devices/system/cpu/cpu[{}]/cpuidle", case.rt()),
             format!("no state above {deepest_us} us may be entered"),
         );
         return Ok(true);
@@ -178,7 +177,7 @@ fn idle_state(case: &Case<'_>) -> Judged {
     );
     let of_all = limit_of_all_us(case);
     case.cite("/dev/cpu_dma_latency", &of_all.as_ref().map(|limit| format!("{limit} us")));
-    let unseen = Missing::TellsNothing(
+    let unseen = TellsNothing(
         "whether a program limits the sleep of all CPUs cannot be seen (/dev/cpu_dma_latency is not there)",
     );
     Ok(case.known("/dev/cpu_dma_latency", of_all, unseen)? <= tolerable_us)
@@ -186,7 +185,7 @@ fn idle_state(case: &Case<'_>) -> Judged {
 
 /// The names of the states that the first of the real-time CPUs may enter by its own settings.
 pub(in crate::knobs) fn names_on_first(case: &Case<'_>) -> Result<Vec<String>, Doubt> {
-    let Some(cpu) = case.rt.first() else {
+    let Some(cpu) = case.rt().first() else {
         return Doubt::unknown("which CPUs are online is not known");
     };
     let limit_us = limit_of_cpu_us(case, cpu)?.unwrap_or(u64::MAX);
@@ -199,7 +198,7 @@ pub(in crate::knobs) fn names_on_first(case: &Case<'_>) -> Result<Vec<String>, D
 /// The deepest state that the first of the real-time CPUs may enter and is slow to leave; what one of them may do
 /// stands for all where this is not the question itself.
 pub(in crate::knobs) fn deep_on_first(case: &Case<'_>) -> Result<Option<Sleep>, Doubt> {
-    let Some(cpu) = case.rt.first() else {
+    let Some(cpu) = case.rt().first() else {
         return Doubt::unknown("which CPUs are online is not known");
     };
     let limit_of_all_us = limit_of_all_us(case).known().copied().unwrap_or(u64::MAX);
@@ -219,7 +218,7 @@ pub(in crate::knobs) fn deep_on_first(case: &Case<'_>) -> Result<Option<Sleep>, 
 fn usage(case: &Case<'_>) -> Judged {
     case.not_a_guest()?;
     let tolerable_us = tolerable_us(case);
-    let Some(first) = case.rt.first() else {
+    let Some(first) = case.rt().first() else {
         return Doubt::unknown("which CPUs are online is not known");
     };
     let all = states(case, first, false)?;
@@ -228,10 +227,10 @@ fn usage(case: &Case<'_>) -> Judged {
         return Doubt::not_applicable(format!("the CPUs have no state that takes above {tolerable_us} us to leave"));
     }
     let (mut entries, mut busiest) = (0_u64, String::new());
-    for cpu in case.rt.iter() {
+    for cpu in case.rt().iter() {
         for state in &deep {
             let path = state.folder.replacen(&format!("cpu{first}/"), &format!("cpu{cpu}/"), 1) + "/usage";
-            let unseen = Missing::TellsNothing("how often a state was entered is not shown");
+            let unseen = TellsNothing("how often a state was entered is not shown");
             let text = case.known(&path, case.peek(&path), unseen)?;
             let Ok(count) = text.parse::<u64>() else {
                 return Doubt::unknown(format!("{path} holds '{text}'"));
@@ -241,30 +240,24 @@ fn usage(case: &Case<'_>) -> Judged {
             }
         }
     }
-    let place = format!("/sys/devices/system/cpu/cpu[{}]/cpuidle/*/usage", case.rt);
+    let place = format!("/sys/devices/system/cpu/cpu[{}]/cpuidle/*/usage", case.rt());
     if entries == 0 {
         case.note(place, format!("no state above {tolerable_us} us was entered"));
         return Ok(true);
     }
     case.note(place, format!("{busiest}: entered {entries} times"));
-    if deep_on_first(case)?.is_none() {
-        return Ok(true);
-    }
-    Ok(false)
+    Ok(deep_on_first(case)?.is_none())
 }
 
 fn haltpoll(case: &Case<'_>) -> Judged {
     case.only_on(Arch::X86, "the driver is for guests on x86")?;
-    let missing = Missing::TellsNothing("whether this is a guest is not known");
+    let missing = TellsNothing("whether this is a guest is not known");
     let virtualisation = case.known("/proc/cpuinfo", case.machine.virtualisation.clone(), missing)?;
     if virtualisation.hypervisor.is_none() {
         return Doubt::not_applicable("this is no guest");
     }
-    case.only_on(Arch::X86, "the driver for it exists on x86 only")?;
-    let driver = case.text(
-        "/sys/devices/system/cpu/cpuidle/current_driver",
-        Missing::TellsNothing("the idle driver is not shown"),
-    )?;
+    let driver =
+        case.text("/sys/devices/system/cpu/cpuidle/current_driver", TellsNothing("the idle driver is not shown"))?;
     if driver != "haltpoll" {
         // The driver refuses every host that is not KVM.
         let clocks = "/sys/devices/system/clocksource/clocksource0/available_clocksource";
@@ -274,6 +267,6 @@ fn haltpoll(case: &Case<'_>) -> Judged {
         }
         return Ok(false);
     }
-    let missing = Missing::TellsNothing("the governor's time is not shown");
+    let missing = TellsNothing("the governor's time is not shown");
     Ok(case.number("/sys/module/haltpoll/parameters/guest_halt_poll_ns", missing)? > 0)
 }

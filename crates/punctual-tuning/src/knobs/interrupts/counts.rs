@@ -1,6 +1,7 @@
 //! How often something interrupted a CPU: the table in `/proc/interrupts`, and what became of it a moment later.
 
-use crate::knobs::{Case, Doubt, Missing};
+use crate::knobs::Missing::TellsNothing;
+use crate::knobs::{Case, Doubt};
 
 /// The table.
 const NOW: &str = "/proc/interrupts";
@@ -40,14 +41,14 @@ fn rows(table: &str, wanted: impl Fn(&str, &str) -> bool) -> Vec<Row> {
 /// How much the counts of the real-time CPUs rose between two looks, row by row; only rows that both looks show.
 pub(in crate::knobs) fn rises(case: &Case<'_>, wanted: impl Fn(&str, &str) -> bool) -> Result<Vec<Row>, Doubt> {
     let look = |path: &str| {
-        let missing = Missing::TellsNothing("interrupts were not counted twice");
+        let missing = TellsNothing("interrupts were not counted twice");
         case.known(path, case.peek(path), missing).map(|table| rows(&table, &wanted))
     };
     let (before, after) = (look(NOW)?, look(LATER)?);
     let rise = |row: &Row| {
         let earlier = before.iter().find(|earlier| earlier.name == row.name)?;
         let count = |cpu: u32| earlier.counts.iter().find(|(number, _)| *number == cpu).map(|(_, count)| *count);
-        let ours = row.counts.iter().filter(|(cpu, _)| case.rt.contains(*cpu));
+        let ours = row.counts.iter().filter(|(cpu, _)| case.rt().contains(*cpu));
         let counts = ours.filter_map(|(cpu, now)| Some((*cpu, now.saturating_sub(count(*cpu)?)))).collect();
         Some(Row { name: row.name.clone(), counts })
     };

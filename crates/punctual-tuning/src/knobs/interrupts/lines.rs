@@ -2,8 +2,9 @@
 
 use super::UNSEEN;
 use super::counts::rises;
+use crate::knobs::Missing::{CannotBe, TellsNothing};
 use crate::knobs::case::Kept;
-use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Weight};
+use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Want, Weight};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::fact::Fact;
 use punctual_facts::finding::Confidence;
@@ -35,7 +36,6 @@ pub(super) const KNOBS: &[Knob] = &[
                 "A unit after the network that writes the lists; look again after link changes and module loads.",
             ),
         ],
-        undo: Fix::prose("Write back each list that was there."),
         cost: "Other CPUs get the load.",
         blast: Blast::Disturbing,
         sources: &[
@@ -59,7 +59,6 @@ pub(super) const KNOBS: &[Knob] = &[
                 "A unit after the network that writes the lists; look again after link changes and module loads.",
             ),
         ],
-        undo: Fix::prose("Write back each list that was there."),
         cost: "None.",
         sources: &[
             "kernel core-api/irq/irq-affinity.rst",
@@ -86,7 +85,6 @@ pub(super) const KNOBS: &[Knob] = &[
                     does.",
             ),
         ],
-        undo: Fix::prose("Remove the word or the options line and boot again."),
         cost: "Fewer queues: less storage throughput.",
         blast: Blast::Disturbing,
         sources: &[
@@ -121,7 +119,6 @@ pub(super) const KNOBS: &[Knob] = &[
             handles every device, and what runs there waits.",
         fix: Fix::prose("echo ONE-CPU > /proc/irq/N/smp_affinity_list, another of <H> for each busy line."),
         persist: &[Lasting::other("A unit that writes the lists at boot.")],
-        undo: Fix::prose("Write back each list that was there."),
         cost: "None.",
         blast: Blast::Disturbing,
         confidence: Confidence::Medium,
@@ -155,13 +152,16 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "irq.fixup",
         title: "No search for lost interrupts",
         severity: Weight::all(High),
-        check: Check::Probe(fixup),
+        check: Check::parameter(
+            "spurious",
+            "irqfixup",
+            Want::ZERO,
+            CannotBe("this kernel cannot search for lost interrupts"),
+        ),
         why: "With irqfixup or irqpoll the kernel runs the handlers of other lines too when nobody claims an \
             interrupt, with irqpoll at every tick. PREEMPT_RT refuses both words, with a warning; its file can \
             still be written.",
-        fix: Fix::command("echo 0 > /sys/module/spurious/parameters/irqfixup"),
         persist: &[Lasting::NoWord("irqpoll"), Lasting::NoWord("irqfixup")],
-        undo: Fix::prose("Put the word back and boot again."),
         cost: "A machine with broken interrupt routing stops working.",
         blast: Blast::Breaking,
         sources: &[
@@ -222,7 +222,7 @@ impl Line {
 
     /// Whether it is delivered to one of the real-time CPUs.
     fn is_ours(&self, case: &Case<'_>) -> bool {
-        self.delivered.as_ref().is_some_and(|cpus| !cpus.intersection(&case.rt).is_empty())
+        self.delivered.as_ref().is_some_and(|cpus| !cpus.intersection(case.rt()).is_empty())
     }
 
     /// Whether it is, and somebody handles it.
@@ -277,7 +277,7 @@ fn delivered<'a>(case: &'a Case<'_>) -> Result<Vec<&'a Line>, Doubt> {
 
 /// Says which lines were found, or that none of so many was.
 fn tell(case: &Case<'_>, source: &str, found: &[String], of: usize) {
-    let shown = if found.is_empty() { format!("none of {of} on CPUs {}", case.rt) } else { found.join("; ") };
+    let shown = if found.is_empty() { format!("none of {of} on CPUs {}", case.rt()) } else { found.join("; ") };
     case.note(source, shown);
 }
 
@@ -316,7 +316,7 @@ fn requested(case: &Case<'_>) -> Judged {
         let Fact::Known(list) = case.peek(&path) else { continue };
         let Ok(cpus) = CpuSet::parse_list(&list) else { return Doubt::unknown(format!("{path} holds '{list}'")) };
         seen += 1;
-        if !cpus.intersection(&case.rt).is_empty() && !line.handlers(case).is_empty() {
+        if !cpus.intersection(case.rt()).is_empty() && !line.handlers(case).is_empty() {
             found.push(format!("{} ({}) may go to {cpus}", line.number, line.handlers(case).join(", ")));
         }
     }
@@ -369,7 +369,7 @@ fn is_said_managed(line: &Line, case: &Case<'_>) -> Result<bool, Doubt> {
     let path = format!("/sys/kernel/debug/irq/irqs/{}", line.number);
     let state = case.peek(&path);
     let because = if state == Fact::Absent { unshown(case) } else { "" };
-    Ok(case.known(&path, state, Missing::TellsNothing(because))?.contains("IRQD_AFFINITY_MANAGED"))
+    Ok(case.known(&path, state, TellsNothing(because))?.contains("IRQD_AFFINITY_MANAGED"))
 }
 
 fn shared(case: &Case<'_>) -> Judged {
@@ -388,7 +388,7 @@ fn gic_target(case: &Case<'_>) -> Judged {
         return Doubt::not_applicable("only arm64's interrupt controller delivers to the first CPU of many");
     }
     case.has_housekeeping()?;
-    if case.housekeeping.len() == 1 {
+    if case.housekeeping().len() == 1 {
         return Doubt::not_applicable("one CPU is left to handle devices, and it has to handle all");
     }
     let lines = delivered(case)?;
@@ -420,15 +420,10 @@ fn ipis(case: &Case<'_>) -> Judged {
                 .map(|(cpu, rise)| format!("{} on CPU {cpu}: {rise}", row.name))
         })
         .collect();
-    let shown = if shown.is_empty() { format!("none on CPUs {}", case.rt) } else { shown.join(", ") };
+    let shown = if shown.is_empty() { format!("none on CPUs {}", case.rt()) } else { shown.join(", ") };
     case.note("interrupts from other CPUs, between two looks at /proc/interrupts", shown);
     let of = |cpu: u32| {
         rises.iter().flat_map(|row| &row.counts).filter(move |(number, _)| *number == cpu).map(|(_, rise)| *rise)
     };
-    Ok(case.rt.iter().all(|cpu| of(cpu).fold(0, u64::saturating_add) <= MOST_IPIS))
-}
-
-fn fixup(case: &Case<'_>) -> Judged {
-    let missing = Missing::CannotBe("this kernel cannot search for lost interrupts");
-    Ok(case.number("/sys/module/spurious/parameters/irqfixup", missing)? == 0)
+    Ok(case.rt().iter().all(|cpu| of(cpu).fold(0, u64::saturating_add) <= MOST_IPIS))
 }

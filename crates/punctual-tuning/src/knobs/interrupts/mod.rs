@@ -8,6 +8,7 @@ pub(super) use counts::rises;
 pub(super) use lines::intruding;
 pub(crate) use lines::{Line, all};
 
+use super::Missing::TellsNothing;
 use super::{Blast, Case, Check, Family, Fix, Judged, Knob, Lasting, Missing, Weight, count, joined};
 use punctual_facts::finding::Confidence;
 use punctual_facts::finding::Severity::{Info, Medium};
@@ -46,7 +47,6 @@ const OWN: &[Knob] = &[
             Lasting::NoService("irqbalance.service"),
             Lasting::other("Or ban the CPUs: IRQBALANCE_BANNED_CPULIST=<I> in its environment file."),
         ],
-        undo: Fix::command("systemctl unmask irqbalance; systemctl start irqbalance"),
         cost: "Interrupts must be spread by hand, or all end on one CPU.",
         blast: Blast::Disturbing,
         confidence: Confidence::Medium,
@@ -55,13 +55,13 @@ const OWN: &[Knob] = &[
     },
 ];
 
-const UNSEEN: Missing = Missing::TellsNothing("the kernel does not show where interrupts go");
+const UNSEEN: Missing = TellsNothing("the kernel does not show where interrupts go");
 
 /// Whether new interrupts keep off the real-time CPUs.
 pub(super) fn default_affinity(case: &Case<'_>) -> Judged {
     case.has_housekeeping()?;
     let mask = case.cpu_mask("/proc/irq/default_smp_affinity", UNSEEN)?;
-    Ok(mask.intersection(&case.rt).is_empty())
+    Ok(mask.intersection(case.rt()).is_empty())
 }
 
 /// Whether nobody, or nobody who would touch the real-time CPUs, moves interrupts about.
@@ -76,5 +76,5 @@ pub(super) fn irqbalance(case: &Case<'_>) -> Judged {
         "isolated and tick-free CPUs",
         if left_alone.is_empty() { "none".to_owned() } else { left_alone.to_string() },
     );
-    Ok(!case.rt.is_empty() && case.rt.is_subset(&left_alone))
+    Ok(!case.rt().is_empty() && case.rt().is_subset(&left_alone))
 }

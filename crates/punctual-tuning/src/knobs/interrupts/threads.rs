@@ -17,9 +17,7 @@ pub(super) const KNOBS: &[Knob] = &[
         check: Check::Probe(threadirqs),
         why: "A handler in a thread has a priority and can be preempted; a hard one holds the CPU for as long as \
             it likes.",
-        fix: Fix::NotAtRunTime(""),
         persist: &[Lasting::word("threadirqs")],
-        undo: Fix::prose("Remove the word and boot again."),
         cost: "Slightly slower interrupts.",
         sources: &["kernel 6.1, 6.12, 7.3 kernel/irq/manage.c"],
         ..KNOB

@@ -1,6 +1,7 @@
 //! Who may run on the real-time CPUs as control groups and the first process have it.
 
-use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Weight};
+use crate::knobs::Missing::{CannotBe, TellsNothing};
+use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Weight};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::fact::Fact;
 use punctual_facts::finding::Severity::{High, Info, Medium};
@@ -13,7 +14,7 @@ const MOST_GROUPS: usize = 256;
 /// What systemd puts everything into.
 const SLICES: [&str; 4] = ["init.scope", "system.slice", "user.slice", "machine.slice"];
 
-const KNOB: Knob = Knob::of(Family::Isolation);
+const KNOB: Knob = Knob { blast: Blast::Disturbing, ..Knob::of(Family::Isolation) };
 
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
@@ -32,7 +33,6 @@ pub(super) const KNOBS: &[Knob] = &[
         ],
         undo: Fix::command("echo member > GROUP/cpuset.cpus.partition"),
         cost: "Tasks outside the group cannot run on these CPUs.",
-        blast: Blast::Disturbing,
         sources: &[
             "kernel admin-guide/cgroup-v2.rst",
             "kernel 6.1, 6.12, 7.3 kernel/cgroup/cpuset.c",
@@ -54,7 +54,6 @@ pub(super) const KNOBS: &[Knob] = &[
         persist: &[Lasting::word("isolcpus=managed_irq,domain,<I>"), Lasting::Manager],
         undo: Fix::prose("systemctl revert each slice; taskset -acp with the list it had; remove the line."),
         cost: "The real-time work's own unit must then say CPUAffinity=<I> or AllowedCPUs=<I>.",
-        blast: Blast::Disturbing,
         sources: &[
             "systemd-system.conf(5): CPUAffinity",
             "kernel 6.1, 6.12, 7.3 kernel/sched/core.c: sched_init_smp",
@@ -78,7 +77,6 @@ pub(super) const KNOBS: &[Knob] = &[
         )],
         undo: Fix::prose("systemctl revert each slice."),
         cost: "Moves running tasks; a real-time unit inside system.slice loses the CPUs.",
-        blast: Blast::Disturbing,
         sources: &[
             "systemd.resource-control(5): AllowedCPUs",
             "kernel admin-guide/cgroup-v2.rst: cpuset.cpus.effective",
@@ -105,9 +103,7 @@ fn partitions(case: &Case<'_>) -> Judged {
     }
     let Some(mount) = MOUNTS.iter().find(|mount| case.exists(&format!("{mount}/cgroup.controllers"))) else {
         let fact = Fact::<()>::Absent;
-        return case
-            .known(MOUNTS[0], fact, Missing::CannotBe("no control groups of the second kind here"))
-            .map(|()| true);
+        return case.known(MOUNTS[0], fact, CannotBe("no control groups of the second kind here")).map(|()| true);
     };
     let top = groups(case, mount);
     let below = top.iter().flat_map(|group| groups(case, group));
@@ -144,13 +140,13 @@ fn first_process(case: &Case<'_>) -> Judged {
     if let Some(trouble) = status.trouble() {
         case.note(path, trouble);
     }
-    let status = case.known(path, status, Missing::TellsNothing("the first process cannot be seen"))?;
+    let status = case.known(path, status, TellsNothing("the first process cannot be seen"))?;
     let Some(list) = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")) else {
         return Doubt::unknown(format!("{path} does not say where it may run"));
     };
     case.note(format!("{path} Cpus_allowed_list"), list.trim());
     let allowed = CpuSet::parse_list(list.trim()).or_else(|e| Doubt::unknown(format!("{path}: {e}")))?;
-    Ok(allowed.intersection(&case.rt).is_empty())
+    Ok(allowed.intersection(case.rt()).is_empty())
 }
 
 fn slices(case: &Case<'_>) -> Judged {
@@ -159,16 +155,16 @@ fn slices(case: &Case<'_>) -> Judged {
     for (mount, slice) in MOUNTS.iter().flat_map(|mount| SLICES.map(|slice| (mount, slice))) {
         let path = format!("{mount}/{slice}/cpuset.cpus.effective");
         let Fact::Known(list) = case.peek(&path) else { continue };
-        let cpus = case.cpu_list(&path, Missing::TellsNothing("it went away"))?;
+        let cpus = case.cpu_list(&path, TellsNothing("it went away"))?;
         if list.trim().is_empty() {
             continue;
         }
         seen = true;
-        is_good &= cpus.intersection(&case.rt).is_empty();
+        is_good &= cpus.intersection(case.rt()).is_empty();
     }
     if seen {
         return Ok(is_good);
     }
-    let nothing = Missing::CannotBe("no cpuset limits systemd's slices here; what does, see sysd.affinity");
+    let nothing = CannotBe("no cpuset limits systemd's slices here; what does, see sysd.affinity");
     case.known("/sys/fs/cgroup/system.slice", Fact::<()>::Absent, nothing).map(|()| true)
 }

@@ -9,7 +9,8 @@ mod workqueues;
 pub(super) use threads::keep_off_isolated;
 pub(super) use workqueues::unbound;
 
-use super::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Weight, When, count, joined};
+use super::Missing::{CannotBe, TellsNothing};
+use super::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Weight, When, count, joined};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::finding::Severity::{self, High, Info, Medium};
 use punctual_facts::machine::{CMDLINE, ISOLATED, NOHZ_FULL};
@@ -54,13 +55,11 @@ const OWN: &[Knob] = &[
         check: Check::Probe(nohz_full),
         why: "A thread that never enters the kernel gains from a stopped tick; one that sleeps and wakes pays for \
             it at every entry, which is why the kernel's own guide advises periodic loops against it.",
-        fix: Fix::NotAtRunTime(""),
         persist: &[Lasting::Either {
             when: When::Polls,
             then: &Lasting::word("nohz_full=<I>"),
             otherwise: &Lasting::NoWord("nohz_full"),
         }],
-        undo: Fix::prose("Put the word back as it was and boot again."),
         cost: "With it: slower kernel entry on these CPUs. Without it: 100 to 1000 ticks a second, and up to 6.12 \
             unbound kernel threads then return to these CPUs (kthr.affinity).",
         sources: &[
@@ -75,12 +74,10 @@ const OWN: &[Knob] = &[
         severity: Weight::of(Medium, Medium, Info),
         check: Check::Probe(rcu_nocbs),
         why: "Otherwise memory that others free is given back on the real-time CPU, in bursts.",
-        fix: Fix::NotAtRunTime(""),
         persist: &[
             Lasting::word("rcu_nocbs=<I>"),
             Lasting::other("nohz_full= implies it; a malformed list offloads all CPUs."),
         ],
-        undo: Fix::prose("Remove the word and boot again."),
         cost: "Slower freeing; the threads that do it must be kept off these CPUs.",
         sources: &[
             "kernel 7.3 kernel/rcu/tree_nocb.h",
@@ -100,7 +97,6 @@ const OWN: &[Knob] = &[
             latency.",
         fix: Fix::command("echo 1 > /sys/kernel/rcu_normal; echo 0 > /sys/kernel/rcu_expedited"),
         persist: &[Lasting::word("rcupdate.rcu_normal_after_boot=1"), Lasting::NoWord("rcupdate.rcu_expedited")],
-        undo: Fix::prose("Write back the values that were there."),
         cost: "Slower administration: module loading, network set-up.",
         sources: &["kernel-parameters.txt: rcupdate.rcu_normal, rcu_expedited", "kernel 7.3 kernel/rcu/update.c"],
         ..KNOB
@@ -116,25 +112,25 @@ pub(super) fn domain(case: &Case<'_>) -> Judged {
     if online.is_some_and(|online| online.len() == 1) {
         return Doubt::not_applicable("there is one CPU, and it has to do everything");
     }
-    let at_boot = case.cpu_list(ISOLATED, Missing::TellsNothing("the kernel does not say which CPUs are isolated"))?;
+    let at_boot = case.cpu_list(ISOLATED, TellsNothing("the kernel does not say which CPUs are isolated"))?;
     let partitions = "/sys/fs/cgroup/cpuset.cpus.isolated";
     let by_cpuset = if case.peek(partitions).known().is_some() {
-        case.cpu_list(partitions, Missing::TellsNothing("no cpuset partitions here"))?
+        case.cpu_list(partitions, TellsNothing("no cpuset partitions here"))?
     } else {
         CpuSet::new()
     };
-    if case.rt.is_empty() {
+    if case.rt().is_empty() {
         return Doubt::unknown("which CPUs are online is not known");
     }
-    Ok(case.rt.is_subset(&at_boot.union(&by_cpuset)))
+    Ok(case.rt().is_subset(&at_boot.union(&by_cpuset)))
 }
 
 fn nohz_full(case: &Case<'_>) -> Judged {
     let wanted = case.is(Kind::Poll);
-    let missing = Missing::CannotBe("this kernel cannot stop its tick (no CONFIG_NO_HZ_FULL)");
+    let missing = CannotBe("this kernel cannot stop its tick (no CONFIG_NO_HZ_FULL)");
     match case.cpu_list(NOHZ_FULL, missing) {
-        Ok(set) if wanted => Ok(!case.rt.is_empty() && case.rt.is_subset(&set)),
-        Ok(set) => Ok(case.rt.intersection(&set).is_empty()),
+        Ok(set) if wanted => Ok(!case.rt().is_empty() && case.rt().is_subset(&set)),
+        Ok(set) => Ok(case.rt().intersection(&set).is_empty()),
         Err(Doubt::NotApplicable(_)) if wanted => Ok(false),
         Err(doubt) => Err(doubt),
     }
@@ -155,29 +151,29 @@ pub(super) fn rcu_nocbs(case: &Case<'_>) -> Judged {
     );
     let online = case.online().cloned().unwrap_or_default();
     // A kernel that makes threads only for the CPUs it offloads (6.1 and later make them for all) says it by them.
-    if !case.rt.is_subset(&with_thread) || !online.is_subset(&with_thread) {
-        return Ok(case.rt.is_subset(&with_thread));
+    if !case.rt().is_subset(&with_thread) || !online.is_subset(&with_thread) {
+        return Ok(case.rt().is_subset(&with_thread));
     }
-    Ok(case.rt.is_subset(&offloaded_at_boot(case)?))
+    Ok(case.rt().is_subset(&offloaded_at_boot(case)?))
 }
 
 /// Which CPUs the kernel offloaded when it started, given that the threads prove it offloads some: the tick-free ones,
 /// and those the command line names.
 fn offloaded_at_boot(case: &Case<'_>) -> Result<CpuSet, Doubt> {
-    let tick_free = case.cpu_list(NOHZ_FULL, Missing::CannotBe("")).or_else(|doubt| match doubt {
+    let tick_free = case.cpu_list(NOHZ_FULL, CannotBe("")).or_else(|doubt| match doubt {
         Doubt::NotApplicable(_) => Ok(CpuSet::new()),
         unknown @ Doubt::Unknown(_) => Err(unknown),
     })?;
-    if case.rt.is_subset(&tick_free) {
+    if case.rt().is_subset(&tick_free) {
         return Ok(tick_free);
     }
-    let unseen = Missing::TellsNothing("which CPUs were named at boot is not shown");
+    let unseen = TellsNothing("which CPUs were named at boot is not shown");
     let line = case.known(CMDLINE, case.machine.cmdline.clone(), unseen)?;
     let Some(list) = line.value("rcu_nocbs") else {
         case.note(format!("{CMDLINE} rcu_nocbs"), "not there");
         // Built to offload all, a kernel still offloads the tick-free ones only where there are some.
         let is_all = case.config("RCU_NOCB_CPU_DEFAULT_ALL")? == "y" && tick_free.is_empty();
-        return Ok(if is_all { case.rt.clone() } else { tick_free });
+        return Ok(if is_all { case.rt().clone() } else { tick_free });
     };
     case.note(format!("{CMDLINE} rcu_nocbs"), list);
     let named = CpuSet::parse_list(list);
@@ -195,7 +191,7 @@ fn expedited_severity(case: &Case<'_>, severity: Severity) -> Severity {
 }
 
 fn rcu_normal(case: &Case<'_>) -> Judged {
-    let missing = Missing::TellsNothing("the kernel does not show how RCU behaves");
+    let missing = TellsNothing("the kernel does not show how RCU behaves");
     let normal = case.number("/sys/kernel/rcu_normal", missing)?;
     let expedited = case.number("/sys/kernel/rcu_expedited", missing)?;
     if case.online().is_some_and(|online| online.len() == 1) {

@@ -1,7 +1,8 @@
 //! How RCU, which frees memory once all readers are done, treats the real-time CPUs.
 
+use crate::knobs::Missing::{CannotBe, TellsNothing};
 use crate::knobs::case::LOG;
-use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Weight};
+use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Want, Weight};
 use punctual_facts::finding::Confidence;
 use punctual_facts::finding::Severity::{Info, Medium};
 use punctual_facts::machine::NOHZ_FULL;
@@ -19,7 +20,6 @@ pub(super) const KNOBS: &[Knob] = &[
         check: Check::Probe(nocb_poll),
         why: "Each callback queued on an offloaded CPU may have to wake the thread that will run it; that thread can \
             look by itself instead.",
-        fix: Fix::NotAtRunTime(""),
         persist: &[Lasting::word("rcu_nocb_poll")],
         undo: Fix::prose("Remove the word and boot again; a value after it changes nothing."),
         cost: "The threads wake up all the time on the other CPUs: power, and some of their time.",
@@ -33,9 +33,7 @@ pub(super) const KNOBS: &[Knob] = &[
         check: Check::Probe(patience),
         why: "A grace period that is not given time asks the tick-free CPU soon for a sign of life, which takes it \
             into the kernel.",
-        fix: Fix::NotAtRunTime(""),
         persist: &[Lasting::word("rcutree.nohz_full_patience_delay=1000")],
-        undo: Fix::prose("Remove the word and boot again."),
         cost: "Memory is given back up to so many milliseconds later.",
         confidence: Confidence::Medium,
         sources: &[PARAMETERS, "kernel 6.12, 7.3 kernel/rcu/tree.c, tree_plugin.h", "tuned network-latency profile"],
@@ -45,12 +43,15 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "rcu.stall_suppress",
         title: "Starved RCU is reported",
         severity: Weight::all(Info),
-        check: Check::Probe(stall_suppress),
+        check: Check::parameter(
+            "rcupdate",
+            "rcu_cpu_stall_suppress",
+            Want::ZERO,
+            CannotBe("this kernel has no such switch"),
+        ),
         why: "A stall report is the first sign that a real-time thread does not let the kernel's own work run; \
             suppressed, the next sign is a machine without memory.",
-        fix: Fix::command("echo 0 > /sys/module/rcupdate/parameters/rcu_cpu_stall_suppress"),
         persist: &[Lasting::NoWord("rcupdate.rcu_cpu_stall_suppress")],
-        undo: Fix::prose("Write back the value that was there."),
         cost: "A report is written with interrupts off, milliseconds to a slow console.",
         sources: &[PARAMETERS, "kernel 6.1, 6.12, 7.3 kernel/rcu/update.c"],
         ..KNOB
@@ -64,7 +65,6 @@ pub(super) const KNOBS: &[Knob] = &[
             above the interrupts' threads they delay everybody.",
         fix: Fix::prose("chrt -f -p 11 PID for each rcuc/N, rcub/N and rcu_preempt."),
         persist: &[Lasting::word("rcutree.kthread_prio=11")],
-        undo: Fix::prose("Remove the word and boot again."),
         cost: "Callbacks run ahead of real-time threads below that priority.",
         blast: Blast::Disturbing,
         confidence: Confidence::Medium,
@@ -78,9 +78,7 @@ pub(super) const KNOBS: &[Knob] = &[
         check: Check::Probe(use_softirq),
         why: "PREEMPT_RT runs RCU's core in threads with a priority. Elsewhere it belongs into the soft interrupt: \
             as a thread without a priority it starves behind real-time work.",
-        fix: Fix::NotAtRunTime(""),
         persist: &[Lasting::NoWord("rcutree.use_softirq")],
-        undo: Fix::prose("Put the word back and boot again."),
         cost: "None.",
         confidence: Confidence::Medium,
         sources: &[PARAMETERS, "kernel 6.1, 6.12, 7.3 kernel/rcu/tree.c"],
@@ -105,7 +103,7 @@ fn nocb_poll(case: &Case<'_>) -> Judged {
     if let Some(trouble) = log.trouble() {
         case.note(LOG, trouble);
     }
-    let log = case.known(LOG, log, Missing::TellsNothing("only the kernel's log tells, and it was not read"))?;
+    let log = case.known(LOG, log, TellsNothing("only the kernel's log tells, and it was not read"))?;
     if log.contains("Poll for callbacks from no-CBs CPUs") {
         case.note(LOG, "Poll for callbacks from no-CBs CPUs");
         return Ok(true);
@@ -122,31 +120,26 @@ fn patience(case: &Case<'_>) -> Judged {
     if !case.is(Kind::Poll) {
         return Doubt::not_applicable("only work that stays out of the kernel gains from it");
     }
-    let tick_free = case.cpu_list(NOHZ_FULL, Missing::CannotBe("this kernel cannot stop its tick"))?;
-    if case.rt.intersection(&tick_free).is_empty() {
+    let tick_free = case.cpu_list(NOHZ_FULL, CannotBe("this kernel cannot stop its tick"))?;
+    if case.rt().intersection(&tick_free).is_empty() {
         return Doubt::not_applicable("these CPUs are not tick-free, see iso.nohz_full");
     }
-    let missing = Missing::CannotBe("this kernel's RCU has no patience to set (6.12 has, 6.1 has not)");
+    let missing = CannotBe("this kernel's RCU has no patience to set (6.12 has, 6.1 has not)");
     Ok(case.number("/sys/module/rcutree/parameters/nohz_full_patience_delay", missing)? > 0)
-}
-
-fn stall_suppress(case: &Case<'_>) -> Judged {
-    let missing = Missing::CannotBe("this kernel has no such switch");
-    Ok(case.number("/sys/module/rcupdate/parameters/rcu_cpu_stall_suppress", missing)? == 0)
 }
 
 /// From this priority on the threads of interrupts are pushed back, which have 50 unless somebody changed it.
 const INTERRUPTS: i64 = 50;
 
 fn kthread_prio(case: &Case<'_>) -> Judged {
-    let missing = Missing::CannotBe("this kernel's RCU has no threads to set");
+    let missing = CannotBe("this kernel's RCU has no threads to set");
     let priority = case.number("/sys/module/rcutree/parameters/kthread_prio", missing)?;
     Ok((1..INTERRUPTS).contains(&priority))
 }
 
 fn use_softirq(case: &Case<'_>) -> Judged {
     let path = "/sys/module/rcutree/parameters/use_softirq";
-    let in_softirq = match case.text(path, Missing::CannotBe("this kernel leaves no choice"))?.trim() {
+    let in_softirq = match case.text(path, CannotBe("this kernel leaves no choice"))?.trim() {
         "Y" => true,
         "N" => false,
         other => return Doubt::unknown(format!("{path} holds '{other}', neither Y nor N")),

@@ -8,7 +8,7 @@ use punctual_facts::finding::Severity::{self, Info, Medium};
 use punctual_facts::machine::Version;
 use punctual_facts::profile::Kind;
 
-const KNOB: Knob = Knob::of(Family::Isolation);
+const KNOB: Knob = Knob { blast: Blast::Disturbing, ..Knob::of(Family::Isolation) };
 
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
@@ -30,9 +30,7 @@ pub(super) const KNOBS: &[Knob] = &[
                         runs taskset again and again, since threads made later start on the kernel's own mask.",
             ),
         }],
-        undo: Fix::prose("taskset -cp with the list it had."),
         cost: "None.",
-        blast: Blast::Disturbing,
         sources: &[
             "kernel 6.1, 6.12 kernel/kthread.c (HK_TYPE_KTHREAD)",
             "kernel 7.3 kernel/kthread.c (HK_TYPE_DOMAIN)",
@@ -53,9 +51,7 @@ pub(super) const KNOBS: &[Knob] = &[
             "A unit that sets them at boot and again after a CPU was plugged in; no word on the command line does, \
                 but rcutree.kthread_prio= for RCU's.",
         )],
-        undo: Fix::prose("chrt with the policy and priority it had."),
         cost: "Networking and coarse timers on these CPUs wait for the real-time work.",
-        blast: Blast::Disturbing,
         confidence: Confidence::Medium,
         sources: &[
             "kernel 7.3 kernel/softirq.c (ktimers: FIFO 1), irq_work.c (FIFO 1), sched/syscalls.c (interrupts: FIFO \
@@ -75,9 +71,7 @@ pub(super) const KNOBS: &[Knob] = &[
         persist: &[Lasting::other(
             "Fix its owner: AllowedCPUs=<H> for system.slice and user.slice, or an isolated partition.",
         )],
-        undo: Fix::prose("taskset -acp with the list it had."),
         cost: "None.",
-        blast: Blast::Disturbing,
         confidence: Confidence::Medium,
         sources: &["proc_pid_stat(5): processor", "netdata#6741"],
         ..KNOB
@@ -96,12 +90,12 @@ fn roaming(case: &Case<'_>) -> Judged {
     // Bound to one CPU is bound on purpose.
     let intrudes = |task: &&Task| {
         let cpus = cpus(task);
-        cpus.len() > 1 && !cpus.intersection(&case.rt).is_empty()
+        cpus.len() > 1 && !cpus.intersection(case.rt()).is_empty()
     };
     let found: Vec<String> =
         movable.iter().filter(intrudes).map(|task| format!("{} on {}", task.name, cpus(task))).collect();
     let shown = if found.is_empty() { format!("none of {}", movable.len()) } else { found.join(", ") };
-    case.note(format!("kernel threads that may run on CPUs {}", case.rt), shown);
+    case.note(format!("kernel threads that may run on CPUs {}", case.rt()), shown);
     Ok(found.is_empty())
 }
 
@@ -116,7 +110,7 @@ pub(in crate::knobs) fn keep_off_isolated(case: &Case<'_>) -> bool {
 /// On isolated CPUs of older kernels that tick, nothing keeps them away for good, and taking the tick away costs
 /// periodic work more.
 fn roaming_severity(case: &Case<'_>, severity: Severity) -> Severity {
-    let is_in = |set: &Fact<CpuSet>| set.known().is_some_and(|set| case.rt.is_subset(set));
+    let is_in = |set: &Fact<CpuSet>| set.known().is_some_and(|set| case.rt().is_subset(set));
     let is_older = case.machine.kernel.version.known().is_some_and(|version| *version < ROLES_SWAPPED);
     let is_best = is_in(&case.machine.isolated) && !is_in(&case.machine.nohz_full);
     if case.is(Kind::Periodic) && is_older && is_best { severity.min(Info) } else { severity }
@@ -130,7 +124,7 @@ fn priorities(case: &Case<'_>) -> Judged {
     let of_our_cpus = |task: &Task| {
         let (name, cpu) = task.name.split_once('/')?;
         let cpu: u32 = cpu.split(':').next()?.parse().ok()?;
-        (NAMES.contains(&name) && case.rt.contains(cpu)).then_some(())
+        (NAMES.contains(&name) && case.rt().contains(cpu)).then_some(())
     };
     let threads = case.tasks(|task| task.is_kernel && of_our_cpus(task).is_some())?;
     if threads.is_empty() {
@@ -144,7 +138,7 @@ fn priorities(case: &Case<'_>) -> Judged {
     let highest = threads.iter().map(|task| task.rt_priority).max().unwrap_or_default();
     let shown =
         if high.is_empty() { format!("{} of them, the highest at {highest}", threads.len()) } else { high.join(", ") };
-    case.note(format!("ksoftirqd, ktimers, rcuc, irq_work, backlog_napi and kworker of CPUs {}", case.rt), shown);
+    case.note(format!("ksoftirqd, ktimers, rcuc, irq_work, backlog_napi and kworker of CPUs {}", case.rt()), shown);
     Ok(high.is_empty())
 }
 
@@ -152,13 +146,13 @@ fn leftovers(case: &Case<'_>) -> Judged {
     case.has_housekeeping()?;
     let is_ours = |name: &str| ["punctual", "punctual-reader"].contains(&name);
     // A task that sleeps keeps the CPU it ran on last, also when it may no longer run there.
-    let may_run = |task: &Task| task.cpus.as_ref().is_none_or(|cpus| !cpus.intersection(&case.rt).is_empty());
-    let is_there = |task: &Task| case.rt.contains(task.cpu) && may_run(task);
+    let may_run = |task: &Task| task.cpus.as_ref().is_none_or(|cpus| !cpus.intersection(case.rt()).is_empty());
+    let is_there = |task: &Task| case.rt().contains(task.cpu) && may_run(task);
     let found =
         case.tasks(|task| !task.is_kernel && task.rt_priority == 0 && is_there(task) && !is_ours(&task.name))?;
     let names: Vec<String> = found.iter().map(|task| format!("{} on {}", task.name, task.cpu)).collect();
     case.note(
-        format!("processes on CPUs {}", case.rt),
+        format!("processes on CPUs {}", case.rt()),
         if names.is_empty() { "none".to_owned() } else { names.join(", ") },
     );
     Ok(names.is_empty())

@@ -1,7 +1,8 @@
 //! The tick, and the timers that ride on it.
 
+use crate::knobs::Missing::{CannotBe, TellsNothing};
 use crate::knobs::interrupts::rises;
-use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Weight};
+use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Want, Weight};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::finding::Confidence;
 use punctual_facts::finding::Severity::{self, High, Info, Medium};
@@ -11,7 +12,7 @@ use punctual_hist::Nanos;
 
 const TIMER_LIST: &str = "/proc/timer_list";
 
-const KNOB: Knob = Knob::of(Family::Isolation);
+const KNOB: Knob = Knob { confidence: Confidence::Medium, ..Knob::of(Family::Isolation) };
 
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
@@ -20,10 +21,9 @@ pub(super) const KNOBS: &[Knob] = &[
         severity: Weight::of(Info, Info, Info).adjusted(skew_severity),
         check: Check::Probe(skew),
         why: "CPUs that tick at the same moment queue for the same locks, the longer the more CPUs there are.",
-        fix: Fix::NotAtRunTime(""),
         persist: &[Lasting::word("skew_tick=1")],
-        undo: Fix::prose("Remove the word and boot again."),
         cost: "A little power: idle CPUs wake one after the other.",
+        confidence: Confidence::High,
         sources: &[
             "kernel-parameters.txt: skew_tick",
             "kernel 6.1, 6.12, 7.3 kernel/time/tick-sched.c, timer_list.c",
@@ -38,11 +38,8 @@ pub(super) const KNOBS: &[Knob] = &[
         check: Check::Probe(idle),
         why: "A CPU that stops its tick whenever it is idle does the book-keeping at every wake-up, which a fast \
             periodic loop pays in each period.",
-        fix: Fix::NotAtRunTime(""),
         persist: &[Lasting::word("nohz=off")],
-        undo: Fix::prose("Remove the word and boot again."),
         cost: "Power: idle CPUs wake 100 to 1000 times a second; nohz_full= does not work with it.",
-        confidence: Confidence::Medium,
         sources: &[
             "kernel 7.3 core-api/real-time/kernel-configuration.rst (severity medium)",
             "kernel timers/no_hz.rst",
@@ -53,16 +50,14 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "tick.timer_migration",
         title: "Idle CPUs' timers stay off the real-time CPUs",
         severity: Weight::of(Info, Info, Info),
-        check: Check::Probe(timer_migration),
+        applies: |case| case.has_housekeeping(),
+        check: Check::sysctl("kernel.timer_migration", Want::ZERO, CannotBe("this kernel never moves timers")),
+        excused: timers_come_here,
         why: "With migration on, a busy CPU runs the coarse timers of idle ones. Up to 6.8 those go to CPUs that the \
             scheduler balances with; 6.12 asks isolated CPUs, too; 7.3 leaves isolated ones out, but not those that \
             are tick-free as well.",
-        fix: Fix::command("sysctl kernel.timer_migration=0"),
-        persist: &[Lasting::sysctl("kernel.timer_migration", "0")],
-        undo: Fix::command("sysctl kernel.timer_migration=1"),
         cost: "Power. Where CPUs are given to real-time work only now and then, 1 may be better: it lets their \
             timers leave.",
-        confidence: Confidence::Medium,
         sources: &[
             "kernel 6.1 kernel/sched/core.c: get_nohz_timer_target (within scheduling domains)",
             "kernel 6.12, 7.3 kernel/time/timer_migration.c (7.3: tmigr_is_isolated)",
@@ -84,9 +79,7 @@ pub(super) const KNOBS: &[Knob] = &[
             timer:timer_expire_entry and timer:tick_stop in a trace name the cause.",
         ),
         persist: &[Lasting::word("nohz_full=<I>"), Lasting::word("isolcpus=managed_irq,domain,<I>")],
-        undo: Fix::prose("Remove the words and boot again."),
         cost: "None beyond that of the isolation.",
-        confidence: Confidence::Medium,
         sources: &["kernel timers/no_hz.rst", "kernel 7.3 kernel/time/tick-sched.c"],
         ..KNOB
     },
@@ -110,7 +103,6 @@ pub(super) const KNOBS: &[Knob] = &[
         undo: Fix::prose("Nothing to undo."),
         cost: "Everything on the machine stops for a moment; per-CPU settings are lost.",
         blast: Blast::Breaking,
-        confidence: Confidence::Medium,
         sources: &["kernel admin-guide/kernel-per-CPU-kthreads.rst"],
         ..KNOB
     },
@@ -163,7 +155,7 @@ fn timer_list(case: &Case<'_>) -> Result<Vec<Tick>, Doubt> {
     if let Some(trouble) = list.trouble() {
         case.note(TIMER_LIST, trouble);
     }
-    let list = case.known(TIMER_LIST, list, Missing::TellsNothing("the kernel does not show its timers"))?;
+    let list = case.known(TIMER_LIST, list, TellsNothing("the kernel does not show its timers"))?;
     Ok(ticks(&list))
 }
 
@@ -207,7 +199,7 @@ fn idle(case: &Case<'_>) -> Judged {
             "nohz_full= is in force, which needs what nohz=off takes away, see iso.nohz_full",
         );
     }
-    let of_ours = |tick: &Tick| case.rt.contains(tick.cpu).then_some(tick.may_stop?).map(|may| (tick.cpu, may));
+    let of_ours = |tick: &Tick| case.rt().contains(tick.cpu).then_some(tick.may_stop?).map(|may| (tick.cpu, may));
     let seen: Vec<(u32, bool)> = timer_list(case)?.iter().filter_map(of_ours).collect();
     if seen.is_empty() {
         return Doubt::unknown(format!("{TIMER_LIST} does not say whether these CPUs stop their tick"));
@@ -218,19 +210,16 @@ fn idle(case: &Case<'_>) -> Judged {
     Ok(stopping.is_empty())
 }
 
-fn timer_migration(case: &Case<'_>) -> Judged {
-    case.has_housekeeping()?;
-    let missing = Missing::CannotBe("this kernel never moves timers");
-    let is_on = case.number("/proc/sys/kernel/timer_migration", missing)? != 0;
-    let is_isolated = is_on && super::domain(case) == Ok(true);
+fn timers_come_here(case: &Case<'_>) -> Result<(), Doubt> {
+    let is_isolated = super::domain(case) == Ok(true);
     if is_isolated && case.version()? < Version::new(6, 9) {
         return Doubt::not_applicable("before 6.9 timers move only between CPUs that the scheduler balances");
     }
     let from_7_3 = is_isolated && case.version()? >= Version::new(7, 3);
-    if from_7_3 && case.tick_free()?.intersection(&case.rt).is_empty() {
+    if from_7_3 && case.tick_free()?.intersection(case.rt()).is_empty() {
         return Doubt::not_applicable("from 7.3 on isolated CPUs take no part in it, unless they are tick-free");
     }
-    Ok(!is_on)
+    Ok(())
 }
 
 /// More ticks than this in the short time between the two looks are those of a tick that runs.
@@ -240,8 +229,8 @@ fn stopped(case: &Case<'_>) -> Judged {
     if !case.is(Kind::Poll) {
         return Doubt::not_applicable("work that sleeps and wakes is better off with a tick, see iso.nohz_full");
     }
-    let tick_free = case.cpu_list(NOHZ_FULL, Missing::CannotBe("this kernel cannot stop its tick"))?;
-    let ours = case.rt.intersection(&tick_free);
+    let tick_free = case.cpu_list(NOHZ_FULL, CannotBe("this kernel cannot stop its tick"))?;
+    let ours = case.rt().intersection(&tick_free);
     if ours.is_empty() {
         return Doubt::not_applicable("these CPUs may not stop their tick, see iso.nohz_full");
     }

@@ -1,6 +1,7 @@
 //! Work the kernel puts off until later, and the CPUs it may then run on.
 
-use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Weight};
+use crate::knobs::Missing::{CannotBe, TellsNothing};
+use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Want, Weight};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::fact::Fact;
 use punctual_facts::finding::Confidence;
@@ -21,13 +22,11 @@ pub(super) const KNOBS: &[Knob] = &[
         check: Check::Probe(unbound),
         why: "Work that the kernel may run anywhere otherwise runs on the real-time CPUs too, at times of others' \
             choosing.",
-        fix: Fix::command("echo <H mask> > /sys/devices/virtual/workqueue/cpumask"),
         persist: &[
             Lasting::write(MASK, "<H mask>"),
             Lasting::word("workqueue.unbound_cpus=<H>"),
             Lasting::other("The word is known to 6.12 and not to 6.1."),
         ],
-        undo: Fix::prose("Write back the mask that was there."),
         cost: "The work shares fewer CPUs; rewriting it on a busy machine was seen to stall the network.",
         blast: Blast::Disturbing,
         sources: &["kernel 6.1, 6.12, 7.3 kernel/workqueue.c", "seapath/ansible#985"],
@@ -62,7 +61,6 @@ pub(super) const KNOBS: &[Knob] = &[
             Lasting::write("/sys/devices/virtual/workqueue/*/cpumask", "<H mask>"),
             Lasting::udev("ACTION==\"add\", SUBSYSTEM==\"workqueue\", ATTR{cpumask}=\"<H mask>\""),
         ],
-        undo: Fix::prose("Write back the masks that were there."),
         cost: "The work shares fewer CPUs.",
         sources: &[
             "kernel 6.1, 6.12, 7.3 kernel/workqueue.c",
@@ -75,12 +73,12 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "wq.power_efficient",
         title: "Work that need not stay leaves the real-time CPUs",
         severity: Weight::of(Info, Info, Info),
-        check: Check::Probe(power_efficient),
+        applies: |case| case.has_housekeeping(),
+        check: Check::parameter("workqueue", "power_efficient", Want::YES, TellsNothing("this kernel does not tell")),
         why: "Some queues run their work on the CPU that asked for it, though any would do; this switch lets them \
             run elsewhere.",
         fix: Fix::NotAtRunTime(""),
         persist: &[Lasting::word("workqueue.power_efficient=1")],
-        undo: Fix::prose("Remove the word and boot again."),
         cost: "That work finds colder caches.",
         sources: &[
             "kernel-parameters.txt: workqueue.power_efficient",
@@ -92,12 +90,16 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "wq.affinity_scope",
         title: "Unbound work stays near where it was asked for",
         severity: Weight::all(Info),
-        check: Check::Probe(affinity_scope),
+        applies: |case| case.has_housekeeping(),
+        check: Check::parameter(
+            "workqueue",
+            "default_affinity_scope",
+            Want::Word { good: &["cache", "cpu", "smt", "cache_shard"], bad: &["numa", "system"] },
+            CannotBe("this kernel's work queues have no scopes (6.12 has, 6.1 has not)"),
+        ),
         why: "With a scope as wide as a NUMA node or the machine, work that housekeeping CPUs ask for runs next to \
             the real-time CPUs and turns over the cache they share.",
-        fix: Fix::command("echo cache > /sys/module/workqueue/parameters/default_affinity_scope"),
         persist: &[Lasting::NoWord("workqueue.default_affinity_scope")],
-        undo: Fix::prose("Write back the scope that was there."),
         cost: "None: it is the default.",
         confidence: Confidence::Low,
         sources: &[
@@ -110,12 +112,15 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "wq.cpu_intensive",
         title: "Long work is noticed",
         severity: Weight::all(Info),
-        check: Check::Probe(cpu_intensive),
+        check: Check::parameter(
+            "workqueue",
+            "cpu_intensive_thresh_us",
+            Want::Not { bad: 0, write: 10_000 },
+            CannotBe("this kernel has no such threshold (6.12 has, 6.1 has not)"),
+        ),
         why: "Work that runs for longer than a threshold no longer holds up the other work of its CPU, and is \
             reported; without a threshold a driver can do so unseen.",
-        fix: Fix::command("echo 10000 > /sys/module/workqueue/parameters/cpu_intensive_thresh_us"),
         persist: &[Lasting::NoWord("workqueue.cpu_intensive_thresh_us")],
-        undo: Fix::prose("Write back the number that was there."),
         cost: "None: it is the default.",
         confidence: Confidence::Medium,
         sources: &["kernel-parameters.txt (6.12, 7.3): workqueue.cpu_intensive_thresh_us"],
@@ -124,27 +129,27 @@ pub(super) const KNOBS: &[Knob] = &[
 ];
 
 fn common_mask(case: &Case<'_>) -> Result<CpuSet, Doubt> {
-    case.cpu_mask(MASK, Missing::TellsNothing("this kernel does not show where unbound work may run"))
+    case.cpu_mask(MASK, TellsNothing("this kernel does not show where unbound work may run"))
 }
 
 /// Whether unbound work keeps off the real-time CPUs.
 pub(in crate::knobs) fn unbound(case: &Case<'_>) -> Judged {
     case.has_housekeeping()?;
-    Ok(common_mask(case)?.intersection(&case.rt).is_empty())
+    Ok(common_mask(case)?.intersection(case.rt()).is_empty())
 }
 
 fn isolated(case: &Case<'_>) -> Judged {
     case.has_housekeeping()?;
-    let missing = Missing::CannotBe("this kernel's work queues do not tell (6.12 does, 6.1 does not)");
+    let missing = CannotBe("this kernel's work queues do not tell (6.12 does, 6.1 does not)");
     let isolated = case.cpu_mask("/sys/devices/virtual/workqueue/cpumask_isolated", missing)?;
-    Ok(case.rt.is_subset(&isolated))
+    Ok(case.rt().is_subset(&isolated))
 }
 
 fn named(case: &Case<'_>) -> Judged {
     case.has_housekeeping()?;
     let common = common_mask(case)?;
     let names = case.list(QUEUES);
-    let names = case.known(QUEUES, names, Missing::TellsNothing("the work queues are not shown"))?;
+    let names = case.known(QUEUES, names, TellsNothing("the work queues are not shown"))?;
     let (mut seen, mut intruders) = (0_usize, Vec::new());
     for name in names.iter().take(MOST_QUEUES) {
         let path = format!("{QUEUES}/{name}/cpumask");
@@ -154,40 +159,15 @@ fn named(case: &Case<'_>) -> Judged {
         // A mask that has nothing in common with that of all unbound work gives way to it.
         let both = own.intersection(&common);
         let in_force = if both.is_empty() { &common } else { &both };
-        if !in_force.intersection(&case.rt).is_empty() {
+        if !in_force.intersection(case.rt()).is_empty() {
             intruders.push(format!("{name} on {in_force}"));
         }
     }
-    let shown = if intruders.is_empty() { format!("none of {seen} on CPUs {}", case.rt) } else { intruders.join("; ") };
+    let shown =
+        if intruders.is_empty() { format!("none of {seen} on CPUs {}", case.rt()) } else { intruders.join("; ") };
     case.note(format!("{QUEUES}/*/cpumask"), shown);
     if names.len() > MOST_QUEUES && intruders.is_empty() {
         return Doubt::unknown("there are more work queues than were looked at");
     }
     Ok(intruders.is_empty())
-}
-
-fn power_efficient(case: &Case<'_>) -> Judged {
-    case.has_housekeeping()?;
-    let path = "/sys/module/workqueue/parameters/power_efficient";
-    match case.text(path, Missing::TellsNothing("this kernel does not tell"))?.trim() {
-        "Y" => Ok(true),
-        "N" => Ok(false),
-        other => Doubt::unknown(format!("{path} holds '{other}', neither Y nor N")),
-    }
-}
-
-fn affinity_scope(case: &Case<'_>) -> Judged {
-    case.has_housekeeping()?;
-    let path = "/sys/module/workqueue/parameters/default_affinity_scope";
-    let missing = Missing::CannotBe("this kernel's work queues have no scopes (6.12 has, 6.1 has not)");
-    match case.text(path, missing)?.trim() {
-        "cpu" | "smt" | "cache" | "cache_shard" => Ok(true),
-        "numa" | "system" => Ok(false),
-        other => Doubt::unknown(format!("{path} holds '{other}', which is no scope known here")),
-    }
-}
-
-fn cpu_intensive(case: &Case<'_>) -> Judged {
-    let missing = Missing::CannotBe("this kernel has no such threshold (6.12 has, 6.1 has not)");
-    Ok(case.number("/sys/module/workqueue/parameters/cpu_intensive_thresh_us", missing)? > 0)
 }

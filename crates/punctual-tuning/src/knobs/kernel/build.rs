@@ -1,14 +1,15 @@
 //! What the kernel was built to be able to do. Where the running system shows the same thing, that decides and not
 //! the configuration.
 
-use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Weight};
+use crate::knobs::Missing::{CannotBe, TellsNothing};
+use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Want, Weight};
 use punctual_facts::fact::Fact;
 use punctual_facts::finding::Confidence;
 use punctual_facts::finding::Severity::{self, High, Info, Medium};
 use punctual_facts::machine::{Flavour, Version};
 use punctual_facts::profile::Kind;
 
-const KNOB: Knob = Knob::of(Family::Kernel);
+const KNOB: Knob = Knob { blast: Blast::Breaking, ..Knob::of(Family::Kernel) };
 
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
@@ -27,7 +28,6 @@ pub(super) const KNOBS: &[Knob] = &[
             Lasting::built_with("PREEMPT"),
         ],
         cost: "A little throughput.",
-        blast: Blast::Breaking,
         sources: &["kernel 6.1, 6.12, 7.3 kernel/Kconfig.preempt, init/Makefile"],
         ..KNOB
     },
@@ -41,7 +41,6 @@ pub(super) const KNOBS: &[Knob] = &[
         fix: Fix::prose("Boot a kernel with NO_HZ_FULL (all of Debian's have it)."),
         persist: &[Lasting::built_with("NO_HZ_FULL")],
         cost: "A branch at every entry into the kernel while it is not switched on.",
-        blast: Blast::Breaking,
         sources: &[
             "kernel 7.3 core-api/real-time/kernel-configuration.rst (severity medium)",
             "Debian kernel configurations 6.1, 6.12, 7.3",
@@ -52,13 +51,12 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "kconf.isolation",
         title: "Kernel able to isolate CPUs",
         severity: Weight::of(High, High, Info),
-        check: Check::Probe(isolation),
+        applies: has_several_cpus,
+        check: Check::BuiltWith(&["CPU_ISOLATION", "CPUSETS"]),
         why: "Without CPU_ISOLATION the words isolcpus= and nohz_full= are unknown, and without CPUSETS there are no \
             partitions: nothing keeps other work off a CPU.",
         fix: Fix::prose("Boot a kernel with CPU_ISOLATION and CPUSETS (all of Debian's have both)."),
-        persist: &[Lasting::built_with("CPU_ISOLATION"), Lasting::built_with("CPUSETS")],
         cost: "None.",
-        blast: Blast::Breaking,
         sources: &[
             "kernel 6.1, 6.12, 7.3 init/Kconfig, kernel/sched/isolation.c",
             "Debian kernel configurations 6.1, 6.12, 7.3",
@@ -69,13 +67,11 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "kconf.rcu",
         title: "Kernel able to move RCU callbacks away",
         severity: Weight::of(Medium, Medium, Info),
-        check: Check::Probe(rcu_nocb),
+        check: Check::BuiltWith(&["RCU_NOCB_CPU"]),
         why: "Without RCU_NOCB_CPU the words rcu_nocbs= and nohz_full= cannot take the freeing of others' memory off \
             the real-time CPUs.",
         fix: Fix::prose("Boot a kernel with RCU_NOCB_CPU (all of Debian's have it)."),
-        persist: &[Lasting::built_with("RCU_NOCB_CPU")],
         cost: "None until it is switched on.",
-        blast: Blast::Breaking,
         sources: &["kernel 6.1, 6.12, 7.3 kernel/rcu/Kconfig", "Debian kernel configurations 6.1, 6.12, 7.3"],
         ..KNOB
     },
@@ -83,13 +79,12 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "kconf.rcu_boost",
         title: "Readers that hold RCU up are hurried",
         severity: Weight::all(Info).adjusted(more_on_rt),
-        check: Check::Probe(rcu_boost),
+        applies: preempts_readers,
+        check: Check::BuiltWith(&["RCU_BOOST"]),
         why: "A low-priority task that was preempted while it read under RCU keeps memory from being freed, for as \
             long as real-time work keeps it from running; boosting lets it finish.",
         fix: Fix::prose("Boot a kernel with RCU_BOOST (Debian's PREEMPT_RT kernels have it)."),
-        persist: &[Lasting::built_with("RCU_BOOST")],
         cost: "The boosted reader runs ahead of threads below rcutree.kthread_prio.",
-        blast: Blast::Breaking,
         sources: &[
             "kernel 7.3 kernel/rcu/Kconfig: RCU_BOOST (default y with PREEMPT_RT)",
             "Debian kernel configurations",
@@ -100,14 +95,20 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "kconf.rcu_lazy",
         title: "RCU callbacks not saved up",
         severity: Weight::all(Info),
-        check: Check::Probe(rcu_lazy),
+        applies: offloads_callbacks,
+        check: Check::parameter(
+            "rcutree",
+            "enable_rcu_lazy",
+            Want::NO,
+            CannotBe("this kernel does not save callbacks up"),
+        ),
         why: "To save power, lazy callbacks of offloaded CPUs are kept back for seconds and then run in one long \
             batch.",
         fix: Fix::NotAtRunTime(""),
         persist: &[Lasting::word("rcutree.enable_rcu_lazy=0"), Lasting::built_without("RCU_LAZY")],
-        undo: Fix::prose("Remove the word and boot again."),
         cost: "A little power when idle.",
         confidence: Confidence::Medium,
+        blast: Blast::Harmless,
         sources: &["kernel 6.12, 7.3 kernel/rcu/Kconfig, tree.c", "unverified: size of the effect on latency"],
         ..KNOB
     },
@@ -121,7 +122,6 @@ pub(super) const KNOBS: &[Knob] = &[
         fix: Fix::prose("Boot a kernel with them (Debian: only the -rt kernels)."),
         persist: &[Lasting::built_with("OSNOISE_TRACER"), Lasting::built_with("TIMERLAT_TRACER")],
         cost: "Kernel size; nothing while no trace is taken.",
-        blast: Blast::Breaking,
         sources: &[
             "kernel 7.3 core-api/real-time/kernel-configuration.rst (severity info)",
             "Debian kernel configurations 6.1, 6.12, 7.3",
@@ -132,12 +132,10 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "kconf.cpu_freq",
         title: "Kernel able to set the CPU's frequency",
         severity: Weight::all(High),
-        check: Check::Probe(cpu_freq),
+        applies: ours_to_clock,
+        check: Check::BuiltWith(&["CPU_FREQ"]),
         why: "Some firmware leaves the CPU slow, and without CPU_FREQ it stays so.",
-        fix: Fix::prose("Boot a kernel with CPU_FREQ and the performance governor."),
-        persist: &[Lasting::built_with("CPU_FREQ")],
         cost: "None.",
-        blast: Blast::Breaking,
         sources: &["kernel 7.3 core-api/real-time/kernel-configuration.rst (severity high)"],
         ..KNOB
     },
@@ -153,8 +151,8 @@ pub(super) const KNOBS: &[Knob] = &[
             Lasting::word("cpufreq.default_governor=performance"),
             Lasting::built_with("CPU_FREQ_DEFAULT_GOV_PERFORMANCE"),
         ],
-        undo: Fix::prose("Remove the word and boot again."),
         cost: "Power, until something else is chosen.",
+        blast: Blast::Harmless,
         sources: &[
             "kernel 7.3 core-api/real-time/kernel-configuration.rst (severity high)",
             "kernel-parameters.txt: cpufreq.default_governor=",
@@ -176,6 +174,7 @@ pub(super) const KNOBS: &[Knob] = &[
         ],
         undo: Fix::prose("modprobe the module."),
         cost: "The choice is gone.",
+        blast: Blast::Harmless,
         sources: &["kernel 7.3 core-api/real-time/kernel-configuration.rst (severity medium)"],
         ..KNOB
     },
@@ -183,13 +182,11 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "kconf.cpu_idle",
         title: "Kernel able to choose how deep CPUs sleep",
         severity: Weight::all(Info),
-        check: Check::Probe(cpu_idle),
+        applies: ours_to_put_to_sleep,
+        check: Check::BuiltWith(&["CPU_IDLE"]),
         why: "Without CPU_IDLE nobody can cap the sleep states to C1; CPUs then either halt in whatever way the \
             firmware means or run hot.",
-        fix: Fix::prose("Boot a kernel with CPU_IDLE, and cap the states (see pm.idle_state)."),
-        persist: &[Lasting::built_with("CPU_IDLE")],
         cost: "None once the states are capped.",
-        blast: Blast::Breaking,
         sources: &["kernel 7.3 core-api/real-time/kernel-configuration.rst (severity info)"],
         ..KNOB
     },
@@ -197,13 +194,12 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "kconf.migration",
         title: "Pages stay where they are beside a second kernel",
         severity: Weight::of(Medium, Medium, Info),
-        check: Check::Probe(migration),
+        applies: has_second_kernel,
+        check: Check::BuiltWithout(&["MIGRATION", "COMPACTION"]),
         why: "A page that the kernel moves faults in the real-time thread, locked or not, and throws it out of the \
             second kernel's care.",
         fix: Fix::NotAtRunTime("vm.compaction_proactiveness=0 and numa_balancing=0 leave less to move."),
-        persist: &[Lasting::built_without("MIGRATION"), Lasting::built_without("COMPACTION")],
         cost: "No huge pages on demand, no CMA; some boards need CMA.",
-        blast: Blast::Breaking,
         confidence: Confidence::Medium,
         sources: &["Xenomai 3.3 scripts/Kconfig.frag", "kernel 6.1, 7.3 mm/Kconfig"],
         ..KNOB
@@ -219,7 +215,6 @@ pub(super) const KNOBS: &[Knob] = &[
         persist: &[Lasting::other("Start no desktop; with systemd: systemctl set-default multi-user.target.")],
         undo: Fix::command("systemctl set-default graphical.target"),
         cost: "No desktop.",
-        blast: Blast::Breaking,
         sources: &[
             "kernel 7.3 core-api/real-time/kernel-configuration.rst (severity info)",
             "kernel 6.1, 6.12, 7.3 drivers/gpu/drm/i915/Kconfig",
@@ -238,7 +233,6 @@ pub(super) const KNOBS: &[Knob] = &[
             Lasting::other("A unit that writes 0 to /sys/kernel/slab/*/cpu_partial after modules were loaded."),
             Lasting::built_without("SLUB_CPU_PARTIAL"),
         ],
-        undo: Fix::prose("Write back the numbers that were there."),
         cost: "Slower allocation under load.",
         blast: Blast::Disturbing,
         sources: &[
@@ -251,13 +245,10 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "kconf.futex_pi",
         title: "Mutexes able to inherit priority",
         severity: Weight::all(High),
-        check: Check::Probe(futex_pi),
+        check: Check::BuiltWith(&["FUTEX_PI"]),
         why: "Without FUTEX_PI a mutex cannot lift the thread that holds it, so a third thread of middle priority \
             can keep both waiting without bound.",
-        fix: Fix::prose("Boot a kernel with FUTEX and RT_MUTEXES."),
-        persist: &[Lasting::built_with("FUTEX"), Lasting::built_with("FUTEX_PI")],
         cost: "None.",
-        blast: Blast::Breaking,
         sources: &["kernel 6.1, 6.12, 7.3 init/Kconfig: FUTEX_PI", "futex(2): FUTEX_LOCK_PI"],
         ..KNOB
     },
@@ -265,13 +256,10 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "kconf.context_tracking",
         title: "Entries into the kernel not tracked everywhere",
         severity: Weight::all(Medium),
-        check: Check::Probe(context_tracking),
+        check: Check::BuiltWithout(&["CONTEXT_TRACKING_USER_FORCE"]),
         why: "Built with forced tracking, every CPU pays at every system call and interrupt for what only tick-free \
             CPUs need.",
-        fix: Fix::prose("Boot a kernel without CONTEXT_TRACKING_USER_FORCE."),
-        persist: &[Lasting::built_without("CONTEXT_TRACKING_USER_FORCE")],
         cost: "None.",
-        blast: Blast::Breaking,
         sources: &["kernel 6.1, 6.12, 7.3 kernel/time/Kconfig: CONTEXT_TRACKING_USER_FORCE"],
         ..KNOB
     },
@@ -279,12 +267,9 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "kconf.debug_preempt",
         title: "Preemption not checked at every step",
         severity: Weight::all(Medium),
-        check: Check::Probe(debug_preempt),
+        check: Check::BuiltWithout(&["DEBUG_PREEMPT"]),
         why: "DEBUG_PREEMPT checks every use of per-CPU data; the kernel's own help warns of a high overhead.",
-        fix: Fix::prose("Boot a production kernel."),
-        persist: &[Lasting::built_without("DEBUG_PREEMPT")],
         cost: "Some bugs are found later.",
-        blast: Blast::Breaking,
         sources: &["kernel 6.1, 6.12, 7.3 lib/Kconfig.debug: DEBUG_PREEMPT"],
         ..KNOB
     },
@@ -342,47 +327,33 @@ fn nohz_full(case: &Case<'_>) -> Judged {
     let file = punctual_facts::machine::NOHZ_FULL;
     let fact = case.peek(file);
     case.cite(file, &fact);
-    match case.known(file, fact, Missing::CannotBe("")) {
+    match case.known(file, fact, CannotBe("")) {
         Ok(_) => Ok(true),
         Err(Doubt::NotApplicable(_)) => Ok(false),
         Err(doubt) => Err(doubt),
     }
 }
 
-fn isolation(case: &Case<'_>) -> Judged {
+fn has_several_cpus(case: &Case<'_>) -> Result<(), Doubt> {
     if case.online().is_some_and(|online| online.len() == 1) {
         return Doubt::not_applicable("there is one CPU, and it has to do everything");
     }
-    Ok(built_with(case, "CPU_ISOLATION")? && built_with(case, "CPUSETS")?)
+    Ok(())
 }
 
-fn rcu_nocb(case: &Case<'_>) -> Judged {
-    built_with(case, "RCU_NOCB_CPU")
-}
-
-fn rcu_boost(case: &Case<'_>) -> Judged {
+fn preempts_readers(case: &Case<'_>) -> Result<(), Doubt> {
     if !built_with(case, "PREEMPT_RCU")? {
         return Doubt::not_applicable("readers under RCU cannot be preempted in this kernel");
     }
-    built_with(case, "RCU_BOOST")
+    Ok(())
 }
 
-fn rcu_lazy(case: &Case<'_>) -> Judged {
-    let missing = Missing::CannotBe("this kernel does not save callbacks up");
+fn offloads_callbacks(case: &Case<'_>) -> Result<(), Doubt> {
     let is_offloader = |name: &str| name.starts_with("rcuop/") || name.starts_with("rcuos/");
     if matches!(case.tasks(|task| task.is_kernel && is_offloader(&task.name)), Ok(found) if found.is_empty()) {
         return Doubt::not_applicable("it happens only on CPUs whose callbacks are offloaded, and here none are");
     }
-    is_no(case, "/sys/module/rcutree/parameters/enable_rcu_lazy", missing)
-}
-
-/// A boolean module parameter, which the kernel shows as `Y` or `N`.
-fn is_no(case: &Case<'_>, path: &str, missing: Missing) -> Judged {
-    match case.text(path, missing)?.trim() {
-        "N" => Ok(true),
-        "Y" => Ok(false),
-        other => Doubt::unknown(format!("{path} holds '{other}', neither Y nor N")),
-    }
+    Ok(())
 }
 
 /// Whether a list of tracers holds those that say who took the CPU.
@@ -411,18 +382,13 @@ fn ours_to_clock(case: &Case<'_>) -> Result<(), Doubt> {
     Ok(())
 }
 
-fn cpu_freq(case: &Case<'_>) -> Judged {
-    ours_to_clock(case)?;
-    built_with(case, "CPU_FREQ")
-}
-
 fn default_governor(case: &Case<'_>) -> Judged {
     ours_to_clock(case)?;
     if !built_with(case, "CPU_FREQ")? {
         return Doubt::not_applicable("this kernel has no governors, see kconf.cpu_freq");
     }
     // What was built in, unless a word chose another.
-    let unshown = Missing::TellsNothing("the default governor is not shown");
+    let unshown = TellsNothing("the default governor is not shown");
     match case.text("/sys/module/cpufreq/parameters/default_governor", unshown) {
         Ok(governor) if !governor.is_empty() => Ok(governor == "performance"),
         _ => built_with(case, "CPU_FREQ_DEFAULT_GOV_PERFORMANCE"),
@@ -431,30 +397,30 @@ fn default_governor(case: &Case<'_>) -> Judged {
 
 fn ondemand(case: &Case<'_>) -> Judged {
     ours_to_clock(case)?;
-    let Some(cpu) = case.rt.first() else { return Doubt::unknown("which CPUs are online is not known") };
+    let Some(cpu) = case.rt().first() else { return Doubt::unknown("which CPUs are online is not known") };
     let path = format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_available_governors");
-    let names = case.text(&path, Missing::CannotBe("this kernel does not set the frequency of these CPUs"))?;
+    let names = case.text(&path, CannotBe("this kernel does not set the frequency of these CPUs"))?;
     if names.trim().is_empty() {
         return Doubt::unknown(format!("{path} is empty"));
     }
     Ok(!names.split_whitespace().any(|name| name == "ondemand" || name == "conservative"))
 }
 
-fn cpu_idle(case: &Case<'_>) -> Judged {
+fn ours_to_put_to_sleep(case: &Case<'_>) -> Result<(), Doubt> {
     case.not_a_guest()?;
     if case.flavour()?.is_dual() {
         return Doubt::not_applicable("second kernels ask for other settings");
     }
-    built_with(case, "CPU_IDLE")
+    Ok(())
 }
 
-fn migration(case: &Case<'_>) -> Judged {
+fn has_second_kernel(case: &Case<'_>) -> Result<(), Doubt> {
     if !case.flavour()?.is_dual() {
         return Doubt::not_applicable(
             "without a second kernel it is enough to switch compaction and balancing off at run time",
         );
     }
-    Ok(built_without(case, "MIGRATION")? && built_without(case, "COMPACTION")?)
+    Ok(())
 }
 
 /// Drivers of displays that only show what the CPU wrote: of servers' management controllers, virtual machines and
@@ -487,7 +453,7 @@ fn drm(case: &Case<'_>) -> Judged {
         }
         return Ok(false);
     }
-    case.known("/sys/class/drm", cards, Missing::CannotBe("")).map(|_| true).or_else(|doubt| match doubt {
+    case.known("/sys/class/drm", cards, CannotBe("")).map(|_| true).or_else(|doubt| match doubt {
         Doubt::NotApplicable(_) => {
             case.note("/sys/class/drm", "not there");
             Ok(true)
@@ -505,7 +471,7 @@ fn slub_partial(case: &Case<'_>) -> Judged {
         return Ok(true);
     }
     let folder = "/sys/kernel/slab";
-    let names = case.known(folder, case.list(folder), Missing::TellsNothing("the caches are not shown"))?;
+    let names = case.known(folder, case.list(folder), TellsNothing("the caches are not shown"))?;
     let names = names.iter().take(MOST_CACHES);
     let mut seen = 0_usize;
     for path in names.map(|name| format!("{folder}/{name}/cpu_partial")) {
@@ -515,7 +481,7 @@ fn slub_partial(case: &Case<'_>) -> Judged {
             // The first one that has such a list, or that only the administrator may read, decides.
             fact => {
                 case.cite(&path, &fact);
-                return case.known(&path, fact, Missing::TellsNothing("not shown")).map(|_| false);
+                return case.known(&path, fact, TellsNothing("not shown")).map(|_| false);
             }
         }
     }
@@ -525,15 +491,3 @@ fn slub_partial(case: &Case<'_>) -> Judged {
 
 /// More caches than this are not looked at; machines have some hundreds.
 const MOST_CACHES: usize = 512;
-
-fn futex_pi(case: &Case<'_>) -> Judged {
-    built_with(case, "FUTEX_PI")
-}
-
-fn context_tracking(case: &Case<'_>) -> Judged {
-    built_without(case, "CONTEXT_TRACKING_USER_FORCE")
-}
-
-fn debug_preempt(case: &Case<'_>) -> Judged {
-    built_without(case, "DEBUG_PREEMPT")
-}

@@ -6,7 +6,8 @@ mod groups;
 pub(super) use build::{built_with, has_tracers};
 pub(super) use groups::{counted, has_rt_group, may_be_real_time};
 
-use super::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Weight, count, joined};
+use super::Missing::TellsNothing;
+use super::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Want, Weight, count, joined};
 use punctual_facts::fact::Fact;
 use punctual_facts::finding::Confidence;
 use punctual_facts::finding::Severity::{self, Fatal, High, Info, Medium};
@@ -14,7 +15,7 @@ use punctual_facts::machine::{Flavour, Version};
 use punctual_facts::profile::Kind;
 use punctual_hist::Nanos;
 
-const KNOB: Knob = Knob::of(Family::Kernel);
+const KNOB: Knob = Knob { blast: Blast::Breaking, ..Knob::of(Family::Kernel) };
 
 pub(super) const KNOBS: &[Knob] = &joined::<{ count(LISTS) }>(LISTS);
 
@@ -38,7 +39,6 @@ const OWN: &[Knob] = &[
         ],
         undo: Fix::prose("Boot the other kernel."),
         cost: "Some throughput; some drivers are not built for it (i915 in particular).",
-        blast: Blast::Breaking,
         sources: &[
             "kernel 7.3 core-api/real-time/kernel-configuration.rst (severity fatal)",
             "kernel 7.3 init/Makefile",
@@ -56,6 +56,7 @@ const OWN: &[Knob] = &[
         persist: &[Lasting::built_with("IKCONFIG_PROC")],
         undo: Fix::prose("Remove the file, or build without the option."),
         cost: "Tens of kilobytes.",
+        blast: Blast::Harmless,
         sources: &["Debian kernel configurations 6.1, 6.12, 7.3"],
         ..KNOB
     },
@@ -85,9 +86,7 @@ const OWN: &[Knob] = &[
             clock source.",
         ),
         persist: &[Lasting::NoWord("highres"), Lasting::built_with("HIGH_RES_TIMERS")],
-        undo: Fix::prose("Boot as before."),
         cost: "None worth mentioning.",
-        blast: Blast::Breaking,
         confidence: Confidence::Low,
         sources: &["clock_getres(2)", "kernel timers/hrtimers.rst", "unverified: usual advice"],
         ..KNOB
@@ -107,7 +106,6 @@ const OWN: &[Knob] = &[
         ],
         undo: Fix::prose("Boot the debugging kernel."),
         cost: "Bugs are found later.",
-        blast: Blast::Breaking,
         sources: &["kernel 7.3 core-api/real-time/kernel-configuration.rst (severity high)"],
         ..KNOB
     },
@@ -115,7 +113,7 @@ const OWN: &[Knob] = &[
         id: "kconf.irqsoff_tracer",
         title: "No tracers that cost even when idle",
         severity: Weight::all(High),
-        check: Check::Probe(irqsoff_tracer),
+        check: Check::Probe(|case| none_on(case, &["IRQSOFF_TRACER", "PREEMPT_TRACER"])),
         why: "The irqsoff and preemptoff tracers hook every change of the interrupt and preemption state, even \
             while no trace is taken.",
         fix: Fix::prose(
@@ -125,7 +123,6 @@ const OWN: &[Knob] = &[
         persist: &[Lasting::built_without("IRQSOFF_TRACER"), Lasting::built_without("PREEMPT_TRACER")],
         undo: Fix::prose("Boot the tracing kernel."),
         cost: "No irqsoff traces.",
-        blast: Blast::Breaking,
         sources: &["kernel 7.3 core-api/real-time/kernel-configuration.rst (severity high)"],
         ..KNOB
     },
@@ -133,7 +130,7 @@ const OWN: &[Knob] = &[
         id: "kconf.rt_group",
         title: "No group scheduling of the real-time class",
         severity: Weight::all(High).adjusted(groups::severity),
-        check: Check::Probe(rt_group),
+        check: Check::Probe(|case| has_rt_group(case).map(|is_on| !is_on)),
         why: "With RT_GROUP_SCHED a thread gets the real-time class only where its control group was given a \
             budget, and is stopped when that is used up, on any kernel version.",
         fix: Fix::prose(
@@ -146,7 +143,6 @@ const OWN: &[Knob] = &[
             Lasting::built_without("RT_GROUP_SCHED"),
             Lasting::other("The word is known to 7.3 and not to 6.1 and 6.12."),
         ],
-        undo: Fix::prose("Boot as before."),
         cost: "No budgets per group.",
         blast: Blast::Disturbing,
         sources: &[
@@ -160,14 +156,18 @@ const OWN: &[Knob] = &[
         id: "sec.lockdown",
         title: "Kernel not locked down",
         severity: Weight::all(Info),
-        check: Check::Probe(lockdown),
+        applies: can_lock_down,
+        check: Check::file(
+            "/sys/kernel/security/lockdown",
+            Want::Choice { good: &["none"], bad: &[] },
+            TellsNothing("securityfs is not mounted, or the kernel has no lockdown"),
+        ),
         why: "Under lockdown (usual with Secure Boot) not even root can read or change the scheduler's debug files \
             and MSRs, so some settings stay as they are and some checks end in 'unknown'.",
         fix: Fix::NotAtRunTime("decide whether the machine needs lockdown."),
         persist: &[Lasting::NoWord("lockdown"), Lasting::Firmware("Secure Boot: off, usually under Security or Boot")],
         undo: Fix::prose("Turn Secure Boot on again."),
         cost: "A line of defence.",
-        blast: Blast::Breaking,
         sources: &["kernel 7.3 fs/debugfs/file.c", "kernel_lockdown(7)"],
         ..KNOB
     },
@@ -214,7 +214,7 @@ fn preempt(case: &Case<'_>) -> Judged {
         Flavour::Dynamic => {
             let because = "the scheduler's debug files are not there: debugfs not mounted, locked down, or not built; \
                            what the command line asks for proves nothing";
-            let mode = case.marked("/sys/kernel/debug/sched/preempt", Missing::TellsNothing(because))?;
+            let mode = case.marked("/sys/kernel/debug/sched/preempt", TellsNothing(because))?;
             // Lazy preemption spares only ordinary tasks; audio on a desktop has some of those in its path.
             Ok(mode == "full" || mode == "lazy" && !case.is(Kind::Audio))
         }
@@ -225,8 +225,8 @@ fn preempt(case: &Case<'_>) -> Judged {
 }
 
 fn highres(case: &Case<'_>) -> Judged {
-    let resolution = case
-        .number("punctual:/clock/resolution_ns", Missing::TellsNothing("the clock was not asked for its resolution"))?;
+    let resolution =
+        case.number("punctual:/clock/resolution_ns", TellsNothing("the clock was not asked for its resolution"))?;
     Ok(resolution == 1)
 }
 
@@ -266,19 +266,9 @@ fn debug_heavy(case: &Case<'_>) -> Judged {
     )
 }
 
-fn irqsoff_tracer(case: &Case<'_>) -> Judged {
-    none_on(case, &["IRQSOFF_TRACER", "PREEMPT_TRACER"])
-}
-
-fn rt_group(case: &Case<'_>) -> Judged {
-    has_rt_group(case).map(|is_on| !is_on)
-}
-
-fn lockdown(case: &Case<'_>) -> Judged {
+fn can_lock_down(case: &Case<'_>) -> Result<(), Doubt> {
     if case.version().is_ok_and(|version| version < Version::new(5, 4)) {
         return Doubt::not_applicable("kernels before 5.4 have no lockdown");
     }
-    let because = "securityfs is not mounted, or the kernel has no lockdown";
-    let mode = case.marked("/sys/kernel/security/lockdown", Missing::TellsNothing(because))?;
-    Ok(mode == "none")
+    Ok(())
 }

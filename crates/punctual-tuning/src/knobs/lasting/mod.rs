@@ -119,6 +119,7 @@ impl Lasting {
     }
 
     /// What to do on any machine.
+    #[allow(clippy::redundant_closure_for_method_calls, reason = "the method itself is of one lifetime only")]
     pub fn anywhere(&self) -> String {
         self.told(|text| text.anywhere())
     }
@@ -237,7 +238,7 @@ enum Direction {
 /// A word about CPUs. Where all are meant for real-time work nobody has chosen yet, and a word that names all of them
 /// must not be printed for copying.
 fn choice(case: &Case<'_>, word: Template<'_>) -> String {
-    if case.housekeeping.is_empty() {
+    if case.housekeeping().is_empty() {
         word.filled(|part| match part {
             Part::Cpus => "CPUS".to_owned(),
             Part::Housekeeping | Part::HousekeepingMask => "OTHER-CPUS".to_owned(),

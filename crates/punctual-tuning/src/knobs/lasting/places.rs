@@ -42,9 +42,9 @@ pub(super) fn sysctl(case: &Case<'_>, name: &str, value: &str, direction: Direct
 /// A file to write at boot. `path` is as the catalogue has it.
 pub(super) fn write(case: &Case<'_>, path: &str, value: &str, direction: Direction) -> String {
     let (path, cpus) = if path.contains("cpu<I>") {
-        (path.replace("cpu<I>", "cpu$c"), Some(&*case.rt))
+        (path.replace("cpu<I>", "cpu$c"), Some(case.rt()))
     } else if path.contains("cpu<H>") {
-        (path.replace("cpu<H>", "cpu$c"), Some(&*case.housekeeping))
+        (path.replace("cpu<H>", "cpu$c"), Some(case.housekeeping()))
     } else {
         (path.to_owned(), None)
     };

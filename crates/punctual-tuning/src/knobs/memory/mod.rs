@@ -2,7 +2,8 @@
 
 mod probes;
 
-use super::{Blast, Check, Family, Fix, Knob, Lasting, Weight};
+use super::Missing::{CannotBe, TellsNothing};
+use super::{Blast, Check, Family, Fix, Knob, Lasting, Want, Weight};
 use punctual_facts::finding::Confidence;
 use punctual_facts::finding::Severity::{High, Info, Medium};
 
@@ -31,11 +32,13 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "mem.thp",
         title: "No transparent huge pages behind one's back",
         severity: Weight::all(Medium),
-        check: Check::Probe(probes::thp),
+        check: Check::file(
+            "/sys/kernel/mm/transparent_hugepage/enabled",
+            Want::Choice { good: &["madvise", "never"], bad: &["always"] },
+            CannotBe("this kernel has none (they cannot be built with PREEMPT_RT)"),
+        ),
         why: "khugepaged collapses pages under a running program, and making room for huge pages moves others.",
-        fix: Fix::command("echo madvise > /sys/kernel/mm/transparent_hugepage/enabled"),
         persist: &[Lasting::word("transparent_hugepage=madvise")],
-        undo: Fix::prose("Write back the word that stood in brackets."),
         cost: "More TLB misses in programs that do not ask for huge pages.",
         sources: &["kernel admin-guide/mm/transhuge.rst", "kernel 6.1, 6.12, 7.3 mm/Kconfig"],
         ..KNOB
@@ -44,15 +47,13 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "mem.ksm",
         title: "No merging of equal pages",
         severity: Weight::all(Medium),
-        check: Check::Probe(probes::ksm),
+        check: Check::file(
+            "/sys/kernel/mm/ksm/run",
+            Want::Not { bad: 1, write: 0 },
+            CannotBe("this kernel cannot merge pages"),
+        ),
         why: "ksmd scans memory all the time, and the first write to a merged page faults.",
-        fix: Fix::command("echo 0 > /sys/kernel/mm/ksm/run"),
-        persist: &[
-            Lasting::write("/sys/kernel/mm/ksm/run", "0"),
-            Lasting::NoService("ksm.service"),
-            Lasting::NoService("ksmtuned.service"),
-        ],
-        undo: Fix::command("echo 1 > /sys/kernel/mm/ksm/run"),
+        persist: &[Lasting::NoService("ksm.service"), Lasting::NoService("ksmtuned.service")],
         cost: "More memory on hosts of many alike guests.",
         sources: &["kernel admin-guide/mm/ksm.rst"],
         ..KNOB
@@ -64,12 +65,10 @@ pub(super) const KNOBS: &[Knob] = &[
         check: Check::Probe(probes::compact),
         why: "Compaction moves pages, and a thread that touches one meanwhile waits in a fault. Where \
             compact_unevictable_allowed is 1 that goes for locked pages, too.",
-        fix: Fix::command("sysctl vm.compact_unevictable_allowed=0 vm.compaction_proactiveness=0"),
         persist: &[
             Lasting::sysctl("vm.compact_unevictable_allowed", "0"),
             Lasting::sysctl("vm.compaction_proactiveness", "0"),
         ],
-        undo: Fix::prose("sysctl with the values that were there (usually 1 and 20)."),
         cost: "Fragmentation; huge pages get rarer.",
         sources: &["kernel admin-guide/sysctl/vm.rst", "kernel 7.3 mm/Kconfig"],
         ..KNOB
@@ -78,11 +77,13 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "sched.numa_balancing",
         title: "No automatic NUMA balancing",
         severity: Weight::all(Medium),
-        check: Check::Probe(probes::numa_balancing),
+        check: Check::sysctl(
+            "kernel.numa_balancing",
+            Want::ZERO,
+            CannotBe("this kernel has none (it cannot be built with PREEMPT_RT)"),
+        ),
+        excused: probes::has_several_nodes,
         why: "It unmaps pages to see who touches them, so that running threads fault, and then moves the pages.",
-        fix: Fix::command("sysctl kernel.numa_balancing=0"),
-        persist: &[Lasting::sysctl("kernel.numa_balancing", "0")],
-        undo: Fix::command("sysctl kernel.numa_balancing=1"),
         cost: "Programs must place their memory themselves.",
         sources: &["kernel admin-guide/sysctl/kernel.rst: numa_balancing", "kernel 6.1, 6.12, 7.3 init/Kconfig"],
         ..KNOB
@@ -91,12 +92,13 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "mem.overcommit",
         title: "Memory overcommit not forbidden",
         severity: Weight::all(Info),
-        check: Check::Probe(probes::overcommit),
+        check: Check::sysctl(
+            "vm.overcommit_memory",
+            Want::Not { bad: 2, write: 0 },
+            TellsNothing("the mode is not shown"),
+        ),
         why: "Guides advise mode 2 against the out-of-memory killer; it breaks thread stacks, locked future \
             mappings and several run-time systems first.",
-        fix: Fix::prose("sysctl vm.overcommit_memory=0, and lock what must not fault."),
-        persist: &[Lasting::sysctl("vm.overcommit_memory", "0")],
-        undo: Fix::command("sysctl vm.overcommit_memory=2"),
         cost: "The out-of-memory killer stays possible.",
         blast: Blast::Disturbing,
         confidence: Confidence::Medium,
@@ -107,11 +109,9 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "mem.stat_interval",
         title: "Memory statistics collected rarely",
         severity: Weight::all(Info),
-        check: Check::Probe(probes::stat_interval),
+        excused: probes::counts_isolated,
+        check: Check::sysctl("vm.stat_interval", Want::AtLeast(10), TellsNothing("the interval is not shown")),
         why: "Kernel work folds the statistics of every CPU at this interval, on that CPU.",
-        fix: Fix::command("sysctl vm.stat_interval=10"),
-        persist: &[Lasting::sysctl("vm.stat_interval", "10")],
-        undo: Fix::command("sysctl vm.stat_interval=1"),
         cost: "Staler numbers in /proc/vmstat.",
         sources: &["kernel 6.12, 7.3 mm/vmstat.c", "kernel admin-guide/kernel-per-CPU-kthreads.rst"],
         ..KNOB
@@ -141,12 +141,10 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "mem.swappiness",
         title: "Anonymous memory is swapped last",
         severity: Weight::all(Info),
-        check: Check::Probe(probes::swappiness),
+        applies: probes::swaps,
+        check: Check::sysctl("vm.swappiness", Want::AtMost(10), TellsNothing("the value is not shown")),
         why: "With swap in use, a high value writes out the memory of programs long before the page cache is used \
             up. Judged bad: more than 10.",
-        fix: Fix::command("sysctl vm.swappiness=10"),
-        persist: &[Lasting::sysctl("vm.swappiness", "10")],
-        undo: Fix::command("sysctl vm.swappiness=60"),
         cost: "File caches shrink earlier.",
         confidence: Confidence::Medium,
         sources: &[
@@ -160,11 +158,10 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "mem.zswap",
         title: "No compressed cache before swap",
         severity: Weight::all(Info),
-        check: Check::Probe(probes::zswap),
+        check: Check::parameter("zswap", "enabled", Want::NO, CannotBe("this kernel has no zswap")),
+        excused: probes::swaps,
         why: "zswap compresses pages on the CPU that has to free memory, in the middle of its own request.",
-        fix: Fix::command("echo N > /sys/module/zswap/parameters/enabled"),
         persist: &[Lasting::word("zswap.enabled=0"), Lasting::write("/sys/module/zswap/parameters/enabled", "N")],
-        undo: Fix::command("echo Y > /sys/module/zswap/parameters/enabled"),
         cost: "More of the swap goes to the disk.",
         confidence: Confidence::Medium,
         sources: &["kernel admin-guide/mm/zswap.rst", "kernel 6.1, 6.12, 7.3 mm/zswap.c"],
@@ -176,9 +173,7 @@ pub(super) const KNOBS: &[Knob] = &[
         severity: Weight::all(Medium),
         check: Check::Probe(probes::thp_defrag),
         why: "With always, a fault in any large mapping stops to move other pages until a huge page is free.",
-        fix: Fix::command("echo madvise > /sys/kernel/mm/transparent_hugepage/defrag"),
         persist: &[Lasting::write("/sys/kernel/mm/transparent_hugepage/defrag", "madvise")],
-        undo: Fix::prose("Write back the word that stood in brackets."),
         cost: "Huge pages get rarer.",
         sources: &[
             "kernel admin-guide/mm/transhuge.rst: defrag",
@@ -192,9 +187,7 @@ pub(super) const KNOBS: &[Knob] = &[
         severity: Weight::all(Info),
         check: Check::Probe(probes::khugepaged),
         why: "khugepaged makes room for huge pages by moving others, and whoever touches one meanwhile waits.",
-        fix: Fix::command("echo 0 > /sys/kernel/mm/transparent_hugepage/khugepaged/defrag"),
         persist: &[Lasting::write("/sys/kernel/mm/transparent_hugepage/khugepaged/defrag", "0")],
-        undo: Fix::command("echo 1 > /sys/kernel/mm/transparent_hugepage/khugepaged/defrag"),
         cost: "Huge pages get rarer.",
         sources: &["kernel admin-guide/mm/transhuge.rst: khugepaged"],
         ..KNOB
@@ -211,7 +204,6 @@ pub(super) const KNOBS: &[Knob] = &[
             /sys/kernel/mm/hugepages/hugepages-*/nr_hugepages",
         ),
         persist: &[Lasting::NoWord("hugepages")],
-        undo: Fix::prose("Write back the number that was there."),
         cost: "None while nobody uses them.",
         blast: Blast::Disturbing,
         confidence: Confidence::Medium,
@@ -222,11 +214,13 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "mem.ksm_advisor",
         title: "No advisor that speeds merging up",
         severity: Weight::all(Info),
-        check: Check::Probe(probes::ksm_advisor),
+        check: Check::file(
+            "/sys/kernel/mm/ksm/advisor_mode",
+            Want::Choice { good: &["none"], bad: &[] },
+            CannotBe("this kernel's merging has no advisor"),
+        ),
+        excused: probes::merges_pages,
         why: "The advisor scan-time raises the number of pages that ksmd scans until it takes a share of a CPU.",
-        fix: Fix::command("echo none > /sys/kernel/mm/ksm/advisor_mode"),
-        persist: &[Lasting::write("/sys/kernel/mm/ksm/advisor_mode", "none")],
-        undo: Fix::command("echo scan-time > /sys/kernel/mm/ksm/advisor_mode"),
         cost: "Pages are merged later.",
         sources: &["kernel admin-guide/mm/ksm.rst: advisor_mode", "kernel 6.12, 7.3 mm/ksm.c"],
         ..KNOB
@@ -240,7 +234,6 @@ pub(super) const KNOBS: &[Knob] = &[
             locked ahead. Judged bad: less than a tenth of the limit free.",
         fix: Fix::prose("sysctl vm.overcommit_ratio=90, or vm.overcommit_memory=0"),
         persist: &[Lasting::sysctl("vm.overcommit_ratio", "90")],
-        undo: Fix::command("sysctl vm.overcommit_ratio=50"),
         cost: "None.",
         sources: &["kernel mm/overcommit-accounting.rst", "proc_meminfo(5)"],
         ..KNOB
@@ -252,9 +245,7 @@ pub(super) const KNOBS: &[Knob] = &[
         check: Check::Probe(probes::dirty),
         why: "Dirty memory that piles up is written in bursts, which load the disk, the bus and the CPUs at once. \
             Judged bad: writing in the background starts at more than 256 MiB.",
-        fix: Fix::command("sysctl vm.dirty_background_bytes=67108864"),
         persist: &[Lasting::sysctl("vm.dirty_background_bytes", "67108864")],
-        undo: Fix::command("sysctl vm.dirty_background_ratio=10"),
         cost: "Throughput of large writes.",
         confidence: Confidence::Low,
         sources: &[
@@ -274,7 +265,6 @@ pub(super) const KNOBS: &[Knob] = &[
             "sysctl vm.min_free_kbytes=N, with N the smaller of 65536 and a hundredth of MemTotal (/proc/meminfo, in kB).",
         ),
         persist: &[Lasting::other("/etc/sysctl.d: vm.min_free_kbytes = N, with that N for this machine's memory.")],
-        undo: Fix::prose("sysctl with the value that was there."),
         cost: "That much memory; a number too large for the machine makes it run out of memory at once.",
         blast: Blast::Breaking,
         confidence: Confidence::Low,
@@ -294,7 +284,6 @@ pub(super) const KNOBS: &[Knob] = &[
             What the caller starts inherits the caller's score.",
         fix: Fix::prose("echo -1000 > /proc/PID/oom_score_adj as root (with CAP_SYS_RESOURCE)."),
         persist: &[Lasting::unit("OOMScoreAdjust=-1000")],
-        undo: Fix::command("echo 0 > /proc/PID/oom_score_adj"),
         cost: "Something else is killed.",
         confidence: Confidence::Medium,
         sources: &["proc_pid_oom_score_adj(5)", "unverified: the value that suits a given system"],
@@ -304,11 +293,8 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "mem.panic_on_oom",
         title: "Running out of memory does not stop the machine",
         severity: Weight::all(Info),
-        check: Check::Probe(probes::panic_on_oom),
+        check: Check::sysctl("vm.panic_on_oom", Want::ZERO, TellsNothing("the choice is not shown")),
         why: "With panic_on_oom set, one program that asks for too much stops everything.",
-        fix: Fix::prose("sysctl vm.panic_on_oom=0, unless a stop is the safe state."),
-        persist: &[Lasting::sysctl("vm.panic_on_oom", "0")],
-        undo: Fix::prose("sysctl vm.panic_on_oom with the value that was there."),
         cost: "A process is killed instead.",
         sources: &["kernel admin-guide/sysctl/vm.rst: panic_on_oom"],
         ..KNOB
@@ -327,7 +313,6 @@ pub(super) const KNOBS: &[Knob] = &[
             Lasting::unit("NUMAPolicy=bind"),
             Lasting::other("Name CPUs of one node only in isolcpus= or the cpuset."),
         ],
-        undo: Fix::prose("Choose as before."),
         cost: "CPUs.",
         confidence: Confidence::Medium,
         sources: &["numa(7)", "kernel ABI stable/sysfs-devices-node: cpulist"],
@@ -337,12 +322,9 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "mem.zone_reclaim",
         title: "A full node does not reclaim at once",
         severity: Weight::all(Info),
-        check: Check::Probe(probes::zone_reclaim),
+        check: Check::sysctl("vm.zone_reclaim_mode", Want::ZERO, CannotBe("this kernel knows one memory node")),
         why: "With zone_reclaim_mode set, an allocation on a full node frees pages there first, although another \
             node has some.",
-        fix: Fix::command("sysctl vm.zone_reclaim_mode=0"),
-        persist: &[Lasting::sysctl("vm.zone_reclaim_mode", "0")],
-        undo: Fix::command("sysctl vm.zone_reclaim_mode=1"),
         cost: "Some memory comes from another node.",
         sources: &["kernel admin-guide/sysctl/vm.rst: zone_reclaim_mode"],
         ..KNOB
@@ -356,7 +338,6 @@ pub(super) const KNOBS: &[Knob] = &[
             land there.",
         fix: Fix::prose("Bind real-time work to a node with CPUs: numactl --membind=NODE"),
         persist: &[Lasting::unit("NUMAPolicy=bind"), Lasting::unit("NUMAMask=0")],
-        undo: Fix::prose("Remove the binding."),
         cost: "That memory is not used.",
         confidence: Confidence::Medium,
         sources: &["kernel 6.1, 6.12, 7.3 drivers/base/node.c: has_cpu, has_memory"],
@@ -366,12 +347,14 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "mem.demotion",
         title: "Pages are not moved to slower memory",
         severity: Weight::all(Info),
-        check: Check::Probe(probes::demotion),
+        applies: |case| probes::nodes(case, "has_memory").map(drop),
+        check: Check::file(
+            "/sys/kernel/mm/numa/demotion_enabled",
+            Want::Word { good: &["false"], bad: &["true"] },
+            CannotBe("this kernel does not demote pages"),
+        ),
         why: "Demotion moves pages that were not used lately to a slower tier: those of a thread that sleeps \
             between releases look like that.",
-        fix: Fix::command("echo false > /sys/kernel/mm/numa/demotion_enabled"),
-        persist: &[Lasting::write("/sys/kernel/mm/numa/demotion_enabled", "false")],
-        undo: Fix::command("echo true > /sys/kernel/mm/numa/demotion_enabled"),
         cost: "The fast memory ends sooner.",
         sources: &["kernel ABI testing/sysfs-kernel-mm-numa", "kernel 6.1, 6.12, 7.3 mm/memory-tiers.c"],
         ..KNOB
@@ -391,7 +374,6 @@ pub(super) const KNOBS: &[Knob] = &[
             Lasting::NoModule("virtio_balloon"),
             Lasting::other("On the host: <memballoon model=\"none\"/> and <locked/> in the guest's definition."),
         ],
-        undo: Fix::command("modprobe virtio_balloon"),
         cost: "Fewer guests fit on the host.",
         blast: Blast::Breaking,
         confidence: Confidence::Medium,

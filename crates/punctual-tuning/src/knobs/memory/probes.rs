@@ -1,5 +1,6 @@
 //! How the state of memory is told.
 
+use crate::knobs::Missing::{CannotBe, TellsNothing};
 use crate::knobs::devices::has_bus;
 use crate::knobs::{Case, Doubt, Judged, Missing};
 use punctual_facts::cpu_set::CpuSet;
@@ -10,7 +11,7 @@ use punctual_facts::machine::Version;
 /// The lines of a field of `/proc/meminfo` hold kilobytes, or pages.
 fn meminfo(case: &Case<'_>, field: &str) -> Result<u64, Doubt> {
     let path = "/proc/meminfo";
-    let info = case.known(path, case.peek(path), Missing::TellsNothing("/proc/meminfo is not there"))?;
+    let info = case.known(path, case.peek(path), TellsNothing("/proc/meminfo is not there"))?;
     let value = info.lines().find_map(|line| line.split_once(':').filter(|(name, _)| *name == field));
     let number = value.and_then(|(_, value)| value.split_whitespace().next()?.parse().ok());
     let Some(number) = number else { return Doubt::unknown(format!("{path} has no number {field}")) };
@@ -22,7 +23,7 @@ fn meminfo(case: &Case<'_>, field: &str) -> Result<u64, Doubt> {
 fn swap_areas(case: &Case<'_>) -> Result<Vec<String>, Doubt> {
     let path = "/proc/swaps";
     let fact = case.peek(path);
-    let table = case.known(path, fact, Missing::CannotBe("this kernel cannot swap"))?;
+    let table = case.known(path, fact, CannotBe("this kernel cannot swap"))?;
     let area = |line: &str| line.split_whitespace().next().map(str::to_owned);
     let areas: Vec<String> = table.lines().skip(1).filter_map(area).collect();
     case.note(path, if areas.is_empty() { "none".to_owned() } else { areas.join(", ") });
@@ -30,7 +31,7 @@ fn swap_areas(case: &Case<'_>) -> Result<Vec<String>, Doubt> {
 }
 
 /// Goes on only where memory is swapped.
-fn swaps(case: &Case<'_>) -> Result<(), Doubt> {
+pub(super) fn swaps(case: &Case<'_>) -> Result<(), Doubt> {
     if swap_areas(case)?.is_empty() { Doubt::not_applicable("nothing is swapped here") } else { Ok(()) }
 }
 
@@ -45,30 +46,7 @@ pub(super) fn swap(case: &Case<'_>) -> Judged {
     Ok(swap_areas(case)?.is_empty())
 }
 
-pub(super) fn swappiness(case: &Case<'_>) -> Judged {
-    swaps(case)?;
-    Ok(case.number("/proc/sys/vm/swappiness", Missing::TellsNothing("the value is not shown"))? <= 10)
-}
-
-pub(super) fn zswap(case: &Case<'_>) -> Judged {
-    let is_on =
-        match case.text("/sys/module/zswap/parameters/enabled", Missing::CannotBe("this kernel has no zswap"))? {
-            word if word == "Y" => true,
-            word if word == "N" => false,
-            other => return Doubt::unknown(format!("zswap says '{other}'")),
-        };
-    if is_on {
-        swaps(case)?;
-    }
-    Ok(!is_on)
-}
-
-pub(super) fn thp(case: &Case<'_>) -> Judged {
-    let none = Missing::CannotBe("this kernel has none (they cannot be built with PREEMPT_RT)");
-    Ok(case.marked("/sys/kernel/mm/transparent_hugepage/enabled", none)? != "always")
-}
-
-const NO_HUGE: Missing = Missing::CannotBe("this kernel has no transparent huge pages (never with PREEMPT_RT)");
+const NO_HUGE: Missing = CannotBe("this kernel has no transparent huge pages (never with PREEMPT_RT)");
 
 pub(super) fn thp_defrag(case: &Case<'_>) -> Judged {
     let is_off = case.marked("/sys/kernel/mm/transparent_hugepage/enabled", NO_HUGE)? == "never";
@@ -82,7 +60,7 @@ pub(super) fn khugepaged(case: &Case<'_>) -> Judged {
 
 pub(super) fn hugetlb(case: &Case<'_>) -> Judged {
     let folder = "/sys/kernel/mm/hugepages";
-    let none = Missing::CannotBe("this kernel reserves no huge pages");
+    let none = CannotBe("this kernel reserves no huge pages");
     let (mut reserved, mut unused) = (0, Vec::new());
     for size in case.known(folder, case.list(folder), none)? {
         let number = |name: &str| -> Result<u64, Doubt> {
@@ -103,21 +81,8 @@ pub(super) fn hugetlb(case: &Case<'_>) -> Judged {
     Ok(unused.is_empty())
 }
 
-pub(super) fn ksm(case: &Case<'_>) -> Judged {
-    Ok(case.number("/sys/kernel/mm/ksm/run", Missing::CannotBe("this kernel cannot merge pages"))? != 1)
-}
-
-pub(super) fn ksm_advisor(case: &Case<'_>) -> Judged {
-    let none = Missing::CannotBe("this kernel's merging has no advisor");
-    let is_none = case.marked("/sys/kernel/mm/ksm/advisor_mode", none)? == "none";
-    if !is_none && case.number("/sys/kernel/mm/ksm/run", none)? != 1 {
-        return Doubt::not_applicable("pages are not merged");
-    }
-    Ok(is_none)
-}
-
 pub(super) fn compact(case: &Case<'_>) -> Judged {
-    let none = Missing::CannotBe("this kernel does not compact memory");
+    let none = CannotBe("this kernel does not compact memory");
     let moves_locked = case.number("/proc/sys/vm/compact_unevictable_allowed", none)? != 0;
     match case.number("/proc/sys/vm/compaction_proactiveness", none) {
         Ok(proactiveness) => Ok(!moves_locked && proactiveness == 0),
@@ -128,11 +93,31 @@ pub(super) fn compact(case: &Case<'_>) -> Judged {
 }
 
 pub(super) fn commit(case: &Case<'_>) -> Judged {
-    if case.number("/proc/sys/vm/overcommit_memory", Missing::TellsNothing("the mode is not shown"))? != 2 {
+    if case.number("/proc/sys/vm/overcommit_memory", TellsNothing("the mode is not shown"))? != 2 {
         return Doubt::not_applicable("the limit is in force in overcommit mode 2 only");
     }
     let (limit, used) = (meminfo(case, "CommitLimit")?, meminfo(case, "Committed_AS")?);
     Ok(limit.saturating_sub(used) >= limit / 10)
+}
+
+pub(super) fn has_several_nodes(case: &Case<'_>) -> Result<(), Doubt> {
+    let nodes = case.peek("/sys/devices/system/node/online");
+    let is_one = nodes.known().is_some_and(|nodes| nodes == "0");
+    if is_one { Doubt::not_applicable("there is one memory node") } else { Ok(()) }
+}
+
+pub(super) fn merges_pages(case: &Case<'_>) -> Result<(), Doubt> {
+    let none = CannotBe("this kernel's merging has no advisor");
+    let merges = case.number("/sys/kernel/mm/ksm/run", none)? == 1;
+    if merges { Ok(()) } else { Doubt::not_applicable("pages are not merged") }
+}
+
+/// Goes on only where the statistics of isolated CPUs are collected like those of others.
+pub(super) fn counts_isolated(case: &Case<'_>) -> Result<(), Doubt> {
+    if case.rt().is_subset(&case.isolated()?) && case.version()? >= Version::new(6, 12) {
+        return Doubt::not_applicable("from 6.12 isolated CPUs are left out");
+    }
+    Ok(())
 }
 
 /// Pages that are locked stay where they are: what remains is work in the background.
@@ -141,32 +126,10 @@ pub(super) fn compact_severity(case: &Case<'_>, severity: Severity) -> Severity 
     if keeps_locked { severity.min(Info) } else { severity }
 }
 
-pub(super) fn numa_balancing(case: &Case<'_>) -> Judged {
-    let none = Missing::CannotBe("this kernel has none (it cannot be built with PREEMPT_RT)");
-    let is_on = case.number("/proc/sys/kernel/numa_balancing", none)? != 0;
-    let nodes = case.peek("/sys/devices/system/node/online");
-    if is_on && nodes.known().is_some_and(|nodes| nodes == "0") {
-        return Doubt::not_applicable("there is one memory node");
-    }
-    Ok(!is_on)
-}
-
-pub(super) fn overcommit(case: &Case<'_>) -> Judged {
-    Ok(case.number("/proc/sys/vm/overcommit_memory", Missing::TellsNothing("the mode is not shown"))? != 2)
-}
-
-pub(super) fn stat_interval(case: &Case<'_>) -> Judged {
-    let interval_s = case.number("/proc/sys/vm/stat_interval", Missing::TellsNothing("the interval is not shown"))?;
-    if case.rt.is_subset(&case.isolated()?) && case.version()? >= Version::new(6, 12) {
-        return Doubt::not_applicable("from 6.12 isolated CPUs are left out");
-    }
-    Ok(interval_s >= 10)
-}
-
 const EARLY_BYTES: u64 = 256 << 20;
 
 pub(super) fn dirty(case: &Case<'_>) -> Judged {
-    let unseen = Missing::TellsNothing("when writing starts is not shown");
+    let unseen = TellsNothing("when writing starts is not shown");
     let unsigned = |path: &str| case.number(path, unseen).map(|number| u64::try_from(number).unwrap_or(0));
     let bytes = unsigned("/proc/sys/vm/dirty_background_bytes")?;
     if bytes > 0 {
@@ -180,7 +143,7 @@ pub(super) fn dirty(case: &Case<'_>) -> Judged {
 const RESERVE_KB: u64 = 64 << 10;
 
 pub(super) fn watermark(case: &Case<'_>) -> Judged {
-    let unseen = Missing::TellsNothing("the mark is not shown");
+    let unseen = TellsNothing("the mark is not shown");
     let free_kb = u64::try_from(case.number("/proc/sys/vm/min_free_kbytes", unseen)?).unwrap_or(0);
     Ok(free_kb >= RESERVE_KB || free_kb >= meminfo(case, "MemTotal")? / 100)
 }
@@ -195,15 +158,11 @@ pub(super) fn oom(case: &Case<'_>) -> Result<(), Doubt> {
     Ok(())
 }
 
-pub(super) fn panic_on_oom(case: &Case<'_>) -> Judged {
-    Ok(case.number("/proc/sys/vm/panic_on_oom", Missing::TellsNothing("the choice is not shown"))? == 0)
-}
-
 const NODES: &str = "/sys/devices/system/node";
-const NO_NODES: Missing = Missing::CannotBe("this kernel knows one memory node");
+const NO_NODES: Missing = CannotBe("this kernel knows one memory node");
 
 /// The nodes a file names; goes on only where there are several.
-fn nodes(case: &Case<'_>, file: &str) -> Result<CpuSet, Doubt> {
+pub(super) fn nodes(case: &Case<'_>, file: &str) -> Result<CpuSet, Doubt> {
     // Lists of nodes are written as lists of CPUs are.
     let online = case.cpu_list(&format!("{NODES}/online"), NO_NODES)?;
     if online.len() < 2 {
@@ -216,9 +175,9 @@ pub(super) fn numa(case: &Case<'_>) -> Judged {
     let mut touched = 0;
     for node in nodes(case, "has_cpu")?.iter() {
         let path = format!("{NODES}/node{node}/cpulist");
-        let list = case.known(&path, case.peek(&path), Missing::TellsNothing("the CPUs of a node are not shown"))?;
+        let list = case.known(&path, case.peek(&path), TellsNothing("the CPUs of a node are not shown"))?;
         let cpus = CpuSet::parse_list(&list).or_else(|e| Doubt::unknown(format!("{path}: {e}")))?;
-        if !cpus.intersection(&case.rt).is_empty() {
+        if !cpus.intersection(case.rt()).is_empty() {
             case.note(path, list);
             touched += 1;
         }
@@ -226,22 +185,8 @@ pub(super) fn numa(case: &Case<'_>) -> Judged {
     if touched == 0 { Doubt::unknown("no node names the real-time CPUs") } else { Ok(touched == 1) }
 }
 
-pub(super) fn zone_reclaim(case: &Case<'_>) -> Judged {
-    Ok(case.number("/proc/sys/vm/zone_reclaim_mode", Missing::CannotBe("this kernel knows one memory node"))? == 0)
-}
-
 pub(super) fn memory_only(case: &Case<'_>) -> Judged {
     Ok(nodes(case, "has_memory")?.is_subset(&nodes(case, "has_cpu")?))
-}
-
-pub(super) fn demotion(case: &Case<'_>) -> Judged {
-    nodes(case, "has_memory")?;
-    let path = "/sys/kernel/mm/numa/demotion_enabled";
-    match case.text(path, Missing::CannotBe("this kernel does not demote pages"))?.as_str() {
-        "false" => Ok(true),
-        "true" => Ok(false),
-        other => Doubt::unknown(format!("{path} holds '{other}'")),
-    }
 }
 
 /// Drivers of balloons, and the folders that have an entry for each device they drive.
@@ -252,7 +197,7 @@ const BALLOONS: [(&str, &str); 3] = [
 ];
 
 pub(super) fn balloon(case: &Case<'_>) -> Judged {
-    let unseen = Missing::TellsNothing("nothing here tells whether there is a hypervisor");
+    let unseen = TellsNothing("nothing here tells whether there is a hypervisor");
     let virtualisation = case.known("/proc/cpuinfo", case.machine.virtualisation.clone(), unseen)?;
     if virtualisation.hypervisor.is_none() {
         return Doubt::not_applicable("this is no guest");
@@ -275,7 +220,7 @@ pub(super) fn balloon(case: &Case<'_>) -> Judged {
     }
     let drivers = "/sys/bus/virtio/drivers";
     if has_bus(case, "virtio")? {
-        case.known(drivers, case.list(drivers), Missing::TellsNothing("what drives the devices is not shown"))?;
+        case.known(drivers, case.list(drivers), TellsNothing("what drives the devices is not shown"))?;
     }
     case.note("/sys/bus", "no balloon");
     Ok(true)

@@ -59,6 +59,6 @@ pub(super) fn pause(case: &Case<'_>) -> Judged {
 
 pub(super) fn queues(case: &Case<'_>) -> Judged {
     case.has_housekeeping()?;
-    let most = case.housekeeping.len() as u64;
+    let most = case.housekeeping().len() as u64;
     every(case, "channels", |settings| settings.get("combined") + settings.get("rx").max(settings.get("tx")) <= most)
 }

@@ -4,11 +4,12 @@ mod hardware;
 mod receiving;
 mod steering;
 
-use super::{Blast, Case, Check, Doubt, Family, Fix, Knob, Lasting, Missing, Weight};
+use super::Missing::CannotBe;
+use super::{Blast, Case, Check, Doubt, Family, Fix, Knob, Lasting, Missing, Want, Weight};
 use punctual_facts::finding::Confidence;
 use punctual_facts::finding::Severity::{Info, Medium};
 
-const KNOB: Knob = Knob::of(Family::Network);
+const KNOB: Knob = Knob { confidence: Confidence::Medium, ..Knob::of(Family::Network) };
 
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
@@ -21,8 +22,8 @@ pub(super) const KNOBS: &[Knob] = &[
         persist: &[Lasting::udev(
             "ACTION==\"add\", SUBSYSTEM==\"queues\", KERNEL==\"rx-*\", ATTR{rps_cpus}=\"<H mask>\"",
         )],
-        undo: Fix::prose("Write back the mask that was there."),
         cost: "The other CPUs get the packets.",
+        confidence: Confidence::High,
         sources: &["kernel networking/scaling.rst"],
         ..KNOB
     },
@@ -35,9 +36,7 @@ pub(super) const KNOBS: &[Knob] = &[
             to sleep.",
         fix: Fix::prose("sysctl net.core.busy_poll=0 net.core.busy_read=0 for periodic work; 50 for polling work."),
         persist: &[Lasting::sysctl("net.core.busy_poll", "0"), Lasting::sysctl("net.core.busy_read", "0")],
-        undo: Fix::prose("sysctl with the values that were there."),
         cost: "With it: CPU time. Without it: an interrupt per batch.",
-        confidence: Confidence::Medium,
         sources: &["kernel admin-guide/sysctl/net.rst: busy_poll, busy_read", "tuned profile network-latency"],
         ..KNOB
     },
@@ -47,10 +46,9 @@ pub(super) const KNOBS: &[Knob] = &[
         severity: Weight::all(Info),
         check: Check::Probe(steering::rps_default),
         why: "New queues start with this steering mask.",
-        fix: Fix::command("sysctl net.core.rps_default_mask=<H mask>"),
         persist: &[Lasting::sysctl("net.core.rps_default_mask", "<H mask>")],
-        undo: Fix::command("sysctl net.core.rps_default_mask=0"),
         cost: "The other CPUs get the packets.",
+        confidence: Confidence::High,
         sources: &[
             "kernel admin-guide/sysctl/net.rst: rps_default_mask",
             "kernel 6.12, 7.3 net/core/sysctl_net_core.c (not in 6.1)",
@@ -61,14 +59,14 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "net.rfs",
         title: "Packets do not follow the program",
         severity: Weight::all(Info),
-        check: Check::Probe(steering::rfs),
+        check: Check::sysctl(
+            "net.core.rps_sock_flow_entries",
+            Want::ZERO,
+            CannotBe("this kernel cannot steer packets"),
+        ),
         why: "Receive flow steering sends packets to the CPU on which their reader ran last: a real-time thread \
             that reads a socket calls their processing to its own CPU.",
-        fix: Fix::command("sysctl net.core.rps_sock_flow_entries=0"),
-        persist: &[Lasting::sysctl("net.core.rps_sock_flow_entries", "0")],
-        undo: Fix::prose("sysctl net.core.rps_sock_flow_entries with the value that was there."),
         cost: "Colder caches for readers.",
-        confidence: Confidence::Medium,
         sources: &["kernel networking/scaling.rst: RFS"],
         ..KNOB
     },
@@ -83,10 +81,8 @@ pub(super) const KNOBS: &[Knob] = &[
             "ethtool -C DEVICE adaptive-rx off rx-usecs 0 rx-frames 1, for the device of the real-time traffic.",
         ),
         persist: &[Lasting::other("/etc/systemd/network/*.link: [Link] UseAdaptiveRxCoalesce=no, RxCoalesceSec=0")],
-        undo: Fix::prose("ethtool -C with the values that were there."),
         cost: "More interrupts.",
         blast: Blast::Disturbing,
-        confidence: Confidence::Medium,
         sources: &["ethtool(8): -C", "LinuxCNC#4087: 50 to 250 us of hidden delay", "kernel 6.12 net/ethtool/ioctl.c"],
         ..KNOB
     },
@@ -104,7 +100,6 @@ pub(super) const KNOBS: &[Knob] = &[
         undo: Fix::command("ethtool --set-eee DEVICE eee on"),
         cost: "Half a watt per link.",
         blast: Blast::Breaking,
-        confidence: Confidence::Medium,
         sources: &["ethtool(8): --set-eee", "unverified: the wake-up time of a given device"],
         ..KNOB
     },
@@ -118,7 +113,6 @@ pub(super) const KNOBS: &[Knob] = &[
         persist: &[Lasting::udev(
             "ACTION==\"add\", SUBSYSTEM==\"net\", KERNEL==\"eth*\", RUN+=\"/usr/sbin/ethtool -A $name autoneg off rx off tx off\"",
         )],
-        undo: Fix::prose("ethtool -A with the values that were there."),
         cost: "Packets are lost where they would have waited.",
         blast: Blast::Breaking,
         confidence: Confidence::Low,
@@ -134,10 +128,8 @@ pub(super) const KNOBS: &[Knob] = &[
             CPUs; irq.affinity tells whether their interrupts do.",
         fix: Fix::prose("ethtool -L DEVICE combined N, with N at most the number of CPUs <H> (the device is reset)."),
         persist: &[Lasting::other("A udev rule for that one device that runs ethtool -L $name combined N.")],
-        undo: Fix::prose("ethtool -L with the number that was there."),
         cost: "Throughput.",
         blast: Blast::Breaking,
-        confidence: Confidence::Medium,
         sources: &[
             "ethtool(8): -L",
             "tuned plugin_net",
@@ -156,10 +148,8 @@ pub(super) const KNOBS: &[Knob] = &[
             "echo 1 > /sys/class/net/DEVICE/threaded; chrt -f -p 50 and taskset for the threads napi/DEVICE-N",
         ),
         persist: &[Lasting::udev("ACTION==\"add\", SUBSYSTEM==\"net\", ATTR{threaded}=\"1\"")],
-        undo: Fix::command("echo 0 > /sys/class/net/DEVICE/threaded"),
         cost: "Some throughput.",
         blast: Blast::Disturbing,
-        confidence: Confidence::Medium,
         sources: &["kernel networking/napi.rst: Threaded NAPI", "kernel 6.1, 6.12, 7.3 net/core/net-sysfs.c"],
         ..KNOB
     },
@@ -176,9 +166,7 @@ pub(super) const KNOBS: &[Knob] = &[
         persist: &[Lasting::udev(
             "ACTION==\"add\", SUBSYSTEM==\"net\", ATTR{napi_defer_hard_irqs}=\"0\", ATTR{gro_flush_timeout}=\"0\"",
         )],
-        undo: Fix::prose("Write back the values that were there."),
         cost: "More interrupts.",
-        confidence: Confidence::Medium,
         sources: &["kernel networking/napi.rst: Software IRQ coalescing"],
         ..KNOB
     },
@@ -205,11 +193,9 @@ pub(super) const KNOBS: &[Knob] = &[
         check: Check::Probe(receiving::ethercat),
         why: "The generic EtherCAT driver sends frames through the whole network stack; a native one (ec_igb, \
             ec_igc ...) drives the device itself, without interrupts.",
-        fix: Fix::NotAtRunTime(""),
         persist: &[Lasting::other(
             "DEVICE_MODULES of /etc/ethercat.conf: the native driver; blacklist the ordinary one for that device",
         )],
-        undo: Fix::prose("Put generic back."),
         cost: "The device is lost to Linux.",
         blast: Blast::Breaking,
         confidence: Confidence::Low,
@@ -242,7 +228,7 @@ pub(super) const KNOBS: &[Knob] = &[
 ];
 
 const FOLDER: &str = "/sys/class/net";
-const NO_NETWORK: Missing = Missing::CannotBe("there is no network");
+const NO_NETWORK: Missing = CannotBe("there is no network");
 
 /// A network device with hardware behind it.
 struct Nic {
@@ -268,6 +254,6 @@ fn nics(case: &Case<'_>) -> Result<Vec<Nic>, Doubt> {
 
 fn tsn(case: &Case<'_>) -> Result<(), Doubt> {
     let folder = "/sys/class/ptp";
-    let clocks = case.known(folder, case.list(folder), Missing::CannotBe("no network device here has a clock"))?;
+    let clocks = case.known(folder, case.list(folder), CannotBe("no network device here has a clock"))?;
     if clocks.is_empty() { Doubt::not_applicable("no network device here has a clock") } else { Ok(()) }
 }

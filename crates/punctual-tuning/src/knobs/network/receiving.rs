@@ -1,12 +1,13 @@
 //! In which context packets are handled.
 
 use super::{FOLDER, Nic, devices, nics};
+use crate::knobs::Missing::{CannotBe, TellsNothing};
 use crate::knobs::devices::has_module;
-use crate::knobs::{Case, Doubt, Judged, Missing};
+use crate::knobs::{Case, Doubt, Judged};
 use punctual_facts::profile::Kind;
 
 pub(super) fn busy_poll(case: &Case<'_>) -> Judged {
-    let none = Missing::CannotBe("this kernel's sockets cannot poll");
+    let none = CannotBe("this kernel's sockets cannot poll");
     let poll_us = case.number("/proc/sys/net/core/busy_poll", none)?;
     let read_us = case.number("/proc/sys/net/core/busy_read", none)?;
     if case.is(Kind::Poll) { Ok(poll_us > 0 && read_us > 0) } else { Ok(poll_us == 0 && read_us == 0) }
@@ -19,7 +20,7 @@ fn every_nic(case: &Case<'_>, file: &str, is_wanted: impl Fn(i64) -> bool) -> Ju
         let path = format!("{FOLDER}/{name}/{file}");
         if case.peek(&path).known().is_some() {
             seen = true;
-            all &= is_wanted(case.number(&path, Missing::TellsNothing("the setting is not shown"))?);
+            all &= is_wanted(case.number(&path, TellsNothing("the setting is not shown"))?);
         }
     }
     if seen { Ok(all) } else { Doubt::not_applicable(format!("no network device here has {file}")) }
@@ -58,7 +59,7 @@ fn nics_or_none(case: &Case<'_>) -> Result<Vec<Nic>, Doubt> {
 
 pub(super) fn ethercat(case: &Case<'_>) -> Judged {
     let modules = "/sys/module";
-    let loaded = case.known(modules, case.list(modules), Missing::TellsNothing("/sys/module cannot be seen here"))?;
+    let loaded = case.known(modules, case.list(modules), TellsNothing("/sys/module cannot be seen here"))?;
     if !has_module(case, "ec_master")? {
         return Doubt::not_applicable("no EtherCAT master is loaded (a master in user space does not show)");
     }

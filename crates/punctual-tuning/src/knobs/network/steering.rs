@@ -1,7 +1,8 @@
 //! To which CPUs the kernel itself sends packets.
 
 use super::{FOLDER, devices};
-use crate::knobs::{Case, Doubt, Judged, Missing};
+use crate::knobs::Missing::CannotBe;
+use crate::knobs::{Case, Doubt, Judged};
 use punctual_facts::cpu_set::CpuSet;
 
 /// Whether no queue of that kind has real-time CPUs in its mask.
@@ -16,7 +17,7 @@ fn queues_avoid(case: &Case<'_>, kind: &str, file: &str, none: &str) -> Judged {
             let Some(text) = case.peek(&path).known().cloned() else { continue };
             queues += 1;
             match CpuSet::parse_mask(&text) {
-                Ok(mask) if mask.intersection(&case.rt).is_empty() => {}
+                Ok(mask) if mask.intersection(case.rt()).is_empty() => {}
                 Ok(mask) => steered.push(format!("{device} {queue} to {mask}")),
                 Err(e) => return Doubt::unknown(format!("{path}: {e}")),
             }
@@ -38,11 +39,6 @@ pub(super) fn rps(case: &Case<'_>) -> Judged {
 
 pub(super) fn rps_default(case: &Case<'_>) -> Judged {
     case.has_housekeeping()?;
-    let none = Missing::CannotBe("this kernel has no default mask");
-    Ok(case.cpu_mask("/proc/sys/net/core/rps_default_mask", none)?.intersection(&case.rt).is_empty())
-}
-
-pub(super) fn rfs(case: &Case<'_>) -> Judged {
-    let none = Missing::CannotBe("this kernel cannot steer packets");
-    Ok(case.number("/proc/sys/net/core/rps_sock_flow_entries", none)? == 0)
+    let none = CannotBe("this kernel has no default mask");
+    Ok(case.cpu_mask("/proc/sys/net/core/rps_default_mask", none)?.intersection(case.rt()).is_empty())
 }

@@ -1,7 +1,8 @@
 //! USB, storage and sound: devices that sleep when nobody asks for them.
 
 use super::MOST_DEVICES;
-use crate::knobs::{Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Weight};
+use crate::knobs::Missing::CannotBe;
+use crate::knobs::{Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Want, Weight};
 use punctual_facts::fact::Fact;
 use punctual_facts::finding::Confidence;
 use punctual_facts::finding::Severity::{Info, Medium};
@@ -21,7 +22,6 @@ pub(super) const KNOBS: &[Knob] = &[
             Lasting::word("usbcore.autosuspend=-1"),
             Lasting::udev("ACTION==\"add\", SUBSYSTEM==\"usb\", ATTR{power/control}=\"on\""),
         ],
-        undo: Fix::prose("echo auto > the same files."),
         cost: "Power.",
         confidence: Confidence::Medium,
         sources: &[
@@ -44,7 +44,6 @@ pub(super) const KNOBS: &[Knob] = &[
                 "ACTION==\"add\", SUBSYSTEM==\"scsi_host\", ATTR{link_power_management_policy}=\"max_performance\"",
             ),
         ],
-        undo: Fix::prose("Write back the policy that was there."),
         cost: "Power.",
         confidence: Confidence::Medium,
         sources: &["kernel 7.3 drivers/ata/libata-sata.c, ahci.c: mobile_lpm_policy", "unverified: the time"],
@@ -61,7 +60,6 @@ pub(super) const KNOBS: &[Knob] = &[
             Lasting::word("nvme_core.default_ps_max_latency_us=0"),
             Lasting::module("nvme_core default_ps_max_latency_us=0"),
         ],
-        undo: Fix::prose("Write back the number that was there."),
         cost: "Power, and a warmer drive.",
         sources: &["kernel 7.3 drivers/nvme/host/core.c: default_ps_max_latency_us, nvme_configure_apst"],
         ..KNOB
@@ -70,12 +68,15 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "pm.audio",
         title: "Sound chip stays awake",
         severity: Weight::of(Info, Info, Medium),
-        check: Check::Probe(audio),
+        check: Check::parameter(
+            "snd_hda_intel",
+            "power_save",
+            Want::ZERO,
+            CannotBe("no sound chip of this kind is in use (snd_hda_intel is not loaded)"),
+        ),
         why: "After some seconds of silence the codec is turned off; turning it on again takes time and clicks, and on a \
             machine without need for sound it is work for nothing.",
-        fix: Fix::command("echo 0 > /sys/module/snd_hda_intel/parameters/power_save"),
         persist: &[Lasting::module("snd_hda_intel power_save=0")],
-        undo: Fix::prose("Write back the number that was there."),
         cost: "Power.",
         confidence: Confidence::Medium,
         sources: &["kernel 7.3 sound/hda/controllers/intel.c: power_save", "kernel sound/designs/powersave.rst"],
@@ -85,7 +86,7 @@ pub(super) const KNOBS: &[Knob] = &[
 
 fn usb(case: &Case<'_>) -> Judged {
     let folder = "/sys/bus/usb/devices";
-    let none = Missing::CannotBe("there is no USB");
+    let none = CannotBe("there is no USB");
     let names = case.known(folder, case.list(folder), none)?;
     // Interfaces have a colon, root hubs are called usbN; a hub sleeps only when all behind it does.
     let is_device = |name: &&String| !name.contains(':') && !name.starts_with("usb");
@@ -113,7 +114,7 @@ fn usb(case: &Case<'_>) -> Judged {
 
 pub(in crate::knobs) fn sata(case: &Case<'_>) -> Judged {
     let folder = "/sys/class/scsi_host";
-    let none = Missing::CannotBe("there is no SATA controller");
+    let none = CannotBe("there is no SATA controller");
     let hosts = case.known(folder, case.list(folder), none)?;
     let mut policies: Vec<String> = Vec::new();
     for host in hosts.iter().take(MOST_DEVICES) {
@@ -135,7 +136,7 @@ pub(in crate::knobs) fn sata(case: &Case<'_>) -> Judged {
 
 fn nvme(case: &Case<'_>) -> Judged {
     let folder = "/sys/class/nvme";
-    let none = Missing::CannotBe("there is no NVMe drive");
+    let none = CannotBe("there is no NVMe drive");
     let drives = case.known(folder, case.list(folder), none)?;
     if drives.is_empty() {
         return Doubt::not_applicable("there is no NVMe drive");
@@ -144,7 +145,7 @@ fn nvme(case: &Case<'_>) -> Judged {
     for drive in drives.iter().take(64) {
         // A drive that cannot choose for itself has no such file.
         let path = format!("{folder}/{drive}/power/pm_qos_latency_tolerance_us");
-        let cannot = Missing::CannotBe("the drive does not choose sleep states itself");
+        let cannot = CannotBe("the drive does not choose sleep states itself");
         match case.text(&path, cannot) {
             Ok(tolerance) => all_awake &= tolerance == "0",
             Err(Doubt::NotApplicable(_)) => {}
@@ -152,9 +153,4 @@ fn nvme(case: &Case<'_>) -> Judged {
         }
     }
     Ok(all_awake)
-}
-
-fn audio(case: &Case<'_>) -> Judged {
-    let none = Missing::CannotBe("no sound chip of this kind is in use (snd_hda_intel is not loaded)");
-    Ok(case.number("/sys/module/snd_hda_intel/parameters/power_save", none)? == 0)
 }

@@ -1,7 +1,8 @@
 //! PCI: links that sleep, and devices behind them.
 
 use super::MOST_DEVICES;
-use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Weight};
+use crate::knobs::Missing::CannotBe;
+use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Weight};
 use punctual_facts::fact::Fact;
 use punctual_facts::finding::Confidence;
 use punctual_facts::finding::Severity::{Info, Medium};
@@ -22,7 +23,6 @@ pub(super) const KNOBS: &[Knob] = &[
         /sys/bus/pci/devices/DEVICE/link/l1_aspm for the path of the real-time device. Not pcie_aspm=off: that leaves on what the firmware turned on.",
         ),
         persist: &[Lasting::word("pcie_aspm.policy=performance"), Lasting::NoWord("pcie_aspm")],
-        undo: Fix::prose("Write back the policy that stood in brackets."),
         cost: "Power.",
         blast: Blast::Disturbing,
         sources: &[
@@ -44,7 +44,6 @@ pub(super) const KNOBS: &[Knob] = &[
             Lasting::word("pcie_aspm.policy=performance"),
             Lasting::udev("ACTION==\"add\", SUBSYSTEM==\"pci\", ATTR{link/clkpm}==\"1\", ATTR{link/clkpm}=\"0\""),
         ],
-        undo: Fix::prose("echo 1 > the same file."),
         cost: "Power.",
         blast: Blast::Disturbing,
         confidence: Confidence::Medium,
@@ -67,7 +66,6 @@ pub(super) const KNOBS: &[Knob] = &[
             Lasting::udev("ACTION==\"add\", SUBSYSTEM==\"pci\", ATTR{class}==\"0x02*\", ATTR{power/control}=\"on\""),
             Lasting::udev("ACTION==\"add\", SUBSYSTEM==\"pci\", ATTR{class}==\"0x0c09*\", ATTR{power/control}=\"on\""),
         ],
-        undo: Fix::prose("echo auto > the same files."),
         cost: "Power.",
         confidence: Confidence::Medium,
         sources: &[
@@ -83,7 +81,7 @@ const LINK_STATES: [&str; 6] = ["l0s_aspm", "l1_aspm", "l1_1_aspm", "l1_2_aspm",
 
 /// The PCI devices, some of them at least.
 fn devices(case: &Case<'_>) -> Result<Vec<String>, Doubt> {
-    let none = Missing::CannotBe("there is no PCI bus");
+    let none = CannotBe("there is no PCI bus");
     let devices = case.known(FOLDER, case.list(FOLDER), none)?;
     if devices.is_empty() { Doubt::not_applicable("there is no PCI device") } else { Ok(devices) }
 }

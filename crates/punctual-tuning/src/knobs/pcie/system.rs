@@ -1,6 +1,7 @@
 //! The whole machine asleep.
 
-use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Weight};
+use crate::knobs::Missing::CannotBe;
+use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Weight};
 use punctual_facts::fact::Fact;
 use punctual_facts::finding::Confidence;
 use punctual_facts::finding::Severity::Info;
@@ -24,7 +25,6 @@ pub(super) const KNOBS: &[Knob] = &[Knob {
         Lasting::NoService("hibernate.target"),
         Lasting::NoService("hybrid-sleep.target"),
     ],
-    undo: Fix::prose("systemctl unmask the same targets."),
     cost: "No suspend, by nobody.",
     blast: Blast::Breaking,
     confidence: Confidence::Medium,
@@ -33,7 +33,7 @@ pub(super) const KNOBS: &[Knob] = &[Knob {
 }];
 
 fn sleep(case: &Case<'_>) -> Judged {
-    let none = Missing::CannotBe("this kernel cannot sleep");
+    let none = CannotBe("this kernel cannot sleep");
     if case.text("/sys/power/state", none)?.is_empty() {
         return Ok(true);
     }

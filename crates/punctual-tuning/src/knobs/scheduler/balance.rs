@@ -1,7 +1,8 @@
 //! What the scheduler does beside choosing: balance, account, boost, and what was switched on for its own debugging.
 
+use crate::knobs::Missing::{CannotBe, TellsNothing};
 use crate::knobs::isolation::domain;
-use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Weight};
+use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Want, Weight};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::finding::Confidence;
 use punctual_facts::finding::Severity::{High, Info, Medium};
@@ -39,7 +40,6 @@ pub(super) const KNOBS: &[Knob] = &[
             /sys/kernel/debug/sched/ext_server/cpuN/runtime for N in <I>.",
         ),
         persist: &[Lasting::write("/sys/kernel/debug/sched/ext_server/cpu<I>/runtime", "0")],
-        undo: Fix::command("echo 50000000 > /sys/kernel/debug/sched/ext_server/cpuN/runtime"),
         cost: "Its tasks can starve there for good.",
         blast: Blast::Breaking,
         sources: &["kernel 7.3 kernel/sched/debug.c, ext.c"],
@@ -49,12 +49,13 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "sched.uclamp_rt",
         title: "Real-time threads ask for full speed",
         severity: Weight::all(Medium),
-        check: Check::Probe(uclamp),
+        check: Check::sysctl(
+            "kernel.sched_util_clamp_min_rt_default",
+            Want::Is(1024),
+            CannotBe("this kernel does not clamp utilisation"),
+        ),
         why: "With a lower clamp the schedutil governor runs real-time threads below the highest frequency, and on \
             mixed chips they may land on small cores.",
-        fix: Fix::command("sysctl kernel.sched_util_clamp_min_rt_default=1024"),
-        persist: &[Lasting::sysctl("kernel.sched_util_clamp_min_rt_default", "1024")],
-        undo: Fix::prose("sysctl with the value that was there."),
         cost: "Power. It is the default.",
         sources: &["kernel admin-guide/sysctl/kernel.rst: sched_util_clamp_min_rt_default"],
         ..KNOB
@@ -69,7 +70,6 @@ pub(super) const KNOBS: &[Knob] = &[
             wake-ups run in hard interrupt context.",
         fix: Fix::prose("echo NO_NAME > /sys/kernel/debug/sched/features for each that is named here."),
         persist: &[Lasting::other("Nothing to do: the defaults come back at boot. Look for a unit that writes them.")],
-        undo: Fix::command("echo NAME > /sys/kernel/debug/sched/features"),
         cost: "None: these are the defaults.",
         sources: &["kernel 6.1, 6.12, 7.3 kernel/sched/features.h", "meta-seapath#140"],
         ..KNOB
@@ -82,7 +82,6 @@ pub(super) const KNOBS: &[Knob] = &[
         why: "Pressure stall information adds work to every wake-up and sleep, and a timer for those who poll it.",
         fix: Fix::NotAtRunTime("for a single group: echo 0 > GROUP/cgroup.pressure"),
         persist: &[Lasting::word("psi=0")],
-        undo: Fix::prose("Remove the word and boot again."),
         cost: "systemd-oomd and monitors of pressure stop working.",
         blast: Blast::Breaking,
         confidence: Confidence::Medium,
@@ -122,52 +121,46 @@ fn domains(case: &Case<'_>) -> Judged {
     }
     case.has_housekeeping()?;
     let path = "/proc/schedstat";
-    let missing = Missing::TellsNothing("this kernel does not show its scheduling domains (no CONFIG_SCHEDSTATS)");
+    let missing = TellsNothing("this kernel does not show its scheduling domains (no CONFIG_SCHEDSTATS)");
     let text = case.known(path, case.peek(path), missing)?;
     let Some(all) = widest(&text) else { return Doubt::unknown(format!("{path} is not as it is known here")) };
-    let ours: Vec<(u32, CpuSet)> = all.into_iter().filter(|(cpu, _)| case.rt.contains(*cpu)).collect();
-    if ours.len() != case.rt.len() {
-        return Doubt::unknown(format!("{path} does not show all of CPUs {}", case.rt));
+    let ours: Vec<(u32, CpuSet)> = all.into_iter().filter(|(cpu, _)| case.rt().contains(*cpu)).collect();
+    if ours.len() != case.rt().len() {
+        return Doubt::unknown(format!("{path} does not show all of CPUs {}", case.rt()));
     }
     if domain(case) == Ok(false) {
         return Doubt::not_applicable("these CPUs are not set apart, which iso.domain tells already");
     }
     let mixed: Vec<String> = ours
         .iter()
-        .filter(|(_, span)| !span.is_subset(&case.rt))
+        .filter(|(_, span)| !span.is_subset(case.rt()))
         .take(8)
         .map(|(cpu, span)| format!("CPU {cpu} is balanced with {span}"))
         .collect();
     case.note(
         path,
-        if mixed.is_empty() { format!("no domain reaches beyond CPUs {}", case.rt) } else { mixed.join(", ") },
+        if mixed.is_empty() { format!("no domain reaches beyond CPUs {}", case.rt()) } else { mixed.join(", ") },
     );
     Ok(mixed.is_empty())
 }
 
 fn ext_server(case: &Case<'_>) -> Judged {
-    let state = case.text("/sys/kernel/sched_ext/state", Missing::CannotBe("this kernel cannot load a scheduler"))?;
+    let state = case.text("/sys/kernel/sched_ext/state", CannotBe("this kernel cannot load a scheduler"))?;
     if state.trim() == "disabled" {
         return Doubt::not_applicable("no BPF scheduler is loaded, so nothing is reserved for its tasks");
     }
     if !case.exists("/sys/kernel/debug/sched/features") {
         return Doubt::unknown(NO_DEBUGFS);
     }
-    let missing =
-        Missing::CannotBe("this kernel reserves nothing for a BPF scheduler's tasks (7.3 does, 6.12 does not)");
-    let runtimes = case.per_cpu("/sys/kernel/debug/sched/ext_server/cpu{cpu}/runtime", &case.rt, missing)?;
+    let missing = CannotBe("this kernel reserves nothing for a BPF scheduler's tasks (7.3 does, 6.12 does not)");
+    let runtimes = case.per_cpu("/sys/kernel/debug/sched/ext_server/cpu{cpu}/runtime", case.rt(), missing)?;
     Ok(runtimes.iter().all(|(_, runtime)| runtime == "0"))
-}
-
-fn uclamp(case: &Case<'_>) -> Judged {
-    let missing = Missing::CannotBe("this kernel does not clamp utilisation");
-    Ok(case.number("/proc/sys/kernel/sched_util_clamp_min_rt_default", missing)? == 1024)
 }
 
 fn features(case: &Case<'_>) -> Judged {
     const HARMFUL: [&str; 4] = ["RT_RUNTIME_SHARE", "WARN_DOUBLE_CLOCK", "LATENCY_WARN", "DOUBLE_TICK"];
     let path = "/sys/kernel/debug/sched/features";
-    let text = case.known(path, case.peek(path), Missing::TellsNothing(NO_DEBUGFS))?;
+    let text = case.known(path, case.peek(path), TellsNothing(NO_DEBUGFS))?;
     let is_rt = case.is_rt();
     if !text.split_whitespace().any(|name| name.trim_start_matches("NO_") == "RT_RUNTIME_SHARE") {
         return Doubt::unknown(format!("{path} names none of the features known here"));
@@ -181,7 +174,7 @@ fn features(case: &Case<'_>) -> Judged {
 fn psi(case: &Case<'_>) -> Judged {
     let folder = "/proc/pressure";
     let seen = case.list(folder);
-    match case.known(folder, seen, Missing::CannotBe("")) {
+    match case.known(folder, seen, CannotBe("")) {
         Ok(names) => {
             case.note(folder, names.join(", "));
             Ok(names.is_empty())

@@ -1,7 +1,8 @@
 //! Who shares the real-time classes with the real-time work, and on what terms.
 
+use crate::knobs::Missing::CannotBe;
 use crate::knobs::kernel::{has_rt_group, may_be_real_time};
-use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Task, Weight};
+use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Task, Weight};
 use punctual_facts::finding::Confidence;
 use punctual_facts::finding::Severity::{High, Info, Medium};
 use punctual_hist::Nanos;
@@ -58,12 +59,10 @@ pub(super) const KNOBS: &[Knob] = &[
         severity: Weight::all(Info),
         check: Check::Probe(dl_period),
         why: "A reservation with a period outside these limits is refused with EINVAL.",
-        fix: Fix::command("sysctl kernel.sched_deadline_period_min_us=100 kernel.sched_deadline_period_max_us=4194304"),
         persist: &[
             Lasting::sysctl("kernel.sched_deadline_period_min_us", "100"),
             Lasting::sysctl("kernel.sched_deadline_period_max_us", "4194304"),
         ],
-        undo: Fix::prose("sysctl with the values that were there."),
         cost: "Shorter periods mean more scheduling.",
         sources: &[
             "kernel 6.1, 6.12, 7.3 kernel/sched/deadline.c (100 us to 4.2 s)",
@@ -90,14 +89,13 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "sched.stalld",
         title: "Nobody boosts starving threads",
         severity: Weight::of(Medium, Medium, Info),
-        check: Check::Probe(stalld),
+        check: Check::Service,
         why: "stalld gives a starving thread a reservation ahead of FIFO priorities. From 6.12 on the fair server \
             does so, too, and the two add up.",
         fix: Fix::prose(
             "systemctl stop stalld, once nothing ordinary starves on CPUs <I> (see leftovers, kthr.affinity).",
         ),
         persist: &[Lasting::NoService("stalld.service")],
-        undo: Fix::command("systemctl unmask stalld; systemctl start stalld"),
         cost: "Before 6.12, and where the fair server is off, kernel threads behind a spinning thread starve for good.",
         blast: Blast::Breaking,
         confidence: Confidence::Medium,
@@ -130,13 +128,13 @@ fn names(tasks: &[&Task]) -> String {
 fn deadline(case: &Case<'_>) -> Judged {
     // A governor's kernel threads (sugov:N) are of this class by design, and short.
     let ours = case
-        .tasks(|task| !task.is_kernel && case.rt.contains(task.cpu) && [FIFO, RR, DEADLINE].contains(&task.policy))?;
+        .tasks(|task| !task.is_kernel && case.rt().contains(task.cpu) && [FIFO, RR, DEADLINE].contains(&task.policy))?;
     let (deadline, fixed): (Vec<&Task>, Vec<&Task>) = ours.iter().partition(|task| task.policy == DEADLINE);
-    case.note(format!("deadline tasks on CPUs {}", case.rt), names(&deadline));
+    case.note(format!("deadline tasks on CPUs {}", case.rt()), names(&deadline));
     if deadline.is_empty() {
         return Doubt::not_applicable("no deadline task runs on these CPUs");
     }
-    case.note(format!("FIFO and RR tasks on CPUs {}", case.rt), names(&fixed));
+    case.note(format!("FIFO and RR tasks on CPUs {}", case.rt()), names(&fixed));
     Ok(fixed.is_empty())
 }
 
@@ -147,7 +145,7 @@ fn dl_period(case: &Case<'_>) -> Judged {
     if users.is_empty() {
         return Doubt::not_applicable("no task with a deadline runs here");
     }
-    let missing = Missing::CannotBe("this kernel does not limit the periods");
+    let missing = CannotBe("this kernel does not limit the periods");
     let least = case.number("/proc/sys/kernel/sched_deadline_period_min_us", missing)?;
     let most = case.number("/proc/sys/kernel/sched_deadline_period_max_us", missing)?;
     let micros = |us: i64| Nanos::from_ns(u64::try_from(us).unwrap_or_default().saturating_mul(1000));
@@ -158,9 +156,9 @@ fn dl_period(case: &Case<'_>) -> Judged {
 }
 
 fn round_robin(case: &Case<'_>) -> Judged {
-    let ours = case.tasks(|task| !task.is_kernel && case.rt.contains(task.cpu) && task.policy == RR)?;
+    let ours = case.tasks(|task| !task.is_kernel && case.rt().contains(task.cpu) && task.policy == RR)?;
     if ours.is_empty() {
-        case.note(format!("SCHED_RR tasks on CPUs {}", case.rt), "none");
+        case.note(format!("SCHED_RR tasks on CPUs {}", case.rt()), "none");
         return Doubt::not_applicable("no task with SCHED_RR runs on these CPUs");
     }
     let mut turns: BTreeMap<(u32, u32), Vec<&Task>> = BTreeMap::new();
@@ -171,12 +169,8 @@ fn round_robin(case: &Case<'_>) -> Judged {
     let shown: Vec<String> =
         crowded.map(|((cpu, priority), tasks)| format!("{} at {priority} on CPU {cpu}", names(tasks))).collect();
     case.note(
-        format!("SCHED_RR tasks on CPUs {}", case.rt),
+        format!("SCHED_RR tasks on CPUs {}", case.rt()),
         if shown.is_empty() { format!("{}, none at another's priority", ours.len()) } else { shown.join("; ") },
     );
     Ok(shown.is_empty())
-}
-
-fn stalld(case: &Case<'_>) -> Judged {
-    Ok(case.daemons(&["stalld"])?.is_empty())
 }

@@ -3,8 +3,9 @@
 mod balance;
 mod classes;
 
+use super::Missing::{CannotBe, TellsNothing};
 use super::kernel::{counted, has_rt_group};
-use super::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Weight, count, joined};
+use super::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Want, Weight, count, joined};
 use punctual_facts::finding::Confidence;
 use punctual_facts::finding::Severity::{High, Info, Medium};
 use punctual_facts::machine::Version;
@@ -31,7 +32,6 @@ const OWN: &[Knob] = &[
             that spins then locks the machine up.",
         ),
         persist: &[Lasting::sysctl("kernel.sched_rt_runtime_us", "-1")],
-        undo: Fix::command("sysctl kernel.sched_rt_runtime_us=950000"),
         cost: "The safety net.",
         blast: Blast::Breaking,
         sources: &[
@@ -45,7 +45,12 @@ const OWN: &[Knob] = &[
         id: "sched.fair_server",
         title: "No fair server on the real-time CPUs",
         severity: Weight::of(Medium, High, Info),
-        check: Check::Probe(fair_server),
+        applies: has_fair_server,
+        check: Check::file(
+            "/sys/kernel/debug/sched/fair_server/cpu<I>/runtime",
+            Want::ZERO,
+            TellsNothing("the scheduler's debug files are not there: debugfs not mounted, locked down, or not built"),
+        ),
         why: "From 6.12 on, an ordinary task that starves on a CPU is given up to 50 ms of every second there, \
             ahead of any FIFO priority. sched_rt_runtime_us=-1 no longer prevents it.",
         fix: Fix::prose(
@@ -58,7 +63,6 @@ const OWN: &[Knob] = &[
                 "There is neither a sysctl nor a word for the command line; write it again after a CPU was plugged in.",
             ),
         ],
-        undo: Fix::command("echo 50000000 > /sys/kernel/debug/sched/fair_server/cpuN/runtime"),
         cost: "Ordinary tasks can starve there for good.",
         blast: Blast::Breaking,
         sources: &["kernel 6.12, 7.3 kernel/sched/deadline.c, debug.c", "ni/meta-nilrt#864"],
@@ -68,11 +72,15 @@ const OWN: &[Knob] = &[
         id: "sched.autogroup",
         title: "No automatic grouping by terminal",
         severity: Weight::all(Info),
-        check: Check::Probe(autogroup),
+        applies: |case| case.only_for(Kind::Audio, "it only decides among ordinary tasks"),
+        check: Check::sysctl(
+            "kernel.sched_autogroup_enabled",
+            Want::ZERO,
+            CannotBe("this kernel has no automatic grouping"),
+        ),
+        excused: groups_automatically,
         why: "With it the nice values of an audio program count only within its own session, against nobody outside.",
-        fix: Fix::command("sysctl kernel.sched_autogroup_enabled=0"),
-        persist: &[Lasting::sysctl("kernel.sched_autogroup_enabled", "0"), Lasting::word("noautogroup")],
-        undo: Fix::command("sysctl kernel.sched_autogroup_enabled=1"),
+        persist: &[Lasting::word("noautogroup")],
         cost: "A compilation in one terminal weighs more against the rest.",
         confidence: Confidence::Medium,
         sources: &["sched(7)", "kernel 6.1, 6.12, 7.3 kernel/sched/autogroup.c"],
@@ -87,7 +95,6 @@ const OWN: &[Knob] = &[
             its own that goes ahead of FIFO threads.",
         fix: Fix::prose("Stop the program that loaded it (scx_*)."),
         persist: &[Lasting::NoService("scx.service"), Lasting::NoService("scx_loader.service")],
-        undo: Fix::prose("Start it again."),
         cost: "Whatever it was loaded for.",
         blast: Blast::Disturbing,
         confidence: Confidence::Medium,
@@ -101,9 +108,7 @@ const OWN: &[Knob] = &[
         check: Check::Probe(energy_aware),
         why: "On chips with big and little cores, energy-aware placement moves work to where it costs least, not \
             to where it is done soonest.",
-        fix: Fix::command("sysctl kernel.sched_energy_aware=0"),
         persist: &[Lasting::sysctl("kernel.sched_energy_aware", "0")],
-        undo: Fix::command("sysctl kernel.sched_energy_aware=1"),
         cost: "Power.",
         confidence: Confidence::Low,
         sources: &[
@@ -119,14 +124,12 @@ const OWN: &[Knob] = &[
         severity: Weight::all(Info),
         check: Check::Probe(stats),
         why: "Scheduler statistics and delay accounting add work to every switch and wake-up.",
-        fix: Fix::command("sysctl kernel.sched_schedstats=0 kernel.task_delayacct=0"),
         persist: &[
             Lasting::sysctl("kernel.sched_schedstats", "0"),
             Lasting::sysctl("kernel.task_delayacct", "0"),
             Lasting::NoWord("schedstats"),
             Lasting::NoWord("delayacct"),
         ],
-        undo: Fix::prose("sysctl with the values that were there."),
         cost: "perf sched and iotop lose detail.",
         confidence: Confidence::Low,
         sources: &[
@@ -138,7 +141,7 @@ const OWN: &[Knob] = &[
 ];
 
 fn rt_runtime(case: &Case<'_>) -> Judged {
-    let missing = Missing::TellsNothing("the kernel does not show its limit for real-time threads");
+    let missing = TellsNothing("the kernel does not show its limit for real-time threads");
     let runtime = case.number("/proc/sys/kernel/sched_rt_runtime_us", missing)?;
     if case.version()? >= FAIR_SERVER_SINCE && !has_rt_group(case)? {
         return Doubt::not_applicable(
@@ -150,37 +153,29 @@ fn rt_runtime(case: &Case<'_>) -> Judged {
     Ok(runtime < 0 || runtime >= period)
 }
 
-fn fair_server(case: &Case<'_>) -> Judged {
+fn has_fair_server(case: &Case<'_>) -> Result<(), Doubt> {
     if case.version()? < FAIR_SERVER_SINCE {
         return Doubt::not_applicable("kernels before 6.12 have none; they throttle, see sched.rt_runtime");
     }
-    let because = "the scheduler's debug files are not there: debugfs not mounted, locked down, or not built";
-    let path = "/sys/kernel/debug/sched/fair_server/cpu{cpu}/runtime";
-    let runtimes = case.per_cpu(path, &case.rt, Missing::TellsNothing(because))?;
-    Ok(runtimes.iter().all(|(_, runtime)| runtime == "0"))
+    Ok(())
 }
 
-fn autogroup(case: &Case<'_>) -> Judged {
-    if !case.is(Kind::Audio) {
-        return Doubt::not_applicable("it only decides among ordinary tasks");
-    }
-    let missing = Missing::CannotBe("this kernel has no automatic grouping");
-    let is_on = case.number("/proc/sys/kernel/sched_autogroup_enabled", missing)? != 0;
-    if is_on && matches!(counted(case), Ok(Some(_))) {
+fn groups_automatically(case: &Case<'_>) -> Result<(), Doubt> {
+    if matches!(counted(case), Ok(Some(_))) {
         return Doubt::not_applicable(
             "the caller's control group counts CPU time by itself, so automatic groups do not",
         );
     }
-    Ok(!is_on)
+    Ok(())
 }
 
 fn sched_ext(case: &Case<'_>) -> Judged {
-    let missing = Missing::CannotBe("this kernel cannot load a scheduler");
+    let missing = CannotBe("this kernel cannot load a scheduler");
     Ok(case.text("/sys/kernel/sched_ext/state", missing)? == "disabled")
 }
 
 fn energy_aware(case: &Case<'_>) -> Judged {
-    let missing = Missing::CannotBe("this kernel has no energy-aware placement for this machine");
+    let missing = CannotBe("this kernel has no energy-aware placement for this machine");
     let path = "/proc/sys/kernel/sched_energy_aware";
     let is_on = match case.text(path, missing)?.trim() {
         // From 6.12 on the file holds nothing where the chip cannot do it.
@@ -188,7 +183,7 @@ fn energy_aware(case: &Case<'_>) -> Judged {
         text => text.parse::<i64>().or_else(|_| Doubt::unknown(format!("{path} holds '{text}', not a number")))? != 0,
     };
     let online = case.online().cloned().unwrap_or_default();
-    let alike = Missing::CannotBe("the kernel takes all CPUs to be alike");
+    let alike = CannotBe("the kernel takes all CPUs to be alike");
     if case.per_cpu("/sys/devices/system/cpu/cpu{cpu}/cpu_capacity", &online, alike)?.len() == 1 {
         return Doubt::not_applicable("all CPUs are alike");
     }
@@ -197,9 +192,9 @@ fn energy_aware(case: &Case<'_>) -> Judged {
 
 fn stats(case: &Case<'_>) -> Judged {
     let statistics =
-        case.number("/proc/sys/kernel/sched_schedstats", Missing::CannotBe("this kernel has no scheduler statistics"));
-    let delays = case
-        .number("/proc/sys/kernel/task_delayacct", Missing::CannotBe("this kernel has no delay accounting to switch"));
+        case.number("/proc/sys/kernel/sched_schedstats", CannotBe("this kernel has no scheduler statistics"));
+    let delays =
+        case.number("/proc/sys/kernel/task_delayacct", CannotBe("this kernel has no delay accounting to switch"));
     match (statistics, delays) {
         (Ok(statistics), Ok(delays)) => Ok(statistics == 0 && delays == 0),
         (Ok(one), Err(Doubt::NotApplicable(_))) | (Err(Doubt::NotApplicable(_)), Ok(one)) => Ok(one == 0),

@@ -1,6 +1,7 @@
 //! Hardware errors: who looks for them, who hears of them first, and whether there are any.
 
-use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Weight};
+use crate::knobs::Missing::{CannotBe, TellsNothing};
+use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Want, Weight};
 use punctual_facts::fact::Fact;
 use punctual_facts::finding::Confidence;
 use punctual_facts::finding::Severity::{Info, Medium};
@@ -10,7 +11,7 @@ use punctual_facts::machine::Arch;
 const MOST_DEVICES: usize = 512;
 const CONTROLLERS: &str = "/sys/devices/system/edac/mc";
 
-const KNOB: Knob = Knob::of(Family::Watchdogs);
+const KNOB: Knob = Knob { confidence: Confidence::Medium, ..Knob::of(Family::Watchdogs) };
 
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
@@ -27,9 +28,9 @@ pub(super) const KNOBS: &[Knob] = &[
             Lasting::write("/sys/devices/system/machinecheck/machinecheck0/check_interval", "0"),
             Lasting::word("mce=ignore_ce"),
         ],
-        undo: Fix::command("echo 300 > /sys/devices/system/machinecheck/machinecheck0/check_interval"),
         cost: "Some corrected errors are noticed later.",
         blast: Blast::Disturbing,
+        confidence: Confidence::High,
         sources: &["kernel 7.3 arch/x86/kernel/cpu/mce/core.c", "kernel arch/x86/x86_64/machinecheck.rst"],
         ..KNOB
     },
@@ -40,11 +41,8 @@ pub(super) const KNOBS: &[Knob] = &[
         check: Check::Probe(mce_off),
         why: "mce=off, which some guides carry, does not only stop the polling: the CPU then answers an uncorrected \
             error with an immediate reset, and nobody learns why.",
-        fix: Fix::NotAtRunTime(""),
         persist: &[Lasting::NoWord("mce"), Lasting::NoWord("nomce")],
-        undo: Fix::prose("Boot with the word that was there."),
         cost: "None; the polling goes by ras.mce.",
-        confidence: Confidence::Medium,
         sources: &[
             "kernel 7.3 arch/x86/kernel/cpu/mce/core.c: mca_cfg.disabled",
             "unverified: that every CPU resets then, as its manual says",
@@ -60,10 +58,8 @@ pub(super) const KNOBS: &[Knob] = &[
             that it cannot be stopped without going blind.",
         fix: Fix::command("echo 0 > /sys/devices/system/machinecheck/machinecheck0/cmci_disabled"),
         persist: &[Lasting::NoWord("mce")],
-        undo: Fix::prose("echo 1 > the same file."),
         cost: "An interrupt for each corrected error; storms of them are throttled by the kernel.",
         blast: Blast::Disturbing,
-        confidence: Confidence::Medium,
         sources: &["kernel 7.3 arch/x86/kernel/cpu/mce/core.c: cmci_disabled"],
         ..KNOB
     },
@@ -71,15 +67,19 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "ras.edac",
         title: "No polling of the memory controller for errors",
         severity: Weight::all(Info),
-        check: Check::Probe(edac),
+        applies: has_controller,
+        check: Check::parameter(
+            "edac_core",
+            "edac_mc_poll_msec",
+            Want::AtLeast(60_000),
+            CannotBe("nothing polls the memory controller (edac_core is not loaded)"),
+        ),
         why: "Where the driver polls (not every one does), kernel work reads the memory controller's error registers every \
             second over a slow path. The kernel refuses an interval below a second, so none is as good as a long one. Judged \
             bad: less than a minute.",
-        fix: Fix::command("echo 3600000 > /sys/module/edac_core/parameters/edac_mc_poll_msec"),
+        fix: Fix::set("/sys/module/edac_core/parameters/edac_mc_poll_msec", "3600000"),
         persist: &[Lasting::module("edac_core edac_mc_poll_msec=3600000")],
-        undo: Fix::command("echo 1000 > /sys/module/edac_core/parameters/edac_mc_poll_msec"),
         cost: "Corrected memory errors are counted once an hour.",
-        confidence: Confidence::Medium,
         sources: &[
             "kernel 6.1, 6.12, 7.3 drivers/edac/edac_mc_sysfs.c: edac_set_poll_msec (below 1000: EINVAL)",
             "kernel 7.3 drivers/edac/edac_mc.c: edac_check",
@@ -99,7 +99,6 @@ pub(super) const KNOBS: &[Knob] = &[
         undo: Fix::prose("Nothing to undo."),
         cost: "A memory module.",
         blast: Blast::Breaking,
-        confidence: Confidence::Medium,
         sources: &["kernel 7.3 drivers/edac/edac_mc_sysfs.c: ce_count", "unverified: how often firmware is involved"],
         ..KNOB
     },
@@ -107,15 +106,12 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "ras.soft_offline",
         title: "Pages are not taken away for corrected errors",
         severity: Weight::all(Info),
-        check: Check::Probe(soft_offline),
+        applies: takes_pages_away,
+        check: Check::sysctl("vm.enable_soft_offline", Want::ZERO, TellsNothing("the switch is not shown")),
         why: "Software or firmware may ask for a page with corrected errors to be moved elsewhere while it is in use, locked or not: \
             the thread that uses it waits for the move, and a huge page may be split for it. From 6.12 on a switch forbids \
             it.",
-        fix: Fix::command("sysctl vm.enable_soft_offline=0"),
-        persist: &[Lasting::sysctl("vm.enable_soft_offline", "0")],
-        undo: Fix::command("sysctl vm.enable_soft_offline=1"),
         cost: "A page that goes bad is used until it fails for good.",
-        confidence: Confidence::Medium,
         sources: &[
             "kernel 6.12, 7.3 mm/memory-failure.c: enable_soft_offline; not in 6.1",
             "kernel admin-guide/sysctl/vm.rst",
@@ -133,7 +129,6 @@ pub(super) const KNOBS: &[Knob] = &[
         persist: &[Lasting::Firmware(
             "Firmware First, WHEA or eMCA off, usually under Advanced, RAS or Event Log configuration",
         )],
-        undo: Fix::prose("The setting as it was."),
         cost: "The server's management controller no longer logs memory errors.",
         blast: Blast::Breaking,
         confidence: Confidence::Low,
@@ -152,7 +147,6 @@ pub(super) const KNOBS: &[Knob] = &[
         undo: Fix::prose("Nothing to undo."),
         cost: "None.",
         blast: Blast::Breaking,
-        confidence: Confidence::Medium,
         sources: &["kernel 7.3 drivers/pci/pcie/aer.c: aer_dev_correctable"],
         ..KNOB
     },
@@ -168,8 +162,8 @@ pub(super) const KNOBS: &[Knob] = &[
             (taskset -pc <H> PID).",
         ),
         persist: &[Lasting::module("ipmi_si kipmid_max_busy_us=100"), Lasting::NoModule("ipmi_si")],
-        undo: Fix::prose("Write back the number that was there."),
         cost: "Slower management; without the module, none from within.",
+        confidence: Confidence::High,
         sources: &["kernel 7.3 drivers/char/ipmi/ipmi_si_intf.c: kipmid_max_busy_us"],
         ..KNOB
     },
@@ -177,20 +171,19 @@ pub(super) const KNOBS: &[Knob] = &[
 
 fn mce(case: &Case<'_>) -> Judged {
     let folder = "/sys/devices/system/machinecheck/machinecheck0";
-    let none = Missing::CannotBe("this machine reports no machine checks to this kernel");
+    let none = CannotBe("this machine reports no machine checks to this kernel");
     if case.text(&format!("{folder}/check_interval"), none)? == "0" {
         return Ok(true);
     }
     Ok(case.text(&format!("{folder}/ignore_ce"), none)? == "1")
 }
 
-fn edac(case: &Case<'_>) -> Judged {
-    let none = Missing::CannotBe("nothing polls the memory controller (edac_core is not loaded)");
+fn has_controller(case: &Case<'_>) -> Result<(), Doubt> {
     let controllers = case.list(CONTROLLERS);
     if controllers.known().is_some_and(|names| !names.iter().any(|name| is_controller(name))) {
         return Doubt::not_applicable("no memory controller is registered to be polled");
     }
-    Ok(case.number("/sys/module/edac_core/parameters/edac_mc_poll_msec", none)? >= 60_000)
+    Ok(())
 }
 
 fn is_controller(name: &str) -> bool {
@@ -204,7 +197,7 @@ fn mce_off(case: &Case<'_>) -> Judged {
         return Ok(false);
     }
     let folder = "/sys/devices/system/machinecheck";
-    let unshown = Missing::TellsNothing("whether machine checks are handled is not shown");
+    let unshown = TellsNothing("whether machine checks are handled is not shown");
     let cpus = case.known(folder, case.list(folder), unshown)?;
     case.note(folder, format!("{} entries", cpus.len()));
     if cpus.is_empty() { Doubt::unknown("whether machine checks are handled is not shown") } else { Ok(true) }
@@ -212,7 +205,7 @@ fn mce_off(case: &Case<'_>) -> Judged {
 
 fn cmci(case: &Case<'_>) -> Judged {
     let folder = "/sys/devices/system/machinecheck/machinecheck0";
-    let none = Missing::CannotBe("this machine reports no machine checks to this kernel");
+    let none = CannotBe("this machine reports no machine checks to this kernel");
     if case.text(&format!("{folder}/ignore_ce"), none)? == "1" {
         return Doubt::not_applicable("corrected errors are ignored altogether");
     }
@@ -220,7 +213,7 @@ fn cmci(case: &Case<'_>) -> Judged {
 }
 
 fn corrected(case: &Case<'_>) -> Judged {
-    let none = Missing::CannotBe("nobody counts memory errors (no EDAC driver is loaded)");
+    let none = CannotBe("nobody counts memory errors (no EDAC driver is loaded)");
     let names = case.known(CONTROLLERS, case.list(CONTROLLERS), none)?;
     let controllers: Vec<&String> = names.iter().filter(|name| is_controller(name)).take(64).collect();
     if controllers.is_empty() {
@@ -228,13 +221,13 @@ fn corrected(case: &Case<'_>) -> Judged {
     }
     let mut has_none = true;
     for controller in controllers {
-        let unshown = Missing::TellsNothing("the count of errors is not shown");
+        let unshown = TellsNothing("the count of errors is not shown");
         has_none &= case.number(&format!("{CONTROLLERS}/{controller}/ce_count"), unshown)? == 0;
     }
     Ok(has_none)
 }
 
-fn soft_offline(case: &Case<'_>) -> Judged {
+fn takes_pages_away(case: &Case<'_>) -> Result<(), Doubt> {
     let path = "/proc/sys/vm/enable_soft_offline";
     if !case.exists(path) {
         return if case.config("MEMORY_FAILURE")? == "n" {
@@ -243,13 +236,13 @@ fn soft_offline(case: &Case<'_>) -> Judged {
             Doubt::unknown("this kernel can take pages away for errors, and has no switch that shows whether it may")
         };
     }
-    Ok(case.number(path, Missing::TellsNothing("the switch is not shown"))? == 0)
+    Ok(())
 }
 
 fn ghes(case: &Case<'_>) -> Judged {
     case.not_a_guest()?;
     let folder = "/sys/bus/platform/devices";
-    let devices = case.known(folder, case.list(folder), Missing::TellsNothing("the devices are not shown"))?;
+    let devices = case.known(folder, case.list(folder), TellsNothing("the devices are not shown"))?;
     let sources = devices.iter().filter(|name| name.starts_with("GHES.")).count();
     case.note(folder, format!("{sources} of GHES"));
     Ok(sources == 0)
@@ -257,7 +250,7 @@ fn ghes(case: &Case<'_>) -> Judged {
 
 fn aer(case: &Case<'_>) -> Judged {
     let folder = "/sys/bus/pci/devices";
-    let none = Missing::CannotBe("there is no PCI bus");
+    let none = CannotBe("there is no PCI bus");
     let devices = case.known(folder, case.list(folder), none)?;
     let (mut asked, mut troubled) = (0, Vec::new());
     for device in devices.iter().take(MOST_DEVICES) {
@@ -287,7 +280,7 @@ fn ipmi(case: &Case<'_>) -> Judged {
     if threads.is_empty() {
         return Ok(true);
     }
-    let unshown = Missing::TellsNothing("how long kipmi may spin is not shown");
+    let unshown = TellsNothing("how long kipmi may spin is not shown");
     let limits = case.text("/sys/module/ipmi_si/parameters/kipmid_max_busy_us", unshown)?;
     // An array: one number per controller, and none set means no limit.
     let is_limited = |limit: &str| limit.trim().parse::<u64>().is_ok_and(|limit_us| (1..=500).contains(&limit_us));

@@ -1,12 +1,13 @@
 //! Detectors of lock-ups and hangs, in software and in hardware.
 
-use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Weight, When};
+use crate::knobs::Missing::{CannotBe, TellsNothing};
+use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Weight, When};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::finding::Confidence;
 use punctual_facts::finding::Severity::{self, Info, Medium};
 use punctual_facts::profile::Kind;
 
-const KNOB: Knob = Knob::of(Family::Watchdogs);
+const KNOB: Knob = Knob { blast: Blast::Disturbing, ..Knob::of(Family::Watchdogs) };
 
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
@@ -21,9 +22,7 @@ pub(super) const KNOBS: &[Knob] = &[
             then: &Lasting::sysctl("kernel.watchdog_cpumask", "<H>"),
             otherwise: &Lasting::sysctl("kernel.nmi_watchdog", "0"),
         }],
-        undo: Fix::prose("sysctl kernel.watchdog_cpumask with the list that was there, or kernel.nmi_watchdog=1"),
         cost: "Hard lock-ups of these CPUs go unseen; use a hardware watchdog.",
-        blast: Blast::Disturbing,
         sources: &[
             "kernel 7.3 core-api/real-time/kernel-configuration.rst (severity high)",
             "kernel 6.1, 6.12, 7.3 kernel/watchdog.c: watchdog_allowed_mask",
@@ -43,9 +42,7 @@ pub(super) const KNOBS: &[Knob] = &[
             then: &Lasting::sysctl("kernel.watchdog_cpumask", "<H>"),
             otherwise: &Lasting::sysctl("kernel.soft_watchdog", "0"),
         }],
-        undo: Fix::prose("sysctl kernel.watchdog_cpumask with the list that was there."),
         cost: "Hangs on these CPUs go unseen.",
-        blast: Blast::Disturbing,
         sources: &["kernel 7.3 kernel/watchdog.c", "kernel admin-guide/sysctl/kernel.rst: watchdog_cpumask"],
         ..KNOB
     },
@@ -56,11 +53,8 @@ pub(super) const KNOBS: &[Knob] = &[
         check: Check::Probe(others_watched),
         why: "A lock-up on the CPUs that do everything else stops the real-time work sooner or later, too; the \
             detector costs nothing there. Keeping it on them is better than turning it off.",
-        fix: Fix::command("sysctl kernel.watchdog_cpumask=<H>"),
         persist: &[Lasting::sysctl("kernel.watchdog_cpumask", "<H>")],
-        undo: Fix::prose("Write back the values that were there."),
         cost: "A timer every four seconds on each of these CPUs.",
-        blast: Blast::Disturbing,
         sources: &["kernel admin-guide/sysctl/kernel.rst: watchdog_cpumask", "kernel 7.3 kernel/watchdog.c"],
         ..KNOB
     },
@@ -73,9 +67,7 @@ pub(super) const KNOBS: &[Knob] = &[
             console, from interrupt context, again and again.",
         fix: Fix::prose("sysctl kernel.watchdog_thresh=60, or leave the real-time CPUs out as wd.soft says."),
         persist: &[Lasting::sysctl("kernel.watchdog_thresh", "60")],
-        undo: Fix::command("sysctl kernel.watchdog_thresh=10"),
         cost: "Lock-ups are reported later.",
-        blast: Blast::Disturbing,
         sources: &["kernel 7.3 kernel/watchdog.c: get_softlockup_thresh", "kernel admin-guide/lockup-watchdogs.rst"],
         ..KNOB
     },
@@ -91,7 +83,6 @@ pub(super) const KNOBS: &[Knob] = &[
             feed /dev/watchdog from the application.",
         ),
         persist: &[Lasting::other("In a file of /etc/systemd/system.conf.d: [Manager] and RuntimeWatchdogSec=30.")],
-        undo: Fix::prose("RuntimeWatchdogSec=0"),
         cost: "A reset when nobody feeds it; some drivers feed it through the firmware.",
         blast: Blast::Breaking,
         confidence: Confidence::Medium,
@@ -105,16 +96,16 @@ pub(super) const KNOBS: &[Knob] = &[
 ];
 
 fn nmi(case: &Case<'_>) -> Judged {
-    let none = Missing::CannotBe("this kernel has no lock-up detector");
+    let none = CannotBe("this kernel has no lock-up detector");
     if case.number("/proc/sys/kernel/nmi_watchdog", none)? == 0 {
         return Ok(true);
     }
-    Ok(watched(case)?.intersection(&case.rt).is_empty())
+    Ok(watched(case)?.intersection(case.rt()).is_empty())
 }
 
 /// The CPUs that both detectors watch.
 fn watched(case: &Case<'_>) -> Result<CpuSet, Doubt> {
-    case.cpu_list("/proc/sys/kernel/watchdog_cpumask", Missing::TellsNothing("which CPUs are watched is not shown"))
+    case.cpu_list("/proc/sys/kernel/watchdog_cpumask", TellsNothing("which CPUs are watched is not shown"))
 }
 
 /// One mask serves both detectors: where the other one tells of it, this one adds nothing.
@@ -123,32 +114,32 @@ fn told_by_nmi(case: &Case<'_>, severity: Severity) -> Severity {
 }
 
 fn soft(case: &Case<'_>) -> Judged {
-    let none = Missing::CannotBe("this kernel has no soft lock-up detector");
+    let none = CannotBe("this kernel has no soft lock-up detector");
     if case.number("/proc/sys/kernel/soft_watchdog", none)? == 0 {
         return Ok(true);
     }
     let watched = watched(case)?;
-    Ok(watched.intersection(&case.rt).is_empty())
+    Ok(watched.intersection(case.rt()).is_empty())
 }
 
 fn others_watched(case: &Case<'_>) -> Judged {
     case.has_housekeeping()?;
-    let none = Missing::CannotBe("this kernel has no soft lock-up detector");
+    let none = CannotBe("this kernel has no soft lock-up detector");
     if case.number("/proc/sys/kernel/soft_watchdog", none)? == 0 {
         return Doubt::not_applicable("the detector is off; a hardware watchdog (wd.hw) is what remains");
     }
     let watched = watched(case)?;
-    Ok(!watched.intersection(&case.housekeeping).is_empty())
+    Ok(!watched.intersection(case.housekeeping()).is_empty())
 }
 
 fn threshold(case: &Case<'_>) -> Judged {
-    let none = Missing::CannotBe("this kernel has no lock-up detector");
+    let none = CannotBe("this kernel has no lock-up detector");
     let threshold_s = case.number("/proc/sys/kernel/watchdog_thresh", none)?;
     if threshold_s == 0 {
         return Ok(true);
     }
     let watched = watched(case)?;
-    if watched.intersection(&case.rt).is_empty() {
+    if watched.intersection(case.rt()).is_empty() {
         return Ok(true);
     }
     if !case.is(Kind::Poll) {
@@ -160,14 +151,14 @@ fn threshold(case: &Case<'_>) -> Judged {
 fn hardware(case: &Case<'_>) -> Judged {
     case.not_a_guest()?;
     let folder = "/sys/class/watchdog";
-    let none = Missing::TellsNothing("no driver of a watchdog is loaded; most boards have one");
+    let none = TellsNothing("no driver of a watchdog is loaded; most boards have one");
     let dogs = case.known(folder, case.list(folder), none)?;
     if dogs.is_empty() {
         return Doubt::unknown("no driver of a watchdog is loaded; most boards have one");
     }
     let mut is_running = false;
     for dog in dogs.iter().take(8) {
-        let unshown = Missing::TellsNothing("this kernel does not show whether the watchdog runs");
+        let unshown = TellsNothing("this kernel does not show whether the watchdog runs");
         is_running |= case.text(&format!("{folder}/{dog}/state"), unshown)? == "active";
     }
     Ok(is_running)

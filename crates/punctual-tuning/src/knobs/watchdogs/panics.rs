@@ -1,13 +1,14 @@
 //! What a report of trouble does to the machine: whether it stops, starts again, or interrupts everybody for a trace.
 
-use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Weight};
+use crate::knobs::Missing::{CannotBe, TellsNothing};
+use crate::knobs::{Blast, Case, Check, Doubt, Family, Judged, Knob, Lasting, Missing, Want, Weight};
 use punctual_facts::finding::Confidence;
 use punctual_facts::finding::Severity::{Info, Medium};
 use punctual_facts::profile::Kind;
 
-const UNSHOWN: Missing = Missing::TellsNothing("this kernel does not show what it does then");
+const UNSHOWN: Missing = TellsNothing("this kernel does not show what it does then");
 
-const KNOB: Knob = Knob::of(Family::Watchdogs);
+const KNOB: Knob = Knob { confidence: Confidence::Medium, ..Knob::of(Family::Watchdogs) };
 
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
@@ -19,9 +20,7 @@ pub(super) const KNOBS: &[Knob] = &[
             "a matter of judgement, and of what is safe for the machine that hangs on this one: now it is 0",
         ),
         why: "With 0 a machine that panicked stands still, with its outputs as they were, until somebody comes.",
-        fix: Fix::command("sysctl kernel.panic=10"),
         persist: &[Lasting::sysctl("kernel.panic", "10")],
-        undo: Fix::command("sysctl kernel.panic=0"),
         cost: "The trace is on the screen for ten seconds only; keep it in pstore.",
         confidence: Confidence::Low,
         sources: &[
@@ -41,9 +40,7 @@ pub(super) const KNOBS: &[Knob] = &[
         ),
         why: "After an oops the kernel goes on with a thread killed in the middle of something: locks may stay held for ever, \
             and nothing bounds what follows. For control work a clean stop is safer.",
-        fix: Fix::command("sysctl kernel.panic_on_oops=1"),
         persist: &[Lasting::sysctl("kernel.panic_on_oops", "1")],
-        undo: Fix::command("sysctl kernel.panic_on_oops=0"),
         cost: "A bug in any driver stops the machine.",
         blast: Blast::Breaking,
         confidence: Confidence::Low,
@@ -54,14 +51,14 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "wd.softlockup_panic",
         title: "A soft lock-up does not stop the machine",
         severity: Weight::of(Info, Medium, Info),
-        check: Check::Probe(softlockup_panic),
+        check: Check::sysctl(
+            "kernel.softlockup_panic",
+            Want::ZERO,
+            CannotBe("this kernel has no soft lock-up detector"),
+        ),
         why: "A real-time thread that keeps its CPU on purpose looks like a soft lock-up; with this setting it ends in a \
             panic.",
-        fix: Fix::command("sysctl kernel.softlockup_panic=0"),
-        persist: &[Lasting::sysctl("kernel.softlockup_panic", "0")],
-        undo: Fix::command("sysctl kernel.softlockup_panic=1"),
         cost: "A true lock-up is only reported.",
-        confidence: Confidence::Medium,
         sources: &["kernel 7.3 kernel/watchdog.c: softlockup_panic", "kernel admin-guide/lockup-watchdogs.rst"],
         ..KNOB
     },
@@ -69,14 +66,14 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "wd.hung_task_panic",
         title: "A task that waits for long does not stop the machine",
         severity: Weight::all(Info),
-        check: Check::Probe(hung_task_panic),
+        check: Check::sysctl(
+            "kernel.hung_task_panic",
+            Want::ZERO,
+            CannotBe("this kernel does not look for hung tasks"),
+        ),
         why: "A task that waits uninterruptibly (D) for one that a FIFO thread starves looks hung; with this setting the machine \
             panics for it.",
-        fix: Fix::command("sysctl kernel.hung_task_panic=0"),
-        persist: &[Lasting::sysctl("kernel.hung_task_panic", "0")],
-        undo: Fix::command("sysctl kernel.hung_task_panic=1"),
         cost: "A true hang is only reported.",
-        confidence: Confidence::Medium,
         sources: &["kernel 7.3 kernel/hung_task.c: hung_task_panic"],
         ..KNOB
     },
@@ -84,14 +81,10 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "wd.rcu_panic",
         title: "A stalled RCU grace period does not stop the machine",
         severity: Weight::of(Info, Medium, Info),
-        check: Check::Probe(rcu_panic),
+        check: Check::sysctl("kernel.panic_on_rcu_stall", Want::ZERO, UNSHOWN),
         why: "A thread that spins in the kernel, or starves RCU's threads, stalls a grace period; with this setting it ends in \
             a panic.",
-        fix: Fix::command("sysctl kernel.panic_on_rcu_stall=0"),
-        persist: &[Lasting::sysctl("kernel.panic_on_rcu_stall", "0")],
-        undo: Fix::command("sysctl kernel.panic_on_rcu_stall=1"),
         cost: "A true stall is only reported.",
-        confidence: Confidence::Medium,
         sources: &["kernel admin-guide/sysctl/kernel.rst: panic_on_rcu_stall", "kernel RCU/stallwarn.rst"],
         ..KNOB
     },
@@ -102,19 +95,13 @@ pub(super) const KNOBS: &[Knob] = &[
         check: Check::Probe(backtrace),
         why: "One task that hangs, or one oops, makes every CPU, isolated or not, print its stack from an NMI: tens of \
             milliseconds on a slow console.",
-        fix: Fix::command(
-            "sysctl kernel.hung_task_all_cpu_backtrace=0 kernel.oops_all_cpu_backtrace=0 \
-            kernel.softlockup_all_cpu_backtrace=0 kernel.hardlockup_all_cpu_backtrace=0",
-        ),
         persist: &[
             Lasting::sysctl("kernel.hung_task_all_cpu_backtrace", "0"),
             Lasting::sysctl("kernel.oops_all_cpu_backtrace", "0"),
             Lasting::sysctl("kernel.softlockup_all_cpu_backtrace", "0"),
             Lasting::sysctl("kernel.hardlockup_all_cpu_backtrace", "0"),
         ],
-        undo: Fix::prose("Write back the values that were there."),
         cost: "Less to see of a lock-up.",
-        confidence: Confidence::Medium,
         sources: &[
             "kernel 7.3 kernel/{watchdog,hung_task,panic}.c: all_cpu_backtrace",
             "unverified: how long the traces take",
@@ -142,20 +129,6 @@ fn panic_on_oops(case: &Case<'_>) -> Result<(), Doubt> {
         0 => Ok(()),
         _ => Doubt::not_applicable("an oops stops the machine"),
     }
-}
-
-fn softlockup_panic(case: &Case<'_>) -> Judged {
-    let none = Missing::CannotBe("this kernel has no soft lock-up detector");
-    Ok(case.number("/proc/sys/kernel/softlockup_panic", none)? == 0)
-}
-
-fn hung_task_panic(case: &Case<'_>) -> Judged {
-    let none = Missing::CannotBe("this kernel does not look for hung tasks");
-    Ok(case.number("/proc/sys/kernel/hung_task_panic", none)? == 0)
-}
-
-fn rcu_panic(case: &Case<'_>) -> Judged {
-    Ok(number(case, "panic_on_rcu_stall")? == 0)
 }
 
 fn backtrace(case: &Case<'_>) -> Judged {

@@ -11,7 +11,6 @@ use super::{Change, Keep, Step};
 use crate::knobs::Case;
 use punctual_facts::machine::{CMDLINE, Cmdline};
 use serde::Serialize;
-use std::fmt;
 
 /// Somebody else's hand on what is changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -38,23 +37,6 @@ pub enum Resolution {
     Replaced,
     /// It stays as it is, because of this.
     LeftAlone(String),
-}
-
-impl fmt::Display for Conflict {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ({}): {}", self.what, self.evidence, self.resolved)
-    }
-}
-
-impl fmt::Display for Resolution {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Silenced => f.write_str("silenced by this plan"),
-            Self::Overridden => f.write_str("overridden: ours counts more"),
-            Self::Replaced => f.write_str("replaced by ours"),
-            Self::LeftAlone(why) => write!(f, "left alone: {why}"),
-        }
-    }
 }
 
 /// What a plan changes, as far as others may own it.

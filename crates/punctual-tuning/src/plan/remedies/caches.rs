@@ -6,7 +6,7 @@ use crate::knobs::Doubt;
 
 /// All levels at once: one group holds the ways of each.
 pub(super) fn ways(site: &Site<'_>) -> Found {
-    match resctrl(site.case, &site.case.rt, &site.case.housekeeping) {
+    match resctrl(site.case, site.case.rt(), site.case.housekeeping()) {
         Ok(partition) => {
             let notes = notes(&partition);
             Ok(Remedy::Steps(partition.steps, notes))

@@ -44,11 +44,11 @@ fn one_each(case: &Case<'_>, cpus: &CpuSet) -> Result<Vec<(u32, String)>, Doubt>
 /// CPUs that share a clock with real-time ones and are none themselves.
 fn neighbours(case: &Case<'_>) -> CpuSet {
     let mut all = CpuSet::new();
-    for cpu in case.rt.iter() {
+    for cpu in case.rt().iter() {
         all = all.union(&members(case, cpu, "freqdomain_cpus")).union(&members(case, cpu, "affected_cpus"));
     }
     let online = case.online().cloned().unwrap_or_default();
-    all.intersection(&online).difference(&case.rt)
+    all.intersection(&online).difference(case.rt())
 }
 
 fn performance(site: &Site<'_>, cpus: &CpuSet) -> Found {
@@ -68,7 +68,7 @@ fn performance(site: &Site<'_>, cpus: &CpuSet) -> Found {
 }
 
 pub(super) fn governor(site: &Site<'_>) -> Found {
-    performance(site, &site.case.rt)
+    performance(site, site.case.rt())
 }
 
 /// The governor of whoever drives the same clock.
@@ -83,8 +83,12 @@ pub(super) fn clock_domain(site: &Site<'_>) -> Found {
 /// What the CPU is told where it chooses its own clock.
 pub(super) fn preference(site: &Site<'_>) -> Found {
     let mut draft = Draft::default();
-    if !site.per_cpu(&mut draft, site.case.rt.iter(), &of_each("cpufreq/energy_performance_preference"), "performance")
-    {
+    if !site.per_cpu(
+        &mut draft,
+        site.case.rt().iter(),
+        &of_each("cpufreq/energy_performance_preference"),
+        "performance",
+    ) {
         return Doubt::not_applicable("the CPU does not choose its clock by a preference here");
     }
     Ok(draft.remedy(HEAT, "energy_performance_preference"))
@@ -93,7 +97,7 @@ pub(super) fn preference(site: &Site<'_>) -> Found {
 /// The older hint of the same kind.
 pub(super) fn bias(site: &Site<'_>) -> Found {
     let mut draft = Draft::default();
-    if !site.per_cpu(&mut draft, site.case.rt.iter(), &of_each("power/energy_perf_bias"), "0") {
+    if !site.per_cpu(&mut draft, site.case.rt().iter(), &of_each("power/energy_perf_bias"), "0") {
         return Doubt::not_applicable("this CPU has no energy bias");
     }
     Ok(draft.remedy(HEAT, "energy_perf_bias"))
@@ -115,7 +119,7 @@ pub(super) fn turbo(site: &Site<'_>) -> Found {
             return Ok(draft.remedy(risk, &path));
         }
     }
-    if !site.per_cpu(&mut draft, case.rt.iter(), &of_each("cpufreq/boost"), "0") {
+    if !site.per_cpu(&mut draft, case.rt().iter(), &of_each("cpufreq/boost"), "0") {
         return Doubt::not_applicable("the kernel knows no turbo on this machine");
     }
     Ok(draft.remedy(risk, "cpufreq/boost of each CPU"))
@@ -155,7 +159,7 @@ fn sustained(case: &Case<'_>, cpu: u32) -> Option<u64> {
 /// One frequency for lowest and highest.
 pub(super) fn pin(site: &Site<'_>) -> Found {
     let case = site.case;
-    let groups = one_each(case, &case.rt)?;
+    let groups = one_each(case, case.rt())?;
     let mut draft = Draft::default();
     for (cpu, subject) in groups {
         let Some(wanted) = sustained(case, cpu) else {
@@ -186,7 +190,7 @@ pub(super) fn pin(site: &Site<'_>) -> Found {
 /// The highest frequency, where somebody lowered it.
 pub(super) fn limits(site: &Site<'_>) -> Found {
     let case = site.case;
-    let groups = one_each(case, &case.rt)?;
+    let groups = one_each(case, case.rt())?;
     let mut draft = Draft::default();
     for (cpu, subject) in groups {
         let Some(top) = khz(case, cpu, "cpuinfo_max_freq") else { continue };

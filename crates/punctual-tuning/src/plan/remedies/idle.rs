@@ -30,7 +30,7 @@ pub(super) fn limit(site: &Site<'_>) -> Found {
     // In this file, 0 means that there is no limit.
     let value = if wanted_us == 0 { "n/a".to_owned() } else { wanted_us.to_string() };
     let (mut draft, mut any) = (Draft::default(), false);
-    for cpu in case.rt.iter() {
+    for cpu in case.rt().iter() {
         let path = LIMIT.replace("{cpu}", &cpu.to_string());
         let now = case.peek(&path);
         any |= now != Fact::Absent;
@@ -54,7 +54,7 @@ pub(super) fn limit(site: &Site<'_>) -> Found {
 pub(super) fn hold(site: &Site<'_>) -> Found {
     let case = site.case;
     let has_own = |cpu: u32| case.peek(&LIMIT.replace("{cpu}", &cpu.to_string())) != Fact::Absent;
-    if case.rt.iter().any(has_own) {
+    if case.rt().iter().any(has_own) {
         return Doubt::not_applicable("each CPU has a limit of its own here, see pm.idle_state");
     }
     let now = case.aside(|case| case.peek_bytes(DEVICE)).and_then(|bytes| {

@@ -53,7 +53,7 @@ impl Site<'_> {
         let case = self.case;
         case.has_housekeeping()?;
         let one_each = case.arch() == Some(&Arch::Arm64);
-        let others: Vec<u32> = case.housekeeping.iter().collect();
+        let others: Vec<u32> = case.housekeeping().iter().collect();
         let mut found: Vec<Movable> = Vec::new();
         for line in interrupt_lines(case)? {
             let handlers = line.handlers(case);
@@ -67,7 +67,7 @@ impl Site<'_> {
             };
             let wanted = match others.get(found.len() % others.len()) {
                 Some(one) if one_each => CpuSet::from_iter([*one]),
-                _ => CpuSet::clone(&case.housekeeping),
+                _ => case.housekeeping().clone(),
             };
             let handlers = handlers.join(", ");
             found.push(Movable { number: line.number, handlers, asked, delivered: line.delivered.clone(), wanted });
@@ -104,7 +104,7 @@ impl Site<'_> {
 }
 
 fn touches(cpus: Option<&CpuSet>, site: &Site<'_>) -> bool {
-    cpus.is_some_and(|cpus| !cpus.intersection(&site.case.rt).is_empty())
+    cpus.is_some_and(|cpus| !cpus.intersection(site.case.rt()).is_empty())
 }
 
 /// Those that come to real-time CPUs now.
@@ -132,11 +132,11 @@ pub(super) fn default(site: &Site<'_>) -> Found {
         return Doubt::not_applicable("this kernel does not show such a mask");
     }
     let before = before.known().cloned().unwrap_or_else(|| "not known".to_owned());
-    if CpuSet::parse_mask(&before).is_ok_and(|mask| mask == *case.housekeeping) {
+    if CpuSet::parse_mask(&before).is_ok_and(|mask| mask == *case.housekeeping()) {
         return Doubt::not_applicable("it is so already");
     }
     let mut draft = Draft::default();
-    let mask = case.housekeeping.mask();
+    let mask = case.housekeeping().mask();
     let step = Step::Write { path: path.to_owned(), value: mask.clone(), expected: Expected::same(Reading::CpuMask) };
     draft.step("interrupts requested from now on", &before, &mask, step);
     Ok(draft.remedy("None: it counts for interrupts requested from now on.", path))

@@ -155,8 +155,6 @@ pub const REMEDIES: &[(&str, Find)] = &[
     ("sysd.slices", slices::slices),
     ("wq.unbound", workqueues::unbound),
     ("wq.named", workqueues::named),
-    ("wq.affinity_scope", workqueues::affinity_scope),
-    ("wq.cpu_intensive", workqueues::cpu_intensive),
     ("wd.cpumask", workqueues::watchdog),
     ("kthr.affinity", threads::kernel),
     ("leftovers", threads::leftovers),
@@ -200,19 +198,6 @@ pub const REMEDIES: &[(&str, Find)] = &[
     ("blk.poll", storage::polling),
     ("rcu.normal", plain::rcu),
     ("pm.idle_governor", plain::idle_governor),
-    ("pm.audio", |site| one(site, "sound chip", "/sys/module/snd_hda_intel/parameters/power_save", "0", "More power.")),
-    ("ras.edac", |site| {
-        one(
-            site,
-            "memory controllers",
-            "/sys/module/edac_core/parameters/edac_mc_poll_msec",
-            "3600000",
-            "Corrected errors are counted up to an hour late.",
-        )
-    }),
-    ("log.ignore_loglevel", |site| {
-        one(site, "console", "/sys/module/printk/parameters/ignore_loglevel", "N", "Less is seen on the console.")
-    }),
     ("virt.halt_poll", |site| {
         one(site, "KVM", "/sys/module/kvm/parameters/halt_poll_ns", "0", "Guests wake up later.")
     }),

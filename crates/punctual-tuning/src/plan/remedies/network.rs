@@ -70,7 +70,7 @@ pub(super) fn coalesce(site: &Site<'_>) -> Found {
 pub(super) fn queues(site: &Site<'_>) -> Found {
     let case = site.case;
     case.has_housekeeping()?;
-    let most = u32::try_from(case.housekeeping.len()).unwrap_or(u32::MAX);
+    let most = u32::try_from(case.housekeeping().len()).unwrap_or(u32::MAX);
     let mut draft = Draft::default();
     for device in devices(case)? {
         let now = |name: &str| setting(case, &device, "channels", name).unwrap_or_default();
@@ -138,11 +138,11 @@ pub(super) fn steering(site: &Site<'_>) -> Found {
             let path = format!("{FOLDER}/{device}/queues/{queue}/rps_cpus");
             let Fact::Known(text) = case.peek(&path) else { continue };
             let Ok(now) = CpuSet::parse_mask(&text) else { continue };
-            if now.intersection(&case.rt).is_empty() {
+            if now.intersection(case.rt()).is_empty() {
                 continue;
             }
-            let kept = now.intersection(&case.housekeeping);
-            let wanted = if kept.is_empty() { CpuSet::clone(&case.housekeeping) } else { kept };
+            let kept = now.intersection(case.housekeeping());
+            let wanted = if kept.is_empty() { case.housekeeping().clone() } else { kept };
             let expected = Expected::same(Reading::CpuMask);
             draft.write_as(case, &format!("{device} {queue}"), &path, &wanted.mask(), expected);
         }

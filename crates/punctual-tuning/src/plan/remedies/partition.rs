@@ -34,7 +34,7 @@ fn in_the_way(site: &Site<'_>) -> Option<String> {
     groups.known().into_iter().flatten().map(|name| format!("{ROOT}/{name}")).find(|group| {
         let own = group_file(site, group, "cpuset.cpus");
         let cpus = own.known().and_then(|list| CpuSet::parse_list(list).ok());
-        group != GROUP && cpus.is_some_and(|cpus| !cpus.intersection(&site.case.rt).is_empty())
+        group != GROUP && cpus.is_some_and(|cpus| !cpus.intersection(site.case.rt()).is_empty())
     })
 }
 
@@ -42,7 +42,7 @@ fn in_the_way(site: &Site<'_>) -> Option<String> {
 fn group(site: &Site<'_>, draft: &mut Draft) {
     let case = site.case;
     if case.machine.boot.is_systemd() {
-        let cpus = &*case.rt;
+        let cpus = &case.rt();
         let content = format!(
             "# Made by punctual; undone by: punctual revert\n[Unit]\nDescription=CPUs {cpus} for real-time work\n\n[Slice]\n\
                 AllowedCPUs={cpus}\n"
@@ -62,7 +62,7 @@ fn group(site: &Site<'_>, draft: &mut Draft) {
     if !case.exists(GROUP) {
         draft.silent(Step::Folder { path: GROUP.to_owned() });
     }
-    let (path, value) = (format!("{GROUP}/cpuset.cpus"), case.rt.to_string());
+    let (path, value) = (format!("{GROUP}/cpuset.cpus"), case.rt().to_string());
     draft.silent(Step::Write { path, value, expected: Expected::same(Reading::CpuList) });
 }
 
@@ -97,7 +97,7 @@ pub(super) fn domain(site: &Site<'_>) -> Found {
     let before = now.known().map_or("no partition", String::as_str);
     let (path, value) = (format!("{GROUP}/{STATE}"), "isolated".to_owned());
     let step = Step::Write { path, value, expected: Expected::same(Reading::Plain) };
-    draft.step(&format!("CPUs {}", *case.rt), before, "isolated partition", step);
+    draft.step(&format!("CPUs {}", case.rt()), before, "isolated partition", step);
     let risk = "Whatever runs on these CPUs now is moved off, real-time work included: it has to be started in the slice \
         (Slice=punctual.slice, systemd-run --slice=punctual.slice).";
     let more = if case.version()? < WHOLE_SINCE {

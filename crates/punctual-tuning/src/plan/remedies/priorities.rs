@@ -42,7 +42,7 @@ pub(super) fn kernel(site: &Site<'_>) -> Found {
     for thread in site.kernel_threads()? {
         let Some((name, cpu)) = thread.name.comm.split_once('/') else { continue };
         let is_here =
-            cpu.split(':').next().and_then(|cpu| cpu.parse().ok()).is_some_and(|cpu| site.case.rt.contains(cpu));
+            cpu.split(':').next().and_then(|cpu| cpu.parse().ok()).is_some_and(|cpu| site.case.rt().contains(cpu));
         if !is_here || priority(thread.policy) < INTERRUPTS {
             continue;
         }

@@ -51,7 +51,7 @@ fn server(site: &Site<'_>, name: &str, risk: &str) -> Found {
         draft.write(case, "limit for deadline tasks", LIMIT, "-1");
     }
     let mut any = false;
-    for cpu in case.rt.iter() {
+    for cpu in case.rt().iter() {
         let path = format!("{DEBUG}/{name}/cpu{cpu}/runtime");
         match case.peek(&path) {
             Fact::Known(text) if text.parse::<u64>().is_ok() => {

@@ -20,7 +20,7 @@ pub(super) fn first_process(site: &Site<'_>) -> Found {
     }
     let Some(first) = site.thread(1)? else { return Doubt::unknown("the first process cannot be seen") };
     let mut draft = Draft::default();
-    if !first.cpus.intersection(&case.rt).is_empty() {
+    if !first.cpus.intersection(case.rt()).is_empty() {
         site.send_away(&mut draft, first);
     }
     Ok(draft.remedy(
@@ -59,15 +59,15 @@ pub(super) fn slices(site: &Site<'_>) -> Found {
         }
         let own = case.peek(&format!("{CGROUPS}/{slice}/cpuset.cpus"));
         let Ok(before) = CpuSet::parse_list(own.known().map_or("", String::as_str)) else { continue };
-        if !before.is_empty() && before.intersection(&case.rt).is_empty() {
+        if !before.is_empty() && before.intersection(case.rt()).is_empty() {
             continue;
         }
         let set = |cpus: &str| {
             let value = format!("AllowedCPUs={cpus}");
             Some(Invocation::new("systemctl", ["set-property", "--runtime", slice, &value]))
         };
-        let kept = before.intersection(&case.housekeeping);
-        let after = if kept.is_empty() { case.housekeeping.to_string() } else { kept.to_string() };
+        let kept = before.intersection(case.housekeeping());
+        let after = if kept.is_empty() { case.housekeeping().to_string() } else { kept.to_string() };
         let shown = if before.is_empty() { "no limit".to_owned() } else { before.to_string() };
         draft.step(slice, &shown, &after, Step::Run { doing: set(&after), undoing: set(&before.to_string()) });
     }
@@ -75,7 +75,7 @@ pub(super) fn slices(site: &Site<'_>) -> Found {
         return Ok(match busy.first() {
             Some((slice, thread)) => Remedy::ByHand(format!(
                 "{thread} does real-time work in {slice}: give its unit a slice of its own (Slice=, AllowedCPUs={}) first",
-                *case.rt
+                case.rt()
             )),
             None => Remedy::NotHere("no slice here may use the real-time CPUs".to_owned()),
         });

@@ -131,14 +131,14 @@ impl Site<'_> {
     fn ours(&self) -> Result<BTreeSet<u32>, Doubt> {
         let is_ours = |thread: &&Thread| {
             !thread.is_kernel
-                && (thread.is_real_time && thread.touches(&self.case.rt) || thread.name.comm == "punctual")
+                && (thread.is_real_time && thread.touches(self.case.rt()) || thread.name.comm == "punctual")
         };
         Ok(self.threads()?.iter().filter(is_ours).map(|thread| thread.process).collect())
     }
 
     /// Real-time threads of programs that may run on the real-time CPUs.
     pub(super) fn real_time_work(&self) -> Result<Vec<&Thread>, Doubt> {
-        let is_ours = |thread: &&Thread| !thread.is_kernel && thread.is_real_time && thread.touches(&self.case.rt);
+        let is_ours = |thread: &&Thread| !thread.is_kernel && thread.is_real_time && thread.touches(self.case.rt());
         Ok(self.threads()?.iter().filter(is_ours).collect())
     }
 
@@ -148,8 +148,8 @@ impl Site<'_> {
 
     /// Moves a thread off the real-time CPUs: to those of its own that remain, or else to all others.
     pub(super) fn send_away(&self, draft: &mut Draft, thread: &Thread) {
-        let kept = thread.cpus.intersection(&self.case.housekeeping);
-        let cpus = if kept.is_empty() { CpuSet::clone(&self.case.housekeeping) } else { kept };
+        let kept = thread.cpus.intersection(self.case.housekeeping());
+        let cpus = if kept.is_empty() { self.case.housekeeping().clone() } else { kept };
         let subject = format!("{} ({})", thread.name.comm, thread.name.pid);
         let (before, after) = (thread.cpus.to_string(), cpus.to_string());
         draft.step(&subject, &before, &after, Step::Affinity { task: thread.name.clone(), cpus });
@@ -162,7 +162,7 @@ pub(super) fn kernel(site: &Site<'_>) -> Found {
     case.has_housekeeping()?;
     let mut draft = Draft::default();
     for thread in site.kernel_threads()? {
-        let roams = !thread.is_fixed && thread.cpus.len() > 1 && thread.touches(&case.rt);
+        let roams = !thread.is_fixed && thread.cpus.len() > 1 && thread.touches(case.rt());
         if roams && !thread.name.comm.starts_with("irq/") {
             site.send_away(&mut draft, thread);
         }
@@ -184,8 +184,8 @@ pub(super) fn leftovers(site: &Site<'_>) -> Found {
     for thread in site.threads()? {
         let is_this_program = THIS_PROGRAM.contains(&thread.name.comm.as_str());
         let is_meant = !thread.is_kernel && !thread.is_real_time && !is_this_program && !ours.contains(&thread.process);
-        let was_there = case.rt.contains(thread.cpu);
-        if is_meant && !thread.is_fixed && thread.touches(&case.rt) && (was_there || !has_slices) {
+        let was_there = case.rt().contains(thread.cpu);
+        if is_meant && !thread.is_fixed && thread.touches(case.rt()) && (was_there || !has_slices) {
             site.send_away(&mut draft, thread);
         }
     }

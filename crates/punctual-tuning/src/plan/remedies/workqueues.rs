@@ -22,7 +22,7 @@ pub(super) fn unbound(site: &Site<'_>) -> Found {
     if is_so(site, &path) {
         return Doubt::not_applicable("it is so already");
     }
-    if !draft.write_as(case, "unbound work", &path, &case.housekeeping.mask(), expected) {
+    if !draft.write_as(case, "unbound work", &path, &case.housekeeping().mask(), expected) {
         return Doubt::not_applicable("this kernel does not show where unbound work may run");
     }
     Ok(draft.remedy(STALL, &path))
@@ -30,7 +30,7 @@ pub(super) fn unbound(site: &Site<'_>) -> Found {
 
 fn is_so(site: &Site<'_>, path: &str) -> bool {
     let now = site.case.peek(path);
-    now.known().is_some_and(|text| CpuSet::parse_mask(text).is_ok_and(|mask| mask == *site.case.housekeeping))
+    now.known().is_some_and(|text| CpuSet::parse_mask(text).is_ok_and(|mask| mask == *site.case.housekeeping()))
 }
 
 /// Each queue that has a mask of its own.
@@ -43,34 +43,14 @@ pub(super) fn named(site: &Site<'_>) -> Found {
         let path = format!("{QUEUES}/{name}/cpumask");
         let Fact::Known(text) = case.peek(&path) else { continue };
         let Ok(own) = CpuSet::parse_mask(&text) else { continue };
-        if own.intersection(&case.rt).is_empty() {
+        if own.intersection(case.rt()).is_empty() {
             continue;
         }
-        let kept = own.intersection(&case.housekeeping);
-        let wanted = if kept.is_empty() { CpuSet::clone(&case.housekeeping) } else { kept };
+        let kept = own.intersection(case.housekeeping());
+        let wanted = if kept.is_empty() { case.housekeeping().clone() } else { kept };
         draft.write_as(case, name, &path, &wanted.mask(), Expected::same(Reading::CpuMask));
     }
     Ok(draft.apart("None worth mentioning; queues that drivers make later start on the common mask.", QUEUES))
-}
-
-/// How far unbound work may be spread.
-pub(super) fn affinity_scope(site: &Site<'_>) -> Found {
-    site.case.has_housekeeping()?;
-    parameter(site, "default_affinity_scope", "cache")
-}
-
-/// From when on work is taken for long.
-pub(super) fn cpu_intensive(site: &Site<'_>) -> Found {
-    parameter(site, "cpu_intensive_thresh_us", "10000")
-}
-
-fn parameter(site: &Site<'_>, name: &str, value: &str) -> Found {
-    let path = format!("/sys/module/workqueue/parameters/{name}");
-    let mut draft = Draft::default();
-    if !draft.write(site.case, name, &path, value) {
-        return Doubt::not_applicable("this kernel's work queues have no such setting");
-    }
-    Ok(draft.remedy("None: it is the kernel's default.", &path))
 }
 
 /// Which CPUs the detectors of lock-ups watch.
@@ -79,7 +59,7 @@ pub(super) fn watchdog(site: &Site<'_>) -> Found {
     case.has_housekeeping()?;
     let path = "/proc/sys/kernel/watchdog_cpumask";
     let mut draft = Draft::default();
-    let wanted = case.housekeeping.to_string();
+    let wanted = case.housekeeping().to_string();
     if !draft.write_as(case, "lock-up detectors", path, &wanted, Expected::same(Reading::CpuList)) {
         return Doubt::not_applicable("this kernel does not watch for lock-ups");
     }

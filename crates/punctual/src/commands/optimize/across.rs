@@ -35,22 +35,6 @@ pub fn begun() -> Result<Across> {
     Ok(Across::begun(line, release, present.boot))
 }
 
-/// What has to be known of a boot with these words; or why it cannot be tried here.
-pub fn limits(source: &Source, keeps: &[Keep]) -> Result<Vec<String>, String> {
-    if !keeps.iter().all(|keep| matches!(keep, Keep::Word(_) | Keep::NoWord(_))) {
-        let why = "what it keeps is read by every boot, so that after one that fails there would be no old one";
-        return Err(format!("{why}; measure before and after with `punctual compare`"));
-    }
-    match plan::trial(source.tree(), &source.machine, keeps) {
-        Ok(BootChange { change: Some(_), starts: Starts::NextBoot | Starts::Reboot(_), limits }) => Ok(limits),
-        Ok(BootChange { change: Some(_), starts: Starts::Menu(_), .. }) => {
-            Err("this boot loader tries an entry only by hand, from its menu".to_owned())
-        }
-        Ok(_) => Err("the boot entry has its words already, and this boot was not given them".to_owned()),
-        Err(why) => Err(why.to_string()),
-    }
-}
-
 /// The machine's own words and kernel.
 fn line_and_release(machine: &Machine) -> Result<(String, String)> {
     let line = machine

@@ -46,7 +46,6 @@ pub struct Bench<'a> {
 }
 
 impl<'a> Bench<'a> {
-    /// For this campaign.
     pub fn new(
         args: &OptimizeArgs,
         found: &'a Selection,

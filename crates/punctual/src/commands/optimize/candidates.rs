@@ -1,18 +1,19 @@
 //! What can be tried on this machine: knobs of the plan that take effect at once, and programs of the user's.
 
-use super::across;
 use crate::cli::OptimizeArgs;
 use crate::commands::source::{Source, knob};
 use crate::commands::tune::{is_roots_alone, planned};
+use crate::render::optimize::NotTried;
 use crate::render::tune::why;
 use anyhow::{Result, anyhow, bail};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::profile::Need;
 use punctual_optimize::Candidate;
 use punctual_tuning::knobs::Blast;
+use punctual_tuning::plan::lasting::Starts;
 use punctual_tuning::plan::remedies::Preferences;
 use punctual_tuning::plan::{
-    Change, DEFAULT, ENTRY, FILES, Invocation, Keep, Lasts, Plan, Reason, Step, Takes, Wishes,
+    self, BootChange, Change, DEFAULT, ENTRY, FILES, Invocation, Keep, Lasts, Plan, Reason, Step, Takes, Wishes,
 };
 use std::path::{Path, PathBuf};
 
@@ -23,8 +24,7 @@ pub const SCRIPT: &str = "script:";
 pub struct Selection {
     /// The candidates, in the order in which they are best applied.
     pub candidates: Vec<Prepared>,
-    /// Knobs that are not tried, and why.
-    pub left_out: Vec<(String, String)>,
+    pub not_tried: Vec<NotTried>,
     /// What has to be known of boots with another command line, one sentence each.
     pub limits: Vec<String>,
     /// The CPUs of the real-time work.
@@ -34,15 +34,12 @@ pub struct Selection {
 /// A candidate, and what is done to set it.
 #[derive(Clone)]
 pub struct Prepared {
-    /// It.
     pub candidate: Candidate,
-    /// What is changed.
     pub change: Change,
     /// The longest time to wake from idle that has to be asked for meanwhile, in microseconds.
     pub hold_us: Option<u32>,
 }
 
-/// Looks what there is.
 pub fn find(args: &OptimizeArgs) -> Result<Selection> {
     let (scripts, ids): (Vec<&String>, Vec<&String>) = args.knobs.iter().partition(|word| word.starts_with(SCRIPT));
     for id in &ids {
@@ -53,7 +50,7 @@ pub fn find(args: &OptimizeArgs) -> Result<Selection> {
     let plan = planned(&source, &wishes)?;
     let all = planned(&source, &Wishes { lasting: true, ..wishes })?;
     let mut found =
-        Selection { candidates: Vec::new(), left_out: Vec::new(), limits: Vec::new(), cpus: plan.choice.cpus.clone() };
+        Selection { candidates: Vec::new(), not_tried: Vec::new(), limits: Vec::new(), cpus: plan.choice.cpus.clone() };
     if scripts.is_empty() || !ids.is_empty() {
         found.take(&plan, &all, &ids, args.boots.then_some(&source));
     }
@@ -75,7 +72,7 @@ impl Selection {
         // What is only done by name is not missed by who named nothing.
         let is_told = |reason: &Reason| !matches!(reason, Reason::Excepted | Reason::Unasked(_));
         let left = plan.left.iter().filter(|left| is_told(&left.reason));
-        self.left_out = left.map(|left| (left.id.clone(), why(&left.reason))).collect();
+        self.not_tried = left.map(|left| NotTried { id: left.id.clone(), why: why(&left.reason) }).collect();
         let ours = |id: &str| [FILES, ENTRY, DEFAULT].contains(&id);
         for change in all.changes.iter().filter(|change| !ours(&change.id)) {
             // What takes no boot is for another campaign, where it is not named.
@@ -83,11 +80,11 @@ impl Selection {
                 continue;
             }
             let limits = match boots {
-                Some(source) => across::limits(source, &change.keeps),
+                Some(source) => limits(source, &change.keeps),
                 None => Err("it takes a boot: --boots tries it".to_owned()),
             };
             match limits {
-                Err(why) => self.left_out.push((change.id.clone(), why)),
+                Err(why) => self.not_tried.push(NotTried { id: change.id.clone(), why }),
                 Ok(limits) => {
                     self.candidates.push(Prepared::of_boot(change));
                     let known = std::mem::take(&mut self.limits);
@@ -98,19 +95,20 @@ impl Selection {
         }
         for left in all.left.iter().filter(|left| is_told(&left.reason)) {
             if !self.is_told(&left.id) {
-                self.left_out.push((left.id.clone(), why(&left.reason)));
+                self.not_tried.push(NotTried { id: left.id.clone(), why: why(&left.reason) });
             }
         }
         for id in ids {
             if !self.is_told(id) {
-                self.left_out.push(((*id).clone(), "there is nothing to change about it here".to_owned()));
+                let why = "there is nothing to change about it here".to_owned();
+                self.not_tried.push(NotTried { id: (*id).clone(), why });
             }
         }
     }
 
     fn is_told(&self, id: &str) -> bool {
         let tried = self.candidates.iter().any(|trial| trial.candidate.id == id);
-        tried || self.left_out.iter().any(|(left, _)| left == id)
+        tried || self.not_tried.iter().any(|not| not.id == id)
     }
 }
 
@@ -131,6 +129,22 @@ impl Prepared {
     fn of_boot(change: &Change) -> Self {
         let bare = Change { keeps: Vec::new(), steps: Vec::new(), ..change.clone() };
         Self { candidate: candidate(change, change.keeps.clone()), change: bare, hold_us: None }
+    }
+}
+
+/// What has to be known of a boot with these words; or why it cannot be tried here.
+fn limits(source: &Source, keeps: &[Keep]) -> Result<Vec<String>, String> {
+    if !keeps.iter().all(|keep| matches!(keep, Keep::Word(_) | Keep::NoWord(_))) {
+        let why = "what it keeps is read by every boot, so that after one that fails there would be no old one";
+        return Err(format!("{why}; measure before and after with `punctual compare`"));
+    }
+    match plan::trial(source.tree(), &source.machine, keeps) {
+        Ok(BootChange { change: Some(_), starts: Starts::NextBoot | Starts::Reboot(_), limits }) => Ok(limits),
+        Ok(BootChange { change: Some(_), starts: Starts::Menu(_), .. }) => {
+            Err("this boot loader tries an entry only by hand, from its menu".to_owned())
+        }
+        Ok(_) => Err("the boot entry has its words already, and this boot was not given them".to_owned()),
+        Err(why) => Err(why.to_string()),
     }
 }
 

@@ -46,14 +46,12 @@ impl Folder {
         Ok(folder)
     }
 
-    /// One that is there.
     pub fn open(path: &Path) -> Result<Self> {
         let folder = Self::hold(path)?;
         folder.is_ours()?;
         Ok(folder)
     }
 
-    /// The campaign in it.
     pub fn kept(&self) -> Result<Kept> {
         let file = self.path.join(FILE);
         let text = fs::read_to_string(&file)
@@ -87,7 +85,6 @@ impl Folder {
         Ok(())
     }
 
-    /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -68,7 +68,7 @@ fn resume(args: &OptimizeArgs, folder: &Folder) -> Result<Exit> {
     let mut found = find(&ways)?;
     if let Some(across) = &mut kept.across {
         // What a boot of the campaign has already is tried all the same.
-        found.left_out.retain(|(id, _)| kept.campaign.design.candidates.iter().all(|tried| tried.id != *id));
+        found.not_tried.retain(|not| kept.campaign.design.candidates.iter().all(|tried| tried.id != not.id));
         if !args.at_boot {
             across.take_up();
         }
@@ -97,13 +97,13 @@ fn begin(args: &OptimizeArgs) -> Result<Exit> {
     }
     let found = find(args)?;
     if found.candidates.is_empty() {
-        bail!("nothing to try here: {}", shown::left_out(&found.left_out));
+        bail!("nothing to try here: {}", shown::not_tried(&found.not_tried));
     }
     if args.boots && found.candidates.iter().all(|trial| trial.candidate.boot.is_empty()) {
         bail!("nothing that is named takes a boot, so it is tried without --boots");
     }
     let design = asked::design(args, &found)?;
-    let intended = shown::intended(&design, &found.left_out, &found.limits, time::each(args), render::style());
+    let intended = shown::intended(&design, &found.not_tried, &found.limits, time::each(args), render::style());
     if args.dry_run {
         render::print(&intended)?;
         return Ok(Exit::Fine);

@@ -34,7 +34,6 @@ pub fn abandon(hand: &dyn Hand, folder: &Path) -> Result<()> {
     both(take_away(hand, entries), take_away(hand, units))
 }
 
-/// Takes one transaction away.
 pub fn revert(hand: &dyn Hand, number: u32) -> Result<()> {
     let reverted = revert_patiently(hand, Extent::Only(number))?;
     match reverted.trouble.first() {

@@ -78,7 +78,6 @@ pub struct Stand {
     pub is_home: bool,
 }
 
-/// Tells all of it.
 pub fn tell(args: &OptimizeArgs, folder: &Folder, kept: &Kept, found: &Selection, stand: &Stand) -> Result<Exit> {
     let Stand { stopped, is_home } = *stand;
     let gave_up = kept.across.as_ref().and_then(|across| across.gave_up.clone());
@@ -87,7 +86,7 @@ pub fn tell(args: &OptimizeArgs, folder: &Folder, kept: &Kept, found: &Selection
     let result = shown::Result {
         campaign: &kept.campaign,
         standing: &standing,
-        left_out: &found.left_out,
+        not_tried: &found.not_tried,
         doubts: &kept.doubts,
         cpus: &found.cpus,
         load: args.load.0.iter().map(punctual_numbers::scenario::LoadPhase::name).collect::<Vec<_>>().join(", "),

@@ -13,7 +13,6 @@ use punctual_tuning::plan::print::{evl_words, kconfig, resctrl, rk3568_l3, xenom
 /// The version of Xenomai the words are for, where none is given.
 const XENOMAI: Version = Version { major: 3, minor: 3 };
 
-/// Prints it.
 pub fn print(what: Printed, args: &TuneArgs, source: &Source) -> Result<Exit> {
     let text = match what {
         Printed::Kconfig => of_kernel(args, &source.machine)?,

@@ -21,7 +21,6 @@ use std::time::Duration;
 /// The word that makes this program a guard.
 pub const GUARD: &str = "__guard";
 
-/// Applies a plan.
 pub fn apply(args: &TuneArgs, plan: &Plan, wishes: &Wishes) -> Result<Exit> {
     let request = Request {
         kind: Kind::Tuned,

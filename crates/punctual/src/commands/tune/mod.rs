@@ -25,7 +25,6 @@ use std::io::{self, IsTerminal};
 /// What `statfs` says of tmpfs and ramfs.
 const IN_MEMORY: [i64; 2] = [0x0102_1994, 0x8584_58f6];
 
-/// Plans, shows, asks, applies.
 pub fn run(args: &TuneArgs) -> Result<Exit> {
     let is_for_show = args.dry_run || args.machine.is_some() || args.print.is_some();
     if !is_for_show && rustix::process::geteuid().is_root() {
@@ -103,7 +102,6 @@ fn show(plan: &Plan, wishes: &Wishes, args: &TuneArgs) -> Result<()> {
     Ok(())
 }
 
-/// Asks whoever sits there.
 pub fn is_agreed(question: &str) -> Result<bool> {
     if !io::stdin().is_terminal() {
         bail!("nobody can be asked here, so nothing was changed; --yes goes on without asking");

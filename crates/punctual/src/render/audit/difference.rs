@@ -15,9 +15,7 @@ use std::fmt::{self, Write as _};
 #[derive(Clone, Copy, Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Names<'a> {
-    /// The first.
     pub from: &'a str,
-    /// The second.
     pub to: &'a str,
 }
 

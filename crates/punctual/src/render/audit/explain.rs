@@ -11,7 +11,6 @@ use punctual_tuning::knobs::{Case, Knob};
 /// Width of the column of names.
 const NAMES: usize = 12;
 
-/// The essay.
 pub fn essay(audit: &Audit<'_>, knob: &Knob, style: Style) -> String {
     let case = audit.case;
     let mut sheet = Sheet::new(style);

@@ -3,7 +3,7 @@
 use super::{Advice, Audit, Totals};
 use crate::render::document::Published;
 use punctual_facts::cpu_set::CpuSet;
-use punctual_facts::finding::{Finding, State};
+use punctual_facts::finding::Finding;
 use punctual_facts::profile::Kind;
 use punctual_tuning::knobs;
 use serde::Serialize;
@@ -61,20 +61,9 @@ impl<'a> AuditDocument<'a> {
         let machine = case.machine.fingerprint().into_iter();
         Self {
             machine: machine.map(|(name, value)| MachineLine { name, value }).collect(),
-            need: JudgedFor { profile: case.need.kind, cpus: &case.rt },
+            need: JudgedFor { profile: case.need.kind, cpus: case.rt() },
             totals: Totals::of(audit.findings),
             findings: audit.findings.iter().filter_map(entry).collect(),
         }
-    }
-}
-
-/// The state, as a word programs compare.
-pub fn state_word(state: &State) -> &'static str {
-    match state {
-        State::Good => "good",
-        State::Bad => "bad",
-        State::Unknown(_) => "unknown",
-        State::Advice(_) => "advice",
-        State::NotApplicable(_) => "not-applicable",
     }
 }

@@ -8,7 +8,6 @@ use punctual_facts::finding::{Finding, State};
 use punctual_tuning::knobs::{self, Case};
 use std::fmt::{self, Write as _};
 
-/// The document.
 pub fn document(audit: &Audit<'_>) -> Result<String, fmt::Error> {
     let mut out = String::new();
     writeln!(out, "# Audit for {}\n", prose(&audit.need()))?;

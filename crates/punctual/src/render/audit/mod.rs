@@ -16,7 +16,7 @@ mod tests;
 
 pub use difference::{DifferenceDocument, Names, markdown as difference_markdown, text as difference_text};
 pub use explain::essay;
-pub use json::{AuditDocument, state_word};
+pub use json::AuditDocument;
 pub use junit::document as junit;
 pub use list::list;
 pub use markdown::document as markdown;
@@ -48,7 +48,7 @@ impl<'a> Audit<'a> {
     }
 
     fn cpus(&self) -> String {
-        if self.case.rt.is_empty() { "unknown".to_owned() } else { self.case.rt.to_string() }
+        if self.case.rt().is_empty() { "unknown".to_owned() } else { self.case.rt().to_string() }
     }
 
     /// `periodic work on CPUs 2-3`.

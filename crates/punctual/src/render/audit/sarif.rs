@@ -12,9 +12,7 @@ use std::path::Path;
 /// The file a captured machine came from.
 #[derive(Clone, Copy, Debug)]
 pub struct Captured<'a> {
-    /// Where it lies.
     pub path: &'a Path,
-    /// What it holds.
     pub text: &'a str,
 }
 

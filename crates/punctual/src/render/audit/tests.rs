@@ -227,7 +227,7 @@ fn the_same_is_nothing_and_what_differs_is_harmless() {
         let machine = audit.case.machine;
         let mut changed = evil();
         changed[0].evidence[0].value.push_str(" more");
-        let side = |findings| AuditSide { machine, cpus: &audit.case.rt, findings };
+        let side = |findings| AuditSide { machine, cpus: audit.case.rt(), findings };
         let names = Names { from: EVIL, to: "b" };
         let same = AuditDifference::between(&side(audit.findings), &side(audit.findings));
         assert_eq!(difference_text(&same, names, Style::default()), "");

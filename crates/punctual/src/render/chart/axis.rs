@@ -3,6 +3,7 @@
 use super::{Plot, escaped, px};
 use crate::render::units;
 use punctual_hist::Nanos;
+use punctual_numbers::recording::RecTime;
 use std::fmt::Write as _;
 
 /// Maps values to coordinates, logarithmically. Values outside are drawn at the edge.
@@ -122,10 +123,21 @@ pub fn short(n: u64) -> String {
 /// The stretch of time a picture shows.
 #[derive(Clone, Copy, Debug)]
 pub struct Times {
-    /// Its beginning, since the start of the run.
-    pub from: Nanos,
+    /// Its beginning.
+    pub from: RecTime,
     /// Its end.
-    pub to: Nanos,
+    pub to: RecTime,
+}
+
+impl Times {
+    fn length(self) -> Nanos {
+        self.to.since(self.from)
+    }
+
+    /// How much of it is over at `at`: 0 at its beginning, 1 at its end.
+    pub fn share(self, at: RecTime) -> f64 {
+        at.since(self.from).as_secs_f64() / self.length().as_secs_f64().max(1e-9)
+    }
 }
 
 /// Horizontal axis of time since the start: some five to ten round moments.
@@ -141,22 +153,22 @@ pub fn moments_below(out: &mut String, times: Times, plot: Plot, labelled: bool)
 }
 
 /// Some five to ten round moments.
-pub fn round_moments(times: Times) -> impl Iterator<Item = Nanos> {
-    let step = moment_step(times.to.minus(times.from));
+pub fn round_moments(times: Times) -> impl Iterator<Item = RecTime> {
+    let step = moment_step(times.length());
     let first = times.from.as_ns().div_ceil(step.as_ns().max(1));
-    (first..=times.to.whole(step).max(first)).map(move |n| step.times(n)).filter(move |at| *at <= times.to)
+    (first..=times.to.since_epoch().whole(step).max(first))
+        .map(move |n| RecTime::after_epoch(step.times(n)))
+        .filter(move |at| *at <= times.to)
 }
 
 /// What is written at a moment of the axis.
-pub fn moment_label(at: Nanos) -> String {
-    if at == Nanos::ZERO { "0".to_owned() } else { units::duration(at) }
+pub fn moment_label(at: RecTime) -> String {
+    if at == RecTime::EPOCH { "0".to_owned() } else { units::duration(at.since_epoch()) }
 }
 
 /// The coordinate of a moment.
-pub fn moment_at(at: Nanos, times: Times, plot: Plot) -> f64 {
-    let length = times.to.minus(times.from);
-    let share = at.minus(times.from).as_secs_f64() / length.as_secs_f64().max(1e-9);
-    plot.left + share.clamp(0.0, 1.0) * (plot.right - plot.left)
+pub fn moment_at(at: RecTime, times: Times, plot: Plot) -> f64 {
+    plot.left + times.share(at).clamp(0.0, 1.0) * (plot.right - plot.left)
 }
 
 /// A round step that cuts `end` into five to ten parts.

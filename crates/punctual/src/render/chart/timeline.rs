@@ -5,7 +5,7 @@ use super::axis::{self, LogScale, Times, as_f64};
 use super::{Plot, escaped, px, series};
 use crate::render::{units, words};
 use punctual_hist::Nanos;
-use punctual_numbers::recording::Event;
+use punctual_numbers::recording::{Event, RecTime};
 use punctual_numbers::report::{PhaseSpan, Report, TimelinePoint};
 use std::fmt::Write as _;
 
@@ -64,7 +64,7 @@ pub fn timeline(
 pub fn times(report: &Report) -> Option<Times> {
     let ends = report.timeline.iter().map(|p| p.start.plus(p.length));
     let to = ends.chain(report.spans.iter().map(|s| s.to)).max()?;
-    let from = report.stretch.and_then(|stretch| stretch.told).map_or(Nanos::ZERO, |(from, _)| from);
+    let from = report.stretch.and_then(|stretch| stretch.edges).map_or(RecTime::EPOCH, |edges| edges.from);
     Some(Times { from, to })
 }
 
@@ -75,7 +75,7 @@ fn joined(timeline: &[TimelinePoint], cpu: u32) -> Vec<TimelinePoint> {
         let (first, last) = (points.first()?, points.last()?);
         Some(TimelinePoint {
             start: first.start,
-            length: last.start.plus(last.length).minus(first.start),
+            length: last.start.plus(last.length).since(first.start),
             cpu,
             min: points.iter().filter_map(|p| p.min).min(),
             p50: points.iter().filter_map(|p| p.p50).max(),
@@ -110,7 +110,7 @@ fn cut(name: &str, room: f64) -> String {
 }
 
 fn lines(out: &mut String, points: &[TimelinePoint], times: Times, plot: Plot, y: &LogScale, class: &str) {
-    let x = |at: Nanos| axis::moment_at(at, times, plot);
+    let x = |at: RecTime| axis::moment_at(at, times, plot);
     let mut band = String::new();
     for point in points {
         if let (Some(min), Some(max)) = (point.min, point.max) {

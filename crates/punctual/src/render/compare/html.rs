@@ -118,7 +118,7 @@ fn figures(comparison: &Comparison) -> Vec<Value> {
     groups.dedup();
     let budget =
         comparison.others.iter().flat_map(|o| &o.groups).flat_map(|g| &g.rows).find_map(|row| match row.what {
-            What::Misses(budget) => budget,
+            What::Misses { budget } => budget,
             _ => None,
         });
     // What another recording holds against a group may be called otherwise there.

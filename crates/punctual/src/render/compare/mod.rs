@@ -10,6 +10,8 @@ mod tests;
 mod text;
 
 pub use html::html;
+#[cfg(test)]
+pub(in crate::render) use json::Document as Published;
 pub use json::json;
 pub use junit::junit;
 pub use text::text;

@@ -4,13 +4,13 @@
 //! carry no format that only a Rust program has.
 
 use super::Published;
-use crate::render::{audit, lint, optimize, tune};
+use crate::render::{audit, compare, explain, json, lint, optimize, tune};
 use punctual_linux::apply::Reverted;
 use schemars::{JsonSchema, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 
-/// Longest line of a schema, unless it holds a single property.
+/// What is shorter stands on one line of a schema.
 const WIDTH: usize = 180;
 /// Keywords that hold schemas: one, a list of them, or one for each name.
 const SCHEMAS: [&str; 7] = ["items", "oneOf", "anyOf", "allOf", "prefixItems", "properties", "additionalProperties"];
@@ -93,35 +93,51 @@ fn close(value: &mut Value, open: bool) {
     }
 }
 
-/// JSON with as much on a line as fits, so that a property takes a line and not one for each bracket.
+/// JSON with a line for each property, each variant and each word list: brackets have no lines of their own, and what
+/// holds nothing of these stands on the line of its parent.
 fn compact(value: &Value) -> String {
     let mut text = String::new();
-    write(value, 0, 0, &mut text);
+    write(value, 0, &mut text);
     text + "\n"
 }
 
-fn write(value: &Value, indent: usize, before: usize, text: &mut String) {
-    let flat = value.to_string();
-    let is_long = indent == 0 || indent + before + flat.len() > WIDTH;
-    let is_plain =
-        |value: &Value| !value.is_object() && !value.as_array().is_some_and(|all| all.iter().any(Value::is_object));
-    let parts: Vec<(String, &Value)> = match value {
-        Value::Object(members) if is_long && !members.values().all(is_plain) => {
-            members.iter().map(|(name, value)| (format!("{}: ", json!(name)), value)).collect()
-        }
-        Value::Array(items) if is_long && !is_plain(value) => items.iter().map(|item| (String::new(), item)).collect(),
-        _ => return text.push_str(&flat),
-    };
-    let (open, shut) = if value.is_object() { ('{', '}') } else { ('[', ']') };
-    text.push(open);
-    for (nth, (name, value)) in parts.iter().enumerate() {
-        text.push_str(if nth == 0 { "\n" } else { ",\n" });
-        text.extend(std::iter::repeat_n(' ', indent + 1));
-        text.push_str(name);
-        write(value, indent + 1, name.len(), text);
+/// Whether a value is broken into lines: the lists of properties, definitions and variants that are long, and what
+/// holds them.
+fn is_broken(value: &Value) -> bool {
+    let is_long = || value.to_string().len() > WIDTH;
+    match value {
+        Value::Object(members) => is_long() && members.values().any(|member| member.is_object() || is_broken(member)),
+        Value::Array(items) => is_long() && items.iter().any(|item| item.get("properties").is_some()),
+        _ => false,
     }
-    text.push('\n');
-    text.extend(std::iter::repeat_n(' ', indent));
+}
+
+fn write(value: &Value, indent: usize, text: &mut String) {
+    let (open, shut, parts) = match value {
+        Value::Object(members) if is_broken(value) => {
+            let plain = members.iter().filter(|(_, member)| !member.is_object() && !is_broken(member));
+            let others = members.iter().filter(|(_, member)| member.is_object() || is_broken(member));
+            ('{', '}', plain.chain(others).map(|(name, member)| (format!("{}: ", json!(name)), member)).collect())
+        }
+        Value::Array(items) if is_broken(value) => {
+            ('[', ']', items.iter().map(|item| (String::new(), item)).collect::<Vec<(String, &Value)>>())
+        }
+        flat => return text.push_str(&flat.to_string()),
+    };
+    text.push(open);
+    let mut on_a_line = value.is_object();
+    for (nth, (name, part)) in parts.iter().enumerate() {
+        on_a_line &= !part.is_object() && !is_broken(part);
+        text.push_str(if nth == 0 { "" } else { "," });
+        if on_a_line {
+            text.push_str(if nth == 0 { "" } else { " " });
+        } else {
+            text.push('\n');
+            text.extend(std::iter::repeat_n(' ', indent + 1));
+        }
+        text.push_str(name);
+        if value.is_array() { text.push_str(&part.to_string()) } else { write(part, indent + 1, text) }
+    }
     text.push(shut);
 }
 
@@ -158,6 +174,10 @@ fn schemas() -> Vec<(String, String)> {
         file::<tune::TuneDocument<'_>>(),
         file::<Reverted>(),
         file::<tune::Status>(),
+        file::<json::Document<'_>>(),
+        file::<json::Imported<'_>>(),
+        file::<explain::json::Document<'_>>(),
+        file::<compare::Published<'_>>(),
     ]
 }
 

@@ -2,7 +2,10 @@
 
 use crate::render::sample;
 use punctual_hist::{MonoTime, Nanos};
-use punctual_numbers::explain::{Blame, Cause, Class, Explanation, LateCount, Part, Ranked, Rhythm, Spike, Stage, Why};
+use punctual_numbers::explain::{
+    Blame, Cause, Class, CpuExcess, CpuLate, CpuRhythm, CpuThreshold, Explanation, LateCount, OrdinaryTime, Part,
+    PhaseExcess, Ranked, Rhythm, Spike, Stage, Why, WhyCount,
+};
 use punctual_numbers::recording::Windows;
 use punctual_numbers::report::Report;
 use punctual_numbers::trace::{
@@ -25,18 +28,27 @@ pub fn causes() -> Report {
     let spikes = vec![hogged(), by_device(), nested(), in_firmware(), cut()];
     let ranked = vec![
         Ranked {
-            by_cpu: vec![(0, 3, Nanos::from_us(300)), (1, 55, Nanos::from_us(17_900))],
-            by_phase: vec![(1, 58, Nanos::from_us(18_200))],
+            by_cpu: vec![
+                CpuExcess { cpu: 0, spikes: 3, excess: Nanos::from_us(300) },
+                CpuExcess { cpu: 1, spikes: 55, excess: Nanos::from_us(17_900) },
+            ],
+            by_phase: vec![PhaseExcess { phase: 1, spikes: 58, excess: Nanos::from_us(18_200) }],
             rhythm: Some(Rhythm { period: Nanos::from_ms(250), chance: 1e-9, fitting: (57, 58) }),
-            why: vec![(Why::Managed, 58), (Why::Affinity("0-3".to_owned()), 58)],
+            why: vec![
+                WhyCount { why: Why::Managed, spikes: 58 },
+                WhyCount { why: Why::Affinity { cpus: "0-3".to_owned() }, spikes: 58 },
+            ],
             knobs: vec!["irq.managed", "irq.affinity"],
             ..ranked(Class::HardIrq, "nvme0q3 (irq 131)", [51, 58], [18_200, 812], 0.61, 1)
         },
         Ranked {
-            by_cpu: vec![(1, 12, Nanos::from_us(6_000))],
-            by_phase: vec![(1, 12, Nanos::from_us(6_000))],
+            by_cpu: vec![CpuExcess { cpu: 1, spikes: 12, excess: Nanos::from_us(6_000) }],
+            by_phase: vec![PhaseExcess { phase: 1, spikes: 12, excess: Nanos::from_us(6_000) }],
             bursts: Some((2, 9)),
-            why: vec![(Why::Priority(4, 9), 12), (Why::WokenBy(812, "planner".to_owned()), 7)],
+            why: vec![
+                WhyCount { why: Why::Priority { its: 4, ours: 9 }, spikes: 12 },
+                WhyCount { why: Why::WokenBy { task: 812, name: "planner".to_owned() }, spikes: 7 },
+            ],
             ..ranked(Class::HigherPriority, "hog95", [12, 12], [6_000, 1_000], 0.2, 0)
         },
         ranked(Class::Softirq, "NET_RX", [2, 9], [900, 211], 0.03, 2),
@@ -47,9 +59,9 @@ pub fn causes() -> Report {
         tracing: Some(tracing(Rung::Tracefs)),
         totals: vec![total(0, 0), total(1, 312)],
         late: vec![
-            (
-                0,
-                LateCount {
+            CpuLate {
+                cpu: 0,
+                count: LateCount {
                     late: 14,
                     lateness: Nanos::from_us(1_900),
                     kept: 14,
@@ -57,10 +69,10 @@ pub fn causes() -> Report {
                     sampled: 4,
                     passed_over: 0,
                 },
-            ),
-            (
-                1,
-                LateCount {
+            },
+            CpuLate {
+                cpu: 1,
+                count: LateCount {
                     late: 298,
                     lateness: Nanos::from_us(61_400),
                     kept: 82,
@@ -68,17 +80,23 @@ pub fn causes() -> Report {
                     sampled: 64,
                     passed_over: 7,
                 },
-            ),
+            },
         ],
-        thresholds: vec![(0, Nanos::from_ns(45_200)), (1, Nanos::from_us(61))],
+        thresholds: vec![
+            CpuThreshold { cpu: 0, threshold: Nanos::from_ns(45_200) },
+            CpuThreshold { cpu: 1, threshold: Nanos::from_us(61) },
+        ],
         causes: ranked,
         spikes,
-        rhythms: vec![(1, Rhythm { period: Nanos::from_ms(250), chance: 1e-6, fitting: (70, 80) })],
+        rhythms: vec![CpuRhythm {
+            cpu: 1,
+            rhythm: Rhythm { period: Nanos::from_ms(250), chance: 1e-6, fitting: (70, 80) },
+        }],
         explained: Some(0.93),
         complete: Some(0.97),
         ordinary: vec![
-            (cause(Class::WakeUp, ""), Nanos::from_ns(2_150)),
-            (cause(Class::TimerInterrupt, ""), Nanos::from_ns(1_320)),
+            OrdinaryTime { cause: cause(Class::WakeUp, ""), median: Nanos::from_ns(2_150) },
+            OrdinaryTime { cause: cause(Class::TimerInterrupt, ""), median: Nanos::from_ns(1_320) },
         ],
         opinions: None,
     })
@@ -104,7 +122,7 @@ pub fn counters() -> Report {
         cause: cause(Class::HardIrq, "eth0-rx (irq 44)"),
         time: Nanos::ZERO,
         excess: Nanos::ZERO,
-        why: vec![Why::Counter("interrupts of line 44".to_owned(), 1_402)],
+        why: vec![Why::Counter { name: "interrupts of line 44".to_owned(), grew: 1_402 }],
     }];
     let late = spike(1, 4_000, 420_000, &[]);
     let late = Spike { causes: told, incomplete: Some(Incomplete::NoTrace), ..late };
@@ -115,10 +133,11 @@ pub fn counters() -> Report {
     let count =
         LateCount { late: 9, lateness: Nanos::from_us(3_100), kept: 9, complete: 0, sampled: 0, passed_over: 0 };
     let mut by_counters = ranked(Class::HardIrq, "eth0-rx (irq 44)", [7, 8], [0, 0], 0.0, 0);
-    by_counters.why = vec![(Why::Counter("interrupts of line 44".to_owned(), 1_402), 8)];
+    by_counters.why =
+        vec![WhyCount { why: Why::Counter { name: "interrupts of line 44".to_owned(), grew: 1_402 }, spikes: 8 }];
     report(Explanation {
         tracing: Some(tracing),
-        late: vec![(1, count)],
+        late: vec![CpuLate { cpu: 1, count }],
         causes: vec![by_counters],
         spikes: vec![late],
         ..Explanation::default()
@@ -127,9 +146,9 @@ pub fn counters() -> Report {
 
 /// Looked, and nothing was late.
 pub fn none_late() -> Report {
-    let late = vec![(0, LateCount::default()), (1, LateCount::default())];
+    let late = [0, 1].map(|cpu| CpuLate { cpu, count: LateCount::default() }).to_vec();
     let tracing = Tracing { threshold: Some(Nanos::from_us(50)), ..tracing(Rung::Tracefs) };
-    let thresholds = vec![(0, Nanos::from_us(50)), (1, Nanos::from_us(50))];
+    let thresholds = [0, 1].map(|cpu| CpuThreshold { cpu, threshold: Nanos::from_us(50) }).to_vec();
     report(Explanation { tracing: Some(tracing), late, thresholds, ..Explanation::default() })
 }
 
@@ -180,17 +199,17 @@ pub fn every() -> Report {
             CLASSES.iter().map(|class| (Stage::Unknown, *class, "x", 1_000)).collect();
         let mut spike = spike(0, 5_000, 0, &parts);
         spike.causes[0].why = vec![
-            Why::Priority(-1, 120),
-            Why::Boosted(120),
+            Why::Priority { its: -1, ours: 120 },
+            Why::Boosted { own: 120 },
             Why::MigrationOff,
             Why::PreemptOff,
             Why::IrqsOff,
             Why::NotPreempted,
-            Why::WokenBy(1, String::new()),
-            Why::SentBy(2, "systemd".to_owned(), String::new()),
-            Why::Affinity("0-1".to_owned()),
+            Why::WokenBy { task: 1, name: String::new() },
+            Why::SentBy { cpu: 2, by: "systemd".to_owned(), work: String::new() },
+            Why::Affinity { cpus: "0-1".to_owned() },
             Why::Managed,
-            Why::Counter("SMI".to_owned(), 3),
+            Why::Counter { name: "SMI".to_owned(), grew: 3 },
         ];
         causes.spikes = vec![spike];
         causes.causes.clear();
@@ -243,8 +262,8 @@ fn ranked(class: Class, name: &str, spikes: [u64; 2], us: [u64; 2], share: f64, 
         total: Nanos::from_us(us[0]),
         worst: Nanos::from_us(us[1]),
         share,
-        by_cpu: vec![(1, spikes[1], Nanos::from_us(us[0]))],
-        by_phase: vec![(1, spikes[1], Nanos::from_us(us[0]))],
+        by_cpu: vec![CpuExcess { cpu: 1, spikes: spikes[1], excess: Nanos::from_us(us[0]) }],
+        by_phase: vec![PhaseExcess { phase: 1, spikes: spikes[1], excess: Nanos::from_us(us[0]) }],
         seen: (at(11_000), at(29_000)),
         rhythm: None,
         bursts: None,
@@ -300,7 +319,8 @@ fn hogged() -> Spike {
             (Stage::Return, Class::OwnPath, "", 1_150),
         ],
     );
-    spike.causes[0].why = vec![Why::Priority(4, 9), Why::WokenBy(812, "planner".to_owned())];
+    spike.causes[0].why =
+        vec![Why::Priority { its: 4, ours: 9 }, Why::WokenBy { task: 812, name: "planner".to_owned() }];
     spike
 }
 
@@ -320,7 +340,7 @@ fn by_device() -> Spike {
         ],
     );
     spike.causes[0].excess = Nanos::from_us(811);
-    spike.causes[0].why = vec![Why::Managed, Why::Affinity("0-3".to_owned())];
+    spike.causes[0].why = vec![Why::Managed, Why::Affinity { cpus: "0-3".to_owned() }];
     spike
 }
 

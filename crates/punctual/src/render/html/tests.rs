@@ -2,6 +2,8 @@
 
 use super::*;
 use crate::render::sample;
+use punctual_numbers::recording::RecTime;
+use punctual_numbers::report::WorstAt;
 
 fn page_of(report: &Report) -> String {
     page(report, "bench run", Some(Path::new("bench.punctual"))).unwrap()
@@ -62,11 +64,11 @@ fn whatever_comes_from_outside_is_escaped() {
     report.findings[0].title = EVIL.to_owned();
     report.findings[0].evidence[0].value = EVIL.to_owned();
     report.spans[1].name = EVIL.to_owned();
-    report.cpus[0].worst_at = Some((Nanos::ZERO, EVIL.to_owned()));
+    report.cpus[0].worst_at = Some(WorstAt { at: RecTime::EPOCH, phase: EVIL.to_owned() });
     report.worst[0].phase = EVIL.to_owned();
     report.loads[0].name = EVIL.to_owned();
     report.loads[0].failure = Some(EVIL.to_owned());
-    report.loads_skipped[0].1 = EVIL.to_owned();
+    report.loads_skipped[0].because = EVIL.to_owned();
     report.in_force[0].values[0].1 = EVIL.to_owned();
     report.tool_version = EVIL.to_owned();
     let page = page(&report, EVIL, Some(Path::new(EVIL))).unwrap();

@@ -8,6 +8,7 @@ use crate::render::text::table::{Edge, Table};
 use crate::render::units::{self, ABSENT};
 use punctual_hist::{Counts, MonoTime, Nanos};
 use punctual_linux::measure::{CpuSoFar, PhaseNumber, Progress, Spike};
+use punctual_numbers::recording::RecTime;
 use std::collections::BTreeMap;
 
 /// On a smaller screen there is a line for each CPU and nothing else that could be done without.
@@ -65,7 +66,7 @@ pub struct View {
     /// The last reading, and when it was taken.
     last: Option<(MonoTime, Vec<CpuSoFar>)>,
     /// What "so far" begins with, and how long into the run that was.
-    reset: Option<(Nanos, Vec<CpuSoFar>)>,
+    reset: Option<(RecTime, Vec<CpuSoFar>)>,
     /// Of the CPUs that do not all fit, the first that is shown.
     first: usize,
     /// How many fitted when lines were made last.
@@ -135,7 +136,7 @@ impl View {
             "nothing to reset yet".clone_into(&mut self.message);
             return;
         };
-        self.reset = Some((progress.elapsed, last.clone()));
+        self.reset = Some((RecTime::after_epoch(progress.elapsed), last.clone()));
         for numbers in self.cpus.values_mut() {
             (numbers.so_far, numbers.skipped) = (Summary::default(), 0);
         }

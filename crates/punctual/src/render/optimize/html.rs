@@ -24,7 +24,7 @@ pub fn html(result: &Result<'_>) -> std::result::Result<String, minijinja::Error
         together => standing.together.iter().map(|e| format!("{} {}", say::metric(e.metric), say::change(e))).collect::<Vec<_>>(),
         figures => [figure(result, Metric::P50), figure(result, Metric::P99_9)].into_iter().flatten().collect::<Vec<_>>(),
         rows => standing.judged.iter().filter_map(|judged| row(result, judged)).collect::<Vec<_>>(),
-        left_out => result.left_out.iter().map(|(id, why)| format!("{id}: {why}")).collect::<Vec<_>>(),
+        left_out => result.not_tried.iter().map(|not| format!("{}: {}", not.id, not.why)).collect::<Vec<_>>(),
         longer => text::longer(result),
         how => text::how(result),
         doubts => text::doubts(result),

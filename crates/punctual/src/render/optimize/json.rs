@@ -1,6 +1,6 @@
 //! A campaign for programs: the document `punctual/optimize/2`.
 
-use super::Result;
+use super::{NotTried, Result};
 use crate::render::document::{self, Published};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_hist::Nanos;
@@ -41,7 +41,7 @@ pub(in crate::render) struct Document<'a> {
     /// What the recommended candidates do together; empty if that was not measured to its end.
     together: &'a [Effect],
     candidates: Vec<JudgedCandidate<'a>>,
-    not_tried: Vec<NotTried<'a>>,
+    not_tried: &'a [NotTried],
     doubts: &'a [String],
     doubtful_runs: usize,
     /// The folder of the recordings.
@@ -59,13 +59,6 @@ struct JudgedCandidate<'a> {
     rounds_factor: Option<f64>,
     #[serde(flatten)]
     judged: &'a Judged,
-}
-
-#[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-struct NotTried<'a> {
-    id: &'a str,
-    why: &'a str,
 }
 
 impl Published for Document<'_> {
@@ -107,7 +100,7 @@ impl<'a> Document<'a> {
             recommended: standing.recommended.iter().filter_map(candidate).map(|of| of.id.as_str()).collect(),
             together: &standing.together,
             candidates: standing.judged.iter().filter_map(judged).collect(),
-            not_tried: result.left_out.iter().map(|(id, why)| NotTried { id, why }).collect(),
+            not_tried: result.not_tried,
             doubts: &result.doubts.reasons,
             doubtful_runs: result.doubts.runs,
             recordings: result.folder.display().to_string(),

@@ -13,13 +13,22 @@ pub use html::html;
 #[cfg(test)]
 pub(in crate::render) use json::Document as Published;
 pub use json::json;
-pub use text::{intended, left_out, step, text};
+pub use text::{intended, not_tried, step, text};
 
 use punctual_facts::cpu_set::CpuSet;
 use punctual_hist::Nanos;
 use punctual_optimize::format::Doubts;
 use punctual_optimize::{Campaign, Standing};
+use serde::Serialize;
 use std::path::Path;
+
+/// A knob that is not tried.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct NotTried {
+    pub id: String,
+    pub why: String,
+}
 
 /// What there is to tell of a campaign.
 pub struct Result<'a> {
@@ -27,8 +36,7 @@ pub struct Result<'a> {
     pub campaign: &'a Campaign,
     /// What it came to.
     pub standing: &'a Standing,
-    /// Knobs that were not tried, and why.
-    pub left_out: &'a [(String, String)],
+    pub not_tried: &'a [NotTried],
     /// Why measurements are to be doubted.
     pub doubts: &'a Doubts,
     /// The CPUs that were measured.

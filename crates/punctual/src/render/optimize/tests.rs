@@ -51,7 +51,7 @@ fn shown<T>(runs: usize, stopped: bool, show: impl FnOnce(&Result<'_>) -> T) -> 
     show(&Result {
         standing: &campaign.standing(),
         campaign: &campaign,
-        left_out: &[("iso.domain".to_owned(), "it takes a boot".to_owned())],
+        not_tried: &[NotTried { id: "iso.domain".to_owned(), why: "it takes a boot".to_owned() }],
         doubts: &Doubts { reasons: vec!["Our helpers shared a measured CPU.".to_owned()], runs: 3 },
         cpus: &[2, 3].into_iter().collect(),
         load: "cpu+memory".to_owned(),
@@ -98,7 +98,7 @@ fn a_pause_is_told_with_what_was_left_out_for_it() {
 #[test]
 fn what_is_intended_is_told_with_how_long_it_takes() {
     let campaign = campaign(0);
-    let left = [("kconf.flavour".to_owned(), "it asks for another kernel".to_owned())];
+    let left = [NotTried { id: "kconf.flavour".to_owned(), why: "it asks for another kernel".to_owned() }];
     let limits = ["A kernel that hangs does not start again by itself.".to_owned()];
     assert_golden(
         "optimize-intended.txt",

@@ -1,6 +1,6 @@
 //! A campaign on a terminal.
 
-use super::{Result, words as say};
+use super::{NotTried, Result, words as say};
 use crate::render::text::Style;
 use crate::render::text::sheet::{Sheet, Tone};
 use crate::render::text::table::{Edge, Table};
@@ -13,7 +13,7 @@ use punctual_optimize::{Campaign, Design, ERROR_RATE, Judged, LOOKS, Metric, Sta
 const LONGER_MAX: f64 = 100.0;
 
 /// What would be done, and how long it takes.
-pub fn intended(design: &Design, left: &[(String, String)], limits: &[String], each: Nanos, style: Style) -> String {
+pub fn intended(design: &Design, left: &[NotTried], limits: &[String], each: Nanos, style: Style) -> String {
     let mut sheet = Sheet::new(style);
     sheet.heading("To be tried");
     for candidate in &design.candidates {
@@ -22,7 +22,7 @@ pub fn intended(design: &Design, left: &[(String, String)], limits: &[String], e
     if !left.is_empty() {
         sheet.heading("Not tried");
     }
-    for (id, why) in left {
+    for NotTried { id, why } in left {
         sheet.point(2, &format!("{id}: {why}"));
     }
     let most = design.runs_at_most();
@@ -58,8 +58,8 @@ pub fn intended(design: &Design, left: &[(String, String)], limits: &[String], e
 }
 
 /// Knobs that are not tried, in one line.
-pub fn left_out(left: &[(String, String)]) -> String {
-    let told: Vec<String> = left.iter().map(|(id, why)| format!("{id} ({why})")).collect();
+pub fn not_tried(left: &[NotTried]) -> String {
+    let told: Vec<String> = left.iter().map(|NotTried { id, why }| format!("{id} ({why})")).collect();
     if told.is_empty() { "every knob is as it should be".to_owned() } else { told.join("; ") }
 }
 
@@ -98,10 +98,10 @@ pub fn text(result: &Result<'_>, style: Style) -> String {
         recommended(&mut sheet, result);
     }
     effects(&mut sheet, result);
-    if !result.left_out.is_empty() {
+    if !result.not_tried.is_empty() {
         sheet.heading("Not tried");
     }
-    for (id, why) in result.left_out {
+    for NotTried { id, why } in result.not_tried {
         sheet.point(2, &format!("{id}: {why}"));
     }
     sheet.heading("How it was measured");

@@ -1,7 +1,7 @@
 //! What charts are drawn of: results under the names they are shown by, whoever measured them.
 
 use crate::render::chart::{self, Shape};
-use crate::render::text::sheet::visible;
+use crate::render::text::clean::visible;
 use punctual_hist::{Counts, Nanos};
 use punctual_numbers::foreign::ForeignRun;
 use punctual_numbers::report::Report;

@@ -9,6 +9,7 @@ use crate::render::chart::{self, LogScale, Shape, Times, as_f64, limits, moment_
 use crate::render::units;
 use field::{Field, HEIGHT, cell, ns};
 use punctual_hist::Nanos;
+use punctual_numbers::recording::RecTime;
 use punctual_numbers::report::TimelinePoint;
 use std::fmt::Write as _;
 
@@ -186,10 +187,7 @@ fn over_time(out: &mut String, all: &[Named], columns: usize) -> Option<String> 
     let high = points().filter_map(|p| p.max).chain(budget).max()?;
     let y = LogScale::new(as_f64(low.as_ns()) / 1.3, as_f64(high.as_ns()) * 1.1, as_f64(HEIGHT as u64), 0.0);
     let width = field.width;
-    let column = |at: Nanos| {
-        let share = at.minus(times.from).as_secs_f64() / times.to.minus(times.from).as_secs_f64().max(1e-9);
-        cell(share * as_f64(width as u64), width)
-    };
+    let column = |at: RecTime| cell(times.share(at) * as_f64(width as u64), width);
     if let Some(budget) = budget {
         let line = cell(y.at_ns(budget), HEIGHT);
         (0..width).for_each(|column| field.put(column, line, '-'));

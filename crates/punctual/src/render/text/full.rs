@@ -6,7 +6,7 @@ use super::{Style, section};
 use crate::render::{explain, units, words};
 use punctual_facts::finding::State;
 use punctual_hist::Nanos;
-use punctual_numbers::report::{Percentiles, Report};
+use punctual_numbers::report::{Percentiles, Report, SkippedLoad};
 use std::path::Path;
 
 /// Which point of a distribution is shown.
@@ -141,7 +141,7 @@ fn loads(sheet: &mut Sheet, report: &Report) {
     if !report.loads.is_empty() {
         sheet.table(&table);
     }
-    for (name, why) in &report.loads_skipped {
+    for SkippedLoad { name, because: why } in &report.loads_skipped {
         sheet.point(2, &format!("{name} was left out: {why}"));
     }
 }

@@ -1,6 +1,7 @@
 //! The parts that the short and the full text have in common.
 
-use super::sheet::{Sheet, Tone, clean};
+use super::clean::clean;
+use super::sheet::{Sheet, Tone};
 use super::table::{Edge, Table};
 use crate::render::{units, words};
 use punctual_facts::finding::{Finding, Severity, State};
@@ -75,8 +76,10 @@ pub fn latencies(sheet: &mut Sheet, report: &Report) {
     sheet.paragraph(2, &format!("{} {}", asked(report), words::scenario(report)));
     let mut table = Table::new(&[&NUMBERS[..], &[("worst moment, load then", Edge::Left)]].concat());
     for cpu in &report.cpus {
-        let worst =
-            cpu.worst_at.as_ref().map(|(at, load)| format!("{}, {}", units::moment(*at), words::phase_name(load)));
+        let worst = cpu
+            .worst_at
+            .as_ref()
+            .map(|worst| format!("{}, {}", units::moment(worst.at), words::phase_name(&worst.phase)));
         let worst = [worst.unwrap_or_else(|| units::ABSENT.to_owned())];
         both_views(&mut table, &cpu.cpu.to_string(), &cpu.row, worst);
     }

@@ -1,11 +1,10 @@
 //! Lines of text on a terminal: headings, wrapped paragraphs, colours.
 //!
-//! All words from outside pass through here, so this is where control characters end: a file name must not be able to
-//! move the cursor. Knows nothing of reports.
+//! All words are cleaned here. Knows nothing of reports.
 
 use super::Style;
+use super::clean::{ascii, clean, clean_keeping_thin};
 use super::table::Table;
-use crate::render::units::THIN;
 use anstyle::AnsiColor;
 
 /// What a piece of text tells at a glance. Never told by colour alone.
@@ -146,28 +145,10 @@ impl Sheet {
     }
 }
 
-/// `text` on one line, without control characters, thin spaces as plain ones.
-pub fn clean(text: &str) -> String {
-    ascii(&clean_keeping_thin(text))
-}
-
-fn clean_keeping_thin(text: &str) -> String {
-    text.chars().map(|c| if c.is_whitespace() && c != THIN { ' ' } else { c }).map(visible).collect()
-}
-
-/// A character that could act on a terminal, or turn the text around, becomes a visible stand-in.
-pub fn visible(c: char) -> char {
-    let turns = matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    if c.is_control() || turns { '?' } else { c }
-}
-
-fn ascii(text: &str) -> String {
-    text.replace(THIN, " ")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::render::units::THIN;
 
     fn plain(width: usize) -> Sheet {
         Sheet::new(Style { width, colour: false })

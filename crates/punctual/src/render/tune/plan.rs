@@ -10,7 +10,6 @@ use punctual_tuning::plan::conflicts::{Conflict, Resolution};
 use punctual_tuning::plan::lasting::Starts;
 use punctual_tuning::plan::{Change, Lasts, Left, Plan, Reason, Takes, Wishes};
 
-/// The whole plan.
 pub fn plan(plan: &Plan, wishes: &Wishes, style: Style) -> String {
     let mut sheet = Sheet::new(style);
     choice(&mut sheet, plan, wishes);

@@ -1,11 +1,14 @@
 //! Who made it late, in words: kinds of causes, where they lie, why they could run, how was looked.
 
 use super::phase_name;
-use crate::render::text::sheet::visible;
+use crate::render::text::clean::visible;
 use crate::render::units;
 use punctual_facts::finding::State;
 use punctual_hist::Nanos;
-use punctual_numbers::explain::{Blame, Cause, Class, Explanation, Opinions, Ranked, Rhythm, Stage, Why, advice};
+use punctual_numbers::explain::{
+    Blame, Cause, Class, Explanation, Opinions, Ranked, Rhythm, Stage, Why, WhyCount, advice,
+};
+use punctual_numbers::recording::RecTime;
 use punctual_numbers::report::{CausesDoubt, Report};
 use punctual_numbers::trace::{Blind, Incomplete, Kept, Rung, SelfTest, Tracing};
 
@@ -91,30 +94,32 @@ pub fn stage(stage: Stage) -> &'static str {
 /// Why something could run, as part of a sentence.
 pub fn why(why: &Why) -> String {
     let said = match why {
-        Why::Priority(its, ours) => format!("its priority is {}, ours {}", priority(*its), priority(*ours)),
-        Why::Boosted(own) => {
+        Why::Priority { its, ours } => format!("its priority is {}, ours {}", priority(*its), priority(*ours)),
+        Why::Boosted { own } => {
             format!("that is lent to it for now, by who waits for a lock it holds; its own is {}", priority(*own))
         }
         Why::MigrationOff => "it could not be moved to another CPU".to_owned(),
         Why::PreemptOff => "it held pre-emption off".to_owned(),
         Why::IrqsOff => "it held interrupts off".to_owned(),
         Why::NotPreempted => "it was asked to give way and did not".to_owned(),
-        Why::RaisedBy(name) => format!("raised by {}", or(name, "an interrupt")),
-        Why::WokenBy(0, name) => format!("woken from {}", or(name, "an interrupt")),
-        Why::WokenBy(tid, name) => format!("woken by {} (thread {tid})", or(name, "a thread without a name")),
-        Why::SentBy(cpu, who, what) => {
+        Why::RaisedBy { by: name } => format!("raised by {}", or(name, "an interrupt")),
+        Why::WokenBy { task: 0, name } => format!("woken from {}", or(name, "an interrupt")),
+        Why::WokenBy { task: tid, name } => format!("woken by {} (thread {tid})", or(name, "a thread without a name")),
+        Why::SentBy { cpu, by: who, work: what } => {
             let who = if who.is_empty() { String::new() } else { format!(" while {who} ran there") };
             let what = if what.is_empty() { String::new() } else { format!(", to do {what}") };
             format!("sent by CPU {cpu}{who}{what}")
         }
-        Why::Affinity(cpus) => format!("it may go to CPUs {cpus}"),
+        Why::Affinity { cpus } => format!("it may go to CPUs {cpus}"),
         Why::Managed => "the kernel alone decides where it goes (managed)".to_owned(),
         // These count time.
-        Why::Counter(name, by) if matches!(name.as_str(), "steal" | "standstill" | "suspended") => {
+        Why::Counter { name, grew: by } if matches!(name.as_str(), "steal" | "standstill" | "suspended") => {
             format!("{name} grew by {}", units::latency(Nanos::from_ns(*by)))
         }
-        Why::Counter(name, by) => format!("{name} grew by {}", units::count(*by)),
-        Why::PartlyStolen(time) => format!("up to {} of the lateness may be the hypervisor's", units::latency(*time)),
+        Why::Counter { name, grew: by } => format!("{name} grew by {}", units::count(*by)),
+        Why::PartlyStolen { time } => {
+            format!("up to {} of the lateness may be the hypervisor's", units::latency(*time))
+        }
     };
     name(&said)
 }
@@ -151,11 +156,11 @@ pub fn pattern(ranked: &Ranked) -> Option<String> {
 
 /// On which CPUs and under which load it came; nothing where there is only one of either.
 pub fn places(ranked: &Ranked, report: &Report) -> Vec<String> {
-    let cpus = ranked.by_cpu.iter().map(|(cpu, spikes, _)| (*spikes, format!("on CPU {cpu}")));
+    let cpus = ranked.by_cpu.iter().map(|on| (on.spikes, format!("on CPU {}", on.cpu)));
     let phases = ranked
         .by_phase
         .iter()
-        .map(|(phase, spikes, _)| (*spikes, format!("under {}", phase_name(&report.phase_name(*phase)))));
+        .map(|under| (under.spikes, format!("under {}", phase_name(&report.phase_name(under.phase)))));
     let looked = report.causes.as_ref().and_then(|causes| causes.tracing.as_ref()).map_or(0, |t| t.phases.len());
     [(report.need.cpus.len() > 1, counts(cpus.collect())), (looked > 1, counts(phases.collect()))]
         .into_iter()
@@ -190,7 +195,7 @@ pub fn blamed(blame: &Blame) -> String {
 /// That late activations as such come at regular times.
 pub fn rhythms(explanation: &Explanation) -> Option<String> {
     let said: Vec<String> =
-        explanation.rhythms.iter().map(|(cpu, found)| format!("on CPU {cpu} {}", rhythm(found))).collect();
+        explanation.rhythms.iter().map(|found| format!("on CPU {} {}", found.cpu, rhythm(&found.rhythm))).collect();
     (!said.is_empty())
         .then(|| format!("Late activations, whatever their cause, come at regular times: {}.", said.join("; ")))
 }
@@ -200,7 +205,7 @@ pub fn ordinary(explanation: &Explanation) -> Option<String> {
     let said: Vec<String> = explanation
         .ordinary
         .iter()
-        .map(|(who, median)| format!("{} {}", units::latency(*median), cause(who)))
+        .map(|spent| format!("{} {}", units::latency(spent.median), cause(&spent.cause)))
         .collect();
     (!said.is_empty())
         .then(|| format!("An ordinary activation spends {}; blamed is what is beyond that.", said.join(", ")))
@@ -280,7 +285,7 @@ pub fn kept(kept: Kept) -> &'static str {
 pub fn late(report: &Report, explanation: &Explanation) -> Vec<String> {
     let all = report.late();
     let thresholds: Vec<String> =
-        explanation.thresholds.iter().map(|(cpu, limit)| format!("{} on CPU {cpu}", units::latency(*limit))).collect();
+        explanation.thresholds.iter().map(|of| format!("{} on CPU {}", units::latency(of.threshold), of.cpu)).collect();
     let than = if thresholds.is_empty() { String::new() } else { format!(" (later than {})", thresholds.join(", ")) };
     if all.late == 0 {
         return vec![format!("No activation was late{than}: there is nothing to explain.")];
@@ -386,7 +391,7 @@ pub fn lost(explanation: &Explanation) -> Option<String> {
 
 /// A moment of the run, from an instant.
 pub fn at(report: &Report, instant: punctual_hist::MonoTime) -> String {
-    units::moment(instant.since(report.epoch))
+    units::moment(RecTime::of(instant, report.epoch))
 }
 
 /// What a cause took: `61 % of the lateness; in 58 spikes, the largest part of 51; 18.2 ms in all, 812 us at most`.
@@ -449,8 +454,9 @@ pub fn knobs<'a>(ranked: &Ranked, report: &'a Report) -> Vec<KnobHere<'a>> {
 
 /// Why it could run, most frequent first; how often, where not always.
 pub fn reasons(ranked: &Ranked, limit: usize) -> Vec<String> {
-    let said = |(reason, n): &(Why, u64)| {
-        let often = if *n < ranked.count { format!(" ({})", units::counted(*n, "time")) } else { String::new() };
+    let said = |WhyCount { why: reason, spikes }: &WhyCount| {
+        let often =
+            if *spikes < ranked.count { format!(" ({})", units::counted(*spikes, "time")) } else { String::new() };
         format!("{}{often}", why(reason))
     };
     ranked.why.iter().take(limit).map(said).collect()

@@ -13,19 +13,17 @@ mod times;
 pub use imported::{CONDITION_IMPORTED, of_import};
 #[cfg(test)]
 pub use refused::examples;
-pub use refused::{reason, refused, refused_of_cause, refused_of_import};
+pub use refused::{reason, refused, refused_of_import};
 pub use signs::sign;
 
 use super::causes::cause;
 use crate::render::units;
 use beyond::beyond;
 use limits::{chance, clustered, missed, misses, percentile_name, percentiles, seen, wanted};
+use punctual_numbers::claims::NewMaximum;
 use punctual_numbers::claims::{CauseClaims, PhaseClaims};
-use refused::reasons_of_cause;
+use refused::{CAUSES_SHOWN, reasons_of_cause};
 use times::span;
-
-/// Causes named where there are several.
-const CAUSES_SHOWN: usize = 3;
 
 /// What holds for all of it.
 pub const CONDITION: &str = "With 95\u{202f}% confidence each, for this machine under this load: what was not there \
@@ -37,7 +35,7 @@ pub fn short(phase: &PhaseClaims) -> Vec<String> {
         let high = units::latency(percentile.high?);
         Some(format!("{} is at most {high}.", percentile_name(percentile.one_in)))
     });
-    let next = phase.next.first().zip(phase.largest).map(|((time, odds), largest)| {
+    let next = phase.next.first().zip(phase.largest).map(|(NewMaximum { time, odds }, largest)| {
         let (largest, odds) = (units::latency(largest), chance(*odds));
         format!("Odds that the next {} brings something later than the largest seen, {largest}: {odds}.", span(*time))
     });

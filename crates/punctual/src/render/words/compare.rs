@@ -43,9 +43,9 @@ pub fn percentile(ppm: u32) -> String {
 /// What a row holds, as a label.
 pub fn what(what: &What) -> String {
     match what {
-        What::Percentile(ppm) => percentile(*ppm),
-        What::Misses(_) => "misses/million".to_owned(),
-        What::BlockMaxima(length, _) => format!("max per {}", units::duration(*length)),
+        What::Percentile { ppm } => percentile(*ppm),
+        What::Misses { .. } => "misses/million".to_owned(),
+        What::BlockMaxima { block: length, .. } => format!("max per {}", units::duration(*length)),
         What::Beyond { .. } => "beyond other".to_owned(),
     }
 }
@@ -55,9 +55,9 @@ pub fn number(row: &Row, second: bool) -> String {
     let value = if second { row.second } else { row.first };
     let Some(value) = value.filter(|value| value.is_finite()) else { return units::ABSENT.to_owned() };
     match row.what {
-        What::Percentile(_) | What::BlockMaxima(..) => units::column_us_of(value),
-        What::Misses(_) if value >= 100.0 => format!("{value:.0}"),
-        What::Misses(_) => format!("{value:.1}"),
+        What::Percentile { .. } | What::BlockMaxima { .. } => units::column_us_of(value),
+        What::Misses { .. } if value >= 100.0 => format!("{value:.0}"),
+        What::Misses { .. } => format!("{value:.1}"),
         What::Beyond { first, second: beyond, blocks } => {
             let (n, of) = if second { (beyond, blocks.1) } else { (first, blocks.0) };
             format!("{n} of {of}")
@@ -175,7 +175,7 @@ pub fn lacking(of: &Lacking) -> String {
              allowed for"
         ),
         Lack::Skips => format!("{who} how many releases were skipped; what was skipped is no miss there"),
-        Lack::Beyond(from) => format!("{who} how much later than {} what is beyond was", units::latency(from)),
+        Lack::Beyond { from } => format!("{who} how much later than {} what is beyond was", units::latency(from)),
         Lack::Counts => format!("{who} how often each value was: what it tells has no odds"),
         Lack::Settings => format!("{who} load, scheduling, clock and settings: whether they differ is not known"),
     }
@@ -184,8 +184,8 @@ pub fn lacking(of: &Lacking) -> String {
 /// A row that was decided, as a sentence: `p99 of CPU 1, idle: 32.1 us, was 45.0 us`.
 fn decided_row(result: &GroupResult, row: &Row) -> String {
     let unit = match row.what {
-        What::Percentile(_) | What::BlockMaxima(..) => format!("{THIN}us"),
-        What::Misses(_) | What::Beyond { .. } => String::new(),
+        What::Percentile { .. } | What::BlockMaxima { .. } => format!("{THIN}us"),
+        What::Misses { .. } | What::Beyond { .. } => String::new(),
     };
     let (first, second) = (number(row, false), number(row, true));
     let place = result_group(result);
@@ -258,7 +258,7 @@ pub fn cautions(comparison: &Comparison) -> Vec<String> {
     if rows().any(|row| interval(row).contains('?')) {
         cautions.push("A ? is a limit that a run of this length does not give.".to_owned());
     }
-    if rows().any(|row| matches!(row.what, What::BlockMaxima(..))) {
+    if rows().any(|row| matches!(row.what, What::BlockMaxima { .. })) {
         cautions.push(
             "The change of \"max per\" is the median of the differences of each block of the one from each of the other, \
              which may lie elsewhere than the difference of the two medians."
@@ -428,8 +428,10 @@ pub fn skipped(first: &Origin, second: &Origin) -> String {
 /// Which budget misses were counted by.
 pub fn budget(what: &What) -> Option<String> {
     match what {
-        What::Misses(Some(budget)) => Some(format!("Misses: later than {}, or skipped.", units::latency(*budget))),
-        What::Misses(None) => {
+        What::Misses { budget: Some(budget) } => {
+            Some(format!("Misses: later than {}, or skipped.", units::latency(*budget)))
+        }
+        What::Misses { budget: None } => {
             Some("Misses: skipped only; no budget is common to the recordings (--budget).".to_owned())
         }
         _ => None,

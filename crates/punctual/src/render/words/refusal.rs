@@ -5,6 +5,7 @@ use punctual_linux::apply::EngineError;
 use punctual_linux::measure::{MeasureError, Remedy};
 use punctual_linux::recording::{RecordingError, Unresumable};
 use punctual_linux::result_file::ResultError;
+use punctual_numbers::foreign::{self, Problem, Unit};
 use punctual_numbers::recording::Unreadable;
 use punctual_numbers::scenario::{LONGEST, PERIOD_MAX, PERIOD_MIN, PRIORITY_MAX, ScenarioError};
 use std::io::{self, ErrorKind};
@@ -47,6 +48,25 @@ pub fn scenario_error(error: ScenarioError) -> anyhow::Error {
             format!("a deadline run time of {} does not fit into the period", units::latency(runtime))
         }
     })
+}
+
+/// Why a file cannot be imported, with what to write so that it can.
+pub fn import_problem(problem: &Problem) -> String {
+    let Some(remedy) = &problem.remedy else { return problem.to_string() };
+    let what = match remedy {
+        foreign::Remedy::SayFormat(formats) if formats.is_empty() => "if it is one, name it with --from".to_owned(),
+        foreign::Remedy::SayFormat(formats) => {
+            let names: Vec<&str> = formats.iter().map(|format| format.name()).collect();
+            format!("say which it is: --from {}", names.join(" or --from "))
+        }
+        foreign::Remedy::SayUnit(units) => {
+            let names: Vec<String> = units.iter().map(Unit::to_string).collect();
+            format!("say which it is: --unit {}", names.join(" or --unit "))
+        }
+        foreign::Remedy::LeaveUnitOut => "leave --unit out".to_owned(),
+        foreign::Remedy::LeavePeriodOut => "leave --period out".to_owned(),
+    };
+    format!("{problem}; {what}")
 }
 
 /// An error with what it was caused by, and what to do about it.

@@ -2,7 +2,7 @@
 
 use super::{amount, cpus, mechanism, policy, timer_phase, units};
 use punctual_hist::Nanos;
-use punctual_numbers::recording::{Mismatch, Run, Stretch, Unmergeable};
+use punctual_numbers::recording::{Mismatch, RecTime, Run, Stretch, Unmergeable};
 use punctual_numbers::report::Report;
 use punctual_numbers::trace::Rung;
 use std::path::PathBuf;
@@ -57,7 +57,7 @@ fn one_run(run: &Run, before: Option<&Run>, is_part: bool) -> String {
         Some(end) => text = format!("{text}, {}", super::end(end.reason)),
     }
     if let Some(before) = before {
-        let gap = run.at.minus(before.until);
+        let gap = run.at.since(before.until);
         text = format!(
             "{text}; begins at {} of the whole, {} after the one before",
             units::moment(run.at),
@@ -71,12 +71,12 @@ fn one_run(run: &Run, before: Option<&Run>, is_part: bool) -> String {
 fn between(stretch: &Stretch) -> Vec<String> {
     let asked = format!("{} to {}", units::moment(stretch.from), units::moment(stretch.to));
     let mut told = Vec::new();
-    match stretch.told {
-        Some((first, last)) if stretch.is_widened() => told.push(format!(
+    match stretch.edges {
+        Some(edges) if stretch.is_widened() => told.push(format!(
             "only from {} to {} is told: {asked} of the run was asked for, and is widened to the edges of the intervals \
              that were recorded",
-            units::moment(first),
-            units::moment(last)
+            units::moment(edges.from),
+            units::moment(edges.to)
         )),
         _ => told.push(format!("only from {asked} of the run is told")),
     }
@@ -91,8 +91,8 @@ fn between(stretch: &Stretch) -> Vec<String> {
 
 /// Why a stretch cannot be told.
 pub fn nothing_between(stretch: &Stretch, runs: &[Run]) -> String {
-    let from = runs.first().map_or(Nanos::ZERO, |run| run.at);
-    let until = runs.last().map_or(Nanos::ZERO, |run| run.until);
+    let from = runs.first().map_or(RecTime::EPOCH, |run| run.at);
+    let until = runs.last().map_or(RecTime::EPOCH, |run| run.until);
     format!(
         "nothing was measured from {} to {}: the recording goes from {} to {}",
         units::moment(stretch.from),

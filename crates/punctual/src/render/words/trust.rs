@@ -14,119 +14,92 @@ pub fn trust_answer(trust: &Trust) -> &'static str {
 }
 
 /// One reason, or remark, as a sentence.
+#[allow(clippy::too_many_lines, reason = "a table")]
 pub fn distrust(reason: &Distrust) -> String {
+    let times = |n: u64| units::counted(n, "time");
     match reason {
-        Distrust::Steal(_)
-        | Distrust::Paused(..)
-        | Distrust::Suspended(..)
-        | Distrust::WallClockStep(_)
-        | Distrust::TscDrift
-        | Distrust::SlowClock(_) => of_clocks(reason),
+        Distrust::Steal { time } => format!(
+            "The hypervisor ran others for {} while this machine wanted to run; that time is in the latencies.",
+            units::duration(*time)
+        ),
+        Distrust::Paused { times: n, total } => format!(
+            "The whole machine stood still {}, {} in all (a paused or starved virtual machine); the releases due then \
+             are in no histogram.",
+            times(*n),
+            units::duration(*total)
+        ),
+        Distrust::Suspended { times: n, total } => format!(
+            "The machine was suspended {}, {} in all; the releases due then are in no histogram.",
+            times(*n),
+            units::duration(*total)
+        ),
+        Distrust::WallClockStep { times: n } => format!(
+            "The wall clock was set {}; latencies are taken from the monotonic clock, times of day are not.",
+            times(*n)
+        ),
+        Distrust::TscDrift => {
+            "The TSC and the monotonic clock drifted apart: one of them is wrong, and with it the latencies.".to_owned()
+        }
+        Distrust::SlowClock { cost } => format!(
+            "Reading the clock takes {}, as if it were not read in the vDSO; that time is in every latency.",
+            units::latency(*cost)
+        ),
         Distrust::Throttled => {
             "A CPU was throttled for heat, so this is the machine when hot, not the machine as built.".to_owned()
         }
         Distrust::RtThrottled => "The kernel stopped real-time threads for using too much time \
             (sched_rt_runtime_us); what was late then was late by that rule."
             .to_owned(),
-        Distrust::ChangedDuring(path) => format!("{path} changed during the run, so it is the sum of two runs."),
-        Distrust::LoadMissing(load, why) => {
+        Distrust::ChangedDuring { path } => format!("{path} changed during the run, so it is the sum of two runs."),
+        Distrust::LoadMissing { load, why } => {
             format!("Load {load} did not run as asked ({why}); with it the numbers may be worse.")
         }
-        Distrust::Tracing(tracer) => format!("Tracing was on ({tracer}); it costs time at every event it records."),
-        Distrust::HelperShared(_)
-        | Distrust::HelperSibling(_)
-        | Distrust::Faults(..)
-        | Distrust::Migrations(..)
-        | Distrust::MemoryNotLocked
-        | Distrust::NotRealTime
-        | Distrust::GrantedOtherwise(_)
-        | Distrust::Early(..) => of_threads(reason),
-        Distrust::TooFew(_)
-        | Distrust::EndedEarly(_)
-        | Distrust::CutOff
-        | Distrust::WriteFailed
-        | Distrust::MaximaLost(_) => of_recording(reason),
-    }
-}
-
-fn of_clocks(reason: &Distrust) -> String {
-    match reason {
-        Distrust::Steal(time) => format!(
-            "The hypervisor ran others for {} while this machine wanted to run; that time is in the latencies.",
-            units::duration(*time)
-        ),
-        Distrust::Paused(times, total) => format!(
-            "The whole machine stood still {}, {} in all (a paused or starved virtual machine); the releases due then \
-             are in no histogram.",
-            units::counted(*times, "time"),
-            units::duration(*total)
-        ),
-        Distrust::Suspended(times, total) => format!(
-            "The machine was suspended {}, {} in all; the releases due then are in no histogram.",
-            units::counted(*times, "time"),
-            units::duration(*total)
-        ),
-        Distrust::WallClockStep(times) => format!(
-            "The wall clock was set {}; latencies are taken from the monotonic clock, times of day are not.",
-            units::counted(*times, "time")
-        ),
-        Distrust::SlowClock(cost) => format!(
-            "Reading the clock takes {}, as if it were not read in the vDSO; that time is in every latency.",
-            units::latency(*cost)
-        ),
-        _ => {
-            "The TSC and the monotonic clock drifted apart: one of them is wrong, and with it the latencies.".to_owned()
-        }
-    }
-}
-
-fn of_threads(reason: &Distrust) -> String {
-    match reason {
-        Distrust::HelperShared(set) => format!(
+        Distrust::Tracing { tracer } => format!("Tracing was on ({tracer}); it costs time at every event it records."),
+        Distrust::HelperShared { cpus: set } => format!(
             "Threads of punctual itself had to run on the measured {}; part of the lateness there may be their doing.",
             cpus(set)
         ),
-        Distrust::HelperSibling(set) => format!(
+        Distrust::HelperSibling { cpus: set } => format!(
             "Threads of punctual itself had to run on SMT siblings of the measured {}, and slow them down.",
             cpus(set)
         ),
-        Distrust::Faults(cpu, n) => format!(
+        Distrust::Faults { cpu, faults: n } => format!(
             "The measuring thread of CPU {cpu} took {} in its loop; each is in a latency.",
             units::counted(*n, "page fault")
         ),
-        Distrust::Migrations(cpu, n) => format!(
-            "The measuring thread of CPU {cpu} changed CPU {}, so its numbers are not those of one CPU.",
-            units::counted(*n, "time")
-        ),
+        Distrust::Migrations { cpu, times: n } => {
+            format!(
+                "The measuring thread of CPU {cpu} changed CPU {}, so its numbers are not those of one CPU.",
+                times(*n)
+            )
+        }
         Distrust::MemoryNotLocked => {
             "Memory was not locked (RLIMIT_MEMLOCK), so a page fault can come at any time.".to_owned()
         }
-        Distrust::GrantedOtherwise(cpu) => {
+        Distrust::NotRealTime => {
+            "The threads did not run in a real-time class, so these are not real-time latencies.".to_owned()
+        }
+        Distrust::GrantedOtherwise { cpu } => {
             format!("The kernel granted the thread of CPU {cpu} something else than was asked; see the threads table.")
         }
-        Distrust::Early(cpu, n) => format!(
-            "The thread of CPU {cpu} woke before its release {}: a clock or a timer is wrong.",
-            units::counted(*n, "time")
-        ),
-        _ => "The threads did not run in a real-time class, so these are not real-time latencies.".to_owned(),
-    }
-}
-
-fn of_recording(reason: &Distrust) -> String {
-    match reason {
-        Distrust::TooFew(0) => "No release came due, so there is nothing to go by.".to_owned(),
-        Distrust::TooFew(due) => format!(
+        Distrust::Early { cpu, times: n } => {
+            format!("The thread of CPU {cpu} woke before its release {}: a clock or a timer is wrong.", times(*n))
+        }
+        Distrust::TooFew { due: 0 } => "No release came due, so there is nothing to go by.".to_owned(),
+        Distrust::TooFew { due } => format!(
             "Only {} came due: too few for the percentiles that were asked for.",
             units::counted(*due, "release")
         ),
-        Distrust::EndedEarly(reason) => format!("The run {}.", end(*reason)),
+        Distrust::EndedEarly { reason } => format!("The run {}.", end(*reason)),
+        Distrust::CutOff => {
+            "The recording is cut off: what happened after its last good checkpoint is not in it.".to_owned()
+        }
         Distrust::WriteFailed => "Part of the recording could not be written.".to_owned(),
-        Distrust::MaximaLost(n) => format!(
+        Distrust::MaximaLost { maxima: n } => format!(
             "The exact maximum is missing for {}, counted for each CPU: it was not collected in time. The histograms \
              are complete.",
             units::counted(*n, "second")
         ),
-        _ => "The recording is cut off: what happened after its last good checkpoint is not in it.".to_owned(),
     }
 }
 
@@ -145,9 +118,9 @@ mod tests {
             assert!(sentence.ends_with('.') && !sentence.contains("  "), "{sentence}");
         }
         let number = units::counted(7, "page fault");
-        assert!(distrust(&Distrust::Faults(3, 7)).contains(&number));
+        assert!(distrust(&Distrust::Faults { cpu: 3, faults: 7 }).contains(&number));
         assert!(
-            distrust(&Distrust::SlowClock(punctual_hist::Nanos::from_ns(850)))
+            distrust(&Distrust::SlowClock { cost: punctual_hist::Nanos::from_ns(850) })
                 .contains(&format!("850{}ns", units::THIN))
         );
     }

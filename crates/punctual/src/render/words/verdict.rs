@@ -122,7 +122,7 @@ pub fn skip_difference(row: &CpuRow) -> Option<String> {
 /// What to do next, as a sentence.
 pub fn next_step(step: &NextStep, report: &Report) -> String {
     match step {
-        NextStep::Fix(id) => report.findings.iter().find(|f| f.id == *id).map_or_else(
+        NextStep::Fix { id } => report.findings.iter().find(|f| f.id == *id).map_or_else(
             || format!("Fix {id} first: punctual audit --explain {id}"),
             |f| format!("Fix {id} first ({}): {}", super::title(f), f.fix),
         ),
@@ -132,10 +132,10 @@ pub fn next_step(step: &NextStep, report: &Report) -> String {
             length.as_ns().div_ceil(1_000_000_000),
             units::count(*one_in)
         ),
-        NextStep::RunAsRoot(adds) => format!("Run it again as root: {adds}"),
+        NextStep::RunAsRoot { adds } => format!("Run it again as root: {adds}"),
         NextStep::Repeat => "Measure again without what spoilt this run.".to_owned(),
         NextStep::StateBudget => "State how late is too late, for example --budget 50us.".to_owned(),
-        NextStep::LookAtSkips(cpu) => {
+        NextStep::LookAtSkips { cpu } => {
             let gap = report.cpus.iter().find(|c| c.cpu == *cpu).map(|c| units::latency(c.longest_gap));
             let gap = gap.map_or_else(String::new, |g| format!(" ({g} between two wake-ups)"));
             format!(
@@ -219,14 +219,14 @@ mod tests {
     fn every_step_says_what_to_do() {
         let report = sample::two_cpus();
         let steps = [
-            (NextStep::Fix("governor".to_owned()), "cpupower frequency-set"),
-            (NextStep::Fix("gone".to_owned()), "punctual audit --explain gone"),
+            (NextStep::Fix { id: "governor".to_owned() }, "cpupower frequency-set"),
+            (NextStep::Fix { id: "gone".to_owned() }, "punctual audit --explain gone"),
             (NextStep::MeasureLonger { length: Nanos::from_ns(60_000_000_001), one_in: 20_000 }, "--duration 61s"),
-            (NextStep::RunAsRoot("reads MSRs".to_owned()), "reads MSRs"),
+            (NextStep::RunAsRoot { adds: "reads MSRs".to_owned() }, "reads MSRs"),
             (NextStep::Repeat, "again"),
             (NextStep::StateBudget, "--budget"),
-            (NextStep::LookAtSkips(1), "CPU 1"),
-            (NextStep::LookAtSkips(99), "CPU 99:"),
+            (NextStep::LookAtSkips { cpu: 1 }, "CPU 1"),
+            (NextStep::LookAtSkips { cpu: 99 }, "CPU 99:"),
         ];
         for (step, says) in steps {
             let sentence = next_step(&step, &report);

@@ -23,7 +23,7 @@ fn what_contradicts_itself_or_lists_only_the_largest_is_refused_unless_asked_for
         assert!(anyway.others[0].refused, "the result is marked");
         assert_eq!(anyway.others[0].groups[0].unfit, (None, Some(refusal)));
         assert_eq!(anyway.verdict(), Verdict::Worse);
-        assert_eq!(row(&anyway, What::Percentile(990_000)).withheld, None);
+        assert_eq!(row(&anyway, What::Percentile { ppm: 990_000 }).withheld, None);
     }
 }
 
@@ -56,13 +56,13 @@ fn losing(lost: u64, seed: u64) -> ForeignRun {
 fn percentiles_among_what_is_missing_are_refused_and_those_below_have_wider_limits() {
     let whole = held(&one(20.0, 1), &one(20.0, 2), options()).unwrap();
     let lossy = held(&one(20.0, 1), &losing(1_000, 2), options()).unwrap();
-    assert_eq!(lossy.others[0].groups[0].unfit, (None, Some(Refusal::Missing(1_000))));
+    assert_eq!(lossy.others[0].groups[0].unfit, (None, Some(Refusal::Missing { values: 1_000 })));
     let refused: Vec<bool> =
         lossy.others[0].groups[0].rows.iter().map(|row| row.withheld == Some(Withheld::Unfit)).collect();
     assert_eq!(refused, [false, false, true, true, true], "1 in 201 is missing, and may be larger than all");
-    let p999 = row(&lossy, What::Percentile(999_000));
+    let p999 = row(&lossy, What::Percentile { ppm: 999_000 });
     assert_eq!((p999.second, p999.odds, p999.verdict), (None, None, Verdict::NotEnoughData));
-    let width = |comparison: &Comparison| match row(comparison, What::Percentile(500_000)).change {
+    let width = |comparison: &Comparison| match row(comparison, What::Percentile { ppm: 500_000 }).change {
         Some(Change::Difference(limits)) => limits.high - limits.low,
         other => panic!("{other:?}"),
     };
@@ -78,7 +78,7 @@ fn what_was_lost_may_have_missed_the_budget_or_not() {
     let budget = Some(Nanos::from_ns(99_999));
     let misses = |lost: u64| {
         let comparison = held(&one(20.0, 1), &losing(lost, 2), Options { budget, ..options() }).unwrap();
-        row(&comparison, What::Misses(budget))
+        row(&comparison, What::Misses { budget })
     };
     let (none, some) = (misses(0), misses(2_000));
     // e^(-95/20) of 200 000 are 1730: with 2000 more of 202 000 it may be more than twice as many, or no more at all.

@@ -17,11 +17,11 @@ pub(super) fn beyond(beyond: &Beyond, cause: Option<&str>) -> Vec<String> {
         Some(name) => format!("By cause ({name}): {of_cause}"),
     };
     let levels: Vec<String> =
-        beyond.levels.iter().map(|(time, value)| format!("once {} {}", article(&span(*time)), level(value))).collect();
+        beyond.levels.iter().map(|at| format!("once {} {}", article(&span(at.once_in)), level(at))).collect();
     let far: Vec<String> = beyond
         .too_far
         .iter()
-        .map(|(time, run)| format!("{} a run of {}", article(&span(*time)), longer(*run)))
+        .map(|far| format!("{} a run of {}", article(&span(far.once_in)), longer(far.run_wanted)))
         .collect();
     let mut lines = Vec::new();
     if !levels.is_empty() {

@@ -2,8 +2,7 @@
 
 use super::times::{longer, span};
 use crate::render::units;
-use punctual_hist::Nanos;
-use punctual_numbers::claims::{Misses, Percentile, PhaseClaims};
+use punctual_numbers::claims::{Misses, NewMaximum, Percentile, PhaseClaims};
 
 /// Sentences are about clusters from such a factor on.
 const CLUSTERED: f64 = 1.5;
@@ -31,8 +30,8 @@ pub(super) fn seen(phase: &PhaseClaims) -> Option<String> {
     Some(seen + &next)
 }
 
-pub(super) fn chances(next: &[(Nanos, f64)]) -> Vec<String> {
-    next.iter().map(|(time, odds)| format!("the next {} {}", span(*time), chance(*odds))).collect()
+pub(super) fn chances(next: &[NewMaximum]) -> Vec<String> {
+    next.iter().map(|next| format!("the next {} {}", span(next.time), chance(next.odds))).collect()
 }
 
 /// Odds in percent, and neither 0 nor 100.

@@ -1,20 +1,16 @@
 //! Why a gate is closed, and what would help.
 
-use super::CAUSES_SHOWN;
 use super::times::longer;
 use crate::render::units;
 use crate::render::words::causes::{cause, rhythm};
 use punctual_numbers::claims::Refusal;
 
+/// Causes named where there are several.
+pub(super) const CAUSES_SHOWN: usize = 3;
+
 /// Why nothing is said of what lies beyond, and what would help.
 pub fn refused(refusal: &Refusal) -> String {
     let (why, help) = reasons(refusal);
-    format!("What comes once in a day or a year is not told: {why}. {help}")
-}
-
-/// The same of what one cause makes.
-pub fn refused_of_cause(refusal: &Refusal) -> String {
-    let (why, help) = reasons_of_cause(refusal);
     format!("What comes once in a day or a year is not told: {why}. {help}")
 }
 
@@ -55,7 +51,7 @@ fn reasons_of_import(refusal: &Refusal) -> (String, String) {
         Refusal::TooFew { blocks, wanted, .. } => {
             (format!("it holds {}, and it takes {}", units::counted(*blocks, "value"), units::count(*wanted)), help)
         }
-        Refusal::NoFit(_) | Refusal::Apart(..) => (
+        Refusal::NoFit { .. } | Refusal::Apart { .. } => (
             why,
             "Something else may have made the latest: punctual check records causes, a histogram does not.".to_owned(),
         ),
@@ -70,7 +66,7 @@ fn reasons(refusal: &Refusal) -> (String, String) {
             "nothing says when what was measured".to_owned(),
             "A recording of punctual does; a histogram alone does not.".to_owned(),
         ),
-        Refusal::Doubted | Refusal::Censored | Refusal::Missing(_) => of_files(refusal),
+        Refusal::Doubted | Refusal::Censored | Refusal::Missing { .. } => of_files(refusal),
         Refusal::TooFew { blocks, wanted, more } => (
             format!("{} were measured, and it takes {}", units::counted(*blocks, "block"), units::count(*wanted)),
             format!("Measure {} more.", longer(*more)),
@@ -89,12 +85,12 @@ fn reasons(refusal: &Refusal) -> (String, String) {
             format!("what is late comes {}, which is a schedule and no chance", rhythm(seen)),
             "Find the timer or job, or take its largest effect as it is.".to_owned(),
         ),
-        Refusal::EveryNth(n) => (
+        Refusal::EveryNth { activations: n } => (
             format!("what is late falls on each {n}th activation, which is a schedule and no chance"),
             "Change the period or its phase, or move what runs then.".to_owned(),
         ),
-        Refusal::SeveralCauses(_) | Refusal::FixedCause(..) | Refusal::Sampled { .. } => of_causes(refusal),
-        Refusal::Coarse(width, scale) => (
+        Refusal::SeveralCauses { .. } | Refusal::FixedCause { .. } | Refusal::Sampled { .. } => of_causes(refusal),
+        Refusal::Coarse { width, scale } => (
             format!(
                 "the data come in steps of {}, too coarse for a tail {}",
                 units::latency(*width),
@@ -105,17 +101,17 @@ fn reasons(refusal: &Refusal) -> (String, String) {
             ),
             "Measure in nanoseconds.".to_owned(),
         ),
-        Refusal::NoFit(_) => (
+        Refusal::NoFit { .. } => (
             "the tail follows no single law, as when rare events of another kind are in it".to_owned(),
             "Find the causes of the latest: punctual explain.".to_owned(),
         ),
-        Refusal::Shape(value, low, high) => {
+        Refusal::Shape { shape: value, low, high } => {
             (format!("the tail is too heavy or too little known (shape {value:.2}, {low:.2} to {high:.2})"), longer_run)
         }
-        Refusal::Unstable(by) => {
+        Refusal::Unstable { part: by } => {
             (format!("the answer changes by {} with where the tail is taken to begin", units::portion(*by)), longer_run)
         }
-        Refusal::Apart(how_many, from) => (
+        Refusal::Apart { count: how_many, from } => (
             format!(
                 "the {} latest, from {} on, do not belong to the rest",
                 units::count(*how_many),
@@ -137,7 +133,7 @@ fn of_files(refusal: &Refusal) -> (String, String) {
             "only what was above a threshold is in this file".to_owned(),
             "Measure with a program that counts all values.".to_owned(),
         ),
-        Refusal::Missing(count) => (
+        Refusal::Missing { values: count } => (
             format!("of what came due, {} in no cell, and may be larger than all", are(*count, "value")),
             "Measure in a way that counts what was skipped with its lateness, as punctual does.".to_owned(),
         ),
@@ -152,16 +148,18 @@ fn are(count: u64, noun: &str) -> String {
 /// Those that rest on causes.
 fn of_causes(refusal: &Refusal) -> (String, String) {
     match refusal {
-        Refusal::SeveralCauses(causes) => {
-            let named =
-                causes.iter().take(CAUSES_SHOWN).map(|(c, share)| format!("{} ({})", cause(c), units::portion(*share)));
+        Refusal::SeveralCauses { causes } => {
+            let named = causes
+                .iter()
+                .take(CAUSES_SHOWN)
+                .map(|of| format!("{} ({})", cause(&of.cause), units::portion(of.share)));
             let named: Vec<String> = named.collect();
             (
                 format!("several causes make what is late, each with a tail of its own: {}", named.join(", ")),
                 "Remove the first and measure again.".to_owned(),
             )
         }
-        Refusal::FixedCause(c, size) => (
+        Refusal::FixedCause { cause: c, size } => (
             format!("one cause of about {} makes what is late: {}", units::latency(*size), cause(c)),
             "Its size is known without a law; remove it to see the tail.".to_owned(),
         ),
@@ -181,7 +179,7 @@ fn of_causes(refusal: &Refusal) -> (String, String) {
 #[cfg(test)]
 pub fn examples() -> Vec<Refusal> {
     use punctual_hist::Nanos;
-    use punctual_numbers::claims::Drift;
+    use punctual_numbers::claims::{CauseShare, Drift};
     use punctual_numbers::explain::{Cause, Class, Rhythm};
     let (second, us) = (Nanos::from_secs(1), Nanos::from_us(1));
     let hog = Cause { class: Class::HigherPriority, name: "hog".to_owned() };
@@ -190,21 +188,24 @@ pub fn examples() -> Vec<Refusal> {
         Some(match refusal {
             Refusal::NoTimes => Refusal::Doubted,
             Refusal::Doubted => Refusal::Censored,
-            Refusal::Censored => Refusal::Missing(7),
-            Refusal::Missing(_) => Refusal::TooFew { blocks: 100, wanted: 334, more: Nanos::from_secs(234) },
+            Refusal::Censored => Refusal::Missing { values: 7 },
+            Refusal::Missing { .. } => Refusal::TooFew { blocks: 100, wanted: 334, more: Nanos::from_secs(234) },
             Refusal::TooFew { .. } => Refusal::Dependent { correlation: 0.4, block: second },
             Refusal::Dependent { .. } => Refusal::Drifts(Drift { tau: 0.3, halves: (10, 90) }),
             Refusal::Drifts(_) => Refusal::Regular(Rhythm { period: second, chance: 1e-9, fitting: (30, 32) }),
-            Refusal::Regular(_) => Refusal::EveryNth(4),
-            Refusal::EveryNth(_) => Refusal::SeveralCauses(vec![(hog.clone(), 0.6), (nic.clone(), 0.4)]),
-            Refusal::SeveralCauses(_) => Refusal::FixedCause(hog.clone(), Nanos::from_us(100)),
-            Refusal::FixedCause(..) => Refusal::Sampled { known: 300, late: 9_000 },
-            Refusal::Sampled { .. } => Refusal::Coarse(us, Some(Nanos::from_us(3))),
-            Refusal::Coarse(..) => Refusal::NoFit(1e-3),
-            Refusal::NoFit(_) => Refusal::Shape(0.7, 0.5, 0.9),
-            Refusal::Shape(..) => Refusal::Unstable(0.4),
-            Refusal::Unstable(_) => Refusal::Apart(3, Nanos::from_us(150)),
-            Refusal::Apart(..) => return None,
+            Refusal::Regular(_) => Refusal::EveryNth { activations: 4 },
+            Refusal::EveryNth { .. } => {
+                let share = |cause: &Cause, share| CauseShare { cause: cause.clone(), share };
+                Refusal::SeveralCauses { causes: vec![share(&hog, 0.6), share(&nic, 0.4)] }
+            }
+            Refusal::SeveralCauses { .. } => Refusal::FixedCause { cause: hog.clone(), size: Nanos::from_us(100) },
+            Refusal::FixedCause { .. } => Refusal::Sampled { known: 300, late: 9_000 },
+            Refusal::Sampled { .. } => Refusal::Coarse { width: us, scale: Some(Nanos::from_us(3)) },
+            Refusal::Coarse { .. } => Refusal::NoFit { odds: 1e-3 },
+            Refusal::NoFit { .. } => Refusal::Shape { shape: 0.7, low: 0.5, high: 0.9 },
+            Refusal::Shape { .. } => Refusal::Unstable { part: 0.4 },
+            Refusal::Unstable { .. } => Refusal::Apart { count: 3, from: Nanos::from_us(150) },
+            Refusal::Apart { .. } => return None,
         })
     };
     std::iter::successors(Some(Refusal::NoTimes), after).collect()
@@ -225,7 +226,7 @@ mod tests {
         let told =
             "What comes once in a day or a year is not told: it holds 50 values, and it takes 200. Measure 1 s more.";
         assert_eq!(refused_of_import(&few).replace('\u{202f}', " "), told);
-        assert!(refused_of_cause(&few).replace('\u{202f}', " ").contains("it shows in 50 blocks, and it takes 200."));
+        assert_eq!(reasons_of_cause(&few).0.replace('\u{202f}', " "), "it shows in 50 blocks, and it takes 200");
         assert!(refused_of_import(&Refusal::Doubted).starts_with("Nothing is claimed: "));
     }
 

@@ -2,8 +2,7 @@
 
 use crate::render::units;
 use crate::render::words::causes::rhythm;
-use punctual_hist::Nanos;
-use punctual_numbers::claims::Sign;
+use punctual_numbers::claims::{Hill, Sign};
 
 /// A sign in a sentence.
 pub fn sign(sign: &Sign) -> String {
@@ -23,7 +22,7 @@ pub fn sign(sign: &Sign) -> String {
              as the tick does."
         ),
         Sign::Modes { cpu, hills } => {
-            let hill = |(at, share): &(Nanos, f64)| format!("{} ({})", units::latency(*at), units::portion(*share));
+            let hill = |hill: &Hill| format!("{} ({})", units::latency(hill.at), units::portion(hill.share));
             let hills: Vec<String> = hills.iter().map(hill).collect();
             format!(
                 "The latenesses of CPU {cpu} gather around {}: ways to wake that differ, such as from idle states.",
