@@ -15,6 +15,7 @@ fn at_work(program: &Program) -> MemTree {
     let unit = program.units.first().filter(|_| program.processes.is_empty());
     let lines = [
         "punctual-machine 1\n/proc/1/comm = systemd\n/run/systemd/system/\n".to_owned(),
+        "/sys/devices/system/cpu/online = 0-3\n".to_owned(),
         "/etc/systemd/system/multi-user.target.wants/dbus.service = x\n".to_owned(),
         format!("/run/systemd/units/invocation:{} = x\n", unit.unwrap_or(&"dbus.service")),
         "punctual:/tasks =\n    2129984 0 0 0 kthreadd\n".to_owned(),
