@@ -93,9 +93,7 @@ impl LoadPhase {
 pub struct Scenario {
     /// The measuring threads, one per CPU.
     pub threads: Vec<ProbeThread>,
-    /// Their policy.
     pub policy: Policy,
-    /// How they wait.
     pub mechanism: Mechanism,
     /// Where the releases lie.
     pub phase: TimerPhase,

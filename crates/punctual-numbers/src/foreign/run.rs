@@ -21,7 +21,6 @@ pub struct ForeignRun {
     pub duration: Option<Stated>,
     /// What the file says of the machine: (name, value).
     pub machine: Vec<(String, String)>,
-    /// The numbers.
     pub series: Vec<Series>,
     /// What was repaired, doubted or lost, as sentences.
     pub notes: Vec<String>,
@@ -30,7 +29,6 @@ pub struct ForeignRun {
 /// A length of time that was written down with so many digits and no more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stated {
-    /// The length.
     pub length: Nanos,
     /// By how much it may be off: one unit of its last digit.
     pub grain: Nanos,
@@ -100,7 +98,6 @@ pub struct Series {
 pub struct Cell {
     /// The smallest value that falls into it.
     pub low: Nanos,
-    /// The largest.
     pub high: Nanos,
     /// How many did.
     pub count: u64,
@@ -111,7 +108,6 @@ pub struct Cell {
 pub struct Beyond {
     /// None is smaller than this.
     pub from: Nanos,
-    /// How many.
     pub count: u64,
 }
 

@@ -97,9 +97,7 @@ pub struct Header {
     pub scenario: Scenario,
     /// Facts that identify the machine: (name, value), in the order to show them.
     pub machine: Vec<(String, String)>,
-    /// Who ran where.
     pub placement: Placement,
-    /// The clock that was read.
     pub clock: Clock,
     /// How often, at first, a checkpoint is written: what a crash can lose.
     pub checkpoint: Nanos,
@@ -130,9 +128,7 @@ pub struct Clock {
 pub struct Granted {
     /// The CPU the thread measures.
     pub cpu: u32,
-    /// Thread id.
     pub tid: u32,
-    /// Policy in force.
     pub policy: Policy,
     /// CPUs it may run on.
     pub affinity: CpuSet,
@@ -154,7 +150,6 @@ pub enum Moment {
 /// State of the machine at a moment: what was read, and what it held or why not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InForce {
-    /// When.
     pub moment: Moment,
     /// (path, value or reason).
     pub values: Vec<(String, String)>,
@@ -163,7 +158,6 @@ pub struct InForce {
 /// The warm-up of one thread: not in the statistics, but not hidden.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WarmUp {
-    /// Which.
     pub cpu: u32,
     /// How many activations.
     pub activations: u64,
@@ -174,20 +168,16 @@ pub struct WarmUp {
 /// What happened in one stretch of time, one entry per measuring thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Interval {
-    /// Start.
     pub start: RecTime,
-    /// Length.
     pub length: Nanos,
     /// Which load phase was on.
     pub phase: u16,
-    /// By CPU.
     pub cpus: Vec<CpuInterval>,
 }
 
 /// What happened to one measuring thread in an interval.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CpuInterval {
-    /// Which.
     pub cpu: u32,
     /// Lateness of activations that ran: (bucket, count), ascending.
     pub ran: Vec<(u16, u64)>,
@@ -233,9 +223,7 @@ pub struct Counters {
 /// Something we did.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mark {
-    /// When.
     pub at: RecTime,
-    /// What.
     pub kind: MarkKind,
 }
 
@@ -260,7 +248,6 @@ pub struct Event<At = RecTime> {
     pub at: At,
     /// How long it lasted, or how far the clock jumped; zero where that makes no sense.
     pub length: Nanos,
-    /// What.
     pub kind: EventKind,
     /// Releases that were due meanwhile on all measured CPUs and are in no histogram, because the machine was not
     /// running: not a latency.
@@ -310,9 +297,7 @@ pub struct Worst {
 /// What a load achieved in a phase.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoadDone {
-    /// Phase number.
     pub phase: u16,
-    /// The load.
     pub name: String,
     /// Where it ran.
     pub cpus: CpuSet,
@@ -329,9 +314,7 @@ pub struct LoadDone {
 /// How a run ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct End {
-    /// When.
     pub at: RecTime,
-    /// Why.
     pub reason: EndReason,
     /// The recording could not be written completely, because of this.
     pub write_error: Option<String>,

@@ -45,7 +45,6 @@ pub struct Tracing {
 /// What a self-test of the trace came to on one CPU: each number should be that of the timers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SelfTest {
-    /// The CPU.
     pub cpu: u32,
     /// Timers fired.
     pub timers: u32,
@@ -104,7 +103,6 @@ pub enum Blind {
 /// What the trace of one CPU came to, at the end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TraceTotal {
-    /// The CPU.
     pub cpu: u32,
     /// Records read.
     pub records: u64,
