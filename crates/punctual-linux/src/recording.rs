@@ -5,7 +5,8 @@
 
 use crate::sync::Syncer;
 use punctual_numbers::recording::{
-    CutOff, CutReason, Frame, FrameReader, Recording, RecordingReader, Stretch, Unencodable, Unreadable, encode, encode_preamble,
+    CutOff, CutReason, Frame, FrameReader, Recording, RecordingReader, Stretch, Unencodable, Unreadable, encode,
+    encode_preamble,
 };
 use rustix::fs::{FlockOperation, flock};
 use std::fs::{File, OpenOptions};

@@ -106,9 +106,7 @@ pub struct Scenario {
     /// The measuring threads, one per CPU.
     #[serde(skip)]
     pub threads: Vec<ProbeThread>,
-    /// Their policy.
     pub policy: Policy,
-    /// How they wait.
     pub mechanism: Mechanism,
     /// Where the releases lie.
     #[serde(rename = "timer_phase")]

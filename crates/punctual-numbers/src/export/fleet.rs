@@ -38,7 +38,6 @@ pub struct FleetRow {
     pub context: Option<String>,
     /// What the values are.
     pub quantity: Quantity,
-    /// The load phase.
     pub phase: Option<String>,
     /// Begin of the stretch, from the start of the run.
     pub start: Nanos,
@@ -54,9 +53,7 @@ pub struct FleetRow {
     pub over_budget: Option<u64>,
     /// The smallest value.
     pub min: Option<Nanos>,
-    /// The largest.
     pub max: Option<Nanos>,
-    /// The histogram.
     pub cells: Vec<Cell>,
     /// Values beyond its last cell.
     pub beyond: Option<Beyond>,

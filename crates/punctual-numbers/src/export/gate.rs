@@ -16,7 +16,6 @@ pub enum Gate {
     Held,
     /// So many releases did not: later than the budget, or skipped.
     Missed {
-        /// How many.
         count: u64,
         /// More may have: a cell of the histogram reaches beyond the budget.
         at_least: bool,

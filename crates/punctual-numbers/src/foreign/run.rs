@@ -137,7 +137,6 @@ pub struct Beyond {
     /// None is smaller than this.
     #[serde(rename = "from_ns")]
     pub from: Nanos,
-    /// How many.
     pub count: u64,
 }
 

@@ -528,5 +528,5 @@ fn json_with_a_mark_is_read_and_json_of_ours_is_named() {
     let marked = format!("\u{feff}{}", file("jitterdebugger.json"));
     assert_eq!(taken(&marked, ImportOptions::default()), taken(&file("jitterdebugger.json"), ImportOptions::default()));
     let ours = "{\n  \"schema\": \"punctual/check/1\",\n  \"source\": \"x\", \"total\": 1, \"max\": 2\n}\n";
-    assert!(refused(ours, ImportOptions::default()).contains("what punctual printed with --json"));
+    assert!(refused(ours, ImportOptions::default()).contains("JSON that punctual printed"));
 }

@@ -22,13 +22,11 @@ pub struct Recording {
     pub header: Header,
     /// The runs it is made of, in order: one, where nothing was merged or resumed.
     pub runs: Vec<Run>,
-    /// What was granted.
     pub threads: Vec<Granted>,
     /// What the audit found before the run.
     pub findings: Vec<Finding>,
     /// State before, during, after.
     pub in_force: Vec<InForce>,
-    /// Warm-ups.
     pub warm_up: Vec<WarmUp>,
     /// Totals by CPU.
     pub cpus: BTreeMap<u32, CpuTotals>,
@@ -38,7 +36,6 @@ pub struct Recording {
     pub slices: TimeLine,
     /// Exact maxima of blocks of equal length.
     pub blocks: Blocks,
-    /// Marks, in order.
     pub marks: Vec<Mark>,
     /// The first 4096 events, in order.
     pub events: Vec<Event>,
@@ -79,7 +76,6 @@ pub struct CpuTotals {
     pub early: u64,
     /// Longest time between two wake-ups.
     pub longest_gap: Nanos,
-    /// Kernel counters.
     pub counters: Counters,
     /// How many seconds of the run have an exact maximum.
     pub blocks: u64,
@@ -90,7 +86,6 @@ pub struct CpuTotals {
 /// All events of one kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EventTotals {
-    /// How many.
     pub times: u64,
     /// Sum of their lengths.
     pub length: Nanos,

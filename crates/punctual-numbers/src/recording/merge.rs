@@ -45,7 +45,6 @@ pub enum Mismatch {
     Shared(CpuSet, CpuSet),
     /// The published suite it belongs to.
     Suite(Option<String>, Option<String>),
-    /// The clock that was read.
     ClockSource(Option<String>, Option<String>),
     /// Length of the scheduler tick.
     Tick(Nanos, Nanos),

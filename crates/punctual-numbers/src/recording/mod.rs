@@ -143,9 +143,7 @@ pub struct Clock {
 pub struct Granted {
     /// The CPU the thread measures.
     pub cpu: u32,
-    /// Thread id.
     pub tid: u32,
-    /// Policy in force.
     pub policy: Policy,
     /// CPUs it may run on.
     pub affinity: CpuSet,
@@ -170,7 +168,6 @@ pub enum Moment {
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct InForce {
-    /// When.
     pub moment: Moment,
     /// (path, value or reason).
     #[serde(serialize_with = "crate::published::map")]
@@ -182,7 +179,6 @@ pub struct InForce {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WarmUp {
-    /// Which.
     pub cpu: u32,
     /// How many activations.
     pub activations: u64,
@@ -194,20 +190,16 @@ pub struct WarmUp {
 /// What happened in one stretch of time, one entry per measuring thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Interval {
-    /// Start.
     pub start: RecTime,
-    /// Length.
     pub length: Nanos,
     /// Which load phase was on.
     pub phase: u16,
-    /// By CPU.
     pub cpus: Vec<CpuInterval>,
 }
 
 /// What happened to one measuring thread in an interval.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CpuInterval {
-    /// Which.
     pub cpu: u32,
     /// Lateness of activations that ran: (bucket, count), ascending.
     pub ran: Vec<(u16, u64)>,
@@ -253,9 +245,7 @@ pub struct Counters {
 /// Something we did.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mark {
-    /// When.
     pub at: RecTime,
-    /// What.
     pub kind: MarkKind,
 }
 
@@ -283,7 +273,6 @@ pub struct Event<At = RecTime> {
     /// How long it lasted, or how far the clock jumped; zero where that makes no sense.
     #[serde(rename = "length_ns")]
     pub length: Nanos,
-    /// What.
     pub kind: EventKind,
     /// Releases that were due meanwhile on all measured CPUs and are in no histogram, because the machine was not
     /// running: not a latency.
@@ -351,9 +340,7 @@ pub struct Worst {
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LoadDone {
-    /// Phase number.
     pub phase: u16,
-    /// The load.
     pub name: String,
     /// Where it ran.
     pub cpus: CpuSet,
@@ -375,7 +362,6 @@ pub struct End {
     /// When.
     #[serde(rename = "at_ns")]
     pub at: RecTime,
-    /// Why.
     pub reason: EndReason,
     /// The recording could not be written completely, because of this.
     pub write_error: Option<String>,

@@ -25,11 +25,9 @@ pub struct TimeLine {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TimeSlice {
     pub start: RecTime,
-    /// Length.
     pub length: Nanos,
     /// Load phase at its start.
     pub phase: u16,
-    /// By CPU.
     pub cpus: BTreeMap<u32, SliceCpu>,
 }
 

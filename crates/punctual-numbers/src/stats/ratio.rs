@@ -29,7 +29,6 @@ pub struct Counted {
 pub struct Ratio {
     /// The ratio seen; `None` where the first has no event.
     pub seen: Option<f64>,
-    /// Lower limit.
     pub low: f64,
     /// Upper limit; infinite where the first has no event.
     pub high: f64,

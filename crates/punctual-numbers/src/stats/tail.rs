@@ -56,9 +56,7 @@ pub struct Fit {
 pub struct Estimate {
     /// Best guess.
     pub value: f64,
-    /// Lower limit.
     pub low: f64,
-    /// Upper limit.
     pub high: f64,
 }
 

@@ -12,7 +12,6 @@ pub struct Address(pub u64);
 /// One event on one CPU.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
-    /// When.
     pub at: MonoTime,
     /// The task that was current.
     pub tid: Tid,
@@ -61,7 +60,6 @@ pub enum What {
     },
     /// A task is about to be woken.
     Waking {
-        /// Which.
         tid: Tid,
         /// Its priority.
         prio: i32,
@@ -94,15 +92,9 @@ pub enum What {
         vector: u32,
     },
     /// An interrupt that is no device's: local timer, function call, reschedule, thermal ...
-    VectorEntry {
-        /// Which.
-        vector: Vector,
-    },
+    VectorEntry { vector: Vector },
     /// ... and is done.
-    VectorExit {
-        /// Which.
-        vector: Vector,
-    },
+    VectorExit { vector: Vector },
     /// A high-resolution timer was armed.
     HrtimerStart {
         /// Its address: who it is.
@@ -189,7 +181,6 @@ pub enum What {
     },
     /// A task is moved to another CPU.
     Migrate {
-        /// Which.
         tid: Tid,
         /// From.
         from_cpu: u32,
@@ -198,7 +189,6 @@ pub enum What {
     },
     /// A task gets another priority because of a lock: that of who waits for it, or its own back.
     Boost {
-        /// Which.
         tid: Tid,
         /// The one it had, as the kernel counts.
         from: i32,
@@ -231,10 +221,7 @@ pub enum What {
         addresses: Vec<Address>,
     },
     /// Records are missing between here and the next record: so many, or `None` where nobody says how many.
-    Lost {
-        /// How many.
-        count: Option<u64>,
-    },
+    Lost { count: Option<u64> },
 }
 
 /// An interrupt that is no device's.

@@ -52,7 +52,6 @@ pub struct Tracing {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SelfTest {
-    /// The CPU.
     pub cpu: u32,
     /// Timers fired.
     pub timers: u32,
@@ -115,7 +114,6 @@ pub enum Blind {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TraceTotal {
-    /// The CPU.
     pub cpu: u32,
     /// Records read.
     pub records: u64,

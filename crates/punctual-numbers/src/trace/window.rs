@@ -111,7 +111,6 @@ pub struct Around {
 /// How much a counter grew.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// Which.
     pub counter: Counter,
     /// By how much; nanoseconds where it counts time.
     pub by: u64,
@@ -179,7 +178,6 @@ pub struct LateList {
 pub struct LateTotal {
     /// The measured CPU.
     pub cpu: u32,
-    /// How many.
     pub count: u64,
     /// The sum of their latenesses.
     pub lateness: Nanos,

@@ -123,9 +123,7 @@ pub fn short(n: u64) -> String {
 /// The stretch of time a picture shows.
 #[derive(Clone, Copy, Debug)]
 pub struct Times {
-    /// Its beginning.
     pub from: RecTime,
-    /// Its end.
     pub to: RecTime,
 }
 

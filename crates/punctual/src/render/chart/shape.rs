@@ -33,7 +33,6 @@ pub struct Apart {
     pub from: Nanos,
     /// The largest of them; `None` where nobody knows.
     pub to: Option<Nanos>,
-    /// How many.
     pub count: u64,
 }
 

@@ -31,7 +31,6 @@ enum Entry {
 pub struct Line {
     /// Whether it holds the headings.
     pub heading: bool,
-    /// The line.
     pub text: String,
 }
 
