@@ -60,10 +60,10 @@ impl Sources {
     /// Path and code of each file that is part of a product.
     pub fn product(&self) -> impl Iterator<Item = (&str, String)> {
         let texts: Vec<(&str, &str)> = self.files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
-        let tests = rust::tests_among(&texts);
+        let built_for_tests = rust::tests_among(&texts);
         texts
             .into_iter()
-            .filter(move |(path, _)| path.ends_with(".rs") && !rust::is_built_for_tests(path, &tests))
+            .filter(move |(path, _)| text::ending(path) == "rs" && !rust::is_built_for_tests(path, &built_for_tests))
             .map(|(path, text)| (path, Source::new(text).code))
     }
 }

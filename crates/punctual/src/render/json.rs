@@ -70,7 +70,8 @@ struct Causes<'a> {
     explained: Option<f64>,
     /// Why this is not the answer.
     doubt: Option<CausesDoubt>,
-    causes: &'a [Ranked],
+    #[serde(rename = "causes")]
+    ranked: &'a [Ranked],
 }
 
 impl Published for Document<'_> {
@@ -99,7 +100,7 @@ impl<'a> Document<'a> {
                 late: report.late().late,
                 explained: found.explained,
                 doubt: report.causes_doubt(),
-                causes: &found.causes,
+                ranked: &found.causes,
             }),
             notes: words::runs::notes(report),
         }

@@ -296,6 +296,7 @@ impl Run {
     }
 
     /// One phase of which much can be said and one of which little can.
+    #[allow(clippy::too_many_lines, reason = "a value, written out")]
     fn claims(&self) -> Claims {
         if self.seconds == 0 {
             return Claims::default();

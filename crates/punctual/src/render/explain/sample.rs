@@ -24,6 +24,7 @@ pub fn all() -> Vec<(&'static str, Report)> {
 }
 
 /// Some causes of every kind, traced apart from the headline, with a rhythm, knobs and an incomplete window.
+#[allow(clippy::too_many_lines, reason = "a value, written out")]
 pub fn causes() -> Report {
     let spikes = vec![hogged(), by_device(), nested(), in_firmware(), cut()];
     let ranked = vec![
