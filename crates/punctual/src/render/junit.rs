@@ -65,7 +65,7 @@ struct Numbers {
 }
 
 impl Numbers {
-    fn of<'a>(cases: impl Iterator<Item = &'a Case> + Clone) -> Self {
+    fn of<'a>(cases: &(impl Iterator<Item = &'a Case> + Clone)) -> Self {
         let count = |is: fn(&Status) -> bool| cases.clone().filter(|case| is(&case.status)).count();
         Self {
             tests: cases.clone().count(),
@@ -80,7 +80,7 @@ impl Document {
     pub fn text(&self) -> io::Result<String> {
         let mut to = Writer::new_with_indent(Cursor::new(Vec::new()), b' ', 4);
         to.write_event(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)))?;
-        let all = Numbers::of(self.suites.iter().flat_map(|suite| &suite.cases));
+        let all = Numbers::of(&self.suites.iter().flat_map(|suite| &suite.cases));
         let root = [("name", self.name.to_owned()), ("tests", all.tests.to_string())];
         let rest = [("failures", all.failures.to_string()), ("errors", all.errors.to_string())];
         begin(&mut to, "testsuites", &[root, rest].concat())?;
@@ -96,7 +96,7 @@ type Attributes<'a> = [(&'a str, String)];
 
 impl Suite {
     fn write(&self, to: &mut To) -> io::Result<()> {
-        let numbers = Numbers::of(self.cases.iter());
+        let numbers = Numbers::of(&self.cases.iter());
         let attributes = [
             ("name", self.name.clone()),
             ("tests", numbers.tests.to_string()),
