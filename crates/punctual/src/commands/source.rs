@@ -79,7 +79,7 @@ pub fn knob(id: &str) -> Result<&'static Knob> {
 /// What is in the one file with a result that was named; what a recording says itself is not to be given beside it.
 pub fn one_result(path: &Path, import: ImportArgs) -> Result<ResultFile> {
     refuse_pipe(path)?;
-    let result = read_result(path, import.options())?;
+    let result = read_result(path, import.options()).map_err(worded)?;
     if matches!(result, ResultFile::Recording(_)) {
         import.refuse_beside_recording(path)?;
     }
@@ -101,8 +101,15 @@ pub fn result(path: &Path, options: ImportOptions) -> Result<ResultFile> {
             let own = read_result(&path, ImportOptions::default()).or_else(|_| read_result(&path, untold));
             own.map_err(|_| not_imported(&path, &problem))
         }
-        Err(ResultError::Import { path, problem }) => Err(not_imported(&path, &problem)),
-        read => Ok(read?),
+        read => read.map_err(worded),
+    }
+}
+
+/// A file that cannot be imported is told with the option that would help.
+fn worded(error: ResultError) -> anyhow::Error {
+    match error {
+        ResultError::Import { path, problem } => not_imported(&path, &problem),
+        error => error.into(),
     }
 }
 
