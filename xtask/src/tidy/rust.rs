@@ -26,8 +26,8 @@ const FORMATS: [&str; 4] = [
     "crates/punctual-linux/src/snapshot.rs",
 ];
 
-/// Crates that name the machine's files only in the places below. (the crates that only decide name them everywhere, as data: its
-/// knobs say what a `Tree` is asked for. It cannot open them.)
+/// Crates that name the machine's files only in the places below. The crates that decide name them everywhere, as data: a
+/// knob says what a `Tree` is asked for, and cannot open it.
 const NAMES_NO_PATHS: [&str; 3] = ["crates/punctual/src/", "crates/punctual-linux/src/", "crates/punctual-rt/src/"];
 /// The places, each because it is about exactly those files.
 const MAY_NAME_PATHS: [&str; 17] = [

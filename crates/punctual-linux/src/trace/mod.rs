@@ -8,7 +8,7 @@
 //! engine: tracefs (the above), bpf            what hands out records; open: which of them
 //! flight                                      the thread that does it, on housekeeping CPUs
 //! ```
-//! Raw pages are read and held for some seconds; only those that a window needs are decoded, by the core. Who was to
+//! Raw pages are read and held for some seconds; only those that a window needs are decoded, by `punctual-numbers`. Who was to
 //! blame is not asked here.
 
 pub mod around;
