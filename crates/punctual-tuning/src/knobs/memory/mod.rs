@@ -38,6 +38,8 @@ pub(super) const KNOBS: &[Knob] = &[
             CannotBe("this kernel has none (they cannot be built with PREEMPT_RT)"),
         ),
         why: "khugepaged collapses pages under a running program, and making room for huge pages moves others.",
+        // Writing it makes the kernel compute vm.min_free_kbytes anew, which no undo of ours would put back.
+        fix: Fix::prose("echo madvise > /sys/kernel/mm/transparent_hugepage/enabled"),
         persist: &[Lasting::word("transparent_hugepage=madvise")],
         cost: "More TLB misses in programs that do not ask for huge pages.",
         sources: &["kernel admin-guide/mm/transhuge.rst", "kernel 6.1, 6.12, 7.3 mm/Kconfig"],
