@@ -129,7 +129,7 @@ fn touch_down_to(lowest: usize) {
 /// allocates afterwards, up to so many bytes, does not fault.
 ///
 /// # Errors
-/// [`SetupError::Heap`]: there is not so much. [`SetupError::Allocator`]: this C library (all but glibc) cannot be told to keep it.
+/// [`SetupError::Heap`]: the memory cannot be had. [`SetupError::Allocator`]: this C library (all but glibc) cannot be told to keep it.
 ///
 /// # Real-time
 /// Allocates and faults: call before the loop.

@@ -3,7 +3,7 @@
 use super::Keep;
 use super::lasting::{self, KeptValue, Wanted};
 
-/// After so long a kernel that panics in its trial starts the machine again.
+/// Seconds after which a kernel that panics during its trial boot restarts the machine.
 const PANIC_SECONDS: u32 = 10;
 
 /// Whether a line holds the words that are to be kept, and none that is to be gone: to merge them into it would change
