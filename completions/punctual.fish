@@ -42,7 +42,7 @@ complete -c punctual -n "__fish_punctual_needs_command" -f -a "optimize" -d 'Try
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "snapshot" -d 'This machine as one readable file, to be audited elsewhere or shown in a bug report'
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c punctual -n "__fish_punctual_using_subcommand check" -l period -d 'Time between releases, for example 1ms or 250us' -r
-complete -c punctual -n "__fish_punctual_using_subcommand check" -l budget -d 'Largest lateness you can live with' -r
+complete -c punctual -n "__fish_punctual_using_subcommand check" -l budget -d 'Largest latency you can live with' -r
 complete -c punctual -n "__fish_punctual_using_subcommand check" -l cpus -d 'CPUs to check, for example 2-3 [default: the isolated ones, or all but the first core]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand check" -l priority -d 'SCHED_FIFO priority, 1 to 95' -r
 complete -c punctual -n "__fish_punctual_using_subcommand check" -l duration -d 'How long to measure; looking for causes takes a quarter of it in addition' -r
@@ -90,7 +90,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand tune" -l profile -d 'K
 poll\t'A thread that never gives its CPU up: packet processing'
 audio\t'Audio and the like on a shared desktop'"
 complete -c punctual -n "__fish_punctual_using_subcommand tune" -l period -d 'Time between releases, where it is known' -r
-complete -c punctual -n "__fish_punctual_using_subcommand tune" -l budget -d 'Largest lateness you can live with' -r
+complete -c punctual -n "__fish_punctual_using_subcommand tune" -l budget -d 'Largest latency you can live with' -r
 complete -c punctual -n "__fish_punctual_using_subcommand tune" -l only -d 'Knobs to change, and no others, for example irq.affinity,iso.domain' -r
 complete -c punctual -n "__fish_punctual_using_subcommand tune" -l except -d 'Knobs to leave alone' -r
 complete -c punctual -n "__fish_punctual_using_subcommand tune" -l blast -d 'What a change may do to the machine at work; what can do more is listed and left' -r -f -a "harmless\t'Nothing'
@@ -161,7 +161,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure" -l seed -d 'S
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l warm-up -d 'What runs before statistics begin: a time, or a number of activations' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l duration -d 'How long to measure [default: 30s]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l activations -d 'Measure so many activations of each thread instead' -r
-complete -c punctual -n "__fish_punctual_using_subcommand measure" -l budget -d 'Largest lateness you can live with: activations beyond it are counted' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure" -l budget -d 'Largest latency you can live with: activations beyond it are counted' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l limit -d 'Stop at the first activation later than this, and exit with 2' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l dma-latency -d 'Hold /dev/cpu_dma_latency at so many microseconds meanwhile; never touched otherwise' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l load -d 'Load phases in turn, each with an optional weight: idle:1,cpu+memory:2' -r
@@ -202,7 +202,7 @@ lava\t'Test cases as LAVA collects them'
 junit\t'JUnit XML, for CI'
 parquet\t'Parquet, one table for all runs of a fleet, over time; needs --out'"
 complete -c punctual -n "__fish_punctual_using_subcommand export" -s o -l out -d 'File to write [default: standard output]' -r -F
-complete -c punctual -n "__fish_punctual_using_subcommand export" -l budget -d 'Largest lateness you can live with, for formats that pass or fail [default: the recording\'s]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand export" -l budget -d 'Largest latency you can live with, for formats that pass or fail [default: the recording\'s]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand export" -l run -d 'What the run is called in the table of --format parquet [default: the file\'s name]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand export" -l machine-name -d 'What the machine is called in that table [default: its name or model, where the file says it]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand export" -l from -d 'Take the file for this, whatever it looks like: cyclictest, rt-tests-json, xenomai, latmus, rtla, jitterdebugger, jitterdebugger-raw, oslat, hwlatdetect, rteval, stress-ng, rt-app, hdr, boards, timestamps, periods or latencies' -r
@@ -215,9 +215,9 @@ complete -c punctual -n "__fish_punctual_using_subcommand report" -l period -d '
 complete -c punctual -n "__fish_punctual_using_subcommand report" -l html -d 'Write an HTML report here' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand report" -l between -d 'Tell only what happened between two times: of the run as in +1h30m, or of the day as in 2026-11-22T10:00 (UTC, or with an offset as in +01:00)' -r
 complete -c punctual -n "__fish_punctual_using_subcommand report" -l plot -d 'Draw a chart into FILE, which ends in .svg or .png, or without FILE on the terminal' -r -F
-complete -c punctual -n "__fish_punctual_using_subcommand report" -l chart -d 'Which chart' -r -f -a "histogram\t'How often which lateness occurred; both axes logarithmic'
-exceedance\t'The share of activations later than each lateness, with the limits of its confidence; both axes logarithmic'
-over-time\t'Median, 99.9 % and largest lateness over the time of the run'"
+complete -c punctual -n "__fish_punctual_using_subcommand report" -l chart -d 'Which chart' -r -f -a "histogram\t'How often which latency occurred; both axes logarithmic'
+exceedance\t'The share of activations later than each latency, with the limits of its confidence; both axes logarithmic'
+over-time\t'Median, 99.9 % and largest latency over the time of the run'"
 complete -c punctual -n "__fish_punctual_using_subcommand report" -l with -d 'Draw another result over it; can be given several times' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand report" -l json -d 'Print one JSON document'
 complete -c punctual -n "__fish_punctual_using_subcommand report" -l text -d 'Print text, in full [default unless another form is asked for]'
@@ -246,7 +246,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand optimize" -l run -d 'L
 complete -c punctual -n "__fish_punctual_using_subcommand optimize" -l load -d 'Load to measure under, loads joined by +, phases by commas; `none` for no load' -r
 complete -c punctual -n "__fish_punctual_using_subcommand optimize" -l load-dir -d 'Directory for the files of I/O loads [default: the campaign\'s]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand optimize" -l period -d 'Time between releases' -r
-complete -c punctual -n "__fish_punctual_using_subcommand optimize" -l late -d 'Largest lateness you can live with: what is later is a miss [default: only skipped releases are]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand optimize" -l late -d 'Largest latency you can live with: what is later is a miss [default: only skipped releases are]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand optimize" -l priority -d 'SCHED_FIFO priority, 1 to 95' -r
 complete -c punctual -n "__fish_punctual_using_subcommand optimize" -l dma-latency -d 'Hold /dev/cpu_dma_latency at so many microseconds in every measurement, as the application does' -r
 complete -c punctual -n "__fish_punctual_using_subcommand optimize" -l profile -d 'Kind of work the machine is for' -r -f -a "periodic\t'A loop that blocks until its next release: control, field buses'

@@ -87,7 +87,7 @@ static void print_time(const char *name, int64_t ns)
 
 static void print_line(const prt_stats *stats)
 {
-    const prt_summary *late = &stats->lateness;
+    const prt_summary *late = &stats->latency;
 
     printf("C: %llu", (unsigned long long)stats->activations);
     print_time("Min", late->min_ns);

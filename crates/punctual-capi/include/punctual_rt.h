@@ -328,7 +328,7 @@ typedef struct prt_config {
     int64_t tolerance_ns;
     /// By when after its release the body must have finished, later ones are counted; 0 for none.
     int64_t deadline_ns;
-    /// The largest lateness that you can live with, later activations are counted; 0 for none.
+    /// The largest latency that you can live with, later activations are counted; 0 for none.
     int64_t budget_ns;
     /// How long the body is expected to run at most, for `prt_config_check`; 0 for unknown.
     int64_t execution_ns;
@@ -441,7 +441,7 @@ typedef struct prt_stats {
     /// Activations by how they came about; the index is one of `PRT_CLASS_...`.
     uint64_t classes[8];
     /// Woke minus release; zero where early.
-    struct prt_summary lateness;
+    struct prt_summary latency;
     /// Release minus woke, of the early ones.
     struct prt_summary early;
     /// By how much the kernel's sleep was longer than asked for.
@@ -588,7 +588,7 @@ int prt_task_join(struct prt_task *task);
 /// A copy of the task's numbers; the loop does not notice. From any thread, during the task's life and after.
 int prt_task_stats(const struct prt_task *task, struct prt_stats *stats);
 
-/// The task's numbers as a page of text: lateness first, then the jitter of periods with what it says. Returns the
+/// The task's numbers as a page of text: latency first, then the jitter of periods with what it says. Returns the
 /// length of the text; what `buffer` has no room for is cut.
 int prt_task_report(const struct prt_task *task, char *buffer, size_t size);
 
@@ -696,7 +696,7 @@ int prt_cyclic_stop(struct prt_cyclic *cyclic);
 /// A copy of the loop's numbers. From any thread; the loop does not notice.
 int prt_cyclic_stats(const struct prt_cyclic *cyclic, struct prt_stats *stats);
 
-/// The loop's numbers as a page of text: lateness first, then the jitter of periods with what it says. Returns the
+/// The loop's numbers as a page of text: latency first, then the jitter of periods with what it says. Returns the
 /// length of the text; what `buffer` has no room for is cut. From any thread.
 int prt_cyclic_report(const struct prt_cyclic *cyclic, char *buffer, size_t size);
 

@@ -128,7 +128,7 @@ pub struct prt_config {
     pub tolerance_ns: i64,
     /// By when after its release the body must have finished, later ones are counted; 0 for none.
     pub deadline_ns: i64,
-    /// The largest lateness that you can live with, later activations are counted; 0 for none.
+    /// The largest latency that you can live with, later activations are counted; 0 for none.
     pub budget_ns: i64,
     /// How long the body is expected to run at most, for `prt_config_check`; 0 for unknown.
     pub execution_ns: i64,

@@ -146,7 +146,7 @@ pub unsafe extern "C" fn prt_cyclic_stats(cyclic: *const prt_cyclic, stats: *mut
     })
 }
 
-/// The loop's numbers as a page of text: lateness first, then the jitter of periods with what it says. Returns the
+/// The loop's numbers as a page of text: latency first, then the jitter of periods with what it says. Returns the
 /// length of the text; what `buffer` has no room for is cut. From any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn prt_cyclic_report(cyclic: *const prt_cyclic, buffer: *mut c_char, size: usize) -> c_int {

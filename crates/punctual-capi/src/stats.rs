@@ -96,7 +96,7 @@ pub struct prt_stats {
     /// Activations by how they came about; the index is one of `PRT_CLASS_...`.
     pub classes: [u64; 8],
     /// Woke minus release; zero where early.
-    pub lateness: prt_summary,
+    pub latency: prt_summary,
     /// Release minus woke, of the early ones.
     pub early: prt_summary,
     /// By how much the kernel's sleep was longer than asked for.
@@ -141,7 +141,7 @@ unsafe impl Versioned for prt_stats {
             over_budget: 0,
             deadline_misses: 0,
             classes: [0; 8],
-            lateness: none,
+            latency: none,
             early: none,
             overshoot: none,
             polled: none,
@@ -173,7 +173,7 @@ impl prt_stats {
             over_budget: counters.over_budget,
             deadline_misses: counters.deadline_misses,
             classes: counters.classes,
-            lateness: prt_summary::of(&snapshot.lateness),
+            latency: prt_summary::of(&snapshot.latency),
             early: prt_summary::of(&snapshot.early),
             overshoot: prt_summary::of(&snapshot.overshoot),
             polled: prt_summary::of(&snapshot.polled),

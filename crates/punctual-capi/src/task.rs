@@ -177,7 +177,7 @@ pub unsafe extern "C" fn prt_task_stats(task: *const prt_task, stats: *mut prt_s
     })
 }
 
-/// The task's numbers as a page of text: lateness first, then the jitter of periods with what it says. Returns the
+/// The task's numbers as a page of text: latency first, then the jitter of periods with what it says. Returns the
 /// length of the text; what `buffer` has no room for is cut.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn prt_task_report(task: *const prt_task, buffer: *mut c_char, size: usize) -> c_int {

@@ -37,7 +37,7 @@ pub struct Need {
     pub kind: Kind,
     /// Time between releases, where it is known.
     pub period: Option<Nanos>,
-    /// Largest lateness the user can live with, where it is known.
+    /// Largest latency the user can live with, where it is known.
     pub budget: Option<Nanos>,
     /// CPUs the work is to run on; empty leaves it to the machine: its isolated CPUs, or else all.
     pub cpus: CpuSet,

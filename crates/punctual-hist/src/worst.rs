@@ -42,7 +42,7 @@ pub struct Activation {
 
 impl Activation {
     /// Woke minus release; zero if early.
-    pub fn lateness(&self) -> Nanos {
+    pub fn latency(&self) -> Nanos {
         self.woke.since(self.release)
     }
 
@@ -91,7 +91,7 @@ impl WorstList {
     #[allow(clippy::new_ret_no_self, reason = "a list is its two ends")]
     pub fn new() -> (WorstWriter, WorstReader) {
         let slots: Arc<[Slot]> = core::iter::repeat_with(Slot::default).take(WORST_K).collect();
-        let writer = WorstWriter { slots: Arc::clone(&slots), lateness: [None; WORST_K], floor: None };
+        let writer = WorstWriter { slots: Arc::clone(&slots), latency: [None; WORST_K], floor: None };
         (writer, WorstReader { slots })
     }
 }
@@ -99,8 +99,8 @@ impl WorstList {
 /// The writing end.
 pub struct WorstWriter {
     slots: Arc<[Slot]>,
-    lateness: [Option<Nanos>; WORST_K],
-    /// The smallest lateness kept, once the list is full.
+    latency: [Option<Nanos>; WORST_K],
+    /// The smallest latency kept, once the list is full.
     floor: Option<Nanos>,
 }
 
@@ -110,8 +110,8 @@ impl WorstWriter {
     /// # Real-time
     /// One comparison.
     #[inline]
-    pub fn wants(&self, lateness: Nanos) -> bool {
-        self.floor.is_none_or(|floor| lateness > floor)
+    pub fn wants(&self, latency: Nanos) -> bool {
+        self.floor.is_none_or(|floor| latency > floor)
     }
 
     /// Puts `activation` in place of the least late one, if it is later.
@@ -119,16 +119,16 @@ impl WorstWriter {
     /// # Real-time
     /// Wait-free; two passes over 32 words.
     pub fn offer(&mut self, activation: Activation) {
-        if !self.wants(activation.lateness()) {
+        if !self.wants(activation.latency()) {
             return;
         }
-        let least = self.lateness.iter().enumerate().min_by_key(|(_, lateness)| **lateness).map(|(i, _)| i);
+        let least = self.latency.iter().enumerate().min_by_key(|(_, latency)| **latency).map(|(i, _)| i);
         let Some(index) = least else { return };
-        if let (Some(slot), Some(kept)) = (self.slots.get(index), self.lateness.get_mut(index)) {
-            *kept = Some(activation.lateness());
+        if let (Some(slot), Some(kept)) = (self.slots.get(index), self.latency.get_mut(index)) {
+            *kept = Some(activation.latency());
             slot.write(&activation.to_words());
         }
-        self.floor = self.lateness.iter().copied().min().flatten();
+        self.floor = self.latency.iter().copied().min().flatten();
     }
 }
 
@@ -170,7 +170,7 @@ impl WorstReader {
     pub fn snapshot(&self) -> Vec<Activation> {
         let read = |slot: &Slot| (0..4).find_map(|_| slot.read()).map(|words| Activation::from_words(&words));
         let mut list: Vec<Activation> = self.slots.iter().filter_map(read).collect();
-        list.sort_by_key(|a| core::cmp::Reverse(a.lateness()));
+        list.sort_by_key(|a| core::cmp::Reverse(a.latency()));
         list
     }
 }
@@ -203,7 +203,7 @@ mod tests {
             let mut sorted = values.clone();
             sorted.sort_unstable_by(|a, b| b.cmp(a));
             sorted.truncate(WORST_K);
-            let got: Vec<u64> = reader.snapshot().iter().map(|a| a.lateness().as_ns()).collect();
+            let got: Vec<u64> = reader.snapshot().iter().map(|a| a.latency().as_ns()).collect();
             prop_assert_eq!(got, sorted);
         }
     }
@@ -221,7 +221,7 @@ mod tests {
         let thread = std::thread::spawn(move || (0..100_000u64).for_each(|i| writer.offer(late_by(i, i))));
         while !thread.is_finished() {
             for a in reader.snapshot() {
-                assert_eq!(a.lateness().as_ns(), a.index, "lateness and index are written together");
+                assert_eq!(a.latency().as_ns(), a.index, "latency and index are written together");
             }
         }
         thread.join().unwrap();

@@ -32,7 +32,7 @@ const REPORT_LIMIT: Duration = Duration::from_secs(2);
 /// The writer may not need this much more memory at the end than after the first hour.
 const GROWTH_LIMIT_KIB: u64 = 512;
 
-/// Samples per microsecond of lateness, from 0.5 us.
+/// Samples per microsecond of latency, from 0.5 us.
 const PUBLISHED: [f64; 24] = [
     1_599_357_037.0,
     1_621_130_106.0,
@@ -256,22 +256,22 @@ impl Thread {
         Nanos::from_ns(bucket_low(bucket) + self.random.next() % width)
     }
 
-    fn offer(&mut self, second: u32, lateness: Nanos) {
-        let least = self.worst.last().map(|w| w.activation.lateness());
-        if self.worst.len() >= WORST_K && least.is_some_and(|least| least >= lateness) {
+    fn offer(&mut self, second: u32, latency: Nanos) {
+        let least = self.worst.last().map(|w| w.activation.latency());
+        if self.worst.len() >= WORST_K && least.is_some_and(|least| least >= latency) {
             return;
         }
         let release = MonoTime::from_ns(EPOCH_NS).plus(BLOCK.times(u64::from(second))).plus(PERIOD.times(777));
         let activation = Activation {
             release,
-            woke: release.plus(lateness),
+            woke: release.plus(latency),
             index: u64::from(second) * 10_000 + 777,
             cpu: self.cpu,
             counted_over: Nanos::from_ms(60_000),
             ..Activation::default()
         };
         self.worst.push(Worst { cpu: self.cpu, activation });
-        self.worst.sort_by_key(|w| std::cmp::Reverse(w.activation.lateness()));
+        self.worst.sort_by_key(|w| std::cmp::Reverse(w.activation.latency()));
         self.worst.truncate(WORST_K);
         self.worst_changed = true;
     }

@@ -115,7 +115,7 @@ pub struct Scenario {
     pub warm_up: Amount,
     /// How much is measured.
     pub length: Amount,
-    /// Largest lateness the user can live with.
+    /// Largest latency the user can live with.
     #[serde(skip)]
     pub budget: Option<Nanos>,
     /// Stop at the first activation later than this.

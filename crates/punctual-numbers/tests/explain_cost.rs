@@ -49,7 +49,7 @@ fn window(slot: u32) -> Window {
     let (timer, function) = (Address(0xffff_8881_0000_1040), Address(0xffff_ffff_8112_3450));
     let mut records = Vec::new();
     let mut round = u64::from(slot);
-    // The last third lies within the lateness.
+    // The last third lies within the latency.
     let mut at = release.minus(Nanos::from_us(280));
     let ordinary = slot % 50 == 0;
     let records_max = if ordinary { RECORDS * 2 / 3 } else { RECORDS };
@@ -117,8 +117,8 @@ fn bytes() -> Vec<u8> {
     }));
     for slot in 0..WINDOWS {
         let window = window(slot);
-        let late = Late { cpu: window.cpu, release: window.release, lateness: window.woke.since(window.release) };
-        let total = LateTotal { cpu: late.cpu, count: 1, lateness: late.lateness, ..LateTotal::default() };
+        let late = Late { cpu: window.cpu, release: window.release, latency: window.woke.since(window.release) };
+        let total = LateTotal { cpu: late.cpu, count: 1, latency: late.latency, ..LateTotal::default() };
         put(Frame::Late(LateList { late: vec![late], totals: vec![total] }));
         put(Frame::Window(Box::new(window)));
     }

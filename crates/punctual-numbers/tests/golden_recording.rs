@@ -217,9 +217,9 @@ fn tracing() -> [Frame; 3] {
             warp: Nanos::from_ns(40),
         }],
     };
-    let late = Late { cpu: 1, release: MonoTime::from_ns(987_654_999_000), lateness: Nanos::from_us(310) };
-    let (threshold, lateness) = (Nanos::from_us(150), Nanos::from_us(490));
-    let total = LateTotal { cpu: 1, count: 2, lateness, threshold, passed_over: 1 };
+    let late = Late { cpu: 1, release: MonoTime::from_ns(987_654_999_000), latency: Nanos::from_us(310) };
+    let (threshold, latency) = (Nanos::from_us(150), Nanos::from_us(490));
+    let total = LateTotal { cpu: 1, count: 2, latency, threshold, passed_over: 1 };
     let totals = vec![TraceTotal { cpu: 1, records: 1_234_567, lost: 3, bytes: 44_444_412 }];
     [
         Frame::Tracing(tracing),

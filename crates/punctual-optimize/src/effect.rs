@@ -20,7 +20,7 @@ const VERDICT_WIDTH: f64 = 1.6;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Metric {
-    /// Median lateness.
+    /// Median latency.
     #[serde(rename = "p50")]
     P50,
     /// 99.9 % of the releases were at most so late.
@@ -124,7 +124,7 @@ impl Effect {
         })
     }
 
-    /// Which way it goes at these odds: `Some(true)` for more lateness.
+    /// Which way it goes at these odds: `Some(true)` for more latency.
     pub(super) fn shown(&self, odds: f64) -> Option<bool> {
         match (self.odds_up <= odds, self.odds_down <= odds) {
             (true, _) => Some(true),

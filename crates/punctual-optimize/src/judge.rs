@@ -51,8 +51,8 @@ impl Judged {
 
     /// With so many times as many rounds there would be a verdict, about; nothing where there is one, or nobody knows.
     pub fn longer(&self) -> Option<f64> {
-        let lateness = self.effects.iter().filter(|effect| effect.metric != Metric::Misses);
-        let untold = lateness.filter(|effect| !effect.told);
+        let latency = self.effects.iter().filter(|effect| effect.metric != Metric::Misses);
+        let untold = latency.filter(|effect| !effect.told);
         let times = untold.map(|effect| effect.longer.unwrap_or(f64::INFINITY)).fold(1.0, f64::max);
         (self.verdict == Verdict::NotEnoughData && times > 1.0 && times.is_finite()).then_some(times)
     }
@@ -84,7 +84,7 @@ impl Judged {
 
 fn verdict(effects: &[Effect], odds: f64) -> Verdict {
     let shown = |wanted: bool| effects.iter().any(|effect| effect.shown(odds) == Some(wanted));
-    // Misses may be too seldom to tell anything of; lateness itself is always there.
+    // Misses may be too seldom to tell anything of; latency itself is always there.
     let told = |effect: &Effect| effect.told || effect.metric == Metric::Misses;
     match (shown(false), shown(true)) {
         (true, true) => Verdict::Mixed,

@@ -82,7 +82,7 @@ pub type Arm = Vec<usize>;
 /// What one measurement came to, over the releases due of all CPUs and loads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Response {
-    /// Median lateness; a skipped release counts with the time until the thread ran next.
+    /// Median latency; a skipped release counts with the time until the thread ran next.
     pub p50: Nanos,
     /// 99.9 % of the releases were at most so late.
     pub p99_9: Nanos,

@@ -4,7 +4,7 @@
 //!
 //! The bus is pretended: a clock that is 400 us ahead, 30 ppm fast, wanders by another 4 ppm, is read with noise and
 //! outliers, and now and then a frame is lost. Printed each second: how far the releases were from the clock's whole
-//! milliseconds, which is what a drive on the bus would see beside the thread's lateness.
+//! milliseconds, which is what a drive on the bus would see beside the thread's latency.
 
 #![allow(clippy::print_stdout, reason = "an example shows what it does")]
 

@@ -41,7 +41,7 @@ impl Producer {
             rt_log!(log, "the consumer is behind: sample {} is lost", sample.index);
         }
         newest.write(sample);
-        log.counter("lateness", cycle.wake.lateness());
+        log.counter("latency", cycle.wake.latency());
         if cycle.wake.missed > 0 {
             rt_log!(log, "{} releases missed after {}", cycle.wake.missed, cycle.wake.index);
         }

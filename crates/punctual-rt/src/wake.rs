@@ -55,7 +55,7 @@ impl Wake {
     }
 
     /// Woke minus release; zero when early.
-    pub const fn lateness(&self) -> Nanos {
+    pub const fn latency(&self) -> Nanos {
         self.woke.since(self.release)
     }
 }

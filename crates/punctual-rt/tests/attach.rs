@@ -35,7 +35,7 @@ fn a_killed_process_leaves_its_numbers_to_who_is_attached_and_nothing_else() {
 
     let snapshot = attached.snapshot();
     assert_eq!((snapshot.counters.activations, snapshot.pid), (100, child.id()));
-    assert_eq!((snapshot.name.as_str(), snapshot.lateness.max()), ("the fast one", Some(Nanos::from_ns(99))));
+    assert_eq!((snapshot.name.as_str(), snapshot.latency.max()), ("the fast one", Some(Nanos::from_ns(99))));
     assert_eq!(snapshot.recent.len(), 100);
     assert!(matches!(Attached::open(child.id(), "slow"), Err(PageError::Open(_))));
 }

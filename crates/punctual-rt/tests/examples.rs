@@ -70,7 +70,7 @@ fn number(text: &str, after: &str) -> u64 {
 fn hello_periodic_runs_a_thousand_releases() {
     for said in [Some(run("hello_periodic")), run_as_ordinary_user("hello_periodic")].into_iter().flatten() {
         // However long the machine stood still: what was lost in an outage was due, too.
-        assert!(number(&said, " due\n") >= 1_000 && said.contains("  lateness "), "{said}");
+        assert!(number(&said, " due\n") >= 1_000 && said.contains("  latency "), "{said}");
     }
 }
 

@@ -78,7 +78,7 @@ pub struct Spike {
 
 impl Spike {
     /// By how much it was late.
-    pub fn lateness_ns(&self) -> u64 {
+    pub fn latency_ns(&self) -> u64 {
         self.woke_ns.saturating_sub(self.release_ns)
     }
 }

@@ -20,7 +20,7 @@ pub struct Case {
     pub sight: Sight,
     /// Where.
     pub cpu: u32,
-    /// The least lateness that counts, in nanoseconds.
+    /// The least latency that counts, in nanoseconds.
     pub least_ns: u64,
 }
 
@@ -29,7 +29,7 @@ pub struct Case {
 pub struct Tally {
     /// Delays that were planted.
     pub plants: u64,
-    /// Late activations that are mostly the plant's: it took half of the lateness or more, without its gaps.
+    /// Late activations that are mostly the plant's: it took half of the latency or more, without its gaps.
     pub planted: u64,
     /// Of these: the culprit was named, by class and name.
     pub right: u64,
@@ -37,7 +37,7 @@ pub struct Tally {
     pub incomplete: u64,
     /// Of those named right: the time is right to 10 % or 5 us.
     pub timed: u64,
-    /// Late activations that touch a plant, and of whose lateness less than half is surely the plant's.
+    /// Late activations that touch a plant, and of whose latency less than half is surely the plant's.
     pub mixed: u64,
     /// Late activations that touch none.
     pub natural: u64,
@@ -101,7 +101,7 @@ impl Tally {
 /// Counts.
 pub fn judge(case: Case, plants: &[Plant], spikes: &[Spike]) -> Tally {
     let mut tally = Tally { plants: plants.len() as u64, ..Tally::default() };
-    for spike in spikes.iter().filter(|spike| spike.cpu == case.cpu && spike.lateness_ns() >= case.least_ns) {
+    for spike in spikes.iter().filter(|spike| spike.cpu == case.cpu && spike.latency_ns() >= case.least_ns) {
         let touching: Vec<(u64, &Plant)> =
             plants.iter().map(|plant| (overlap(plant, spike), plant)).filter(|(time, _)| *time > 0).collect();
         // Of what was taken from the planter itself nobody knows which part fell into the wait: only what is left is
@@ -109,7 +109,7 @@ pub fn judge(case: Case, plants: &[Plant], spikes: &[Spike]) -> Tally {
         let surely: u64 = touching.iter().map(|(time, plant)| time.saturating_sub(plant.gaps_ns)).sum();
         match touching.as_slice() {
             [] => tally.natural += 1,
-            _ if surely * 2 < spike.lateness_ns() => tally.mixed += 1,
+            _ if surely * 2 < spike.latency_ns() => tally.mixed += 1,
             _ => try_one(&mut tally, case, &touching, spike),
         }
     }
@@ -173,7 +173,7 @@ fn in_words(plant: &Plant, expected: u64, spike: &Spike) -> String {
         .collect();
     format!(
         "late by {} us at {}, {} us of it `{}`: {}",
-        us(spike.lateness_ns()),
+        us(spike.latency_ns()),
         spike.release_ns,
         us(expected),
         plant.name,

@@ -205,7 +205,7 @@ pub mod injected {
     #[unsafe(no_mangle)]
     #[allow(clippy::cast_possible_truncation, reason = "to be found")]
     pub fn injected_indexing(values: &[u64], wake: &Wake) -> u64 {
-        values[wake.lateness().as_ns() as usize]
+        values[wake.latency().as_ns() as usize]
     }
 
     #[unsafe(no_mangle)]

@@ -68,15 +68,15 @@ static void task(void)
     EXPECT(prt_stats_snapshot(reader, &others), 0);
     EXPECT(stats.activations, 50);
     EXPECT(others.activations, 50);
-    EXPECT(stats.lateness.count, 50);
+    EXPECT(stats.latency.count, 50);
     EXPECT(stats.execution.count, 50);
     EXPECT(stats.period_ns, 1000000);
     EXPECT(stats.pid, getpid());
-    EXPECT_TRUE(stats.lateness.max_ns >= stats.lateness.p50_ns && stats.lateness.min_ns >= 0);
+    EXPECT_TRUE(stats.latency.max_ns >= stats.latency.p50_ns && stats.latency.min_ns >= 0);
 
     length = prt_task_report(task, text, sizeof text);
     EXPECT_TRUE(length > 100 && (size_t)length == strlen(text));
-    EXPECT_TRUE(strstr(text, "drive") != NULL && strstr(text, "lateness") != NULL);
+    EXPECT_TRUE(strstr(text, "drive") != NULL && strstr(text, "latency") != NULL);
     EXPECT(prt_task_report(task, text, 8), length);
     EXPECT(strlen(text), 7);
     EXPECT_TRUE(prt_stats_report(reader, text, sizeof text) > 100);

@@ -28,7 +28,7 @@ static void tasks()
     EXPECT(moved.join(), PRT_ENDED_STOPPED);
     EXPECT(count, 20);
     EXPECT(moved.stats().activations, 20);
-    EXPECT_TRUE(moved.report().find("lateness") != std::string::npos && !moved.grants().empty());
+    EXPECT_TRUE(moved.report().find("latency") != std::string::npos && !moved.grants().empty());
     EXPECT_TRUE(first.stop() == std::errc::bad_address); // NOLINT: what was moved from is nothing
 
     prt::Task throwing(config_of("throwing"), [](prt::Cycle &) -> prt::Control { throw std::runtime_error("oh"); });

@@ -55,7 +55,7 @@ fn members() -> Vec<Member> {
     {
         members!(all, prt_stats: size version pid cpu coherent reserved period_ns started_ns taken_ns suspended_ns
             first_woke_ns last_woke_ns activations missed outages lost_in_outages over_budget deadline_misses classes
-            lateness early overshoot polled period_error execution response period_autocorrelation);
+            latency early overshoot polled period_error execution response period_autocorrelation);
     }
     {
         members!(all, prt_watchdog_config: size version interval_ns priority cpu_count cpus);

@@ -82,7 +82,7 @@ fn the_examples_run() {
     for (name, arguments) in examples {
         let program = program(&root().join("examples/c").join(name), "punctual_rt");
         let out = output(run(&program).args(arguments));
-        assert!(out.contains("lateness") && out.contains("activations"), "{name}: {out}");
+        assert!(out.contains("latency") && out.contains("activations"), "{name}: {out}");
     }
 }
 

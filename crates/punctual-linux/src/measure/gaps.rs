@@ -81,7 +81,7 @@ fn joined(standstill: Option<Incident>, gap: &Gap) -> Incident {
     let before = standstill.unwrap_or(Incident::new(woke, Nanos::ZERO, EventKind::Paused));
     Incident {
         at: before.at.max(woke),
-        length: before.length.max(gap.activation.lateness()),
+        length: before.length.max(gap.activation.latency()),
         releases_lost: before.releases_lost.saturating_add(gap.due()),
         ..before
     }

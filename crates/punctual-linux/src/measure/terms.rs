@@ -99,7 +99,7 @@ pub struct PhaseNumber {
 pub struct CpuProgress {
     pub cpu: u32,
     pub activations: u64,
-    /// The largest lateness up to the last interval.
+    /// The largest latency up to the last interval.
     pub max: Option<Nanos>,
 }
 

@@ -64,7 +64,7 @@ pub struct Assignment {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CpuSoFar {
     pub cpu: u32,
-    /// Lateness of the activations that ran, over the whole run. Gaps that wait for a judgement are missing.
+    /// Latency of the activations that ran, over the whole run. Gaps that wait for a judgement are missing.
     pub ran: Counts,
     pub skipped: u64,
     pub last_spike: Option<Spike>,
@@ -74,7 +74,7 @@ pub struct CpuSoFar {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spike {
     pub woke: MonoTime,
-    pub lateness: Nanos,
+    pub latency: Nanos,
     /// Who made it late, where that is known already.
     pub cause: Option<String>,
 }
@@ -158,13 +158,13 @@ impl Collector {
     /// The gap was a latency after all: it goes into the next interval.
     pub fn count_late(&mut self, gap: Gap) {
         self.judged_worst.push(Worst { cpu: self.cpu, activation: gap.activation });
-        self.judged_worst.sort_by_key(|w| std::cmp::Reverse(w.activation.lateness()));
+        self.judged_worst.sort_by_key(|w| std::cmp::Reverse(w.activation.latency()));
         self.judged_worst.truncate(WORST_K);
         let second = gap.activation.woke.since(self.stretch.from).whole(Nanos::from_secs(1));
         let max = self.judged_max.entry(second).or_default();
-        *max = (*max).max(gap.activation.lateness());
+        *max = (*max).max(gap.activation.latency());
         self.judged.push(gap.activation);
-        self.former_ran.record(gap.activation.lateness());
+        self.former_ran.record(gap.activation.latency());
         self.former_skipped += gap.skipped;
         self.late.push(gap);
     }
@@ -174,12 +174,12 @@ impl Collector {
         std::mem::take(&mut self.judged)
     }
 
-    /// Lateness of what ran in this stretch, without gaps.
+    /// Latency of what ran in this stretch, without gaps.
     pub fn ran_so_far(&self) -> Counts {
         self.reader.ran()
     }
 
-    /// Lateness of what ran in the warm-up of this stretch.
+    /// Latency of what ran in the warm-up of this stretch.
     pub fn warm_up_counts(&self) -> Counts {
         self.warm_up.ran()
     }
@@ -188,7 +188,7 @@ impl Collector {
         let mut worst = self.former_worst.clone();
         worst.extend(&self.judged_worst);
         worst.extend(self.reader.worst().into_iter().map(|activation| Worst { cpu: self.cpu, activation }));
-        worst.sort_by_key(|w| std::cmp::Reverse(w.activation.lateness()));
+        worst.sort_by_key(|w| std::cmp::Reverse(w.activation.latency()));
         worst.truncate(WORST_K);
         worst
     }
@@ -198,9 +198,9 @@ impl Collector {
         let mut ran = self.reader.ran();
         ran.merge(&self.former_ran);
         let usual = ran.percentile_ppm(999_000).unwrap_or(Nanos::MAX);
-        let spikes = self.worst().into_iter().map(|w| w.activation).filter(|a| a.lateness() > usual);
+        let spikes = self.worst().into_iter().map(|w| w.activation).filter(|a| a.latency() > usual);
         let last_spike =
-            spikes.max_by_key(|a| a.woke).map(|a| Spike { woke: a.woke, lateness: a.lateness(), cause: None });
+            spikes.max_by_key(|a| a.woke).map(|a| Spike { woke: a.woke, latency: a.latency(), cause: None });
         CpuSoFar { cpu: self.cpu, ran, skipped: self.former_skipped + self.reader.skipped().count(), last_spike }
     }
 
@@ -232,9 +232,9 @@ impl Collector {
         }
         let gaps = std::mem::take(&mut self.late);
         for gap in &gaps {
-            ran.record(gap.activation.lateness());
+            ran.record(gap.activation.latency());
             skipped.merge(&skipped_in(gap, self.period));
-            over_budget += u64::from(gap.activation.lateness() > self.budget);
+            over_budget += u64::from(gap.activation.latency() > self.budget);
         }
         self.settled += gaps.iter().map(Gap::due).sum::<u64>();
         let unserved = self.unserved.take();
@@ -285,7 +285,7 @@ impl Collector {
     }
 
     fn note_extremes(&mut self, ran: &Counts, skipped: &Counts, gaps: &[Gap], unserved: Option<&Unserved>) {
-        let late = |gap: &Gap| gap.activation.lateness();
+        let late = |gap: &Gap| gap.activation.latency();
         let least = gaps.iter().map(late).min();
         self.ran_min = [self.ran_min, ran.min(), least].into_iter().flatten().min();
         self.ran_max = [self.ran_max, ran.max(), gaps.iter().map(late).max()].into_iter().flatten().max();
@@ -401,7 +401,7 @@ mod tests {
         assert_eq!(interval.skipped_max, Nanos::from_us(299_007));
         assert_eq!(interval.block_max, [(0, Nanos::from_us(300_007))]);
         assert_eq!(interval.longest_gap, Nanos::from_us(300_997));
-        assert_eq!(collector.worst()[0].activation.lateness(), Nanos::from_us(300_007));
+        assert_eq!(collector.worst()[0].activation.latency(), Nanos::from_us(300_007));
         let so_far = collector.so_far();
         assert_eq!((so_far.ran.count() + so_far.skipped, so_far.ran.max()), (due, Some(Nanos::from_us(300_007))));
     }
@@ -412,7 +412,7 @@ mod tests {
         (lates[700], lates[1500]) = (300, 200);
         let (_, mut collector) = collect(&lates);
         let so_far = collector.so_far();
-        assert_eq!(so_far.last_spike.clone().map(|spike| spike.lateness), Some(Nanos::from_us(200)));
+        assert_eq!(so_far.last_spike.clone().map(|spike| spike.latency), Some(Nanos::from_us(200)));
         let (_, warm_up) = Recorder::new(MonoTime::default(), MS, None);
         let (_, reader) = Recorder::new(MonoTime::default(), MS, None);
         collector.begin(&Assignment::default(), warm_up, reader);
@@ -444,7 +444,7 @@ mod tests {
         assert_eq!((interval.ran_min, interval.ran_max), (Some(Nanos::from_us(5)), Some(Nanos::from_us(900))));
         assert_eq!(interval.block_max, [(11, Nanos::from_us(5))]);
         assert_eq!(collector.worst().len(), 4);
-        assert_eq!(collector.worst()[0].activation.lateness(), Nanos::from_us(900));
+        assert_eq!(collector.worst()[0].activation.latency(), Nanos::from_us(900));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Late activations, handed from the loop to whoever looks for their causes.
 //!
-//! The loop compares its lateness with a number that the housekeeping side moves, and pushes what is above it into a
+//! The loop compares its latency with a number that the housekeeping side moves, and pushes what is above it into a
 //! ring; it allocates nothing, waits for nobody and enters no kernel. A full ring is counted.
 
 use super::ring::ring;
@@ -26,7 +26,7 @@ pub struct Seen {
 
 impl Seen {
     /// By how much it was late.
-    pub fn lateness(&self) -> Nanos {
+    pub fn latency(&self) -> Nanos {
         self.woke.since(self.release)
     }
 }
@@ -35,14 +35,14 @@ impl Seen {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CrowdedOut {
     pub count: u64,
-    /// The sum of their latenesses.
-    pub lateness: Nanos,
+    /// The sum of their latencies.
+    pub latency: Nanos,
 }
 
 #[derive(Debug)]
 struct Shared {
     threshold: AtomicU64,
-    /// Late ones that found no room, and the sum of their latenesses.
+    /// Late ones that found no room, and the sum of their latencies.
     crowded_out: AtomicU64,
     crowded_out_ns: AtomicU64,
 }
@@ -84,9 +84,9 @@ impl LateTap {
     /// Wait-free, allocates nothing.
     #[inline]
     pub fn see(&mut self, wake: &Wake) {
-        let lateness = wake.lateness();
+        let latency = wake.latency();
         self.until_next = self.until_next.saturating_sub(1);
-        let late = lateness.as_ns() > self.shared.threshold.load(Relaxed);
+        let late = latency.as_ns() > self.shared.threshold.load(Relaxed);
         if late || self.until_next == 0 {
             self.push(wake, late);
         }
@@ -101,7 +101,7 @@ impl LateTap {
         if self.ring.push(seen).is_err() && late {
             let add = |counter: &AtomicU64, n: u64| counter.store(counter.load(Relaxed).saturating_add(n), Relaxed);
             add(&self.shared.crowded_out, 1);
-            add(&self.shared.crowded_out_ns, seen.lateness().as_ns());
+            add(&self.shared.crowded_out_ns, seen.latency().as_ns());
         }
     }
 }
@@ -125,7 +125,7 @@ impl LateReader {
     /// Late ones that found no room so far.
     pub fn crowded_out(&self) -> CrowdedOut {
         let Shared { crowded_out, crowded_out_ns, .. } = &*self.shared;
-        CrowdedOut { count: crowded_out.load(Relaxed), lateness: Nanos::from_ns(crowded_out_ns.load(Relaxed)) }
+        CrowdedOut { count: crowded_out.load(Relaxed), latency: Nanos::from_ns(crowded_out_ns.load(Relaxed)) }
     }
 }
 
@@ -154,6 +154,6 @@ mod tests {
     fn what_finds_no_room_is_counted() {
         let (mut tap, reader) = LateTap::new(Nanos::ZERO, 1);
         (0..ROOM as u64 + 3).for_each(|n| tap.see(&wake(n, 7)));
-        assert_eq!(reader.crowded_out(), CrowdedOut { count: 3, lateness: Nanos::from_us(21) });
+        assert_eq!(reader.crowded_out(), CrowdedOut { count: 3, latency: Nanos::from_us(21) });
     }
 }

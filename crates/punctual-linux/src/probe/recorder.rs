@@ -12,7 +12,7 @@ use rtrb::{Consumer, Producer};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// From this lateness on an activation is set aside as a [`Gap`] to be judged, if it also spans two periods.
+/// From this latency on an activation is set aside as a [`Gap`] to be judged, if it also spans two periods.
 pub const GAP_DEFERRED: Nanos = Nanos::from_ms(100);
 const SECOND: Nanos = Nanos::from_secs(1);
 /// Seconds kept for a reader that is late: 17 minutes.
@@ -22,7 +22,7 @@ const BLOCKS_KEPT: usize = 1024;
 pub struct Block {
     /// Its number, from the epoch.
     pub second: u64,
-    /// The largest lateness in it.
+    /// The largest latency in it.
     pub max: Nanos,
     /// The longest time between two wake-ups that ended in it, without those set aside as gaps.
     pub longest_gap: Nanos,
@@ -128,7 +128,7 @@ impl Recorder {
     /// reads the thread's counters (`getrusage`, 0.3 us).
     #[inline]
     pub fn record(&mut self, wake: &Wake) {
-        let (at, late) = (wake.woke, wake.lateness());
+        let (at, late) = (wake.woke, wake.latency());
         if at >= self.block_end {
             self.finish_block(at);
         }
@@ -250,7 +250,7 @@ pub struct RecorderReader {
 }
 
 impl RecorderReader {
-    /// Lateness of the activations that ran and were not set aside.
+    /// Latency of the activations that ran and were not set aside.
     pub fn ran(&self) -> Counts {
         self.ran.snapshot()
     }
@@ -345,7 +345,7 @@ mod tests {
         assert_eq!(reader.over_budget(), 1);
         let skipped = reader.skipped();
         assert_eq!((skipped.min(), skipped.max()), (Some(Nanos::from_us(10)), Some(Nanos::from_us(19_010))));
-        assert_eq!(reader.worst()[0].lateness(), Nanos::from_us(20_010));
+        assert_eq!(reader.worst()[0].latency(), Nanos::from_us(20_010));
     }
 
     #[test]
@@ -358,7 +358,7 @@ mod tests {
         assert_eq!(gap.since_last_wake, Nanos::from_us(250_990));
         let blocks = reader.take_blocks();
         assert_eq!(blocks[0].longest_gap, Nanos::from_us(1_010), "the gap may have been a pause of the machine");
-        assert_eq!(gap.activation.lateness(), Nanos::from_ms(250));
+        assert_eq!(gap.activation.latency(), Nanos::from_ms(250));
         assert_eq!(reader.take_gap(), None);
     }
 

@@ -256,7 +256,7 @@ impl ThreadPlan {
         while pacer.grid().release() < span.end && !self.control.stop.load(Relaxed) {
             let wake = pacer.wait();
             recorder.record(&wake);
-            self.check_limit(wake.lateness(), limit);
+            self.check_limit(wake.latency(), limit);
         }
     }
 
@@ -272,7 +272,7 @@ impl ThreadPlan {
             kernel::sleep_for(self.thread.period);
             let wake = Wake { index, release, woke: now(), interval: self.thread.period, ..Wake::default() };
             recorder.record(&wake);
-            self.check_limit(wake.lateness(), limit);
+            self.check_limit(wake.latency(), limit);
         }
     }
 

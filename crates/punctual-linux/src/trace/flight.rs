@@ -308,7 +308,7 @@ impl Core {
             let more = crowded_out.count.saturating_sub(before.count);
             thread.total.count += more;
             thread.total.passed_over += more;
-            thread.total.lateness = thread.total.lateness.plus(crowded_out.lateness.minus(before.lateness));
+            thread.total.latency = thread.total.latency.plus(crowded_out.latency.minus(before.latency));
         }
     }
 
@@ -319,10 +319,10 @@ impl Core {
         let crowded = self.waiting.len() >= WAITING_MAX;
         if late {
             thread.total.count += 1;
-            thread.total.lateness = thread.total.lateness.plus(seen.lateness());
+            thread.total.latency = thread.total.latency.plus(seen.latency());
             thread.total.passed_over += u64::from(crowded);
             if self.late.len() < LATE_MAX {
-                self.late.push(Late { cpu, release, lateness: seen.lateness() });
+                self.late.push(Late { cpu, release, latency: seen.latency() });
             }
         }
         if !crowded {

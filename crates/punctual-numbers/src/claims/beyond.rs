@@ -32,7 +32,7 @@ const TREND_MAX: usize = 1_500;
 pub struct Maxima {
     /// How long a block is.
     pub block: Nanos,
-    /// (number of the block since the epoch, largest lateness), in order of time. Zero where no more is known than that it
+    /// (number of the block since the epoch, largest latency), in order of time. Zero where no more is known than that it
     /// was no larger than the smallest of the others.
     pub list: Vec<(u32, Nanos)>,
 }
@@ -173,7 +173,7 @@ impl Series {
         strongest(&ranks::of(&self.values)).or_else(|| strongest(&exceeds))
     }
 
-    /// Blocks with a largest lateness that is known.
+    /// Blocks with a largest latency that is known.
     fn known(&self) -> usize {
         self.values.iter().filter(|x| **x > 0.0).count()
     }
@@ -261,7 +261,7 @@ impl Series {
     }
 }
 
-#[allow(clippy::cast_precision_loss, reason = "beyond 2^53 ns, 104 days of lateness, digits do not matter")]
+#[allow(clippy::cast_precision_loss, reason = "beyond 2^53 ns, 104 days of latency, digits do not matter")]
 fn as_f64(time: Nanos) -> f64 {
     time.as_ns() as f64
 }

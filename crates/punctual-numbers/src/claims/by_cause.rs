@@ -1,6 +1,6 @@
 //! L4 for each cause on its own: where several make what is late, each has a tail, and the whole has none.
 //!
-//! A block of time has the largest lateness that this cause is to be blamed for first; one without is known to have none
+//! A block of time has the largest latency that this cause is to be blamed for first; one without is known to have none
 //! that was late at all. So all gates of a run hold here, too. It takes every late activation with its cause: of a part
 //! that was drawn nobody knows which block had one.
 
@@ -71,7 +71,7 @@ fn maxima(recording: &Recording, blocks: &[(u32, Nanos)], spikes: &[&Spike]) -> 
         let index = spike.release.since(recording.header.epoch).whole(block);
         let max = u32::try_from(index).ok().and_then(|index| largest.get_mut(&index));
         if let Some(max) = max {
-            *max = spike.lateness().max(*max);
+            *max = spike.latency().max(*max);
         }
     }
     Maxima { block, list: largest.into_iter().collect() }

@@ -156,7 +156,7 @@ fn coarse(series: &Series) -> Refusal {
     Refusal::Coarse { width, scale: scale_of(scale) }
 }
 
-#[allow(clippy::cast_precision_loss, reason = "beyond 2^53 ns, 104 days of lateness, digits do not matter")]
+#[allow(clippy::cast_precision_loss, reason = "beyond 2^53 ns, 104 days of latency, digits do not matter")]
 fn as_f64(time: Nanos) -> f64 {
     time.as_ns() as f64
 }

@@ -63,7 +63,7 @@ pub struct PhaseClaims {
     /// How long this phase was measured.
     #[serde(rename = "time_ns")]
     pub time: Nanos,
-    /// L0: the largest lateness; a skipped release counts with the time until its thread ran.
+    /// L0: the largest latency; a skipped release counts with the time until its thread ran.
     #[serde(rename = "largest_ns")]
     pub largest: Option<Nanos>,
     /// By how much more the counts of exceedances vary than those of independent activations would: 1 or more. Each
@@ -87,7 +87,7 @@ pub struct PhaseClaims {
     pub beyond: Result<Beyond, Refusal>,
     /// The same for each cause of its own, most frequent first; empty where nobody looked for causes.
     pub by_cause: Vec<CauseClaims>,
-    /// What the latenesses tell of their origin.
+    /// What the latencies tell of their origin.
     pub signs: Vec<Sign>,
     /// What can be claimed of each CPU; empty where there is one.
     pub by_cpu: Vec<PhaseClaims>,
@@ -114,7 +114,7 @@ pub struct NewMaximum {
     pub odds: f64,
 }
 
-/// What can be claimed of the latenesses that one cause makes.
+/// What can be claimed of the latencies that one cause makes.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CauseClaims {
@@ -123,7 +123,7 @@ pub struct CauseClaims {
     pub cause: Cause,
     /// Late activations it is to be blamed for first.
     pub activations: u64,
-    /// L4: the levels that it makes the lateness exceed, or the first gate that was closed.
+    /// L4: the levels that it makes the latency exceed, or the first gate that was closed.
     #[serde(flatten, serialize_with = "answered")]
     #[cfg_attr(feature = "schema", schemars(with = "Answered<'static>"))]
     pub beyond: Result<Beyond, Refusal>,
@@ -296,7 +296,7 @@ pub struct CauseShare {
     pub share: f64,
 }
 
-/// What latenesses tell of their origin.
+/// What latencies tell of their origin.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "code", rename_all = "kebab-case")]
@@ -320,7 +320,7 @@ pub enum Sign {
         /// How many.
         activations: u64,
     },
-    /// The latenesses of this CPU have several hills.
+    /// The latencies of this CPU have several hills.
     Modes {
         /// Which.
         cpu: u32,

@@ -1,4 +1,4 @@
-//! What latenesses tell of their origin: rhythms, every so many-th activation, several hills; and what is known of
+//! What latencies tell of their origin: rhythms, every so many-th activation, several hills; and what is known of
 //! causes. Any of these makes the tail a mixture or a schedule, of which a law of chance says nothing.
 
 use super::{CauseShare, Hill, Refusal, Sign};

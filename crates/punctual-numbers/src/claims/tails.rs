@@ -19,7 +19,7 @@ const FITS: f64 = 0.02;
 /// Profile intervals of 200 to 500 exceedances cover 93.5 % where the textbook's 95 % are asked for; with the profile
 /// this much lower, 95 %.
 const WIDER: f64 = 1.12;
-/// A shape above this is no tail that latenesses have, and one so uncertain says nothing.
+/// A shape above this is no tail that latencies have, and one so uncertain says nothing.
 const SHAPE_MAX: f64 = 0.5;
 const SHAPE_WIDTH_MAX: f64 = 0.6;
 /// Levels from different thresholds may differ by this part.

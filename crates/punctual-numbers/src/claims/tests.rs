@@ -29,7 +29,7 @@ fn header(budget: Option<Nanos>) -> Header {
     header
 }
 
-/// A second of these latenesses, in nanoseconds.
+/// A second of these latencies, in nanoseconds.
 fn second(second: u32, values: &[u64], with_maximum: bool, budget: Option<Nanos>) -> Frame {
     let mut counts = Counts::new();
     for v in values {
@@ -61,7 +61,7 @@ fn recording(seconds: u32, budget: Option<Nanos>, mut law: impl FnMut(u64) -> f6
     let mut all: Vec<(u64, u64)> = Vec::new();
     for s in 0..seconds {
         let indices = u64::from(s) * u64::from(EACH_SECOND)..u64::from(s + 1) * u64::from(EACH_SECOND);
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a lateness")]
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a latency")]
         let values: Vec<(u64, u64)> = indices.map(|i| (law(i) as u64, i)).collect();
         let plain: Vec<u64> = values.iter().map(|(v, _)| *v).collect();
         recording.add(second(s, &plain, true, budget));
@@ -234,7 +234,7 @@ fn each_cpu_has_claims_of_its_own_and_the_latest_is_named_if_it_differs() {
         let mut both = recording(400, Some(Nanos::from_us(60)), exponential(1));
         let mut other = exponential(2);
         for s in 0..400 {
-            #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a lateness")]
+            #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a latency")]
             let values: Vec<u64> = (0..EACH_SECOND).map(|_| (other(0) * factor) as u64).collect();
             let Frame::Interval(mut interval) = second(s, &values, true, Some(Nanos::from_us(60))) else { return both };
             interval.cpus[0].cpu = 2;

@@ -29,7 +29,7 @@ pub(super) struct Arm {
     pub budget: Option<Nanos>,
     /// Stretches of the recording, in order.
     pub slices: Vec<Stretch>,
-    /// Lateness of what ran.
+    /// Latency of what ran.
     pub ran: Counts,
     /// The same of all releases due: what was skipped counts with the time until its thread ran.
     pub due: Counts,
@@ -107,7 +107,7 @@ fn paired(a: &[Place], b: &[Place], alike: impl Fn(&Group, &Group) -> bool) -> V
     a.iter().filter_map(|place| Some((place.clone(), partner(place)?))).collect()
 }
 
-/// Lateness over the releases due there, as a report has it.
+/// Latency over the releases due there, as a report has it.
 fn due(recording: &Recording, place: &Place) -> Counts {
     let mut counts = latencies(recording, place);
     let totals = place.phases.iter().filter_map(|phase| recording.phases.get(&(*phase, place.cpu)));
@@ -115,7 +115,7 @@ fn due(recording: &Recording, place: &Place) -> Counts {
     counts
 }
 
-/// Lateness of what ran there.
+/// Latency of what ran there.
 pub(super) fn latencies(recording: &Recording, place: &Place) -> Counts {
     let mut counts = Counts::new();
     for phase in &place.phases {
@@ -190,7 +190,7 @@ impl Arm {
         blocks.iter().map(largest).collect()
     }
 
-    /// The blocks of the body as histograms of lateness over the releases due, on cells of both recordings.
+    /// The blocks of the body as histograms of latency over the releases due, on cells of both recordings.
     pub(super) fn histograms(&self, cells: &Cells) -> crate::stats::bootstrap::Blocks {
         let count = |block: &Block| {
             let mut counts = vec![0.0; cells.buckets.len()];

@@ -1,4 +1,4 @@
-//! Which causes of lateness appeared, went, grew or shrank. For information: how often a cause was caught depends on what
+//! Which causes of latency appeared, went, grew or shrank. For information: how often a cause was caught depends on what
 //! was looked at, so no verdict rests on it.
 
 use crate::explain::{Cause, Explanation, Ranked};
@@ -6,7 +6,7 @@ use crate::recording::Recording;
 use crate::report::Report;
 use punctual_hist::Nanos;
 
-/// A cause that took less than this part of all lateness in both is not told.
+/// A cause that took less than this part of all latency in both is not told.
 const SHARE_TOLD: f64 = 0.01;
 /// A cause grew or shrank where it takes so many times more or less.
 const TIMES: f64 = 2.0;
@@ -28,9 +28,9 @@ pub struct CauseChange {
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Weight {
-    /// Its part of all lateness looked at, 0 to 1.
+    /// Its part of all latency looked at, 0 to 1.
     pub share: f64,
-    /// Lateness because of it, for each second that was looked at; an estimate from the activations kept.
+    /// Latency because of it, for each second that was looked at; an estimate from the activations kept.
     pub ns_per_second: f64,
 }
 
@@ -53,10 +53,10 @@ pub(super) fn changes(first: (&Recording, &Report), second: (&Recording, &Report
 }
 
 fn weight(causes: &Explanation, time: Nanos, ranked: &Ranked) -> Weight {
-    let lateness: f64 = causes.late.iter().map(|late| late.count.lateness.as_secs_f64() * 1e9).sum();
+    let latency: f64 = causes.late.iter().map(|late| late.count.latency.as_secs_f64() * 1e9).sum();
     let seconds = time.as_secs_f64().max(1e-9);
     let share = if ranked.share.is_finite() { ranked.share } else { 0.0 };
-    Weight { share, ns_per_second: share * lateness / seconds }
+    Weight { share, ns_per_second: share * latency / seconds }
 }
 
 /// How long was looked for causes.

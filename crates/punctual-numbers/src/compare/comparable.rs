@@ -32,7 +32,7 @@ pub enum Subject {
     Mechanism,
     /// Time between releases on a CPU; `None` where a file does not state on which.
     Period(Option<u32>),
-    /// What the values are: lateness, or time taken away.
+    /// What the values are: latency, or time taken away.
     Quantity,
     /// What of an activation was measured: until its interrupt, or until its thread.
     Context,
@@ -52,7 +52,7 @@ pub enum Subject {
     Policy(u32),
     /// Where on the clock the releases lie.
     TimerPhase,
-    /// Largest lateness the user can live with.
+    /// Largest latency the user can live with.
     Budget,
     /// What was asked of `/dev/cpu_dma_latency`, in microseconds.
     DmaLatency,

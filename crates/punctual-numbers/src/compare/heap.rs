@@ -120,7 +120,7 @@ pub(super) fn of_place(recording: &Recording, place: &Place) -> Heap {
     let cells = filled(&Series::of_counts(String::new(), None, &arm.ran));
     Heap {
         group: place.group.clone(),
-        quantity: Quantity::Lateness,
+        quantity: Quantity::Latency,
         context: None,
         period: Some(arm.period),
         budget: arm.budget,

@@ -50,7 +50,7 @@ pub struct Options {
     pub margin: f64,
     /// How often the blocks of a run are drawn anew.
     pub resamples: usize,
-    /// Lateness beyond which an activation is a miss, where it is not to be what the recordings say.
+    /// Latency beyond which an activation is a miss, where it is not to be what the recordings say.
     #[serde(rename = "budget_ns")]
     pub budget: Option<Nanos>,
     /// Compare what should not be compared, and say so.

@@ -77,7 +77,7 @@ fn recording(header: Header, seconds: u64, mut draw: impl FnMut(u64, u64) -> u64
     recording
 }
 
-/// Exponential lateness of 10 us beyond 5 us.
+/// Exponential latency of 10 us beyond 5 us.
 pub(super) fn quiet(seed: u64) -> impl FnMut(u64, u64) -> u64 {
     let mut random = SplitMix::new(seed);
     move |_, _| nanos(5_000.0 - 10_000.0 * random.unit().ln())

@@ -1,4 +1,4 @@
-//! Spans to parts: each span is put into a stage and gets a cause. The parts of a window sum to its lateness.
+//! Spans to parts: each span is put into a stage and gets a cause. The parts of a window sum to its latency.
 //!
 //! Judged by the records of the window alone, and by witnesses where the kernel ran nothing; what ordinary activations
 //! spend is known to [`ordinary`](super::ordinary).

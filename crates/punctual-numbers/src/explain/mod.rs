@@ -1,7 +1,7 @@
 //! Who made it late: from the windows of a recording to causes, ranked over the whole run.
 //!
 //! ```text
-//! Window -> Account (parts that sum to the lateness) -> Spike (causes, largest first) -> Explanation (ranked)
+//! Window -> Account (parts that sum to the latency) -> Spike (causes, largest first) -> Explanation (ranked)
 //!           account                                     cause                            rank, rhythm, advice
 //! ```
 //! Nothing is guessed: what the records do not show is a part of its own, of class [`Class::Unexplained`] unless a
@@ -189,7 +189,7 @@ pub struct Spike {
     pub kept: Kept,
     /// Why it does not tell all; nothing of it is ranked then.
     pub incomplete: Option<Incomplete>,
-    /// In order, without gaps: they sum to the lateness. Empty where there is no trace.
+    /// In order, without gaps: they sum to the latency. Empty where there is no trace.
     pub parts: Vec<Part>,
     /// Time by cause beyond what ordinary activations spend on it, largest first. Without a trace: what counters speak
     /// for, with no time.
@@ -198,7 +198,7 @@ pub struct Spike {
 
 impl Spike {
     /// By how much it was late.
-    pub fn lateness(&self) -> Nanos {
+    pub fn latency(&self) -> Nanos {
         self.woke.since(self.release)
     }
 
@@ -254,7 +254,7 @@ pub enum Why {
     Managed,
     /// A counter says so: (its name, by how much it grew).
     Counter { name: String, grew: u64 },
-    /// So much of the lateness may be the hypervisor's: nobody sees when it takes the CPU of an interrupt.
+    /// So much of the latency may be the hypervisor's: nobody sees when it takes the CPU of an interrupt.
     PartlyStolen {
         #[serde(rename = "time_ns")]
         time: Nanos,
@@ -299,7 +299,7 @@ pub struct Ranked {
     pub cause: Cause,
     /// Spikes it had the largest part of.
     pub first_in: u64,
-    /// Spikes it had a part of that matters: a tenth of the lateness or more.
+    /// Spikes it had a part of that matters: a tenth of the latency or more.
     pub count: u64,
     /// All its excess.
     #[serde(rename = "total_ns")]
@@ -307,7 +307,7 @@ pub struct Ranked {
     /// The largest of it in one spike.
     #[serde(rename = "worst_ns")]
     pub worst: Nanos,
-    /// Its part of all lateness that was looked at, 0 to 1.
+    /// Its part of all latency that was looked at, 0 to 1.
     pub share: f64,
     /// By measured CPU: (CPU, spikes, excess).
     pub by_cpu: Vec<CpuExcess>,
@@ -334,9 +334,9 @@ pub struct Ranked {
 pub struct LateCount {
     /// How many were late.
     pub late: u64,
-    /// The sum of their latenesses.
-    #[serde(rename = "lateness_ns")]
-    pub lateness: Nanos,
+    /// The sum of their latencies.
+    #[serde(rename = "latency_ns")]
+    pub latency: Nanos,
     /// Windows that were kept of them.
     pub kept: u64,
     /// Of these, windows that tell all.
@@ -413,9 +413,9 @@ pub struct Explanation {
     pub spikes: Vec<Spike>,
     /// Late activations as such come at regular times: by CPU.
     pub rhythms: Vec<CpuRhythm>,
-    /// Share of the lateness looked at that has a cause, 0 to 1; `None` where there is none.
+    /// Share of the latency looked at that has a cause, 0 to 1; `None` where there is none.
     pub explained: Option<f64>,
-    /// Share of the lateness of kept late activations that could be looked at: that of complete windows, 0 to 1; `None`
+    /// Share of the latency of kept late activations that could be looked at: that of complete windows, 0 to 1; `None`
     /// where nothing late was kept.
     pub complete: Option<f64>,
     /// What an ordinary activation spends: (cause, median).

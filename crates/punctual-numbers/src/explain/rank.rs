@@ -86,7 +86,7 @@ impl OneCpu {
 
 /// By how much it was late, and which it was.
 fn order(spike: &Spike) -> (Nanos, MonoTime) {
-    (spike.lateness(), spike.release)
+    (spike.latency(), spike.release)
 }
 
 /// Whether a spike takes part in the ranking.
@@ -112,10 +112,10 @@ struct Tally<'a> {
 pub(super) fn rank(spikes: &[Spike], run: &Run<'_>) -> Vec<Ranked> {
     let weights = Weights::of(spikes, run);
     let mut tallies: HashMap<&Cause, Tally<'_>> = HashMap::new();
-    let mut lateness = 0.0;
+    let mut latency = 0.0;
     for (index, spike) in spikes.iter().enumerate().filter(|(_, spike)| ranks(spike)) {
         let weight = weights.weight(spike);
-        lateness += weight * spike.lateness().as_secs_f64();
+        latency += weight * spike.latency().as_secs_f64();
         for (place, blame) in spike.causes.iter().enumerate() {
             tallies.entry(&blame.cause).or_default().add(spike, blame, place == 0, weight, index);
         }
@@ -123,7 +123,7 @@ pub(super) fn rank(spikes: &[Spike], run: &Run<'_>) -> Vec<Ranked> {
     let mut ranked: Vec<Ranked> = tallies
         .iter()
         .filter(|(_, tally)| tally.count > 0)
-        .map(|(cause, tally)| tally.ranked(cause, lateness))
+        .map(|(cause, tally)| tally.ranked(cause, latency))
         .collect();
     ranked.sort_by(|a, b| {
         let by_share = b.share.total_cmp(&a.share);
@@ -151,7 +151,7 @@ impl<'a> Tally<'a> {
         self.weighted += weight * blame.excess.as_secs_f64();
         self.first_in += u64::from(first);
         let counted = spike.incomplete == Some(Incomplete::NoTrace);
-        if !counted && blame.excess.times(10) < spike.lateness() {
+        if !counted && blame.excess.times(10) < spike.latency() {
             return;
         }
         self.count += 1;
@@ -165,7 +165,7 @@ impl<'a> Tally<'a> {
         self.example = self.example.max(Some((first, blame.excess, usize::MAX - index)));
     }
 
-    fn ranked(&self, cause: &Cause, lateness: f64) -> Ranked {
+    fn ranked(&self, cause: &Cause, latency: f64) -> Ranked {
         let mut why: Vec<WhyCount> =
             self.whys.iter().map(|(why, spikes)| WhyCount { why: (*why).clone(), spikes: *spikes }).collect();
         why.sort_by(|a, b| b.spikes.cmp(&a.spikes).then_with(|| format!("{:?}", a.why).cmp(&format!("{:?}", b.why))));
@@ -178,7 +178,7 @@ impl<'a> Tally<'a> {
             count: self.count,
             total: self.total,
             worst: self.worst,
-            share: if lateness > 0.0 { (self.weighted / lateness).min(1.0) } else { 0.0 },
+            share: if latency > 0.0 { (self.weighted / latency).min(1.0) } else { 0.0 },
             by_cpu: self
                 .by_cpu
                 .iter()
@@ -204,7 +204,7 @@ pub(super) fn distinct(spikes: &mut Vec<Spike>) {
     let mut seen: BTreeSet<(u32, MonoTime)> = BTreeSet::new();
     spikes.sort_by_key(|spike| (spike.kept, spike.incomplete.is_some()));
     spikes.retain(|spike| seen.insert((spike.cpu, spike.release)));
-    spikes.sort_by_key(|spike| (std::cmp::Reverse(spike.lateness()), spike.cpu, spike.release));
+    spikes.sort_by_key(|spike| (std::cmp::Reverse(spike.latency()), spike.cpu, spike.release));
 }
 
 #[allow(clippy::cast_precision_loss, reason = "counts of windows, far below 2^52")]

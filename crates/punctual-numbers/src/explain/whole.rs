@@ -91,7 +91,7 @@ fn counts(recording: &Recording, spikes: &[Spike]) -> Vec<CpuLate> {
     let mut counts: BTreeMap<u32, LateCount> = BTreeMap::new();
     for total in recording.causes.late_totals.values() {
         let count = counts.entry(total.cpu).or_default();
-        (count.late, count.lateness, count.passed_over) = (total.count, total.lateness, total.passed_over);
+        (count.late, count.latency, count.passed_over) = (total.count, total.latency, total.passed_over);
     }
     for spike in spikes {
         let count = counts.entry(spike.cpu).or_default();
@@ -118,21 +118,20 @@ fn rhythms(recording: &Recording, spikes: &[Spike], ranked: &[Ranked]) -> Vec<Cp
     times.into_iter().filter_map(found).collect()
 }
 
-/// Share of the lateness of kept activations whose windows are complete.
+/// Share of the latency of kept activations whose windows are complete.
 fn complete(spikes: &[Spike]) -> Option<f64> {
-    let sum =
-        |spikes: &mut dyn Iterator<Item = &Spike>| spikes.map(|spike| spike.lateness().as_secs_f64()).sum::<f64>();
+    let sum = |spikes: &mut dyn Iterator<Item = &Spike>| spikes.map(|spike| spike.latency().as_secs_f64()).sum::<f64>();
     let all = sum(&mut spikes.iter());
     (all > 0.0).then(|| sum(&mut spikes.iter().filter(|spike| spike.incomplete.is_none())) / all)
 }
 
-/// Share of the lateness looked at that has a cause.
+/// Share of the latency looked at that has a cause.
 fn explained(spikes: &[Spike], run: &Run<'_>) -> Option<f64> {
     let weights = Weights::of(spikes, run);
     let (mut all, mut unknown) = (0.0, 0.0);
     for spike in spikes.iter().filter(|spike| spike.incomplete.is_none()) {
         let weight = weights.weight(spike);
-        all += weight * spike.lateness().as_secs_f64();
+        all += weight * spike.latency().as_secs_f64();
         let unexplained = spike.causes.iter().filter(|blame| blame.cause.class == Class::Unexplained);
         unknown += weight * unexplained.map(|blame| blame.time.as_secs_f64()).sum::<f64>();
     }

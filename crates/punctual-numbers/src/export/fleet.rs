@@ -23,7 +23,7 @@ pub struct FleetRun {
     pub format: &'static str,
     /// When it began: nanoseconds since 1970.
     pub started_unix_ns: Option<u64>,
-    /// Largest lateness the user can live with.
+    /// Largest latency the user can live with.
     pub budget: Option<Nanos>,
 }
 

@@ -6,7 +6,7 @@ use punctual_facts::machine::{Arch, Flavour};
 use punctual_hist::{Counts, Nanos};
 use std::collections::BTreeMap;
 
-/// The run of a recording: lateness of what ran, CPU by CPU.
+/// The run of a recording: latency of what ran, CPU by CPU.
 pub fn run_of(recording: &Recording) -> ForeignRun {
     let header = &recording.header;
     let periods: BTreeMap<u32, Nanos> =

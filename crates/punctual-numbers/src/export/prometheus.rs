@@ -19,13 +19,13 @@ type Point = fn(&Series) -> Option<Nanos>;
 pub fn prometheus(run: &ForeignRun) -> Result<String, NotExported> {
     has_histogram(run)?;
     let mut text = String::new();
-    head(&mut text, "punctual_latency_seconds", "histogram", "Lateness of the activations that ran");
+    head(&mut text, "punctual_latency_seconds", "histogram", "Latency of the activations that ran");
     for series in &run.series {
         buckets(&mut text, series);
     }
     let gauges: [(&str, &str, Point); 4] = [
-        ("punctual_latency_min_seconds", "Smallest lateness", Series::smallest),
-        ("punctual_latency_max_seconds", "Largest lateness of so many activations", Series::largest),
+        ("punctual_latency_min_seconds", "Smallest latency", Series::smallest),
+        ("punctual_latency_max_seconds", "Largest latency of so many activations", Series::largest),
         ("punctual_latency_p999_seconds", "99.9 % of the activations were not later", |s| s.percentile_ppm(999_000)),
         ("punctual_latency_p9999_seconds", "99.99 % of the activations were not later", |s| s.percentile_ppm(999_900)),
     ];

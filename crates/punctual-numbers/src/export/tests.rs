@@ -246,8 +246,8 @@ fn skipping() -> Recording {
     let mut header = sample::header(0);
     header.machine = vec![("kernel".to_owned(), "6.12.1, PREEMPT_RT, arm64".to_owned())];
     let mut recording = Recording::new(header);
-    for (n, lateness_us) in [10, 12, 70].into_iter().enumerate() {
-        let Frame::Interval(mut interval) = sample::second(n as u64, Nanos::from_us(lateness_us)) else { continue };
+    for (n, latency_us) in [10, 12, 70].into_iter().enumerate() {
+        let Frame::Interval(mut interval) = sample::second(n as u64, Nanos::from_us(latency_us)) else { continue };
         let cpu = &mut interval.cpus[0];
         if n == 2 {
             let waited = Nanos::from_ms(3);

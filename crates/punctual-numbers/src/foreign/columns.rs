@@ -166,7 +166,7 @@ fn named(name: &str) -> Option<(Format, Option<Unit>)> {
     }
     let mut words = name.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     let format = match words.next()? {
-        "latency" | "lateness" | "latencies" | "jitter" => Format::Latencies,
+        "lateness" | "latency" | "latencies" | "jitter" => Format::Latencies,
         "period" | "periods" | "interval" | "delta" => Format::Periods,
         "timestamp" | "timestamps" | "time" | "instant" => Format::Timestamps,
         _ => return None,

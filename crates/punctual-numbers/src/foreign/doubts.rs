@@ -101,7 +101,7 @@ fn extremes(series: &Series, notes: &mut Vec<String>) {
         }
     }
     // oslat names its rows by their upper edges, and its minimum, too.
-    if let Some(min) = series.min.filter(|_| series.quantity == Quantity::Lateness) {
+    if let Some(min) = series.min.filter(|_| series.quantity == Quantity::Latency) {
         if min > first.high || min.plus(series.grain) <= first.low {
             notes.push(format!(
                 "doubted: {label}: the smallest value, {}, is not in the first cell that holds something, {} to {}",

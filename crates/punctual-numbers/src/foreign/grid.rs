@@ -1,7 +1,7 @@
-//! Instants to lateness, where nobody wrote down when each activation was due: the grid is fitted.
+//! Instants to latency, where nobody wrote down when each activation was due: the grid is fitted.
 //!
 //! Instants are taken in blocks, so that memory is constant and clocks may drift. In each block a straight line is laid
-//! through the earlier half of them, and moved down to the earliest: lateness is the distance to that line. It is
+//! through the earlier half of them, and moved down to the earliest: latency is the distance to that line. It is
 //! therefore relative to the earliest activation of its block, and says nothing of what all of them have in common.
 
 use super::run::as_f64;
@@ -19,7 +19,7 @@ pub(super) struct Grid {
     /// What came out of the blocks so far.
     period: Option<f64>,
     block: Vec<i64>,
-    /// Lateness.
+    /// Latency.
     pub counts: Counts,
     /// Releases that no instant belongs to.
     pub skipped: u64,
@@ -98,7 +98,7 @@ impl Grid {
     }
 }
 
-#[allow(clippy::cast_precision_loss, reason = "a block is far shorter than 2^53 ns, or its lateness is coarse anyway")]
+#[allow(clippy::cast_precision_loss, reason = "a block is far shorter than 2^53 ns, or its latency is coarse anyway")]
 fn offset(instant: i64, origin: i64) -> f64 {
     instant.saturating_sub(origin) as f64
 }
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn known_lateness_comes_back_and_skips_are_counted() {
+    fn known_latency_comes_back_and_skips_are_counted() {
         // Period 1 ms minus 37 ns on the writer's clock; every tenth is 20 us late, the 5000th is left out.
         let due = |k: i64| 5_000_000_000 + k * 999_963;
         let instants: Vec<i64> =
@@ -243,7 +243,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_instant_is_counted_and_no_lateness_is_invented(
+        fn every_instant_is_counted_and_no_latency_is_invented(
             period in 1_000i64..10_000_000,
             late in prop::collection::vec(0i64..300, 20..400),
         ) {

@@ -84,7 +84,7 @@ impl Thread<'_> {
         let stated_count = self.body.get("cycles").and_then(Value::as_u64);
         let mut series = Series {
             cpu: self.body.get("cpu").and_then(Value::as_u64).and_then(|cpu| u32::try_from(cpu).ok()),
-            quantity: if oslat { Quantity::Noise } else { Quantity::Lateness },
+            quantity: if oslat { Quantity::Noise } else { Quantity::Latency },
             period: if oslat { None } else { self.asked.period(self.index) },
             min: point("min"),
             // That of oslat is made of the upper edges of its rows.

@@ -178,7 +178,7 @@ impl Reader {
             label,
             cpu: Some(cpu),
             context: (context != "CPU").then(|| context.to_owned()),
-            quantity: if self.osnoise { Quantity::Noise } else { Quantity::Lateness },
+            quantity: if self.osnoise { Quantity::Noise } else { Quantity::Latency },
             cells: cells.into_iter().map(scaled).collect(),
             beyond: over,
             min: of(&self.summary.min),

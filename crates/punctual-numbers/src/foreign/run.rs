@@ -50,7 +50,7 @@ pub struct Stated {
 pub enum Quantity {
     /// Woke minus release.
     #[default]
-    Lateness,
+    Latency,
     /// Time that was taken away from a thread that never sleeps: one value for each time it was interrupted, or for each
     /// turn of its loop.
     Noise,

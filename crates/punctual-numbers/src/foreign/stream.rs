@@ -60,7 +60,7 @@ impl Stream {
                 notes.push(format!("lost: {said}{}", negative(self.negative)));
             }
             let series = Series::of_rounded(label.unwrap_or("the samples".to_owned()), &self.counts, grain);
-            return Ok(Some(Series { cpu, quantity: Quantity::Lateness, ..series }));
+            return Ok(Some(Series { cpu, quantity: Quantity::Latency, ..series }));
         }
         if !self.grid.finish() {
             let few = format!("{said}{} numbers; it takes {LEAST} to fit a grid", self.count);
@@ -73,7 +73,7 @@ impl Stream {
         let period = Some(grid_notes(&self.grid, &said, notes)?);
         let skipped = Some(self.grid.skipped);
         let series = Series::of_rounded(label.unwrap_or("the activations".to_owned()), &self.grid.counts, grain);
-        Ok(Some(Series { cpu, quantity: Quantity::Lateness, period, skipped, ..series }))
+        Ok(Some(Series { cpu, quantity: Quantity::Latency, period, skipped, ..series }))
     }
 
     /// The first and the last instant, where the numbers are instants or lead to some.
@@ -114,7 +114,7 @@ fn grid_notes(grid: &Grid, of: &str, notes: &mut Vec<String>) -> Result<Nanos, P
         return Err(Problem::new(format!("{of}the instants have no period")));
     }
     notes.push(format!(
-        "{of}a grid was fitted: a period of {:.3} us ({:.3} to {:.3} us in {} blocks). Lateness is the distance to the \
+        "{of}a grid was fitted: a period of {:.3} us ({:.3} to {:.3} us in {} blocks). Latency is the distance to the \
          grid, from the earliest activation of each block of 65536 on: what all have in common, and a slow drift of the \
          clocks, are not in it",
         period / 1e3,

@@ -1,4 +1,4 @@
-//! Exact largest lateness of each stretch of equal length, by load phase and CPU: seconds at first, joined two by two
+//! Exact largest latency of each stretch of equal length, by load phase and CPU: seconds at first, joined two by two
 //! when there are too many, so that weeks take no more room than hours.
 
 use super::{Interval, schedule::BLOCK};
@@ -18,7 +18,7 @@ pub struct Blocks {
     lists: BTreeMap<(u16, u32), BTreeMap<u32, Block>>,
 }
 
-/// The largest lateness of a block, and how many of its seconds are in it.
+/// The largest latency of a block, and how many of its seconds are in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Block {
     max: Nanos,

@@ -40,7 +40,7 @@ impl Causes {
         for more in list.totals {
             let total = self.late_totals.entry(more.cpu).or_insert(LateTotal { cpu: more.cpu, ..LateTotal::default() });
             total.count = total.count.saturating_add(more.count);
-            total.lateness = total.lateness.plus(more.lateness);
+            total.latency = total.latency.plus(more.latency);
             total.passed_over = total.passed_over.saturating_add(more.passed_over);
             total.threshold = more.threshold;
         }

@@ -66,7 +66,7 @@ pub struct Recording {
 /// Totals of one CPU.
 #[derive(Clone, Debug, Default)]
 pub struct CpuTotals {
-    /// Lateness of the activations that ran.
+    /// Latency of the activations that ran.
     pub ran: Counts,
     /// Time from skipped releases to the next wake-up.
     pub skipped: Counts,
@@ -79,7 +79,7 @@ pub struct CpuTotals {
     pub counters: Counters,
     /// How many seconds of the run have an exact maximum.
     pub blocks: u64,
-    /// The second with the largest lateness, and that lateness.
+    /// The second with the largest latency, and that latency.
     pub worst_block: Option<(u32, Nanos)>,
 }
 
@@ -96,7 +96,7 @@ pub struct EventTotals {
 /// Totals of one CPU in one load phase.
 #[derive(Clone, Debug, Default)]
 pub struct PhaseTotals {
-    /// Lateness of the activations that ran.
+    /// Latency of the activations that ran.
     pub ran: Tally,
     /// Time from skipped releases to the next wake-up.
     pub skipped: Tally,

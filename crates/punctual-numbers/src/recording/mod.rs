@@ -201,13 +201,13 @@ pub struct Interval {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CpuInterval {
     pub cpu: u32,
-    /// Lateness of activations that ran: (bucket, count), ascending.
+    /// Latency of activations that ran: (bucket, count), ascending.
     pub ran: Vec<(u16, u64)>,
-    /// Sum of those latenesses.
+    /// Sum of those latencies.
     pub ran_sum: Nanos,
-    /// Smallest lateness since the start of the run; `None` until something ran.
+    /// Smallest latency since the start of the run; `None` until something ran.
     pub ran_min: Option<Nanos>,
-    /// Largest lateness since the start of the run; `None` until something ran.
+    /// Largest latency since the start of the run; `None` until something ran.
     pub ran_max: Option<Nanos>,
     /// Time from each skipped release to the moment the thread ran next: (bucket, count), ascending.
     pub skipped: Vec<(u16, u64)>,
@@ -221,7 +221,7 @@ pub struct CpuInterval {
     pub early: u64,
     /// Longest time between two wake-ups that ended in this interval.
     pub longest_gap: Nanos,
-    /// Exact largest lateness of each second of the run that was finished in this interval: (second, largest).
+    /// Exact largest latency of each second of the run that was finished in this interval: (second, largest).
     pub block_max: Vec<(u32, Nanos)>,
     /// Kernel counters of the thread, increase in this interval.
     pub counters: Counters,

@@ -82,7 +82,7 @@ impl Earlier {
     pub(super) fn with_worst(&self, cpu: u32, mut own: Vec<Worst>) -> Vec<Worst> {
         let Some(earlier) = self.worst.get(&cpu) else { return own };
         own.extend(earlier);
-        own.sort_by_key(|worst| (Reverse(worst.activation.lateness()), worst.activation.release));
+        own.sort_by_key(|worst| (Reverse(worst.activation.latency()), worst.activation.release));
         own.truncate(WORST_K);
         own
     }

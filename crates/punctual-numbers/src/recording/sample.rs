@@ -25,35 +25,35 @@ pub(crate) fn header(later_s: u64) -> Header {
 }
 
 /// One second of 1000 activations that were all so late.
-pub(crate) fn second(second: u64, lateness: Nanos) -> Frame {
-    let bucket = u16::try_from(bucket_index(lateness.as_ns())).unwrap();
+pub(crate) fn second(second: u64, latency: Nanos) -> Frame {
+    let bucket = u16::try_from(bucket_index(latency.as_ns())).unwrap();
     let cpu = CpuInterval {
         cpu: 1,
         ran: vec![(bucket, 1000)],
-        ran_sum: lateness.times(1000),
-        ran_min: Some(lateness),
-        ran_max: Some(lateness),
-        block_max: vec![(u32::try_from(second).unwrap(), lateness)],
+        ran_sum: latency.times(1000),
+        ran_min: Some(latency),
+        ran_max: Some(latency),
+        block_max: vec![(u32::try_from(second).unwrap(), latency)],
         ..CpuInterval::default()
     };
     let (start, length) = (Nanos::from_secs(second), Nanos::from_secs(1));
     Frame::Interval(Interval { start: RecTime::after_epoch(start), length, phase: 0, cpus: vec![cpu] })
 }
 
-pub(super) fn worst(header: &Header, at: Nanos, lateness: Nanos) -> Worst {
+pub(super) fn worst(header: &Header, at: Nanos, latency: Nanos) -> Worst {
     let release = header.epoch.plus(at);
-    Worst { cpu: 1, activation: Activation { release, woke: release.plus(lateness), cpu: 1, ..Activation::default() } }
+    Worst { cpu: 1, activation: Activation { release, woke: release.plus(latency), cpu: 1, ..Activation::default() } }
 }
 
-/// The frames of a run of so many seconds; second `n` is `lateness + n` microseconds late.
-pub(super) fn run(later_s: u64, seconds: u64, lateness_us: u64, end: Option<EndReason>) -> Vec<Frame> {
+/// The frames of a run of so many seconds; second `n` is `latency + n` microseconds late.
+pub(super) fn run(later_s: u64, seconds: u64, latency_us: u64, end: Option<EndReason>) -> Vec<Frame> {
     let header = header(later_s);
     let mut frames = vec![Frame::Header(Box::new(header.clone()))];
     frames.push(Frame::Mark(Mark { at: RecTime::EPOCH, kind: MarkKind::PhaseStart(0) }));
     for n in 0..seconds {
-        let lateness = Nanos::from_us(lateness_us + n);
-        frames.push(second(n, lateness));
-        let so_far = (0..=n).map(|n| worst(&header, Nanos::from_secs(n), Nanos::from_us(lateness_us + n)));
+        let latency = Nanos::from_us(latency_us + n);
+        frames.push(second(n, latency));
+        let so_far = (0..=n).map(|n| worst(&header, Nanos::from_secs(n), Nanos::from_us(latency_us + n)));
         frames.push(Frame::Worst(so_far.collect()));
     }
     let at = Nanos::from_secs(seconds);

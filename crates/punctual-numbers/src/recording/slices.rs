@@ -34,7 +34,7 @@ pub struct TimeSlice {
 /// One CPU in a stretch of the time line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SliceCpu {
-    /// Lateness of the activations that ran.
+    /// Latency of the activations that ran.
     pub ran: Tally,
     /// Time from skipped releases to the next wake-up.
     pub skipped: Tally,

@@ -130,7 +130,7 @@ impl Filter {
             let mine = self.worst.entry(worst.cpu).or_default();
             mine.insert(worst.activation.release, worst);
             if mine.len() > WORST_K {
-                let least = mine.values().map(|w| w.activation).min_by_key(|a| (a.lateness(), Reverse(a.release)));
+                let least = mine.values().map(|w| w.activation).min_by_key(|a| (a.latency(), Reverse(a.release)));
                 least.and_then(|least| mine.remove(&least.release));
             }
         }
@@ -146,8 +146,8 @@ impl Filter {
         }
         let of = |total: &LateTotal| {
             let own = || late.iter().filter(|late| late.cpu == total.cpu);
-            let lateness = own().fold(Nanos::ZERO, |sum, late| sum.plus(late.lateness));
-            LateTotal { count: own().count() as u64, lateness, passed_over: 0, ..*total }
+            let latency = own().fold(Nanos::ZERO, |sum, late| sum.plus(late.latency));
+            LateTotal { count: own().count() as u64, latency, passed_over: 0, ..*total }
         };
         let totals = list.totals.iter().map(of).filter(|total| total.count > 0).collect();
         LateList { late, totals }

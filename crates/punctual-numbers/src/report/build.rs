@@ -123,8 +123,8 @@ fn cpu_rows(recording: &Recording, phases: &Phases) -> Vec<CpuRow> {
 /// list was written at least knows the second.
 fn worst_at(recording: &Recording, cpu: u32, totals: &CpuTotals) -> Option<RecTime> {
     let list = recording.worst.get(&cpu).map(Vec::as_slice).unwrap_or_default();
-    let latest = list.iter().map(|worst| worst.activation).max_by_key(punctual_hist::Activation::lateness);
-    let block = totals.worst_block.filter(|(_, max)| latest.is_none_or(|latest| latest.lateness() < *max));
+    let latest = list.iter().map(|worst| worst.activation).max_by_key(punctual_hist::Activation::latency);
+    let block = totals.worst_block.filter(|(_, max)| latest.is_none_or(|latest| latest.latency() < *max));
     block
         .map(|(second, _)| RecTime::from_secs(u64::from(second)))
         .or(latest.map(|latest| recording.header.at(latest.release)))
@@ -160,7 +160,7 @@ fn worst_rows(recording: &Recording, phases: &Phases) -> Vec<WorstRow> {
             cpu: worst.cpu,
             at,
             phase: phases.name_at(at),
-            latency: worst.activation.lateness(),
+            latency: worst.activation.latency(),
             activation: worst.activation,
         }
     };

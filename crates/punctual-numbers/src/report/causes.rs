@@ -5,7 +5,7 @@ use super::Report;
 use crate::explain::{CpuLate, LateCount};
 use crate::trace::Rung;
 
-/// With more than this share of the lateness left without a cause, the ranking is not the answer.
+/// With more than this share of the latency left without a cause, the ranking is not the answer.
 const UNEXPLAINED_MAX: f64 = 0.2;
 
 /// Why the causes found are not the answer.
@@ -17,11 +17,11 @@ pub enum CausesDoubt {
     NothingKept,
     /// What was seen speaks for causes, but not for how much time was theirs.
     NoTimes,
-    /// More than a fifth of the lateness has no cause that was seen.
+    /// More than a fifth of the latency has no cause that was seen.
     Unexplained,
     /// The self-test missed expiries or wakings that nobody reports as lost, or found a clock that does not fit.
     SelfTest,
-    /// More than a fifth of the lateness lies in windows that do not tell all.
+    /// More than a fifth of the latency lies in windows that do not tell all.
     Incomplete,
 }
 
@@ -50,7 +50,7 @@ impl Report {
         let late = self.causes.iter().flat_map(|causes| &causes.late);
         late.fold(LateCount::default(), |sum, CpuLate { count: one, .. }| LateCount {
             late: sum.late.saturating_add(one.late),
-            lateness: sum.lateness.plus(one.lateness),
+            latency: sum.latency.plus(one.latency),
             kept: sum.kept.saturating_add(one.kept),
             complete: sum.complete.saturating_add(one.complete),
             sampled: sum.sampled.saturating_add(one.sampled),

@@ -113,7 +113,7 @@ pub struct Need {
     /// Time between releases: the shortest of all threads.
     #[serde(rename = "period_ns")]
     pub period: Nanos,
-    /// Largest lateness the user can live with.
+    /// Largest latency the user can live with.
     #[serde(rename = "budget_ns")]
     pub budget: Option<Nanos>,
     /// The CPUs it is asked of.
@@ -179,7 +179,7 @@ pub struct CpuRow {
     pub longest_gap: Nanos,
     /// Woke before the release.
     pub early: u64,
-    /// Lateness of what ran.
+    /// Latency of what ran.
     #[serde(skip)]
     pub ran: Counts,
     /// Time from skipped releases to the next wake-up.
@@ -244,7 +244,7 @@ pub struct TimelinePoint {
     pub length: Nanos,
     /// Which CPU.
     pub cpu: u32,
-    /// Smallest lateness.
+    /// Smallest latency.
     pub min: Option<Nanos>,
     /// Median.
     pub p50: Option<Nanos>,

@@ -49,7 +49,7 @@ fn end(second: u64, reason: EndReason) -> Frame {
     Frame::End(End { at: RecTime::from_secs(second), reason, write_error: None })
 }
 
-/// The latenesses of one CPU in one interval, and the waiting times of its skipped releases.
+/// The latencies of one CPU in one interval, and the waiting times of its skipped releases.
 fn cpu(cpu: u32, ran: &[u64], skipped: &[u64]) -> CpuInterval {
     let pairs = |values: &[u64]| {
         let mut counts = Counts::new();
@@ -77,16 +77,16 @@ fn interval(second: u64, phase: u16, cpus: Vec<CpuInterval>) -> Frame {
     Frame::Interval(Interval { start: RecTime::from_secs(second), length: Nanos::from_secs(1), phase, cpus })
 }
 
-fn worst(cpu: u32, at: Nanos, lateness: Nanos) -> Worst {
+fn worst(cpu: u32, at: Nanos, latency: Nanos) -> Worst {
     let release = EPOCH.plus(at);
-    Worst { cpu, activation: Activation { release, woke: release.plus(lateness), cpu, ..Activation::default() } }
+    Worst { cpu, activation: Activation { release, woke: release.plus(latency), cpu, ..Activation::default() } }
 }
 
 /// 10 s idle at 5 us, 20 s under load at 20 us.
 fn good_frames() -> Vec<Frame> {
     let mut frames = vec![threads(), mark(0, MarkKind::PhaseStart(0))];
-    let second = |second, phase, lateness: u64| {
-        interval(second, phase, vec![cpu(1, &[lateness; 1000], &[]), cpu(3, &[lateness + 1000; 1000], &[])])
+    let second = |second, phase, latency: u64| {
+        interval(second, phase, vec![cpu(1, &[latency; 1000], &[]), cpu(3, &[latency + 1000; 1000], &[])])
     };
     frames.extend((0..10).map(|s| second(s, 0, 5_000)));
     frames.extend([mark(10, MarkKind::PhaseEnd(0)), mark(10, MarkKind::PhaseStart(1))]);
@@ -421,7 +421,7 @@ fn file(header: &Header, frames: &[Frame]) -> Vec<u8> {
     bytes
 }
 
-/// (CPU, latenesses, waiting times of skipped releases), a few intervals of them.
+/// (CPU, latencies, waiting times of skipped releases), a few intervals of them.
 fn samples() -> impl Strategy<Value = Vec<(u32, Vec<u64>, Vec<u64>)>> {
     let values = || prop::collection::vec((any::<u64>(), 20u32..64).prop_map(|(v, shift)| v >> shift), 0..40);
     prop::collection::vec((1u32..5, values(), values()), 0..12)
@@ -492,7 +492,7 @@ pub(crate) fn tracing(phases: &[u16]) -> Frame {
 
 /// 10 s untraced at 5 us, 10 s traced at 80 us, which is over the budget.
 fn in_two_phases(traced: &[u16]) -> Report {
-    let second = |second, phase, lateness: u64| interval(second, phase, vec![cpu(1, &[lateness; 1000], &[])]);
+    let second = |second, phase, latency: u64| interval(second, phase, vec![cpu(1, &[latency; 1000], &[])]);
     let mut frames = vec![threads(), tracing(traced)];
     frames.extend((0..10).map(|s| second(s, 0, 5_000)));
     frames.push(Frame::Worst(vec![worst(1, Nanos::from_secs(3), Nanos::from_us(5))]));
@@ -506,7 +506,7 @@ fn in_two_phases(traced: &[u16]) -> Report {
 fn a_traced_phase_stays_out_of_the_headline() {
     let apart = in_two_phases(&[1]);
     assert_eq!((apart.cpus[0].row.due, apart.cpus[0].row.over_budget), (10_000, 0));
-    assert_eq!((apart.measured, apart.worst[0].activation.lateness()), (Nanos::from_secs(10), Nanos::from_us(5)));
+    assert_eq!((apart.measured, apart.worst[0].activation.latency()), (Nanos::from_secs(10), Nanos::from_us(5)));
     assert_eq!(apart.phases.iter().map(|row| row.row.due).collect::<Vec<_>>(), [10_000, 10_000], "both are shown");
 }
 
@@ -514,5 +514,5 @@ fn a_traced_phase_stays_out_of_the_headline() {
 fn where_all_was_traced_the_headline_is_what_there_is() {
     let all = in_two_phases(&[0, 1]);
     assert_eq!((all.cpus[0].row.due, all.cpus[0].row.over_budget), (20_000, 10_000));
-    assert_eq!(all.worst[0].activation.lateness(), Nanos::from_us(80));
+    assert_eq!(all.worst[0].activation.latency(), Nanos::from_us(80));
 }

@@ -59,7 +59,7 @@ struct OneCpu {
     ordinary: u32,
     late_seen: u64,
     ordinary_seen: u64,
-    /// The worst of all that were seen: (lateness, slot), in no order.
+    /// The worst of all that were seen: (latency, slot), in no order.
     top: Vec<(Nanos, u32)>,
 }
 
@@ -92,18 +92,18 @@ impl Keeper {
     }
 
     /// A late activation of a CPU: where its window is to be kept, if at all.
-    pub fn late(&mut self, cpu: u32, lateness: Nanos) -> Option<Keep> {
+    pub fn late(&mut self, cpu: u32, latency: Nanos) -> Option<Keep> {
         let cpu = self.cpus.get_mut(&cpu)?;
         cpu.late_seen += 1;
         let drawn = draw(&mut self.random, cpu.late_seen, cpu.sampled);
         if let Some(n) = drawn.filter(|n| *n < halved(cpu.sampled, self.sparing)) {
             let slot = cpu.first_slot + n;
             let moved = cpu.move_away(slot);
-            cpu.offer(lateness, slot);
+            cpu.offer(latency, slot);
             return Some(Keep { place: WindowSlot { slot, kept: Kept::Sampled }, moved });
         }
-        let slot = cpu.free_worst_slot(lateness, self.sparing >= VERY_SPARING)?;
-        cpu.offer(lateness, slot);
+        let slot = cpu.free_worst_slot(latency, self.sparing >= VERY_SPARING)?;
+        cpu.offer(latency, slot);
         Some(Keep { place: WindowSlot { slot, kept: Kept::Worst }, moved: None })
     }
 
@@ -134,13 +134,13 @@ impl OneCpu {
     }
 
     /// A slot of the worst for an activation that is not sampled, if it is bad enough.
-    fn free_worst_slot(&mut self, lateness: Nanos, sparing: bool) -> Option<u32> {
+    fn free_worst_slot(&mut self, latency: Nanos, sparing: bool) -> Option<u32> {
         if self.top.len() < self.worst as usize {
             return self.unused_worst_slot();
         }
-        let (least, at) = self.top.iter().zip(0..).map(|((lateness, _), at)| (*lateness, at)).min()?;
+        let (least, at) = self.top.iter().zip(0..).map(|((latency, _), at)| (*latency, at)).min()?;
         let needed = if sparing { least.plus(Nanos::from_ns(least.as_ns() / 4)) } else { least };
-        if lateness <= needed {
+        if latency <= needed {
             return None;
         }
         // It makes room, and if it was in a slot of the worst, that one is free.
@@ -149,10 +149,10 @@ impl OneCpu {
     }
 
     /// Notes an activation that is kept in a slot.
-    fn offer(&mut self, lateness: Nanos, slot: u32) {
-        self.top.push((lateness, slot));
+    fn offer(&mut self, latency: Nanos, slot: u32) {
+        self.top.push((latency, slot));
         if self.top.len() > self.worst as usize {
-            let least = self.top.iter().zip(0..).map(|((lateness, _), at)| (*lateness, at)).min();
+            let least = self.top.iter().zip(0..).map(|((latency, _), at)| (*latency, at)).min();
             least.map(|(_, at)| self.top.swap_remove(at));
         }
     }
@@ -188,16 +188,16 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Plays the recording: what is in each slot after these latenesses came in order.
-    fn kept(windows_max: u32, seed: u64, latenesses: &[u64]) -> BTreeMap<u32, (Kept, u64)> {
+    /// Plays the recording: what is in each slot after these latencies came in order.
+    fn kept(windows_max: u32, seed: u64, latencies: &[u64]) -> BTreeMap<u32, (Kept, u64)> {
         let mut keeper = Keeper::new([3], windows_max, seed);
         let mut slots: BTreeMap<u32, (Kept, u64)> = BTreeMap::new();
-        for lateness in latenesses {
-            let Some(Keep { place, moved }) = keeper.late(3, Nanos::from_ns(*lateness)) else { continue };
+        for latency in latencies {
+            let Some(Keep { place, moved }) = keeper.late(3, Nanos::from_ns(*latency)) else { continue };
             if let Some(to) = moved {
                 slots.insert(to.slot, (to.kept, slots[&place.slot].1));
             }
-            slots.insert(place.slot, (place.kept, *lateness));
+            slots.insert(place.slot, (place.kept, *latency));
         }
         slots
     }
@@ -205,13 +205,13 @@ mod tests {
     proptest! {
         #[test]
         fn the_worst_are_always_kept(
-            windows_max in 0_u32..80, seed: u64, latenesses in prop::collection::vec(0_u64..1_000_000, 0..400)
+            windows_max in 0_u32..80, seed: u64, latencies in prop::collection::vec(0_u64..1_000_000, 0..400)
         ) {
-            let kept = kept(windows_max, seed, &latenesses);
+            let kept = kept(windows_max, seed, &latencies);
             prop_assert!(kept.len() <= windows_max as usize);
-            let mut worst = latenesses.clone();
+            let mut worst = latencies.clone();
             worst.sort_unstable_by(|a, b| b.cmp(a));
-            let mut there: Vec<u64> = kept.values().map(|(_, lateness)| *lateness).collect();
+            let mut there: Vec<u64> = kept.values().map(|(_, latency)| *latency).collect();
             there.sort_unstable_by(|a, b| b.cmp(a));
             let bound = WORST.min(windows_max / 4) as usize;
             prop_assert_eq!(there.get(..bound.min(worst.len())), worst.get(..bound.min(worst.len())));
@@ -222,10 +222,10 @@ mod tests {
     fn early_and_late_ones_are_sampled_alike() {
         let mut early = 0;
         for seed in 0..200 {
-            let latenesses: Vec<u64> = (0..2_000).collect();
+            let latencies: Vec<u64> = (0..2_000).collect();
             let sampled = |(kept, _): &&(Kept, u64)| *kept == Kept::Sampled;
-            let kept = kept(40, seed, &latenesses);
-            early += kept.values().filter(sampled).filter(|(_, lateness)| *lateness < 1_000).count();
+            let kept = kept(40, seed, &latencies);
+            early += kept.values().filter(sampled).filter(|(_, latency)| *latency < 1_000).count();
         }
         // 20 slots, 200 times: 2000 of the first half are expected, with a deviation of 32.
         assert!((1_850..2_150).contains(&early), "{early}");
@@ -242,8 +242,8 @@ mod tests {
                     keeper.be_sparing();
                 }
                 // The worst comes late.
-                let lateness = if n == 1_500 { 9_000 } else { n % 1_000 };
-                let Some(Keep { place, moved }) = keeper.late(3, Nanos::from_ns(lateness)) else { continue };
+                let latency = if n == 1_500 { 9_000 } else { n % 1_000 };
+                let Some(Keep { place, moved }) = keeper.late(3, Nanos::from_ns(latency)) else { continue };
                 written += u32::from(n >= 200);
                 if let Some(to) = moved {
                     slots.insert(to.slot, slots[&place.slot]);
@@ -281,8 +281,8 @@ mod tests {
 
     #[test]
     fn the_same_seed_chooses_the_same() {
-        let latenesses: Vec<u64> = (0..1_000).map(|n| n * 7_919 % 1_009).collect();
-        assert_eq!(kept(50, 9, &latenesses), kept(50, 9, &latenesses));
-        assert_ne!(kept(50, 9, &latenesses), kept(50, 10, &latenesses));
+        let latencies: Vec<u64> = (0..1_000).map(|n| n * 7_919 % 1_009).collect();
+        assert_eq!(kept(50, 9, &latencies), kept(50, 9, &latencies));
+        assert_ne!(kept(50, 9, &latencies), kept(50, 10, &latencies));
     }
 }

@@ -161,7 +161,7 @@ pub struct Late {
     /// When it was due.
     pub release: MonoTime,
     /// By how much it was late.
-    pub lateness: Nanos,
+    pub latency: Nanos,
 }
 
 /// Late activations of a stretch of time.
@@ -179,8 +179,8 @@ pub struct LateTotal {
     /// The measured CPU.
     pub cpu: u32,
     pub count: u64,
-    /// The sum of their latenesses.
-    pub lateness: Nanos,
+    /// The sum of their latencies.
+    pub latency: Nanos,
     /// Later than this was late.
     pub threshold: Nanos,
     /// Of these no window could be cut, or was drawn and not kept: windows came faster than they could be cut, or took

@@ -66,7 +66,7 @@ static MIXTURES: [Mixture; 3] = [
 ];
 
 impl Source {
-    /// (number of the activation, lateness) of a run.
+    /// (number of the activation, latency) of a run.
     fn run(&self, dice: &mut Dice) -> Vec<(u32, Nanos)> {
         let (mut at, mut found) = (0.0, Vec::new());
         // One minute of two that follow each other.
@@ -89,7 +89,7 @@ impl Source {
         }
     }
 
-    /// The level that it makes the lateness exceed once an hour.
+    /// The level that it makes the latency exceed once an hour.
     fn truth(&self) -> Nanos {
         Nanos::from_ns(((LATE + (self.law)(1.0 / (self.often * 3_600.0))) * 1e3) as u64)
     }
@@ -115,10 +115,10 @@ impl Mixture {
         // Where both come at once, the larger is to be blamed.
         let mut late: BTreeMap<u32, (Nanos, &Source)> = BTreeMap::new();
         for source in &self.0 {
-            for (number, lateness) in source.run(dice) {
-                let at = late.entry(number).or_insert((lateness, source));
-                if lateness > at.0 {
-                    *at = (lateness, source);
+            for (number, latency) in source.run(dice) {
+                let at = late.entry(number).or_insert((latency, source));
+                if latency > at.0 {
+                    *at = (latency, source);
                 }
             }
         }
@@ -126,12 +126,12 @@ impl Mixture {
         let mut largest = ORDINARY;
         for second in 0..SECONDS {
             let mut counts = Counts::new();
-            late.range(second * EACH..(second + 1) * EACH).for_each(|(_, (lateness, _))| counts.record(*lateness));
+            late.range(second * EACH..(second + 1) * EACH).for_each(|(_, (latency, _))| counts.record(*latency));
             counts.record_n(ORDINARY, u64::from(EACH) - counts.count());
             largest = largest.max(counts.max().unwrap());
             recording.add(Frame::Interval(interval(second, &counts, largest)));
         }
-        let spikes: Vec<Spike> = late.iter().map(|(number, (lateness, of))| spike(*number, *lateness, of)).collect();
+        let spikes: Vec<Spike> = late.iter().map(|(number, (latency, of))| spike(*number, *latency, of)).collect();
         let known = spikes.len() as u64;
         let late = vec![CpuLate { cpu: 0, count: LateCount { late: known, complete: known, ..LateCount::default() } }];
         let explanation = Explanation { late, spikes, ..Explanation::default() };
@@ -154,17 +154,17 @@ fn interval(second: u32, counts: &Counts, largest: Nanos) -> Interval {
     Interval { start: RecTime::after_epoch(start), length, phase: 0, cpus: vec![cpu] }
 }
 
-fn spike(number: u32, lateness: Nanos, of: &Source) -> Spike {
+fn spike(number: u32, latency: Nanos, of: &Source) -> Spike {
     let release = EPOCH.plus(PERIOD.times(u64::from(number)));
     Spike {
         cpu: 0,
         release,
-        woke: release.plus(lateness),
+        woke: release.plus(latency),
         phase: 0,
         kept: Kept::Sampled,
         incomplete: None,
         parts: Vec::new(),
-        causes: vec![Blame { cause: of.cause(), time: lateness, excess: lateness, why: Vec::new() }],
+        causes: vec![Blame { cause: of.cause(), time: latency, excess: latency, why: Vec::new() }],
     }
 }
 

@@ -1,4 +1,4 @@
-//! Laws of lateness whose percentiles are known, and dice.
+//! Laws of latency whose percentiles are known, and dice.
 
 use punctual_numbers::stats::normal;
 

@@ -5,7 +5,7 @@
 #![allow(clippy::print_stdout, reason = "a table for who asked for it")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 #![allow(clippy::cast_precision_loss, reason = "numbers of runs")]
-#![allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "latenesses in nanoseconds")]
+#![allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "latencies in nanoseconds")]
 
 mod causes;
 mod cells;
@@ -79,7 +79,7 @@ fn levels_by_cause_hold_and_what_breaks_the_method_is_refused() {
 
 /// Of 12 intervals or bounds at 95 % four or more miss with odds of 1 in 450.
 #[test]
-fn percentiles_and_bounds_hold_for_clustered_latenesses() {
+fn percentiles_and_bounds_hold_for_clustered_latencies() {
     for (number, family) in rungs::FAMILIES.iter().enumerate().filter(|(_, family)| family.name == "decaying, fives") {
         let outcome = rungs::rungs(number, family, 12);
         assert!(outcome.told.iter().all(|held| held.times >= 9), "{:?}", outcome.told.map(|held| held.times));

@@ -54,7 +54,7 @@ pub const FAMILIES: [Family; 9] = [
 ];
 
 impl Family {
-    /// The latenesses of a run, in us.
+    /// The latencies of a run, in us.
     fn run(&self, dice: &mut Dice) -> Vec<f64> {
         let mut state = if self.kind == Kind::Decaying { -1.0 / dice.draw().ln() } else { dice.normal() };
         let mut slow = dice.draw() < IN_BURSTS;
@@ -101,7 +101,7 @@ fn header(budget: Nanos) -> Header {
     header
 }
 
-/// What is claimed of these latenesses, in us.
+/// What is claimed of these latencies, in us.
 fn claimed(values: &[f64], budget: Nanos) -> PhaseClaims {
     let mut recording = Recording::new(header(budget));
     let (mut min, mut max) = (Nanos::MAX, Nanos::ZERO);

@@ -38,7 +38,7 @@ use std::sync::Arc;
 
 /// Activations the flight recorder keeps unless told otherwise.
 pub const FLIGHT_CYCLES: u32 = 1024;
-/// From this lateness on an activation that also missed two releases is an outage.
+/// From this latency on an activation that also missed two releases is an outage.
 pub const OUTAGE: Nanos = Nanos::from_ms(100);
 /// Name of the memory, before the task's.
 const MEMORY_NAME: &str = "punctual-rt:";
@@ -62,7 +62,7 @@ pub struct StatsConfig {
     pub name: String,
     /// The nominal period.
     pub period: Nanos,
-    /// The largest lateness the user can live with; later activations are counted.
+    /// The largest latency the user can live with; later activations are counted.
     pub budget: Option<Nanos>,
     /// By when, from its release, a body must be done; later ones are counted.
     pub deadline: Option<Nanos>,

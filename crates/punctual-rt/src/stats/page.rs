@@ -39,7 +39,7 @@ pub(crate) struct Head {
 /// One part of the storage of every histogram.
 #[repr(C)]
 pub(crate) struct Each<T> {
-    pub(crate) lateness: T,
+    pub(crate) latency: T,
     pub(crate) overshoot: T,
     pub(crate) polled: T,
     pub(crate) period_error: T,
@@ -53,7 +53,7 @@ impl Head {
     pub(crate) fn histograms(&self) -> Each<HistogramCells<'_>> {
         let (b, e) = (&self.buckets, &self.live.extremes);
         Each {
-            lateness: HistogramCells { buckets: &b.lateness, extremes: &e.lateness },
+            latency: HistogramCells { buckets: &b.latency, extremes: &e.latency },
             overshoot: HistogramCells { buckets: &b.overshoot, extremes: &e.overshoot },
             polled: HistogramCells { buckets: &b.polled, extremes: &e.polled },
             period_error: HistogramCells { buckets: &b.period_error, extremes: &e.period_error },
@@ -221,7 +221,7 @@ impl CycleRecord {
     }
 
     /// Woke minus release; zero when early.
-    pub const fn lateness(&self) -> Nanos {
+    pub const fn latency(&self) -> Nanos {
         self.woke.since(self.release)
     }
 
@@ -277,7 +277,7 @@ mod tests {
         let mut words = cycle_words(&wake);
         words[FINISHED_WORD] = finished_word(Some(MonoTime::from_ns(2_000)));
         let record = CycleRecord::from_words(&words).unwrap();
-        assert_eq!((record.index, record.lateness(), record.missed), (7, Nanos::from_ns(234), 3));
+        assert_eq!((record.index, record.latency(), record.missed), (7, Nanos::from_ns(234), 3));
         assert_eq!((record.execution(), record.overshoot), (Some(Nanos::from_ns(766)), Some(Nanos::ZERO)));
         assert_eq!((record.class, record.polled), (Class::TimedOut, Nanos::from_ns(55)));
         words[6] = 200;

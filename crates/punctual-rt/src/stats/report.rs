@@ -1,4 +1,4 @@
-//! A snapshot in words: lateness first, for that is what a drive or a converter on the bus sees; then the jitter of
+//! A snapshot in words: latency first, for that is what a drive or a converter on the bus sees; then the jitter of
 //! periods with what it says; then the rest.
 //!
 //! Pure: works on the copy, and on what is known about the CPU's idle states.
@@ -30,7 +30,7 @@ impl<'a> Report<'a> {
         self
     }
 
-    /// The humps of the kernel's sleeps, if there were enough of them, else of the lateness.
+    /// The humps of the kernel's sleeps, if there were enough of them, else of the latency.
     ///
     /// # Real-time
     /// Allocates, and goes through all counts: not for a loop.
@@ -40,8 +40,8 @@ impl<'a> Report<'a> {
 
     fn distribution(&self) -> (&'static str, &'a Counts) {
         let snapshot = self.snapshot;
-        let mostly_slept = snapshot.overshoot.count() >= snapshot.lateness.count() / 2;
-        if mostly_slept { ("sleep overshoot", &snapshot.overshoot) } else { ("lateness", &snapshot.lateness) }
+        let mostly_slept = snapshot.overshoot.count() >= snapshot.latency.count() / 2;
+        if mostly_slept { ("sleep overshoot", &snapshot.overshoot) } else { ("latency", &snapshot.latency) }
     }
 
     /// The idle state whose leaving takes about as long as the humps are apart; `None` if there is one hump, or none
@@ -77,7 +77,7 @@ impl fmt::Display for Report<'_> {
         if self.snapshot.counters.activations == 0 {
             return Ok(());
         }
-        self.lateness(f)?;
+        self.latency(f)?;
         self.periods(f)?;
         self.body(f)?;
         self.wakes(f)?;
@@ -102,9 +102,9 @@ impl Report<'_> {
         Ok(())
     }
 
-    fn lateness(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn latency(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let s = self.snapshot;
-        line(f, "lateness", Spread(&s.lateness))?;
+        line(f, "latency", Spread(&s.latency))?;
         if let Some(budget) = s.budget {
             line(f, "", format_args!("{} later than the budget of {}", s.counters.over_budget, length(budget)))?;
         }
@@ -248,7 +248,7 @@ impl fmt::Display for Worst<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let r = self.record;
         let after = r.woke - self.snapshot.started;
-        write!(f, "{} late: activation {} after {:.6} s, ", length(r.lateness()), r.index, after.as_secs_f64())?;
+        write!(f, "{} late: activation {} after {:.6} s, ", length(r.latency()), r.index, after.as_secs_f64())?;
         f.write_str(words_of(r.class, self.snapshot.follows_events))?;
         if let Some(overshoot) = r.overshoot {
             write!(f, ", overslept {}", length(overshoot))?;

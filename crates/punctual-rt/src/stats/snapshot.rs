@@ -69,11 +69,11 @@ pub struct Snapshot {
     pub pid: u32,
     /// The CPU it was set up for; somebody may have moved it since.
     pub cpu: Option<u32>,
-    /// Whether events from outside activate it; its releases are then a model of them, and lateness is against that.
+    /// Whether events from outside activate it; its releases are then a model of them, and latency is against that.
     pub follows_events: bool,
     /// The nominal period.
     pub period: Nanos,
-    /// The largest lateness the user can live with.
+    /// The largest latency the user can live with.
     pub budget: Option<Nanos>,
     /// By when a body must be done, from its release.
     pub deadline: Option<Nanos>,
@@ -84,12 +84,12 @@ pub struct Snapshot {
     /// For how long the machine was suspended in between; the grid does not see it.
     pub suspended: Nanos,
     /// Whether everything up to `periods` belongs together. If not, the loop wrote during every try (it is very fast,
-    /// or its process ended in the midst), and `activations` is what the lateness histogram holds, and those that timed out.
+    /// or its process ended in the midst), and `activations` is what the latency histogram holds, and those that timed out.
     pub coherent: bool,
     /// How many of what.
     pub counters: Counters,
     /// Woke minus release; zero where early. One value per activation that did not time out.
-    pub lateness: Counts,
+    pub latency: Counts,
     /// Release minus woke, of the early ones.
     pub early: Counts,
     /// By how much the kernel's sleep was longer than asked for.
@@ -159,7 +159,7 @@ impl StatsReader {
         let mut copied = copied.unwrap_or_else(|| Copied::of(head));
         if !coherent {
             let timed_out = copied.counters.of(Class::TimedOut);
-            copied.counters.activations = copied.lateness.count().saturating_add(timed_out);
+            copied.counters.activations = copied.latency.count().saturating_add(timed_out);
         }
         let fixed = &head.fixed;
         let (started, taken) = (MonoTime::from_ns(load(&fixed.started)), boot_and_monotonic());
@@ -176,7 +176,7 @@ impl StatsReader {
             suspended: suspended((load(&fixed.started_boot), started), taken),
             coherent,
             counters: copied.counters,
-            lateness: copied.lateness,
+            latency: copied.latency,
             early: copied.early,
             overshoot: copied.overshoot,
             polled: copied.polled,
@@ -195,7 +195,7 @@ impl StatsReader {
 struct Copied {
     counters: Counters,
     periods: PeriodMoments,
-    lateness: Counts,
+    latency: Counts,
     early: Counts,
     overshoot: Counts,
     polled: Counts,
@@ -210,7 +210,7 @@ impl Copied {
         Self {
             counters: counters(&head.live),
             periods: moments(&head.live),
-            lateness: histograms.lateness.snapshot(),
+            latency: histograms.latency.snapshot(),
             early: histograms.early.snapshot(),
             overshoot: histograms.overshoot.snapshot(),
             polled: histograms.polled.snapshot(),
@@ -291,7 +291,7 @@ fn in_order(records: impl Iterator<Item = (u64, CycleRecord)>) -> Vec<CycleRecor
 
 fn worst(head: &Head) -> Vec<CycleRecord> {
     let mut list = in_order(records(&head.worst));
-    list.sort_by_key(|record| std::cmp::Reverse(record.lateness()));
+    list.sort_by_key(|record| std::cmp::Reverse(record.latency()));
     list
 }
 

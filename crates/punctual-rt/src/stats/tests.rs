@@ -89,7 +89,7 @@ fn a_cycle_is_counted_in_all_its_aspects() {
     let s = reader.snapshot();
     assert!(s.coherent);
     assert_eq!((s.counters.activations, s.counters.over_budget, s.counters.deadline_misses), (2, 1, 1));
-    assert_eq!((s.lateness.max(), s.lateness.min()), (Some(Nanos::from_us(60)), Some(Nanos::ZERO)));
+    assert_eq!((s.latency.max(), s.latency.min()), (Some(Nanos::from_us(60)), Some(Nanos::ZERO)));
     assert_eq!((s.early.max(), s.early.count()), (Some(Nanos::from_us(2)), 1));
     assert_eq!((s.execution.max(), s.execution.count()), (Some(Nanos::from_us(540)), 1));
     assert_eq!((s.response.max(), s.overshoot.count()), (Some(Nanos::from_us(600)), 1));
@@ -117,7 +117,7 @@ fn a_skip_is_no_jitter_and_a_stall_counts_once() {
     // Only 5-6 is a period: 1 and 7 were late by more than one, and what lies after them was skipped.
     assert_eq!((s.period_error.count(), s.period_error.max()), (1, Some(Nanos::from_us(1))));
     assert_eq!(s.periods.unwrap().pairs, 0);
-    assert_eq!(s.lateness.max(), Some(Nanos::from_ms(250)), "and it is in the lateness");
+    assert_eq!(s.latency.max(), Some(Nanos::from_ms(250)), "and it is in the latency");
 }
 
 #[test]
@@ -149,8 +149,8 @@ fn what_timed_out_is_counted_and_that_is_all() {
         writer.finished(release(index) + Nanos::from_us(750));
     }
     let s = reader.snapshot();
-    assert_eq!((s.counters.activations, s.counters.of(Class::TimedOut), s.lateness.count()), (4, 1, 3));
-    assert_eq!((s.lateness.max(), s.worst.len(), s.early.count()), (Some(Nanos::from_us(3)), 3, 0));
+    assert_eq!((s.counters.activations, s.counters.of(Class::TimedOut), s.latency.count()), (4, 1, 3));
+    assert_eq!((s.latency.max(), s.worst.len(), s.early.count()), (Some(Nanos::from_us(3)), 3, 0));
     assert_eq!((s.period_error.count(), s.execution.count(), s.response.count()), (1, 4, 3), "2-3 is a period");
     assert_eq!((s.counters.over_budget, s.counters.deadline_misses), (0, 3));
     assert_eq!((s.recent.len(), s.recent[1].class), (4, Class::TimedOut));
@@ -217,7 +217,7 @@ fn sixteen_worst_of_many() {
     let lates: Vec<i64> = (0..300).map(|n| n * 7_919 % 1_009).collect();
     let mut sorted = lates.clone();
     sorted.sort_unstable_by(|a, b| b.cmp(a));
-    let got = run(lates).worst.iter().map(|r| r.lateness().ahead().as_ns()).collect::<Vec<_>>();
+    let got = run(lates).worst.iter().map(|r| r.latency().ahead().as_ns()).collect::<Vec<_>>();
     assert_eq!(got, sorted[..WORST_KEPT]);
 }
 
@@ -316,7 +316,7 @@ fn copies_belong_together_while_the_loop_writes() {
             let s = reader.snapshot();
             copies += 1;
             coherent += u32::from(s.coherent);
-            assert_eq!(s.lateness.count(), s.counters.activations);
+            assert_eq!(s.latency.count(), s.counters.activations);
             if s.coherent {
                 assert_eq!(s.counters.classes.iter().sum::<u64>(), s.counters.activations);
                 assert_eq!(s.period_error.count(), s.counters.activations.saturating_sub(1));
@@ -341,7 +341,7 @@ fn another_reader_attaches_by_process_and_name() {
     writer.woke(&wake(0, 12_345, 0));
     let attached = Attached::open(std::process::id(), "attached").unwrap();
     let s = attached.snapshot();
-    assert_eq!((s.lateness.max(), s.pid, s.cpu), (Some(Nanos::from_ns(12_345)), std::process::id(), Some(0)));
+    assert_eq!((s.latency.max(), s.pid, s.cpu), (Some(Nanos::from_ns(12_345)), std::process::id(), Some(0)));
     writer.woke(&wake(1, 99_999, 0));
     assert_eq!(attached.snapshot().counters.activations, 2, "the same page, not a copy");
     let all = attached_tasks(std::process::id()).unwrap();

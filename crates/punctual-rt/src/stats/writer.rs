@@ -61,7 +61,7 @@ impl StatsWriter {
             cycle: 0,
             open: None,
             periods: Periods::default(),
-            worst: Worst { lateness: [Nanos::ZERO; WORST_KEPT], floor: Nanos::ZERO, largest: Nanos::ZERO },
+            worst: Worst { latency: [Nanos::ZERO; WORST_KEPT], floor: Nanos::ZERO, largest: Nanos::ZERO },
             freeze: None,
             last: Last::default(),
         }
@@ -79,7 +79,7 @@ impl StatsWriter {
         let (head, slots, cycle) = (self.page.head(), self.page.slots(), self.cycle);
         self.cycle = cycle.saturating_add(1);
         let timed_out = wake.class == Class::TimedOut;
-        let late = if timed_out { Nanos::ZERO } else { wake.lateness() };
+        let late = if timed_out { Nanos::ZERO } else { wake.latency() };
 
         head.live.sequence.begin();
         count(&head.live, wake, cycle == 0);
@@ -131,7 +131,7 @@ impl StatsWriter {
     pub fn warm(&self) {
         let (head, slots) = (self.page.head(), self.page.slots());
         let (histograms, last) = (head.histograms(), &self.last);
-        histograms.lateness.warm(last.late);
+        histograms.latency.warm(last.late);
         histograms.overshoot.warm(last.overshoot);
         histograms.polled.warm(last.polled);
         histograms.period_error.warm(last.period_error);
@@ -205,8 +205,8 @@ fn count(live: &Live, wake: &Wake, first: bool) {
         bump(class, 1);
     }
     if wake.missed > 0 {
-        // Where events from outside are followed, silence shows as a long interval, not as lateness.
-        let outage = wake.missed >= 2 && wake.lateness().max(wake.interval) >= OUTAGE;
+        // Where events from outside are followed, silence shows as a long interval, not as latency.
+        let outage = wake.missed >= 2 && wake.latency().max(wake.interval) >= OUTAGE;
         bump(if outage { &live.lost_in_outages } else { &live.missed }, wake.missed);
         bump(&live.outages, outage.into());
     }
@@ -215,7 +215,7 @@ fn count(live: &Live, wake: &Wake, first: bool) {
 #[inline]
 fn distribute(head: &Head, wake: &Wake, late: Nanos) {
     let histograms = head.histograms();
-    histograms.lateness.record(late);
+    histograms.latency.record(late);
     if wake.woke < wake.release {
         histograms.early.record(wake.release - wake.woke);
     }
@@ -301,7 +301,7 @@ fn product(a: i64, b: i64) -> i128 {
 
 /// Which of the worst are kept.
 struct Worst {
-    lateness: [Nanos; WORST_KEPT],
+    latency: [Nanos; WORST_KEPT],
     floor: Nanos,
     largest: Nanos,
 }
@@ -310,10 +310,10 @@ impl Worst {
     /// In place of the least late one.
     #[cold]
     fn insert(&mut self, head: &Head, cycle: u64, late: Nanos, words: &[u64; 7]) -> Option<usize> {
-        let (place, kept) = self.lateness.iter_mut().enumerate().min_by_key(|(_, kept)| **kept)?;
+        let (place, kept) = self.latency.iter_mut().enumerate().min_by_key(|(_, kept)| **kept)?;
         *kept = late;
         head.worst.get(place)?.write(cycle, words);
-        self.floor = self.lateness.iter().copied().min().unwrap_or_default();
+        self.floor = self.latency.iter().copied().min().unwrap_or_default();
         self.largest = self.largest.max(late);
         Some(place)
     }

@@ -154,7 +154,7 @@ impl TaskConfig {
         Self { deadline: Some(deadline), ..self }
     }
 
-    /// The largest lateness you can live with; later activations are counted.
+    /// The largest latency you can live with; later activations are counted.
     #[must_use]
     pub fn budget(self, budget: Nanos) -> Self {
         Self { budget: Some(budget), ..self }

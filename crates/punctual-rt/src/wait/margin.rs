@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn polling_that_could_not_be_helped_is_not_paid_for_by_lateness() {
+    fn polling_that_could_not_be_helped_is_not_paid_for_by_latency() {
         let mut tracker = MarginTracker::new(Margin::AUTO);
         (0..100).for_each(|_| tracker.learn(Nanos::from_us(10)));
         // The body left half a millisecond, too little for a sleep: all of it was polled.

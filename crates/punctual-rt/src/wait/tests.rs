@@ -116,8 +116,8 @@ fn a_hybrid_wait_is_on_time_where_a_sleep_is_late() {
     let mut hybrid = engine(&Wait::Hybrid(Margin::AUTO), vec![]);
     for _ in 0..100 {
         let (slept, polled) = (next(&mut sleep), next(&mut hybrid));
-        assert_eq!((slept.class, slept.lateness().as_ns() / 1_000), (Class::LateFromSleep, 13));
-        assert_eq!((polled.class, polled.lateness().as_ns() / 100), (Class::OnTime, 0));
+        assert_eq!((slept.class, slept.latency().as_ns() / 1_000), (Class::LateFromSleep, 13));
+        assert_eq!((polled.class, polled.latency().as_ns() / 100), (Class::OnTime, 0));
         assert_eq!(polled.overshoot.map(|o| o.as_ns() / 1_000), Some(13));
     }
 }
@@ -204,7 +204,7 @@ fn a_million_cycles_through_a_bad_week_lose_no_release_and_each_has_its_cause() 
             match whim {
                 // The clock failed; all that can be asked is that the wait has an end.
                 Whim::Stand | Whim::Back(_) => {}
-                Whim::Jump(_) if wake.lateness() > MS => assert_eq!(wake.class, Class::PastOnArrival, "{wake:?}"),
+                Whim::Jump(_) if wake.latency() > MS => assert_eq!(wake.class, Class::PastOnArrival, "{wake:?}"),
                 Whim::Steal(by) if polls && by > 2_000_000 => {
                     assert!(
                         matches!(wake.class, Class::HitWhilePolling | Class::PastOnArrival),
@@ -235,7 +235,7 @@ fn a_clock_that_goes_back_by_a_long_way_is_waited_for_and_no_release_is_run_twic
     let mut sleep = engine(&Wait::Sleep, whims);
     let woke: Vec<_> = (0..3).map(|_| next(&mut sleep)).collect();
     assert_eq!(woke.iter().map(|wake| (wake.index, wake.missed)).collect::<Vec<_>>(), [(0, 0), (1, 0), (2, 0)]);
-    assert!(woke.iter().all(|wake| wake.woke >= wake.release && wake.lateness() < MS));
+    assert!(woke.iter().all(|wake| wake.woke >= wake.release && wake.latency() < MS));
 }
 
 #[test]

@@ -207,7 +207,7 @@ pub struct CheckArgs {
     /// Time between releases, for example 1ms or 250us
     #[arg(long, value_name = "TIME", default_value = "1ms", value_parser = parse_duration)]
     pub period: Nanos,
-    /// Largest lateness you can live with
+    /// Largest latency you can live with
     #[arg(long, value_name = "TIME", default_value = "50us", value_parser = parse_duration)]
     pub budget: Nanos,
     /// CPUs to check, for example 2-3 [default: the isolated ones, or all but the first core]
@@ -272,7 +272,7 @@ pub struct MeasureArgs {
     /// Measure so many activations of each thread instead
     #[arg(long, value_name = "N")]
     pub activations: Option<u64>,
-    /// Largest lateness you can live with: activations beyond it are counted
+    /// Largest latency you can live with: activations beyond it are counted
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub budget: Option<Nanos>,
     /// Stop at the first activation later than this, and exit with 2

@@ -45,7 +45,7 @@ pub struct OptimizeArgs {
     /// Time between releases
     #[arg(long, value_name = "TIME", default_value = "1ms", value_parser = parse_duration)]
     pub period: Nanos,
-    /// Largest lateness you can live with: what is later is a miss [default: only skipped releases are]
+    /// Largest latency you can live with: what is later is a miss [default: only skipped releases are]
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub late: Option<Nanos>,
     /// SCHED_FIFO priority, 1 to 95

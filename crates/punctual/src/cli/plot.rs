@@ -19,10 +19,10 @@ pub struct PlotArgs {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ChartName {
-    /// How often which lateness occurred; both axes logarithmic
+    /// How often which latency occurred; both axes logarithmic
     Histogram,
-    /// The share of activations later than each lateness, with the limits of its confidence; both axes logarithmic
+    /// The share of activations later than each latency, with the limits of its confidence; both axes logarithmic
     Exceedance,
-    /// Median, 99.9 % and largest lateness over the time of the run
+    /// Median, 99.9 % and largest latency over the time of the run
     OverTime,
 }

@@ -25,7 +25,7 @@ pub struct TuneArgs {
     /// Time between releases, where it is known
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub period: Option<Nanos>,
-    /// Largest lateness you can live with
+    /// Largest latency you can live with
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub budget: Option<Nanos>,
     /// Knobs to change, and no others, for example irq.affinity,iso.domain

@@ -23,7 +23,7 @@ const CAUSES: &str = include_str!("html/causes.html.jinja");
 pub(super) const STYLE: &str = include_str!("html/report.css");
 pub(super) const SCRIPT: &str = include_str!("html/report.js");
 
-/// With more CPUs than this only those with the largest lateness are drawn; the table always has all.
+/// With more CPUs than this only those with the largest latency are drawn; the table always has all.
 const CHARTED_MAX: usize = 16;
 
 /// The page. `title` is what the reader calls this run; `recording` is where its recording lies.
@@ -99,7 +99,7 @@ fn head(report: &Report) -> Value {
         Some(row) => (row.latency, format!("{} that ran", units::counted(row.ran, "activation"))),
         None => (Percentiles::default(), String::new()),
     };
-    let ruler_says = format!("Lateness of {of} on {}, on a logarithmic scale.", words::cpus(&report.need.cpus));
+    let ruler_says = format!("Latency of {of} on {}, on a logarithmic scale.", words::cpus(&report.need.cpus));
     context! {
         verdict => context! { word => verdict.word, class, seen => verdict.seen, bound => verdict.bound, but => verdict.but },
         trust => context! { ok => report.trust.ok(), answer => words::trust_answer(&report.trust), reasons, remarks },
@@ -195,8 +195,8 @@ fn worst(report: &Report) -> Vec<Value> {
         let [switches, faults, moves] = [activation.involuntary_switches, activation.faults, activation.migrations]
             .map(|n| units::count(u64::from(n)));
         context! {
-            late => units::latency(activation.lateness()),
-            over => report.need.budget.is_some_and(|b| activation.lateness() > b),
+            late => units::latency(activation.latency()),
+            over => report.need.budget.is_some_and(|b| activation.latency() > b),
             cpu => row.cpu,
             at => units::moment(row.at),
             load => words::phase_name(&row.phase),
@@ -233,7 +233,7 @@ fn figures(report: &Report, charted: &[usize]) -> Value {
         })
         .collect();
     let left_out = report.cpus.len().saturating_sub(charted.len());
-    let note = format!("Drawn are the {} CPUs with the largest lateness; the table has all.", charted.len());
+    let note = format!("Drawn are the {} CPUs with the largest latency; the table has all.", charted.len());
     context! {
         overlaid => chart::histogram(&report.cpus, charted, budget, false),
         overlaid_small => chart::histogram(&report.cpus, charted, budget, true),
@@ -245,7 +245,7 @@ fn figures(report: &Report, charted: &[usize]) -> Value {
     }
 }
 
-/// The share beyond each lateness, of all CPUs together.
+/// The share beyond each latency, of all CPUs together.
 fn exceedance(report: &Report) -> Option<String> {
     let mut counts = Counts::new();
     report.cpus.iter().for_each(|cpu| counts.merge(&cpu.ran));

@@ -66,7 +66,7 @@ struct Causes<'a> {
     apart: bool,
     /// How many activations were late.
     late: u64,
-    /// Share of the lateness looked at that has a cause, 0 to 1.
+    /// Share of the latency looked at that has a cause, 0 to 1.
     explained: Option<f64>,
     /// Why this is not the answer.
     doubt: Option<CausesDoubt>,

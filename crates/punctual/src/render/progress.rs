@@ -43,7 +43,7 @@ impl ProgressLine {
     }
 }
 
-/// Elapsed and total, the load, and per CPU the largest lateness so far.
+/// Elapsed and total, the load, and per CPU the largest latency so far.
 fn message(progress: &Progress) -> String {
     let largest = |CpuProgress { cpu, max, .. }: &CpuProgress| match max {
         Some(max) => format!("cpu{cpu} {}", units::latency(*max)),
@@ -71,7 +71,7 @@ mod tests {
     use punctual_linux::measure::PhaseNumber;
 
     #[test]
-    fn the_line_names_the_load_and_the_largest_lateness() {
+    fn the_line_names_the_load_and_the_largest_latency() {
         let progress = Progress {
             at: MonoTime::default(),
             elapsed: Nanos::from_secs(12),

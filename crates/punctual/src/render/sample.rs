@@ -202,8 +202,8 @@ impl Dice {
         self.next() % n
     }
 
-    /// A lateness as machines have them: a body, a shoulder under load, and a thin tail.
-    fn lateness(&mut self, loaded: bool, cpu: u32) -> Nanos {
+    /// A latency as machines have them: a body, a shoulder under load, and a thin tail.
+    fn latency(&mut self, loaded: bool, cpu: u32) -> Nanos {
         let body: u64 = (0..4).map(|_| self.below(1_100)).sum::<u64>() + 2_100 + u64::from(cpu) * 140;
         let shoulder = if loaded && self.below(5) == 0 { self.below(4_000) + self.below(9_000) } else { 0 };
         let tail = if self.below(if loaded { 1_500 } else { 20_000 }) == 0 {
@@ -243,7 +243,7 @@ impl Run {
         }
         let total = self.row(&ran, &skipped);
         let mut worst: Vec<WorstRow> = drawn.iter().flat_map(|d| d.worst.iter().cloned()).collect();
-        worst.sort_by_key(|w| std::cmp::Reverse(w.activation.lateness()));
+        worst.sort_by_key(|w| std::cmp::Reverse(w.activation.latency()));
         worst.truncate(12);
         let split = self.split();
         let span = |name: &str, from, to| PhaseSpan {
@@ -397,7 +397,7 @@ impl Run {
             let (mut ran, mut skipped) = (Counts::new(), Counts::new());
             for i in 0..RELEASES_PER_SECOND * step {
                 let late =
-                    if self.hog && cpu == 0 && i < 20 { PERIOD.times(20 - i) } else { dice.lateness(loaded, cpu) };
+                    if self.hog && cpu == 0 && i < 20 { PERIOD.times(20 - i) } else { dice.latency(loaded, cpu) };
                 let at = Nanos::from_secs(second).plus(PERIOD.times(i));
                 if self.hog && cpu == 0 && (1..20).contains(&i) {
                     skipped.record(late);
@@ -419,7 +419,7 @@ impl Run {
         let (mut ran, mut skipped) = (drawn.ran[0].clone(), drawn.skipped[0].clone());
         ran.merge(&drawn.ran[1]);
         skipped.merge(&drawn.skipped[1]);
-        let worst = drawn.worst.iter().max_by_key(|w| w.activation.lateness());
+        let worst = drawn.worst.iter().max_by_key(|w| w.activation.latency());
         CpuRow {
             cpu,
             period: PERIOD,

@@ -103,7 +103,7 @@ fn recorded(run: &Run, windows: u32) -> &'static str {
     let total = LateTotal {
         cpu: 1,
         count: u64::from(windows),
-        lateness: Nanos::from_us(u64::from(windows) * 506),
+        latency: Nanos::from_us(u64::from(windows) * 506),
         threshold: Nanos::from_us(50),
         passed_over: 0,
     };

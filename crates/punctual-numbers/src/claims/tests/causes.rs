@@ -55,7 +55,7 @@ fn several_in(recording: &Recording, late: u64) -> Vec<CauseClaims> {
         index
     };
     let mut tail = uniform(13);
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a lateness")]
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a latency")]
     let mut drawn = || Nanos::from_ns((30_000.0 - 10_000.0 * tail.next().unwrap_or(0.5).ln()) as u64);
     let mut spikes: Vec<Spike> = (0..400).map(|_| spike_at("nic", drawn(), at())).collect();
     spikes.extend((0..300).map(|i| spike_at("hog", Nanos::from_us(100 + i % 3), at())));

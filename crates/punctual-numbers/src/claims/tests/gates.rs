@@ -20,7 +20,7 @@ fn maxima(near: f64, turn: f64, far: f64) -> Maxima {
     let clusters = |second: u32| -(-(f64::from(second) + 0.5) / f64::from(BLOCKS)).ln_1p();
     let mut shuffled: Vec<(f64, f64)> = uniform(21).zip((0..BLOCKS).map(|second| level(clusters(second)))).collect();
     shuffled.sort_by(|a, b| a.0.total_cmp(&b.0));
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a lateness")]
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a latency")]
     let list = (0u32..).zip(shuffled).map(|(second, (_, ns))| (second, Nanos::from_ns(ns as u64))).collect();
     Maxima { block: Nanos::from_secs(1), list }
 }

@@ -7,7 +7,7 @@ use crate::foreign::{Beyond as Overflow, Cell, ForeignRun, Series, Stated};
 fn series(seed: u64, width: Nanos, floor: impl Fn(f64) -> f64) -> Series {
     let mut cells = std::collections::BTreeMap::<u64, u64>::new();
     for u in uniform(seed).take(1_000_000) {
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a lateness")]
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a latency")]
         let ns = Nanos::from_ns(floor(-5_000.0 * u.ln()) as u64);
         *cells.entry(ns.whole(width)).or_default() += 1;
     }

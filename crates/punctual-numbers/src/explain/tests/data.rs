@@ -36,7 +36,7 @@ fn us(ns: u64) -> String {
 fn explained(given: &Given, classes: &mut BTreeSet<Class>) -> String {
     let window = &given.window;
     let spike = cause::spike(window, account(window, &rules(given)), &Ordinary::default());
-    let mut text = format!("late {}", us(spike.lateness().as_ns()));
+    let mut text = format!("late {}", us(spike.latency().as_ns()));
     if let Some(why) = spike.incomplete {
         write!(text, ", incomplete: {why:?}").unwrap();
     }

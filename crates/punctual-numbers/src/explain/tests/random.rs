@@ -1,4 +1,4 @@
-//! Whatever the records are, the parts of a window sum to its lateness, in order and without gaps.
+//! Whatever the records are, the parts of a window sum to its latency, in order and without gaps.
 
 use crate::explain::account::{Rules, SWITCH_LEAST, account};
 use crate::explain::cause;
@@ -11,7 +11,7 @@ use punctual_hist::Nanos;
 
 proptest! {
     #[test]
-    fn the_parts_of_a_window_are_its_lateness(window in window(), guest: bool, rt: bool) {
+    fn the_parts_of_a_window_are_its_latency(window in window(), guest: bool, rt: bool) {
         let rules = Rules { setting: Setting { guest, rt, ..Setting::default() }, switch_cost: SWITCH_LEAST };
         let account = account(&window, &rules);
         prop_assert_eq!(account.parts.len(), account.whys.len());
@@ -29,7 +29,7 @@ proptest! {
         let spike = cause::spike(&window, account, &Ordinary::default());
         if !spike.parts.is_empty() {
             let sum = spike.causes.iter().fold(Nanos::ZERO, |sum, blame| sum.plus(blame.time));
-            prop_assert_eq!(sum, spike.lateness());
+            prop_assert_eq!(sum, spike.latency());
         }
     }
 }

@@ -51,7 +51,7 @@ fn explain(windows: Vec<Window>, late: u64) -> Explanation {
     for window in windows {
         recording.add(Frame::Window(Box::new(window)));
     }
-    let total = LateTotal { cpu: 1, count: late, lateness: Nanos::from_ms(5), ..LateTotal::default() };
+    let total = LateTotal { cpu: 1, count: late, latency: Nanos::from_ms(5), ..LateTotal::default() };
     recording.add(Frame::Late(LateList { late: vec![], totals: vec![total] }));
     Explanation::of(&recording)
 }
@@ -173,7 +173,7 @@ fn without_a_trace_counters_rank_by_how_often_they_speak() {
 #[test]
 fn late_activations_as_such_have_a_rhythm() {
     let mut recording = recording();
-    let late = |i: u64| Late { cpu: 1, release: MonoTime::from_ns(i * 250_000_000), lateness: Nanos::from_us(90) };
+    let late = |i: u64| Late { cpu: 1, release: MonoTime::from_ns(i * 250_000_000), latency: Nanos::from_us(90) };
     recording.add(Frame::Late(LateList { late: (1..100).map(late).collect(), totals: vec![] }));
     let [CpuRhythm { cpu: 1, rhythm }] = Explanation::of(&recording).rhythms[..] else { panic!("no rhythm") };
     assert!(rhythm.period.as_ns().abs_diff(250_000_000) < 1_000_000, "{rhythm:?}");
@@ -184,7 +184,7 @@ fn what_a_cause_explains_is_no_rhythm_of_its_own() {
     let mut recording = recording();
     let at_ms = |i: u32| 1000 + u64::from(i) * 250;
     (0..40u32).for_each(|i| recording.add(Frame::Window(Box::new(late(i, at_ms(i), 300, true, Kept::Sampled)))));
-    let ran = |i| Late { cpu: 1, release: MonoTime::from_ns(at_ms(i) * 1_000_000), lateness: Nanos::from_us(300) };
+    let ran = |i| Late { cpu: 1, release: MonoTime::from_ns(at_ms(i) * 1_000_000), latency: Nanos::from_us(300) };
     recording.add(Frame::Late(LateList { late: (0..40).map(ran).collect(), totals: vec![] }));
     let explanation = Explanation::of(&recording);
     assert!(explanation.causes[0].rhythm.is_some());
@@ -239,6 +239,6 @@ proptest! {
             prop_assert!((0.0..=1.0).contains(&ranked.share));
             prop_assert!(explanation.spikes.get(ranked.example).is_some());
         }
-        prop_assert!(explanation.spikes.is_sorted_by_key(|spike| std::cmp::Reverse(spike.lateness())));
+        prop_assert!(explanation.spikes.is_sorted_by_key(|spike| std::cmp::Reverse(spike.latency())));
     }
 }

@@ -25,7 +25,7 @@ fn begun(loads: &[&[&str]]) -> Recording {
     Recording::new(header)
 }
 
-/// Second by second: (load phase, latenesses on CPU 0); those on CPU 1 are half as large.
+/// Second by second: (load phase, latencies on CPU 0); those on CPU 1 are half as large.
 fn measure(recording: &mut Recording, seconds: &[(u16, Vec<u64>)]) {
     let mut so_far = [Counts::new(), Counts::new()];
     for (second, (phase, values)) in (0u64..).zip(seconds) {

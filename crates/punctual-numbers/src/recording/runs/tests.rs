@@ -24,8 +24,8 @@ fn merged(files: &[Vec<Frame>]) -> Result<Vec<Frame>, Vec<Unmergeable>> {
     Ok(whole)
 }
 
-fn done(later_s: u64, seconds: u64, lateness_us: u64) -> Vec<Frame> {
-    run(later_s, seconds, lateness_us, Some(EndReason::Completed))
+fn done(later_s: u64, seconds: u64, latency_us: u64) -> Vec<Frame> {
+    run(later_s, seconds, latency_us, Some(EndReason::Completed))
 }
 
 #[test]
@@ -42,7 +42,7 @@ fn runs_lie_apart_as_the_wall_clock_has_them_and_lose_nothing() {
     // The lists of both are one, by how late and in the time of the whole.
     let list: Vec<(Nanos, Nanos)> = recording.worst[&1]
         .iter()
-        .map(|w| (w.activation.lateness(), w.activation.release.since(recording.header.epoch)))
+        .map(|w| (w.activation.latency(), w.activation.release.since(recording.header.epoch)))
         .collect();
     assert_eq!(list.len(), 15);
     assert_eq!(list[0], (Nanos::from_us(44), s(3604)));

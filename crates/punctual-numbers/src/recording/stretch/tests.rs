@@ -22,7 +22,7 @@ fn a_stretch_has_what_happened_in_it_and_nothing_else() {
     // Seconds 3, 4 and 5 are 8, 9 and 10 us late; what the run had seen up to then narrows the bucket of the largest.
     assert_eq!((cpu.ran.count(), cpu.ran.max()), (3000, Some(Nanos::from_us(10))));
     assert_eq!(cpu.blocks, 3);
-    let worst: Vec<Nanos> = recording.worst[&1].iter().map(|w| w.activation.lateness()).collect();
+    let worst: Vec<Nanos> = recording.worst[&1].iter().map(|w| w.activation.latency()).collect();
     assert_eq!(worst, [8, 9, 10].map(Nanos::from_us));
     assert_eq!(recording.events.iter().map(|e| e.at).collect::<Vec<_>>(), [RecTime::from_secs(5)]);
     assert!(!recording.stretch.unwrap().is_widened());

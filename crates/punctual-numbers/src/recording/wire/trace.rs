@@ -15,8 +15,8 @@ fields! {
     SelfTest { cpu, timers, expiries, wakings, switches, warp }
     TraceTotal { cpu, records, lost, bytes }
     LateList { late, totals }
-    Late { cpu, release, lateness }
-    LateTotal { cpu, count, lateness, threshold, passed_over }
+    Late { cpu, release, latency }
+    LateTotal { cpu, count, latency, threshold, passed_over }
     Context { flags, preempt }
     Line { action, affinity, managed }
     Names { tasks, kernel_threads, irqs, functions }

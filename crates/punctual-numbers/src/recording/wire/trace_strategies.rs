@@ -200,14 +200,14 @@ fn sorted(mut records: Vec<Record>) -> Vec<Record> {
 }
 
 pub(super) fn late_list() -> impl Strategy<Value = LateList> {
-    let late = (any::<u32>(), wide(), nanos()).prop_map(|(cpu, release, lateness)| Late {
+    let late = (any::<u32>(), wide(), nanos()).prop_map(|(cpu, release, latency)| Late {
         cpu,
         release: MonoTime::from_ns(release),
-        lateness,
+        latency,
     });
     let total =
-        (any::<u32>(), wide(), nanos(), nanos(), wide()).prop_map(|(cpu, count, lateness, threshold, passed_over)| {
-            LateTotal { cpu, count, lateness, threshold, passed_over }
+        (any::<u32>(), wide(), nanos(), nanos(), wide()).prop_map(|(cpu, count, latency, threshold, passed_over)| {
+            LateTotal { cpu, count, latency, threshold, passed_over }
         });
     (vec(late, 0..6), vec(total, 0..3)).prop_map(|(late, totals)| LateList { late, totals })
 }

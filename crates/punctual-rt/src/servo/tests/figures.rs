@@ -23,12 +23,12 @@ fn sign_step() -> impl FnMut(u64, MonoTime, MonoTime) -> Delta {
 }
 
 /// By bandwidth, the local time of the event not known: taken for the release.
-fn without_lateness(bandwidth_hz: f64) -> impl FnMut(u64, MonoTime, MonoTime) -> Delta {
+fn without_latency(bandwidth_hz: f64) -> impl FnMut(u64, MonoTime, MonoTime) -> Delta {
     let mut servo = servo(MS, bandwidth_hz);
     move |reference, _, release| servo.sample(reference, release, release)
 }
 
-fn with_lateness(bandwidth_hz: f64) -> impl FnMut(u64, MonoTime, MonoTime) -> Delta {
+fn with_latency(bandwidth_hz: f64) -> impl FnMut(u64, MonoTime, MonoTime) -> Delta {
     let mut servo = servo(MS, bandwidth_hz);
     move |reference, local, release| servo.sample(reference, local, release)
 }
@@ -43,9 +43,9 @@ fn figures_of_the_simulation() {
         ("PI 0.01 / 2e-5, unfiltered", || Box::new(proportional_integral())),
         ("deadbeat", || Box::new(deadbeat())),
         ("sign step", || Box::new(sign_step())),
-        ("servo 0.5 Hz", || Box::new(without_lateness(0.5))),
-        ("servo 1 Hz", || Box::new(without_lateness(1.0))),
-        ("servo 1 Hz, lateness known", || Box::new(with_lateness(1.0))),
+        ("servo 0.5 Hz", || Box::new(without_latency(0.5))),
+        ("servo 1 Hz", || Box::new(without_latency(1.0))),
+        ("servo 1 Hz, latency known", || Box::new(with_latency(1.0))),
     ];
     println!("{:28} {:7} sd us  max us  settle s  correction sd ns  max us", "", "waking");
     for (name, control) in rows {
@@ -60,11 +60,11 @@ fn figures_of_the_simulation() {
 }
 
 #[test]
-fn at_1_hz_with_lateness_known_the_phase_is_within_half_a_microsecond() {
+fn at_1_hz_with_latency_known_the_phase_is_within_half_a_microsecond() {
     for waking in [Waking::Sleep, Waking::Hybrid] {
         for seed in 0..4 {
             let mut world = World { noise: Noise(seed), ..usual(waking) };
-            let o = run(&mut world, 60_000, with_lateness(1.0));
+            let o = run(&mut world, 60_000, with_latency(1.0));
             assert!(o.sd <= 0.15 && o.max <= 0.6, "{waking:?} {seed}: {o:?}");
             assert!(o.settled_s <= 1.0, "{waking:?} {seed}: {o:?}");
             assert!(o.mean.abs() < 2.0, "the path's delay, and no more: {o:?}");
@@ -76,7 +76,7 @@ fn at_1_hz_with_lateness_known_the_phase_is_within_half_a_microsecond() {
 fn at_half_a_hertz_it_is_no_worse_than_what_was_found_before() {
     for (waking, sd, max) in [(Waking::Sleep, 0.22, 0.87), (Waking::Hybrid, 0.09, 0.29)] {
         for seed in 0..4 {
-            let o = run(&mut World { noise: Noise(seed), ..usual(waking) }, 60_000, without_lateness(0.5));
+            let o = run(&mut World { noise: Noise(seed), ..usual(waking) }, 60_000, without_latency(0.5));
             assert!(o.sd <= sd && o.max <= max && o.settled_s <= 1.9, "{waking:?} {seed}: {o:?}");
         }
     }

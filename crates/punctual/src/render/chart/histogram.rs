@@ -1,4 +1,4 @@
-//! How often which lateness occurred: counts over latency, both logarithmic, so that one activation in a million is
+//! How often which latency occurred: counts over latency, both logarithmic, so that one activation in a million is
 //! as visible as the million.
 
 use super::axis::{self, LogScale, as_f64};
@@ -17,7 +17,7 @@ const COLUMNS: usize = 110;
 pub struct Series<'a> {
     /// What it is called.
     pub name: String,
-    /// Lateness of what ran.
+    /// Latency of what ran.
     pub ran: &'a Counts,
     /// Time from skipped releases to the next wake-up.
     pub skipped: &'a Counts,
@@ -98,7 +98,7 @@ pub fn histogram_of(rows: &[Series<'_>], shown: &[usize], budget: Option<Nanos>,
     let y = LogScale::new(0.6, as_f64(most) * 1.4, plot.bottom, plot.top);
 
     let names: Vec<&str> = shown.iter().filter_map(|i| rows.get(*i)).map(|row| row.name.as_str()).collect();
-    let says = escaped(&format!("Histogram of lateness, {}; both axes logarithmic", names.join(", ")));
+    let says = escaped(&format!("Histogram of latency, {}; both axes logarithmic", names.join(", ")));
 
     let mut out = format!(
         r#"<svg class="histogram" viewBox="0 0 {width} {height}" role="img" tabindex="0" aria-label="{says}">"#

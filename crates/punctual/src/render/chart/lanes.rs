@@ -78,7 +78,7 @@ pub fn lanes(spike: &Spike) -> Option<String> {
     let says = escaped(&format!(
         "What CPU {} did in the {} from the release to the body",
         spike.cpu,
-        units::latency(spike.lateness())
+        units::latency(spike.latency())
     ));
     let incomplete = if spike.incomplete.is_some() { " incomplete" } else { "" };
     let mut out = format!(

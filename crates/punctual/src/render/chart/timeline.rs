@@ -1,4 +1,4 @@
-//! One CPU over the time of the run: smallest, median, 99.9 % and largest lateness of each stretch, over the load
+//! One CPU over the time of the run: smallest, median, 99.9 % and largest latency of each stretch, over the load
 //! phases that were on.
 
 use super::axis::{self, LogScale, Times, as_f64};
@@ -16,7 +16,7 @@ const WIDTH: f64 = 900.0;
 /// Which number of a point is drawn.
 type Value = fn(&TimelinePoint) -> Option<Nanos>;
 
-/// The lowest and the highest lateness of a report, its budget among them: what its time lines reach over. `None` when
+/// The lowest and the highest latency of a report, its budget among them: what its time lines reach over. `None` when
 /// nothing ran.
 pub fn reach(report: &Report) -> Option<(Nanos, Nanos)> {
     let measured = || report.timeline.iter();
@@ -25,7 +25,7 @@ pub fn reach(report: &Report) -> Option<(Nanos, Nanos)> {
     Some((low, high))
 }
 
-/// The time line of the CPU with this place in the report, from the lowest to the highest lateness. The first of a stack
+/// The time line of the CPU with this place in the report, from the lowest to the highest latency. The first of a stack
 /// names the load phases, the last has the labels of time. `None` when nothing ran on it.
 pub fn timeline(
     report: &Report,
@@ -42,7 +42,7 @@ pub fn timeline(
     let height = plot.bottom + if last { 26.0 } else { 6.0 };
     let y = LogScale::new(as_f64(low.as_ns()) / 1.15, as_f64(high.as_ns()) * 1.15, plot.bottom, plot.top);
 
-    let says = escaped(&format!("Lateness of CPU {cpu} over the run; logarithmic"));
+    let says = escaped(&format!("Latency of CPU {cpu} over the run; logarithmic"));
     let mut out =
         format!(r#"<svg class="timeline" viewBox="0 0 {WIDTH} {height}" role="img" tabindex="0" aria-label="{says}">"#);
     phases(&mut out, &report.spans, times, plot, first);

@@ -158,7 +158,7 @@ fn numbers(sheet: &mut Sheet, group: &GroupResult) {
 
 fn causes(sheet: &mut Sheet, other: &Against) {
     let Some(causes) = &other.causes else { return };
-    sheet.heading("Causes of lateness (for information: no verdict rests on them)");
+    sheet.heading("Causes of latency (for information: no verdict rests on them)");
     if causes.is_empty() {
         sheet.paragraph(2, "None appeared, went, doubled or halved.");
     }

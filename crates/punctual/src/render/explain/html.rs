@@ -101,7 +101,7 @@ fn spikes(report: &Report, causes: &Explanation) -> Vec<Value> {
 fn drawn(report: &Report, spike: &Spike, example: Option<String>, open: bool) -> Value {
     let phase = report.phase_name(spike.phase);
     context! {
-        late => units::latency(spike.lateness()),
+        late => units::latency(spike.latency()),
         cpu => spike.cpu,
         at => words::at(report, spike.release),
         load => phase_name(&phase),

@@ -64,7 +64,7 @@ pub fn causes() -> Report {
                 cpu: 0,
                 count: LateCount {
                     late: 14,
-                    lateness: Nanos::from_us(1_900),
+                    latency: Nanos::from_us(1_900),
                     kept: 14,
                     complete: 14,
                     sampled: 4,
@@ -75,7 +75,7 @@ pub fn causes() -> Report {
                 cpu: 1,
                 count: LateCount {
                     late: 298,
-                    lateness: Nanos::from_us(61_400),
+                    latency: Nanos::from_us(61_400),
                     kept: 82,
                     complete: 80,
                     sampled: 64,
@@ -131,8 +131,7 @@ pub fn counters() -> Report {
     tracing.refused = vec![(Rung::Tracefs, "no right to mount tracefs (permission denied); run it as root".to_owned())];
     tracing.blind = vec![Blind::Records];
     (tracing.self_test, tracing.events) = (Vec::new(), Vec::new());
-    let count =
-        LateCount { late: 9, lateness: Nanos::from_us(3_100), kept: 9, complete: 0, sampled: 0, passed_over: 0 };
+    let count = LateCount { late: 9, latency: Nanos::from_us(3_100), kept: 9, complete: 0, sampled: 0, passed_over: 0 };
     let mut by_counters = ranked(Class::HardIrq, "eth0-rx (irq 44)", [7, 8], [0, 0], 0.0, 0);
     by_counters.why =
         vec![WhyCount { why: Why::Counter { name: "interrupts of line 44".to_owned(), grew: 1_402 }, spikes: 8 }];

@@ -164,7 +164,7 @@ fn spikes(sheet: &mut Sheet, report: &Report, causes: &Explanation, width: usize
         let first = incomplete.map_or(first, |why| format!("incomplete: {}", words::incomplete(why)));
         table.row([
             (place + 1).to_string(),
-            units::latency(spike.lateness()),
+            units::latency(spike.latency()),
             spike.cpu.to_string(),
             words::at(report, spike.release),
             shortened(&first, room),
@@ -182,7 +182,7 @@ fn one(sheet: &mut Sheet, report: &Report, number: usize, spike: &Spike) {
         "Late activation {number}: CPU {}, released at {}, late by {}",
         spike.cpu,
         words::at(report, spike.release),
-        units::latency(spike.lateness())
+        units::latency(spike.latency())
     ));
     let phase = report.phase_name(spike.phase);
     sheet.paragraph(2, &format!("Load then: {}. Kept: {}.", phase_name(&phase), words::kept(spike.kept)));

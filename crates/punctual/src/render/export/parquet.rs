@@ -69,7 +69,7 @@ const HISTOGRAM: &str = "required group histogram (LIST) { repeated group list {
 
 fn quantity(quantity: Quantity) -> &'static str {
     match quantity {
-        Quantity::Lateness => "lateness",
+        Quantity::Latency => "latency",
         Quantity::Noise => "noise",
     }
 }

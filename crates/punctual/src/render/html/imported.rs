@@ -39,7 +39,7 @@ pub fn imported_page(run: &ForeignRun, title: &str, file: &Path) -> Result<Strin
         file => file.display().to_string(),
         tool_version => env!("CARGO_PKG_VERSION"),
         format => run.format.name(),
-        quantity => if noise { "Noise" } else { "Lateness" },
+        quantity => if noise { "Noise" } else { "Latency" },
         claims,
         condition => words::claims::CONDITION_IMPORTED,
         notes => &run.notes,

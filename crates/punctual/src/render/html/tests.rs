@@ -84,7 +84,7 @@ fn many_cpus_keep_the_page_readable_and_say_what_is_not_drawn() {
     let eight = report.cpus.clone();
     report.cpus = (0..64).zip(eight.iter().cycle()).map(|(cpu, row)| CpuRow { cpu, ..row.clone() }).collect();
     let page = page_of(&report);
-    assert!(page.contains("Drawn are the 16 CPUs with the largest lateness"));
+    assert!(page.contains("Drawn are the 16 CPUs with the largest latency"));
     assert!(page.len() < 1_200_000, "{} bytes", page.len());
 }
 

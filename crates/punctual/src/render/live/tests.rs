@@ -15,12 +15,12 @@ fn cpu(number: u32, seconds: u64) -> CpuSoFar {
     }
     let spike = Spike {
         woke: MonoTime::from_ns(103_200_000_000),
-        lateness: Nanos::from_us(480),
+        latency: Nanos::from_us(480),
         cause: (number == 1).then(|| "IRQ 131 nvme0q3".to_owned()),
     };
     let has_spike = seconds >= 4;
     if has_spike {
-        ran.record(spike.lateness);
+        ran.record(spike.latency);
     }
     CpuSoFar { cpu: number, ran, skipped: if has_spike { 2 } else { 0 }, last_spike: has_spike.then_some(spike) }
 }

@@ -289,7 +289,7 @@ fn spike(spike: Option<&Spike>, at: MonoTime) -> [String; 3] {
     let Some(spike) = spike else { return [ABSENT.to_owned(), format!("{ABSENT:>8}"), ABSENT.to_owned()] };
     let seconds = Nanos::from_secs(at.since(spike.woke).as_ns() / 1_000_000_000);
     let cause = spike.cause.clone().unwrap_or_else(|| ABSENT.to_owned());
-    [units::column_us(Some(spike.lateness)), format!("{:>8}", units::duration(seconds)), cause]
+    [units::column_us(Some(spike.latency)), format!("{:>8}", units::duration(seconds)), cause]
 }
 
 fn per_second(count: u64, time: Nanos) -> Option<u64> {

@@ -45,7 +45,7 @@ pub struct Result<'a> {
     pub load: String,
     /// Length of one measurement.
     pub run: Nanos,
-    /// Lateness beyond which a release is a miss.
+    /// Latency beyond which a release is a miss.
     pub late: Option<Nanos>,
     /// Time spent on it.
     pub spent: Nanos,

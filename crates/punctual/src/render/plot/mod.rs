@@ -23,7 +23,7 @@ const WIDTH: f64 = 900.0;
 /// Colours of series, those of the page on paper.
 const SERIES: [&str; COLOURS] =
     ["#0b5fa5", "#c24e00", "#007f6d", "#9b3f86", "#8a6a00", "#2389b8", "#7a2e2e", "#59636e"];
-/// With more CPUs than this, those with the largest lateness are drawn.
+/// With more CPUs than this, those with the largest latency are drawn.
 const CPUS_MAX: usize = 16;
 /// Room of one entry of the legend.
 const ENTRY: f64 = 140.0;

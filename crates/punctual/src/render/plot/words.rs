@@ -16,7 +16,7 @@ pub fn title(chart: ChartName) -> &'static str {
     match chart {
         ChartName::Histogram => "How often, how late",
         ChartName::Exceedance => "How often later than",
-        ChartName::OverTime => "Lateness over the run",
+        ChartName::OverTime => "Latency over the run",
     }
 }
 
@@ -27,7 +27,7 @@ pub fn caption(chart: ChartName, all: &[Named], shapes: &[Shape]) -> String {
         return of_recordings(chart, all.len() > 1).to_owned();
     }
     let noise = runs.iter().flat_map(|run| &run.series).any(|series| series.quantity == Quantity::Noise);
-    let what = if noise { "noise" } else { "lateness" };
+    let what = if noise { "noise" } else { "latency" };
     let shown = match chart {
         ChartName::Exceedance => {
             "Share of values that were larger, both logarithmic; a value counts at the upper edge of its cell."
@@ -45,11 +45,11 @@ pub fn caption(chart: ChartName, all: &[Named], shapes: &[Shape]) -> String {
 
 fn of_recordings(chart: ChartName, several: bool) -> &'static str {
     match (chart, several) {
-        (ChartName::Histogram, true) => "Activations of all CPUs together over lateness, both logarithmic.",
-        (ChartName::Histogram, false) => "Activations over lateness, both logarithmic.",
+        (ChartName::Histogram, true) => "Activations of all CPUs together over latency, both logarithmic.",
+        (ChartName::Histogram, false) => "Activations over latency, both logarithmic.",
         (ChartName::Exceedance, _) => "Share of activations that were later, all CPUs together; both logarithmic.",
         (ChartName::OverTime, _) => {
-            "Smallest, median, 99.9 % and largest lateness of each stretch of time; logarithmic. Strokes at the \
+            "Smallest, median, 99.9 % and largest latency of each stretch of time; logarithmic. Strokes at the \
              bottom: releases were skipped; flags: events of the run."
         }
     }

@@ -94,7 +94,7 @@ fn phases(sheet: &mut Sheet, report: &Report) {
     if report.spans.len() < 2 && report.phases.iter().all(|row| row.phase == 0) {
         return;
     }
-    sheet.heading("What load does (lateness in us)");
+    sheet.heading("What load does (latency in us)");
     if report.phases.len() <= PHASE_ROWS_SHOWN {
         return sheet.table(&section::phase_table(report, report.phases.iter()));
     }

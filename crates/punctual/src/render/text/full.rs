@@ -64,7 +64,7 @@ fn phases(sheet: &mut Sheet, report: &Report) {
     if report.phases.is_empty() {
         return;
     }
-    sheet.heading("By load phase (lateness in us)");
+    sheet.heading("By load phase (latency in us)");
     sheet.table(&section::phase_table(report, report.phases.iter()));
     for span in &report.spans {
         let (from, to) = (units::moment(span.from), units::moment(span.to));
@@ -91,7 +91,7 @@ fn worst(sheet: &mut Sheet, report: &Report) {
     for row in &report.worst {
         let a = &row.activation;
         let numbers = [a.involuntary_switches, a.faults, a.migrations].map(|n| units::count(u64::from(n)));
-        let place = [units::latency(a.lateness()), row.cpu.to_string(), a.cpu.to_string(), units::moment(row.at)];
+        let place = [units::latency(a.latency()), row.cpu.to_string(), a.cpu.to_string(), units::moment(row.at)];
         let rest = [units::duration(a.counted_over), words::phase_name(&row.phase).to_owned()];
         table.row(place.into_iter().chain(numbers).chain(rest));
     }

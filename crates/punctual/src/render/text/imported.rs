@@ -48,7 +48,7 @@ fn head(sheet: &mut Sheet, run: &ForeignRun, file: &Path) {
 
 fn numbers(sheet: &mut Sheet, run: &ForeignRun) {
     let noise = run.series.iter().any(|series| series.quantity == Quantity::Noise);
-    sheet.heading(if noise { "Noise (in us)" } else { "Lateness (in us)" });
+    sheet.heading(if noise { "Noise (in us)" } else { "Latency (in us)" });
     let sum = total(&run.series);
     let all: Vec<&Series> = run.series.iter().chain(&sum).collect();
     let skips = all.iter().any(|series| series.skipped.is_some());

@@ -72,7 +72,7 @@ pub fn finding(sheet: &mut Sheet, finding: &Finding) {
 
 /// One row per CPU, a second one per CPU that skipped releases, and what the two disagree on.
 pub fn latencies(sheet: &mut Sheet, report: &Report) {
-    sheet.heading("Lateness of every activation (in us)");
+    sheet.heading("Latency of every activation (in us)");
     sheet.paragraph(2, &format!("{} {}", asked(report), words::scenario(report)));
     let mut table = Table::new(&[&NUMBERS[..], &[("worst moment, load then", Edge::Left)]].concat());
     for cpu in &report.cpus {

@@ -75,8 +75,8 @@ pub fn cause_label(cause: &Cause) -> String {
 }
 
 /// How late: `late by 1.02 ms`.
-pub fn late_by(lateness: Nanos) -> String {
-    format!("late by {}", units::latency(lateness))
+pub fn late_by(latency: Nanos) -> String {
+    format!("late by {}", units::latency(latency))
 }
 
 /// Where between release and body.
@@ -118,7 +118,7 @@ pub fn why(why: &Why) -> String {
         }
         Why::Counter { name, grew: by } => format!("{name} grew by {}", units::count(*by)),
         Why::PartlyStolen { time } => {
-            format!("up to {} of the lateness may be the hypervisor's", units::latency(*time))
+            format!("up to {} of the latency may be the hypervisor's", units::latency(*time))
         }
     };
     name(&said)
@@ -293,14 +293,14 @@ pub fn late(report: &Report, explanation: &Explanation) -> Vec<String> {
     let mut sentences = vec![format!(
         "{} late{than}, {} in all; {} kept with what happened around {}, {} of them complete.",
         were(all.late, "activation"),
-        units::duration(all.lateness),
+        units::duration(all.latency),
         were(all.kept, "window"),
         if all.kept == 1 { "it" } else { "them" },
         units::count(all.complete)
     )];
     sentences.push(match explanation.explained {
         None => "No time can be given to any cause.".to_owned(),
-        Some(share) => format!("{} of the lateness looked at has a cause.", units::portion(share)),
+        Some(share) => format!("{} of the latency looked at has a cause.", units::portion(share)),
     });
     if all.passed_over > 0 {
         sentences.push(format!(
@@ -309,7 +309,7 @@ pub fn late(report: &Report, explanation: &Explanation) -> Vec<String> {
         ));
     }
     if let Some(share) = explanation.complete.filter(|share| *share < 0.995) {
-        sentences.push(format!("Windows that tell all hold {} of the lateness kept.", units::portion(share)));
+        sentences.push(format!("Windows that tell all hold {} of the latency kept.", units::portion(share)));
     }
     sentences
 }
@@ -319,9 +319,9 @@ pub fn doubt(why: CausesDoubt) -> &'static str {
     match why {
         CausesDoubt::NothingKept => "of no late activation was kept what happened around it.",
         CausesDoubt::NoTimes => "what was seen speaks for causes, but not for how much of the time is theirs.",
-        CausesDoubt::Unexplained => "more than a fifth of the lateness has no cause that was seen.",
+        CausesDoubt::Unexplained => "more than a fifth of the latency has no cause that was seen.",
         CausesDoubt::SelfTest => "the self-test of the trace failed: records may be missing, or at wrong times.",
-        CausesDoubt::Incomplete => "more than a fifth of the lateness lies in windows that do not tell all.",
+        CausesDoubt::Incomplete => "more than a fifth of the latency lies in windows that do not tell all.",
     }
 }
 
@@ -394,21 +394,21 @@ pub fn at(report: &Report, instant: punctual_hist::MonoTime) -> String {
     units::moment(RecTime::of(instant, report.epoch))
 }
 
-/// What a cause took: `61 % of the lateness; in 58 spikes, the largest part of 51; 18.2 ms in all, 812 us at most`.
+/// What a cause took: `61 % of the latency; in 58 spikes, the largest part of 51; 18.2 ms in all, 812 us at most`.
 pub fn weight(ranked: &Ranked) -> String {
     let (count, first) = (units::counted(ranked.count, "spike"), units::count(ranked.first_in));
     if ranked.total == Nanos::ZERO {
         return format!("counters speak for it in {count}, for it first of all in {first}");
     }
     format!(
-        "{} of the lateness; in {count}, the largest part of {first}; {} in all, {} at most",
+        "{} of the latency; in {count}, the largest part of {first}; {} in all, {} at most",
         units::portion(ranked.share),
         units::duration(ranked.total),
         units::latency(ranked.worst)
     )
 }
 
-/// Causes of lateness that a knob bears on, as `explain` names them; empty where there are none.
+/// Causes of latency that a knob bears on, as `explain` names them; empty where there are none.
 pub fn borne_on(knob: &str) -> String {
     let named = |(class, name): (Class, &str)| cause(&Cause { class, name: name.to_owned() });
     let mut causes: Vec<String> = advice::causes(knob).into_iter().map(named).collect();

@@ -324,7 +324,7 @@ pub fn value(value: &Value) -> String {
         Value::Policy(of) => policy(*of),
         Value::Phase(of) => timer_phase(*of).to_owned(),
         Value::State(of) => state(of).to_owned(),
-        Value::Quantity(Quantity::Lateness) => "lateness".to_owned(),
+        Value::Quantity(Quantity::Latency) => "latency".to_owned(),
         Value::Quantity(Quantity::Noise) => "time taken away".to_owned(),
     }
 }
@@ -360,7 +360,7 @@ pub fn cause(change: &CauseChange) -> String {
     let name = super::causes::cause(&change.cause);
     let weight = |weight: punctual_numbers::compare::Weight| {
         format!(
-            "{:.1}{THIN}us of lateness per second, {} of it",
+            "{:.1}{THIN}us of latency per second, {} of it",
             weight.ns_per_second / 1e3,
             units::portion(weight.share)
         )

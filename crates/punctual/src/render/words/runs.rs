@@ -81,7 +81,7 @@ fn between(stretch: &Stretch) -> Vec<String> {
         _ => told.push(format!("only from {asked} of the run is told")),
     }
     told.push(format!(
-        "of a stretch the largest lateness is known to within 1.6{}%, and the latest activations are those that were among \
+        "of a stretch the largest latency is known to within 1.6{}%, and the latest activations are those that were among \
          the latest of their CPU up to then; warm-ups, what loads achieved and how complete the trace is are known of whole \
          runs only, and are left out",
         units::THIN

@@ -56,7 +56,7 @@ pub fn distrust(reason: &Distrust) -> String {
         }
         Distrust::Tracing { tracer } => format!("Tracing was on ({tracer}); it costs time at every event it records."),
         Distrust::HelperShared { cpus: set } => format!(
-            "Threads of punctual itself had to run on the measured {}; part of the lateness there may be their doing.",
+            "Threads of punctual itself had to run on the measured {}; part of the latency there may be their doing.",
             cpus(set)
         ),
         Distrust::HelperSibling { cpus: set } => format!(

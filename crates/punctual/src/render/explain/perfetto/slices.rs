@@ -88,7 +88,7 @@ fn activation(report: &Report, window: &Window, spike: Option<&Spike>) -> Slice 
     let mut slice = Slice::new(Lane::Activations, window.release, window.woke, &name);
     slice.notes = vec![
         ("release_ns", window.release.as_ns().to_string()),
-        ("lateness_ns", window.woke.since(window.release).as_ns().to_string()),
+        ("latency_ns", window.woke.since(window.release).as_ns().to_string()),
         ("load", report.phase_name(window.phase)),
         ("kept", words::kept(window.kept).to_owned()),
     ];

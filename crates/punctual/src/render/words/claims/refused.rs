@@ -77,7 +77,7 @@ fn reasons(refusal: &Refusal) -> (String, String) {
         ),
         Refusal::Missing { values: count } => (
             format!("of what came due, {} in no cell, and may be larger than all", are(*count, "value")),
-            "Measure in a way that counts what was skipped with its lateness, as punctual does.".to_owned(),
+            "Measure in a way that counts what was skipped with its latency, as punctual does.".to_owned(),
         ),
         Refusal::TooFew { blocks, wanted, more } => (
             format!("{} were measured, and it takes {}", units::counted(*blocks, "block"), units::count(*wanted)),

@@ -1,4 +1,4 @@
-//! What latenesses tell of their origin.
+//! What latencies tell of their origin.
 
 use crate::render::units;
 use crate::render::words::causes::rhythm;
@@ -25,7 +25,7 @@ pub fn sign(sign: &Sign) -> String {
             let hill = |hill: &Hill| format!("{} ({})", units::latency(hill.at), units::portion(hill.share));
             let hills: Vec<String> = hills.iter().map(hill).collect();
             format!(
-                "The latenesses of CPU {cpu} gather around {}: ways to wake that differ, such as from idle states.",
+                "The latencies of CPU {cpu} gather around {}: ways to wake that differ, such as from idle states.",
                 hills.join(", ")
             )
         }
