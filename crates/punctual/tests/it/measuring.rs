@@ -35,7 +35,7 @@ fn a_recording_renders_again_as_the_run_did() {
     let live = run.json(&words);
     let again = run.json(&["report", "r.punctual", "--json"]);
     assert_eq!(live, again);
-    let text = run.punctual(&["report", "r.punctual", "--text"]);
+    let text = run.punctual(&["report", "r.punctual", "--full"]);
     assert_eq!(text.code, 0);
     assert!(text.out.contains("Latencies \\ Core"), "{}", text.out);
     assert_eq!(run.punctual(&["report", "r.punctual", "--html", "r.html"]).code, 0);

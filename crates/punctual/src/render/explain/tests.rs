@@ -3,7 +3,7 @@
 use super::*;
 use crate::render::chart;
 use crate::render::document::schema::assert_valid;
-use crate::render::golden::assert_golden;
+use crate::render::golden::{self, assert_golden};
 use crate::render::html;
 use crate::render::text::{self, Style};
 use crate::render::words::causes as words;
@@ -34,9 +34,9 @@ fn one_late_activation_part_by_part() {
 
 #[test]
 fn check_says_who_it_was_apart_from_the_headline() {
-    let text = text::check(&sample::causes(), paths()[0], None, Style::default());
+    let text = text::short(&sample::causes(), &golden::root(), [paths()[0], None], Style::default());
     assert_golden("causes.check.txt", &text);
-    assert!(text.contains("(traced)") && text.contains("punctual explain bench.punctual"), "{text}");
+    assert!(text.contains("Who made it late (in a traced pass of its own)"), "{text}");
 }
 
 #[test]
@@ -45,7 +45,7 @@ fn every_line_fits_and_is_ascii() {
     for (name, report) in reports {
         for width in [80, 120] {
             let style = Style { width, colour: false };
-            for text in [explain(&report, ALL, paths(), style), text::full(&report, None, None, style)] {
+            for text in [explain(&report, ALL, paths(), style), golden::full(&report, style)] {
                 assert!(text.is_ascii() && !text.to_lowercase().contains("worst case"), "{name}");
                 for line in text.lines() {
                     assert!(line.chars().count() <= width || !line.trim().contains(' '), "{name} at {width}: {line}");
