@@ -219,7 +219,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__compare)
-            opts="-h --from --unit --period --baseline --margin --budget --anyway --fail-on --json --html --junit --help"
+            opts="-h --from --unit --period --baseline --margin --budget --anyway --fail-on --full --json --html --junit --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -269,7 +269,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__explain)
-            opts="-h --json --html --perfetto --top --spike --help"
+            opts="-h --full --json --html --perfetto --top --spike --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

@@ -192,8 +192,9 @@ complete -c punctual -n "__fish_punctual_using_subcommand merge" -s o -l out -d 
 complete -c punctual -n "__fish_punctual_using_subcommand merge" -s h -l help -d 'Print help'
 complete -c punctual -n "__fish_punctual_using_subcommand explain" -l html -d 'Write a page with pictures of the latest activations here' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand explain" -l perfetto -d 'Write a trace for the Perfetto viewer here' -r -F
-complete -c punctual -n "__fish_punctual_using_subcommand explain" -l top -d 'Show so many causes' -r
-complete -c punctual -n "__fish_punctual_using_subcommand explain" -l spike -d 'Show one late activation part by part; 1 is the latest' -r
+complete -c punctual -n "__fish_punctual_using_subcommand explain" -l top -d 'Number of causes to show; with --full all' -r
+complete -c punctual -n "__fish_punctual_using_subcommand explain" -l spike -d 'Show one late activation part by part; 1 is the worst' -r
+complete -c punctual -n "__fish_punctual_using_subcommand explain" -l full -d 'Tell everything: all causes with what bears on them, more of the latest activations, how it was looked for'
 complete -c punctual -n "__fish_punctual_using_subcommand explain" -l json -d 'Print one JSON document'
 complete -c punctual -n "__fish_punctual_using_subcommand explain" -s h -l help -d 'Print help'
 complete -c punctual -n "__fish_punctual_using_subcommand export" -l format -d 'In which format' -r -f -a "cyclictest\t'The histogram of cyclictest -h, for plotting scripts'
@@ -240,6 +241,7 @@ unsure\t'Recordings of which there is not enough data to tell, too'"
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l html -d 'Write a page with overlaid pictures here' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l junit -d 'Write JUnit XML here, for CI' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l anyway -d 'Compare what should not be compared; the result says so'
+complete -c punctual -n "__fish_punctual_using_subcommand compare" -l full -d 'Print every number, group and difference'
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l json -d 'Print one JSON document'
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c punctual -n "__fish_punctual_using_subcommand optimize" -l cpus -d 'CPUs of the real-time work, which are measured [default: chosen as tune does]' -r

@@ -44,7 +44,7 @@ pub fn opening(of: &Opening<'_>, style: Style) -> String {
     let mut sheet = Sheet::new(style);
     let room = style.width.max(40) - LABEL - 1;
     let known = |name: &&str| of.machine.iter().find(|(key, _)| key == *name).map(|(_, value)| value);
-    let lines: Vec<&String> = MACHINE_SHOWN.iter().filter_map(|name| known(name)).collect();
+    let lines: Vec<&String> = MACHINE_SHOWN.iter().filter_map(known).collect();
     for (at, line) in lines.into_iter().enumerate() {
         sheet.toned_entry(0, LABEL, Tone::Heading, if at == 0 { "Machine" } else { "" }, &shortened(line, room));
     }

@@ -128,9 +128,8 @@ pub fn trust(report: &Report) -> Vec<String> {
 pub fn top_cause(report: &Report) -> Option<String> {
     let found = report.causes.as_ref()?;
     let told = |ranked: &Ranked| format!("{}, {}", causes::cause(&ranked.cause), causes::short_weight(ranked));
-    let first = match found.causes.first() {
-        None => return (report.late().late > 0).then(|| "No cause was found.".to_owned()),
-        Some(first) => first,
+    let Some(first) = found.causes.first() else {
+        return (report.late().late > 0).then(|| "No cause was found.".to_owned());
     };
     Some(units::capitalised(&match named(report).filter(|ranked| ranked.cause != first.cause) {
         Some(next) => format!("{}; then {}.", told(first), told(next)),
@@ -161,7 +160,7 @@ pub fn next(report: &Report, reader: &Reader, recording: Option<&Path>) -> Next 
     let again = again.with_sudo(!reader.is_root);
     let line =
         |why: &str, command: Command| Next { why: why.to_owned(), command: Some(command.to_string()), then: None };
-    if let Some(container) = reader.container.as_ref().filter(|_| report.verdict.answer != Answer::Held) {
+    if let Some(container) = reader.container.as_ref().filter(|_| report.verdict.answer == Answer::NotHeld) {
         let why =
             format!("This is a container ({container}); the kernel's settings are the host's. On the host, type:");
         return line(&why, again.with_sudo(true));
@@ -171,7 +170,7 @@ pub fn next(report: &Report, reader: &Reader, recording: Option<&Path>) -> Next 
         return line("As an ordinary user this run had no real-time priority. As root it has:", again);
     }
     match (report.verdict.answer, &report.verdict.inconclusive_because) {
-        (Answer::NotHeld, _) => mend(report, reader, &again, of_file(&["explain"])),
+        (Answer::NotHeld, _) => mend(report, reader, &again, &of_file(&["explain"])),
         (_, Some(Inconclusive::NoBudget)) => line("Say how late is too late:", again.with("--budget", "50us")),
         (_, Some(Inconclusive::NothingRan)) => {
             line("See what each thread was granted:", of_file(&["report", "--full"]))
@@ -181,7 +180,7 @@ pub fn next(report: &Report, reader: &Reader, recording: Option<&Path>) -> Next 
 }
 
 /// What would make a machine hold that did not.
-fn mend(report: &Report, reader: &Reader, again: &Command, explain: Command) -> Next {
+fn mend(report: &Report, reader: &Reader, again: &Command, explain: &Command) -> Next {
     let bad = most_important(&report.findings, report.causes.as_ref().map_or(&[], |found| &found.causes));
     let is_bad = |id: &str| bad.iter().any(|finding| finding.id == id);
     let stolen = report.trust.reasons.iter().any(|one| matches!(one, Distrust::Steal { .. } | Distrust::Paused { .. }));
@@ -190,9 +189,10 @@ fn mend(report: &Report, reader: &Reader, again: &Command, explain: Command) -> 
                    virtual CPU to a CPU of its own with SCHED_FIFO; then type here:";
         return Next { why: why.to_owned(), command: Some(again.to_string()), then: None };
     }
-    let settable = |finding: &&Finding| knobs::find(&finding.id).is_some_and(|knob| !matches!(knob.fix, Fix::Prose(_)));
-    let ids: Vec<&str> = bad.iter().filter(settable).take(KNOBS_PROPOSED).map(|finding| finding.id.as_str()).collect();
-    let by_hand = bad.first().filter(|first| ids.is_empty() || first.severity == Severity::Fatal && !settable(first));
+    let ids: Vec<&str> =
+        bad.iter().filter(|one| is_settable(one)).take(KNOBS_PROPOSED).map(|one| one.id.as_str()).collect();
+    let by_hand =
+        bad.first().filter(|first| ids.is_empty() || first.severity == Severity::Fatal && !is_settable(first));
     if let Some(first) = by_hand {
         let why = format!("First, by hand: {} Why, and how:", first.fix);
         let command = Command::new(["audit", "--explain", &first.id]).to_string();
@@ -209,6 +209,19 @@ fn mend(report: &Report, reader: &Reader, again: &Command, explain: Command) -> 
         "the plan is shown first, and can be taken back"
     );
     Next { why, command: Some(change.to_string()), then: Some("Then run this check again.") }
+}
+
+/// Whether the plan of `tune` can change it.
+fn is_settable(finding: &Finding) -> bool {
+    knobs::find(&finding.id).is_some_and(|knob| !matches!(knob.fix, Fix::Prose(_)))
+}
+
+/// The knobs in a bad state that bear on a cause that was found, and that `tune` can change.
+pub fn to_change(report: &Report) -> Vec<&str> {
+    let causes = report.causes.as_ref().map_or(&[][..], |found| &found.causes);
+    let bears = |finding: &&Finding| causes.iter().any(|ranked| ranked.knobs.contains(&finding.id.as_str()));
+    let bad = report.findings.iter().filter(|finding| finding.state == State::Bad && is_settable(finding));
+    bad.filter(bears).take(KNOBS_PROPOSED).map(|finding| finding.id.as_str()).collect()
 }
 
 /// A longer run, where that would tell more.

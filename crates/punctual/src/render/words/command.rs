@@ -95,7 +95,7 @@ pub fn length(length: Nanos) -> String {
     let ns = length.as_ns();
     let units =
         [(3_600_000_000_000, "h"), (60_000_000_000, "m"), (1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")];
-    let fits = units.into_iter().find(|(unit, _)| ns >= *unit && ns.is_multiple_of(*unit));
+    let fits = units.into_iter().find(|(unit, _)| ns >= *unit && ns % unit == 0);
     fits.map_or_else(|| format!("{ns}ns"), |(unit, name)| format!("{}{name}", ns / unit))
 }
 
