@@ -7,6 +7,7 @@ use super::{Campaign, Candidate, Design, Metric, Next, Outcome, Response, Run, S
 use proptest::prelude::{any, prop, prop_assert, prop_assert_eq, proptest};
 use punctual_hist::Nanos;
 use punctual_numbers::stats::random::SplitMix;
+use punctual_tuning::plan::Keep;
 
 /// What a knob does to the machine.
 #[derive(Clone, Copy)]
@@ -347,6 +348,60 @@ fn a_budget_that_is_spent_after_a_pause_ends_it_with_the_whole_rounds() {
     campaign.begin_anew();
     campaign.close();
     assert_eq!((campaign.next(), campaign.standing().rounds), (Next::Done, 1));
+}
+
+fn fixture(name: &str) -> String {
+    std::fs::read_to_string(fixtures::repository("fixtures/campaigns").join(name)).unwrap()
+}
+
+/// The document of version 1, with every field it can have; what is read and written again is the same document.
+#[test]
+fn a_campaign_of_version_1_is_read() {
+    let text = fixture("1.json");
+    let kept = read(&text).unwrap();
+    let json = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
+    assert_eq!(json(&write(&kept).unwrap()), json(&text));
+    let Campaign { design, runs, closed_at, pauses } = &kept.campaign;
+    let boots: Vec<&[Keep]> = design.candidates.iter().map(|candidate| candidate.boot.as_slice()).collect();
+    let (word, gone) = (Keep::Word("isolcpus=managed_irq,domain,2-3".to_owned()), Keep::NoWord("quiet".to_owned()));
+    assert_eq!(boots, [&[word][..], &[], &[gone]]);
+    assert_eq!((design.strategy, design.seed, design.rounds, design.baselines), (Strategy::OneAtATime, 5, 6, 2));
+    let first = Response { p50: Nanos::from_ns(8_123), p99_9: Nanos::from_ns(41_876), missed: 2, due: 8_000 };
+    assert_eq!((runs.len(), &runs[0].arm, &runs[0].outcome), (4, &Arm::new(), &Outcome::Measured(first)));
+    assert!(matches!(&runs[2].outcome, Outcome::Refused(why) if why.ends_with("permission denied")));
+    assert_eq!((*closed_at, pauses.as_slice(), kept.spent), (Some(8), &[1, 3][..], Nanos::from_secs(360)));
+    assert_eq!((kept.doubts.reasons.len(), kept.doubts.runs), (1, 1));
+    assert_eq!(kept.last.map(|last| (last.up, last.unix_s)), Some((Nanos::from_ns(1_234_567_890_123), 1_760_000_000)));
+    let across = kept.across.unwrap();
+    let tries: Vec<_> = across.tries.iter().map(|(arm, tries)| (arm.as_slice(), tries.cut, tries.taken_away)).collect();
+    assert_eq!(tries, [(&[0][..], 1, 0), (&[2], 0, 1)]);
+    assert_eq!((across.boots, across.asked, across.gave_up.is_some()), (7, None, true));
+}
+
+/// Version 1 without the fields that were added to it later.
+#[test]
+fn the_first_campaigns_of_version_1_are_read() {
+    let kept = read(&fixture("1-first.json")).unwrap();
+    assert_eq!((kept.last, kept.across, kept.doubts), (None, None, Doubts::default()));
+    assert_eq!((kept.campaign.design.seed, kept.campaign.runs.len()), (u64::MAX, 1));
+    assert!(kept.campaign.pauses.is_empty());
+}
+
+#[test]
+fn a_document_of_another_kind_or_without_sense_is_refused() {
+    let text = fixture("1.json");
+    for (old, new, told) in [
+        ("campaign/1", "campaign/2", "it is 'punctual/campaign/2', and this program reads 'punctual/campaign/1'"),
+        ("\"refused\"", "\"other\"", ""),
+        ("\"rounds\": 6", "\"rounds\": 0", "it is damaged: "),
+        ("\"margin\": 0.1", "\"margin\": -1", "it is damaged: "),
+        ("[1, 3]", "[1, 5]", "it is damaged: "),
+        ("one-at-a-time", "two-at-a-time", ""),
+    ] {
+        assert!(text.contains(old), "{old}");
+        let refused = read(&text.replace(old, new)).unwrap_err().to_string();
+        assert!(refused.starts_with(told), "{new}: {refused}");
+    }
 }
 
 proptest! {
