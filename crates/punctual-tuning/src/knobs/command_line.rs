@@ -1,13 +1,9 @@
 //! What the kernel made of the words it was booted with, as the linter tells it: a word that does nothing is worse than
 //! none, since somebody counts on it.
 
-use super::Missing::TellsNothing;
-use super::case::LOG;
-use super::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Weight};
+use crate::knobs::prelude::*;
 use punctual_facts::cmdline::{KEPT_BYTES, Token, words};
-use punctual_facts::finding::Severity::{High, Info, Medium};
 use punctual_facts::lint::{Target, Word, WordVerdict, is_kernels, is_overridden};
-use punctual_facts::machine::{Arch, CMDLINE};
 use punctual_facts::tree::{CMDLINE_BYTES, without_private_values};
 
 const LINTER: &[&str] = &[
@@ -36,7 +32,7 @@ const fn knob(id: &'static str, title: &'static str, severity: Weight, probe: fn
     }
 }
 
-pub(super) const KNOBS: &[Knob] = &[
+pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         why: "What the word was meant to do is not done, and nothing says so: a name with a dot that no module has is \
             dropped in silence.",

@@ -1,14 +1,10 @@
 //! What the kernel writes, and what is watched: both are paid for by whoever runs at that moment.
 
-use super::Missing::{CannotBe, TellsNothing};
-use super::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Want, Weight};
-use punctual_facts::finding::Confidence;
-use punctual_facts::finding::Severity::{self, Info, Medium};
-use punctual_facts::machine::{Flavour, Version};
+use crate::knobs::prelude::*;
 
 const KNOB: Knob = Knob::of(Family::Console);
 
-pub(super) const KNOBS: &[Knob] = &[
+pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "log.level",
         title: "Only errors go to the console",

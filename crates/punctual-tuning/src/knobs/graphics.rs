@@ -1,12 +1,6 @@
 //! Graphics: it shares memory bandwidth and, with integrated GPUs, the last-level cache.
 
-use super::Missing::{CannotBe, TellsNothing};
-use super::devices::has_module;
-use super::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Weight};
-use punctual_facts::finding::Confidence;
-use punctual_facts::finding::Severity::{self, High, Info, Medium};
-use punctual_facts::machine::Flavour;
-use punctual_facts::profile::Kind;
+use crate::knobs::prelude::*;
 
 /// Names of display servers and compositors, as the kernel cuts them to 15 bytes.
 const DESKTOPS: &[&str] = &[
@@ -33,7 +27,7 @@ const NO_CARD: Missing = CannotBe("there is no graphics card");
 
 const KNOB: Knob = Knob { confidence: Confidence::Low, ..Knob::of(Family::Graphics) };
 
-pub(super) const KNOBS: &[Knob] = &[
+pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "gpu.desktop",
         title: "No desktop session",
@@ -213,9 +207,9 @@ fn display(case: &Case<'_>) -> Judged {
 
 /// Whether those parameters of Intel's drivers are all zero.
 fn are_zero(case: &Case<'_>, parameters: &[&str]) -> Judged {
-    let driver = if has_module(case, "i915")? {
+    let driver = if case.has_module("i915")? {
         "i915"
-    } else if has_module(case, "xe")? {
+    } else if case.has_module("xe")? {
         "xe"
     } else {
         return Doubt::not_applicable("no driver of Intel graphics is loaded (i915 cannot be built with PREEMPT_RT)");

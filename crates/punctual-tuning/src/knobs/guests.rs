@@ -1,16 +1,10 @@
 //! Guests and hosts: what one side of a virtual machine does to the other.
 
-use super::Missing::TellsNothing;
-use super::devices::has_module;
-use super::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Task, Weight};
-use punctual_facts::fact::Fact;
-use punctual_facts::finding::Confidence;
-use punctual_facts::finding::Severity::{High, Info};
-use punctual_facts::machine::Arch;
+use crate::knobs::prelude::*;
 
 const KNOB: Knob = Knob { blast: Blast::Breaking, confidence: Confidence::Medium, ..Knob::of(Family::Guests) };
 
-pub(super) const KNOBS: &[Knob] = &[
+pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "virt.steal",
         title: "The host takes no time away",
@@ -211,7 +205,7 @@ const MONITORS: [&str; 10] = [
 
 /// A parameter of KVM in the first of these places that has it. Goes on only where guests run.
 fn parameter(case: &Case<'_>, places: &[&str]) -> Result<String, Doubt> {
-    if !has_module(case, "kvm")? {
+    if !case.has_module("kvm")? {
         return Doubt::not_applicable("this machine runs no guests (no module kvm)");
     }
     let modules = "/sys/module";

@@ -1,17 +1,10 @@
 //! What the caller may do: without it the best machine runs the loop as an ordinary task.
 
-use super::Missing::{CannotBe, TellsNothing};
-use super::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Weight};
-use punctual_facts::cpu_set::CpuSet;
-use punctual_facts::fact::Fact;
-use punctual_facts::finding::Confidence;
-use punctual_facts::finding::Severity::{Fatal, High, Info, Medium};
-use punctual_facts::machine::Flavour;
-use punctual_facts::profile::Kind;
+use crate::knobs::prelude::*;
 
 const KNOB: Knob = Knob { confidence: Confidence::Medium, ..Knob::of(Family::Privileges) };
 
-pub(super) const KNOBS: &[Knob] = &[
+pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "lim.rtprio",
         title: "The caller may use the real-time class",
@@ -190,22 +183,8 @@ const CAP_SYS_NICE: u32 = 23;
 /// What the run-time library wants free under the limit, so that locking memory does not make the next thread fail.
 const ENOUGH_BYTES: u64 = 1 << 30;
 
-/// A field of the caller's status, kept as evidence.
-pub(super) fn status(case: &Case<'_>, field: &str) -> Result<String, Doubt> {
-    let path = "/proc/self/status";
-    let status = case.known(path, case.peek(path), TellsNothing("/proc/self/status is not there"))?;
-    let value = status.lines().find_map(|line| line.split_once(':').filter(|(name, _)| *name == field));
-    match value {
-        Some((_, value)) => {
-            case.note(format!("{path} {field}"), value.trim());
-            Ok(value.trim().to_owned())
-        }
-        None => Doubt::unknown(format!("{path} has no line {field}")),
-    }
-}
-
 fn has_capability(case: &Case<'_>, bit: u32) -> Result<bool, Doubt> {
-    let effective = status(case, "CapEff")?;
+    let effective = case.status("CapEff")?;
     match u64::from_str_radix(&effective, 16) {
         Ok(bits) => Ok(bits & (1 << bit) != 0),
         Err(_) => Doubt::unknown(format!("/proc/self/status CapEff holds '{effective}'")),
@@ -306,7 +285,7 @@ fn is_unconfined(case: &Case<'_>) -> bool {
 }
 
 fn cpus(case: &Case<'_>) -> Judged {
-    let list = status(case, "Cpus_allowed_list")?;
+    let list = case.status("Cpus_allowed_list")?;
     let Ok(allowed) = CpuSet::parse_list(&list) else {
         return Doubt::unknown(format!("/proc/self/status Cpus_allowed_list holds '{list}'"));
     };

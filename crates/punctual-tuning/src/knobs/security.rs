@@ -1,16 +1,10 @@
 //! Security features that are paid for in time.
 
-use super::Missing::{CannotBe, TellsNothing};
-use super::clocks::cpu_flags;
-use super::privileges::status;
-use super::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Want, Weight};
-use punctual_facts::finding::Confidence;
-use punctual_facts::finding::Severity::Info;
-use punctual_facts::machine::{Arch, Flavour, Version};
+use crate::knobs::prelude::*;
 
 const KNOB: Knob = Knob::of(Family::Security);
 
-pub(super) const KNOBS: &[Knob] = &[
+pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "sec.audit",
         title: "No auditing of system calls",
@@ -188,7 +182,7 @@ fn mitigations(case: &Case<'_>) -> Result<(), Doubt> {
 
 /// The setting is there on every x86; only CPUs with this flag trap a split lock, and only a trap is slowed.
 fn traps_split_locks(case: &Case<'_>) -> Result<(), Doubt> {
-    if cpu_flags(case)?.split_whitespace().any(|flag| flag == "split_lock_detect") {
+    if case.has_flag("split_lock_detect")? {
         return Ok(());
     }
     case.note("/proc/cpuinfo flags", "no split_lock_detect");
@@ -204,7 +198,7 @@ fn smap(case: &Case<'_>) -> Judged {
     {
         return Doubt::not_applicable("only x86 has it");
     }
-    let has_it = cpu_flags(case)?.split_whitespace().any(|flag| flag == "smap");
+    let has_it = case.has_flag("smap")?;
     case.note("/proc/cpuinfo flags", if has_it { "smap" } else { "no smap" });
     if !has_it && !case.requested("clearcpuid") {
         return Doubt::not_applicable("this CPU has no SMAP");
@@ -231,7 +225,7 @@ fn seccomp(case: &Case<'_>) -> Result<(), Doubt> {
 }
 
 fn ssbd(case: &Case<'_>) -> Judged {
-    match status(case, "Speculation_Store_Bypass")?.as_str() {
+    match case.status("Speculation_Store_Bypass")?.as_str() {
         "thread force mitigated" | "thread mitigated" | "globally mitigated" => Ok(false),
         "thread vulnerable" | "vulnerable" | "not vulnerable" => Ok(true),
         other => Doubt::unknown(format!("/proc/self/status Speculation_Store_Bypass says '{other}'")),

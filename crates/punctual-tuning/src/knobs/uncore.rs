@@ -1,15 +1,12 @@
 //! How fast the rest of the chip and the memory run: a change of their clocks stops everybody.
 
-use super::Missing::{CannotBe, TellsNothing};
-use super::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Weight};
-use punctual_facts::finding::Confidence;
-use punctual_facts::finding::Severity::{High, Info, Medium};
+use crate::knobs::prelude::*;
 
 const NO_UNCORE: Missing = CannotBe("no control of the uncore frequency here");
 
 const KNOB: Knob = Knob { confidence: Confidence::Low, ..Knob::of(Family::Uncore) };
 
-pub(super) const KNOBS: &[Knob] = &[
+pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "pm.uncore",
         title: "Uncore frequency fixed",

@@ -1,15 +1,11 @@
 //! Which CPUs were chosen for the real-time work, against what they share with the others.
 
-use crate::knobs::Missing::{CannotBe, TellsNothing};
-use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Weight};
-use punctual_facts::cpu_set::CpuSet;
-use punctual_facts::finding::Confidence;
-use punctual_facts::finding::Severity::{High, Info, Medium};
-use punctual_facts::machine::{Arch, BOOT_CPU, NODES};
+use crate::knobs::prelude::*;
+use punctual_facts::machine::{BOOT_CPU, NODES};
 
 const KNOB: Knob = Knob::of(Family::Agreement);
 
-pub(super) const KNOBS: &[Knob] = &[
+pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "agree.all_cpus",
         title: "Some CPU remains for everything else",

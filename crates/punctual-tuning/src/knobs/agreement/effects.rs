@@ -1,19 +1,13 @@
 //! Settings that look right, against what happens all the same.
 
 use super::not_told_by;
-use crate::knobs::Missing::{CannotBe, TellsNothing};
-use crate::knobs::case::INTERRUPTS;
-use crate::knobs::interrupts::intruding;
-use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Weight};
-use punctual_facts::cpu_set::CpuSet;
-use punctual_facts::fact::Fact;
-use punctual_facts::finding::Severity::{High, Info, Medium};
-use punctual_facts::machine::{CMDLINE, Version};
+use crate::knobs::case::{INTERRUPTS, INTERRUPTS_LATER};
+use crate::knobs::prelude::*;
 use std::collections::BTreeMap;
 
 const KNOB: Knob = Knob::of(Family::Agreement);
 
-pub(super) const KNOBS: &[Knob] = &[
+pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "agree.throttling",
         title: "Nothing is left of RT throttling where it was turned off",
@@ -133,8 +127,7 @@ fn irq_counts(case: &Case<'_>) -> Judged {
     case.has_housekeeping()?;
     let missing = TellsNothing("how often interrupts came is not shown");
     let first = case.known(INTERRUPTS, case.interrupts().clone(), missing)?;
-    let later = format!("punctual:/later{INTERRUPTS}");
-    let later = case.known(&later, case.peek(&later), TellsNothing("interrupts were looked at only once"))?;
+    let later = case.content(INTERRUPTS_LATER, TellsNothing("interrupts were looked at only once"))?;
     let (Some((cpus, before)), Some((cpus_later, after))) = (device_lines(&first), device_lines(&later)) else {
         return Doubt::unknown(format!("{INTERRUPTS} is not the table that was expected"));
     };
@@ -142,7 +135,9 @@ fn irq_counts(case: &Case<'_>) -> Judged {
         return Doubt::unknown("CPUs came or went meanwhile");
     }
     let before: BTreeMap<&str, Line<'_>> = before.into_iter().map(|line| (line.number, line)).collect();
-    let admitted: Vec<String> = intruding(case).unwrap_or_default().iter().map(ToString::to_string).collect();
+    let admitted = case.delivered_lines().unwrap_or_default();
+    let admitted: Vec<String> =
+        admitted.iter().filter(|line| line.intrudes(case)).map(|line| line.number.to_string()).collect();
     let (mut risen, mut is_news) = (Vec::new(), false);
     for line in &after {
         let Some(old) = before.get(line.number) else { continue };

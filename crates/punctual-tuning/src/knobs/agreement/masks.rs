@@ -1,17 +1,13 @@
 //! The kernel's own masks against the CPUs that are set apart.
 
 use super::{not_told_by, set_apart};
-use crate::knobs::Missing::{CannotBe, TellsNothing};
-use crate::knobs::interrupts::default_affinity;
-use crate::knobs::isolation::{domain, rcu_nocbs, unbound};
-use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Weight};
-use punctual_facts::finding::Confidence;
-use punctual_facts::finding::Severity::{self, High, Info, Medium};
-use punctual_facts::machine::{CMDLINE, Version};
+use crate::knobs::case::ROLES_SWAPPED;
+use crate::knobs::prelude::*;
+use crate::knobs::seen::isolation::{default_affinity, domain, rcu_nocbs, unbound};
 
 const KNOB: Knob = Knob::of(Family::Agreement);
 
-pub(super) const KNOBS: &[Knob] = &[
+pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "agree.tick",
         title: "Tick-free CPUs are isolated too",
@@ -85,9 +81,6 @@ pub(super) const KNOBS: &[Knob] = &[
         ..KNOB
     },
 ];
-
-/// The first version known to have swapped the roles of the two words; between 6.12 and 7.0 nobody looked.
-const ROLES_SWAPPED: Version = Version::new(7, 0);
 
 fn tick_severity(case: &Case<'_>, severity: Severity) -> Severity {
     // What comes of it is told by the plain knob then.

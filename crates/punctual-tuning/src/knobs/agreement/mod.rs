@@ -4,24 +4,15 @@
 //! real-time CPUs matter, those the machine sets apart are meant, whatever the need says: a machine can agree with
 //! itself and still be wrong for the work.
 
-mod choice;
-mod effects;
-mod masks;
-mod owners;
-mod placement;
-mod requests;
-mod sysctls;
+pub(super) mod choice;
+pub(super) mod effects;
+pub(super) mod masks;
+pub(super) mod owners;
+pub(super) mod placement;
+pub(super) mod requests;
+pub(super) mod sysctls;
 
-use super::Missing::TellsNothing;
-use super::{Case, Doubt, Knob, count, joined};
-
-pub(super) const KNOBS: &[Knob] = &joined::<{ count(LISTS) }>(LISTS);
-
-const LISTS: &[&[Knob]] =
-    &[masks::KNOBS, placement::KNOBS, requests::KNOBS, choice::KNOBS, effects::KNOBS, owners::KNOBS, sysctls::KNOBS];
-
-use punctual_facts::cpu_set::CpuSet;
-use punctual_facts::machine::{ISOLATED, NOHZ_FULL};
+use crate::knobs::prelude::*;
 
 /// The CPUs this machine keeps free of other work, and by which of its ways.
 struct Apart {

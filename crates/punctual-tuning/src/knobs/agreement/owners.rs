@@ -1,16 +1,14 @@
 //! Programs and configuration systems that set the same thing: the last one to run wins, and at the next boot another.
 
 use super::requests::WORDS;
-use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Weight};
+use crate::knobs::prelude::*;
 use crate::programs;
-use punctual_facts::finding::Confidence;
-use punctual_facts::finding::Severity::{Info, Medium};
 use punctual_facts::machine::Cmdline;
 use std::collections::BTreeMap;
 
 const KNOB: Knob = Knob { confidence: Confidence::Medium, ..Knob::of(Family::Agreement) };
 
-pub(super) const KNOBS: &[Knob] = &[
+pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "agree.owners_power",
         title: "One owner of frequencies and power",

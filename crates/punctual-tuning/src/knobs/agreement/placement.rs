@@ -2,17 +2,12 @@
 //! container this runs in.
 
 use super::set_apart;
-use crate::knobs::Missing::TellsNothing;
-use crate::knobs::interrupts;
-use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Weight};
-use punctual_facts::cpu_set::CpuSet;
-use punctual_facts::finding::Confidence;
-use punctual_facts::finding::Severity::{self, Fatal, High, Info, Medium};
-use punctual_facts::machine::{Flavour, ISOLATED, NOHZ_FULL};
+use crate::knobs::prelude::*;
+use crate::knobs::seen::isolation;
 
 const KNOB: Knob = Knob { blast: Blast::Disturbing, confidence: Confidence::Medium, ..Knob::of(Family::Agreement) };
 
-pub(super) const KNOBS: &[Knob] = &[
+pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "agree.systemd",
         title: "systemd starts nothing on the CPUs set apart",
@@ -183,7 +178,7 @@ fn systemd_conf(case: &Case<'_>) -> Judged {
 
 /// Where irq.irqbalance tells it, that one weighs it.
 fn irqbalance_severity(case: &Case<'_>, severity: Severity) -> Severity {
-    if interrupts::irqbalance(case) == Ok(false) { severity.min(Info) } else { severity }
+    if isolation::irqbalance(case) == Ok(false) { severity.min(Info) } else { severity }
 }
 
 fn irqbalance(case: &Case<'_>) -> Judged {

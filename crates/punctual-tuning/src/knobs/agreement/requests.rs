@@ -1,17 +1,13 @@
 //! Three texts of one wish: what the boot loader's files say, what the kernel was booted with, and what is in force.
 
 use super::listed;
-use crate::knobs::Missing::{CannotBe, TellsNothing};
-use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Weight};
-use punctual_facts::cpu_set::CpuSet;
-use punctual_facts::finding::Confidence;
-use punctual_facts::finding::Severity::{self, High, Info, Medium};
+use crate::knobs::prelude::*;
 use punctual_facts::lint::{Word, WordVerdict};
-use punctual_facts::machine::{BOOT_CPU, CMDLINE, Cmdline, ISOLATED, NOHZ_FULL};
+use punctual_facts::machine::{BOOT_CPU, Cmdline};
 
 const KNOB: Knob = Knob::of(Family::Agreement);
 
-pub(super) const KNOBS: &[Knob] = &[
+pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "agree.requested",
         title: "What the command line asks for is in force",

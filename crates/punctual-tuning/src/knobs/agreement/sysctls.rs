@@ -1,13 +1,12 @@
 //! What files say of sysctls, against each other and against what is in force.
 
-use crate::knobs::{Case, Check, Doubt, Family, File, Fix, Judged, Knob, Lasting, Setting, Weight};
-use punctual_facts::fact::Fact;
-use punctual_facts::finding::Severity::{Info, Medium};
+use crate::knobs::prelude::*;
+use crate::knobs::{File, Setting};
 use std::collections::{BTreeMap, BTreeSet};
 
 const KNOB: Knob = Knob::of(Family::Agreement);
 
-pub(super) const KNOBS: &[Knob] = &[
+pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "agree.sysctl_effect",
         title: "Configured sysctls are in force",

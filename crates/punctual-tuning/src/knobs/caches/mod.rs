@@ -2,18 +2,12 @@
 
 mod resctrl;
 
-use super::Missing::{CannotBe, TellsNothing};
-use super::clocks::cpu_flags;
-use super::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Weight};
-use punctual_facts::cpu_set::CpuSet;
-use punctual_facts::finding::Confidence;
-use punctual_facts::finding::Severity::{self, Info, Medium};
-use punctual_facts::machine::Arch;
+use crate::knobs::prelude::*;
 use resctrl::Partitions;
 
 const KNOB: Knob = Knob { blast: Blast::Disturbing, confidence: Confidence::Medium, ..Knob::of(Family::Caches) };
 
-pub(super) const KNOBS: &[Knob] = &[
+pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "cache.l2",
         title: "Second-level cache not shared with other work",
@@ -269,7 +263,7 @@ fn l3(case: &Case<'_>) -> Judged {
 /// Goes on only where the CPU may have that: on x86 a flag says so, elsewhere the mounted file system does.
 fn has_flag(case: &Case<'_>, flag: &str) -> Result<(), Doubt> {
     case.not_a_guest()?;
-    if case.arch() == Some(&Arch::X86) && !cpu_flags(case)?.split_whitespace().any(|word| word == flag) {
+    if case.arch() == Some(&Arch::X86) && !case.has_flag(flag)? {
         return Doubt::not_applicable(format!("this CPU cannot do it (no flag {flag})"));
     }
     Ok(())

@@ -2,9 +2,7 @@
 //!
 //! Reads the files of `kernel/filesystems/resctrl.rst`; it judges nothing.
 
-use crate::knobs::Missing::TellsNothing;
-use crate::knobs::{Case, Doubt, Judged, Missing};
-use punctual_facts::cpu_set::CpuSet;
+use crate::knobs::prelude::*;
 use std::collections::BTreeMap;
 
 const FOLDER: &str = "/sys/fs/resctrl";
@@ -40,7 +38,7 @@ impl Partitions {
     pub fn read(case: &Case<'_>) -> Result<Self, Doubt> {
         let names = case.known(FOLDER, case.list(FOLDER), UNMOUNTED)?;
         if !names.iter().any(|name| name == "schemata") {
-            return case.known(FOLDER, punctual_facts::fact::Fact::Absent, UNMOUNTED);
+            return case.known(FOLDER, Fact::Absent, UNMOUNTED);
         }
         let is_group = |name: &String| case.exists(&format!("{FOLDER}/{name}/schemata"));
         let own = ["info", "mon_data", "mon_groups"];

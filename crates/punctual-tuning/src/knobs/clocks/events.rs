@@ -1,18 +1,14 @@
 //! Event devices: what wakes a CPU when a timer expires.
 
-use crate::knobs::Missing::TellsNothing;
-use crate::knobs::idle::deep_on_first;
-use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Weight};
-use punctual_facts::finding::Confidence;
-use punctual_facts::finding::Severity::{High, Info, Medium};
-use punctual_facts::machine::Arch;
+use crate::knobs::prelude::*;
+use crate::knobs::seen::idle::deep_on_first;
 
 const DEVICE: &str = "/sys/devices/system/clockevents/clockevent{cpu}/current_device";
 const UNSHOWN: Missing = TellsNothing("the event device of a CPU is not shown");
 
 const KNOB: Knob = Knob::of(Family::Clocks);
 
-pub(super) const KNOBS: &[Knob] = &[
+pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "clk.event",
         title: "A timer of its own for every real-time CPU",

@@ -1,14 +1,12 @@
 //! Clock sources: what is read when somebody asks for the time.
 
-use crate::knobs::Missing::{CannotBe, TellsNothing};
-use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Weight, When};
-use punctual_facts::finding::Confidence;
-use punctual_facts::finding::Severity::{High, Info, Medium};
-use punctual_facts::machine::{Arch, CLOCKSOURCE, Version};
+use crate::knobs::case::SOUND_TSC;
+use crate::knobs::prelude::*;
+use punctual_facts::machine::CLOCKSOURCE;
 
 const KNOB: Knob = Knob::of(Family::Clocks);
 
-pub(super) const KNOBS: &[Knob] = &[
+pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "clk.source",
         title: "Clock source in the CPU",
@@ -163,27 +161,13 @@ fn vdso(case: &Case<'_>) -> Judged {
 
 fn tsc(case: &Case<'_>) -> Judged {
     case.only_on(Arch::X86, "only x86 has a TSC")?;
-    let flags = cpu_flags(case)?;
-    let there: Vec<&str> = SOUND.into_iter().filter(|flag| flags.split_whitespace().any(|f| f == *flag)).collect();
+    let flags = case.cpu_field("flags")?;
+    let there: Vec<&str> = SOUND_TSC.into_iter().filter(|flag| flags.split_whitespace().any(|f| f == *flag)).collect();
     case.note(
         "/proc/cpuinfo flags",
-        if there.is_empty() { format!("none of {}", SOUND.join(", ")) } else { there.join(" ") },
+        if there.is_empty() { format!("none of {}", SOUND_TSC.join(", ")) } else { there.join(" ") },
     );
-    Ok(there.len() == SOUND.len())
-}
-
-/// What the flags of a TSC to be trusted are.
-const SOUND: [&str; 2] = ["constant_tsc", "nonstop_tsc"];
-
-/// Whether the flags promise a TSC that keeps its pace and does not stop; looked at without keeping it as evidence.
-pub(in crate::knobs) fn is_sound(case: &Case<'_>) -> Judged {
-    let flags = cpu_flags(case)?;
-    Ok(SOUND.into_iter().all(|flag| flags.split_whitespace().any(|f| f == flag)))
-}
-
-/// The flags of the first CPU, which no evidence is made of: there are over a hundred.
-pub(in crate::knobs) fn cpu_flags(case: &Case<'_>) -> Result<String, Doubt> {
-    case.cpu_field("flags")
+    Ok(there.len() == SOUND_TSC.len())
 }
 
 /// Packages up to which a TSC that looks sound is trusted; 6.1 counts NUMA nodes, not packages.
@@ -198,7 +182,7 @@ fn watchdog(case: &Case<'_>) -> Judged {
     }
     // Where a hypervisor vouches for the TSC nothing is compared, whatever the flags.
     let is_vouched_for = case.cpu_flag("tsc_reliable")?;
-    if !is_vouched_for && !is_sound(case)? {
+    if !is_vouched_for && !case.has_sound_tsc()? {
         return Doubt::not_applicable(
             "without constant_tsc and nonstop_tsc the watchdog is needed here, see clk.tsc_check",
         );

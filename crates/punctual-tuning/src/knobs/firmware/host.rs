@@ -1,15 +1,11 @@
 //! Who else is on this machine: a host, the firmware at run time, the secure world.
 
-use crate::knobs::Missing::{CannotBe, TellsNothing};
-use crate::knobs::frequency::NO_DRIVER;
-use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Weight};
-use punctual_facts::finding::Confidence;
-use punctual_facts::finding::Severity::{High, Info, Medium};
-use punctual_facts::machine::Arch;
+use crate::knobs::prelude::*;
+use crate::knobs::seen::frequency::NO_DRIVER;
 
 const KNOB: Knob = Knob { confidence: Confidence::Medium, ..Knob::of(Family::Firmware) };
 
-pub(super) const KNOBS: &[Knob] = &[
+pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "virt.detect",
         title: "No hypervisor underneath",
@@ -225,7 +221,7 @@ fn microcode_same(case: &Case<'_>) -> Judged {
     case.only_on(Arch::X86, "microcode is x86's")?;
     case.not_a_guest()?;
     let mut cpus = case.rt().clone();
-    cpus.insert(case.online().and_then(punctual_facts::cpu_set::CpuSet::first).unwrap_or(0));
+    cpus.insert(case.online().and_then(CpuSet::first).unwrap_or(0));
     let none = TellsNothing("the revision of the microcode is not shown");
     Ok(case.per_cpu("/sys/devices/system/cpu/cpu{cpu}/microcode/version", &cpus, none)?.len() == 1)
 }

@@ -2,10 +2,7 @@
 //! machine and not as a file, because the same table holds serial numbers.
 
 use super::has_setup;
-use crate::knobs::Missing::{CannotBe, TellsNothing};
-use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Weight};
-use punctual_facts::finding::Confidence;
-use punctual_facts::finding::Severity::{Info, Medium};
+use crate::knobs::prelude::*;
 
 /// One line for each slot, which whoever reads the live machine puts there: `slot=NAME bank=NAME size_mib=N
 /// width=TOTAL/DATA rated_mts=N configured_mts=N`, with 0 for what is not told and size 0 for an empty slot.
@@ -13,7 +10,7 @@ const MODULES: &str = "punctual:/dmi/memory";
 
 const KNOB: Knob = Knob::of(Family::Firmware);
 
-pub(super) const KNOBS: &[Knob] = &[
+pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "fw.memory_channels",
         title: "Memory on two channels or more",

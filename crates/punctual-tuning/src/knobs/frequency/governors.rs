@@ -1,15 +1,12 @@
 //! Who sets the clock, and between which limits.
 
-use super::NO_DRIVER;
-use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Weight};
-use punctual_facts::cpu_set::{CPU_LIMIT, CpuSet};
-use punctual_facts::finding::Confidence;
-use punctual_facts::finding::Severity::{High, Info, Medium};
-use punctual_facts::machine::Arch;
+use crate::knobs::prelude::*;
+use crate::knobs::seen::frequency::{NO_DRIVER, governor};
+use punctual_facts::cpu_set::CPU_LIMIT;
 
 const KNOB: Knob = Knob { confidence: Confidence::Medium, ..Knob::of(Family::Frequency) };
 
-pub(super) const KNOBS: &[Knob] = &[
+pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "pm.governor",
         title: "Governor performance on the real-time CPUs, or one clock",
@@ -107,18 +104,6 @@ pub(super) const KNOBS: &[Knob] = &[
         ..KNOB
     },
 ];
-
-/// Whether Linux holds the clock of the real-time CPUs: by a governor that does not look at load, or by one frequency
-/// for minimum and maximum. Fails where it has no driver.
-pub(in crate::knobs) fn governor(case: &Case<'_>) -> Judged {
-    let read =
-        |file: &str| case.per_cpu(&format!("/sys/devices/system/cpu/cpu{{cpu}}/cpufreq/{file}"), case.rt(), NO_DRIVER);
-    let governors = read("scaling_governor")?;
-    if governors.iter().all(|(_, governor)| governor == "performance" || governor == "userspace") {
-        return Ok(true);
-    }
-    Ok(matches!((read("scaling_min_freq"), read("scaling_max_freq")), (Ok(lowest), Ok(highest)) if lowest == highest))
-}
 
 fn freq_pin(case: &Case<'_>) -> Judged {
     let lowest = case.per_cpu("/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_min_freq", case.rt(), NO_DRIVER)?;

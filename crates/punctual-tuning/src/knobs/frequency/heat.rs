@@ -1,11 +1,6 @@
 //! Heat and power limits, which take clock away whatever the governor says.
 
-use crate::knobs::Missing::{CannotBe, TellsNothing};
-use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Weight};
-use punctual_facts::fact::Fact;
-use punctual_facts::finding::Confidence;
-use punctual_facts::finding::Severity::{self, High, Info, Medium};
-use punctual_facts::machine::Arch;
+use crate::knobs::prelude::*;
 
 /// More cooling devices than this are not looked at; there is one for each CPU.
 const MOST_DEVICES: usize = 1024;
@@ -19,7 +14,7 @@ const COOLER: &[Lasting] = &[
 
 const KNOB: Knob = Knob { confidence: Confidence::Medium, ..Knob::of(Family::Frequency) };
 
-pub(super) const KNOBS: &[Knob] = &[
+pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "pm.thermal",
         title: "Never throttled for heat since boot",

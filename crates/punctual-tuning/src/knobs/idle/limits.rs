@@ -1,18 +1,14 @@
 //! Limits of sleep that somebody set, and whether they say what was meant.
 
-use super::states::tolerable_us;
-use crate::knobs::Missing::{CannotBe, TellsNothing};
-use crate::knobs::{Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Weight};
-use punctual_facts::fact::Fact;
-use punctual_facts::finding::Severity::Info;
+use crate::knobs::prelude::*;
+use crate::knobs::seen::idle::{DEVICE, tolerable_us};
 
 /// What the device says while nobody limits anything: 2000 seconds, in microseconds.
 const NO_LIMIT_US: i64 = 2_000_000_000;
-const DEVICE: &str = "/dev/cpu_dma_latency";
 
 const KNOB: Knob = Knob::of(Family::Idle);
 
-pub(super) const KNOBS: &[Knob] = &[
+pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "pm.qos_global",
         title: "A limit of sleep for all CPUs that helps",

@@ -1,16 +1,11 @@
 //! The kernel's own threads: where they may run, and ahead of whom.
 
-use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Task, Weight, When};
-use punctual_facts::cpu_set::CpuSet;
-use punctual_facts::fact::Fact;
-use punctual_facts::finding::Confidence;
-use punctual_facts::finding::Severity::{self, Info, Medium};
-use punctual_facts::machine::Version;
-use punctual_facts::profile::Kind;
+use crate::knobs::case::ROLES_SWAPPED;
+use crate::knobs::prelude::*;
 
 const KNOB: Knob = Knob { blast: Blast::Disturbing, ..Knob::of(Family::Isolation) };
 
-pub(super) const KNOBS: &[Knob] = &[
+pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "kthr.affinity",
         title: "No roaming kernel thread on the real-time CPUs",
@@ -97,14 +92,6 @@ fn roaming(case: &Case<'_>) -> Judged {
     let shown = if found.is_empty() { format!("none of {}", movable.len()) } else { found.join(", ") };
     case.note(format!("kernel threads that may run on CPUs {}", case.rt()), shown);
     Ok(found.is_empty())
-}
-
-/// From here on kernel threads keep off CPUs by isolation; between 6.12 and 7.0 nobody looked.
-const ROLES_SWAPPED: Version = Version::new(7, 0);
-
-/// Whether this kernel's threads keep off isolated CPUs; `false` where its version is not known.
-pub(in crate::knobs) fn keep_off_isolated(case: &Case<'_>) -> bool {
-    case.machine.kernel.version.known().is_some_and(|version| *version >= ROLES_SWAPPED)
 }
 
 /// On isolated CPUs of older kernels that tick, nothing keeps them away for good, and taking the tick away costs

@@ -1,20 +1,13 @@
 //! The tick, and the timers that ride on it.
 
-use crate::knobs::Missing::{CannotBe, TellsNothing};
-use crate::knobs::interrupts::rises;
-use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Want, Weight};
-use punctual_facts::cpu_set::CpuSet;
-use punctual_facts::finding::Confidence;
-use punctual_facts::finding::Severity::{self, High, Info, Medium};
-use punctual_facts::machine::{NOHZ_FULL, Version};
-use punctual_facts::profile::Kind;
-use punctual_hist::Nanos;
+use crate::knobs::prelude::*;
+use crate::knobs::seen::isolation::domain;
 
 const TIMER_LIST: &str = "/proc/timer_list";
 
 const KNOB: Knob = Knob { confidence: Confidence::Medium, ..Knob::of(Family::Isolation) };
 
-pub(super) const KNOBS: &[Knob] = &[
+pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "tick.skew",
         title: "CPUs tick one after the other",
@@ -211,7 +204,7 @@ fn idle(case: &Case<'_>) -> Judged {
 }
 
 fn timers_come_here(case: &Case<'_>) -> Result<(), Doubt> {
-    let is_isolated = super::domain(case) == Ok(true);
+    let is_isolated = domain(case) == Ok(true);
     if is_isolated && case.version()? < Version::new(6, 9) {
         return Doubt::not_applicable("before 6.9 timers move only between CPUs that the scheduler balances");
     }
@@ -236,7 +229,7 @@ fn stopped(case: &Case<'_>) -> Judged {
     }
     // x86 has a row of its own, arm64 one for its timer's interrupt.
     let is_timer = |name: &str, rest: &str| name == "LOC" || rest.trim_end().ends_with("arch_timer");
-    let rises = rises(case, is_timer)?;
+    let rises = case.rises(is_timer)?;
     let rises: Vec<&(u32, u64)> =
         rises.iter().flat_map(|row| &row.counts).filter(|(cpu, _)| ours.contains(*cpu)).collect();
     let shown: Vec<String> = rises.iter().take(16).map(|(cpu, ticks)| format!("CPU {cpu}: {ticks}")).collect();

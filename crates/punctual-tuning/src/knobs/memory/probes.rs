@@ -1,12 +1,6 @@
 //! How the state of memory is told.
 
-use crate::knobs::Missing::{CannotBe, TellsNothing};
-use crate::knobs::devices::has_bus;
-use crate::knobs::{Case, Doubt, Judged, Missing};
-use punctual_facts::cpu_set::CpuSet;
-use punctual_facts::fact::Fact;
-use punctual_facts::finding::Severity::{self, Info};
-use punctual_facts::machine::Version;
+use crate::knobs::prelude::*;
 
 /// The lines of a field of `/proc/meminfo` hold kilobytes, or pages.
 fn meminfo(case: &Case<'_>, field: &str) -> Result<u64, Doubt> {
@@ -219,7 +213,7 @@ pub(super) fn balloon(case: &Case<'_>) -> Judged {
         return Ok(false);
     }
     let drivers = "/sys/bus/virtio/drivers";
-    if has_bus(case, "virtio")? {
+    if case.has_bus("virtio")? {
         case.known(drivers, case.list(drivers), TellsNothing("what drives the devices is not shown"))?;
     }
     case.note("/sys/bus", "no balloon");

@@ -1,8 +1,7 @@
 //! What the network hardware was told: settings that only ethtool shows.
 
 use super::{Nic, nics};
-use crate::knobs::{Case, Doubt, Judged};
-use punctual_facts::fact::Fact;
+use crate::knobs::prelude::*;
 
 /// What whoever reads the live machine put there: one line `name value` for each setting of a device.
 pub(super) const ETHTOOL: &str = "punctual:/ethtool";

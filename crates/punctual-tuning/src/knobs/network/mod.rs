@@ -4,14 +4,11 @@ mod hardware;
 mod receiving;
 mod steering;
 
-use super::Missing::CannotBe;
-use super::{Blast, Case, Check, Doubt, Family, Fix, Knob, Lasting, Missing, Want, Weight};
-use punctual_facts::finding::Confidence;
-use punctual_facts::finding::Severity::{Info, Medium};
+use crate::knobs::prelude::*;
 
 const KNOB: Knob = Knob { confidence: Confidence::Medium, ..Knob::of(Family::Network) };
 
-pub(super) const KNOBS: &[Knob] = &[
+pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "net.rps",
         title: "No received packets steered to the real-time CPUs",

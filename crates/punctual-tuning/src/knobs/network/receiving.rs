@@ -1,10 +1,7 @@
 //! In which context packets are handled.
 
 use super::{FOLDER, Nic, devices, nics};
-use crate::knobs::Missing::{CannotBe, TellsNothing};
-use crate::knobs::devices::has_module;
-use crate::knobs::{Case, Doubt, Judged};
-use punctual_facts::profile::Kind;
+use crate::knobs::prelude::*;
 
 pub(super) fn busy_poll(case: &Case<'_>) -> Judged {
     let none = CannotBe("this kernel's sockets cannot poll");
@@ -60,7 +57,7 @@ fn nics_or_none(case: &Case<'_>) -> Result<Vec<Nic>, Doubt> {
 pub(super) fn ethercat(case: &Case<'_>) -> Judged {
     let modules = "/sys/module";
     let loaded = case.known(modules, case.list(modules), TellsNothing("/sys/module cannot be seen here"))?;
-    if !has_module(case, "ec_master")? {
+    if !case.has_module("ec_master")? {
         return Doubt::not_applicable("no EtherCAT master is loaded (a master in user space does not show)");
     }
     let drivers: Vec<&str> =

@@ -1,9 +1,7 @@
 //! To which CPUs the kernel itself sends packets.
 
 use super::{FOLDER, devices};
-use crate::knobs::Missing::CannotBe;
-use crate::knobs::{Case, Doubt, Judged};
-use punctual_facts::cpu_set::CpuSet;
+use crate::knobs::prelude::*;
 
 /// Whether no queue of that kind has real-time CPUs in its mask.
 fn queues_avoid(case: &Case<'_>, kind: &str, file: &str, none: &str) -> Judged {

@@ -1,15 +1,11 @@
 //! USB, storage and sound: devices that sleep when nobody asks for them.
 
-use super::MOST_DEVICES;
-use crate::knobs::Missing::CannotBe;
-use crate::knobs::{Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Want, Weight};
-use punctual_facts::fact::Fact;
-use punctual_facts::finding::Confidence;
-use punctual_facts::finding::Severity::{Info, Medium};
+use crate::knobs::prelude::*;
+use crate::knobs::seen::links::{MOST_DEVICES, sata};
 
 const KNOB: Knob = Knob::of(Family::Pcie);
 
-pub(super) const KNOBS: &[Knob] = &[
+pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "pm.usb",
         title: "USB devices stay awake",
@@ -110,28 +106,6 @@ fn usb(case: &Case<'_>) -> Judged {
         if sleepy.is_empty() { awake } else { format!("auto: {}", sleepy.join(", ")) },
     );
     Ok(sleepy.is_empty())
-}
-
-pub(in crate::knobs) fn sata(case: &Case<'_>) -> Judged {
-    let folder = "/sys/class/scsi_host";
-    let none = CannotBe("there is no SATA controller");
-    let hosts = case.known(folder, case.list(folder), none)?;
-    let mut policies: Vec<String> = Vec::new();
-    for host in hosts.iter().take(MOST_DEVICES) {
-        // Hosts of other kinds have no such file.
-        let Fact::Known(policy) = case.peek(&format!("{folder}/{host}/link_power_management_policy")) else { continue };
-        if !policies.contains(&policy) {
-            policies.push(policy);
-        }
-    }
-    if policies.is_empty() {
-        return Doubt::not_applicable("there is no SATA controller that can let its links sleep");
-    }
-    case.note(format!("{folder}/*/link_power_management_policy"), policies.join(", "));
-    if policies.iter().any(|policy| policy == "keep_firmware_settings") {
-        return Doubt::unknown("what the firmware chose was kept, and is not shown");
-    }
-    Ok(policies.iter().all(|policy| policy == "max_performance"))
 }
 
 fn nvme(case: &Case<'_>) -> Judged {

@@ -1,18 +1,13 @@
 //! What the scheduler does beside choosing: balance, account, boost, and what was switched on for its own debugging.
 
-use crate::knobs::Missing::{CannotBe, TellsNothing};
-use crate::knobs::isolation::domain;
-use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Want, Weight};
-use punctual_facts::cpu_set::CpuSet;
-use punctual_facts::finding::Confidence;
-use punctual_facts::finding::Severity::{High, Info, Medium};
-use punctual_facts::profile::Kind;
+use crate::knobs::prelude::*;
+use crate::knobs::seen::isolation::domain;
 
 const NO_DEBUGFS: &str = "the scheduler's debug files are not there: debugfs not mounted, locked down, or not built";
 
 const KNOB: Knob = Knob::of(Family::Scheduler);
 
-pub(super) const KNOBS: &[Knob] = &[
+pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "sched.domains",
         title: "No balancing between real-time and other CPUs",

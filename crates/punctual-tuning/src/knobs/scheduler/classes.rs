@@ -1,16 +1,12 @@
 //! Who shares the real-time classes with the real-time work, and on what terms.
 
-use crate::knobs::Missing::CannotBe;
-use crate::knobs::kernel::{has_rt_group, may_be_real_time};
-use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Task, Weight};
-use punctual_facts::finding::Confidence;
-use punctual_facts::finding::Severity::{High, Info, Medium};
-use punctual_hist::Nanos;
+use crate::knobs::prelude::*;
+use crate::knobs::seen::groups::{has_rt_group, may_be_real_time};
 use std::collections::BTreeMap;
 
 const KNOB: Knob = Knob::of(Family::Scheduler);
 
-pub(super) const KNOBS: &[Knob] = &[
+pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "sched.rt_group",
         title: "Caller's control group may have real-time threads",

@@ -1,26 +1,17 @@
 //! Who may run, and for how long.
 
-mod balance;
-mod classes;
+pub(super) mod balance;
+pub(super) mod classes;
 
-use super::Missing::{CannotBe, TellsNothing};
-use super::kernel::{counted, has_rt_group};
-use super::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Want, Weight, count, joined};
-use punctual_facts::finding::Confidence;
-use punctual_facts::finding::Severity::{High, Info, Medium};
-use punctual_facts::machine::Version;
-use punctual_facts::profile::Kind;
+use crate::knobs::prelude::*;
+use crate::knobs::seen::groups::{counted, has_rt_group};
 
 /// From here on a fair server takes the place of throttling.
 const FAIR_SERVER_SINCE: Version = Version::new(6, 12);
 
 const KNOB: Knob = Knob::of(Family::Scheduler);
 
-pub(super) const KNOBS: &[Knob] = &joined::<{ count(LISTS) }>(LISTS);
-
-const LISTS: &[&[Knob]] = &[OWN, classes::KNOBS, balance::KNOBS];
-
-const OWN: &[Knob] = &[
+pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "sched.rt_runtime",
         title: "Real-time threads not throttled",

@@ -1,11 +1,6 @@
 //! Hardware errors: who looks for them, who hears of them first, and whether there are any.
 
-use crate::knobs::Missing::{CannotBe, TellsNothing};
-use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Want, Weight};
-use punctual_facts::fact::Fact;
-use punctual_facts::finding::Confidence;
-use punctual_facts::finding::Severity::{Info, Medium};
-use punctual_facts::machine::Arch;
+use crate::knobs::prelude::*;
 
 /// More PCI devices than this are not asked for their errors.
 const MOST_DEVICES: usize = 512;
@@ -13,7 +8,7 @@ const CONTROLLERS: &str = "/sys/devices/system/edac/mc";
 
 const KNOB: Knob = Knob { confidence: Confidence::Medium, ..Knob::of(Family::Watchdogs) };
 
-pub(super) const KNOBS: &[Knob] = &[
+pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "ras.mce",
         title: "No polling for corrected hardware errors",

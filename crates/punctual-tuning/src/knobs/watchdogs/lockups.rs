@@ -1,15 +1,10 @@
 //! Detectors of lock-ups and hangs, in software and in hardware.
 
-use crate::knobs::Missing::{CannotBe, TellsNothing};
-use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Weight, When};
-use punctual_facts::cpu_set::CpuSet;
-use punctual_facts::finding::Confidence;
-use punctual_facts::finding::Severity::{self, Info, Medium};
-use punctual_facts::profile::Kind;
+use crate::knobs::prelude::*;
 
 const KNOB: Knob = Knob { blast: Blast::Disturbing, ..Knob::of(Family::Watchdogs) };
 
-pub(super) const KNOBS: &[Knob] = &[
+pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "wd.nmi",
         title: "No hard lock-up detector on the real-time CPUs",

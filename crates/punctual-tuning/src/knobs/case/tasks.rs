@@ -1,6 +1,6 @@
 //! Which tasks there are: kernel threads prove what parameters only request, and daemons prove that they run.
 
-use super::case::{Case, Doubt, Missing};
+use super::{Case, Doubt, Missing};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::fact::Fact;
 
