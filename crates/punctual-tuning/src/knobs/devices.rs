@@ -194,7 +194,7 @@ const UNSEEN: Missing = TellsNothing("a disk's setting is not shown");
 /// Holds a file of each disk against what is wanted (`None`: not about this disk); keeps the disks that differ.
 fn every_disk(case: &Case<'_>, file: &str, judge: impl Fn(&str, String) -> Result<Option<bool>, Doubt>) -> Judged {
     let (mut seen, mut wrong) = (0, Vec::new());
-    for disk in case.known(BLOCKS, case.list(BLOCKS), NO_BLOCKS)? {
+    for disk in case.names(BLOCKS, NO_BLOCKS)? {
         let path = format!("{BLOCKS}/{disk}/{file}");
         let fact = case.peek(&path);
         // Loops and the like lack some files.
@@ -207,20 +207,14 @@ fn every_disk(case: &Case<'_>, file: &str, judge: impl Fn(&str, String) -> Resul
             wrong.extend((!is_wanted).then(|| format!("{disk}: {text}")));
         }
     }
-    if seen == 0 {
-        return Doubt::not_applicable("there is no disk that this concerns");
-    }
-    case.note(
-        format!("{BLOCKS}/*/{file}"),
-        if wrong.is_empty() { format!("as wanted on {seen}") } else { wrong.join("; ") },
-    );
-    Ok(wrong.is_empty())
+    Doubt::not_applicable_if(seen == 0, "there is no disk that this concerns")?;
+    case.none_found(format!("{BLOCKS}/*/{file}"), wrong.join("; "), format!("as wanted on {seen}"))
 }
 
 fn scheduler(case: &Case<'_>) -> Judged {
     every_disk(case, "queue/scheduler", |disk, text| {
         let path = format!("{BLOCKS}/{disk}/queue/rotational");
-        match case.known(&path, case.peek(&path), UNSEEN)?.as_str() {
+        match case.content(&path, UNSEEN)?.as_str() {
             "0" if text.contains("[none]") || text == "none" => Ok(Some(true)),
             "0" if text.contains('[') => Ok(Some(false)),
             "1" => Ok(None),
@@ -244,7 +238,7 @@ fn poll(case: &Case<'_>) -> Judged {
     every_disk(case, "events", |disk, events| {
         let read = |file: &str| {
             let path = format!("{BLOCKS}/{disk}/{file}");
-            case.known(&path, case.peek(&path), UNSEEN)
+            case.content(&path, UNSEEN)
         };
         if events.trim().is_empty() {
             return Ok(Some(true));
@@ -260,10 +254,8 @@ fn poll(case: &Case<'_>) -> Judged {
 
 fn md(case: &Case<'_>) -> Judged {
     let path = "/proc/mdstat";
-    let table = case.known(path, case.peek(path), CannotBe("there are no arrays (md)"))?;
-    if !table.starts_with("Personalities") {
-        return Doubt::unknown(format!("{path} is not what it should be"));
-    }
+    let table = case.content(path, CannotBe("there are no arrays (md)"))?;
+    Doubt::unknown_if(!table.starts_with("Personalities"), format!("{path} is not what it should be"))?;
     let busy = |line: &&str| {
         ["resync =", "recovery =", "check =", "reshape =", "repair ="].iter().any(|word| line.contains(word))
     };
@@ -277,7 +269,7 @@ fn md(case: &Case<'_>) -> Judged {
 /// The file systems on disks: where, of which kind, with which options.
 fn mounts(case: &Case<'_>) -> Result<Vec<(String, String, Vec<String>)>, Doubt> {
     let path = "/proc/mounts";
-    let table = case.known(path, case.peek(path), TellsNothing("what is mounted is not shown"))?;
+    let table = case.content(path, TellsNothing("what is mounted is not shown"))?;
     let mount = |line: &str| {
         let mut parts = line.split(' ');
         let (device, place, kind, options) = (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
@@ -293,8 +285,7 @@ fn no_mount(case: &Case<'_>, is_bad: impl Fn(&str, &[String]) -> bool) -> Judged
     let mounts = mounts(case)?;
     let bad: Vec<&str> =
         mounts.iter().filter(|(_, kind, options)| is_bad(kind, options)).map(|(place, ..)| place.as_str()).collect();
-    case.note("/proc/mounts", if bad.is_empty() { format!("none of {}", mounts.len()) } else { bad.join(", ") });
-    Ok(bad.is_empty())
+    case.none_found("/proc/mounts", bad.join(", "), format!("none of {}", mounts.len()))
 }
 
 fn commit(case: &Case<'_>) -> Judged {

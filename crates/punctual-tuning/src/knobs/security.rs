@@ -147,9 +147,7 @@ pub(crate) const KNOBS: &[Knob] = &[
 
 /// The switch itself can only be asked over netlink; the threads around it prove the two ends.
 fn auditing(case: &Case<'_>) -> Judged {
-    if case.flavour()? == Flavour::Evl {
-        return Doubt::not_applicable("out-of-band threads make no in-band system calls");
-    }
+    Doubt::not_applicable_if(case.flavour()? == Flavour::Evl, "out-of-band threads make no in-band system calls")?;
     if !case.daemons(&["auditd"])?.is_empty() {
         return Ok(false);
     }
@@ -166,16 +164,14 @@ fn auditing(case: &Case<'_>) -> Judged {
 
 fn mitigations(case: &Case<'_>) -> Result<(), Doubt> {
     let folder = "/sys/devices/system/cpu/vulnerabilities";
-    let names = case.known(folder, case.list(folder), CannotBe("this kernel knows of no CPU bugs"))?;
+    let names = case.names(folder, CannotBe("this kernel knows of no CPU bugs"))?;
     let mut mitigated = Vec::new();
     for name in names {
         let path = format!("{folder}/{name}");
-        let text = case.known(&path, case.peek(&path), TellsNothing("a bug's state is not shown"))?;
+        let text = case.content(&path, TellsNothing("a bug's state is not shown"))?;
         mitigated.extend(text.starts_with("Mitigation").then_some(name));
     }
-    if mitigated.is_empty() {
-        return Doubt::not_applicable("this CPU needs no mitigation, or all are off");
-    }
+    Doubt::not_applicable_if(mitigated.is_empty(), "this CPU needs no mitigation, or all are off")?;
     case.note(folder, format!("mitigated: {}", mitigated.join(", ")));
     Ok(())
 }
@@ -200,9 +196,7 @@ fn smap(case: &Case<'_>) -> Judged {
     }
     let has_it = case.has_flag("smap")?;
     case.note("/proc/cpuinfo flags", if has_it { "smap" } else { "no smap" });
-    if !has_it && !case.requested("clearcpuid") {
-        return Doubt::not_applicable("this CPU has no SMAP");
-    }
+    Doubt::not_applicable_if(!has_it && !case.requested("clearcpuid"), "this CPU has no SMAP")?;
     Ok(has_it)
 }
 

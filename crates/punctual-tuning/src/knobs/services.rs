@@ -223,7 +223,7 @@ const ENOUGH: usize = 256;
 fn containers(case: &Case<'_>) -> Judged {
     case.has_housekeeping()?;
     let root = "/sys/fs/cgroup";
-    case.known(root, case.list(root), TellsNothing("control groups cannot be seen here"))?;
+    case.names(root, TellsNothing("control groups cannot be seen here"))?;
     let (mut seen, mut free) = (0, 0);
     for (folder, start) in RUNTIMES {
         let names = case.list(folder);
@@ -234,9 +234,7 @@ fn containers(case: &Case<'_>) -> Judged {
             free += usize::from(!cpus.intersection(case.rt()).is_empty());
         }
     }
-    if seen == 0 {
-        return Doubt::not_applicable("no containers are seen here");
-    }
+    Doubt::not_applicable_if(seen == 0, "no containers are seen here")?;
     case.note(
         format!("{root}/**/cpuset.cpus.effective"),
         format!("{free} of {seen} containers may use CPUs {}", case.rt()),
@@ -249,7 +247,7 @@ fn kubelet(case: &Case<'_>) -> Judged {
         return Doubt::not_applicable("no kubelet runs here");
     }
     let path = "/var/lib/kubelet/cpu_manager_state";
-    let state = case.known(path, case.peek(path), TellsNothing("the kubelet's choice is not shown"))?;
+    let state = case.content(path, TellsNothing("the kubelet's choice is not shown"))?;
     let policy = state.split_once("\"policyName\":").and_then(|(_, rest)| rest.split('"').nth(1));
     match policy {
         Some(policy) => {

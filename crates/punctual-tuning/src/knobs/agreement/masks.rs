@@ -93,9 +93,7 @@ fn tick_severity(case: &Case<'_>, severity: Severity) -> Severity {
 
 fn tick(case: &Case<'_>) -> Judged {
     let apart = set_apart(case)?;
-    if apart.tick_free.is_empty() {
-        return Doubt::not_applicable("no CPU may stop its tick");
-    }
+    Doubt::not_applicable_if(apart.tick_free.is_empty(), "no CPU may stop its tick")?;
     Ok(apart.tick_free.is_subset(&apart.domain))
 }
 
@@ -110,9 +108,7 @@ fn irq_default(case: &Case<'_>) -> Judged {
 fn watchdog(case: &Case<'_>) -> Judged {
     let apart = set_apart(case)?;
     let missing = CannotBe("this kernel has no lockup watchdog");
-    if case.number("/proc/sys/kernel/watchdog", missing)? == 0 {
-        return Doubt::not_applicable("the lockup watchdog is off");
-    }
+    Doubt::not_applicable_if(case.number("/proc/sys/kernel/watchdog", missing)? == 0, "the lockup watchdog is off")?;
     let mask = case.cpu_list("/proc/sys/kernel/watchdog_cpumask", missing)?;
     not_told_by("family 'watchdogs and RAS'", mask.intersection(case.rt()).is_empty())?;
     Ok(mask.intersection(&apart.all()).is_empty())

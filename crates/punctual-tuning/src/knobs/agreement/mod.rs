@@ -40,7 +40,7 @@ const PARTITIONS: &str = "/sys/fs/cgroup/cpuset.cpus.isolated";
 /// Fails where the same bad state is told by a knob of its own, which looks at the real-time CPUs alone: one state is one
 /// finding.
 fn not_told_by(knob: &str, is_good: bool) -> Result<(), Doubt> {
-    if is_good { Ok(()) } else { Doubt::not_applicable(format!("{knob} tells it already")) }
+    Doubt::not_applicable_if(!is_good, format!("{knob} tells it already"))
 }
 
 /// What is set apart, with the files as evidence.

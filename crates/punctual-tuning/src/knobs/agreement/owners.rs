@@ -132,9 +132,7 @@ fn owners_cmdline(case: &Case<'_>) -> Judged {
         return Doubt::not_applicable(format!("in a container ({container}) there is no boot loader to ask"));
     }
     let sources = sources(case);
-    if sources.is_empty() {
-        return Doubt::unknown("no file that names words for the kernel can be read from here");
-    }
+    Doubt::unknown_if(sources.is_empty(), "no file that names words for the kernel can be read from here")?;
     let mut owners: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for (path, line) in &sources {
         for word in line.for_the_kernel().split_whitespace() {

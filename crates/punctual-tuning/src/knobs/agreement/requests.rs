@@ -210,9 +210,7 @@ fn requested(case: &Case<'_>) -> Judged {
     let line = booted(case)?;
     let wishes = wishes(line);
     let offloaded = line.value("rcu_nocbs").filter(|list| !list.is_empty());
-    if wishes.is_empty() && offloaded.is_none() {
-        return Doubt::not_applicable("the command line asks for no CPUs");
-    }
+    Doubt::not_applicable_if(wishes.is_empty() && offloaded.is_none(), "the command line asks for no CPUs")?;
     let online = case.online().cloned().unwrap_or_default();
     let mut is_in_force = match offloaded {
         Some(list) => is_offloaded(case, list, &online)?,
@@ -290,9 +288,7 @@ fn unasked(case: &Case<'_>) -> Judged {
         format!("{CMDLINE}: words about CPUs"),
         if words.is_empty() { "none".to_owned() } else { words.join(" ") },
     );
-    if !is_set_apart {
-        return Doubt::not_applicable("no CPU is set apart since boot");
-    }
+    Doubt::not_applicable_if(!is_set_apart, "no CPU is set apart since boot")?;
     Ok(is_asked)
 }
 

@@ -127,12 +127,8 @@ fn settings(case: &Case<'_>) -> Result<Settings, Doubt> {
             }
         }
     }
-    if !is_seen {
-        return Doubt::unknown("no folder of sysctl files can be seen from here");
-    }
-    if settings.is_empty() {
-        return Doubt::not_applicable("no file sets a sysctl that matters here");
-    }
+    Doubt::unknown_if(!is_seen, "no folder of sysctl files can be seen from here")?;
+    Doubt::not_applicable_if(settings.is_empty(), "no file sets a sysctl that matters here")?;
     Ok(settings)
 }
 
@@ -152,9 +148,7 @@ fn effect(case: &Case<'_>) -> Judged {
             case.note(path, effective);
         }
     }
-    if is_good && in_force.is_empty() {
-        return Doubt::unknown("none of the configured sysctls can be read back");
-    }
+    Doubt::unknown_if(is_good && in_force.is_empty(), "none of the configured sysctls can be read back")?;
     if is_good {
         case.note("configured sysctls, read back from /proc/sys", in_force.join(", "));
     }

@@ -311,9 +311,7 @@ fn lock(case: &Case<'_>) -> Judged {
 }
 
 fn mpam(case: &Case<'_>) -> Judged {
-    if case.arch() != Some(&Arch::Arm64) {
-        return Doubt::not_applicable("only arm64 has MPAM");
-    }
+    Doubt::not_applicable_if(case.arch() != Some(&Arch::Arm64), "only arm64 has MPAM")?;
     if !case.exists("/sys/fs/resctrl") {
         case.known("/sys/fs", case.list("/sys/fs"), TellsNothing("/sys/fs cannot be seen here"))?;
         return Doubt::not_applicable("no driver offers it here");
@@ -322,9 +320,7 @@ fn mpam(case: &Case<'_>) -> Judged {
 }
 
 fn rk3568(case: &Case<'_>) -> Result<(), Doubt> {
-    if case.arch() == Some(&Arch::X86) {
-        return Doubt::not_applicable("only RK3566 and RK3568 have this");
-    }
+    Doubt::not_applicable_if(case.arch() == Some(&Arch::X86), "only RK3566 and RK3568 have this")?;
     let none = CannotBe("only RK3566 and RK3568 have this, and they have a device tree");
     let names = case.text("/proc/device-tree/compatible", none)?;
     if names.contains("rk3566") || names.contains("rk3568") {
@@ -336,7 +332,7 @@ fn rk3568(case: &Case<'_>) -> Result<(), Doubt> {
 fn ddio(case: &Case<'_>) -> Result<(), Doubt> {
     case.not_a_guest()?;
     let path = "/proc/cpuinfo";
-    let info = case.known(path, case.peek(path), TellsNothing("/proc/cpuinfo is not there"))?;
+    let info = case.content(path, TellsNothing("/proc/cpuinfo is not there"))?;
     let model = info.lines().find(|line| line.starts_with("model name"));
     match model {
         Some(model) if model.contains("Xeon") => {

@@ -41,7 +41,7 @@ impl Case<'_> {
     pub(crate) fn rises(&self, wanted: impl Fn(&str, &str) -> bool) -> Result<Vec<Row>, Doubt> {
         let look = |path: &str| {
             let missing = TellsNothing("interrupts were not counted twice");
-            self.known(path, self.peek(path), missing).map(|table| rows(&table, &wanted))
+            self.content(path, missing).map(|table| rows(&table, &wanted))
         };
         let (before, after) = (look(INTERRUPTS)?, look(INTERRUPTS_LATER)?);
         let rise = |row: &Row| {
@@ -52,9 +52,7 @@ impl Case<'_> {
             Some(Row { name: row.name.clone(), counts })
         };
         let rises: Vec<Row> = after.iter().filter_map(rise).filter(|row: &Row| !row.counts.is_empty()).collect();
-        if rises.is_empty() {
-            return Doubt::unknown("the table of interrupts does not show these CPUs");
-        }
+        Doubt::unknown_if(rises.is_empty(), "the table of interrupts does not show these CPUs")?;
         Ok(rises)
     }
 }

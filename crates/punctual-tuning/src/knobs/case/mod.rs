@@ -434,9 +434,7 @@ impl<'a> Case<'a> {
             let numbers = if cpus.len() == 1 { cpus.to_string() } else { format!("[{cpus}]") };
             self.cite(&path.replace("{cpu}", &numbers), &Fact::Known(value.clone()));
         }
-        if values.is_empty() {
-            return Doubt::unknown(NO_CPUS);
-        }
+        Doubt::unknown_if(values.is_empty(), NO_CPUS)?;
         Ok(values.into_iter().map(|(value, cpus)| (cpus, value)).collect())
     }
 
@@ -457,15 +455,11 @@ impl<'a> Case<'a> {
 
     /// Goes on only where some CPU remains for everything that is not real-time work.
     pub fn has_housekeeping(&self) -> Result<(), Doubt> {
-        if !self.knows_others() {
-            return Doubt::unknown(NO_CPUS);
-        }
+        Doubt::unknown_if(!self.knows_others(), NO_CPUS)?;
         if !self.housekeeping().is_empty() {
             return Ok(());
         }
-        if self.rt().len() == 1 {
-            return Doubt::not_applicable("there is one CPU, and nowhere to move anything to");
-        }
+        Doubt::not_applicable_if(self.rt().len() == 1, "there is one CPU, and nowhere to move anything to")?;
         Doubt::not_applicable(format!(
             "all CPUs ({}) are meant for real-time work, so there is nowhere to move anything to; --cpus keeps \
                 some free",

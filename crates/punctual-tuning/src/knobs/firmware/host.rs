@@ -161,10 +161,8 @@ fn hypervisor(case: &Case<'_>) -> Judged {
 fn efi_runtime(case: &Case<'_>) -> Judged {
     let firmware = "/sys/firmware";
     let none = TellsNothing("/sys/firmware cannot be seen here");
-    let kinds = case.known(firmware, case.list(firmware), none)?;
-    if !kinds.iter().any(|kind| kind == "efi") {
-        return Doubt::not_applicable("the machine was not booted by UEFI");
-    }
+    let kinds = case.names(firmware, none)?;
+    Doubt::not_applicable_if(!kinds.iter().any(|kind| kind == "efi"), "the machine was not booted by UEFI")?;
     case.has_housekeeping()?;
     let path = "/sys/devices/virtual/workqueue/efi_runtime/cpumask";
     let because = "no work queue efi_runtime is shown: the services are off, or this kernel does not show it";
@@ -196,11 +194,8 @@ fn fwupd(case: &Case<'_>) -> Judged {
 fn optee(case: &Case<'_>) -> Judged {
     case.only_on(Arch::Arm64, "OP-TEE is of ARM's secure world")?;
     let folder = "/sys/class/tee";
-    match case.known(folder, case.list(folder), CannotBe("this kernel has no driver for a secure world")) {
-        Ok(devices) => {
-            case.note(folder, if devices.is_empty() { "(empty)".to_owned() } else { devices.join(", ") });
-            Ok(devices.is_empty())
-        }
+    match case.names(folder, CannotBe("this kernel has no driver for a secure world")) {
+        Ok(devices) => case.none_found(folder, devices.join(", "), "(empty)"),
         Err(doubt) => Err(doubt),
     }
 }

@@ -82,7 +82,7 @@ struct Module {
 fn modules(case: &Case<'_>) -> Result<Vec<Module>, Doubt> {
     has_setup(case)?;
     let missing = TellsNothing("the firmware's table of memory modules is not shown; root may read it");
-    let text = case.known(MODULES, case.peek(MODULES), missing)?;
+    let text = case.content(MODULES, missing)?;
     let mut found = Vec::new();
     for line in text.lines() {
         let word = |name: &str| line.split_whitespace().find_map(|word| word.strip_prefix(name)?.strip_prefix('='));
@@ -156,7 +156,7 @@ fn speed(case: &Case<'_>) -> Judged {
 fn scrub(case: &Case<'_>) -> Judged {
     let folder = "/sys/devices/system/edac/mc";
     let none = CannotBe("no memory controller with error correction is registered");
-    let names = case.known(folder, case.list(folder), none)?;
+    let names = case.names(folder, none)?;
     let mut rates = Vec::new();
     for name in names.iter().filter(|name| name.starts_with("mc")).take(64) {
         let path = format!("{folder}/{name}/sdram_scrub_rate");
@@ -164,9 +164,7 @@ fn scrub(case: &Case<'_>) -> Judged {
             rates.push(case.number(&path, TellsNothing("the rate is not shown"))?);
         }
     }
-    if rates.is_empty() {
-        return Doubt::not_applicable("no memory controller here shows whether it scrubs");
-    }
+    Doubt::not_applicable_if(rates.is_empty(), "no memory controller here shows whether it scrubs")?;
     Ok(rates.iter().all(|rate| *rate == 0))
 }
 

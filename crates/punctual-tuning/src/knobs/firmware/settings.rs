@@ -220,11 +220,10 @@ fn speedstep(case: &Case<'_>) -> Judged {
     match governor(case) {
         Err(Doubt::NotApplicable(_)) => {
             let can_change = case.cpu_flag("est")? | case.cpu_flag("hwp")? | case.cpu_flag("cppc")?;
-            if can_change {
-                return Doubt::unknown(
-                    "the CPU could change its clock, and no driver of Linux's shows whether it does",
-                );
-            }
+            Doubt::unknown_if(
+                can_change,
+                "the CPU could change its clock, and no driver of Linux's shows whether it does",
+            )?;
             Ok(true)
         }
         judged => judged,
@@ -261,7 +260,7 @@ fn turbo(case: &Case<'_>) -> Judged {
 
 /// The graphics cards by name: `card0`, not their outputs.
 fn cards(case: &Case<'_>) -> Result<Vec<String>, Doubt> {
-    let names = case.known(GRAPHICS, case.list(GRAPHICS), CannotBe("there is no graphics card"))?;
+    let names = case.names(GRAPHICS, CannotBe("there is no graphics card"))?;
     let is_card = |name: &String| name.strip_prefix("card").is_some_and(|n| n.parse::<u32>().is_ok());
     Ok(names.into_iter().filter(is_card).take(16).collect())
 }
@@ -279,9 +278,7 @@ fn rc6(case: &Case<'_>) -> Judged {
             }
         }
     }
-    if times.is_empty() {
-        return Doubt::not_applicable("no graphics card here shows how long it slept");
-    }
+    Doubt::not_applicable_if(times.is_empty(), "no graphics card here shows how long it slept")?;
     Ok(times.iter().all(|time_ms| *time_ms == 0))
 }
 
@@ -310,7 +307,7 @@ fn told_by_links(case: &Case<'_>, severity: Severity) -> Severity {
 fn awake_links(case: &Case<'_>) -> Judged {
     has_setup(case)?;
     let missing = TellsNothing("the links' registers are not shown; root may read them (lspci -vv: LnkCtl)");
-    let text = case.known(LINKS, case.peek(LINKS), missing)?;
+    let text = case.content(LINKS, missing)?;
     let (mut asked, mut sleepy) = (0_usize, Vec::new());
     for line in text.lines() {
         let mut words = line.split_whitespace();
@@ -323,9 +320,7 @@ fn awake_links(case: &Case<'_>) -> Judged {
             sleepy.push(device);
         }
     }
-    if asked == 0 {
-        return Doubt::unknown("no link of PCI Express could be asked");
-    }
+    Doubt::unknown_if(asked == 0, "no link of PCI Express could be asked")?;
     let awake = format!("L0s and L1 are off on all {asked} ends of links");
     case.note(LINKS, if sleepy.is_empty() { awake } else { format!("may sleep: {}", sleepy.join(", ")) });
     Ok(sleepy.is_empty())

@@ -113,9 +113,7 @@ fn freq_pin(case: &Case<'_>) -> Judged {
 
 fn driver(case: &Case<'_>) -> Judged {
     case.not_a_guest()?;
-    let Some(cpu) = case.rt().first() else {
-        return Doubt::unknown("which CPUs are online is not known");
-    };
+    let cpu = case.first_rt()?;
     let path = format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_driver");
     let driver = match case.text(&path, NO_DRIVER) {
         Ok(driver) => driver,
@@ -136,12 +134,11 @@ fn driver(case: &Case<'_>) -> Judged {
     }
     // Once enabled, HWP cannot be turned off, and only intel_pstate speaks it.
     let is_autonomous = case.cpu_flag("hwp")?;
-    if is_autonomous {
-        return Doubt::unknown(
-            "the CPU can choose its clock itself (HWP); whether the firmware turned that on, where this driver would be \
+    Doubt::unknown_if(
+        is_autonomous,
+        "the CPU can choose its clock itself (HWP); whether the firmware turned that on, where this driver would be \
                 ignored, stands in MSR 0x770",
-        );
-    }
+    )?;
     Ok(true)
 }
 
@@ -172,18 +169,14 @@ fn clock_domain(case: &Case<'_>) -> Judged {
                 _ => return Doubt::unknown(format!("{path} holds '{listed}'")),
             }
         }
-        if domain.is_empty() {
-            return Doubt::unknown(format!("{path} names no CPU"));
-        }
+        Doubt::unknown_if(domain.is_empty(), format!("{path} names no CPU"))?;
         let text = format!("CPU {cpu}: {domain}");
         if shown.len() < 8 {
             shown.push(text);
         }
         others = others.union(&domain.difference(case.rt()));
     }
-    if shown.is_empty() {
-        return Doubt::unknown("which CPUs are online is not known");
-    }
+    Doubt::unknown_if(shown.is_empty(), "which CPUs are online is not known")?;
     case.note("/sys/devices/system/cpu/cpu*/cpufreq/{freqdomain_cpus,affected_cpus}", shown.join("; "));
     if others.is_empty() {
         return Ok(true);

@@ -111,9 +111,7 @@ fn governor(case: &Case<'_>) -> Judged {
 
 fn intel_idle(case: &Case<'_>) -> Judged {
     case.only_on(Arch::X86, "intel_idle is for Intel's CPUs")?;
-    if case.cpu_field("vendor_id")? != "GenuineIntel" {
-        return Doubt::not_applicable("intel_idle is for Intel's CPUs");
-    }
+    Doubt::not_applicable_if(case.cpu_field("vendor_id")? != "GenuineIntel", "intel_idle is for Intel's CPUs")?;
     let none = CannotBe("this kernel has no intel_idle");
     let deepest = case.number("/sys/module/intel_idle/parameters/max_cstate", none)?;
     match case.text(DRIVER, UNSHOWN)?.as_str() {

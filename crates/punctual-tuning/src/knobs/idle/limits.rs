@@ -66,11 +66,10 @@ fn of_all(case: &Case<'_>) -> Judged {
 fn of_each(case: &Case<'_>) -> Judged {
     let none = CannotBe("this kernel has no limit of sleep per CPU");
     let limits = case.per_cpu("/sys/devices/system/cpu/cpu{cpu}/power/pm_qos_resume_latency_us", case.rt(), none)?;
-    if limits.iter().all(|(_, limit)| limit == "0") {
-        return Doubt::not_applicable(
-            "no limit is set for single CPUs (0 means none); pm.idle_state tells what follows",
-        );
-    }
+    Doubt::not_applicable_if(
+        limits.iter().all(|(_, limit)| limit == "0"),
+        "no limit is set for single CPUs (0 means none); pm.idle_state tells what follows",
+    )?;
     let mut all_help = true;
     for (_, limit) in &limits {
         all_help &= match (limit.as_str(), limit.parse::<u64>()) {

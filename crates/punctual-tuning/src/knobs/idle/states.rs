@@ -78,9 +78,7 @@ pub(crate) const KNOBS: &[Knob] = &[
 ];
 
 fn idle_state(case: &Case<'_>) -> Judged {
-    if case.rt().is_empty() {
-        return Doubt::unknown("which CPUs are online is not known");
-    }
+    case.known_rt()?;
     let tolerable_us = tolerable_us(case);
     let mut deep: Option<Sleep> = None;
     let mut deepest_us = 0;
@@ -119,9 +117,7 @@ fn idle_state(case: &Case<'_>) -> Judged {
 fn usage(case: &Case<'_>) -> Judged {
     case.not_a_guest()?;
     let tolerable_us = tolerable_us(case);
-    let Some(first) = case.rt().first() else {
-        return Doubt::unknown("which CPUs are online is not known");
-    };
+    let first = case.first_rt()?;
     let all = states(case, first, false)?;
     let deep: Vec<&Sleep> = all.iter().filter(|state| state.latency_us > tolerable_us).collect();
     if deep.is_empty() {
@@ -132,7 +128,7 @@ fn usage(case: &Case<'_>) -> Judged {
         for state in &deep {
             let path = state.folder.replacen(&format!("cpu{first}/"), &format!("cpu{cpu}/"), 1) + "/usage";
             let unseen = TellsNothing("how often a state was entered is not shown");
-            let text = case.known(&path, case.peek(&path), unseen)?;
+            let text = case.content(&path, unseen)?;
             let Ok(count) = text.parse::<u64>() else {
                 return Doubt::unknown(format!("{path} holds '{text}'"));
             };
@@ -154,18 +150,14 @@ fn haltpoll(case: &Case<'_>) -> Judged {
     case.only_on(Arch::X86, "the driver is for guests on x86")?;
     let missing = TellsNothing("whether this is a guest is not known");
     let virtualisation = case.known("/proc/cpuinfo", case.machine.virtualisation.clone(), missing)?;
-    if virtualisation.hypervisor.is_none() {
-        return Doubt::not_applicable("this is no guest");
-    }
+    Doubt::not_applicable_if(virtualisation.hypervisor.is_none(), "this is no guest")?;
     let driver =
         case.text("/sys/devices/system/cpu/cpuidle/current_driver", TellsNothing("the idle driver is not shown"))?;
     if driver != "haltpoll" {
         // The driver refuses every host that is not KVM.
         let clocks = "/sys/devices/system/clocksource/clocksource0/available_clocksource";
         let is_kvm = case.peek(clocks).map(|names| names.split_whitespace().any(|name| name == "kvm-clock"));
-        if is_kvm == Fact::Known(false) {
-            return Doubt::not_applicable("it works on KVM only, and there is no kvm-clock here");
-        }
+        Doubt::not_applicable_if(is_kvm == Fact::Known(false), "it works on KVM only, and there is no kvm-clock here")?;
         return Ok(false);
     }
     let missing = TellsNothing("the governor's time is not shown");

@@ -204,9 +204,7 @@ fn requested(case: &Case<'_>) -> Judged {
             found.push(format!("{} ({}) may go to {cpus}", line.number, line.handlers(case).join(", ")));
         }
     }
-    if seen == 0 {
-        return Doubt::unknown("the kernel does not show where interrupts may go");
-    }
+    Doubt::unknown_if(seen == 0, "the kernel does not show where interrupts may go")?;
     tell(case, "/proc/irq/*/smp_affinity_list, of lines delivered elsewhere", &found, seen);
     Ok(found.is_empty())
 }
@@ -281,9 +279,7 @@ fn gic_target(case: &Case<'_>) -> Judged {
     }
     let lines = case.delivered_lines()?;
     let busy: Vec<&&Line> = lines.iter().filter(|line| !line.handlers(case).is_empty()).collect();
-    if busy.len() < 2 {
-        return Doubt::not_applicable("there are too few devices to spread");
-    }
+    Doubt::not_applicable_if(busy.len() < 2, "there are too few devices to spread")?;
     let targets: CpuSet = busy.iter().filter_map(|line| line.delivered.as_ref()).flat_map(CpuSet::iter).collect();
     case.note(
         "/proc/irq/*/effective_affinity_list",

@@ -52,9 +52,7 @@ fn threadirqs(case: &Case<'_>) -> Judged {
     }
     let used: Vec<u32> =
         case.interrupt_lines()?.iter().filter(|line| !line.handlers(case).is_empty()).map(|line| line.number).collect();
-    if used.is_empty() {
-        return Doubt::unknown("no interrupt line shows a handler");
-    }
+    Doubt::unknown_if(used.is_empty(), "no interrupt line shows a handler")?;
     let threads = case.tasks(|task| task.is_kernel && line_of(&task.name).is_some())?;
     let threaded = used.iter().filter(|line| threads.iter().any(|task| line_of(&task.name) == Some(**line))).count();
     case.note("interrupt lines with a thread irq/N-NAME", format!("{threaded} of {}", used.len()));

@@ -93,9 +93,7 @@ fn groups(case: &Case<'_>, folder: &str) -> Vec<String> {
 }
 
 fn partitions(case: &Case<'_>) -> Judged {
-    if case.is(Kind::Audio) {
-        return Doubt::not_applicable("a shared desktop needs all of its CPUs");
-    }
+    Doubt::not_applicable_if(case.is(Kind::Audio), "a shared desktop needs all of its CPUs")?;
     let Some(mount) = MOUNTS.iter().find(|mount| case.exists(&format!("{mount}/cgroup.controllers"))) else {
         let fact = Fact::<()>::Absent;
         return case.known(MOUNTS[0], fact, CannotBe("no control groups of the second kind here")).map(|()| true);

@@ -90,9 +90,7 @@ fn offloaded(case: &Case<'_>) -> Result<(), Doubt> {
 }
 
 fn nocb_poll(case: &Case<'_>) -> Judged {
-    if !case.is(Kind::Poll) {
-        return Doubt::not_applicable("only work that stays out of the kernel gains from it");
-    }
+    Doubt::not_applicable_if(!case.is(Kind::Poll), "only work that stays out of the kernel gains from it")?;
     offloaded(case)?;
     let log = case.peek(LOG);
     if let Some(trouble) = log.trouble() {
@@ -112,9 +110,7 @@ fn nocb_poll(case: &Case<'_>) -> Judged {
 }
 
 fn patience(case: &Case<'_>) -> Judged {
-    if !case.is(Kind::Poll) {
-        return Doubt::not_applicable("only work that stays out of the kernel gains from it");
-    }
+    Doubt::not_applicable_if(!case.is(Kind::Poll), "only work that stays out of the kernel gains from it")?;
     let tick_free = case.cpu_list(NOHZ_FULL, CannotBe("this kernel cannot stop its tick"))?;
     if case.rt().intersection(&tick_free).is_empty() {
         return Doubt::not_applicable("these CPUs are not tick-free, see iso.nohz_full");

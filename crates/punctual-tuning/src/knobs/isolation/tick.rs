@@ -158,9 +158,7 @@ fn skew_severity(case: &Case<'_>, severity: Severity) -> Severity {
 }
 
 fn skew(case: &Case<'_>) -> Judged {
-    if case.online().is_some_and(|online| online.len() == 1) {
-        return Doubt::not_applicable("there is one CPU");
-    }
+    Doubt::not_applicable_if(case.online().is_some_and(|online| online.len() == 1), "there is one CPU")?;
     let ticks = timer_list(case)?;
     let hz = case.config("HZ")?;
     let hz: u64 = hz.parse().ok().filter(|hz| *hz > 0).map_or_else(|| Doubt::unknown(format!("HZ is '{hz}'")), Ok)?;
@@ -184,19 +182,14 @@ fn idle_severity(case: &Case<'_>, severity: Severity) -> Severity {
 }
 
 fn idle(case: &Case<'_>) -> Judged {
-    if !case.is(Kind::Periodic) {
-        return Doubt::not_applicable("it only counts for loops that sleep and wake fast");
-    }
-    if !case.tick_free()?.is_empty() {
-        return Doubt::not_applicable(
-            "nohz_full= is in force, which needs what nohz=off takes away, see iso.nohz_full",
-        );
-    }
+    Doubt::not_applicable_if(!case.is(Kind::Periodic), "it only counts for loops that sleep and wake fast")?;
+    Doubt::not_applicable_if(
+        !case.tick_free()?.is_empty(),
+        "nohz_full= is in force, which needs what nohz=off takes away, see iso.nohz_full",
+    )?;
     let of_ours = |tick: &Tick| case.rt().contains(tick.cpu).then_some(tick.may_stop?).map(|may| (tick.cpu, may));
     let seen: Vec<(u32, bool)> = timer_list(case)?.iter().filter_map(of_ours).collect();
-    if seen.is_empty() {
-        return Doubt::unknown(format!("{TIMER_LIST} does not say whether these CPUs stop their tick"));
-    }
+    Doubt::unknown_if(seen.is_empty(), format!("{TIMER_LIST} does not say whether these CPUs stop their tick"))?;
     let stopping: CpuSet = seen.iter().filter(|(_, may)| *may).map(|(cpu, _)| *cpu).collect();
     let shown = if stopping.is_empty() { "none".to_owned() } else { stopping.to_string() };
     case.note(format!("{TIMER_LIST}: CPUs that stop their tick when idle"), shown);
@@ -224,9 +217,7 @@ fn stopped(case: &Case<'_>) -> Judged {
     }
     let tick_free = case.cpu_list(NOHZ_FULL, CannotBe("this kernel cannot stop its tick"))?;
     let ours = case.rt().intersection(&tick_free);
-    if ours.is_empty() {
-        return Doubt::not_applicable("these CPUs may not stop their tick, see iso.nohz_full");
-    }
+    Doubt::not_applicable_if(ours.is_empty(), "these CPUs may not stop their tick, see iso.nohz_full")?;
     // x86 has a row of its own, arm64 one for its timer's interrupt.
     let is_timer = |name: &str, rest: &str| name == "LOC" || rest.trim_end().ends_with("arch_timer");
     let rises = case.rises(is_timer)?;

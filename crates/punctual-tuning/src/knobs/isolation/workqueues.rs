@@ -133,8 +133,7 @@ fn isolated(case: &Case<'_>) -> Judged {
 fn named(case: &Case<'_>) -> Judged {
     case.has_housekeeping()?;
     let common = common_mask(case)?;
-    let names = case.list(QUEUES);
-    let names = case.known(QUEUES, names, TellsNothing("the work queues are not shown"))?;
+    let names = case.names(QUEUES, TellsNothing("the work queues are not shown"))?;
     let (mut seen, mut intruders) = (0_usize, Vec::new());
     for name in names.iter().take(MOST_QUEUES) {
         let path = format!("{QUEUES}/{name}/cpumask");

@@ -313,10 +313,7 @@ fn has_several_cpus(case: &Case<'_>) -> Result<(), Doubt> {
 }
 
 fn preempts_readers(case: &Case<'_>) -> Result<(), Doubt> {
-    if !case.built_with("PREEMPT_RCU")? {
-        return Doubt::not_applicable("readers under RCU cannot be preempted in this kernel");
-    }
-    Ok(())
+    Doubt::not_applicable_if(!case.built_with("PREEMPT_RCU")?, "readers under RCU cannot be preempted in this kernel")
 }
 
 fn offloads_callbacks(case: &Case<'_>) -> Result<(), Doubt> {
@@ -340,19 +337,15 @@ fn tracers(case: &Case<'_>) -> Judged {
 
 fn ours_to_clock(case: &Case<'_>) -> Result<(), Doubt> {
     case.not_a_guest()?;
-    if case.flavour()?.is_dual() {
-        return Doubt::not_applicable(
-            "advice for second kernels differs: a fixed clock without CPU_FREQ is usual there",
-        );
-    }
-    Ok(())
+    Doubt::not_applicable_if(
+        case.flavour()?.is_dual(),
+        "advice for second kernels differs: a fixed clock without CPU_FREQ is usual there",
+    )
 }
 
 fn default_governor(case: &Case<'_>) -> Judged {
     ours_to_clock(case)?;
-    if !case.built_with("CPU_FREQ")? {
-        return Doubt::not_applicable("this kernel has no governors, see kconf.cpu_freq");
-    }
+    Doubt::not_applicable_if(!case.built_with("CPU_FREQ")?, "this kernel has no governors, see kconf.cpu_freq")?;
     // What was built in, unless a word chose another.
     let unshown = TellsNothing("the default governor is not shown");
     match case.text("/sys/module/cpufreq/parameters/default_governor", unshown) {
@@ -363,30 +356,23 @@ fn default_governor(case: &Case<'_>) -> Judged {
 
 fn ondemand(case: &Case<'_>) -> Judged {
     ours_to_clock(case)?;
-    let Some(cpu) = case.rt().first() else { return Doubt::unknown("which CPUs are online is not known") };
+    let cpu = case.first_rt()?;
     let path = format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_available_governors");
     let names = case.text(&path, CannotBe("this kernel does not set the frequency of these CPUs"))?;
-    if names.trim().is_empty() {
-        return Doubt::unknown(format!("{path} is empty"));
-    }
+    Doubt::unknown_if(names.trim().is_empty(), format!("{path} is empty"))?;
     Ok(!names.split_whitespace().any(|name| name == "ondemand" || name == "conservative"))
 }
 
 fn ours_to_put_to_sleep(case: &Case<'_>) -> Result<(), Doubt> {
     case.not_a_guest()?;
-    if case.flavour()?.is_dual() {
-        return Doubt::not_applicable("second kernels ask for other settings");
-    }
-    Ok(())
+    Doubt::not_applicable_if(case.flavour()?.is_dual(), "second kernels ask for other settings")
 }
 
 fn has_second_kernel(case: &Case<'_>) -> Result<(), Doubt> {
-    if !case.flavour()?.is_dual() {
-        return Doubt::not_applicable(
-            "without a second kernel it is enough to switch compaction and balancing off at run time",
-        );
-    }
-    Ok(())
+    Doubt::not_applicable_if(
+        !case.flavour()?.is_dual(),
+        "without a second kernel it is enough to switch compaction and balancing off at run time",
+    )
 }
 
 /// Drivers of displays that only show what the CPU wrote: of servers' management controllers, virtual machines and
@@ -437,7 +423,7 @@ fn slub_partial(case: &Case<'_>) -> Judged {
         return Ok(true);
     }
     let folder = "/sys/kernel/slab";
-    let names = case.known(folder, case.list(folder), TellsNothing("the caches are not shown"))?;
+    let names = case.names(folder, TellsNothing("the caches are not shown"))?;
     let names = names.iter().take(MOST_CACHES);
     let mut seen = 0_usize;
     for path in names.map(|name| format!("{folder}/{name}/cpu_partial")) {

@@ -83,7 +83,7 @@ pub(crate) const KNOBS: &[Knob] = &[
 fn usb(case: &Case<'_>) -> Judged {
     let folder = "/sys/bus/usb/devices";
     let none = CannotBe("there is no USB");
-    let names = case.known(folder, case.list(folder), none)?;
+    let names = case.names(folder, none)?;
     // Interfaces have a colon, root hubs are called usbN; a hub sleeps only when all behind it does.
     let is_device = |name: &&String| !name.contains(':') && !name.starts_with("usb");
     let (mut seen, mut sleepy) = (0_usize, Vec::new());
@@ -97,9 +97,7 @@ fn usb(case: &Case<'_>) -> Judged {
             sleepy.push(device.clone());
         }
     }
-    if seen == 0 {
-        return Doubt::not_applicable("no USB device is connected");
-    }
+    Doubt::not_applicable_if(seen == 0, "no USB device is connected")?;
     let awake = format!("on for all {seen}");
     case.note(
         format!("{folder}/*/power/control"),
@@ -111,10 +109,8 @@ fn usb(case: &Case<'_>) -> Judged {
 fn nvme(case: &Case<'_>) -> Judged {
     let folder = "/sys/class/nvme";
     let none = CannotBe("there is no NVMe drive");
-    let drives = case.known(folder, case.list(folder), none)?;
-    if drives.is_empty() {
-        return Doubt::not_applicable("there is no NVMe drive");
-    }
+    let drives = case.names(folder, none)?;
+    Doubt::not_applicable_if(drives.is_empty(), "there is no NVMe drive")?;
     let mut all_awake = true;
     for drive in drives.iter().take(64) {
         // A drive that cannot choose for itself has no such file.

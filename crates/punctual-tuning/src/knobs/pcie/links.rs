@@ -74,7 +74,7 @@ pub(crate) const KNOBS: &[Knob] = &[
 /// The PCI devices, some of them at least.
 fn devices(case: &Case<'_>) -> Result<Vec<String>, Doubt> {
     let none = CannotBe("there is no PCI bus");
-    let devices = case.known(PCI, case.list(PCI), none)?;
+    let devices = case.names(PCI, none)?;
     if devices.is_empty() { Doubt::not_applicable("there is no PCI device") } else { Ok(devices) }
 }
 
@@ -98,11 +98,7 @@ fn aspm(case: &Case<'_>) -> Judged {
                 -vv (LnkCtl)",
         );
     }
-    case.note(
-        format!("{folder}/*/link"),
-        if sleepy.is_empty() { format!("none of {links} links may sleep") } else { sleepy.join(", ") },
-    );
-    Ok(sleepy.is_empty())
+    case.none_found(format!("{folder}/*/link"), sleepy.join(", "), format!("none of {links} links may sleep"))
 }
 
 fn clkpm(case: &Case<'_>) -> Judged {
@@ -114,14 +110,8 @@ fn clkpm(case: &Case<'_>) -> Judged {
             stopping.push(device.clone());
         }
     }
-    if links == 0 {
-        return Doubt::not_applicable("no link here can stop its clock, or the kernel does not control them");
-    }
-    case.note(
-        format!("{PCI}/*/link/clkpm"),
-        if stopping.is_empty() { format!("0 on all {links} that could") } else { stopping.join(", ") },
-    );
-    Ok(stopping.is_empty())
+    Doubt::not_applicable_if(links == 0, "no link here can stop its clock, or the kernel does not control them")?;
+    case.none_found(format!("{PCI}/*/link/clkpm"), stopping.join(", "), format!("0 on all {links} that could"))
 }
 
 fn runtime(case: &Case<'_>) -> Judged {
@@ -138,9 +128,7 @@ fn runtime(case: &Case<'_>) -> Judged {
             sleepy.push(device.clone());
         }
     }
-    if looked_at == 0 {
-        return Doubt::unknown("no network or CAN card shows whether it may sleep");
-    }
+    Doubt::unknown_if(looked_at == 0, "no network or CAN card shows whether it may sleep")?;
     case.note(
         format!("{PCI}/*/power/control"),
         if sleepy.is_empty() {

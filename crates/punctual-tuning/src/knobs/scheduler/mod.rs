@@ -131,12 +131,11 @@ pub(crate) const KNOBS: &[Knob] = &[
 fn rt_runtime(case: &Case<'_>) -> Judged {
     let missing = TellsNothing("the kernel does not show its limit for real-time threads");
     let runtime = case.number("/proc/sys/kernel/sched_rt_runtime_us", missing)?;
-    if case.version()? >= FAIR_SERVER_SINCE && !has_rt_group(case)? {
-        return Doubt::not_applicable(
-            "from 6.12 this only limits what SCHED_DEADLINE may reserve; what stops FIFO threads now is \
+    Doubt::not_applicable_if(
+        case.version()? >= FAIR_SERVER_SINCE && !has_rt_group(case)?,
+        "from 6.12 this only limits what SCHED_DEADLINE may reserve; what stops FIFO threads now is \
                 sched.fair_server",
-        );
-    }
+    )?;
     let period = case.number("/proc/sys/kernel/sched_rt_period_us", missing)?;
     Ok(runtime < 0 || runtime >= period)
 }
@@ -149,12 +148,10 @@ fn has_fair_server(case: &Case<'_>) -> Result<(), Doubt> {
 }
 
 fn groups_automatically(case: &Case<'_>) -> Result<(), Doubt> {
-    if matches!(counted(case), Ok(Some(_))) {
-        return Doubt::not_applicable(
-            "the caller's control group counts CPU time by itself, so automatic groups do not",
-        );
-    }
-    Ok(())
+    Doubt::not_applicable_if(
+        matches!(counted(case), Ok(Some(_))),
+        "the caller's control group counts CPU time by itself, so automatic groups do not",
+    )
 }
 
 fn sched_ext(case: &Case<'_>) -> Judged {

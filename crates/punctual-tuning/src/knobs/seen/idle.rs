@@ -29,7 +29,7 @@ pub(crate) fn enabled_states(case: &Case<'_>, cpu: u32) -> Result<Vec<Sleep>, Do
 pub(crate) fn states(case: &Case<'_>, cpu: u32, only_enabled: bool) -> Result<Vec<Sleep>, Doubt> {
     let folder = format!("/sys/devices/system/cpu/cpu{cpu}/cpuidle");
     let missing = CannotBe("no idle driver: an idle CPU only halts");
-    let names = case.known(&folder, case.list(&folder), missing)?;
+    let names = case.names(&folder, missing)?;
     let mut found = Vec::new();
     for state in names.iter().filter(|name| name.starts_with("state")) {
         let read = |file: &str| {

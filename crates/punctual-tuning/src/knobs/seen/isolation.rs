@@ -12,9 +12,7 @@ pub(crate) const WORKQUEUES: &str = "/sys/devices/virtual/workqueue/cpumask";
 
 /// Whether the real-time CPUs are set apart from the scheduler.
 pub(crate) fn domain(case: &Case<'_>) -> Judged {
-    if case.is(Kind::Audio) {
-        return Doubt::not_applicable("a shared desktop needs all of its CPUs");
-    }
+    Doubt::not_applicable_if(case.is(Kind::Audio), "a shared desktop needs all of its CPUs")?;
     let online = case.online();
     if online.is_some_and(|online| online.len() == 1) {
         return Doubt::not_applicable("there is one CPU, and it has to do everything");
@@ -26,9 +24,7 @@ pub(crate) fn domain(case: &Case<'_>) -> Judged {
     } else {
         CpuSet::new()
     };
-    if case.rt().is_empty() {
-        return Doubt::unknown("which CPUs are online is not known");
-    }
+    case.known_rt()?;
     Ok(case.rt().is_subset(&at_boot.union(&by_cpuset)))
 }
 

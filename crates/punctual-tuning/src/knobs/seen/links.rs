@@ -21,7 +21,7 @@ pub(crate) fn controls_links(case: &Case<'_>) -> bool {
 pub(crate) fn sata(case: &Case<'_>) -> Judged {
     let folder = "/sys/class/scsi_host";
     let none = CannotBe("there is no SATA controller");
-    let hosts = case.known(folder, case.list(folder), none)?;
+    let hosts = case.names(folder, none)?;
     let mut policies: Vec<String> = Vec::new();
     for host in hosts.iter().take(MOST_DEVICES) {
         // Hosts of other kinds have no such file.
@@ -30,9 +30,7 @@ pub(crate) fn sata(case: &Case<'_>) -> Judged {
             policies.push(policy);
         }
     }
-    if policies.is_empty() {
-        return Doubt::not_applicable("there is no SATA controller that can let its links sleep");
-    }
+    Doubt::not_applicable_if(policies.is_empty(), "there is no SATA controller that can let its links sleep")?;
     case.note(format!("{folder}/*/link_power_management_policy"), policies.join(", "));
     if policies.iter().any(|policy| policy == "keep_firmware_settings") {
         return Doubt::unknown("what the firmware chose was kept, and is not shown");

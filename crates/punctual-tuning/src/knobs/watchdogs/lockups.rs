@@ -137,9 +137,7 @@ fn threshold(case: &Case<'_>) -> Judged {
     if watched.intersection(case.rt()).is_empty() {
         return Ok(true);
     }
-    if !case.is(Kind::Poll) {
-        return Doubt::not_applicable("this kind of work gives up its CPU long before that");
-    }
+    Doubt::not_applicable_if(!case.is(Kind::Poll), "this kind of work gives up its CPU long before that")?;
     Ok(threshold_s >= 60)
 }
 
@@ -147,7 +145,7 @@ fn hardware(case: &Case<'_>) -> Judged {
     case.not_a_guest()?;
     let folder = "/sys/class/watchdog";
     let none = TellsNothing("no driver of a watchdog is loaded; most boards have one");
-    let dogs = case.known(folder, case.list(folder), none)?;
+    let dogs = case.names(folder, none)?;
     if dogs.is_empty() {
         return Doubt::unknown("no driver of a watchdog is loaded; most boards have one");
     }

@@ -118,9 +118,7 @@ fn panic(case: &Case<'_>) -> Result<(), Doubt> {
 }
 
 fn panic_on_oops(case: &Case<'_>) -> Result<(), Doubt> {
-    if case.is(Kind::Audio) {
-        return Doubt::not_applicable("on a desktop, unsaved work is worth more");
-    }
+    Doubt::not_applicable_if(case.is(Kind::Audio), "on a desktop, unsaved work is worth more")?;
     match number(case, "panic_on_oops")? {
         0 => Ok(()),
         _ => Doubt::not_applicable("an oops stops the machine"),
