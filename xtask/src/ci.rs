@@ -203,9 +203,8 @@ fn miri(root: &Path, tally: &mut Tally) -> Outcome {
 /// of 280 KB, which takes Miri minutes; Loom tries their sequence and slots.
 const MIRI: &[&[&str]] = &[
     &["--test", "comm"],
-    &["--lib", "--", "stats::page::"],
+    &["--lib", "--", "page::"],
     &["--lib", "--", "stats::coherence::"],
-    &["--lib", "--", "sys::page::"],
 ];
 
 /// One run under Miri, with one filter at most: a filter that matches nothing is a mistake in this file.

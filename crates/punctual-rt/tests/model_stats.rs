@@ -6,9 +6,9 @@
 mod atomics {
     pub(crate) use loom::sync::atomic::{AtomicU64, Ordering, fence};
 }
-#[path = "../src/stats/sequence.rs"]
+#[path = "../src/page/sequence.rs"]
 mod sequence;
-#[path = "../src/stats/slot.rs"]
+#[path = "../src/page/slot.rs"]
 mod slot;
 
 use atomics::{AtomicU64, Ordering::Relaxed};

@@ -2,10 +2,10 @@
 //!
 //! The pages are found by the names of the memory behind a process's descriptors; nothing else is opened.
 
-use super::page::{CycleSlot, FLIGHT_LENGTHS, Head, LAYOUT_VERSION, MAGIC};
 use super::snapshot::StatsReader;
 use super::{MEMORY_NAME, Snapshot, is_obeyed};
 use crate::PageError;
+use crate::page::{CycleSlot, FLIGHT_LENGTHS, Head, LAYOUT_VERSION, MAGIC};
 use crate::sys::{PageMemory, page_bytes};
 use std::fs::{File, OpenOptions};
 use std::io;

@@ -1,7 +1,7 @@
 //! The whole of it: what the loop hands in is what a reader gets, and what the report says of known causes.
 
 use super::*;
-use crate::wake::Wake;
+use crate::wake::{Class, Wake};
 use crate::{ConfigError, PageError};
 use proptest::prelude::*;
 use punctual_hist::{Delta, MonoTime};
@@ -381,8 +381,8 @@ fn without_a_memfd_the_page_is_private() {
 /// Files that claim to be pages; whatever their words, they are refused, or read to the end.
 mod hostile {
     use super::*;
+    use crate::page::{CycleSlot, Head};
     use crate::stats::attach::page_in;
-    use crate::stats::page::{CycleSlot, Head};
     use std::fs::File;
     use std::io::Write;
 

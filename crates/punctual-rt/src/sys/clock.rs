@@ -1,7 +1,6 @@
 //! Clocks and timers.
 
 use super::{checked, errno};
-use crate::wait::Arrival;
 use punctual_hist::{MonoTime, Nanos};
 use std::mem::MaybeUninit;
 use std::sync::atomic::AtomicU32;
@@ -259,6 +258,17 @@ impl Drop for Timerfd {
         // SAFETY: the descriptor is ours and closed once.
         unsafe { libc::close(self.0) };
     }
+}
+
+/// What became of waiting for something from outside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Arrival {
+    /// It came.
+    Came,
+    /// Something is there to be read, and the other side is gone: it will look like this for ever.
+    CameLast,
+    /// It did not come.
+    Missing,
 }
 
 /// Waits until a file descriptor is readable, or `patience` is over. One that never will be again (hung up, closed) takes
