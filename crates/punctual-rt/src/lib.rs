@@ -52,6 +52,8 @@ pub mod log;
 mod memory;
 #[cfg(doctest)]
 mod misuse;
+#[cfg(test)]
+mod noise;
 mod pacer;
 mod page;
 pub mod phase;

@@ -4,13 +4,11 @@
 //! Knows nothing of how the memory came about or who reads it.
 
 mod sequence;
-mod slot;
 
 use crate::atomics::{AtomicU64, Ordering::Relaxed};
 use crate::wake::{Class, Wake};
-use punctual_hist::{BucketCells, ExtremeCells, HistogramCells, MonoTime, Nanos};
+use punctual_hist::{BucketCells, ExtremeCells, HistogramCells, MonoTime, Nanos, Slot};
 use sequence::Sequence;
-use slot::Slot;
 
 /// First word of every page: `punctRT1` in memory order.
 pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"punctRT1");

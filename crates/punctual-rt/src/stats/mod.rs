@@ -2,7 +2,7 @@
 //!
 //! The writing end costs tens of nanoseconds a cycle and the reading end nothing to the loop: both share one page of
 //! atomic words. The page is a sealed memfd, so nothing is left behind when the process dies, and `/proc/PID/fd` shows
-//! it to others ([`Attached`]).
+//! it to others ([`StatsReader::attach`]).
 //!
 //! This module knows nothing of how a wait is made; it is told what one came to ([`crate::Wake`]).
 
@@ -17,7 +17,7 @@ mod writer;
 
 pub use crate::idle::{IdleState, idle_states};
 pub use crate::page::{CycleRecord, WORST_KEPT};
-pub use attach::{Attached, NamedTask, attached_tasks};
+pub use attach::task_names;
 pub use modes::{Mode, modes};
 pub use periods::{PeriodMoments, Rhythm};
 pub use report::Report;

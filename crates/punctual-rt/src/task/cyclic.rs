@@ -46,15 +46,7 @@ pub enum Ended {
 /// assert_eq!(cycles, 10);
 /// # Ok::<(), punctual_rt::Error>(())
 /// ```
-///
-/// It stays on the thread that was set up:
-///
-/// ```compile_fail,E0277
-/// # use punctual_rt::{Cyclic, Nanos, TaskConfig};
-/// let mut cyclic = Cyclic::new(&TaskConfig::periodic(Nanos::from_ms(1)))?;
-/// std::thread::spawn(move || cyclic.wait());
-/// # Ok::<(), punctual_rt::Error>(())
-/// ```
+/// It stays on the thread that was set up, for it is not `Send`.
 pub struct Cyclic {
     pacer: Pacer,
     stats: StatsWriter,
