@@ -41,4 +41,6 @@ pub struct Need {
     pub budget: Option<Nanos>,
     /// CPUs the work is to run on; empty leaves it to the machine: its isolated CPUs, or else all.
     pub cpus: CpuSet,
+    /// Knobs, by their ids, that weigh one level more for this work than for others of its kind.
+    pub weighs_more: &'static [&'static str],
 }

@@ -2,6 +2,7 @@
 
 use crate::cli::{CompareArgs, CompareLevel};
 use crate::commands::files::{title, write_new};
+use crate::commands::need::Stated;
 use crate::commands::source::result;
 use crate::exit::Exit;
 use crate::render::{self, compare};
@@ -18,7 +19,8 @@ pub fn run(args: &CompareArgs) -> Result<Exit> {
     for path in one_file(&paths) {
         render::say(&format!("note: {} is the first file itself: nothing can differ", path.display()));
     }
-    let options = Options { margin: args.margin, budget: args.budget, anyway: args.anyway, ..Options::default() };
+    let budget = args.budget.or(Stated::read(&args.need)?.budget);
+    let options = Options { margin: args.margin, budget, anyway: args.anyway, ..Options::default() };
     let named: Vec<(String, Measured<'_>)> =
         paths.iter().zip(&read).map(|(path, file)| (path.display().to_string(), measured(file))).collect();
     let comparison =
