@@ -1,25 +1,17 @@
 //! Traffic over loopback, never over a real network.
 
-use super::worker::{Load, Worker};
+use super::worker::Worker;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-
-pub(super) const LOAD: Load = Load {
-    name: "net",
-    stresses: "The network stack over loopback: UDP echoes and a TCP stream, and the softirqs they raise.",
-    unit: "UDP echoes and TCP writes",
-    needs_dir: false,
-    run,
-};
 
 /// How long a packet may take; on loopback one that takes longer is lost.
 const PATIENCE: Duration = Duration::from_millis(100);
 /// Echoes for each write to the stream.
 const ECHOES: u32 = 16;
 
-fn run(worker: &Worker) -> io::Result<()> {
+pub(super) fn run(worker: &Worker) -> io::Result<()> {
     let (asker, echoer) = udp_pair().map_err(|error| explain(&error))?;
     let (mut source, sink) = tcp_pair().map_err(|error| explain(&error))?;
     let block = vec![0x55_u8; 64 * 1024];
@@ -40,28 +32,19 @@ fn talk(worker: &Worker, asker: &UdpSocket, source: &mut TcpStream, block: &[u8]
     if ask(asker, &mut answer)? == 0 && ask(asker, &mut answer)? == 0 {
         return Err(io::Error::new(ErrorKind::TimedOut, "nothing comes back (a firewall?)"));
     }
-    worker.begun();
-    while worker.wanted() {
+    worker.work(|| {
+        let mut done = 0;
         for _ in 0..ECHOES {
-            worker.count(ask(asker, &mut answer)?);
+            done += ask(asker, &mut answer)?;
         }
-        match source.write(block) {
-            Ok(_) => worker.count(1),
-            Err(error) if is_late(&error) => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
+        Ok(done + unless_late(source.write(block))?)
+    })
 }
 
 /// Sends a packet and waits for it to come back: 1 if it did, 0 if it was lost.
 fn ask(asker: &UdpSocket, answer: &mut [u8]) -> io::Result<u64> {
     asker.send(&[0x55; 64])?;
-    match asker.recv(answer) {
-        Ok(_) => Ok(1),
-        Err(error) if is_late(&error) => Ok(0),
-        Err(error) => Err(error),
-    }
+    unless_late(asker.recv(answer))
 }
 
 /// Sends back whatever comes, until it is over.
@@ -103,8 +86,15 @@ fn tcp_pair() -> io::Result<(TcpStream, TcpStream)> {
     Ok((source, sink))
 }
 
-fn is_late(error: &io::Error) -> bool {
-    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted)
+/// One operation, or none where it ran into its limit.
+fn unless_late(done: io::Result<usize>) -> io::Result<u64> {
+    let is_late = |error: &io::Error| {
+        matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted)
+    };
+    match done {
+        Err(error) if !is_late(&error) => Err(error),
+        done => Ok(u64::from(done.is_ok())),
+    }
 }
 
 fn explain(error: &io::Error) -> io::Error {

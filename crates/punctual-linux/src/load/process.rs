@@ -1,11 +1,11 @@
 //! The worker process: one thread per CPU that works, one that waits for the end, and the lines said to the parent.
 //! A thread that hangs in the kernel does not keep the process from reporting.
 
-use super::say::{say, say_end};
-use super::stop::StopRequest;
-use super::worker::{Event, Load, Shared, Worker, pin};
+use super::parent::{StopRequest, say, say_end};
+use super::worker::{Event, Load, Shared, Worker};
 use super::{LoadError, LoadSpec, program};
 use crate::sys::process::become_ordinary;
+use crate::sys::sched::set_cpus;
 use punctual_facts::cpu_set::CpuSet;
 use punctual_hist::Nanos;
 use rustix::process::{Resource, Rlimit, Signal, getrlimit, set_parent_process_death_signal, setrlimit};
@@ -38,7 +38,8 @@ fn run(name: &str, on: &CpuSet, dir: &Path, limit: Nanos) -> Result<(), LoadErro
     }
     let failed = |operation: String| |source| LoadError::Start { name: name.to_owned(), operation, source };
     become_ordinary().map_err(failed("leave the real-time class".to_owned()))?;
-    pin(on).map_err(failed(format!("run on CPUs {on} (are they online, and allowed by taskset and cgroup?)")))?;
+    set_cpus(None, on)
+        .map_err(failed(format!("run on CPUs {on} (are they online, and allowed by taskset and cgroup?)")))?;
     brace();
     lift_run_time_limit();
     let stop = StopRequest::listen(limit).map_err(failed("listen for the end".to_owned()))?;

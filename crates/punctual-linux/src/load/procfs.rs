@@ -2,20 +2,12 @@
 //!
 //! Reads only where reading neither blocks, nor consumes, nor does something on every CPU or to a device.
 
-use super::worker::{Load, Worker};
+use super::worker::Worker;
 use rustix::fs::{Mode, OFlags};
 use std::fs::{DirEntry, File};
 use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-
-pub(super) const LOAD: Load = Load {
-    name: "proc",
-    stresses: "Walking /proc as monitoring programs do: locks of processes, memory maps and kernel tables.",
-    unit: "files read",
-    needs_dir: false,
-    run,
-};
 
 const ROOT: &str = "/proc";
 /// How deep the walk goes; threads of a process lie at four.
@@ -29,7 +21,7 @@ const FOLDERS: [&str; 4] = ["irq", "pressure", "sys", "sysvipc"];
 const SKIPPED: [&str; 10] =
     ["kmsg", "kcore", "kpagecgroup", "kpagecount", "kpageflags", "locks", "mem", "pagemap", "stat_refresh", "vmcore"];
 
-fn run(worker: &Worker) -> io::Result<()> {
+pub(super) fn run(worker: &Worker) -> io::Result<()> {
     let device = std::fs::metadata(ROOT)
         .and_then(|root| std::fs::read_dir(ROOT).map(|_| root.dev()))
         .map_err(|error| io::Error::new(error.kind(), format!("cannot read the folder {ROOT}: {error}")))?;

@@ -2,8 +2,7 @@
 //! even when the measuring process is killed.
 
 use super::LoadError;
-use super::say::{say, say_end};
-use super::stop::StopRequest;
+use super::parent::{StopRequest, say, say_end};
 use crate::sys::process::tie_to_this_thread;
 use rustix::process::{
     Pid, Signal, WaitId, WaitIdOptions, WaitOptions, getpid, kill_process, kill_process_group, set_child_subreaper,

@@ -38,9 +38,9 @@ impl Scratch {
         Ok(Self { file, dir: dir.to_owned(), most: most.max(MIB as u64), size: 0, next: 0 })
     }
 
-    /// Whether it has grown as far as it may.
-    pub(super) fn full(&self) -> bool {
-        self.size >= self.most
+    /// Writes one block more, unless the file is as large as it may be.
+    pub(super) fn grow(&mut self, block: &[u8]) -> io::Result<()> {
+        if self.size < self.most { self.write_next(block) } else { Ok(()) }
     }
 
     pub(super) fn size(&self) -> u64 {
@@ -156,7 +156,7 @@ mod tests {
         for text in [b"aaaa", b"bbbb", b"cccc"] {
             scratch.write_next(text).unwrap();
         }
-        assert!(scratch.full());
+        scratch.grow(b"dddd").unwrap();
         let mut held = [0; 8];
         scratch.read(&mut held, 0).unwrap();
         assert_eq!(&held, b"ccccbbbb");

@@ -2,7 +2,7 @@
 //!
 //! Knows names only; whether a program exists on this machine is asked when it is listed or started.
 
-use super::catalogue::{ALL, find};
+use super::builtin::ALL;
 use super::error::LoadError;
 use super::preset::{PRESETS, Preset, find_program};
 use super::words::{bad_command, split_words};
@@ -30,8 +30,9 @@ impl LoadSpec {
                 Err(reason) => Err(bad_command(command, reason)),
             };
         }
+        let built_in = ALL.iter().find(|load| load.name == name);
         let preset = || PRESETS.iter().find(|preset| preset.name == name);
-        find(name).map(Self::BuiltIn).or_else(|| preset().map(Self::Preset)).ok_or_else(|| unknown(name))
+        built_in.map(Self::BuiltIn).or_else(|| preset().map(Self::Preset)).ok_or_else(|| unknown(name))
     }
 
     /// What one operation is.

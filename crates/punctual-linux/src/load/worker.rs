@@ -1,5 +1,6 @@
 //! A load, and one of its worker threads as the load sees it.
 
+use crate::sys::sched::set_cpus;
 use punctual_facts::cpu_set::CpuSet;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -19,7 +20,7 @@ pub struct Load {
     pub unit: &'static str,
     /// Whether it writes files in the directory given.
     pub needs_dir: bool,
-    /// The work of one worker thread: prepare, [`Worker::begun`], then work while [`Worker::wanted`].
+    /// The work of one worker thread: it prepares, then calls [`Worker::work`].
     pub run: fn(&Worker) -> io::Result<()>,
 }
 
@@ -75,6 +76,16 @@ impl Worker {
         let _ = self.events.send(Event::Begun);
     }
 
+    /// Says that preparations are over, then takes steps until the end is wanted and counts the operations of each. A step
+    /// takes a few milliseconds at most.
+    pub fn work(&self, mut step: impl FnMut() -> io::Result<u64>) -> io::Result<()> {
+        self.begun();
+        while self.wanted() {
+            self.count(step()?);
+        }
+        Ok(())
+    }
+
     /// Whether the work shall go on. To be asked every few milliseconds.
     pub fn wanted(&self) -> bool {
         !self.shared.ends.load(Ordering::Relaxed)
@@ -92,27 +103,11 @@ impl Worker {
 
     /// Keeps the calling thread on this worker's CPU.
     pub fn pin(&self) -> io::Result<()> {
-        pin(&CpuSet::from_iter([self.cpu]))
+        set_cpus(None, &CpuSet::from_iter([self.cpu]))
     }
 
     /// Waits a little before trying again what failed.
     pub fn pause(&self) {
         std::thread::sleep(Duration::from_millis(20));
     }
-}
-
-/// Keeps the calling thread, and those it starts, on these CPUs.
-pub(super) fn pin(cpus: &CpuSet) -> io::Result<()> {
-    let mut mask = rustix::thread::CpuSet::new();
-    for cpu in cpus.iter() {
-        let cpu = usize::try_from(cpu).unwrap_or(usize::MAX);
-        if cpu >= rustix::thread::CpuSet::MAX_CPU {
-            return Err(io::Error::other(format!(
-                "CPU {cpu} is beyond the {} supported",
-                rustix::thread::CpuSet::MAX_CPU
-            )));
-        }
-        mask.set(cpu);
-    }
-    Ok(rustix::thread::sched_setaffinity(None, &mask)?)
 }

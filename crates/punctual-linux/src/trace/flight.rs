@@ -9,6 +9,7 @@ use super::cut::{self, TRAIL, Target, cut};
 use super::engine::{Engine, MeasuredThread};
 use super::names::NameBook;
 use crate::probe::{CrowdedOut, LateReader, Seen};
+use crate::sys::sched;
 use punctual_hist::{MonoTime, Nanos};
 use punctual_numbers::trace::keep::{Keep, Keeper};
 use punctual_numbers::trace::{Blind, Incomplete, Late, LateList, LateTotal, SelfTest, Tid, TraceTotal, Window};
@@ -246,7 +247,7 @@ fn run(core: &Mutex<Core>, stop: &AtomicBool) {
 /// Whether a thread may run on several CPUs; not where that is not to be known.
 fn roams(tid: u32) -> bool {
     let pid = i32::try_from(tid).ok().and_then(rustix::process::Pid::from_raw);
-    pid.and_then(|pid| rustix::thread::sched_getaffinity(Some(pid)).ok()).is_some_and(|cpus| cpus.count() > 1)
+    pid.and_then(|pid| sched::cpus(Some(pid)).ok()).is_some_and(|cpus| cpus.len() > 1)
 }
 
 /// What a self-test that failed says of all windows of its CPU.

@@ -1,9 +1,13 @@
-//! When a worker process must end: its parent closed the pipe or is gone, a signal came, or its time is up.
+//! A worker process and its parent.
+//!
+//! The worker ends when its parent closed the pipe or is gone, when a signal comes, or when its time is up. To its parent it
+//! says `ready` when all threads work; at the end `ops N ns T` (`ops - ns T` where nothing is counted), and `error TEXT`
+//! when something went wrong.
 
 use punctual_hist::Nanos;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use signal_hook::consts::{SIGINT, SIGTERM};
-use std::io;
+use std::io::{self, Write};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
@@ -47,4 +51,20 @@ fn at_end(stdin: &io::Stdin) -> bool {
         Ok(bytes) => bytes == 0,
         Err(error) => !matches!(error, rustix::io::Errno::INTR | rustix::io::Errno::AGAIN),
     }
+}
+
+/// Says the last lines.
+pub(super) fn say_end(operations: Option<u64>, time: Duration, trouble: Option<&str>) {
+    let operations = operations.map_or_else(|| "-".to_owned(), |n| n.to_string());
+    if let Some(trouble) = trouble {
+        say(&format!("error {trouble}"));
+    }
+    say(&format!("ops {operations} ns {}", time.as_nanos()));
+}
+
+/// Says one line to the parent. A parent that no longer listens is no reason to fail.
+pub(super) fn say(line: &str) {
+    let line = format!("{}\n", line.replace(['\n', '\r'], " "));
+    let _ = io::stdout().lock().write_all(line.as_bytes());
+    let _ = io::stdout().lock().flush();
 }
