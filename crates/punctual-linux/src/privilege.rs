@@ -35,7 +35,7 @@ fn limit(name: &str) -> String {
     line.split_whitespace().nth(3).unwrap_or("unknown").to_owned()
 }
 
-/// With `RT_GROUP_SCHED` a control group without real-time run time refuses everybody, root too.
+/// With `RT_GROUP_SCHED`, a control group without real-time run time refuses every user, root included.
 fn group_without_budget() -> Option<String> {
     let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
     let path = groups.lines().find_map(|line| {
@@ -55,8 +55,8 @@ fn group_without_budget() -> Option<String> {
     })
 }
 
-/// A process that may do this by right and still may not is in a control group that gives no real-time run time: with
-/// `RT_GROUP_SCHED` and cgroup v2 every group but the root.
+/// A process with the capability that is still refused is in a control group without real-time run time: with
+/// `RT_GROUP_SCHED` and cgroup v2, that is every group but the root.
 fn refused_despite_capability() -> Option<String> {
     const CAP_SYS_NICE: u64 = 1 << 23;
     let status = fs::read_to_string("/proc/self/status").ok()?;
@@ -73,7 +73,6 @@ fn refused_despite_capability() -> Option<String> {
     })
 }
 
-/// Why memory could not be locked, and what would allow it.
 pub fn explain_memory_lock() -> String {
     let limit = limit("Max locked memory");
     format!(

@@ -15,7 +15,6 @@ use std::fs::File;
 use std::hint::black_box;
 use std::io::{Read, Result, Write};
 
-/// Every load that is part of the program, in the order of their listing.
 pub const ALL: &[Load] = &[
     Load {
         name: "cpu",

@@ -31,7 +31,7 @@ pub(super) fn read(worker: &Worker) -> Result<()> {
     })
 }
 
-/// The file that is read grows as that of [`read`] does.
+/// The source file grows as in [`read`].
 pub(super) fn copy(worker: &Worker) -> Result<()> {
     let (mut from, mut to) = (Scratch::create(worker, 2)?, Scratch::create(worker, 2)?);
     let (content, mut copy, mut offset) = (block(), block(), 0);

@@ -11,10 +11,10 @@ use std::io::{self, Write};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-/// The longest a worker process may run at all.
+/// No worker process runs longer than this.
 const LONGEST: Duration = Duration::from_secs(366 * 24 * 3600);
 
-/// Hears whatever tells a worker process to end.
+/// Everything that may tell a worker process to end.
 pub(super) struct StopRequest {
     signals: UnixStream,
     deadline: Instant,
@@ -30,7 +30,7 @@ impl StopRequest {
         Ok(Self { signals, deadline: Instant::now() + Duration::from_nanos(limit.as_ns()).min(LONGEST) })
     }
 
-    /// Waits this long at most; whether it is time to end.
+    /// Waits for this time at most. Returns whether the process must end.
     pub(super) fn within(&self, wait: Duration) -> bool {
         let left = self.deadline.saturating_duration_since(Instant::now());
         let Ok(timeout) = Timespec::try_from(wait.min(left)) else { return true };
@@ -44,7 +44,7 @@ impl StopRequest {
     }
 }
 
-/// Whether the pipe from the parent has ended. Nothing is ever said on it, so what comes is dropped.
+/// Whether the parent closed its end of the pipe. The parent never writes to it, so bytes are dropped.
 fn at_end(stdin: &io::Stdin) -> bool {
     let mut dropped = [0_u8; 512];
     match rustix::io::read(stdin, &mut dropped) {
@@ -53,7 +53,6 @@ fn at_end(stdin: &io::Stdin) -> bool {
     }
 }
 
-/// Says the last lines.
 pub(super) fn say_end(operations: Option<u64>, time: Duration, trouble: Option<&str>) {
     let operations = operations.map_or_else(|| "-".to_owned(), |n| n.to_string());
     if let Some(trouble) = trouble {
@@ -62,7 +61,7 @@ pub(super) fn say_end(operations: Option<u64>, time: Duration, trouble: Option<&
     say(&format!("ops {operations} ns {}", time.as_nanos()));
 }
 
-/// Says one line to the parent. A parent that no longer listens is no reason to fail.
+/// Writes a line for the parent. Errors are ignored: the parent may have ended.
 pub(super) fn say(line: &str) {
     let line = format!("{}\n", line.replace(['\n', '\r'], " "));
     let _ = io::stdout().lock().write_all(line.as_bytes());

@@ -9,22 +9,16 @@ use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// A load that is part of the program.
 #[derive(Clone, Copy, Debug)]
 pub struct Load {
-    /// What the user types.
     pub name: &'static str,
-    /// What it stresses, in one sentence.
     pub stresses: &'static str,
-    /// What one operation is.
     pub unit: &'static str,
-    /// Whether it writes files in the directory given.
     pub needs_dir: bool,
     /// The work of one worker thread: it prepares, then calls [`Worker::work`].
     pub run: fn(&Worker) -> io::Result<()>,
 }
 
-/// What the threads of a worker process share.
 #[derive(Debug)]
 pub(super) struct Shared {
     pub(super) ends: AtomicBool,
@@ -41,15 +35,14 @@ impl Shared {
     }
 }
 
-/// What a worker thread tells the main thread.
+/// Messages of worker threads to the main thread.
 pub(super) enum Event {
     Begun,
-    /// The worker of this number has ended, for whatever reason.
+    /// The worker of this number has ended for whatever reason.
     Ended(usize),
     Stop,
 }
 
-/// One worker thread, as its load sees it.
 #[derive(Debug)]
 pub struct Worker {
     pub(super) cpu: u32,
@@ -62,7 +55,6 @@ impl Worker {
         self.cpu
     }
 
-    /// How many workers this load has.
     pub fn workers(&self) -> usize {
         self.shared.workers
     }
@@ -71,7 +63,7 @@ impl Worker {
         &self.shared.dir
     }
 
-    /// Says, once, that preparations are over and the work begins.
+    /// Call this once, when preparations are over and the work begins.
     pub fn begun(&self) {
         let _ = self.events.send(Event::Begun);
     }
@@ -86,17 +78,15 @@ impl Worker {
         Ok(())
     }
 
-    /// Whether the work shall go on. To be asked every few milliseconds.
+    /// Whether to go on. Ask this every few milliseconds.
     pub fn wanted(&self) -> bool {
         !self.shared.ends.load(Ordering::Relaxed)
     }
 
-    /// Counts operations that are done.
     pub fn count(&self, operations: u64) {
         self.shared.operations.fetch_add(operations, Ordering::Relaxed);
     }
 
-    /// Notes a trouble that the load survives.
     pub fn report(&self, trouble: impl FnOnce() -> String) {
         self.shared.report(trouble);
     }

@@ -20,16 +20,16 @@ struct Attr {
 }
 
 const SIZE: u32 = 48;
-/// Children do not inherit the policy. The one flag that is carried over.
+/// Children do not inherit the policy. Of all flags only this one is carried over.
 const RESET_ON_FORK: u64 = 1;
 
-/// CPUs that a thread may run on; without a number, the calling thread.
+/// CPUs that a thread may run on; `None` is the calling thread.
 pub fn cpus(thread: Option<Pid>) -> io::Result<CpuSet> {
     let mask = sched_getaffinity(thread)?;
     Ok((0..Mask::MAX_CPU).filter(|cpu| mask.is_set(*cpu)).filter_map(|cpu| u32::try_from(cpu).ok()).collect())
 }
 
-/// Keeps a thread, and those it starts from then on, on these CPUs.
+/// Keeps a thread, and those it starts afterwards, on these CPUs.
 pub fn set_cpus(thread: Option<Pid>, cpus: &CpuSet) -> io::Result<()> {
     let mut mask = Mask::new();
     for cpu in cpus.iter() {
@@ -40,7 +40,6 @@ pub fn set_cpus(thread: Option<Pid>, cpus: &CpuSet) -> io::Result<()> {
     Ok(sched_setaffinity(thread, &mask)?)
 }
 
-/// What a thread is scheduled by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attributes {
     pub policy: u32,
