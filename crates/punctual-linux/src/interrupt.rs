@@ -37,7 +37,6 @@ pub struct Signals {
 }
 
 impl Signals {
-    /// Installs the handlers.
     pub fn catch() -> io::Result<Self> {
         let mut signals = Self {
             interrupted: Arc::default(),

@@ -31,7 +31,7 @@ pub fn line(record: &Record) -> Result<String, serde_json::Error> {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Damage {
-    /// Counted from one.
+    /// Lines are counted from one.
     pub line: usize,
     pub why: String,
 }

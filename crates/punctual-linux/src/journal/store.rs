@@ -44,11 +44,7 @@ pub enum JournalError {
     #[error(
         "{FILE}: read journal: line {line} is of the unknown kind '{kind}'. Nothing was undone; use the punctual that wrote it"
     )]
-    UnknownRecord {
-        /// Counted from one.
-        line: usize,
-        kind: String,
-    },
+    UnknownRecord { line: usize, kind: String },
     #[error("{FILE}: write journal: {0}. This is a mistake in punctual: please report it")]
     Unwritable(serde_json::Error),
 }

@@ -1,5 +1,4 @@
-//! How much memory and disk a load may take: enough to matter, never so much that the machine suffers for longer
-//! than the load runs.
+//! How much memory and disk a load may take: enough to matter, and the machine recovers when the load ends.
 
 pub(super) const MIB: usize = 1024 * 1024;
 

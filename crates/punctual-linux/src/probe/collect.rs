@@ -120,7 +120,6 @@ impl Collector {
         }
     }
 
-    /// Begins a stretch.
     pub fn begin(&mut self, stretch: &Assignment, warm_up: RecorderReader, reader: RecorderReader) {
         self.former_worst = self.worst();
         self.former_ran.merge(&self.reader.ran());

@@ -1,5 +1,5 @@
-//! Open files that are kept for others while looking for causes opens its own: a process may have only so many, and a
-//! recording that cannot be written is worse than one without causes. Knows nothing of what the files are for.
+//! Open files that are kept for others while looking for causes opens its own. The number of files of a process is
+//! limited, and a recording that cannot be written is worse than one without causes.
 
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
