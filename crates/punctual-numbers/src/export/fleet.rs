@@ -5,7 +5,7 @@
 //! another program has one for each series, since it says no more. Must not know how the table is stored.
 
 use crate::foreign::{Beyond, Cell, ForeignRun, Quantity, Series};
-use crate::recording::{Recording, SliceCpu, TimeSlice};
+use crate::recording::{CpuTallies, Recording, TimeSlice};
 use crate::scenario::LoadPhase;
 use punctual_hist::{Nanos, bucket_high, bucket_low};
 use std::collections::BTreeMap;
@@ -91,7 +91,7 @@ fn rows_of<'a>(recording: &'a Recording, keeps: impl Fn(u16) -> bool + 'a) -> im
     recording.slices.iter().filter(move |slice| keeps(slice.phase)).flat_map(move |slice| {
         let named = scenario.load_phases.get(usize::from(slice.phase)).map(LoadPhase::name);
         let phase = named.unwrap_or_else(|| format!("phase {}", slice.phase));
-        let row = |(cpu, of): (&u32, &SliceCpu)| FleetRow {
+        let row = |(cpu, of): (&u32, &CpuTallies)| FleetRow {
             phase: Some(phase.clone()),
             period: periods.get(cpu).copied(),
             over_budget: has_budget.then_some(of.over_budget),
@@ -101,7 +101,7 @@ fn rows_of<'a>(recording: &'a Recording, keeps: impl Fn(u16) -> bool + 'a) -> im
     })
 }
 
-fn of_slice(cpu: u32, slice: &TimeSlice, of: &SliceCpu) -> FleetRow {
+fn of_slice(cpu: u32, slice: &TimeSlice, of: &CpuTallies) -> FleetRow {
     let cell = |(bucket, count)| Cell {
         low: Nanos::from_ns(bucket_low(bucket)),
         high: Nanos::from_ns(bucket_high(bucket)),
