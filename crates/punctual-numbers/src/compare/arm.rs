@@ -3,7 +3,7 @@
 //! Blocks are what varies: activations that follow each other are not independent, stretches of a run long enough are.
 
 use super::{Group, LeftOut};
-use crate::recording::{EventKind, MarkKind, Recording, SliceCpu};
+use crate::recording::{CpuTallies, EventKind, MarkKind, Recording};
 use punctual_hist::{Counts, Nanos, bucket_high, bucket_low};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -43,7 +43,7 @@ pub(super) struct Arm {
 #[derive(Clone, Debug)]
 pub(super) struct Stretch {
     pub length: Nanos,
-    pub cpu: SliceCpu,
+    pub cpu: CpuTallies,
 }
 
 /// A block: the stretches with these numbers.
