@@ -15,6 +15,9 @@ pub enum Check {
     Sysctl { name: &'static str, want: Want, missing: Missing },
     /// A file of the kernel; one for each of the real-time CPUs where its path holds `cpu<I>`.
     File { path: &'static str, want: Want, missing: Missing },
+    /// A file that tells the state and is not what changes it; one for each of the real-time CPUs where its path holds
+    /// `cpu<I>`.
+    Seen { path: &'static str, want: Want, missing: Missing },
     /// A parameter of a module, loaded or built in.
     Parameter { module: &'static str, name: &'static str, want: Want, missing: Missing },
     /// The kernel was built with these options.
@@ -48,6 +51,8 @@ pub enum Want {
     AtMost(i64),
     /// This number or more.
     AtLeast(i64),
+    /// A number from the first to the last of these.
+    Within(i64, i64),
     /// Any other number than `bad`; `write` is one.
     Not { bad: i64, write: i64 },
     /// One of these words, the first of them for choice. Without any in `bad`, all others are bad; else what is in
@@ -68,9 +73,11 @@ impl Want {
     /// What to write.
     fn value(self) -> Option<Value> {
         match self {
-            Self::Is(number) | Self::AtMost(number) | Self::AtLeast(number) | Self::Not { write: number, .. } => {
-                Some(Value::Number(number))
-            }
+            Self::Is(number)
+            | Self::AtMost(number)
+            | Self::AtLeast(number)
+            | Self::Within(number, _)
+            | Self::Not { write: number, .. } => Some(Value::Number(number)),
             Self::Word { good, .. } | Self::Choice { good, .. } => good.first().copied().map(Value::text),
         }
     }
@@ -83,6 +90,7 @@ impl Want {
             Self::Is(wanted) => Ok(number()? == wanted),
             Self::AtMost(most) => Ok(number()? <= most),
             Self::AtLeast(least) => Ok(number()? >= least),
+            Self::Within(least, most) => Ok((least..=most).contains(&number()?)),
             Self::Not { bad, .. } => Ok(number()? != bad),
             Self::Word { good, bad } => is_among(path, text, good, bad),
             Self::Choice { good, bad } => match marked(text) {
@@ -99,7 +107,7 @@ fn is_among(path: &str, word: &str, good: &[&str], bad: &[&str]) -> Judged {
         (false, true) => Ok(false),
         (false, false) if bad.is_empty() => Ok(false),
         (false, false) if good.is_empty() => Ok(true),
-        (false, false) => Doubt::unknown(format!("{path} holds '{word}'")),
+        (false, false) => Doubt::unknown(format!("{path} holds '{word}', which is not known to this program")),
     }
 }
 
@@ -123,6 +131,10 @@ impl Check {
         Self::File { path, want, missing }
     }
 
+    pub const fn seen(path: &'static str, want: Want, missing: Missing) -> Self {
+        Self::Seen { path, want, missing }
+    }
+
     pub const fn parameter(module: &'static str, name: &'static str, want: Want, missing: Missing) -> Self {
         Self::Parameter { module, name, want, missing }
     }
@@ -135,7 +147,9 @@ impl Check {
     pub(super) fn judge(&self, id: &str, case: &Case<'_>) -> Result<State, Doubt> {
         let is_good = match *self {
             Self::Sysctl { name, want, missing } => file_is_met(case, File::Sysctl(name), want, missing),
-            Self::File { path, want, missing } => file_is_met(case, File::Path(path), want, missing),
+            Self::File { path, want, missing } | Self::Seen { path, want, missing } => {
+                file_is_met(case, File::Path(path), want, missing)
+            }
             Self::Parameter { module, name, want, missing } => {
                 file_is_met(case, File::Parameter { module, name }, want, missing)
             }

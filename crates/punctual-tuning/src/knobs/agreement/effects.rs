@@ -13,7 +13,14 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "Nothing is left of RT throttling where it was turned off",
         // The state itself is told, and weighed, by sched.fair_server.
         severity: Weight::all(Info),
-        check: Check::Probe(throttling),
+        applies: is_unthrottled,
+        check: Check::seen(
+            "/sys/kernel/debug/sched/fair_server/cpu<I>/runtime",
+            Want::ZERO,
+            TellsNothing(
+                "throttling was turned off, but what replaced it is not shown: debugfs not mounted, or locked down",
+            ),
+        ),
         why: "Every guide turns throttling off with sched_rt_runtime_us = -1. From 6.12 on that does nothing for ordinary \
             real-time threads: what takes time from them is the fair server, 50 ms of each second by default, and that \
             stays on.",
@@ -67,16 +74,11 @@ pub(crate) const KNOBS: &[Knob] = &[
 /// The first version whose fair server does what throttling did.
 const FAIR_SERVER_SINCE: Version = Version::new(6, 12);
 
-fn throttling(case: &Case<'_>) -> Judged {
+fn is_unthrottled(case: &Case<'_>) -> Result<(), Doubt> {
     Doubt::not_applicable_if(case.version()? < FAIR_SERVER_SINCE, "before 6.12 the setting does what it says")?;
     let missing = CannotBe("this kernel has no limit on real-time work");
-    if case.number("/proc/sys/kernel/sched_rt_runtime_us", missing)? != -1 {
-        return Doubt::not_applicable("throttling was not turned off");
-    }
-    let because = "throttling was turned off, but what replaced it is not shown: debugfs not mounted, or locked down";
-    let path = "/sys/kernel/debug/sched/fair_server/cpu{cpu}/runtime";
-    let runtimes = case.per_cpu(path, case.rt(), TellsNothing(because))?;
-    Ok(runtimes.iter().all(|(_, runtime)| runtime == "0"))
+    let runtime_us = case.number("/proc/sys/kernel/sched_rt_runtime_us", missing)?;
+    Doubt::not_applicable_if(runtime_us != -1, "throttling was not turned off")
 }
 
 /// One line of the kernel's table of interrupts.

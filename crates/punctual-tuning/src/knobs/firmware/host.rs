@@ -117,7 +117,12 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "fw.microcode",
         title: "Microcode not known to be old",
         severity: Weight::all(Info),
-        check: Check::Probe(microcode),
+        applies: is_our_x86,
+        check: Check::seen(
+            "/sys/devices/system/cpu/vulnerabilities/old_microcode",
+            Want::Word { good: &["Not affected"], bad: &["Vulnerable"] },
+            TellsNothing("this kernel does not judge the microcode (newer ones do); compare with the maker's list"),
+        ),
         why: "Old microcode has errata that the kernel works around the slow way, timers among them, or not at all.",
         fix: Fix::prose(
             "Install the distribution's microcode package (intel-microcode, amd64-microcode) and boot again; not late \
@@ -133,6 +138,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "fw.microcode_same",
         title: "The same microcode on every real-time CPU",
         severity: Weight::all(Info),
+        applies: is_our_x86,
         check: Check::Probe(microcode_same),
         why: "CPUs with different microcode differ in errata and timing; a failed or partial update looks like this.",
         fix: Fix::prose("Load microcode early, from the initial RAM disk, and boot again."),
@@ -200,21 +206,12 @@ fn optee(case: &Case<'_>) -> Judged {
     }
 }
 
-fn microcode(case: &Case<'_>) -> Judged {
+fn is_our_x86(case: &Case<'_>) -> Result<(), Doubt> {
     case.only_on(Arch::X86, "microcode is x86's")?;
-    case.not_a_guest()?;
-    let none = TellsNothing("this kernel does not judge the microcode (newer ones do); compare with the maker's list");
-    let verdict = case.text("/sys/devices/system/cpu/vulnerabilities/old_microcode", none)?;
-    match verdict.as_str() {
-        "Not affected" => Ok(true),
-        "Vulnerable" => Ok(false),
-        other => Doubt::unknown(other.to_owned()),
-    }
+    case.not_a_guest()
 }
 
 fn microcode_same(case: &Case<'_>) -> Judged {
-    case.only_on(Arch::X86, "microcode is x86's")?;
-    case.not_a_guest()?;
     let mut cpus = case.rt().clone();
     cpus.insert(case.online().and_then(CpuSet::first).unwrap_or(0));
     let none = TellsNothing("the revision of the microcode is not shown");

@@ -13,7 +13,14 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "pm.idle_driver",
         title: "An idle driver that knows how long waking takes",
         severity: Weight::all(Info),
-        check: Check::Probe(driver),
+        applies: |case| {
+            case.only_on(
+                Arch::X86,
+                "without a driver a CPU of this architecture only halts (WFI), which is left quickly",
+            )?;
+            case.not_a_guest()
+        },
+        check: Check::seen(DRIVER, Want::Word { good: &[], bad: &["none"] }, UNSHOWN),
         why: "Without a driver the CPU still sleeps, as deep as firmware lets a plain halt go, and no limit of \
             latency is heeded.",
         fix: Fix::NotAtRunTime(""),
@@ -84,12 +91,6 @@ pub(crate) const KNOBS: &[Knob] = &[
         ..KNOB
     },
 ];
-
-fn driver(case: &Case<'_>) -> Judged {
-    case.only_on(Arch::X86, "without a driver a CPU of this architecture only halts (WFI), which is left quickly")?;
-    case.not_a_guest()?;
-    Ok(case.text(DRIVER, UNSHOWN)? != "none")
-}
 
 fn governor(case: &Case<'_>) -> Judged {
     let is_guest = case.virtualisation().is_some_and(|v| v.hypervisor.is_some());

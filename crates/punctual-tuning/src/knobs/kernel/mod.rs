@@ -65,7 +65,11 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "kconf.highres",
         title: "Timers finer than the tick",
         severity: Weight::of(Fatal, High, High),
-        check: Check::Probe(highres),
+        check: Check::seen(
+            "punctual:/clock/resolution_ns",
+            Want::Is(1),
+            TellsNothing("the clock was not asked for its resolution"),
+        ),
         why: "Without high-resolution timers every sleep ends at a tick: 1 to 10 ms late.",
         fix: Fix::prose(
             "Find out why they are off: CONFIG_HIGH_RES_TIMERS, highres=off on the command line, or an unfit \
@@ -208,12 +212,6 @@ fn preempt(case: &Case<'_>) -> Judged {
         Flavour::Rt => Doubt::not_applicable("PREEMPT_RT lets real-time threads in everywhere"),
         Flavour::Cobalt | Flavour::Evl => Doubt::not_applicable("real-time threads run beside Linux here"),
     }
-}
-
-fn highres(case: &Case<'_>) -> Judged {
-    let resolution =
-        case.number("punctual:/clock/resolution_ns", TellsNothing("the clock was not asked for its resolution"))?;
-    Ok(resolution == 1)
 }
 
 /// Notes which of the options are on; good is none.

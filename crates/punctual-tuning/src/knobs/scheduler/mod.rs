@@ -78,7 +78,11 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "sched.ext",
         title: "No BPF scheduler loaded",
         severity: Weight::of(Medium, Medium, Info),
-        check: Check::Probe(sched_ext),
+        check: Check::seen(
+            "/sys/kernel/sched_ext/state",
+            Want::Word { good: &["disabled"], bad: &[] },
+            CannotBe("this kernel cannot load a scheduler"),
+        ),
         why: "A scheduler loaded at run time places ordinary tasks by its own rules and brings a reservation of \
             its own that goes ahead of FIFO threads.",
         fix: Fix::prose("Stop the program that loaded it (scx_*)."),
@@ -152,11 +156,6 @@ fn groups_automatically(case: &Case<'_>) -> Result<(), Doubt> {
         matches!(counted(case), Ok(Some(_))),
         "the caller's control group counts CPU time by itself, so automatic groups do not",
     )
-}
-
-fn sched_ext(case: &Case<'_>) -> Judged {
-    let missing = CannotBe("this kernel cannot load a scheduler");
-    Ok(case.text("/sys/kernel/sched_ext/state", missing)? == "disabled")
 }
 
 fn energy_aware(case: &Case<'_>) -> Judged {

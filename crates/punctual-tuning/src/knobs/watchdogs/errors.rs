@@ -4,6 +4,8 @@ use crate::knobs::prelude::*;
 
 /// More PCI devices than this are not asked for their errors.
 const MOST_DEVICES: usize = 512;
+const MACHINE_CHECKS: &str = "/sys/devices/system/machinecheck/machinecheck0";
+const NO_MACHINE_CHECKS: Missing = CannotBe("this machine reports no machine checks to this kernel");
 const CONTROLLERS: &str = "/sys/devices/system/edac/mc";
 
 const KNOB: Knob = Knob { confidence: Confidence::Medium, ..Knob::of(Family::Watchdogs) };
@@ -48,7 +50,12 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "ras.cmci",
         title: "Corrected errors are reported by interrupt",
         severity: Weight::all(Info),
-        check: Check::Probe(cmci),
+        applies: heeds_corrected,
+        check: Check::seen(
+            "/sys/devices/system/machinecheck/machinecheck0/cmci_disabled",
+            Want::ZERO,
+            NO_MACHINE_CHECKS,
+        ),
         why: "Without the interrupt for corrected errors (cmci_disabled=1) only the polling on every CPU finds them, so \
             that it cannot be stopped without going blind.",
         fix: Fix::command("echo 0 > /sys/devices/system/machinecheck/machinecheck0/cmci_disabled"),
@@ -165,12 +172,8 @@ pub(crate) const KNOBS: &[Knob] = &[
 ];
 
 fn mce(case: &Case<'_>) -> Judged {
-    let folder = "/sys/devices/system/machinecheck/machinecheck0";
-    let none = CannotBe("this machine reports no machine checks to this kernel");
-    if case.text(&format!("{folder}/check_interval"), none)? == "0" {
-        return Ok(true);
-    }
-    Ok(case.text(&format!("{folder}/ignore_ce"), none)? == "1")
+    let is = |file: &str, value| Ok(case.text(&format!("{MACHINE_CHECKS}/{file}"), NO_MACHINE_CHECKS)? == value);
+    Ok(is("check_interval", "0")? || is("ignore_ce", "1")?)
 }
 
 fn has_controller(case: &Case<'_>) -> Result<(), Doubt> {
@@ -198,13 +201,9 @@ fn mce_off(case: &Case<'_>) -> Judged {
     if cpus.is_empty() { Doubt::unknown("whether machine checks are handled is not shown") } else { Ok(true) }
 }
 
-fn cmci(case: &Case<'_>) -> Judged {
-    let folder = "/sys/devices/system/machinecheck/machinecheck0";
-    let none = CannotBe("this machine reports no machine checks to this kernel");
-    if case.text(&format!("{folder}/ignore_ce"), none)? == "1" {
-        return Doubt::not_applicable("corrected errors are ignored altogether");
-    }
-    Ok(case.text(&format!("{folder}/cmci_disabled"), none)? == "0")
+fn heeds_corrected(case: &Case<'_>) -> Result<(), Doubt> {
+    let is_ignored = case.text(&format!("{MACHINE_CHECKS}/ignore_ce"), NO_MACHINE_CHECKS)? == "1";
+    Doubt::not_applicable_if(is_ignored, "corrected errors are ignored altogether")
 }
 
 fn corrected(case: &Case<'_>) -> Judged {
