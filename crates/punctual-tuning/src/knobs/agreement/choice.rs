@@ -73,7 +73,11 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "agree.boot_cpu",
         title: "The boot CPU does other work",
         severity: Weight::of(Medium, Medium, Info),
-        check: Check::Probe(boot_cpu),
+        check: Check::Probe(|case| {
+            case.has_housekeeping()?;
+            case.note("real-time CPUs", case.rt().to_string());
+            Ok(!case.rt().contains(BOOT_CPU))
+        }),
         why: "The boot CPU is where the kernel falls back to: early interrupts, timekeeping without others, parse errors of \
             irqaffinity=, and devices whose interrupt cannot move.",
         fix: Fix::prose("Choose another CPU for the real-time work."),
@@ -152,10 +156,4 @@ fn kinds(case: &Case<'_>) -> Judged {
     let path = "/sys/devices/system/cpu/cpu{cpu}/cpu_capacity";
     let capacities = case.per_cpu(path, case.rt(), TellsNothing("how fast each CPU is, is not shown"))?;
     Ok(capacities.len() == 1)
-}
-
-fn boot_cpu(case: &Case<'_>) -> Judged {
-    case.has_housekeeping()?;
-    case.note("real-time CPUs", case.rt().to_string());
-    Ok(!case.rt().contains(BOOT_CPU))
 }

@@ -13,7 +13,12 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "Nothing is left of RT throttling where it was turned off",
         // The state itself is told, and weighed, by sched.fair_server.
         severity: Weight::all(Info),
-        applies: is_unthrottled,
+        applies: |case| {
+            Doubt::not_applicable_if(case.version()? < FAIR_SERVER_SINCE, "before 6.12 the setting does what it says")?;
+            let missing = CannotBe("this kernel has no limit on real-time work");
+            let runtime_us = case.number("/proc/sys/kernel/sched_rt_runtime_us", missing)?;
+            Doubt::not_applicable_if(runtime_us != -1, "throttling was not turned off")
+        },
         check: Check::seen(
             "/sys/kernel/debug/sched/fair_server/cpu<I>/runtime",
             Want::ZERO,
@@ -73,13 +78,6 @@ pub(crate) const KNOBS: &[Knob] = &[
 
 /// The first version whose fair server does what throttling did.
 const FAIR_SERVER_SINCE: Version = Version::new(6, 12);
-
-fn is_unthrottled(case: &Case<'_>) -> Result<(), Doubt> {
-    Doubt::not_applicable_if(case.version()? < FAIR_SERVER_SINCE, "before 6.12 the setting does what it says")?;
-    let missing = CannotBe("this kernel has no limit on real-time work");
-    let runtime_us = case.number("/proc/sys/kernel/sched_rt_runtime_us", missing)?;
-    Doubt::not_applicable_if(runtime_us != -1, "throttling was not turned off")
-}
 
 /// One line of the kernel's table of interrupts.
 struct Line<'a> {

@@ -46,7 +46,13 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "fw.bios_limit",
         title: "Firmware does not limit the frequency",
         severity: Weight::all(Medium),
-        check: Check::Probe(bios_limit),
+        check: Check::Probe(|case| {
+            let highest =
+                case.per_cpu("/sys/devices/system/cpu/cpu{cpu}/cpufreq/cpuinfo_max_freq", case.rt(), NO_DRIVER)?;
+            let none = CannotBe("this frequency driver shows no limit of the firmware's");
+            let limits = case.per_cpu("/sys/devices/system/cpu/cpu{cpu}/cpufreq/bios_limit", case.rt(), none)?;
+            Ok(limits == highest)
+        }),
         why: "Firmware that lowers the highest frequency does so for power or heat, at run time, and nobody is told.",
         fix: Fix::prose("Look in the firmware for power limits, and at cooling and power supply."),
         persist: &[Lasting::Firmware("Power and thermal limits, usually under Advanced, Power & Performance")],
@@ -139,7 +145,12 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "The same microcode on every real-time CPU",
         severity: Weight::all(Info),
         applies: is_our_x86,
-        check: Check::Probe(microcode_same),
+        check: Check::Probe(|case| {
+            let mut cpus = case.rt().clone();
+            cpus.insert(case.online().and_then(CpuSet::first).unwrap_or(0));
+            let none = TellsNothing("the revision of the microcode is not shown");
+            Ok(case.per_cpu("/sys/devices/system/cpu/cpu{cpu}/microcode/version", &cpus, none)?.len() == 1)
+        }),
         why: "CPUs with different microcode differ in errata and timing; a failed or partial update looks like this.",
         fix: Fix::prose("Load microcode early, from the initial RAM disk, and boot again."),
         persist: &[Lasting::Firmware("an update of the whole firmware brings microcode, too")],
@@ -181,13 +192,6 @@ fn efi_runtime(case: &Case<'_>) -> Judged {
     Ok(in_force.intersection(case.rt()).is_empty())
 }
 
-fn bios_limit(case: &Case<'_>) -> Judged {
-    let highest = case.per_cpu("/sys/devices/system/cpu/cpu{cpu}/cpufreq/cpuinfo_max_freq", case.rt(), NO_DRIVER)?;
-    let none = CannotBe("this frequency driver shows no limit of the firmware's");
-    let limits = case.per_cpu("/sys/devices/system/cpu/cpu{cpu}/cpufreq/bios_limit", case.rt(), none)?;
-    Ok(limits == highest)
-}
-
 fn fwupd(case: &Case<'_>) -> Judged {
     let wanted = "/etc/systemd/system/timers.target.wants/fwupd-refresh.timer";
     let is_enabled = case.exists(wanted);
@@ -209,11 +213,4 @@ fn optee(case: &Case<'_>) -> Judged {
 fn is_our_x86(case: &Case<'_>) -> Result<(), Doubt> {
     case.only_on(Arch::X86, "microcode is x86's")?;
     case.not_a_guest()
-}
-
-fn microcode_same(case: &Case<'_>) -> Judged {
-    let mut cpus = case.rt().clone();
-    cpus.insert(case.online().and_then(CpuSet::first).unwrap_or(0));
-    let none = TellsNothing("the revision of the microcode is not shown");
-    Ok(case.per_cpu("/sys/devices/system/cpu/cpu{cpu}/microcode/version", &cpus, none)?.len() == 1)
 }

@@ -82,7 +82,13 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "pm.nohlt",
         title: "ARM CPUs do not idle by spinning",
         severity: Weight::all(Info),
-        check: Check::Probe(nohlt),
+        check: Check::Probe(|case| {
+            case.only_on(Arch::Arm64, "on x86 this word is unknown to the kernel")?;
+            if case.word("nohlt")?.is_some() {
+                return Ok(false);
+            }
+            Ok(!matches!(case.word("idle")?.as_deref(), Some("yield" | "nop")))
+        }),
         why: "nohlt, and idle=yield or idle=nop of 7.x kernels, are for bringing up a board: every idle CPU spins, \
             heats its neighbours and shortens their time at full speed.",
         persist: &[Lasting::NoWord("nohlt"), Lasting::NoWord("idle")],
@@ -138,12 +144,4 @@ fn idle_poll(case: &Case<'_>) -> Judged {
 fn spinning(case: &Case<'_>, severity: Severity) -> Severity {
     let shares_core = case.machine.topology.smt_active.known() == Some(&true);
     if shares_core || case.not_a_guest().is_err() { Medium } else { severity }
-}
-
-fn nohlt(case: &Case<'_>) -> Judged {
-    case.only_on(Arch::Arm64, "on x86 this word is unknown to the kernel")?;
-    if case.word("nohlt")?.is_some() {
-        return Ok(false);
-    }
-    Ok(!matches!(case.word("idle")?.as_deref(), Some("yield" | "nop")))
 }

@@ -25,7 +25,12 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "rcu.patience",
         title: "RCU waits before it disturbs tick-free CPUs",
         severity: Weight::all(Info),
-        applies: is_tick_free,
+        applies: |case| {
+            case.only_for(Kind::Poll, "only work that stays out of the kernel gains from it")?;
+            let tick_free = case.cpu_list(NOHZ_FULL, CannotBe("this kernel cannot stop its tick"))?;
+            let is_other = case.rt().intersection(&tick_free).is_empty();
+            Doubt::not_applicable_if(is_other, "these CPUs are not tick-free, see iso.nohz_full")
+        },
         check: Check::seen(
             "/sys/module/rcutree/parameters/nohz_full_patience_delay",
             Want::AtLeast(1),
@@ -117,13 +122,6 @@ fn nocb_poll(case: &Case<'_>) -> Judged {
         return Ok(false);
     }
     Doubt::unknown("the kernel's log no longer holds its beginning")
-}
-
-fn is_tick_free(case: &Case<'_>) -> Result<(), Doubt> {
-    case.only_for(Kind::Poll, "only work that stays out of the kernel gains from it")?;
-    let tick_free = case.cpu_list(NOHZ_FULL, CannotBe("this kernel cannot stop its tick"))?;
-    let is_other = case.rt().intersection(&tick_free).is_empty();
-    Doubt::not_applicable_if(is_other, "these CPUs are not tick-free, see iso.nohz_full")
 }
 
 fn use_softirq(case: &Case<'_>) -> Judged {

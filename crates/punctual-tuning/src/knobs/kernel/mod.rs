@@ -12,7 +12,12 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "kconf.flavour",
         title: "A kernel made for real time",
         severity: Weight::of(Fatal, Medium, Medium).adjusted(flavour_severity),
-        check: Check::Probe(flavour),
+        check: Check::Probe(|case| {
+            let flavour = case.flavour()?;
+            case.cite("/proc/sys/kernel/version", &case.machine.kernel.build);
+            case.note("flavour", flavour.name());
+            Ok(flavour == Flavour::Rt || flavour.is_dual())
+        }),
         why: "Only PREEMPT_RT runs interrupt handlers in threads and sleeps where other kernels spin with \
             preemption off; without it a driver can hold a CPU for milliseconds, rarely, and no setting prevents \
             it.",
@@ -146,7 +151,12 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "sec.lockdown",
         title: "Kernel not locked down",
         severity: Weight::all(Info),
-        applies: can_lock_down,
+        applies: |case| {
+            if case.version().is_ok_and(|version| version < Version::new(5, 4)) {
+                return Doubt::not_applicable("kernels before 5.4 have no lockdown");
+            }
+            Ok(())
+        },
         check: Check::file(
             "/sys/kernel/security/lockdown",
             Want::Choice { good: &["none"], bad: &[] },
@@ -166,13 +176,6 @@ pub(crate) const KNOBS: &[Knob] = &[
 fn flavour_severity(case: &Case<'_>, severity: Severity) -> Severity {
     let is_roomy = case.need.budget.is_some_and(|budget| budget >= Nanos::from_ms(1));
     if is_roomy { severity.min(High) } else { severity }
-}
-
-fn flavour(case: &Case<'_>) -> Judged {
-    let flavour = case.flavour()?;
-    case.cite("/proc/sys/kernel/version", &case.machine.kernel.build);
-    case.note("flavour", flavour.name());
-    Ok(flavour == Flavour::Rt || flavour.is_dual())
 }
 
 fn config(case: &Case<'_>) -> Judged {
@@ -248,13 +251,6 @@ fn debug_heavy(case: &Case<'_>) -> Judged {
             "DEBUG_KMEMLEAK",
         ],
     )
-}
-
-fn can_lock_down(case: &Case<'_>) -> Result<(), Doubt> {
-    if case.version().is_ok_and(|version| version < Version::new(5, 4)) {
-        return Doubt::not_applicable("kernels before 5.4 have no lockdown");
-    }
-    Ok(())
 }
 
 /// A caller whose group has a budget is not refused the class; it is only stopped when the budget is used up, which

@@ -36,7 +36,12 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "sched.fair_server",
         title: "No fair server on the real-time CPUs",
         severity: Weight::of(Medium, High, Info),
-        applies: has_fair_server,
+        applies: |case| {
+            if case.version()? < FAIR_SERVER_SINCE {
+                return Doubt::not_applicable("kernels before 6.12 have none; they throttle, see sched.rt_runtime");
+            }
+            Ok(())
+        },
         check: Check::file(
             "/sys/kernel/debug/sched/fair_server/cpu<I>/runtime",
             Want::ZERO,
@@ -66,7 +71,12 @@ pub(crate) const KNOBS: &[Knob] = &[
             Want::ZERO,
             CannotBe("this kernel has no automatic grouping"),
         ),
-        excused: groups_automatically,
+        excused: |case| {
+            Doubt::not_applicable_if(
+                matches!(counted(case), Ok(Some(_))),
+                "the caller's control group counts CPU time by itself, so automatic groups do not",
+            )
+        },
         why: "With it the nice values of an audio program count only within its own session, against nobody outside.",
         persist: &[Lasting::word("noautogroup")],
         cost: "A compilation in one terminal weighs more against the rest.",
@@ -142,20 +152,6 @@ fn rt_runtime(case: &Case<'_>) -> Judged {
     )?;
     let period = case.number("/proc/sys/kernel/sched_rt_period_us", missing)?;
     Ok(runtime < 0 || runtime >= period)
-}
-
-fn has_fair_server(case: &Case<'_>) -> Result<(), Doubt> {
-    if case.version()? < FAIR_SERVER_SINCE {
-        return Doubt::not_applicable("kernels before 6.12 have none; they throttle, see sched.rt_runtime");
-    }
-    Ok(())
-}
-
-fn groups_automatically(case: &Case<'_>) -> Result<(), Doubt> {
-    Doubt::not_applicable_if(
-        matches!(counted(case), Ok(Some(_))),
-        "the caller's control group counts CPU time by itself, so automatic groups do not",
-    )
 }
 
 fn energy_aware(case: &Case<'_>) -> Judged {

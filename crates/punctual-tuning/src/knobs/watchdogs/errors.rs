@@ -15,7 +15,11 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "ras.mce",
         title: "No polling for corrected hardware errors",
         severity: Weight::of(Medium, Medium, Info),
-        check: Check::Probe(mce),
+        check: Check::Probe(|case| {
+            let is =
+                |file: &str, value| Ok(case.text(&format!("{MACHINE_CHECKS}/{file}"), NO_MACHINE_CHECKS)? == value);
+            Ok(is("check_interval", "0")? || is("ignore_ce", "1")?)
+        }),
         why: "Every five minutes a timer on every CPU, isolated or not, reads its machine-check banks.",
         fix: Fix::prose(
             "echo 0 > /sys/devices/system/machinecheck/machinecheck0/check_interval (keeps the interrupts for \
@@ -50,7 +54,10 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "ras.cmci",
         title: "Corrected errors are reported by interrupt",
         severity: Weight::all(Info),
-        applies: heeds_corrected,
+        applies: |case| {
+            let is_ignored = case.text(&format!("{MACHINE_CHECKS}/ignore_ce"), NO_MACHINE_CHECKS)? == "1";
+            Doubt::not_applicable_if(is_ignored, "corrected errors are ignored altogether")
+        },
         check: Check::seen(
             "/sys/devices/system/machinecheck/machinecheck0/cmci_disabled",
             Want::ZERO,
@@ -69,7 +76,13 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "ras.edac",
         title: "No polling of the memory controller for errors",
         severity: Weight::all(Info),
-        applies: has_controller,
+        applies: |case| {
+            let controllers = case.list(CONTROLLERS);
+            if controllers.known().is_some_and(|names| !names.iter().any(|name| is_controller(name))) {
+                return Doubt::not_applicable("no memory controller is registered to be polled");
+            }
+            Ok(())
+        },
         check: Check::parameter(
             "edac_core",
             "edac_mc_poll_msec",
@@ -171,19 +184,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
 ];
 
-fn mce(case: &Case<'_>) -> Judged {
-    let is = |file: &str, value| Ok(case.text(&format!("{MACHINE_CHECKS}/{file}"), NO_MACHINE_CHECKS)? == value);
-    Ok(is("check_interval", "0")? || is("ignore_ce", "1")?)
-}
-
-fn has_controller(case: &Case<'_>) -> Result<(), Doubt> {
-    let controllers = case.list(CONTROLLERS);
-    if controllers.known().is_some_and(|names| !names.iter().any(|name| is_controller(name))) {
-        return Doubt::not_applicable("no memory controller is registered to be polled");
-    }
-    Ok(())
-}
-
 fn is_controller(name: &str) -> bool {
     name.strip_prefix("mc").is_some_and(|number| number.parse::<u32>().is_ok())
 }
@@ -199,11 +199,6 @@ fn mce_off(case: &Case<'_>) -> Judged {
     let cpus = case.names(folder, unshown)?;
     case.note(folder, format!("{} entries", cpus.len()));
     if cpus.is_empty() { Doubt::unknown("whether machine checks are handled is not shown") } else { Ok(true) }
-}
-
-fn heeds_corrected(case: &Case<'_>) -> Result<(), Doubt> {
-    let is_ignored = case.text(&format!("{MACHINE_CHECKS}/ignore_ce"), NO_MACHINE_CHECKS)? == "1";
-    Doubt::not_applicable_if(is_ignored, "corrected errors are ignored altogether")
 }
 
 fn corrected(case: &Case<'_>) -> Judged {
