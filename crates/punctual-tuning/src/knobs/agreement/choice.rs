@@ -13,11 +13,12 @@ pub(crate) const KNOBS: &[Knob] = &[
         check: Check::Probe(all_cpus),
         why: "Interrupts, kernel threads and every ordinary process need a CPU; where all are meant for real-time work \
             they share those, and a busy one locks the machine up.",
-        fix: Fix::prose("Choose fewer: --cpus, or a smaller cpuset partition."),
+        fix: Fix::prose("Choose fewer CPUs for the real-time work, or make the cpuset partition smaller."),
         persist: &[Lasting::other(
             "Kernel command line: isolcpus= with at least one CPU left out, the boot CPU first.",
         )],
         cost: "One CPU.",
+        resort: Some(Resort::ChooseCpus),
         sources: &["kernel 6.12 kernel/sched/isolation.c: must include one present CPU"],
         ..KNOB
     },
@@ -96,7 +97,7 @@ fn all_cpus(case: &Case<'_>) -> Judged {
     Doubt::not_applicable_if(online.len() == 1, "there is one CPU, and it has to do everything")?;
     let isolated = case.isolated()?;
     if case.need.cpus.is_empty() && isolated.is_empty() {
-        return Doubt::not_applicable("no CPUs were chosen, neither by --cpus nor by isolation");
+        return Doubt::not_applicable("no CPUs were chosen, neither for this work nor by isolation");
     }
     case.note("real-time CPUs", case.rt().to_string());
     case.note("online", online.to_string());

@@ -50,7 +50,7 @@ pub(crate) const KNOBS: &[Knob] = &[
             "Find the device of that number in /proc/interrupts; echo <H> > /proc/irq/N/smp_affinity_list. The real-time \
             device's own interrupt may stay.",
         ),
-        persist: &[Lasting::word("irqaffinity=<H>"), Lasting::word("isolcpus=managed_irq,domain,<I>")],
+        persist: &[Lasting::word("irqaffinity=<H>"), Lasting::word("isolcpus=managed_irq,domain,<I apart>")],
         undo: Fix::prose("Write back each list that was there; remove the words."),
         cost: "Other CPUs get the load.",
         blast: Blast::Disturbing,

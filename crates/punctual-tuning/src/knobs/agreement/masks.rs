@@ -21,7 +21,7 @@ pub(crate) const KNOBS: &[Knob] = &[
             From 7.x on, kernel threads and unbound work keep off isolated CPUs only, so that nohz_full= alone, which \
             did that up to 6.12, no longer does.",
         fix: Fix::prose("Put the same CPUs into an isolated cpuset partition, or isolate them at boot."),
-        persist: &[Lasting::word("isolcpus=managed_irq,domain,<I>")],
+        persist: &[Lasting::word("isolcpus=managed_irq,domain,<I apart>")],
         undo: Fix::prose("echo member > GROUP/cpuset.cpus.partition; remove the word and boot again."),
         cost: "Tasks must be placed on these CPUs by hand.",
         blast: Blast::Disturbing,

@@ -20,7 +20,7 @@ pub(crate) const KNOBS: &[Knob] = &[
             "Choose real-time CPUs that share no second-level cache with the others, or give the whole cluster to \
             real-time work.",
         ),
-        persist: &[Lasting::word("isolcpus=managed_irq,domain,<I>"), Lasting::unit("AllowedCPUs=<I>")],
+        persist: &[Lasting::word("isolcpus=managed_irq,domain,<I apart>"), Lasting::unit("AllowedCPUs=<I>")],
         cost: "CPUs.",
         confidence: Confidence::Low,
         blast: Blast::Harmless,
@@ -37,7 +37,7 @@ pub(crate) const KNOBS: &[Knob] = &[
             "On machines with several last-level caches (chiplets, clusters, sockets), choose all CPUs of one; \
             elsewhere see cat.l3.",
         ),
-        persist: &[Lasting::word("isolcpus=managed_irq,domain,<I>"), Lasting::unit("AllowedCPUs=<I>")],
+        persist: &[Lasting::word("isolcpus=managed_irq,domain,<I apart>"), Lasting::unit("AllowedCPUs=<I>")],
         cost: "CPUs.",
         confidence: Confidence::Low,
         blast: Blast::Harmless,

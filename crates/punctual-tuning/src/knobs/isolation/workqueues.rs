@@ -40,7 +40,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         why: "A CPU that the queues know as isolated stays out of the mask whatever somebody writes to it; otherwise \
             the next tool that sets the mask brings the work back.",
         fix: Fix::prose("Isolate the CPUs by isolcpus=domain or an isolated partition, see iso.domain."),
-        persist: &[Lasting::word("isolcpus=managed_irq,domain,<I>")],
+        persist: &[Lasting::word("isolcpus=managed_irq,domain,<I apart>")],
         undo: Fix::prose("Remove the word and boot again; echo member > GROUP/cpuset.cpus.partition"),
         cost: "None beyond the isolation itself.",
         blast: Blast::Disturbing,

@@ -16,7 +16,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         why: "Within a scheduling domain ordinary tasks are pulled to whichever CPU looks idle, and the balancing \
             itself runs there, in soft interrupts.",
         fix: Fix::prose("Make an isolated cpuset partition of the CPUs, see iso.domain."),
-        persist: &[Lasting::word("isolcpus=managed_irq,domain,<I>")],
+        persist: &[Lasting::word("isolcpus=managed_irq,domain,<I apart>")],
         undo: Fix::prose("echo member > GROUP/cpuset.cpus.partition; remove the word and boot again."),
         cost: "Tasks must be placed on these CPUs by hand.",
         blast: Blast::Disturbing,
