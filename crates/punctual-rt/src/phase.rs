@@ -103,7 +103,7 @@ impl Choice {
 /// by `length`, and by a count of polls should the clock stand still.
 pub fn scan(length: Nanos) -> Gaps {
     let length = length.min(LONGEST);
-    let read = clock_read_time();
+    let read = sys::clock_read_cost();
     let shortest = (read * 8).max(SHORTEST_GAP);
     // Not zeros, which would be pages yet to be faulted in.
     let mut room = vec![(MonoTime::from_ns(1), Nanos::from_ns(1)); ROOM];
@@ -134,18 +134,6 @@ pub fn scan(length: Nanos) -> Gaps {
         shortest,
         cpu: Some(cpu).filter(|before| *before == sys::current_cpu()),
     }
-}
-
-/// What reading the clock usually takes: the median of 101.
-fn clock_read_time() -> Nanos {
-    let mut times = [Nanos::ZERO; 101];
-    let mut last = sys::now();
-    for time in &mut times {
-        let now = sys::now();
-        (*time, last) = (now - last, now);
-    }
-    times.sort_unstable();
-    times.get(50).copied().unwrap_or_default()
 }
 
 /// The offset for releases every `period` that keeps farthest from what `gaps` shows to recur, the tick (nominally every

@@ -22,9 +22,9 @@ mod read;
 mod rules;
 
 pub use crate::idle::IdleState;
+pub use crate::sys::clock_read_cost;
 pub use finding::{Finding, Findings, Severity};
 pub use host::{Host, HostCpu, Rights};
-pub use read::clock_read_cost;
 
 use crate::setup::{LatencyQos, Require, Setup};
 use crate::{Memory, Nanos, Policy};

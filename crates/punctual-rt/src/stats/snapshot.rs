@@ -4,10 +4,10 @@
 
 use super::{PeriodMoments, Rhythm, name_from};
 use crate::atomics::{AtomicU64, Ordering::Relaxed};
-use crate::page::{CycleRecord, CycleSlot, Head, Live};
+use crate::page::{CycleRecord, CycleSlot, Each, Head, Live};
 use crate::sys::{PageMemory, boot_and_monotonic};
 use crate::wake::Class;
-use punctual_hist::{Counts, MonoTime, Nanos};
+use punctual_hist::{Counts, HistogramCells, MonoTime, Nanos};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -159,8 +159,9 @@ impl StatsReader {
         let mut copied = copied.unwrap_or_else(|| Copied::of(head));
         if !coherent {
             let timed_out = copied.counters.of(Class::TimedOut);
-            copied.counters.activations = copied.latency.count().saturating_add(timed_out);
+            copied.counters.activations = copied.histograms.latency.count().saturating_add(timed_out);
         }
+        let Each { latency, overshoot, polled, period_error, execution, response, early } = copied.histograms;
         let fixed = &head.fixed;
         let (started, taken) = (MonoTime::from_ns(load(&fixed.started)), boot_and_monotonic());
         Snapshot {
@@ -176,13 +177,13 @@ impl StatsReader {
             suspended: suspended((load(&fixed.started_boot), started), taken),
             coherent,
             counters: copied.counters,
-            latency: copied.latency,
-            early: copied.early,
-            overshoot: copied.overshoot,
-            polled: copied.polled,
-            period_error: copied.period_error,
-            execution: copied.execution,
-            response: copied.response,
+            latency,
+            early,
+            overshoot,
+            polled,
+            period_error,
+            execution,
+            response,
             periods: coherent.then_some(copied.periods),
             worst: worst(head),
             recent: in_order(records(self.page.slots())),
@@ -195,29 +196,15 @@ impl StatsReader {
 struct Copied {
     counters: Counters,
     periods: PeriodMoments,
-    latency: Counts,
-    early: Counts,
-    overshoot: Counts,
-    polled: Counts,
-    period_error: Counts,
-    execution: Counts,
-    response: Counts,
+    histograms: Each<Counts>,
 }
 
 impl Copied {
     fn of(head: &Head) -> Self {
-        let histograms = head.histograms();
-        Self {
-            counters: counters(&head.live),
-            periods: moments(&head.live),
-            latency: histograms.latency.snapshot(),
-            early: histograms.early.snapshot(),
-            overshoot: histograms.overshoot.snapshot(),
-            polled: histograms.polled.snapshot(),
-            period_error: histograms.period_error.snapshot(),
-            execution: histograms.execution.snapshot(),
-            response: histograms.response.snapshot(),
-        }
+        let (buckets, extremes) = (&head.buckets, &head.live.extremes);
+        let histograms =
+            Each::of(buckets, extremes, |buckets, extremes| HistogramCells { buckets, extremes }.snapshot());
+        Self { counters: counters(&head.live), periods: moments(&head.live), histograms }
     }
 }
 

@@ -108,7 +108,7 @@ fn tasks() -> Vec<Way> {
     let all = waits().into_iter().flat_map(|wait| OVERRUNS.map(|overrun| (wait.clone(), overrun)));
     let way = |(wait, overrun): (Wait, Overrun)| {
         let config = TaskConfig::periodic(PERIOD).phase(Phase::Offset(Nanos::ZERO)).wait(wait.clone()).overrun(overrun);
-        let config = config.budget(Nanos::from_us(20)).deadline(Nanos::from_us(50)).on_overrun(|_| ());
+        let config = config.budget(Nanos::from_us(20)).deadline(Nanos::from_us(50));
         Way::new(format!("task, {wait:?}, {overrun:?}"), move || cycles(Cyclic::new(&config).unwrap()))
     };
     all.map(way).collect()
