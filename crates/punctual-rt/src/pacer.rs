@@ -6,10 +6,10 @@ use crate::wait::{Approach, Clock, Means, Monotonic, Sleeper, Wait, Waited, Wait
 use crate::{Class, Error, Stopper, Wake};
 use punctual_hist::{Delta, MonoTime, Nanos};
 
-/// How long before the release the way out of a wait is rehearsed: longer than that way takes.
+/// How long before the release the return from a wait is rehearsed: longer than returning takes.
 const REHEARSAL: Nanos = Nanos::from_us(2);
 
-/// An error of at most this much counts as on time, unless said otherwise.
+/// The largest error that counts as on time, unless said otherwise.
 pub const TOLERANCE: Nanos = Nanos::from_us(10);
 
 /// Paces a thread along a grid.
@@ -67,7 +67,7 @@ impl Pacer {
         self
     }
 
-    /// With what it waits here.
+    /// What this pacer waits with on this machine.
     ///
     /// # Real-time
     /// Pure.
@@ -234,7 +234,7 @@ impl<C: Clock> Engine<C> {
         self.told(&waited, deliver)
     }
 
-    /// What the grid says of a wait.
+    /// Moves the grid on by the outcome of a wait.
     #[inline(never)]
     fn told(&mut self, waited: &Waited, mut deliver: impl FnMut(&Wake)) -> Wake {
         let Waited { woke, class, overshoot, polled } = *waited;

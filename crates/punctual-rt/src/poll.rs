@@ -9,13 +9,11 @@ use punctual_hist::{MonoTime, Nanos};
 
 /// Where the time comes from; a pretend one in tests.
 pub(crate) trait Clock {
-    /// The time now.
     fn now(&mut self) -> MonoTime;
 }
 
 /// A CPU that can wait for its own counter; a pretend one in tests.
 pub(crate) trait Rest {
-    /// The counter.
     fn counter(&mut self) -> u64;
     /// Waits for the counter to reach `tick`; may return early.
     fn until(&mut self, tick: u64);
@@ -29,12 +27,12 @@ const BARE: Nanos = Nanos::from_us(1);
 const REST_MAX: Nanos = Nanos::from_us(200);
 /// A shorter rest is not worth its beginning and end.
 const REST_MIN: Nanos = Nanos::from_ns(500);
-/// Reading the clock takes longer than this on any CPU, so a loop that ran so often is not early by its own count.
+/// Reading the clock takes longer than this on any CPU, so one reading for each 4 ns reaches the release on a sound clock.
 const READ_AT_LEAST_NS: u64 = 4;
-/// Readings granted beyond that.
+/// Readings granted beyond one for each 4 ns.
 const READINGS_SPARE: u64 = 1_000;
 
-/// What one polling came to, or has come to so far.
+/// The state of one polling, and its outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Polled {
     /// The clock when it was last read, at the end at or after the release, unless the clock itself failed (stood
@@ -185,7 +183,7 @@ impl Polled {
     }
 }
 
-/// How many counter ticks a nanosecond has, learned from the pairs that polling reads anyway.
+/// How many counter ticks a nanosecond has, learned from pairs of counter and clock that polling reads anyway.
 ///
 /// Each estimate spans two calls. A counter that is stopped, reset or not steady gives estimates that disagree, and
 /// then the rate is unknown: nothing rests, everything polls.
@@ -201,11 +199,11 @@ pub(crate) struct Rate {
 const SCALE: u32 = 24;
 /// Estimates that must agree before the rate counts as known.
 const KNOWN: u8 = 3;
-/// So many are remembered: one disturbed estimate does not unlearn the rate.
+/// The count of agreeing estimates stops here: above [`KNOWN`], so that one disturbed estimate does not unlearn the rate.
 const CERTAIN: u8 = 8;
 /// Estimates agree within 1/256.
 const AGREE: u32 = 8;
-/// Of an estimate's difference, the share 1/8 is taken over.
+/// The rate follows each estimate by 1/8 of the difference.
 const SMOOTH: u32 = 3;
 /// An estimate over less than this would be as coarse as the readings.
 const SPAN_MIN: Nanos = Nanos::from_us(100);
@@ -279,7 +277,7 @@ mod tests {
         ticks_per_us: u64,
         /// What the clock shows at a true time.
         shows: fn(u64) -> u64,
-        /// A rest takes so much longer than asked (an interrupt at its end).
+        /// By how much a rest is longer than asked for (an interrupt at its end).
         rest_late_ns: u64,
         /// A rest ends after this at the latest (the kernel's cap).
         rest_cap_ns: u64,

@@ -14,7 +14,7 @@ pub enum Kind {
     Message,
     /// Something of this name begins in this thread.
     Begin,
-    /// What began last in this thread ends.
+    /// What last began in this thread ends.
     End,
     /// A quantity of this name has its first value from now on.
     Counter,
@@ -58,11 +58,11 @@ value_from! {
     Unsigned of u8, u16, u32, u64, bool: u64::from;
     Unsigned of usize: |number| number as u64;
     Float of f32, f64: f64::from;
-    /// In nanoseconds.
+    /// The number of nanoseconds.
     Unsigned of Nanos: Nanos::as_ns;
-    /// In nanoseconds.
+    /// The number of nanoseconds.
     Signed of Delta: Delta::as_ns;
-    /// In nanoseconds of `CLOCK_MONOTONIC`.
+    /// The number of nanoseconds on `CLOCK_MONOTONIC`.
     Unsigned of MonoTime: MonoTime::as_ns;
 }
 

@@ -9,9 +9,9 @@ use std::path::Path;
 /// A limit of the process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Limit {
-    /// So much, in the limit's own unit.
+    /// The limit, in its own unit.
     At(u64),
-    /// None.
+    /// No limit is set.
     Unlimited,
 }
 

@@ -17,7 +17,7 @@ use crate::{Error, Memory, Policy, SetupError, sys};
 /// What to do when the system refuses something.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Require {
-    /// Refuse, too, with the reason, and leave nothing behind.
+    /// Refuse as well, with the reason, and undo what was done.
     #[default]
     Strict,
     /// Go on, and list what was refused.

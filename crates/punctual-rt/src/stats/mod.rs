@@ -4,7 +4,7 @@
 //! atomic words. The page is a sealed memfd, so nothing is left behind when the process dies, and `/proc/PID/fd` shows
 //! it to others ([`StatsReader::attach`]).
 //!
-//! This module knows nothing of how a wait is made; it is told what one came to ([`crate::Wake`]).
+//! This module knows nothing of how a wait is made; it is given the outcome ([`crate::Wake`]).
 
 mod attach;
 #[cfg(test)]
@@ -136,13 +136,13 @@ fn fill(fixed: &Fixed, config: &StatsConfig, name: [u64; NAME_BYTES / 8]) {
     fixed.magic.store(MAGIC, Release);
 }
 
-/// Whether a terminal does something else with it than show it: the direction of what follows, or another line.
+/// Whether a terminal would obey the character instead of showing it: by turning the direction, or by a new line.
 fn is_obeyed(c: char) -> bool {
     let turns = matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     c.is_control() || turns || matches!(c, '\u{2028}' | '\u{2029}')
 }
 
-/// The name's bytes as words; `None` if there are too many, none, or such that a terminal would obey.
+/// The name's bytes as words; `None` if there are none, too many, or characters that a terminal would obey.
 fn name_words(name: &str) -> Option<[u64; NAME_BYTES / 8]> {
     if name.is_empty() || name.len() > NAME_BYTES || name.contains(is_obeyed) {
         return None;

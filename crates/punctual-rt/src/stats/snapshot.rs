@@ -13,12 +13,12 @@ use std::time::Duration;
 
 /// How often a copy is tried before one that may not belong together is taken.
 const TRIES: usize = 64;
-/// Of these so many in a row; then the loop is given time, for it may have been taken off its CPU while writing.
+/// Tries without a pause. Later ones wait first, for the loop may have been taken off its CPU while writing.
 const TRIES_AT_ONCE: usize = 8;
 const PAUSE: Duration = Duration::from_micros(100);
-/// More than one in so many is a part of its own.
+/// A kind of wake-up with more than one in 20 activations is not a tail but a part of its own.
 const PART: u64 = 20;
-/// From here on the two clocks' difference is a suspend, not the time it takes to read them.
+/// From this length on, what `CLOCK_BOOTTIME` has gained on `CLOCK_MONOTONIC` is a suspend, not the time of reading both.
 const SUSPEND: Nanos = Nanos::from_ms(1);
 
 /// The reading end; clones read the same page.
@@ -27,7 +27,7 @@ pub struct StatsReader {
     page: Arc<PageMemory>,
 }
 
-/// How many of what. A plain copy.
+/// How many activations and releases were counted, by kind. A plain copy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Activations that ran.
@@ -67,7 +67,7 @@ pub struct Snapshot {
     pub name: String,
     /// The process, as it calls itself.
     pub pid: u32,
-    /// The CPU it was set up for; somebody may have moved it since.
+    /// The CPU it was set up for; the thread may have been moved since.
     pub cpu: Option<u32>,
     /// Whether events from outside activate it; its releases are then a model of them, and latency is against that.
     pub follows_events: bool,
@@ -86,7 +86,7 @@ pub struct Snapshot {
     /// Whether everything up to `periods` belongs together. If not, the loop wrote during every try (it is very fast,
     /// or its process ended in the midst), and `activations` is what the latency histogram holds, and those that timed out.
     pub coherent: bool,
-    /// How many of what.
+    /// How many activations and releases were counted, by kind.
     pub counters: Counters,
     /// Woke minus release; zero where early. One value per activation that did not time out.
     pub latency: Counts,
@@ -105,7 +105,7 @@ pub struct Snapshot {
     pub response: Counts,
     /// Sums over period errors; `None` if the copy is not coherent.
     pub periods: Option<PeriodMoments>,
-    /// The latest, worst first.
+    /// The activations of the largest latency, worst first.
     pub worst: Vec<CycleRecord>,
     /// The flight recorder: the last activations, oldest first.
     pub recent: Vec<CycleRecord>,

@@ -267,14 +267,14 @@ impl Drop for Timerfd {
     }
 }
 
-/// What became of waiting for something from outside.
+/// The outcome of waiting for an outside event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Arrival {
-    /// It came.
+    /// The event happened.
     Came,
-    /// Something is there to be read, and the other side is gone: it will look like this for ever.
+    /// The descriptor is readable and the other side is gone, so it will be readable for ever.
     CameLast,
-    /// It did not come.
+    /// The event did not happen in time.
     Missing,
 }
 

@@ -12,15 +12,15 @@ pub enum Phase {
     /// Away from the scheduler tick, which is looked for when the task starts (0.2 s of polling on its CPU).
     #[default]
     Auto,
-    /// So long after a multiple of the period on `CLOCK_MONOTONIC`; in a [`Group`](crate::Group), after its epoch.
+    /// At this offset from the multiples of the period on `CLOCK_MONOTONIC`; in a [`Group`](crate::Group), from its epoch.
     Offset(Nanos),
-    /// So that the first release is `offset` after a multiple of `multiple` on this clock, as it stands at the start.
+    /// The first release is `offset` after a multiple of `multiple` on a clock, as that clock stands at the start.
     AlignedTo {
-        /// The clock.
+        /// Which clock the multiples are counted on.
         clock: PhaseClock,
-        /// Of what a multiple; zero is taken as the period.
+        /// The distance of the instants to align to; zero is taken as the period.
         multiple: Nanos,
-        /// How long after it.
+        /// The time from such an instant to the first release.
         offset: Nanos,
     },
 }
@@ -189,7 +189,6 @@ impl TaskConfig {
         Plan { phase, deadline: self.deadline, execution: self.execution, waits, ..plan }
     }
 
-    /// What its statistics need to know.
     pub(super) fn stats(&self) -> StatsConfig {
         let cpu = match self.setup.cpus.as_slice() {
             [only] => Some(*only),
@@ -217,10 +216,9 @@ impl TaskConfig {
     }
 }
 
-/// The shortest period that is taken: below it there is nothing but catching up.
+/// The shortest period: a shorter one would leave no time between two releases.
 const PERIOD_MIN: Nanos = Nanos::from_us(1);
 
-/// Refuses a period that is too short to be one.
 pub(super) fn check_period(period: Nanos) -> Result<(), Error> {
     if period < PERIOD_MIN { Err(Error::Config(ConfigError::Period)) } else { Ok(()) }
 }

@@ -192,7 +192,8 @@ impl Cyclic {
         }
     }
 
-    /// Forgets releases that have passed, as after something long that was meant to be; returns how many.
+    /// Forgets releases that have passed, as after a long operation that was intended; returns how many. They count neither
+    /// as run nor as missed.
     ///
     /// # Real-time
     /// One reading of the clock.
@@ -210,7 +211,7 @@ impl Cyclic {
         self.ended
     }
 
-    /// With what it waits here.
+    /// What this loop waits with on this machine.
     ///
     /// # Real-time
     /// Pure.
@@ -234,7 +235,7 @@ impl Cyclic {
         &self.reader
     }
 
-    /// What ends the loop, for any thread.
+    /// A handle that ends the loop from any thread.
     ///
     /// # Real-time
     /// Counts a reference; neither allocates nor locks.

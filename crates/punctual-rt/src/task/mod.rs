@@ -17,12 +17,12 @@ use start::Epoch;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 
-/// What a body says at its end.
+/// What a body returns: whether the task goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Control {
-    /// Again at the next release.
+    /// The body runs again at the next release.
     Continue,
-    /// No more.
+    /// The task ends.
     Stop,
 }
 
@@ -189,7 +189,7 @@ impl Group {
     /// Starts a thread and sets it up; it waits for [`Group::start`].
     ///
     /// The epoch of the group lies where the phase of the task added first puts its first release. Of the tasks added
-    /// later only [`Phase::Offset`] counts: so long after the epoch.
+    /// later only [`Phase::Offset`] counts: their first releases are at that offset from the epoch.
     ///
     /// # Errors
     /// What [`Cyclic::new`] refuses; [`SetupError::Thread`].

@@ -5,9 +5,9 @@ use crate::phase::Gaps;
 use crate::{Policy, Wait, phase, sys};
 use punctual_hist::{Delta, MonoTime, Nanos};
 
-/// Polling on the task's CPU to find the tick.
+/// How long the task's CPU is polled to find the tick.
 const SCAN: Nanos = Nanos::from_ms(200);
-/// At least so long from the start to the first release.
+/// The shortest time from the start to the first release.
 const LEAD: Nanos = Nanos::from_us(200);
 
 /// Instants at which a task may begin: one of them, and how far they are apart.
@@ -123,7 +123,7 @@ mod tests {
         assert!((250_000..750_000).contains(&phase), "{phase}");
     }
 
-    /// What a scan sees of a tick that comes so long after each multiple of its length.
+    /// What a scan sees of a tick at this phase.
     fn ticks_at(phase: Nanos) -> Gaps {
         let began = MonoTime::from_ns(8_000_000_000);
         let tick = |n| (began + phase + TICK * n, Nanos::from_us(9));
