@@ -306,12 +306,19 @@ mod tests {
             poll_resting(&mut { self }, &mut { self }, rate, release)
         }
 
+        /// Polls for a release in `us` microseconds: how late that came back, negative when early, and at what cost.
+        fn poll_in(&self, rate: &mut Rate, us: u64) -> (i64, Polled) {
+            let release = self.in_us(us);
+            let polled = self.poll_resting(rate, release);
+            (polled.at.signed_since(release).as_ns(), polled)
+        }
+
         /// A rate learned as a periodic thread learns it.
         fn learned(&self) -> Rate {
             let mut rate = Rate::UNKNOWN;
             for _ in 0..10 {
                 self.pass(950_000);
-                self.poll_resting(&mut rate, self.in_us(50));
+                self.poll_in(&mut rate, 50);
             }
             self.rests.set(0);
             rate
@@ -362,10 +369,8 @@ mod tests {
     fn rests_once_and_arrives_as_exactly() {
         for ticks_per_us in [24, 1_000, 5_800] {
             let machine = Machine { ticks_per_us, ..Machine::new(TRUE) };
-            let mut rate = machine.learned();
-            let release = machine.in_us(50);
-            let polled = machine.poll_resting(&mut rate, release);
-            assert!(polled.at >= release && polled.at - release <= Nanos::from_ns(50), "{polled:?}");
+            let (late, polled) = machine.poll_in(&mut machine.learned(), 50);
+            assert!((0..=50).contains(&late), "{polled:?}");
             assert_eq!(machine.rests.get(), 1, "at {ticks_per_us} ticks/us");
             assert!(polled.iterations < 100, "{polled:?}");
         }
@@ -375,13 +380,12 @@ mod tests {
     fn without_a_rate_nothing_rests() {
         let machine = Machine::new(TRUE);
         let mut rate = Rate::UNKNOWN;
-        assert!(machine.poll_resting(&mut rate, machine.in_us(50)).iterations > 1_000);
+        assert!(machine.poll_in(&mut rate, 50).1.iterations > 1_000);
         let stopped = Machine { ticks_per_us: 0, ..Machine::new(TRUE) };
         let mut rate = Rate::UNKNOWN;
         for _ in 0..20 {
             stopped.pass(950_000);
-            let release = stopped.in_us(50);
-            assert!(stopped.poll_resting(&mut rate, release).at >= release);
+            assert!(stopped.poll_in(&mut rate, 50).0 >= 0);
         }
         assert_eq!(stopped.rests.get() + machine.rests.get(), 0);
     }
@@ -389,20 +393,14 @@ mod tests {
     #[test]
     fn a_capped_rest_is_resumed() {
         let machine = Machine { rest_cap_ns: 10_000, ..Machine::new(TRUE) };
-        let mut rate = machine.learned();
-        let release = machine.in_us(100);
-        let polled = machine.poll_resting(&mut rate, release);
-        assert!(polled.at >= release && polled.at - release < Nanos::from_ns(25));
+        assert!((0..25).contains(&machine.poll_in(&mut machine.learned(), 100).0));
         assert_eq!(machine.rests.get(), 10);
     }
 
     #[test]
     fn a_rest_that_returns_at_once_is_polling() {
         let machine = Machine { rest_cap_ns: 0, ..Machine::new(TRUE) };
-        let mut rate = machine.learned();
-        let release = machine.in_us(50);
-        let polled = machine.poll_resting(&mut rate, release);
-        assert!(polled.at >= release && polled.at - release <= Nanos::from_ns(25), "{polled:?}");
+        assert!((0..=25).contains(&machine.poll_in(&mut machine.learned(), 50).0));
     }
 
     #[test]
@@ -423,8 +421,7 @@ mod tests {
         let release = machine.in_us(50);
         assert!(poll_plainly(&mut &machine, release).iterations <= 50_100 / 4 + 1_000);
         let (mut rate, before) = (Machine::new(TRUE).learned(), machine.true_ns.get());
-        let release = machine.in_us(50);
-        assert!(machine.poll_resting(&mut rate, release).at < release);
+        assert!(machine.poll_in(&mut rate, 50).0 < 0);
         assert!(machine.true_ns.get() - before < 1_000_000);
     }
 
@@ -451,13 +448,10 @@ mod tests {
         machine.ticks_per_us = 2_000;
         for _ in 0..30 {
             machine.pass(950_000);
-            let release = machine.in_us(50);
-            machine.poll_resting(&mut rate, release);
+            machine.poll_in(&mut rate, 50);
         }
         machine.rests.set(0);
-        let release = machine.in_us(50);
-        let polled = machine.poll_resting(&mut rate, release);
-        assert!(polled.at - release <= Nanos::from_ns(50));
+        assert!(machine.poll_in(&mut rate, 50).0 <= 50);
         assert_eq!(machine.rests.get(), 1);
     }
 
@@ -493,11 +487,9 @@ mod tests {
             let mut rate = Rate::UNKNOWN;
             for ahead in ahead_us {
                 machine.pass(500_000);
-                let release = machine.in_us(ahead);
-                let polled = machine.poll_resting(&mut rate, release);
-                prop_assert!(polled.at >= release);
-                let late = (polled.at - release).as_ns();
-                prop_assert!(late <= reading_ns + rest_late_ns, "late by {} with {:?}", late, polled);
+                let (late, polled) = machine.poll_in(&mut rate, ahead);
+                let most = i64::try_from(reading_ns + rest_late_ns).unwrap();
+                prop_assert!((0..=most).contains(&late), "late by {} with {:?}", late, polled);
             }
         }
 

@@ -81,7 +81,7 @@ impl StatsConfig {
     /// # Real-time
     /// Pure.
     pub fn validate(&self) -> Result<(), Error> {
-        name_words(&self.name).ok_or(Error::Config(ConfigError::TaskName))?;
+        name_words(&self.name).ok_or(ConfigError::TaskName)?;
         let cycles = self.flight_cycles;
         let fits = cycles.is_power_of_two() && FLIGHT_LENGTHS.contains(&cycles);
         if fits { Ok(()) } else { Err(Error::Config(ConfigError::FlightCycles(cycles))) }
@@ -108,11 +108,9 @@ impl Stats {
     /// [`ConfigError::TaskName`], [`ConfigError::FlightCycles`] or [`SetupError::StatsMemory`].
     pub fn create(config: &StatsConfig) -> Result<(StatsWriter, StatsReader), Error> {
         config.validate()?;
-        let (name, slots) =
-            (name_words(&config.name).ok_or(Error::Config(ConfigError::TaskName))?, config.flight_cycles);
-        let memory_name =
-            CString::new(format!("{MEMORY_NAME}{}", config.name)).map_err(|_| Error::Config(ConfigError::TaskName))?;
-        let page = Arc::new(PageMemory::create(&memory_name, slots).map_err(SetupError::StatsMemory)?);
+        let name = name_words(&config.name).ok_or(ConfigError::TaskName)?;
+        let memory = CString::new(format!("{MEMORY_NAME}{}", config.name)).map_err(|_| ConfigError::TaskName)?;
+        let page = Arc::new(PageMemory::create(&memory, config.flight_cycles).map_err(SetupError::StatsMemory)?);
         fill(&page.head().fixed, config, name);
         Ok((StatsWriter::new(Arc::clone(&page), config), StatsReader::new(page)))
     }

@@ -105,13 +105,14 @@ const UNATTENDED: Nanos = Nanos::from_ms(100);
 
 /// A way to wait, in use.
 pub(crate) struct Waiter<C> {
-    clock: C,
+    pub(crate) clock: C,
     way: Way,
     /// The largest error that is on time.
-    tolerance: Nanos,
+    pub(crate) tolerance: Nanos,
     /// How long the last wait polled.
     polled: Nanos,
-    stop: Stopper,
+    /// Long waits end early when it says so.
+    pub(crate) stop: Stopper,
 }
 
 enum Way {
@@ -145,21 +146,6 @@ impl<C: Clock> Waiter<C> {
             Wait::External { event, patience } => Way::External(event.clone(), *patience),
         };
         Self { clock, way, tolerance, polled: Nanos::ZERO, stop: Stopper::default() }
-    }
-
-    /// An error of at most `tolerance` is on time.
-    pub(crate) fn with_tolerance(self, tolerance: Nanos) -> Self {
-        Self { tolerance, ..self }
-    }
-
-    /// Long waits end early when it is told to stop.
-    pub(crate) fn with_stop(self, stop: Stopper) -> Self {
-        Self { stop, ..self }
-    }
-
-    /// The clock it waits on.
-    pub(crate) fn clock(&mut self) -> &mut C {
-        &mut self.clock
     }
 
     /// Whether activations come from outside.
