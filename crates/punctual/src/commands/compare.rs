@@ -8,7 +8,7 @@ use crate::exit::Exit;
 use crate::render::{self, compare};
 use anyhow::{Result, anyhow};
 use punctual_linux::result_file::ResultFile;
-use punctual_numbers::compare::{Comparison, Measured, Options, Verdict};
+use punctual_numbers::compare::{Compared, Comparison, Measured, Options};
 use std::path::PathBuf;
 
 /// Reads, compares, renders. What cannot be told, should not have been compared or cannot be trusted exits with 3; worse is no failure
@@ -55,9 +55,9 @@ fn measured(file: &ResultFile) -> Measured<'_> {
 }
 
 fn exit_of(comparison: &Comparison, fail_on: Option<CompareLevel>) -> Exit {
-    let any = |wanted: &[Verdict]| comparison.others.iter().any(|other| wanted.contains(&other.verdict));
-    let worse = any(&[Verdict::Worse, Verdict::Mixed]);
-    let unsure = any(&[Verdict::NotEnoughData]);
+    let any = |wanted: &[Compared]| comparison.others.iter().any(|other| wanted.contains(&other.verdict));
+    let worse = any(&[Compared::Worse, Compared::Mixed]);
+    let unsure = any(&[Compared::NotEnoughData]);
     let fails = match fail_on {
         Some(CompareLevel::Worse) => worse,
         Some(CompareLevel::Unsure) => worse || unsure,
