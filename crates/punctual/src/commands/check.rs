@@ -14,7 +14,6 @@ use punctual_facts::profile::Need;
 use punctual_hist::Nanos;
 use punctual_linux::measure::{Explain, Setting};
 use punctual_linux::trace;
-use punctual_numbers::report::Answer;
 use punctual_numbers::scenario::{Amount, LoadPhase, Mechanism, Policy, ProbeThread, Scenario, TimerPhase};
 use punctual_tuning::audit::worst;
 
@@ -45,9 +44,7 @@ pub fn run(args: &CheckArgs) -> Result<Exit> {
     let finished = session::run(&scenario, &setting, &outputs, None)?;
     let exit = finished.tell(&outputs, &telling)?;
     let report = &finished.report;
-    Ok(exit
-        .and(Exit::exceeded_if(args.fail_on.is_some_and(|least| worst(&report.findings) >= Some(least))))
-        .and(Exit::doubtful_if(report.verdict.answer == Answer::Inconclusive)))
+    Ok(exit.and(Exit::exceeded_if(args.fail_on.is_some_and(|least| worst(&report.findings) >= Some(least)))))
 }
 
 /// What is asked for: typed, stated in a project file, usual for the work, or else usual.

@@ -9,10 +9,11 @@ use crate::render::{self, compare};
 use anyhow::{Result, anyhow};
 use punctual_linux::result_file::ResultFile;
 use punctual_numbers::compare::{Compared, Comparison, Measured, Options};
+use punctual_numbers::report::may_differ_by_doubt;
 use std::path::PathBuf;
 
-/// Reads, compares, renders. What cannot be told, should not have been compared or cannot be trusted exits with 3; worse is no failure
-/// unless `--fail-on` says so.
+/// Reads, compares, renders. What cannot be told, should not have been compared or may be the work of a doubt exits with
+/// 3; worse is no failure unless `--fail-on` says so.
 pub fn run(args: &CompareArgs) -> Result<Exit> {
     let paths: Vec<&PathBuf> = args.baseline.iter().chain(&args.recordings).collect();
     let read = paths.iter().map(|path| result(path, args.import.options())).collect::<Result<Vec<ResultFile>>>()?;
@@ -64,7 +65,13 @@ fn exit_of(comparison: &Comparison, fail_on: Option<CompareLevel>) -> Exit {
         None => false,
     };
     let refused = comparison.others.iter().any(|other| other.refused);
-    let sides = std::iter::once(&comparison.first).chain(comparison.others.iter().map(|other| &other.side));
-    let doubted = sides.into_iter().any(|side| !side.doubts.is_empty());
+    let doubted = comparison.others.iter().any(|other| {
+        let (first, second) = (&comparison.first.doubts, &other.side.doubts);
+        match other.verdict {
+            Compared::Better => may_differ_by_doubt(second, first),
+            Compared::Worse => may_differ_by_doubt(first, second),
+            _ => may_differ_by_doubt(first, second) || may_differ_by_doubt(second, first),
+        }
+    });
     Exit::exceeded_if(fails).and(Exit::doubtful_if(unsure || refused || doubted))
 }

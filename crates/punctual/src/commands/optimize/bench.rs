@@ -145,7 +145,7 @@ impl<'a> Bench<'a> {
         if let Some(error) = &report.write_error {
             bail!("{error}");
         }
-        self.doubts.runs += usize::from(!report.trust.ok());
+        self.doubts.runs += usize::from(!report.trust.reasons.is_empty());
         for reason in &report.trust.reasons {
             let kind = discriminant(reason);
             if !self.kinds.contains(&kind) {

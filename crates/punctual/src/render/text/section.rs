@@ -165,7 +165,7 @@ pub fn trust(sheet: &mut Sheet, report: &Report) {
     for reason in &report.trust.reasons {
         sheet.point(2, &words::distrust(reason));
     }
-    if !report.trust.ok() && !report.trust.remarks.is_empty() {
+    if !report.trust.reasons.is_empty() && !report.trust.remarks.is_empty() {
         sheet.paragraph(2, "Also worth knowing:");
     }
     for remark in &report.trust.remarks {

@@ -322,6 +322,7 @@ pub fn doubt(why: CausesDoubt) -> &'static str {
         CausesDoubt::Unexplained => "more than a fifth of the latency has no cause that was seen.",
         CausesDoubt::SelfTest => "the self-test of the trace failed: records may be missing, or at wrong times.",
         CausesDoubt::Incomplete => "more than a fifth of the latency lies in windows that do not tell all.",
+        CausesDoubt::Added => "what only adds latency was at work as well; \"Can this run be trusted?\" names it.",
     }
 }
 
