@@ -2,7 +2,7 @@
 //!
 //! As on the terminal there is no verdict and no word about trust: a foreign file says nothing of either.
 
-use super::{SCRIPT, STYLE, rendered};
+use super::rendered;
 use crate::render::{chart, plot, units, words};
 use minijinja::{Value, context};
 use punctual_numbers::foreign::{ForeignRun, Quantity, Series, total};
@@ -33,11 +33,8 @@ pub fn imported_page(run: &ForeignRun, title: &str, file: &Path) -> Result<Strin
     let claims = words::claims::of_import(run);
     let claims: Vec<Value> = claims.into_iter().map(|(name, lines)| context! { name, lines }).collect();
     let context = context! {
-        css => STYLE,
-        js => SCRIPT,
         title,
         file => file.display().to_string(),
-        tool_version => env!("CARGO_PKG_VERSION"),
         format => run.format.name(),
         quantity => if noise { "Noise" } else { "Latency" },
         claims,
@@ -45,7 +42,7 @@ pub fn imported_page(run: &ForeignRun, title: &str, file: &Path) -> Result<Strin
         notes => &run.notes,
         facts,
         rows,
-        histogram => chart::cells(&drawn, None),
+        histogram => chart::histogram(&drawn, &(0..drawn.len()).collect::<Vec<_>>(), None, false),
         exceedance => chart::exceedance(&drawn, None),
         band => if drawn.len() == 1 { plot::BAND } else { "" },
         legend => legend.collect::<Vec<_>>(),
