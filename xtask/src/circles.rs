@@ -19,12 +19,6 @@ const OPEN: &[&str] = &[
     "crates/punctual-numbers: in `claims`: beyond, tails, 2 arrows",
     "crates/punctual-numbers: in `compare`: arm, heap, imported, result, rows, untimed, 14 arrows",
     "crates/punctual-numbers: in `explain`: account, judge, 2 arrows",
-    "crates/punctual-rt: in ``: check, interference, memory, pacer, phase, poll, setup, stats, sync, sys, task, wait, 29 arrows",
-    "crates/punctual-rt: in ``: error, servo, 2 arrows",
-    "crates/punctual-rt: in `log`: drain, perfetto, text, thread, 7 arrows",
-    "crates/punctual-tuning: in `knobs`: case, check, clocks, devices, fix, idle, interrupts, isolation, kernel, lasting, tasks, 43 arrows",
-    "proofs/causes: in `plant`: fair, throttle, 2 arrows",
-    "proofs/causes: in `plant`: net, stimulus, 2 arrows",
 ];
 
 /// A module by its path from the crate's root; the root itself is empty.

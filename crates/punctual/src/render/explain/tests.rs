@@ -3,7 +3,7 @@
 use super::*;
 use crate::render::chart;
 use crate::render::document::schema::assert_valid;
-use crate::render::golden::assert_golden;
+use crate::render::golden::{self, assert_golden};
 use crate::render::html;
 use crate::render::text::{self, Style};
 use crate::render::words::causes as words;
@@ -11,7 +11,7 @@ use punctual_numbers::report::Report;
 use serde_json::Value;
 use std::path::Path;
 
-const ALL: Show = Show { top: 10, spike: None };
+const ALL: Show = Show { top: 10, full: true, spike: None };
 
 fn paths() -> [Option<&'static Path>; 3] {
     [Some(Path::new("bench.punctual")), None, Some(Path::new("bench.perfetto"))]
@@ -20,23 +20,30 @@ fn paths() -> [Option<&'static Path>; 3] {
 #[test]
 fn the_text_of_each_sample() {
     for (name, report) in sample::all() {
-        assert_golden(&format!("{name}.explain.txt"), &explain(&report, ALL, paths(), Style::default()));
+        let short =
+            explain(&report, Show { top: 5, full: false, spike: None }, &golden::root(), paths(), Style::default());
+        assert!(short.lines().count() <= 60 && short.contains("CAUSE:"), "{name}\n{short}");
+        assert_golden(&format!("{name}.short.explain.txt"), &short);
+        assert_golden(
+            &format!("{name}.explain.txt"),
+            &explain(&report, ALL, &golden::root(), paths(), Style::default()),
+        );
     }
 }
 
 #[test]
 fn one_late_activation_part_by_part() {
     for (number, golden) in [(3, "causes.spike-nested.txt"), (5, "causes.spike-incomplete.txt")] {
-        let show = Show { top: 10, spike: Some(number) };
-        assert_golden(golden, &explain(&sample::causes(), show, paths(), Style::default()));
+        let show = Show { top: 10, full: false, spike: Some(number) };
+        assert_golden(golden, &explain(&sample::causes(), show, &golden::root(), paths(), Style::default()));
     }
 }
 
 #[test]
 fn check_says_who_it_was_apart_from_the_headline() {
-    let text = text::check(&sample::causes(), paths()[0], None, Style::default());
+    let text = text::short(&sample::causes(), &golden::root(), [paths()[0], None], Style::default());
     assert_golden("causes.check.txt", &text);
-    assert!(text.contains("(traced)") && text.contains("punctual explain bench.punctual"), "{text}");
+    assert!(text.contains("Who made it late (in a traced pass of its own)"), "{text}");
 }
 
 #[test]
@@ -45,7 +52,7 @@ fn every_line_fits_and_is_ascii() {
     for (name, report) in reports {
         for width in [80, 120] {
             let style = Style { width, colour: false };
-            for text in [explain(&report, ALL, paths(), style), text::full(&report, None, None, style)] {
+            for text in [explain(&report, ALL, &golden::root(), paths(), style), golden::full(&report, style)] {
                 assert!(text.is_ascii() && !text.to_lowercase().contains("worst case"), "{name}");
                 for line in text.lines() {
                     assert!(line.chars().count() <= width || !line.trim().contains(' '), "{name} at {width}: {line}");
