@@ -18,6 +18,7 @@ mod lab;
 mod packages;
 mod panic_free;
 mod run;
+mod screenshots;
 mod step;
 mod tidy;
 
@@ -39,6 +40,8 @@ usage: cargo xtask COMMAND
                  (bench waits --seconds 30 --json)
   causes [--quick] [--kind KIND]...
                  plant delays of known cause and hold `punctual explain` against them; as root
+  screenshots [FOLDER]
+                 the pages of samples in Chromium, checked and as pictures (target/screenshots)
   lab [WORDS...] boot kernels in QEMU and try the product in them (lab --help)";
 
 fn main() -> ExitCode {
@@ -62,6 +65,7 @@ fn dispatch(words: &[String]) -> Result<()> {
         ["capi", options @ ..] => capi::run(&root, options),
         ["bench", rest @ ..] => bench::run(&root, rest),
         ["causes", rest @ ..] => causes::run(&root, rest),
+        ["screenshots", rest @ ..] => screenshots::run(&root, rest),
         ["lab", rest @ ..] => lab::run(&root, rest),
         ["help" | "-h" | "--help"] => {
             println!("{USAGE}");

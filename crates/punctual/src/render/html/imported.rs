@@ -67,6 +67,7 @@ fn row(number: Option<usize>, series: &Series) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::render::golden::assert_page;
     use punctual_numbers::foreign::{ImportOptions, import};
 
     fn run_of(name: &str) -> ForeignRun {
@@ -79,12 +80,13 @@ mod tests {
     }
 
     #[test]
-    fn a_page_tells_the_notes_the_numbers_and_draws_them() {
-        let page = page_of(&run_of("xenomai-latency-211h.txt")).replace(units::THIN, " ");
+    fn a_page_tells_the_notes_the_numbers_and_draws_them_and_can_be_looked_at() {
+        let page = page_of(&run_of("xenomai-latency-211h.txt"));
+        assert_page("imported", &page);
+        let page = page.replace(units::THIN, " ");
         for said in ["2^32", "7 598 944 910", "23.110", "class=\"histogram\"", "class=\"exceedance\"", "band c0"] {
             assert!(page.contains(said), "{said}");
         }
-        assert!(!page.contains("NaN") && !page.to_lowercase().contains("worst case"));
         assert!(page.contains("What these numbers can claim") && page.contains("if every value came by itself"));
         let page = page_of(&run_of("cyclictest-dense.txt"));
         let said = page.replace(units::THIN, " ").replace("\u{b5}s", "us");
@@ -104,14 +106,7 @@ mod tests {
         run.series[0].label = EVIL.to_owned();
         let page = imported_page(&run, EVIL, Path::new(EVIL)).unwrap();
         assert!(!page.contains("<script>alert") && page.matches("alert(1)").count() > 7);
-        assert_eq!(page.matches("<script>").count(), 1, "our own");
-        for tag in ["svg", "table", "tbody", "tr", "td", "section", "figure", "dl", "ul", "g", "p", "div"] {
-            let open = page.matches(&format!("<{tag}>")).count() + page.matches(&format!("<{tag} ")).count();
-            assert_eq!(open, page.matches(&format!("</{tag}>")).count(), "{tag}");
-        }
-        for loads in ["http:", "https:", "src=", "@import", "url(", "<link", "<img"] {
-            assert!(!page.contains(loads), "{loads}");
-        }
+        assert_page("imported-evil", &page);
     }
 
     #[test]
