@@ -33,7 +33,8 @@ usage: cargo xtask COMMAND
                  run every check, or only those named; all run even when one fails;
                  with --all, one that could not run is a failure; with --must, that one
   tidy           the house rules that a program can hold
-  codegen        write the generated files: man/, completions/, book/src/knobs.md, punctual_rt.h
+  codegen        write the generated files: man/, completions/, schemas/, book/src/knobs.md,
+                 book/src/img/, punctual_rt.h
   capi [--prefix DIR] [--destdir DIR]
                  build the C library and install it (target/punctual_rt)
   bench [NAME]   run the benchmarks, or those of this name; words after the name go to it

@@ -13,12 +13,14 @@ use std::process::Command;
 /// Pages of which pictures are made: one with skipped releases, one with causes.
 const SHOWN: [&str; 2] = ["skipped", "causes.report"];
 /// Pages that are only checked.
-const CHECKED: [&str; 5] = ["eight-cpus", "causes", "imported", "compare", "optimize"];
+const CHECKED: [&str; 6] = ["eight-cpus", "many.report", "causes", "imported", "compare", "optimize"];
 /// Largest number of sheets of paper a page may take.
 const SHEETS_MAX: usize = 12;
 /// The finder of what keeps people out of a page, from npm, where npm is there.
 const AXE: &str = "axe-core@4.14.1";
 const PROBE: &str = include_str!("screenshots/probe.js");
+/// Where the browser keeps its own files while it runs.
+const PROFILE: &str = "profile";
 /// Chromium draws no higher pictures.
 const HIGH_MAX: u32 = 16_000;
 
@@ -75,6 +77,7 @@ fn made(root: &Path, chromium: &Chromium, folder: &Path) -> Result<()> {
         let bad = page.looked_at(&axe, SHOWN.contains(name)).with_context(|| format!("look at {name}"))?;
         wrong.extend(bad.into_iter().map(|what| format!("{name} {what}")));
     }
+    fs::remove_dir_all(folder.join(PROFILE)).context("remove the browser's profile")?;
     ensure!(wrong.is_empty(), "{} complaints\n{}", wrong.len(), wrong.join("\n"));
     println!("pictures of {} are in {}", SHOWN.join(", "), folder.display());
     Ok(())
@@ -93,7 +96,6 @@ fn axe(folder: &Path) -> Result<String> {
     fs::read_to_string(&script).with_context(|| format!("read {}", script.display()))
 }
 
-/// A browser.
 struct Chromium {
     program: PathBuf,
 }
@@ -110,7 +112,7 @@ impl Chromium {
     fn command(&self, folder: &Path) -> Command {
         let mut command = Command::new(&self.program);
         command.args(["--headless", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars", "--no-first-run"]);
-        command.arg(format!("--user-data-dir={}", folder.join("profile").display()));
+        command.arg(format!("--user-data-dir={}", folder.join(PROFILE).display()));
         if run::is_root() {
             command.arg("--no-sandbox");
         }

@@ -21,7 +21,7 @@ pub use ruler::ruler;
 pub use shape::{Shape, by_context, is_drawn, of_run, range};
 pub use timeline::{TIMELINE_HEIGHT, reach, timeline, times};
 
-use crate::render::text::clean::visible;
+use crate::render::clean::visible;
 use crate::render::units::THIN;
 use std::fmt::{Display, Write as _};
 

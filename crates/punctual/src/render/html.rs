@@ -8,7 +8,7 @@ mod imported;
 pub use imported::imported_page;
 
 use super::{chart, explain, plot, units, words};
-use crate::render::text::clean::visible;
+use crate::render::clean::visible;
 use minijinja::value::merge_maps;
 use minijinja::{AutoEscape, Environment, UndefinedBehavior, Value, context};
 use punctual_facts::finding::{Finding, Severity, State};
@@ -130,7 +130,7 @@ fn head(report: &Report) -> Value {
     }
 }
 
-/// The tables of latencies.
+/// The tables of latencies, per CPU, per phase and of the worst wake-ups.
 fn numbers(report: &Report) -> Value {
     let budget = report.need.budget;
     let many = report.cpus.len() > 1;
@@ -230,7 +230,6 @@ fn worst(report: &Report) -> Vec<Value> {
     rows.collect()
 }
 
-/// The pictures.
 fn figures(report: &Report, charted: &[usize]) -> Value {
     let budget = report.need.budget;
     let shapes = chart::Shape::of_cpus(&report.cpus);
@@ -274,7 +273,7 @@ fn exceedance(report: &Report) -> Option<String> {
     chart::exceedance(&[all], report.need.budget)
 }
 
-/// What the machine is and what happened to it.
+/// What the machine is, and what happened to it during the run.
 fn machine(report: &Report) -> Value {
     let events = report.events.iter().map(|e| format!("{}: {}", units::moment(e.at), words::event(e)));
     let loads = report.loads.iter().map(|load| {

@@ -8,7 +8,7 @@ use punctual_hist::{MonoTime, Nanos};
 use punctual_numbers::explain::{Class, Part, Spike, Stage};
 use std::cmp::Reverse;
 
-const LEFT: f64 = 92.0;
+const LEFT: f64 = 102.0;
 const RIGHT: f64 = WIDTH - 14.0;
 /// Above the lanes: a line for release and body, one for the marks between.
 const TOP: f64 = 36.0;

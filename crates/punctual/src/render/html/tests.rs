@@ -84,30 +84,31 @@ fn an_incomplete_recording_is_called_so() {
 fn the_pictures_of_the_readme_are_fresh() {
     let report = sample::skipped();
     let words = words::verdict(&report);
+    let ruler = chart::ruler(&report.total.as_ref().unwrap().latency_due, report.need.budget, "", false).unwrap();
     let shapes = chart::Shape::of_cpus(&report.cpus);
-    let row = report.total.as_ref().unwrap();
-    let ruler = chart::ruler(&row.latency_due, report.need.budget, "", false).unwrap();
-    let histogram = chart::histogram(&shapes, &[0, 1], report.need.budget, false).unwrap();
-    let verdict = [(words.word, 34.0), (words.seen.as_str(), 15.0)];
-    assert_picture("verdict.svg", "missed", &verdict, &[&ruler, &histogram]);
+    let histogram = chart::histogram(&shapes, &[0], report.need.budget, false).unwrap();
+    let below = "Ruler: both CPUs. Histogram: CPU 0; dashed: skipped releases, by the time until its thread ran.";
+    assert_picture("verdict.svg", "missed", &[words.word, &words.seen], &[&ruler, &histogram], below);
     let causes = explain::sample::causes();
     let spike = &causes.causes.as_ref().unwrap().spikes[1];
-    let blames: Vec<String> = spike.causes.iter().map(words::causes::blame).collect();
     let head = format!("{} on CPU {}", units::latency(spike.latency()), spike.cpu);
-    let mut lines = vec![(head.as_str(), 17.0)];
-    lines.extend(blames.iter().take(2).map(|blame| (blame.as_str(), 15.0)));
-    assert_picture("cause.svg", "", &lines, &[&chart::lanes(spike).unwrap()]);
+    let blames: Vec<String> = spike.causes.iter().map(words::causes::blame).collect();
+    let lanes = chart::lanes(spike).unwrap();
+    assert_picture("cause.svg", "", &[&head, &blames[0]], &[&lanes], "What the CPU did, from the release to the body.");
 }
 
-/// Asserts that a picture which stands alone is fresh: lines of text with their sizes, and pictures of the page below.
-fn assert_picture(name: &str, class: &str, lines: &[(&str, f64)], pictures: &[&str]) {
-    let mut y = 8.0;
+/// Asserts that a picture which stands alone is fresh: a heading and lines of text, pictures of the page, a caption.
+fn assert_picture(name: &str, class: &str, said: &[&str; 2], pictures: &[&str], below: &str) {
+    let mut y = 40.0;
     let mut body = String::new();
-    for (line, size) in lines {
-        y += size * 1.5;
-        let class = if y < 60.0 { "word" } else { "" };
+    let text = |class: &str, y: f64, line: &str| {
         let line = chart::escaped(line);
-        writeln!(body, r#"<text class="{class}" x="12" y="{y}" style="font-size: {size}px">{line}</text>"#).unwrap();
+        format!("<text class=\"{class}\" x=\"12\" y=\"{y}\">{line}</text>\n")
+    };
+    body.push_str(&text("word", y, said[0]));
+    for line in plot::wrapped(said[1], 110) {
+        y += 22.0;
+        body.push_str(&text("line", y, &line));
     }
     y += 12.0;
     for picture in pictures {
@@ -120,12 +121,15 @@ fn assert_picture(name: &str, class: &str, lines: &[(&str, f64)], pictures: &[&s
         writeln!(body, r#"<g class="{class}" transform="translate(0 {y})">{drawn}</g>"#).unwrap();
         y += height + 8.0;
     }
+    body.push_str(&text("below", y + 12.0, below));
+    y += 24.0;
     let style = STYLE.replace('<', "&lt;");
     let picture = format!(
         r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 900 {y}" width="900" height="{y}" class="{class}">
 <style>
-{style}text {{ font-family: system-ui, "DejaVu Sans", sans-serif; }} .word {{ font-weight: 680; }}
-.missed .word {{ fill: var(--missed); }}
+{style}text {{ font-family: system-ui, "DejaVu Sans", sans-serif; }}
+svg .word {{ font-size: 34px; }} svg .line {{ font-size: 15px; }} svg .below {{ fill: var(--soft); }}
+svg.missed .word {{ fill: var(--missed); }}
 </style>
 <rect width="900" height="{y}" style="fill: var(--paper)"/>
 {body}</svg>

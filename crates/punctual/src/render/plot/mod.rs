@@ -126,7 +126,7 @@ fn origin(all: &[Named]) -> String {
 }
 
 /// `text` in lines of at most `columns` characters, where words allow it; a number stays with its unit.
-fn wrapped(text: &str, columns: usize) -> Vec<String> {
+pub fn wrapped(text: &str, columns: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split(' ').filter(|word| !word.is_empty()) {
         match lines.last_mut() {
