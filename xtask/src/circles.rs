@@ -17,8 +17,6 @@ use std::path::Path;
 const OPEN: &[&str] = &[
     "crates/punctual: in `render`: explain, text, 2 arrows",
     "crates/punctual-numbers: in `claims`: beyond, tails, 2 arrows",
-    "crates/punctual-numbers: in `compare`: arm, heap, imported, result, rows, untimed, 14 arrows",
-    "crates/punctual-numbers: in `explain`: account, judge, 2 arrows",
 ];
 
 /// A module by its path from the crate's root; the root itself is empty.

@@ -2,12 +2,13 @@
 
 use crate::cli::{CompareArgs, CompareLevel};
 use crate::commands::files::{title, write_new};
+use crate::commands::need::Stated;
 use crate::commands::source::result;
 use crate::exit::Exit;
 use crate::render::{self, compare};
 use anyhow::{Result, anyhow};
 use punctual_linux::result_file::ResultFile;
-use punctual_numbers::compare::{Comparison, Measured, Options, Verdict};
+use punctual_numbers::compare::{Compared, Comparison, Measured, Options};
 use std::path::PathBuf;
 
 /// Reads, compares, renders. What cannot be told, should not have been compared or cannot be trusted exits with 3; worse is no failure
@@ -18,7 +19,8 @@ pub fn run(args: &CompareArgs) -> Result<Exit> {
     for path in one_file(&paths) {
         render::say(&format!("note: {} is the first file itself: nothing can differ", path.display()));
     }
-    let options = Options { margin: args.margin, budget: args.budget, anyway: args.anyway, ..Options::default() };
+    let budget = args.budget.or(Stated::read(&args.need)?.budget);
+    let options = Options { margin: args.margin, budget, anyway: args.anyway, ..Options::default() };
     let named: Vec<(String, Measured<'_>)> =
         paths.iter().zip(&read).map(|(path, file)| (path.display().to_string(), measured(file))).collect();
     let comparison =
@@ -53,9 +55,9 @@ fn measured(file: &ResultFile) -> Measured<'_> {
 }
 
 fn exit_of(comparison: &Comparison, fail_on: Option<CompareLevel>) -> Exit {
-    let any = |wanted: &[Verdict]| comparison.others.iter().any(|other| wanted.contains(&other.verdict));
-    let worse = any(&[Verdict::Worse, Verdict::Mixed]);
-    let unsure = any(&[Verdict::NotEnoughData]);
+    let any = |wanted: &[Compared]| comparison.others.iter().any(|other| wanted.contains(&other.verdict));
+    let worse = any(&[Compared::Worse, Compared::Mixed]);
+    let unsure = any(&[Compared::NotEnoughData]);
     let fails = match fail_on {
         Some(CompareLevel::Worse) => worse,
         Some(CompareLevel::Unsure) => worse || unsure,

@@ -95,13 +95,13 @@ fn write(args: &ExportArgs, text: &str) -> Result<()> {
 
 #[cfg(feature = "parquet")]
 fn table(args: &ExportArgs, file: &ResultFile) -> Result<()> {
-    use punctual_numbers::export::{fleet_rows, fleet_run, foreign_fleet_rows, foreign_fleet_run};
+    use punctual_numbers::export::{fleet_head, fleet_rows, foreign_fleet_head, foreign_fleet_rows};
     use render::export::parquet::parquet;
     let Some(out) = &args.out else { bail!("Parquet is no text: name the file to write with --out") };
     let name = args.run.clone().unwrap_or_else(|| crate::commands::files::title(&args.file));
     let mut run = match file {
-        ResultFile::Recording(recording) => fleet_run(recording),
-        ResultFile::Foreign(run) => foreign_fleet_run(run),
+        ResultFile::Recording(recording) => fleet_head(recording),
+        ResultFile::Foreign(run) => foreign_fleet_head(run),
     };
     run.machine = args.machine_name.clone().or(run.machine);
     let bytes = match file {

@@ -14,7 +14,7 @@ pub mod runs;
 mod trust;
 mod verdict;
 
-pub use findings::{blast_meaning, by_family, by_reason, findings_counted, otherwise, standing_in_the_way};
+pub use findings::{blast_meaning, by_family, by_reason, findings_counted, otherwise, resort, standing_in_the_way};
 pub use refusal::{import_problem, measure_error, scenario_error, told};
 pub use trust::{distrust, trust_answer};
 pub use verdict::{next_step, skip_difference, verdict};

@@ -12,7 +12,7 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::parser::parse_message_type;
 use punctual_hist::Nanos;
-use punctual_numbers::export::{FleetRow, FleetRun};
+use punctual_numbers::export::{FleetHead, FleetRow};
 use punctual_numbers::foreign::Quantity;
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ type Number = fn(&Facts<'_>, &FleetRow) -> Option<u64>;
 /// What is the same in all rows.
 struct Facts<'a> {
     name: &'a str,
-    run: &'a FleetRun,
+    run: &'a FleetHead,
 }
 
 enum Column {
@@ -78,7 +78,7 @@ fn quantity(quantity: Quantity) -> &'static str {
 ///
 /// # Errors
 /// What the library says.
-pub fn parquet(name: &str, run: &FleetRun, rows: impl Iterator<Item = FleetRow>) -> Result<Vec<u8>> {
+pub fn parquet(name: &str, run: &FleetHead, rows: impl Iterator<Item = FleetRow>) -> Result<Vec<u8>> {
     let properties = WriterProperties::builder()
         .set_created_by(format!("punctual {}", env!("CARGO_PKG_VERSION")))
         .set_compression(Compression::GZIP(GzipLevel::default()))
