@@ -241,7 +241,7 @@ pub fn short_phase_name(name: &str) -> String {
     let name = phase_name(name);
     match name.split('+').count() {
         _ if name.chars().count() <= ROOM => name.to_owned(),
-        1 => super::text::shortened(name, ROOM),
+        1 => super::clean::shortened(name, ROOM),
         loads => format!("{loads} loads"),
     }
 }
