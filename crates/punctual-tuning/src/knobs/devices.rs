@@ -118,7 +118,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "fs.atime",
-        title: "Reading does not write",
+        title: "Reading a file does not write its access time",
         severity: Weight::all(Info),
         check: Check::Probe(|case| {
             no_mount(case, |kind, options| {
@@ -154,7 +154,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "No Bluetooth",
         severity: Weight::all(Info),
         check: Check::NoDevice { class: "bluetooth", start: "hci" },
-        why: "Bluetooth adapters scan and interrupt by USB at times of their own choosing.",
+        why: "Bluetooth adapters scan and interrupt by USB at any time.",
         fix: Fix::command("rfkill block bluetooth; rmmod btusb"),
         persist: &[Lasting::NoModule("btusb"), Lasting::NoModule("bluetooth"), Lasting::NoService("bluetooth.service")],
         cost: "Bluetooth.",

@@ -76,8 +76,8 @@ pub(crate) const KNOBS: &[Knob] = &[
             Doubt::not_applicable_if(has_capability(case, CAP_SYS_NICE)?, "with CAP_SYS_NICE no limit is asked")?;
             Ok(soft_limit(case, "Max realtime priority")?.is_some_and(|limit| limit < 99))
         }),
-        why: "Nothing that a user can start pre-empts a thread of priority 99 that spins: no shell, no watchdog of \
-            one's own.",
+        why: "Nothing that a user can start pre-empts a thread of priority 99 that spins: no shell and no watchdog \
+            process.",
         fix: Fix::command("prlimit --pid PID --rtprio=95"),
         persist: &[Lasting::limit("@realtime - rtprio 95"), Lasting::unit("LimitRTPRIO=95")],
         cost: "None.",

@@ -10,7 +10,7 @@ const KNOB: Knob = Knob::of(Family::Agreement);
 pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "agree.throttling",
-        title: "Nothing is left of RT throttling where it was turned off",
+        title: "Nothing replaces RT throttling that was turned off",
         // The state itself is told, and weighed, by sched.fair_server.
         severity: Weight::all(Info),
         applies: |case| {

@@ -19,7 +19,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         fix: Fix::prose("systemctl disable --now all of them but one."),
         persist: &[Lasting::other("systemctl mask all of them but one.")],
         undo: Fix::command("systemctl unmask; systemctl enable --now"),
-        cost: "What the others did besides.",
+        cost: "The other functions of the stopped programs.",
         blast: Blast::Disturbing,
         sources: &["tuned plugin_cpu", "tlp.8", "unverified: which of them undo each other on a given machine"],
         ..KNOB
@@ -34,7 +34,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         fix: Fix::prose("systemctl disable --now all of them but one."),
         persist: &[Lasting::other("systemctl mask all of them but one.")],
         undo: Fix::command("systemctl unmask; systemctl enable --now"),
-        cost: "What the others did besides.",
+        cost: "The other functions of the stopped programs.",
         blast: Blast::Disturbing,
         sources: &[
             "tuned plugin_irq, plugin_irqbalance, plugin_scheduler",
@@ -53,7 +53,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         fix: Fix::prose("systemctl disable --now all of them but one."),
         persist: &[Lasting::other("systemctl mask all of them but one.")],
         undo: Fix::command("systemctl unmask; systemctl enable --now"),
-        cost: "What the others did besides.",
+        cost: "The other functions of the stopped programs.",
         blast: Blast::Disturbing,
         sources: &["rtirq", "tuned plugin_scheduler", "stalld"],
         ..KNOB

@@ -25,7 +25,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "agree.unasked",
-        title: "What is in force was asked for",
+        title: "Every isolation in force was asked for",
         severity: Weight::all(Info),
         check: Check::Probe(unasked),
         why: "CPUs that are set apart without a word on the command line come from a place that the next person will not \
@@ -41,8 +41,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "The configured command line is the booted one",
         severity: Weight::of(Medium, Medium, Info),
         check: Check::Probe(pending),
-        why: "What stands in the boot loader's files and not on the command line is not in force: they were edited and \
-            nobody generated the menu or booted again, or another entry was booted.",
+        why: "What stands in the boot loader's files and not on the command line is not in force: the files were \
+            edited without generating the menu or booting again, or another entry was booted.",
         persist: &[Lasting::other("Generate the boot menu anew where the boot loader has one, and boot again.")],
         undo: Fix::prose("Take the word out of that file."),
         cost: "A reboot.",
@@ -53,7 +53,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "agree.lost",
-        title: "The next boot keeps what this one has",
+        title: "The next boot keeps the words of this one",
         severity: Weight::of(Medium, Medium, Info),
         check: Check::Probe(lost),
         why: "A word typed into the boot menu, or taken out of the boot loader's files since, is gone after the next boot, \

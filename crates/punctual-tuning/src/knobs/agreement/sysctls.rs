@@ -12,8 +12,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "Configured sysctls are in force",
         severity: Weight::of(Medium, Medium, Info),
         check: Check::Probe(effect),
-        why: "A value that differs from its file was written by somebody else after the boot, was refused, or belongs to a \
-            module that came later; the next boot may decide otherwise.",
+        why: "A value that differs from its file was written by another program after the boot, was refused, or \
+            belongs to a module that came later; the next boot may decide otherwise.",
         fix: Fix::prose("sysctl --system, and look who wrote it."),
         persist: &[Lasting::other(
             "Keep one place for each value; for those of modules, a udev rule or a unit after it.",

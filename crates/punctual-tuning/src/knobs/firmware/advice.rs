@@ -106,8 +106,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         check: Check::Firmware(
             "SA GV (System Agent Geyserville) = Fixed High or Disabled, usually under Chipset, System Agent, Memory configuration",
         ),
-        why: "With it, the clock of memory and system agent follows the load; while it changes, nobody \
-            reaches memory.",
+        why: "With it, the clock of memory and system agent follows the load; while it changes, memory cannot be \
+            reached.",
         cost: "Power while idle.",
         sources: &["unverified: usual advice; names of menus differ between makers"],
         ..KNOB

@@ -121,7 +121,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "irq.spurious_ipi",
-        title: "Other CPUs leave the real-time CPUs alone",
+        title: "Other CPUs do not interrupt the real-time CPUs",
         severity: Weight::of(Info, Medium, Info),
         check: Check::Probe(ipis),
         why: "Function calls, TLB shootdowns and rescheduling from other CPUs interrupt whatever runs, for others' \
@@ -149,9 +149,9 @@ pub(crate) const KNOBS: &[Knob] = &[
             Want::ZERO,
             CannotBe("this kernel cannot search for lost interrupts"),
         ),
-        why: "With irqfixup or irqpoll the kernel runs the handlers of other lines too when nobody claims an \
-            interrupt, with irqpoll at every tick. PREEMPT_RT refuses both words, with a warning; its file can \
-            still be written.",
+        why: "With irqfixup or irqpoll the kernel runs the handlers of other lines too when no handler claims an \
+            interrupt, with irqpoll at every tick. PREEMPT_RT refuses both words, with a warning; its file can still \
+            be written.",
         persist: &[Lasting::NoWord("irqpoll"), Lasting::NoWord("irqfixup")],
         cost: "A machine with broken interrupt routing stops working.",
         blast: Blast::Breaking,

@@ -9,8 +9,7 @@ pub(crate) const NO_DRIVER: Missing = CannotBe("no cpufreq driver: the firmware 
 /// Whether Linux holds the clock of the real-time CPUs: by a governor that does not look at load, or by one frequency
 /// for minimum and maximum. Fails where it has no driver.
 pub(crate) fn governor(case: &Case<'_>) -> Judged {
-    let read =
-        |file: &str| case.per_cpu(&format!("/sys/devices/system/cpu/cpu{{cpu}}/cpufreq/{file}"), case.rt(), NO_DRIVER);
+    let read = |file: &str| case.of_rt(&format!("cpufreq/{file}"), NO_DRIVER);
     let governors = read("scaling_governor")?;
     if governors.iter().all(|(_, governor)| governor == "performance" || governor == "userspace") {
         return Ok(true);
