@@ -99,7 +99,7 @@ pub(crate) const KNOBS: &[Knob] = &[
 ];
 
 fn tick_severity(case: &Case<'_>, severity: Severity) -> Severity {
-    // What comes of it is told by the plain knob then.
+    // `iso.domain` weighs the consequence.
     if domain(case) == Ok(false) {
         return Info;
     }

@@ -164,7 +164,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
 ];
 
-/// Says which lines were found, or that none of so many was.
+/// Notes which lines were found, or that none of the `of` lines was.
 fn tell(case: &Case<'_>, source: &str, found: &[String], of: usize) {
     let shown = if found.is_empty() { format!("none of {of} on CPUs {}", case.rt()) } else { found.join("; ") };
     case.note(source, shown);
@@ -288,7 +288,7 @@ fn gic_target(case: &Case<'_>) -> Judged {
     Ok(targets.len() > 1)
 }
 
-/// So many between two looks may be chance: the looks themselves wake things up.
+/// The two readings may cause up to this number of interrupts themselves.
 const MOST_IPIS: u64 = 3;
 
 fn ipis(case: &Case<'_>) -> Judged {

@@ -208,7 +208,7 @@ fn timers_come_here(case: &Case<'_>) -> Result<(), Doubt> {
     Ok(())
 }
 
-/// More ticks than this in the short time between the two looks are those of a tick that runs.
+/// A stopped tick comes at most this number of times between the two readings.
 const MOST_TICKS: u64 = 2;
 
 fn stopped(case: &Case<'_>) -> Judged {

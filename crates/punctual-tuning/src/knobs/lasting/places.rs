@@ -223,7 +223,7 @@ pub(super) fn manager(case: &Case<'_>, direction: Direction) -> String {
     }
 }
 
-/// A limit has two homes: log-ins get it from PAM, services from their unit, and neither reads the other's.
+/// A limit is set in two places: PAM applies it to log-ins, and systemd applies the one of a unit to its service.
 pub(super) fn limit(case: &Case<'_>, line: &str, direction: Direction) -> String {
     if direction == Direction::Undo {
         return format!("{}, and the limit out of the application's unit", cut(line, LIMITS));

@@ -265,7 +265,6 @@ fn devices(case: &Case<'_>) -> Result<Vec<String>, Doubt> {
     case.names(FOLDER, NO_NETWORK)
 }
 
-/// Those with hardware.
 fn nics(case: &Case<'_>) -> Result<Vec<Nic>, Doubt> {
     let nic = |name: String| {
         let uevent = case.peek(&format!("{FOLDER}/{name}/device/uevent"));

@@ -6,7 +6,7 @@ pub(super) mod classes;
 use crate::knobs::prelude::*;
 use crate::knobs::seen::groups::{counted, has_rt_group};
 
-/// From here on a fair server takes the place of throttling.
+/// From this version on, the fair server replaces throttling.
 const FAIR_SERVER_SINCE: Version = Version::new(6, 12);
 
 const KNOB: Knob = Knob::of(Family::Scheduler);
