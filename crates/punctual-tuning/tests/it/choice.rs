@@ -95,7 +95,7 @@ fn captured_machines_are_chosen_on_or_refused_with_a_remedy() {
     }
 }
 
-/// A machine of so many CPUs: `core`, `l2`, `l3` and `node` give each CPU the number of what it belongs to.
+/// A machine with `cpus` CPUs. The functions `core`, `l2`, `l3` and `node` give the number of what a CPU belongs to.
 fn big_machine(
     cpus: u32,
     needs: &[&str],

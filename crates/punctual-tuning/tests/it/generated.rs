@@ -6,26 +6,25 @@ use punctual_facts::fact::Fact;
 use punctual_facts::tree::MemTree;
 use std::fmt::Write as _;
 
-/// What to make.
+/// The size of the machine to generate.
 #[derive(Clone, Debug)]
 pub struct Shape {
     /// CPUs that could exist are those below this number.
     pub possible: u32,
-    /// CPUs that run.
+    /// The CPUs that are online.
     pub online: CpuSet,
-    /// CPUs named on the command line.
+    /// The CPUs that `isolcpus=` names.
     pub isolated: CpuSet,
     /// CPU n and n + half share a core, for cores below this number.
     pub smt_cores: u32,
-    /// Nodes with CPUs.
+    /// The number of memory nodes with CPUs.
     pub nodes: u32,
-    /// Nodes with memory only.
+    /// The number of memory nodes without CPUs.
     pub memory_nodes: u32,
-    /// Interrupt lines.
     pub interrupts: u32,
-    /// Queues of the network device.
+    /// The number of queues of the network device.
     pub queues: u32,
-    /// Tasks, of which a third are the kernel's.
+    /// The number of tasks; a third of them are kernel threads.
     pub tasks: u32,
     /// `uname -r`.
     pub release: String,
@@ -68,7 +67,6 @@ impl Shape {
         (cpu % half) * self.nodes.max(1) / half
     }
 
-    /// The machine.
     pub fn machine(&self) -> MemTree {
         let mut made = Made { tree: MemTree::new(), shape: self };
         made.system();

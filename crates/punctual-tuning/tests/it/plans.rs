@@ -193,7 +193,7 @@ fn nothing_is_sent_to_a_sibling_that_goes_off_line() {
             _ => {}
         }
     }
-    // Where it stays on line, it keeps house.
+    // A sibling that stays online is a housekeeping CPU.
     let except = Wishes { except: vec!["agree.siblings".to_owned()], ..wishes(on_cpus("3")) };
     assert!(planned(&with_siblings(), &except).wanted.words.iter().any(|word| word == "irqaffinity=0-2"));
 }

@@ -73,7 +73,7 @@ fn shown(found: &Remedy) -> String {
     }
 }
 
-/// A wish of a case: `cpus=2-3`, `devices=eth1`, `partition`, ...
+/// One word of a case, such as `cpus=2-3`, `devices=eth1` or `partition`.
 fn wish(need: &mut Need, preferences: &mut Preferences, word: &str) {
     let (name, value) = word.split_once('=').unwrap_or((word, ""));
     let list = || value.split('+').map(str::to_owned).collect();
