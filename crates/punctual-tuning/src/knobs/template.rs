@@ -89,7 +89,7 @@ impl<'t> Template<'t> {
     }
 
     /// A text that was put together from texts of the catalogue.
-    pub(super) fn parse(text: &'t str) -> Self {
+    pub(crate) fn parse(text: &'t str) -> Self {
         Self(text)
     }
 
