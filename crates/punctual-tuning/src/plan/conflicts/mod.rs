@@ -52,7 +52,6 @@ struct Touched {
     modules: Vec<(String, String)>,
     /// Names of threads that get another priority.
     threads: Vec<String>,
-    /// Units of systemd.
     silenced: Vec<String>,
 }
 

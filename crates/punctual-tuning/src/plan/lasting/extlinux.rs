@@ -18,7 +18,6 @@ const MENU_FRAGMENTS: &str = "/etc/u-boot-menu/conf.d";
 const MENU_DEFAULTS: &str = "/etc/default/u-boot";
 const PARAMETERS: &str = "U_BOOT_PARAMETERS";
 
-/// The default label.
 struct Label<'a> {
     lines: Vec<&'a str>,
     /// Index of its first line in the file.
