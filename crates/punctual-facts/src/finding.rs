@@ -17,6 +17,17 @@ pub enum Severity {
     Fatal,
 }
 
+impl Severity {
+    /// One level worse; what is high stays so, since only a knob itself knows what cannot be lived with.
+    pub fn raised(self) -> Self {
+        match self {
+            Self::Info => Self::Medium,
+            Self::Medium | Self::High => Self::High,
+            Self::Fatal => Self::Fatal,
+        }
+    }
+}
+
 /// What the *effective* state of a knob is, judged for the need. Requested is not effective.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -41,4 +41,6 @@ pub struct Need {
     pub budget: Option<Nanos>,
     /// CPUs for the work; if empty, the isolated CPUs of the machine count, or else all.
     pub cpus: CpuSet,
+    /// Knobs, by their ids, that weigh one level more for this work than for others of its kind.
+    pub weighs_more: &'static [&'static str],
 }
