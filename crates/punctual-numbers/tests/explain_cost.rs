@@ -1,4 +1,4 @@
-//! What explaining costs: 10,000 windows of 300 records, from bytes to explanation, in time and memory.
+//! The cost of explaining 10 000 windows of 300 records, from bytes to explanation, in time and memory.
 //!
 //! `cargo test --release -p punctual-numbers --test explain_cost -- --ignored --nocapture` prints both; it fails beyond two
 //! seconds or 200 MB. Ignored otherwise: time means something in a release build on a quiet machine only.

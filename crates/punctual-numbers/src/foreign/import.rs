@@ -32,7 +32,6 @@ pub struct Import {
 enum Way {
     Lines(Lines, Box<dyn LineReader>),
     Document(Vec<u8>, fn(&[u8]) -> Result<ForeignRun, Problem>),
-    Samples(Lines, Box<Samples>),
     Raw(Box<jitterdebugger_raw::Raw>),
 }
 
@@ -64,7 +63,7 @@ impl Import {
             Format::Boards => document(boards::read),
             Format::JitterdebuggerRaw => Way::Raw(Box::new(jitterdebugger_raw::Raw::new(first, options.unit)?)),
             Format::Timestamps | Format::Periods | Format::Latencies => {
-                Way::Samples(Lines::default(), Box::new(Samples::new(format, first, options.unit, options.period)?))
+                by_lines(Box::new(Samples::new(format, first, options.unit, options.period)?))
             }
         };
         Ok(Self { format, way, period: options.period })
@@ -72,8 +71,7 @@ impl Import {
 
     pub fn feed(&mut self, bytes: &[u8]) -> Result<(), Problem> {
         match &mut self.way {
-            Way::Lines(lines, reader) => lines.feed_text(bytes, &mut |number, line| reader.line(number, line)),
-            Way::Samples(lines, samples) => lines.feed(bytes, &mut |number, line| samples.line(number, line)),
+            Way::Lines(lines, reader) => lines.feed(bytes, &mut |number, line| reader.raw_line(number, line)),
             Way::Raw(raw) => raw.feed(bytes),
             Way::Document(kept, _) => {
                 if kept.len().saturating_add(bytes.len()) > DOCUMENT_MAX {
@@ -106,12 +104,8 @@ impl Way {
     fn finish(self) -> Result<ForeignRun, Problem> {
         match self {
             Self::Lines(mut lines, mut reader) => {
-                let end = End::of(&mut lines, |lines| lines.end_text(&mut |number, line| reader.line(number, line)));
+                let end = End::of(&mut lines, &mut *reader);
                 end.tell(reader.finish(), &lines)
-            }
-            Self::Samples(mut lines, mut samples) => {
-                let end = End::of(&mut lines, |lines| lines.end(&mut |number, line| samples.line(number, line)));
-                end.tell(samples.finish(), &lines)
             }
             Self::Raw(raw) => raw.finish(),
             Self::Document(kept, read) => read(kept.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&kept)),
@@ -135,9 +129,9 @@ enum End {
 }
 
 impl End {
-    fn of(lines: &mut Lines, end: impl FnOnce(&mut Lines) -> Result<(), Problem>) -> Self {
+    fn of(lines: &mut Lines, reader: &mut dyn LineReader) -> Self {
         let is_open = lines.is_open();
-        match end(lines) {
+        match lines.end(&mut |number, line| reader.raw_line(number, line)) {
             Err(problem) => Self::Cut(problem),
             Ok(()) if is_open => Self::Open(lines.number()),
             Ok(()) => Self::Whole,

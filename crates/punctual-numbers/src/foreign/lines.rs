@@ -10,12 +10,16 @@ pub const SNIFFED: usize = 1 << 16;
 const LINE_MAX: usize = 1 << 18;
 
 /// Takes the number of a line and the line.
-pub(super) type Sink<'a, Line> = dyn FnMut(u64, &Line) -> Result<(), Problem> + 'a;
+pub(super) type Sink<'a> = dyn FnMut(u64, &[u8]) -> Result<(), Problem> + 'a;
 
 /// Reads lines of one format.
 pub(super) trait LineReader {
     /// Takes one line, without its end.
     fn line(&mut self, number: u64, line: &str) -> Result<(), Problem>;
+    /// Takes one line as it is in the file.
+    fn raw_line(&mut self, number: u64, line: &[u8]) -> Result<(), Problem> {
+        self.line(number, &clean(line))
+    }
     fn finish(&mut self) -> Result<ForeignRun, Problem>;
 }
 
@@ -32,7 +36,7 @@ pub struct Lines {
 
 impl Lines {
     /// Takes the next bytes and hands each line they complete to `sink`.
-    pub fn feed(&mut self, bytes: &[u8], sink: &mut Sink<'_, [u8]>) -> Result<(), Problem> {
+    pub fn feed(&mut self, bytes: &[u8], sink: &mut Sink<'_>) -> Result<(), Problem> {
         let mut rest = bytes;
         if self.after_return && !rest.is_empty() {
             self.after_return = false;
@@ -69,11 +73,6 @@ impl Lines {
         self.keep(rest)
     }
 
-    /// As [`Lines::feed`], for lines of text.
-    pub fn feed_text(&mut self, bytes: &[u8], sink: &mut Sink<'_, str>) -> Result<(), Problem> {
-        self.feed(bytes, &mut |number, line| sink(number, &clean(line)))
-    }
-
     /// Whether the bytes so far end within a line.
     pub fn is_open(&self) -> bool {
         !self.pending.is_empty()
@@ -85,13 +84,8 @@ impl Lines {
     }
 
     /// Hands out the last line, if it has no end.
-    pub fn end(&mut self, sink: &mut Sink<'_, [u8]>) -> Result<(), Problem> {
+    pub fn end(&mut self, sink: &mut Sink<'_>) -> Result<(), Problem> {
         if self.pending.is_empty() { Ok(()) } else { self.one(&[], sink) }
-    }
-
-    /// As [`Lines::end`], for text.
-    pub fn end_text(&mut self, sink: &mut Sink<'_, str>) -> Result<(), Problem> {
-        self.end(&mut |number, line| sink(number, &clean(line)))
     }
 
     /// Notes that lines end in different ways.
@@ -111,7 +105,7 @@ impl Lines {
         }
     }
 
-    fn one(&mut self, line: &[u8], sink: &mut Sink<'_, [u8]>) -> Result<(), Problem> {
+    fn one(&mut self, line: &[u8], sink: &mut Sink<'_>) -> Result<(), Problem> {
         self.fits(self.pending.len().saturating_add(line.len()))?;
         self.number = self.number.saturating_add(1);
         if self.pending.is_empty() {
@@ -174,14 +168,14 @@ mod tests {
 
     fn lines(pieces: &[&[u8]]) -> Vec<String> {
         let (mut lines, mut got) = (Lines::default(), Vec::new());
-        let mut sink = |number: u64, line: &str| {
-            got.push(format!("{number} {line}"));
+        let mut sink = |number: u64, line: &[u8]| {
+            got.push(format!("{number} {}", clean(line)));
             Ok(())
         };
         for piece in pieces {
-            lines.feed_text(piece, &mut sink).unwrap();
+            lines.feed(piece, &mut sink).unwrap();
         }
-        lines.end_text(&mut sink).unwrap();
+        lines.end(&mut sink).unwrap();
         got
     }
 

@@ -277,39 +277,36 @@ mod tests {
     }
 
     #[test]
-    fn what_is_usual_is_not_known_at_first() {
-        let (mut ledger, slot) = one(STEAL);
-        steps(&mut ledger, [slot], &[[Some(1)], [Some(9)]]);
-        assert_eq!(growths(ledger.around(3, ms(150), ms(160))), Some(vec![(8, None)]));
-    }
-
-    #[test]
-    fn absent_is_not_zero() {
-        let (mut ledger, slot) = one(STEAL);
-        steps(&mut ledger, [slot], &[[Some(1)], [Some(2)], [None], [Some(90)], [Some(91)], [None]]);
-        assert_eq!(growths(ledger.around(3, ms(250), ms(260))), Some(vec![]), "gone");
-        assert_eq!(growths(ledger.around(3, ms(350), ms(360))), Some(vec![]), "and back: from when is not known");
-        assert_eq!(growths(ledger.around(3, ms(450), ms(460))), Some(vec![(1, Some(1))]));
-        assert_eq!(growths(ledger.around(3, ms(550), ms(560))), Some(vec![]), "gone again");
-    }
-
-    #[test]
-    fn a_counter_that_fell_began_anew() {
-        let (mut ledger, slot) = one(STEAL);
-        steps(&mut ledger, [slot], &[[Some(10)], [Some(12)], [Some(3)], [Some(4)]]);
-        assert_eq!(growths(ledger.around(3, ms(250), ms(260))), Some(vec![]));
-        assert_eq!(growths(ledger.around(3, ms(350), ms(360))), Some(vec![(1, Some(2))]));
-    }
-
-    #[test]
-    fn a_line_that_never_interrupts_is_not_mentioned() {
-        let (mut ledger, slot) = one(Counted::Device(Counter::Interrupt("24".into(), "eth0".into())));
-        steps(&mut ledger, [slot], &[[Some(10)], [Some(10)], [Some(10)], [Some(11)]]);
-        assert_eq!(growths(ledger.around(3, ms(150), ms(160))), Some(vec![(0, Some(1))]));
-        assert_eq!(growths(ledger.around(3, ms(350), ms(360))), Some(vec![(1, Some(0))]));
-        let (mut ledger, slot) = one(Counted::Device(Counter::Interrupt("24".into(), "eth0".into())));
-        steps(&mut ledger, [slot], &[[Some(10)], [Some(10)]]);
-        assert_eq!(growths(ledger.around(3, ms(150), ms(160))), Some(vec![]));
+    fn a_counter_is_told_where_it_was_read_at_every_step_and_as_usual_where_it_was_seen_elsewhere() {
+        let device = || Counted::Device(Counter::Interrupt("24".into(), "eth0".into()));
+        let nothing = || Some(vec![]);
+        let growth = |by, usually| Some(vec![(by, usually)]);
+        for (what, values, asked) in [
+            // Nothing was seen elsewhere.
+            (STEAL, vec![Some(1), Some(9)], vec![(150, growth(8, None))]),
+            // Gone, back from an unknown instant on, and gone again.
+            (
+                STEAL,
+                vec![Some(1), Some(2), None, Some(90), Some(91), None],
+                vec![(250, nothing()), (350, nothing()), (450, growth(1, Some(1))), (550, nothing())],
+            ),
+            // A counter that fell was reset.
+            (STEAL, vec![Some(10), Some(12), Some(3), Some(4)], vec![(250, nothing()), (350, growth(1, Some(2)))]),
+            // A line of a device is told once it has interrupted in the run.
+            (
+                device(),
+                vec![Some(10), Some(10), Some(10), Some(11)],
+                vec![(150, growth(0, Some(1))), (350, growth(1, Some(0)))],
+            ),
+            (device(), vec![Some(10), Some(10)], vec![(150, nothing())]),
+        ] {
+            let (mut ledger, slot) = one(what);
+            let values: Vec<[Option<u64>; 1]> = values.into_iter().map(|value| [value]).collect();
+            steps(&mut ledger, [slot], &values);
+            for (at, wanted) in asked {
+                assert_eq!(growths(ledger.around(3, ms(at), ms(at + 10))), wanted, "{values:?} at {at} ms");
+            }
+        }
     }
 
     #[test]

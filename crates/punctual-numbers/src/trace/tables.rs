@@ -56,15 +56,14 @@ impl CountTable {
 
     /// Calls `tell` with each count of the text: (place of the row, CPU, count).
     pub fn read(&mut self, text: &[u8], mut tell: impl FnMut(usize, u32, u64)) {
-        let (heading, mut rest) = line(text);
+        let mut rows = lines(text);
+        let heading = rows.next().unwrap_or_default();
         if heading != self.heading.as_slice() {
             self.take_heading(heading);
         }
         let mut expected = 0;
         let mut counts = Vec::with_capacity(self.columns.len());
-        while !rest.is_empty() {
-            let (row, after) = line(rest);
-            rest = after;
+        for row in rows {
             let Some((label, numbers)) = labelled(row) else { continue };
             let Some(text) = self.counts(numbers, &mut counts) else { continue };
             if OF_NO_CPU.contains(&label) {
@@ -161,10 +160,7 @@ fn split_word(text: &str) -> Option<(&str, &str)> {
 /// The numbers of each `cpuN` line, counted from 0: number 7 of `/proc/stat` is time stolen in ticks, number 7 of
 /// `/proc/schedstat` time waited in ns.
 pub fn lines_of_cpus(text: &[u8], nth: usize, wanted: &CpuSet, mut tell: impl FnMut(u32, u64)) {
-    let mut rest = text;
-    while !rest.is_empty() {
-        let (row, after) = line(rest);
-        rest = after;
+    for row in lines(text) {
         // From here on, `/proc/stat` has its longest line, and no CPUs.
         if row.starts_with(b"intr") {
             return;
@@ -203,16 +199,8 @@ impl TaskStat {
 
 /// The number after `name` in a file of `name value` lines; a colon after the name belongs to it.
 pub fn named(text: &[u8], name: &[u8]) -> Option<u64> {
-    let mut rest = text;
-    while !rest.is_empty() {
-        let (row, after) = line(rest);
-        rest = after;
-        let (first, value) = word(row);
-        if first == name {
-            return number(word(value).0);
-        }
-    }
-    None
+    let (_, value) = lines(text).map(word).find(|(first, _)| *first == name)?;
+    number(word(value).0)
 }
 
 /// The number that stands first.
@@ -225,11 +213,8 @@ pub fn nth(text: &[u8], n: usize) -> Option<u64> {
     words(text).nth(n).and_then(number)
 }
 
-fn line(text: &[u8]) -> (&[u8], &[u8]) {
-    match text.iter().position(|b| *b == b'\n') {
-        Some(end) => (text.get(..end).unwrap_or_default(), text.get(end + 1..).unwrap_or_default()),
-        None => (text, &[]),
-    }
+fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    text.split(|byte| *byte == b'\n')
 }
 
 /// The first word and what follows it.
