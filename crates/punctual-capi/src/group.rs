@@ -2,7 +2,7 @@
 
 use crate::config::{config, prt_config};
 use crate::error::{Failure, PRT_E_DONE, cold, done};
-use crate::handle::{self, Handled};
+use crate::handle;
 use crate::task::{Body, Running, lock, prt_body, prt_task};
 use crate::text;
 use punctual_rt::Group;
@@ -11,13 +11,9 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 
 /// Tasks that start on one epoch and keep their phases to each other. Opaque.
-#[allow(non_camel_case_types, reason = "the name in C")]
 pub struct prt_group([u8; 0]);
 
-impl Handled for prt_group {
-    const KIND: u8 = 5;
-    type Value = Mutex<Option<Gathered>>;
-}
+handled!(prt_group, 5: Mutex<Option<Gathered>>);
 
 /// Tasks that are set up and wait for their group.
 pub struct Gathered {
@@ -38,7 +34,7 @@ pub unsafe extern "C" fn prt_group_open(group: *mut *mut prt_group) -> c_int {
 /// Starts a thread and sets it up; it waits for `prt_group_start`. Returns the number of the task in its group.
 ///
 /// The epoch of the group lies where the phase of the first task puts its first release. Of the others only
-/// `PRT_PHASE_OFFSET` counts: so long after the epoch.
+/// `PRT_PHASE_OFFSET` counts: their first releases are `phase_offset_ns` after the epoch.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn prt_group_add(
     group: *mut prt_group,

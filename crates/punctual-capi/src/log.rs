@@ -3,7 +3,7 @@
 
 use crate::config::length;
 use crate::error::{Code, Failure, cold, done, hot};
-use crate::handle::{self, Handled, Single};
+use crate::handle::{self, Single};
 use crate::text;
 use punctual_rt::Nanos;
 use punctual_rt::log::{Drain, DrainThread, LogWriter, VALUES_MAX, Value, placeholders};
@@ -14,31 +14,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Gathers what loops store and writes it out, in a thread of its own. Opaque.
-#[allow(non_camel_case_types, reason = "the name in C")]
 pub struct prt_log([u8; 0]);
 
 /// One loop's end of a log. Opaque.
-#[allow(non_camel_case_types, reason = "the name in C")]
 pub struct prt_log_writer([u8; 0]);
 
 /// A text that loops refer to. Opaque, and never closed: it may be referred to as long as the program runs.
-#[allow(non_camel_case_types, reason = "the name in C")]
 pub struct prt_log_text([u8; 0]);
 
-impl Handled for prt_log {
-    const KIND: u8 = 13;
-    type Value = Gathering;
-}
-
-impl Handled for prt_log_writer {
-    const KIND: u8 = 14;
-    type Value = Single<LogWriter, Lost>;
-}
-
-impl Handled for prt_log_text {
-    const KIND: u8 = 15;
-    type Value = Text;
-}
+handled!(prt_log, 13: Gathering);
+handled!(prt_log_writer, 14: Single<LogWriter, Lost>);
+handled!(prt_log_text, 15: Text);
 
 /// The log's thread, and how many records of all its writers it was never shown.
 pub struct Gathering {
@@ -115,10 +101,11 @@ pub unsafe extern "C" fn prt_log_open(
 }
 
 fn create(path: &str) -> Result<File, Failure> {
-    File::create(path).map_err(|error| {
-        let code = error.raw_os_error().unwrap_or(libc::EIO).saturating_neg();
-        Failure::new(code, format!("create {path}: {error}"))
-    })
+    File::create(path).map_err(|error| failed(&format!("create {path}"), &error))
+}
+
+fn failed(what: &str, error: &std::io::Error) -> Failure {
+    Failure::new(error.raw_os_error().unwrap_or(libc::EIO).saturating_neg(), format!("{what}: {error}"))
 }
 
 /// One more end of a log, with room for `capacity` records, for the thread that `name` describes.
@@ -263,10 +250,7 @@ pub extern "C" fn prt_log_writer_close(writer: *mut prt_log_writer) -> c_int {
 pub unsafe extern "C" fn prt_log_close(log: *mut prt_log, records: *mut u64, lost: *mut u64) -> c_int {
     cold(|| {
         let Gathering { drain, barred } = handle::close(log)?;
-        let drained = drain.stop().map_err(|error| {
-            let code = error.raw_os_error().unwrap_or(libc::EIO).saturating_neg();
-            Failure::new(code, format!("write the log: {error}"))
-        })?;
+        let drained = drain.stop().map_err(|error| failed("write the log", &error))?;
         // SAFETY: null or valid, says the caller.
         unsafe { text::tell(records, drained.records) };
         // SAFETY: as before.

@@ -7,12 +7,12 @@ use crate::recording::{RecordingError, RecordingWriter, read_frames};
 use punctual_numbers::recording::{Frame, Merging};
 use std::path::{Path, PathBuf};
 
-/// Writes the recordings as one into `out`, which must not exist; gives its length in bytes.
+/// Writes the recordings as one into `out`, which must not exist. Returns its length in bytes.
 pub fn merge(merging: &Merging, from: &[PathBuf], out: &Path) -> Result<u64, RecordingError> {
     let mut writer = RecordingWriter::create(out)?;
     let written = append(merging, from, &mut writer).and_then(|()| writer.finish());
     if let Err(error) = written {
-        // The runs are still where they were; half of them would look like all.
+        // The original recordings still exist, and half a copy would look like a whole one.
         let _best_effort = std::fs::remove_file(out);
         return Err(error);
     }

@@ -3,10 +3,10 @@
 //! The loop's [`Heart`] beats once per cycle, which costs one store. The [`Watchdog`], a thread of its own, looks at
 //! an interval whether each heart has beaten within its limit, and otherwise calls an action.
 //!
-//! Time counts only as far as the watchdog itself ran: when it comes back late, the whole machine may have stood
-//! still (a paused virtual machine, firmware), so what exceeds its interval is held against nobody. The other reason
-//! for being late is a runaway thread above it on the same CPU: give the watchdog a CPU or a priority where the threads
-//! it watches cannot hold it up.
+//! Time counts only as far as the watchdog itself ran: when it comes back late, the whole machine may have stood still (a
+//! paused virtual machine, firmware), so the time beyond its interval counts against no heart. The watchdog also comes back
+//! late when a thread of higher priority keeps its CPU: give it a CPU or a priority where the threads it watches cannot
+//! delay it.
 
 use crate::sync::{PiMutex, Signal};
 use crate::sys::now;
@@ -20,9 +20,9 @@ use std::sync::atomic::{
 };
 use std::thread::{Builder, JoinHandle};
 
-/// What a heart counts when it is to be watched no longer.
+/// The count of a heart that has retired.
 const RETIRED: u64 = u64::MAX;
-/// What the watchdog remembers of a heart it has not looked at yet: no count.
+/// The count that the watchdog remembers of a heart it has not looked at yet; no heart counts so far.
 const NEVER_SEEN: u64 = RETIRED - 1;
 
 /// The loop's end: beats.
@@ -58,11 +58,11 @@ impl Heart {
 /// A heart that has not beaten in time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Miss {
-    /// Its name.
+    /// The name that it was given.
     pub heart: Arc<str>,
-    /// For how long at least it has not beaten, as far as that can be held against it.
+    /// For how long at least it has not beaten, without the time in which the watchdog itself did not run.
     pub silent: Nanos,
-    /// Its limit.
+    /// The longest pause between two beats that it was allowed.
     pub limit: Nanos,
     /// How much longer it was silent while the watchdog itself did not run.
     pub excused: Nanos,
@@ -93,7 +93,7 @@ impl WatchdogConfig {
 /// Boxed so that several kinds can be chosen between at run time; any `FnMut(&Miss) + Send` will do.
 pub type Action = Box<dyn FnMut(&Miss) + Send>;
 
-/// Writes a line of text to `output`. Failures to write are ignored: there is nobody left to tell.
+/// Writes a line of text to `output`. Failures to write are ignored, as there is nowhere else to report them.
 ///
 /// # Real-time
 /// Allocates; what it returns blocks as long as `output` does, on the watchdog's thread.
@@ -102,15 +102,6 @@ pub fn write_to(mut output: impl Write + Send + 'static) -> Action {
         let (silent, limit) = (miss.silent.as_ns() / 1_000, miss.limit.as_ns() / 1_000);
         let _ = writeln!(output, "{} has not beaten for {silent} us; its limit is {limit} us", miss.heart);
     })
-}
-
-/// Ends the process at once, leaving a core dump where those are allowed: what drives the machine must then fall into
-/// its safe state, and whoever supervises the process starts it again.
-///
-/// # Real-time
-/// Allocates: call before the loop.
-pub fn abort_process() -> Action {
-    Box::new(|_| std::process::abort())
 }
 
 /// One heart, seen from outside.
@@ -157,7 +148,6 @@ struct Watch {
     hearts: PiMutex<Vec<Watched>>,
     stop: Signal,
     misses: AtomicU64,
-    excused: AtomicU64,
 }
 
 impl Watch {
@@ -176,7 +166,6 @@ impl Watch {
             let passed = at - last;
             let excused = passed - interval;
             last = at;
-            self.excused.store(self.excused.load(Relaxed).saturating_add(excused.as_ns()), Relaxed);
             for miss in self.look(passed - excused, excused, at) {
                 if self.stop.pending() != 0 {
                     return;
@@ -221,12 +210,8 @@ impl Watchdog {
             return Err(Error::Config(ConfigError::ZeroLength));
         }
         config.policy.checked()?;
-        let watch = Arc::new(Watch {
-            hearts: PiMutex::new(Vec::new()),
-            stop: Signal::new(),
-            misses: AtomicU64::new(0),
-            excused: AtomicU64::new(0),
-        });
+        let watch =
+            Arc::new(Watch { hearts: PiMutex::new(Vec::new()), stop: Signal::new(), misses: AtomicU64::new(0) });
         let (theirs, (tell, told)) = (Arc::clone(&watch), std::sync::mpsc::sync_channel(1));
         let run = move || {
             let ready = set_up(&config);
@@ -265,14 +250,6 @@ impl Watchdog {
     /// One load.
     pub fn misses(&self) -> u64 {
         self.watch.misses.load(Relaxed)
-    }
-
-    /// Time during which the watchdog should have looked but did not run.
-    ///
-    /// # Real-time
-    /// One load.
-    pub fn excused(&self) -> Nanos {
-        Nanos::from_ns(self.watch.excused.load(Relaxed))
     }
 
     /// Hearts being watched; one that retired counts until the next look.

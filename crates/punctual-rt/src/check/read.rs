@@ -20,7 +20,7 @@ impl Host {
     pub fn here() -> Self {
         let slack = sys::timer_slack().map(Nanos::from_ns);
         Self {
-            clock_read: Some(clock_read_cost()),
+            clock_read: Some(sys::clock_read_cost()),
             wake_up: wake_up_cost(),
             tick: Some(sys::tick_length()).filter(|length| *length > Nanos::ZERO),
             timer_slack: slack,
@@ -49,10 +49,6 @@ impl Host {
             deadline_periods_us: deadline("min").zip(deadline("max")),
             rights: from.rights(),
             clock_source: from.text("sys/devices/system/clocksource/clocksource0/current_clocksource"),
-            clock_read: None,
-            wake_up: None,
-            tick: None,
-            timer_slack: None,
             kernel: from.kernel(),
             is_realtime: from.is_realtime(),
             is_guest: from.is_guest(),
@@ -61,6 +57,7 @@ impl Host {
                 .iter()
                 .any(|file| from.is_there(file))
                 .then_some(true),
+            ..Self::default()
         }
     }
 }
@@ -190,23 +187,6 @@ fn parse_list(text: &str) -> Option<Vec<u32>> {
         cpus.extend(first..=last);
     }
     Some(cpus)
-}
-
-/// Median time of one clock reading: above 100 ns the clock is hardly read in user space.
-///
-/// # Real-time
-/// Allocates; takes some 50 us with a good clock.
-pub fn clock_read_cost() -> Nanos {
-    const BATCH: u64 = 16;
-    let mut costs: Vec<u64> = (0..101)
-        .map(|_| {
-            let before = now();
-            let last = (0..BATCH).fold(before, |_, _| now());
-            (last - before).as_ns() / BATCH
-        })
-        .collect();
-    costs.sort_unstable();
-    Nanos::from_ns(costs.get(costs.len() / 2).copied().unwrap_or(0))
 }
 
 /// The quickest of a few sleeps of a microsecond, without the rounding that an ordinary thread's timers have before it is

@@ -5,11 +5,9 @@ use super::config::check_period;
 use super::start::Epoch;
 use crate::setup::{Prepared, Refusal};
 use crate::stats::{Stats, StatsReader, StatsWriter};
-use crate::{Error, Grid, Means, Overrun, Pacer, Sleeper, Wake};
+use crate::{Error, Grid, Means, Overrun, Pacer, Sleeper, Stopper, Wake};
 use punctual_hist::{Delta, MonoTime, Nanos};
 use std::marker::PhantomData;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// Why a loop ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,15 +46,7 @@ pub enum Ended {
 /// assert_eq!(cycles, 10);
 /// # Ok::<(), punctual_rt::Error>(())
 /// ```
-///
-/// It stays on the thread that was set up:
-///
-/// ```compile_fail,E0277
-/// # use punctual_rt::{Cyclic, Nanos, TaskConfig};
-/// let mut cyclic = Cyclic::new(&TaskConfig::periodic(Nanos::from_ms(1)))?;
-/// std::thread::spawn(move || cyclic.wait());
-/// # Ok::<(), punctual_rt::Error>(())
-/// ```
+/// It stays on the thread that was set up, for it is not `Send`.
 pub struct Cyclic {
     pacer: Pacer,
     stats: StatsWriter,
@@ -66,34 +56,11 @@ pub struct Cyclic {
     /// What the grid will be, until the first wait.
     waiting: Option<TaskConfig>,
     stops_at_overrun: bool,
-    on_overrun: Option<fn(&Wake)>,
     stop: Stopper,
     ended: Option<Ended>,
     prepared: Prepared,
     /// The set-up is this thread's.
     not_send: PhantomData<*const ()>,
-}
-
-/// Ends a loop from anywhere.
-#[derive(Clone, Debug, Default)]
-pub struct Stopper(Arc<AtomicBool>);
-
-impl Stopper {
-    /// Ends the loop at its next release, or within 0.1 s where that is later.
-    ///
-    /// # Real-time
-    /// One store.
-    pub fn stop(&self) {
-        self.0.store(true, Relaxed);
-    }
-
-    /// Whether the loop was told to end.
-    ///
-    /// # Real-time
-    /// One load.
-    pub fn is_stopped(&self) -> bool {
-        self.0.load(Relaxed)
-    }
 }
 
 impl Cyclic {
@@ -127,7 +94,6 @@ impl Cyclic {
             reader,
             waiting: Some(config.clone()),
             stops_at_overrun: config.overrun == Overrun::Stop,
-            on_overrun: config.on_overrun,
             stop,
             ended: None,
             prepared,
@@ -160,10 +126,11 @@ impl Cyclic {
             (self.open, self.ended) = (None, Some(Ended::Stopped));
             return None;
         }
-        if wake.missed > 0 {
-            self.overrun(&wake);
+        if wake.missed > 0 && self.stops_at_overrun {
+            self.ended = Some(Ended::Overrun { missed: wake.missed });
+            return None;
         }
-        if self.ended.is_some() { None } else { Some(wake) }
+        Some(wake)
     }
 
     /// Notes that the body is done: its execution time, its response time, and whether it kept its deadline. Only the
@@ -225,7 +192,8 @@ impl Cyclic {
         }
     }
 
-    /// Forgets releases that have passed, as after something long that was meant to be; returns how many.
+    /// Forgets releases that have passed, as after a long operation that was intended; returns how many. They count neither
+    /// as run nor as missed.
     ///
     /// # Real-time
     /// One reading of the clock.
@@ -243,7 +211,7 @@ impl Cyclic {
         self.ended
     }
 
-    /// With what it waits here.
+    /// What this loop waits with on this machine.
     ///
     /// # Real-time
     /// Pure.
@@ -267,7 +235,7 @@ impl Cyclic {
         &self.reader
     }
 
-    /// What ends the loop, for any thread.
+    /// A handle that ends the loop from any thread.
     ///
     /// # Real-time
     /// Counts a reference; neither allocates nor locks.
@@ -290,16 +258,6 @@ impl Cyclic {
         if let Some(config) = &self.waiting {
             let first = Epoch::choose(config).soon();
             self.begin_at(first);
-        }
-    }
-
-    #[cold]
-    fn overrun(&mut self, wake: &Wake) {
-        if let Some(call) = self.on_overrun {
-            call(wake);
-        }
-        if self.stops_at_overrun {
-            self.ended = Some(Ended::Overrun { missed: wake.missed });
         }
     }
 }

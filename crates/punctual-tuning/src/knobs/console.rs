@@ -1,14 +1,10 @@
 //! What the kernel writes, and what is watched: both are paid for by whoever runs at that moment.
 
-use super::Missing::{CannotBe, TellsNothing};
-use super::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Want, Weight};
-use punctual_facts::finding::Confidence;
-use punctual_facts::finding::Severity::{self, Info, Medium};
-use punctual_facts::machine::{Flavour, Version};
+use crate::knobs::prelude::*;
 
 const KNOB: Knob = Knob::of(Family::Console);
 
-pub(super) const KNOBS: &[Knob] = &[
+pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "log.level",
         title: "Only errors go to the console",
@@ -27,7 +23,11 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "log.console",
         title: "No serial console",
         severity: Weight::of(Medium, Medium, Info).adjusted(told_by_nbcon),
-        check: Check::Probe(serial),
+        check: Check::Probe(|case| {
+            let consoles =
+                case.text("/sys/class/tty/console/active", TellsNothing("which consoles are active is not shown"))?;
+            Ok(!consoles.split_whitespace().any(is_serial))
+        }),
         why: "At 115200 baud each character takes 87 us, and most drivers wait for it.",
         fix: Fix::NotAtRunTime("a console level of 4 or less (log.level) leaves only errors."),
         persist: &[Lasting::other(
@@ -47,7 +47,12 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "trace.active",
         title: "No tracing left on",
         severity: Weight::all(Medium),
-        check: Check::Probe(tracing),
+        check: Check::Probe(|case| {
+            can_trace(case)?;
+            let tracer = case.text(&format!("{TRACEFS}/current_tracer"), UNSEEN)?;
+            let events = case.text(&format!("{TRACEFS}/set_event"), UNSEEN)?;
+            Ok(tracer == "nop" && events.trim().is_empty())
+        }),
         why: "Every traced event costs where it happens, and turning tracing on or off interrupts all CPUs.",
         fix: Fix::command("echo nop > /sys/kernel/tracing/current_tracer; echo > /sys/kernel/tracing/set_event"),
         persist: &[
@@ -205,7 +210,10 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "trace.bpf",
         title: "Known programs of BPF only",
         severity: Weight::all(Info),
-        applies: bpf,
+        applies: |case| {
+            let none = CannotBe("this kernel runs no BPF programs of its users");
+            case.number("/proc/sys/kernel/unprivileged_bpf_disabled", none).map(|_| ())
+        },
         check: Check::advice("cannot be seen without the bpf system call: bpftool prog list, bpftool link list"),
         why: "A BPF program runs wherever it is attached: at every system call, switch or packet.",
         fix: Fix::prose("Stop the program that loaded it."),
@@ -250,12 +258,6 @@ fn level(case: &Case<'_>) -> Judged {
     }
 }
 
-fn serial(case: &Case<'_>) -> Judged {
-    let consoles =
-        case.text("/sys/class/tty/console/active", TellsNothing("which consoles are active is not shown"))?;
-    Ok(!consoles.split_whitespace().any(is_serial))
-}
-
 /// From 6.12 on, `PREEMPT_RT` prints on consoles of the old kind in a thread of its own.
 fn printed_in_a_thread(case: &Case<'_>, severity: Severity) -> Severity {
     let is_threaded = case.flavour() == Ok(Flavour::Rt) && case.version().is_ok_and(|v| v >= Version::new(6, 12));
@@ -278,24 +280,13 @@ fn can_trace(case: &Case<'_>) -> Result<(), Doubt> {
     Ok(())
 }
 
-fn tracing(case: &Case<'_>) -> Judged {
-    can_trace(case)?;
-    let tracer = case.text(&format!("{TRACEFS}/current_tracer"), UNSEEN)?;
-    let events = case.text(&format!("{TRACEFS}/set_event"), UNSEEN)?;
-    Ok(tracer == "nop" && events.trim().is_empty())
-}
-
 fn probes(case: &Case<'_>) -> Judged {
     can_trace(case)?;
-    let names = case.known(TRACEFS, case.list(TRACEFS), UNSEEN)?;
+    let names = case.names(TRACEFS, UNSEEN)?;
     let kinds: Vec<&String> =
         names.iter().filter(|name| ["kprobe_events", "uprobe_events"].contains(&name.as_str())).collect();
-    if !names.iter().any(|name| name == "current_tracer") {
-        return Doubt::unknown("tracefs is not mounted");
-    }
-    if kinds.is_empty() {
-        return Doubt::not_applicable("this kernel cannot place probes by file");
-    }
+    Doubt::unknown_if(!names.iter().any(|name| name == "current_tracer"), "tracefs is not mounted")?;
+    Doubt::not_applicable_if(kinds.is_empty(), "this kernel cannot place probes by file")?;
     let mut all_empty = true;
     for kind in kinds {
         all_empty &= case.text(&format!("{TRACEFS}/{kind}"), UNSEEN)?.trim().is_empty();
@@ -306,27 +297,18 @@ fn probes(case: &Case<'_>) -> Judged {
 fn instances(case: &Case<'_>) -> Judged {
     can_trace(case)?;
     let folder = format!("{TRACEFS}/instances");
-    let names = case.known(&folder, case.list(&folder), UNSEEN)?;
+    let names = case.names(&folder, UNSEEN)?;
     let mut at_work = Vec::new();
     for name in &names {
         let read = |file: &str| {
             let path = format!("{folder}/{name}/{file}");
-            case.known(&path, case.peek(&path), UNSEEN)
+            case.content(&path, UNSEEN)
         };
         if read("current_tracer")? != "nop" || !read("set_event")?.trim().is_empty() {
             at_work.push(name.clone());
         }
     }
-    case.note(
-        folder,
-        if at_work.is_empty() { format!("{} at work of {}", 0, names.len()) } else { at_work.join(", ") },
-    );
-    Ok(at_work.is_empty())
-}
-
-fn bpf(case: &Case<'_>) -> Result<(), Doubt> {
-    let none = CannotBe("this kernel runs no BPF programs of its users");
-    case.number("/proc/sys/kernel/unprivileged_bpf_disabled", none).map(|_| ())
+    case.none_found(folder, at_work.join(", "), format!("{} at work of {}", 0, names.len()))
 }
 
 /// One line of `/proc/consoles`: the console's name and its flags.
@@ -338,9 +320,7 @@ fn consoles(case: &Case<'_>) -> Result<Vec<(String, String)>, Doubt> {
         Some((line.split_whitespace().next()?.to_owned(), flags.to_owned()))
     };
     let found: Vec<_> = table.lines().filter_map(parse).collect();
-    if found.is_empty() && !table.trim().is_empty() {
-        return Doubt::unknown(format!("{path} holds '{table}'"));
-    }
+    Doubt::unknown_if(found.is_empty() && !table.trim().is_empty(), format!("{path} holds '{table}'"))?;
     Ok(found)
 }
 
@@ -352,9 +332,7 @@ fn is_serial(name: &str) -> bool {
 fn nbcon(case: &Case<'_>) -> Judged {
     let consoles = consoles(case)?;
     let mut serial = consoles.iter().filter(|(name, _)| is_serial(name)).peekable();
-    if serial.peek().is_none() {
-        return Doubt::not_applicable("no serial console");
-    }
+    Doubt::not_applicable_if(serial.peek().is_none(), "no serial console")?;
     if serial.all(|(_, flags)| flags.contains('N')) {
         return Ok(true);
     }

@@ -1,21 +1,23 @@
 //! How a knob is changed now, and how that is taken back: commands, values and words, each as what it is.
 
-use super::{Case, Check, Knob, Lasting, Template};
-use punctual_facts::fact::Fact;
+use super::Knob;
+use super::case::Case;
+use super::check::Check;
+use super::lasting::Lasting;
+use super::setting::{File, Setting, Value};
+use super::template::Template;
 
-/// How a knob is changed while the machine runs, or put back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fix {
-    /// What follows from the check and from the places in which the change is made to last.
+    /// It follows from the check and from the places in which the change is made to last.
     Implied,
-    /// A value for a file.
     Setting(Setting),
-    /// What can be typed as it stands, once its blanks are filled.
+    /// A command line that can be typed once its blanks are filled.
     Command(Template<'static>),
-    /// Only a boot changes it, or loading a module again: then the way to do that is the fix. The words say what else
+    /// Only a boot, or loading a module again, changes the state: then the lasting change is the fix. The words say
+    /// what else
     /// there is to know, if anything.
     NotAtRunTime(&'static str),
-    /// Something that a person has to do or to decide.
     Prose(Template<'static>),
 }
 
@@ -24,7 +26,6 @@ impl Fix {
         Self::Command(Template::new(text))
     }
 
-    /// This value for the file at this path.
     pub const fn set(path: &'static str, value: &'static str) -> Self {
         Self::Setting(Setting { file: File::Path(path), value: Value::text(value) })
     }
@@ -34,140 +35,16 @@ impl Fix {
     }
 }
 
-/// A value for a file of the kernel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Setting {
-    pub file: File,
-    pub value: Value,
-}
-
-/// What is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Value {
-    Number(i64),
-    Text(Template<'static>),
-}
-
-/// A file of the kernel that holds one value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum File {
-    /// A file below `/proc/sys`, as sysctl names it.
-    Sysctl(&'static str),
-    /// A file by its path, which may hold `*` for all of a kind, `cpu<I>` for each of the real-time CPUs, `cpu<H>` for
-    /// the others.
-    Path(&'static str),
-    /// A parameter of a module, loaded or built in.
-    Parameter { module: &'static str, name: &'static str },
-}
-
-impl File {
-    pub fn path(self) -> String {
-        match self {
-            Self::Sysctl(name) => format!("/proc/sys/{}", name.replace('.', "/")),
-            Self::Path(path) => path.to_owned(),
-            Self::Parameter { module, name } => format!("/sys/module/{module}/parameters/{name}"),
-        }
-    }
-}
-
-impl Value {
-    pub const fn text(text: &'static str) -> Self {
-        Self::Text(Template::new(text))
-    }
-
-    pub fn names_housekeeping(self) -> bool {
-        matches!(self, Self::Text(text) if text.names_housekeeping())
-    }
-
-    /// The value on this machine.
-    pub fn here(self, case: &Case<'_>) -> String {
-        match self {
-            Self::Number(number) => number.to_string(),
-            Self::Text(text) => case.fill(text),
-        }
-    }
-
-    /// The value on this machine, where nothing is left for a person to choose.
-    pub fn whole(self, case: &Case<'_>) -> Option<String> {
-        match self {
-            Self::Number(number) => Some(number.to_string()),
-            Self::Text(text) => case.fill_whole(text),
-        }
-    }
-
-    /// The value with its blanks as they are written in the catalogue.
-    pub(super) fn source(self) -> String {
-        match self {
-            Self::Number(number) => number.to_string(),
-            Self::Text(text) => text.source().to_owned(),
-        }
-    }
-}
-
-impl Setting {
-    /// The line of `/etc/sysctl.d`, or what is written where.
-    pub(super) fn told(self, fill: impl Fn(Template<'_>) -> String) -> String {
-        let value = fill(Template::parse(&self.value.source()));
-        match self.file {
-            File::Sysctl(name) => format!("/etc/sysctl.d: {name} = {value}"),
-            File::Path(_) | File::Parameter { .. } => {
-                format!("At boot: write {value} to {}", fill(Template::parse(&self.file.path())))
-            }
-        }
-    }
-
-    pub(super) fn names_housekeeping(self) -> bool {
-        self.value.names_housekeeping() || Template::parse(&self.file.path()).names_housekeeping()
-    }
-
-    /// The command that writes the value into the file; the text still has its blanks.
-    fn write(self) -> String {
-        self.command(&self.value.source())
-    }
-
-    fn command(self, value: &str) -> String {
-        let is_one = self.value.names_housekeeping() || !value.contains(' ');
-        let value = if is_one { value.to_owned() } else { format!("'{value}'") };
-        if let File::Sysctl(name) = self.file {
-            return format!("sysctl {name}={value}");
-        }
-        let path = self.file.path();
-        for (mark, cpus) in [("cpu<I>", "<I>"), ("cpu<H>", "<H>")] {
-            if path.contains(mark) {
-                return format!("echo {value} > {} for N in {cpus}", path.replace(mark, "cpuN"));
-            }
-        }
-        if path.contains('*') {
-            format!("for f in {path}; do echo {value} > $f; done")
-        } else {
-            format!("echo {value} > {path}")
-        }
-    }
-
-    /// The value that is there and is to go.
-    fn before(self, case: &Case<'_>) -> Option<String> {
-        let path = self.file.path();
-        if path.contains(['*', '<']) {
-            return None;
-        }
-        let Fact::Known(text) = case.aside(|case| case.peek(&path)) else { return None };
-        let before = super::check::marked(&text).unwrap_or(&text).trim();
-        let is_plain = before.bytes().all(|b| b.is_ascii_alphanumeric() || b" \t-_.,".contains(&b));
-        (is_plain && !before.is_empty() && before != self.value.here(case))
-            .then(|| before.split_whitespace().collect::<Vec<_>>().join(" "))
-    }
-}
-
 const WRITE_BACK: &str = "Write back the value that was there.";
 
-/// How a knob is changed now, with nothing implied any more. What is text here still has its blanks.
+/// How a knob is changed now, after `Fix::Implied` was resolved. A text still has its blanks.
 enum Now {
     Text(String),
     NotAtRunTime(&'static str),
 }
 
 impl Knob {
-    /// Where the change is made to last: what the check itself says, and what the entry adds.
+    /// The places in which the change is made to last: those the check implies, then those of the entry.
     pub fn places(&self) -> Vec<Lasting> {
         let by_boot = |place: &Lasting| matches!(place, Lasting::Word(_) | Lasting::NoWord(_) | Lasting::Module(_));
         let implied = self.check.places().into_iter().filter(|place| match place {
@@ -180,7 +57,7 @@ impl Knob {
         implied.chain(self.persist.iter().copied()).collect()
     }
 
-    /// The value that is written now, where the check names it.
+    /// The value that is written now, if the fix or the check names one.
     pub fn setting(&self) -> Option<Setting> {
         match self.fix {
             Fix::Setting(setting) => Some(setting),
@@ -189,7 +66,7 @@ impl Knob {
         }
     }
 
-    /// What is written now: what the check wants, or else what the places say that name a file and a value.
+    /// The values that are written now: the one the check wants, or else those of the lasting places.
     fn settings(&self, case: Option<&Case<'_>>) -> Vec<Setting> {
         if let Some(setting) = self.setting() {
             return vec![setting];
@@ -199,17 +76,15 @@ impl Knob {
         chosen.filter_map(|place| if let Lasting::Set(setting) = place { Some(*setting) } else { None }).collect()
     }
 
-    /// Whether only a boot changes it, or loading a module again.
+    /// Whether only a boot, or loading a module again, changes the state.
     pub fn is_for_boot_only(&self) -> bool {
         matches!(self.now(None), Now::NotAtRunTime(_))
     }
 
-    /// How to change it now, on any machine.
     pub fn fix_anywhere(&self) -> String {
         Template::parse(&self.fix_text(None)).anywhere()
     }
 
-    /// How to change it now, on this machine.
     pub fn fix_here(&self, case: &Case<'_>) -> String {
         case.fill(Template::parse(&self.fix_text(Some(case))))
     }
@@ -232,13 +107,13 @@ impl Knob {
                 if settings.is_empty() {
                     return self.implied_by_places();
                 }
-                commands(settings.iter().map(|setting| setting.write()))
+                commands(settings.iter().map(|setting| (*setting, setting.value.source())))
             }
         };
         Now::Text(text)
     }
 
-    /// The way that goes with the first place in which the change is made to last.
+    /// The fix that matches the first place in which the change is made to last.
     fn implied_by_places(&self) -> Now {
         let places = self.places();
         let units = || joined(&places, |place| if let Lasting::NoService(unit) = place { Some(unit) } else { None });
@@ -260,12 +135,10 @@ impl Knob {
         })
     }
 
-    /// How to put it back, on any machine.
     pub fn undo_anywhere(&self) -> String {
         Template::parse(&self.undo_text(None)).anywhere()
     }
 
-    /// How to put it back, on this machine.
     pub fn undo_here(&self, case: &Case<'_>) -> String {
         case.fill(Template::parse(&self.undo_text(Some(case))))
     }
@@ -282,13 +155,12 @@ impl Knob {
         let settings = self.settings(case);
         let is_written = !settings.is_empty() && matches!(self.fix, Fix::Implied | Fix::Setting(_));
         if is_written {
-            let back = |setting: &Setting| Some(setting.command(&setting.before(case?)?));
-            let back: Option<Vec<String>> = settings.iter().map(back).collect();
+            let back: Option<Vec<_>> = settings.iter().map(|s| Some((*s, s.before(case?)?))).collect();
             return back.map_or_else(|| WRITE_BACK.to_owned(), |back| commands(back.into_iter()));
         }
         let places = self.places();
         let units = || joined(&places, |place| if let Lasting::NoService(unit) = place { Some(unit) } else { None });
-        // What somebody did by hand, the places say nothing of.
+        // The places say nothing about a change that was made by hand.
         let is_by_hand = !matches!(self.fix, Fix::Implied | Fix::NotAtRunTime(_));
         let says_nothing = |place: &&Lasting| {
             matches!(place.usual(), Lasting::Word(_) | Lasting::NoWord(_) | Lasting::Module(_) | Lasting::Set(_))
@@ -317,15 +189,16 @@ fn joined(places: &[Lasting], name: impl Fn(&Lasting) -> Option<&'static str>) -
     places.iter().filter_map(name).collect::<Vec<_>>().join(" ")
 }
 
-/// Several commands in a row; several values for sysctl are one command.
-fn commands(all: impl Iterator<Item = String>) -> String {
-    let mut row = String::new();
-    for command in all {
-        match command.strip_prefix("sysctl ") {
-            Some(more) if row.starts_with("sysctl ") => row.extend([" ", more]),
-            _ if row.is_empty() => row = command,
-            _ => row.extend(["; ", &command]),
+/// The commands that write these values; several in a row for sysctl are one command.
+fn commands(values: impl Iterator<Item = (Setting, String)>) -> String {
+    let (mut row, mut is_sysctl) = (String::new(), false);
+    for (setting, value) in values {
+        match setting.file {
+            File::Sysctl(name) if is_sysctl => row.extend([" ", name, "=", &setting.quoted(&value)]),
+            _ if row.is_empty() => row = setting.command(&value),
+            _ => row.extend(["; ", &setting.command(&value)]),
         }
+        is_sysctl = matches!(setting.file, File::Sysctl(_));
     }
     row
 }

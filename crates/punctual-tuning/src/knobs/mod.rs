@@ -8,12 +8,12 @@
 
 mod case;
 mod check;
-mod chosen;
 mod fix;
 mod lasting;
-mod tasks;
+mod prelude;
+mod seen;
+mod setting;
 mod template;
-mod told;
 
 mod agreement;
 mod caches;
@@ -40,55 +40,58 @@ mod smt;
 mod uncore;
 mod watchdogs;
 
-pub use case::{Case, Doubt, Judged, Missing};
+pub(crate) use case::Line as InterruptLine;
+pub use case::{Case, Doubt, Judged, Missing, TASKS, Task};
 pub use check::{Check, Want};
-pub use fix::{File, Fix, Setting, Value};
-pub(crate) use interrupts::{Line as InterruptLine, all as interrupt_lines};
+pub use fix::Fix;
 pub use lasting::{Lasting, When};
-pub use tasks::{TASKS, Task};
+pub use setting::{File, Setting, Value};
 pub use template::{Part, Template};
 
 use punctual_facts::finding::{Confidence, Severity, State};
 use punctual_facts::profile::Kind;
 use serde::Serialize;
 
-/// One thing about a machine that can stand between it and real time.
 #[derive(Clone, Copy, Debug)]
 pub struct Knob {
-    /// Name, as `audit --explain` takes it: family prefix, dot, word.
+    /// A prefix shared by related knobs, a dot, and a word.
     pub id: &'static str,
-    /// The knob in a few words, as it should be.
+    /// The good state in a few words.
     pub title: &'static str,
-    /// Where it belongs.
     pub family: Family,
-    /// How much it matters when bad.
+    /// How much the bad state matters.
     pub severity: Weight,
-    /// Fails where the knob makes no difference; asked before the check.
+    /// Fails if the knob makes no difference here; called before the check.
     pub applies: fn(&Case<'_>) -> Result<(), Doubt>,
-    /// How its state is told, if it can be told.
     pub check: Check,
-    /// Fails where a bad state does no harm; asked only then.
+    /// Fails if the bad state does no harm here; called only after a bad check.
     pub excused: fn(&Case<'_>) -> Result<(), Doubt>,
-    /// What the bad state does to punctuality.
     pub why: &'static str,
-    /// How to change it now.
+    /// How to change the state while the machine runs.
     pub fix: Fix,
-    /// How to make that last, beyond what the check itself says.
+    /// How to make the change last, beyond what the check itself implies.
     pub persist: &'static [Lasting],
-    /// How to put it back.
     pub undo: Fix,
-    /// What the change costs.
     pub cost: &'static str,
-    /// What the change can do to a machine at work.
     pub blast: Blast,
-    /// How sure we are.
     pub confidence: Confidence,
-    /// Where that is known from.
+    /// Manuals, kernel sources and reports that say so. A source that begins with `unverified` marks a claim that
+    /// nobody checked.
     pub sources: &'static [&'static str],
+    /// What this program offers to someone who wants to change or try it.
+    pub resort: Option<Resort>,
+}
+
+/// A use of this program. The command line words it, since a library knows no options.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Resort {
+    /// Name the real-time CPUs and leave some for housekeeping.
+    ChooseCpus,
+    /// Measure while a limit on the sleep of all CPUs is held.
+    LimitSleep,
 }
 
 impl Knob {
-    /// The state on this machine, as far as the probes know it.
     pub(crate) fn judge(&self, case: &Case<'_>) -> Result<State, Doubt> {
         (self.applies)(case)?;
         let state = self.check.judge(self.id, case)?;
@@ -98,7 +101,7 @@ impl Knob {
         Ok(state)
     }
 
-    /// What most knobs of a family share. Tests see to it that no entry leaves out its words.
+    /// The defaults for an entry. A test finds entries that leave a text empty.
     pub const fn of(family: Family) -> Self {
         Self {
             id: "",
@@ -116,41 +119,37 @@ impl Knob {
             blast: Blast::Harmless,
             confidence: Confidence::High,
             sources: &[],
+            resort: None,
         }
     }
 }
 
-/// How much a knob matters when bad, by kind of work.
+/// How much the bad state of a knob matters, by kind of work.
 #[derive(Clone, Copy, Debug)]
 pub struct Weight {
-    /// For loops that block until their next release.
     pub periodic: Severity,
-    /// For threads that never give up their CPU.
     pub poll: Severity,
-    /// For audio on a shared desktop.
     pub audio: Severity,
-    /// What this machine makes of it, given the weight for the kind of work.
+    /// The severity on this machine, given the one for the kind of work.
     pub here: fn(&Case<'_>, Severity) -> Severity,
 }
 
 impl Weight {
-    /// These weights on every machine.
     pub const fn of(periodic: Severity, poll: Severity, audio: Severity) -> Self {
         Self { periodic, poll, audio, here: |_, severity| severity }
     }
 
-    /// The same weight for every kind of work.
     pub const fn all(severity: Severity) -> Self {
         Self::of(severity, severity, severity)
     }
 
-    /// Changed by what the machine is.
+    /// With a function that changes the severity for the machine.
     #[must_use]
     pub const fn adjusted(self, here: fn(&Case<'_>, Severity) -> Severity) -> Self {
         Self { here, ..self }
     }
 
-    /// The weight for a kind of work, on no machine in particular.
+    /// The severity for a kind of work, before [`Weight::here`] changes it.
     pub fn for_kind(&self, kind: Kind) -> Severity {
         match kind {
             Kind::Periodic => self.periodic,
@@ -165,16 +164,12 @@ impl Weight {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Blast {
-    /// Nothing.
     Harmless,
-    /// Disturbs running real-time work for a moment.
     Disturbing,
-    /// Can break a service or lose a function.
     Breaking,
 }
 
 impl Blast {
-    /// The word for it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Harmless => "harmless",
@@ -185,19 +180,16 @@ impl Blast {
 }
 
 macro_rules! families {
-    ($($(#[doc = $doc:literal])* $variant:ident = $name:literal in $module:ident,)*) => {
-        /// Where a knob belongs.
+    ($($variant:ident = $name:literal in [$($module:ident $(:: $part:ident)?),* $(,)?];)*) => {
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "String", inline))]
         pub enum Family {
-            $($(#[doc = $doc])* $variant,)*
+            $($variant,)*
         }
 
         impl Family {
-            /// Every family, in the order they are shown.
             pub const ALL: &[Self] = &[$(Self::$variant),*];
 
-            /// The words for it.
             pub fn name(self) -> &'static str {
                 match self {
                     $(Self::$variant => $name,)*
@@ -211,98 +203,91 @@ macro_rules! families {
             }
         }
 
-        const FAMILIES: &[&[Knob]] = &[$($module::KNOBS),*];
+        const LISTS: &[&[Knob]] = &[$($($module$(::$part)?::KNOBS),*),*];
     };
 }
 
+// Each family with its name and the files that hold its knobs.
 families! {
-    /// How the kernel was built and how it preempts.
-    Kernel = "kernel" in kernel,
-    /// What the kernel made of the words it was booted with.
-    CommandLine = "command line" in command_line,
-    /// CPUs kept free of other work.
-    Isolation = "isolation" in isolation,
-    /// Which CPUs handle devices.
-    Interrupts = "interrupts" in interrupts,
-    /// Who may run, and for how long.
-    Scheduler = "scheduler" in scheduler,
-    /// How deep a CPU sleeps.
-    Idle = "idle" in idle,
-    /// How fast a CPU runs.
-    Frequency = "frequency" in frequency,
-    /// How fast the rest of the chip and the memory run.
-    Uncore = "uncore and DRAM" in uncore,
-    /// What time is read from.
-    Clocks = "clocks" in clocks,
-    /// Things that look after the machine and stop it to do so.
-    Watchdogs = "watchdogs and RAS" in watchdogs,
-    /// What can make memory slow to reach.
-    Memory = "memory" in memory,
-    /// Who shares the caches.
-    Caches = "caches" in caches,
-    /// Threads that share a core.
-    Smt = "SMT siblings" in smt,
-    /// Graphics, which share memory and caches.
-    Graphics = "GPU and display" in graphics,
-    /// Links and devices that sleep.
-    Pcie = "PCIe and device power" in pcie,
-    /// What the kernel writes, and what is watched.
-    Console = "console and tracing" in console,
-    /// Security features that are paid for in time.
-    Security = "security features" in security,
-    /// Work that packets make.
-    Network = "network" in network,
-    /// What disks and other devices do unasked.
-    Devices = "storage and devices" in devices,
-    /// Programs that change or disturb the machine.
-    Services = "services" in services,
-    /// What the caller may do.
-    Privileges = "privileges" in privileges,
-    /// Machines inside machines, seen from either side.
-    Guests = "guests and hosts" in guests,
-    /// What is below the kernel.
-    Firmware = "firmware and host" in firmware,
-    /// Settings that contradict each other, or what is in force.
-    Agreement = "agreement" in agreement,
+    Kernel = "kernel" in [kernel, kernel::build];
+    CommandLine = "command line" in [command_line];
+    Isolation = "isolation" in [
+        isolation,
+        isolation::cpusets,
+        isolation::rcu,
+        isolation::threads,
+        isolation::workqueues,
+        isolation::tick,
+    ];
+    Interrupts = "interrupts" in [interrupts, interrupts::lines, interrupts::threads];
+    Scheduler = "scheduler" in [scheduler, scheduler::classes, scheduler::balance];
+    Idle = "idle" in [idle::states, idle::limits, idle::drivers];
+    Frequency = "frequency" in [frequency::governors, frequency::preferences, frequency::heat];
+    Uncore = "uncore and DRAM" in [uncore];
+    Clocks = "clocks" in [clocks::sources, clocks::events, clocks::setting];
+    Watchdogs = "watchdogs and RAS" in [watchdogs::lockups, watchdogs::panics, watchdogs::errors];
+    Memory = "memory" in [memory];
+    Caches = "caches" in [caches];
+    Smt = "SMT siblings" in [smt];
+    Graphics = "GPU and display" in [graphics];
+    Pcie = "PCIe and device power" in [pcie::links, pcie::devices, pcie::system];
+    Console = "console and tracing" in [console];
+    Security = "security features" in [security];
+    Network = "network" in [network];
+    Devices = "storage and devices" in [devices];
+    Services = "services" in [services];
+    Privileges = "privileges" in [privileges];
+    Guests = "guests and hosts" in [guests];
+    Firmware = "firmware and host" in [
+        firmware::host,
+        firmware::interruptions,
+        firmware::settings,
+        firmware::memory,
+        firmware::advice,
+    ];
+    Agreement = "agreement" in [
+        agreement::masks,
+        agreement::placement,
+        agreement::requests,
+        agreement::choice,
+        agreement::effects,
+        agreement::owners,
+        agreement::sysctls,
+    ];
 }
 
-/// How many knobs there are in several lists.
-const fn count(lists: &[&[Knob]]) -> usize {
+const COUNT: usize = {
     let (mut count, mut list) = (0, 0);
-    while list < lists.len() {
-        count += lists[list].len();
+    while list < LISTS.len() {
+        count += LISTS[list].len();
         list += 1;
     }
     count
-}
+};
 
-/// Several lists as one; for a family that is kept in several files, too.
-const fn joined<const N: usize>(lists: &[&[Knob]]) -> [Knob; N] {
+static JOINED: [Knob; COUNT] = {
     let (mut at, mut list) = (0, 0);
-    let mut all = [lists[0][0]; N];
-    while list < lists.len() {
+    let mut all = [LISTS[0][0]; COUNT];
+    while list < LISTS.len() {
         let mut knob = 0;
-        while knob < lists[list].len() {
-            all[at] = lists[list][knob];
+        while knob < LISTS[list].len() {
+            all[at] = LISTS[list][knob];
             at += 1;
             knob += 1;
         }
         list += 1;
     }
     all
-}
+};
 
-static JOINED: [Knob; count(FAMILIES)] = joined(FAMILIES);
-
-/// Every knob, family by family.
+/// Every knob, ordered by family.
 pub static ALL: &[Knob] = &JOINED;
 
-/// The knob of that id.
 pub fn find(id: &str) -> Option<&'static Knob> {
     ALL.iter().find(|knob| knob.id == id)
 }
 
-/// Ids that look like what somebody meant, best first.
+/// The ids that are most like a misspelt one, best first.
 pub fn near(id: &str) -> Vec<&'static str> {
     let wanted = id.to_ascii_lowercase();
     let is_part = |knob: &str| !wanted.is_empty() && (knob.contains(&wanted) || wanted.contains(knob));

@@ -1,17 +1,10 @@
 //! What the caller may do: without it the best machine runs the loop as an ordinary task.
 
-use super::Missing::{CannotBe, TellsNothing};
-use super::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Weight};
-use punctual_facts::cpu_set::CpuSet;
-use punctual_facts::fact::Fact;
-use punctual_facts::finding::Confidence;
-use punctual_facts::finding::Severity::{Fatal, High, Info, Medium};
-use punctual_facts::machine::Flavour;
-use punctual_facts::profile::Kind;
+use crate::knobs::prelude::*;
 
 const KNOB: Knob = Knob { confidence: Confidence::Medium, ..Knob::of(Family::Privileges) };
 
-pub(super) const KNOBS: &[Knob] = &[
+pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "lim.rtprio",
         title: "The caller may use the real-time class",
@@ -79,7 +72,10 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "lim.rtprio_max",
         title: "The caller may not use priority 99",
         severity: Weight::all(Info),
-        check: Check::Probe(rtprio_max),
+        check: Check::Probe(|case| {
+            Doubt::not_applicable_if(has_capability(case, CAP_SYS_NICE)?, "with CAP_SYS_NICE no limit is asked")?;
+            Ok(soft_limit(case, "Max realtime priority")?.is_some_and(|limit| limit < 99))
+        }),
         why: "Nothing that a user can start pre-empts a thread of priority 99 that spins: no shell, no watchdog of \
             one's own.",
         fix: Fix::command("prlimit --pid PID --rtprio=95"),
@@ -105,7 +101,12 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "lim.cpu_max",
         title: "The caller's control group has no CPU quota",
         severity: Weight::all(Medium),
-        check: Check::Probe(cpu_max),
+        check: Check::Probe(|case| {
+            if let Some(is_free) = is_unlimited_v1(case, "cpu", "cpu.cfs_quota_us", |quota_us| quota_us < 0)? {
+                return Ok(is_free);
+            }
+            is_unlimited(case, &["cpu.max"])
+        }),
         why: "When the quota is used up, every ordinary thread of the group stops until the next period: also one \
             that holds a lock the real-time thread needs.",
         fix: Fix::command("echo max > /sys/fs/cgroup/GROUP/cpu.max"),
@@ -119,7 +120,13 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "lim.memory_max",
         title: "The caller's control group has no memory limit",
         severity: Weight::all(Info),
-        check: Check::Probe(memory_max),
+        check: Check::Probe(|case| {
+            let is_free = |limit_bytes| limit_bytes >= NO_LIMIT_BYTES;
+            if let Some(is_free) = is_unlimited_v1(case, "memory", "memory.limit_in_bytes", is_free)? {
+                return Ok(is_free);
+            }
+            is_unlimited(case, &["memory.high", "memory.max"])
+        }),
         why: "At memory.high every allocation of the group waits for reclaim; at memory.max something in it is \
             killed.",
         fix: Fix::prose("echo max > /sys/fs/cgroup/GROUP/memory.high; the same for memory.max"),
@@ -133,7 +140,12 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "proc.policy",
         title: "Each real-time thread has its class and rank",
         severity: Weight::all(High),
-        applies: policy,
+        applies: |case| {
+            Doubt::not_applicable_if(
+                case.flavour().is_ok_and(Flavour::is_dual),
+                "the threads that matter belong to the other kernel, which has classes of its own",
+            )
+        },
         check: Check::advice(
             "cannot be seen before the application runs: chrt -a -p PID shows class and priority of every \
                 thread; no two that must not wait for each other should have the same",
@@ -154,7 +166,7 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "proc.affinity",
         title: "Each real-time thread has its CPU",
         severity: Weight::all(Medium),
-        applies: affinity,
+        applies: |case| Doubt::not_applicable_if(case.rt().len() == 1 && case.has_no_others(), "there is one CPU"),
         check: Check::advice(
             "cannot be seen before the application runs: taskset -a -p PID shows where every thread may run; \
                 CPU numbers need not be without gaps",
@@ -190,22 +202,8 @@ const CAP_SYS_NICE: u32 = 23;
 /// What the run-time library wants free under the limit, so that locking memory does not make the next thread fail.
 const ENOUGH_BYTES: u64 = 1 << 30;
 
-/// A field of the caller's status, kept as evidence.
-pub(super) fn status(case: &Case<'_>, field: &str) -> Result<String, Doubt> {
-    let path = "/proc/self/status";
-    let status = case.known(path, case.peek(path), TellsNothing("/proc/self/status is not there"))?;
-    let value = status.lines().find_map(|line| line.split_once(':').filter(|(name, _)| *name == field));
-    match value {
-        Some((_, value)) => {
-            case.note(format!("{path} {field}"), value.trim());
-            Ok(value.trim().to_owned())
-        }
-        None => Doubt::unknown(format!("{path} has no line {field}")),
-    }
-}
-
 fn has_capability(case: &Case<'_>, bit: u32) -> Result<bool, Doubt> {
-    let effective = status(case, "CapEff")?;
+    let effective = case.status("CapEff")?;
     match u64::from_str_radix(&effective, 16) {
         Ok(bits) => Ok(bits & (1 << bit) != 0),
         Err(_) => Doubt::unknown(format!("/proc/self/status CapEff holds '{effective}'")),
@@ -215,7 +213,7 @@ fn has_capability(case: &Case<'_>, bit: u32) -> Result<bool, Doubt> {
 /// The soft limit of that name; `None` is unlimited.
 fn soft_limit(case: &Case<'_>, name: &str) -> Result<Option<u64>, Doubt> {
     let path = "/proc/self/limits";
-    let limits = case.known(path, case.peek(path), TellsNothing("/proc/self/limits is not there"))?;
+    let limits = case.content(path, TellsNothing("/proc/self/limits is not there"))?;
     let value = limits.lines().find_map(|line| line.strip_prefix(name)).and_then(|rest| rest.split_whitespace().next());
     let Some(value) = value else { return Doubt::unknown(format!("{path} has no line '{name}'")) };
     case.note(format!("{path} {name}"), value);
@@ -226,34 +224,11 @@ fn soft_limit(case: &Case<'_>, name: &str) -> Result<Option<u64>, Doubt> {
     }
 }
 
-fn rtprio_max(case: &Case<'_>) -> Judged {
-    if has_capability(case, CAP_SYS_NICE)? {
-        return Doubt::not_applicable("with CAP_SYS_NICE no limit is asked");
-    }
-    Ok(soft_limit(case, "Max realtime priority")?.is_some_and(|limit| limit < 99))
-}
-
 const LARGE_STACK_BYTES: u64 = 16 << 20;
 
 /// Without a limit the C library takes a size of its own, which is small.
 fn stack(case: &Case<'_>) -> Judged {
     Ok(soft_limit(case, "Max stack size")?.is_none_or(|limit| limit <= LARGE_STACK_BYTES))
-}
-
-fn policy(case: &Case<'_>) -> Result<(), Doubt> {
-    if case.flavour().is_ok_and(Flavour::is_dual) {
-        return Doubt::not_applicable(
-            "the threads that matter belong to the other kernel, which has classes of its own",
-        );
-    }
-    Ok(())
-}
-
-fn affinity(case: &Case<'_>) -> Result<(), Doubt> {
-    if case.rt().len() == 1 && case.has_no_others() {
-        return Doubt::not_applicable("there is one CPU");
-    }
-    Ok(())
 }
 
 /// The file that says which CPUs the caller's control group may use: its own, or that of the nearest group above which
@@ -306,13 +281,11 @@ fn is_unconfined(case: &Case<'_>) -> bool {
 }
 
 fn cpus(case: &Case<'_>) -> Judged {
-    let list = status(case, "Cpus_allowed_list")?;
+    let list = case.status("Cpus_allowed_list")?;
     let Ok(allowed) = CpuSet::parse_list(&list) else {
         return Doubt::unknown(format!("/proc/self/status Cpus_allowed_list holds '{list}'"));
     };
-    if case.rt().is_empty() {
-        return Doubt::unknown("which CPUs are online is not known");
-    }
+    case.known_rt()?;
     if case.rt().is_subset(&allowed) {
         return Ok(true);
     }
@@ -330,7 +303,7 @@ fn cpus(case: &Case<'_>) -> Judged {
 /// The caller's control group of a controller (`""`: the version with one hierarchy) and those above it, own first.
 fn groups(case: &Case<'_>, controller: &str) -> Result<Option<Vec<String>>, Doubt> {
     let path = "/proc/self/cgroup";
-    let table = case.known(path, case.peek(path), CannotBe("this kernel has no control groups"))?;
+    let table = case.content(path, CannotBe("this kernel has no control groups"))?;
     let own = |line: &str| {
         let mut parts = line.splitn(3, ':').skip(1);
         let is_wanted = parts.next()?.split(',').any(|name| name == controller);
@@ -367,9 +340,7 @@ fn is_unlimited_v1(
             all_free = false;
         }
     }
-    if seen == 0 {
-        return Doubt::unknown(format!("the limits of the controller {controller} are not shown"));
-    }
+    Doubt::unknown_if(seen == 0, format!("the limits of the controller {controller} are not shown"))?;
     if all_free {
         case.note(format!("/sys/fs/cgroup/{controller}/**/{file}"), format!("no limit in {seen} places"));
     }
@@ -380,10 +351,8 @@ fn is_unlimited_v1(
 fn is_unlimited(case: &Case<'_>, files: &[&str]) -> Judged {
     let root = "/sys/fs/cgroup";
     let Some(groups) = groups(case, "")? else { return Doubt::unknown("the caller's control group is not shown") };
-    let names = case.known(root, case.list(root), TellsNothing("control groups cannot be seen here"))?;
-    if !names.iter().any(|name| name == "cgroup.procs") {
-        return Doubt::unknown("control groups cannot be seen here");
-    }
+    let names = case.names(root, TellsNothing("control groups cannot be seen here"))?;
+    Doubt::unknown_if(!names.iter().any(|name| name == "cgroup.procs"), "control groups cannot be seen here")?;
     let (mut seen, mut is_free) = (0, true);
     for path in groups.iter().flat_map(|group| files.iter().map(move |file| format!("{root}{group}/{file}"))) {
         match case.peek(&path) {
@@ -408,20 +377,5 @@ fn is_unlimited(case: &Case<'_>, files: &[&str]) -> Judged {
     Ok(is_free)
 }
 
-fn cpu_max(case: &Case<'_>) -> Judged {
-    if let Some(is_free) = is_unlimited_v1(case, "cpu", "cpu.cfs_quota_us", |quota_us| quota_us < 0)? {
-        return Ok(is_free);
-    }
-    is_unlimited(case, &["cpu.max"])
-}
-
 /// The old version writes no limit as the largest number of whole pages.
 const NO_LIMIT_BYTES: i64 = i64::MAX >> 16 << 16;
-
-fn memory_max(case: &Case<'_>) -> Judged {
-    let is_free = |limit_bytes| limit_bytes >= NO_LIMIT_BYTES;
-    if let Some(is_free) = is_unlimited_v1(case, "memory", "memory.limit_in_bytes", is_free)? {
-        return Ok(is_free);
-    }
-    is_unlimited(case, &["memory.high", "memory.max"])
-}

@@ -7,8 +7,7 @@
 //! next system call.
 
 use super::burn::{Burn, Burner, Burnt};
-use super::stimulus::another;
-use super::{Noted, Planting, Stop, jitter};
+use super::{Noted, Planting, Stop, another, jitter};
 use crate::sys;
 use crate::truth::Plant;
 use anyhow::{Context, Result};
@@ -18,7 +17,7 @@ use std::os::unix::fs::FileExt;
 
 /// A page is written to where it is swapped to within this.
 const WRITTEN_NS: u64 = 2_200_000;
-/// A thread that is there for so long measures.
+/// A thread that has existed for this long measures.
 const SETTLED_NS: u64 = 2_500_000_000;
 const PAGE: u64 = 4096;
 

@@ -1,13 +1,12 @@
 //! What files say of sysctls, against each other and against what is in force.
 
-use crate::knobs::{Case, Check, Doubt, Family, File, Fix, Judged, Knob, Lasting, Setting, Weight};
-use punctual_facts::fact::Fact;
-use punctual_facts::finding::Severity::{Info, Medium};
+use crate::knobs::prelude::*;
+use crate::knobs::{File, Setting};
 use std::collections::{BTreeMap, BTreeSet};
 
 const KNOB: Knob = Knob::of(Family::Agreement);
 
-pub(super) const KNOBS: &[Knob] = &[
+pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "agree.sysctl_effect",
         title: "Configured sysctls are in force",
@@ -41,39 +40,22 @@ pub(super) const KNOBS: &[Knob] = &[
     },
 ];
 
-/// Sysctls that knobs judge; those that knobs make last are added.
+/// Sysctls that knobs judge or that bear on what they judge; those that knobs write or make last are added.
 const NAMES: &[&str] = &[
     "kernel.hung_task_timeout_secs",
     "kernel.nmi_watchdog",
-    "kernel.numa_balancing",
     "kernel.perf_event_max_sample_rate",
-    "kernel.printk",
-    "kernel.sched_autogroup_enabled",
-    "kernel.sched_energy_aware",
     "kernel.sched_rr_timeslice_ms",
     "kernel.sched_rt_period_us",
-    "kernel.sched_rt_runtime_us",
-    "kernel.sched_schedstats",
     "kernel.soft_watchdog",
-    "kernel.task_delayacct",
-    "kernel.timer_migration",
     "kernel.watchdog",
-    "kernel.watchdog_thresh",
-    "net.core.busy_poll",
-    "net.core.busy_read",
     "net.core.netdev_budget",
     "net.core.netdev_budget_usecs",
-    "vm.compact_unevictable_allowed",
-    "vm.compaction_proactiveness",
     "vm.dirty_background_ratio",
     "vm.dirty_ratio",
     "vm.dirty_writeback_centisecs",
     "vm.min_free_kbytes",
     "vm.nr_hugepages",
-    "vm.overcommit_memory",
-    "vm.stat_interval",
-    "vm.swappiness",
-    "vm.zone_reclaim_mode",
 ];
 
 /// Folders in the order in which one file hides another of the same name.
@@ -128,12 +110,8 @@ fn settings(case: &Case<'_>) -> Result<Settings, Doubt> {
             }
         }
     }
-    if !is_seen {
-        return Doubt::unknown("no folder of sysctl files can be seen from here");
-    }
-    if settings.is_empty() {
-        return Doubt::not_applicable("no file sets a sysctl that matters here");
-    }
+    Doubt::unknown_if(!is_seen, "no folder of sysctl files can be seen from here")?;
+    Doubt::not_applicable_if(settings.is_empty(), "no file sets a sysctl that matters here")?;
     Ok(settings)
 }
 
@@ -153,9 +131,7 @@ fn effect(case: &Case<'_>) -> Judged {
             case.note(path, effective);
         }
     }
-    if is_good && in_force.is_empty() {
-        return Doubt::unknown("none of the configured sysctls can be read back");
-    }
+    Doubt::unknown_if(is_good && in_force.is_empty(), "none of the configured sysctls can be read back")?;
     if is_good {
         case.note("configured sysctls, read back from /proc/sys", in_force.join(", "));
     }

@@ -2,18 +2,12 @@
 
 mod resctrl;
 
-use super::Missing::{CannotBe, TellsNothing};
-use super::clocks::cpu_flags;
-use super::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Weight};
-use punctual_facts::cpu_set::CpuSet;
-use punctual_facts::finding::Confidence;
-use punctual_facts::finding::Severity::{self, Info, Medium};
-use punctual_facts::machine::Arch;
+use crate::knobs::prelude::*;
 use resctrl::Partitions;
 
 const KNOB: Knob = Knob { blast: Blast::Disturbing, confidence: Confidence::Medium, ..Knob::of(Family::Caches) };
 
-pub(super) const KNOBS: &[Knob] = &[
+pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "cache.l2",
         title: "Second-level cache not shared with other work",
@@ -26,7 +20,7 @@ pub(super) const KNOBS: &[Knob] = &[
             "Choose real-time CPUs that share no second-level cache with the others, or give the whole cluster to \
             real-time work.",
         ),
-        persist: &[Lasting::word("isolcpus=managed_irq,domain,<I>"), Lasting::unit("AllowedCPUs=<I>")],
+        persist: &[Lasting::word("isolcpus=managed_irq,domain,<I apart>"), Lasting::unit("AllowedCPUs=<I>")],
         cost: "CPUs.",
         confidence: Confidence::Low,
         blast: Blast::Harmless,
@@ -43,7 +37,7 @@ pub(super) const KNOBS: &[Knob] = &[
             "On machines with several last-level caches (chiplets, clusters, sockets), choose all CPUs of one; \
             elsewhere see cat.l3.",
         ),
-        persist: &[Lasting::word("isolcpus=managed_irq,domain,<I>"), Lasting::unit("AllowedCPUs=<I>")],
+        persist: &[Lasting::word("isolcpus=managed_irq,domain,<I apart>"), Lasting::unit("AllowedCPUs=<I>")],
         cost: "CPUs.",
         confidence: Confidence::Low,
         blast: Blast::Harmless,
@@ -90,7 +84,11 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "cat.shareable",
         title: "The cache part is not shared with devices",
         severity: Weight::all(Info),
-        check: Check::Probe(shareable),
+        check: Check::Probe(|case| {
+            has_flag(case, "cat_l3")?;
+            let bits = resctrl::mask(case, "L3/shareable_bits")?;
+            Ok(Partitions::read(case)?.own_ways(case, "L3")?.values().all(|ways| ways & bits == 0))
+        }),
         why: "The ways in shareable_bits are used by graphics and devices, too: a part that overlaps them is not \
             one's own.",
         fix: Fix::prose(
@@ -120,7 +118,13 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "cat.cdp",
         title: "Code and data are not partitioned apart unawares",
         severity: Weight::all(Info),
-        check: Check::Probe(cdp),
+        check: Check::Probe(|case| {
+            has_flag(case, "cat_l3")?;
+            Partitions::read(case)?;
+            let kinds = case.known(resctrl::INFO, case.list(resctrl::INFO), resctrl::UNMOUNTED)?;
+            case.note(resctrl::INFO, kinds.join(", "));
+            Ok(!kinds.iter().any(|kind| kind == "L3CODE" || kind == "L2CODE"))
+        }),
         why: "With code and data prioritisation every group has two masks for one cache, half as many groups exist, \
             and no part can be locked.",
         fix: Fix::prose(
@@ -137,7 +141,12 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "cat.mba",
         title: "Memory bandwidth of the others is limited",
         severity: Weight::all(Info),
-        check: Check::Probe(mba),
+        check: Check::Probe(|case| {
+            has_flag(case, "mba")?;
+            Partitions::read(case)?;
+            let limits = resctrl::domains(&Partitions::line(case, "", "MB")?, 10);
+            Ok(!limits.is_empty() && limits.values().all(|percent| *percent < 100))
+        }),
         why: "Where the CPU can throttle memory accesses, limiting the other CPUs keeps the path to memory free.",
         fix: Fix::prose("Write MB:0=50 to /sys/fs/resctrl/schemata, and MB:0=100 to that of the group of CPUs <I>."),
         persist: &[Lasting::other("The same lines in the unit that writes the group at boot")],
@@ -150,7 +159,10 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "cat.lock",
         title: "No cache lock left half done",
         severity: Weight::all(Info),
-        check: Check::Probe(lock),
+        check: Check::Probe(|case| {
+            has_flag(case, "cat_l3")?;
+            Ok(!Partitions::read(case)?.modes(case).iter().any(|mode| mode == "pseudo-locksetup"))
+        }),
         why: "A group in mode pseudo-locksetup holds ways of the cache that nobody can use until the region is \
             locked or the group removed.",
         fix: Fix::prose(
@@ -269,16 +281,10 @@ fn l3(case: &Case<'_>) -> Judged {
 /// Goes on only where the CPU may have that: on x86 a flag says so, elsewhere the mounted file system does.
 fn has_flag(case: &Case<'_>, flag: &str) -> Result<(), Doubt> {
     case.not_a_guest()?;
-    if case.arch() == Some(&Arch::X86) && !cpu_flags(case)?.split_whitespace().any(|word| word == flag) {
+    if case.arch() == Some(&Arch::X86) && !case.has_flag(flag)? {
         return Doubt::not_applicable(format!("this CPU cannot do it (no flag {flag})"));
     }
     Ok(())
-}
-
-fn shareable(case: &Case<'_>) -> Judged {
-    has_flag(case, "cat_l3")?;
-    let bits = resctrl::mask(case, "L3/shareable_bits")?;
-    Ok(Partitions::read(case)?.own_ways(case, "L3")?.values().all(|ways| ways & bits == 0))
 }
 
 fn ioalloc(case: &Case<'_>) -> Judged {
@@ -296,30 +302,8 @@ fn ioalloc(case: &Case<'_>) -> Judged {
     Ok(own.iter().all(|(domain, mine)| ways.get(domain).is_some_and(|theirs| theirs & mine == 0)))
 }
 
-fn cdp(case: &Case<'_>) -> Judged {
-    has_flag(case, "cat_l3")?;
-    Partitions::read(case)?;
-    let kinds = case.known(resctrl::INFO, case.list(resctrl::INFO), resctrl::UNMOUNTED)?;
-    case.note(resctrl::INFO, kinds.join(", "));
-    Ok(!kinds.iter().any(|kind| kind == "L3CODE" || kind == "L2CODE"))
-}
-
-fn mba(case: &Case<'_>) -> Judged {
-    has_flag(case, "mba")?;
-    Partitions::read(case)?;
-    let limits = resctrl::domains(&Partitions::line(case, "", "MB")?, 10);
-    Ok(!limits.is_empty() && limits.values().all(|percent| *percent < 100))
-}
-
-fn lock(case: &Case<'_>) -> Judged {
-    has_flag(case, "cat_l3")?;
-    Ok(!Partitions::read(case)?.modes(case).iter().any(|mode| mode == "pseudo-locksetup"))
-}
-
 fn mpam(case: &Case<'_>) -> Judged {
-    if case.arch() != Some(&Arch::Arm64) {
-        return Doubt::not_applicable("only arm64 has MPAM");
-    }
+    Doubt::not_applicable_if(case.arch() != Some(&Arch::Arm64), "only arm64 has MPAM")?;
     if !case.exists("/sys/fs/resctrl") {
         case.known("/sys/fs", case.list("/sys/fs"), TellsNothing("/sys/fs cannot be seen here"))?;
         return Doubt::not_applicable("no driver offers it here");
@@ -328,9 +312,7 @@ fn mpam(case: &Case<'_>) -> Judged {
 }
 
 fn rk3568(case: &Case<'_>) -> Result<(), Doubt> {
-    if case.arch() == Some(&Arch::X86) {
-        return Doubt::not_applicable("only RK3566 and RK3568 have this");
-    }
+    Doubt::not_applicable_if(case.arch() == Some(&Arch::X86), "only RK3566 and RK3568 have this")?;
     let none = CannotBe("only RK3566 and RK3568 have this, and they have a device tree");
     let names = case.text("/proc/device-tree/compatible", none)?;
     if names.contains("rk3566") || names.contains("rk3568") {
@@ -342,7 +324,7 @@ fn rk3568(case: &Case<'_>) -> Result<(), Doubt> {
 fn ddio(case: &Case<'_>) -> Result<(), Doubt> {
     case.not_a_guest()?;
     let path = "/proc/cpuinfo";
-    let info = case.known(path, case.peek(path), TellsNothing("/proc/cpuinfo is not there"))?;
+    let info = case.content(path, TellsNothing("/proc/cpuinfo is not there"))?;
     let model = info.lines().find(|line| line.starts_with("model name"));
     match model {
         Some(model) if model.contains("Xeon") => {

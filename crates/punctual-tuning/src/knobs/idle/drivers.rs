@@ -1,23 +1,26 @@
 //! Who puts a CPU to sleep, and the words at boot that take that away from everybody.
 
-use super::states::deep_on_first;
-use crate::knobs::Missing::{CannotBe, TellsNothing};
-use crate::knobs::{Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Weight};
-use punctual_facts::finding::Confidence;
-use punctual_facts::finding::Severity::{self, Info, Medium};
-use punctual_facts::machine::Arch;
+use crate::knobs::prelude::*;
+use crate::knobs::seen::idle::deep_on_first;
 
 const DRIVER: &str = "/sys/devices/system/cpu/cpuidle/current_driver";
 const UNSHOWN: Missing = TellsNothing("the idle driver is not shown");
 
 const KNOB: Knob = Knob { confidence: Confidence::Medium, ..Knob::of(Family::Idle) };
 
-pub(super) const KNOBS: &[Knob] = &[
+pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "pm.idle_driver",
         title: "An idle driver that knows how long waking takes",
         severity: Weight::all(Info),
-        check: Check::Probe(driver),
+        applies: |case| {
+            case.only_on(
+                Arch::X86,
+                "without a driver a CPU of this architecture only halts (WFI), which is left quickly",
+            )?;
+            case.not_a_guest()
+        },
+        check: Check::seen(DRIVER, Want::Word { good: &[], bad: &["none"] }, UNSHOWN),
         why: "Without a driver the CPU still sleeps, as deep as firmware lets a plain halt go, and no limit of \
             latency is heeded.",
         fix: Fix::NotAtRunTime(""),
@@ -79,7 +82,13 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "pm.nohlt",
         title: "ARM CPUs do not idle by spinning",
         severity: Weight::all(Info),
-        check: Check::Probe(nohlt),
+        check: Check::Probe(|case| {
+            case.only_on(Arch::Arm64, "on x86 this word is unknown to the kernel")?;
+            if case.word("nohlt")?.is_some() {
+                return Ok(false);
+            }
+            Ok(!matches!(case.word("idle")?.as_deref(), Some("yield" | "nop")))
+        }),
         why: "nohlt, and idle=yield or idle=nop of 7.x kernels, are for bringing up a board: every idle CPU spins, \
             heats its neighbours and shortens their time at full speed.",
         persist: &[Lasting::NoWord("nohlt"), Lasting::NoWord("idle")],
@@ -88,12 +97,6 @@ pub(super) const KNOBS: &[Knob] = &[
         ..KNOB
     },
 ];
-
-fn driver(case: &Case<'_>) -> Judged {
-    case.only_on(Arch::X86, "without a driver a CPU of this architecture only halts (WFI), which is left quickly")?;
-    case.not_a_guest()?;
-    Ok(case.text(DRIVER, UNSHOWN)? != "none")
-}
 
 fn governor(case: &Case<'_>) -> Judged {
     let is_guest = case.virtualisation().is_some_and(|v| v.hypervisor.is_some());
@@ -115,9 +118,7 @@ fn governor(case: &Case<'_>) -> Judged {
 
 fn intel_idle(case: &Case<'_>) -> Judged {
     case.only_on(Arch::X86, "intel_idle is for Intel's CPUs")?;
-    if case.cpu_field("vendor_id")? != "GenuineIntel" {
-        return Doubt::not_applicable("intel_idle is for Intel's CPUs");
-    }
+    Doubt::not_applicable_if(case.cpu_field("vendor_id")? != "GenuineIntel", "intel_idle is for Intel's CPUs")?;
     let none = CannotBe("this kernel has no intel_idle");
     let deepest = case.number("/sys/module/intel_idle/parameters/max_cstate", none)?;
     match case.text(DRIVER, UNSHOWN)?.as_str() {
@@ -143,12 +144,4 @@ fn idle_poll(case: &Case<'_>) -> Judged {
 fn spinning(case: &Case<'_>, severity: Severity) -> Severity {
     let shares_core = case.machine.topology.smt_active.known() == Some(&true);
     if shares_core || case.not_a_guest().is_err() { Medium } else { severity }
-}
-
-fn nohlt(case: &Case<'_>) -> Judged {
-    case.only_on(Arch::Arm64, "on x86 this word is unknown to the kernel")?;
-    if case.word("nohlt")?.is_some() {
-        return Ok(false);
-    }
-    Ok(!matches!(case.word("idle")?.as_deref(), Some("yield" | "nop")))
 }

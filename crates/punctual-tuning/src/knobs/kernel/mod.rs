@@ -1,32 +1,23 @@
 //! How the kernel was built and how it preempts: what no run-time setting makes up for.
 
-mod build;
-mod groups;
+pub(super) mod build;
 
-pub(super) use build::{built_with, has_tracers};
-pub(super) use groups::{counted, has_rt_group, may_be_real_time};
-
-use super::Missing::TellsNothing;
-use super::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Want, Weight, count, joined};
-use punctual_facts::fact::Fact;
-use punctual_facts::finding::Confidence;
-use punctual_facts::finding::Severity::{self, Fatal, High, Info, Medium};
-use punctual_facts::machine::{Flavour, Version};
-use punctual_facts::profile::Kind;
-use punctual_hist::Nanos;
+use crate::knobs::prelude::*;
+use crate::knobs::seen::groups::{has_rt_group, may_be_real_time};
 
 const KNOB: Knob = Knob { blast: Blast::Breaking, ..Knob::of(Family::Kernel) };
 
-pub(super) const KNOBS: &[Knob] = &joined::<{ count(LISTS) }>(LISTS);
-
-const LISTS: &[&[Knob]] = &[OWN, build::KNOBS];
-
-const OWN: &[Knob] = &[
+pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "kconf.flavour",
         title: "A kernel made for real time",
         severity: Weight::of(Fatal, Medium, Medium).adjusted(flavour_severity),
-        check: Check::Probe(flavour),
+        check: Check::Probe(|case| {
+            let flavour = case.flavour()?;
+            case.cite("/proc/sys/kernel/version", &case.machine.kernel.build);
+            case.note("flavour", flavour.name());
+            Ok(flavour == Flavour::Rt || flavour.is_dual())
+        }),
         why: "Only PREEMPT_RT runs interrupt handlers in threads and sleeps where other kernels spin with \
             preemption off; without it a driver can hold a CPU for milliseconds, rarely, and no setting prevents \
             it.",
@@ -79,7 +70,11 @@ const OWN: &[Knob] = &[
         id: "kconf.highres",
         title: "Timers finer than the tick",
         severity: Weight::of(Fatal, High, High),
-        check: Check::Probe(highres),
+        check: Check::seen(
+            "punctual:/clock/resolution_ns",
+            Want::Is(1),
+            TellsNothing("the clock was not asked for its resolution"),
+        ),
         why: "Without high-resolution timers every sleep ends at a tick: 1 to 10 ms late.",
         fix: Fix::prose(
             "Find out why they are off: CONFIG_HIGH_RES_TIMERS, highres=off on the command line, or an unfit \
@@ -129,7 +124,7 @@ const OWN: &[Knob] = &[
     Knob {
         id: "kconf.rt_group",
         title: "No group scheduling of the real-time class",
-        severity: Weight::all(High).adjusted(groups::severity),
+        severity: Weight::all(High).adjusted(group_severity),
         check: Check::Probe(|case| has_rt_group(case).map(|is_on| !is_on)),
         why: "With RT_GROUP_SCHED a thread gets the real-time class only where its control group was given a \
             budget, and is stopped when that is used up, on any kernel version.",
@@ -156,7 +151,12 @@ const OWN: &[Knob] = &[
         id: "sec.lockdown",
         title: "Kernel not locked down",
         severity: Weight::all(Info),
-        applies: can_lock_down,
+        applies: |case| {
+            if case.version().is_ok_and(|version| version < Version::new(5, 4)) {
+                return Doubt::not_applicable("kernels before 5.4 have no lockdown");
+            }
+            Ok(())
+        },
         check: Check::file(
             "/sys/kernel/security/lockdown",
             Want::Choice { good: &["none"], bad: &[] },
@@ -176,13 +176,6 @@ const OWN: &[Knob] = &[
 fn flavour_severity(case: &Case<'_>, severity: Severity) -> Severity {
     let is_roomy = case.need.budget.is_some_and(|budget| budget >= Nanos::from_ms(1));
     if is_roomy { severity.min(High) } else { severity }
-}
-
-fn flavour(case: &Case<'_>) -> Judged {
-    let flavour = case.flavour()?;
-    case.cite("/proc/sys/kernel/version", &case.machine.kernel.build);
-    case.note("flavour", flavour.name());
-    Ok(flavour == Flavour::Rt || flavour.is_dual())
 }
 
 fn config(case: &Case<'_>) -> Judged {
@@ -224,12 +217,6 @@ fn preempt(case: &Case<'_>) -> Judged {
     }
 }
 
-fn highres(case: &Case<'_>) -> Judged {
-    let resolution =
-        case.number("punctual:/clock/resolution_ns", TellsNothing("the clock was not asked for its resolution"))?;
-    Ok(resolution == 1)
-}
-
 /// Notes which of the options are on; good is none.
 fn none_on(case: &Case<'_>, options: &[&str]) -> Judged {
     let config = &case.machine.config;
@@ -244,7 +231,7 @@ fn none_on(case: &Case<'_>, options: &[&str]) -> Judged {
     }
     let is_good = on.is_empty();
     if is_good {
-        build::whole(case)?;
+        case.has_whole_config()?;
     }
     case.note(&config.source, if is_good { format!("none of {}", options.join(", ")) } else { on.join(", ") });
     Ok(is_good)
@@ -266,9 +253,8 @@ fn debug_heavy(case: &Case<'_>) -> Judged {
     )
 }
 
-fn can_lock_down(case: &Case<'_>) -> Result<(), Doubt> {
-    if case.version().is_ok_and(|version| version < Version::new(5, 4)) {
-        return Doubt::not_applicable("kernels before 5.4 have no lockdown");
-    }
-    Ok(())
+/// A caller whose group has a budget is not refused the class; it is only stopped when the budget is used up, which
+/// `sched.rt_runtime` tells.
+fn group_severity(case: &Case<'_>, severity: Severity) -> Severity {
+    if may_be_real_time(case) == Ok(true) { severity.min(Info) } else { severity }
 }

@@ -1,26 +1,17 @@
 //! Who may run, and for how long.
 
-mod balance;
-mod classes;
+pub(super) mod balance;
+pub(super) mod classes;
 
-use super::Missing::{CannotBe, TellsNothing};
-use super::kernel::{counted, has_rt_group};
-use super::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Want, Weight, count, joined};
-use punctual_facts::finding::Confidence;
-use punctual_facts::finding::Severity::{High, Info, Medium};
-use punctual_facts::machine::Version;
-use punctual_facts::profile::Kind;
+use crate::knobs::prelude::*;
+use crate::knobs::seen::groups::{counted, has_rt_group};
 
 /// From here on a fair server takes the place of throttling.
 const FAIR_SERVER_SINCE: Version = Version::new(6, 12);
 
 const KNOB: Knob = Knob::of(Family::Scheduler);
 
-pub(super) const KNOBS: &[Knob] = &joined::<{ count(LISTS) }>(LISTS);
-
-const LISTS: &[&[Knob]] = &[OWN, classes::KNOBS, balance::KNOBS];
-
-const OWN: &[Knob] = &[
+pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "sched.rt_runtime",
         title: "Real-time threads not throttled",
@@ -45,7 +36,12 @@ const OWN: &[Knob] = &[
         id: "sched.fair_server",
         title: "No fair server on the real-time CPUs",
         severity: Weight::of(Medium, High, Info),
-        applies: has_fair_server,
+        applies: |case| {
+            if case.version()? < FAIR_SERVER_SINCE {
+                return Doubt::not_applicable("kernels before 6.12 have none; they throttle, see sched.rt_runtime");
+            }
+            Ok(())
+        },
         check: Check::file(
             "/sys/kernel/debug/sched/fair_server/cpu<I>/runtime",
             Want::ZERO,
@@ -75,7 +71,12 @@ const OWN: &[Knob] = &[
             Want::ZERO,
             CannotBe("this kernel has no automatic grouping"),
         ),
-        excused: groups_automatically,
+        excused: |case| {
+            Doubt::not_applicable_if(
+                matches!(counted(case), Ok(Some(_))),
+                "the caller's control group counts CPU time by itself, so automatic groups do not",
+            )
+        },
         why: "With it the nice values of an audio program count only within its own session, against nobody outside.",
         persist: &[Lasting::word("noautogroup")],
         cost: "A compilation in one terminal weighs more against the rest.",
@@ -87,7 +88,11 @@ const OWN: &[Knob] = &[
         id: "sched.ext",
         title: "No BPF scheduler loaded",
         severity: Weight::of(Medium, Medium, Info),
-        check: Check::Probe(sched_ext),
+        check: Check::seen(
+            "/sys/kernel/sched_ext/state",
+            Want::Word { good: &["disabled"], bad: &[] },
+            CannotBe("this kernel cannot load a scheduler"),
+        ),
         why: "A scheduler loaded at run time places ordinary tasks by its own rules and brings a reservation of \
             its own that goes ahead of FIFO threads.",
         fix: Fix::prose("Stop the program that loaded it (scx_*)."),
@@ -140,35 +145,13 @@ const OWN: &[Knob] = &[
 fn rt_runtime(case: &Case<'_>) -> Judged {
     let missing = TellsNothing("the kernel does not show its limit for real-time threads");
     let runtime = case.number("/proc/sys/kernel/sched_rt_runtime_us", missing)?;
-    if case.version()? >= FAIR_SERVER_SINCE && !has_rt_group(case)? {
-        return Doubt::not_applicable(
-            "from 6.12 this only limits what SCHED_DEADLINE may reserve; what stops FIFO threads now is \
+    Doubt::not_applicable_if(
+        case.version()? >= FAIR_SERVER_SINCE && !has_rt_group(case)?,
+        "from 6.12 this only limits what SCHED_DEADLINE may reserve; what stops FIFO threads now is \
                 sched.fair_server",
-        );
-    }
+    )?;
     let period = case.number("/proc/sys/kernel/sched_rt_period_us", missing)?;
     Ok(runtime < 0 || runtime >= period)
-}
-
-fn has_fair_server(case: &Case<'_>) -> Result<(), Doubt> {
-    if case.version()? < FAIR_SERVER_SINCE {
-        return Doubt::not_applicable("kernels before 6.12 have none; they throttle, see sched.rt_runtime");
-    }
-    Ok(())
-}
-
-fn groups_automatically(case: &Case<'_>) -> Result<(), Doubt> {
-    if matches!(counted(case), Ok(Some(_))) {
-        return Doubt::not_applicable(
-            "the caller's control group counts CPU time by itself, so automatic groups do not",
-        );
-    }
-    Ok(())
-}
-
-fn sched_ext(case: &Case<'_>) -> Judged {
-    let missing = CannotBe("this kernel cannot load a scheduler");
-    Ok(case.text("/sys/kernel/sched_ext/state", missing)? == "disabled")
 }
 
 fn energy_aware(case: &Case<'_>) -> Judged {

@@ -1,24 +1,25 @@
 //! Hardware errors: who looks for them, who hears of them first, and whether there are any.
 
-use crate::knobs::Missing::{CannotBe, TellsNothing};
-use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Want, Weight};
-use punctual_facts::fact::Fact;
-use punctual_facts::finding::Confidence;
-use punctual_facts::finding::Severity::{Info, Medium};
-use punctual_facts::machine::Arch;
+use crate::knobs::prelude::*;
 
 /// More PCI devices than this are not asked for their errors.
 const MOST_DEVICES: usize = 512;
+const MACHINE_CHECKS: &str = "/sys/devices/system/machinecheck/machinecheck0";
+const NO_MACHINE_CHECKS: Missing = CannotBe("this machine reports no machine checks to this kernel");
 const CONTROLLERS: &str = "/sys/devices/system/edac/mc";
 
 const KNOB: Knob = Knob { confidence: Confidence::Medium, ..Knob::of(Family::Watchdogs) };
 
-pub(super) const KNOBS: &[Knob] = &[
+pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "ras.mce",
         title: "No polling for corrected hardware errors",
         severity: Weight::of(Medium, Medium, Info),
-        check: Check::Probe(mce),
+        check: Check::Probe(|case| {
+            let is =
+                |file: &str, value| Ok(case.text(&format!("{MACHINE_CHECKS}/{file}"), NO_MACHINE_CHECKS)? == value);
+            Ok(is("check_interval", "0")? || is("ignore_ce", "1")?)
+        }),
         why: "Every five minutes a timer on every CPU, isolated or not, reads its machine-check banks.",
         fix: Fix::prose(
             "echo 0 > /sys/devices/system/machinecheck/machinecheck0/check_interval (keeps the interrupts for \
@@ -53,7 +54,15 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "ras.cmci",
         title: "Corrected errors are reported by interrupt",
         severity: Weight::all(Info),
-        check: Check::Probe(cmci),
+        applies: |case| {
+            let is_ignored = case.text(&format!("{MACHINE_CHECKS}/ignore_ce"), NO_MACHINE_CHECKS)? == "1";
+            Doubt::not_applicable_if(is_ignored, "corrected errors are ignored altogether")
+        },
+        check: Check::seen(
+            "/sys/devices/system/machinecheck/machinecheck0/cmci_disabled",
+            Want::ZERO,
+            NO_MACHINE_CHECKS,
+        ),
         why: "Without the interrupt for corrected errors (cmci_disabled=1) only the polling on every CPU finds them, so \
             that it cannot be stopped without going blind.",
         fix: Fix::command("echo 0 > /sys/devices/system/machinecheck/machinecheck0/cmci_disabled"),
@@ -67,7 +76,13 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "ras.edac",
         title: "No polling of the memory controller for errors",
         severity: Weight::all(Info),
-        applies: has_controller,
+        applies: |case| {
+            let controllers = case.list(CONTROLLERS);
+            if controllers.known().is_some_and(|names| !names.iter().any(|name| is_controller(name))) {
+                return Doubt::not_applicable("no memory controller is registered to be polled");
+            }
+            Ok(())
+        },
         check: Check::parameter(
             "edac_core",
             "edac_mc_poll_msec",
@@ -169,23 +184,6 @@ pub(super) const KNOBS: &[Knob] = &[
     },
 ];
 
-fn mce(case: &Case<'_>) -> Judged {
-    let folder = "/sys/devices/system/machinecheck/machinecheck0";
-    let none = CannotBe("this machine reports no machine checks to this kernel");
-    if case.text(&format!("{folder}/check_interval"), none)? == "0" {
-        return Ok(true);
-    }
-    Ok(case.text(&format!("{folder}/ignore_ce"), none)? == "1")
-}
-
-fn has_controller(case: &Case<'_>) -> Result<(), Doubt> {
-    let controllers = case.list(CONTROLLERS);
-    if controllers.known().is_some_and(|names| !names.iter().any(|name| is_controller(name))) {
-        return Doubt::not_applicable("no memory controller is registered to be polled");
-    }
-    Ok(())
-}
-
 fn is_controller(name: &str) -> bool {
     name.strip_prefix("mc").is_some_and(|number| number.parse::<u32>().is_ok())
 }
@@ -198,23 +196,14 @@ fn mce_off(case: &Case<'_>) -> Judged {
     }
     let folder = "/sys/devices/system/machinecheck";
     let unshown = TellsNothing("whether machine checks are handled is not shown");
-    let cpus = case.known(folder, case.list(folder), unshown)?;
+    let cpus = case.names(folder, unshown)?;
     case.note(folder, format!("{} entries", cpus.len()));
     if cpus.is_empty() { Doubt::unknown("whether machine checks are handled is not shown") } else { Ok(true) }
 }
 
-fn cmci(case: &Case<'_>) -> Judged {
-    let folder = "/sys/devices/system/machinecheck/machinecheck0";
-    let none = CannotBe("this machine reports no machine checks to this kernel");
-    if case.text(&format!("{folder}/ignore_ce"), none)? == "1" {
-        return Doubt::not_applicable("corrected errors are ignored altogether");
-    }
-    Ok(case.text(&format!("{folder}/cmci_disabled"), none)? == "0")
-}
-
 fn corrected(case: &Case<'_>) -> Judged {
     let none = CannotBe("nobody counts memory errors (no EDAC driver is loaded)");
-    let names = case.known(CONTROLLERS, case.list(CONTROLLERS), none)?;
+    let names = case.names(CONTROLLERS, none)?;
     let controllers: Vec<&String> = names.iter().filter(|name| is_controller(name)).take(64).collect();
     if controllers.is_empty() {
         return Doubt::not_applicable("nobody counts memory errors (no memory controller is registered)");
@@ -242,7 +231,7 @@ fn takes_pages_away(case: &Case<'_>) -> Result<(), Doubt> {
 fn ghes(case: &Case<'_>) -> Judged {
     case.not_a_guest()?;
     let folder = "/sys/bus/platform/devices";
-    let devices = case.known(folder, case.list(folder), TellsNothing("the devices are not shown"))?;
+    let devices = case.names(folder, TellsNothing("the devices are not shown"))?;
     let sources = devices.iter().filter(|name| name.starts_with("GHES.")).count();
     case.note(folder, format!("{sources} of GHES"));
     Ok(sources == 0)
@@ -251,7 +240,7 @@ fn ghes(case: &Case<'_>) -> Judged {
 fn aer(case: &Case<'_>) -> Judged {
     let folder = "/sys/bus/pci/devices";
     let none = CannotBe("there is no PCI bus");
-    let devices = case.known(folder, case.list(folder), none)?;
+    let devices = case.names(folder, none)?;
     let (mut asked, mut troubled) = (0, Vec::new());
     for device in devices.iter().take(MOST_DEVICES) {
         let Fact::Known(counts) = case.peek(&format!("{folder}/{device}/aer_dev_correctable")) else { continue };
@@ -263,15 +252,9 @@ fn aer(case: &Case<'_>) -> Judged {
             _ => return Doubt::unknown(format!("the errors of {device} are not understood")),
         }
     }
-    if asked == 0 {
-        return Doubt::not_applicable("no device here reports PCIe errors to the kernel");
-    }
+    Doubt::not_applicable_if(asked == 0, "no device here reports PCIe errors to the kernel")?;
     let none_of_all = format!("0 on all {asked} devices that count");
-    case.note(
-        format!("{folder}/*/aer_dev_correctable"),
-        if troubled.is_empty() { none_of_all } else { troubled.join(", ") },
-    );
-    Ok(troubled.is_empty())
+    case.none_found(format!("{folder}/*/aer_dev_correctable"), troubled.join(", "), none_of_all)
 }
 
 fn ipmi(case: &Case<'_>) -> Judged {

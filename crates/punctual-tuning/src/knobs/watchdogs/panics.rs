@@ -1,21 +1,20 @@
 //! What a report of trouble does to the machine: whether it stops, starts again, or interrupts everybody for a trace.
 
-use crate::knobs::Missing::{CannotBe, TellsNothing};
-use crate::knobs::{Blast, Case, Check, Doubt, Family, Judged, Knob, Lasting, Missing, Want, Weight};
-use punctual_facts::finding::Confidence;
-use punctual_facts::finding::Severity::{Info, Medium};
-use punctual_facts::profile::Kind;
+use crate::knobs::prelude::*;
 
 const UNSHOWN: Missing = TellsNothing("this kernel does not show what it does then");
 
 const KNOB: Knob = Knob { confidence: Confidence::Medium, ..Knob::of(Family::Watchdogs) };
 
-pub(super) const KNOBS: &[Knob] = &[
+pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "wd.panic",
         title: "A panic ends in a new start",
         severity: Weight::all(Info),
-        applies: panic,
+        applies: |case| match number(case, "panic")? {
+            0 => Ok(()),
+            _ => Doubt::not_applicable("a panic ends in a new start"),
+        },
         check: Check::advice(
             "a matter of judgement, and of what is safe for the machine that hangs on this one: now it is 0",
         ),
@@ -34,7 +33,13 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "wd.panic_on_oops",
         title: "An oops stops the machine",
         severity: Weight::all(Info),
-        applies: panic_on_oops,
+        applies: |case| {
+            Doubt::not_applicable_if(case.is(Kind::Audio), "on a desktop, unsaved work is worth more")?;
+            match number(case, "panic_on_oops")? {
+                0 => Ok(()),
+                _ => Doubt::not_applicable("an oops stops the machine"),
+            }
+        },
         check: Check::advice(
             "a matter of judgement, and of what is safe for the machine that hangs on this one: now it is 0",
         ),
@@ -112,23 +117,6 @@ pub(super) const KNOBS: &[Knob] = &[
 
 fn number(case: &Case<'_>, name: &str) -> Result<i64, Doubt> {
     case.number(&format!("/proc/sys/kernel/{name}"), UNSHOWN)
-}
-
-fn panic(case: &Case<'_>) -> Result<(), Doubt> {
-    match number(case, "panic")? {
-        0 => Ok(()),
-        _ => Doubt::not_applicable("a panic ends in a new start"),
-    }
-}
-
-fn panic_on_oops(case: &Case<'_>) -> Result<(), Doubt> {
-    if case.is(Kind::Audio) {
-        return Doubt::not_applicable("on a desktop, unsaved work is worth more");
-    }
-    match number(case, "panic_on_oops")? {
-        0 => Ok(()),
-        _ => Doubt::not_applicable("an oops stops the machine"),
-    }
 }
 
 fn backtrace(case: &Case<'_>) -> Judged {

@@ -19,7 +19,7 @@ use std::sync::Arc;
 /// Name and version of the table.
 pub const SCHEMA: &str = "punctual/fleet/1";
 
-/// Rows are packed together until they have so many cells.
+/// Rows are packed together until they have this many cells.
 const GROUP_CELLS: usize = 1 << 20;
 
 /// A column of texts: what it holds of a row of a run.

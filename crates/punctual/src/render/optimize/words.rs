@@ -2,22 +2,21 @@
 
 use crate::render::units;
 use punctual_hist::Nanos;
-use punctual_optimize::{Effect, Metric, Verdict};
+use punctual_optimize::{CandidateVerdict, Effect, Metric};
 
 /// What follows for a candidate.
-pub fn verdict(verdict: &Verdict) -> &'static str {
+pub fn verdict(verdict: &CandidateVerdict) -> &'static str {
     match verdict {
-        Verdict::Better => "better",
-        Verdict::Mixed => "better in some, worse in others",
-        Verdict::NoDifferenceShown => "no difference shown",
-        Verdict::NotEnoughData => "not enough data",
-        Verdict::LeftBehind => "left behind",
-        Verdict::Worse => "worse",
-        Verdict::Refused(_) => "could not be measured",
+        CandidateVerdict::Better => "better",
+        CandidateVerdict::Mixed => "better in some, worse in others",
+        CandidateVerdict::NoDifferenceShown => "no difference shown",
+        CandidateVerdict::NotEnoughData => "not enough data",
+        CandidateVerdict::LeftBehind => "left behind",
+        CandidateVerdict::Worse => "worse",
+        CandidateVerdict::Refused(_) => "could not be measured",
     }
 }
 
-/// The name of a number.
 pub fn metric(metric: Metric) -> &'static str {
     match metric {
         Metric::P50 => "p50",
@@ -40,10 +39,10 @@ pub fn change(effect: &Effect) -> String {
     format!("{}{unit} {limits}", of(effect.seen))
 }
 
-/// What it was before.
+/// The number before the change.
 pub fn baseline(effect: &Effect) -> String {
     match effect.metric {
-        Metric::Misses => format!("{:.0}", effect.baseline),
+        Metric::Misses => units::grouped(&format!("{:.0}", effect.baseline)),
         _ => units::latency(nanos(effect.baseline)),
     }
 }
@@ -56,5 +55,5 @@ fn nanos(value: f64) -> Nanos {
 fn signed(value: f64) -> String {
     let rounded = value.round();
     // Neither sign is that of nothing.
-    if rounded == 0.0 { "0".to_owned() } else { format!("{rounded:+.0}") }
+    if rounded == 0.0 { "0".to_owned() } else { units::grouped(&format!("{rounded:+.0}")) }
 }

@@ -1,12 +1,11 @@
 //! The parts that the short and the full text have in common.
 
-use super::clean::clean;
 use super::sheet::{Sheet, Tone};
 use super::table::{Edge, Table};
+use crate::render::clean::shortened;
 use crate::render::{units, words};
 use punctual_facts::finding::{Finding, Severity, State};
 use punctual_numbers::report::{Answer, Percentiles, PhaseRow, Report, Row};
-use std::path::Path;
 
 /// The columns of every table of latencies.
 const NUMBERS: [(&str, Edge); 10] = [
@@ -166,7 +165,7 @@ pub fn trust(sheet: &mut Sheet, report: &Report) {
     for reason in &report.trust.reasons {
         sheet.point(2, &words::distrust(reason));
     }
-    if !report.trust.ok() && !report.trust.remarks.is_empty() {
+    if !report.trust.reasons.is_empty() && !report.trust.remarks.is_empty() {
         sheet.paragraph(2, "Also worth knowing:");
     }
     for remark in &report.trust.remarks {
@@ -195,26 +194,4 @@ pub fn notes(sheet: &mut Sheet, report: &Report) {
     for note in &notes {
         sheet.point(2, note);
     }
-}
-
-/// Where the results are.
-pub fn files(sheet: &mut Sheet, recording: Option<&Path>, html: Option<&Path>) {
-    if recording.is_none() && html.is_none() {
-        return;
-    }
-    sheet.heading("Files");
-    for (label, path) in [("recording", recording), ("report", html)] {
-        if let Some(path) = path {
-            sheet.entry(2, 9, label, &path.display().to_string());
-        }
-    }
-}
-
-/// `text` on one line and cut to `limit` characters, which then shows.
-pub fn shortened(text: &str, limit: usize) -> String {
-    let text = clean(text.trim());
-    if text.chars().count() <= limit {
-        return text;
-    }
-    text.chars().take(limit.saturating_sub(3)).chain("...".chars()).collect()
 }

@@ -3,8 +3,8 @@
 //! All words are cleaned here. Knows nothing of reports.
 
 use super::Style;
-use super::clean::{ascii, clean, clean_keeping_thin};
 use super::table::Table;
+use crate::render::clean::{ascii, clean, clean_keeping_thin};
 use anstyle::AnsiColor;
 
 /// What a piece of text tells at a glance. Never told by colour alone.
@@ -78,6 +78,11 @@ impl Sheet {
     /// A paragraph whose first words have a tone, and whose other lines are indented by `rest`.
     pub fn hanging_paragraph(&mut self, indent: usize, rest: usize, tone: Tone, first: &str, text: &str) {
         self.hanging(indent, rest, Some((tone, first)), text);
+    }
+
+    /// A line to paste, which is never wrapped: a terminal that breaks it copies it whole.
+    pub fn command(&mut self, indent: usize, command: &str) {
+        self.line(&format!("{}{}", " ".repeat(indent), clean(command)));
     }
 
     /// An entry: a short label, then text that wraps to the right of it.

@@ -3,7 +3,7 @@
 //! A table that is too wide is printed in blocks, each with the first column again: a line of a table is never wrapped.
 //! Knows nothing of what its cells mean.
 
-use super::clean::clean;
+use crate::render::clean::clean;
 
 /// Which edge of a column its cells touch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,7 +62,11 @@ impl Table {
                 lines.push(Line { heading: false, text: String::new() });
             }
             let names: Vec<String> = self.columns.iter().map(|(name, _)| name.clone()).collect();
-            lines.push(Line { heading: true, text: self.line(&block, &names) });
+            let heading = self.line(&block, &names);
+            // A table whose columns speak for themselves has no heading.
+            if !heading.is_empty() {
+                lines.push(Line { heading: true, text: heading });
+            }
             lines.extend(self.rows.iter().filter_map(|entry| self.entry(&block, entry)));
         }
         lines

@@ -1,0 +1,256 @@
+//! Values of one CPU in cells, without the time of each: what a file of another program holds, and what is left of a
+//! recording that is compared with one.
+//!
+//! How activations depend on each other cannot be seen without times, so it is assumed: see [`TOGETHER`].
+
+use super::Group;
+use super::arm::{Arm, Cells, Place, float};
+use super::rows::{self, Missed};
+use crate::claims::{self, Refusal};
+use crate::foreign::{ForeignRun, Quantity, Series};
+use crate::recording::Recording;
+use crate::stats::bootstrap::{BLOCKS_MIN, Blocks, OrderLimits, clustering};
+use punctual_hist::Nanos;
+
+/// This number of activations of a file without times is counted as one, because late activations come in bursts: bursts
+/// of some fifty are then not called a difference. Slow changes, from minute to minute, are not allowed for.
+pub const TOGETHER: f64 = 50.0;
+
+/// A cell: lower edge, upper edge (the first value beyond it), number of values in it.
+type Filled = (f64, f64, f64);
+
+#[derive(Clone, Debug)]
+pub(super) struct Distribution {
+    pub group: Group,
+    pub quantity: Quantity,
+    pub context: Option<String>,
+    pub period: Option<Nanos>,
+    /// The budget of a recording.
+    pub budget: Option<Nanos>,
+    /// Releases that did not run; `None` where that is not stated.
+    pub skipped: Option<u64>,
+    /// Why the cells do not stand for all that was measured.
+    pub unfit: Option<Refusal>,
+    /// Values that the file counts in its total and has in no cell.
+    lost: u64,
+    /// Releases due, or what ran of them.
+    pub due: u64,
+    /// From here on values are only counted.
+    pub beyond: Option<Nanos>,
+    /// Percentiles that a file has instead of counts: (parts per million, value).
+    points: Vec<(u32, Nanos)>,
+    /// Cells of the activations that ran.
+    cells: Vec<Filled>,
+    /// What was due, as far as that is known.
+    blocks: Blocks,
+    /// Only a recording has times.
+    arm: Option<Arm>,
+}
+
+/// One distribution for each series of a file of another program.
+pub(super) fn of_run(run: &ForeignRun) -> Vec<Distribution> {
+    run.series.iter().map(of_series).collect()
+}
+
+pub(super) fn group_of(series: &Series) -> Group {
+    Group { load: None, cpu: series.cpu, series: Some(series.label.clone()), traced: false }
+}
+
+fn of_series(series: &Series) -> Distribution {
+    let cells = filled(series);
+    let due = with_missing(cells.clone(), float(series.missing()));
+    let counts: Vec<f64> = due.iter().map(|cell| cell.2).collect();
+    Distribution {
+        group: group_of(series),
+        quantity: series.quantity,
+        context: series.context.clone(),
+        period: series.period,
+        budget: None,
+        skipped: series.skipped,
+        unfit: claims::unfit(series),
+        lost: series.lost(),
+        due: series.count().unwrap_or(0).saturating_add(series.missing()),
+        beyond: series.beyond.filter(|beyond| beyond.count > 0).map(|beyond| beyond.from),
+        points: series.points.clone(),
+        blocks: Blocks::new(due.iter().map(|cell| (cell.0, cell.1)).collect(), &[counts]),
+        cells,
+        arm: None,
+    }
+}
+
+/// The cells, and one more without an upper end for the values beyond them, of which only the largest is known.
+fn filled(series: &Series) -> Vec<Filled> {
+    let edge = |ns: Nanos| float(ns.as_ns());
+    let past = |ns: Nanos| float(ns.as_ns().saturating_add(1));
+    let mut cells: Vec<Filled> =
+        series.cells.iter().map(|cell| (edge(cell.low), past(cell.high), float(cell.count))).collect();
+    if let Some(beyond) = series.beyond.filter(|beyond| beyond.count > 0) {
+        let from = cells.last().map_or(0.0, |last| last.1).max(edge(beyond.from));
+        cells.push((from, f64::INFINITY, float(beyond.count)));
+    }
+    cells
+}
+
+/// Values in no cell may be larger than all others, so they are put above them; [`Distribution::limits`] allow for their
+/// being smaller.
+fn with_missing(mut cells: Vec<Filled>, missing: f64) -> Vec<Filled> {
+    let end = cells.last().map_or(0.0, |last| last.1);
+    match cells.last_mut().filter(|last| last.1.is_infinite()) {
+        Some(last) => last.2 += missing,
+        None if missing > 0.0 => cells.push((end, f64::INFINITY, missing)),
+        None => {}
+    }
+    cells
+}
+
+pub(super) fn of_place(recording: &Recording, place: &Place) -> Distribution {
+    let arm = Arm::of(recording, place);
+    let blocks = arm.histograms(&Cells::of([&arm, &arm]));
+    let cells = filled(&Series::of_counts(String::new(), None, &arm.ran));
+    Distribution {
+        group: place.group.clone(),
+        quantity: Quantity::Latency,
+        context: None,
+        period: Some(arm.period),
+        budget: arm.budget,
+        skipped: Some(arm.due.count().saturating_sub(arm.ran.count())),
+        unfit: None,
+        lost: 0,
+        due: arm.due.count(),
+        beyond: None,
+        points: Vec::new(),
+        cells,
+        blocks,
+        arm: Some(arm),
+    }
+}
+
+impl Distribution {
+    pub(super) fn is_counted(&self) -> bool {
+        !self.cells.is_empty()
+    }
+
+    /// Whether none of it can be compared: its cells contradict the file, or hold only the largest values.
+    pub(super) fn is_refused(&self) -> bool {
+        matches!(self.unfit, Some(Refusal::Doubted | Refusal::Censored))
+    }
+
+    /// Releases that were due and are in no cell. A recording has them all.
+    fn missing(&self) -> f64 {
+        if self.arm.is_some() { 0.0 } else { float(self.lost) + self.skipped.map_or(0.0, float) }
+    }
+
+    /// Whether a percentile may lie among the values that are in no cell.
+    pub(super) fn is_missing(&self, share: f64) -> bool {
+        self.is_counted() && self.blocks.samples() * (1.0 - share) < self.missing()
+    }
+
+    /// A percentile in nanoseconds, as the file states it where it has no counts.
+    pub(super) fn told(&self, ppm: u32) -> Option<f64> {
+        self.points.iter().find(|(at, _)| *at == ppm).map(|(_, value)| float(value.as_ns()))
+    }
+
+    /// A percentile with its limits. `None` without counts, if it lies where values are only counted or missing, and if
+    /// less than one value lies beyond it, so that it would be the maximum by another name.
+    pub(super) fn limits(&self, share: f64) -> Option<OrderLimits<'_>> {
+        if self.blocks.samples() * (1.0 - share) < 1.0 {
+            return None;
+        }
+        let limits = self.blocks.order_limits(share).filter(|limits| limits.seen.is_finite())?;
+        let limits = if self.arm.is_some() { limits } else { limits.coarse(self.missing() / self.blocks.samples()) };
+        Some(if self.blocks.len() < BLOCKS_MIN { limits.together(TOGETHER) } else { limits })
+    }
+
+    /// Activations later than the budget, and skipped ones where that is stated.
+    pub(super) fn missed(&self, budget: Option<Nanos>) -> Missed {
+        let Some(arm) = &self.arm else { return self.missed_by_cells(budget) };
+        let blocks = rows::missed(arm, budget, budget == arm.budget);
+        let seen = clustering(&[&blocks], self.blocks.body());
+        let together = if blocks.len() < BLOCKS_MIN { seen.max(TOGETHER) } else { seen };
+        Missed::of(&blocks, together)
+    }
+
+    /// A cell that the budget cuts may have missed it as a whole or not at all, and so may the lost values.
+    fn missed_by_cells(&self, budget: Option<Nanos>) -> Missed {
+        let skipped = self.skipped.map_or(0.0, float);
+        let limit = budget.map(|budget| float(budget.as_ns()));
+        let missed = |edge: fn(&Filled) -> f64| {
+            let late = self.cells.iter().filter(|cell| limit.is_some_and(|limit| edge(cell) > limit));
+            late.map(|cell| cell.2).sum::<f64>() + skipped
+        };
+        let lost = float(self.lost);
+        let (least, most) = (missed(|cell| cell.0), missed(|cell| cell.1 - 1.0) + lost);
+        Missed { least, most, due: self.ran_count() + skipped + lost, together: TOGETHER }
+    }
+
+    fn ran_count(&self) -> f64 {
+        self.cells.iter().map(|cell| cell.2).sum()
+    }
+
+    /// Cliff's delta. Values in cells that overlap count as equal.
+    pub(super) fn delta(&self, second: &Self) -> Option<f64> {
+        let pairs = self.ran_count() * second.ran_count();
+        if pairs <= 0.0 {
+            return None;
+        }
+        let mut sum = 0.0;
+        let mut running: Vec<f64> = vec![0.0];
+        for cell in &self.cells {
+            running.push(running.last().copied().unwrap_or(0.0) + cell.2);
+        }
+        let before = |place: usize| running.get(place).copied().unwrap_or(0.0);
+        for (low, high, n) in &second.cells {
+            let below = before(self.cells.partition_point(|cell| cell.1 <= *low));
+            let not_above = before(self.cells.partition_point(|cell| cell.0 < *high));
+            sum += n * f64::midpoint(below, not_above.max(below));
+        }
+        Some((2.0 * sum / pairs - 1.0).clamp(-1.0, 1.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::foreign::{Beyond, Cell};
+
+    fn series(cells: &[(u64, u64)]) -> Series {
+        let cell = |(us, n): &(u64, u64)| Cell::of_width(*us, Nanos::from_us(1), *n);
+        Series { label: "thread 0".to_owned(), cells: cells.iter().map(cell).collect(), ..Series::default() }
+    }
+
+    #[test]
+    fn a_percentile_is_known_to_its_cell_and_what_is_only_counted_has_none() {
+        let cut = Series { beyond: Some(Beyond { from: Nanos::from_us(9), count: 3 }), ..series(&[(5, 60), (7, 37)]) };
+        let distribution = of_series(&cut);
+        assert_eq!(
+            (distribution.blocks.samples(), distribution.due, distribution.beyond),
+            (100.0, 100, Some(Nanos::from_us(9)))
+        );
+        let median = distribution.limits(0.5).unwrap();
+        assert!((5_000.0..6_000.0).contains(&median.seen), "{}", median.seen);
+        assert!(distribution.limits(0.98).is_none(), "among the three that are only counted");
+        let known = Series { max: Some(Nanos::from_us(40)), ..cut };
+        assert!(of_series(&known).limits(0.98).is_none(), "the largest says nothing of the others");
+    }
+
+    #[test]
+    fn a_budget_that_cuts_a_cell_gives_limits() {
+        let distribution = of_series(&series(&[(5, 60), (7, 37), (9, 3)]));
+        let missed = |ns: u64| {
+            let missed = distribution.missed(Some(Nanos::from_ns(ns)));
+            (missed.least, missed.most)
+        };
+        // 7999 is the last value of the cell of 7 us: later is what lies in the next.
+        assert_eq!((missed(7_999), missed(7_500), missed(20_000)), ((3.0, 3.0), (3.0, 40.0), (0.0, 0.0)));
+        let skipping = Series { skipped: Some(4), period: Some(Nanos::from_ms(1)), ..series(&[(5, 60)]) };
+        let skips = of_series(&skipping).missed(None);
+        assert_eq!((skips.least, skips.most, skips.due), (4.0, 4.0, 64.0));
+    }
+
+    /// Computed by hand: of four pairs two have the later one in the second, and two lie in one cell.
+    #[test]
+    fn values_in_one_cell_are_equal() {
+        let (a, b) = (of_series(&series(&[(5, 2)])), of_series(&series(&[(5, 1), (6, 1)])));
+        assert_eq!((a.delta(&b), b.delta(&a), a.delta(&a)), (Some(0.5), Some(-0.5), Some(0.0)));
+    }
+}

@@ -1,0 +1,302 @@
+//! The flat page that the loop writes and everybody else reads, in this process or another: only atomic words, at
+//! offsets that a layout version fixes.
+//!
+//! Knows nothing of how the memory came about or who reads it.
+
+mod sequence;
+
+use crate::atomics::{AtomicU64, Ordering::Relaxed};
+use crate::wake::{Class, Wake};
+use punctual_hist::{BucketCells, ExtremeCells, HistogramCells, MonoTime, Nanos, Slot};
+use sequence::Sequence;
+
+/// First word of every page: `punctRT1` in memory order.
+pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"punctRT1");
+/// Changes with every offset or meaning below.
+pub(crate) const LAYOUT_VERSION: u64 = 1;
+/// Bytes of a name.
+pub(crate) const NAME_BYTES: usize = 32;
+/// How many of the worst activations are kept.
+pub const WORST_KEPT: usize = 16;
+/// How many activations around the very worst are kept, a quarter of them after it.
+pub(crate) const FROZEN: usize = 32;
+/// The shortest and the longest flight recorder.
+pub(crate) const FLIGHT_LENGTHS: std::ops::RangeInclusive<u32> = 64..=65_536;
+
+/// The slot of one activation.
+pub(crate) type CycleSlot = Slot<7>;
+
+/// The page without the flight recorder, which follows it.
+#[repr(C, align(64))]
+pub(crate) struct Head {
+    pub(crate) fixed: Fixed,
+    pub(crate) live: Live,
+    pub(crate) buckets: Each<BucketCells>,
+    pub(crate) worst: [CycleSlot; WORST_KEPT],
+    pub(crate) frozen: [CycleSlot; FROZEN],
+}
+
+/// One part of the storage of every histogram.
+#[repr(C)]
+pub(crate) struct Each<T> {
+    pub(crate) latency: T,
+    pub(crate) overshoot: T,
+    pub(crate) polled: T,
+    pub(crate) period_error: T,
+    pub(crate) execution: T,
+    pub(crate) response: T,
+    pub(crate) early: T,
+}
+
+impl<T> Each<T> {
+    /// One value for each pair.
+    #[inline]
+    pub(crate) fn of<'a, A, B>(a: &'a Each<A>, b: &'a Each<B>, make: impl Fn(&'a A, &'a B) -> T) -> Self {
+        Self {
+            latency: make(&a.latency, &b.latency),
+            overshoot: make(&a.overshoot, &b.overshoot),
+            polled: make(&a.polled, &b.polled),
+            period_error: make(&a.period_error, &b.period_error),
+            execution: make(&a.execution, &b.execution),
+            response: make(&a.response, &b.response),
+            early: make(&a.early, &b.early),
+        }
+    }
+}
+
+impl Head {
+    #[inline]
+    pub(crate) fn histograms(&self) -> Each<HistogramCells<'_>> {
+        Each::of(&self.buckets, &self.live.extremes, |buckets, extremes| HistogramCells { buckets, extremes })
+    }
+}
+
+/// What is written once, before the page can be found.
+#[repr(C, align(64))]
+pub(crate) struct Fixed {
+    /// Written last.
+    pub(crate) magic: AtomicU64,
+    pub(crate) version: AtomicU64,
+    /// Bytes of the whole page with its flight recorder.
+    pub(crate) bytes: AtomicU64,
+    pub(crate) pid: AtomicU64,
+    pub(crate) name: [AtomicU64; NAME_BYTES / 8],
+    pub(crate) period: AtomicU64,
+    pub(crate) budget: Optional,
+    pub(crate) deadline: Optional,
+    pub(crate) cpu: Optional,
+    pub(crate) started: AtomicU64,
+    pub(crate) started_boot: AtomicU64,
+    /// Other than zero where releases are a model of events from outside.
+    pub(crate) follows_events: AtomicU64,
+}
+
+/// What changes with every activation and is guarded by `sequence`, the histograms included.
+#[repr(C, align(64))]
+pub(crate) struct Live {
+    pub(crate) sequence: Sequence,
+    pub(crate) activations: AtomicU64,
+    pub(crate) first_woke: AtomicU64,
+    pub(crate) last_woke: AtomicU64,
+    pub(crate) missed: AtomicU64,
+    pub(crate) outages: AtomicU64,
+    pub(crate) lost_in_outages: AtomicU64,
+    pub(crate) over_budget: AtomicU64,
+    pub(crate) deadline_misses: AtomicU64,
+    pub(crate) classes: [AtomicU64; Class::ALL.len()],
+    pub(crate) extremes: Each<ExtremeCells>,
+    pub(crate) periods: PeriodSums,
+    /// Number of the worst activation so far, for the frozen slots.
+    pub(crate) frozen_at: Optional,
+}
+
+/// Sums over period errors and the wake-up errors they come from.
+#[repr(C)]
+pub(crate) struct PeriodSums {
+    pub(crate) count: AtomicU64,
+    pub(crate) sum: Wide,
+    pub(crate) squares: Wide,
+    pub(crate) pairs: AtomicU64,
+    pub(crate) products: Wide,
+    pub(crate) error_sum: Wide,
+    pub(crate) error_squares: Wide,
+}
+
+/// A signed number of 128 bits.
+#[derive(Default)]
+#[repr(C)]
+pub(crate) struct Wide {
+    low: AtomicU64,
+    high: AtomicU64,
+}
+
+impl Wide {
+    #[inline]
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "takes the number apart into halves")]
+    pub(crate) fn store(&self, value: i128) {
+        self.low.store(value as u64, Relaxed);
+        self.high.store((value >> 64) as u64, Relaxed);
+    }
+
+    #[allow(clippy::cast_possible_wrap, reason = "puts the halves together")]
+    pub(crate) fn load(&self) -> i128 {
+        let (low, high) = (self.low.load(Relaxed), self.high.load(Relaxed));
+        i128::from(high as i64) << 64 | i128::from(low)
+    }
+}
+
+/// A number that may be absent: zero is none, so that fresh memory says nothing.
+#[derive(Default)]
+#[repr(transparent)]
+pub(crate) struct Optional(AtomicU64);
+
+impl Optional {
+    #[inline]
+    pub(crate) fn store(&self, value: Option<u64>) {
+        self.0.store(encoded(value), Relaxed);
+    }
+
+    pub(crate) fn load(&self) -> Option<u64> {
+        self.0.load(Relaxed).checked_sub(1)
+    }
+}
+
+#[inline]
+fn encoded(value: Option<u64>) -> u64 {
+    value.map_or(0, |n| n.saturating_add(1))
+}
+
+/// One activation of the flight recorder or the list of the worst.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CycleRecord {
+    /// Number of the release, counting missed ones, from 0.
+    pub index: u64,
+    /// The planned instant.
+    pub release: MonoTime,
+    /// When the thread was back from its wait.
+    pub woke: MonoTime,
+    /// When the body was done; `None` if it did not say, or is still at it.
+    pub finished: Option<MonoTime>,
+    /// By how much the kernel's sleep was longer than asked for; `None` when there was none.
+    pub overshoot: Option<Nanos>,
+    /// Time spent polling.
+    pub polled: Nanos,
+    /// How the activation came about.
+    pub class: Class,
+    /// Releases missed after this one.
+    pub missed: u64,
+}
+
+/// The word of a slot that says when the body was done.
+pub(crate) const FINISHED_WORD: usize = 3;
+const CLASS_BITS: u32 = 8;
+
+/// The words of an activation whose body is yet to run.
+#[inline]
+pub(crate) fn cycle_words(wake: &Wake) -> [u64; 7] {
+    let missed = wake.missed.min(u64::MAX >> CLASS_BITS);
+    [
+        wake.index,
+        wake.release.as_ns(),
+        wake.woke.as_ns(),
+        finished_word(None),
+        encoded(wake.overshoot.map(Nanos::as_ns)),
+        wake.polled.as_ns(),
+        missed << CLASS_BITS | u64::from(wake.class as u8),
+    ]
+}
+
+#[inline]
+pub(crate) fn finished_word(at: Option<MonoTime>) -> u64 {
+    encoded(at.map(MonoTime::as_ns))
+}
+
+impl CycleRecord {
+    /// What the words of a slot mean; `None` if they mean nothing.
+    pub(crate) fn from_words(words: &[u64; 7]) -> Option<Self> {
+        let [index, release, woke, finished, overshoot, polled, class_missed] = *words;
+        Some(Self {
+            index,
+            release: MonoTime::from_ns(release),
+            woke: MonoTime::from_ns(woke),
+            finished: finished.checked_sub(1).map(MonoTime::from_ns),
+            overshoot: overshoot.checked_sub(1).map(Nanos::from_ns),
+            polled: Nanos::from_ns(polled),
+            class: class_from(class_missed & 0xff)?,
+            missed: class_missed >> CLASS_BITS,
+        })
+    }
+
+    /// Woke minus release; zero when early.
+    pub const fn latency(&self) -> Nanos {
+        self.woke.since(self.release)
+    }
+
+    /// Time the body took; `None` if it did not say.
+    ///
+    /// # Real-time
+    /// Pure.
+    pub fn execution(&self) -> Option<Nanos> {
+        self.finished.map(|at| at - self.woke)
+    }
+}
+
+fn class_from(code: u64) -> Option<Class> {
+    Class::ALL.into_iter().find(|class| u64::from(*class as u8) == code)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::mem::offset_of;
+
+    /// Whoever changes a number here changes `LAYOUT_VERSION` as well.
+    #[test]
+    fn layout_1_is_where_it_was() {
+        assert_eq!(LAYOUT_VERSION, 1);
+        assert_eq!((size_of::<Fixed>(), size_of::<Live>(), size_of::<CycleSlot>()), (128, 448, 64));
+        assert_eq!(
+            [offset_of!(Fixed, version), offset_of!(Fixed, bytes), offset_of!(Fixed, pid), offset_of!(Fixed, name)],
+            [8, 16, 24, 32]
+        );
+        assert_eq!(
+            [offset_of!(Fixed, period), offset_of!(Fixed, started), offset_of!(Fixed, started_boot)],
+            [64, 96, 104]
+        );
+        assert_eq!([offset_of!(Live, classes), offset_of!(Live, extremes), offset_of!(Live, periods)], [72, 136, 304]);
+        assert_eq!([offset_of!(Live, frozen_at), offset_of!(Each<u8>, early)], [400, 6]);
+        assert_eq!([offset_of!(Head, live), offset_of!(Head, buckets)], [128, 576]);
+        assert_eq!([offset_of!(Head, worst), offset_of!(Head, frozen), size_of::<Head>()], [212_032, 213_056, 215_104]);
+    }
+
+    #[test]
+    fn every_field_of_a_cycle_survives() {
+        let wake = Wake {
+            index: 7,
+            release: MonoTime::from_ns(1_000),
+            woke: MonoTime::from_ns(1_234),
+            interval: Nanos::from_ms(1),
+            missed: 3,
+            class: Class::TimedOut,
+            overshoot: Some(Nanos::ZERO),
+            polled: Nanos::from_ns(55),
+        };
+        let mut words = cycle_words(&wake);
+        words[FINISHED_WORD] = finished_word(Some(MonoTime::from_ns(2_000)));
+        let record = CycleRecord::from_words(&words).unwrap();
+        assert_eq!((record.index, record.latency(), record.missed), (7, Nanos::from_ns(234), 3));
+        assert_eq!((record.execution(), record.overshoot), (Some(Nanos::from_ns(766)), Some(Nanos::ZERO)));
+        assert_eq!((record.class, record.polled), (Class::TimedOut, Nanos::from_ns(55)));
+        words[6] = 200;
+        assert_eq!(CycleRecord::from_words(&words), None, "a class nobody knows");
+    }
+
+    #[test]
+    fn wide_numbers_keep_their_sign() {
+        let wide = Wide::default();
+        for n in [0, -1, i128::MIN, i128::MAX, -(1 << 64), (1 << 64) - 1] {
+            wide.store(n);
+            assert_eq!(wide.load(), n);
+        }
+    }
+}

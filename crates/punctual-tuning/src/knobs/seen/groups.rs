@@ -1,0 +1,99 @@
+//! Whether the real-time class is handed out by control groups, and what the caller's group gets.
+//!
+//! Two knobs and the throttling knob need the same answer, so it is found here once.
+
+use crate::knobs::case::{Case, Doubt, Judged};
+
+/// Where groups of the first kind are usually mounted for the CPU controller.
+const V1_MOUNTS: [&str; 2] = ["/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct"];
+
+/// The caller's group: its path in the hierarchy of the first kind that has the CPU controller, or else in the second.
+enum Group {
+    First(String),
+    Second(String),
+}
+
+fn caller(case: &Case<'_>) -> Result<Group, Doubt> {
+    let groups = case.peek("/proc/self/cgroup");
+    let Some(lines) = groups.known() else {
+        case.cite("/proc/self/cgroup", &groups);
+        return Doubt::unknown("the caller's control group is not known");
+    };
+    let path = |wanted: &dyn Fn(&str) -> bool| {
+        lines.lines().find_map(|line| {
+            let mut parts = line.splitn(3, ':').skip(1);
+            let controllers = parts.next()?;
+            let group = parts.next()?.trim_end_matches('/');
+            wanted(controllers).then(|| group.to_owned())
+        })
+    };
+    let first = path(&|controllers| controllers.split(',').any(|name| name == "cpu"));
+    let second = || path(&|controllers| controllers.is_empty());
+    match first.map(Group::First).or_else(|| second().map(Group::Second)) {
+        Some(group) => Ok(group),
+        None => Doubt::unknown("/proc/self/cgroup names no group"),
+    }
+}
+
+/// The budget of the caller's own group, where groups of the first kind are mounted: file and content.
+fn budget(case: &Case<'_>) -> Option<(String, String)> {
+    let group = match caller(case) {
+        Ok(Group::First(group)) => group,
+        _ => String::new(),
+    };
+    V1_MOUNTS.iter().find_map(|mount| {
+        let file = format!("{mount}{group}/cpu.rt_runtime_us");
+        case.peek(&file).known().cloned().map(|budget| (file, budget))
+    })
+}
+
+/// Whether the real-time class is scheduled by groups.
+pub(crate) fn has_rt_group(case: &Case<'_>) -> Result<bool, Doubt> {
+    if let Some((file, budget)) = budget(case) {
+        case.note(file, budget);
+        return Ok(true);
+    }
+    let is_on = case.config("RT_GROUP_SCHED")? != "n";
+    if is_on && (case.config("RT_GROUP_SCHED_DEFAULT_DISABLED")? != "n" || case.requested("rt_group_sched")) {
+        return Doubt::unknown("RT_GROUP_SCHED is built in and switched at boot; the kernel does not show which way");
+    }
+    if !is_on {
+        case.has_whole_config()?;
+    }
+    Ok(is_on)
+}
+
+/// Whether the caller's group may have real-time threads. In groups of the second kind there is no budget to give: as
+/// soon as the CPU controller counts for a group, its budget is nothing.
+pub(crate) fn may_be_real_time(case: &Case<'_>) -> Judged {
+    if let Some((file, budget)) = budget(case) {
+        return budget
+            .trim()
+            .parse()
+            .map(|budget: i64| budget != 0)
+            .or_else(|_| Doubt::unknown(format!("{file} holds '{budget}', not a number")));
+    }
+    Ok(counted(case)?.is_none())
+}
+
+/// The group, of the second kind, that counts the caller's CPU time, if any but the root does: its `cpu.max`.
+pub(crate) fn counted(case: &Case<'_>) -> Result<Option<String>, Doubt> {
+    let group = match caller(case)? {
+        Group::Second(group) => group,
+        Group::First(_) => return Doubt::unknown("the caller's group of the CPU controller cannot be seen here"),
+    };
+    let is_mount = |mount: &&&str| case.exists(&format!("{mount}/cgroup.controllers"));
+    let Some(mount) = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"].iter().find(is_mount).copied() else {
+        return Doubt::unknown("the control groups cannot be seen here");
+    };
+    // The root has no cpu.max of its own, and threads of groups without the controller count for the one above.
+    let parts: Vec<&str> = group.split('/').filter(|part| !part.is_empty()).collect();
+    let files = (1..=parts.len()).rev().map(|n| format!("{mount}/{}/cpu.max", parts[..n].join("/")));
+    let found = files.into_iter().find(|file| case.exists(file));
+    case.note("/proc/self/cgroup", if group.is_empty() { "/" } else { &group });
+    match &found {
+        Some(file) => case.note(file, "there: the CPU controller counts for this group"),
+        None => case.note(format!("{mount}{group}/cpu.max"), "not there: the CPU controller does not count here"),
+    }
+    Ok(found)
+}

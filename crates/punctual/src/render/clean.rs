@@ -1,0 +1,31 @@
+//! Words from outside: this is where control characters end. A file name must not be able to move the cursor.
+
+use crate::render::units::THIN;
+
+/// `text` on one line, without control characters, thin spaces as plain ones.
+pub fn clean(text: &str) -> String {
+    ascii(&clean_keeping_thin(text))
+}
+
+pub fn clean_keeping_thin(text: &str) -> String {
+    text.chars().map(|c| if c.is_whitespace() && c != THIN { ' ' } else { c }).map(visible).collect()
+}
+
+/// A character that could act on a terminal, or turn the text around, becomes a visible stand-in.
+pub fn visible(c: char) -> char {
+    let turns = matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    if c.is_control() || turns { '?' } else { c }
+}
+
+pub fn ascii(text: &str) -> String {
+    text.replace(THIN, " ")
+}
+
+/// `text` on one line and cut to `limit` characters, which then shows.
+pub fn shortened(text: &str, limit: usize) -> String {
+    let text = clean(text.trim());
+    if text.chars().count() <= limit {
+        return text;
+    }
+    text.chars().take(limit.saturating_sub(3)).chain("...".chars()).collect()
+}
