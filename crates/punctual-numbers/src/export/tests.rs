@@ -38,27 +38,21 @@ fn columns() -> impl Strategy<Value = (Vec<BTreeMap<u64, u64>>, Vec<u64>)> {
 
 proptest! {
     #[test]
-    fn cyclictest_text_reads_back_as_it_was((columns, later) in columns()) {
+    fn cyclictest_text_and_rt_tests_json_read_back_as_they_were((columns, later) in columns()) {
         let run = in_us(&columns, &later);
-        let back = import(cyclictest(&run).unwrap().as_bytes(), ImportOptions::default()).unwrap();
-        prop_assert_eq!(back.series.len(), run.series.len());
-        for (ours, theirs) in run.series.iter().zip(&back.series) {
-            prop_assert_eq!(&ours.cells, &theirs.cells);
-            prop_assert_eq!((ours.beyond, ours.min, ours.mean, ours.max), (theirs.beyond, theirs.min, theirs.mean, theirs.max));
-            prop_assert_eq!(theirs.stated_count, Some(ours.counted()));
+        let back = |text: Result<String, NotExported>| import(text.unwrap().as_bytes(), ImportOptions::default()).unwrap();
+        let (text, json) = (back(cyclictest(&run)), back(rt_tests(&run)));
+        prop_assert_eq!((text.series.len(), json.series.len()), (run.series.len(), run.series.len()));
+        for ((ours, text), json) in run.series.iter().zip(&text.series).zip(&json.series) {
+            for theirs in [text, json] {
+                prop_assert_eq!(&ours.cells, &theirs.cells);
+                prop_assert_eq!((ours.min, ours.mean, ours.max), (theirs.min, theirs.mean, theirs.max));
+                prop_assert_eq!(ours.counted(), theirs.counted());
+            }
+            prop_assert_eq!((ours.beyond, Some(ours.counted())), (text.beyond, text.stated_count));
+            prop_assert_eq!(ours.cpu, json.cpu);
         }
-        prop_assert!(!back.notes.iter().any(|note| note.contains("states")), "{:?}", back.notes);
-    }
-
-    #[test]
-    fn rt_tests_json_reads_back_as_it_was((columns, later) in columns()) {
-        let run = in_us(&columns, &later);
-        let back = import(rt_tests(&run).unwrap().as_bytes(), ImportOptions::default()).unwrap();
-        for (ours, theirs) in run.series.iter().zip(&back.series) {
-            prop_assert_eq!(&ours.cells, &theirs.cells);
-            prop_assert_eq!((ours.cpu, ours.min, ours.mean, ours.max), (theirs.cpu, theirs.min, theirs.mean, theirs.max));
-            prop_assert_eq!(ours.counted(), theirs.counted());
-        }
+        prop_assert!(!text.notes.iter().any(|note| note.contains("states")), "{:?}", text.notes);
     }
 
     #[test]

@@ -104,8 +104,26 @@ impl Way {
     fn finish(self) -> Result<ForeignRun, Problem> {
         match self {
             Self::Lines(mut lines, mut reader) => {
-                let end = End::of(&mut lines, &mut *reader);
-                end.tell(reader.finish(), &lines)
+                // Programs end their last line, too.
+                let is_open = lines.is_open();
+                let end = lines.end(&mut |number, line| reader.raw_line(number, line));
+                let mut run = match (reader.finish(), &end) {
+                    (Ok(run), _) => run,
+                    // The rest of the last line is the reason why there is no result.
+                    (Err(_), Err(problem)) => return Err(problem.clone()),
+                    (Err(problem), Ok(())) => return Err(problem),
+                };
+                if let Err(problem) = end {
+                    run.notes.push(format!("doubted: the file was cut off: its last line has no end ({problem})"));
+                    run.doubt();
+                } else if is_open {
+                    let line = lines.number();
+                    run.notes.push(format!(
+                        "doubted: the last line, {line}, has no end: the file may have been cut off within it"
+                    ));
+                }
+                run.notes.extend(lines.notes());
+                Ok(run)
             }
             Self::Raw(raw) => raw.finish(),
             Self::Document(kept, read) => read(kept.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&kept)),
@@ -117,48 +135,6 @@ pub fn import(bytes: &[u8], options: ImportOptions) -> Result<ForeignRun, Proble
     let mut import = Import::begin(bytes, options)?;
     import.feed(bytes)?;
     import.finish()
-}
-
-/// How the last line of a file ended. Programs end their last line, too.
-enum End {
-    Whole,
-    /// The line with this number has no end and could be read, although a part of it may be missing.
-    Open(u64),
-    /// The last line has no end and could not be read.
-    Cut(Problem),
-}
-
-impl End {
-    fn of(lines: &mut Lines, reader: &mut dyn LineReader) -> Self {
-        let is_open = lines.is_open();
-        match lines.end(&mut |number, line| reader.raw_line(number, line)) {
-            Err(problem) => Self::Cut(problem),
-            Ok(()) if is_open => Self::Open(lines.number()),
-            Ok(()) => Self::Whole,
-        }
-    }
-
-    /// The run, with notes about the end of the file.
-    fn tell(self, run: Result<ForeignRun, Problem>, lines: &Lines) -> Result<ForeignRun, Problem> {
-        let mut run = match (run, &self) {
-            (Ok(run), _) => run,
-            // The rest of the last line is the reason why there is no result.
-            (Err(_), Self::Cut(problem)) => return Err(problem.clone()),
-            (Err(problem), _) => return Err(problem),
-        };
-        match self {
-            Self::Whole => {}
-            Self::Open(line) => run
-                .notes
-                .push(format!("doubted: the last line, {line}, has no end: the file may have been cut off within it")),
-            Self::Cut(problem) => {
-                run.notes.push(format!("doubted: the file was cut off: its last line has no end ({problem})"));
-                run.doubt();
-            }
-        }
-        run.notes.extend(lines.notes());
-        Ok(run)
-    }
 }
 
 /// Refuses a unit if every file of the format counts in another one.

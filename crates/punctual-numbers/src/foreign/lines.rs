@@ -38,39 +38,28 @@ impl Lines {
     /// Takes the next bytes and hands each line they complete to `sink`.
     pub fn feed(&mut self, bytes: &[u8], sink: &mut Sink<'_>) -> Result<(), Problem> {
         let mut rest = bytes;
-        if self.after_return && !rest.is_empty() {
-            self.after_return = false;
-            if let Some(after) = rest.strip_prefix(b"\n") {
-                rest = after;
-                self.count_end(1);
-            } else {
-                self.count_end(2);
-            }
-        }
         while let Some(end) = rest.iter().position(|byte| matches!(byte, b'\n' | b'\r')) {
             let (line, after) = rest.split_at(end);
-            self.one(line, sink)?;
-            rest = match after {
-                [b'\r', b'\n', after @ ..] => {
-                    self.count_end(1);
-                    after
-                }
-                [b'\r'] => {
-                    self.after_return = true;
-                    &[]
-                }
-                [b'\r', after @ ..] => {
-                    self.count_end(2);
-                    after
-                }
-                [_, after @ ..] => {
-                    self.count_end(0);
-                    after
-                }
-                [] => &[],
-            };
+            let is_feed = after.first() == Some(&b'\n');
+            let ends_both = is_feed && self.after_return && line.is_empty();
+            if !ends_both {
+                self.one(line, sink)?;
+            }
+            let [feeds, both, returns] = &mut self.seen;
+            if ends_both {
+                // The carriage return was counted as an end of its own.
+                (*both, *returns) = (both.saturating_add(1), returns.saturating_sub(1));
+            } else {
+                let seen = if is_feed { feeds } else { returns };
+                *seen = seen.saturating_add(1);
+            }
+            self.after_return = !is_feed;
+            rest = after.get(1..).unwrap_or_default();
         }
-        self.keep(rest)
+        self.after_return &= rest.is_empty();
+        self.fits(self.pending.len().saturating_add(rest.len()))?;
+        self.pending.extend_from_slice(rest);
+        Ok(())
     }
 
     /// Whether the bytes so far end within a line.
@@ -99,12 +88,6 @@ impl Lines {
         (kinds > 1 && returns == 0 || kinds > 2).then_some(mixed).into_iter().collect()
     }
 
-    fn count_end(&mut self, kind: usize) {
-        if let Some(seen) = self.seen.get_mut(kind) {
-            *seen = seen.saturating_add(1);
-        }
-    }
-
     fn one(&mut self, line: &[u8], sink: &mut Sink<'_>) -> Result<(), Problem> {
         self.fits(self.pending.len().saturating_add(line.len()))?;
         self.number = self.number.saturating_add(1);
@@ -123,12 +106,6 @@ impl Lines {
     fn without_mark<'a>(&self, line: &'a [u8]) -> &'a [u8] {
         let marked = line.strip_prefix(b"\xef\xbb\xbf").filter(|_| self.number == 1);
         marked.unwrap_or(line)
-    }
-
-    fn keep(&mut self, bytes: &[u8]) -> Result<(), Problem> {
-        self.fits(self.pending.len().saturating_add(bytes.len()))?;
-        self.pending.extend_from_slice(bytes);
-        Ok(())
     }
 
     fn fits(&self, length: usize) -> Result<(), Problem> {

@@ -202,7 +202,7 @@ impl RecordingReader {
             }
             (None, Frame::Header(header)) if !*headless => {
                 if let Some(filter) = filter {
-                    filter.begin(&header);
+                    filter.epoch = header.epoch;
                 }
                 *recording = Some(Recording::new(*header));
             }
@@ -224,7 +224,7 @@ impl RecordingReader {
             return Err(Unreadable::HeaderDamaged(why));
         };
         let unfinished = recording.end.is_none().then_some(CutReason::Unfinished);
-        recording.stretch = self.filter.map(|filter| filter.stretch());
+        recording.stretch = self.filter.map(|filter| filter.stretch);
         recording.cut_off = then.or(unfinished).map(|reason| CutOff { good_bytes, reason });
         Ok(recording)
     }

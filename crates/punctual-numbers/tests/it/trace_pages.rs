@@ -150,8 +150,8 @@ proptest! {
         bytes.extend(behind);
         let layout = PageLayout::parse(header).unwrap();
         let page = layout.page(&bytes).unwrap();
-        prop_assert_eq!(page.start(), MonoTime::from_ns(start));
-        prop_assert_eq!(page.missed(), missed);
+        prop_assert_eq!(page.start, MonoTime::from_ns(start));
+        prop_assert_eq!(page.missed, missed);
         prop_assert_eq!(page.is_empty(), entries.is_empty());
         prop_assert_eq!(read(&page), Ok(writer.expected));
     }
