@@ -23,7 +23,6 @@ pub(super) trait LineReader {
     fn finish(&mut self) -> Result<ForeignRun, Problem>;
 }
 
-/// Cuts bytes into lines.
 #[derive(Debug, Default)]
 pub struct Lines {
     pending: Vec<u8>,
