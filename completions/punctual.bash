@@ -127,7 +127,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__audit)
-            opts="-h --profile --cpus --json --markdown --sarif --junit --explain --all --fail-on --machine --diff --help"
+            opts="-h --profile --cpus --period --budget --json --markdown --sarif --junit --explain --all --fail-on --machine --diff --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -138,6 +138,14 @@ _punctual() {
                     return 0
                     ;;
                 --cpus)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --period)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --budget)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -165,7 +173,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__check)
-            opts="-h --period --budget --cpus --priority --duration --no-explain --load --out --json --fail-on --help"
+            opts="-q -h --period --budget --cpus --priority --duration --no-explain --load --out --full --quiet --brief --json --fail-on --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -211,7 +219,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__compare)
-            opts="-h --from --unit --period --baseline --margin --budget --anyway --fail-on --json --html --junit --help"
+            opts="-h --from --unit --period --baseline --margin --budget --anyway --fail-on --full --json --html --junit --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -261,7 +269,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__explain)
-            opts="-h --json --html --perfetto --top --spike --help"
+            opts="-h --full --json --html --perfetto --top --spike --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -615,7 +623,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__measure)
-            opts="-q -h --cpus --period --policy --priority --runtime --mechanism --phase --seed --warm-up --duration --activations --budget --limit --dma-latency --load --load-cpus --load-dir --list-loads --suite --explain --explain-threshold --windows --trace-buffer --explain-engine --resume --out --html --json --live --quiet --help"
+            opts="-q -h --cpus --period --policy --priority --runtime --mechanism --phase --seed --warm-up --duration --activations --budget --limit --dma-latency --load --load-cpus --load-dir --list-loads --suite --explain --explain-threshold --windows --trace-buffer --explain-engine --resume --out --html --full --quiet --brief --json --live --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -841,7 +849,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__report)
-            opts="-h --from --unit --period --html --json --text --between --plot --chart --with --help"
+            opts="-q -h --from --unit --period --html --full --quiet --brief --json --text --between --plot --chart --with --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

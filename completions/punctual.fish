@@ -51,12 +51,16 @@ complete -c punctual -n "__fish_punctual_using_subcommand check" -l out -d 'Reco
 complete -c punctual -n "__fish_punctual_using_subcommand check" -l fail-on -d 'Exit with 2 when a finding is at least this bad' -r -f -a "fail\t'Findings that are high or fatal'
 warn\t'Findings that are medium, too'"
 complete -c punctual -n "__fish_punctual_using_subcommand check" -l no-explain -d 'Do not look for causes in a second, traced pass'
+complete -c punctual -n "__fish_punctual_using_subcommand check" -l full -d 'Print everything there is to tell, the answer last'
+complete -c punctual -n "__fish_punctual_using_subcommand check" -s q -l brief -l quiet -d 'Print one line and no progress, for scripts and logs of CI'
 complete -c punctual -n "__fish_punctual_using_subcommand check" -l json -d 'Print one JSON document instead of text'
 complete -c punctual -n "__fish_punctual_using_subcommand check" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c punctual -n "__fish_punctual_using_subcommand audit" -l profile -d 'Kind of work the machine is for' -r -f -a "periodic\t'A loop that blocks until its next release: control, field buses'
 poll\t'A thread that never gives its CPU up: packet processing'
 audio\t'Audio and the like on a shared desktop'"
 complete -c punctual -n "__fish_punctual_using_subcommand audit" -l cpus -d 'CPUs for the real-time work, for example 2-3 [default: the isolated ones, or else all]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand audit" -l period -d 'Time between releases, where it is known' -r
+complete -c punctual -n "__fish_punctual_using_subcommand audit" -l budget -d 'Largest latency you can live with; what matters less than that is excused' -r
 complete -c punctual -n "__fish_punctual_using_subcommand audit" -l explain -d 'Tell all about one knob' -r
 complete -c punctual -n "__fish_punctual_using_subcommand audit" -l fail-on -d 'Exit with 2 when a finding is at least this bad; with --diff, when one that got worse is' -r -f -a "fail\t'Findings that are high or fatal'
 warn\t'Findings that are medium, too'"
@@ -179,16 +183,18 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure" -l out -d 'Re
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l html -d 'Write an HTML report here, too' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l list-loads -d 'List the loads there are'
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l explain -d 'Look for the causes of late activations meanwhile: punctual explain shows them'
+complete -c punctual -n "__fish_punctual_using_subcommand measure" -l full -d 'Print everything there is to tell, the answer last'
+complete -c punctual -n "__fish_punctual_using_subcommand measure" -s q -l brief -l quiet -d 'Print one line and no progress, for scripts and logs of CI'
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l json -d 'Print one JSON document instead of text'
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l live -d 'Show the running measurement on the terminal, with keys to pause the view, reset it, mark a moment, quit'
-complete -c punctual -n "__fish_punctual_using_subcommand measure" -s q -l quiet -d 'No progress'
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c punctual -n "__fish_punctual_using_subcommand merge" -s o -l out -d 'Recording to write' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand merge" -s h -l help -d 'Print help'
 complete -c punctual -n "__fish_punctual_using_subcommand explain" -l html -d 'Write a page with pictures of the latest activations here' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand explain" -l perfetto -d 'Write a trace for the Perfetto viewer here' -r -F
-complete -c punctual -n "__fish_punctual_using_subcommand explain" -l top -d 'Show so many causes' -r
-complete -c punctual -n "__fish_punctual_using_subcommand explain" -l spike -d 'Show one late activation part by part; 1 is the latest' -r
+complete -c punctual -n "__fish_punctual_using_subcommand explain" -l top -d 'Number of causes to show; with --full all' -r
+complete -c punctual -n "__fish_punctual_using_subcommand explain" -l spike -d 'Show one late activation part by part; 1 is the worst' -r
+complete -c punctual -n "__fish_punctual_using_subcommand explain" -l full -d 'Tell everything: all causes with what bears on them, more of the latest activations, how it was looked for; with --json all windows, which are some megabytes for a long recording'
 complete -c punctual -n "__fish_punctual_using_subcommand explain" -l json -d 'Print one JSON document'
 complete -c punctual -n "__fish_punctual_using_subcommand explain" -s h -l help -d 'Print help'
 complete -c punctual -n "__fish_punctual_using_subcommand export" -l format -d 'In which format' -r -f -a "cyclictest\t'The histogram of cyclictest -h, for plotting scripts'
@@ -219,8 +225,10 @@ complete -c punctual -n "__fish_punctual_using_subcommand report" -l chart -d 'W
 exceedance\t'The share of activations later than each latency, with the limits of its confidence; both axes logarithmic'
 over-time\t'Median, 99.9 % and largest latency over the time of the run'"
 complete -c punctual -n "__fish_punctual_using_subcommand report" -l with -d 'Draw another result over it; can be given several times' -r -F
-complete -c punctual -n "__fish_punctual_using_subcommand report" -l json -d 'Print one JSON document'
-complete -c punctual -n "__fish_punctual_using_subcommand report" -l text -d 'Print text, in full [default unless another form is asked for]'
+complete -c punctual -n "__fish_punctual_using_subcommand report" -l full -d 'Print everything there is to tell, the answer last'
+complete -c punctual -n "__fish_punctual_using_subcommand report" -s q -l brief -l quiet -d 'Print one line and no progress, for scripts and logs of CI'
+complete -c punctual -n "__fish_punctual_using_subcommand report" -l json -d 'Print one JSON document instead of text'
+complete -c punctual -n "__fish_punctual_using_subcommand report" -l text -d 'Print text beside the page that --html writes'
 complete -c punctual -n "__fish_punctual_using_subcommand report" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l from -d 'Take the file for this, whatever it looks like: cyclictest, rt-tests-json, xenomai, latmus, rtla, jitterdebugger, jitterdebugger-raw, oslat, hwlatdetect, rteval, stress-ng, rt-app, hdr, boards, timestamps, periods or latencies' -r
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l unit -d 'Unit of numbers, where the file does not say it: ns, us, ms or s' -r
@@ -233,6 +241,7 @@ unsure\t'Recordings of which there is not enough data to tell, too'"
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l html -d 'Write a page with overlaid pictures here' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l junit -d 'Write JUnit XML here, for CI' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l anyway -d 'Compare what should not be compared; the result says so'
+complete -c punctual -n "__fish_punctual_using_subcommand compare" -l full -d 'Print every number, group and difference'
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l json -d 'Print one JSON document'
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c punctual -n "__fish_punctual_using_subcommand optimize" -l cpus -d 'CPUs of the real-time work, which are measured [default: chosen as tune does]' -r

@@ -51,12 +51,15 @@ fn has_target(root: &Path, target: &str) -> Result<bool> {
 fn cargo_build(root: &Path, target: Option<&str>, package: &str) -> Result<PathBuf> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
     let mut command = Command::new(cargo);
-    command.args(["build", "--quiet", "--package", package]).current_dir(root);
+    // Both programs that guests get at once: by itself each would have its dependencies built with features of its own.
+    command.args(["build", "--quiet", "--package", "punctual", "--package", "causes"]).current_dir(root);
     // The linker that comes with Rust: it links for any architecture. It needs to be told only for another's.
     command.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_LINKER", "rust-lld");
-    if let Some(target) = target {
-        command.args(["--target", target]);
-    }
+    match target {
+        Some(target) => command.args(["--target", target]),
+        // With the examples Cargo chooses the features that tests get, as the step `features` of CI has built them.
+        None => command.args(["--bins", "--examples"]),
+    };
     let shown = target.unwrap_or("this machine");
     crate::say(&format!("building {package} for {shown}"));
     // Its warnings are for those who build for themselves; when it fails, all it said is shown.

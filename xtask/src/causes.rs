@@ -33,10 +33,9 @@ pub fn step(root: &Path) -> Outcome {
 }
 
 fn ended(root: &Path, words: &[&str]) -> Result<Option<i32>> {
-    run::show(&mut run::whole(root, "build", &["--quiet", "--bins"]))?;
-    let built = run::target_folder(root)?;
-    let mut command = Command::new(built.join("debug/causes"));
+    let programs = run::programs(root)?;
+    let mut command = Command::new(programs.join("causes"));
     command.current_dir(root).arg("run");
-    command.arg("--punctual").arg(built.join("debug/punctual")).arg("--folder").arg(built.join("causes"));
+    command.arg("--punctual").arg(programs.join("punctual")).arg("--folder").arg(programs.with_file_name("causes"));
     Ok(command.args(words).status().context("start the planter")?.code())
 }

@@ -17,12 +17,6 @@ use std::path::Path;
 const OPEN: &[&str] = &[
     "crates/punctual: in `render`: chart, explain, text, words, 8 arrows",
     "crates/punctual-numbers: in `claims`: beyond, tails, 2 arrows",
-    "crates/punctual-rt: in ``: check, interference, memory, pacer, phase, poll, setup, stats, sync, sys, task, wait, 29 arrows",
-    "crates/punctual-rt: in ``: error, servo, 2 arrows",
-    "crates/punctual-rt: in `log`: drain, perfetto, text, thread, 7 arrows",
-    "crates/punctual-tuning: in `knobs`: case, check, clocks, devices, fix, idle, interrupts, isolation, kernel, lasting, tasks, 43 arrows",
-    "proofs/causes: in `plant`: fair, throttle, 2 arrows",
-    "proofs/causes: in `plant`: net, stimulus, 2 arrows",
 ];
 
 /// A module by its path from the crate's root; the root itself is empty.

@@ -8,30 +8,20 @@ use anyhow::{Context, Result, bail, ensure};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
-/// Hidden command of the program, and the folder its files are committed in.
+/// Hidden commands of the program, each with the folder in which its files are committed.
 const FOLDERS: [(&str, &str); 2] = [("__man", "man"), ("__completions", "completions")];
 /// Files that a test holds.
 struct Held {
-    package: &'static str,
     /// What chooses the test program: `--test` or `--bin`, and its name.
     program: [&'static str; 2],
     test: &'static str,
     path: &'static str,
 }
 const HELD: [Held; 2] = [
-    Held {
-        package: "punctual-tuning",
-        program: ["--test", "it"],
-        test: "book::the_page_is_fresh",
-        path: "book/src/knobs.md",
-    },
-    Held {
-        package: "punctual",
-        program: ["--bin", "punctual"],
-        test: "render::document::schema::the_schemas_are_fresh",
-        path: "schemas",
-    },
+    Held { program: ["--test", "it"], test: "book::the_page_is_fresh", path: "book/src/knobs.md" },
+    Held { program: ["--bin", "punctual"], test: "render::document::schema::the_schemas_are_fresh", path: "schemas" },
 ];
 
 /// Complains when a committed file is not what would be generated now.
@@ -101,18 +91,16 @@ pub fn write(root: &Path) -> Result<()> {
 impl Held {
     fn write(&self, root: &Path) -> Result<()> {
         self.find_test(root)?;
-        let Self { package, program: [kind, program], test, .. } = self;
-        let arguments = ["test", "-p", package, kind, program, "--", "--exact", test];
-        run::show(run::cargo(root, &arguments).env("BLESS", "1"))
+        let Self { program: [kind, program], test, .. } = self;
+        run::show(run::whole(root, "test", &[kind, program, "--", "--exact", test]).env("BLESS", "1"))
     }
 
     /// A filter that finds no test passes silently, so whether there is one is asked first.
     fn find_test(&self, root: &Path) -> Result<()> {
-        let Self { package, program: [kind, program], test, path } = self;
-        let listed =
-            run::read(&mut run::cargo(root, &["test", "--quiet", "-p", package, kind, program, "--", "--list"]))?;
+        let Self { program: [kind, program], test, path } = self;
+        let listed = run::read(&mut run::whole(root, "test", &["--quiet", kind, program, "--", "--list"]))?;
         let found = listed.lines().any(|line| line == format!("{test}: test"));
-        ensure!(found, "no test `{test}` in {package} holds {path}");
+        ensure!(found, "no test `{test}` of {program} holds {path}");
         Ok(())
     }
 }
@@ -121,7 +109,7 @@ impl Held {
 fn generate(root: &Path, command: &str) -> Result<BTreeMap<String, Vec<u8>>> {
     let folder = Scratch::new(command)?;
     let target = folder.0.to_string_lossy().into_owned();
-    run::show(&mut run::cargo(root, &["run", "--quiet", "--package", "punctual", "--", command, &target]))?;
+    run::show(Command::new(run::programs(root)?.join("punctual")).args([command, &target]).current_dir(root))?;
     let fresh = contents(&folder.0)?;
     ensure!(!fresh.is_empty(), "`punctual {command}` wrote no file");
     Ok(fresh)

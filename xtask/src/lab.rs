@@ -29,9 +29,10 @@ pub fn step(root: &Path) -> Outcome {
 }
 
 fn ended(root: &Path, words: &[&str]) -> Result<Option<i32>> {
-    run::pass_through(&mut run::whole(root, "build", &["--quiet", "--bins"]))?;
-    let mut command = Command::new(run::target_folder(root)?.join("debug/lab"));
+    let mut command = Command::new(run::programs(root)?.join("lab"));
     // The lab calls Cargo, too.
-    command.current_dir(root).env("CARGO", std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    run::settle(&mut command)
+        .current_dir(root)
+        .env("CARGO", std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     Ok(command.args(words).status().context("start the lab")?.code())
 }

@@ -15,6 +15,7 @@ mod codegen;
 mod duplicates;
 mod header;
 mod lab;
+mod packages;
 mod panic_free;
 mod run;
 mod step;

@@ -5,12 +5,30 @@ use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// The Cargo that started us, working in the repository.
 pub fn cargo(root: &Path, arguments: &[&str]) -> Command {
     let program = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
     let mut command = Command::new(program);
-    command.args(arguments).current_dir(root);
+    settle(command.args(arguments).current_dir(root));
+    command
+}
+
+static FROM_SCRATCH: AtomicBool = AtomicBool::new(false);
+
+/// From now on Cargo keeps nothing for building again after a change. Keeping it costs time and disk, and a run of all
+/// checks builds each crate once.
+pub fn build_from_scratch() {
+    FROM_SCRATCH.store(true, Relaxed);
+}
+
+/// Sets what every Cargo that is started below this process must agree on, or one would build anew what another has
+/// built. What the user has set stays.
+pub fn settle(command: &mut Command) -> &mut Command {
+    if FROM_SCRATCH.load(Relaxed) && std::env::var_os("CARGO_INCREMENTAL").is_none() {
+        command.env("CARGO_INCREMENTAL", "0");
+    }
     command
 }
 
@@ -18,6 +36,17 @@ pub fn cargo(root: &Path, arguments: &[&str]) -> Command {
 /// packages turn on. Steps select the whole workspace and then one test program of it: Cargo joins the features of
 /// dependencies over the packages that are selected, so that another selection would build most of them once more.
 pub const WHOLE: [&str; 3] = ["--workspace", "--features", "punctual/parquet,punctual/png"];
+
+/// What builds the programs. The examples are built beside them because those need what only tests need: Cargo then
+/// chooses for the programs the features that it chooses for the tests, and does not build the workspace once more.
+pub const PROGRAMS: [&str; 2] = ["--bins", "--examples"];
+
+/// Builds the programs, and returns where they are.
+pub fn programs(root: &Path) -> Result<PathBuf> {
+    let mut command = whole(root, "build", &["--quiet"]);
+    pass_through(command.args(PROGRAMS))?;
+    Ok(target_folder(root)?.join("debug"))
+}
 
 /// A verb of Cargo for the whole workspace.
 pub fn whole(root: &Path, verb: &str, words: &[&str]) -> Command {
@@ -31,6 +60,7 @@ pub fn cargo_of(toolchain: &str, root: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new("cargo");
     command.arg(format!("+{toolchain}")).args(arguments).current_dir(root);
     command.env("RUSTUP_AUTO_INSTALL", "0").env_remove("CARGO").env_remove("RUSTC").env_remove("RUSTDOC");
+    settle(&mut command);
     command
 }
 

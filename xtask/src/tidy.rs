@@ -75,6 +75,7 @@ pub fn run(root: &Path) -> Result<()> {
     ensure!(!paths.is_empty(), "no file found in {}", root.display());
     let files = read(root, &paths)?;
     let mut complaints = text::whole_tree(&paths);
+    complaints.extend(rust::dead_exceptions(&paths));
     complaints.extend(
         files
             .iter()

@@ -2,7 +2,7 @@
 
 use crate::error::{Failure, PRT_E_CHOICE, PRT_E_PRIORITY, cold};
 use crate::signal::prt_signal;
-use crate::versioned::{Versioned, header, init, take};
+use crate::versioned::{Versioned, init, take, zeroed};
 use crate::{handle, text};
 use punctual_rt::{
     Event, LatencyQos, Margin, Memory, Nanos, Overrun, Phase, PhaseClock, Policy, Require, TaskConfig, Wait,
@@ -78,7 +78,6 @@ pub const PRT_REQUIRE_BEST_EFFORT: u32 = 1;
 /// from the tick, missed releases skipped, nothing locked. Only `period_ns` must be set.
 #[repr(C)]
 #[derive(Clone, Copy)]
-#[allow(non_camel_case_types, reason = "the name in C")]
 pub struct prt_config {
     /// Set by `prt_config_init`.
     pub size: u32,
@@ -166,45 +165,16 @@ unsafe impl Versioned for prt_config {
     const NAME: &'static str = "prt_config";
 
     fn usual() -> Self {
-        let (size, version) = header::<Self>();
         let Margin::Auto { spin_ppm } = Margin::AUTO else { unreachable!("AUTO is automatic") };
         Self {
-            size,
-            version,
-            name: std::ptr::null(),
-            period_ns: 0,
-            phase: PRT_PHASE_AUTO,
-            phase_clock: PRT_CLOCK_MONOTONIC,
-            phase_offset_ns: 0,
-            phase_multiple_ns: 0,
-            policy: PRT_POLICY_OTHER,
-            priority: 0,
-            reserved_runtime_ns: 0,
-            reserved_deadline_ns: 0,
-            reserved_period_ns: 0,
-            cpus: std::ptr::null(),
-            cpu_count: 0,
-            wait: PRT_WAIT_HYBRID,
-            margin_ns: 0,
             spin_ppm,
             external_fd: -1,
             external_patience_ns: PATIENCE_NS,
-            overrun: PRT_OVERRUN_SKIP,
             catch_up_max: 1,
             tolerance_ns: punctual_rt::TOLERANCE.ahead().as_ns(),
-            deadline_ns: 0,
-            budget_ns: 0,
-            execution_ns: 0,
-            steer_max_ns: 0,
-            memory: PRT_MEMORY_LEAVE,
-            require: PRT_REQUIRE_STRICT,
             stack_bytes: 128 << 10,
-            heap_bytes: 0,
-            latency_qos: PRT_LATENCY_LEAVE,
-            latency_us: 0,
             flight_cycles: punctual_rt::stats::FLIGHT_CYCLES,
-            confirm_interference: 0,
-            external_signal: std::ptr::null(),
+            ..zeroed()
         }
     }
 }

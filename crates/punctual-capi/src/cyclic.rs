@@ -1,10 +1,10 @@
 //! A periodic loop on the thread that calls: the form for programs that have their own threads.
 
 use crate::config::{config, prt_config};
-use crate::error::{Code, PRT_E_PERIOD, done, hot};
-use crate::handle::{self, Handled, Owned};
+use crate::error::{Code, PRT_E_PERIOD, cold, done, hot};
+use crate::handle::{self, Owned};
 use crate::time::ns;
-use crate::versioned::{check, give_or_tell};
+use crate::versioned::check;
 use crate::wake::{prt_wake, tell};
 use crate::{prt_stats, text};
 use punctual_rt::{Cyclic, Delta, Nanos, StatsReader, Stopper, setup};
@@ -12,13 +12,9 @@ use std::ffi::{c_char, c_int};
 use std::fmt::Write;
 
 /// Paces the thread that opened it. Opaque.
-#[allow(non_camel_case_types, reason = "the name in C")]
 pub struct prt_cyclic([u8; 0]);
 
-impl Handled for prt_cyclic {
-    const KIND: u8 = 2;
-    type Value = Paced;
-}
+handled!(prt_cyclic, 2: Paced);
 
 /// The loop, which is its thread's, and what is anybody's.
 pub struct Paced {
@@ -139,29 +135,23 @@ pub extern "C" fn prt_cyclic_stop(cyclic: *mut prt_cyclic) -> c_int {
 /// A copy of the loop's numbers. From any thread; the loop does not notice.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn prt_cyclic_stats(cyclic: *const prt_cyclic, stats: *mut prt_stats) -> c_int {
-    done(|| {
-        let numbers = prt_stats::of(&handle::shared(cyclic)?.stats.snapshot());
-        // SAFETY: null or valid, says the caller.
-        unsafe { give_or_tell(stats, &numbers) }
-    })
+    // SAFETY: null or valid, says the caller.
+    done(|| unsafe { crate::stats::copy(&handle::shared(cyclic)?.stats, stats) })
 }
 
 /// The loop's numbers as a page of text: latency first, then the jitter of periods with what it says. Returns the
 /// length of the text; what `buffer` has no room for is cut. From any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn prt_cyclic_report(cyclic: *const prt_cyclic, buffer: *mut c_char, size: usize) -> c_int {
-    crate::error::cold(|| {
-        let report = crate::stats::report(&handle::shared(cyclic)?.stats);
-        // SAFETY: null or so large, says the caller.
-        unsafe { text::copy(&report, buffer, size) }
-    })
+    // SAFETY: null or so large, says the caller.
+    cold(|| unsafe { crate::stats::report(&handle::shared(cyclic)?.stats, buffer, size) })
 }
 
 /// What the system really gave the calling thread, and what it refused, in plain words. Returns the length of the text;
 /// what `buffer` has no room for is cut.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn prt_cyclic_grants(cyclic: *const prt_cyclic, buffer: *mut c_char, size: usize) -> c_int {
-    crate::error::cold(|| {
+    cold(|| {
         let refusals = with(cyclic, |cyclic| cyclic.refusals().to_vec())?;
         let grants = granted(&setup::grants(), &refusals);
         // SAFETY: null or so large, says the caller.

@@ -2,19 +2,15 @@
 
 use crate::config::prt_config;
 use crate::error::{Failure, cold, done};
-use crate::versioned::{Versioned, give_or_tell, header, init};
+use crate::versioned::{Versioned, give_or_tell, init, zeroed};
 use crate::{handle, text};
 use punctual_rt::check::{Findings, Host, Severity, check};
 use std::ffi::{CString, c_char, c_int};
 
 /// What a check found. Opaque.
-#[allow(non_camel_case_types, reason = "the name in C")]
 pub struct prt_findings([u8; 0]);
 
-impl handle::Handled for prt_findings {
-    const KIND: u8 = 1;
-    type Value = Vec<Found>;
-}
+handled!(prt_findings, 1: Vec<Found>);
 
 /// A finding with its texts as C reads them.
 pub struct Found {
@@ -40,7 +36,6 @@ pub const PRT_SEVERITY_FATAL: u32 = 3;
 /// One thing that stands between a task and its period. The texts live until `prt_findings_close`.
 #[repr(C)]
 #[derive(Clone, Copy)]
-#[allow(non_camel_case_types, reason = "the name in C")]
 pub struct prt_finding {
     /// Set by `prt_finding_init`.
     pub size: u32,
@@ -65,9 +60,8 @@ unsafe impl Versioned for prt_finding {
     const NAME: &'static str = "prt_finding";
 
     fn usual() -> Self {
-        let (size, version) = header::<Self>();
         let none = c"".as_ptr();
-        Self { size, version, code: none, task: none, evidence: none, remedy: none, severity: 0, reserved: 0 }
+        Self { code: none, task: none, evidence: none, remedy: none, ..zeroed() }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::config::{config, prt_config};
 use crate::error::{Failure, PRT_E_DONE, cold, done};
-use crate::handle::{self, Handled};
+use crate::handle;
 use crate::task::{Body, Running, lock, prt_body, prt_task};
 use crate::text;
 use punctual_rt::Group;
@@ -11,13 +11,9 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 
 /// Tasks that start on one epoch and keep their phases to each other. Opaque.
-#[allow(non_camel_case_types, reason = "the name in C")]
 pub struct prt_group([u8; 0]);
 
-impl Handled for prt_group {
-    const KIND: u8 = 5;
-    type Value = Mutex<Option<Gathered>>;
-}
+handled!(prt_group, 5: Mutex<Option<Gathered>>);
 
 /// Tasks that are set up and wait for their group.
 pub struct Gathered {

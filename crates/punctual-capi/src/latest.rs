@@ -4,31 +4,22 @@
 //! the least that holds it.
 
 use crate::error::{Failure, done, hot};
-use crate::handle::{self, Handled, Single};
+use crate::handle::{self, Single};
 use punctual_rt::{LatestReader, LatestWriter, latest};
 use std::ffi::{c_int, c_void};
 use std::ptr;
 
 /// The end of a cell that one thread writes. Opaque.
-#[allow(non_camel_case_types, reason = "the name in C")]
 pub struct prt_latest_writer([u8; 0]);
 
 /// The end of a cell that one thread reads. Opaque.
-#[allow(non_camel_case_types, reason = "the name in C")]
 pub struct prt_latest_reader([u8; 0]);
 
 /// The largest value a cell holds, in bytes.
 pub const PRT_LATEST_BYTES_MAX: usize = 4096;
 
-impl Handled for prt_latest_writer {
-    const KIND: u8 = 11;
-    type Value = Single<Writer, ()>;
-}
-
-impl Handled for prt_latest_reader {
-    const KIND: u8 = 12;
-    type Value = Single<Reader, ()>;
-}
+handled!(prt_latest_writer, 11: Single<Writer, ()>);
+handled!(prt_latest_reader, 12: Single<Reader, ()>);
 
 type Bytes<const N: usize> = [u64; N];
 

@@ -9,11 +9,22 @@
 
 #![warn(missing_docs)]
 #![allow(unsafe_code, reason = "a C ABI consists of pointers from elsewhere; each block says what is relied upon")]
+#![allow(non_camel_case_types, reason = "the names are C's")]
 #![allow(clippy::missing_safety_doc, reason = "the contract is one for all, above, and its readers read C")]
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects, clippy::cast_possible_truncation, clippy::cast_sign_loss))]
 
 #[cfg(not(target_pointer_width = "64"))]
 compile_error!("a handle needs 64 bits");
+
+/// Says of an opaque type of the header what its handles stand for, and the number of its kind, which no other has.
+macro_rules! handled {
+    ($name:ident, $kind:literal: $value:ty) => {
+        impl crate::handle::Handled for $name {
+            const KIND: u8 = $kind;
+            type Value = $value;
+        }
+    };
+}
 
 mod config;
 mod cyclic;

@@ -3,7 +3,7 @@
 
 use crate::config::length;
 use crate::error::{Code, Failure, cold, done, hot};
-use crate::handle::{self, Handled, Single};
+use crate::handle::{self, Single};
 use crate::text;
 use punctual_rt::Nanos;
 use punctual_rt::log::{Drain, DrainThread, LogWriter, VALUES_MAX, Value, placeholders};
@@ -14,31 +14,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Gathers what loops store and writes it out, in a thread of its own. Opaque.
-#[allow(non_camel_case_types, reason = "the name in C")]
 pub struct prt_log([u8; 0]);
 
 /// One loop's end of a log. Opaque.
-#[allow(non_camel_case_types, reason = "the name in C")]
 pub struct prt_log_writer([u8; 0]);
 
 /// A text that loops refer to. Opaque, and never closed: it may be referred to as long as the program runs.
-#[allow(non_camel_case_types, reason = "the name in C")]
 pub struct prt_log_text([u8; 0]);
 
-impl Handled for prt_log {
-    const KIND: u8 = 13;
-    type Value = Gathering;
-}
-
-impl Handled for prt_log_writer {
-    const KIND: u8 = 14;
-    type Value = Single<LogWriter, Lost>;
-}
-
-impl Handled for prt_log_text {
-    const KIND: u8 = 15;
-    type Value = Text;
-}
+handled!(prt_log, 13: Gathering);
+handled!(prt_log_writer, 14: Single<LogWriter, Lost>);
+handled!(prt_log_text, 15: Text);
 
 /// The log's thread, and how many records of all its writers it was never shown.
 pub struct Gathering {

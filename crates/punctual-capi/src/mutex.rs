@@ -3,7 +3,7 @@
 //! C has no scopes that end by themselves, so the guard of the library's lock is kept here from the one call to the other.
 
 use crate::error::{Code, done, errno, hot};
-use crate::handle::{self, Handled, this_thread};
+use crate::handle::{self, this_thread};
 use crate::text;
 use crate::time::instant;
 use punctual_rt::sync::{PiGuard, PiMutex};
@@ -15,13 +15,9 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// A lock that lends its owner the priority of whoever waits for it, so that a thread in between cannot hold both up.
 /// Opaque.
-#[allow(non_camel_case_types, reason = "the name in C")]
 pub struct prt_pi_mutex([u8; 0]);
 
-impl Handled for prt_pi_mutex {
-    const KIND: u8 = 16;
-    type Value = Lock;
-}
+handled!(prt_pi_mutex, 16: Lock);
 
 /// The lock, and the guard of whoever has it.
 pub struct Lock {

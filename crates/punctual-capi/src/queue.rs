@@ -2,7 +2,7 @@
 //! for the library's own queue knows the type of what it carries.
 
 use crate::error::{Code, Failure, done, hot};
-use crate::handle::{self, Handled, Single};
+use crate::handle::{self, Single};
 use crate::text;
 use rtrb::{Consumer, Producer, RingBuffer};
 use std::ffi::{c_int, c_void};
@@ -14,22 +14,13 @@ use std::sync::atomic::{
 };
 
 /// The end of a queue that one thread pushes into. Opaque.
-#[allow(non_camel_case_types, reason = "the name in C")]
 pub struct prt_spsc_sender([u8; 0]);
 
 /// The end of a queue that one thread takes from. Opaque.
-#[allow(non_camel_case_types, reason = "the name in C")]
 pub struct prt_spsc_receiver([u8; 0]);
 
-impl Handled for prt_spsc_sender {
-    const KIND: u8 = 9;
-    type Value = Single<Sender, ()>;
-}
-
-impl Handled for prt_spsc_receiver {
-    const KIND: u8 = 10;
-    type Value = Single<Receiver, Arc<Seen>>;
-}
+handled!(prt_spsc_sender, 9: Single<Sender, ()>);
+handled!(prt_spsc_receiver, 10: Single<Receiver, Arc<Seen>>);
 
 /// What everybody may know of a queue. Each number is written by one end only.
 #[derive(Default)]

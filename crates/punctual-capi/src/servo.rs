@@ -3,28 +3,21 @@
 use crate::config::length;
 use crate::cyclic::positive;
 use crate::error::{Code, cold, done, hot};
-use crate::handle::{self, Handled, Single};
+use crate::handle::{self, Single};
 use crate::text;
 use crate::time::instant;
-use crate::versioned::{Versioned, give, header, init, take};
+use crate::versioned::{Versioned, give, init, take, zeroed};
+use punctual_hist::Slot;
 use punctual_rt::Delta;
 use punctual_rt::servo::{PhaseServo, ServoConfig, ServoLimits, Widener};
 use std::ffi::c_int;
 use std::hint::spin_loop;
-use std::sync::atomic::{
-    AtomicU32, AtomicU64,
-    Ordering::{Acquire, Relaxed, Release},
-    fence,
-};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Keeps releases at a fixed phase to another clock. Opaque.
-#[allow(non_camel_case_types, reason = "the name in C")]
 pub struct prt_servo([u8; 0]);
 
-impl Handled for prt_servo {
-    const KIND: u8 = 6;
-    type Value = Single<Steering, Shown>;
-}
+handled!(prt_servo, 6: Single<Steering, Shown>);
 
 /// The loop's part.
 pub struct Steering {
@@ -32,12 +25,11 @@ pub struct Steering {
     widener: Widener,
 }
 
-/// Everybody's part: the state after the last call of the loop. Numbers that belong together have the same even `turn`
-/// before and after they are read.
+/// Everybody's part: the state after the last call of the loop.
 #[derive(Default)]
 pub struct Shown {
-    turn: AtomicU32,
-    words: [AtomicU64; WORDS],
+    calls: AtomicU64,
+    state: Slot<WORDS>,
 }
 
 const WORDS: usize = 5;
@@ -46,44 +38,22 @@ const WORDS: usize = 5;
 const TRIES: u32 = 1000;
 
 impl Shown {
-    #[inline]
-    fn show(&self, servo: &PhaseServo) {
-        self.store([
-            bits(servo.error().as_ns()),
-            bits(servo.target().as_ns()),
-            servo.ppm().to_bits(),
-            servo.rejected(),
-            u64::from(servo.locked()),
-        ]);
-    }
-
     /// By one thread at a time.
     #[inline]
-    fn store(&self, words: [u64; WORDS]) {
-        let turn = self.turn.load(Relaxed);
-        self.turn.store(turn.wrapping_add(1), Relaxed);
-        fence(Release);
-        for (place, word) in self.words.iter().zip(words) {
-            place.store(word, Relaxed);
-        }
-        self.turn.store(turn.wrapping_add(2), Release);
-    }
-
-    fn load(&self) -> Result<[u64; WORDS], Code> {
-        for _ in 0..TRIES {
-            let turn = self.turn.load(Acquire);
-            let words = self.words.each_ref().map(|word| word.load(Relaxed));
-            fence(Acquire);
-            if turn & 1 == 0 && self.turn.load(Relaxed) == turn {
-                return Ok(words);
-            }
-            spin_loop();
-        }
-        Err(-libc::EBUSY)
+    fn show(&self, servo: &PhaseServo) {
+        let calls = self.calls.load(Relaxed);
+        self.calls.store(calls.wrapping_add(1), Relaxed);
+        let locked = u64::from(servo.locked());
+        let (error, target) = (bits(servo.error().as_ns()), bits(servo.target().as_ns()));
+        self.state.write(calls, &[error, target, servo.ppm().to_bits(), servo.rejected(), locked]);
     }
 
     fn seen(&self) -> Result<prt_servo_state, Code> {
-        let [error, target, ppm, rejected, locked] = self.load()?;
+        let read = |_| {
+            spin_loop();
+            self.state.read()
+        };
+        let (_, [error, target, ppm, rejected, locked]) = (0..TRIES).find_map(read).ok_or(-libc::EBUSY)?;
         Ok(prt_servo_state {
             error_ns: number(error),
             target_ns: number(target),
@@ -108,7 +78,6 @@ const fn number(bits: u64) -> i64 {
 /// What a servo is made from.
 #[repr(C)]
 #[derive(Clone, Copy)]
-#[allow(non_camel_case_types, reason = "the name in C")]
 pub struct prt_servo_config {
     /// Set by `prt_servo_config_init`.
     pub size: u32,
@@ -135,18 +104,14 @@ unsafe impl Versioned for prt_servo_config {
     const NAME: &'static str = "prt_servo_config";
 
     fn usual() -> Self {
-        let (size, version) = header::<Self>();
         let ServoLimits { step, frequency_ppm, lock } = ServoLimits::USUAL;
         Self {
-            size,
-            version,
-            period_ns: 0,
             bandwidth_hz: 1.0,
             damping: 1.0,
-            target_ns: 0,
             step_max_ns: step.ahead().as_ns(),
             frequency_max_ppm: frequency_ppm,
             lock_ns: lock.ahead().as_ns(),
+            ..zeroed()
         }
     }
 }
@@ -154,7 +119,6 @@ unsafe impl Versioned for prt_servo_config {
 /// How a servo is doing.
 #[repr(C)]
 #[derive(Clone, Copy)]
-#[allow(non_camel_case_types, reason = "the name in C")]
 pub struct prt_servo_state {
     /// Set by `prt_servo_state_init`.
     pub size: u32,
@@ -179,8 +143,7 @@ unsafe impl Versioned for prt_servo_state {
     const NAME: &'static str = "prt_servo_state";
 
     fn usual() -> Self {
-        let (size, version) = header::<Self>();
-        Self { size, version, error_ns: 0, target_ns: 0, frequency_ppm: 0.0, rejected: 0, locked: 0, reserved: 0 }
+        zeroed()
     }
 }
 
@@ -379,27 +342,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_half_written_is_not_shown() {
-        let shown = Shown::default();
-        shown.turn.store(3, Relaxed);
-        assert_eq!(shown.seen().err(), Some(-libc::EBUSY));
-        shown.turn.store(4, Relaxed);
-        assert!(shown.seen().is_ok());
-    }
-
-    #[test]
-    fn a_state_that_changes_meanwhile_is_of_one_moment() {
-        const ROUNDS: u64 = if cfg!(miri) { 50 } else { 100_000 };
-        let shown = Shown::default();
-        std::thread::scope(|scope| {
-            scope.spawn(|| (1..=ROUNDS).for_each(|n| shown.store([n; WORDS])));
-            let mut last = 0;
-            while last < ROUNDS {
-                let Ok(words) = shown.load() else { continue };
-                assert!(words.iter().all(|word| *word == words[0]) && words[0] >= last, "{words:?} after {last}");
-                last = words[0];
-            }
-        });
+    fn what_was_never_written_is_not_shown() {
+        assert_eq!(Shown::default().seen().err(), Some(-libc::EBUSY));
     }
 
     #[test]

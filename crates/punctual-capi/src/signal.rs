@@ -1,7 +1,7 @@
 //! A counting signal for C.
 
 use crate::error::{done, hot};
-use crate::handle::{self, Handled};
+use crate::handle;
 use crate::text;
 use crate::time::instant;
 use punctual_rt::sync::Signal;
@@ -9,13 +9,9 @@ use std::ffi::c_int;
 use std::sync::Arc;
 
 /// Counts posts; each wait takes one, and sleeps until there is one. Opaque.
-#[allow(non_camel_case_types, reason = "the name in C")]
 pub struct prt_signal([u8; 0]);
 
-impl Handled for prt_signal {
-    const KIND: u8 = 8;
-    type Value = Arc<Signal>;
-}
+handled!(prt_signal, 8: Arc<Signal>);
 
 /// Makes a signal for the threads of this process.
 #[unsafe(no_mangle)]

@@ -1,18 +1,17 @@
 //! The numbers of a loop for C: a flat copy, and a page of text.
 
-use crate::error::{cold, done};
-use crate::handle::{self, Handled};
+use crate::error::{Failure, cold, done};
+use crate::handle;
 use crate::text;
 use crate::time::ns;
-use crate::versioned::{Versioned, give_or_tell, header, init};
-use punctual_rt::stats::{Attached, Report, Snapshot, idle_states};
+use crate::versioned::{Versioned, give_or_tell, init, zeroed};
+use punctual_rt::stats::{Report, Snapshot, idle_states};
 use punctual_rt::{Counts, Error, Nanos, StatsReader};
 use std::ffi::{c_char, c_int};
 
 /// What many values came to. -1 for what can not be said: there were no values, or too few for that percentile.
 #[repr(C)]
 #[derive(Clone, Copy)]
-#[allow(non_camel_case_types, reason = "the name in C")]
 pub struct prt_summary {
     /// How many values.
     pub count: u64,
@@ -55,7 +54,6 @@ impl prt_summary {
 /// The numbers of a loop, at one moment.
 #[repr(C)]
 #[derive(Clone, Copy)]
-#[allow(non_camel_case_types, reason = "the name in C")]
 pub struct prt_stats {
     /// Set by `prt_stats_init`.
     pub size: u32,
@@ -120,27 +118,8 @@ unsafe impl Versioned for prt_stats {
 
     fn usual() -> Self {
         let none = prt_summary::of(&Counts::new());
-        let (size, version) = header::<Self>();
         Self {
-            size,
-            version,
-            pid: 0,
             cpu: -1,
-            coherent: 0,
-            reserved: 0,
-            period_ns: 0,
-            started_ns: 0,
-            taken_ns: 0,
-            suspended_ns: 0,
-            first_woke_ns: 0,
-            last_woke_ns: 0,
-            activations: 0,
-            missed: 0,
-            outages: 0,
-            lost_in_outages: 0,
-            over_budget: 0,
-            deadline_misses: 0,
-            classes: [0; 8],
             latency: none,
             early: none,
             overshoot: none,
@@ -149,6 +128,7 @@ unsafe impl Versioned for prt_stats {
             execution: none,
             response: none,
             period_autocorrelation: f64::NAN,
+            ..zeroed()
         }
     }
 }
@@ -181,16 +161,30 @@ impl prt_stats {
             execution: prt_summary::of(&snapshot.execution),
             response: prt_summary::of(&snapshot.response),
             period_autocorrelation: snapshot.periods.and_then(|p| p.autocorrelation()).unwrap_or(f64::NAN),
-            ..Self::usual()
+            ..zeroed()
         }
     }
 }
 
-/// The report of a loop, as text.
-pub(crate) fn report(stats: &StatsReader) -> String {
+/// A copy of a loop's numbers, for a structure of the caller's.
+///
+/// # Safety
+/// `to` is null or points to a structure as large as it says.
+pub(crate) unsafe fn copy(stats: &StatsReader, to: *mut prt_stats) -> Result<(), Failure> {
+    // SAFETY: as the caller says.
+    unsafe { give_or_tell(to, &prt_stats::of(&stats.snapshot())) }
+}
+
+/// The report of a loop, for a buffer of the caller's.
+///
+/// # Safety
+/// `buffer` is null, or `size` bytes can be written there.
+pub(crate) unsafe fn report(stats: &StatsReader, buffer: *mut c_char, size: usize) -> Result<c_int, Failure> {
     let snapshot = stats.snapshot();
     let idle = snapshot.cpu.map(idle_states).unwrap_or_default();
-    Report::new(&snapshot).with_idle_states(&idle).to_string()
+    let report = Report::new(&snapshot).with_idle_states(&idle).to_string();
+    // SAFETY: as the caller says.
+    unsafe { text::copy(&report, buffer, size) }
 }
 
 /// Prepares a structure of `size` bytes (`sizeof *stats`) to be filled.
@@ -201,13 +195,9 @@ pub unsafe extern "C" fn prt_stats_init(stats: *mut prt_stats, size: usize) -> c
 }
 
 /// The numbers of a task of another process, or of this one. Opaque.
-#[allow(non_camel_case_types, reason = "the name in C")]
 pub struct prt_stats_reader([u8; 0]);
 
-impl Handled for prt_stats_reader {
-    const KIND: u8 = 7;
-    type Value = StatsReader;
-}
+handled!(prt_stats_reader, 7: StatsReader);
 
 /// Attaches to the task `name` of process `pid`, read-only. Stays readable after that process has ended.
 #[unsafe(no_mangle)]
@@ -215,30 +205,24 @@ pub unsafe extern "C" fn prt_stats_open(pid: u32, name: *const c_char, reader: *
     done(|| {
         // SAFETY: null, or a text that ends, says the caller.
         let name = unsafe { text::required(name, 255, "name") }?;
-        let attached = Attached::open(pid, name).map_err(Error::from)?;
+        let attached = StatsReader::attach(pid, name).map_err(Error::from)?;
         // SAFETY: null or valid, says the caller.
-        unsafe { text::put(reader, || Ok(handle::open(attached.reader().clone())?)) }
+        unsafe { text::put(reader, || Ok(handle::open(attached)?)) }
     })
 }
 
 /// A copy of the numbers; the loop does not notice.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn prt_stats_snapshot(reader: *const prt_stats_reader, stats: *mut prt_stats) -> c_int {
-    done(|| {
-        let numbers = prt_stats::of(&handle::shared(reader)?.snapshot());
-        // SAFETY: null or valid, says the caller.
-        unsafe { give_or_tell(stats, &numbers) }
-    })
+    // SAFETY: null or valid, says the caller.
+    done(|| unsafe { copy(&*handle::shared(reader)?, stats) })
 }
 
 /// The numbers as a page of text. Returns the length of the text; what `buffer` has no room for is cut.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn prt_stats_report(reader: *const prt_stats_reader, buffer: *mut c_char, size: usize) -> c_int {
-    cold(|| {
-        let report = report(&*handle::shared(reader)?);
-        // SAFETY: null or so large, says the caller.
-        unsafe { text::copy(&report, buffer, size) }
-    })
+    // SAFETY: null or so large, says the caller.
+    cold(|| unsafe { report(&*handle::shared(reader)?, buffer, size) })
 }
 
 /// Detaches.

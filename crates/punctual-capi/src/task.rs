@@ -3,9 +3,8 @@
 use crate::config::{config, prt_config};
 use crate::cyclic::{granted, positive};
 use crate::error::{Code, Failure, PRT_E_DONE, PRT_E_HANDLE, PRT_E_PANIC, PRT_E_PERIOD, cold, done, hot};
-use crate::handle::{self, Handled, Owned};
+use crate::handle::{self, Owned};
 use crate::time::ns;
-use crate::versioned::give_or_tell;
 use crate::wake::{prt_wake, tell};
 use crate::{prt_stats, text};
 use punctual_rt::{Control, Cycle, Delta, Ended, StatsReader, Stopper, Task};
@@ -15,16 +14,13 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A running periodic task. Opaque.
-#[allow(non_camel_case_types, reason = "the name in C")]
 pub struct prt_task([u8; 0]);
 
 /// One activation, in its body. Opaque; only good until the body returns.
-#[allow(non_camel_case_types, reason = "the name in C")]
 pub struct prt_cycle([u8; 0]);
 
 /// What a task does at each release; returns 0 to go on, anything else to end. Must not throw, and must not leave by
 /// `longjmp` or `pthread_exit`.
-#[allow(non_camel_case_types, reason = "the name in C")]
 pub type prt_body = Option<unsafe extern "C" fn(cycle: *mut prt_cycle, user: *mut c_void) -> c_int>;
 
 /// The task was told to stop, or its body said so.
@@ -32,16 +28,10 @@ pub const PRT_ENDED_STOPPED: c_int = 0;
 /// Releases were missed, and the task asked for `PRT_OVERRUN_STOP`.
 pub const PRT_ENDED_OVERRUN: c_int = 1;
 
-impl Handled for prt_task {
-    const KIND: u8 = 3;
-    type Value = Running;
-}
+handled!(prt_task, 3: Running);
 
-impl Handled for prt_cycle {
-    const KIND: u8 = 4;
-    /// The activation whose body runs now.
-    type Value = Owned<*mut Cycle<'static>>;
-}
+// The activation whose body runs now.
+handled!(prt_cycle, 4: Owned<*mut Cycle<'static>>);
 
 /// A task, and what is known of it without asking it.
 pub struct Running {
@@ -170,22 +160,16 @@ pub extern "C" fn prt_task_join(task: *mut prt_task) -> c_int {
 /// A copy of the task's numbers; the loop does not notice. From any thread, during the task's life and after.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn prt_task_stats(task: *const prt_task, stats: *mut prt_stats) -> c_int {
-    done(|| {
-        let numbers = prt_stats::of(&handle::shared(task)?.stats.snapshot());
-        // SAFETY: null or valid, says the caller.
-        unsafe { give_or_tell(stats, &numbers) }
-    })
+    // SAFETY: null or valid, says the caller.
+    done(|| unsafe { crate::stats::copy(&handle::shared(task)?.stats, stats) })
 }
 
 /// The task's numbers as a page of text: latency first, then the jitter of periods with what it says. Returns the
 /// length of the text; what `buffer` has no room for is cut.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn prt_task_report(task: *const prt_task, buffer: *mut c_char, size: usize) -> c_int {
-    cold(|| {
-        let report = crate::stats::report(&handle::shared(task)?.stats);
-        // SAFETY: null or so large, says the caller.
-        unsafe { text::copy(&report, buffer, size) }
-    })
+    // SAFETY: null or so large, says the caller.
+    cold(|| unsafe { crate::stats::report(&handle::shared(task)?.stats, buffer, size) })
 }
 
 /// What the system really gave the task's thread, and what it refused, in plain words. Returns the length of the text;

@@ -6,6 +6,7 @@
 
 use crate::error::{Code, Failure};
 use std::ffi::c_int;
+use std::mem::MaybeUninit;
 use std::ptr;
 
 /// A structure that begins with `uint32_t size; uint32_t version`.
@@ -25,6 +26,16 @@ pub(crate) const VERSION: u32 = 1;
 const HEADER: usize = 8;
 /// Larger ones are mistakes, most likely a header that was never written.
 const LARGEST: usize = 4096;
+
+/// All zero, which is the usual choice of most members, but for the header.
+pub(crate) const fn zeroed<T: Versioned>() -> T {
+    // SAFETY: any bits make a value, says `Versioned`.
+    let mut value: T = unsafe { MaybeUninit::zeroed().assume_init() };
+    let (size, version) = header::<T>();
+    // SAFETY: so it begins, says `Versioned`.
+    unsafe { (&raw mut value).cast::<[u32; 2]>().write([size, version]) };
+    value
+}
 
 /// The first two members.
 pub(crate) const fn header<T>() -> (u32, u32) {

@@ -26,7 +26,6 @@ pub const PRT_CLASS_TIMED_OUT: u32 = 7;
 /// One activation.
 #[repr(C)]
 #[derive(Clone, Copy)]
-#[allow(non_camel_case_types, reason = "the name in C")]
 pub struct prt_wake {
     /// Set by `prt_wake_init`.
     pub size: u32,

@@ -2,43 +2,32 @@
 
 use crate::config::{cpus, length};
 use crate::error::{Failure, PRT_E_PRIORITY, cold, done, hot};
-use crate::handle::{self, Handled, Single};
+use crate::handle::{self, Single};
 use crate::text;
 use crate::time::ns;
-use crate::versioned::{Versioned, header, init, take};
+use crate::versioned::{Versioned, init, take, zeroed};
 use punctual_rt::Policy;
 use punctual_rt::watchdog::{Action, Heart, Watchdog, WatchdogConfig, write_to};
 use std::ffi::{CString, c_char, c_int, c_void};
 
 /// Notices, in a thread of its own, that a loop has stopped going round. Opaque.
-#[allow(non_camel_case_types, reason = "the name in C")]
 pub struct prt_watchdog([u8; 0]);
 
 /// A loop's end of a watchdog. Opaque.
-#[allow(non_camel_case_types, reason = "the name in C")]
 pub struct prt_heart([u8; 0]);
 
-impl Handled for prt_watchdog {
-    const KIND: u8 = 17;
-    type Value = Watchdog;
-}
-
-impl Handled for prt_heart {
-    const KIND: u8 = 18;
-    type Value = Single<Heart, ()>;
-}
+handled!(prt_watchdog, 17: Watchdog);
+handled!(prt_heart, 18: Single<Heart, ()>);
 
 /// What to do about a heart that has not beaten within `limit_ns`, for `silent_ns` at least. Called in the watchdog's
 /// thread, once per silence; `heart` is its name, valid during the call. Must not throw, and must not leave by `longjmp`
 /// or `pthread_exit`.
-#[allow(non_camel_case_types, reason = "the name in C")]
 pub type prt_missed =
     Option<unsafe extern "C" fn(heart: *const c_char, silent_ns: i64, limit_ns: i64, user: *mut c_void)>;
 
 /// How a watchdog runs.
 #[repr(C)]
 #[derive(Clone, Copy)]
-#[allow(non_camel_case_types, reason = "the name in C")]
 pub struct prt_watchdog_config {
     /// Set by `prt_watchdog_config_init`.
     pub size: u32,
@@ -60,8 +49,7 @@ unsafe impl Versioned for prt_watchdog_config {
     const NAME: &'static str = "prt_watchdog_config";
 
     fn usual() -> Self {
-        let (size, version) = header::<Self>();
-        Self { size, version, interval_ns: 5_000_000, priority: 0, cpu_count: 0, cpus: std::ptr::null() }
+        Self { interval_ns: 5_000_000, ..zeroed() }
     }
 }
 

@@ -9,14 +9,20 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+mod atomics {
+    //! What the model checker replaces.
+    pub(crate) use core::sync::atomic::{AtomicU64, Ordering, fence};
+}
 mod counts;
 mod histogram;
 mod layout;
+mod slot;
 mod units;
 mod worst;
 
 pub use counts::Counts;
 pub use histogram::{BucketCells, ExtremeCells, Histogram, HistogramCells, HistogramReader, HistogramWriter};
 pub use layout::{BUCKETS, SUB_BUCKET_BITS, bucket_high, bucket_index, bucket_low};
+pub use slot::Slot;
 pub use units::{Delta, MonoTime, Nanos};
 pub use worst::{Activation, WORST_K, WorstList, WorstReader, WorstWriter};

@@ -1,17 +1,11 @@
 //! The worst activations of one thread, with enough about each to ask why.
 
+use crate::{MonoTime, Nanos, Slot};
 use alloc::{sync::Arc, vec::Vec};
-use core::sync::atomic::{
-    AtomicU32, AtomicU64,
-    Ordering::{Acquire, Relaxed, Release},
-    fence,
-};
-
-use crate::{MonoTime, Nanos};
 
 /// How many activations the list keeps.
 pub const WORST_K: usize = 32;
-const WORDS: usize = 8;
+const WORDS: usize = 6;
 
 /// One activation that ran, as the thread that ran it saw it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -55,14 +49,12 @@ impl Activation {
             pair(self.cpu, self.involuntary_switches),
             pair(self.faults, self.migrations),
             self.counted_over.as_ns(),
-            0,
-            0,
         ]
     }
 
     #[allow(clippy::cast_possible_truncation, reason = "takes the two halves of a word apart")]
     fn from_words(words: &[u64; WORDS]) -> Self {
-        let [release, woke, index, cpu_switches, faults_migrations, counted_over, _, _] = *words;
+        let [release, woke, index, cpu_switches, faults_migrations, counted_over] = *words;
         Self {
             release: MonoTime::from_ns(release),
             woke: MonoTime::from_ns(woke),
@@ -76,12 +68,7 @@ impl Activation {
     }
 }
 
-#[derive(Default)]
-struct Slot {
-    /// Odd while the slot is being written.
-    version: AtomicU32,
-    words: [AtomicU64; WORDS],
-}
+type Slots = Arc<[Slot<WORDS>]>;
 
 /// Makes the two ends of a worst list.
 pub struct WorstList;
@@ -90,15 +77,17 @@ impl WorstList {
     /// One end to write, one to read. Allocates once.
     #[allow(clippy::new_ret_no_self, reason = "a list is its two ends")]
     pub fn new() -> (WorstWriter, WorstReader) {
-        let slots: Arc<[Slot]> = core::iter::repeat_with(Slot::default).take(WORST_K).collect();
-        let writer = WorstWriter { slots: Arc::clone(&slots), latency: [None; WORST_K], floor: None };
+        let slots: Slots = core::iter::repeat_with(Slot::default).take(WORST_K).collect();
+        let writer = WorstWriter { slots: Arc::clone(&slots), entered: 0, latency: [None; WORST_K], floor: None };
         (writer, WorstReader { slots })
     }
 }
 
 /// The writing end.
 pub struct WorstWriter {
-    slots: Arc<[Slot]>,
+    slots: Slots,
+    /// Activations that have entered the list so far, which numbers the records in the slots.
+    entered: u64,
     latency: [Option<Nanos>; WORST_K],
     /// The smallest latency kept, once the list is full.
     floor: Option<Nanos>,
@@ -126,49 +115,25 @@ impl WorstWriter {
         let Some(index) = least else { return };
         if let (Some(slot), Some(kept)) = (self.slots.get(index), self.latency.get_mut(index)) {
             *kept = Some(activation.latency());
-            slot.write(&activation.to_words());
+            slot.write(self.entered, &activation.to_words());
+            self.entered = self.entered.saturating_add(1);
         }
         self.floor = self.latency.iter().copied().min().flatten();
-    }
-}
-
-impl Slot {
-    fn write(&self, words: &[u64; WORDS]) {
-        let version = self.version.load(Relaxed);
-        self.version.store(version.wrapping_add(1), Relaxed);
-        fence(Release);
-        for (cell, word) in self.words.iter().zip(words) {
-            cell.store(*word, Relaxed);
-        }
-        self.version.store(version.wrapping_add(2), Release);
-    }
-
-    /// The slot's words, or `None` if never written or being written just now.
-    fn read(&self) -> Option<[u64; WORDS]> {
-        let before = self.version.load(Acquire);
-        if before == 0 || before & 1 == 1 {
-            return None;
-        }
-        let mut words = [0; WORDS];
-        for (word, cell) in words.iter_mut().zip(&self.words) {
-            *word = cell.load(Relaxed);
-        }
-        fence(Acquire);
-        (self.version.load(Relaxed) == before).then_some(words)
     }
 }
 
 /// The reading end; clones read the same list.
 #[derive(Clone)]
 pub struct WorstReader {
-    slots: Arc<[Slot]>,
+    slots: Slots,
 }
 
 impl WorstReader {
     /// The list, worst first. A slot that is being overwritten is tried a few times, then left out of this snapshot;
     /// once the writer rests the list is complete.
     pub fn snapshot(&self) -> Vec<Activation> {
-        let read = |slot: &Slot| (0..4).find_map(|_| slot.read()).map(|words| Activation::from_words(&words));
+        let read =
+            |slot: &Slot<WORDS>| (0..4).find_map(|_| slot.read()).map(|(_, words)| Activation::from_words(&words));
         let mut list: Vec<Activation> = self.slots.iter().filter_map(read).collect();
         list.sort_by_key(|a| core::cmp::Reverse(a.latency()));
         list

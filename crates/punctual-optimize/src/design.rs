@@ -1,35 +1,30 @@
-//! How many rounds a budget allows, how many are needed to tell anything, and in which order a round goes.
+//! How many rounds fit the budget of a campaign, how many are needed for any verdict, and the order within a round.
 
 use super::{Arm, Candidate, Design, Metric, Strategy, screen};
 use punctual_numbers::stats::random::SplitMix;
 
-/// Odds of calling anything better or worse in a campaign in which nothing differs.
+/// Probability of calling anything better or worse in a campaign in which nothing differs.
 pub const ERROR_RATE: f64 = 0.05;
-/// How often verdicts are looked for; each time a third of the odds is spent.
+/// How often verdicts are looked for; each look spends the same part of [`ERROR_RATE`].
 pub const LOOKS: u32 = 3;
-/// Rounds in which what is recommended is measured together, after all else.
+/// Rounds at the end in which all recommended candidates are measured together.
 pub(super) const TOGETHER: u32 = 4;
-/// More rounds than this are of no use.
+/// More rounds than this are never planned: the limits hardly get narrower.
 const ROUNDS_MAX: u32 = 1000;
-/// Candidates that screening leaves, at most.
-const LEFT_MAX: usize = 6;
-/// And at least.
-const LEFT_MIN: usize = 3;
+/// Screening leaves at least the first and at most the second number of candidates.
+const LEFT: (usize, usize) = (3, 6);
 
-/// A budget that cannot tell anything.
+/// A budget that is too small for any verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooShort {
-    /// Runs that it takes at least.
+    /// Runs that the campaign takes at least.
     pub needed: u64,
-    /// Runs there would be.
+    /// Runs that the budget allows.
     pub have: u64,
 }
 
 impl Design {
-    /// The design for a budget of so many runs.
-    ///
-    /// # Errors
-    /// When so few runs could not tell anything, whatever they came to.
+    /// The design with as many rounds as fit a budget of `runs` measurements.
     pub fn new(
         candidates: Vec<Candidate>,
         strategy: Strategy,
@@ -37,48 +32,46 @@ impl Design {
         margin: f64,
         runs: u64,
     ) -> Result<Self, TooShort> {
-        let alone = match strategy {
-            Strategy::Screening => screened(candidates.len()),
-            _ => candidates.len(),
-        };
-        let mut design = Self { candidates, strategy, seed, rounds: 0, baselines: baselines(alone), margin };
+        let mut design = Self { candidates, strategy, seed, rounds: 0, baselines: 0, margin };
+        design.baselines = baselines(design.alone());
         design.rounds = design.rounds_needed();
         let needed = design.runs_at_most();
         if needed > runs {
             return Err(TooShort { needed, have: runs });
         }
-        while design.rounds < ROUNDS_MAX {
-            design.rounds += 1;
-            if design.runs_at_most() > runs {
-                design.rounds -= 1;
-                break;
-            }
-        }
+        let fits = |rounds: &u32| Self { rounds: *rounds, ..design.clone() }.runs_at_most() <= runs;
+        design.rounds = (design.rounds..=ROUNDS_MAX).take_while(fits).last().unwrap_or(design.rounds);
         Ok(design)
     }
 
-    /// How many candidates are tried each alone.
+    /// How many candidates are tried alone.
     pub(super) fn alone(&self) -> usize {
+        let all = self.candidates.len();
         match self.strategy {
-            Strategy::Screening => screened(self.candidates.len()),
-            _ => self.candidates.len(),
+            Strategy::Screening => all.div_ceil(3).clamp(LEFT.0, LEFT.1).min(all),
+            _ => all,
         }
     }
 
-    /// Odds that one test in one direction may have of being wrong: all of them and all looks share the whole.
+    /// The measurements of the screening design; none without screening.
+    pub(super) fn screening(&self) -> Vec<Arm> {
+        if self.strategy == Strategy::Screening { screen::rows(self.candidates.len()) } else { Vec::new() }
+    }
+
+    /// Error rate of one test in one direction: all tests and all looks share [`ERROR_RATE`].
     pub(super) fn share_of_error(&self) -> f64 {
         let tests = self.alone().max(1) * Metric::ALL.len();
         ERROR_RATE / f64::from(LOOKS) / float(tests) / 2.0
     }
 
-    /// So few rounds cannot tell anything.
+    /// With fewer rounds than this no test can reach its error rate, whatever is measured.
     pub fn rounds_needed(&self) -> u32 {
         let first = 1.0 / f64::from(self.baselines + 1);
         let told = |rounds: &u32| first.powi(i32::try_from(*rounds).unwrap_or(i32::MAX)) <= self.share_of_error();
         (1..ROUNDS_MAX).find(told).unwrap_or(ROUNDS_MAX)
     }
 
-    /// After which rounds verdicts are looked for; fixed beforehand, so that looking costs no more than was set aside.
+    /// After which rounds verdicts are looked for; fixed beforehand, so that each look spends what was set aside for it.
     pub(super) fn looks(&self) -> Vec<u32> {
         let least = self.rounds_needed().min(self.rounds);
         let mut looks: Vec<u32> = (0..LOOKS).map(|look| least + (self.rounds - least) * look / (LOOKS - 1)).collect();
@@ -98,20 +91,14 @@ impl Design {
         rounds
     }
 
-    /// Runs of the largest block: what is held against each other.
+    /// Runs of the largest block, which are the runs that are compared with each other.
     pub fn block_at_most(&self) -> u64 {
-        let screening =
-            if self.strategy == Strategy::Screening { screen::rows(self.candidates.len()).len() } else { 0 };
-        (screening as u64).max(self.alone() as u64 + u64::from(self.baselines))
+        (self.screening().len() as u64).max(self.alone() as u64 + u64::from(self.baselines))
     }
 
-    /// Runs of the whole campaign, if no verdict ends it before.
+    /// Runs of the whole campaign, unless verdicts end it before.
     pub fn runs_at_most(&self) -> u64 {
-        let screening = match self.strategy {
-            Strategy::Screening => screen::rows(self.candidates.len()).len(),
-            _ => 0,
-        };
-        let (mut left, mut runs) = (self.alone(), screening as u64);
+        let (mut left, mut runs) = (self.alone(), self.screening().len() as u64);
         let halvings = self.halvings();
         for round in 1..=self.rounds {
             runs += left as u64 + u64::from(self.baselines);
@@ -123,39 +110,33 @@ impl Design {
         runs + u64::from(together) * u64::from(self.baselines + 1)
     }
 
-    /// A round, in the order of the seed: each of these alone, and the machine as it was.
+    /// The runs of a round in the order drawn by lot: each of these arms once, and the baselines.
     pub(super) fn round(&self, number: u32, arms: &[Arm]) -> Vec<Arm> {
         let mut round: Vec<Arm> = (0..self.baselines).map(|_| Arm::new()).chain(arms.iter().cloned()).collect();
         shuffle(&mut round, &mut self.lot(number));
         round
     }
 
-    /// Random numbers of a round.
     pub(super) fn lot(&self, number: u32) -> SplitMix {
         let mut seeds = SplitMix::new(self.seed ^ (u64::from(number) << 32));
         SplitMix::new(seeds.bits())
     }
 }
 
-/// Fisher and Yates.
+/// The shuffle of Fisher and Yates.
 pub(super) fn shuffle<T>(items: &mut [T], random: &mut SplitMix) {
     for last in (1..items.len()).rev() {
         items.swap(last, random.below(last + 1));
     }
 }
 
-/// What many are held against is measured more often than each of them, best by the root of how many (Dunnett 1955).
+/// How often to measure the baseline in a round: best is the square root of the number of candidates (Dunnett 1955).
 fn baselines(candidates: usize) -> u32 {
     let mut root = 2u32;
     while (root as usize) * (root as usize) < candidates {
         root += 1;
     }
     root
-}
-
-/// How many of so many candidates screening leaves.
-fn screened(candidates: usize) -> usize {
-    candidates.div_ceil(3).clamp(LEFT_MIN, LEFT_MAX).min(candidates)
 }
 
 #[allow(clippy::cast_precision_loss, reason = "a number of tests")]

@@ -1,29 +1,29 @@
-//! What one candidate does to one number: by ranks within rounds, so that no single run decides and no drift does.
+//! What one candidate does to one number: by ranks within rounds, so that neither a single run nor drift decides.
 //!
-//! In a round where nothing differs, the candidate's run is as likely the first, the second ... or the last by size
-//! among the runs of the machine as it was: the order was drawn by lot. Over rounds that is the test of van Elteren
-//! (1960), exact here because every round is of one size; limits are the differences at which the test would just not
-//! be convinced (Hodges and Lehmann 1963). Ties count against whatever is to be shown.
+//! In a round where nothing differs, the rank of the candidate's run among the baselines is uniform, because the order
+//! was drawn by lot. Over rounds that is the test of van Elteren (1960), exact here because every round has the same
+//! size; the limits are the differences at which the test would just not reject (Hodges and Lehmann 1963). Ties count
+//! against whatever is to be shown.
 
 use super::Response;
 use serde::Serialize;
 
-/// Confidence of every interval.
 pub const CONFIDENCE: f64 = 0.95;
-/// A number is told where its limits leave no room for a change of so many margins.
+/// A number counts as told once its limits exclude a change of this many margins.
 const TOLD_MARGINS: f64 = 2.5;
 
-/// So much wider than its limits is what a verdict asks for, about: odds that all tests share, against those of one.
+/// About how many times wider than [`CONFIDENCE`] limits the limits of a verdict are, because all tests share its error
+/// rate.
 const VERDICT_WIDTH: f64 = 1.6;
 
-/// What is looked at.
+/// The numbers that a candidate may change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Metric {
     /// Median latency.
     #[serde(rename = "p50")]
     P50,
-    /// 99.9 % of the releases were at most so late.
+    /// The latency that 99.9 % of the releases did not exceed.
     #[serde(rename = "p99.9")]
     P99_9,
     /// Misses per million releases.
@@ -32,10 +32,9 @@ pub enum Metric {
 }
 
 impl Metric {
-    /// All of them.
     pub const ALL: [Self; 3] = [Self::P50, Self::P99_9, Self::Misses];
 
-    /// As tests take it: times as logarithms, so that a change is a factor.
+    /// The value for tests: times are logarithms, so that a difference is a factor.
     fn of(self, response: &Response) -> f64 {
         match self {
             Self::P50 => float(response.p50.as_ns().max(1)).ln(),
@@ -44,7 +43,7 @@ impl Metric {
         }
     }
 
-    /// As sums take it: all as logarithms. One per million more keeps nothing from being everything.
+    /// The value for sums over metrics: always a logarithm. One miss per million is added, so that zero has one.
     pub(super) fn logarithm(self, response: &Response) -> f64 {
         match self {
             Self::Misses => self.of(response).ln_1p(),
@@ -53,31 +52,30 @@ impl Metric {
     }
 }
 
-/// What a candidate does to a number. Times change by a factor: 0.8 is a fifth less; misses by so many per million.
+/// What a candidate does to a number. Times change by a factor (0.8 is a fifth less), misses by a difference per million.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Effect {
-    /// Which number.
     pub metric: Metric,
-    /// Median of the rounds' medians as it was: nanoseconds, or misses per million.
+    /// Median of the medians of each round's baselines: nanoseconds, or misses per million.
     pub baseline: f64,
-    /// The change, as far as one number can tell.
+    /// Median of the change over all pairs of candidate and baseline.
     pub seen: f64,
-    /// Lower limit of the change; `None` where nobody knows.
+    /// Lower confidence limit of the change; `None` where there are too few rounds.
     pub low: Option<f64>,
-    /// Upper limit of the change; `None` where nobody knows.
+    /// Upper confidence limit of the change; `None` where there are too few rounds.
     pub high: Option<f64>,
-    /// Odds that chance alone makes it so much larger beyond the margin.
+    /// Probability that chance alone makes it look this much larger beyond the margin.
     pub odds_up: f64,
-    /// Odds that chance alone makes it so much smaller beyond the margin.
+    /// Probability that chance alone makes it look this much smaller beyond the margin.
     pub odds_down: f64,
-    /// A change that matters would have been seen.
+    /// Whether a change that matters would have been seen.
     pub told: bool,
-    /// About how many times as many rounds would tell it, or show it to be better or worse; `None` where nobody knows.
+    /// About how many times as many rounds are needed to show a change or to exclude one; `None` where that is not known.
     pub longer: Option<f64>,
 }
 
-/// One round: the machine as it was, a few times, and the candidate.
+/// One round: the baselines, and the run of the candidate.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Stratum {
     pub baselines: Vec<Response>,
@@ -85,7 +83,7 @@ pub(super) struct Stratum {
 }
 
 impl Effect {
-    /// Over these rounds; nothing where there are none.
+    /// The effect over these rounds; `None` without any.
     pub(super) fn of(metric: Metric, rounds: &[Stratum], margin: f64) -> Option<Self> {
         let pairs: Vec<(Vec<f64>, f64)> = rounds
             .iter()
@@ -103,7 +101,7 @@ impl Effect {
             Metric::Misses => margin * baseline,
             _ => margin.ln_1p(),
         };
-        // A pair speaks for "smaller" by less than the margin, and so against it, where it is not clearly beyond.
+        // A pair that differs by no more than the margin counts against both "smaller" and "larger".
         let against_smaller = differences.iter().filter(|d| **d >= -beyond).count();
         let against_larger = differences.iter().filter(|d| **d <= beyond).count();
         let room = match metric {
@@ -124,7 +122,7 @@ impl Effect {
         })
     }
 
-    /// Which way it goes at these odds: `Some(true)` for more latency.
+    /// Which direction is shown at this error rate: `Some(true)` for more latency.
     pub(super) fn shown(&self, odds: f64) -> Option<bool> {
         match (self.odds_up <= odds, self.odds_down <= odds) {
             (true, _) => Some(true),
@@ -133,18 +131,18 @@ impl Effect {
         }
     }
 
-    /// The change as a logarithm of a factor, to rank by.
+    /// The change as the logarithm of a factor, for ranking.
     pub(super) fn size(&self) -> f64 {
         match self.metric {
-            // One per million more on both sides keeps nothing from being everything.
+            // One miss per million is added on both sides, so that zero has a logarithm.
             Metric::Misses => (((self.baseline + self.seen).max(0.0) + 1.0) / (self.baseline + 1.0)).ln(),
             _ => self.seen.max(f64::MIN_POSITIVE).ln(),
         }
     }
 }
 
-/// Limits come closer by the root of how many rounds there are: with how many times as many they leave no room for a
-/// change that matters, or all of what is seen stands beyond the margin.
+/// How many times as many rounds are needed until the limits exclude a change that matters, or lie beyond the margin as a
+/// whole. Limits get narrower by the square root of the number of rounds.
 fn longer(seen: f64, (low, high): (f64, f64), beyond: f64, room: f64) -> Option<f64> {
     let width = (high - seen).max(seen - low);
     let times = |width: f64, left: f64| if left > 0.0 { (width / left).powi(2).max(1.0) } else { f64::INFINITY };
@@ -152,7 +150,7 @@ fn longer(seen: f64, (low, high): (f64, f64), beyond: f64, room: f64) -> Option<
     Some(times).filter(|times| times.is_finite())
 }
 
-/// Probabilities of each number of wins of the candidate over so many baselines in each of so many rounds.
+/// Probability of each number of wins of the candidate, over `baselines` runs in each of `rounds` rounds.
 fn wins(rounds: usize, baselines: usize) -> Vec<f64> {
     let each = 1.0 / float(baselines as u64 + 1);
     let mut all = vec![1.0];
@@ -172,7 +170,7 @@ fn at_most(distribution: &[f64], count: usize) -> f64 {
     distribution.iter().take(count + 1).sum::<f64>().min(1.0)
 }
 
-/// The differences beyond which so few lie as chance alone would seldom leave there; infinite where there are too few.
+/// Limits of [`CONFIDENCE`] for the median difference; infinite where there are too few rounds.
 fn limits(sorted: &[f64], distribution: &[f64]) -> (f64, f64) {
     let beyond = (1.0 - CONFIDENCE) / 2.0;
     let mut sum = 0.0;
@@ -196,7 +194,7 @@ pub(super) fn median(values: &[f64]) -> Option<f64> {
     Some(if is_odd { upper } else { f64::midpoint(*sorted.get(middle - 1)?, upper) })
 }
 
-#[allow(clippy::cast_precision_loss, reason = "what is said of such numbers has fewer digits")]
+#[allow(clippy::cast_precision_loss, reason = "statistics need fewer digits")]
 pub(super) fn float(n: u64) -> f64 {
     n as f64
 }

@@ -1,38 +1,37 @@
-//! What follows for a candidate, and in which order candidates are told.
+//! The verdict on a candidate, and the order in which candidates are shown.
 
 use super::effect::{Effect, Metric, Stratum};
 use serde::Serialize;
 
-/// What became of a candidate.
+/// A candidate with its effects and its verdict.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Judged {
-    /// Its place in the design.
+    /// Its index in the design.
     #[serde(skip)]
     pub candidate: usize,
-    /// What it does, by number; empty where it was never measured alone.
+    /// Its effect on each number; empty where it was never measured alone.
     pub effects: Vec<Effect>,
-    /// Over so many rounds.
+    /// How many rounds the effects rest on.
     pub rounds: usize,
-    /// What follows.
     #[serde(flatten)]
-    pub verdict: Verdict,
+    pub verdict: CandidateVerdict,
 }
 
-/// What follows.
+/// What the effects of a candidate come to.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "verdict", content = "because", rename_all = "kebab-case")]
-pub enum Verdict {
+pub enum CandidateVerdict {
     /// Something got better, and nothing worse.
     Better,
-    /// Better in some, worse in others: for a person to weigh.
+    /// Some numbers got better and others worse: a person has to weigh them.
     Mixed,
     /// No change was shown, and one that matters would have been.
     NoDifferenceShown,
     /// No change was shown, and one that matters could have been missed.
     NotEnoughData,
-    /// Others were more promising, so it was not measured to the end.
+    /// It was not measured to the end, because others were more promising.
     LeftBehind,
     /// Something got worse, and nothing better.
     Worse,
@@ -41,7 +40,7 @@ pub enum Verdict {
 }
 
 impl Judged {
-    /// Judges at these odds for each test.
+    /// Judges a candidate, with this error rate for each test.
     pub(super) fn of(candidate: usize, rounds: &[Stratum], margin: f64, odds: f64) -> Self {
         let effects: Vec<Effect> =
             Metric::ALL.iter().filter_map(|metric| Effect::of(*metric, rounds, margin)).collect();
@@ -49,48 +48,48 @@ impl Judged {
         Self { candidate, effects, rounds: rounds.len(), verdict }
     }
 
-    /// With so many times as many rounds there would be a verdict, about; nothing where there is one, or nobody knows.
+    /// About how many times as many rounds are needed for a verdict; `None` where there is one, or that is not known.
     pub fn longer(&self) -> Option<f64> {
         let latency = self.effects.iter().filter(|effect| effect.metric != Metric::Misses);
         let untold = latency.filter(|effect| !effect.told);
         let times = untold.map(|effect| effect.longer.unwrap_or(f64::INFINITY)).fold(1.0, f64::max);
-        (self.verdict == Verdict::NotEnoughData && times > 1.0 && times.is_finite()).then_some(times)
+        (self.verdict == CandidateVerdict::NotEnoughData && times > 1.0 && times.is_finite()).then_some(times)
     }
 
-    /// Nothing is left to be found out.
+    /// Whether more rounds would tell nothing new.
     pub(super) fn is_clear(&self) -> bool {
-        !matches!(self.verdict, Verdict::NotEnoughData)
+        !matches!(self.verdict, CandidateVerdict::NotEnoughData)
     }
 
-    /// The smaller, the better it looks: the sum of what it does to each number.
+    /// The sum of the effects on all numbers; the smaller, the better.
     pub(super) fn score(&self) -> f64 {
         self.effects.iter().map(Effect::size).sum()
     }
 
-    /// First what helps most, last what cannot be used.
+    /// The key to sort by: what helps most comes first, what cannot be used last.
     pub(super) fn rank(&self) -> (u8, f64) {
         let class = match self.verdict {
-            Verdict::Better => 0,
-            Verdict::Mixed => 1,
-            Verdict::NotEnoughData => 2,
-            Verdict::NoDifferenceShown => 3,
-            Verdict::LeftBehind => 4,
-            Verdict::Worse => 5,
-            Verdict::Refused(_) => 6,
+            CandidateVerdict::Better => 0,
+            CandidateVerdict::Mixed => 1,
+            CandidateVerdict::NotEnoughData => 2,
+            CandidateVerdict::NoDifferenceShown => 3,
+            CandidateVerdict::LeftBehind => 4,
+            CandidateVerdict::Worse => 5,
+            CandidateVerdict::Refused(_) => 6,
         };
         (class, self.score())
     }
 }
 
-fn verdict(effects: &[Effect], odds: f64) -> Verdict {
+fn verdict(effects: &[Effect], odds: f64) -> CandidateVerdict {
     let shown = |wanted: bool| effects.iter().any(|effect| effect.shown(odds) == Some(wanted));
-    // Misses may be too seldom to tell anything of; latency itself is always there.
+    // Misses may be too rare for any statement; latency is measured at each release.
     let told = |effect: &Effect| effect.told || effect.metric == Metric::Misses;
     match (shown(false), shown(true)) {
-        (true, true) => Verdict::Mixed,
-        (true, false) => Verdict::Better,
-        (false, true) => Verdict::Worse,
-        (false, false) if !effects.is_empty() && effects.iter().all(told) => Verdict::NoDifferenceShown,
-        (false, false) => Verdict::NotEnoughData,
+        (true, true) => CandidateVerdict::Mixed,
+        (true, false) => CandidateVerdict::Better,
+        (false, true) => CandidateVerdict::Worse,
+        (false, false) if !effects.is_empty() && effects.iter().all(told) => CandidateVerdict::NoDifferenceShown,
+        (false, false) => CandidateVerdict::NotEnoughData,
     }
 }

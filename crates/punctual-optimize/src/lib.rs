@@ -1,14 +1,14 @@
-//! Which knobs help here, by how much, and how sure that is: a campaign of measurements as a value.
+//! Which knobs help on this machine, by how much, and how sure that is: a campaign of measurements as a value.
 //!
 //! ```text
-//! Design (candidates, seed, rounds) + Runs so far -> Standing: what to measure next | what it came to
-//!                                                    (design, screen)                (effect, judge)
+//! Design (candidates, seed, rounds) + measurements so far -> CampaignState: what to measure next | the result
+//!                                                            (design, screen)                (effect, judge)
 //! ```
-//! Everything is derived from the design and the runs, and nothing else is kept: a campaign that was interrupted goes on
-//! as if it had not been. A run is a measurement with some candidates set; in each round every candidate is measured
-//! once and the machine as it was a few times, in an order drawn by lot. So a candidate is held against its own round
-//! alone, and whatever drifts from round to round cancels; one that a pause fell into is begun anew. Must not know how a
-//! knob is set. What takes a boot to be set is gone through by [`across`].
+//! Everything is derived from the design and the measurements, and nothing else is kept: an interrupted campaign goes on
+//! as if it had not been interrupted. In each round every candidate is measured once alone and the baseline (the machine
+//! as it was) a few times, in an order drawn by lot. A candidate is compared with the baselines of its own round only,
+//! so drift from round to round cancels; a round that a pause fell into is begun anew. Must not know how a knob is set.
+//! Candidates that take a boot are carried through by [`across`].
 
 pub mod across;
 mod design;
@@ -23,30 +23,29 @@ mod tests;
 
 pub use design::{ERROR_RATE, LOOKS, TooShort};
 pub use effect::{CONFIDENCE, Effect, Metric};
-pub use judge::{Judged, Verdict};
-/// So many candidates can be screened.
+pub use judge::{CandidateVerdict, Judged};
 pub use screen::CANDIDATES_MAX as SCREENED_MAX;
-pub use standing::{Next, Stage, Standing};
+pub use standing::{CampaignState, Next, Stage};
 
 use punctual_hist::{Counts, Nanos};
 use punctual_numbers::report::{Report, Row};
 use punctual_tuning::plan::Keep;
+use serde::{Deserialize, Serialize};
 
 /// Something that can be set, and set back.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "format::CandidateTwin", into = "format::CandidateTwin")]
 pub struct Candidate {
-    /// What it is called, for the program that sets it as well.
+    /// Id of the knob.
     pub id: String,
-    /// What it does, in a few words.
     pub title: String,
-    /// What it costs.
     pub cost: String,
-    /// Words of the kernel's command line that it takes, and so a boot; none where it is set in a machine that runs.
+    /// Words of the kernel's command line that it needs, and therefore a boot; empty where it is set at run time.
     pub boot: Vec<Keep>,
 }
 
-/// How candidates are gone through.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+/// In which way the candidates are tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Strategy {
@@ -60,72 +59,73 @@ pub enum Strategy {
 }
 
 /// What is decided before anything is measured.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Design {
-    /// What is tried; a set of them is told by their places here.
     pub candidates: Vec<Candidate>,
-    /// How.
     pub strategy: Strategy,
-    /// Seed of the order.
+    /// Seed of the order within rounds.
     pub seed: u64,
-    /// Rounds, if no candidate is done with before.
+    /// Number of rounds, unless every candidate has a verdict before.
     pub rounds: u32,
-    /// How often in each round the machine is measured as it was.
+    /// How often the baseline is measured in each round.
     pub baselines: u32,
-    /// A change of less than this part is called neither better nor worse: 0.1 is a tenth.
+    /// A relative change smaller than this is neither better nor worse: 0.1 is a tenth.
     pub margin: f64,
 }
 
-/// A set of candidates, by their places, in ascending order; empty for the machine as it was.
+/// A set of candidates, by their indices in the design, in ascending order; empty for the baseline.
 pub type Arm = Vec<usize>;
 
-/// What one measurement came to, over the releases due of all CPUs and loads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The numbers of one measurement, over the releases due of all CPUs and loads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Response {
     /// Median latency; a skipped release counts with the time until the thread ran next.
+    #[serde(rename = "p50_ns", deserialize_with = "format::nanos")]
     pub p50: Nanos,
-    /// 99.9 % of the releases were at most so late.
+    /// The latency that 99.9 % of the releases did not exceed.
+    #[serde(rename = "p99_9_ns", deserialize_with = "format::nanos")]
     pub p99_9: Nanos,
-    /// Releases that were skipped, or later than the budget.
+    /// Releases that were skipped, or whose latency exceeded the budget.
     pub missed: u64,
     /// Releases due.
     pub due: u64,
 }
 
-/// What became of a run.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Outcome {
-    /// It was measured.
     Measured(Response),
     /// The candidates could not be set, for this reason.
     Refused(String),
 }
 
-/// One measurement.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Run {
-    /// What was set.
+/// One measurement, or the attempt of one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Measurement {
+    /// The candidates that were set.
+    #[serde(rename = "set")]
     pub arm: Arm,
-    /// What became of it.
+    #[serde(flatten)]
     pub outcome: Outcome,
 }
 
 /// A design, and what was measured so far.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Campaign {
-    /// What was decided beforehand.
+    #[serde(flatten)]
     pub design: Design,
     /// Measured so far, in order.
-    pub runs: Vec<Run>,
-    /// After so many runs the time was up: the round they ended is the last one.
+    pub runs: Vec<Measurement>,
+    /// Number of runs after which the time was up: the round that ended there is the last one.
     pub closed_at: Option<usize>,
-    /// After so many runs, in ascending order, there was a pause: the block that it fell into was begun anew, and what had
-    /// been measured of it is held against nothing.
+    /// Numbers of runs, ascending, after which there was a pause. The block that a pause fell into is begun anew, and what
+    /// had been measured of it counts for nothing.
+    #[serde(rename = "begun_anew_after", default)]
     pub pauses: Vec<usize>,
 }
 
 impl Response {
-    /// Of a whole measurement; nothing where nothing was measured.
+    /// The numbers of a whole measurement; `None` where no release was measured.
     pub fn of(report: &Report) -> Option<Self> {
         let (mut ran, mut skipped, mut late) = (Counts::new(), Counts::new(), 0u64);
         for cpu in &report.cpus {
@@ -144,36 +144,34 @@ impl Response {
 }
 
 impl Campaign {
-    /// One of which nothing is measured yet.
     pub fn new(design: Design) -> Self {
         Self { design, runs: Vec::new(), closed_at: None, pauses: Vec::new() }
     }
 
-    /// What it came to so far, and what is next.
-    pub fn standing(&self) -> Standing {
-        Standing::of(self)
+    /// The result so far, and what is next.
+    pub fn standing(&self) -> CampaignState {
+        CampaignState::of(self)
     }
 
-    /// What is next, alone.
     pub fn next(&self) -> Next {
-        Standing::next_of(self)
+        CampaignState::next_of(self)
     }
 
-    /// Takes the next run in. What was not asked for is none of the campaign's, and is dropped.
+    /// Takes in the outcome of the next run. An outcome that was not asked for is dropped.
     pub fn take(&mut self, arm: &[usize], outcome: Outcome) {
         if matches!(self.next(), Next::Measure { arm: wanted, .. } if wanted == arm) {
-            self.runs.push(Run { arm: arm.to_vec(), outcome });
+            self.runs.push(Measurement { arm: arm.to_vec(), outcome });
         }
     }
 
-    /// The time is up: the round that is ended is the last one. In the middle of a round nothing is done.
+    /// Ends the campaign with the round that was completed last, because the time is up. Does nothing amid a round.
     pub fn close(&mut self) {
         if matches!(self.next(), Next::Measure { place: 0, stage: Stage::Rounds, .. }) {
             self.closed_at = Some(self.runs.len());
         }
     }
 
-    /// Nobody measured for long: the block that is under way is begun anew. Where none is, nothing is lost.
+    /// Begins the current block anew, because too much time passed since the last measurement.
     pub fn begin_anew(&mut self) {
         if matches!(self.next(), Next::Measure { place, .. } if place > 0) {
             self.pauses.push(self.runs.len());

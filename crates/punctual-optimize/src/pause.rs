@@ -1,29 +1,31 @@
-//! Whether nobody measured for so long that what comes now is not to be held against what was before.
+//! Whether the last measurement is too long ago to be compared with the next one.
 //!
-//! A block cancels what drifts from block to block, so it has to be short beside the drift: after a pause as long as the
-//! block itself it is begun anew. Must not know how a clock is read.
+//! Comparing within a block cancels drift from block to block, so a block must be short compared with the drift: after a
+//! pause longer than a block it is begun anew. Must not know how a clock is read.
 
 use punctual_hist::Nanos;
+use serde::{Deserialize, Serialize};
 
-/// Between two boots less than this is no pause: a kernel that hangs, and whoever resets it, take their time.
+/// Less than this between two boots is no pause: it takes time until somebody resets a kernel that hangs.
 const BETWEEN_BOOTS: Nanos = Nanos::from_secs(3600);
 
-/// When something was, by the clocks that there are.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A point in time, by the clocks that can be compared between two processes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Moment {
-    /// Which run of the machine.
+    /// Identity of the boot.
     pub boot: String,
-    /// Since that began, sleep and all.
+    /// Time since the boot, suspend included.
+    #[serde(rename = "up_ns", deserialize_with = "crate::format::nanos")]
     pub up: Nanos,
-    /// Seconds since 1970, which somebody may set.
+    /// Seconds since 1970, by a clock that users may set.
     pub unix_s: u64,
 }
 
 impl Moment {
-    /// Whether from then to now there was a pause, of blocks that take so long; `is_across` boots: another boot is none.
+    /// Whether the time from this moment to `now` is a pause, for blocks of this length. With `is_across`, boots are part of
+    /// the campaign and another boot alone is no pause.
     ///
-    /// A clock that was set back tells nothing, and where boots belong to the campaign that is no pause: a machine
-    /// without a battery would have one at each of them.
+    /// A clock that was set back is no pause across boots: a machine without a battery would have one at each of them.
     pub fn is_long_before(&self, now: &Self, block: Nanos, is_across: bool) -> bool {
         let bearable = if is_across { block.max(BETWEEN_BOOTS) } else { block };
         if self.boot == now.boot {
@@ -46,7 +48,6 @@ mod tests {
     #[test]
     fn within_a_boot_a_pause_is_longer_than_a_block() {
         let then = at("a", 1_000, 50_000);
-        // Whatever somebody made of the time of day.
         for unix_s in [0, 50_000, 9_999_999] {
             assert!(!then.is_long_before(&at("a", 1_030, unix_s), BLOCK, false));
             assert!(then.is_long_before(&at("a", 1_031, unix_s), BLOCK, false));

@@ -1,15 +1,14 @@
-//! Many candidates at once: designs of Plackett and Burman (1946) in which every pair of candidates is set together as
-//! often as not, and their mirror images, so that what two do together is not taken for what one does alone.
+//! Many candidates at once: designs of Plackett and Burman (1946), in which any two candidates are set together in a
+//! quarter of the runs, and their mirror images, so that what two do together is not taken for what one does alone.
 
 /// First rows of the cyclic designs, as published, for 4, 8, 12, 16, 20 and 24 runs.
 const CYCLES: [&str; 6] =
     ["++-", "+++-+--", "++-+++---+-", "++++-+-++--+---", "++--++++-+-+----++-", "+++++-+-++--++--+-+----"];
 
-/// So many candidates can be screened.
+/// The longest of [`CYCLES`].
 pub const CANDIDATES_MAX: usize = 23;
 
-/// The candidates that are set in each run: the design and its mirror image. More than [`CANDIDATES_MAX`] candidates
-/// have no design: nothing.
+/// The candidates that are set in each run of the design and its mirror image; no runs for more than [`CANDIDATES_MAX`].
 pub(super) fn rows(candidates: usize) -> Vec<Vec<usize>> {
     let fitting = CYCLES.iter().map(|cycle| cycle.as_bytes()).find(|cycle| cycle.len() >= candidates);
     let Some(cycle) = fitting else { return Vec::new() };

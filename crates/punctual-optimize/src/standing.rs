@@ -1,81 +1,68 @@
-//! Where a campaign stands: its runs, gone through from the first, against its design.
+//! The progress of a campaign: its runs are replayed from the first one against its design.
 //!
-//! The one place that knows the order of things. As it starts from nothing each time, an interruption cannot be seen,
-//! but for a pause, after which the block it fell into is gone through anew.
+//! This is the one place that knows the order of a campaign. Because each replay starts from nothing, an interruption
+//! leaves no trace, except for a pause, after which the current block is begun anew.
 
 use super::design::{TOGETHER, shuffle};
 use super::effect::{Effect, Metric, Stratum};
-use super::judge::{Judged, Verdict};
-use super::{Arm, Campaign, Design, Outcome, Response, Run, Strategy, screen};
+use super::judge::{CandidateVerdict, Judged};
+use super::{Arm, Campaign, Design, Measurement, Outcome, Response, Strategy, screen};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Rounds of what is measured together are drawn apart from all others.
+/// Numbers of rounds for the lots of the last stage and of screening, far above those of ordinary rounds.
 const LOT_TOGETHER: u32 = 1 << 20;
-/// So is the order of screening.
 const LOT_SCREENING: u32 = 1 << 21;
 
-/// Which part of a campaign.
+/// The stages of a campaign, in their order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
-    /// Many at once.
+    /// Many candidates are set at once.
     Screening,
-    /// Each alone.
+    /// Each candidate is set alone.
     Rounds,
-    /// What is recommended, together.
+    /// All recommended candidates are set together.
     Together,
 }
 
-/// What is to be done next.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// Measure with these candidates set.
-    Measure {
-        /// In which part.
-        stage: Stage,
-        /// Which round of it, from 0.
-        round: u32,
-        /// Its place in the round, from 0.
-        place: usize,
-        /// The candidates.
-        arm: Arm,
-    },
-    /// Nothing: everything is told that will be.
+    /// Measure with these candidates set. Rounds of a stage, and places in a round, count from 0.
+    Measure { stage: Stage, round: u32, place: usize, arm: Arm },
+    /// The campaign is complete.
     Done,
 }
 
-/// Where a campaign stands.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Standing {
-    /// What is next.
+pub struct CampaignState {
     pub next: Next,
-    /// All candidates, what helps most first. Final when nothing is next.
+    /// All candidates, those that help most first. Final when nothing is next.
     pub judged: Vec<Judged>,
-    /// Candidates that are better, and nothing else.
+    /// The candidates whose verdict is "better".
     pub recommended: Arm,
-    /// What they do together; empty where that is one candidate alone, or was not measured to its end.
+    /// What the recommended do together; empty where there is only one, or the last stage is not complete.
     pub together: Vec<Effect>,
-    /// Rounds that are ended in which candidates were measured each alone.
+    /// Completed rounds in which candidates were measured alone.
     pub rounds: u32,
 }
 
-/// Runs that were gone through, and what follows from them.
+/// The part of a campaign that was replayed, and what follows from it.
 struct Replay<'a> {
     design: &'a Design,
-    runs: &'a [Run],
+    runs: &'a [Measurement],
     pauses: &'a [usize],
-    /// So many of them were gone through.
+    /// How many runs were replayed.
     at: usize,
     strata: BTreeMap<usize, Vec<Stratum>>,
     judged: BTreeMap<usize, Judged>,
     rounds: u32,
 }
 
-impl Standing {
+impl CampaignState {
     pub(super) fn of(campaign: &Campaign) -> Self {
         let mut replay = Replay::new(campaign);
         let (next, together) = replay.all(campaign.closed_at);
         let judged = replay.ranked();
-        let better = |judged: &&Judged| judged.verdict == Verdict::Better;
+        let better = |judged: &&Judged| judged.verdict == CandidateVerdict::Better;
         let mut recommended: Arm = judged.iter().filter(better).map(|judged| judged.candidate).collect();
         recommended.sort_unstable();
         Self { next, judged, recommended, together, rounds: replay.rounds }
@@ -99,7 +86,7 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// What is next, and what the recommended do together, once that is known.
+    /// What is next, and the effects of the last stage once it is complete.
     fn all(&mut self, closed_at: Option<usize>) -> (Next, Vec<Effect>) {
         match self.screening().and_then(|alone| self.alone(alone, closed_at)) {
             Ok(()) => self.together(),
@@ -107,14 +94,14 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// The outcomes of these arms, or the first of them that was not measured yet.
+    /// The outcomes of these arms, or as an error the first of them that was not measured yet.
     fn measured(&mut self, stage: Stage, round: u32, arms: &[Arm]) -> Result<Vec<Outcome>, Next> {
         while let Some(pause) = self.pause_within(arms.len()) {
             self.at = pause;
         }
         let mut outcomes = Vec::with_capacity(arms.len());
         for (place, arm) in arms.iter().enumerate() {
-            // What was measured with something else set belongs to another design.
+            // A run with other candidates belongs to another design.
             let Some(run) = self.runs.get(self.at).filter(|run| run.arm == *arm) else {
                 return Err(Next::Measure { stage, round, place, arm: arm.clone() });
             };
@@ -124,14 +111,14 @@ impl<'a> Replay<'a> {
         Ok(outcomes)
     }
 
-    /// The first pause that fell into a block of so many runs that begins here.
+    /// The first pause within the next `runs` runs, if there is one.
     fn pause_within(&self, runs: usize) -> Option<usize> {
         let within = self.at.saturating_add(1)..self.at.saturating_add(runs);
         self.pauses.iter().copied().find(|pause| within.contains(pause))
     }
 
-    /// The order of a round of these. It begins after the last pause that fell into it; what could not be set before one
-    /// is out all the same.
+    /// The order of the next round. The round begins after the last pause that fell into it; candidates that could not be
+    /// set before the pause are left out all the same.
     fn round(&mut self, number: u32, active: &mut Vec<usize>) -> Vec<Arm> {
         loop {
             let arms: Vec<Arm> = active.iter().map(|candidate| vec![*candidate]).collect();
@@ -139,7 +126,7 @@ impl<'a> Replay<'a> {
             let Some(pause) = self.pause_within(order.len()) else { return order };
             for run in self.runs.get(self.at..pause).unwrap_or_default() {
                 if let ([candidate], Outcome::Refused(why)) = (run.arm.as_slice(), &run.outcome) {
-                    self.refuse(*candidate, why);
+                    self.end(*candidate, CandidateVerdict::Refused(why.clone()));
                 }
             }
             self.at = pause;
@@ -147,7 +134,7 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// The candidates that are to be measured each alone.
+    /// The candidates that are to be measured alone.
     fn screening(&mut self) -> Result<Vec<usize>, Next> {
         let all = self.design.candidates.len();
         if self.design.strategy != Strategy::Screening {
@@ -161,7 +148,7 @@ impl<'a> Replay<'a> {
             arm.sort_unstable();
             arm
         };
-        let mut rows: Vec<Arm> = screen::rows(all).into_iter().map(named).collect();
+        let mut rows: Vec<Arm> = self.design.screening().into_iter().map(named).collect();
         shuffle(&mut rows, &mut random);
         let outcomes = self.measured(Stage::Screening, 0, &rows)?;
         let known: Vec<(Arm, Response)> =
@@ -177,13 +164,13 @@ impl<'a> Replay<'a> {
         order.sort_by(|a, b| a.0.total_cmp(&b.0));
         let mut order: Vec<usize> = order.into_iter().map(|(_, candidate)| candidate).collect();
         for candidate in order.split_off(self.design.alone().min(all)) {
-            self.leave_behind(candidate);
+            self.end(candidate, CandidateVerdict::LeftBehind);
         }
         order.sort_unstable();
         Ok(order)
     }
 
-    /// Rounds, until nothing is left to be found out.
+    /// Replays rounds until every candidate has a verdict.
     fn alone(&mut self, mut active: Vec<usize>, closed_at: Option<usize>) -> Result<(), Next> {
         let (looks, halvings) = (self.design.looks(), self.design.halvings());
         for round in 0..self.design.rounds {
@@ -205,7 +192,7 @@ impl<'a> Replay<'a> {
             if halvings.contains(&self.rounds) && active.len() > 1 {
                 active.sort_by(|a, b| self.so_far(*a).score().total_cmp(&self.so_far(*b).score()));
                 for behind in active.split_off(active.len().div_ceil(2)) {
-                    self.leave_behind(behind);
+                    self.end(behind, CandidateVerdict::LeftBehind);
                 }
                 active.sort_unstable();
             }
@@ -214,11 +201,11 @@ impl<'a> Replay<'a> {
         Ok(())
     }
 
-    /// What a round came to, by candidate.
+    /// Adds the outcomes of a round to what is known of each candidate.
     fn keep(&mut self, order: &[Arm], outcomes: &[Outcome]) {
         let of = |is_wanted: fn(&Arm) -> bool| order.iter().zip(outcomes).filter(move |(arm, _)| is_wanted(arm));
         let baselines: Vec<Response> = of(Arm::is_empty).filter_map(|(_, outcome)| response(outcome)).collect();
-        // Ranks are of one size in every round.
+        // The test needs the same number of baselines in each round.
         let is_whole = baselines.len() == self.design.baselines as usize;
         for (arm, outcome) in of(|arm| !arm.is_empty()) {
             let Some(candidate) = arm.first().copied() else { continue };
@@ -228,12 +215,12 @@ impl<'a> Replay<'a> {
                     self.strata.entry(candidate).or_default().push(stratum);
                 }
                 Outcome::Measured(_) => {}
-                Outcome::Refused(why) => self.refuse(candidate, why),
+                Outcome::Refused(why) => self.end(candidate, CandidateVerdict::Refused(why.clone())),
             }
         }
     }
 
-    /// Looks for verdicts; the last time each gets one.
+    /// Looks for verdicts; the last look gives each candidate one.
     fn look(&mut self, active: &[usize], last: bool) {
         for candidate in active {
             let judged = self.at_odds(*candidate, self.design.share_of_error());
@@ -248,24 +235,20 @@ impl<'a> Replay<'a> {
         Judged::of(candidate, strata, self.design.margin, odds)
     }
 
-    /// What is known between two looks: numbers, and no verdict.
+    /// What is known of a candidate between two looks, which is numbers without a verdict.
     fn so_far(&self, candidate: usize) -> Judged {
-        Judged { verdict: Verdict::NotEnoughData, ..self.at_odds(candidate, 0.0) }
+        Judged { verdict: CandidateVerdict::NotEnoughData, ..self.at_odds(candidate, 0.0) }
     }
 
-    fn refuse(&mut self, candidate: usize, why: &str) {
-        let judged = Judged { verdict: Verdict::Refused(why.to_owned()), ..self.so_far(candidate) };
+    /// Ends the measurement of a candidate without looking for a verdict.
+    fn end(&mut self, candidate: usize, verdict: CandidateVerdict) {
+        let judged = Judged { verdict, ..self.so_far(candidate) };
         self.judged.insert(candidate, judged);
     }
 
-    fn leave_behind(&mut self, candidate: usize) {
-        let judged = Judged { verdict: Verdict::LeftBehind, ..self.so_far(candidate) };
-        self.judged.insert(candidate, judged);
-    }
-
-    /// What is recommended, measured together, where that is more than one.
+    /// The stage in which the recommended candidates are measured together, where there is more than one.
     fn together(&mut self) -> (Next, Vec<Effect>) {
-        let better = self.judged.values().filter(|judged| judged.verdict == Verdict::Better);
+        let better = self.judged.values().filter(|judged| judged.verdict == CandidateVerdict::Better);
         let set: Arm = better.map(|judged| judged.candidate).collect::<BTreeSet<usize>>().into_iter().collect();
         if set.len() < 2 {
             return (Next::Done, Vec::new());

@@ -3,12 +3,15 @@
 use super::format::{Doubts, Kept, read, write};
 use super::pause::Moment;
 use super::{Arm, Judged};
-use super::{Campaign, Candidate, Design, Metric, Next, Outcome, Response, Run, Strategy, TooShort, Verdict};
+use super::{
+    Campaign, Candidate, CandidateVerdict, Design, Measurement, Metric, Next, Outcome, Response, Strategy, TooShort,
+};
 use proptest::prelude::{any, prop, prop_assert, prop_assert_eq, proptest};
 use punctual_hist::Nanos;
 use punctual_numbers::stats::random::SplitMix;
+use punctual_tuning::plan::Keep;
 
-/// What a knob does to the machine.
+/// The factors by which a knob changes the latency of the machine.
 #[derive(Clone, Copy)]
 struct Does {
     p50: f64,
@@ -20,11 +23,11 @@ const NOTHING: Does = Does { p50: 1.0, p99_9: 1.0 };
 struct Simulated {
     knobs: Vec<Does>,
     random: SplitMix,
-    /// Factor by which all of it drifts over a hundred runs.
+    /// Factor by which latency drifts over a hundred runs.
     drift: f64,
-    /// Runs so far.
+    /// How many runs there were so far.
     time: f64,
-    /// Noise that one run leaves to the next.
+    /// The part of the noise of one run that the next one inherits.
     lingering: f64,
     refuses: Option<usize>,
 }
@@ -81,7 +84,7 @@ fn ended(mut campaign: Campaign, machine: &mut Simulated) -> Campaign {
     for _ in 0..10_000 {
         let Next::Measure { arm, .. } = campaign.next() else { return campaign };
         let outcome = machine.run(&arm);
-        campaign.runs.push(Run { arm, outcome });
+        campaign.runs.push(Measurement { arm, outcome });
     }
     panic!("a campaign that does not end");
 }
@@ -117,8 +120,12 @@ fn where_nothing_differs_nothing_is_found() {
             for seed in 0..200 {
                 let mut machine = Simulated::new(&[NOTHING; 6], drift, seed + 1000);
                 let standing = ended(begun(strategy, 6, runs, seed), &mut machine).standing();
-                let claims =
-                    |judged: &Judged| matches!(judged.verdict, Verdict::Better | Verdict::Worse | Verdict::Mixed);
+                let claims = |judged: &Judged| {
+                    matches!(
+                        judged.verdict,
+                        CandidateVerdict::Better | CandidateVerdict::Worse | CandidateVerdict::Mixed
+                    )
+                };
                 wrong += u32::from(standing.judged.iter().any(claims));
             }
             assert!(wrong <= 10, "{strategy:?}, drift {drift}: {wrong} of 200");
@@ -135,12 +142,9 @@ fn the_test_itself_keeps_its_odds() {
         campaign.design.margin = 0.0;
         let mut machine = Simulated::new(&[NOTHING; 2], 1.5, seed + 77);
         let standing = ended(campaign, &mut machine).standing();
-        wrong += u32::from(
-            standing
-                .judged
-                .iter()
-                .any(|judged| matches!(judged.verdict, Verdict::Better | Verdict::Worse | Verdict::Mixed)),
-        );
+        wrong += u32::from(standing.judged.iter().any(|judged| {
+            matches!(judged.verdict, CandidateVerdict::Better | CandidateVerdict::Worse | CandidateVerdict::Mixed)
+        }));
     }
     assert!((1..=50).contains(&wrong), "{wrong} of 1000");
 }
@@ -187,7 +191,7 @@ fn how_much_longer_it_takes_is_about_right() {
         let runs = (36.0 * times * 1.2).ceil() as u64 + 8;
         let more = quiet(runs);
         all += 1;
-        told += u32::from(more.judged.iter().all(|judged| judged.verdict != Verdict::NotEnoughData));
+        told += u32::from(more.judged.iter().all(|judged| judged.verdict != CandidateVerdict::NotEnoughData));
     }
     assert!(all >= 20, "too few were short of data: {all}");
     assert!(told * 10 >= all * 7, "{told} of {all}");
@@ -201,7 +205,7 @@ fn a_machine_held_against_itself_is_not_told_apart() {
         for seed in 0..100 {
             let mut machine = Simulated::new(&[NOTHING], 1.5, seed + 500);
             let standing = ended(begun(strategy, 1, 200, seed), &mut machine).standing();
-            quiet += u32::from(standing.judged[0].verdict == Verdict::NoDifferenceShown);
+            quiet += u32::from(standing.judged[0].verdict == CandidateVerdict::NoDifferenceShown);
         }
         assert!(quiet >= 95, "{strategy:?}: {quiet} of 100");
     }
@@ -215,7 +219,7 @@ fn what_is_worse_is_told_last_and_what_is_better_is_measured_together() {
     let standing = campaign.standing();
     assert_eq!(standing.recommended, [1, 3]);
     assert_eq!(standing.judged[3].candidate, 2);
-    assert_eq!(standing.judged[3].verdict, Verdict::Worse);
+    assert_eq!(standing.judged[3].verdict, CandidateVerdict::Worse);
     let tail = standing.together.iter().find(|effect| effect.metric == Metric::P99_9).unwrap();
     assert!((0.2..0.5).contains(&tail.seen), "{tail:?}");
     assert!(tail.low.unwrap() > 0.0 && tail.high.unwrap() < 1.0, "{tail:?}");
@@ -230,7 +234,7 @@ fn what_cannot_be_set_is_left_out_and_the_rest_goes_on() {
     assert_eq!(standing.recommended, [2]);
     assert_eq!(
         standing.judged.last().map(|judged| &judged.verdict),
-        Some(&Verdict::Refused("no such file".to_owned()))
+        Some(&CandidateVerdict::Refused("no such file".to_owned()))
     );
 }
 
@@ -330,7 +334,11 @@ fn what_could_not_be_set_before_a_pause_is_not_tried_again() {
     let campaign = ended(campaign, &mut machine);
     assert_eq!(campaign.runs.iter().filter(|run| run.arm == [4]).count(), 1);
     assert!(
-        campaign.standing().judged.iter().any(|judged| judged.verdict == Verdict::Refused("no such file".to_owned()))
+        campaign
+            .standing()
+            .judged
+            .iter()
+            .any(|judged| judged.verdict == CandidateVerdict::Refused("no such file".to_owned()))
     );
 }
 
@@ -347,6 +355,60 @@ fn a_budget_that_is_spent_after_a_pause_ends_it_with_the_whole_rounds() {
     campaign.begin_anew();
     campaign.close();
     assert_eq!((campaign.next(), campaign.standing().rounds), (Next::Done, 1));
+}
+
+fn fixture(name: &str) -> String {
+    std::fs::read_to_string(fixtures::repository("fixtures/campaigns").join(name)).unwrap()
+}
+
+/// The document of version 1, with every field it can have; what is read and written again is the same document.
+#[test]
+fn a_campaign_of_version_1_is_read() {
+    let text = fixture("1.json");
+    let kept = read(&text).unwrap();
+    let json = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
+    assert_eq!(json(&write(&kept).unwrap()), json(&text));
+    let Campaign { design, runs, closed_at, pauses } = &kept.campaign;
+    let boots: Vec<&[Keep]> = design.candidates.iter().map(|candidate| candidate.boot.as_slice()).collect();
+    let (word, gone) = (Keep::Word("isolcpus=managed_irq,domain,2-3".to_owned()), Keep::NoWord("quiet".to_owned()));
+    assert_eq!(boots, [&[word][..], &[], &[gone]]);
+    assert_eq!((design.strategy, design.seed, design.rounds, design.baselines), (Strategy::OneAtATime, 5, 6, 2));
+    let first = Response { p50: Nanos::from_ns(8_123), p99_9: Nanos::from_ns(41_876), missed: 2, due: 8_000 };
+    assert_eq!((runs.len(), &runs[0].arm, &runs[0].outcome), (4, &Arm::new(), &Outcome::Measured(first)));
+    assert!(matches!(&runs[2].outcome, Outcome::Refused(why) if why.ends_with("permission denied")));
+    assert_eq!((*closed_at, pauses.as_slice(), kept.spent), (Some(8), &[1, 3][..], Nanos::from_secs(360)));
+    assert_eq!((kept.doubts.reasons.len(), kept.doubts.runs), (1, 1));
+    assert_eq!(kept.last.map(|last| (last.up, last.unix_s)), Some((Nanos::from_ns(1_234_567_890_123), 1_760_000_000)));
+    let across = kept.across.unwrap();
+    let tries: Vec<_> = across.tries.iter().map(|(arm, tries)| (arm.as_slice(), tries.cut, tries.taken_away)).collect();
+    assert_eq!(tries, [(&[0][..], 1, 0), (&[2], 0, 1)]);
+    assert_eq!((across.boots, across.asked, across.gave_up.is_some()), (7, None, true));
+}
+
+/// Version 1 without the fields that were added to it later.
+#[test]
+fn the_first_campaigns_of_version_1_are_read() {
+    let kept = read(&fixture("1-first.json")).unwrap();
+    assert_eq!((kept.last, kept.across, kept.doubts), (None, None, Doubts::default()));
+    assert_eq!((kept.campaign.design.seed, kept.campaign.runs.len()), (u64::MAX, 1));
+    assert!(kept.campaign.pauses.is_empty());
+}
+
+#[test]
+fn a_document_of_another_kind_or_without_sense_is_refused() {
+    let text = fixture("1.json");
+    for (old, new, told) in [
+        ("campaign/1", "campaign/2", "it is 'punctual/campaign/2', and this program reads 'punctual/campaign/1'"),
+        ("\"refused\"", "\"other\"", ""),
+        ("\"rounds\": 6", "\"rounds\": 0", "it is damaged: "),
+        ("\"margin\": 0.1", "\"margin\": -1", "it is damaged: "),
+        ("[1, 3]", "[1, 5]", "it is damaged: "),
+        ("one-at-a-time", "two-at-a-time", ""),
+    ] {
+        assert!(text.contains(old), "{old}");
+        let refused = read(&text.replace(old, new)).unwrap_err().to_string();
+        assert!(refused.starts_with(told), "{new}: {refused}");
+    }
 }
 
 proptest! {
@@ -394,10 +456,10 @@ proptest! {
                 }
                 None => Outcome::Refused("no".to_owned()),
             };
-            Run { arm, outcome }
+            Measurement { arm, outcome }
         });
         let design = Design { candidates: candidates(count), strategy, seed, rounds, baselines, margin: 0.1 };
-        let runs: Vec<Run> = runs.collect();
+        let runs: Vec<Measurement> = runs.collect();
         let pauses = pauses.into_iter().filter(|pause| *pause <= runs.len()).collect();
         let mut campaign = Campaign { design, runs, closed_at: closed, pauses };
         let last = Some(Moment { boot: "a".to_owned(), up: Nanos::from_ns(seed), unix_s: seed });

@@ -1,7 +1,6 @@
 //! What can be refused, grouped by when it is: while a configuration is checked, while a thread is set up, at a lock, and
 //! while another program's statistics are read.
 
-use crate::servo::ServoRefusal;
 use std::fmt;
 
 /// What was refused. `Copy`, so it can cross threads and languages. Prints as what happened and why; [`Error::remedy`] says
@@ -41,6 +40,28 @@ pub enum ConfigError {
     FlightCycles(u32),
     /// A phase servo cannot be made from these values.
     Servo(ServoRefusal),
+}
+
+/// Why a [`PhaseServo`](crate::servo::PhaseServo) was refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ServoRefusal {
+    /// The period is zero, or longer than an hour.
+    Period,
+    /// The bandwidth is not a positive number.
+    Bandwidth,
+    /// The bandwidth is too large for the period to be stable.
+    TooWide {
+        /// The largest one that is stable, in thousandths of a hertz.
+        most_millihertz: u64,
+    },
+    /// The damping is not within 0.3 to 3.
+    Damping,
+    /// The step limit is zero, or more than half the period.
+    Step,
+    /// The limit on the difference in speed is not within 0 to 100 000 ppm.
+    Frequency,
+    /// The lock window is zero.
+    Lock,
 }
 
 /// What the system refused. Most variants carry the `errno` it gave.
@@ -270,6 +291,23 @@ impl fmt::Display for ConfigError {
             Self::FlightCycles(n) => {
                 write!(f, "a flight recorder of {n} cycles: it must be a power of two from 64 to 65536")
             }
+        }
+    }
+}
+
+impl fmt::Display for ServoRefusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Period => f.write_str("the period is not within 1 ns to 1 h"),
+            Self::Bandwidth => f.write_str("the bandwidth is not a positive number of hertz"),
+            Self::TooWide { most_millihertz } => {
+                let (whole, rest) = (most_millihertz / 1000, most_millihertz % 1000);
+                write!(f, "the bandwidth is too large for this period: at most {whole}.{rest:03} Hz are stable")
+            }
+            Self::Damping => f.write_str("the damping is not within 0.3 to 3"),
+            Self::Step => f.write_str("the step limit is not within 1 ns to half the period"),
+            Self::Frequency => f.write_str("the limit on the difference in speed is not within 0 to 100000 ppm"),
+            Self::Lock => f.write_str("the lock window is zero"),
         }
     }
 }

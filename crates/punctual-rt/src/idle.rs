@@ -49,7 +49,8 @@ mod tests {
     #[test]
     #[cfg_attr(miri, ignore = "files")]
     fn states_are_read_until_one_is_missing() {
-        let folder = std::env::temp_dir().join(format!("punctual-rt-idle-{}", std::process::id()));
+        let root = tempfile::tempdir().unwrap();
+        let folder = root.path();
         let write = |state: &str, file: &str, text: &str| {
             std::fs::create_dir_all(folder.join(state)).unwrap();
             std::fs::write(folder.join(state).join(file), text).unwrap();
@@ -60,10 +61,9 @@ mod tests {
             write(state, "disable", &format!("{disable}\n"));
         }
         write("state2", "name", "GARBLED\n");
-        let states = states_below(&folder);
-        std::fs::remove_dir_all(&folder).unwrap();
+        let states = states_below(folder);
         let c6 = IdleState { number: 1, name: "C6".into(), exit_latency: Nanos::from_us(133), enabled: false };
         assert_eq!((states.len(), states.get(1)), (2, Some(&c6)));
-        assert_eq!(states_below(&folder), [], "no such CPU");
+        assert_eq!(states_below(&folder.join("cpu7")), [], "no such CPU");
     }
 }

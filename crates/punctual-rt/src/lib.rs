@@ -52,7 +52,10 @@ pub mod log;
 mod memory;
 #[cfg(doctest)]
 mod misuse;
+#[cfg(test)]
+mod noise;
 mod pacer;
+mod page;
 pub mod phase;
 mod policy;
 mod poll;
@@ -60,6 +63,7 @@ mod release;
 pub mod servo;
 pub mod setup;
 pub mod stats;
+mod stop;
 pub mod sync;
 mod sys;
 mod task;
@@ -77,7 +81,8 @@ pub use policy::Policy;
 pub use punctual_hist::{Activation, Counts, Delta, MonoTime, Nanos};
 pub use setup::{Grants, LatencyQos, Prepared, Refusal, Require, Setup};
 pub use stats::{Stats, StatsConfig, StatsReader, StatsWriter};
+pub use stop::Stopper;
 pub use sys::now;
-pub use task::{Control, Cycle, Cyclic, Ended, Group, Phase, PhaseClock, Stopper, Task, TaskConfig};
+pub use task::{Control, Cycle, Cyclic, Ended, Group, Phase, PhaseClock, Task, TaskConfig};
 pub use wait::{Event, Margin, Means, Sleeper, Wait};
 pub use wake::{Class, Wake};

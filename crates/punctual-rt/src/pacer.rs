@@ -180,14 +180,6 @@ impl Delay {
         let Waited { woke, class, overshoot, polled } = self.0.wait_until(instant, interval.min(Self::SPAN_MAX));
         Wake { release: instant, woke, interval, class, overshoot, polled, ..Wake::default() }
     }
-
-    /// Waits for `length` from now.
-    ///
-    /// # Real-time
-    /// As [`Pacer::wait`].
-    pub fn spend(&mut self, length: Nanos) -> Wake {
-        self.until(crate::now() + length)
-    }
 }
 
 impl<C: Clock> Engine<C> {

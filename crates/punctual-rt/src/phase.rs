@@ -81,14 +81,6 @@ pub struct Choice {
 }
 
 impl Choice {
-    /// Whether there is any place on the circle that gaps do not come back to.
-    ///
-    /// # Real-time
-    /// Pure.
-    pub fn is_free(&self) -> bool {
-        self.clearance > Nanos::ZERO
-    }
-
     /// The first instant not before `earliest` that has the chosen phase.
     ///
     /// # Real-time

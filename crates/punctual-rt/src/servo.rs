@@ -52,9 +52,10 @@ mod filter;
 mod tests;
 mod widen;
 
+pub use crate::error::ServoRefusal;
 use crate::{ConfigError, Error};
 use config::WIDEST;
-pub use config::{ServoConfig, ServoLimits, ServoRefusal};
+pub use config::{ServoConfig, ServoLimits};
 use filter::Filter;
 use punctual_hist::{Delta, MonoTime, Nanos};
 pub use widen::Widener;

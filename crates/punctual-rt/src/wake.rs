@@ -25,6 +25,20 @@ pub enum Class {
     TimedOut = 7,
 }
 
+impl Class {
+    /// Each class at the place of its number.
+    pub(crate) const ALL: [Self; 8] = [
+        Self::OnTime,
+        Self::PastOnArrival,
+        Self::LateFromSleep,
+        Self::HitWhilePolling,
+        Self::Preempted,
+        Self::Interrupted,
+        Self::Early,
+        Self::TimedOut,
+    ];
+}
+
 /// One activation, as the wait that led to it saw it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wake {

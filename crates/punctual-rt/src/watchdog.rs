@@ -104,15 +104,6 @@ pub fn write_to(mut output: impl Write + Send + 'static) -> Action {
     })
 }
 
-/// Ends the process at once, leaving a core dump where those are allowed: what drives the machine must then fall into
-/// its safe state, and whoever supervises the process starts it again.
-///
-/// # Real-time
-/// Allocates: call before the loop.
-pub fn abort_process() -> Action {
-    Box::new(|_| std::process::abort())
-}
-
 /// One heart, seen from outside.
 struct Watched {
     name: Arc<str>,
@@ -157,7 +148,6 @@ struct Watch {
     hearts: PiMutex<Vec<Watched>>,
     stop: Signal,
     misses: AtomicU64,
-    excused: AtomicU64,
 }
 
 impl Watch {
@@ -176,7 +166,6 @@ impl Watch {
             let passed = at - last;
             let excused = passed - interval;
             last = at;
-            self.excused.store(self.excused.load(Relaxed).saturating_add(excused.as_ns()), Relaxed);
             for miss in self.look(passed - excused, excused, at) {
                 if self.stop.pending() != 0 {
                     return;
@@ -221,12 +210,8 @@ impl Watchdog {
             return Err(Error::Config(ConfigError::ZeroLength));
         }
         config.policy.checked()?;
-        let watch = Arc::new(Watch {
-            hearts: PiMutex::new(Vec::new()),
-            stop: Signal::new(),
-            misses: AtomicU64::new(0),
-            excused: AtomicU64::new(0),
-        });
+        let watch =
+            Arc::new(Watch { hearts: PiMutex::new(Vec::new()), stop: Signal::new(), misses: AtomicU64::new(0) });
         let (theirs, (tell, told)) = (Arc::clone(&watch), std::sync::mpsc::sync_channel(1));
         let run = move || {
             let ready = set_up(&config);
@@ -265,14 +250,6 @@ impl Watchdog {
     /// One load.
     pub fn misses(&self) -> u64 {
         self.watch.misses.load(Relaxed)
-    }
-
-    /// Time during which the watchdog should have looked but did not run.
-    ///
-    /// # Real-time
-    /// One load.
-    pub fn excused(&self) -> Nanos {
-        Nanos::from_ns(self.watch.excused.load(Relaxed))
     }
 
     /// Hearts being watched; one that retired counts until the next look.

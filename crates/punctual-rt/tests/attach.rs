@@ -2,8 +2,8 @@
 
 #![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout, reason = "a test that talks to its other half")]
 
-use punctual_rt::stats::{Attached, attached_tasks};
-use punctual_rt::{MonoTime, Nanos, PageError, Stats, StatsConfig, Wake};
+use punctual_rt::stats::task_names;
+use punctual_rt::{MonoTime, Nanos, PageError, Stats, StatsConfig, StatsReader, Wake};
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
@@ -25,11 +25,9 @@ fn a_killed_process_leaves_its_numbers_to_who_is_attached_and_nothing_else() {
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     assert!(lines.any(|line| line.unwrap().ends_with("ready")));
 
-    let tasks = attached_tasks(child.id()).unwrap();
-    let names: Vec<_> = tasks.iter().map(|(name, task)| (name.as_str(), task.is_ok())).collect();
-    assert_eq!(names, [("slow", true), ("the fast one", true)]);
-    assert_eq!(Attached::open(child.id(), "none").err(), Some(PageError::NoSuchTask));
-    let attached = Attached::open(child.id(), "the fast one").unwrap();
+    assert_eq!(task_names(child.id()).unwrap(), ["slow", "the fast one"]);
+    assert_eq!(StatsReader::attach(child.id(), "none").err(), Some(PageError::NoSuchTask));
+    let attached = StatsReader::attach(child.id(), "the fast one").unwrap();
     child.kill().unwrap();
     child.wait().unwrap();
 
@@ -37,7 +35,7 @@ fn a_killed_process_leaves_its_numbers_to_who_is_attached_and_nothing_else() {
     assert_eq!((snapshot.counters.activations, snapshot.pid), (100, child.id()));
     assert_eq!((snapshot.name.as_str(), snapshot.latency.max()), ("the fast one", Some(Nanos::from_ns(99))));
     assert_eq!(snapshot.recent.len(), 100);
-    assert!(matches!(Attached::open(child.id(), "slow"), Err(PageError::Open(_))));
+    assert!(matches!(StatsReader::attach(child.id(), "slow"), Err(PageError::Open(_))));
 }
 
 /// Stops with whoever started it.

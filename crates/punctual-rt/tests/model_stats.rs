@@ -1,14 +1,14 @@
 //! Every interleaving, and every order in which a weak memory may show the stores, of the two protocols by which a
 //! reader copies what the loop writes: a copy that is accepted belongs together.
 
-#![allow(missing_docs, reason = "a test")]
+#![allow(dead_code, missing_docs, reason = "a test, of sources that are compiled whole")]
 
 mod atomics {
     pub(crate) use loom::sync::atomic::{AtomicU64, Ordering, fence};
 }
-#[path = "../src/stats/sequence.rs"]
+#[path = "../src/page/sequence.rs"]
 mod sequence;
-#[path = "../src/stats/slot.rs"]
+#[path = "../../punctual-hist/src/slot.rs"]
 mod slot;
 
 use atomics::{AtomicU64, Ordering::Relaxed};

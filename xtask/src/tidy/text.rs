@@ -100,14 +100,17 @@ pub fn links(path: &str, text: &str, paths: &BTreeSet<String>) -> Vec<Complaint>
     complaints
 }
 
-/// Files and folders that a page of the house names between backticks are there.
+/// Files and folders that a page of the house names, between backticks or as the text of a link, are there. Where links
+/// lead is held by [`links`].
 pub fn named_paths(path: &str, text: &str, paths: &BTreeSet<String>) -> Vec<Complaint> {
     if !PAGES.contains(&path) {
         return Vec::new();
     }
     let mut complaints = Vec::new();
     for (at, line) in text.lines().enumerate() {
-        for name in line.split('`').skip(1).step_by(2).filter(|name| under(name, &TOP_FOLDERS) && !name.contains(' ')) {
+        let in_backticks = line.split('`').skip(1).step_by(2);
+        let of_links = line.match_indices("](").filter_map(|(end, _)| line.get(..end)?.rsplit('[').next());
+        for name in in_backticks.chain(of_links).filter(|name| under(name, &TOP_FOLDERS) && !name.contains(' ')) {
             let folder = format!("{}/", name.trim_end_matches('/'));
             if !paths.contains(name) && !paths.iter().any(|known| known.starts_with(&folder)) {
                 complaints.push(Complaint::new(path, at + 1, format!("names {name}, which is not there")));
@@ -226,7 +229,7 @@ fn lint_table(path: &str, text: &str) -> Option<Complaint> {
     (is_member && !takes).then(|| Complaint::new(path, 0, "does not take the lint table: add [lints] workspace = true"))
 }
 
-/// Line and target of each link outside code.
+/// Line and target of each link outside code, and of each definition `[name]: target`.
 fn link_targets(text: &str) -> Vec<(usize, String)> {
     let mut targets = Vec::new();
     let mut fenced = false;
@@ -238,6 +241,9 @@ fn link_targets(text: &str) -> Vec<(usize, String)> {
         // Every second part between backticks is code.
         let prose: String =
             if fenced { String::new() } else { line.split('`').step_by(2).collect::<Vec<_>>().join("`") };
+        if let Some((_, target)) = prose.strip_prefix('[').and_then(|rest| rest.split_once("]: ")) {
+            targets.push((at + 1, target.split(' ').next().unwrap_or_default().to_owned()));
+        }
         for (start, _) in prose.match_indices("](") {
             let rest = prose.get(start + 2..).unwrap_or_default();
             let target = rest.split([')', ' ']).next().unwrap_or_default();
@@ -338,6 +344,7 @@ mod tests {
         assert_eq!(lines(&links("README.md", text, &paths)), [6]);
         assert_eq!(links("book/src/knobs.md", "[a](../../README.md) [b](/book/x.md)\n", &paths), []);
         assert_eq!(lines(&links("book/x.md", "[a](README.md)\n", &paths)), [1]);
+        assert_eq!(lines(&links("README.md", "see [a]\n\n[a]: gone.md\n[b]: book/x.md\n", &paths)), [3]);
     }
 
     #[test]
@@ -345,6 +352,8 @@ mod tests {
         let paths: BTreeSet<String> = ["crates/a/src/lib.rs".to_owned()].into();
         let text = "`crates/a/src/lib.rs` `crates/a/`\n`crates/a/src/report.rs` `cargo test crates/b`\n";
         assert_eq!(lines(&named_paths("ARCHITECTURE.md", text, &paths)), [2]);
+        let text = "[crates/a/src](crates/a/src/lib.rs) [the crate](crates/a)\n[crates/a/old](crates/a/)\n";
+        assert_eq!(lines(&named_paths("CONTRIBUTING.md", text, &paths)), [2]);
         assert_eq!(named_paths("README.md", text, &paths), []);
     }
 

@@ -70,6 +70,7 @@ pub enum Class {
     Ipi,
     /// Another interrupt that is no device's.
     Vector,
+    /// A softirq, in interrupt context or in a thread of its own.
     Softirq,
     /// A thread of a higher priority, or of the deadline or stop class.
     HigherPriority,
@@ -310,7 +311,7 @@ pub struct Ranked {
     pub why: Vec<WhyCount>,
     /// Knobs of the catalogue that bear on it, most useful first.
     pub knobs: Vec<&'static str>,
-    /// The spike that shows it best, as an index into the list of spikes.
+    /// The spike that shows it best: its place among all spikes, the worst being 0.
     pub example: usize,
 }
 
@@ -395,6 +396,7 @@ pub struct Explanation {
     /// Causes, the one with the largest share first.
     pub causes: Vec<Ranked>,
     /// Late activations of which a window was kept, the one with the largest latency first.
+    #[serde(skip)]
     pub spikes: Vec<Spike>,
     /// By CPU, the period of late activations that no cause with a period of its own explains.
     pub rhythms: Vec<CpuRhythm>,

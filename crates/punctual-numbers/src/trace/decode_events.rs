@@ -2,28 +2,29 @@
 //!
 //! Names only: sizes and offsets are the business of a kernel's `format` files. Whoever enables events goes by this list.
 
-use super::{NoiseKind, Rung, Vector};
+use super::decode_fields::{Fields, took};
+use super::{NoiseKind, Rung, Vector, What};
 
-/// An event worth recording.
+/// An event worth recording. Below `events`, `group` is a folder and `name` a folder in it.
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted {
-    /// Its group: the folder below `events`.
     pub group: &'static str,
-    /// Its name: the folder below that.
     pub name: &'static str,
-    /// Whether every kernel should have it, of any architecture, from 4.19 on. One that lacks it is blind for something.
+    /// Whether every kernel from 4.19 on should have the event, on any architecture. A kernel that lacks it is blind for
+    /// something.
     pub everywhere: bool,
     /// [`Rung::Tracefs`]: wanted always. [`Rung::Timerlat`]: wanted beside the others where that tracer runs.
     pub rung: Rung,
-    /// The other half, of the same group, where it says that something began or ended: both must be enabled, or none.
+    /// The event of the same group that tells the other end of what this one tells: both must be enabled, or none.
     pub pair: Option<&'static str>,
-    /// Whether it has a file `enable`. What a tracer writes by itself has none.
+    /// Whether the event has a file `enable`. Events that a tracer writes by itself have none.
     pub switchable: bool,
-    pub(super) shape: Shape,
-    /// Fields that must be numbers, in the order in which the shape takes them.
+    /// Whether the first text is a mask of CPUs, each of which gives a record of its own.
+    pub(super) is_for_each_cpu: bool,
     pub(super) numbers: &'static [&'static str],
-    /// Fields that must be bytes.
     pub(super) texts: &'static [&'static str],
+    /// What happened, from the numbers and texts above, by their places.
+    pub(super) what: fn(&mut Fields<'_>) -> What,
 }
 
 impl Wanted {
@@ -33,45 +34,14 @@ impl Wanted {
     }
 }
 
-/// How numbers and bytes of an event become a record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Shape {
-    Switch,
-    Waking,
-    Migrate,
-    Boost,
-    IrqEntry,
-    IrqExit,
-    SoftirqEntry,
-    SoftirqExit,
-    SoftirqRaise,
-    VectorEntry(Vector),
-    VectorExit(Vector),
-    HrtimerStart,
-    HrtimerEntry,
-    HrtimerExit,
-    TimerEntry,
-    TimerExit,
-    Nmi,
-    WorkStart,
-    WorkEnd,
-    CallEntry,
-    CallExit,
-    /// To one CPU: CPU, from where, what for.
-    IpiSend,
-    /// To a set of CPUs: from where and what for, where it is said.
-    IpiSet,
-    Idle,
-    Frequency,
-    /// In user mode or not.
-    Fault(bool),
-    Noise(NoiseKind),
-    Timerlat,
-}
-
-const fn event(group: &'static str, name: &'static str, shape: Shape, numbers: &'static [&'static str]) -> Wanted {
-    let (rung, switchable) = (Rung::Tracefs, true);
-    Wanted { group, name, everywhere: true, rung, pair: None, switchable, shape, numbers, texts: &[] }
+const fn event(
+    group: &'static str,
+    name: &'static str,
+    numbers: &'static [&'static str],
+    what: fn(&mut Fields<'_>) -> What,
+) -> Wanted {
+    let (rung, pair, texts) = (Rung::Tracefs, None, &[]);
+    Wanted { group, name, everywhere: true, rung, pair, switchable: true, is_for_each_cpu: false, numbers, texts, what }
 }
 
 impl Wanted {
@@ -79,13 +49,16 @@ impl Wanted {
         Self { texts, ..self }
     }
 
-    /// Not on every kernel.
-    const fn maybe(self) -> Self {
+    const fn not_everywhere(self) -> Self {
         Self { everywhere: false, ..self }
     }
 
     const fn pair(self, other: &'static str) -> Self {
         Self { pair: Some(other), ..self }
+    }
+
+    const fn for_each_cpu(self, mask: &'static [&'static str]) -> Self {
+        Self { is_for_each_cpu: true, everywhere: false, texts: mask, ..self }
     }
 
     const fn of_timerlat(self) -> Self {
@@ -97,11 +70,16 @@ impl Wanted {
     }
 }
 
-const fn vector(entry: &'static str, exit: &'static str, vector: Vector) -> [Wanted; 2] {
-    [
-        event("irq_vectors", entry, Shape::VectorEntry(vector), &[]).pair(exit).maybe(),
-        event("irq_vectors", exit, Shape::VectorExit(vector), &[]).pair(entry).maybe(),
-    ]
+/// Both events of an interrupt that no device raised.
+macro_rules! vector {
+    ($group:literal, $name:literal, $vector:ident) => {{
+        const ENTRY: &str = concat!($name, "_entry");
+        const EXIT: &str = concat!($name, "_exit");
+        [
+            event($group, ENTRY, &[], |_| What::VectorEntry { vector: Vector::$vector }).pair(EXIT).not_everywhere(),
+            event($group, EXIT, &[], |_| What::VectorExit { vector: Vector::$vector }).pair(ENTRY).not_everywhere(),
+        ]
+    }};
 }
 
 /// All events that are understood.
@@ -125,56 +103,111 @@ const fn concatenated() -> [Wanted; COUNT] {
 }
 
 const VECTORS: &[[Wanted; 2]] = &[
-    vector("local_timer_entry", "local_timer_exit", Vector::LocalTimer),
-    vector("reschedule_entry", "reschedule_exit", Vector::Reschedule),
-    vector("call_function_entry", "call_function_exit", Vector::CallFunction),
-    vector("call_function_single_entry", "call_function_single_exit", Vector::CallFunctionSingle),
-    vector("irq_work_entry", "irq_work_exit", Vector::IrqWork),
-    vector("thermal_apic_entry", "thermal_apic_exit", Vector::Thermal),
-    vector("threshold_apic_entry", "threshold_apic_exit", Vector::MachineCheck),
-    vector("deferred_error_apic_entry", "deferred_error_apic_exit", Vector::MachineCheck),
-    vector("x86_platform_ipi_entry", "x86_platform_ipi_exit", Vector::Platform),
-    vector("error_apic_entry", "error_apic_exit", Vector::Error),
-    vector("spurious_apic_entry", "spurious_apic_exit", Vector::Error),
+    vector!("irq_vectors", "local_timer", LocalTimer),
+    vector!("irq_vectors", "reschedule", Reschedule),
+    vector!("irq_vectors", "call_function", CallFunction),
+    vector!("irq_vectors", "call_function_single", CallFunctionSingle),
+    vector!("irq_vectors", "irq_work", IrqWork),
+    vector!("irq_vectors", "thermal_apic", Thermal),
+    vector!("irq_vectors", "threshold_apic", MachineCheck),
+    vector!("irq_vectors", "deferred_error_apic", MachineCheck),
+    vector!("irq_vectors", "x86_platform_ipi", Platform),
+    vector!("irq_vectors", "error_apic", Error),
+    vector!("irq_vectors", "spurious_apic", Error),
+    vector!("ipi", "ipi", Ipi),
 ];
 
+/// States a task can be shown in; the bit above them says that it was pre-empted, and is the same from 4.15 on.
+const STATES: u32 = 0xff;
+/// What `cpu_idle` says when the CPU woke.
+const WOKE: u32 = u32::MAX;
+
 const PLAIN: &[Wanted] = &[
-    event("sched", "sched_switch", Shape::Switch, &["prev_pid", "prev_prio", "prev_state", "next_pid", "next_prio"])
-        .texts(&["prev_comm", "next_comm"]),
-    event("sched", "sched_waking", Shape::Waking, &["pid", "prio", "target_cpu"]).texts(&["comm"]),
-    event("sched", "sched_migrate_task", Shape::Migrate, &["pid", "orig_cpu", "dest_cpu"]).texts(&["comm"]),
-    event("sched", "sched_pi_setprio", Shape::Boost, &["pid", "oldprio", "newprio"]).texts(&["comm"]).maybe(),
-    event("irq", "irq_handler_entry", Shape::IrqEntry, &["irq"]).texts(&["name"]).pair("irq_handler_exit"),
-    event("irq", "irq_handler_exit", Shape::IrqExit, &["irq"]).pair("irq_handler_entry"),
-    event("irq", "softirq_entry", Shape::SoftirqEntry, &["vec"]).pair("softirq_exit"),
-    event("irq", "softirq_exit", Shape::SoftirqExit, &["vec"]).pair("softirq_entry"),
-    event("irq", "softirq_raise", Shape::SoftirqRaise, &["vec"]),
-    event("timer", "hrtimer_start", Shape::HrtimerStart, &["hrtimer", "function", "expires"]),
-    event("timer", "hrtimer_expire_entry", Shape::HrtimerEntry, &["hrtimer", "function"]).pair("hrtimer_expire_exit"),
-    event("timer", "hrtimer_expire_exit", Shape::HrtimerExit, &["hrtimer"]).pair("hrtimer_expire_entry"),
-    event("timer", "timer_expire_entry", Shape::TimerEntry, &["timer", "function"]).pair("timer_expire_exit"),
-    event("timer", "timer_expire_exit", Shape::TimerExit, &["timer"]).pair("timer_expire_entry"),
-    event("nmi", "nmi_handler", Shape::Nmi, &["handler", "delta_ns"]).maybe(),
-    event("workqueue", "workqueue_execute_start", Shape::WorkStart, &["function"]).pair("workqueue_execute_end"),
-    event("workqueue", "workqueue_execute_end", Shape::WorkEnd, &[]).pair("workqueue_execute_start"),
-    event("csd", "csd_function_entry", Shape::CallEntry, &["func"]).pair("csd_function_exit").maybe(),
-    event("csd", "csd_function_exit", Shape::CallExit, &[]).pair("csd_function_entry").maybe(),
-    event("csd", "csd_queue_cpu", Shape::IpiSend, &["cpu", "callsite", "func"]).maybe(),
-    event("ipi", "ipi_send_cpu", Shape::IpiSend, &["cpu", "callsite", "callback"]).maybe(),
-    event("ipi", "ipi_send_cpumask", Shape::IpiSet, &["callsite", "callback"]).texts(&["cpumask"]).maybe(),
-    event("ipi", "ipi_raise", Shape::IpiSet, &[]).texts(&["target_cpus"]).maybe(),
-    event("ipi", "ipi_entry", Shape::VectorEntry(Vector::Ipi), &[]).pair("ipi_exit").maybe(),
-    event("ipi", "ipi_exit", Shape::VectorExit(Vector::Ipi), &[]).pair("ipi_entry").maybe(),
-    event("power", "cpu_idle", Shape::Idle, &["state"]),
-    event("power", "cpu_frequency", Shape::Frequency, &["state", "cpu_id"]),
-    event("exceptions", "page_fault_user", Shape::Fault(true), &["address", "ip"]).maybe(),
-    event("exceptions", "page_fault_kernel", Shape::Fault(false), &["address", "ip"]).maybe(),
-    event("osnoise", "nmi_noise", Shape::Noise(NoiseKind::Nmi), &["duration"]).of_timerlat(),
-    event("osnoise", "irq_noise", Shape::Noise(NoiseKind::Irq), &["duration", "vector"]).of_timerlat(),
-    event("osnoise", "softirq_noise", Shape::Noise(NoiseKind::Softirq), &["duration", "vector"]).of_timerlat(),
-    event("osnoise", "thread_noise", Shape::Noise(NoiseKind::Thread), &["duration", "pid"])
-        .texts(&["comm"])
-        .of_timerlat(),
-    event("osnoise", "timerlat_sample", Shape::Timerlat, &["context", "timer_latency"]).of_timerlat(),
-    event("ftrace", "timerlat", Shape::Timerlat, &["context", "timer_latency"]).of_timerlat().unswitchable(),
+    event("sched", "sched_switch", &["prev_pid", "prev_prio", "prev_state", "next_pid", "next_prio"], |of| {
+        let prev_state = Some(of.small(2)).filter(|state| *state <= STATES).unwrap_or(0);
+        What::Switch {
+            prev: of.task(0, 0),
+            prev_prio: of.int(1),
+            prev_state,
+            next: of.task(3, 1),
+            next_prio: of.int(4),
+        }
+    })
+    .texts(&["prev_comm", "next_comm"]),
+    event("sched", "sched_waking", &["pid", "prio", "target_cpu"], |of| What::Waking {
+        tid: of.task(0, 0),
+        prio: of.int(1),
+        target: of.small(2),
+    })
+    .texts(&["comm"]),
+    event("sched", "sched_migrate_task", &["pid", "orig_cpu", "dest_cpu"], |of| What::Migrate {
+        tid: of.task(0, 0),
+        from_cpu: of.small(1),
+        to_cpu: of.small(2),
+    })
+    .texts(&["comm"]),
+    event("sched", "sched_pi_setprio", &["pid", "oldprio", "newprio"], |of| What::Boost {
+        tid: of.task(0, 0),
+        from: of.int(1),
+        prio: of.int(2),
+    })
+    .texts(&["comm"])
+    .not_everywhere(),
+    event("irq", "irq_handler_entry", &["irq"], |of| What::IrqEntry { irq: of.line(0, 0) })
+        .texts(&["name"])
+        .pair("irq_handler_exit"),
+    event("irq", "irq_handler_exit", &["irq"], |of| What::IrqExit { irq: of.small(0) }).pair("irq_handler_entry"),
+    event("irq", "softirq_entry", &["vec"], |of| What::SoftirqEntry { vector: of.small(0) }).pair("softirq_exit"),
+    event("irq", "softirq_exit", &["vec"], |of| What::SoftirqExit { vector: of.small(0) }).pair("softirq_entry"),
+    event("irq", "softirq_raise", &["vec"], |of| What::SoftirqRaise { vector: of.small(0) }),
+    event("timer", "hrtimer_start", &["hrtimer", "function", "expires"], |of| What::HrtimerStart {
+        timer: of.address(0),
+        function: of.address(1),
+        expires: of.signed(2),
+    }),
+    event("timer", "hrtimer_expire_entry", &["hrtimer", "function"], |of| What::HrtimerEntry {
+        timer: of.address(0),
+        function: of.address(1),
+    })
+    .pair("hrtimer_expire_exit"),
+    event("timer", "hrtimer_expire_exit", &["hrtimer"], |of| What::HrtimerExit { timer: of.address(0) })
+        .pair("hrtimer_expire_entry"),
+    event("timer", "timer_expire_entry", &["timer", "function"], |of| What::TimerEntry {
+        timer: of.address(0),
+        function: of.address(1),
+    })
+    .pair("timer_expire_exit"),
+    event("timer", "timer_expire_exit", &["timer"], |of| What::TimerExit { timer: of.address(0) })
+        .pair("timer_expire_entry"),
+    event("nmi", "nmi_handler", &["handler", "delta_ns"], |of| What::Nmi {
+        handler: of.address(0),
+        took: took(of.number(1)),
+    })
+    .not_everywhere(),
+    event("workqueue", "workqueue_execute_start", &["function"], |of| What::WorkStart { function: of.address(0) })
+        .pair("workqueue_execute_end"),
+    event("workqueue", "workqueue_execute_end", &[], |_| What::WorkEnd).pair("workqueue_execute_start"),
+    event("csd", "csd_function_entry", &["func"], |of| What::CallEntry { function: of.address(0) })
+        .pair("csd_function_exit")
+        .not_everywhere(),
+    event("csd", "csd_function_exit", &[], |_| What::CallExit).pair("csd_function_entry").not_everywhere(),
+    event("csd", "csd_queue_cpu", &["callsite", "func", "cpu"], |of| of.ipi(of.small(2))).not_everywhere(),
+    event("ipi", "ipi_send_cpu", &["callsite", "callback", "cpu"], |of| of.ipi(of.small(2))).not_everywhere(),
+    event("ipi", "ipi_send_cpumask", &["callsite", "callback"], |of| of.ipi(of.cpu)).for_each_cpu(&["cpumask"]),
+    event("ipi", "ipi_raise", &[], |of| of.ipi(of.cpu)).for_each_cpu(&["target_cpus"]),
+    event("power", "cpu_idle", &["state"], |of| What::Idle { state: Some(of.small(0)).filter(|state| *state != WOKE) }),
+    event("power", "cpu_frequency", &["state", "cpu_id"], |of| What::Frequency { cpu: of.small(1), khz: of.small(0) }),
+    event("exceptions", "page_fault_user", &["address", "ip"], |of| of.fault(true)).not_everywhere(),
+    event("exceptions", "page_fault_kernel", &["address", "ip"], |of| of.fault(false)).not_everywhere(),
+    event("osnoise", "nmi_noise", &["duration"], |of| of.noise(NoiseKind::Nmi)).of_timerlat(),
+    event("osnoise", "irq_noise", &["duration", "vector"], |of| of.noise(NoiseKind::Irq)).of_timerlat(),
+    event("osnoise", "softirq_noise", &["duration", "vector"], |of| of.noise(NoiseKind::Softirq)).of_timerlat(),
+    event("osnoise", "thread_noise", &["duration", "pid"], |of| {
+        of.task(1, 0);
+        of.noise(NoiseKind::Thread)
+    })
+    .texts(&["comm"])
+    .of_timerlat(),
+    event("osnoise", "timerlat_sample", &["context", "timer_latency"], |of| of.timerlat()).of_timerlat(),
+    event("ftrace", "timerlat", &["context", "timer_latency"], |of| of.timerlat()).of_timerlat().unswitchable(),
 ];

@@ -1,13 +1,100 @@
-//! Fields of a raw event: from where in its bytes a number or a text is taken.
+//! Fields of a raw event: from where in its bytes a number or a text is taken, and what happened according to them.
 //!
-//! Knows no event. What lies outside of the bytes is 0 or empty; who reads has seen to it that what is needed is there.
+//! Knows no event. A field that lies outside of the bytes is 0 or empty: the decoder has checked that those an event needs
+//! are there.
 
-use super::Tid;
 use super::format::{Field, Kind};
-use super::page::little;
+use super::page::{RawEvent, little};
+use super::{Address, Names, NoiseKind, Tid, What};
 use punctual_hist::Nanos;
 
-/// A number in place; of no bytes where there is none: it is read as 0.
+/// Numbers and texts of the event that has most of them.
+pub(super) const NUMBERS: usize = 5;
+pub(super) const TEXTS: usize = 2;
+
+/// The fields of one event, by the places they have in its [`Wanted`](super::Wanted).
+pub(super) struct Fields<'a> {
+    pub(super) numbers: &'a [Number; NUMBERS],
+    pub(super) texts: &'a [Text; TEXTS],
+    pub(super) event: &'a RawEvent<'a>,
+    pub(super) names: &'a mut Names,
+    /// The CPU of a mask for which a record is made.
+    pub(super) cpu: u32,
+}
+
+impl Fields<'_> {
+    pub(super) fn number(&self, place: usize) -> u64 {
+        self.numbers[place].read(self.event.payload)
+    }
+
+    pub(super) fn small(&self, place: usize) -> u32 {
+        low(self.number(place))
+    }
+
+    pub(super) fn int(&self, place: usize) -> i32 {
+        int(self.number(place))
+    }
+
+    pub(super) fn signed(&self, place: usize) -> i64 {
+        signed(self.number(place))
+    }
+
+    pub(super) fn address(&self, place: usize) -> Address {
+        Address(self.number(place))
+    }
+
+    /// A task, whose name is noted. The idle task has none: it is another one on each CPU.
+    pub(super) fn task(&mut self, place: usize, text: usize) -> Tid {
+        let tid = self.int(place);
+        let bytes = self.texts[text].read(self.event.payload);
+        match self.names.tasks.get_mut(&tid) {
+            _ if tid == 0 => {}
+            Some(known) => replace(known, bytes),
+            None => replace(self.names.tasks.entry(tid).or_default(), bytes),
+        }
+        tid
+    }
+
+    /// The line of an interrupt, whose handler is noted.
+    pub(super) fn line(&mut self, place: usize, text: usize) -> u32 {
+        let irq = self.small(place);
+        replace(&mut self.names.irqs.entry(irq).or_default().action, self.texts[text].read(self.event.payload));
+        irq
+    }
+
+    pub(super) fn ipi(&self, target: u32) -> What {
+        What::IpiSend { target, callsite: self.address(0), callback: self.address(1) }
+    }
+
+    pub(super) fn fault(&self, user: bool) -> What {
+        What::Fault { address: self.address(0), ip: self.address(1), user }
+    }
+
+    /// The kernel's own `start` is of the clock `local`, whatever the clock of the trace is.
+    pub(super) fn noise(&self, kind: NoiseKind) -> What {
+        let took = took(self.number(0));
+        What::Noise { kind, id: self.int(1), start: self.event.at.minus(took), took }
+    }
+
+    pub(super) fn timerlat(&self) -> What {
+        let [context, ..] = self.number(0).to_le_bytes();
+        What::Timerlat { context, latency: took(self.number(1)) }
+    }
+}
+
+/// Makes `known` what the bytes up to the first 0 say, if it is not already: most names are known, and nothing is
+/// allocated for them.
+fn replace(known: &mut String, bytes: &[u8]) {
+    let bytes = bytes.split(|byte| *byte == 0).next().unwrap_or_default();
+    if known.as_bytes() != bytes {
+        let now = String::from_utf8_lossy(bytes);
+        if *known != now {
+            known.replace_range(.., &now);
+        }
+    }
+}
+
+/// A number in place. One of no bytes is read as 0.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Number {
     at: usize,
@@ -42,7 +129,7 @@ impl Number {
     }
 }
 
-/// Where bytes are.
+/// Bytes in place, or the place where a number says that they are.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Text {
     Fixed { at: usize, size: usize },
@@ -82,21 +169,20 @@ impl Text {
     }
 }
 
-/// The lower half.
-pub(super) fn low(number: u64) -> u32 {
+fn low(number: u64) -> u32 {
     let [a, b, c, d, ..] = number.to_le_bytes();
     u32::from_le_bytes([a, b, c, d])
 }
 
-pub(super) fn tid(number: u64) -> Tid {
-    Tid::from_le_bytes(low(number).to_le_bytes())
+pub(super) fn int(number: u64) -> i32 {
+    i32::from_le_bytes(low(number).to_le_bytes())
 }
 
-pub(super) fn signed(number: u64) -> i64 {
+fn signed(number: u64) -> i64 {
     i64::from_le_bytes(number.to_le_bytes())
 }
 
-/// A length of time; what the kernel counts as less than nothing is nothing.
+/// A length of time; one that the kernel counts as negative is zero.
 pub(super) fn took(number: u64) -> Nanos {
     Nanos::from_ns(u64::try_from(signed(number)).unwrap_or(0))
 }

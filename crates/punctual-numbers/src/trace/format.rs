@@ -4,19 +4,17 @@
 
 use std::fmt;
 
-/// Why an event, or the head of a page, cannot be read on this kernel. Nothing is guessed then: the event stays unknown.
+/// Why an event, or the head of a page, cannot be read on this kernel. Nothing is guessed: the event stays unknown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FormatError {
     /// What was to be read: `group:name`, or `header_page`.
     pub of: String,
-    /// What is wrong with it.
     pub why: FormatFault,
 }
 
-/// What is wrong with the text of a layout.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FormatFault {
-    /// The event is none of those that are understood.
+    /// The event is not in `EVENTS`.
     NotWanted,
     /// There is no line `ID:` with a number that fits.
     NoId,
@@ -24,11 +22,10 @@ pub enum FormatFault {
     Missing(String),
     /// This line cannot be understood.
     Line(String),
-    /// The field is there, and is not what can be read: its size or its kind.
+    /// The size or the kind of this field cannot be read.
     Unfit(String),
     /// Another event has the same number.
     SameId(u16),
-    /// Numbers of this machine have the other order of bytes.
     BigEndian,
 }
 
@@ -54,7 +51,7 @@ impl std::error::Error for FormatError {}
 pub(super) enum Kind {
     /// A number, or an address.
     Number,
-    /// So many bytes in place.
+    /// Bytes in place, as many as the size of the field.
     Array,
     /// Where the bytes are, from the start of the record, and how many.
     Located,

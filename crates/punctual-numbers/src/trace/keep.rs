@@ -2,38 +2,36 @@
 //!
 //! Each CPU has slots of its own. Late activations are drawn into the sampled ones by Vitter's Algorithm R, so that a
 //! spike of the last minute is as likely kept as one of the first. The worst ones are kept besides: one that is drawn
-//! out of the sample moves to a slot of the worst. Pure arithmetic: who cuts windows is told where they go.
+//! out of the sample moves to a slot of the worst. Pure arithmetic: whoever cuts windows is told where they go.
 
 use super::Kept;
+use crate::stats::random::SplitMix;
 use punctual_hist::Nanos;
 use std::collections::BTreeMap;
 
-/// So many of the worst are kept of each CPU, where there is room.
+/// Windows of the worst activations of each CPU, where there is room.
 const WORST: u32 = 64;
-/// So many ordinary ones are kept in all, where there is room.
+/// Windows of ordinary activations of all CPUs together, where there is room.
 const ORDINARY: u32 = 200;
 
-/// So many of the worst of each of these CPUs are kept, of at most `windows_max` windows.
+/// How many of the worst of each CPU are kept, if there are at most `windows_max` windows.
 pub fn worst_max(windows_max: u32, cpus: usize) -> u32 {
     let share = windows_max / u32::try_from(cpus).unwrap_or(u32::MAX).max(1);
     WORST.min(share / 4)
 }
 
-/// Where a window goes.
+/// Where a window goes in the recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WindowSlot {
-    /// Its slot in the recording.
     pub slot: u32,
-    /// As what.
     pub kept: Kept,
 }
 
-/// What is to be done for a late activation.
+/// Where the window of a late activation goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Keep {
-    /// Where its window goes.
     pub place: WindowSlot,
-    /// First the window that is in `place` moves there: it is among the worst.
+    /// Where the window that is in `place` has to go before: it is among the worst.
     pub moved: Option<WindowSlot>,
 }
 
@@ -41,13 +39,13 @@ pub struct Keep {
 #[derive(Clone, Debug)]
 pub struct Keeper {
     cpus: BTreeMap<u32, OneCpu>,
-    random: u64,
-    /// How often it was told to be more sparing.
+    random: SplitMix,
+    /// How often [`Keeper::be_sparing`] was called.
     sparing: u32,
 }
 
-/// Told to be sparing so often, only what is worse by a quarter than the least of the worst is among them: even if each
-/// is worse than all before, they are few.
+/// After this many calls of [`Keeper::be_sparing`], an activation must be worse by a quarter than the least of the worst
+/// to be among them: even if each is worse than all before, they are few.
 const VERY_SPARING: u32 = 4;
 
 /// The slots of one CPU: sampled ones first, then those of the worst, then ordinary ones.
@@ -77,7 +75,7 @@ impl Keeper {
             let top = Vec::new();
             (cpu, OneCpu { first_slot, sampled, worst, ordinary, late_seen: 0, ordinary_seen: 0, top })
         };
-        Self { cpus: (0..).zip(cpus).map(slots).collect(), random: seed, sparing: 0 }
+        Self { cpus: (0..).zip(cpus).map(slots).collect(), random: SplitMix::new(seed), sparing: 0 }
     }
 
     /// From now on only half as many slots of the sample take part in drawing, and of the ordinary ones: these stay a
@@ -86,7 +84,6 @@ impl Keeper {
         self.sparing += 1;
     }
 
-    /// How often it was told to be sparing.
     pub fn sparing(&self) -> u32 {
         self.sparing
     }
@@ -107,7 +104,7 @@ impl Keeper {
         Some(Keep { place: WindowSlot { slot, kept: Kept::Worst }, moved: None })
     }
 
-    /// An ordinary activation of a CPU.
+    /// An ordinary activation of a CPU: where its window is to be kept, if at all.
     pub fn ordinary(&mut self, cpu: u32) -> Option<WindowSlot> {
         let cpu = self.cpus.get_mut(&cpu)?;
         cpu.ordinary_seen += 1;
@@ -116,7 +113,7 @@ impl Keeper {
         Some(WindowSlot { slot: cpu.first_slot + cpu.sampled + cpu.worst + n, kept: Kept::Ordinary })
     }
 
-    /// Whether the window in this slot may have to move: who cuts windows holds on to it.
+    /// Whether the window in this slot may have to move, so that whoever cuts windows must hold on to it.
     pub fn may_move(&self, cpu: u32, slot: u32) -> bool {
         self.cpus
             .get(&cpu)
@@ -168,19 +165,10 @@ fn halved(slots: u32, times: u32) -> u32 {
 }
 
 /// Algorithm R: which of `slots` the `seen`-th item gets, if any.
-fn draw(random: &mut u64, seen: u64, slots: u32) -> Option<u32> {
-    let n = if seen <= u64::from(slots) { seen - 1 } else { below(random, seen) };
+fn draw(random: &mut SplitMix, seen: u64, slots: u32) -> Option<u32> {
+    let seen = usize::try_from(seen).unwrap_or(usize::MAX);
+    let n = if seen <= slots as usize { seen - 1 } else { random.below(seen) };
     u32::try_from(n).ok().filter(|n| *n < slots)
-}
-
-/// A number below `limit`, by the generator `SplitMix64`.
-fn below(state: &mut u64, limit: u64) -> u64 {
-    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let mut z = *state;
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^= z >> 31;
-    u64::try_from((u128::from(z) * u128::from(limit)) >> 64).unwrap_or_default()
 }
 
 #[cfg(test)]

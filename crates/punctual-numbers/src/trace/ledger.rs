@@ -1,25 +1,23 @@
-//! Remembers how much counters grew, step by step, and says how much they grew around an activation and how much they
+//! Remembers how much counters grew, step by step, and tells how much they grew around an activation and how much they
 //! usually do.
 //!
 //! Only growth is remembered, so that half a minute of thousands of counters that stand still costs nothing. A counter
-//! speaks for a stretch of time only if it was read at every step of it: absent is not zero. Where values come from is
-//! not known here.
+//! speaks for a stretch of time only if it was read at every step of it: absent is not zero. Must not know where values
+//! come from.
 
 use super::{Around, Change, Counter};
 use punctual_hist::{MonoTime, Nanos};
 use std::collections::{BTreeMap, VecDeque};
 
-/// Steps are remembered for so long ...
+/// Steps older than `REACH` are forgotten, and the oldest ones when there are more than `MOST_GROWTHS` growths (16 MiB).
 const REACH: Nanos = Nanos::from_secs(30);
-/// ... and until so many growths are remembered: 16 MiB.
 const MOST_GROWTHS: usize = 1 << 20;
 
-/// What is counted, with what only becomes a number of use together.
+/// What a slot counts. The two kinds of cycles give a counter only together, as their ratio.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Counted {
-    /// It speaks for itself.
     Plain(Counter),
-    /// A device's line: of use only once it has interrupted.
+    /// A line of a device, which is told only once it has interrupted.
     Device(Counter),
     /// Cycles at the frequency the CPU had.
     Actual,
@@ -31,7 +29,6 @@ pub enum Counted {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slot(usize);
 
-/// How much counters grew.
 #[derive(Clone, Debug)]
 pub struct Ledger {
     counters: Vec<Counted>,
@@ -41,7 +38,6 @@ pub struct Ledger {
     first: u64,
     growths: usize,
     most_growths: usize,
-    /// The step that is being taken.
     open: Step,
 }
 
@@ -54,7 +50,7 @@ struct Held {
     /// Numbers of the first and last step of its newest unbroken stretch; 0: never read.
     since: u64,
     until: u64,
-    /// What it grew in all unbroken stretches, and their length.
+    /// Growth in all unbroken stretches, and their length.
     total: u128,
     time: Nanos,
 }
@@ -64,7 +60,7 @@ struct Held {
 struct Step {
     begun: MonoTime,
     done: MonoTime,
-    /// Slot and growth since the step before.
+    /// (slot, growth since the step before).
     grown: Vec<(usize, u64)>,
 }
 
@@ -83,29 +79,26 @@ impl Default for Ledger {
 }
 
 impl Ledger {
-    /// Something that is counted, for [`slot`](Self::slot).
+    /// Gives a number for [`slot`](Self::slot).
     pub fn counter(&mut self, counted: Counted) -> usize {
         self.counters.push(counted);
         self.counters.len() - 1
     }
 
-    /// A place for one counter of one CPU.
     pub fn slot(&mut self, cpu: u32, counter: usize) -> Slot {
         self.slots.push(Held { cpu, counter, ..Held::default() });
         Slot(self.slots.len() - 1)
     }
 
-    /// Begins to read.
     pub fn begin(&mut self, at: MonoTime) {
         self.open = Step { begun: at, done: at, grown: Vec::new() };
     }
 
-    /// The value of a counter now.
     pub fn put(&mut self, slot: Slot, value: u64) {
         let number = self.next_number();
         let since_last = self.steps.back().map(|last| self.open.begun.since(last.begun));
         let Some(held) = self.slots.get_mut(slot.0).filter(|held| held.until != number) else { return };
-        // A counter that fell began anew.
+        // A counter that fell was reset.
         let growth = value.checked_sub(held.value);
         match growth.zip(since_last).filter(|_| held.until != 0 && held.until + 1 == number) {
             Some((growth, time)) => {
@@ -121,7 +114,6 @@ impl Ledger {
         held.value = value;
     }
 
-    /// All has been read.
     pub fn close(&mut self, at: MonoTime) {
         let mut step = std::mem::take(&mut self.open);
         step.done = at.max(step.begun);
@@ -134,13 +126,13 @@ impl Ledger {
         }
     }
 
-    /// When all was last read.
+    /// When the counters were last read.
     pub fn last(&self) -> Option<MonoTime> {
         self.steps.back().map(|step| step.begun)
     }
 
     /// What changed on this CPU between the last step that was over by `from` and the first that began at `to` or
-    /// later; `None` where there is no such step (any more, or yet).
+    /// later; `None` where one of the two is forgotten or has not been taken yet.
     pub fn around(&self, cpu: u32, from: MonoTime, to: MonoTime) -> Option<Around> {
         let before = self.steps.partition_point(|step| step.done <= from).checked_sub(1)?;
         let after = self.steps.partition_point(|step| step.begun < to).max(before + 1);
@@ -170,16 +162,15 @@ impl Ledger {
     }
 }
 
-/// What one counter grew.
 struct Grown<'a> {
     counted: &'a Counted,
     by: u64,
-    /// What it grew elsewhere in the run, and in what time.
+    /// Growth elsewhere in the run, and the length of that time.
     elsewhere: (u128, Nanos),
 }
 
 impl Grown<'_> {
-    /// In as long a time as this; not known before as long a time has been seen elsewhere.
+    /// Growth in a time of this length; not known before a time of this length has been seen elsewhere.
     fn usually(&self, length: Nanos) -> Option<u64> {
         let (total, time) = (self.elsewhere.0, u128::from(self.elsewhere.1.as_ns()));
         let length = u128::from(length.as_ns());

@@ -17,15 +17,13 @@ pub struct PageLayout {
     size: usize,
 }
 
-/// Bits of the commit word that are its length; as the kernel's own library reads it.
+/// Bits of the commit word, as the kernel's own library reads it: the length of the data, whether records were lost before
+/// this page, and whether their number stands behind the data.
 const LENGTH: u64 = (1 << 27) - 1;
-/// Records were lost before this page.
 const MISSED: u64 = 1 << 31;
-/// How many stands behind the data.
 const MISSED_STORED: u64 = 1 << 30;
 
 impl PageLayout {
-    /// Reads the text of `events/header_page`.
     pub fn parse(header_page: &str) -> Result<Self, FormatError> {
         let fault = |why| FormatError { of: "header_page".to_owned(), why };
         if cfg!(target_endian = "big") {
@@ -53,7 +51,7 @@ impl PageLayout {
         })
     }
 
-    /// Bytes of a whole page (a sub-buffer, which may be several pages of memory): as many should be read at once.
+    /// Bytes of a whole page (a sub-buffer, which may be several pages of memory): the amount to read at once.
     pub fn size(&self) -> usize {
         self.size
     }
@@ -76,7 +74,7 @@ impl PageLayout {
         Ok(Page { start: MonoTime::from_ns(start), missed, data })
     }
 
-    /// The number behind the data is a `long`, as the commit word is; all ones is none.
+    /// The number behind the data is a `long`, as the commit word is; all ones stand for an unknown number.
     fn stored(&self, behind: &[u8]) -> Missed {
         match little(behind, self.commit_bytes) {
             Some(u64::MAX) | None => Missed::Unknown,
@@ -86,24 +84,21 @@ impl PageLayout {
     }
 }
 
-/// The first `size` bytes as a number; `None` where there are not as many.
+/// The first `size` bytes as a number; `None` where there are fewer.
 pub(super) fn little(bytes: &[u8], size: usize) -> Option<u64> {
     let mut number = [0; 8];
     number.get_mut(..size)?.copy_from_slice(bytes.get(..size)?);
     Some(u64::from_le_bytes(number))
 }
 
-/// How many records the kernel lost.
+/// How many records the kernel lost, where it tells the number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Missed {
-    /// So many.
     Count(u64),
-    /// It does not say how many.
     Unknown,
 }
 
 impl Missed {
-    /// The number, where the kernel says it.
     pub fn count(self) -> Option<u64> {
         match self {
             Self::Count(count) => Some(count),
@@ -131,12 +126,10 @@ impl<'a> Page<'a> {
         self.missed
     }
 
-    /// Whether it has no bytes of events.
     pub fn is_empty(&self) -> bool {
         self.data.is_empty()
     }
 
-    /// Its events in order.
     pub fn events(&self) -> Events<'a> {
         Events { data: self.data, at: 0, now: self.start.as_ns() }
     }
@@ -146,17 +139,9 @@ impl<'a> Page<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PageError {
     /// There are fewer bytes than the page says it has.
-    TooShort {
-        /// Bytes there are.
-        has: usize,
-        /// Bytes there would have to be.
-        needs: usize,
-    },
+    TooShort { has: usize, needs: usize },
     /// The event at this offset of the data is longer than the page, or has no length. What follows cannot be read.
-    Event {
-        /// Bytes from the beginning of the data.
-        offset: usize,
-    },
+    Event { offset: usize },
 }
 
 impl fmt::Display for PageError {
@@ -173,9 +158,8 @@ impl std::error::Error for PageError {}
 /// An event that is not decoded yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RawEvent<'a> {
-    /// When it was written.
     pub at: MonoTime,
-    /// Its bytes, beginning with the common fields; zeroes may follow up to a multiple of four.
+    /// The event from its common fields on; zeroes may follow up to a multiple of four bytes.
     pub payload: &'a [u8],
 }
 
@@ -187,12 +171,13 @@ pub struct Events<'a> {
     now: u64,
 }
 
-/// Kinds of entries that are no records; smaller ones say the length in words, 0 in the next word.
+/// Kinds of entries that are no records. A smaller kind is the length of a record in words, and 0 says that the length is
+/// in the next word.
 const PADDING: u32 = 29;
 const TIME_EXTEND: u32 = 30;
 const TIME_STAMP: u32 = 31;
 const WORD: usize = 4;
-/// An absolute time has as many bits; the others are those of the time so far.
+/// Bits of an absolute time; those above are taken from the time so far.
 const STAMP_BITS: u32 = 59;
 
 impl<'a> Events<'a> {
@@ -213,7 +198,7 @@ impl<'a> Events<'a> {
             PADDING => {
                 let length = self.word(body).ok_or(cut_off)?;
                 self.at = self.past(body, length).ok_or(cut_off)?;
-                // What was thrown away after all still counts; 1 stands for 0 there, which would end the page.
+                // The time of a discarded record still counts. A delta of 0 would end the page, so 1 stands for it.
                 self.now = self.now.saturating_add(if delta == 1 { 0 } else { delta });
             }
             TIME_EXTEND | TIME_STAMP => {
@@ -243,7 +228,7 @@ impl<'a> Events<'a> {
         RawEvent { at: MonoTime::from_ns(self.now), payload: &self.data[from..next] }
     }
 
-    /// Where the entry ends that has so many bytes from `body` on; `None` past the end of the data.
+    /// Where an entry of `length` bytes from `body` on ends; `None` past the end of the data.
     fn past(&self, body: usize, length: u32) -> Option<usize> {
         let length = usize::try_from(length).ok()?.checked_next_multiple_of(WORD)?;
         body.checked_add(length).filter(|end| *end <= self.data.len())
@@ -268,10 +253,10 @@ impl<'a> Iterator for Events<'a> {
     }
 }
 
-/// The whole time that `stamp` is the lower bits of, not long before or after `now`.
+/// The time whose lower bits are `stamp`, not long before or after `now`.
 fn absolute(now: u64, stamp: u64) -> u64 {
     let stamp = stamp & ((1 << STAMP_BITS) - 1);
     let whole = stamp | (now >> STAMP_BITS << STAMP_BITS);
-    // It wrapped meanwhile if that is more than half its range ago.
+    // A time more than half the range ago means that the stamp has wrapped.
     if now.saturating_sub(whole) > 1 << (STAMP_BITS - 1) { whole.saturating_add(1 << STAMP_BITS) } else { whole }
 }

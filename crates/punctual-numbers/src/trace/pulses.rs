@@ -1,29 +1,27 @@
-//! How long everything of ours stood still: instants at which something of ours was seen running, and the longest time
+//! How long all our threads stood still: instants at which one of them was seen running (pulses), and the longest time
 //! between two of them.
 //!
-//! A pulse says that its CPU ran; that there is none says something only where one would have been due. Who gives the
-//! pulses is not known here.
+//! A pulse shows that its CPU ran. Its absence means something only where one would have been due. Must not know which
+//! threads give the pulses.
 
 use punctual_hist::{MonoTime, Nanos};
 use std::collections::VecDeque;
 
-/// Pulses are remembered for so long ...
+/// Pulses older than `REACH` are forgotten, and the oldest ones when there are more than `MOST`.
 const REACH: Nanos = Nanos::from_secs(30);
-/// ... and so many of them.
 const MOST: usize = 16_384;
-/// What is usual is learnt from so many pulses before.
+/// The usual distance is learnt from at most and at least this many of the distances before.
 const LEARNT_FROM: usize = 256;
 const LEARNT_FROM_AT_LEAST: usize = 8;
 
-/// Instants at which something of ours ran.
+/// Instants at which a thread of ours ran.
 #[derive(Clone, Debug, Default)]
 pub struct Pulses {
-    /// In order.
     at: VecDeque<MonoTime>,
 }
 
 impl Pulses {
-    /// Something of ours ran then. Instants may come in any order.
+    /// A thread of ours ran at this instant. Instants may come in any order.
     pub fn saw(&mut self, at: MonoTime) {
         let place = self.at.iter().rposition(|earlier| *earlier <= at).map_or(0, |place| place + 1);
         self.at.insert(place, at);
@@ -33,8 +31,8 @@ impl Pulses {
         }
     }
 
-    /// The longest time without a pulse within these two instants; `None` where pulses usually are as far apart as the
-    /// two, or are not known on both sides.
+    /// The longest time without a pulse between two instants; `None` where pulses usually are as far apart as the two, or
+    /// are not known on both sides.
     pub fn standstill(&self, from: MonoTime, to: MonoTime) -> Option<Nanos> {
         let (first, last) = (self.at.partition_point(|at| *at <= from), self.at.partition_point(|at| *at < to));
         if last == self.at.len() || self.usual_distance(first)? >= to.since(from) {

@@ -5,19 +5,16 @@ use punctual_hist::{MonoTime, Nanos};
 /// Task id of the kernel; 0 is the idle task of whichever CPU.
 pub type Tid = i32;
 
-/// An address in the kernel, or in a program: who something is, or where in the code.
+/// An address in the kernel or in a program: it identifies a timer or a function, or a place in the code.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Address(pub u64);
 
-/// One event on one CPU.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
     pub at: MonoTime,
-    /// The task that was current.
+    /// The task that was current when the record was written.
     pub tid: Tid,
-    /// In which context it was written.
     pub context: Context,
-    /// What happened.
     pub what: What,
 }
 
@@ -31,203 +28,72 @@ pub struct Context {
     pub preempt: u8,
 }
 
-/// Interrupts were off.
 pub const FLAG_IRQS_OFF: u8 = 0x01;
-/// The current task was asked to give way.
 pub const FLAG_NEED_RESCHED: u8 = 0x04;
-/// Within a hard interrupt.
 pub const FLAG_HARDIRQ: u8 = 0x08;
-/// Within a softirq.
 pub const FLAG_SOFTIRQ: u8 = 0x10;
-/// Within a non-maskable interrupt.
 pub const FLAG_NMI: u8 = 0x40;
 
-/// What happened.
+/// What happened. An `Entry` and its `Exit` stand on both sides of one handler. `timer` is the address of the timer
+/// itself, `function` that of the code it calls. Priorities are the kernel's own: below 100 is real time, a lower number
+/// goes first, 100 and above are ordinary.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum What {
-    /// One task gave the CPU to another.
-    Switch {
-        /// Who had it.
-        prev: Tid,
-        /// Its priority as the kernel counts: 0 is the highest real-time one but one, 100 and above are ordinary.
-        prev_prio: i32,
-        /// 0: it could go on running, it was pre-empted; else the state it waits in.
-        prev_state: u32,
-        /// Who gets it.
-        next: Tid,
-        /// Its priority.
-        next_prio: i32,
-    },
-    /// A task is about to be woken.
-    Waking {
-        tid: Tid,
-        /// Its priority.
-        prio: i32,
-        /// Where it is to run.
-        target: u32,
-    },
-    /// A device's interrupt is handled.
-    IrqEntry {
-        /// Number of the line.
-        irq: u32,
-    },
-    /// ... and is done.
-    IrqExit {
-        /// Number of the line.
-        irq: u32,
-    },
-    /// A softirq is handled.
-    SoftirqEntry {
-        /// Its number.
-        vector: u32,
-    },
-    /// ... and is done.
-    SoftirqExit {
-        /// Its number.
-        vector: u32,
-    },
-    /// A softirq was asked for.
-    SoftirqRaise {
-        /// Its number.
-        vector: u32,
-    },
-    /// An interrupt that is no device's: local timer, function call, reschedule, thermal ...
+    // One task gave the CPU to another. `prev_state` is 0 where the task could go on running, so that it was pre-empted,
+    // and otherwise the state in which it waits.
+    Switch { prev: Tid, prev_prio: i32, prev_state: u32, next: Tid, next_prio: i32 },
+    // A task is about to be woken; `target` is the CPU it is to run on.
+    Waking { tid: Tid, prio: i32, target: u32 },
+    IrqEntry { irq: u32 },
+    IrqExit { irq: u32 },
+    SoftirqEntry { vector: u32 },
+    SoftirqExit { vector: u32 },
+    SoftirqRaise { vector: u32 },
+    // An interrupt that no device raised: local timer, function call, reschedule, thermal.
     VectorEntry { vector: Vector },
-    /// ... and is done.
     VectorExit { vector: Vector },
-    /// A high-resolution timer was armed.
-    HrtimerStart {
-        /// Its address: who it is.
-        timer: Address,
-        /// Address of its function.
-        function: Address,
-        /// When it is due, on its own clock.
-        expires: i64,
-    },
-    /// The function of a high-resolution timer is called.
-    HrtimerEntry {
-        /// Its address.
-        timer: Address,
-        /// Address of its function.
-        function: Address,
-    },
-    /// ... and is done.
-    HrtimerExit {
-        /// Its address.
-        timer: Address,
-    },
-    /// The function of a timer of the wheel is called.
-    TimerEntry {
-        /// Its address.
-        timer: Address,
-        /// Address of its function.
-        function: Address,
-    },
-    /// ... and is done.
-    TimerExit {
-        /// Its address.
-        timer: Address,
-    },
-    /// A non-maskable interrupt was handled; the record is written when it is over.
-    Nmi {
-        /// Address of the handler.
-        handler: Address,
-        /// How long it took.
-        took: Nanos,
-    },
-    /// A worker begins a piece of work.
-    WorkStart {
-        /// Address of the function.
-        function: Address,
-    },
-    /// ... and is done.
+    // A high-resolution timer was armed; it expires at this instant of its own clock, in nanoseconds.
+    HrtimerStart { timer: Address, function: Address, expires: i64 },
+    HrtimerEntry { timer: Address, function: Address },
+    HrtimerExit { timer: Address },
+    // The function of a timer of the wheel is called.
+    TimerEntry { timer: Address, function: Address },
+    TimerExit { timer: Address },
+    // A non-maskable interrupt was handled; the record is written when it is over.
+    Nmi { handler: Address, took: Nanos },
+    WorkStart { function: Address },
     WorkEnd,
-    /// Something is done for another CPU: the handler of a function call, or of an inter-processor interrupt.
-    CallEntry {
-        /// Address of the function; 0 where it is not said.
-        function: Address,
-    },
-    /// ... and is done.
+    // A function runs here because another CPU asked for it. Its address is 0 where the kernel does not tell it.
+    CallEntry { function: Address },
     CallExit,
-    /// This CPU asked another for an interrupt.
-    IpiSend {
-        /// The other.
-        target: u32,
-        /// From where in the kernel.
-        callsite: Address,
-        /// What is to be done there.
-        callback: Address,
-    },
-    /// The CPU goes to sleep, or wakes.
-    Idle {
-        /// Number of the idle state; `None`: it woke.
-        state: Option<u32>,
-    },
-    /// A page fault.
-    Fault {
-        /// The address that was touched.
-        address: Address,
-        /// By code at this address.
-        ip: Address,
-        /// In user mode.
-        user: bool,
-    },
-    /// A CPU's frequency changes, as another CPU may have decided.
-    Frequency {
-        /// Whose.
-        cpu: u32,
-        /// To so many kHz.
-        khz: u32,
-    },
-    /// A task is moved to another CPU.
-    Migrate {
-        tid: Tid,
-        /// From.
-        from_cpu: u32,
-        /// To.
-        to_cpu: u32,
-    },
-    /// A task gets another priority because of a lock: that of who waits for it, or its own back.
-    Boost {
-        tid: Tid,
-        /// The one it had, as the kernel counts.
-        from: i32,
-        /// The new one.
-        prio: i32,
-    },
-    /// What the kernel's own noise tracer accounts for: net of what interrupted it.
-    Noise {
-        /// What it was.
-        kind: NoiseKind,
-        /// Interrupt number, softirq number or task.
-        id: i32,
-        /// When it began at the latest: the record is written when it is over, and the kernel says its beginning by another
-        /// clock.
-        start: MonoTime,
-        /// How long it took.
-        took: Nanos,
-    },
-    /// A sample of the kernel's timer latency tracer.
-    Timerlat {
-        /// 0 in the interrupt, 1 in the thread, 2 back in user space.
-        context: u8,
-        /// The latency it saw.
-        latency: Nanos,
-    },
-    /// Where in the kernel the CPU was when it was found that the measuring thread is kept waiting: in the interrupt of
-    /// its timer, or where another task gives the CPU to it.
-    Stack {
-        /// Addresses, the innermost first.
-        addresses: Vec<Address>,
-    },
-    /// Records are missing between here and the next record: so many, or `None` where nobody says how many.
+    // This CPU asked the CPU `target` for an interrupt, to run `callback` there.
+    IpiSend { target: u32, callsite: Address, callback: Address },
+    // The CPU enters the idle state with this number, or wakes (`None`).
+    Idle { state: Option<u32> },
+    // Code at `ip` touched `address`, which had no page.
+    Fault { address: Address, ip: Address, user: bool },
+    // The frequency of `cpu` changes; the record may be written on another CPU.
+    Frequency { cpu: u32, khz: u32 },
+    Migrate { tid: Tid, from_cpu: u32, to_cpu: u32 },
+    // A task gets another priority because of a lock: that of the task that waits for the lock, or its own back.
+    Boost { tid: Tid, from: i32, prio: i32 },
+    // Noise as the kernel's own tracer accounts for it, without the time of what interrupted it. `id` is an interrupt, a
+    // softirq or a task. `start` is the latest instant at which it can have begun: the kernel tells the beginning by
+    // another clock.
+    Noise { kind: NoiseKind, id: i32, start: MonoTime, took: Nanos },
+    // A sample of the kernel's timer latency tracer; `context` is 0 in the interrupt, 1 in the thread, 2 back in user
+    // space.
+    Timerlat { context: u8, latency: Nanos },
+    // Where in the kernel the CPU was when it was found that the measuring thread is kept waiting, innermost address
+    // first: in the interrupt of its timer, or where another task gives the CPU to it.
+    Stack { addresses: Vec<Address> },
+    // Records are missing between here and the next record; `None` where the kernel does not tell how many.
     Lost { count: Option<u64> },
 }
 
-/// An interrupt that is no device's.
+/// An interrupt that no device raised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Vector {
-    /// The timer of this CPU.
     LocalTimer,
     /// Another CPU wants this one to look for a better task.
     Reschedule,
@@ -237,7 +103,6 @@ pub enum Vector {
     CallFunctionSingle,
     /// Work that was put off from a context that could not do it.
     IrqWork,
-    /// The thermal sensor.
     Thermal,
     /// A machine-check threshold, or a deferred error.
     MachineCheck,
@@ -250,7 +115,6 @@ pub enum Vector {
 }
 
 impl Vector {
-    /// Every one of them, in the order of their declaration.
     pub const ALL: [Self; 10] = [
         Self::LocalTimer,
         Self::Reschedule,
@@ -268,12 +132,8 @@ impl Vector {
 /// What the kernel's noise tracer tells apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoiseKind {
-    /// Non-maskable interrupt.
     Nmi,
-    /// Interrupt.
     Irq,
-    /// Softirq.
     Softirq,
-    /// Thread.
     Thread,
 }

@@ -1,30 +1,28 @@
 //! Reads the tables in which the kernel counts for each CPU: interrupts, softirqs, time stolen, time waited.
 //!
-//! Read ten times a second while others measure, so by bytes: only the columns of CPUs that matter become numbers, and
-//! a row becomes a name once. A row that is cut off or not understood is left out, never taken for zero. Where the
-//! texts come from is not known here.
+//! The tables are read ten times a second during a measurement, so they are read by bytes: only the columns of CPUs that
+//! matter become numbers, and a row becomes a name once. A row that is cut off or not understood is left out, never taken
+//! for zero. Must not know where the texts come from.
 
 use punctual_facts::cpu_set::CpuSet;
 
 /// Rows that count for the machine as a whole.
 const OF_NO_CPU: [&[u8]; 3] = [b"ERR", b"MIS", b"Err"];
-/// More rows than this are not told apart; interrupt numbers of the largest machines go to some thousands.
+/// Bounds memory; the largest machines have some thousands of interrupts.
 const MOST_ROWS: usize = 16_384;
 
-/// A table with a heading of CPUs and a row for each thing that is counted: `/proc/interrupts`, `/proc/softirqs`.
-/// Remembers the rows, so that reading again compares instead of searching.
+/// A table with a heading of CPUs and a row for each thing that is counted: `/proc/interrupts`, `/proc/softirqs`. Rows
+/// are remembered, so that the next reading compares instead of searching.
 #[derive(Clone, Debug)]
 pub struct CountTable {
     wanted: CpuSet,
     heading: Vec<u8>,
-    /// Column and CPU of what is wanted, in order.
+    /// (column, CPU) of the wanted CPUs, in order.
     columns: Vec<(usize, u32)>,
-    /// How many columns there are.
     width: usize,
     rows: Vec<CountRow>,
 }
 
-/// A row of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CountRow {
     label: Vec<u8>,
@@ -32,34 +30,31 @@ pub struct CountRow {
 }
 
 impl CountRow {
-    /// What stands before the colon: a line's number, or letters.
+    /// The text before the colon: the number of a line, or letters.
     pub fn label(&self) -> String {
         String::from_utf8_lossy(&self.label).into_owned()
     }
 
-    /// What it is, by [`meaning`].
     pub fn meaning(&self) -> String {
         meaning(&String::from_utf8_lossy(&self.text)).to_owned()
     }
 
-    /// It is a device's line.
     pub fn is_device(&self) -> bool {
         self.label.iter().all(u8::is_ascii_digit)
     }
 }
 
 impl CountTable {
-    /// For the columns of these CPUs.
     pub fn new(wanted: &CpuSet) -> Self {
         Self { wanted: wanted.clone(), heading: Vec::new(), columns: Vec::new(), width: 0, rows: Vec::new() }
     }
 
-    /// The rows seen so far; a row keeps its place.
+    /// The rows seen so far. A row keeps its place.
     pub fn rows(&self) -> &[CountRow] {
         &self.rows
     }
 
-    /// Tells what the text says: place of the row, CPU, count.
+    /// Calls `tell` with each count of the text: (place of the row, CPU, count).
     pub fn read(&mut self, text: &[u8], mut tell: impl FnMut(usize, u32, u64)) {
         let (heading, mut rest) = line(text);
         if heading != self.heading.as_slice() {
@@ -94,7 +89,7 @@ impl CountTable {
         self.columns = cpus.iter().enumerate().filter_map(wanted).collect();
     }
 
-    /// The counts that are wanted, and what stands after all of them; `None` where the row does not have them all.
+    /// Collects the counts of wanted CPUs and gives the text behind them; `None` where a count is missing.
     fn counts<'a>(&self, mut numbers: &'a [u8], counts: &mut Vec<u64>) -> Option<&'a [u8]> {
         counts.clear();
         let mut wanted = self.columns.iter().map(|(column, _)| *column).peekable();
@@ -110,7 +105,7 @@ impl CountTable {
         (self.width > 0).then_some(numbers)
     }
 
-    /// Where this row is remembered, most likely at the place after the one before.
+    /// The place of this row, most likely the one after the row before.
     fn place(&mut self, expected: usize, label: &[u8], text: &[u8]) -> Option<usize> {
         let is_it = |row: &CountRow| row.label == label && row.text == text;
         if self.rows.get(expected).is_some_and(is_it) {
@@ -170,7 +165,7 @@ pub fn lines_of_cpus(text: &[u8], nth: usize, wanted: &CpuSet, mut tell: impl Fn
     while !rest.is_empty() {
         let (row, after) = line(rest);
         rest = after;
-        // What follows in one of the files is the longest of all lines and no CPU's.
+        // From here on, `/proc/stat` has its longest line, and no CPUs.
         if row.starts_with(b"intr") {
             return;
         }
@@ -185,19 +180,16 @@ pub fn lines_of_cpus(text: &[u8], nth: usize, wanted: &CpuSet, mut tell: impl Fn
     }
 }
 
-/// What a task's `stat` tells.
+/// A part of `/proc/PID/stat`. Minor faults are served from memory, major ones from disk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TaskStat {
-    /// Page faults served from memory.
     pub minor_faults: u64,
-    /// Page faults served from disk.
     pub major_faults: u64,
-    /// The CPU it last ran on.
+    /// The CPU that the task last ran on.
     pub cpu: u64,
 }
 
 impl TaskStat {
-    /// Reads `/proc/PID/stat`.
     pub fn parse(text: &[u8]) -> Option<Self> {
         // The name, in parentheses, may hold anything. After it comes field 3.
         let end = text.iter().rposition(|b| *b == b')')?;

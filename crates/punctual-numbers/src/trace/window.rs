@@ -4,27 +4,23 @@ use super::{Address, Record, Tid};
 use punctual_hist::{MonoTime, Nanos};
 use std::collections::BTreeMap;
 
-/// Names for the numbers in a window's records.
+/// Names for the numbers in a window's records. `irqs` is by line, as `/proc/interrupts` has it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Names {
-    /// Tasks.
     pub tasks: BTreeMap<Tid, String>,
-    /// Those of them that are threads of the kernel, which are never in user mode; as far as that is known.
+    /// Tasks that are known to be threads of the kernel, which are never in user mode.
     pub kernel_threads: Vec<Tid>,
-    /// Device interrupts, by line: what `/proc/interrupts` calls them.
     pub irqs: BTreeMap<u32, Line>,
-    /// Kernel functions, by address.
     pub functions: BTreeMap<Address, String>,
 }
 
-/// A line that interrupts come in on.
+/// A line on which a device interrupts. `action` has the names of its handlers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Line {
-    /// Names of its handlers.
     pub action: String,
-    /// CPUs it may interrupt, as a list; empty where not known.
+    /// CPUs that the line may interrupt, as a list; empty where they are not known.
     pub affinity: String,
-    /// The kernel alone decides where it goes.
+    /// The kernel alone decides which CPU is interrupted.
     pub managed: bool,
 }
 
@@ -33,157 +29,132 @@ pub struct Line {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Kept {
-    /// It is among the worst of its CPU.
+    /// The activation is among the worst of its CPU.
     Worst,
-    /// It was drawn at random from all late activations of its CPU, each as likely as any other.
+    /// The window was drawn at random from all late activations of its CPU, each as likely as any other.
     Sampled,
-    /// It is an ordinary activation, to compare with.
+    /// The activation was an ordinary one, to compare with.
     Ordinary,
 }
 
-/// All that is known of one activation.
+/// All that is known of one activation: it was due at `release` on the measured CPU `cpu`, and its body ran at `woke`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Window {
     /// Its place in the recording: a later window in the same slot replaces this one.
     pub slot: u32,
-    /// Why it was kept.
     pub kept: Kept,
-    /// The measured CPU.
     pub cpu: u32,
     /// The measuring thread.
     pub tid: Tid,
-    /// When it was due.
     pub release: MonoTime,
-    /// When its body ran.
     pub woke: MonoTime,
-    /// Load phase.
+    /// Number of the load phase.
     pub phase: u16,
     /// Records of this CPU in order, from some time before the release to the wake-up and a little beyond.
     pub records: Vec<Record>,
     /// What other CPUs did to this one meanwhile: (CPU, record), in order.
     pub elsewhere: Vec<(u32, Record)>,
-    /// Names of what occurs in it.
     pub names: Names,
-    /// Records were lost in it, or the trace does not reach over all of it.
     pub incomplete: Option<Incomplete>,
-    /// What counters say of the time around it.
     pub around: Option<Around>,
 }
 
-/// Why a window does not tell all.
+/// Why a window does not tell everything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Incomplete {
-    /// The kernel lost records in it.
+    /// The kernel lost records of this time.
     Lost,
     /// The trace begins after the release: what was before had been overwritten.
     Late,
     /// The trace of this CPU was not read up to the wake-up.
     Short,
-    /// Clocks do not fit together.
+    /// The clock of the trace and that of the thread do not agree.
     Warped,
-    /// It had more records than are kept of one activation.
+    /// There were more records than are kept of one activation.
     TooLong,
     /// This engine keeps no records.
     NoTrace,
-    /// Records are missing in it, or of this CPU, that nobody reported as lost, so that more than a little of its time
-    /// has no owner.
+    /// Records of this time or of this CPU are missing that the kernel did not report as lost, so that it is not known who
+    /// had the CPU.
     Holes,
     /// The thread was not seen to run on this CPU, and its policy lets it run on others.
     Elsewhere,
 }
 
-/// Counters around an activation.
+/// Counters around an activation, read before it at `from` and after it at `to`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Around {
-    /// Read before.
     pub from: MonoTime,
-    /// Read after.
     pub to: MonoTime,
-    /// What changed between, of this CPU where it is by CPU. What could be read and did not change is here with 0,
-    /// but for lines of devices that never interrupted this CPU in the run so far.
+    /// Growth between the two, of this CPU where a counter is by CPU. A counter that could be read and did not grow is
+    /// here with 0, except for lines of devices that have not interrupted this CPU in the run so far.
     pub changes: Vec<Change>,
-    /// The longest time that surely nothing of ours ran on any CPU, within the activation.
+    /// The longest time within the activation during which certainly no thread of ours ran on any CPU.
     pub standstill: Option<Nanos>,
 }
 
-/// How much a counter grew.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
     pub counter: Counter,
-    /// By how much; nanoseconds where it counts time.
+    /// Growth; nanoseconds where the counter counts time.
     pub by: u64,
-    /// How much it grows in as long a time elsewhere in the run; `None` where that is not known yet.
+    /// Growth in an equally long time elsewhere in the run; `None` where that is not known yet.
     pub usually: Option<u64>,
 }
 
-/// Something that is counted.
+/// Something that is counted. Faults, switches and migrations are those of the measuring thread.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Counter {
     /// An interrupt of this CPU, as `/proc/interrupts` names it: (line, what it is).
     Interrupt(String, String),
-    /// A softirq of this CPU.
     Softirq(String),
-    /// Time this CPU's tasks waited to run: also those that the measuring thread kept waiting.
+    /// Time that tasks of this CPU waited to run, including tasks that the measuring thread kept waiting.
     RunDelay,
-    /// Entries into an idle state, by its name.
     IdleState(String),
-    /// Time the hypervisor ran others.
+    /// Time in which the hypervisor ran others.
     Steal,
     /// System management interrupts.
     Smi,
-    /// Times this CPU, or its package, was throttled for heat.
+    /// How often this CPU, or its package, was throttled for heat.
     Throttled,
     /// Cycles at the actual and at the nominal frequency, as a ratio in thousandths.
     FrequencyRatio,
-    /// Page faults of the measuring thread served from memory.
     MinorFaults,
-    /// Page faults of the measuring thread served from disk.
     MajorFaults,
-    /// The measuring thread was pre-empted.
     InvoluntarySwitches,
-    /// The measuring thread waited.
     VoluntarySwitches,
-    /// The measuring thread changed CPU.
     Migrations,
-    /// The control group of the thread, or real time as a whole, was throttled.
+    /// How often the control group of the thread, or real time as a whole, was throttled.
     RtThrottled,
-    /// Time the measuring thread could have run and waited to.
+    /// Time that the measuring thread could have run and waited to.
     OwnRunDelay,
 }
 
 /// An activation that was late, whether or not a window was kept of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Late {
-    /// The measured CPU.
     pub cpu: u32,
-    /// When it was due.
     pub release: MonoTime,
-    /// By how much it was late.
     pub latency: Nanos,
 }
 
-/// Late activations of a stretch of time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LateList {
-    /// One by one, in order for each CPU; not all where there were too many.
+    /// One by one, in order for each CPU; some are left out where there were too many.
     pub late: Vec<Late>,
-    /// By CPU: how many there were since the last list, their sum, and the threshold that was in force at the end.
     pub totals: Vec<LateTotal>,
 }
 
-/// Late activations of one CPU in a stretch of time.
+/// Late activations of one CPU since the list before. `latency` is their sum, `threshold` what was in force at the end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LateTotal {
-    /// The measured CPU.
     pub cpu: u32,
     pub count: u64,
-    /// The sum of their latencies.
     pub latency: Nanos,
-    /// Later than this was late.
     pub threshold: Nanos,
-    /// Of these no window could be cut, or was drawn and not kept: windows came faster than they could be cut, or took
-    /// more room than they may.
+    /// Activations of which no window could be cut, or was drawn and not kept: windows came faster than they could be
+    /// cut, or took more room than they may.
     pub passed_over: u64,
 }

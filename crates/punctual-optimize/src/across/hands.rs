@@ -1,79 +1,48 @@
-//! Going on with a campaign across boots: what is next is done, and written down, until another boot is needed.
+//! Carries a campaign across boots: does what is next and writes it down, until another boot is needed.
 
 use super::{Across, Act, Seen};
 use crate::{Campaign, Next, Outcome, Stage};
 use punctual_tuning::plan::Keep;
 
-/// How going on came to an end for now.
+/// Why [`go_on`] returned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// All is told that will be; everything is put back.
-    Ended {
-        /// The machine runs on the boot that it was begun in.
-        is_home: bool,
-    },
-    /// The machine starts again.
+    /// The campaign is complete and everything is put back; `is_home` where the machine runs as it did at the start.
+    Ended { is_home: bool },
+    /// The machine is restarting.
     Rebooting,
-    /// Somebody has to start the machine again.
+    /// A person has to restart the machine.
     RebootByHand,
     /// A measurement was interrupted.
     Interrupted,
-    /// Somebody put everything back, and so ended it.
+    /// Somebody put everything back, which ended the campaign.
     PutBack,
-    /// What was done has no effect: which act.
+    /// The same act is due again although it was just done.
     Stuck(Act),
 }
 
-/// Who does it.
+/// The operations on the machine. An error ends [`go_on`]; what was written down before is still true then.
 pub trait Hands {
-    /// Why something could not be done.
     type Error;
     /// What this boot shows.
-    ///
-    /// # Errors
-    /// It cannot be told.
     fn look(&mut self) -> Result<Seen, Self::Error>;
-    /// Writes all of it down, whole or not at all.
-    ///
-    /// # Errors
-    /// It cannot be written; nothing else is done then.
+    /// Writes the state of the campaign down, whole or not at all.
     fn keep(&mut self, campaign: &Campaign, across: &Across) -> Result<(), Self::Error>;
-    /// Sees to it that somebody goes on after a boot.
-    ///
-    /// # Errors
-    /// It cannot be done, and nothing of it stands.
+    /// Makes the campaign go on by itself after each boot.
     fn hook(&mut self) -> Result<(), Self::Error>;
-    /// Takes that away.
-    ///
-    /// # Errors
-    /// It cannot be done.
+    /// Undoes [`hook`](Self::hook).
     fn unhook(&mut self) -> Result<(), Self::Error>;
-    /// Makes a boot entry for the next boot alone. Something: why that cannot be, and nothing of it stands.
-    ///
-    /// # Errors
-    /// It cannot be told what stands.
+    /// Makes a boot entry for the next boot alone. Returns the reason where that cannot be, with nothing changed.
     fn enter(&mut self, keeps: &[Keep]) -> Result<Option<String>, Self::Error>;
-    /// Takes it away.
-    ///
-    /// # Errors
-    /// It cannot be done.
+    /// Undoes [`enter`](Self::enter).
     fn leave(&mut self) -> Result<(), Self::Error>;
-    /// Starts the machine again. False: somebody has to do that.
-    ///
-    /// # Errors
-    /// It cannot be done.
+    /// Restarts the machine; `false` where a person has to do that.
     fn reboot(&mut self) -> Result<bool, Self::Error>;
-    /// Measures. Nothing: it was interrupted.
-    ///
-    /// # Errors
-    /// It cannot be done.
+    /// Measures once; `None` where that was interrupted.
     fn measure(&mut self, arm: &[usize], stage: Stage, round: u32) -> Result<Option<Outcome>, Self::Error>;
 }
 
-/// Goes on until another boot is needed, or nothing is left to be done; `is_at_boot`: because somebody was to see to it.
-///
-/// # Errors
-/// Those of the hands. What was written down is true then, too.
+/// Goes on until another boot is needed or nothing is left to do. `is_at_boot` says that the hook started this process.
 pub fn go_on<H: Hands>(
     hands: &mut H,
     campaign: &mut Campaign,
@@ -84,7 +53,7 @@ pub fn go_on<H: Hands>(
     loop {
         let seen = hands.look()?;
         if is_hooked && !seen.hooked {
-            // Who goes on all the same cannot be ended.
+            // Somebody reverted everything while this ran: going on would undo that.
             hands.leave()?;
             return Ok(Ending::PutBack);
         }
@@ -143,7 +112,7 @@ pub fn go_on<H: Hands>(
     }
 }
 
-/// Whether it was measured; otherwise it was interrupted.
+/// Measures with these candidates; `false` where that was interrupted.
 fn measured<H: Hands>(
     hands: &mut H,
     campaign: &mut Campaign,
@@ -160,7 +129,7 @@ fn measured<H: Hands>(
         campaign.take(arm, outcome);
         across.done_with(arm, Some(boot));
     }
-    // Otherwise it is told by the next boot whether this one was lost by it.
+    // Where the outcome is missing, the next boot tells whether the measurement ended this one.
     hands.keep(campaign, across)?;
     Ok(is_measured)
 }

@@ -3,10 +3,10 @@
 //! ```text
 //! Campaign, Across (written down), Seen (this boot) -> Act -> Hands -> written down again -> ...
 //! ```
-//! Every measurement has a boot of its own, also that of the machine as it was. What a boot has to be is tried through a
-//! boot entry that the loader takes once; so whoever ends a boot, the one after it is the old one. A boot is asked for
-//! only after that is written down, and a run gets no more boots than [`Tries`] allows: there is no loop of boots.
-//! Whether a boot is the one that was asked for is told by its identity and by its command line, and by nothing else.
+//! Every measurement has a boot of its own, also that of the baseline. Words are tried through a boot entry that the
+//! loader takes once, so whatever ends that boot, the next one is the old one. A boot is asked for only after that is
+//! written down, and a run gets no more boots than [`Tries`] allows, so there is no loop of boots. Its identity and its
+//! command line alone tell whether a boot is the one that was asked for.
 //!
 //! Must not know how anything is done: [`Hands`] do it.
 
@@ -21,29 +21,32 @@ pub use tries::Tries;
 use super::{Arm, Campaign, Next};
 use punctual_tuning::plan::lasting::merge;
 use punctual_tuning::plan::{Keep, wanted};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Words that the boot loader adds, and one that every trial is given so that a kernel that panics starts again.
+/// Words that are left out when command lines are compared: the boot loader adds the first two, and every trial gets
+/// `panic` so that a kernel that panics restarts.
 const LOADERS: [&str; 3] = ["BOOT_IMAGE", "initrd", "panic"];
 
-/// What is written down beside the campaign itself.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// What is written down beside the campaign itself. Boots are named by their identity.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Across {
-    /// Command line of the boot it was begun in.
+    /// Command line of the boot in which the campaign was begun.
     pub line: String,
-    /// Release of the kernel of that boot.
+    /// Kernel release of the boot in which the campaign was begun.
     pub release: String,
-    /// The boot in which the last measurement was made, or in which it was begun: it is measured in no more.
+    /// The boot that was measured last, or in which the campaign was begun: it is not measured again.
     pub used: String,
-    /// Another boot was asked for in this one, and nobody has seen yet what came of it.
+    /// The boot in which another one was asked for, until the next process has seen what came of it.
     pub asked: Option<String>,
-    /// A measurement was begun in this boot, and is not ended.
+    /// The boot in which a measurement was begun and has not ended.
     pub measuring: Option<String>,
-    /// Boots that measurements had in vain, by what was to be set; none of those that were measured in the end.
+    /// Boots that measurements had in vain, by what was to be set; an entry goes once its measurement is made.
+    #[serde(default, with = "crate::format::tries")]
     pub tries: BTreeMap<Arm, Tries>,
-    /// Boots that were asked for in all.
+    /// How many boots were asked for in all.
     pub boots: u32,
-    /// Why it was given up.
+    /// Why the campaign was given up.
     pub gave_up: Option<String>,
 }
 
@@ -53,61 +56,52 @@ pub struct Across {
 pub struct Seen {
     /// Its identity.
     pub boot: String,
-    /// Its command line.
     pub line: String,
-    /// The release of its kernel.
     pub release: String,
-    /// A boot entry of ours that stands.
-    pub entry: Option<Entry>,
-    /// Whether something goes on by itself after a boot.
+    /// The boot entry of ours that exists.
+    pub entry: Option<BootEntry>,
+    /// Whether the campaign goes on by itself after a boot.
     pub hooked: bool,
-    /// Whether there can be such a thing.
     pub can_hook: bool,
-    /// The time for the campaign is up.
+    /// Whether the time for the campaign is up.
     pub is_late: bool,
-    /// Nobody measured for so long that what comes now is not held against what was before.
+    /// Whether the last measurement is too long ago to be compared with the next one.
     pub is_after_a_pause: bool,
 }
 
 /// A boot entry of ours.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
-    /// What it keeps.
+pub struct BootEntry {
     pub keeps: Vec<Keep>,
     /// The boot in which it was made: it is for the next one alone.
     pub made_in: String,
 }
 
-/// What is to be done.
+/// What is to be done next; [`Hands`] has an operation of the same name for most.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Act {
-    /// See to it that somebody goes on after a boot.
     Hook,
-    /// Take that away.
     Unhook,
     /// Make a boot entry that keeps this, for the next boot alone.
     Enter(Vec<Keep>),
-    /// Take it away.
     Leave,
-    /// Start the machine again.
     Reboot,
-    /// Measure with these candidates, as far as they are set in a boot that runs.
+    /// Measure with these candidates; those that need no boot are set first.
     Measure(Vec<usize>),
     /// These candidates cannot be measured, for this reason.
     Refuse(Vec<usize>, String),
-    /// It cannot go on, for this reason.
+    /// The campaign cannot go on, for this reason.
     GiveUp(String),
-    /// Nothing.
     End,
 }
 
 impl Across {
-    /// Of a campaign that begins in this boot.
+    /// The state of a campaign that begins in this boot.
     pub fn begun(line: String, release: String, boot: String) -> Self {
         Self { line, release, used: boot, ..Self::default() }
     }
 
-    /// What is next. Nothing of it is remembered but by [`go_on`].
+    /// What is next. [`go_on`] remembers what was done; this function changes nothing.
     pub fn next(&self, campaign: &Campaign, seen: &Seen) -> Act {
         match campaign.next() {
             Next::Measure { arm, .. } if self.gave_up.is_none() => self.towards(campaign, &arm, seen),
@@ -115,8 +109,8 @@ impl Across {
         }
     }
 
-    /// What became of the boot that was asked for, and of a measurement that was begun: the boot after it tells. Whether a
-    /// try was in vain: that has to be written down before anything changes what tells why.
+    /// Counts what became of the boot that was asked for and of the measurement that was begun, as this boot shows it.
+    /// Returns whether a try was in vain, which must be written down before anything else changes the evidence.
     fn arrived(&mut self, campaign: &Campaign, seen: &Seen) -> bool {
         let arm = due(campaign);
         let keeps = kept(campaign, &arm);
@@ -139,7 +133,7 @@ impl Across {
         true
     }
 
-    /// Towards a boot in which these candidates can be measured.
+    /// The next act towards a boot in which these candidates can be measured.
     fn towards(&self, campaign: &Campaign, arm: &[usize], seen: &Seen) -> Act {
         let keeps = kept(campaign, arm);
         let tries = self.tries.get(arm).cloned().unwrap_or_default();
@@ -147,7 +141,7 @@ impl Across {
             return Act::Measure(arm.to_vec());
         }
         if tries.is_over() {
-            // Without candidates, or without words of theirs, it is the machine itself that cannot be measured.
+            // The baseline, and candidates without words, run on the machine's own command line: that one failed.
             let is_theirs = !arm.is_empty() && (tries.is_cut_off() || !keeps.is_empty());
             let is_refused = is_theirs && tries.are_its_own_fault();
             return if is_refused { Act::Refuse(arm.to_vec(), tries.told()) } else { Act::GiveUp(tries.told()) };
@@ -155,7 +149,7 @@ impl Across {
         boot_of(&keeps, seen)
     }
 
-    /// Everything is put back, and the machine runs as it did.
+    /// The next act towards a machine on which everything is put back and that runs as it did.
     fn home(&self, seen: &Seen) -> Act {
         if seen.entry.is_some() {
             return Act::Leave;
@@ -167,13 +161,12 @@ impl Across {
         if seen.hooked { Act::Unhook } else { Act::End }
     }
 
-    /// Whether this boot is one that keeps this, and nothing else of ours.
+    /// Whether this boot has the kernel and the command line of a boot that keeps this and nothing else of ours.
     pub fn fits(&self, keeps: &[Keep], seen: &Seen) -> bool {
         let asked = merge(&self.line, &wanted(keeps, ""));
         self.release == seen.release && asked.is_ok_and(|asked| own_words(&asked) == own_words(&seen.line))
     }
 
-    /// Another boot is about to be asked for.
     fn asking(&mut self, boot: &str) {
         if self.asked.as_deref() != Some(boot) {
             self.boots = self.boots.saturating_add(1);
@@ -182,12 +175,11 @@ impl Across {
         self.measuring = None;
     }
 
-    /// A measurement is about to begin.
     fn beginning(&mut self, boot: &str) {
         self.measuring = Some(boot.to_owned());
     }
 
-    /// A measurement is done with; in this boot, if it was made.
+    /// A measurement is done with: it was made in this boot, or refused where there is none.
     fn done_with(&mut self, arm: &[usize], boot: Option<&str>) {
         if let Some(boot) = boot {
             boot.clone_into(&mut self.used);
@@ -196,7 +188,7 @@ impl Across {
         self.tries.remove(arm);
     }
 
-    /// Somebody asked to go on: what was given up is tried again.
+    /// The user asked to go on: what was given up is tried again.
     pub fn take_up(&mut self) {
         if self.gave_up.take().is_some() {
             self.tries.clear();
@@ -204,7 +196,7 @@ impl Across {
     }
 }
 
-/// What is to be measured next; the machine as it was where nothing is.
+/// What is to be measured next; the baseline where nothing is.
 fn due(campaign: &Campaign) -> Arm {
     match campaign.next() {
         Next::Measure { arm, .. } => arm,
@@ -212,14 +204,14 @@ fn due(campaign: &Campaign) -> Arm {
     }
 }
 
-/// What candidates keep for a boot, of two that decide the same the last.
+/// What these candidates keep for a boot. Of two that decide the same thing, the last counts.
 pub fn kept(campaign: &Campaign, arm: &[usize]) -> Vec<Keep> {
     let keeps = arm.iter().filter_map(|place| campaign.design.candidates.get(*place));
     let keeps = punctual_tuning::plan::last_of_each(keeps.flat_map(|candidate| &candidate.boot));
     keeps.into_iter().cloned().collect()
 }
 
-/// What leads to another boot, which keeps this.
+/// The next act towards a boot that keeps this.
 fn boot_of(keeps: &[Keep], seen: &Seen) -> Act {
     if seen.can_hook && !seen.hooked {
         return Act::Hook;
@@ -232,7 +224,7 @@ fn boot_of(keeps: &[Keep], seen: &Seen) -> Act {
     }
 }
 
-/// Words but for those of the boot loader, sorted: a loader may put its own in another place.
+/// The words of a line without [`LOADERS`], sorted, because a loader may put its own words anywhere.
 fn own_words(line: &str) -> Vec<&str> {
     let name = |word: &str| word.split('=').next().unwrap_or_default().to_owned();
     let mut words: Vec<&str> = line.split_whitespace().filter(|word| !LOADERS.contains(&name(word).as_str())).collect();

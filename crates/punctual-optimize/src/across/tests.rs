@@ -1,12 +1,12 @@
-//! A machine that starts again, fails to, is switched off and has its processes killed, at every point there is; and
-//! what is written down of a campaign meanwhile, which is all that the next process has.
+//! A machine that restarts, fails to, is switched off and has its processes killed at every operation, and what is
+//! written down of a campaign meanwhile: the next process has nothing else.
 
 mod machine;
 
 use super::tries::{ABSENT_MAX, BOOTS_MAX, CUT_MAX};
 use super::*;
 use crate::format::Kept;
-use crate::{Outcome, Verdict};
+use crate::{CandidateVerdict, Outcome};
 use machine::{EACH, Fault, Machine, PLAIN, TAKEN_UP, candidates};
 use proptest::prelude::{Just, prop, prop_assert, prop_assert_eq, prop_oneof, proptest};
 use std::collections::BTreeSet;
@@ -49,8 +49,8 @@ fn assert_sound(machine: &Machine, kept: &Kept) -> Result<(), proptest::test_run
             prop_assert!(response.due % EACH > 0, "measured in the boot it was begun in");
         }
     }
-    // The way home is one more, and so is each time that it was taken up again, and each that was to be set and was not
-    // measured any more.
+    // One more for the way home, for each time that the campaign was taken up again, and for each arm that was asked for
+    // and never measured.
     let sets = u32::try_from(kept.campaign.design.candidates.len()).unwrap() + 1;
     let at_most = BOOTS_MAX * (u32::try_from(kept.campaign.runs.len()).unwrap() + 1 + TAKEN_UP + sets);
     prop_assert!(across.boots <= at_most, "{} boots for {} runs", across.boots, kept.campaign.runs.len());
@@ -78,7 +78,7 @@ proptest! {
             prop_assert!(is_home || !can_hook || is_over, "the machine runs on '{}'", machine.line);
         }
         let refused = |place: usize| kept.campaign.standing().judged.iter().any(|judged| {
-            judged.candidate == place && matches!(judged.verdict, Verdict::Refused(_))
+            judged.candidate == place && matches!(judged.verdict, CandidateVerdict::Refused(_))
         });
         if bad == "nohz_full" && across.gave_up.is_none() {
             prop_assert!(refused(0), "no kernel comes up with it");
@@ -175,7 +175,7 @@ fn a_machine_that_cannot_be_measured_as_it_is_ends_the_campaign() {
     assert!(machine.entry.is_none() && !machine.hooked);
 }
 
-/// What became of the candidate that sets `skew_tick`, where its measurement ends the machine so many times.
+/// The campaign in which the measurement of `skew_tick` kills the machine this often, and that candidate's outcomes.
 fn of_deaths(deaths: u32) -> (Kept, Vec<Outcome>) {
     let mut machine = Machine { deadly: "skew_tick", deaths, ..Machine::new(60, Vec::new()) };
     let (kept, _) = machine.run_out().unwrap();
@@ -240,15 +240,9 @@ fn words_that_hang_the_kernel_are_refused_though_each_hang_begins_the_round_anew
 #[test]
 fn a_default_that_somebody_changed_meanwhile_is_seen() {
     let across = Across::begun(PLAIN.to_owned(), "6.1".to_owned(), "boot 0".to_owned());
-    let seen = |line: &str, release: &str| Seen {
-        boot: "boot 1".to_owned(),
-        line: line.to_owned(),
-        release: release.to_owned(),
-        entry: None,
-        hooked: true,
-        can_hook: true,
-        is_late: false,
-        is_after_a_pause: false,
+    let seen = |line: &str, release: &str| {
+        let mut machine = Machine { hooked: true, ..Machine::new(60, Vec::new()) };
+        Seen { line: line.to_owned(), release: release.to_owned(), ..machine.look().unwrap() }
     };
     assert!(across.fits(&[], &seen(&format!("BOOT_IMAGE=/b {PLAIN}"), "6.1")));
     assert!(!across.fits(&[], &seen(&format!("{PLAIN} nosmt"), "6.1")));

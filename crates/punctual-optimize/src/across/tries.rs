@@ -1,48 +1,48 @@
-//! What became of the boots that one measurement was given in vain: by that it is told whether it gets another.
+//! What became of the boots that one measurement was given in vain, which decides whether it gets another boot.
 //!
-//! A boot that nobody saw with the words it was asked for says something of the words. One that came up and ended before
-//! it was measured may say so, or that somebody pulled the plug: it is worth one more try.
+//! A boot that came up with other words than it was asked for says something about the words. A boot that came up as
+//! asked and ended before it was measured may have crashed, or somebody pulled the plug: it is worth one more try.
 
+use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
 
-/// Boots that were not seen as they were asked for, at most, for one measurement.
+/// How often one measurement may meet a machine that came up otherwise than it was asked to.
 pub const ABSENT_MAX: u32 = 2;
-/// Boots that came up and ended before they were measured, at most.
+/// How often a boot of one measurement may come up as asked and end before it was measured.
 pub const CUT_MAX: u32 = 3;
-/// Boots that no measurement is asked for more of: one less of each kind leads to another.
+/// The most boots that one measurement can ask for: with one less of each kind it gets another.
 #[cfg(test)]
 pub(super) const BOOTS_MAX: u32 = 2 * (ABSENT_MAX - 1) + (CUT_MAX - 1) + 1;
 
-/// What became of them so far.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tries {
-    /// The machine was seen in another boot than was asked for.
+    /// Boots after which the machine was seen in another boot than was asked for.
     pub absent: u32,
-    /// What it was seen with the last time: kernel and command line.
+    /// Kernel and command line that the machine had instead, the last time.
     pub instead: String,
-    /// Somebody took the boot entry away, which says nothing of its words.
+    /// Boots whose entry somebody took away before, which says nothing about its words.
     pub taken_away: u32,
-    /// It came up as asked, and ended before it was measured.
+    /// Boots that came up as asked, and ended before they were measured.
     pub cut: u32,
 }
 
 impl Tries {
-    /// It gets no more boots.
+    /// Whether the measurement gets no more boots.
     pub fn is_over(&self) -> bool {
         self.absent >= ABSENT_MAX || self.taken_away >= ABSENT_MAX || self.is_cut_off()
     }
 
-    /// No such boot is to be measured again, even if it is there.
+    /// Whether such a boot is not measured again, even if the machine runs in one.
     pub fn is_cut_off(&self) -> bool {
         self.cut >= CUT_MAX
     }
 
-    /// What was asked for is to blame, as far as anybody can tell.
+    /// Whether the boots failed because of what was asked for, as far as that can be told.
     pub fn are_its_own_fault(&self) -> bool {
         self.absent >= ABSENT_MAX || self.is_cut_off()
     }
 
-    /// What became of them, as it is told of what is not tried any more.
+    /// What became of them, as the reason why no more boots are tried.
     pub fn told(&self) -> String {
         let Self { absent, instead, taken_away, cut } = self;
         let mut told = String::new();

@@ -1,6 +1,7 @@
 //! What a check says.
 
 use std::fmt;
+use std::ops::Deref;
 
 /// How much a finding matters; the words are those of `punctual audit`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -42,42 +43,15 @@ impl fmt::Display for Finding {
     }
 }
 
-/// All that a check found, gravest first. Prints one per line.
+/// All that a check found, gravest first; read it as a slice. Prints one finding per line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Findings(pub Vec<Finding>);
 
-impl Findings {
-    /// Whether a task cannot start or cannot keep its period.
-    ///
-    /// # Real-time
-    /// Pure.
-    pub fn is_fatal(&self) -> bool {
-        self.0.iter().any(|finding| finding.severity == Severity::Fatal)
-    }
+impl Deref for Findings {
+    type Target = [Finding];
 
-    /// Whether there is nothing to say.
-    ///
-    /// # Real-time
-    /// Pure.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// One after the other, gravest first.
-    ///
-    /// # Real-time
-    /// Pure.
-    pub fn iter(&self) -> std::slice::Iter<'_, Finding> {
-        self.0.iter()
-    }
-}
-
-impl<'a> IntoIterator for &'a Findings {
-    type Item = &'a Finding;
-    type IntoIter = std::slice::Iter<'a, Finding>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        self.iter()
+    fn deref(&self) -> &[Finding] {
+        &self.0
     }
 }
 

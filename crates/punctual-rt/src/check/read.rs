@@ -49,10 +49,6 @@ impl Host {
             deadline_periods_us: deadline("min").zip(deadline("max")),
             rights: from.rights(),
             clock_source: from.text("sys/devices/system/clocksource/clocksource0/current_clocksource"),
-            clock_read: None,
-            wake_up: None,
-            tick: None,
-            timer_slack: None,
             kernel: from.kernel(),
             is_realtime: from.is_realtime(),
             is_guest: from.is_guest(),
@@ -61,6 +57,7 @@ impl Host {
                 .iter()
                 .any(|file| from.is_there(file))
                 .then_some(true),
+            ..Self::default()
         }
     }
 }

@@ -1,12 +1,12 @@
 //! The ordinary end of the log: gathers the records of all writers, puts them in order and writes them out.
 
+use super::line::{Line, Output, What};
 use super::perfetto::Perfetto;
 use super::record::Record;
 use super::text::Text;
-use super::thread::DrainThread;
 use super::writer::{LogWriter, Thread};
 use crate::sys::now;
-use crate::{Error, Receiver, spsc};
+use crate::{Receiver, spsc};
 use punctual_hist::{MonoTime, Nanos};
 use std::io::{self, Write};
 use std::sync::atomic::AtomicU32;
@@ -14,25 +14,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// How long a record is held back for older ones that a thread may have been kept from storing.
 const HOLD: Nanos = Nanos::from_ms(10);
-
-/// What is written in one go.
-pub(super) struct Line {
-    pub(super) at: MonoTime,
-    pub(super) thread: Arc<Thread>,
-    pub(super) what: What,
-}
-
-pub(super) enum What {
-    Record(Record),
-    Lost(u64),
-}
-
-/// Something lines are written to.
-pub(super) trait Output: Send {
-    fn write(&mut self, line: &Line) -> io::Result<()>;
-    /// Called after each batch of lines.
-    fn flush(&mut self) -> io::Result<()>;
-}
 
 /// One writer, seen from here.
 struct Source {
@@ -83,7 +64,7 @@ pub struct Drained {
 /// [`finish`](Self::finish). Records are taken from the writers in any case, so a full disk does not fill the logs.
 #[derive(Default)]
 pub struct Drain {
-    arrivals: Arc<Arrivals>,
+    pub(super) arrivals: Arc<Arrivals>,
     sources: Vec<Source>,
     /// Not written yet.
     held: Vec<Line>,
@@ -131,19 +112,6 @@ impl Drain {
     /// Allocates: call before the loop.
     pub fn writer(&mut self, name: &str, capacity: usize) -> LogWriter {
         self.arrivals.writer(name, capacity)
-    }
-
-    /// Drains every `interval` in a thread of its own, of ordinary policy, until it is stopped. It may run where the
-    /// calling thread may: call before that confines itself to the loop's CPU.
-    ///
-    /// # Errors
-    /// [`ConfigError::ZeroLength`](crate::ConfigError::ZeroLength) when `interval` is zero, [`SetupError::Thread`](crate::SetupError::Thread) when no thread can be had.
-    ///
-    /// # Real-time
-    /// Starts a thread: call before the loop.
-    pub fn start(self, interval: Nanos) -> Result<DrainThread, Error> {
-        let arrivals = Arc::clone(&self.arrivals);
-        DrainThread::start(self, arrivals, interval)
     }
 
     /// Takes what the writers have stored and writes out what is older than 10 ms.

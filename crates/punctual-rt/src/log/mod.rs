@@ -14,6 +14,7 @@
 //! ```
 
 mod drain;
+mod line;
 mod perfetto;
 mod record;
 mod text;

@@ -2,7 +2,7 @@
 //!
 //! The names in comments are those of Perfetto's schema (`protos/perfetto/trace/`), whose field numbers never change.
 
-use super::drain::{Line, Output, What};
+use super::line::{Line, Output, What};
 use super::record::{Kind, Record, Value};
 use super::text::message;
 use super::writer::Thread;

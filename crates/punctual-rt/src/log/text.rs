@@ -1,6 +1,6 @@
 //! Records as lines of text.
 
-use super::drain::{Line, Output, What};
+use super::line::{Line, Output, What};
 use super::record::{Kind, Record};
 use std::io::{self, Write};
 

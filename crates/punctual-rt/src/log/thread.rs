@@ -17,26 +17,37 @@ pub struct DrainThread {
     thread: Option<JoinHandle<io::Result<Drained>>>,
 }
 
-impl DrainThread {
-    pub(super) fn start(drain: Drain, arrivals: Arc<Arrivals>, interval: Nanos) -> Result<Self, Error> {
+impl Drain {
+    /// Drains every `interval` in a thread of its own, of ordinary policy, until it is stopped. It may run where the
+    /// calling thread may: call before that confines itself to the loop's CPU.
+    ///
+    /// # Errors
+    /// [`ConfigError::ZeroLength`](crate::ConfigError::ZeroLength) when `interval` is zero, [`SetupError::Thread`](crate::SetupError::Thread) when no thread can be had.
+    ///
+    /// # Real-time
+    /// Starts a thread: call before the loop.
+    pub fn start(self, interval: Nanos) -> Result<DrainThread, Error> {
         if interval == Nanos::ZERO {
             return Err(Error::Config(ConfigError::ZeroLength));
         }
+        let arrivals = Arc::clone(&self.arrivals);
         let stop = Arc::new(Signal::new());
         let stopped = Arc::clone(&stop);
         let run = move || {
             // A thread is born with the policy of the one that made it; going down to this one is always allowed.
             let _ = set_policy(Policy::Other);
-            let mut drain = drain;
+            let mut drain = self;
             while !stopped.wait_until(now() + interval) {
                 drain.drain();
             }
             drain.finish()
         };
         let thread = Builder::new().name("rt-log".into()).spawn(run).map_err(SetupError::of_thread)?;
-        Ok(Self { arrivals, stop, thread: Some(thread) })
+        Ok(DrainThread { arrivals, stop, thread: Some(thread) })
     }
+}
 
+impl DrainThread {
     /// Another log, as [`Drain::writer`] makes them.
     ///
     /// # Panics

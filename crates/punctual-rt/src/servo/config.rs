@@ -3,8 +3,8 @@
 //! The only place that knows which values can work; it knows nothing of how they are used.
 
 use super::rounded;
+use crate::error::ServoRefusal;
 use punctual_hist::{Delta, Nanos};
-use std::fmt;
 
 /// The largest ωT, and the one it begins with.
 pub(super) const WIDEST: f64 = 0.1;
@@ -85,44 +85,5 @@ impl ServoLimits {
 impl Default for ServoLimits {
     fn default() -> Self {
         Self::USUAL
-    }
-}
-
-/// Why a [`PhaseServo`](super::PhaseServo) was refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ServoRefusal {
-    /// The period is zero, or longer than an hour.
-    Period,
-    /// The bandwidth is not a positive number.
-    Bandwidth,
-    /// The bandwidth is too large for the period to be stable.
-    TooWide {
-        /// The largest one that is stable, in thousandths of a hertz.
-        most_millihertz: u64,
-    },
-    /// The damping is not within 0.3 to 3.
-    Damping,
-    /// The step limit is zero, or more than half the period.
-    Step,
-    /// The limit on the difference in speed is not within 0 to 100 000 ppm.
-    Frequency,
-    /// The lock window is zero.
-    Lock,
-}
-
-impl fmt::Display for ServoRefusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Period => f.write_str("the period is not within 1 ns to 1 h"),
-            Self::Bandwidth => f.write_str("the bandwidth is not a positive number of hertz"),
-            Self::TooWide { most_millihertz } => {
-                let (whole, rest) = (most_millihertz / 1000, most_millihertz % 1000);
-                write!(f, "the bandwidth is too large for this period: at most {whole}.{rest:03} Hz are stable")
-            }
-            Self::Damping => f.write_str("the damping is not within 0.3 to 3"),
-            Self::Step => f.write_str("the step limit is not within 1 ns to half the period"),
-            Self::Frequency => f.write_str("the limit on the difference in speed is not within 0 to 100000 ppm"),
-            Self::Lock => f.write_str("the lock window is zero"),
-        }
     }
 }

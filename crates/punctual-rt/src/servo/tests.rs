@@ -4,32 +4,15 @@ mod figures;
 mod laws;
 
 use super::*;
+use crate::noise::Noise;
 
-/// `SplitMix64`, and what the noise models need of it.
-struct Noise(u64);
+/// What the models of latency need beyond uniform noise.
+fn half_normal(noise: &mut Noise, sigma: f64) -> f64 {
+    (sigma * noise.normal()).abs()
+}
 
-impl Noise {
-    fn bits(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    #[allow(clippy::cast_precision_loss, reason = "53 bits are kept")]
-    fn uniform(&mut self) -> f64 {
-        (self.bits() >> 11) as f64 / (1u64 << 53) as f64
-    }
-
-    fn half_normal(&mut self, sigma: f64) -> f64 {
-        let radius = (-2.0 * (1.0 - self.uniform()).ln()).sqrt();
-        (sigma * radius * (core::f64::consts::TAU * self.uniform()).cos()).abs()
-    }
-
-    fn outlier(&mut self, share: f64, low: f64, high: f64) -> f64 {
-        if self.uniform() < share { low + (high - low) * self.uniform() } else { 0.0 }
-    }
+fn outlier(noise: &mut Noise, share: f64, low: f64, high: f64) -> f64 {
+    if noise.uniform() < share { low + (high - low) * noise.uniform() } else { 0.0 }
 }
 
 /// How late the thread wakes, in us.
@@ -45,8 +28,8 @@ enum Waking {
 impl Waking {
     fn late_us(self, noise: &mut Noise) -> f64 {
         match self {
-            Self::Sleep => 12.0 + noise.half_normal(5.0) + noise.outlier(0.001, 100.0, 900.0),
-            Self::Hybrid => 0.05 + noise.half_normal(0.1) + noise.outlier(0.001, 20.0, 300.0),
+            Self::Sleep => 12.0 + half_normal(noise, 5.0) + outlier(noise, 0.001, 100.0, 900.0),
+            Self::Hybrid => 0.05 + half_normal(noise, 0.1) + outlier(noise, 0.001, 20.0, 300.0),
             Self::Exact => 0.0,
         }
     }
@@ -54,7 +37,7 @@ impl Waking {
 
 /// |N(0, 2)| us, one in two thousand 20 to 80 later.
 fn path_us(noise: &mut Noise) -> f64 {
-    noise.half_normal(2.0) + noise.outlier(0.0005, 20.0, 80.0)
+    half_normal(noise, 2.0) + outlier(noise, 0.0005, 20.0, 80.0)
 }
 
 /// A grid, and a reference clock that runs faster than it.
@@ -123,17 +106,16 @@ struct Outcome {
     max: f64,
     mean: f64,
     settled_s: f64,
-    correction_sd_ns: f64,
     correction_max: f64,
 }
 
 fn run(world: &mut World, cycles: usize, mut control: impl FnMut(u64, MonoTime, MonoTime) -> Delta) -> Outcome {
-    let (mut phases, mut steers) = (Vec::new(), Vec::new());
+    let (mut phases, mut correction_max) = (Vec::new(), 0.0_f64);
     for _ in 0..cycles {
         phases.push(world.phase_ns() / 1e3);
         let (reference, local) = world.stamps();
         let steer = control(reference, local, world.release);
-        steers.push(as_ns(steer.as_ns()));
+        correction_max = as_ns(steer.as_ns()).abs().max(correction_max);
         world.advance(steer);
     }
     let settled = &phases[cycles / 6..];
@@ -144,8 +126,7 @@ fn run(world: &mut World, cycles: usize, mut control: impl FnMut(u64, MonoTime, 
         max: settled.iter().fold(0.0, |most, p| f64::max(most, (p - mean).abs())),
         mean,
         settled_s: as_f64(last_out) * world.period.as_secs_f64(),
-        correction_sd_ns: deviation(&steers[cycles / 6..]),
-        correction_max: steers.iter().fold(0.0, |most, s| f64::max(most, s.abs())) / 1e3,
+        correction_max: correction_max / 1e3,
     }
 }
 

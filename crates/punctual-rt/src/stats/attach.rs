@@ -2,10 +2,10 @@
 //!
 //! The pages are found by the names of the memory behind a process's descriptors; nothing else is opened.
 
-use super::page::{CycleSlot, FLIGHT_LENGTHS, Head, LAYOUT_VERSION, MAGIC};
 use super::snapshot::StatsReader;
-use super::{MEMORY_NAME, Snapshot, is_obeyed};
+use super::{MEMORY_NAME, is_obeyed};
 use crate::PageError;
+use crate::page::{CycleSlot, FLIGHT_LENGTHS, Head, LAYOUT_VERSION, MAGIC};
 use crate::sys::{PageMemory, page_bytes};
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -17,72 +17,45 @@ use std::sync::Arc;
 const LINK: &str = "/memfd:";
 const DELETED: &str = " (deleted)";
 
-/// A task of a process, its statistics mapped read-only.
-pub struct Attached {
-    name: String,
-    reader: StatsReader,
-}
-
 /// A page of statistics that a process has, by the name of its memory.
 struct Found {
     name: String,
     descriptor: std::path::PathBuf,
 }
 
-/// A task's name, and the task or why its page can not be read.
-pub type NamedTask = (String, Result<Attached, PageError>);
-
-/// Every task of a process.
+/// The names of the tasks of a process whose statistics can be [attached to](StatsReader::attach).
 ///
 /// # Real-time
-/// Allocates, reads files, maps memory: not for a loop.
+/// Allocates, reads files: not for a loop.
 ///
 /// # Kernel
 /// `/proc`; permission as for tracing the process: the same user, or `CAP_SYS_PTRACE`.
 ///
 /// # Errors
-/// [`PageError::Open`] if the process is gone or somebody else's.
-pub fn attached_tasks(pid: u32) -> Result<Vec<NamedTask>, PageError> {
-    let attach = |found: Found| (found.name.clone(), found.attach());
-    Ok(pages_of(pid)?.into_iter().map(attach).collect())
+/// [`PageError::Open`] if the process is gone or belongs to another user.
+pub fn task_names(pid: u32) -> Result<Vec<String>, PageError> {
+    Ok(pages_of(pid)?.into_iter().map(|found| found.name).collect())
 }
 
-impl Attached {
-    /// Attaches to the task `name` of process `pid`.
+impl StatsReader {
+    /// Attaches to the statistics of task `name` of process `pid`, read-only. They stay readable after the process has
+    /// ended.
     ///
     /// # Real-time
     /// Allocates, reads files, maps memory: not for a loop.
     ///
     /// # Kernel
-    /// As [`attached_tasks`].
+    /// As [`task_names`].
     ///
     /// # Errors
     /// [`PageError::NoSuchTask`], [`PageError::Open`], or why the page is refused: [`PageError::Unsealed`],
     /// [`PageError::Version`], [`PageError::Foreign`].
-    pub fn open(pid: u32, name: &str) -> Result<Self, PageError> {
-        let found = pages_of(pid)?.into_iter().find(|found| found.name == name);
-        found.ok_or(PageError::NoSuchTask)?.attach()
-    }
-
-    /// The task's name, as its memory is called.
-    ///
-    /// # Real-time
-    /// Pure.
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// The reading end, as the process itself has it. Stays readable after the process has ended.
-    pub const fn reader(&self) -> &StatsReader {
-        &self.reader
-    }
-
-    /// A copy of everything, as [`StatsReader::snapshot`].
-    ///
-    /// # Real-time
-    /// As [`StatsReader::snapshot`].
-    pub fn snapshot(&self) -> Snapshot {
-        self.reader.snapshot()
+    pub fn attach(pid: u32, name: &str) -> Result<Self, PageError> {
+        let found = pages_of(pid)?.into_iter().find(|found| found.name == name).ok_or(PageError::NoSuchTask)?;
+        // The descriptor may be another one by now: neither wait for a pipe nor take a terminal.
+        let careful = libc::O_NONBLOCK | libc::O_NOCTTY;
+        let file = OpenOptions::new().read(true).custom_flags(careful).open(&found.descriptor);
+        Ok(Self::new(Arc::new(page_in(&file.map_err(|e| open_error(&e))?)?)))
     }
 }
 
@@ -103,16 +76,6 @@ fn pages_of(pid: u32) -> Result<Vec<Found>, PageError> {
 
 fn open_error(error: &io::Error) -> PageError {
     PageError::Open(error.raw_os_error().unwrap_or(libc::EIO))
-}
-
-impl Found {
-    fn attach(self) -> Result<Attached, PageError> {
-        // The descriptor may be another one by now: neither wait for a pipe nor take a terminal.
-        let careful = libc::O_NONBLOCK | libc::O_NOCTTY;
-        let file = OpenOptions::new().read(true).custom_flags(careful).open(&self.descriptor);
-        let page = page_in(&file.map_err(|e| open_error(&e))?)?;
-        Ok(Attached { name: self.name, reader: StatsReader::new(Arc::new(page)) })
-    }
 }
 
 /// The page in a file, if it is one, of this version, and its size can not change. Nothing is mapped before that is

@@ -1,8 +1,8 @@
 //! Counters, and a record, that are copied while the loop writes belong together: on threads, and small enough for Miri,
 //! which a whole page with its histograms takes minutes.
 
-use super::page::CycleSlot;
 use super::{Stats, StatsConfig};
+use crate::page::CycleSlot;
 use crate::wake::{Class, Wake};
 use punctual_hist::{MonoTime, Nanos};
 use std::thread;

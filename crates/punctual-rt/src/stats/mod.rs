@@ -2,7 +2,7 @@
 //!
 //! The writing end costs tens of nanoseconds a cycle and the reading end nothing to the loop: both share one page of
 //! atomic words. The page is a sealed memfd, so nothing is left behind when the process dies, and `/proc/PID/fd` shows
-//! it to others ([`Attached`]).
+//! it to others ([`StatsReader::attach`]).
 //!
 //! This module knows nothing of how a wait is made; it is told what one came to ([`crate::Wake`]).
 
@@ -10,28 +10,24 @@ mod attach;
 #[cfg(test)]
 mod coherence;
 mod modes;
-pub(crate) mod page;
 mod periods;
 mod report;
-mod sequence;
-mod slot;
 mod snapshot;
 mod writer;
 
 pub use crate::idle::{IdleState, idle_states};
-pub use attach::{Attached, NamedTask, attached_tasks};
+pub use crate::page::{CycleRecord, WORST_KEPT};
+pub use attach::task_names;
 pub use modes::{Mode, modes};
-pub use page::{CycleRecord, WORST_KEPT};
 pub use periods::{PeriodMoments, Rhythm};
 pub use report::Report;
 pub use snapshot::{Counters, Snapshot, StatsReader};
 pub use writer::StatsWriter;
 
 use crate::atomics::Ordering::{Relaxed, Release};
+use crate::page::{FLIGHT_LENGTHS, Fixed, LAYOUT_VERSION, MAGIC, NAME_BYTES};
 use crate::sys::{PageMemory, boot_and_monotonic, page_bytes};
-use crate::wake::Class;
 use crate::{ConfigError, Error, SetupError};
-use page::{FLIGHT_LENGTHS, Fixed, LAYOUT_VERSION, MAGIC, NAME_BYTES};
 use punctual_hist::Nanos;
 use std::ffi::CString;
 use std::sync::Arc;
@@ -42,17 +38,6 @@ pub const FLIGHT_CYCLES: u32 = 1024;
 pub const OUTAGE: Nanos = Nanos::from_ms(100);
 /// Name of the memory, before the task's.
 const MEMORY_NAME: &str = "punctual-rt:";
-/// Every class, in the order of its number.
-pub(crate) const CLASSES: [Class; 8] = [
-    Class::OnTime,
-    Class::PastOnArrival,
-    Class::LateFromSleep,
-    Class::HitWhilePolling,
-    Class::Preempted,
-    Class::Interrupted,
-    Class::Early,
-    Class::TimedOut,
-];
 
 /// What the statistics of a task need to know beforehand.
 #[derive(Clone, Debug)]

@@ -2,9 +2,9 @@
 //!
 //! A page of another process may hold anything: whatever its words are, a snapshot of them is made and printed.
 
-use super::page::{CycleRecord, CycleSlot, Head, Live};
-use super::{CLASSES, PeriodMoments, Rhythm, name_from};
+use super::{PeriodMoments, Rhythm, name_from};
 use crate::atomics::{AtomicU64, Ordering::Relaxed};
+use crate::page::{CycleRecord, CycleSlot, Head, Live};
 use crate::sys::{PageMemory, boot_and_monotonic};
 use crate::wake::Class;
 use punctual_hist::{Counts, MonoTime, Nanos};
@@ -338,7 +338,7 @@ impl Snapshot {
     /// # Real-time
     /// Pure.
     pub fn classes(&self) -> impl Iterator<Item = (Class, u64)> + '_ {
-        CLASSES.into_iter().map(|class| (class, self.counters.of(class))).filter(|(_, n)| *n > 0)
+        Class::ALL.into_iter().map(|class| (class, self.counters.of(class))).filter(|(_, n)| *n > 0)
     }
 }
 

@@ -1,7 +1,8 @@
 //! The whole of it: what the loop hands in is what a reader gets, and what the report says of known causes.
 
 use super::*;
-use crate::wake::Wake;
+use crate::noise::Noise;
+use crate::wake::{Class, Wake};
 use crate::{ConfigError, PageError};
 use proptest::prelude::*;
 use punctual_hist::{Delta, MonoTime};
@@ -9,30 +10,6 @@ use std::process::Command;
 
 const MS: Nanos = Nanos::from_ms(1);
 const EPOCH: u64 = 5_000_000_000;
-
-/// Numbers in no order, the same on every run.
-pub(super) struct Noise(u64);
-
-impl Noise {
-    pub(super) fn new(seed: u64) -> Self {
-        Self(seed)
-    }
-
-    /// From 0 (not included) to 1.
-    #[allow(clippy::cast_precision_loss, reason = "53 bits")]
-    pub(super) fn uniform(&mut self) -> f64 {
-        // SplitMix64.
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64 + f64::MIN_POSITIVE
-    }
-
-    pub(super) fn normal(&mut self) -> f64 {
-        (-2.0 * self.uniform().ln()).sqrt() * (std::f64::consts::TAU * self.uniform()).cos()
-    }
-}
 
 fn config(name: &str) -> StatsConfig {
     StatsConfig { budget: Some(Nanos::from_us(50)), deadline: Some(Nanos::from_us(500)), ..StatsConfig::new(name, MS) }
@@ -164,7 +141,7 @@ fn what_timed_out_is_counted_and_that_is_all() {
 fn two_kinds_of_wake_up_in_turns_get_no_verdict() {
     let told = |late_each: u64, missed: u64| {
         let (mut writer, reader) = Stats::create(&config("turns")).unwrap();
-        let (mut index, mut noise) = (0, Noise::new(6));
+        let (mut index, mut noise) = (0, Noise(6));
         for n in 0..5_000u64 {
             let slept = n % late_each == 0;
             #[allow(clippy::cast_possible_truncation, reason = "a test's small values")]
@@ -224,7 +201,7 @@ fn sixteen_worst_of_many() {
 #[test]
 #[cfg_attr(miri, ignore = "slow")]
 fn independent_latencies_are_told() {
-    let mut noise = Noise::new(1);
+    let mut noise = Noise(1);
     let s = run(latencies(20_000, |_| 12_000.0 + 3_000.0 * noise.normal()));
     let periods = s.periods.unwrap();
     assert!((periods.autocorrelation().unwrap() + 0.5).abs() < 0.02, "{periods:?}");
@@ -236,7 +213,7 @@ fn independent_latencies_are_told() {
 #[test]
 #[cfg_attr(miri, ignore = "slow")]
 fn two_valued_latency_is_independent_and_bimodal() {
-    let mut noise = Noise::new(2);
+    let mut noise = Noise(2);
     let s =
         run(latencies(20_000, |_| if noise.uniform() < 0.08 { 35_000.0 } else { 5_000.0 } + 500.0 * noise.normal()));
     assert_eq!(s.periods.unwrap().rhythm(), Rhythm::Independent);
@@ -257,7 +234,7 @@ fn two_valued_latency_is_independent_and_bimodal() {
 #[test]
 #[cfg_attr(miri, ignore = "slow")]
 fn a_relative_sleeper_runs_away() {
-    let mut noise = Noise::new(3);
+    let mut noise = Noise(3);
     let mut phase = 0.0;
     let s = run(latencies(20_000, |_| {
         phase += 17_000.0 + 5_000.0 * noise.normal();
@@ -271,7 +248,7 @@ fn a_relative_sleeper_runs_away() {
 #[test]
 #[cfg_attr(miri, ignore = "slow")]
 fn a_compensation_with_its_pole_at_minus_one_oscillates() {
-    let mut noise = Noise::new(4);
+    let mut noise = Noise(4);
     let mut error = 0.0;
     let s = run(latencies(20_000, |_| {
         error = 12_000.0 + 3_000.0 * noise.normal() - error;
@@ -285,7 +262,7 @@ fn a_compensation_with_its_pole_at_minus_one_oscillates() {
 #[test]
 #[cfg_attr(miri, ignore = "slow")]
 fn slow_wander_and_lasting_steps_are_told() {
-    let mut noise = Noise::new(5);
+    let mut noise = Noise(5);
     let wander = run(latencies(20_000, |n| 50_000.0 + 40_000.0 * (f64::from(n) / 300.0).sin() + 20.0 * noise.normal()));
     assert_eq!(wander.periods.unwrap().rhythm(), Rhythm::Wandering);
     let step = run(latencies(20_000, |n| if n / 500 % 2 == 0 { 5_000.0 } else { 35_000.0 } + 100.0 * noise.normal()));
@@ -339,17 +316,17 @@ fn another_reader_attaches_by_process_and_name() {
     let (mut writer, reader) = Stats::create(&StatsConfig { cpu: Some(0), ..config("attached") }).unwrap();
     assert_eq!(reader.shared(), Ok(()));
     writer.woke(&wake(0, 12_345, 0));
-    let attached = Attached::open(std::process::id(), "attached").unwrap();
+    let attached = StatsReader::attach(std::process::id(), "attached").unwrap();
     let s = attached.snapshot();
     assert_eq!((s.latency.max(), s.pid, s.cpu), (Some(Nanos::from_ns(12_345)), std::process::id(), Some(0)));
     writer.woke(&wake(1, 99_999, 0));
     assert_eq!(attached.snapshot().counters.activations, 2, "the same page, not a copy");
-    let all = attached_tasks(std::process::id()).unwrap();
-    assert!(all.iter().any(|(name, task)| name == "attached" && task.is_ok()));
+    let all = task_names(std::process::id()).unwrap();
+    assert!(all.iter().any(|name| name == "attached"));
     drop((writer, reader));
     assert_eq!(attached.snapshot().counters.activations, 2, "outlives the task");
-    assert_eq!(Attached::open(std::process::id(), "attached").err(), Some(PageError::NoSuchTask));
-    assert_eq!(Attached::open(4_194_305, "attached").err(), Some(PageError::Open(libc::ENOENT)));
+    assert_eq!(StatsReader::attach(std::process::id(), "attached").err(), Some(PageError::NoSuchTask));
+    assert_eq!(StatsReader::attach(4_194_305, "attached").err(), Some(PageError::Open(libc::ENOENT)));
 }
 
 /// With no descriptor left there is no memfd: the page is private and says why. In a process of its own, as the
@@ -375,31 +352,20 @@ fn without_a_memfd_the_page_is_private() {
     assert_eq!(reader.shared(), Err(libc::EMFILE));
     writer.woke(&wake(0, 1, 0));
     assert_eq!(reader.snapshot().counters.activations, 1);
-    assert_eq!(Attached::open(std::process::id(), "private").err(), Some(PageError::NoSuchTask));
+    assert_eq!(StatsReader::attach(std::process::id(), "private").err(), Some(PageError::NoSuchTask));
 }
 
 /// Files that claim to be pages; whatever their words, they are refused, or read to the end.
 mod hostile {
     use super::*;
+    use crate::page::{CycleSlot, Head};
     use crate::stats::attach::page_in;
-    use crate::stats::page::{CycleSlot, Head};
     use std::fs::File;
     use std::io::Write;
 
     fn file_of(bytes: &[u8]) -> File {
-        let mut file = tempfile();
+        let mut file = tempfile::tempfile().unwrap();
         file.write_all(bytes).unwrap();
-        file
-    }
-
-    fn tempfile() -> File {
-        let path = std::env::temp_dir().join(format!(
-            "punctual-rt-hostile-{}-{:?}",
-            std::process::id(),
-            std::thread::current().id()
-        ));
-        let file = File::options().read(true).write(true).create(true).truncate(true).open(&path).unwrap();
-        std::fs::remove_file(path).unwrap();
         file
     }
 

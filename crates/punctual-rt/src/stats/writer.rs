@@ -2,9 +2,9 @@
 //!
 //! Knows nothing of clocks: every instant is handed in.
 
-use super::page::{CycleSlot, FINISHED_WORD, FROZEN, Head, Live, PeriodSums, WORST_KEPT, cycle_words, finished_word};
 use super::{OUTAGE, StatsConfig};
 use crate::atomics::{AtomicU64, Ordering::Relaxed};
+use crate::page::{CycleSlot, FINISHED_WORD, FROZEN, Head, Live, PeriodSums, WORST_KEPT, cycle_words, finished_word};
 use crate::sys::PageMemory;
 use crate::wake::{Class, Wake};
 use punctual_hist::{Delta, MonoTime, Nanos};
@@ -359,12 +359,7 @@ const _: () = assert!(FROZEN.is_power_of_two(), "as the place of a slot is its n
 impl Head {
     /// The numbers of the activations that the frozen slots are to hold.
     pub(super) fn frozen_numbers(&self) -> Option<std::ops::RangeInclusive<u64>> {
-        let around = Freeze::around(self.frozen_number()?);
+        let around = Freeze::around(self.live.frozen_at.load()?);
         Some(around.next..=around.last)
-    }
-
-    /// The number of the worst activation so far.
-    pub(crate) fn frozen_number(&self) -> Option<u64> {
-        self.live.frozen_at.load()
     }
 }

@@ -1,7 +1,6 @@
 //! Clocks and timers.
 
 use super::{checked, errno};
-use crate::wait::Arrival;
 use punctual_hist::{MonoTime, Nanos};
 use std::mem::MaybeUninit;
 use std::sync::atomic::AtomicU32;
@@ -137,19 +136,17 @@ pub fn time_stamp_counter() -> Option<u64> {
 /// Any. Of ordinary policy, the timer slack of the thread (50 us unless set) is added.
 #[inline]
 pub fn sleep_until(release: MonoTime) {
-    if now() >= release {
-        return;
+    if now() < release {
+        while nanosleep(libc::TIMER_ABSTIME, release.as_ns()) == libc::EINTR {}
     }
-    let t = timespec(release.as_ns());
-    loop {
-        // SAFETY: the request is valid for the call; no remainder is asked for.
-        let result = unsafe {
-            libc::clock_nanosleep(libc::CLOCK_MONOTONIC, libc::TIMER_ABSTIME, &raw const t, std::ptr::null_mut())
-        };
-        if result != libc::EINTR {
-            return;
-        }
-    }
+}
+
+/// `clock_nanosleep` on `CLOCK_MONOTONIC`: to an instant or for a length, as the flags say. Zero or the `errno`.
+#[inline]
+fn nanosleep(flags: libc::c_int, ns: u64) -> libc::c_int {
+    let t = timespec(ns);
+    // SAFETY: the request is valid for the call; no remainder is asked for.
+    unsafe { libc::clock_nanosleep(libc::CLOCK_MONOTONIC, flags, &raw const t, std::ptr::null_mut()) }
 }
 
 /// Whether the kernel lets the thread sleep at all: a filter of system calls may not.
@@ -157,12 +154,10 @@ pub fn sleep_until(release: MonoTime) {
 /// # Errors
 /// The `errno`.
 pub(crate) fn try_sleep() -> Result<(), i32> {
-    let past = timespec(1);
-    // SAFETY: the request is valid for the call; no remainder is asked for.
-    let result = unsafe {
-        libc::clock_nanosleep(libc::CLOCK_MONOTONIC, libc::TIMER_ABSTIME, &raw const past, std::ptr::null_mut())
-    };
-    if result == 0 || result == libc::EINTR { Ok(()) } else { Err(result) }
+    match nanosleep(libc::TIMER_ABSTIME, 1) {
+        0 | libc::EINTR => Ok(()),
+        refused => Err(refused),
+    }
 }
 
 /// Sleeps for `length`. A signal neither shortens the sleep nor lengthens it: what is left is told from the clock each
@@ -178,13 +173,7 @@ pub(crate) fn try_sleep() -> Result<(), i32> {
 pub fn sleep_for(length: Nanos) {
     let end = now() + length;
     let mut left = length;
-    while left > Nanos::ZERO {
-        let t = timespec(left.as_ns());
-        // SAFETY: the request is valid for the call; no remainder is asked for.
-        let result = unsafe { libc::clock_nanosleep(libc::CLOCK_MONOTONIC, 0, &raw const t, std::ptr::null_mut()) };
-        if result != libc::EINTR {
-            return;
-        }
+    while left > Nanos::ZERO && nanosleep(0, left.as_ns()) == libc::EINTR {
         left = end - now();
     }
 }
@@ -259,6 +248,17 @@ impl Drop for Timerfd {
         // SAFETY: the descriptor is ours and closed once.
         unsafe { libc::close(self.0) };
     }
+}
+
+/// What became of waiting for something from outside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Arrival {
+    /// It came.
+    Came,
+    /// Something is there to be read, and the other side is gone: it will look like this for ever.
+    CameLast,
+    /// It did not come.
+    Missing,
 }
 
 /// Waits until a file descriptor is readable, or `patience` is over. One that never will be again (hung up, closed) takes

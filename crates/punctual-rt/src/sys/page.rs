@@ -4,7 +4,7 @@
 //! Knows nothing of what the words mean, except that a head is followed by slots and that zero bytes are valid.
 
 use super::{checked, errno};
-use crate::stats::page::{CycleSlot, Head};
+use crate::page::{CycleSlot, Head};
 use std::alloc::Layout;
 use std::ffi::CStr;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -206,7 +206,7 @@ mod tests {
     fn private_memory_is_zero_whole_and_says_why_it_is_private() {
         let page = PageMemory::private(page_bytes(64), libc::ENOSYS).unwrap();
         assert_eq!(page.shared(), Err(libc::ENOSYS));
-        assert_eq!((page.slots().len(), page.head().frozen_number()), (64, None));
+        assert_eq!((page.slots().len(), page.head().live.frozen_at.load()), (64, None));
         assert!(page.slots().iter().all(|slot| slot.read().is_none()));
     }
 

@@ -1,7 +1,6 @@
 //! Tests of the sleeps under a storm of signals: none may end one early.
 
-use super::{Timerfd, futex_wait_until, now, sleep_for, sleep_until, wait_readable};
-use crate::wait::Arrival;
+use super::{Arrival, Timerfd, futex_wait_until, now, sleep_for, sleep_until, wait_readable};
 use punctual_hist::{MonoTime, Nanos};
 use std::io::Write;
 use std::os::fd::AsRawFd;

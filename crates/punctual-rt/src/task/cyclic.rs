@@ -5,11 +5,9 @@ use super::config::check_period;
 use super::start::Epoch;
 use crate::setup::{Prepared, Refusal};
 use crate::stats::{Stats, StatsReader, StatsWriter};
-use crate::{Error, Grid, Means, Overrun, Pacer, Sleeper, Wake};
+use crate::{Error, Grid, Means, Overrun, Pacer, Sleeper, Stopper, Wake};
 use punctual_hist::{Delta, MonoTime, Nanos};
 use std::marker::PhantomData;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// Why a loop ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,15 +46,7 @@ pub enum Ended {
 /// assert_eq!(cycles, 10);
 /// # Ok::<(), punctual_rt::Error>(())
 /// ```
-///
-/// It stays on the thread that was set up:
-///
-/// ```compile_fail,E0277
-/// # use punctual_rt::{Cyclic, Nanos, TaskConfig};
-/// let mut cyclic = Cyclic::new(&TaskConfig::periodic(Nanos::from_ms(1)))?;
-/// std::thread::spawn(move || cyclic.wait());
-/// # Ok::<(), punctual_rt::Error>(())
-/// ```
+/// It stays on the thread that was set up, for it is not `Send`.
 pub struct Cyclic {
     pacer: Pacer,
     stats: StatsWriter,
@@ -72,28 +62,6 @@ pub struct Cyclic {
     prepared: Prepared,
     /// The set-up is this thread's.
     not_send: PhantomData<*const ()>,
-}
-
-/// Ends a loop from anywhere.
-#[derive(Clone, Debug, Default)]
-pub struct Stopper(Arc<AtomicBool>);
-
-impl Stopper {
-    /// Ends the loop at its next release, or within 0.1 s where that is later.
-    ///
-    /// # Real-time
-    /// One store.
-    pub fn stop(&self) {
-        self.0.store(true, Relaxed);
-    }
-
-    /// Whether the loop was told to end.
-    ///
-    /// # Real-time
-    /// One load.
-    pub fn is_stopped(&self) -> bool {
-        self.0.load(Relaxed)
-    }
 }
 
 impl Cyclic {

@@ -7,11 +7,11 @@ mod cyclic;
 mod start;
 
 pub use config::{Phase, PhaseClock, TaskConfig};
-pub use cyclic::{Cyclic, Ended, Stopper};
+pub use cyclic::{Cyclic, Ended};
 
 use crate::setup::{Grants, Refusal, grants};
 use crate::stats::StatsReader;
-use crate::{Error, SetupError, Wake};
+use crate::{Error, SetupError, Stopper, Wake};
 use punctual_hist::{Delta, MonoTime, Nanos};
 use start::Epoch;
 use std::sync::mpsc::{Receiver, Sender, channel};

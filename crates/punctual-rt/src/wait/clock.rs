@@ -1,9 +1,9 @@
 //! The clock a waiter waits on: the kernel's for applications, a pretended one for tests.
 
-use super::{Arrival, Event, Sleeper};
+use super::{Event, Sleeper};
 use crate::interference::{Interference, Watch};
 use crate::poll::{self, Poller};
-use crate::sys::{self, Timerfd};
+use crate::sys::{self, Arrival, Timerfd};
 use crate::{Class, Error, SetupError, now};
 use punctual_hist::MonoTime;
 

@@ -7,6 +7,7 @@ mod margin;
 mod recent;
 
 use crate::sync::Signal;
+use crate::sys::Arrival;
 use crate::{Class, ConfigError, Error, Stopper};
 pub use clock::Means;
 pub(crate) use clock::{Clock, Monotonic};
@@ -85,17 +86,6 @@ pub(crate) struct Waited {
     pub(crate) class: Class,
     pub(crate) overshoot: Option<Nanos>,
     pub(crate) polled: Nanos,
-}
-
-/// What became of waiting for something from outside.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Arrival {
-    /// It came.
-    Came,
-    /// Something is there to be read, and the other side is gone: it will look like this for ever.
-    CameLast,
-    /// It did not come.
-    Missing,
 }
 
 /// How far a wait got without polling.

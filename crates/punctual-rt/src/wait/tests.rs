@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::grid::{Grid, Overrun};
+use crate::noise::Noise;
 use crate::now;
 use crate::pacer::Engine;
 use crate::poll::poll_plainly;
@@ -161,27 +162,16 @@ fn an_outside_event_paces_the_task_and_its_absence_is_told() {
     assert!(due.iter().all(|pair| pair[1].release == pair[0].release + MS * (1 + pair[0].missed)));
 }
 
-/// The same sequence each time, without pattern.
-pub(super) fn noise() -> impl FnMut() -> u64 {
-    let mut state = 0x9E37_79B9_7F4A_7C15u64;
-    move || {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        state >> 16
-    }
-}
-
 /// What happens to a machine in a bad week: mostly nothing, then everything.
 fn bad_week() -> impl FnMut() -> Whim {
-    let mut noise = noise();
-    move || match noise() % 1_000 {
-        0 => Whim::Oversleep(noise() % 50_000_000),
-        1 => Whim::Steal(noise() % 5_000_000),
-        2 => Whim::Jump(noise() % 10_000_000_000),
-        3 => Whim::Back(noise() % 5_000_000),
+    let mut noise = Noise(1);
+    move || match noise.below(1_000) {
+        0 => Whim::Oversleep(noise.below(50_000_000)),
+        1 => Whim::Steal(noise.below(5_000_000)),
+        2 => Whim::Jump(noise.below(10_000_000_000)),
+        3 => Whim::Back(noise.below(5_000_000)),
         4 => Whim::Stand,
-        _ => Whim::Oversleep(8_000 + noise() % 8_000),
+        _ => Whim::Oversleep(8_000 + noise.below(8_000)),
     }
 }
 
@@ -342,9 +332,9 @@ fn what_quiet_sleeps_leave_over_a_long_one_may_poll_and_the_share_is_kept() {
     const CYCLES: u64 = 40_000;
     let mut hybrid = engine(&Wait::Hybrid(Margin::AUTO), vec![]);
     hybrid.waiter().clock().reading = 200;
-    let (mut noise, mut late, mut polled) = (noise(), 0, Nanos::ZERO);
+    let (mut noise, mut late, mut polled) = (Noise(1), 0, Nanos::ZERO);
     for _ in 0..CYCLES {
-        let whim = Whim::Oversleep(if noise() % 10 < 3 { 75_000 } else { 20_000 });
+        let whim = Whim::Oversleep(if noise.below(10) < 3 { 75_000 } else { 20_000 });
         hybrid.waiter().clock().take(whim);
         let wake = hybrid.wait(|| {}, |_| {});
         late += u64::from(wake.class != Class::OnTime);

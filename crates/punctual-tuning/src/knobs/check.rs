@@ -1,9 +1,10 @@
 //! How the state of a knob is told. A knob that is one value in one place is declared: the declaration reads it, shows
 //! it, and says what to write now and what makes that last.
 
-use super::devices::has_module;
-use super::kernel::built_with;
-use super::{Case, Doubt, File, Judged, Lasting, Missing, Setting, Template, Value};
+use super::case::{Case, Doubt, Judged, Missing, marked};
+use super::lasting::Lasting;
+use super::setting::{File, Setting, Value};
+use super::template::Template;
 use crate::programs;
 use punctual_facts::finding::State;
 
@@ -24,6 +25,10 @@ pub enum Check {
     NoModule(&'static str),
     /// None of the programs runs that the table of programs calls bad for this knob.
     Service,
+    /// None of the units is active that the table of programs calls bad for this knob.
+    Units,
+    /// A class of devices has none whose name starts so.
+    NoDevice { class: &'static str, start: &'static str },
     /// None of these programs runs; they are named as the kernel's list of tasks names them.
     NoProgram(&'static [&'static str]),
     /// A setting of the firmware that software cannot see: where its menus have it. Never good and never bad.
@@ -98,11 +103,6 @@ fn is_among(path: &str, word: &str, good: &[&str], bad: &[&str]) -> Judged {
     }
 }
 
-/// The word in brackets or parentheses, in files that list the choices and mark the one in force: `a [b] c`.
-pub(super) fn marked(text: &str) -> Option<&str> {
-    text.split(['[', '(']).nth(1).and_then(|rest| rest.split([']', ')']).next())
-}
-
 /// Whether a file is as it should be, or each of the files for the real-time CPUs.
 fn file_is_met(case: &Case<'_>, file: File, want: Want, missing: Missing) -> Judged {
     let path = file.path();
@@ -140,16 +140,18 @@ impl Check {
                 file_is_met(case, File::Parameter { module, name }, want, missing)
             }
             Self::BuiltWith(options) => {
-                options.iter().try_fold(true, |all, option| Ok(all && built_with(case, option)?))
+                options.iter().try_fold(true, |all, option| Ok(all && case.built_with(option)?))
             }
             Self::BuiltWithout(options) => {
-                options.iter().try_fold(true, |all, option| Ok(all && !built_with(case, option)?))
+                options.iter().try_fold(true, |all, option| Ok(all && !case.built_with(option)?))
             }
-            Self::NoModule(module) => has_module(case, module).map(|is_there| !is_there),
+            Self::NoModule(module) => case.has_module(module).map(|is_there| !is_there),
             Self::Service => {
                 let names: Vec<&str> = programs::bad_for(id).flat_map(|program| program.processes).copied().collect();
                 case.daemons(&names).map(|found| found.is_empty())
             }
+            Self::Units => case.no_unit_of(id),
+            Self::NoDevice { class, start } => case.has_no_device(class, start),
             Self::NoProgram(names) => case.daemons(names).map(|found| found.is_empty()),
             Self::Probe(probe) => probe(case),
             Self::Firmware(place) => {

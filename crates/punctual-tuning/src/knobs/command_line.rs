@@ -1,13 +1,9 @@
 //! What the kernel made of the words it was booted with, as the linter tells it: a word that does nothing is worse than
 //! none, since somebody counts on it.
 
-use super::Missing::TellsNothing;
-use super::case::LOG;
-use super::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Weight};
+use crate::knobs::prelude::*;
 use punctual_facts::cmdline::{KEPT_BYTES, Token, words};
-use punctual_facts::finding::Severity::{High, Info, Medium};
 use punctual_facts::lint::{Target, Word, WordVerdict, is_kernels, is_overridden};
-use punctual_facts::machine::{Arch, CMDLINE};
 use punctual_facts::tree::{CMDLINE_BYTES, without_private_values};
 
 const LINTER: &[&str] = &[
@@ -36,7 +32,7 @@ const fn knob(id: &'static str, title: &'static str, severity: Weight, probe: fn
     }
 }
 
-pub(super) const KNOBS: &[Knob] = &[
+pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         why: "What the word was meant to do is not done, and nothing says so: a name with a dot that no module has is \
             dropped in silence.",
@@ -88,7 +84,7 @@ pub(super) const KNOBS: &[Knob] = &[
 /// The words of this machine, judged.
 fn judged<'a>(case: &'a Case<'_>) -> Result<&'a [Word], Doubt> {
     // Asked for one by one, to say which of them is missing.
-    case.known(CMDLINE, case.peek(CMDLINE), UNSEEN)?;
+    case.content(CMDLINE, UNSEEN)?;
     case.version()?;
     case.flavour()?;
     let unknown = || Doubt::Unknown("the architecture is not known".to_owned());
@@ -123,21 +119,19 @@ fn unknown(case: &Case<'_>) -> Judged {
     case.peek(LOG);
     let is_unknown = |word: &&Word| word.verdict == WordVerdict::Unknown;
     let is_untold = judged(case)?.iter().any(|word| word.is_untold);
-    if is_untold && judged(case)?.iter().filter(is_unknown).all(|word| word.is_untold) {
-        return Doubt::unknown(
-            "no kernel that was looked at has some of the words with a dot, and whether this machine has a module for \
+    Doubt::unknown_if(
+        is_untold && judged(case)?.iter().filter(is_unknown).all(|word| word.is_untold),
+        "no kernel that was looked at has some of the words with a dot, and whether this machine has a module for \
              them is not told, as /sys/module cannot be listed",
-        );
-    }
+    )?;
     let is_good = none_is(case, "unknown", |word| is_unknown(&word) && !word.is_untold)?;
     // That the versions around it lack a word proves nothing of this one.
     let is_exact = Target::of(case.machine).is_some_and(|target| target.is_looked_at());
-    if !is_good && !is_exact && !case.log_lists_unknown_words() {
-        return Doubt::unknown(
-            "the versions of the kernel around this one do not know some of the words; this one was not looked at, and \
+    Doubt::unknown_if(
+        !is_good && !is_exact && !case.log_lists_unknown_words(),
+        "the versions of the kernel around this one do not know some of the words; this one was not looked at, and \
              its log does not say (any more)",
-        );
-    }
+    )?;
     Ok(is_good)
 }
 
@@ -156,7 +150,7 @@ fn harmful(case: &Case<'_>) -> Judged {
 }
 
 fn line(case: &Case<'_>) -> Result<Vec<u8>, Doubt> {
-    case.known(CMDLINE, case.peek(CMDLINE), UNSEEN).map(String::into_bytes)
+    case.content(CMDLINE, UNSEEN).map(String::into_bytes)
 }
 
 fn length(case: &Case<'_>) -> Judged {

@@ -1,14 +1,10 @@
 //! What the kernel writes, and what is watched: both are paid for by whoever runs at that moment.
 
-use super::Missing::{CannotBe, TellsNothing};
-use super::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Want, Weight};
-use punctual_facts::finding::Confidence;
-use punctual_facts::finding::Severity::{self, Info, Medium};
-use punctual_facts::machine::{Flavour, Version};
+use crate::knobs::prelude::*;
 
 const KNOB: Knob = Knob::of(Family::Console);
 
-pub(super) const KNOBS: &[Knob] = &[
+pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "log.level",
         title: "Only errors go to the console",
@@ -287,15 +283,11 @@ fn tracing(case: &Case<'_>) -> Judged {
 
 fn probes(case: &Case<'_>) -> Judged {
     can_trace(case)?;
-    let names = case.known(TRACEFS, case.list(TRACEFS), UNSEEN)?;
+    let names = case.names(TRACEFS, UNSEEN)?;
     let kinds: Vec<&String> =
         names.iter().filter(|name| ["kprobe_events", "uprobe_events"].contains(&name.as_str())).collect();
-    if !names.iter().any(|name| name == "current_tracer") {
-        return Doubt::unknown("tracefs is not mounted");
-    }
-    if kinds.is_empty() {
-        return Doubt::not_applicable("this kernel cannot place probes by file");
-    }
+    Doubt::unknown_if(!names.iter().any(|name| name == "current_tracer"), "tracefs is not mounted")?;
+    Doubt::not_applicable_if(kinds.is_empty(), "this kernel cannot place probes by file")?;
     let mut all_empty = true;
     for kind in kinds {
         all_empty &= case.text(&format!("{TRACEFS}/{kind}"), UNSEEN)?.trim().is_empty();
@@ -306,22 +298,18 @@ fn probes(case: &Case<'_>) -> Judged {
 fn instances(case: &Case<'_>) -> Judged {
     can_trace(case)?;
     let folder = format!("{TRACEFS}/instances");
-    let names = case.known(&folder, case.list(&folder), UNSEEN)?;
+    let names = case.names(&folder, UNSEEN)?;
     let mut at_work = Vec::new();
     for name in &names {
         let read = |file: &str| {
             let path = format!("{folder}/{name}/{file}");
-            case.known(&path, case.peek(&path), UNSEEN)
+            case.content(&path, UNSEEN)
         };
         if read("current_tracer")? != "nop" || !read("set_event")?.trim().is_empty() {
             at_work.push(name.clone());
         }
     }
-    case.note(
-        folder,
-        if at_work.is_empty() { format!("{} at work of {}", 0, names.len()) } else { at_work.join(", ") },
-    );
-    Ok(at_work.is_empty())
+    case.none_found(folder, at_work.join(", "), format!("{} at work of {}", 0, names.len()))
 }
 
 fn bpf(case: &Case<'_>) -> Result<(), Doubt> {
@@ -338,9 +326,7 @@ fn consoles(case: &Case<'_>) -> Result<Vec<(String, String)>, Doubt> {
         Some((line.split_whitespace().next()?.to_owned(), flags.to_owned()))
     };
     let found: Vec<_> = table.lines().filter_map(parse).collect();
-    if found.is_empty() && !table.trim().is_empty() {
-        return Doubt::unknown(format!("{path} holds '{table}'"));
-    }
+    Doubt::unknown_if(found.is_empty() && !table.trim().is_empty(), format!("{path} holds '{table}'"))?;
     Ok(found)
 }
 
@@ -352,9 +338,7 @@ fn is_serial(name: &str) -> bool {
 fn nbcon(case: &Case<'_>) -> Judged {
     let consoles = consoles(case)?;
     let mut serial = consoles.iter().filter(|(name, _)| is_serial(name)).peekable();
-    if serial.peek().is_none() {
-        return Doubt::not_applicable("no serial console");
-    }
+    Doubt::not_applicable_if(serial.peek().is_none(), "no serial console")?;
     if serial.all(|(_, flags)| flags.contains('N')) {
         return Ok(true);
     }

@@ -1,15 +1,10 @@
 //! Storage and devices: what they do unasked, and for whom.
 
-use super::Missing::{CannotBe, TellsNothing};
-use super::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Weight};
-use punctual_facts::cpu_set::CpuSet;
-use punctual_facts::finding::Confidence;
-use punctual_facts::finding::Severity::{Info, Medium};
-use punctual_facts::profile::Kind;
+use crate::knobs::prelude::*;
 
 const KNOB: Knob = Knob { confidence: Confidence::Low, ..Knob::of(Family::Devices) };
 
-pub(super) const KNOBS: &[Knob] = &[
+pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "blk.scheduler",
         title: "Fast disks without an I/O scheduler",
@@ -127,7 +122,7 @@ pub(super) const KNOBS: &[Knob] = &[
         title: "No sound devices",
         severity: Weight::of(Info, Info, Info),
         applies: |case| case.not_for(Kind::Audio, "sound is what is asked for"),
-        check: Check::Probe(|case| is_empty(case, "sound", "card")),
+        check: Check::NoDevice { class: "sound", start: "card" },
         why: "Sound devices interrupt at every period, and their codecs are powered up and down.",
         fix: Fix::prose("rmmod the drivers (snd_hda_intel ...), when nothing uses them."),
         persist: &[Lasting::NoModule("snd_hda_intel"), Lasting::NoModule("snd_usb_audio")],
@@ -140,7 +135,7 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "dev.bluetooth",
         title: "No Bluetooth",
         severity: Weight::all(Info),
-        check: Check::Probe(|case| is_empty(case, "bluetooth", "hci")),
+        check: Check::NoDevice { class: "bluetooth", start: "hci" },
         why: "Bluetooth adapters scan and interrupt by USB at times of their own choosing.",
         fix: Fix::command("rfkill block bluetooth; rmmod btusb"),
         persist: &[Lasting::NoModule("btusb"), Lasting::NoModule("bluetooth"), Lasting::NoService("bluetooth.service")],
@@ -153,7 +148,7 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "dev.camera",
         title: "No cameras",
         severity: Weight::all(Info),
-        check: Check::Probe(|case| is_empty(case, "video4linux", "video")),
+        check: Check::NoDevice { class: "video4linux", start: "video" },
         why: "A camera in use fills memory by USB at every frame; one that is not used still wakes the bus.",
         persist: &[Lasting::NoModule("uvcvideo")],
         cost: "Cameras.",
@@ -199,11 +194,11 @@ const UNSEEN: Missing = TellsNothing("a disk's setting is not shown");
 /// Holds a file of each disk against what is wanted (`None`: not about this disk); keeps the disks that differ.
 fn every_disk(case: &Case<'_>, file: &str, judge: impl Fn(&str, String) -> Result<Option<bool>, Doubt>) -> Judged {
     let (mut seen, mut wrong) = (0, Vec::new());
-    for disk in case.known(BLOCKS, case.list(BLOCKS), NO_BLOCKS)? {
+    for disk in case.names(BLOCKS, NO_BLOCKS)? {
         let path = format!("{BLOCKS}/{disk}/{file}");
         let fact = case.peek(&path);
         // Loops and the like lack some files.
-        if fact == punctual_facts::fact::Fact::Absent {
+        if fact == Fact::Absent {
             continue;
         }
         let text = case.known(&path, fact, UNSEEN)?;
@@ -212,20 +207,14 @@ fn every_disk(case: &Case<'_>, file: &str, judge: impl Fn(&str, String) -> Resul
             wrong.extend((!is_wanted).then(|| format!("{disk}: {text}")));
         }
     }
-    if seen == 0 {
-        return Doubt::not_applicable("there is no disk that this concerns");
-    }
-    case.note(
-        format!("{BLOCKS}/*/{file}"),
-        if wrong.is_empty() { format!("as wanted on {seen}") } else { wrong.join("; ") },
-    );
-    Ok(wrong.is_empty())
+    Doubt::not_applicable_if(seen == 0, "there is no disk that this concerns")?;
+    case.none_found(format!("{BLOCKS}/*/{file}"), wrong.join("; "), format!("as wanted on {seen}"))
 }
 
 fn scheduler(case: &Case<'_>) -> Judged {
     every_disk(case, "queue/scheduler", |disk, text| {
         let path = format!("{BLOCKS}/{disk}/queue/rotational");
-        match case.known(&path, case.peek(&path), UNSEEN)?.as_str() {
+        match case.content(&path, UNSEEN)?.as_str() {
             "0" if text.contains("[none]") || text == "none" => Ok(Some(true)),
             "0" if text.contains('[') => Ok(Some(false)),
             "1" => Ok(None),
@@ -249,7 +238,7 @@ fn poll(case: &Case<'_>) -> Judged {
     every_disk(case, "events", |disk, events| {
         let read = |file: &str| {
             let path = format!("{BLOCKS}/{disk}/{file}");
-            case.known(&path, case.peek(&path), UNSEEN)
+            case.content(&path, UNSEEN)
         };
         if events.trim().is_empty() {
             return Ok(Some(true));
@@ -265,10 +254,8 @@ fn poll(case: &Case<'_>) -> Judged {
 
 fn md(case: &Case<'_>) -> Judged {
     let path = "/proc/mdstat";
-    let table = case.known(path, case.peek(path), CannotBe("there are no arrays (md)"))?;
-    if !table.starts_with("Personalities") {
-        return Doubt::unknown(format!("{path} is not what it should be"));
-    }
+    let table = case.content(path, CannotBe("there are no arrays (md)"))?;
+    Doubt::unknown_if(!table.starts_with("Personalities"), format!("{path} is not what it should be"))?;
     let busy = |line: &&str| {
         ["resync =", "recovery =", "check =", "reshape =", "repair ="].iter().any(|word| line.contains(word))
     };
@@ -282,7 +269,7 @@ fn md(case: &Case<'_>) -> Judged {
 /// The file systems on disks: where, of which kind, with which options.
 fn mounts(case: &Case<'_>) -> Result<Vec<(String, String, Vec<String>)>, Doubt> {
     let path = "/proc/mounts";
-    let table = case.known(path, case.peek(path), TellsNothing("what is mounted is not shown"))?;
+    let table = case.content(path, TellsNothing("what is mounted is not shown"))?;
     let mount = |line: &str| {
         let mut parts = line.split(' ');
         let (device, place, kind, options) = (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
@@ -298,8 +285,7 @@ fn no_mount(case: &Case<'_>, is_bad: impl Fn(&str, &[String]) -> bool) -> Judged
     let mounts = mounts(case)?;
     let bad: Vec<&str> =
         mounts.iter().filter(|(_, kind, options)| is_bad(kind, options)).map(|(place, ..)| place.as_str()).collect();
-    case.note("/proc/mounts", if bad.is_empty() { format!("none of {}", mounts.len()) } else { bad.join(", ") });
-    Ok(bad.is_empty())
+    case.none_found("/proc/mounts", bad.join(", "), format!("none of {}", mounts.len()))
 }
 
 fn commit(case: &Case<'_>) -> Judged {
@@ -315,43 +301,6 @@ fn atime(case: &Case<'_>) -> Judged {
         let has = |word: &str| options.iter().any(|option| option == word);
         has("rw") && !has("noatime") && !has("relatime") && !["vfat", "exfat", "ntfs3"].contains(&kind)
     })
-}
-
-/// What is in a folder of which one entry is always there: without that one, only a part of it is seen, and nothing
-/// follows from what is missing.
-fn whole(case: &Case<'_>, folder: &str, always: &str, wanted: &str) -> Result<bool, Doubt> {
-    let unseen = TellsNothing("what is there cannot be seen here");
-    let names = case.known(folder, case.list(folder), unseen)?;
-    let has = |name: &str| names.iter().any(|found| found == name);
-    if !has(wanted) && !has(always) {
-        return Doubt::unknown(format!("only a part of {folder} is seen here"));
-    }
-    Ok(has(wanted))
-}
-
-/// Whether the module is in the kernel: loaded, or built in and with parameters.
-pub(super) fn has_module(case: &Case<'_>, module: &str) -> Result<bool, Doubt> {
-    let is_there = whole(case, "/sys/module", "kernel", module)?;
-    case.note("/sys/module", if is_there { module.to_owned() } else { format!("no {module}") });
-    Ok(is_there)
-}
-
-/// Whether there is a bus of that kind.
-pub(super) fn has_bus(case: &Case<'_>, bus: &str) -> Result<bool, Doubt> {
-    whole(case, "/sys/bus", "platform", bus)
-}
-
-/// Whether a class of devices has nobody in it whose name starts so.
-fn is_empty(case: &Case<'_>, class: &str, start: &str) -> Judged {
-    let folder = format!("/sys/class/{class}");
-    let names = if whole(case, "/sys/class", "mem", class)? {
-        case.known(&folder, case.list(&folder), TellsNothing("the class cannot be seen"))?
-    } else {
-        Vec::new()
-    };
-    let found: Vec<String> = names.into_iter().filter(|name| name.starts_with(start)).collect();
-    case.note(folder, if found.is_empty() { "none".to_owned() } else { found.join(", ") });
-    Ok(found.is_empty())
 }
 
 fn rng(case: &Case<'_>) -> Judged {

@@ -1,12 +1,6 @@
 //! Graphics: it shares memory bandwidth and, with integrated GPUs, the last-level cache.
 
-use super::Missing::{CannotBe, TellsNothing};
-use super::devices::has_module;
-use super::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Weight};
-use punctual_facts::finding::Confidence;
-use punctual_facts::finding::Severity::{self, High, Info, Medium};
-use punctual_facts::machine::Flavour;
-use punctual_facts::profile::Kind;
+use crate::knobs::prelude::*;
 
 /// Names of display servers and compositors, as the kernel cuts them to 15 bytes.
 const DESKTOPS: &[&str] = &[
@@ -33,7 +27,7 @@ const NO_CARD: Missing = CannotBe("there is no graphics card");
 
 const KNOB: Knob = Knob { confidence: Confidence::Low, ..Knob::of(Family::Graphics) };
 
-pub(super) const KNOBS: &[Knob] = &[
+pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "gpu.desktop",
         title: "No desktop session",
@@ -156,7 +150,7 @@ pub(super) const KNOBS: &[Knob] = &[
 
 /// The cards, without their connectors.
 fn cards(case: &Case<'_>) -> Result<Vec<String>, Doubt> {
-    let names = case.known(FOLDER, case.list(FOLDER), NO_CARD)?;
+    let names = case.names(FOLDER, NO_CARD)?;
     let is_card = |name: &str| name.strip_prefix("card").is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_digit()));
     let cards: Vec<String> = names.into_iter().filter(|name| is_card(name)).collect();
     if cards.is_empty() { Doubt::not_applicable("there is no graphics card") } else { Ok(cards) }
@@ -189,33 +183,27 @@ fn freq(case: &Case<'_>) -> Judged {
 }
 
 fn display(case: &Case<'_>) -> Judged {
-    if case.is(Kind::Audio) {
-        return Doubt::not_applicable("a shared desktop is what is asked for");
-    }
-    let names = case.known(FOLDER, case.list(FOLDER), NO_CARD)?;
+    Doubt::not_applicable_if(case.is(Kind::Audio), "a shared desktop is what is asked for")?;
+    let names = case.names(FOLDER, NO_CARD)?;
     let (mut lit, mut count) = (Vec::new(), 0);
     for connector in names.into_iter().filter(|name| name.starts_with("card") && name.contains('-')) {
         let path = format!("{FOLDER}/{connector}/enabled");
         count += 1;
-        match case.known(&path, case.peek(&path), TellsNothing("a connector does not say whether it is lit"))? {
+        match case.content(&path, TellsNothing("a connector does not say whether it is lit"))? {
             word if word == "enabled" => lit.push(connector),
             word if word == "disabled" => {}
             other => return Doubt::unknown(format!("{path} holds '{other}'")),
         }
     }
-    if count == 0 {
-        return Doubt::not_applicable("no connector for a display");
-    }
-    let shown = if lit.is_empty() { format!("none of {count}") } else { lit.join(", ") };
-    case.note(format!("{FOLDER}/*/enabled"), shown);
-    Ok(lit.is_empty())
+    Doubt::not_applicable_if(count == 0, "no connector for a display")?;
+    case.none_found(format!("{FOLDER}/*/enabled"), lit.join(", "), format!("none of {count}"))
 }
 
 /// Whether those parameters of Intel's drivers are all zero.
 fn are_zero(case: &Case<'_>, parameters: &[&str]) -> Judged {
-    let driver = if has_module(case, "i915")? {
+    let driver = if case.has_module("i915")? {
         "i915"
-    } else if has_module(case, "xe")? {
+    } else if case.has_module("xe")? {
         "xe"
     } else {
         return Doubt::not_applicable("no driver of Intel graphics is loaded (i915 cannot be built with PREEMPT_RT)");

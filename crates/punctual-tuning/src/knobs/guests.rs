@@ -1,16 +1,10 @@
 //! Guests and hosts: what one side of a virtual machine does to the other.
 
-use super::Missing::TellsNothing;
-use super::devices::has_module;
-use super::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Task, Weight};
-use punctual_facts::fact::Fact;
-use punctual_facts::finding::Confidence;
-use punctual_facts::finding::Severity::{High, Info};
-use punctual_facts::machine::Arch;
+use crate::knobs::prelude::*;
 
 const KNOB: Knob = Knob { blast: Blast::Breaking, confidence: Confidence::Medium, ..Knob::of(Family::Guests) };
 
-pub(super) const KNOBS: &[Knob] = &[
+pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "virt.steal",
         title: "The host takes no time away",
@@ -65,9 +59,7 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "virt.vcpu",
         title: "vCPUs that must be punctual are pinned and FIFO",
         severity: Weight::all(Info),
-        applies: |case| {
-            if case.daemons(&MONITORS)?.is_empty() { Doubt::not_applicable("no guest runs here") } else { Ok(()) }
-        },
+        applies: |case| Doubt::not_applicable_if(case.daemons(&MONITORS)?.is_empty(), "no guest runs here"),
         check: Check::advice(
             "cannot be told apart from here: which guest is to be punctual is known to you. Its vCPU threads \
                 (CPU N/KVM) should be SCHED_FIFO on CPUs of their own, its emulator and I/O threads elsewhere, its \
@@ -170,7 +162,7 @@ fn is_guest(case: &Case<'_>) -> Result<(), Doubt> {
 fn steal(case: &Case<'_>) -> Judged {
     is_guest(case)?;
     let path = "/proc/stat";
-    let stat = case.known(path, case.peek(path), TellsNothing("/proc/stat is not there"))?;
+    let stat = case.content(path, TellsNothing("/proc/stat is not there"))?;
     let line = stat.lines().next().unwrap_or_default();
     let ticks: Vec<u64> = line.split_whitespace().skip(1).filter_map(|field| field.parse().ok()).collect();
     // The last two are counted among the first two, too.
@@ -184,9 +176,7 @@ fn steal(case: &Case<'_>) -> Judged {
 
 fn hints(case: &Case<'_>) -> Result<(), Doubt> {
     is_guest(case)?;
-    if case.arch() != Some(&Arch::X86) {
-        return Doubt::not_applicable("only x86 hosts give it");
-    }
+    Doubt::not_applicable_if(case.arch() != Some(&Arch::X86), "only x86 hosts give it")?;
     let path = "/sys/devices/system/cpu/cpuidle/current_driver";
     if case.peek(path) == Fact::Known("haltpoll".to_owned()) {
         case.note(path, "haltpoll");
@@ -211,14 +201,10 @@ const MONITORS: [&str; 10] = [
 
 /// A parameter of KVM in the first of these places that has it. Goes on only where guests run.
 fn parameter(case: &Case<'_>, places: &[&str]) -> Result<String, Doubt> {
-    if !has_module(case, "kvm")? {
-        return Doubt::not_applicable("this machine runs no guests (no module kvm)");
-    }
+    Doubt::not_applicable_if(!case.has_module("kvm")?, "this machine runs no guests (no module kvm)")?;
     let modules = "/sys/module";
     let users = ["kvm_intel", "kvm_amd"].map(|vendor| case.peek(&format!("{modules}/{vendor}/refcnt")));
-    if users.contains(&Fact::Known("0".to_owned())) {
-        return Doubt::not_applicable("no guest runs here (nobody uses KVM)");
-    }
+    Doubt::not_applicable_if(users.contains(&Fact::Known("0".to_owned())), "no guest runs here (nobody uses KVM)")?;
     // Built into the kernel it counts no users; each guest has a thread of that name, or a program known here.
     let is_guest = |task: &Task| {
         if task.is_kernel { task.name.starts_with("kvm-") } else { MONITORS.contains(&task.name.as_str()) }

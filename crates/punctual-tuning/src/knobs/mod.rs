@@ -8,12 +8,12 @@
 
 mod case;
 mod check;
-mod chosen;
 mod fix;
 mod lasting;
-mod tasks;
+mod prelude;
+mod seen;
+mod setting;
 mod template;
-mod told;
 
 mod agreement;
 mod caches;
@@ -40,12 +40,12 @@ mod smt;
 mod uncore;
 mod watchdogs;
 
-pub use case::{Case, Doubt, Judged, Missing};
+pub(crate) use case::Line as InterruptLine;
+pub use case::{Case, Doubt, Judged, Missing, TASKS, Task};
 pub use check::{Check, Want};
-pub use fix::{File, Fix, Setting, Value};
-pub(crate) use interrupts::{Line as InterruptLine, all as interrupt_lines};
+pub use fix::Fix;
 pub use lasting::{Lasting, When};
-pub use tasks::{TASKS, Task};
+pub use setting::{File, Setting, Value};
 pub use template::{Part, Template};
 
 use punctual_facts::finding::{Confidence, Severity, State};
@@ -185,12 +185,12 @@ impl Blast {
 }
 
 macro_rules! families {
-    ($($(#[doc = $doc:literal])* $variant:ident = $name:literal in $module:ident,)*) => {
+    ($($variant:ident = $name:literal in [$($module:ident $(:: $part:ident)?),* $(,)?];)*) => {
         /// Where a knob belongs.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "String", inline))]
         pub enum Family {
-            $($(#[doc = $doc])* $variant,)*
+            $($variant,)*
         }
 
         impl Family {
@@ -211,88 +211,82 @@ macro_rules! families {
             }
         }
 
-        const FAMILIES: &[&[Knob]] = &[$($module::KNOBS),*];
+        const LISTS: &[&[Knob]] = &[$($($module$(::$part)?::KNOBS),*),*];
     };
 }
 
+// Each family with its name and the files that hold its knobs.
 families! {
-    /// How the kernel was built and how it preempts.
-    Kernel = "kernel" in kernel,
-    /// What the kernel made of the words it was booted with.
-    CommandLine = "command line" in command_line,
-    /// CPUs kept free of other work.
-    Isolation = "isolation" in isolation,
-    /// Which CPUs handle devices.
-    Interrupts = "interrupts" in interrupts,
-    /// Who may run, and for how long.
-    Scheduler = "scheduler" in scheduler,
-    /// How deep a CPU sleeps.
-    Idle = "idle" in idle,
-    /// How fast a CPU runs.
-    Frequency = "frequency" in frequency,
-    /// How fast the rest of the chip and the memory run.
-    Uncore = "uncore and DRAM" in uncore,
-    /// What time is read from.
-    Clocks = "clocks" in clocks,
-    /// Things that look after the machine and stop it to do so.
-    Watchdogs = "watchdogs and RAS" in watchdogs,
-    /// What can make memory slow to reach.
-    Memory = "memory" in memory,
-    /// Who shares the caches.
-    Caches = "caches" in caches,
-    /// Threads that share a core.
-    Smt = "SMT siblings" in smt,
-    /// Graphics, which share memory and caches.
-    Graphics = "GPU and display" in graphics,
-    /// Links and devices that sleep.
-    Pcie = "PCIe and device power" in pcie,
-    /// What the kernel writes, and what is watched.
-    Console = "console and tracing" in console,
-    /// Security features that are paid for in time.
-    Security = "security features" in security,
-    /// Work that packets make.
-    Network = "network" in network,
-    /// What disks and other devices do unasked.
-    Devices = "storage and devices" in devices,
-    /// Programs that change or disturb the machine.
-    Services = "services" in services,
-    /// What the caller may do.
-    Privileges = "privileges" in privileges,
-    /// Machines inside machines, seen from either side.
-    Guests = "guests and hosts" in guests,
-    /// What is below the kernel.
-    Firmware = "firmware and host" in firmware,
-    /// Settings that contradict each other, or what is in force.
-    Agreement = "agreement" in agreement,
+    Kernel = "kernel" in [kernel, kernel::build];
+    CommandLine = "command line" in [command_line];
+    Isolation = "isolation" in [
+        isolation,
+        isolation::cpusets,
+        isolation::rcu,
+        isolation::threads,
+        isolation::workqueues,
+        isolation::tick,
+    ];
+    Interrupts = "interrupts" in [interrupts, interrupts::lines, interrupts::threads];
+    Scheduler = "scheduler" in [scheduler, scheduler::classes, scheduler::balance];
+    Idle = "idle" in [idle::states, idle::limits, idle::drivers];
+    Frequency = "frequency" in [frequency::governors, frequency::preferences, frequency::heat];
+    Uncore = "uncore and DRAM" in [uncore];
+    Clocks = "clocks" in [clocks::sources, clocks::events, clocks::setting];
+    Watchdogs = "watchdogs and RAS" in [watchdogs::lockups, watchdogs::panics, watchdogs::errors];
+    Memory = "memory" in [memory];
+    Caches = "caches" in [caches];
+    Smt = "SMT siblings" in [smt];
+    Graphics = "GPU and display" in [graphics];
+    Pcie = "PCIe and device power" in [pcie::links, pcie::devices, pcie::system];
+    Console = "console and tracing" in [console];
+    Security = "security features" in [security];
+    Network = "network" in [network];
+    Devices = "storage and devices" in [devices];
+    Services = "services" in [services];
+    Privileges = "privileges" in [privileges];
+    Guests = "guests and hosts" in [guests];
+    Firmware = "firmware and host" in [
+        firmware::host,
+        firmware::interruptions,
+        firmware::settings,
+        firmware::memory,
+        firmware::advice,
+    ];
+    Agreement = "agreement" in [
+        agreement::masks,
+        agreement::placement,
+        agreement::requests,
+        agreement::choice,
+        agreement::effects,
+        agreement::owners,
+        agreement::sysctls,
+    ];
 }
 
-/// How many knobs there are in several lists.
-const fn count(lists: &[&[Knob]]) -> usize {
+const COUNT: usize = {
     let (mut count, mut list) = (0, 0);
-    while list < lists.len() {
-        count += lists[list].len();
+    while list < LISTS.len() {
+        count += LISTS[list].len();
         list += 1;
     }
     count
-}
+};
 
-/// Several lists as one; for a family that is kept in several files, too.
-const fn joined<const N: usize>(lists: &[&[Knob]]) -> [Knob; N] {
+static JOINED: [Knob; COUNT] = {
     let (mut at, mut list) = (0, 0);
-    let mut all = [lists[0][0]; N];
-    while list < lists.len() {
+    let mut all = [LISTS[0][0]; COUNT];
+    while list < LISTS.len() {
         let mut knob = 0;
-        while knob < lists[list].len() {
-            all[at] = lists[list][knob];
+        while knob < LISTS[list].len() {
+            all[at] = LISTS[list][knob];
             at += 1;
             knob += 1;
         }
         list += 1;
     }
     all
-}
-
-static JOINED: [Knob; count(FAMILIES)] = joined(FAMILIES);
+};
 
 /// Every knob, family by family.
 pub static ALL: &[Knob] = &JOINED;

@@ -1,17 +1,10 @@
 //! What the caller may do: without it the best machine runs the loop as an ordinary task.
 
-use super::Missing::{CannotBe, TellsNothing};
-use super::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Weight};
-use punctual_facts::cpu_set::CpuSet;
-use punctual_facts::fact::Fact;
-use punctual_facts::finding::Confidence;
-use punctual_facts::finding::Severity::{Fatal, High, Info, Medium};
-use punctual_facts::machine::Flavour;
-use punctual_facts::profile::Kind;
+use crate::knobs::prelude::*;
 
 const KNOB: Knob = Knob { confidence: Confidence::Medium, ..Knob::of(Family::Privileges) };
 
-pub(super) const KNOBS: &[Knob] = &[
+pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "lim.rtprio",
         title: "The caller may use the real-time class",
@@ -190,22 +183,8 @@ const CAP_SYS_NICE: u32 = 23;
 /// What the run-time library wants free under the limit, so that locking memory does not make the next thread fail.
 const ENOUGH_BYTES: u64 = 1 << 30;
 
-/// A field of the caller's status, kept as evidence.
-pub(super) fn status(case: &Case<'_>, field: &str) -> Result<String, Doubt> {
-    let path = "/proc/self/status";
-    let status = case.known(path, case.peek(path), TellsNothing("/proc/self/status is not there"))?;
-    let value = status.lines().find_map(|line| line.split_once(':').filter(|(name, _)| *name == field));
-    match value {
-        Some((_, value)) => {
-            case.note(format!("{path} {field}"), value.trim());
-            Ok(value.trim().to_owned())
-        }
-        None => Doubt::unknown(format!("{path} has no line {field}")),
-    }
-}
-
 fn has_capability(case: &Case<'_>, bit: u32) -> Result<bool, Doubt> {
-    let effective = status(case, "CapEff")?;
+    let effective = case.status("CapEff")?;
     match u64::from_str_radix(&effective, 16) {
         Ok(bits) => Ok(bits & (1 << bit) != 0),
         Err(_) => Doubt::unknown(format!("/proc/self/status CapEff holds '{effective}'")),
@@ -215,7 +194,7 @@ fn has_capability(case: &Case<'_>, bit: u32) -> Result<bool, Doubt> {
 /// The soft limit of that name; `None` is unlimited.
 fn soft_limit(case: &Case<'_>, name: &str) -> Result<Option<u64>, Doubt> {
     let path = "/proc/self/limits";
-    let limits = case.known(path, case.peek(path), TellsNothing("/proc/self/limits is not there"))?;
+    let limits = case.content(path, TellsNothing("/proc/self/limits is not there"))?;
     let value = limits.lines().find_map(|line| line.strip_prefix(name)).and_then(|rest| rest.split_whitespace().next());
     let Some(value) = value else { return Doubt::unknown(format!("{path} has no line '{name}'")) };
     case.note(format!("{path} {name}"), value);
@@ -227,9 +206,7 @@ fn soft_limit(case: &Case<'_>, name: &str) -> Result<Option<u64>, Doubt> {
 }
 
 fn rtprio_max(case: &Case<'_>) -> Judged {
-    if has_capability(case, CAP_SYS_NICE)? {
-        return Doubt::not_applicable("with CAP_SYS_NICE no limit is asked");
-    }
+    Doubt::not_applicable_if(has_capability(case, CAP_SYS_NICE)?, "with CAP_SYS_NICE no limit is asked")?;
     Ok(soft_limit(case, "Max realtime priority")?.is_some_and(|limit| limit < 99))
 }
 
@@ -241,19 +218,14 @@ fn stack(case: &Case<'_>) -> Judged {
 }
 
 fn policy(case: &Case<'_>) -> Result<(), Doubt> {
-    if case.flavour().is_ok_and(Flavour::is_dual) {
-        return Doubt::not_applicable(
-            "the threads that matter belong to the other kernel, which has classes of its own",
-        );
-    }
-    Ok(())
+    Doubt::not_applicable_if(
+        case.flavour().is_ok_and(Flavour::is_dual),
+        "the threads that matter belong to the other kernel, which has classes of its own",
+    )
 }
 
 fn affinity(case: &Case<'_>) -> Result<(), Doubt> {
-    if case.rt().len() == 1 && case.has_no_others() {
-        return Doubt::not_applicable("there is one CPU");
-    }
-    Ok(())
+    Doubt::not_applicable_if(case.rt().len() == 1 && case.has_no_others(), "there is one CPU")
 }
 
 /// The file that says which CPUs the caller's control group may use: its own, or that of the nearest group above which
@@ -306,13 +278,11 @@ fn is_unconfined(case: &Case<'_>) -> bool {
 }
 
 fn cpus(case: &Case<'_>) -> Judged {
-    let list = status(case, "Cpus_allowed_list")?;
+    let list = case.status("Cpus_allowed_list")?;
     let Ok(allowed) = CpuSet::parse_list(&list) else {
         return Doubt::unknown(format!("/proc/self/status Cpus_allowed_list holds '{list}'"));
     };
-    if case.rt().is_empty() {
-        return Doubt::unknown("which CPUs are online is not known");
-    }
+    case.known_rt()?;
     if case.rt().is_subset(&allowed) {
         return Ok(true);
     }
@@ -330,7 +300,7 @@ fn cpus(case: &Case<'_>) -> Judged {
 /// The caller's control group of a controller (`""`: the version with one hierarchy) and those above it, own first.
 fn groups(case: &Case<'_>, controller: &str) -> Result<Option<Vec<String>>, Doubt> {
     let path = "/proc/self/cgroup";
-    let table = case.known(path, case.peek(path), CannotBe("this kernel has no control groups"))?;
+    let table = case.content(path, CannotBe("this kernel has no control groups"))?;
     let own = |line: &str| {
         let mut parts = line.splitn(3, ':').skip(1);
         let is_wanted = parts.next()?.split(',').any(|name| name == controller);
@@ -367,9 +337,7 @@ fn is_unlimited_v1(
             all_free = false;
         }
     }
-    if seen == 0 {
-        return Doubt::unknown(format!("the limits of the controller {controller} are not shown"));
-    }
+    Doubt::unknown_if(seen == 0, format!("the limits of the controller {controller} are not shown"))?;
     if all_free {
         case.note(format!("/sys/fs/cgroup/{controller}/**/{file}"), format!("no limit in {seen} places"));
     }
@@ -380,10 +348,8 @@ fn is_unlimited_v1(
 fn is_unlimited(case: &Case<'_>, files: &[&str]) -> Judged {
     let root = "/sys/fs/cgroup";
     let Some(groups) = groups(case, "")? else { return Doubt::unknown("the caller's control group is not shown") };
-    let names = case.known(root, case.list(root), TellsNothing("control groups cannot be seen here"))?;
-    if !names.iter().any(|name| name == "cgroup.procs") {
-        return Doubt::unknown("control groups cannot be seen here");
-    }
+    let names = case.names(root, TellsNothing("control groups cannot be seen here"))?;
+    Doubt::unknown_if(!names.iter().any(|name| name == "cgroup.procs"), "control groups cannot be seen here")?;
     let (mut seen, mut is_free) = (0, true);
     for path in groups.iter().flat_map(|group| files.iter().map(move |file| format!("{root}{group}/{file}"))) {
         match case.peek(&path) {

@@ -1,16 +1,10 @@
 //! Security features that are paid for in time.
 
-use super::Missing::{CannotBe, TellsNothing};
-use super::clocks::cpu_flags;
-use super::privileges::status;
-use super::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Want, Weight};
-use punctual_facts::finding::Confidence;
-use punctual_facts::finding::Severity::Info;
-use punctual_facts::machine::{Arch, Flavour, Version};
+use crate::knobs::prelude::*;
 
 const KNOB: Knob = Knob::of(Family::Security);
 
-pub(super) const KNOBS: &[Knob] = &[
+pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "sec.audit",
         title: "No auditing of system calls",
@@ -153,9 +147,7 @@ pub(super) const KNOBS: &[Knob] = &[
 
 /// The switch itself can only be asked over netlink; the threads around it prove the two ends.
 fn auditing(case: &Case<'_>) -> Judged {
-    if case.flavour()? == Flavour::Evl {
-        return Doubt::not_applicable("out-of-band threads make no in-band system calls");
-    }
+    Doubt::not_applicable_if(case.flavour()? == Flavour::Evl, "out-of-band threads make no in-band system calls")?;
     if !case.daemons(&["auditd"])?.is_empty() {
         return Ok(false);
     }
@@ -172,23 +164,21 @@ fn auditing(case: &Case<'_>) -> Judged {
 
 fn mitigations(case: &Case<'_>) -> Result<(), Doubt> {
     let folder = "/sys/devices/system/cpu/vulnerabilities";
-    let names = case.known(folder, case.list(folder), CannotBe("this kernel knows of no CPU bugs"))?;
+    let names = case.names(folder, CannotBe("this kernel knows of no CPU bugs"))?;
     let mut mitigated = Vec::new();
     for name in names {
         let path = format!("{folder}/{name}");
-        let text = case.known(&path, case.peek(&path), TellsNothing("a bug's state is not shown"))?;
+        let text = case.content(&path, TellsNothing("a bug's state is not shown"))?;
         mitigated.extend(text.starts_with("Mitigation").then_some(name));
     }
-    if mitigated.is_empty() {
-        return Doubt::not_applicable("this CPU needs no mitigation, or all are off");
-    }
+    Doubt::not_applicable_if(mitigated.is_empty(), "this CPU needs no mitigation, or all are off")?;
     case.note(folder, format!("mitigated: {}", mitigated.join(", ")));
     Ok(())
 }
 
 /// The setting is there on every x86; only CPUs with this flag trap a split lock, and only a trap is slowed.
 fn traps_split_locks(case: &Case<'_>) -> Result<(), Doubt> {
-    if cpu_flags(case)?.split_whitespace().any(|flag| flag == "split_lock_detect") {
+    if case.has_flag("split_lock_detect")? {
         return Ok(());
     }
     case.note("/proc/cpuinfo flags", "no split_lock_detect");
@@ -204,11 +194,9 @@ fn smap(case: &Case<'_>) -> Judged {
     {
         return Doubt::not_applicable("only x86 has it");
     }
-    let has_it = cpu_flags(case)?.split_whitespace().any(|flag| flag == "smap");
+    let has_it = case.has_flag("smap")?;
     case.note("/proc/cpuinfo flags", if has_it { "smap" } else { "no smap" });
-    if !has_it && !case.requested("clearcpuid") {
-        return Doubt::not_applicable("this CPU has no SMAP");
-    }
+    Doubt::not_applicable_if(!has_it && !case.requested("clearcpuid"), "this CPU has no SMAP")?;
     Ok(has_it)
 }
 
@@ -231,7 +219,7 @@ fn seccomp(case: &Case<'_>) -> Result<(), Doubt> {
 }
 
 fn ssbd(case: &Case<'_>) -> Judged {
-    match status(case, "Speculation_Store_Bypass")?.as_str() {
+    match case.status("Speculation_Store_Bypass")?.as_str() {
         "thread force mitigated" | "thread mitigated" | "globally mitigated" => Ok(false),
         "thread vulnerable" | "vulnerable" | "not vulnerable" => Ok(true),
         other => Doubt::unknown(format!("/proc/self/status Speculation_Store_Bypass says '{other}'")),

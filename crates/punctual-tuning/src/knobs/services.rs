@@ -1,17 +1,10 @@
 //! Programs that change the machine behind one's back, or load it at times of their own choosing.
 
-use super::Missing::TellsNothing;
-use super::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Weight};
-use crate::programs::{self, Program};
-use punctual_facts::cpu_set::CpuSet;
-use punctual_facts::fact::Fact;
-use punctual_facts::finding::Confidence;
-use punctual_facts::finding::Severity::{Info, Medium};
-use punctual_facts::profile::Kind;
+use crate::knobs::prelude::*;
 
 const KNOB: Knob = Knob { confidence: Confidence::Medium, ..Knob::of(Family::Services) };
 
-pub(super) const KNOBS: &[Knob] = &[
+pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "pm.daemons",
         title: "Nobody else sets frequencies and power",
@@ -67,7 +60,7 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "svc.update_timers",
         title: "No timers that start updates",
         severity: Weight::all(Medium),
-        check: Check::Probe(|case| inactive(case, "svc.update_timers")),
+        check: Check::Units,
         why: "A timer starts downloads, unpacking and restarts when its hour comes, in the middle of whatever runs.",
         persist: &[
             Lasting::NoService("apt-daily.timer"),
@@ -87,7 +80,7 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "svc.maintenance",
         title: "No timers that work through the disks",
         severity: Weight::all(Info),
-        check: Check::Probe(|case| inactive(case, "svc.maintenance")),
+        check: Check::Units,
         why: "Trimming, scrubbing and indexing read or command whole disks, usually at midnight or on Sundays.",
         fix: Fix::prose("systemctl stop each of them, and run it in a maintenance window."),
         persist: &[
@@ -215,86 +208,6 @@ pub(super) const KNOBS: &[Knob] = &[
     },
 ];
 
-/// Where systemd keeps a link for each unit that is active.
-const UNITS: &str = "/run/systemd/units";
-
-/// Whether no unit is active that is bad for this knob.
-fn inactive(case: &Case<'_>, knob: &str) -> Judged {
-    if case.virtualisation().is_some_and(|v| v.container.is_some()) {
-        return Doubt::unknown("only the services of this container can be seen");
-    }
-    let init = case.peek("/proc/1/comm");
-    if init.known().is_some_and(|name| name != "systemd") {
-        case.cite("/proc/1/comm", &init);
-        return Doubt::not_applicable("systemd does not run here");
-    }
-    let units = case.known(UNITS, case.list(UNITS), TellsNothing("which units are active is not shown"))?;
-    let mut found: Vec<&str> = units.iter().filter_map(|unit| unit.strip_prefix(ACTIVE)).collect();
-    if found.is_empty() {
-        return Doubt::unknown("which units are active is not shown");
-    }
-    let wanted: Vec<&str> = programs::bad_for(knob).flat_map(|program| program.units).copied().collect();
-    found.retain(|unit| wanted.contains(unit));
-    case.note(UNITS, if found.is_empty() { format!("none of {}", wanted.join(", ")) } else { found.join(", ") });
-    Ok(found.is_empty())
-}
-
-/// How the link of an active unit begins.
-const ACTIVE: &str = "invocation:";
-/// Where links of enabled units stand, below `/etc/systemd/system`.
-const WANTED: [&str; 5] = [
-    "multi-user.target.wants",
-    "graphical.target.wants",
-    "basic.target.wants",
-    "sysinit.target.wants",
-    "timers.target.wants",
-];
-
-/// How a program is at work, or will be after the next boot.
-pub(crate) struct AtWork {
-    /// Its unit; none where only its process is known.
-    pub(crate) unit: Option<&'static str>,
-    /// In words, with the process or the target that tells.
-    pub(crate) how: String,
-}
-
-impl Case<'_> {
-    /// The names of the units that a target of systemd starts.
-    fn enabled(&self, target: &str) -> Fact<Vec<String>> {
-        self.list(&format!("/etc/systemd/system/{target}"))
-    }
-
-    /// Whether the links of enabled units can be seen.
-    pub(super) fn sees_enabled_units(&self) -> bool {
-        WANTED.iter().any(|target| self.enabled(target).known().is_some())
-    }
-
-    /// Every unit of a program that is at work: its process runs, systemd has it active, or it is started at boot.
-    pub(crate) fn at_work(&self, program: &Program) -> Vec<AtWork> {
-        let running = self.tasks(|task| !task.is_kernel && program.processes.contains(&task.name.as_str()));
-        let running = running.ok().and_then(|mut tasks| tasks.pop()).map(|task| format!("runs ({})", task.name));
-        let is_in =
-            |names: Fact<Vec<String>>, name: &str| names.known().is_some_and(|all| all.iter().any(|n| n == name));
-        let placed = |unit: &str| {
-            if is_in(self.list(UNITS), &format!("{ACTIVE}{unit}")) {
-                return Some("active".to_owned());
-            }
-            let target = WANTED.iter().find(|target| is_in(self.enabled(target), unit))?;
-            Some(format!("started with {target}"))
-        };
-        let how = |how: String| running.clone().unwrap_or(how);
-        let mut found: Vec<AtWork> = program
-            .units
-            .iter()
-            .filter_map(|unit| Some(AtWork { unit: Some(unit), how: how(placed(unit)?) }))
-            .collect();
-        if let (true, Some(how)) = (found.is_empty(), running) {
-            found.push(AtWork { unit: program.units.first().copied(), how });
-        }
-        found
-    }
-}
-
 /// Where control groups of containers are, and how they begin.
 const RUNTIMES: [(&str, &str); 6] = [
     ("/sys/fs/cgroup/system.slice", "docker-"),
@@ -310,7 +223,7 @@ const ENOUGH: usize = 256;
 fn containers(case: &Case<'_>) -> Judged {
     case.has_housekeeping()?;
     let root = "/sys/fs/cgroup";
-    case.known(root, case.list(root), TellsNothing("control groups cannot be seen here"))?;
+    case.names(root, TellsNothing("control groups cannot be seen here"))?;
     let (mut seen, mut free) = (0, 0);
     for (folder, start) in RUNTIMES {
         let names = case.list(folder);
@@ -321,9 +234,7 @@ fn containers(case: &Case<'_>) -> Judged {
             free += usize::from(!cpus.intersection(case.rt()).is_empty());
         }
     }
-    if seen == 0 {
-        return Doubt::not_applicable("no containers are seen here");
-    }
+    Doubt::not_applicable_if(seen == 0, "no containers are seen here")?;
     case.note(
         format!("{root}/**/cpuset.cpus.effective"),
         format!("{free} of {seen} containers may use CPUs {}", case.rt()),
@@ -336,7 +247,7 @@ fn kubelet(case: &Case<'_>) -> Judged {
         return Doubt::not_applicable("no kubelet runs here");
     }
     let path = "/var/lib/kubelet/cpu_manager_state";
-    let state = case.known(path, case.peek(path), TellsNothing("the kubelet's choice is not shown"))?;
+    let state = case.content(path, TellsNothing("the kubelet's choice is not shown"))?;
     let policy = state.split_once("\"policyName\":").and_then(|(_, rest)| rest.split('"').nth(1));
     match policy {
         Some(policy) => {

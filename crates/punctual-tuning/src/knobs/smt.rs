@@ -1,13 +1,10 @@
 //! Threads that share a core.
 
-use super::Missing::TellsNothing;
-use super::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Weight};
-use punctual_facts::cpu_set::CpuSet;
-use punctual_facts::finding::Severity::{self, High, Info};
+use crate::knobs::prelude::*;
 
 const KNOB: Knob = Knob::of(Family::Smt);
 
-pub(super) const KNOBS: &[Knob] = &[Knob {
+pub(crate) const KNOBS: &[Knob] = &[Knob {
     id: "cpu.smt",
     title: "A core to oneself",
     severity: Weight::of(High, High, Info).adjusted(among_themselves),

@@ -1,15 +1,12 @@
 //! How fast the rest of the chip and the memory run: a change of their clocks stops everybody.
 
-use super::Missing::{CannotBe, TellsNothing};
-use super::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Weight};
-use punctual_facts::finding::Confidence;
-use punctual_facts::finding::Severity::{High, Info, Medium};
+use crate::knobs::prelude::*;
 
 const NO_UNCORE: Missing = CannotBe("no control of the uncore frequency here");
 
 const KNOB: Knob = Knob { confidence: Confidence::Low, ..Knob::of(Family::Uncore) };
 
-pub(super) const KNOBS: &[Knob] = &[
+pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "pm.uncore",
         title: "Uncore frequency fixed",
@@ -126,7 +123,7 @@ pub(super) const KNOBS: &[Knob] = &[
 /// The places where this machine's uncore clock is set.
 fn uncore_places(case: &Case<'_>) -> Result<Vec<String>, Doubt> {
     let folder = "/sys/devices/system/cpu/intel_uncore_frequency";
-    let names = case.known(folder, case.list(folder), NO_UNCORE)?;
+    let names = case.names(folder, NO_UNCORE)?;
     let is_place = |name: &&String| name.starts_with("package_") || name.starts_with("uncore");
     let places: Vec<String> = names.iter().filter(is_place).map(|name| format!("{folder}/{name}")).collect();
     if places.is_empty() { Doubt::not_applicable("no control of the uncore frequency here") } else { Ok(places) }
@@ -164,13 +161,11 @@ fn elc(case: &Case<'_>) -> Judged {
 fn fixed(case: &Case<'_>, parts: &[&str], what: &str) -> Judged {
     let folder = "/sys/class/devfreq";
     let none = CannotBe("no device here changes its frequency by devfreq");
-    let devices = case.known(folder, case.list(folder), none)?;
+    let devices = case.names(folder, none)?;
     let is_memory_bus = |name: &str| name.contains("mbus") && !parts.contains(&"mbus");
     let is_meant = |name: &&String| parts.iter().any(|part| name.contains(part)) && !is_memory_bus(name);
     let meant: Vec<&String> = devices.iter().filter(is_meant).take(64).collect();
-    if meant.is_empty() {
-        return Doubt::not_applicable(format!("no device that changes its frequency is {what} by its name"));
-    }
+    Doubt::not_applicable_if(meant.is_empty(), format!("no device that changes its frequency is {what} by its name"))?;
     let mut all_fixed = true;
     for device in meant {
         let unseen = TellsNothing("a device does not show its governor");

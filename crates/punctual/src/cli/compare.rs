@@ -31,6 +31,9 @@ pub struct CompareArgs {
     /// Exit with 2 when a recording is this bad
     #[arg(long, value_enum, value_name = "LEVEL")]
     pub fail_on: Option<CompareLevel>,
+    /// Print every number, group and difference
+    #[arg(long, conflicts_with = "json")]
+    pub full: bool,
     /// Print one JSON document
     #[arg(long)]
     pub json: bool,

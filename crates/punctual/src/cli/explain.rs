@@ -10,6 +10,10 @@ use std::path::PathBuf;
 pub struct ExplainArgs {
     /// The recording, made with measure --explain or check
     pub recording: PathBuf,
+    /// Tell everything: all causes with what bears on them, more of the latest activations, how it was looked for; with
+    /// --json all windows, which are some megabytes for a long recording
+    #[arg(long, conflicts_with = "spike")]
+    pub full: bool,
     /// Print one JSON document
     #[arg(long, conflicts_with_all = ["top", "spike"])]
     pub json: bool,
@@ -19,10 +23,10 @@ pub struct ExplainArgs {
     /// Write a trace for the Perfetto viewer here
     #[arg(long, value_name = "PATH")]
     pub perfetto: Option<PathBuf>,
-    /// Show so many causes
-    #[arg(long, value_name = "N", default_value = "10")]
+    /// Number of causes to show; with --full all
+    #[arg(long, value_name = "N", default_value = "5")]
     pub top: NonZeroUsize,
-    /// Show one late activation part by part; 1 is the latest
+    /// Show one late activation part by part; 1 is the worst
     #[arg(long, value_name = "N")]
     pub spike: Option<NonZeroUsize>,
 }

@@ -113,6 +113,12 @@ pub struct AuditArgs {
     /// CPUs for the real-time work, for example 2-3 [default: the isolated ones, or else all]
     #[arg(long, value_name = "LIST", value_parser = parse_cpus)]
     pub cpus: Option<CpuSet>,
+    /// Time between releases, where it is known
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub period: Option<Nanos>,
+    /// Largest latency you can live with; what matters less than that is excused
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub budget: Option<Nanos>,
     #[command(flatten)]
     pub form: AuditForm,
     /// Tell all about one knob
@@ -228,12 +234,25 @@ pub struct CheckArgs {
     /// Recording to write; the HTML report goes beside it [default: punctual-DATE-TIME.punctual]
     #[arg(long, value_name = "PATH")]
     pub out: Option<PathBuf>,
-    /// Print one JSON document instead of text
-    #[arg(long)]
-    pub json: bool,
+    #[command(flatten)]
+    pub form: Form,
     /// Exit with 2 when a finding is at least this bad
     #[arg(long, value_name = "LEVEL", value_parser = one_of(FINDING_LEVELS))]
     pub fail_on: Option<Severity>,
+}
+
+/// How much of a result is printed.
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub struct Form {
+    /// Print everything there is to tell, the answer last
+    #[arg(long, conflicts_with_all = ["brief", "json"])]
+    pub full: bool,
+    /// Print one line and no progress, for scripts and logs of CI
+    #[arg(long, short = 'q', visible_alias = "quiet", conflicts_with = "json")]
+    pub brief: bool,
+    /// Print one JSON document instead of text
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Debug, Args)]
@@ -306,15 +325,11 @@ pub struct MeasureArgs {
     /// Write an HTML report here, too
     #[arg(long, value_name = "PATH")]
     pub html: Option<PathBuf>,
-    /// Print one JSON document instead of text
-    #[arg(long)]
-    pub json: bool,
+    #[command(flatten)]
+    pub form: Form,
     /// Show the running measurement on the terminal, with keys to pause the view, reset it, mark a moment, quit
-    #[arg(long, conflicts_with_all = ["quiet", "list_loads"])]
+    #[arg(long, conflicts_with_all = ["brief", "list_loads"])]
     pub live: bool,
-    /// No progress
-    #[arg(long, short)]
-    pub quiet: bool,
 }
 
 /// How `punctual measure` looks for causes.

@@ -2,6 +2,7 @@
 
 #![allow(clippy::doc_markdown, reason = "these comments are the help a user reads on a terminal")]
 
+use super::Form;
 use super::long::BetweenArgs;
 use super::plot::PlotArgs;
 use super::value::parse_duration;
@@ -20,11 +21,10 @@ pub struct ReportArgs {
     /// Write an HTML report here
     #[arg(long, value_name = "PATH")]
     pub html: Option<PathBuf>,
-    /// Print one JSON document
-    #[arg(long)]
-    pub json: bool,
-    /// Print text, in full [default unless another form is asked for]
-    #[arg(long)]
+    #[command(flatten)]
+    pub form: Form,
+    /// Print text beside the page that --html writes
+    #[arg(long, conflicts_with = "json")]
     pub text: bool,
     #[command(flatten)]
     pub between: BetweenArgs,

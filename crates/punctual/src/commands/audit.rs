@@ -84,7 +84,8 @@ struct Judged<'a> {
 
 impl<'a> Judged<'a> {
     fn new(source: &'a Source, args: &AuditArgs) -> Result<Self> {
-        let need = Need { kind: args.profile, cpus: args.cpus.clone().unwrap_or_default(), ..Need::default() };
+        let cpus = args.cpus.clone().unwrap_or_default();
+        let need = Need { kind: args.profile, period: args.period, budget: args.budget, cpus };
         refuse_offline(source, &need.cpus)?;
         let findings = audit(source.tree(), &source.machine, &need);
         Ok(Self { source, need, findings })

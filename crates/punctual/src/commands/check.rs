@@ -1,13 +1,14 @@
 //! `punctual check`: audit, measure under load, say whether the need is held.
 
-use crate::cli::CheckArgs;
+use crate::cli::{CheckArgs, Form};
 use crate::commands::here::Here;
-use crate::commands::session::{self, Outputs};
+use crate::commands::session::{self, Outputs, Telling};
 use crate::exit::Exit;
-use crate::render;
+use crate::render::{self, text::Opening};
 use anyhow::Result;
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::cpus::Cpus;
+use punctual_facts::finding::Finding;
 use punctual_facts::profile::{Kind, Need};
 use punctual_hist::Nanos;
 use punctual_linux::measure::{Explain, Setting};
@@ -24,16 +25,34 @@ pub fn run(args: &CheckArgs) -> Result<Exit> {
     let need = Need { kind: Kind::Periodic, period: Some(args.period), budget: Some(args.budget), cpus };
     let findings = here.audit(&need);
     let recording = Outputs::recording_path(args.out.as_deref());
-    let outputs =
-        Outputs { html: Some(recording.with_extension("html")), recording, progress: !args.json, live: false };
+    let outputs = Outputs {
+        html: Some(recording.with_extension("html")),
+        recording,
+        progress: !args.form.brief && !args.form.json,
+        live: false,
+    };
     let setting = Setting { explain: causes, ..here.setting(outputs.load_dir(), findings, true) };
     session::check_loads(&scenario.load_phases, &setting.load_dir)?;
+    let telling = open(args.form, &here, &need, &setting.findings, &scenario)?;
     let finished = session::run(&scenario, &setting, &outputs, None)?;
-    let exit = finished.tell(&outputs, args.json)?;
+    let exit = finished.tell(&outputs, &telling)?;
     let report = &finished.report;
     Ok(exit
         .and(Exit::exceeded_if(args.fail_on.is_some_and(|least| worst(&report.findings) >= Some(least))))
         .and(Exit::doubtful_if(report.verdict.answer == Answer::Inconclusive)))
+}
+
+/// Says what is known before anything is measured, and how long that takes: an audit is there at once.
+fn open(form: Form, here: &Here, need: &Need, findings: &[Finding], scenario: &Scenario) -> Result<Telling> {
+    if form.json || form.brief || form.full {
+        return Ok(Telling::Form(form, here.reader()));
+    }
+    let machine = here.machine();
+    let opening = Opening { machine: &machine, need, findings: Some(findings), causes: &[] };
+    let style = render::style();
+    let text = render::text::opening(&opening, style);
+    render::print(&format!("{text}\n{}", render::text::ahead(scenario, style)))?;
+    Ok(Telling::Opened(here.reader()))
 }
 
 /// CPUs somebody isolated were isolated for this. Elsewhere every CPU counts but the first, and what shares its core:

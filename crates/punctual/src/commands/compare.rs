@@ -33,7 +33,8 @@ pub fn run(args: &CompareArgs) -> Result<Exit> {
         write_new(path, &document)?;
     }
     let json = args.json.then(|| compare::json(&comparison));
-    render::print(&json.unwrap_or_else(|| compare::text(&comparison, args.html.as_deref(), render::style())))?;
+    let text = if args.full { compare::text } else { compare::short };
+    render::print(&json.unwrap_or_else(|| text(&comparison, args.html.as_deref(), render::style())))?;
     Ok(exit_of(&comparison, args.fail_on))
 }
 

@@ -2,6 +2,7 @@
 
 use crate::cli::ExplainArgs;
 use crate::commands::files::{refuse_pipe, title, write_new, write_new_with};
+use crate::commands::here::reader;
 use crate::exit::Exit;
 use crate::render::{self, explain};
 use anyhow::{Result, bail};
@@ -26,7 +27,8 @@ pub fn run(args: &ExplainArgs) -> Result<Exit> {
     if args.html.is_some() && args.html == args.perfetto {
         bail!("--html and --perfetto cannot both be the same file: name two");
     }
-    let show = explain::Show { top: args.top.get(), spike: args.spike.map(NonZeroUsize::get) };
+    let top = if args.full { usize::MAX } else { args.top.get() };
+    let show = explain::Show { top, full: args.full, spike: args.spike.map(NonZeroUsize::get) };
     if let Some(path) = &args.html {
         let page = render::html::causes_page(&report, &title(&args.recording), Some(&args.recording))?;
         write_new(path, &page)?;
@@ -34,9 +36,9 @@ pub fn run(args: &ExplainArgs) -> Result<Exit> {
     if let Some(path) = &args.perfetto {
         write_new_with(path, |file| explain::perfetto(&report, &recording.causes.windows, BufWriter::new(file)))?;
     }
-    let document = || explain::json::document(&report, Some(&args.recording)).unwrap_or_default();
+    let document = || explain::json::document(&report, Some(&args.recording), args.full).unwrap_or_default();
     let paths = [Some(args.recording.as_path()), args.html.as_deref(), args.perfetto.as_deref()];
-    let text = || explain::explain(&report, show, paths, render::style());
+    let text = || explain::explain(&report, show, &reader(), paths, render::style());
     render::print(&if args.json { document() } else { text() })?;
     Ok(Exit::doubtful_if(report.cut_off.is_some() || report.causes_doubt().is_some()))
 }

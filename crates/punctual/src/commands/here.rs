@@ -1,12 +1,23 @@
 //! The machine the program runs on, as the commands need it.
 
 use super::source::Source;
+use crate::render::words::answer::Reader;
+use crate::render::words::command::Command;
 use punctual_facts::cpus::Cpus;
 use punctual_facts::finding::Finding;
 use punctual_facts::profile::Need;
 use punctual_linux::measure::Setting;
 use punctual_tuning::audit::audit;
 use std::path::PathBuf;
+
+/// Who reads what this program prints, wherever the numbers were measured.
+pub fn reader() -> Reader {
+    Reader { is_root: rustix::process::geteuid().is_root(), container: None, typed: None }
+}
+
+fn typed() -> Command {
+    Command::new(std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()))
+}
 
 pub struct Here {
     source: Source,
@@ -23,6 +34,18 @@ impl Here {
     /// What stands between it and `need`.
     pub fn audit(&self, need: &Need) -> Vec<Finding> {
         audit(self.source.tree(), &self.source.machine, need)
+    }
+
+    /// Who reads what this program prints here, and typed this command line to get it.
+    pub fn reader(&self) -> Reader {
+        let virtualisation = self.source.machine.virtualisation.known();
+        let container = virtualisation.and_then(|found| found.container.clone());
+        Reader { container, typed: Some(typed()), ..reader() }
+    }
+
+    /// What the machine is: name and value.
+    pub fn machine(&self) -> Vec<(String, String)> {
+        self.source.machine.recorded()
     }
 
     /// What a measurement must be told.

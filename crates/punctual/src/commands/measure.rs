@@ -3,7 +3,7 @@
 use crate::cli::{MeasureArgs, Period, PhaseName, PolicyName, SuiteName, TraceArgs};
 use crate::commands::here::Here;
 use crate::commands::resume;
-use crate::commands::session::{self, Outputs};
+use crate::commands::session::{self, Outputs, Telling};
 use crate::exit::Exit;
 use crate::render;
 use anyhow::{Result, bail};
@@ -37,13 +37,13 @@ pub fn run(args: &MeasureArgs) -> Result<Exit> {
     let outputs = Outputs {
         recording: Outputs::recording_path(args.out.as_deref()),
         html: args.html.clone(),
-        progress: !args.quiet && !args.json,
+        progress: !args.form.brief && !args.form.json,
         live: args.live,
     };
     let load_dir = args.load_dir.clone().unwrap_or_else(|| outputs.load_dir());
     session::check_loads(&scenario.load_phases, &load_dir)?;
     let setting = Setting { notes, explain: explain(&args.explain), ..machine.setting(load_dir, Vec::new(), false) };
-    session::run(&scenario, &setting, &outputs, None)?.tell(&outputs, args.json)
+    session::run(&scenario, &setting, &outputs, None)?.tell(&outputs, &Telling::Form(args.form, machine.reader()))
 }
 
 /// A trace buffer that leaves no memory for the rest of the machine is refused, since the kernel would grant it.

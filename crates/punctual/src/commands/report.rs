@@ -2,7 +2,9 @@
 
 use crate::cli::ReportArgs;
 use crate::commands::files::{title, write_new};
+use crate::commands::here::reader;
 use crate::commands::plot;
+use crate::commands::session::told;
 use crate::commands::source::{one_result, part_of};
 use crate::exit::Exit;
 use crate::render;
@@ -31,7 +33,7 @@ fn recorded(args: &ReportArgs, recording: &Recording) -> Result<Exit> {
         args,
         || render::html::page(&report, &title(&args.recording), path),
         || render::json::check(&report, path),
-        || render::text::full(&report, path, args.html.as_deref(), render::style()),
+        || told(&report, args.form, &reader(), [path, args.html.as_deref()]),
     )?;
     Ok(Exit::doubtful_if(report.cut_off.is_some()))
 }
@@ -57,10 +59,10 @@ fn in_forms<E: std::error::Error + Send + Sync + 'static>(
     if let Some(path) = &args.html {
         write_new(path, html()?)?;
     }
-    if args.json {
+    if args.form.json {
         render::print(&json())?;
     }
-    if args.text || (args.html.is_none() && !args.json) {
+    if args.text || args.form.full || args.form.brief || (args.html.is_none() && !args.form.json) {
         render::print(&text())?;
     }
     Ok(())

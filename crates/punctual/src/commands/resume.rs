@@ -3,7 +3,7 @@
 use crate::cli::MeasureArgs;
 use crate::commands::files::refuse_pipe;
 use crate::commands::here::Here;
-use crate::commands::session::{self, Outputs};
+use crate::commands::session::{self, Outputs, Telling};
 use crate::exit::Exit;
 use crate::render;
 use anyhow::{Result, anyhow, bail};
@@ -24,7 +24,7 @@ pub fn run(args: &MeasureArgs, path: &Path, machine: &Here) -> Result<Exit> {
     let outputs = Outputs {
         recording: path.to_path_buf(),
         html: args.html.clone(),
-        progress: !args.quiet && !args.json,
+        progress: !args.form.brief && !args.form.json,
         live: args.live,
     };
     let load_dir = args.load_dir.clone().unwrap_or_else(|| outputs.load_dir());
@@ -35,7 +35,8 @@ pub fn run(args: &MeasureArgs, path: &Path, machine: &Here) -> Result<Exit> {
     let scenario = remaining(&recording, asked)
         .ok_or_else(|| anyhow!("{} has been measured to its end: say how much more with --duration", path.display()))?;
     session::check_loads(&scenario.load_phases, &setting.load_dir)?;
-    session::run(&scenario, &setting, &outputs, Some(recording))?.tell(&outputs, args.json)
+    session::run(&scenario, &setting, &outputs, Some(recording))?
+        .tell(&outputs, &Telling::Form(args.form, machine.reader()))
 }
 
 /// Refuses another machine, another kernel and another boot: what was tuned may have been lost with the boot.

@@ -2,8 +2,10 @@
 
 use super::files::{create_new, remove, title};
 use super::preconditions::none_under_way;
+use crate::cli::Form;
 use crate::exit::Exit;
 use crate::render::live::Live;
+use crate::render::words::answer::Reader;
 use crate::render::{self, progress::ProgressLine};
 use anyhow::{Context, Result, bail};
 use punctual_linux::interrupt;
@@ -48,6 +50,23 @@ impl Outputs {
     }
 }
 
+/// What is to be printed of a result.
+pub enum Telling {
+    /// This form of it, for this reader.
+    Form(Form, Reader),
+    /// The short text, whose part before the numbers stands there already.
+    Opened(Reader),
+}
+
+/// A result as text, in one of its lengths.
+pub fn told(report: &Report, form: Form, reader: &Reader, paths: [Option<&Path>; 2]) -> String {
+    match form {
+        Form { brief: true, .. } => render::words::answer::brief(report, paths[0]),
+        Form { full: true, .. } => render::text::full(report, reader, paths, render::style()),
+        _ => render::text::short(report, reader, paths, render::style()),
+    }
+}
+
 /// What came of a measurement.
 pub struct Finished {
     /// The numbers, made from what was recorded whether or not it could all be written.
@@ -59,12 +78,15 @@ pub struct Finished {
 impl Finished {
     /// Prints the numbers and says what failed after them. The exit code is 1 when something failed, 2 when the stop
     /// limit or the budget was exceeded, 3 when the run cannot be trusted.
-    pub fn tell(&self, outputs: &Outputs, is_json: bool) -> Result<Exit> {
+    pub fn tell(&self, outputs: &Outputs, telling: &Telling) -> Result<Exit> {
         let report = &self.report;
-        render::print(&if is_json {
-            render::json::check(report, Some(&outputs.recording))
-        } else {
-            render::text::check(report, Some(&outputs.recording), outputs.html.as_deref(), render::style())
+        // A page that could not be written is on no list.
+        let html = outputs.html.as_deref().filter(|_| self.failure.is_none());
+        let paths = [Some(outputs.recording.as_path()), html];
+        render::print(&match telling {
+            Telling::Form(Form { json: true, .. }, _) => render::json::check(report, paths[0]),
+            Telling::Form(form, reader) => told(report, *form, reader, paths),
+            Telling::Opened(reader) => format!("\n{}", render::text::results(report, reader, paths, render::style())),
         })?;
         if let Some(failure) = &self.failure {
             render::error(failure);

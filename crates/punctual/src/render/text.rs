@@ -3,19 +3,21 @@
 //! ASCII because the machines this runs on are read over serial consoles. Must not compute: it picks, orders and lays
 //! out what the report holds.
 
-mod check;
 pub(super) mod clean;
 mod full;
 mod imported;
 mod merged;
 pub(super) mod section;
 pub(super) mod sheet;
+mod short;
 pub(super) mod table;
 
 pub use imported::imported;
 pub use merged::merged;
 pub(super) use section::shortened;
+pub use short::{Opening, ahead, opening, results, short};
 
+use super::words::answer::Reader;
 use punctual_numbers::report::Report;
 use std::path::Path;
 
@@ -35,13 +37,7 @@ impl Default for Style {
     }
 }
 
-/// What `punctual check` prints at its end: the machine, what stands in its way, the numbers, the verdict and whether
-/// it can be trusted.
-pub fn check(report: &Report, recording: Option<&Path>, html: Option<&Path>, style: Style) -> String {
-    check::check(report, recording, html, style)
-}
-
-/// What `punctual report --text` prints: all of the recording, including what `check` leaves out.
-pub fn full(report: &Report, recording: Option<&Path>, html: Option<&Path>, style: Style) -> String {
-    full::full(report, recording, html, style)
+/// What `--full` prints: all of the recording that fits a table, and the answer at the end.
+pub fn full(report: &Report, reader: &Reader, paths: [Option<&Path>; 2], style: Style) -> String {
+    full::full(report, reader, paths, style)
 }

@@ -147,6 +147,23 @@ pub fn at_most(probability: f64, nouns: &str) -> String {
     format!("fewer than 1 in {} {nouns}", count(two_leading_digits(odds)))
 }
 
+/// How many times `part` goes into `whole`: `0.82x`, `1.2x`, `358x`. Rounded up, as what is over must not look met.
+#[allow(clippy::cast_precision_loss, reason = "shown with two or three digits")]
+pub fn times(whole: Nanos, part: Nanos) -> Option<String> {
+    let ratio = whole.as_ns() as f64 / (part != Nanos::ZERO).then(|| part.as_ns() as f64)?;
+    Some(match ratio {
+        r if r < 1.0 => format!("{:.2}x", (r * 100.0).ceil() / 100.0),
+        r if r < 10.0 => format!("{:.1}x", (r * 10.0).ceil() / 10.0),
+        r => format!("{:.0}x", r.ceil()),
+    })
+}
+
+/// A phrase as the beginning of a sentence.
+pub fn capitalised(phrase: &str) -> String {
+    let mut characters = phrase.chars();
+    characters.next().map_or_else(String::new, |first| first.to_uppercase().chain(characters).collect())
+}
+
 /// How often per second: `1 234/s`, `12.3 M/s`. `None` when no time passed.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to the range of the type")]
 #[allow(clippy::cast_precision_loss, reason = "a rate is shown with three digits")]

@@ -3,8 +3,10 @@
 //! One function per enum of the core, which names every variant, so that a new one does not compile until it has
 //! words. Must not know the medium: no colour, no markup, no line breaks.
 
+pub mod answer;
 pub mod causes;
 pub mod claims;
+pub mod command;
 pub mod compare;
 mod findings;
 mod refusal;
@@ -23,7 +25,7 @@ use punctual_facts::finding::{Confidence, Finding, Severity, State};
 use punctual_hist::Nanos;
 use punctual_numbers::recording::{EndReason, Event, EventKind, InForce, LoadDone, Moment};
 use punctual_numbers::report::{PhaseRow, Report};
-use punctual_numbers::scenario::{Amount, Mechanism, Policy, TimerPhase};
+use punctual_numbers::scenario::{Amount, LoadPhase, Mechanism, Policy, Scenario, TimerPhase};
 
 /// `CPU 2`, `CPUs 0-3`, `no CPU`.
 pub fn cpus(set: &CpuSet) -> String {
@@ -221,6 +223,27 @@ pub fn scenario(report: &Report) -> String {
         text = format!("{text}, as suite {suite}");
     }
     format!("{text}.")
+}
+
+/// What is about to be measured, and for how long: `Measuring for 38 s: idle 10 s, then 5 loads 20 s, ...`.
+pub fn scenario_ahead(scenario: &Scenario) -> String {
+    let Amount::Time(whole) = scenario.length else { return format!("Measuring {}.", amount(scenario.length)) };
+    let parts: u64 = scenario.load_phases.iter().map(|phase| u64::from(phase.parts)).sum();
+    let length = |phase: &LoadPhase| Nanos::from_ns(whole.as_ns() / parts.max(1) * u64::from(phase.parts));
+    let phase = |phase: &LoadPhase| format!("{} {}", short_phase_name(&phase.name()), units::duration(length(phase)));
+    let phases: Vec<String> = scenario.load_phases.iter().map(phase).collect();
+    format!("Measuring for {}: {}.", units::duration(whole), phases.join(", then "))
+}
+
+/// The name of a load phase, short enough for a column.
+pub fn short_phase_name(name: &str) -> String {
+    const ROOM: usize = 14;
+    let name = phase_name(name);
+    match name.split('+').count() {
+        _ if name.chars().count() <= ROOM => name.to_owned(),
+        1 => super::text::shortened(name, ROOM),
+        loads => format!("{loads} loads"),
+    }
 }
 
 /// What a load achieved: `1 234 loops/s`, or why there is no number.

@@ -153,7 +153,7 @@ fn what_should_not_be_compared_is_refused_and_marked_on_demand() {
         "way to wait",
         "--anyway",
     ]);
-    let said = run.punctual(&["compare", "good.punctual", "other.punctual", "--anyway"]);
+    let said = run.punctual(&["compare", "good.punctual", "other.punctual", "--anyway", "--full"]);
     assert!(said.code == 3 && said.out.contains("Not comparable"), "{said:?}");
 }
 
@@ -188,7 +188,7 @@ fn files_of_other_programs_are_compared_as_far_as_they_go() {
     write(&run, "awful.punctual", Mechanism::Absolute, 20, 150);
     let worse = compare(&["ct.txt", "awful.punctual", "--budget", "100us"]);
     assert_eq!(worse["verdict"], "worse", "{worse:#}");
-    let text = run.punctual(&["compare", "ct.txt", "awful.punctual"]).out;
+    let text = run.punctual(&["compare", "ct.txt", "awful.punctual", "--full"]).out;
     assert!(text.contains("by cyclictest") && text.contains("not known:") && !text.contains("worst case"), "{text}");
     let pairs = [("latmus-rk3588-2h.txt", "latmus-rk3588-2h.txt"), ("cyclictest-dense.txt", "cyclictest.json")];
     for (a, b) in pairs {
@@ -219,7 +219,7 @@ fn what_makes_a_file_unfit_for_claims_makes_it_unfit_for_comparing() {
     // Fewer than its rows hold.
     stating("doubted.txt", 100);
     run.punctual(&["compare", "ct.txt", "doubted.txt"]).refused(&["Of doubted.txt", "contradict", "--anyway"]);
-    let words = ["compare", "ct.txt", "doubted.txt", "--anyway", "--html", "d.html", "--junit", "d.xml"];
+    let words = ["compare", "ct.txt", "doubted.txt", "--anyway", "--full", "--html", "d.html", "--junit", "d.xml"];
     let said = run.punctual(&words);
     assert!(said.code == 3 && said.out.contains("Not comparable") && said.out.contains("of the second:"), "{said:?}");
     for form in

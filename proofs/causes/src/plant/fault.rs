@@ -7,8 +7,7 @@
 //! next system call.
 
 use super::burn::{Burn, Burner, Burnt};
-use super::stimulus::another;
-use super::{Noted, Planting, Stop, jitter};
+use super::{Noted, Planting, Stop, another, jitter};
 use crate::sys;
 use crate::truth::Plant;
 use anyhow::{Context, Result};

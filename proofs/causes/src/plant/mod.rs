@@ -123,7 +123,10 @@ pub fn run(planting: &Planting) -> Result<Vec<Plant>> {
         Kind::Rr => thread::hog(planting, Policy::RoundRobin(planting.priority), &stop),
         Kind::Storm => storm::run(planting, &stop),
         Kind::Flood => net::flood(planting, &stop),
-        Kind::Throttle => throttle::run(planting, &stop),
+        Kind::Throttle => match fair::server(planting.cpu) {
+            Some(server) => fair::run(planting, server, &stop),
+            None => throttle::run(planting, &stop),
+        },
         Kind::Fault => fault::run(planting, &stop),
         _ => burn(planting, &stop),
     }
@@ -188,10 +191,23 @@ fn burn(planting: &Planting, stop: &Stop) -> Result<Vec<Plant>> {
     Ok(burnt.iter().flat_map(|burnt| planting.plants(&name(burnt), &[noted(burnt)])).collect())
 }
 
+/// Any CPU but this one.
+fn another(cpu: u32) -> u32 {
+    u32::from(cpu == 0)
+}
+
 /// Between half of `mean` and one and a half: nothing planted keeps step with anything.
 fn jitter(random: &mut u64, mean: u64) -> u64 {
     *random ^= *random << 13;
     *random ^= *random >> 7;
     *random ^= *random << 17;
     mean / 2 + *random % mean.max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn another_cpu_is_another_one() {
+        assert_eq!([0, 1, 7].map(super::another), [1, 0, 0]);
+    }
 }

@@ -1,7 +1,6 @@
 //! Packets on a loopback of our own, received on the CPU that is to be late. Nobody else's network is touched.
 
-use super::stimulus::another;
-use super::{Noted, Planting, Stop, jitter, notes};
+use super::{Noted, Planting, Stop, another, jitter, notes};
 use crate::sys;
 use crate::truth::Plant;
 use anyhow::{Context, Result, ensure};

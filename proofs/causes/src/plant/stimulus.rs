@@ -3,8 +3,7 @@
 //!
 //! What they touch of the machine they put back. They must not know what is burnt.
 
-use super::net;
-use super::{Planting, Stop};
+use super::{Planting, Stop, another, net};
 use crate::sys::{self, Policy};
 use anyhow::{Context, Result};
 use std::fs::File;
@@ -95,11 +94,6 @@ fn stopper(cpu: u32) -> Option<u32> {
     let mut ids = ids
         .filter(|id: &u32| std::fs::read_to_string(format!("/proc/{id}/comm")).is_ok_and(|comm| comm.trim() == wanted));
     ids.next()
-}
-
-/// Any CPU but this one.
-pub fn another(cpu: u32) -> u32 {
-    u32::from(cpu == 0)
 }
 
 /// Sleeps about half of the time between two burns, so that the next one finds something to do soon.
@@ -204,16 +198,4 @@ fn keys(planting: &Planting, stop: &Stop) -> Result<()> {
         pause(planting);
     }
     set(before.trim()).and(result)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn another_cpu_is_another_one() {
-        assert_eq!(another(0), 1);
-        assert_eq!(another(1), 0);
-        assert_eq!(another(7), 0);
-    }
 }

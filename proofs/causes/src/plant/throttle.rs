@@ -5,7 +5,7 @@
 //! they have a server for ordinary threads, which does the same to real-time ones.
 
 use super::thread::rename;
-use super::{Noted, Planting, Stop, fair, notes};
+use super::{Noted, Planting, Stop, notes};
 use crate::sys::{self, Policy};
 use crate::truth::Plant;
 use anyhow::{Context, Result};
@@ -31,9 +31,6 @@ pub const NAP_NS: u64 = 200_000;
 
 /// Throttles again and again. A plant is a gap in the time of the thread that uses it up.
 pub fn run(planting: &Planting, stop: &Stop) -> Result<Vec<Plant>> {
-    if let Some(server) = fair::server(planting.cpu) {
-        return fair::run(planting, server, stop);
-    }
     sys::pin(planting.cpu)?;
     rename(&planting.name)?;
     let _share = Share::lower()?;

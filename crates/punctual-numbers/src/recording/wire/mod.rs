@@ -9,8 +9,6 @@ mod interval;
 #[cfg(test)]
 pub(crate) mod strategies;
 mod trace;
-#[cfg(test)]
-mod trace_strategies;
 mod values;
 
 pub(super) use bits::Damage;
@@ -122,6 +120,17 @@ macro_rules! kinds {
             };
             from.finish()?;
             Ok(Some(frame))
+        }
+
+        #[cfg(test)]
+        impl strategies::Made for Frame {
+            fn made(of: &mut strategies::Numbers) -> Self {
+                match of.one(&[$( $number, )+ HAPPENED, 0]) {
+                    $( $number => Self::$variant(strategies::Made::made(of)), )+
+                    HAPPENED => Self::Event(strategies::Made::made(of)),
+                    _ => Self::MaximaLost(strategies::Made::made(of)),
+                }
+            }
         }
     };
 }

@@ -1,285 +1,209 @@
 //! Every frame there can be, for property tests.
+//!
+//! The macros that say how a value is written also say how it is made of random numbers ([`Made`]). Values are mostly
+//! small and alike, so that tasks, timers and CPUs of a window meet each other. When the numbers have run out, every
+//! further one is 0: a shorter list makes a simpler value, which is how failures shrink.
 
-pub(crate) use super::trace_strategies::window;
-use super::trace_strategies::{late_list, trace_total, tracing};
-use crate::placement::Placement;
-use crate::recording::{
-    Clock, Counters, CpuInterval, End, EndReason, Event, EventKind, Frame, FurtherRun, Granted, Header, InForce,
-    Interval, LoadDone, Mark, MarkKind, MaximaLost, Moment, RecTime, WarmUp, Worst,
-};
-use crate::scenario::{Amount, LoadPhase, Mechanism, Policy, ProbeThread, Scenario, TimerPhase};
-use proptest::collection::{btree_map, btree_set, vec};
-use proptest::option;
+use crate::recording::{CpuInterval, Frame, Header, Interval, MaximaLost, RecTime, Worst};
+use crate::stats::random::SplitMix;
+use crate::trace::{Address, Context, Record, Window};
 use proptest::prelude::*;
-use punctual_facts::cpu_set::CpuSet;
-use punctual_facts::finding::{Confidence, Evidence, Finding, Severity, State};
+use punctual_facts::cpu_set::{CPU_LIMIT, CpuSet};
 use punctual_hist::{Activation, BUCKETS, MonoTime, Nanos};
+use std::collections::BTreeMap;
 
-/// Any frame.
 pub(crate) fn frame() -> impl Strategy<Value = Frame> {
-    prop_oneof![
-        header().prop_map(|header| Frame::Header(Box::new(header))),
-        vec(granted(), 0..4).prop_map(Frame::Threads),
-        vec(finding(), 0..4).prop_map(Frame::Findings),
-        (moment(), texts()).prop_map(|(moment, values)| Frame::InForce(InForce { moment, values })),
-        vec((any::<u32>(), any::<u64>(), nanos()), 0..4).prop_map(|list| {
-            let warm_up = |(cpu, activations, max)| WarmUp { cpu, activations, max };
-            Frame::WarmUp(list.into_iter().map(warm_up).collect())
-        }),
-        interval().prop_map(Frame::Interval),
-        (nanos(), mark_kind()).prop_map(|(at, kind)| Frame::Mark(Mark { at: RecTime::after_epoch(at), kind })),
-        event().prop_map(Frame::Event),
-        (nanos(), 0..=u64::MAX / 1_000_000_000)
-            .prop_map(|(at, blocks)| Frame::MaximaLost(MaximaLost { at: RecTime::after_epoch(at), blocks })),
-        vec(worst(), 0..6).prop_map(Frame::Worst),
-        load_done().prop_map(Frame::LoadDone),
-        end().prop_map(Frame::End),
-        tracing().prop_map(Frame::Tracing),
-        window().prop_map(|window| Frame::Window(Box::new(window))),
-        late_list().prop_map(Frame::Late),
-        vec(trace_total(), 0..4).prop_map(Frame::TraceTotals),
-        (nanos(), header())
-            .prop_map(|(at, header)| Frame::Run(Box::new(FurtherRun { at: RecTime::after_epoch(at), header }))),
-    ]
+    made()
 }
 
-/// Any header.
 pub(crate) fn header() -> impl Strategy<Value = Header> {
-    let times = (any::<u64>(), any::<u64>(), nanos());
-    (text(), times, scenario(), texts(), placement(), clock()).prop_map(
-        |(tool_version, (started_unix_ns, epoch, checkpoint), scenario, machine, placement, clock)| Header {
-            tool_version,
-            started_unix_ns,
-            epoch: MonoTime::from_ns(epoch),
-            scenario,
-            machine,
-            placement,
-            clock,
-            checkpoint,
-        },
-    )
+    made()
 }
 
-/// Any interval a measurement could make: buckets and seconds ascend.
 pub(crate) fn interval() -> impl Strategy<Value = Interval> {
-    (nanos(), nanos(), any::<u16>(), vec(cpu_interval(), 0..4)).prop_map(|(start, length, phase, cpus)| Interval {
-        start: RecTime::after_epoch(start),
-        length,
-        phase,
-        cpus,
-    })
+    made()
 }
 
-fn cpu_interval() -> impl Strategy<Value = CpuInterval> {
-    let ran = (buckets(), nanos(), option::of(nanos()), option::of(nanos()));
-    let skipped = (buckets(), nanos(), nanos());
-    let rest = (wide(), wide(), nanos(), btree_map(any::<u32>(), nanos(), 0..20), any::<[u64; 5]>());
-    (0u32..8192, ran, skipped, rest).prop_map(|(cpu, ran, skipped, rest)| CpuInterval {
-        cpu,
-        ran: ran.0,
-        ran_sum: ran.1,
-        ran_min: ran.2,
-        ran_max: ran.3,
-        skipped: skipped.0,
-        skipped_sum: skipped.1,
-        skipped_max: skipped.2,
-        over_budget: rest.0,
-        early: rest.1,
-        longest_gap: rest.2,
-        block_max: rest.3.into_iter().collect(),
-        counters: counters(rest.4),
-    })
+pub(crate) fn window() -> impl Strategy<Value = Window> {
+    made()
 }
 
-fn counters(n: [u64; 5]) -> Counters {
-    let [voluntary_switches, involuntary_switches, minor_faults, major_faults, migrations] = n;
-    Counters { voluntary_switches, involuntary_switches, minor_faults, major_faults, migrations }
+fn made<T: Made + std::fmt::Debug>() -> impl Strategy<Value = T> {
+    (any::<u64>(), 0usize..2_000).prop_map(|(seed, left)| T::made(&mut Numbers { random: SplitMix::new(seed), left }))
 }
 
-#[allow(clippy::cast_possible_truncation, reason = "there are 3776 buckets")]
-fn buckets() -> impl Strategy<Value = Vec<(u16, u64)>> {
-    btree_map(0..BUCKETS as u16, wide(), 0..60).prop_map(|pairs| pairs.into_iter().collect())
+pub(in crate::recording) struct Numbers {
+    random: SplitMix,
+    left: usize,
 }
 
-/// Numbers of every magnitude alike.
-pub(super) fn wide() -> impl Strategy<Value = u64> {
-    (any::<u64>(), 0u32..64).prop_map(|(n, shift)| n >> shift)
+impl Numbers {
+    fn next(&mut self) -> u64 {
+        let number = self.random.bits();
+        self.left = self.left.saturating_sub(1);
+        if self.left == 0 { 0 } else { number }
+    }
+
+    fn below(&mut self, limit: u64) -> u64 {
+        self.next() % limit
+    }
+
+    /// Numbers of every magnitude alike.
+    fn wide(&mut self) -> u64 {
+        let number = self.next();
+        number >> (number % 64)
+    }
+
+    fn usual(&mut self) -> bool {
+        self.below(9) < 8
+    }
+
+    pub(super) fn one<T: Clone>(&mut self, of: &[T]) -> T {
+        of[usize::try_from(self.below(of.len() as u64)).unwrap()].clone()
+    }
+
+    /// One of several, more often one of the first: of the kinds of records these are switches and wakings.
+    pub(super) fn early<T: Clone>(&mut self, of: &[T]) -> T {
+        let end = 1 + usize::try_from(self.below(of.len() as u64)).unwrap();
+        self.one(&of[..end])
+    }
+
+    fn list<T, C: FromIterator<T>>(&mut self, limit: u64, mut item: impl FnMut(&mut Self) -> T) -> C {
+        (0..self.below(limit)).map(|_| item(self)).collect()
+    }
 }
 
-pub(super) fn nanos() -> impl Strategy<Value = Nanos> {
-    wide().prop_map(Nanos::from_ns)
+/// A value made of numbers.
+pub(in crate::recording) trait Made: Sized {
+    fn made(of: &mut Numbers) -> Self;
 }
 
-pub(super) fn text() -> impl Strategy<Value = String> {
-    ".{0,12}"
+macro_rules! made {
+    ($($type:ty: |$of:ident| $make:expr;)+) => { $(
+        impl Made for $type {
+            #[allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap, reason = "any number will do")]
+            fn made($of: &mut Numbers) -> Self {
+                $make
+            }
+        }
+    )+ };
 }
 
-fn texts() -> impl Strategy<Value = Vec<(String, String)>> {
-    vec((text(), text()), 0..4)
-}
+const NUMBERS: [i32; 6] = [0, 7, 8, 9, 49, 120];
+const FLAGS: [u8; 7] = [0, 0x01, 0x05, 0x09, 0x0d, 0x10, 0x19];
+const NAMES: [&str; 8] = ["", "hog", "kworker/1:2", "ksoftirqd/1", "migration/1", "irq/9-x", "idle", "hrtimer_wakeup"];
 
-fn cpu_set() -> impl Strategy<Value = CpuSet> {
-    btree_set(0u32..8192, 0..12).prop_map(|cpus| cpus.into_iter().collect())
-}
-
-fn placement() -> impl Strategy<Value = Placement> {
-    (cpu_set(), cpu_set(), cpu_set(), cpu_set(), cpu_set()).prop_map(
-        |(housekeeping, loads, isolated, shared, shared_siblings)| Placement {
-            housekeeping,
-            loads,
-            isolated,
-            shared,
-            shared_siblings,
-        },
-    )
-}
-
-fn clock() -> impl Strategy<Value = Clock> {
-    (option::of(text()), nanos(), nanos(), vec((any::<u32>(), nanos()), 0..4))
-        .prop_map(|(source, read_cost, tick, phase)| Clock { source, read_cost, tick, phase })
-}
-
-fn policy() -> impl Strategy<Value = Policy> {
-    prop_oneof![
-        any::<u8>().prop_map(Policy::Fifo),
-        any::<u8>().prop_map(Policy::RoundRobin),
-        nanos().prop_map(|runtime| Policy::Deadline { runtime }),
-        Just(Policy::Other),
-    ]
-}
-
-fn amount() -> impl Strategy<Value = Amount> {
-    prop_oneof![nanos().prop_map(Amount::Time), any::<u64>().prop_map(Amount::Activations)]
-}
-
-fn scenario() -> impl Strategy<Value = Scenario> {
-    let thread = (any::<u32>(), nanos()).prop_map(|(cpu, period)| ProbeThread { cpu, period });
-    let phase = (vec(text(), 0..3), any::<u32>()).prop_map(|(loads, parts)| LoadPhase { loads, parts });
-    let mechanism = prop::sample::select(vec![
-        Mechanism::Absolute,
-        Mechanism::Relative,
-        Mechanism::Timerfd,
-        Mechanism::Futex,
-        Mechanism::Hybrid,
-        Mechanism::Spin,
-        Mechanism::Nanosleep,
-    ]);
-    let fixed = vec![TimerPhase::Auto, TimerPhase::Aligned, TimerPhase::Staggered];
-    let timer_phase = prop_oneof![prop::sample::select(fixed), any::<u64>().prop_map(TimerPhase::Random)];
-    let how = (vec(thread, 0..5), policy(), mechanism, timer_phase);
-    let limits = (option::of(nanos()), option::of(nanos()), option::of(any::<u32>()));
-    let loads = (vec(phase, 0..4), option::of(cpu_set()), option::of(text()));
-    (how, amount(), amount(), limits, loads).prop_map(|(how, warm_up, length, limits, loads)| Scenario {
-        threads: how.0,
-        policy: how.1,
-        mechanism: how.2,
-        phase: how.3,
-        warm_up,
-        length,
-        budget: limits.0,
-        limit: limits.1,
-        dma_latency_us: limits.2,
-        load_phases: loads.0,
-        load_cpus: loads.1,
-        suite: loads.2,
-    })
-}
-
-fn granted() -> impl Strategy<Value = Granted> {
-    (any::<u32>(), any::<u32>(), policy(), cpu_set(), any::<bool>())
-        .prop_map(|(cpu, tid, policy, affinity, memory_locked)| Granted { cpu, tid, policy, affinity, memory_locked })
-}
-
-fn finding() -> impl Strategy<Value = Finding> {
-    let severity = prop::sample::select(vec![Severity::Info, Severity::Medium, Severity::High, Severity::Fatal]);
-    let confidence = prop::sample::select(vec![Confidence::Low, Confidence::Medium, Confidence::High]);
-    let state = prop_oneof![
-        Just(State::Good),
-        Just(State::Bad),
-        text().prop_map(State::Unknown),
-        text().prop_map(State::NotApplicable),
-        text().prop_map(State::Advice)
-    ];
-    let words = (text(), text(), text(), text(), text());
-    (severity, confidence, state, texts(), words).prop_map(|(severity, confidence, state, evidence, words)| Finding {
-        id: words.0,
-        title: words.1,
-        severity,
-        state,
-        evidence: evidence.into_iter().map(|(source, value)| Evidence { source, value }).collect(),
-        why: words.2,
-        fix: words.3,
-        cost: words.4,
-        confidence,
-    })
-}
-
-fn moment() -> impl Strategy<Value = Moment> {
-    prop::sample::select(vec![Moment::Before, Moment::During, Moment::After])
-}
-
-fn mark_kind() -> impl Strategy<Value = MarkKind> {
-    prop_oneof![
-        any::<u16>().prop_map(MarkKind::PhaseStart),
-        any::<u16>().prop_map(MarkKind::PhaseEnd),
-        (text(), text()).prop_map(|(load, why)| MarkKind::LoadSkipped(load, why)),
-        text().prop_map(MarkKind::Note),
-    ]
-}
-
-fn event() -> impl Strategy<Value = Event> {
-    let kind = prop::sample::select(vec![
-        EventKind::Suspended,
-        EventKind::Paused,
-        EventKind::WallClockStep,
-        EventKind::TscDrift,
-        EventKind::Steal,
-        EventKind::Throttled,
-        EventKind::RtThrottled,
-        EventKind::Moved,
-    ]);
-    (nanos(), nanos(), kind, wide()).prop_map(|(at, length, kind, releases_lost)| Event {
-        at: RecTime::after_epoch(at),
-        length,
-        kind,
-        releases_lost,
-    })
-}
-
-fn worst() -> impl Strategy<Value = Worst> {
-    let times = (wide(), wide(), wide(), nanos());
-    (any::<u32>(), times, any::<[u32; 4]>()).prop_map(|(cpu, (release, woke, index, counted_over), counters)| {
-        let [on, involuntary_switches, faults, migrations] = counters;
-        let (release, woke) = (MonoTime::from_ns(release), MonoTime::from_ns(woke));
+made! {
+    u8: |of| of.next() as u8;
+    u16: |of| of.next() as u16;
+    u32: |of| if of.usual() { of.below(4) as u32 } else { of.next() as u32 };
+    u64: |of| of.wide();
+    i32: |of| if of.usual() { of.one(&NUMBERS) } else { of.next() as i32 };
+    i64: |of| of.next() as i64;
+    bool: |of| of.below(2) == 1;
+    Nanos: |of| Nanos::from_ns(of.wide());
+    RecTime: |of| RecTime::after_epoch(Made::made(of));
+    MonoTime: |of| MonoTime::from_ns(of.wide());
+    Address: |of| Address(if of.usual() { of.below(4) } else { of.next() });
+    String: |of| if of.usual() { of.one(&NAMES).to_owned() } else { of.list(12, character) };
+    CpuSet: |of| of.list(12, |of| of.below(u64::from(CPU_LIMIT)) as u32);
+    MaximaLost: |of| MaximaLost { at: Made::made(of), blocks: of.wide() / 1_000_000_000 };
+    Interval: |of| {
+        let (start, length, phase) = (Made::made(of), Made::made(of), Made::made(of));
+        Interval { start, length, phase, cpus: Made::made(of) }
+    };
+    CpuInterval: |of| CpuInterval {
+        cpu: of.below(u64::from(CPU_LIMIT)) as u32,
+        ran: buckets(of),
+        ran_sum: Made::made(of),
+        ran_min: Made::made(of),
+        ran_max: Made::made(of),
+        skipped: buckets(of),
+        skipped_sum: Made::made(of),
+        skipped_max: Made::made(of),
+        over_budget: Made::made(of),
+        early: Made::made(of),
+        longest_gap: Made::made(of),
+        block_max: of.list::<_, BTreeMap<_, _>>(20, |of| (of.next() as u32, Made::made(of))).into_iter().collect(),
+        counters: Made::made(of),
+    };
+    Worst: |of| {
+        let (release, woke, index, counted_over) = (Made::made(of), Made::made(of), Made::made(of), Made::made(of));
+        let [on, involuntary_switches, faults, migrations] = [(); 4].map(|()| Made::made(of));
         let activation =
             Activation { release, woke, index, cpu: on, involuntary_switches, faults, migrations, counted_over };
-        Worst { cpu, activation }
-    })
+        Worst { cpu: Made::made(of), activation }
+    };
+    Window: |of| {
+        let release = of.wide();
+        let base = release.saturating_sub(20_000);
+        let late = if of.usual() { of.below(100_000) } else { of.wide() };
+        let mut records: Vec<Record> = of.list(60, |of| record(base, of));
+        if of.usual() {
+            records.sort_by_key(|record| record.at);
+        }
+        let incomplete = if of.usual() { None } else { Made::made(of) };
+        Window {
+            slot: Made::made(of),
+            kept: Made::made(of),
+            cpu: Made::made(of),
+            tid: Made::made(of),
+            release: MonoTime::from_ns(release),
+            woke: MonoTime::from_ns(release.saturating_add(late)),
+            phase: Made::made(of),
+            elsewhere: of.list(4, |of| (Made::made(of), record(base, of))),
+            records,
+            names: Made::made(of),
+            incomplete,
+            around: Made::made(of),
+        }
+    };
 }
 
-fn load_done() -> impl Strategy<Value = LoadDone> {
-    let done = (option::of(wide()), nanos(), option::of(text()));
-    (any::<u16>(), text(), cpu_set(), text(), done).prop_map(|(phase, name, cpus, unit, done)| LoadDone {
-        phase,
-        name,
-        cpus,
-        unit,
-        operations: done.0,
-        time: done.1,
-        failure: done.2,
-    })
+fn character(of: &mut Numbers) -> char {
+    u32::try_from(of.wide()).ok().and_then(char::from_u32).filter(|c| *c != '\n').unwrap_or('x')
 }
 
-fn end() -> impl Strategy<Value = End> {
-    let reason = prop::sample::select(vec![
-        EndReason::Completed,
-        EndReason::Interrupted,
-        EndReason::LimitExceeded,
-        EndReason::Stalled,
-    ]);
-    (nanos(), reason, option::of(text())).prop_map(|(at, reason, write_error)| End {
-        at: RecTime::after_epoch(at),
-        reason,
-        write_error,
-    })
+/// Buckets in ascending order, as a measurement has them.
+fn buckets(of: &mut Numbers) -> Vec<(u16, u64)> {
+    let bucket = |of: &mut Numbers| u16::try_from(of.below(BUCKETS as u64)).unwrap();
+    of.list::<_, BTreeMap<_, _>>(60, |of| (bucket(of), of.wide())).into_iter().collect()
+}
+
+/// A record that is mostly within 120 us after `base`.
+fn record(base: u64, of: &mut Numbers) -> Record {
+    let at = if of.usual() { base.saturating_add(of.below(120_000)) } else { of.next() };
+    let flags = if of.usual() { of.one(&FLAGS) } else { Made::made(of) };
+    let (tid, context) = (Made::made(of), Context { flags, preempt: Made::made(of) });
+    Record { at: MonoTime::from_ns(at), tid, context, what: Made::made(of) }
+}
+
+impl<T: Made> Made for Option<T> {
+    fn made(of: &mut Numbers) -> Self {
+        bool::made(of).then(|| T::made(of))
+    }
+}
+
+impl<T: Made> Made for Vec<T> {
+    fn made(of: &mut Numbers) -> Self {
+        of.list(6, T::made)
+    }
+}
+
+impl<K: Made + Ord, V: Made> Made for BTreeMap<K, V> {
+    fn made(of: &mut Numbers) -> Self {
+        of.list(4, <(K, V)>::made)
+    }
+}
+
+impl<A: Made, B: Made> Made for (A, B) {
+    fn made(of: &mut Numbers) -> Self {
+        (A::made(of), B::made(of))
+    }
+}
+
+impl<T: Made> Made for Box<T> {
+    fn made(of: &mut Numbers) -> Self {
+        Self::new(T::made(of))
+    }
 }

@@ -2,6 +2,8 @@
 //! and what it holds.
 
 use super::bits::{BitReader, BitWriter, Damage};
+#[cfg(test)]
+use super::strategies::{Made, Numbers};
 use super::values::{TOO_LARGE, UNKNOWN_VARIANT, Wire, fields, variants};
 use crate::trace::{
     Address, Around, Blind, Change, Context, Counter, Incomplete, Kept, Late, LateList, LateTotal, Line, Names,

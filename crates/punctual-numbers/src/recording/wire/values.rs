@@ -5,6 +5,8 @@
 
 use super::bits::{BitReader, BitWriter, Damage};
 use super::interval::{put_interval, take_interval};
+#[cfg(test)]
+use super::strategies::{Made, Numbers};
 use crate::placement::Placement;
 use crate::recording::{
     Clock, Counters, End, EndReason, Event, EventKind, Frame, FurtherRun, Granted, Header, InForce, Interval, LoadDone,
@@ -35,6 +37,13 @@ macro_rules! fields {
                 Ok(Self { $( $field: Wire::take(from)? ),+ })
             }
         }
+
+        #[cfg(test)]
+        impl Made for $type {
+            fn made(of: &mut Numbers) -> Self {
+                Self { $( $field: Made::made(of) ),+ }
+            }
+        }
     )+ };
 }
 
@@ -59,6 +68,20 @@ macro_rules! variants {
                         Ok(Self::$variant $(($($inner),+))? $({ $($field),+ })?)
                     } )+
                     _ => Err(UNKNOWN_VARIANT),
+                }
+            }
+        }
+
+        #[cfg(test)]
+        impl Made for $type {
+            fn made(of: &mut Numbers) -> Self {
+                match of.early(&[$( $number ),+]) {
+                    $( $number => {
+                        $($( let $inner = Made::made(of); )+)?
+                        $($( let $field = Made::made(of); )+)?
+                        Self::$variant $(($($inner),+))? $({ $($field),+ })?
+                    } )+
+                    _ => unreachable!("one of the numbers above"),
                 }
             }
         }

@@ -1,7 +1,7 @@
 //! The machine of these tests: its disk, its boot loader and its kernels, and what happens to it at each operation.
 
 use super::super::hands::{Ending, Hands, go_on};
-use super::super::{Across, Entry, Seen, own_words};
+use super::super::{Across, BootEntry, Seen, own_words};
 use crate::format::{Doubts, Kept, read, write};
 use crate::{Campaign, Candidate, Design, Outcome, Response, Stage, Strategy};
 use punctual_hist::Nanos;
@@ -10,11 +10,10 @@ use punctual_tuning::plan::{Keep, wanted};
 
 /// Releases of a measurement, for each number of a line; what is more is the number of the boot.
 pub(super) const EACH: u64 = 1_000_000;
-/// So often somebody goes on with what was given up.
+/// How often a user takes up a campaign that was given up.
 pub(super) const TAKEN_UP: u32 = 12;
 pub(super) const PLAIN: &str = "root=/dev/vda1 ro quiet isolcpus=1";
 
-/// What happens at one operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fault {
     None,
@@ -22,15 +21,15 @@ pub(super) enum Fault {
     KilledAfter,
     PowerBefore,
     PowerAfter,
-    /// Power is off for so long that it is a pause.
+    /// Power is off for longer than a pause.
     LongOff,
-    /// A reboot that does not come, a measurement that is interrupted.
+    /// A reboot does not happen, or a measurement is interrupted.
     Nothing,
-    /// Somebody else puts everything back in between.
+    /// Another process reverts everything in between.
     Reverted,
 }
 
-/// The process is gone; the machine may be, too.
+/// The process is dead; the machine may have restarted.
 #[derive(Debug)]
 pub(super) struct Gone;
 
@@ -40,17 +39,18 @@ pub(super) struct Machine {
     pub(super) disk: String,
     pub(super) boot: u64,
     pub(super) line: String,
-    pub(super) entry: Option<Entry>,
+    pub(super) entry: Option<BootEntry>,
     /// What the boot loader takes next, and then no more.
     pub(super) once: Option<Vec<Keep>>,
     pub(super) hooked: bool,
     pub(super) can_hook: bool,
     /// Words with which no kernel comes up.
     pub(super) bad: &'static str,
-    /// Words with which a measurement ends the machine, the next so many times; `ro` is on every line.
+    /// Words with which a measurement kills the machine; `ro` is on every line.
     pub(super) deadly: &'static str,
+    /// How many more measurements with deadly words kill the machine.
     pub(super) deaths: u32,
-    /// There was a pause, and nobody has written down yet that he saw it.
+    /// There was a pause, and no process has written down yet that it saw it.
     pub(super) paused: bool,
     pub(super) seen_pause: bool,
     /// Writing these words down fails.
@@ -140,7 +140,6 @@ impl Machine {
         read(&self.disk).unwrap()
     }
 
-    /// One process, until it ends.
     pub(super) fn process(&mut self) -> Result<Ending, Gone> {
         let mut kept = self.kept();
         let mut across = kept.across.take().unwrap();
@@ -148,7 +147,7 @@ impl Machine {
         go_on(self, &mut kept.campaign, &mut across, is_at_boot)
     }
 
-    /// One process after the other, until nothing is left to be done.
+    /// Starts one process after the other until the campaign is complete.
     pub(super) fn run_out(&mut self) -> Result<(Kept, bool), String> {
         let mut taken_up = 0;
         for _ in 0..2_000 {
@@ -164,7 +163,7 @@ impl Machine {
                     self.disk = write(&kept).unwrap();
                 }
                 Ok(Ending::RebootByHand) => self.start_again(),
-                // Somebody put it back as soon as it was done; whoever is stuck for good does not come to an end.
+                // A process that is stuck because of a fault gets on in the next round.
                 Ok(Ending::Rebooting | Ending::Interrupted | Ending::PutBack | Ending::Stuck(_)) | Err(Gone) => {}
             }
         }
@@ -207,7 +206,7 @@ impl Hands for Machine {
                 return Some("no room".to_owned());
             }
             machine.once = Some(keeps.to_vec());
-            machine.entry = Some(Entry { keeps: keeps.to_vec(), made_in: format!("boot {}", machine.boot) });
+            machine.entry = Some(BootEntry { keeps: keeps.to_vec(), made_in: format!("boot {}", machine.boot) });
             None
         })
     }
@@ -249,7 +248,6 @@ impl Hands for Machine {
     }
 }
 
-/// A number for each line.
 pub(super) fn line_number(line: &str) -> u64 {
     let has = |word: &str, bit: u64| if own_words(line).contains(&word) { bit } else { 0 };
     has("nohz_full=1", 1) + has("rcu_nocbs=1", 2) + has("skew_tick=1", 4) + has("quiet", 8)

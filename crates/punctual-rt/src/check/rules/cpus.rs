@@ -1,6 +1,6 @@
 //! Rules on the CPUs a task is to run on.
 
-use super::{Answer, fired, us};
+use super::{Answer, fired, unless, us};
 use crate::Nanos;
 use crate::check::Severity::{High, Medium};
 use crate::check::host::HostCpu;
@@ -16,9 +16,7 @@ const SHALLOW: Nanos = Nanos::from_us(10);
 pub(super) fn missing(plan: &Plan, host: &Host) -> Answer {
     let online = host.online.as_ref()?;
     let missing: Vec<u32> = plan.setup.cpus.iter().filter(|cpu| !online.contains(cpu)).copied().collect();
-    if missing.is_empty() {
-        return None;
-    }
+    unless(missing.is_empty())?;
     let evidence = format!("{} asked for; on-line: {}", named(&missing), named(online));
     fired(plan.when_refused(), evidence, "choose from /sys/devices/system/cpu/online, or bring them on-line")
 }
@@ -39,9 +37,7 @@ fn is_real_time_spinner(plan: &Plan) -> bool {
 }
 
 pub(super) fn shared(plan: &Plan, host: &Host) -> Answer {
-    if plan.waits != Waits::Spins {
-        return None;
-    }
+    unless(plan.waits != Waits::Spins)?;
     let shared = not_isolated(plan, host)?;
     let (cpus, is) = (named(&shared), is_or_are(&shared));
     let evidence = if plan.setup.policy.is_real_time() {
@@ -60,9 +56,7 @@ pub(super) fn shared(plan: &Plan, host: &Host) -> Answer {
 pub(super) fn throttled(plan: &Plan, host: &Host) -> Answer {
     let (runtime, period) = (host.rt_runtime_us?, host.rt_period_us?);
     let applies = host.kernel? < FAIR_SERVER_SINCE || host.has_rt_groups == Some(true);
-    if !is_real_time_spinner(plan) || !applies || runtime < 0 || runtime >= period {
-        return None;
-    }
+    unless(!is_real_time_spinner(plan) || !applies || runtime < 0 || runtime >= period)?;
     let hole_us = period.saturating_sub(runtime);
     let evidence = format!(
         "spins under {}, and real-time throttling (sched_rt_runtime_us = {runtime}) stops it for {hole_us} us of every \
@@ -76,14 +70,10 @@ pub(super) fn throttled(plan: &Plan, host: &Host) -> Answer {
 
 /// Since 6.12 an ordinary task that starves on a CPU gets its share ahead of every real-time priority.
 pub(super) fn fair_server(plan: &Plan, host: &Host) -> Answer {
-    if !is_real_time_spinner(plan) || host.kernel? < FAIR_SERVER_SINCE {
-        return None;
-    }
+    unless(!is_real_time_spinner(plan) || host.kernel? < FAIR_SERVER_SINCE)?;
     let is_off = |cpu: &u32| host.cpu(*cpu).and_then(|host| host.fair_server) == Some(0);
     let cpus: Vec<u32> = not_isolated(plan, host)?.into_iter().filter(|cpu| !is_off(cpu)).collect();
-    if cpus.is_empty() {
-        return None;
-    }
+    unless(cpus.is_empty())?;
     let evidence = format!(
         "spins under {} on {}, which {} not isolated: whenever an ordinary task waits there, the kernel's fair \
          server stops it for its share, 50 ms of every second by default",
@@ -108,9 +98,7 @@ pub(super) fn siblings(plan: &Plan, host: &Host) -> Answer {
 
 pub(super) fn boot_cpu(plan: &Plan, host: &Host) -> Answer {
     let tick_free = host.nohz_full.as_ref().filter(|cpus| !cpus.is_empty())?;
-    if !plan.setup.cpus.contains(&0) {
-        return None;
-    }
+    unless(!plan.setup.cpus.contains(&0))?;
     let evidence = format!("runs on CPU 0, which keeps the tick and the time for the tick-free {}", named(tick_free));
     fired(Medium, evidence, "run on one of the tick-free CPUs")
 }
@@ -119,18 +107,14 @@ pub(super) fn boot_cpu(plan: &Plan, host: &Host) -> Answer {
 pub(super) fn container(plan: &Plan, host: &Host) -> Answer {
     let allowed = host.allowed.as_ref().filter(|_| host.is_container == Some(true))?;
     let beyond: Vec<u32> = plan.setup.cpus.iter().filter(|cpu| !allowed.contains(cpu)).copied().collect();
-    if beyond.is_empty() {
-        return None;
-    }
+    unless(beyond.is_empty())?;
     let evidence = format!("{} asked for; this container has {}", named(&beyond), named(allowed));
     fired(plan.when_refused(), evidence, "give the container these CPUs (docker: --cpuset-cpus)")
 }
 
 /// A state is felt when it may be entered and takes longer to leave than what is polled away.
 pub(super) fn idle_states(plan: &Plan, host: &Host) -> Answer {
-    if plan.waits == Waits::Spins {
-        return None;
-    }
+    unless(plan.waits == Waits::Spins)?;
     let asked = plan.idle_limit();
     let limit = asked.unwrap_or(Nanos::MAX).min(plan.margin().max(SHALLOW));
     let is_ruled_out = |latency: Nanos| asked.is_some_and(|most| latency > most);

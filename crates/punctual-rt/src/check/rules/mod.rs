@@ -32,9 +32,6 @@ const fn rule(code: &'static str, judge: fn(&Plan, &Host) -> Answer) -> Rule {
 /// The code of the rule on two tasks that want one CPU at one moment.
 pub(super) const SAME_TURN: &str = "task.same_turn";
 
-/// The code of the rule on the task whose phase is the clock's.
-pub(super) const ON_TICK: &str = "task.on_tick";
-
 /// Rules on one task.
 pub(super) const ALONE: &[Rule] = &[
     rule("task.period", task::period),
@@ -71,18 +68,14 @@ pub(super) const ALONE: &[Rule] = &[
     rule("virt.detect", time::guest),
 ];
 
-/// What is said of a task that starts alone, or before others that count their phase from it.
-pub(super) fn judge_first(plan: &Plan, host: &Host) -> Option<Finding> {
-    let Fired { severity, evidence, remedy } = task::on_tick(plan, host)?;
-    Some(Finding { code: ON_TICK, severity, task: plan.name.clone(), evidence, remedy })
-}
+/// The rule on a task that starts alone, or before others that count their phase from it.
+pub(super) const FIRST: Rule = rule("task.on_tick", task::on_tick);
 
-/// What the rules say of one task.
-pub(super) fn judge<'a>(plan: &'a Plan, host: &'a Host) -> impl Iterator<Item = Finding> + 'a {
-    ALONE.iter().filter_map(move |rule| {
-        let Fired { severity, evidence, remedy } = (rule.judge)(plan, host)?;
-        Some(Finding { code: rule.code, severity, task: plan.name.clone(), evidence, remedy })
-    })
+impl Rule {
+    pub(super) fn finding(&self, plan: &Plan, host: &Host) -> Option<Finding> {
+        let Fired { severity, evidence, remedy } = (self.judge)(plan, host)?;
+        Some(Finding { code: self.code, severity, task: plan.name.clone(), evidence, remedy })
+    }
 }
 
 /// What the rules say of each two of several tasks.
@@ -93,6 +86,11 @@ pub(super) fn judge_together(plans: &[Plan]) -> impl Iterator<Item = Finding> + 
         let Fired { severity, evidence, remedy } = task::same_turn(one, other)?;
         Some(Finding { code: SAME_TURN, severity, task: format!("{}, {}", one.name, other.name), evidence, remedy })
     })
+}
+
+/// Ends a rule that has nothing to say: `unless(nothing_is_wrong)?`.
+fn unless(fine: bool) -> Option<()> {
+    (!fine).then_some(())
 }
 
 #[allow(clippy::unnecessary_wraps, reason = "the last word of a rule, which answers with an option")]

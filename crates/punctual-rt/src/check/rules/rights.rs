@@ -1,6 +1,6 @@
 //! Rules on what the process may do.
 
-use super::{Answer, fired, us};
+use super::{Answer, fired, unless, us};
 use crate::check::Severity::{High, Info};
 use crate::check::host::HostCpu;
 use crate::check::{Host, Plan, Waits};
@@ -12,18 +12,14 @@ const CAP_IPC_LOCK: u32 = 14;
 const CAP_SYS_NICE: u32 = 23;
 
 pub(super) fn priority(plan: &Plan, host: &Host) -> Answer {
-    if !plan.setup.policy.is_real_time() || host.has_capability(CAP_SYS_NICE)? {
-        return None;
-    }
+    unless(!plan.setup.policy.is_real_time() || host.has_capability(CAP_SYS_NICE)?)?;
     if matches!(plan.setup.policy, Policy::Deadline { .. }) {
         let evidence = "SCHED_DEADLINE needs CAP_SYS_NICE, which is missing".to_owned();
         return fired(plan.when_refused(), evidence, Error::Setup(SetupError::Deadline(libc::EPERM)).remedy());
     }
     let asked = u64::from(plan.priority()?);
     let Limit::At(most) = host.rights.priority? else { return None };
-    if asked <= most {
-        return None;
-    }
+    unless(asked <= most)?;
     let evidence = format!("priority {asked} is asked for; RLIMIT_RTPRIO is {most} and CAP_SYS_NICE is missing");
     let remedy =
         "run as root, or grant CAP_SYS_NICE or RLIMIT_RTPRIO (`@realtime - rtprio 95` in /etc/security/limits.d/)";
@@ -35,27 +31,21 @@ pub(super) fn memory(plan: &Plan, host: &Host) -> Answer {
     let (stack, heap) = plan.locks()?;
     let Limit::At(most) = host.rights.memory? else { return None };
     let needs = (ROOM_BYTES as u64).saturating_add(stack as u64).saturating_add(heap as u64);
-    if host.has_capability(CAP_IPC_LOCK)? || most >= needs {
-        return None;
-    }
+    unless(host.has_capability(CAP_IPC_LOCK)? || most >= needs)?;
     let evidence = format!("RLIMIT_MEMLOCK is {most} bytes and CAP_IPC_LOCK is missing; {needs} bytes must fit");
     fired(plan.when_refused(), evidence, Error::Setup(SetupError::MemoryLock(libc::ENOMEM)).remedy())
 }
 
 pub(super) fn rt_time(plan: &Plan, host: &Host) -> Answer {
     let Limit::At(most_us) = host.rights.rt_time_us? else { return None };
-    if plan.waits != Waits::Spins || plan.priority().is_none() {
-        return None;
-    }
+    unless(plan.waits != Waits::Spins || plan.priority().is_none())?;
     let evidence = format!("spins under {}, and is ended after {most_us} us (RLIMIT_RTTIME)", plan.setup.policy);
     fired(High, evidence, "raise it (prlimit --rttime=unlimited), or wait hybrid: each sleep starts the count anew")
 }
 
 pub(super) fn group(plan: &Plan, host: &Host) -> Answer {
     plan.priority()?;
-    if host.rights.group_runtime_us? != 0 {
-        return None;
-    }
+    unless(host.rights.group_runtime_us? != 0)?;
     let evidence =
         "this control group has no real-time run time (cpu.rt_runtime_us is 0): EPERM, for root too".to_owned();
     fired(plan.when_refused(), evidence, "write a budget there (950000), or start it in the root group")
@@ -64,9 +54,7 @@ pub(super) fn group(plan: &Plan, host: &Host) -> Answer {
 pub(super) fn deadline_period(plan: &Plan, host: &Host) -> Answer {
     let Policy::Deadline { period, .. } = plan.setup.policy else { return None };
     let (least, most) = host.deadline_periods_us?;
-    if (least.saturating_mul(1000)..=most.saturating_mul(1000)).contains(&period.as_ns()) {
-        return None;
-    }
+    unless((least.saturating_mul(1000)..=most.saturating_mul(1000)).contains(&period.as_ns()))?;
     let evidence = format!("a reservation every {} is asked for; the kernel takes {least} to {most} us", us(period));
     fired(
         plan.when_refused(),
@@ -76,17 +64,13 @@ pub(super) fn deadline_period(plan: &Plan, host: &Host) -> Answer {
 }
 
 pub(super) fn global_latency(plan: &Plan, host: &Host) -> Answer {
-    if !matches!(plan.setup.latency_qos, LatencyQos::Global(_)) || host.rights.is_latency_writable? {
-        return None;
-    }
+    unless(!matches!(plan.setup.latency_qos, LatencyQos::Global(_)) || host.rights.is_latency_writable?)?;
     let evidence = "/dev/cpu_dma_latency cannot be written".to_owned();
     fired(plan.when_refused(), evidence, "run as root, or give the user write access to /dev/cpu_dma_latency")
 }
 
 pub(super) fn cpu_latency(plan: &Plan, host: &Host) -> Answer {
-    if plan.setup.latency_qos != LatencyQos::PerCpu {
-        return None;
-    }
+    unless(plan.setup.latency_qos != LatencyQos::PerCpu)?;
     let hosts = || plan.cpus(host).iter().filter_map(|cpu| host.cpu(*cpu));
     let is_refused = |cpu: &&HostCpu| cpu.is_latency_writable == Some(false);
     if let Some(HostCpu { cpu, .. }) = hosts().find(is_refused) {

@@ -1,6 +1,6 @@
 //! Rules on the plan by itself.
 
-use super::{Answer, fired, us};
+use super::{Answer, fired, unless, us};
 use crate::check::Severity::{Fatal, High, Medium};
 use crate::check::{Host, Plan, Waits};
 use crate::setup::{list, named};
@@ -16,9 +16,7 @@ const NEAR_TICK: Nanos = Nanos::from_us(20);
 const WAKING: Nanos = Nanos::from_us(20);
 
 pub(super) fn period(plan: &Plan, _: &Host) -> Answer {
-    if plan.period >= Nanos::from_us(1) {
-        return None;
-    }
+    unless(plan.period >= Nanos::from_us(1))?;
     fired(Fatal, format!("the period is {}", us(plan.period)), "give the task a period of 1 us or more")
 }
 
@@ -34,9 +32,7 @@ pub(super) fn reservation(plan: &Plan, _: &Host) -> Answer {
 
 pub(super) fn margin(plan: &Plan, _: &Host) -> Answer {
     let margin = plan.margin();
-    if plan.period == Nanos::ZERO || margin <= plan.period {
-        return None;
-    }
+    unless(plan.period == Nanos::ZERO || margin <= plan.period)?;
     let evidence = format!("polls for {} before each release, every {}", us(margin), us(plan.period));
     fired(Fatal, evidence, "poll for less than a period, or spin on a CPU of its own")
 }
@@ -46,9 +42,7 @@ pub(super) fn load(plan: &Plan, host: &Host) -> Answer {
     // The rest is for waking up, and for what the kernel does meanwhile.
     let usable = Nanos::from_ns(plan.period.as_ns().saturating_sub(plan.period.as_ns() / 10));
     let is_told_already = period(plan, host).is_some() || margin(plan, host).is_some();
-    if is_told_already || busy <= usable {
-        return None;
-    }
+    unless(is_told_already || busy <= usable)?;
     let evidence = format!(
         "body ({}) and polling ({}) take more than 90 % of the period of {}",
         plan.execution.map_or("not stated".to_owned(), us),
@@ -62,9 +56,7 @@ pub(super) fn load(plan: &Plan, host: &Host) -> Answer {
 pub(super) fn reservation_margin(plan: &Plan, _: &Host) -> Answer {
     let Policy::Deadline { runtime, .. } = plan.setup.policy else { return None };
     let needed = plan.execution.unwrap_or(Nanos::ZERO) + plan.margin() + WAKING;
-    if runtime >= needed || plan.waits == Waits::Spins {
-        return None;
-    }
+    unless(runtime >= needed || plan.waits == Waits::Spins)?;
     let evidence = format!(
         "{} are reserved; body ({}), polling ({}) and waking up take {}",
         us(runtime),
@@ -82,9 +74,7 @@ pub(super) fn deadline(plan: &Plan, _: &Host) -> Answer {
             format!("the body takes {}, and the deadline is {} after the release", us(execution), us(deadline));
         return fired(High, evidence, "shorten the body, or take a later deadline");
     }
-    if plan.period == Nanos::ZERO || deadline <= plan.period {
-        return None;
-    }
+    unless(plan.period == Nanos::ZERO || deadline <= plan.period)?;
     let evidence = format!("the deadline of {} is beyond the period of {}", us(deadline), us(plan.period));
     fired(Medium, evidence, "take a deadline within the period: the next release comes before it and makes an overrun")
 }
@@ -92,9 +82,7 @@ pub(super) fn deadline(plan: &Plan, _: &Host) -> Answer {
 pub(super) fn short_period(plan: &Plan, host: &Host) -> Answer {
     let wake_up = host.wake_up?;
     let is_asleep = plan.waits != Waits::Spins && plan.period > Nanos::ZERO;
-    if !is_asleep || plan.period >= wake_up * WAKE_UPS_PER_PERIOD {
-        return None;
-    }
+    unless(!is_asleep || plan.period >= wake_up * WAKE_UPS_PER_PERIOD)?;
     let evidence = format!("a wake-up takes {} at best, of a period of {}", us(wake_up), us(plan.period));
     fired(Medium, evidence, "take a longer period, or spin on an isolated CPU: sleeping costs 5 % of the CPU and more")
 }
@@ -106,9 +94,7 @@ pub(super) fn on_tick(plan: &Plan, host: &Host) -> Answer {
     let apart = common_divisor(plan.period.as_ns(), tick);
     let after = phase.checked_rem(apart)?;
     let distance = after.min(apart.saturating_sub(after));
-    if apart < (NEAR_TICK * 4).as_ns() || distance >= NEAR_TICK.as_ns() {
-        return None;
-    }
+    unless(apart < (NEAR_TICK * 4).as_ns() || distance >= NEAR_TICK.as_ns())?;
     let every = tick.checked_div(apart)?;
     let evidence = match every {
         1 => format!("each release is within {} of the scheduler's tick", us(NEAR_TICK)),
@@ -130,18 +116,14 @@ pub(super) fn deadline_affinity(plan: &Plan, host: &Host) -> Answer {
 }
 
 pub(super) fn unlocked(plan: &Plan, _: &Host) -> Answer {
-    if plan.locks().is_some() || !plan.setup.policy.is_real_time() {
-        return None;
-    }
+    unless(plan.locks().is_some() || !plan.setup.policy.is_real_time())?;
     fired(Medium, "memory is not locked: any page can fault in the loop".to_owned(), "ask for Memory::Lock")
 }
 
 pub(super) fn unpinned(plan: &Plan, host: &Host) -> Answer {
     let is_single = host.online.as_ref()?.len() == 1;
     let is_bound = !plan.setup.cpus.is_empty() || matches!(plan.setup.policy, Policy::Deadline { .. });
-    if is_single || is_bound || !plan.setup.policy.is_real_time() {
-        return None;
-    }
+    unless(is_single || is_bound || !plan.setup.policy.is_real_time())?;
     fired(Medium, "the thread may be moved between CPUs".to_owned(), "name one CPU for the task")
 }
 
@@ -160,9 +142,7 @@ pub(super) fn same_turn(one: &Plan, other: &Plan) -> Answer {
     };
     let runs = |plan: &Plan| plan.execution.map_or(1, |execution| execution.as_ns().max(1));
     let meet = after(phase, others)? < runs(other) || after(others, phase)? < runs(one);
-    if !is_bound_there || !meet {
-        return None;
-    }
+    unless(!is_bound_there || !meet)?;
     let evidence = format!("both run on CPU {cpu} at priority {priority}, and their releases meet");
     fired(High, evidence, "give them different priorities, CPUs or phases")
 }

@@ -1,6 +1,6 @@
 //! Rules on clocks, the kernel and what is below it.
 
-use super::{Answer, fired, us};
+use super::{Answer, fired, unless, us};
 use crate::check::Severity::{High, Info, Medium};
 use crate::check::{Host, Plan, Waits};
 use crate::{Nanos, Policy};
@@ -23,34 +23,26 @@ pub(super) fn source(_: &Plan, host: &Host) -> Answer {
 pub(super) fn read_cost(plan: &Plan, host: &Host) -> Answer {
     let cost = host.clock_read.filter(|cost| *cost > READ_MAX)?;
     // The cause is told by the rule above.
-    if source(plan, host).is_some() {
-        return None;
-    }
+    unless(source(plan, host).is_some())?;
     let evidence = format!("one look at the clock takes {}", us(cost));
     fired(Medium, evidence, "use a clock source the vDSO can read; a tracer or an emulator slows it down, too")
 }
 
 pub(super) fn slack(plan: &Plan, host: &Host) -> Answer {
     let slack = host.timer_slack.filter(|slack| *slack > SLACK_MAX)?;
-    if plan.setup.policy != Policy::Other || plan.is_applied || plan.waits == Waits::Spins {
-        return None;
-    }
+    unless(plan.setup.policy != Policy::Other || plan.is_applied || plan.waits == Waits::Spins)?;
     let evidence = format!("an ordinary thread's timers are rounded by up to {}", us(slack));
     fired(Medium, evidence, "set the thread up with Setup::apply, or call prctl(PR_SET_TIMERSLACK, 1) in it")
 }
 
 pub(super) fn flavour(_: &Plan, host: &Host) -> Answer {
-    if host.is_realtime? {
-        return None;
-    }
+    unless(host.is_realtime?)?;
     let evidence = "the kernel is not a PREEMPT_RT one: a driver can hold a CPU for milliseconds, rarely".to_owned();
     fired(Medium, evidence, "boot a PREEMPT_RT kernel where rare misses of milliseconds cannot be borne")
 }
 
 pub(super) fn guest(_: &Plan, host: &Host) -> Answer {
-    if !host.is_guest? {
-        return None;
-    }
+    unless(!host.is_guest?)?;
     let evidence = "a hypervisor is underneath: when this CPU runs at all is the host's decision".to_owned();
     fired(Info, evidence, "read tails as the host's; run on the hardware, or give the guest CPUs of its own")
 }

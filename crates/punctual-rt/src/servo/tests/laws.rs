@@ -241,7 +241,7 @@ fn noise_at_the_edge_of_the_lock_window_does_not_make_it_chatter() {
         for n in 0..60_000 {
             // Errors the servo cannot steer away: half a second above, half a second below, with noise of 1 us.
             let sign = if n / 500 % 2 == 0 { 1 } else { -1 };
-            let error = sign * amplitude + rounded(noise.half_normal(1_000.0)).as_ns();
+            let error = sign * amplitude + rounded(half_normal(&mut noise, 1_000.0)).as_ns();
             servo.correct(Delta::from_ns(error));
             changes += u32::from(servo.locked() != was);
             was = servo.locked();

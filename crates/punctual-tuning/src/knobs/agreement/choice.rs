@@ -1,15 +1,11 @@
 //! Which CPUs were chosen for the real-time work, against what they share with the others.
 
-use crate::knobs::Missing::{CannotBe, TellsNothing};
-use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Weight};
-use punctual_facts::cpu_set::CpuSet;
-use punctual_facts::finding::Confidence;
-use punctual_facts::finding::Severity::{High, Info, Medium};
-use punctual_facts::machine::{Arch, BOOT_CPU, NODES};
+use crate::knobs::prelude::*;
+use punctual_facts::machine::{BOOT_CPU, NODES};
 
 const KNOB: Knob = Knob::of(Family::Agreement);
 
-pub(super) const KNOBS: &[Knob] = &[
+pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "agree.all_cpus",
         title: "Some CPU remains for everything else",
@@ -93,9 +89,7 @@ fn all_cpus(case: &Case<'_>) -> Judged {
     let Some(online) = online.filter(|online| !online.is_empty()) else {
         return Doubt::unknown("which CPUs are online is not known");
     };
-    if online.len() == 1 {
-        return Doubt::not_applicable("there is one CPU, and it has to do everything");
-    }
+    Doubt::not_applicable_if(online.len() == 1, "there is one CPU, and it has to do everything")?;
     let isolated = case.isolated()?;
     if case.need.cpus.is_empty() && isolated.is_empty() {
         return Doubt::not_applicable("no CPUs were chosen, neither by --cpus nor by isolation");
@@ -129,14 +123,10 @@ fn siblings(case: &Case<'_>) -> Judged {
 
 fn numa(case: &Case<'_>) -> Judged {
     case.has_housekeeping()?;
-    case.known(NODES, case.list(NODES), CannotBe("this kernel knows of no memory nodes"))?;
+    case.names(NODES, CannotBe("this kernel knows of no memory nodes"))?;
     let nodes: Vec<_> = case.nodes().iter().filter(|node| !node.cpus.is_empty()).collect();
-    if nodes.is_empty() {
-        return Doubt::unknown("which CPUs belong to which memory node is not shown");
-    }
-    if nodes.len() == 1 {
-        return Doubt::not_applicable("all CPUs are near to the same memory");
-    }
+    Doubt::unknown_if(nodes.is_empty(), "which CPUs belong to which memory node is not shown")?;
+    Doubt::not_applicable_if(nodes.len() == 1, "all CPUs are near to the same memory")?;
     let mut is_served = true;
     for node in nodes.iter().filter(|node| !node.cpus.intersection(case.rt()).is_empty()) {
         let others = node.cpus.intersection(case.housekeeping());
@@ -158,9 +148,7 @@ fn kinds(case: &Case<'_>) -> Judged {
         }
         return Ok(hit.len() <= 1);
     }
-    if case.arch() == Some(&Arch::X86) {
-        return Doubt::not_applicable("this machine has one kind of core");
-    }
+    Doubt::not_applicable_if(case.arch() == Some(&Arch::X86), "this machine has one kind of core")?;
     let path = "/sys/devices/system/cpu/cpu{cpu}/cpu_capacity";
     let capacities = case.per_cpu(path, case.rt(), TellsNothing("how fast each CPU is, is not shown"))?;
     Ok(capacities.len() == 1)

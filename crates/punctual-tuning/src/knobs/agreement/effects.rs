@@ -1,19 +1,13 @@
 //! Settings that look right, against what happens all the same.
 
 use super::not_told_by;
-use crate::knobs::Missing::{CannotBe, TellsNothing};
-use crate::knobs::case::INTERRUPTS;
-use crate::knobs::interrupts::intruding;
-use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Weight};
-use punctual_facts::cpu_set::CpuSet;
-use punctual_facts::fact::Fact;
-use punctual_facts::finding::Severity::{High, Info, Medium};
-use punctual_facts::machine::{CMDLINE, Version};
+use crate::knobs::case::{INTERRUPTS, INTERRUPTS_LATER};
+use crate::knobs::prelude::*;
 use std::collections::BTreeMap;
 
 const KNOB: Knob = Knob::of(Family::Agreement);
 
-pub(super) const KNOBS: &[Knob] = &[
+pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "agree.throttling",
         title: "Nothing is left of RT throttling where it was turned off",
@@ -74,9 +68,7 @@ pub(super) const KNOBS: &[Knob] = &[
 const FAIR_SERVER_SINCE: Version = Version::new(6, 12);
 
 fn throttling(case: &Case<'_>) -> Judged {
-    if case.version()? < FAIR_SERVER_SINCE {
-        return Doubt::not_applicable("before 6.12 the setting does what it says");
-    }
+    Doubt::not_applicable_if(case.version()? < FAIR_SERVER_SINCE, "before 6.12 the setting does what it says")?;
     let missing = CannotBe("this kernel has no limit on real-time work");
     if case.number("/proc/sys/kernel/sched_rt_runtime_us", missing)? != -1 {
         return Doubt::not_applicable("throttling was not turned off");
@@ -133,16 +125,15 @@ fn irq_counts(case: &Case<'_>) -> Judged {
     case.has_housekeeping()?;
     let missing = TellsNothing("how often interrupts came is not shown");
     let first = case.known(INTERRUPTS, case.interrupts().clone(), missing)?;
-    let later = format!("punctual:/later{INTERRUPTS}");
-    let later = case.known(&later, case.peek(&later), TellsNothing("interrupts were looked at only once"))?;
+    let later = case.content(INTERRUPTS_LATER, TellsNothing("interrupts were looked at only once"))?;
     let (Some((cpus, before)), Some((cpus_later, after))) = (device_lines(&first), device_lines(&later)) else {
         return Doubt::unknown(format!("{INTERRUPTS} is not the table that was expected"));
     };
-    if cpus != cpus_later {
-        return Doubt::unknown("CPUs came or went meanwhile");
-    }
+    Doubt::unknown_if(cpus != cpus_later, "CPUs came or went meanwhile")?;
     let before: BTreeMap<&str, Line<'_>> = before.into_iter().map(|line| (line.number, line)).collect();
-    let admitted: Vec<String> = intruding(case).unwrap_or_default().iter().map(ToString::to_string).collect();
+    let admitted = case.delivered_lines().unwrap_or_default();
+    let admitted: Vec<String> =
+        admitted.iter().filter(|line| line.intrudes(case)).map(|line| line.number.to_string()).collect();
     let (mut risen, mut is_news) = (Vec::new(), false);
     for line in &after {
         let Some(old) = before.get(line.number) else { continue };
@@ -175,9 +166,7 @@ fn irq_counts(case: &Case<'_>) -> Judged {
     if !reaching.is_empty() {
         return Doubt::unknown(format!("none came while one looked, but interrupts {} may", reaching.join(", ")));
     }
-    if seen < after.len() {
-        return Doubt::unknown("none came while one looked, but where they may go is not shown for all");
-    }
+    Doubt::unknown_if(seen < after.len(), "none came while one looked, but where they may go is not shown for all")?;
     case.note("/proc/irq/*/effective_affinity_list", format!("none of {seen} reaches CPUs {}", case.rt()));
     Ok(true)
 }
@@ -199,13 +188,9 @@ fn idle_usage(case: &Case<'_>) -> Judged {
         values.contains(&value).then(|| format!("{word}={value}"))
     });
     let asked: Vec<String> = asked.collect();
-    if asked.is_empty() {
-        return Doubt::not_applicable("no idle state was ruled out at boot");
-    }
+    Doubt::not_applicable_if(asked.is_empty(), "no idle state was ruled out at boot")?;
     case.note(CMDLINE, asked.join(" "));
-    if case.rt().is_empty() {
-        return Doubt::unknown("which CPUs are online is not known");
-    }
+    case.known_rt()?;
     let driver = "/sys/devices/system/cpu/cpuidle/current_driver";
     case.cite(driver, &case.peek(driver));
     let (mut states, mut entered) = (0, Vec::new());
@@ -223,12 +208,12 @@ fn idle_usage(case: &Case<'_>) -> Judged {
         }
     }
     let is_off = case.peek(driver).known().is_some_and(|driver| driver == "none");
-    if states == 0 && !is_off {
-        return Doubt::unknown("which idle states were entered is not shown");
-    }
-    let shown = if entered.is_empty() { format!("none deeper than {SHALLOW_US} us") } else { entered.join("; ") };
-    case.note("/sys/devices/system/cpu/cpuN/cpuidle/*/usage", shown);
-    Ok(entered.is_empty())
+    Doubt::unknown_if(states == 0 && !is_off, "which idle states were entered is not shown")?;
+    case.none_found(
+        "/sys/devices/system/cpu/cpuN/cpuidle/*/usage",
+        entered.join("; "),
+        format!("none deeper than {SHALLOW_US} us"),
+    )
 }
 
 #[cfg(test)]

@@ -1,17 +1,13 @@
 //! The kernel's own masks against the CPUs that are set apart.
 
 use super::{not_told_by, set_apart};
-use crate::knobs::Missing::{CannotBe, TellsNothing};
-use crate::knobs::interrupts::default_affinity;
-use crate::knobs::isolation::{domain, rcu_nocbs, unbound};
-use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Weight};
-use punctual_facts::finding::Confidence;
-use punctual_facts::finding::Severity::{self, High, Info, Medium};
-use punctual_facts::machine::{CMDLINE, Version};
+use crate::knobs::case::ROLES_SWAPPED;
+use crate::knobs::prelude::*;
+use crate::knobs::seen::isolation::{default_affinity, domain, rcu_nocbs, unbound};
 
 const KNOB: Knob = Knob::of(Family::Agreement);
 
-pub(super) const KNOBS: &[Knob] = &[
+pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "agree.tick",
         title: "Tick-free CPUs are isolated too",
@@ -86,9 +82,6 @@ pub(super) const KNOBS: &[Knob] = &[
     },
 ];
 
-/// The first version known to have swapped the roles of the two words; between 6.12 and 7.0 nobody looked.
-const ROLES_SWAPPED: Version = Version::new(7, 0);
-
 fn tick_severity(case: &Case<'_>, severity: Severity) -> Severity {
     // What comes of it is told by the plain knob then.
     if domain(case) == Ok(false) {
@@ -100,9 +93,7 @@ fn tick_severity(case: &Case<'_>, severity: Severity) -> Severity {
 
 fn tick(case: &Case<'_>) -> Judged {
     let apart = set_apart(case)?;
-    if apart.tick_free.is_empty() {
-        return Doubt::not_applicable("no CPU may stop its tick");
-    }
+    Doubt::not_applicable_if(apart.tick_free.is_empty(), "no CPU may stop its tick")?;
     Ok(apart.tick_free.is_subset(&apart.domain))
 }
 
@@ -117,9 +108,7 @@ fn irq_default(case: &Case<'_>) -> Judged {
 fn watchdog(case: &Case<'_>) -> Judged {
     let apart = set_apart(case)?;
     let missing = CannotBe("this kernel has no lockup watchdog");
-    if case.number("/proc/sys/kernel/watchdog", missing)? == 0 {
-        return Doubt::not_applicable("the lockup watchdog is off");
-    }
+    Doubt::not_applicable_if(case.number("/proc/sys/kernel/watchdog", missing)? == 0, "the lockup watchdog is off")?;
     let mask = case.cpu_list("/proc/sys/kernel/watchdog_cpumask", missing)?;
     not_told_by("family 'watchdogs and RAS'", mask.intersection(case.rt()).is_empty())?;
     Ok(mask.intersection(&apart.all()).is_empty())

@@ -4,24 +4,15 @@
 //! real-time CPUs matter, those the machine sets apart are meant, whatever the need says: a machine can agree with
 //! itself and still be wrong for the work.
 
-mod choice;
-mod effects;
-mod masks;
-mod owners;
-mod placement;
-mod requests;
-mod sysctls;
+pub(super) mod choice;
+pub(super) mod effects;
+pub(super) mod masks;
+pub(super) mod owners;
+pub(super) mod placement;
+pub(super) mod requests;
+pub(super) mod sysctls;
 
-use super::Missing::TellsNothing;
-use super::{Case, Doubt, Knob, count, joined};
-
-pub(super) const KNOBS: &[Knob] = &joined::<{ count(LISTS) }>(LISTS);
-
-const LISTS: &[&[Knob]] =
-    &[masks::KNOBS, placement::KNOBS, requests::KNOBS, choice::KNOBS, effects::KNOBS, owners::KNOBS, sysctls::KNOBS];
-
-use punctual_facts::cpu_set::CpuSet;
-use punctual_facts::machine::{ISOLATED, NOHZ_FULL};
+use crate::knobs::prelude::*;
 
 /// The CPUs this machine keeps free of other work, and by which of its ways.
 struct Apart {
@@ -49,7 +40,7 @@ const PARTITIONS: &str = "/sys/fs/cgroup/cpuset.cpus.isolated";
 /// Fails where the same bad state is told by a knob of its own, which looks at the real-time CPUs alone: one state is one
 /// finding.
 fn not_told_by(knob: &str, is_good: bool) -> Result<(), Doubt> {
-    if is_good { Ok(()) } else { Doubt::not_applicable(format!("{knob} tells it already")) }
+    Doubt::not_applicable_if(!is_good, format!("{knob} tells it already"))
 }
 
 /// What is set apart, with the files as evidence.

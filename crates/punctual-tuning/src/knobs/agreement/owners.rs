@@ -1,16 +1,14 @@
 //! Programs and configuration systems that set the same thing: the last one to run wins, and at the next boot another.
 
 use super::requests::WORDS;
-use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Weight};
+use crate::knobs::prelude::*;
 use crate::programs;
-use punctual_facts::finding::Confidence;
-use punctual_facts::finding::Severity::{Info, Medium};
 use punctual_facts::machine::Cmdline;
 use std::collections::BTreeMap;
 
 const KNOB: Knob = Knob { confidence: Confidence::Medium, ..Knob::of(Family::Agreement) };
 
-pub(super) const KNOBS: &[Knob] = &[
+pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "agree.owners_power",
         title: "One owner of frequencies and power",
@@ -134,9 +132,7 @@ fn owners_cmdline(case: &Case<'_>) -> Judged {
         return Doubt::not_applicable(format!("in a container ({container}) there is no boot loader to ask"));
     }
     let sources = sources(case);
-    if sources.is_empty() {
-        return Doubt::unknown("no file that names words for the kernel can be read from here");
-    }
+    Doubt::unknown_if(sources.is_empty(), "no file that names words for the kernel can be read from here")?;
     let mut owners: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for (path, line) in &sources {
         for word in line.for_the_kernel().split_whitespace() {

@@ -2,17 +2,12 @@
 //! container this runs in.
 
 use super::set_apart;
-use crate::knobs::Missing::TellsNothing;
-use crate::knobs::interrupts;
-use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Weight};
-use punctual_facts::cpu_set::CpuSet;
-use punctual_facts::finding::Confidence;
-use punctual_facts::finding::Severity::{self, Fatal, High, Info, Medium};
-use punctual_facts::machine::{Flavour, ISOLATED, NOHZ_FULL};
+use crate::knobs::prelude::*;
+use crate::knobs::seen::isolation;
 
 const KNOB: Knob = Knob { blast: Blast::Disturbing, confidence: Confidence::Medium, ..Knob::of(Family::Agreement) };
 
-pub(super) const KNOBS: &[Knob] = &[
+pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "agree.systemd",
         title: "systemd starts nothing on the CPUs set apart",
@@ -110,7 +105,7 @@ pub(super) const KNOBS: &[Knob] = &[
 fn first_process(case: &Case<'_>) -> Result<CpuSet, Doubt> {
     let path = "/proc/1/status";
     let missing = TellsNothing("process 1 cannot be seen");
-    let status = case.known(path, case.peek(path), missing)?;
+    let status = case.content(path, missing)?;
     let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap_or_default().trim();
     case.note(format!("{path} Cpus_allowed_list"), list);
     match CpuSet::parse_list(list) {
@@ -174,23 +169,19 @@ fn systemd_conf(case: &Case<'_>) -> Judged {
             }
         }
     }
-    if wanted.is_empty() {
-        return Doubt::not_applicable("no CPUAffinity= is configured for systemd");
-    }
+    Doubt::not_applicable_if(wanted.is_empty(), "no CPUAffinity= is configured for systemd")?;
     let online = case.online().cloned().unwrap_or_else(|| wanted.clone());
     Ok(first_process(case)? == wanted.intersection(&online))
 }
 
 /// Where irq.irqbalance tells it, that one weighs it.
 fn irqbalance_severity(case: &Case<'_>, severity: Severity) -> Severity {
-    if interrupts::irqbalance(case) == Ok(false) { severity.min(Info) } else { severity }
+    if isolation::irqbalance(case) == Ok(false) { severity.min(Info) } else { severity }
 }
 
 fn irqbalance(case: &Case<'_>) -> Judged {
     let apart = set_apart(case)?.all();
-    if case.daemons(&["irqbalance"])?.is_empty() {
-        return Doubt::not_applicable("irqbalance does not run");
-    }
+    Doubt::not_applicable_if(case.daemons(&["irqbalance"])?.is_empty(), "irqbalance does not run")?;
     for path in ["/etc/default/irqbalance", "/etc/sysconfig/irqbalance", "/etc/irqbalance.env"] {
         let text = case.peek(path);
         for line in text.known().map(String::as_str).unwrap_or_default().lines() {
@@ -246,9 +237,7 @@ fn container(case: &Case<'_>) -> Judged {
         return Doubt::not_applicable("this is not a container");
     };
     case.note("container", name.as_str());
-    if case.rt().is_empty() {
-        return Doubt::unknown("which CPUs are online is not known");
-    }
+    case.known_rt()?;
     let places = ["/sys/fs/cgroup/cpuset.cpus.effective", "/sys/fs/cgroup/cpuset/cpuset.effective_cpus"];
     let Some(path) = places.into_iter().find(|path| case.peek(path).known().is_some()) else {
         return Doubt::unknown("the cpuset of this container is not shown");

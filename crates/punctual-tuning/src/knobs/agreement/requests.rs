@@ -1,17 +1,13 @@
 //! Three texts of one wish: what the boot loader's files say, what the kernel was booted with, and what is in force.
 
 use super::listed;
-use crate::knobs::Missing::{CannotBe, TellsNothing};
-use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Weight};
-use punctual_facts::cpu_set::CpuSet;
-use punctual_facts::finding::Confidence;
-use punctual_facts::finding::Severity::{self, High, Info, Medium};
+use crate::knobs::prelude::*;
 use punctual_facts::lint::{Word, WordVerdict};
-use punctual_facts::machine::{BOOT_CPU, CMDLINE, Cmdline, ISOLATED, NOHZ_FULL};
+use punctual_facts::machine::{BOOT_CPU, Cmdline};
 
 const KNOB: Knob = Knob::of(Family::Agreement);
 
-pub(super) const KNOBS: &[Knob] = &[
+pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "agree.requested",
         title: "What the command line asks for is in force",
@@ -214,9 +210,7 @@ fn requested(case: &Case<'_>) -> Judged {
     let line = booted(case)?;
     let wishes = wishes(line);
     let offloaded = line.value("rcu_nocbs").filter(|list| !list.is_empty());
-    if wishes.is_empty() && offloaded.is_none() {
-        return Doubt::not_applicable("the command line asks for no CPUs");
-    }
+    Doubt::not_applicable_if(wishes.is_empty() && offloaded.is_none(), "the command line asks for no CPUs")?;
     let online = case.online().cloned().unwrap_or_default();
     let mut is_in_force = match offloaded {
         Some(list) => is_offloaded(case, list, &online)?,
@@ -294,9 +288,7 @@ fn unasked(case: &Case<'_>) -> Judged {
         format!("{CMDLINE}: words about CPUs"),
         if words.is_empty() { "none".to_owned() } else { words.join(" ") },
     );
-    if !is_set_apart {
-        return Doubt::not_applicable("no CPU is set apart since boot");
-    }
+    Doubt::not_applicable_if(!is_set_apart, "no CPU is set apart since boot")?;
     Ok(is_asked)
 }
 

@@ -1,13 +1,12 @@
 //! What files say of sysctls, against each other and against what is in force.
 
-use crate::knobs::{Case, Check, Doubt, Family, File, Fix, Judged, Knob, Lasting, Setting, Weight};
-use punctual_facts::fact::Fact;
-use punctual_facts::finding::Severity::{Info, Medium};
+use crate::knobs::prelude::*;
+use crate::knobs::{File, Setting};
 use std::collections::{BTreeMap, BTreeSet};
 
 const KNOB: Knob = Knob::of(Family::Agreement);
 
-pub(super) const KNOBS: &[Knob] = &[
+pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "agree.sysctl_effect",
         title: "Configured sysctls are in force",
@@ -128,12 +127,8 @@ fn settings(case: &Case<'_>) -> Result<Settings, Doubt> {
             }
         }
     }
-    if !is_seen {
-        return Doubt::unknown("no folder of sysctl files can be seen from here");
-    }
-    if settings.is_empty() {
-        return Doubt::not_applicable("no file sets a sysctl that matters here");
-    }
+    Doubt::unknown_if(!is_seen, "no folder of sysctl files can be seen from here")?;
+    Doubt::not_applicable_if(settings.is_empty(), "no file sets a sysctl that matters here")?;
     Ok(settings)
 }
 
@@ -153,9 +148,7 @@ fn effect(case: &Case<'_>) -> Judged {
             case.note(path, effective);
         }
     }
-    if is_good && in_force.is_empty() {
-        return Doubt::unknown("none of the configured sysctls can be read back");
-    }
+    Doubt::unknown_if(is_good && in_force.is_empty(), "none of the configured sysctls can be read back")?;
     if is_good {
         case.note("configured sysctls, read back from /proc/sys", in_force.join(", "));
     }

@@ -2,18 +2,12 @@
 
 mod resctrl;
 
-use super::Missing::{CannotBe, TellsNothing};
-use super::clocks::cpu_flags;
-use super::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Weight};
-use punctual_facts::cpu_set::CpuSet;
-use punctual_facts::finding::Confidence;
-use punctual_facts::finding::Severity::{self, Info, Medium};
-use punctual_facts::machine::Arch;
+use crate::knobs::prelude::*;
 use resctrl::Partitions;
 
 const KNOB: Knob = Knob { blast: Blast::Disturbing, confidence: Confidence::Medium, ..Knob::of(Family::Caches) };
 
-pub(super) const KNOBS: &[Knob] = &[
+pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "cache.l2",
         title: "Second-level cache not shared with other work",
@@ -269,7 +263,7 @@ fn l3(case: &Case<'_>) -> Judged {
 /// Goes on only where the CPU may have that: on x86 a flag says so, elsewhere the mounted file system does.
 fn has_flag(case: &Case<'_>, flag: &str) -> Result<(), Doubt> {
     case.not_a_guest()?;
-    if case.arch() == Some(&Arch::X86) && !cpu_flags(case)?.split_whitespace().any(|word| word == flag) {
+    if case.arch() == Some(&Arch::X86) && !case.has_flag(flag)? {
         return Doubt::not_applicable(format!("this CPU cannot do it (no flag {flag})"));
     }
     Ok(())
@@ -317,9 +311,7 @@ fn lock(case: &Case<'_>) -> Judged {
 }
 
 fn mpam(case: &Case<'_>) -> Judged {
-    if case.arch() != Some(&Arch::Arm64) {
-        return Doubt::not_applicable("only arm64 has MPAM");
-    }
+    Doubt::not_applicable_if(case.arch() != Some(&Arch::Arm64), "only arm64 has MPAM")?;
     if !case.exists("/sys/fs/resctrl") {
         case.known("/sys/fs", case.list("/sys/fs"), TellsNothing("/sys/fs cannot be seen here"))?;
         return Doubt::not_applicable("no driver offers it here");
@@ -328,9 +320,7 @@ fn mpam(case: &Case<'_>) -> Judged {
 }
 
 fn rk3568(case: &Case<'_>) -> Result<(), Doubt> {
-    if case.arch() == Some(&Arch::X86) {
-        return Doubt::not_applicable("only RK3566 and RK3568 have this");
-    }
+    Doubt::not_applicable_if(case.arch() == Some(&Arch::X86), "only RK3566 and RK3568 have this")?;
     let none = CannotBe("only RK3566 and RK3568 have this, and they have a device tree");
     let names = case.text("/proc/device-tree/compatible", none)?;
     if names.contains("rk3566") || names.contains("rk3568") {
@@ -342,7 +332,7 @@ fn rk3568(case: &Case<'_>) -> Result<(), Doubt> {
 fn ddio(case: &Case<'_>) -> Result<(), Doubt> {
     case.not_a_guest()?;
     let path = "/proc/cpuinfo";
-    let info = case.known(path, case.peek(path), TellsNothing("/proc/cpuinfo is not there"))?;
+    let info = case.content(path, TellsNothing("/proc/cpuinfo is not there"))?;
     let model = info.lines().find(|line| line.starts_with("model name"));
     match model {
         Some(model) if model.contains("Xeon") => {

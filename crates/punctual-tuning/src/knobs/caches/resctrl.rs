@@ -2,9 +2,7 @@
 //!
 //! Reads the files of `kernel/filesystems/resctrl.rst`; it judges nothing.
 
-use crate::knobs::Missing::TellsNothing;
-use crate::knobs::{Case, Doubt, Judged, Missing};
-use punctual_facts::cpu_set::CpuSet;
+use crate::knobs::prelude::*;
 use std::collections::BTreeMap;
 
 const FOLDER: &str = "/sys/fs/resctrl";
@@ -38,9 +36,9 @@ pub fn mask(case: &Case<'_>, file: &str) -> Result<u64, Doubt> {
 impl Partitions {
     /// The groups there are, if the file system is mounted.
     pub fn read(case: &Case<'_>) -> Result<Self, Doubt> {
-        let names = case.known(FOLDER, case.list(FOLDER), UNMOUNTED)?;
+        let names = case.names(FOLDER, UNMOUNTED)?;
         if !names.iter().any(|name| name == "schemata") {
-            return case.known(FOLDER, punctual_facts::fact::Fact::Absent, UNMOUNTED);
+            return case.known(FOLDER, Fact::Absent, UNMOUNTED);
         }
         let is_group = |name: &String| case.exists(&format!("{FOLDER}/{name}/schemata"));
         let own = ["info", "mon_data", "mon_groups"];
@@ -67,7 +65,7 @@ impl Partitions {
     /// A group's line for a resource, without the resource's name.
     pub fn line(case: &Case<'_>, group: &str, resource: &str) -> Result<String, Doubt> {
         let path = format!("{FOLDER}/{group}/schemata").replace("//", "/");
-        let schemata = case.known(&path, case.peek(&path), UNMOUNTED)?;
+        let schemata = case.content(&path, UNMOUNTED)?;
         let line = schemata.lines().find_map(|line| line.trim().strip_prefix(resource)?.strip_prefix(':'));
         match line {
             Some(line) => {
@@ -106,9 +104,7 @@ impl Partitions {
                 *own.entry(domain).or_default() |= ways;
             }
         }
-        if own.is_empty() {
-            return Doubt::not_applicable("the real-time CPUs have no group of their own");
-        }
+        Doubt::not_applicable_if(own.is_empty(), "the real-time CPUs have no group of their own")?;
         Ok(own)
     }
 }

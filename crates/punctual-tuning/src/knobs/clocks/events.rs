@@ -1,18 +1,14 @@
 //! Event devices: what wakes a CPU when a timer expires.
 
-use crate::knobs::Missing::TellsNothing;
-use crate::knobs::idle::deep_on_first;
-use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Weight};
-use punctual_facts::finding::Confidence;
-use punctual_facts::finding::Severity::{High, Info, Medium};
-use punctual_facts::machine::Arch;
+use crate::knobs::prelude::*;
+use crate::knobs::seen::idle::deep_on_first;
 
 const DEVICE: &str = "/sys/devices/system/clockevents/clockevent{cpu}/current_device";
 const UNSHOWN: Missing = TellsNothing("the event device of a CPU is not shown");
 
 const KNOB: Knob = Knob::of(Family::Clocks);
 
-pub(super) const KNOBS: &[Knob] = &[
+pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "clk.event",
         title: "A timer of its own for every real-time CPU",
@@ -98,9 +94,7 @@ fn event(case: &Case<'_>) -> Judged {
 
 fn tsc_deadline(case: &Case<'_>) -> Judged {
     case.only_on(Arch::X86, "it is a mode of x86 CPUs")?;
-    if !case.cpu_flag("tsc_deadline_timer")? {
-        return Doubt::not_applicable("this CPU, or the host, does not offer it");
-    }
+    Doubt::not_applicable_if(!case.cpu_flag("tsc_deadline_timer")?, "this CPU, or the host, does not offer it")?;
     let mut is_exact = true;
     for (_, device) in case.per_cpu(DEVICE, case.rt(), UNSHOWN)? {
         is_exact &= match device.as_str() {
@@ -127,9 +121,5 @@ fn bugs(case: &Case<'_>) -> Judged {
     let bugs = case.cpu_field("bugs")?;
     let relevant = ["apic_c1e", "monitor", "clflush_monitor"];
     let found: Vec<&str> = bugs.split_whitespace().filter(|bug| relevant.contains(bug)).collect();
-    case.note(
-        "/proc/cpuinfo bugs",
-        if found.is_empty() { format!("none of {}", relevant.join(", ")) } else { found.join(" ") },
-    );
-    Ok(found.is_empty())
+    case.none_found("/proc/cpuinfo bugs", found.join(" "), format!("none of {}", relevant.join(", ")))
 }

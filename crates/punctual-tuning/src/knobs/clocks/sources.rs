@@ -1,14 +1,12 @@
 //! Clock sources: what is read when somebody asks for the time.
 
-use crate::knobs::Missing::{CannotBe, TellsNothing};
-use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Weight, When};
-use punctual_facts::finding::Confidence;
-use punctual_facts::finding::Severity::{High, Info, Medium};
-use punctual_facts::machine::{Arch, CLOCKSOURCE, Version};
+use crate::knobs::case::SOUND_TSC;
+use crate::knobs::prelude::*;
+use punctual_facts::machine::CLOCKSOURCE;
 
 const KNOB: Knob = Knob::of(Family::Clocks);
 
-pub(super) const KNOBS: &[Knob] = &[
+pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "clk.source",
         title: "Clock source in the CPU",
@@ -138,9 +136,7 @@ fn source(case: &Case<'_>) -> Judged {
 
 fn vdso(case: &Case<'_>) -> Judged {
     let name = case.text(CLOCKSOURCE, TellsNothing("the clock source is not shown"))?;
-    if SLOW.contains(&name.as_str()) {
-        return Doubt::not_applicable(TOLD_BY_SOURCE);
-    }
+    Doubt::not_applicable_if(SLOW.contains(&name.as_str()), TOLD_BY_SOURCE)?;
     let in_vdso = ["tsc", "arch_sys_counter", "kvm-clock", "hyperv_clocksource_tsc_page", "riscv_clocksource"];
     let missing = TellsNothing("the cost of reading the clock was not measured");
     let cost_ns = case.number("punctual:/clock/read_cost_ns", missing)?;
@@ -163,27 +159,13 @@ fn vdso(case: &Case<'_>) -> Judged {
 
 fn tsc(case: &Case<'_>) -> Judged {
     case.only_on(Arch::X86, "only x86 has a TSC")?;
-    let flags = cpu_flags(case)?;
-    let there: Vec<&str> = SOUND.into_iter().filter(|flag| flags.split_whitespace().any(|f| f == *flag)).collect();
+    let flags = case.cpu_field("flags")?;
+    let there: Vec<&str> = SOUND_TSC.into_iter().filter(|flag| flags.split_whitespace().any(|f| f == *flag)).collect();
     case.note(
         "/proc/cpuinfo flags",
-        if there.is_empty() { format!("none of {}", SOUND.join(", ")) } else { there.join(" ") },
+        if there.is_empty() { format!("none of {}", SOUND_TSC.join(", ")) } else { there.join(" ") },
     );
-    Ok(there.len() == SOUND.len())
-}
-
-/// What the flags of a TSC to be trusted are.
-const SOUND: [&str; 2] = ["constant_tsc", "nonstop_tsc"];
-
-/// Whether the flags promise a TSC that keeps its pace and does not stop; looked at without keeping it as evidence.
-pub(in crate::knobs) fn is_sound(case: &Case<'_>) -> Judged {
-    let flags = cpu_flags(case)?;
-    Ok(SOUND.into_iter().all(|flag| flags.split_whitespace().any(|f| f == flag)))
-}
-
-/// The flags of the first CPU, which no evidence is made of: there are over a hundred.
-pub(in crate::knobs) fn cpu_flags(case: &Case<'_>) -> Result<String, Doubt> {
-    case.cpu_field("flags")
+    Ok(there.len() == SOUND_TSC.len())
 }
 
 /// Packages up to which a TSC that looks sound is trusted; 6.1 counts NUMA nodes, not packages.
@@ -198,11 +180,10 @@ fn watchdog(case: &Case<'_>) -> Judged {
     }
     // Where a hypervisor vouches for the TSC nothing is compared, whatever the flags.
     let is_vouched_for = case.cpu_flag("tsc_reliable")?;
-    if !is_vouched_for && !is_sound(case)? {
-        return Doubt::not_applicable(
-            "without constant_tsc and nonstop_tsc the watchdog is needed here, see clk.tsc_check",
-        );
-    }
+    Doubt::not_applicable_if(
+        !is_vouched_for && !case.has_sound_tsc()?,
+        "without constant_tsc and nonstop_tsc the watchdog is needed here, see clk.tsc_check",
+    )?;
     match case.word("tsc")?.as_deref() {
         Some("reliable" | "nowatchdog") => return Ok(true),
         Some("watchdog") => return Ok(false),
@@ -233,16 +214,12 @@ fn watchdog(case: &Case<'_>) -> Judged {
 fn hpet(case: &Case<'_>) -> Judged {
     case.only_on(Arch::X86, "only x86 has a HPET")?;
     let current = case.text(CLOCKSOURCE, TellsNothing("the clock source is not shown"))?;
-    if current == "hpet" {
-        return Doubt::not_applicable(TOLD_BY_SOURCE);
-    }
+    Doubt::not_applicable_if(current == "hpet", TOLD_BY_SOURCE)?;
     let path = "/sys/devices/system/clocksource/clocksource0/available_clocksource";
     let names = case.text(path, TellsNothing("the clock sources are not shown"))?;
     let is_there = names.split_whitespace().any(|name| name == "hpet");
     let switched_off = case.word("hpet")?.as_deref() == Some("disable") || case.word("nohpet")?.is_some();
-    if !is_there && !switched_off {
-        return Doubt::not_applicable("this machine has no HPET, or the kernel does not use it");
-    }
+    Doubt::not_applicable_if(!is_there && !switched_off, "this machine has no HPET, or the kernel does not use it")?;
     // Without it the ACPI timer checks the TSC: as good, unless it is missing too.
     Ok(is_there || names.split_whitespace().any(|name| name == "acpi_pm"))
 }
@@ -251,9 +228,8 @@ fn arm_erratum(case: &Case<'_>) -> Judged {
     case.only_on(Arch::Arm64, "these errata are of ARM timers")?;
     let folder = "/proc/device-tree/timer";
     let none = TellsNothing("the timer is not described by a device tree here");
-    let properties = case.known(folder, case.list(folder), none)?;
+    let properties = case.names(folder, none)?;
     let errata = ["fsl,erratum-a008585", "hisilicon,erratum-161010101", "allwinner,erratum-unknown1"];
     let found: Vec<&str> = errata.into_iter().filter(|erratum| properties.iter().any(|p| p == erratum)).collect();
-    case.note(folder, if found.is_empty() { "no erratum".to_owned() } else { found.join(", ") });
-    Ok(found.is_empty())
+    case.none_found(folder, found.join(", "), "no erratum")
 }

@@ -2,13 +2,11 @@
 
 use super::memory::may_have_ecc;
 use super::{has_intel_setup, has_setup};
-use crate::knobs::{Blast, Check, Family, Knob, Lasting, Weight};
-use punctual_facts::finding::Confidence;
-use punctual_facts::finding::Severity::{Info, Medium};
+use crate::knobs::prelude::*;
 
 const KNOB: Knob = Knob { blast: Blast::Breaking, confidence: Confidence::Low, ..Knob::of(Family::Firmware) };
 
-pub(super) const KNOBS: &[Knob] = &[
+pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "fw.package_cstate",
         title: "Package kept out of deep sleep",

@@ -1,15 +1,11 @@
 //! Who else is on this machine: a host, the firmware at run time, the secure world.
 
-use crate::knobs::Missing::{CannotBe, TellsNothing};
-use crate::knobs::frequency::NO_DRIVER;
-use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Weight};
-use punctual_facts::finding::Confidence;
-use punctual_facts::finding::Severity::{High, Info, Medium};
-use punctual_facts::machine::Arch;
+use crate::knobs::prelude::*;
+use crate::knobs::seen::frequency::NO_DRIVER;
 
 const KNOB: Knob = Knob { confidence: Confidence::Medium, ..Knob::of(Family::Firmware) };
 
-pub(super) const KNOBS: &[Knob] = &[
+pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "virt.detect",
         title: "No hypervisor underneath",
@@ -165,10 +161,8 @@ fn hypervisor(case: &Case<'_>) -> Judged {
 fn efi_runtime(case: &Case<'_>) -> Judged {
     let firmware = "/sys/firmware";
     let none = TellsNothing("/sys/firmware cannot be seen here");
-    let kinds = case.known(firmware, case.list(firmware), none)?;
-    if !kinds.iter().any(|kind| kind == "efi") {
-        return Doubt::not_applicable("the machine was not booted by UEFI");
-    }
+    let kinds = case.names(firmware, none)?;
+    Doubt::not_applicable_if(!kinds.iter().any(|kind| kind == "efi"), "the machine was not booted by UEFI")?;
     case.has_housekeeping()?;
     let path = "/sys/devices/virtual/workqueue/efi_runtime/cpumask";
     let because = "no work queue efi_runtime is shown: the services are off, or this kernel does not show it";
@@ -200,11 +194,8 @@ fn fwupd(case: &Case<'_>) -> Judged {
 fn optee(case: &Case<'_>) -> Judged {
     case.only_on(Arch::Arm64, "OP-TEE is of ARM's secure world")?;
     let folder = "/sys/class/tee";
-    match case.known(folder, case.list(folder), CannotBe("this kernel has no driver for a secure world")) {
-        Ok(devices) => {
-            case.note(folder, if devices.is_empty() { "(empty)".to_owned() } else { devices.join(", ") });
-            Ok(devices.is_empty())
-        }
+    match case.names(folder, CannotBe("this kernel has no driver for a secure world")) {
+        Ok(devices) => case.none_found(folder, devices.join(", "), "(empty)"),
         Err(doubt) => Err(doubt),
     }
 }
@@ -225,7 +216,7 @@ fn microcode_same(case: &Case<'_>) -> Judged {
     case.only_on(Arch::X86, "microcode is x86's")?;
     case.not_a_guest()?;
     let mut cpus = case.rt().clone();
-    cpus.insert(case.online().and_then(punctual_facts::cpu_set::CpuSet::first).unwrap_or(0));
+    cpus.insert(case.online().and_then(CpuSet::first).unwrap_or(0));
     let none = TellsNothing("the revision of the microcode is not shown");
     Ok(case.per_cpu("/sys/devices/system/cpu/cpu{cpu}/microcode/version", &cpus, none)?.len() == 1)
 }

@@ -1,11 +1,7 @@
 //! System management mode: the firmware stops all CPUs, and nobody in the kernel notices.
 
-use crate::knobs::Missing::{CannotBe, TellsNothing};
-use crate::knobs::kernel::has_tracers;
-use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Weight};
-use punctual_facts::finding::Confidence;
-use punctual_facts::finding::Severity::{High, Info};
-use punctual_facts::machine::Arch;
+use crate::knobs::prelude::*;
+use crate::knobs::seen::has_tracers;
 
 /// How often a CPU entered system management mode since it was powered on: its register of that number, which whoever
 /// reads the live machine puts there. Intel's only.
@@ -15,7 +11,7 @@ const AT_START: u64 = 1000;
 
 const KNOB: Knob = Knob::of(Family::Firmware);
 
-pub(super) const KNOBS: &[Knob] = &[
+pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "fw.smi_count",
         title: "No system management interrupts",
@@ -100,7 +96,7 @@ fn can_count(case: &Case<'_>) -> Judged {
     case.not_a_guest()?;
     let folder = "/sys/bus/event_source/devices/msr/events";
     let none = CannotBe("only x86 has system management interrupts that perf can count");
-    let events = case.known(folder, case.list(folder), none)?;
+    let events = case.names(folder, none)?;
     let can_count = events.iter().any(|event| event == "smi");
     case.note(folder, if can_count { "smi" } else { "no event smi" });
     Ok(can_count)

@@ -2,10 +2,7 @@
 //! machine and not as a file, because the same table holds serial numbers.
 
 use super::has_setup;
-use crate::knobs::Missing::{CannotBe, TellsNothing};
-use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Weight};
-use punctual_facts::finding::Confidence;
-use punctual_facts::finding::Severity::{Info, Medium};
+use crate::knobs::prelude::*;
 
 /// One line for each slot, which whoever reads the live machine puts there: `slot=NAME bank=NAME size_mib=N
 /// width=TOTAL/DATA rated_mts=N configured_mts=N`, with 0 for what is not told and size 0 for an empty slot.
@@ -13,7 +10,7 @@ const MODULES: &str = "punctual:/dmi/memory";
 
 const KNOB: Knob = Knob::of(Family::Firmware);
 
-pub(super) const KNOBS: &[Knob] = &[
+pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "fw.memory_channels",
         title: "Memory on two channels or more",
@@ -85,7 +82,7 @@ struct Module {
 fn modules(case: &Case<'_>) -> Result<Vec<Module>, Doubt> {
     has_setup(case)?;
     let missing = TellsNothing("the firmware's table of memory modules is not shown; root may read it");
-    let text = case.known(MODULES, case.peek(MODULES), missing)?;
+    let text = case.content(MODULES, missing)?;
     let mut found = Vec::new();
     for line in text.lines() {
         let word = |name: &str| line.split_whitespace().find_map(|word| word.strip_prefix(name)?.strip_prefix('='));
@@ -159,7 +156,7 @@ fn speed(case: &Case<'_>) -> Judged {
 fn scrub(case: &Case<'_>) -> Judged {
     let folder = "/sys/devices/system/edac/mc";
     let none = CannotBe("no memory controller with error correction is registered");
-    let names = case.known(folder, case.list(folder), none)?;
+    let names = case.names(folder, none)?;
     let mut rates = Vec::new();
     for name in names.iter().filter(|name| name.starts_with("mc")).take(64) {
         let path = format!("{folder}/{name}/sdram_scrub_rate");
@@ -167,9 +164,7 @@ fn scrub(case: &Case<'_>) -> Judged {
             rates.push(case.number(&path, TellsNothing("the rate is not shown"))?);
         }
     }
-    if rates.is_empty() {
-        return Doubt::not_applicable("no memory controller here shows whether it scrubs");
-    }
+    Doubt::not_applicable_if(rates.is_empty(), "no memory controller here shows whether it scrubs")?;
     Ok(rates.iter().all(|rate| *rate == 0))
 }
 

@@ -1,16 +1,12 @@
 //! What is below the kernel: firmware and host, as far as software can tell, and where to look where it cannot.
 
-mod advice;
-mod host;
-mod interruptions;
-mod memory;
-mod settings;
+pub(super) mod advice;
+pub(super) mod host;
+pub(super) mod interruptions;
+pub(super) mod memory;
+pub(super) mod settings;
 
-use super::{Case, Doubt, Knob, count, joined};
-use punctual_facts::machine::Arch;
-
-const PARTS: &[&[Knob]] = &[host::KNOBS, interruptions::KNOBS, settings::KNOBS, memory::KNOBS, advice::KNOBS];
-pub(super) const KNOBS: &[Knob] = &joined::<{ count(PARTS) }>(PARTS);
+use crate::knobs::prelude::*;
 
 /// Goes on only where there is a setup menu of the usual kind.
 fn has_setup(case: &Case<'_>) -> Result<(), Doubt> {

@@ -1,13 +1,10 @@
 //! Settings of the firmware that leave a trace: each with the evidence of what it is now.
 
 use super::{has_intel_setup, has_setup};
-use crate::knobs::Missing::{CannotBe, TellsNothing};
-use crate::knobs::frequency::governor;
-use crate::knobs::idle::{deep_on_first, names_on_first};
-use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Weight};
-use punctual_facts::fact::Fact;
-use punctual_facts::finding::Confidence;
-use punctual_facts::finding::Severity::{self, Info, Medium};
+use crate::knobs::prelude::*;
+use crate::knobs::seen::frequency::governor;
+use crate::knobs::seen::idle::{deep_on_first, names_on_first};
+use crate::knobs::seen::links;
 
 /// Where whoever reads the live machine puts what the PCI links themselves say: a line `DEVICE aspm=N clkpm=N` for each
 /// device that could be asked.
@@ -16,7 +13,7 @@ const GRAPHICS: &str = "/sys/class/drm";
 
 const KNOB: Knob = Knob { blast: Blast::Breaking, confidence: Confidence::Medium, ..Knob::of(Family::Firmware) };
 
-pub(super) const KNOBS: &[Knob] = &[
+pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "fw.smt",
         title: "SMT off in the firmware",
@@ -162,7 +159,7 @@ pub(super) const KNOBS: &[Knob] = &[
         id: "fw.pcie_aspm",
         title: "PCIe links do not sleep, whoever decided it",
         severity: Weight::of(Medium, Medium, Info).adjusted(told_by_links),
-        check: Check::Probe(links),
+        check: Check::Probe(awake_links),
         why: "Firmware may turn on link power management and keep Linux from controlling it: then only \
             the links' own registers (LnkCtl) tell. Leaving L1 takes microseconds to a hundred.",
         fix: Fix::prose(
@@ -189,7 +186,7 @@ pub(super) const KNOBS: &[Knob] = &[
         title: "Aggressive link power management of SATA off",
         severity: Weight::all(Info),
         applies: has_setup,
-        check: Check::Probe(crate::knobs::pcie::sata),
+        check: Check::Probe(links::sata),
         why: "Where the firmware turns it on, the controller lets links sleep as soon as they are idle; \
             waking takes up to ten milliseconds.",
         fix: Fix::command("echo max_performance > /sys/class/scsi_host/hostN/link_power_management_policy"),
@@ -223,11 +220,10 @@ fn speedstep(case: &Case<'_>) -> Judged {
     match governor(case) {
         Err(Doubt::NotApplicable(_)) => {
             let can_change = case.cpu_flag("est")? | case.cpu_flag("hwp")? | case.cpu_flag("cppc")?;
-            if can_change {
-                return Doubt::unknown(
-                    "the CPU could change its clock, and no driver of Linux's shows whether it does",
-                );
-            }
+            Doubt::unknown_if(
+                can_change,
+                "the CPU could change its clock, and no driver of Linux's shows whether it does",
+            )?;
             Ok(true)
         }
         judged => judged,
@@ -264,7 +260,7 @@ fn turbo(case: &Case<'_>) -> Judged {
 
 /// The graphics cards by name: `card0`, not their outputs.
 fn cards(case: &Case<'_>) -> Result<Vec<String>, Doubt> {
-    let names = case.known(GRAPHICS, case.list(GRAPHICS), CannotBe("there is no graphics card"))?;
+    let names = case.names(GRAPHICS, CannotBe("there is no graphics card"))?;
     let is_card = |name: &String| name.strip_prefix("card").is_some_and(|n| n.parse::<u32>().is_ok());
     Ok(names.into_iter().filter(is_card).take(16).collect())
 }
@@ -282,9 +278,7 @@ fn rc6(case: &Case<'_>) -> Judged {
             }
         }
     }
-    if times.is_empty() {
-        return Doubt::not_applicable("no graphics card here shows how long it slept");
-    }
+    Doubt::not_applicable_if(times.is_empty(), "no graphics card here shows how long it slept")?;
     Ok(times.iter().all(|time_ms| *time_ms == 0))
 }
 
@@ -307,13 +301,13 @@ fn gpu_clock(case: &Case<'_>) -> Judged {
 
 /// Where the kernel controls the links, `pm.aspm` tells of them.
 fn told_by_links(case: &Case<'_>, severity: Severity) -> Severity {
-    if crate::knobs::pcie::controls_links(case) { severity.min(Info) } else { severity }
+    if links::controls_links(case) { severity.min(Info) } else { severity }
 }
 
-fn links(case: &Case<'_>) -> Judged {
+fn awake_links(case: &Case<'_>) -> Judged {
     has_setup(case)?;
     let missing = TellsNothing("the links' registers are not shown; root may read them (lspci -vv: LnkCtl)");
-    let text = case.known(LINKS, case.peek(LINKS), missing)?;
+    let text = case.content(LINKS, missing)?;
     let (mut asked, mut sleepy) = (0_usize, Vec::new());
     for line in text.lines() {
         let mut words = line.split_whitespace();
@@ -326,9 +320,7 @@ fn links(case: &Case<'_>) -> Judged {
             sleepy.push(device);
         }
     }
-    if asked == 0 {
-        return Doubt::unknown("no link of PCI Express could be asked");
-    }
+    Doubt::unknown_if(asked == 0, "no link of PCI Express could be asked")?;
     let awake = format!("L0s and L1 are off on all {asked} ends of links");
     case.note(LINKS, if sleepy.is_empty() { awake } else { format!("may sleep: {}", sleepy.join(", ")) });
     Ok(sleepy.is_empty())

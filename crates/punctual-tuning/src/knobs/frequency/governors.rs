@@ -1,15 +1,12 @@
 //! Who sets the clock, and between which limits.
 
-use super::NO_DRIVER;
-use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Weight};
-use punctual_facts::cpu_set::{CPU_LIMIT, CpuSet};
-use punctual_facts::finding::Confidence;
-use punctual_facts::finding::Severity::{High, Info, Medium};
-use punctual_facts::machine::Arch;
+use crate::knobs::prelude::*;
+use crate::knobs::seen::frequency::{NO_DRIVER, governor};
+use punctual_facts::cpu_set::CPU_LIMIT;
 
 const KNOB: Knob = Knob { confidence: Confidence::Medium, ..Knob::of(Family::Frequency) };
 
-pub(super) const KNOBS: &[Knob] = &[
+pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "pm.governor",
         title: "Governor performance on the real-time CPUs, or one clock",
@@ -108,18 +105,6 @@ pub(super) const KNOBS: &[Knob] = &[
     },
 ];
 
-/// Whether Linux holds the clock of the real-time CPUs: by a governor that does not look at load, or by one frequency
-/// for minimum and maximum. Fails where it has no driver.
-pub(in crate::knobs) fn governor(case: &Case<'_>) -> Judged {
-    let read =
-        |file: &str| case.per_cpu(&format!("/sys/devices/system/cpu/cpu{{cpu}}/cpufreq/{file}"), case.rt(), NO_DRIVER);
-    let governors = read("scaling_governor")?;
-    if governors.iter().all(|(_, governor)| governor == "performance" || governor == "userspace") {
-        return Ok(true);
-    }
-    Ok(matches!((read("scaling_min_freq"), read("scaling_max_freq")), (Ok(lowest), Ok(highest)) if lowest == highest))
-}
-
 fn freq_pin(case: &Case<'_>) -> Judged {
     let lowest = case.per_cpu("/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_min_freq", case.rt(), NO_DRIVER)?;
     let highest = case.per_cpu("/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_max_freq", case.rt(), NO_DRIVER)?;
@@ -128,9 +113,7 @@ fn freq_pin(case: &Case<'_>) -> Judged {
 
 fn driver(case: &Case<'_>) -> Judged {
     case.not_a_guest()?;
-    let Some(cpu) = case.rt().first() else {
-        return Doubt::unknown("which CPUs are online is not known");
-    };
+    let cpu = case.first_rt()?;
     let path = format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_driver");
     let driver = match case.text(&path, NO_DRIVER) {
         Ok(driver) => driver,
@@ -151,12 +134,11 @@ fn driver(case: &Case<'_>) -> Judged {
     }
     // Once enabled, HWP cannot be turned off, and only intel_pstate speaks it.
     let is_autonomous = case.cpu_flag("hwp")?;
-    if is_autonomous {
-        return Doubt::unknown(
-            "the CPU can choose its clock itself (HWP); whether the firmware turned that on, where this driver would be \
+    Doubt::unknown_if(
+        is_autonomous,
+        "the CPU can choose its clock itself (HWP); whether the firmware turned that on, where this driver would be \
                 ignored, stands in MSR 0x770",
-        );
-    }
+    )?;
     Ok(true)
 }
 
@@ -187,18 +169,14 @@ fn clock_domain(case: &Case<'_>) -> Judged {
                 _ => return Doubt::unknown(format!("{path} holds '{listed}'")),
             }
         }
-        if domain.is_empty() {
-            return Doubt::unknown(format!("{path} names no CPU"));
-        }
+        Doubt::unknown_if(domain.is_empty(), format!("{path} names no CPU"))?;
         let text = format!("CPU {cpu}: {domain}");
         if shown.len() < 8 {
             shown.push(text);
         }
         others = others.union(&domain.difference(case.rt()));
     }
-    if shown.is_empty() {
-        return Doubt::unknown("which CPUs are online is not known");
-    }
+    Doubt::unknown_if(shown.is_empty(), "which CPUs are online is not known")?;
     case.note("/sys/devices/system/cpu/cpu*/cpufreq/{freqdomain_cpus,affected_cpus}", shown.join("; "));
     if others.is_empty() {
         return Ok(true);

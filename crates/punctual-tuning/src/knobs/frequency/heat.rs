@@ -1,11 +1,6 @@
 //! Heat and power limits, which take clock away whatever the governor says.
 
-use crate::knobs::Missing::{CannotBe, TellsNothing};
-use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Weight};
-use punctual_facts::fact::Fact;
-use punctual_facts::finding::Confidence;
-use punctual_facts::finding::Severity::{self, High, Info, Medium};
-use punctual_facts::machine::Arch;
+use crate::knobs::prelude::*;
 
 /// More cooling devices than this are not looked at; there is one for each CPU.
 const MOST_DEVICES: usize = 1024;
@@ -19,7 +14,7 @@ const COOLER: &[Lasting] = &[
 
 const KNOB: Knob = Knob { confidence: Confidence::Medium, ..Knob::of(Family::Frequency) };
 
-pub(super) const KNOBS: &[Knob] = &[
+pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "pm.thermal",
         title: "Never throttled for heat since boot",
@@ -133,7 +128,7 @@ fn throttled(case: &Case<'_>, counter: &str) -> Judged {
 fn cpu_coolers(case: &Case<'_>) -> Result<Vec<(String, i64)>, Doubt> {
     let folder = "/sys/class/thermal";
     let none = CannotBe("this kernel has no thermal control");
-    let names = case.known(folder, case.list(folder), none)?;
+    let names = case.names(folder, none)?;
     let mut found = Vec::new();
     for device in names.iter().filter(|name| name.starts_with("cooling_device")).take(MOST_DEVICES) {
         let Fact::Known(kind) = case.peek(&format!("{folder}/{device}/type")) else { continue };
@@ -143,7 +138,7 @@ fn cpu_coolers(case: &Case<'_>) -> Result<Vec<(String, i64)>, Doubt> {
         }
         let path = format!("{folder}/{device}/cur_state");
         let unshown = TellsNothing("a cooling device does not show its state");
-        let state = case.known(&path, case.peek(&path), unshown)?;
+        let state = case.content(&path, unshown)?;
         let Ok(state) = state.parse() else {
             return Doubt::unknown(format!("{path} holds '{state}'"));
         };
@@ -154,14 +149,11 @@ fn cpu_coolers(case: &Case<'_>) -> Result<Vec<(String, i64)>, Doubt> {
 
 fn cooling(case: &Case<'_>) -> Judged {
     let coolers = cpu_coolers(case)?;
-    if coolers.is_empty() {
-        return Doubt::not_applicable("the kernel has nothing here that slows CPUs down for heat");
-    }
+    Doubt::not_applicable_if(coolers.is_empty(), "the kernel has nothing here that slows CPUs down for heat")?;
     let busy: Vec<String> =
         coolers.iter().filter(|c| c.1 > 0).map(|(name, state)| format!("{name}: {state}")).collect();
     let all_idle = format!("0 in all {} for CPUs", coolers.len());
-    case.note("/sys/class/thermal/cooling_device*/cur_state", if busy.is_empty() { all_idle } else { busy.join(", ") });
-    Ok(busy.is_empty())
+    case.none_found("/sys/class/thermal/cooling_device*/cur_state", busy.join(", "), all_idle)
 }
 
 /// Loaded, it may do harm; at work, it does.
@@ -174,12 +166,10 @@ fn rapl(case: &Case<'_>) -> Judged {
     case.not_a_guest()?;
     let folder = "/sys/class/powercap";
     let none = CannotBe("this kernel shows no power limits");
-    let zones = case.known(folder, case.list(folder), none)?;
+    let zones = case.names(folder, none)?;
     let is_package = |zone: &&String| zone.starts_with("intel-rapl") && zone.matches(':').count() == 1;
     let packages: Vec<&String> = zones.iter().filter(is_package).take(64).collect();
-    if packages.is_empty() {
-        return Doubt::not_applicable("no package here has a power limit that Linux can see");
-    }
+    Doubt::not_applicable_if(packages.is_empty(), "no package here has a power limit that Linux can see")?;
     let mut is_unlimited = true;
     for package in packages {
         let zone = format!("{folder}/{package}");
@@ -189,9 +179,7 @@ fn rapl(case: &Case<'_>) -> Judged {
         }
         let limit_uw = case.number(&format!("{zone}/constraint_0_power_limit_uw"), unshown)?;
         let made_for_uw = case.number(&format!("{zone}/constraint_0_max_power_uw"), unshown)?;
-        if made_for_uw <= 0 {
-            return Doubt::unknown("the package does not say what power it is made for");
-        }
+        Doubt::unknown_if(made_for_uw <= 0, "the package does not say what power it is made for")?;
         is_unlimited &= limit_uw >= made_for_uw;
     }
     Ok(is_unlimited)

@@ -1,14 +1,11 @@
 //! What the CPU was told to prefer where it chooses its own clock.
 
-use super::NO_DRIVER;
-use crate::knobs::Missing::CannotBe;
-use crate::knobs::{Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Want, Weight};
-use punctual_facts::finding::Confidence;
-use punctual_facts::finding::Severity::{self, Info, Medium};
+use crate::knobs::prelude::*;
+use crate::knobs::seen::frequency::NO_DRIVER;
 
 const KNOB: Knob = Knob { confidence: Confidence::Medium, ..Knob::of(Family::Frequency) };
 
-pub(super) const KNOBS: &[Knob] = &[
+pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "pm.turbo",
         title: "No turbo",

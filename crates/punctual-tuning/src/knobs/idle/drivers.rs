@@ -1,18 +1,14 @@
 //! Who puts a CPU to sleep, and the words at boot that take that away from everybody.
 
-use super::states::deep_on_first;
-use crate::knobs::Missing::{CannotBe, TellsNothing};
-use crate::knobs::{Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Missing, Weight};
-use punctual_facts::finding::Confidence;
-use punctual_facts::finding::Severity::{self, Info, Medium};
-use punctual_facts::machine::Arch;
+use crate::knobs::prelude::*;
+use crate::knobs::seen::idle::deep_on_first;
 
 const DRIVER: &str = "/sys/devices/system/cpu/cpuidle/current_driver";
 const UNSHOWN: Missing = TellsNothing("the idle driver is not shown");
 
 const KNOB: Knob = Knob { confidence: Confidence::Medium, ..Knob::of(Family::Idle) };
 
-pub(super) const KNOBS: &[Knob] = &[
+pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "pm.idle_driver",
         title: "An idle driver that knows how long waking takes",
@@ -115,9 +111,7 @@ fn governor(case: &Case<'_>) -> Judged {
 
 fn intel_idle(case: &Case<'_>) -> Judged {
     case.only_on(Arch::X86, "intel_idle is for Intel's CPUs")?;
-    if case.cpu_field("vendor_id")? != "GenuineIntel" {
-        return Doubt::not_applicable("intel_idle is for Intel's CPUs");
-    }
+    Doubt::not_applicable_if(case.cpu_field("vendor_id")? != "GenuineIntel", "intel_idle is for Intel's CPUs")?;
     let none = CannotBe("this kernel has no intel_idle");
     let deepest = case.number("/sys/module/intel_idle/parameters/max_cstate", none)?;
     match case.text(DRIVER, UNSHOWN)?.as_str() {

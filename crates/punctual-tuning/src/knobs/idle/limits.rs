@@ -1,18 +1,14 @@
 //! Limits of sleep that somebody set, and whether they say what was meant.
 
-use super::states::tolerable_us;
-use crate::knobs::Missing::{CannotBe, TellsNothing};
-use crate::knobs::{Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Weight};
-use punctual_facts::fact::Fact;
-use punctual_facts::finding::Severity::Info;
+use crate::knobs::prelude::*;
+use crate::knobs::seen::idle::{DEVICE, tolerable_us};
 
 /// What the device says while nobody limits anything: 2000 seconds, in microseconds.
 const NO_LIMIT_US: i64 = 2_000_000_000;
-const DEVICE: &str = "/dev/cpu_dma_latency";
 
 const KNOB: Knob = Knob::of(Family::Idle);
 
-pub(super) const KNOBS: &[Knob] = &[
+pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "pm.qos_global",
         title: "A limit of sleep for all CPUs that helps",
@@ -70,11 +66,10 @@ fn of_all(case: &Case<'_>) -> Judged {
 fn of_each(case: &Case<'_>) -> Judged {
     let none = CannotBe("this kernel has no limit of sleep per CPU");
     let limits = case.per_cpu("/sys/devices/system/cpu/cpu{cpu}/power/pm_qos_resume_latency_us", case.rt(), none)?;
-    if limits.iter().all(|(_, limit)| limit == "0") {
-        return Doubt::not_applicable(
-            "no limit is set for single CPUs (0 means none); pm.idle_state tells what follows",
-        );
-    }
+    Doubt::not_applicable_if(
+        limits.iter().all(|(_, limit)| limit == "0"),
+        "no limit is set for single CPUs (0 means none); pm.idle_state tells what follows",
+    )?;
     let mut all_help = true;
     for (_, limit) in &limits {
         all_help &= match (limit.as_str(), limit.parse::<u64>()) {

@@ -1,16 +1,13 @@
 //! The idle states themselves: which may be entered, and which were.
 
-use crate::knobs::Missing::{CannotBe, TellsNothing};
-use crate::knobs::{Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Weight};
-use punctual_facts::fact::Fact;
-use punctual_facts::finding::Confidence;
-use punctual_facts::finding::Severity::{High, Info, Medium};
-use punctual_facts::machine::Arch;
-use punctual_hist::Nanos;
+use crate::knobs::prelude::*;
+use crate::knobs::seen::idle::{
+    Sleep, deep_on_first, enabled_states, limit_of_all_us, limit_of_cpu_us, states, tolerable_us,
+};
 
 const KNOB: Knob = Knob::of(Family::Idle);
 
-pub(super) const KNOBS: &[Knob] = &[
+pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "pm.idle_state",
         title: "Only shallow sleep on the real-time CPUs",
@@ -80,74 +77,8 @@ pub(super) const KNOBS: &[Knob] = &[
     },
 ];
 
-/// An idle state as one CPU shows it.
-pub(in crate::knobs) struct Sleep {
-    cpu: u32,
-    /// As the driver names it.
-    pub(in crate::knobs) name: String,
-    /// How long it takes to leave it.
-    pub(in crate::knobs) latency_us: u64,
-    folder: String,
-}
-
-/// Longest time to leave a state that the need can live with.
-pub(super) fn tolerable_us(case: &Case<'_>) -> u64 {
-    case.need.budget.map_or(10, |budget| budget.whole(Nanos::from_us(1)) / 4)
-}
-
-/// The states a CPU may enter, whatever limits are in force besides.
-fn enabled_states(case: &Case<'_>, cpu: u32) -> Result<Vec<Sleep>, Doubt> {
-    states(case, cpu, true)
-}
-
-/// The states a CPU has, or those of them that are not switched off.
-fn states(case: &Case<'_>, cpu: u32, only_enabled: bool) -> Result<Vec<Sleep>, Doubt> {
-    let folder = format!("/sys/devices/system/cpu/cpu{cpu}/cpuidle");
-    let missing = CannotBe("no idle driver: an idle CPU only halts");
-    let names = case.known(&folder, case.list(&folder), missing)?;
-    let mut found = Vec::new();
-    for state in names.iter().filter(|name| name.starts_with("state")) {
-        let read = |file: &str| {
-            let path = format!("{folder}/{state}/{file}");
-            let fact = case.peek(&path);
-            case.known(&path, fact, TellsNothing("the idle states are not described"))
-        };
-        if only_enabled && read("disable")? != "0" {
-            continue;
-        }
-        let latency = read("latency")?;
-        let Ok(latency_us) = latency.parse() else {
-            return Doubt::unknown(format!("{folder}/{state}/latency holds '{latency}'"));
-        };
-        let folder = format!("{folder}/{state}");
-        found.push(Sleep { cpu, name: read("name")?, latency_us, folder });
-    }
-    Ok(found)
-}
-
-/// The limit set for one CPU; `n/a` allows no latency at all and `0` means no limit.
-pub(super) fn limit_of_cpu_us(case: &Case<'_>, cpu: u32) -> Result<Option<u64>, Doubt> {
-    let path = format!("/sys/devices/system/cpu/cpu{cpu}/power/pm_qos_resume_latency_us");
-    Ok(match case.peek(&path) {
-        Fact::Absent => None,
-        Fact::Known(text) if text == "n/a" => Some(0),
-        Fact::Known(text) => text.parse().ok().filter(|limit| *limit > 0),
-        refused => return case.known(&path, refused.map(|_| None), TellsNothing("not there")),
-    })
-}
-
-/// The limit for all CPUs that programs hold in force: a binary number of four bytes.
-pub(super) fn limit_of_all_us(case: &Case<'_>) -> Fact<u64> {
-    case.peek_bytes("/dev/cpu_dma_latency").and_then(|bytes| match <[u8; 4]>::try_from(bytes.as_slice()) {
-        Ok(four) => u64::try_from(i32::from_le_bytes(four)).map_or_else(|e| Fact::Garbled(e.to_string()), Fact::Known),
-        Err(_) => Fact::Garbled(format!("holds {} bytes, not 4", bytes.len())),
-    })
-}
-
 fn idle_state(case: &Case<'_>) -> Judged {
-    if case.rt().is_empty() {
-        return Doubt::unknown("which CPUs are online is not known");
-    }
+    case.known_rt()?;
     let tolerable_us = tolerable_us(case);
     let mut deep: Option<Sleep> = None;
     let mut deepest_us = 0;
@@ -183,44 +114,10 @@ fn idle_state(case: &Case<'_>) -> Judged {
     Ok(case.known("/dev/cpu_dma_latency", of_all, unseen)? <= tolerable_us)
 }
 
-/// The names of the states that the first of the real-time CPUs may enter by its own settings.
-pub(in crate::knobs) fn names_on_first(case: &Case<'_>) -> Result<Vec<String>, Doubt> {
-    let Some(cpu) = case.rt().first() else {
-        return Doubt::unknown("which CPUs are online is not known");
-    };
-    let limit_us = limit_of_cpu_us(case, cpu)?.unwrap_or(u64::MAX);
-    let states = enabled_states(case, cpu)?;
-    let names: Vec<String> = states.into_iter().filter(|s| s.latency_us <= limit_us).map(|s| s.name).collect();
-    case.note(format!("/sys/devices/system/cpu/cpu{cpu}/cpuidle"), format!("may be entered: {}", names.join(", ")));
-    Ok(names)
-}
-
-/// The deepest state that the first of the real-time CPUs may enter and is slow to leave; what one of them may do
-/// stands for all where this is not the question itself.
-pub(in crate::knobs) fn deep_on_first(case: &Case<'_>) -> Result<Option<Sleep>, Doubt> {
-    let Some(cpu) = case.rt().first() else {
-        return Doubt::unknown("which CPUs are online is not known");
-    };
-    let limit_of_all_us = limit_of_all_us(case).known().copied().unwrap_or(u64::MAX);
-    let limit_us = limit_of_cpu_us(case, cpu)?.unwrap_or(u64::MAX).min(limit_of_all_us);
-    let is_deep = |state: &Sleep| state.latency_us <= limit_us && state.latency_us > tolerable_us(case);
-    let deepest = enabled_states(case, cpu)?.into_iter().filter(is_deep).max_by_key(|state| state.latency_us);
-    case.note(
-        format!("/sys/devices/system/cpu/cpu{cpu}/cpuidle"),
-        match &deepest {
-            Some(state) => format!("{} may be entered and takes {} us to leave", state.name, state.latency_us),
-            None => format!("no state above {} us may be entered", tolerable_us(case)),
-        },
-    );
-    Ok(deepest)
-}
-
 fn usage(case: &Case<'_>) -> Judged {
     case.not_a_guest()?;
     let tolerable_us = tolerable_us(case);
-    let Some(first) = case.rt().first() else {
-        return Doubt::unknown("which CPUs are online is not known");
-    };
+    let first = case.first_rt()?;
     let all = states(case, first, false)?;
     let deep: Vec<&Sleep> = all.iter().filter(|state| state.latency_us > tolerable_us).collect();
     if deep.is_empty() {
@@ -231,7 +128,7 @@ fn usage(case: &Case<'_>) -> Judged {
         for state in &deep {
             let path = state.folder.replacen(&format!("cpu{first}/"), &format!("cpu{cpu}/"), 1) + "/usage";
             let unseen = TellsNothing("how often a state was entered is not shown");
-            let text = case.known(&path, case.peek(&path), unseen)?;
+            let text = case.content(&path, unseen)?;
             let Ok(count) = text.parse::<u64>() else {
                 return Doubt::unknown(format!("{path} holds '{text}'"));
             };
@@ -253,18 +150,14 @@ fn haltpoll(case: &Case<'_>) -> Judged {
     case.only_on(Arch::X86, "the driver is for guests on x86")?;
     let missing = TellsNothing("whether this is a guest is not known");
     let virtualisation = case.known("/proc/cpuinfo", case.machine.virtualisation.clone(), missing)?;
-    if virtualisation.hypervisor.is_none() {
-        return Doubt::not_applicable("this is no guest");
-    }
+    Doubt::not_applicable_if(virtualisation.hypervisor.is_none(), "this is no guest")?;
     let driver =
         case.text("/sys/devices/system/cpu/cpuidle/current_driver", TellsNothing("the idle driver is not shown"))?;
     if driver != "haltpoll" {
         // The driver refuses every host that is not KVM.
         let clocks = "/sys/devices/system/clocksource/clocksource0/available_clocksource";
         let is_kvm = case.peek(clocks).map(|names| names.split_whitespace().any(|name| name == "kvm-clock"));
-        if is_kvm == Fact::Known(false) {
-            return Doubt::not_applicable("it works on KVM only, and there is no kvm-clock here");
-        }
+        Doubt::not_applicable_if(is_kvm == Fact::Known(false), "it works on KVM only, and there is no kvm-clock here")?;
         return Ok(false);
     }
     let missing = TellsNothing("the governor's time is not shown");

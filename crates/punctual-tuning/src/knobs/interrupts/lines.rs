@@ -1,21 +1,12 @@
 //! Interrupt lines: where each may go, where it goes, and who handles it.
 
-use super::UNSEEN;
-use super::counts::rises;
-use crate::knobs::Missing::{CannotBe, TellsNothing};
-use crate::knobs::case::Kept;
-use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Want, Weight};
-use punctual_facts::cpu_set::CpuSet;
-use punctual_facts::fact::Fact;
-use punctual_facts::finding::Confidence;
-use punctual_facts::finding::Severity::{self, High, Info, Medium};
-use punctual_facts::machine::Arch;
-use std::cell::OnceCell;
+use crate::knobs::case::Line;
+use crate::knobs::prelude::*;
 use std::collections::BTreeSet;
 
 const KNOB: Knob = Knob::of(Family::Interrupts);
 
-pub(super) const KNOBS: &[Knob] = &[
+pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "irq.affinity",
         title: "No device interrupts the real-time CPUs",
@@ -173,121 +164,14 @@ pub(super) const KNOBS: &[Knob] = &[
     },
 ];
 
-/// One interrupt line.
-#[derive(Clone, Debug)]
-pub(crate) struct Line {
-    /// Its number.
-    pub(crate) number: u32,
-    /// Where it is delivered, if the kernel shows it.
-    pub(crate) delivered: Option<CpuSet>,
-    handlers: Kept<Vec<String>>,
-}
-
-impl Line {
-    /// The device of a handler as far as its name tells: `eth0-TxRx-3` and `nvme0q1` are queues of `eth0` and `nvme0`.
-    pub(crate) fn device(handler: &str) -> &str {
-        let name = handler.split(['-', '@', ':', ' ', '.']).next().unwrap_or(handler);
-        match name.rsplit_once('q') {
-            Some((name, queue)) if !queue.is_empty() && queue.bytes().all(|b| b.is_ascii_digit()) => name,
-            _ => name,
-        }
-    }
-
-    /// Names of the handlers: each has a folder among the line's files.
-    pub(crate) fn handlers(&self, case: &Case<'_>) -> &[String] {
-        const FILES: [&str; 9] = [
-            "smp_affinity",
-            "smp_affinity_list",
-            "effective_affinity",
-            "effective_affinity_list",
-            "affinity_hint",
-            "node",
-            "spurious",
-            "affinity_list",
-            "affinity_hint_list",
-        ];
-        let handlers: &Vec<String> = case.kept(&self.handlers, || {
-            let names = case.list(&format!("/proc/irq/{}", self.number)).known().cloned().unwrap_or_default();
-            names.into_iter().filter(|name| !FILES.contains(&name.as_str())).collect()
-        });
-        handlers
-    }
-
-    /// Whether all that handles it is a queue whose driver always leaves its placing to the kernel. Kernels before 6.12
-    /// show that nowhere else, unless they were built to.
-    pub(crate) fn is_managed_queue(&self, case: &Case<'_>) -> bool {
-        let handlers = self.handlers(case);
-        !handlers.is_empty() && handlers.iter().all(|handler| is_managed_queue(handler))
-    }
-
-    /// Whether it is delivered to one of the real-time CPUs.
-    fn is_ours(&self, case: &Case<'_>) -> bool {
-        self.delivered.as_ref().is_some_and(|cpus| !cpus.intersection(case.rt()).is_empty())
-    }
-
-    /// Whether it is, and somebody handles it.
-    fn intrudes(&self, case: &Case<'_>) -> bool {
-        self.is_ours(case) && !self.handlers(case).is_empty()
-    }
-}
-
-/// Whether the name of a handler is that of such a queue: `nvme0q1` (not `nvme0q0`, which administers the drive) and
-/// `virtio0-req.1`.
-fn is_managed_queue(handler: &str) -> bool {
-    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-    let nvme = handler.strip_prefix("nvme").and_then(|rest| rest.split_once('q'));
-    let virtio = handler.strip_prefix("virtio").and_then(|rest| rest.split_once("-req."));
-    nvme.is_some_and(|(drive, queue)| is_number(drive) && is_number(queue) && queue != "0")
-        || virtio.is_some_and(|(disk, queue)| is_number(disk) && is_number(queue))
-}
-
-/// The lines, in the order of their numbers.
-pub(crate) fn all<'a>(case: &'a Case<'_>) -> Result<&'a [Line], Doubt> {
-    case.interrupt_lines(|| {
-        let names = case.list("/proc/irq");
-        if let Some(trouble) = names.trouble() {
-            case.note("/proc/irq", trouble);
-        }
-        let names = case.known("/proc/irq", names, UNSEEN)?;
-        let mut numbers: Vec<u32> = names.iter().filter_map(|name| name.parse().ok()).collect();
-        numbers.sort_unstable();
-        let line = |number: u32| {
-            let path = format!("/proc/irq/{number}/effective_affinity_list");
-            let delivered = match case.peek(&path) {
-                Fact::Known(list) => match CpuSet::parse_list(&list) {
-                    Ok(cpus) => Some(cpus),
-                    Err(_) => return Doubt::unknown(format!("{path} holds '{list}'")),
-                },
-                _ => None,
-            };
-            Ok(Line { number, delivered, handlers: OnceCell::new() })
-        };
-        numbers.into_iter().map(line).collect()
-    })
-}
-
-/// The lines of which the kernel shows where they go.
-fn delivered<'a>(case: &'a Case<'_>) -> Result<Vec<&'a Line>, Doubt> {
-    let lines: Vec<&Line> = all(case)?.iter().filter(|line| line.delivered.is_some()).collect();
-    if lines.is_empty() {
-        return Doubt::unknown("the kernel does not show where interrupts really go (effective_affinity_list)");
-    }
-    Ok(lines)
-}
-
 /// Says which lines were found, or that none of so many was.
 fn tell(case: &Case<'_>, source: &str, found: &[String], of: usize) {
     let shown = if found.is_empty() { format!("none of {of} on CPUs {}", case.rt()) } else { found.join("; ") };
     case.note(source, shown);
 }
 
-/// Numbers of the lines that come to the real-time CPUs, as the kernel itself has it.
-pub(in crate::knobs) fn intruding(case: &Case<'_>) -> Result<Vec<u32>, Doubt> {
-    Ok(delivered(case)?.iter().filter(|line| line.intrudes(case)).map(|line| line.number).collect())
-}
-
 fn one_device(case: &Case<'_>, severity: Severity) -> Severity {
-    let Ok(lines) = delivered(case) else { return severity };
+    let Ok(lines) = case.delivered_lines() else { return severity };
     let ours = lines.iter().filter(|line| line.intrudes(case) && !line.is_managed_queue(case));
     let devices: BTreeSet<&str> = ours.flat_map(|line| line.handlers(case)).map(|name| Line::device(name)).collect();
     if devices.len() == 1 { severity.min(Medium) } else { severity }
@@ -295,7 +179,7 @@ fn one_device(case: &Case<'_>, severity: Severity) -> Severity {
 
 fn affinity(case: &Case<'_>) -> Judged {
     case.has_housekeeping()?;
-    let lines = delivered(case)?;
+    let lines = case.delivered_lines()?;
     // What nobody can move is irq.managed's to tell.
     let lines: Vec<&Line> = lines.into_iter().filter(|line| !line.is_managed_queue(case)).collect();
     let intruder = |line: &&&Line| line.intrudes(case);
@@ -311,7 +195,7 @@ fn affinity(case: &Case<'_>) -> Judged {
 fn requested(case: &Case<'_>) -> Judged {
     case.has_housekeeping()?;
     let (mut seen, mut found) = (0_usize, Vec::new());
-    for line in delivered(case)?.iter().filter(|line| !line.is_ours(case)) {
+    for line in case.delivered_lines()?.iter().filter(|line| !line.is_ours(case)) {
         let path = format!("/proc/irq/{}/smp_affinity_list", line.number);
         let Fact::Known(list) = case.peek(&path) else { continue };
         let Ok(cpus) = CpuSet::parse_list(&list) else { return Doubt::unknown(format!("{path} holds '{list}'")) };
@@ -320,9 +204,7 @@ fn requested(case: &Case<'_>) -> Judged {
             found.push(format!("{} ({}) may go to {cpus}", line.number, line.handlers(case).join(", ")));
         }
     }
-    if seen == 0 {
-        return Doubt::unknown("the kernel does not show where interrupts may go");
-    }
+    Doubt::unknown_if(seen == 0, "the kernel does not show where interrupts may go")?;
     tell(case, "/proc/irq/*/smp_affinity_list, of lines delivered elsewhere", &found, seen);
     Ok(found.is_empty())
 }
@@ -345,7 +227,7 @@ fn unshown(case: &Case<'_>) -> &'static str {
 
 fn managed(case: &Case<'_>) -> Judged {
     case.has_housekeeping()?;
-    let lines = delivered(case)?;
+    let lines = case.delivered_lines()?;
     let ours: Vec<&&Line> = lines.iter().filter(|line| line.is_ours(case) && !line.handlers(case).is_empty()).collect();
     let (mut found, mut doubt) = (Vec::new(), None);
     for line in &ours {
@@ -373,7 +255,7 @@ fn is_said_managed(line: &Line, case: &Case<'_>) -> Result<bool, Doubt> {
 }
 
 fn shared(case: &Case<'_>) -> Judged {
-    let lines = delivered(case)?;
+    let lines = case.delivered_lines()?;
     let ours: Vec<&&Line> = lines.iter().filter(|line| line.is_ours(case)).collect();
     let is_shared = |line: &&&&Line| line.handlers(case).len() > 1;
     let show = |line: &&&Line| format!("{} ({})", line.number, line.handlers(case).join(", "));
@@ -383,7 +265,11 @@ fn shared(case: &Case<'_>) -> Judged {
 }
 
 fn gic_target(case: &Case<'_>) -> Judged {
-    let arch = case.known("/proc/sys/kernel/arch", case.machine.kernel.arch.clone(), UNSEEN)?;
+    let arch = case.known(
+        "/proc/sys/kernel/arch",
+        case.machine.kernel.arch.clone(),
+        TellsNothing("the kernel does not show where interrupts go"),
+    )?;
     if arch != Arch::Arm64 {
         return Doubt::not_applicable("only arm64's interrupt controller delivers to the first CPU of many");
     }
@@ -391,11 +277,9 @@ fn gic_target(case: &Case<'_>) -> Judged {
     if case.housekeeping().len() == 1 {
         return Doubt::not_applicable("one CPU is left to handle devices, and it has to handle all");
     }
-    let lines = delivered(case)?;
+    let lines = case.delivered_lines()?;
     let busy: Vec<&&Line> = lines.iter().filter(|line| !line.handlers(case).is_empty()).collect();
-    if busy.len() < 2 {
-        return Doubt::not_applicable("there are too few devices to spread");
-    }
+    Doubt::not_applicable_if(busy.len() < 2, "there are too few devices to spread")?;
     let targets: CpuSet = busy.iter().filter_map(|line| line.delivered.as_ref()).flat_map(CpuSet::iter).collect();
     case.note(
         "/proc/irq/*/effective_affinity_list",
@@ -410,7 +294,7 @@ const MOST_IPIS: u64 = 3;
 fn ipis(case: &Case<'_>) -> Judged {
     const NAMES: [&str; 8] = ["RES", "CAL", "TLB", "IWI", "MCE", "NMI", "PMI", "THR"];
     case.has_housekeeping()?;
-    let rises = rises(case, |name, _| NAMES.contains(&name) || name.starts_with("IPI"))?;
+    let rises = case.rises(|name, _| NAMES.contains(&name) || name.starts_with("IPI"))?;
     let shown: Vec<String> = rises
         .iter()
         .flat_map(|row| {

@@ -1,25 +1,14 @@
 //! Which CPUs handle devices. What was written and what is in force differ here more than anywhere.
 
-mod counts;
-mod lines;
-mod threads;
+pub(super) mod lines;
+pub(super) mod threads;
 
-pub(super) use counts::rises;
-pub(super) use lines::intruding;
-pub(crate) use lines::{Line, all};
-
-use super::Missing::TellsNothing;
-use super::{Blast, Case, Check, Family, Fix, Judged, Knob, Lasting, Missing, Weight, count, joined};
-use punctual_facts::finding::Confidence;
-use punctual_facts::finding::Severity::{Info, Medium};
+use crate::knobs::prelude::*;
+use crate::knobs::seen::isolation::{default_affinity, irqbalance};
 
 const KNOB: Knob = Knob::of(Family::Interrupts);
 
-pub(super) const KNOBS: &[Knob] = &joined::<{ count(LISTS) }>(LISTS);
-
-const LISTS: &[&[Knob]] = &[OWN, lines::KNOBS, threads::KNOBS];
-
-const OWN: &[Knob] = &[
+pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "irq.default",
         title: "New interrupts go to housekeeping CPUs",
@@ -54,27 +43,3 @@ const OWN: &[Knob] = &[
         ..KNOB
     },
 ];
-
-const UNSEEN: Missing = TellsNothing("the kernel does not show where interrupts go");
-
-/// Whether new interrupts keep off the real-time CPUs.
-pub(super) fn default_affinity(case: &Case<'_>) -> Judged {
-    case.has_housekeeping()?;
-    let mask = case.cpu_mask("/proc/irq/default_smp_affinity", UNSEEN)?;
-    Ok(mask.intersection(case.rt()).is_empty())
-}
-
-/// Whether nobody, or nobody who would touch the real-time CPUs, moves interrupts about.
-pub(super) fn irqbalance(case: &Case<'_>) -> Judged {
-    if case.daemons(&["irqbalance"])?.is_empty() {
-        return Ok(true);
-    }
-    let isolated = case.isolated()?;
-    let tick_free = case.tick_free()?;
-    let left_alone = isolated.union(&tick_free);
-    case.note(
-        "isolated and tick-free CPUs",
-        if left_alone.is_empty() { "none".to_owned() } else { left_alone.to_string() },
-    );
-    Ok(!case.rt().is_empty() && case.rt().is_subset(&left_alone))
-}

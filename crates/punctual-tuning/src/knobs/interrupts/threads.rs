@@ -1,15 +1,10 @@
 //! Interrupt handlers that run in threads, and in which order.
 
-use super::lines;
-use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Weight};
-use punctual_facts::finding::Confidence;
-use punctual_facts::finding::Severity::{High, Info, Medium};
-use punctual_facts::machine::Flavour;
-use punctual_facts::profile::Kind;
+use crate::knobs::prelude::*;
 
 const KNOB: Knob = Knob::of(Family::Interrupts);
 
-pub(super) const KNOBS: &[Knob] = &[
+pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "irq.threadirqs",
         title: "Interrupt handlers run in threads",
@@ -56,10 +51,8 @@ fn threadirqs(case: &Case<'_>) -> Judged {
         return Doubt::not_applicable("PREEMPT_RT always does, and does not know the word threadirqs");
     }
     let used: Vec<u32> =
-        lines::all(case)?.iter().filter(|line| !line.handlers(case).is_empty()).map(|line| line.number).collect();
-    if used.is_empty() {
-        return Doubt::unknown("no interrupt line shows a handler");
-    }
+        case.interrupt_lines()?.iter().filter(|line| !line.handlers(case).is_empty()).map(|line| line.number).collect();
+    Doubt::unknown_if(used.is_empty(), "no interrupt line shows a handler")?;
     let threads = case.tasks(|task| task.is_kernel && line_of(&task.name).is_some())?;
     let threaded = used.iter().filter(|line| threads.iter().any(|task| line_of(&task.name) == Some(**line))).count();
     case.note("interrupt lines with a thread irq/N-NAME", format!("{threaded} of {}", used.len()));

@@ -1,11 +1,6 @@
 //! Who may run on the real-time CPUs as control groups and the first process have it.
 
-use crate::knobs::Missing::{CannotBe, TellsNothing};
-use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Weight};
-use punctual_facts::cpu_set::CpuSet;
-use punctual_facts::fact::Fact;
-use punctual_facts::finding::Severity::{High, Info, Medium};
-use punctual_facts::profile::Kind;
+use crate::knobs::prelude::*;
 
 /// Where control groups of the second kind are mounted.
 const MOUNTS: [&str; 2] = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"];
@@ -16,7 +11,7 @@ const SLICES: [&str; 4] = ["init.scope", "system.slice", "user.slice", "machine.
 
 const KNOB: Knob = Knob { blast: Blast::Disturbing, ..Knob::of(Family::Isolation) };
 
-pub(super) const KNOBS: &[Knob] = &[
+pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "iso.cpuset",
         title: "CPU partitions are in force",
@@ -98,9 +93,7 @@ fn groups(case: &Case<'_>, folder: &str) -> Vec<String> {
 }
 
 fn partitions(case: &Case<'_>) -> Judged {
-    if case.is(Kind::Audio) {
-        return Doubt::not_applicable("a shared desktop needs all of its CPUs");
-    }
+    Doubt::not_applicable_if(case.is(Kind::Audio), "a shared desktop needs all of its CPUs")?;
     let Some(mount) = MOUNTS.iter().find(|mount| case.exists(&format!("{mount}/cgroup.controllers"))) else {
         let fact = Fact::<()>::Absent;
         return case.known(MOUNTS[0], fact, CannotBe("no control groups of the second kind here")).map(|()| true);

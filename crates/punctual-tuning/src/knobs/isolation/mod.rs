@@ -1,28 +1,17 @@
 //! CPUs kept free of other work: by the scheduler, the tick, RCU and the work queues.
 
-mod cpusets;
-mod rcu;
-mod threads;
-mod tick;
-mod workqueues;
+pub(super) mod cpusets;
+pub(super) mod rcu;
+pub(super) mod threads;
+pub(super) mod tick;
+pub(super) mod workqueues;
 
-pub(super) use threads::keep_off_isolated;
-pub(super) use workqueues::unbound;
-
-use super::Missing::{CannotBe, TellsNothing};
-use super::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Weight, When, count, joined};
-use punctual_facts::cpu_set::CpuSet;
-use punctual_facts::finding::Severity::{self, High, Info, Medium};
-use punctual_facts::machine::{CMDLINE, ISOLATED, NOHZ_FULL};
-use punctual_facts::profile::Kind;
+use crate::knobs::prelude::*;
+use crate::knobs::seen::isolation::{domain, rcu_nocbs};
 
 const KNOB: Knob = Knob::of(Family::Isolation);
 
-pub(super) const KNOBS: &[Knob] = &joined::<{ count(LISTS) }>(LISTS);
-
-const LISTS: &[&[Knob]] = &[OWN, cpusets::KNOBS, rcu::KNOBS, threads::KNOBS, workqueues::KNOBS, tick::KNOBS];
-
-const OWN: &[Knob] = &[
+pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "iso.domain",
         title: "Real-time CPUs set apart from the scheduler",
@@ -103,28 +92,6 @@ const OWN: &[Knob] = &[
     },
 ];
 
-/// Whether the real-time CPUs are set apart from the scheduler.
-pub(super) fn domain(case: &Case<'_>) -> Judged {
-    if case.is(Kind::Audio) {
-        return Doubt::not_applicable("a shared desktop needs all of its CPUs");
-    }
-    let online = case.online();
-    if online.is_some_and(|online| online.len() == 1) {
-        return Doubt::not_applicable("there is one CPU, and it has to do everything");
-    }
-    let at_boot = case.cpu_list(ISOLATED, TellsNothing("the kernel does not say which CPUs are isolated"))?;
-    let partitions = "/sys/fs/cgroup/cpuset.cpus.isolated";
-    let by_cpuset = if case.peek(partitions).known().is_some() {
-        case.cpu_list(partitions, TellsNothing("no cpuset partitions here"))?
-    } else {
-        CpuSet::new()
-    };
-    if case.rt().is_empty() {
-        return Doubt::unknown("which CPUs are online is not known");
-    }
-    Ok(case.rt().is_subset(&at_boot.union(&by_cpuset)))
-}
-
 fn nohz_full(case: &Case<'_>) -> Judged {
     let wanted = case.is(Kind::Poll);
     let missing = CannotBe("this kernel cannot stop its tick (no CONFIG_NO_HZ_FULL)");
@@ -134,52 +101,6 @@ fn nohz_full(case: &Case<'_>) -> Judged {
         Err(Doubt::NotApplicable(_)) if wanted => Ok(false),
         Err(doubt) => Err(doubt),
     }
-}
-
-/// Whether the callbacks of the real-time CPUs are run elsewhere.
-pub(super) fn rcu_nocbs(case: &Case<'_>) -> Judged {
-    case.has_housekeeping()?;
-    let is_offloader = |name: &str| {
-        let cpu = name.strip_prefix("rcuop/").or_else(|| name.strip_prefix("rcuos/"))?;
-        cpu.parse::<u32>().ok()
-    };
-    let threads = case.tasks(|task| task.is_kernel && is_offloader(&task.name).is_some())?;
-    let with_thread: CpuSet = threads.iter().filter_map(|task| is_offloader(&task.name)).collect();
-    case.note(
-        "kernel threads rcuop/N, rcuos/N",
-        if with_thread.is_empty() { "none".to_owned() } else { format!("for CPUs {with_thread}") },
-    );
-    let online = case.online().cloned().unwrap_or_default();
-    // A kernel that makes threads only for the CPUs it offloads (6.1 and later make them for all) says it by them.
-    if !case.rt().is_subset(&with_thread) || !online.is_subset(&with_thread) {
-        return Ok(case.rt().is_subset(&with_thread));
-    }
-    Ok(case.rt().is_subset(&offloaded_at_boot(case)?))
-}
-
-/// Which CPUs the kernel offloaded when it started, given that the threads prove it offloads some: the tick-free ones,
-/// and those the command line names.
-fn offloaded_at_boot(case: &Case<'_>) -> Result<CpuSet, Doubt> {
-    let tick_free = case.cpu_list(NOHZ_FULL, CannotBe("")).or_else(|doubt| match doubt {
-        Doubt::NotApplicable(_) => Ok(CpuSet::new()),
-        unknown @ Doubt::Unknown(_) => Err(unknown),
-    })?;
-    if case.rt().is_subset(&tick_free) {
-        return Ok(tick_free);
-    }
-    let unseen = TellsNothing("which CPUs were named at boot is not shown");
-    let line = case.known(CMDLINE, case.machine.cmdline.clone(), unseen)?;
-    let Some(list) = line.value("rcu_nocbs") else {
-        case.note(format!("{CMDLINE} rcu_nocbs"), "not there");
-        // Built to offload all, a kernel still offloads the tick-free ones only where there are some.
-        let is_all = case.config("RCU_NOCB_CPU_DEFAULT_ALL")? == "y" && tick_free.is_empty();
-        return Ok(if is_all { case.rt().clone() } else { tick_free });
-    };
-    case.note(format!("{CMDLINE} rcu_nocbs"), list);
-    let named = CpuSet::parse_list(list);
-    let named =
-        named.or_else(|e| Doubt::unknown(format!("rcu_nocbs={list}: {e}; the kernel may read it otherwise")))?;
-    Ok(tick_free.union(&named))
 }
 
 fn is_expedited(case: &Case<'_>) -> bool {

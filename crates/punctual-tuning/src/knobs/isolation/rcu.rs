@@ -1,18 +1,13 @@
 //! How RCU, which frees memory once all readers are done, treats the real-time CPUs.
 
-use crate::knobs::Missing::{CannotBe, TellsNothing};
-use crate::knobs::case::LOG;
-use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Want, Weight};
-use punctual_facts::finding::Confidence;
-use punctual_facts::finding::Severity::{Info, Medium};
-use punctual_facts::machine::NOHZ_FULL;
-use punctual_facts::profile::Kind;
+use crate::knobs::prelude::*;
+use crate::knobs::seen::isolation;
 
 const PARAMETERS: &str = "kernel-parameters.txt (6.12, 7.3)";
 
 const KNOB: Knob = Knob::of(Family::Isolation);
 
-pub(super) const KNOBS: &[Knob] = &[
+pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "rcu.nocb_poll",
         title: "Polling work need not wake RCU's threads",
@@ -88,16 +83,14 @@ pub(super) const KNOBS: &[Knob] = &[
 
 /// Fails where these CPUs' callbacks are run by themselves.
 fn offloaded(case: &Case<'_>) -> Result<(), Doubt> {
-    if super::rcu_nocbs(case)? {
+    if isolation::rcu_nocbs(case)? {
         return Ok(());
     }
     Doubt::not_applicable("these CPUs' callbacks are not moved away, see iso.rcu_nocbs")
 }
 
 fn nocb_poll(case: &Case<'_>) -> Judged {
-    if !case.is(Kind::Poll) {
-        return Doubt::not_applicable("only work that stays out of the kernel gains from it");
-    }
+    Doubt::not_applicable_if(!case.is(Kind::Poll), "only work that stays out of the kernel gains from it")?;
     offloaded(case)?;
     let log = case.peek(LOG);
     if let Some(trouble) = log.trouble() {
@@ -117,9 +110,7 @@ fn nocb_poll(case: &Case<'_>) -> Judged {
 }
 
 fn patience(case: &Case<'_>) -> Judged {
-    if !case.is(Kind::Poll) {
-        return Doubt::not_applicable("only work that stays out of the kernel gains from it");
-    }
+    Doubt::not_applicable_if(!case.is(Kind::Poll), "only work that stays out of the kernel gains from it")?;
     let tick_free = case.cpu_list(NOHZ_FULL, CannotBe("this kernel cannot stop its tick"))?;
     if case.rt().intersection(&tick_free).is_empty() {
         return Doubt::not_applicable("these CPUs are not tick-free, see iso.nohz_full");

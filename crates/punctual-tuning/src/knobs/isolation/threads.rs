@@ -1,16 +1,11 @@
 //! The kernel's own threads: where they may run, and ahead of whom.
 
-use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Task, Weight, When};
-use punctual_facts::cpu_set::CpuSet;
-use punctual_facts::fact::Fact;
-use punctual_facts::finding::Confidence;
-use punctual_facts::finding::Severity::{self, Info, Medium};
-use punctual_facts::machine::Version;
-use punctual_facts::profile::Kind;
+use crate::knobs::case::ROLES_SWAPPED;
+use crate::knobs::prelude::*;
 
 const KNOB: Knob = Knob { blast: Blast::Disturbing, ..Knob::of(Family::Isolation) };
 
-pub(super) const KNOBS: &[Knob] = &[
+pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "kthr.affinity",
         title: "No roaming kernel thread on the real-time CPUs",
@@ -83,9 +78,7 @@ fn roaming(case: &Case<'_>) -> Judged {
     case.has_housekeeping()?;
     // The threads of interrupts follow their interrupt, see irq.affinity.
     let movable = case.tasks(|task| task.is_kernel && task.cpus.is_some() && !task.name.starts_with("irq/"))?;
-    if movable.is_empty() {
-        return Doubt::unknown("where kernel threads may run was not read");
-    }
+    Doubt::unknown_if(movable.is_empty(), "where kernel threads may run was not read")?;
     let cpus = |task: &Task| task.cpus.clone().unwrap_or_default();
     // Bound to one CPU is bound on purpose.
     let intrudes = |task: &&Task| {
@@ -94,17 +87,11 @@ fn roaming(case: &Case<'_>) -> Judged {
     };
     let found: Vec<String> =
         movable.iter().filter(intrudes).map(|task| format!("{} on {}", task.name, cpus(task))).collect();
-    let shown = if found.is_empty() { format!("none of {}", movable.len()) } else { found.join(", ") };
-    case.note(format!("kernel threads that may run on CPUs {}", case.rt()), shown);
-    Ok(found.is_empty())
-}
-
-/// From here on kernel threads keep off CPUs by isolation; between 6.12 and 7.0 nobody looked.
-const ROLES_SWAPPED: Version = Version::new(7, 0);
-
-/// Whether this kernel's threads keep off isolated CPUs; `false` where its version is not known.
-pub(in crate::knobs) fn keep_off_isolated(case: &Case<'_>) -> bool {
-    case.machine.kernel.version.known().is_some_and(|version| *version >= ROLES_SWAPPED)
+    case.none_found(
+        format!("kernel threads that may run on CPUs {}", case.rt()),
+        found.join(", "),
+        format!("none of {}", movable.len()),
+    )
 }
 
 /// On isolated CPUs of older kernels that tick, nothing keeps them away for good, and taking the tick away costs
@@ -127,19 +114,18 @@ fn priorities(case: &Case<'_>) -> Judged {
         (NAMES.contains(&name) && case.rt().contains(cpu)).then_some(())
     };
     let threads = case.tasks(|task| task.is_kernel && of_our_cpus(task).is_some())?;
-    if threads.is_empty() {
-        return Doubt::unknown("none of these threads is among the tasks that were looked at");
-    }
+    Doubt::unknown_if(threads.is_empty(), "none of these threads is among the tasks that were looked at")?;
     let high: Vec<String> = threads
         .iter()
         .filter(|task| task.rt_priority >= INTERRUPTS)
         .map(|task| format!("{} at {}", task.name, task.rt_priority))
         .collect();
     let highest = threads.iter().map(|task| task.rt_priority).max().unwrap_or_default();
-    let shown =
-        if high.is_empty() { format!("{} of them, the highest at {highest}", threads.len()) } else { high.join(", ") };
-    case.note(format!("ksoftirqd, ktimers, rcuc, irq_work, backlog_napi and kworker of CPUs {}", case.rt()), shown);
-    Ok(high.is_empty())
+    case.none_found(
+        format!("ksoftirqd, ktimers, rcuc, irq_work, backlog_napi and kworker of CPUs {}", case.rt()),
+        high.join(", "),
+        format!("{} of them, the highest at {highest}", threads.len()),
+    )
 }
 
 fn leftovers(case: &Case<'_>) -> Judged {
@@ -151,9 +137,5 @@ fn leftovers(case: &Case<'_>) -> Judged {
     let found =
         case.tasks(|task| !task.is_kernel && task.rt_priority == 0 && is_there(task) && !is_ours(&task.name))?;
     let names: Vec<String> = found.iter().map(|task| format!("{} on {}", task.name, task.cpu)).collect();
-    case.note(
-        format!("processes on CPUs {}", case.rt()),
-        if names.is_empty() { "none".to_owned() } else { names.join(", ") },
-    );
-    Ok(names.is_empty())
+    case.none_found(format!("processes on CPUs {}", case.rt()), names.join(", "), "none")
 }

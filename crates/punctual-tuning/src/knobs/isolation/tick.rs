@@ -1,20 +1,13 @@
 //! The tick, and the timers that ride on it.
 
-use crate::knobs::Missing::{CannotBe, TellsNothing};
-use crate::knobs::interrupts::rises;
-use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Want, Weight};
-use punctual_facts::cpu_set::CpuSet;
-use punctual_facts::finding::Confidence;
-use punctual_facts::finding::Severity::{self, High, Info, Medium};
-use punctual_facts::machine::{NOHZ_FULL, Version};
-use punctual_facts::profile::Kind;
-use punctual_hist::Nanos;
+use crate::knobs::prelude::*;
+use crate::knobs::seen::isolation::domain;
 
 const TIMER_LIST: &str = "/proc/timer_list";
 
 const KNOB: Knob = Knob { confidence: Confidence::Medium, ..Knob::of(Family::Isolation) };
 
-pub(super) const KNOBS: &[Knob] = &[
+pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "tick.skew",
         title: "CPUs tick one after the other",
@@ -165,9 +158,7 @@ fn skew_severity(case: &Case<'_>, severity: Severity) -> Severity {
 }
 
 fn skew(case: &Case<'_>) -> Judged {
-    if case.online().is_some_and(|online| online.len() == 1) {
-        return Doubt::not_applicable("there is one CPU");
-    }
+    Doubt::not_applicable_if(case.online().is_some_and(|online| online.len() == 1), "there is one CPU")?;
     let ticks = timer_list(case)?;
     let hz = case.config("HZ")?;
     let hz: u64 = hz.parse().ok().filter(|hz| *hz > 0).map_or_else(|| Doubt::unknown(format!("HZ is '{hz}'")), Ok)?;
@@ -191,19 +182,14 @@ fn idle_severity(case: &Case<'_>, severity: Severity) -> Severity {
 }
 
 fn idle(case: &Case<'_>) -> Judged {
-    if !case.is(Kind::Periodic) {
-        return Doubt::not_applicable("it only counts for loops that sleep and wake fast");
-    }
-    if !case.tick_free()?.is_empty() {
-        return Doubt::not_applicable(
-            "nohz_full= is in force, which needs what nohz=off takes away, see iso.nohz_full",
-        );
-    }
+    Doubt::not_applicable_if(!case.is(Kind::Periodic), "it only counts for loops that sleep and wake fast")?;
+    Doubt::not_applicable_if(
+        !case.tick_free()?.is_empty(),
+        "nohz_full= is in force, which needs what nohz=off takes away, see iso.nohz_full",
+    )?;
     let of_ours = |tick: &Tick| case.rt().contains(tick.cpu).then_some(tick.may_stop?).map(|may| (tick.cpu, may));
     let seen: Vec<(u32, bool)> = timer_list(case)?.iter().filter_map(of_ours).collect();
-    if seen.is_empty() {
-        return Doubt::unknown(format!("{TIMER_LIST} does not say whether these CPUs stop their tick"));
-    }
+    Doubt::unknown_if(seen.is_empty(), format!("{TIMER_LIST} does not say whether these CPUs stop their tick"))?;
     let stopping: CpuSet = seen.iter().filter(|(_, may)| *may).map(|(cpu, _)| *cpu).collect();
     let shown = if stopping.is_empty() { "none".to_owned() } else { stopping.to_string() };
     case.note(format!("{TIMER_LIST}: CPUs that stop their tick when idle"), shown);
@@ -211,7 +197,7 @@ fn idle(case: &Case<'_>) -> Judged {
 }
 
 fn timers_come_here(case: &Case<'_>) -> Result<(), Doubt> {
-    let is_isolated = super::domain(case) == Ok(true);
+    let is_isolated = domain(case) == Ok(true);
     if is_isolated && case.version()? < Version::new(6, 9) {
         return Doubt::not_applicable("before 6.9 timers move only between CPUs that the scheduler balances");
     }
@@ -231,12 +217,10 @@ fn stopped(case: &Case<'_>) -> Judged {
     }
     let tick_free = case.cpu_list(NOHZ_FULL, CannotBe("this kernel cannot stop its tick"))?;
     let ours = case.rt().intersection(&tick_free);
-    if ours.is_empty() {
-        return Doubt::not_applicable("these CPUs may not stop their tick, see iso.nohz_full");
-    }
+    Doubt::not_applicable_if(ours.is_empty(), "these CPUs may not stop their tick, see iso.nohz_full")?;
     // x86 has a row of its own, arm64 one for its timer's interrupt.
     let is_timer = |name: &str, rest: &str| name == "LOC" || rest.trim_end().ends_with("arch_timer");
-    let rises = rises(case, is_timer)?;
+    let rises = case.rises(is_timer)?;
     let rises: Vec<&(u32, u64)> =
         rises.iter().flat_map(|row| &row.counts).filter(|(cpu, _)| ours.contains(*cpu)).collect();
     let shown: Vec<String> = rises.iter().take(16).map(|(cpu, ticks)| format!("CPU {cpu}: {ticks}")).collect();

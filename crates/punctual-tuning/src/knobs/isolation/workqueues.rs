@@ -1,20 +1,15 @@
 //! Work the kernel puts off until later, and the CPUs it may then run on.
 
-use crate::knobs::Missing::{CannotBe, TellsNothing};
-use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Want, Weight};
-use punctual_facts::cpu_set::CpuSet;
-use punctual_facts::fact::Fact;
-use punctual_facts::finding::Confidence;
-use punctual_facts::finding::Severity::{Info, Medium};
+use crate::knobs::prelude::*;
+use crate::knobs::seen::isolation::{WORKQUEUES, common_mask, unbound};
 
 const QUEUES: &str = "/sys/devices/virtual/workqueue";
-const MASK: &str = "/sys/devices/virtual/workqueue/cpumask";
 /// More queues than this are not looked at; storage with many devices has some dozens.
 const MOST_QUEUES: usize = 256;
 
 const KNOB: Knob = Knob::of(Family::Isolation);
 
-pub(super) const KNOBS: &[Knob] = &[
+pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "wq.unbound",
         title: "Unbound kernel work off the real-time CPUs",
@@ -23,7 +18,7 @@ pub(super) const KNOBS: &[Knob] = &[
         why: "Work that the kernel may run anywhere otherwise runs on the real-time CPUs too, at times of others' \
             choosing.",
         persist: &[
-            Lasting::write(MASK, "<H mask>"),
+            Lasting::write(WORKQUEUES, "<H mask>"),
             Lasting::word("workqueue.unbound_cpus=<H>"),
             Lasting::other("The word is known to 6.12 and not to 6.1."),
         ],
@@ -128,16 +123,6 @@ pub(super) const KNOBS: &[Knob] = &[
     },
 ];
 
-fn common_mask(case: &Case<'_>) -> Result<CpuSet, Doubt> {
-    case.cpu_mask(MASK, TellsNothing("this kernel does not show where unbound work may run"))
-}
-
-/// Whether unbound work keeps off the real-time CPUs.
-pub(in crate::knobs) fn unbound(case: &Case<'_>) -> Judged {
-    case.has_housekeeping()?;
-    Ok(common_mask(case)?.intersection(case.rt()).is_empty())
-}
-
 fn isolated(case: &Case<'_>) -> Judged {
     case.has_housekeeping()?;
     let missing = CannotBe("this kernel's work queues do not tell (6.12 does, 6.1 does not)");
@@ -148,8 +133,7 @@ fn isolated(case: &Case<'_>) -> Judged {
 fn named(case: &Case<'_>) -> Judged {
     case.has_housekeeping()?;
     let common = common_mask(case)?;
-    let names = case.list(QUEUES);
-    let names = case.known(QUEUES, names, TellsNothing("the work queues are not shown"))?;
+    let names = case.names(QUEUES, TellsNothing("the work queues are not shown"))?;
     let (mut seen, mut intruders) = (0_usize, Vec::new());
     for name in names.iter().take(MOST_QUEUES) {
         let path = format!("{QUEUES}/{name}/cpumask");

@@ -1,17 +1,12 @@
 //! What the kernel was built to be able to do. Where the running system shows the same thing, that decides and not
 //! the configuration.
 
-use crate::knobs::Missing::{CannotBe, TellsNothing};
-use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Want, Weight};
-use punctual_facts::fact::Fact;
-use punctual_facts::finding::Confidence;
-use punctual_facts::finding::Severity::{self, High, Info, Medium};
-use punctual_facts::machine::{Flavour, Version};
-use punctual_facts::profile::Kind;
+use crate::knobs::prelude::*;
+use crate::knobs::seen::has_tracers;
 
 const KNOB: Knob = Knob { blast: Blast::Breaking, ..Knob::of(Family::Kernel) };
 
-pub(super) const KNOBS: &[Knob] = &[
+pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "kconf.preempt",
         title: "Kernel code built preemptible",
@@ -283,30 +278,6 @@ fn more_on_rt(case: &Case<'_>, severity: Severity) -> Severity {
     if is_rt(case) { severity.max(Medium) } else { severity }
 }
 
-pub(in crate::knobs) fn built_with(case: &Case<'_>, option: &str) -> Judged {
-    let is_built = case.config(option)? != "n";
-    if !is_built {
-        whole(case)?;
-    }
-    Ok(is_built)
-}
-
-fn built_without(case: &Case<'_>, option: &str) -> Judged {
-    built_with(case, option).map(|is_built| !is_built)
-}
-
-/// Fails where the configuration was cut off or picked from, so that an option it does not name may be on all the
-/// same: every kernel has a tick, and says how fast.
-pub(super) fn whole(case: &Case<'_>) -> Result<(), Doubt> {
-    let config = &case.machine.config;
-    match config.is_on("HZ") {
-        Fact::Known(false) => {
-            Doubt::unknown(format!("{} is not a whole configuration: it does not even name CONFIG_HZ", config.source))
-        }
-        _ => Ok(()),
-    }
-}
-
 fn preempt(case: &Case<'_>) -> Judged {
     match case.flavour()? {
         Flavour::Stock => {
@@ -324,7 +295,7 @@ fn nohz_full(case: &Case<'_>) -> Judged {
     if !case.is(Kind::Poll) {
         return Doubt::not_applicable("built in or not, it does nothing until nohz_full= is given, see iso.nohz_full");
     }
-    let file = punctual_facts::machine::NOHZ_FULL;
+    let file = NOHZ_FULL;
     let fact = case.peek(file);
     case.cite(file, &fact);
     match case.known(file, fact, CannotBe("")) {
@@ -342,10 +313,7 @@ fn has_several_cpus(case: &Case<'_>) -> Result<(), Doubt> {
 }
 
 fn preempts_readers(case: &Case<'_>) -> Result<(), Doubt> {
-    if !built_with(case, "PREEMPT_RCU")? {
-        return Doubt::not_applicable("readers under RCU cannot be preempted in this kernel");
-    }
-    Ok(())
+    Doubt::not_applicable_if(!case.built_with("PREEMPT_RCU")?, "readers under RCU cannot be preempted in this kernel")
 }
 
 fn offloads_callbacks(case: &Case<'_>) -> Result<(), Doubt> {
@@ -356,11 +324,6 @@ fn offloads_callbacks(case: &Case<'_>) -> Result<(), Doubt> {
     Ok(())
 }
 
-/// Whether a list of tracers holds those that say who took the CPU.
-pub(in crate::knobs) fn has_tracers(names: &str) -> bool {
-    ["osnoise", "timerlat"].iter().all(|name| names.split_whitespace().any(|word| word == *name))
-}
-
 fn tracers(case: &Case<'_>) -> Judged {
     for folder in ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"] {
         let path = format!("{folder}/available_tracers");
@@ -369,58 +332,47 @@ fn tracers(case: &Case<'_>) -> Judged {
             return Ok(has_tracers(&names));
         }
     }
-    Ok(built_with(case, "OSNOISE_TRACER")? && built_with(case, "TIMERLAT_TRACER")?)
+    Ok(case.built_with("OSNOISE_TRACER")? && case.built_with("TIMERLAT_TRACER")?)
 }
 
 fn ours_to_clock(case: &Case<'_>) -> Result<(), Doubt> {
     case.not_a_guest()?;
-    if case.flavour()?.is_dual() {
-        return Doubt::not_applicable(
-            "advice for second kernels differs: a fixed clock without CPU_FREQ is usual there",
-        );
-    }
-    Ok(())
+    Doubt::not_applicable_if(
+        case.flavour()?.is_dual(),
+        "advice for second kernels differs: a fixed clock without CPU_FREQ is usual there",
+    )
 }
 
 fn default_governor(case: &Case<'_>) -> Judged {
     ours_to_clock(case)?;
-    if !built_with(case, "CPU_FREQ")? {
-        return Doubt::not_applicable("this kernel has no governors, see kconf.cpu_freq");
-    }
+    Doubt::not_applicable_if(!case.built_with("CPU_FREQ")?, "this kernel has no governors, see kconf.cpu_freq")?;
     // What was built in, unless a word chose another.
     let unshown = TellsNothing("the default governor is not shown");
     match case.text("/sys/module/cpufreq/parameters/default_governor", unshown) {
         Ok(governor) if !governor.is_empty() => Ok(governor == "performance"),
-        _ => built_with(case, "CPU_FREQ_DEFAULT_GOV_PERFORMANCE"),
+        _ => case.built_with("CPU_FREQ_DEFAULT_GOV_PERFORMANCE"),
     }
 }
 
 fn ondemand(case: &Case<'_>) -> Judged {
     ours_to_clock(case)?;
-    let Some(cpu) = case.rt().first() else { return Doubt::unknown("which CPUs are online is not known") };
+    let cpu = case.first_rt()?;
     let path = format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_available_governors");
     let names = case.text(&path, CannotBe("this kernel does not set the frequency of these CPUs"))?;
-    if names.trim().is_empty() {
-        return Doubt::unknown(format!("{path} is empty"));
-    }
+    Doubt::unknown_if(names.trim().is_empty(), format!("{path} is empty"))?;
     Ok(!names.split_whitespace().any(|name| name == "ondemand" || name == "conservative"))
 }
 
 fn ours_to_put_to_sleep(case: &Case<'_>) -> Result<(), Doubt> {
     case.not_a_guest()?;
-    if case.flavour()?.is_dual() {
-        return Doubt::not_applicable("second kernels ask for other settings");
-    }
-    Ok(())
+    Doubt::not_applicable_if(case.flavour()?.is_dual(), "second kernels ask for other settings")
 }
 
 fn has_second_kernel(case: &Case<'_>) -> Result<(), Doubt> {
-    if !case.flavour()?.is_dual() {
-        return Doubt::not_applicable(
-            "without a second kernel it is enough to switch compaction and balancing off at run time",
-        );
-    }
-    Ok(())
+    Doubt::not_applicable_if(
+        !case.flavour()?.is_dual(),
+        "without a second kernel it is enough to switch compaction and balancing off at run time",
+    )
 }
 
 /// Drivers of displays that only show what the CPU wrote: of servers' management controllers, virtual machines and
@@ -464,14 +416,14 @@ fn drm(case: &Case<'_>) -> Judged {
 
 /// The option was last seen in 6.12; from 7.0 on there is nothing to switch.
 fn slub_partial(case: &Case<'_>) -> Judged {
-    if case.version()? >= Version::new(7, 0) && built_without(case, "SLUB_CPU_PARTIAL")? {
+    if case.version()? >= Version::new(7, 0) && !case.built_with("SLUB_CPU_PARTIAL")? {
         return Doubt::not_applicable("this kernel does without these lists");
     }
-    if built_without(case, "SLUB_CPU_PARTIAL") == Ok(true) {
+    if case.built_with("SLUB_CPU_PARTIAL") == Ok(false) {
         return Ok(true);
     }
     let folder = "/sys/kernel/slab";
-    let names = case.known(folder, case.list(folder), TellsNothing("the caches are not shown"))?;
+    let names = case.names(folder, TellsNothing("the caches are not shown"))?;
     let names = names.iter().take(MOST_CACHES);
     let mut seen = 0_usize;
     for path in names.map(|name| format!("{folder}/{name}/cpu_partial")) {

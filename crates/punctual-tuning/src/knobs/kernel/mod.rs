@@ -1,27 +1,13 @@
 //! How the kernel was built and how it preempts: what no run-time setting makes up for.
 
-mod build;
-mod groups;
+pub(super) mod build;
 
-pub(super) use build::{built_with, has_tracers};
-pub(super) use groups::{counted, has_rt_group, may_be_real_time};
-
-use super::Missing::TellsNothing;
-use super::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Want, Weight, count, joined};
-use punctual_facts::fact::Fact;
-use punctual_facts::finding::Confidence;
-use punctual_facts::finding::Severity::{self, Fatal, High, Info, Medium};
-use punctual_facts::machine::{Flavour, Version};
-use punctual_facts::profile::Kind;
-use punctual_hist::Nanos;
+use crate::knobs::prelude::*;
+use crate::knobs::seen::groups::{has_rt_group, may_be_real_time};
 
 const KNOB: Knob = Knob { blast: Blast::Breaking, ..Knob::of(Family::Kernel) };
 
-pub(super) const KNOBS: &[Knob] = &joined::<{ count(LISTS) }>(LISTS);
-
-const LISTS: &[&[Knob]] = &[OWN, build::KNOBS];
-
-const OWN: &[Knob] = &[
+pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "kconf.flavour",
         title: "A kernel made for real time",
@@ -129,7 +115,7 @@ const OWN: &[Knob] = &[
     Knob {
         id: "kconf.rt_group",
         title: "No group scheduling of the real-time class",
-        severity: Weight::all(High).adjusted(groups::severity),
+        severity: Weight::all(High).adjusted(group_severity),
         check: Check::Probe(|case| has_rt_group(case).map(|is_on| !is_on)),
         why: "With RT_GROUP_SCHED a thread gets the real-time class only where its control group was given a \
             budget, and is stopped when that is used up, on any kernel version.",
@@ -244,7 +230,7 @@ fn none_on(case: &Case<'_>, options: &[&str]) -> Judged {
     }
     let is_good = on.is_empty();
     if is_good {
-        build::whole(case)?;
+        case.has_whole_config()?;
     }
     case.note(&config.source, if is_good { format!("none of {}", options.join(", ")) } else { on.join(", ") });
     Ok(is_good)
@@ -271,4 +257,10 @@ fn can_lock_down(case: &Case<'_>) -> Result<(), Doubt> {
         return Doubt::not_applicable("kernels before 5.4 have no lockdown");
     }
     Ok(())
+}
+
+/// A caller whose group has a budget is not refused the class; it is only stopped when the budget is used up, which
+/// `sched.rt_runtime` tells.
+fn group_severity(case: &Case<'_>, severity: Severity) -> Severity {
+    if may_be_real_time(case) == Ok(true) { severity.min(Info) } else { severity }
 }

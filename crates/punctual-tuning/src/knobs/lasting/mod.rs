@@ -7,8 +7,9 @@
 mod cmdline;
 mod places;
 
+use super::case::Case;
+use super::setting::{File, Setting, Value};
 use super::template::{Part, Template};
-use super::{Case, File, Setting, Value, clocks, isolation};
 use punctual_facts::profile::Kind;
 
 /// One place that makes a change last.
@@ -70,8 +71,8 @@ impl When {
     fn holds(self, case: &Case<'_>) -> bool {
         match self {
             Self::Polls => case.is(Kind::Poll),
-            Self::TscIsSound => clocks::is_sound(case) == Ok(true),
-            Self::ThreadsKeepOffIsolated => isolation::keep_off_isolated(case),
+            Self::TscIsSound => case.has_sound_tsc() == Ok(true),
+            Self::ThreadsKeepOffIsolated => case.threads_keep_off_isolated(),
             Self::OthersRemain => !case.has_no_others(),
         }
     }

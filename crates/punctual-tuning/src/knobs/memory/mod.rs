@@ -2,14 +2,11 @@
 
 mod probes;
 
-use super::Missing::{CannotBe, TellsNothing};
-use super::{Blast, Check, Family, Fix, Knob, Lasting, Want, Weight};
-use punctual_facts::finding::Confidence;
-use punctual_facts::finding::Severity::{High, Info, Medium};
+use crate::knobs::prelude::*;
 
 const KNOB: Knob = Knob::of(Family::Memory);
 
-pub(super) const KNOBS: &[Knob] = &[
+pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "mem.swap",
         title: "No swap",

@@ -1,17 +1,11 @@
 //! How the state of memory is told.
 
-use crate::knobs::Missing::{CannotBe, TellsNothing};
-use crate::knobs::devices::has_bus;
-use crate::knobs::{Case, Doubt, Judged, Missing};
-use punctual_facts::cpu_set::CpuSet;
-use punctual_facts::fact::Fact;
-use punctual_facts::finding::Severity::{self, Info};
-use punctual_facts::machine::Version;
+use crate::knobs::prelude::*;
 
 /// The lines of a field of `/proc/meminfo` hold kilobytes, or pages.
 fn meminfo(case: &Case<'_>, field: &str) -> Result<u64, Doubt> {
     let path = "/proc/meminfo";
-    let info = case.known(path, case.peek(path), TellsNothing("/proc/meminfo is not there"))?;
+    let info = case.content(path, TellsNothing("/proc/meminfo is not there"))?;
     let value = info.lines().find_map(|line| line.split_once(':').filter(|(name, _)| *name == field));
     let number = value.and_then(|(_, value)| value.split_whitespace().next()?.parse().ok());
     let Some(number) = number else { return Doubt::unknown(format!("{path} has no number {field}")) };
@@ -22,8 +16,7 @@ fn meminfo(case: &Case<'_>, field: &str) -> Result<u64, Doubt> {
 /// What memory is swapped to.
 fn swap_areas(case: &Case<'_>) -> Result<Vec<String>, Doubt> {
     let path = "/proc/swaps";
-    let fact = case.peek(path);
-    let table = case.known(path, fact, CannotBe("this kernel cannot swap"))?;
+    let table = case.content(path, CannotBe("this kernel cannot swap"))?;
     let area = |line: &str| line.split_whitespace().next().map(str::to_owned);
     let areas: Vec<String> = table.lines().skip(1).filter_map(area).collect();
     case.note(path, if areas.is_empty() { "none".to_owned() } else { areas.join(", ") });
@@ -32,7 +25,7 @@ fn swap_areas(case: &Case<'_>) -> Result<Vec<String>, Doubt> {
 
 /// Goes on only where memory is swapped.
 pub(super) fn swaps(case: &Case<'_>) -> Result<(), Doubt> {
-    if swap_areas(case)?.is_empty() { Doubt::not_applicable("nothing is swapped here") } else { Ok(()) }
+    Doubt::not_applicable_if(swap_areas(case)?.is_empty(), "nothing is swapped here")
 }
 
 pub(super) fn lock(case: &Case<'_>) -> Result<(), Doubt> {
@@ -62,10 +55,10 @@ pub(super) fn hugetlb(case: &Case<'_>) -> Judged {
     let folder = "/sys/kernel/mm/hugepages";
     let none = CannotBe("this kernel reserves no huge pages");
     let (mut reserved, mut unused) = (0, Vec::new());
-    for size in case.known(folder, case.list(folder), none)? {
+    for size in case.names(folder, none)? {
         let number = |name: &str| -> Result<u64, Doubt> {
             let path = format!("{folder}/{size}/{name}");
-            let text = case.known(&path, case.peek(&path), none)?;
+            let text = case.content(&path, none)?;
             text.parse().or_else(|_| Doubt::unknown(format!("{path} holds '{text}', not a number")))
         };
         let (total, free, promised) = (number("nr_hugepages")?, number("free_hugepages")?, number("resv_hugepages")?);
@@ -75,9 +68,7 @@ pub(super) fn hugetlb(case: &Case<'_>) -> Judged {
             unused.extend((free == total && promised == 0).then_some(size));
         }
     }
-    if reserved == 0 {
-        return Doubt::not_applicable("no huge pages are reserved");
-    }
+    Doubt::not_applicable_if(reserved == 0, "no huge pages are reserved")?;
     Ok(unused.is_empty())
 }
 
@@ -103,13 +94,13 @@ pub(super) fn commit(case: &Case<'_>) -> Judged {
 pub(super) fn has_several_nodes(case: &Case<'_>) -> Result<(), Doubt> {
     let nodes = case.peek("/sys/devices/system/node/online");
     let is_one = nodes.known().is_some_and(|nodes| nodes == "0");
-    if is_one { Doubt::not_applicable("there is one memory node") } else { Ok(()) }
+    Doubt::not_applicable_if(is_one, "there is one memory node")
 }
 
 pub(super) fn merges_pages(case: &Case<'_>) -> Result<(), Doubt> {
     let none = CannotBe("this kernel's merging has no advisor");
     let merges = case.number("/sys/kernel/mm/ksm/run", none)? == 1;
-    if merges { Ok(()) } else { Doubt::not_applicable("pages are not merged") }
+    Doubt::not_applicable_if(!merges, "pages are not merged")
 }
 
 /// Goes on only where the statistics of isolated CPUs are collected like those of others.
@@ -165,9 +156,7 @@ const NO_NODES: Missing = CannotBe("this kernel knows one memory node");
 pub(super) fn nodes(case: &Case<'_>, file: &str) -> Result<CpuSet, Doubt> {
     // Lists of nodes are written as lists of CPUs are.
     let online = case.cpu_list(&format!("{NODES}/online"), NO_NODES)?;
-    if online.len() < 2 {
-        return Doubt::not_applicable("there is one memory node");
-    }
+    Doubt::not_applicable_if(online.len() < 2, "there is one memory node")?;
     case.cpu_list(&format!("{NODES}/{file}"), NO_NODES)
 }
 
@@ -175,7 +164,7 @@ pub(super) fn numa(case: &Case<'_>) -> Judged {
     let mut touched = 0;
     for node in nodes(case, "has_cpu")?.iter() {
         let path = format!("{NODES}/node{node}/cpulist");
-        let list = case.known(&path, case.peek(&path), TellsNothing("the CPUs of a node are not shown"))?;
+        let list = case.content(&path, TellsNothing("the CPUs of a node are not shown"))?;
         let cpus = CpuSet::parse_list(&list).or_else(|e| Doubt::unknown(format!("{path}: {e}")))?;
         if !cpus.intersection(case.rt()).is_empty() {
             case.note(path, list);
@@ -199,9 +188,7 @@ const BALLOONS: [(&str, &str); 3] = [
 pub(super) fn balloon(case: &Case<'_>) -> Judged {
     let unseen = TellsNothing("nothing here tells whether there is a hypervisor");
     let virtualisation = case.known("/proc/cpuinfo", case.machine.virtualisation.clone(), unseen)?;
-    if virtualisation.hypervisor.is_none() {
-        return Doubt::not_applicable("this is no guest");
-    }
+    Doubt::not_applicable_if(virtualisation.hypervisor.is_none(), "this is no guest")?;
     let is_device = |name: &String, kind: &str| match kind {
         "virtio" => name.starts_with("virtio"),
         "vmbus" => name.len() == 36,
@@ -219,8 +206,8 @@ pub(super) fn balloon(case: &Case<'_>) -> Judged {
         return Ok(false);
     }
     let drivers = "/sys/bus/virtio/drivers";
-    if has_bus(case, "virtio")? {
-        case.known(drivers, case.list(drivers), TellsNothing("what drives the devices is not shown"))?;
+    if case.has_bus("virtio")? {
+        case.names(drivers, TellsNothing("what drives the devices is not shown"))?;
     }
     case.note("/sys/bus", "no balloon");
     Ok(true)

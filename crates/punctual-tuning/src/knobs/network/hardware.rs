@@ -1,8 +1,7 @@
 //! What the network hardware was told: settings that only ethtool shows.
 
 use super::{Nic, nics};
-use crate::knobs::{Case, Doubt, Judged};
-use punctual_facts::fact::Fact;
+use crate::knobs::prelude::*;
 
 /// What whoever reads the live machine put there: one line `name value` for each setting of a device.
 pub(super) const ETHTOOL: &str = "punctual:/ethtool";
@@ -35,14 +34,8 @@ fn every(case: &Case<'_>, subject: &str, is_wanted: impl Fn(&Settings) -> bool) 
             Fact::Garbled(why) => return Doubt::unknown(format!("{path}: {why}")),
         }
     }
-    if seen == 0 {
-        return Doubt::not_applicable("no network device here has that setting");
-    }
-    case.note(
-        format!("{ETHTOOL}/*/{subject}"),
-        if wrong.is_empty() { format!("as wanted on {seen}") } else { wrong.join("; ") },
-    );
-    Ok(wrong.is_empty())
+    Doubt::not_applicable_if(seen == 0, "no network device here has that setting")?;
+    case.none_found(format!("{ETHTOOL}/*/{subject}"), wrong.join("; "), format!("as wanted on {seen}"))
 }
 
 pub(super) fn coalesce(case: &Case<'_>) -> Judged {

@@ -4,14 +4,11 @@ mod hardware;
 mod receiving;
 mod steering;
 
-use super::Missing::CannotBe;
-use super::{Blast, Case, Check, Doubt, Family, Fix, Knob, Lasting, Missing, Want, Weight};
-use punctual_facts::finding::Confidence;
-use punctual_facts::finding::Severity::{Info, Medium};
+use crate::knobs::prelude::*;
 
 const KNOB: Knob = Knob { confidence: Confidence::Medium, ..Knob::of(Family::Network) };
 
-pub(super) const KNOBS: &[Knob] = &[
+pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "net.rps",
         title: "No received packets steered to the real-time CPUs",
@@ -238,7 +235,7 @@ struct Nic {
 
 /// Every network device, with or without hardware.
 fn devices(case: &Case<'_>) -> Result<Vec<String>, Doubt> {
-    case.known(FOLDER, case.list(FOLDER), NO_NETWORK)
+    case.names(FOLDER, NO_NETWORK)
 }
 
 /// Those with hardware.
@@ -254,6 +251,6 @@ fn nics(case: &Case<'_>) -> Result<Vec<Nic>, Doubt> {
 
 fn tsn(case: &Case<'_>) -> Result<(), Doubt> {
     let folder = "/sys/class/ptp";
-    let clocks = case.known(folder, case.list(folder), CannotBe("no network device here has a clock"))?;
-    if clocks.is_empty() { Doubt::not_applicable("no network device here has a clock") } else { Ok(()) }
+    let clocks = case.names(folder, CannotBe("no network device here has a clock"))?;
+    Doubt::not_applicable_if(clocks.is_empty(), "no network device here has a clock")
 }

@@ -1,10 +1,7 @@
 //! In which context packets are handled.
 
 use super::{FOLDER, Nic, devices, nics};
-use crate::knobs::Missing::{CannotBe, TellsNothing};
-use crate::knobs::devices::has_module;
-use crate::knobs::{Case, Doubt, Judged};
-use punctual_facts::profile::Kind;
+use crate::knobs::prelude::*;
 
 pub(super) fn busy_poll(case: &Case<'_>) -> Judged {
     let none = CannotBe("this kernel's sockets cannot poll");
@@ -31,9 +28,7 @@ pub(super) fn napi_thread(case: &Case<'_>) -> Judged {
 }
 
 pub(super) fn napi_defer(case: &Case<'_>) -> Judged {
-    if case.is(Kind::Poll) {
-        return Doubt::not_applicable("work that polls may want it");
-    }
+    Doubt::not_applicable_if(case.is(Kind::Poll), "work that polls may want it")?;
     let is_off = every_nic(case, "napi_defer_hard_irqs", |value| value == 0)?;
     Ok(is_off && every_nic(case, "gro_flush_timeout", |value| value == 0)?)
 }
@@ -45,8 +40,7 @@ pub(super) fn wifi(case: &Case<'_>) -> Judged {
     };
     let wireless: Vec<String> =
         nics_or_none(case)?.into_iter().map(|nic| nic.name).filter(|name| is_wireless(name)).collect();
-    case.note(FOLDER, if wireless.is_empty() { "no wireless device".to_owned() } else { wireless.join(", ") });
-    Ok(wireless.is_empty())
+    case.none_found(FOLDER, wireless.join(", "), "no wireless device")
 }
 
 fn nics_or_none(case: &Case<'_>) -> Result<Vec<Nic>, Doubt> {
@@ -59,8 +53,8 @@ fn nics_or_none(case: &Case<'_>) -> Result<Vec<Nic>, Doubt> {
 
 pub(super) fn ethercat(case: &Case<'_>) -> Judged {
     let modules = "/sys/module";
-    let loaded = case.known(modules, case.list(modules), TellsNothing("/sys/module cannot be seen here"))?;
-    if !has_module(case, "ec_master")? {
+    let loaded = case.names(modules, TellsNothing("/sys/module cannot be seen here"))?;
+    if !case.has_module("ec_master")? {
         return Doubt::not_applicable("no EtherCAT master is loaded (a master in user space does not show)");
     }
     let drivers: Vec<&str> =

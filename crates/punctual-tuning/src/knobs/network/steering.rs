@@ -1,9 +1,7 @@
 //! To which CPUs the kernel itself sends packets.
 
 use super::{FOLDER, devices};
-use crate::knobs::Missing::CannotBe;
-use crate::knobs::{Case, Doubt, Judged};
-use punctual_facts::cpu_set::CpuSet;
+use crate::knobs::prelude::*;
 
 /// Whether no queue of that kind has real-time CPUs in its mask.
 fn queues_avoid(case: &Case<'_>, kind: &str, file: &str, none: &str) -> Judged {
@@ -23,14 +21,8 @@ fn queues_avoid(case: &Case<'_>, kind: &str, file: &str, none: &str) -> Judged {
             }
         }
     }
-    if queues == 0 {
-        return Doubt::not_applicable(none);
-    }
-    case.note(
-        format!("{FOLDER}/*/queues/{kind}*/{file}"),
-        if steered.is_empty() { format!("none of {queues} queues") } else { steered.join(", ") },
-    );
-    Ok(steered.is_empty())
+    Doubt::not_applicable_if(queues == 0, none)?;
+    case.none_found(format!("{FOLDER}/*/queues/{kind}*/{file}"), steered.join(", "), format!("none of {queues} queues"))
 }
 
 pub(super) fn rps(case: &Case<'_>) -> Judged {

@@ -1,15 +1,11 @@
 //! USB, storage and sound: devices that sleep when nobody asks for them.
 
-use super::MOST_DEVICES;
-use crate::knobs::Missing::CannotBe;
-use crate::knobs::{Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Want, Weight};
-use punctual_facts::fact::Fact;
-use punctual_facts::finding::Confidence;
-use punctual_facts::finding::Severity::{Info, Medium};
+use crate::knobs::prelude::*;
+use crate::knobs::seen::links::{MOST_DEVICES, sata};
 
 const KNOB: Knob = Knob::of(Family::Pcie);
 
-pub(super) const KNOBS: &[Knob] = &[
+pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "pm.usb",
         title: "USB devices stay awake",
@@ -87,7 +83,7 @@ pub(super) const KNOBS: &[Knob] = &[
 fn usb(case: &Case<'_>) -> Judged {
     let folder = "/sys/bus/usb/devices";
     let none = CannotBe("there is no USB");
-    let names = case.known(folder, case.list(folder), none)?;
+    let names = case.names(folder, none)?;
     // Interfaces have a colon, root hubs are called usbN; a hub sleeps only when all behind it does.
     let is_device = |name: &&String| !name.contains(':') && !name.starts_with("usb");
     let (mut seen, mut sleepy) = (0_usize, Vec::new());
@@ -101,9 +97,7 @@ fn usb(case: &Case<'_>) -> Judged {
             sleepy.push(device.clone());
         }
     }
-    if seen == 0 {
-        return Doubt::not_applicable("no USB device is connected");
-    }
+    Doubt::not_applicable_if(seen == 0, "no USB device is connected")?;
     let awake = format!("on for all {seen}");
     case.note(
         format!("{folder}/*/power/control"),
@@ -112,35 +106,11 @@ fn usb(case: &Case<'_>) -> Judged {
     Ok(sleepy.is_empty())
 }
 
-pub(in crate::knobs) fn sata(case: &Case<'_>) -> Judged {
-    let folder = "/sys/class/scsi_host";
-    let none = CannotBe("there is no SATA controller");
-    let hosts = case.known(folder, case.list(folder), none)?;
-    let mut policies: Vec<String> = Vec::new();
-    for host in hosts.iter().take(MOST_DEVICES) {
-        // Hosts of other kinds have no such file.
-        let Fact::Known(policy) = case.peek(&format!("{folder}/{host}/link_power_management_policy")) else { continue };
-        if !policies.contains(&policy) {
-            policies.push(policy);
-        }
-    }
-    if policies.is_empty() {
-        return Doubt::not_applicable("there is no SATA controller that can let its links sleep");
-    }
-    case.note(format!("{folder}/*/link_power_management_policy"), policies.join(", "));
-    if policies.iter().any(|policy| policy == "keep_firmware_settings") {
-        return Doubt::unknown("what the firmware chose was kept, and is not shown");
-    }
-    Ok(policies.iter().all(|policy| policy == "max_performance"))
-}
-
 fn nvme(case: &Case<'_>) -> Judged {
     let folder = "/sys/class/nvme";
     let none = CannotBe("there is no NVMe drive");
-    let drives = case.known(folder, case.list(folder), none)?;
-    if drives.is_empty() {
-        return Doubt::not_applicable("there is no NVMe drive");
-    }
+    let drives = case.names(folder, none)?;
+    Doubt::not_applicable_if(drives.is_empty(), "there is no NVMe drive")?;
     let mut all_awake = true;
     for drive in drives.iter().take(64) {
         // A drive that cannot choose for itself has no such file.

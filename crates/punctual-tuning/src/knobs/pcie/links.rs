@@ -1,17 +1,11 @@
 //! PCI: links that sleep, and devices behind them.
 
-use super::MOST_DEVICES;
-use crate::knobs::Missing::CannotBe;
-use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Weight};
-use punctual_facts::fact::Fact;
-use punctual_facts::finding::Confidence;
-use punctual_facts::finding::Severity::{Info, Medium};
-
-const FOLDER: &str = "/sys/bus/pci/devices";
+use crate::knobs::prelude::*;
+use crate::knobs::seen::links::{LINK_STATES, MOST_DEVICES, PCI};
 
 const KNOB: Knob = Knob::of(Family::Pcie);
 
-pub(super) const KNOBS: &[Knob] = &[
+pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "pm.aspm",
         title: "PCIe links stay awake",
@@ -77,26 +71,15 @@ pub(super) const KNOBS: &[Knob] = &[
     },
 ];
 
-const LINK_STATES: [&str; 6] = ["l0s_aspm", "l1_aspm", "l1_1_aspm", "l1_2_aspm", "l1_1_pcipm", "l1_2_pcipm"];
-
 /// The PCI devices, some of them at least.
 fn devices(case: &Case<'_>) -> Result<Vec<String>, Doubt> {
     let none = CannotBe("there is no PCI bus");
-    let devices = case.known(FOLDER, case.list(FOLDER), none)?;
+    let devices = case.names(PCI, none)?;
     if devices.is_empty() { Doubt::not_applicable("there is no PCI device") } else { Ok(devices) }
 }
 
-/// Whether the kernel shows, and so controls, the power management of some link.
-pub(in crate::knobs) fn controls_links(case: &Case<'_>) -> bool {
-    let devices = case.list(FOLDER);
-    devices.known().into_iter().flatten().any(|device| {
-        let shown = case.list(&format!("{FOLDER}/{device}/link"));
-        shown.known().is_some_and(|names| names.iter().any(|name| LINK_STATES.contains(&name.as_str())))
-    })
-}
-
 fn aspm(case: &Case<'_>) -> Judged {
-    let (folder, devices) = (FOLDER, devices(case)?);
+    let (folder, devices) = (PCI, devices(case)?);
     let (mut links, mut sleepy) = (0_usize, Vec::new());
     for device in &devices {
         let link = format!("{folder}/{device}/link");
@@ -115,51 +98,39 @@ fn aspm(case: &Case<'_>) -> Judged {
                 -vv (LnkCtl)",
         );
     }
-    case.note(
-        format!("{folder}/*/link"),
-        if sleepy.is_empty() { format!("none of {links} links may sleep") } else { sleepy.join(", ") },
-    );
-    Ok(sleepy.is_empty())
+    case.none_found(format!("{folder}/*/link"), sleepy.join(", "), format!("none of {links} links may sleep"))
 }
 
 fn clkpm(case: &Case<'_>) -> Judged {
     let (mut links, mut stopping) = (0_usize, Vec::new());
     for device in devices(case)?.iter().take(MOST_DEVICES) {
-        let Fact::Known(state) = case.peek(&format!("{FOLDER}/{device}/link/clkpm")) else { continue };
+        let Fact::Known(state) = case.peek(&format!("{PCI}/{device}/link/clkpm")) else { continue };
         links += 1;
         if state != "0" {
             stopping.push(device.clone());
         }
     }
-    if links == 0 {
-        return Doubt::not_applicable("no link here can stop its clock, or the kernel does not control them");
-    }
-    case.note(
-        format!("{FOLDER}/*/link/clkpm"),
-        if stopping.is_empty() { format!("0 on all {links} that could") } else { stopping.join(", ") },
-    );
-    Ok(stopping.is_empty())
+    Doubt::not_applicable_if(links == 0, "no link here can stop its clock, or the kernel does not control them")?;
+    case.none_found(format!("{PCI}/*/link/clkpm"), stopping.join(", "), format!("0 on all {links} that could"))
 }
 
 fn runtime(case: &Case<'_>) -> Judged {
     let (mut looked_at, mut sleepy) = (0_usize, Vec::new());
     for device in devices(case)?.iter().take(MOST_DEVICES) {
-        let Fact::Known(class) = case.peek(&format!("{FOLDER}/{device}/class")) else { continue };
+        let Fact::Known(class) = case.peek(&format!("{PCI}/{device}/class")) else { continue };
         // Network controllers of any kind, and CAN controllers.
         if !["0x02", "0x0c09"].iter().any(|start| class.starts_with(start)) {
             continue;
         }
-        let Fact::Known(control) = case.peek(&format!("{FOLDER}/{device}/power/control")) else { continue };
+        let Fact::Known(control) = case.peek(&format!("{PCI}/{device}/power/control")) else { continue };
         looked_at += 1;
         if control == "auto" {
             sleepy.push(device.clone());
         }
     }
-    if looked_at == 0 {
-        return Doubt::unknown("no network or CAN card shows whether it may sleep");
-    }
+    Doubt::unknown_if(looked_at == 0, "no network or CAN card shows whether it may sleep")?;
     case.note(
-        format!("{FOLDER}/*/power/control"),
+        format!("{PCI}/*/power/control"),
         if sleepy.is_empty() {
             format!("on for all {looked_at} network and CAN cards")
         } else {

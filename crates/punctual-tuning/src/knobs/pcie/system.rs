@@ -1,17 +1,13 @@
 //! The whole machine asleep.
 
-use crate::knobs::Missing::CannotBe;
-use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Weight};
-use punctual_facts::fact::Fact;
-use punctual_facts::finding::Confidence;
-use punctual_facts::finding::Severity::Info;
+use crate::knobs::prelude::*;
 
 /// Without this target, none of the others can be reached.
 const TARGET: &str = "sleep.target";
 
 const KNOB: Knob = Knob::of(Family::Pcie);
 
-pub(super) const KNOBS: &[Knob] = &[Knob {
+pub(crate) const KNOBS: &[Knob] = &[Knob {
     id: "pm.sleep_targets",
     title: "The machine cannot be sent to sleep",
     severity: Weight::all(Info),

@@ -1,18 +1,13 @@
 //! What the scheduler does beside choosing: balance, account, boost, and what was switched on for its own debugging.
 
-use crate::knobs::Missing::{CannotBe, TellsNothing};
-use crate::knobs::isolation::domain;
-use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Want, Weight};
-use punctual_facts::cpu_set::CpuSet;
-use punctual_facts::finding::Confidence;
-use punctual_facts::finding::Severity::{High, Info, Medium};
-use punctual_facts::profile::Kind;
+use crate::knobs::prelude::*;
+use crate::knobs::seen::isolation::domain;
 
 const NO_DEBUGFS: &str = "the scheduler's debug files are not there: debugfs not mounted, locked down, or not built";
 
 const KNOB: Knob = Knob::of(Family::Scheduler);
 
-pub(super) const KNOBS: &[Knob] = &[
+pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "sched.domains",
         title: "No balancing between real-time and other CPUs",
@@ -116,18 +111,14 @@ fn widest(schedstat: &str) -> Option<Vec<(u32, CpuSet)>> {
 }
 
 fn domains(case: &Case<'_>) -> Judged {
-    if case.is(Kind::Audio) {
-        return Doubt::not_applicable("a shared desktop needs all of its CPUs");
-    }
+    Doubt::not_applicable_if(case.is(Kind::Audio), "a shared desktop needs all of its CPUs")?;
     case.has_housekeeping()?;
     let path = "/proc/schedstat";
     let missing = TellsNothing("this kernel does not show its scheduling domains (no CONFIG_SCHEDSTATS)");
-    let text = case.known(path, case.peek(path), missing)?;
+    let text = case.content(path, missing)?;
     let Some(all) = widest(&text) else { return Doubt::unknown(format!("{path} is not as it is known here")) };
     let ours: Vec<(u32, CpuSet)> = all.into_iter().filter(|(cpu, _)| case.rt().contains(*cpu)).collect();
-    if ours.len() != case.rt().len() {
-        return Doubt::unknown(format!("{path} does not show all of CPUs {}", case.rt()));
-    }
+    Doubt::unknown_if(ours.len() != case.rt().len(), format!("{path} does not show all of CPUs {}", case.rt()))?;
     if domain(case) == Ok(false) {
         return Doubt::not_applicable("these CPUs are not set apart, which iso.domain tells already");
     }
@@ -137,11 +128,7 @@ fn domains(case: &Case<'_>) -> Judged {
         .take(8)
         .map(|(cpu, span)| format!("CPU {cpu} is balanced with {span}"))
         .collect();
-    case.note(
-        path,
-        if mixed.is_empty() { format!("no domain reaches beyond CPUs {}", case.rt()) } else { mixed.join(", ") },
-    );
-    Ok(mixed.is_empty())
+    case.none_found(path, mixed.join(", "), format!("no domain reaches beyond CPUs {}", case.rt()))
 }
 
 fn ext_server(case: &Case<'_>) -> Judged {
@@ -149,9 +136,7 @@ fn ext_server(case: &Case<'_>) -> Judged {
     if state.trim() == "disabled" {
         return Doubt::not_applicable("no BPF scheduler is loaded, so nothing is reserved for its tasks");
     }
-    if !case.exists("/sys/kernel/debug/sched/features") {
-        return Doubt::unknown(NO_DEBUGFS);
-    }
+    Doubt::unknown_if(!case.exists("/sys/kernel/debug/sched/features"), NO_DEBUGFS)?;
     let missing = CannotBe("this kernel reserves nothing for a BPF scheduler's tasks (7.3 does, 6.12 does not)");
     let runtimes = case.per_cpu("/sys/kernel/debug/sched/ext_server/cpu{cpu}/runtime", case.rt(), missing)?;
     Ok(runtimes.iter().all(|(_, runtime)| runtime == "0"))
@@ -160,15 +145,14 @@ fn ext_server(case: &Case<'_>) -> Judged {
 fn features(case: &Case<'_>) -> Judged {
     const HARMFUL: [&str; 4] = ["RT_RUNTIME_SHARE", "WARN_DOUBLE_CLOCK", "LATENCY_WARN", "DOUBLE_TICK"];
     let path = "/sys/kernel/debug/sched/features";
-    let text = case.known(path, case.peek(path), TellsNothing(NO_DEBUGFS))?;
+    let text = case.content(path, TellsNothing(NO_DEBUGFS))?;
     let is_rt = case.is_rt();
     if !text.split_whitespace().any(|name| name.trim_start_matches("NO_") == "RT_RUNTIME_SHARE") {
         return Doubt::unknown(format!("{path} names none of the features known here"));
     }
     let is_wrong = |name: &&str| HARMFUL.contains(name) || is_rt && *name == "TTWU_QUEUE";
     let wrong: Vec<&str> = text.split_whitespace().filter(is_wrong).collect();
-    case.note(path, if wrong.is_empty() { "none of those that do harm".to_owned() } else { wrong.join(", ") });
-    Ok(wrong.is_empty())
+    case.none_found(path, wrong.join(", "), "none of those that do harm")
 }
 
 fn psi(case: &Case<'_>) -> Judged {

@@ -1,16 +1,12 @@
 //! Who shares the real-time classes with the real-time work, and on what terms.
 
-use crate::knobs::Missing::CannotBe;
-use crate::knobs::kernel::{has_rt_group, may_be_real_time};
-use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Task, Weight};
-use punctual_facts::finding::Confidence;
-use punctual_facts::finding::Severity::{High, Info, Medium};
-use punctual_hist::Nanos;
+use crate::knobs::prelude::*;
+use crate::knobs::seen::groups::{has_rt_group, may_be_real_time};
 use std::collections::BTreeMap;
 
 const KNOB: Knob = Knob::of(Family::Scheduler);
 
-pub(super) const KNOBS: &[Knob] = &[
+pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "sched.rt_group",
         title: "Caller's control group may have real-time threads",
@@ -109,9 +105,7 @@ pub(super) const KNOBS: &[Knob] = &[
 ];
 
 fn rt_group(case: &Case<'_>) -> Judged {
-    if !has_rt_group(case)? {
-        return Doubt::not_applicable("this kernel does not hand the real-time class out by groups");
-    }
+    Doubt::not_applicable_if(!has_rt_group(case)?, "this kernel does not hand the real-time class out by groups")?;
     may_be_real_time(case)
 }
 
@@ -131,9 +125,7 @@ fn deadline(case: &Case<'_>) -> Judged {
         .tasks(|task| !task.is_kernel && case.rt().contains(task.cpu) && [FIFO, RR, DEADLINE].contains(&task.policy))?;
     let (deadline, fixed): (Vec<&Task>, Vec<&Task>) = ours.iter().partition(|task| task.policy == DEADLINE);
     case.note(format!("deadline tasks on CPUs {}", case.rt()), names(&deadline));
-    if deadline.is_empty() {
-        return Doubt::not_applicable("no deadline task runs on these CPUs");
-    }
+    Doubt::not_applicable_if(deadline.is_empty(), "no deadline task runs on these CPUs")?;
     case.note(format!("FIFO and RR tasks on CPUs {}", case.rt()), names(&fixed));
     Ok(fixed.is_empty())
 }
@@ -142,9 +134,7 @@ fn dl_period(case: &Case<'_>) -> Judged {
     // A governor's kernel threads are of this class, too, and ask for no such period.
     let users = case.tasks(|task| !task.is_kernel && task.policy == DEADLINE)?;
     case.note("deadline tasks", names(&users.iter().collect::<Vec<_>>()));
-    if users.is_empty() {
-        return Doubt::not_applicable("no task with a deadline runs here");
-    }
+    Doubt::not_applicable_if(users.is_empty(), "no task with a deadline runs here")?;
     let missing = CannotBe("this kernel does not limit the periods");
     let least = case.number("/proc/sys/kernel/sched_deadline_period_min_us", missing)?;
     let most = case.number("/proc/sys/kernel/sched_deadline_period_max_us", missing)?;
@@ -168,9 +158,9 @@ fn round_robin(case: &Case<'_>) -> Judged {
     let crowded = turns.iter().filter(|(_, tasks)| tasks.len() > 1);
     let shown: Vec<String> =
         crowded.map(|((cpu, priority), tasks)| format!("{} at {priority} on CPU {cpu}", names(tasks))).collect();
-    case.note(
+    case.none_found(
         format!("SCHED_RR tasks on CPUs {}", case.rt()),
-        if shown.is_empty() { format!("{}, none at another's priority", ours.len()) } else { shown.join("; ") },
-    );
-    Ok(shown.is_empty())
+        shown.join("; "),
+        format!("{}, none at another's priority", ours.len()),
+    )
 }

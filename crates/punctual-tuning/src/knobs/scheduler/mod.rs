@@ -1,26 +1,17 @@
 //! Who may run, and for how long.
 
-mod balance;
-mod classes;
+pub(super) mod balance;
+pub(super) mod classes;
 
-use super::Missing::{CannotBe, TellsNothing};
-use super::kernel::{counted, has_rt_group};
-use super::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Want, Weight, count, joined};
-use punctual_facts::finding::Confidence;
-use punctual_facts::finding::Severity::{High, Info, Medium};
-use punctual_facts::machine::Version;
-use punctual_facts::profile::Kind;
+use crate::knobs::prelude::*;
+use crate::knobs::seen::groups::{counted, has_rt_group};
 
 /// From here on a fair server takes the place of throttling.
 const FAIR_SERVER_SINCE: Version = Version::new(6, 12);
 
 const KNOB: Knob = Knob::of(Family::Scheduler);
 
-pub(super) const KNOBS: &[Knob] = &joined::<{ count(LISTS) }>(LISTS);
-
-const LISTS: &[&[Knob]] = &[OWN, classes::KNOBS, balance::KNOBS];
-
-const OWN: &[Knob] = &[
+pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "sched.rt_runtime",
         title: "Real-time threads not throttled",
@@ -140,12 +131,11 @@ const OWN: &[Knob] = &[
 fn rt_runtime(case: &Case<'_>) -> Judged {
     let missing = TellsNothing("the kernel does not show its limit for real-time threads");
     let runtime = case.number("/proc/sys/kernel/sched_rt_runtime_us", missing)?;
-    if case.version()? >= FAIR_SERVER_SINCE && !has_rt_group(case)? {
-        return Doubt::not_applicable(
-            "from 6.12 this only limits what SCHED_DEADLINE may reserve; what stops FIFO threads now is \
+    Doubt::not_applicable_if(
+        case.version()? >= FAIR_SERVER_SINCE && !has_rt_group(case)?,
+        "from 6.12 this only limits what SCHED_DEADLINE may reserve; what stops FIFO threads now is \
                 sched.fair_server",
-        );
-    }
+    )?;
     let period = case.number("/proc/sys/kernel/sched_rt_period_us", missing)?;
     Ok(runtime < 0 || runtime >= period)
 }
@@ -158,12 +148,10 @@ fn has_fair_server(case: &Case<'_>) -> Result<(), Doubt> {
 }
 
 fn groups_automatically(case: &Case<'_>) -> Result<(), Doubt> {
-    if matches!(counted(case), Ok(Some(_))) {
-        return Doubt::not_applicable(
-            "the caller's control group counts CPU time by itself, so automatic groups do not",
-        );
-    }
-    Ok(())
+    Doubt::not_applicable_if(
+        matches!(counted(case), Ok(Some(_))),
+        "the caller's control group counts CPU time by itself, so automatic groups do not",
+    )
 }
 
 fn sched_ext(case: &Case<'_>) -> Judged {

@@ -1,11 +1,6 @@
 //! Hardware errors: who looks for them, who hears of them first, and whether there are any.
 
-use crate::knobs::Missing::{CannotBe, TellsNothing};
-use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Want, Weight};
-use punctual_facts::fact::Fact;
-use punctual_facts::finding::Confidence;
-use punctual_facts::finding::Severity::{Info, Medium};
-use punctual_facts::machine::Arch;
+use crate::knobs::prelude::*;
 
 /// More PCI devices than this are not asked for their errors.
 const MOST_DEVICES: usize = 512;
@@ -13,7 +8,7 @@ const CONTROLLERS: &str = "/sys/devices/system/edac/mc";
 
 const KNOB: Knob = Knob { confidence: Confidence::Medium, ..Knob::of(Family::Watchdogs) };
 
-pub(super) const KNOBS: &[Knob] = &[
+pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "ras.mce",
         title: "No polling for corrected hardware errors",
@@ -198,7 +193,7 @@ fn mce_off(case: &Case<'_>) -> Judged {
     }
     let folder = "/sys/devices/system/machinecheck";
     let unshown = TellsNothing("whether machine checks are handled is not shown");
-    let cpus = case.known(folder, case.list(folder), unshown)?;
+    let cpus = case.names(folder, unshown)?;
     case.note(folder, format!("{} entries", cpus.len()));
     if cpus.is_empty() { Doubt::unknown("whether machine checks are handled is not shown") } else { Ok(true) }
 }
@@ -214,7 +209,7 @@ fn cmci(case: &Case<'_>) -> Judged {
 
 fn corrected(case: &Case<'_>) -> Judged {
     let none = CannotBe("nobody counts memory errors (no EDAC driver is loaded)");
-    let names = case.known(CONTROLLERS, case.list(CONTROLLERS), none)?;
+    let names = case.names(CONTROLLERS, none)?;
     let controllers: Vec<&String> = names.iter().filter(|name| is_controller(name)).take(64).collect();
     if controllers.is_empty() {
         return Doubt::not_applicable("nobody counts memory errors (no memory controller is registered)");
@@ -242,7 +237,7 @@ fn takes_pages_away(case: &Case<'_>) -> Result<(), Doubt> {
 fn ghes(case: &Case<'_>) -> Judged {
     case.not_a_guest()?;
     let folder = "/sys/bus/platform/devices";
-    let devices = case.known(folder, case.list(folder), TellsNothing("the devices are not shown"))?;
+    let devices = case.names(folder, TellsNothing("the devices are not shown"))?;
     let sources = devices.iter().filter(|name| name.starts_with("GHES.")).count();
     case.note(folder, format!("{sources} of GHES"));
     Ok(sources == 0)
@@ -251,7 +246,7 @@ fn ghes(case: &Case<'_>) -> Judged {
 fn aer(case: &Case<'_>) -> Judged {
     let folder = "/sys/bus/pci/devices";
     let none = CannotBe("there is no PCI bus");
-    let devices = case.known(folder, case.list(folder), none)?;
+    let devices = case.names(folder, none)?;
     let (mut asked, mut troubled) = (0, Vec::new());
     for device in devices.iter().take(MOST_DEVICES) {
         let Fact::Known(counts) = case.peek(&format!("{folder}/{device}/aer_dev_correctable")) else { continue };
@@ -263,15 +258,9 @@ fn aer(case: &Case<'_>) -> Judged {
             _ => return Doubt::unknown(format!("the errors of {device} are not understood")),
         }
     }
-    if asked == 0 {
-        return Doubt::not_applicable("no device here reports PCIe errors to the kernel");
-    }
+    Doubt::not_applicable_if(asked == 0, "no device here reports PCIe errors to the kernel")?;
     let none_of_all = format!("0 on all {asked} devices that count");
-    case.note(
-        format!("{folder}/*/aer_dev_correctable"),
-        if troubled.is_empty() { none_of_all } else { troubled.join(", ") },
-    );
-    Ok(troubled.is_empty())
+    case.none_found(format!("{folder}/*/aer_dev_correctable"), troubled.join(", "), none_of_all)
 }
 
 fn ipmi(case: &Case<'_>) -> Judged {

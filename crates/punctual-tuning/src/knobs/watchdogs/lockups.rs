@@ -1,15 +1,10 @@
 //! Detectors of lock-ups and hangs, in software and in hardware.
 
-use crate::knobs::Missing::{CannotBe, TellsNothing};
-use crate::knobs::{Blast, Case, Check, Doubt, Family, Fix, Judged, Knob, Lasting, Weight, When};
-use punctual_facts::cpu_set::CpuSet;
-use punctual_facts::finding::Confidence;
-use punctual_facts::finding::Severity::{self, Info, Medium};
-use punctual_facts::profile::Kind;
+use crate::knobs::prelude::*;
 
 const KNOB: Knob = Knob { blast: Blast::Disturbing, ..Knob::of(Family::Watchdogs) };
 
-pub(super) const KNOBS: &[Knob] = &[
+pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "wd.nmi",
         title: "No hard lock-up detector on the real-time CPUs",
@@ -142,9 +137,7 @@ fn threshold(case: &Case<'_>) -> Judged {
     if watched.intersection(case.rt()).is_empty() {
         return Ok(true);
     }
-    if !case.is(Kind::Poll) {
-        return Doubt::not_applicable("this kind of work gives up its CPU long before that");
-    }
+    Doubt::not_applicable_if(!case.is(Kind::Poll), "this kind of work gives up its CPU long before that")?;
     Ok(threshold_s >= 60)
 }
 
@@ -152,7 +145,7 @@ fn hardware(case: &Case<'_>) -> Judged {
     case.not_a_guest()?;
     let folder = "/sys/class/watchdog";
     let none = TellsNothing("no driver of a watchdog is loaded; most boards have one");
-    let dogs = case.known(folder, case.list(folder), none)?;
+    let dogs = case.names(folder, none)?;
     if dogs.is_empty() {
         return Doubt::unknown("no driver of a watchdog is loaded; most boards have one");
     }

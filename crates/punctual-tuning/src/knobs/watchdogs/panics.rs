@@ -1,16 +1,12 @@
 //! What a report of trouble does to the machine: whether it stops, starts again, or interrupts everybody for a trace.
 
-use crate::knobs::Missing::{CannotBe, TellsNothing};
-use crate::knobs::{Blast, Case, Check, Doubt, Family, Judged, Knob, Lasting, Missing, Want, Weight};
-use punctual_facts::finding::Confidence;
-use punctual_facts::finding::Severity::{Info, Medium};
-use punctual_facts::profile::Kind;
+use crate::knobs::prelude::*;
 
 const UNSHOWN: Missing = TellsNothing("this kernel does not show what it does then");
 
 const KNOB: Knob = Knob { confidence: Confidence::Medium, ..Knob::of(Family::Watchdogs) };
 
-pub(super) const KNOBS: &[Knob] = &[
+pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "wd.panic",
         title: "A panic ends in a new start",
@@ -122,9 +118,7 @@ fn panic(case: &Case<'_>) -> Result<(), Doubt> {
 }
 
 fn panic_on_oops(case: &Case<'_>) -> Result<(), Doubt> {
-    if case.is(Kind::Audio) {
-        return Doubt::not_applicable("on a desktop, unsaved work is worth more");
-    }
+    Doubt::not_applicable_if(case.is(Kind::Audio), "on a desktop, unsaved work is worth more")?;
     match number(case, "panic_on_oops")? {
         0 => Ok(()),
         _ => Doubt::not_applicable("an oops stops the machine"),

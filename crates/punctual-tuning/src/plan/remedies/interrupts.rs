@@ -5,7 +5,7 @@
 use super::super::{Expected, Reading, Step};
 use super::draft::Draft;
 use super::{Found, Site, by_hand};
-use crate::knobs::{Doubt, InterruptLine, interrupt_lines};
+use crate::knobs::{Doubt, InterruptLine};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::fact::Fact;
 use punctual_facts::machine::Arch;
@@ -55,7 +55,7 @@ impl Site<'_> {
         let one_each = case.arch() == Some(&Arch::Arm64);
         let others: Vec<u32> = case.housekeeping().iter().collect();
         let mut found: Vec<Movable> = Vec::new();
-        for line in interrupt_lines(case)? {
+        for line in case.interrupt_lines()? {
             let handlers = line.handlers(case);
             if handlers.is_empty() || self.keeps(line.number, handlers) || self.is_fixed(line) {
                 continue;

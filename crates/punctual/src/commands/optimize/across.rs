@@ -14,7 +14,7 @@ use punctual_facts::machine::Machine;
 use punctual_hist::Nanos;
 use punctual_linux::apply::{self, Fate, Hand, Request, Transaction, now};
 use punctual_linux::journal::{Asked, Kind, Session, Stage as Progress};
-use punctual_optimize::across::{Across, Ending, Entry, Hands, Seen, go_on};
+use punctual_optimize::across::{Across, BootEntry, Ending, Hands, Seen, go_on};
 use punctual_optimize::format::Kept;
 use punctual_optimize::{Campaign, Outcome, Stage};
 use punctual_tuning::knobs::Blast;
@@ -156,7 +156,7 @@ impl Hands for Boots<'_, '_> {
             self.kept.last = Some(present.clone());
         }
         let is_whole = |session: &&Session| session.stage == Progress::Applied;
-        let entry = standing.iter().find(|session| is_entry(session)).map(|session| Entry {
+        let entry = standing.iter().find(|session| is_entry(session)).map(|session| BootEntry {
             keeps: if is_whole(&session) { keeps(session) } else { Vec::new() },
             made_in: session.begun.as_ref().map(|begun| begun.boot.clone()).unwrap_or_default(),
         });

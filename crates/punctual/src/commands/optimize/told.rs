@@ -9,7 +9,7 @@ use crate::exit::Exit;
 use crate::render::{self, optimize as shown};
 use anyhow::{Result, bail};
 use punctual_linux::apply::Hand;
-use punctual_optimize::Verdict;
+use punctual_optimize::CandidateVerdict;
 use punctual_optimize::across::Ending;
 use punctual_optimize::format::Kept;
 use std::path::Path;
@@ -110,7 +110,9 @@ pub fn tell(args: &OptimizeArgs, folder: &Folder, kept: &Kept, found: &Selection
         folder.write_result("result.html", &shown::html(&result)?)?;
     }
     render::print(&if args.json { shown::json(&result) } else { shown::text(&result, render::style()) })?;
-    let unclear =
-        standing.judged.iter().any(|judged| matches!(judged.verdict, Verdict::NotEnoughData | Verdict::Refused(_)));
+    let unclear = standing
+        .judged
+        .iter()
+        .any(|judged| matches!(judged.verdict, CandidateVerdict::NotEnoughData | CandidateVerdict::Refused(_)));
     Ok(Exit::doubtful_if(stopped || unclear))
 }

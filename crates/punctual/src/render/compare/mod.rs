@@ -5,6 +5,7 @@
 mod html;
 mod json;
 mod junit;
+mod short;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -14,6 +15,7 @@ pub use html::html;
 pub(in crate::render) use json::Document as Published;
 pub use json::json;
 pub use junit::junit;
+pub use short::short;
 pub use text::text;
 
 use punctual_numbers::compare::{Against, Compared, GroupResult};

@@ -102,6 +102,11 @@ fn stolen_time_is_told_in_text_and_json() {
 #[test]
 fn the_text() {
     assert_golden("compare.txt", &on_80(&comparison(false)));
+    for (name, anyway) in [("compare.short.txt", false), ("compare-anyway.short.txt", true)] {
+        let short = short(&comparison(anyway), Some(Path::new("c.html")), Style::default());
+        assert!(short.lines().count() <= 60, "{name}\n{short}");
+        assert_golden(name, &short);
+    }
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! A comparison on a terminal.
+//! All of a comparison on a terminal, as `--full` prints it.
 
 use super::told;
 use crate::render::text::Style;
@@ -34,7 +34,7 @@ pub fn text(comparison: &Comparison, html: Option<&Path>, style: Style) -> Strin
     sheet.finish()
 }
 
-fn side(sheet: &mut Sheet, label: &str, side: &Side) {
+pub(super) fn side(sheet: &mut Sheet, label: &str, side: &Side) {
     let started = say::started(&side.origin).map_or_else(String::new, |started| format!(", {started}"));
     let measured = side.measured.map_or_else(String::new, |length| format!(", measured {}", units::duration(length)));
     let by = match &side.origin {
@@ -50,7 +50,7 @@ fn side(sheet: &mut Sheet, label: &str, side: &Side) {
     }
 }
 
-fn tone(verdict: Compared) -> Tone {
+pub(super) fn tone(verdict: Compared) -> Tone {
     match verdict {
         Compared::Better => Tone::Good,
         Compared::Worse | Compared::Mixed => Tone::Bad,
@@ -62,7 +62,7 @@ fn tone(verdict: Compared) -> Tone {
 fn against(sheet: &mut Sheet, other: &Against, comparison: &Comparison) {
     sheet.gap();
     side(sheet, "second", &other.side);
-    sheet.heading("Compared");
+    sheet.heading("Verdict");
     let word = format!("{}.", say::verdict(other.verdict).to_uppercase());
     sheet.toned_paragraph(2, tone(other.verdict), &word, &say::sentence(other, comparison));
     if other.refused {
@@ -119,7 +119,7 @@ fn differences(sheet: &mut Sheet, other: &Against) {
     }
 }
 
-fn numbers(sheet: &mut Sheet, group: &GroupResult) {
+pub(super) fn numbers(sheet: &mut Sheet, group: &GroupResult) {
     sheet.gap();
     sheet.toned_paragraph(
         2,

@@ -3,15 +3,16 @@
 use super::*;
 use crate::render::chart;
 use crate::render::document::schema::assert_valid;
-use crate::render::golden::assert_golden;
+use crate::render::golden::{self, assert_golden};
 use crate::render::html;
 use crate::render::text::{self, Style};
 use crate::render::words::causes as words;
+use punctual_numbers::explain::Class;
 use punctual_numbers::report::Report;
 use serde_json::Value;
 use std::path::Path;
 
-const ALL: Show = Show { top: 10, spike: None };
+const ALL: Show = Show { top: 10, full: true, spike: None };
 
 fn paths() -> [Option<&'static Path>; 3] {
     [Some(Path::new("bench.punctual")), None, Some(Path::new("bench.perfetto"))]
@@ -20,23 +21,30 @@ fn paths() -> [Option<&'static Path>; 3] {
 #[test]
 fn the_text_of_each_sample() {
     for (name, report) in sample::all() {
-        assert_golden(&format!("{name}.explain.txt"), &explain(&report, ALL, paths(), Style::default()));
+        let short =
+            explain(&report, Show { top: 5, full: false, spike: None }, &golden::root(), paths(), Style::default());
+        assert!(short.lines().count() <= 60 && short.contains("CAUSE:"), "{name}\n{short}");
+        assert_golden(&format!("{name}.short.explain.txt"), &short);
+        assert_golden(
+            &format!("{name}.explain.txt"),
+            &explain(&report, ALL, &golden::root(), paths(), Style::default()),
+        );
     }
 }
 
 #[test]
 fn one_late_activation_part_by_part() {
     for (number, golden) in [(3, "causes.spike-nested.txt"), (5, "causes.spike-incomplete.txt")] {
-        let show = Show { top: 10, spike: Some(number) };
-        assert_golden(golden, &explain(&sample::causes(), show, paths(), Style::default()));
+        let show = Show { top: 10, full: false, spike: Some(number) };
+        assert_golden(golden, &explain(&sample::causes(), show, &golden::root(), paths(), Style::default()));
     }
 }
 
 #[test]
 fn check_says_who_it_was_apart_from_the_headline() {
-    let text = text::check(&sample::causes(), paths()[0], None, Style::default());
+    let text = text::short(&sample::causes(), &golden::root(), [paths()[0], None], Style::default());
     assert_golden("causes.check.txt", &text);
-    assert!(text.contains("(traced)") && text.contains("punctual explain bench.punctual"), "{text}");
+    assert!(text.contains("Who made it late (in a traced pass of its own)"), "{text}");
 }
 
 #[test]
@@ -45,7 +53,7 @@ fn every_line_fits_and_is_ascii() {
     for (name, report) in reports {
         for width in [80, 120] {
             let style = Style { width, colour: false };
-            for text in [explain(&report, ALL, paths(), style), text::full(&report, None, None, style)] {
+            for text in [explain(&report, ALL, &golden::root(), paths(), style), golden::full(&report, style)] {
                 assert!(text.is_ascii() && !text.to_lowercase().contains("worst case"), "{name}");
                 for line in text.lines() {
                     assert!(line.chars().count() <= width || !line.trim().contains(' '), "{name} at {width}: {line}");
@@ -152,7 +160,21 @@ fn every_document_is_valid() {
         let told = report.causes.as_ref().map(|causes| causes.spikes.len());
         assert_eq!(document(&report)["spikes"].as_array().map(Vec::len), told, "{name}");
     }
-    assert!(json::document(&crate::render::sample::two_cpus(), None).is_none(), "nobody looked");
+    assert!(json::document(&crate::render::sample::two_cpus(), None, true).is_none(), "nobody looked");
+}
+
+#[test]
+fn a_document_has_the_worst_spikes_in_full_and_the_number_of_those_left_out() {
+    let report = sample::many(100);
+    let of = |full| json::document(&report, None, full).unwrap();
+    let (short, full) = (of(false), of(true));
+    assert!(short.len() <= 500_000 && full.len() > 2_000_000, "{} of {}", short.len(), full.len());
+    let [short, full] = [short, full].map(|text| serde_json::from_str::<Value>(&text).unwrap());
+    let (shown, all) = (short["spikes"].as_array().unwrap(), full["spikes"].as_array().unwrap());
+    assert_eq!((all.len(), shown.as_slice()), (100, &all[..shown.len()]));
+    let left_out = |document: &Value| document["windows_left_out"].as_u64().unwrap();
+    assert_eq!((left_out(&short), left_out(&full)), (100 - shown.len() as u64, 0));
+    assert_eq!(short["causes"], full["causes"]);
 }
 
 #[test]
@@ -185,8 +207,8 @@ fn every_word_for_programs_and_for_people_is_its_own() {
     let told = &report.causes.as_ref().unwrap().spikes[0].causes[0].why;
     let sentences: std::collections::BTreeSet<String> = told.iter().map(words::why).collect();
     assert_eq!((sentences.len(), told.len()), (why.len(), why.len()), "{sentences:?}");
-    let classes: std::collections::BTreeSet<&str> = sample::CLASSES.iter().map(|class| words::class(*class)).collect();
-    assert_eq!(classes.len(), sample::CLASSES.len());
+    let classes: std::collections::BTreeSet<&str> = Class::ALL.into_iter().map(words::class).collect();
+    assert_eq!(classes.len(), Class::ALL.len());
 }
 
 #[test]

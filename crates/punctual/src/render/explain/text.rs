@@ -1,11 +1,13 @@
 //! Who made it late, on a terminal: the ranking, what bears on each cause, how was looked, the latest activations.
 
 use crate::render::text::Style;
-use crate::render::text::section::{files, shortened};
+use crate::render::text::section::shortened;
 use crate::render::text::sheet::{Sheet, Tone};
 use crate::render::text::table::{Edge, Table};
 use crate::render::units;
+use crate::render::words::answer::{self, Reader};
 use crate::render::words::causes as words;
+use crate::render::words::command::{self, Command};
 use crate::render::words::phase_name;
 use punctual_hist::Nanos;
 use punctual_numbers::explain::{Explanation, Ranked, Spike};
@@ -13,26 +15,33 @@ use punctual_numbers::report::Report;
 use punctual_numbers::trace::Incomplete;
 use std::path::Path;
 
-/// So many causes in the short section of other texts.
+/// How many causes stand in the short section of other texts.
 const SHORT: usize = 5;
-/// So many of the latest activations are listed.
+/// How many of the latest activations are listed.
 const SPIKES_SHOWN: usize = 10;
-/// So many reasons why something could run.
+/// How many reasons why something could run are listed.
 const REASONS_SHOWN: usize = 3;
-/// So many knobs of one cause.
+/// How many knobs of one cause are listed.
 const KNOBS_SHOWN: usize = 4;
+
+/// How many causes have details in the short text.
+const DETAILED: usize = 2;
+/// Width of the labels before the lines of the answer.
+const LABEL: usize = 8;
 
 /// What is to be shown.
 #[derive(Clone, Copy, Debug)]
 pub struct Show {
-    /// So many causes.
+    /// Number of causes.
     pub top: usize,
+    /// Whether everything is told, or what fits 60 lines.
+    pub full: bool,
     /// This late activation part by part; 1 is the latest.
     pub spike: Option<usize>,
 }
 
 /// The whole text: a late activation if one is asked for, else all of them.
-pub fn explain(report: &Report, show: Show, paths: [Option<&Path>; 3], style: Style) -> String {
+pub fn explain(report: &Report, show: Show, reader: &Reader, paths: [Option<&Path>; 3], style: Style) -> String {
     let mut sheet = Sheet::new(style);
     let Some(causes) = &report.causes else { return sheet.finish() };
     if let Some(number) = show.spike {
@@ -44,21 +53,59 @@ pub fn explain(report: &Report, show: Show, paths: [Option<&Path>; 3], style: St
     sheet.heading("Who made it late");
     said(&mut sheet, report, causes);
     ranking(&mut sheet, causes, show.top, style.width);
-    for (place, ranked) in (1..).zip(&causes.causes).take(show.top) {
+    let detailed = if show.full { show.top } else { DETAILED };
+    for (place, ranked) in (1..).zip(&causes.causes).take(detailed) {
         if super::is_told_in_full(place, ranked) {
             detail(&mut sheet, report, place, ranked);
         }
     }
-    aside(&mut sheet, words::rhythms(causes));
-    spikes(&mut sheet, report, causes, style.width);
-    aside(&mut sheet, words::ordinary(causes));
-    how(&mut sheet, report, causes);
-    let [recording, html, trace] = paths;
-    files(&mut sheet, recording, html);
-    if let Some(trace) = trace {
-        sheet.entry(2, 9, "trace", &format!("{} (open it at ui.perfetto.dev)", trace.display()));
+    if show.full {
+        aside(&mut sheet, words::rhythms(causes));
+        spikes(&mut sheet, report, causes, style.width);
+        aside(&mut sheet, words::ordinary(causes));
+        how(&mut sheet, report, causes);
     }
+    answer(&mut sheet, report, causes, reader, paths);
     sheet.finish()
+}
+
+/// The last lines: the first cause, how far that can be believed, what to type next.
+fn answer(sheet: &mut Sheet, report: &Report, causes: &Explanation, reader: &Reader, paths: [Option<&Path>; 3]) {
+    let [recording, html, trace] = paths;
+    sheet.gap();
+    let found = answer::top_cause(report).unwrap_or_else(|| "Nothing was late.".to_owned());
+    sheet.hanging_paragraph(0, 2, Tone::Heading, "CAUSE:", &found);
+    let mut entry = |label: &str, text: &str| sheet.toned_entry(2, LABEL, Tone::Heading, label, text);
+    let sure = causes.explained.map_or_else(
+        || "No time can be given to any cause.".to_owned(),
+        |share| format!("{} of the latency looked at has a cause.", units::portion(share)),
+    );
+    entry("How sure", &sure);
+    entry(
+        "Trust",
+        &report.causes_doubt().map_or_else(|| "Yes.".to_owned(), |why| format!("No: {}", words::doubt(why))),
+    );
+    let file = recording.map(|path| path.display().to_string());
+    let of_file = |words: &[&str]| Command::new(words.iter().map(|word| (*word).to_owned()).chain(file.clone()));
+    let bad = answer::to_change(report);
+    let (why, command) = match (bad.is_empty(), causes.spikes.is_empty()) {
+        (false, _) => {
+            let change = command::tune(&report.need.cpus, &bad);
+            ("Change what bears on it; the plan is shown first:", change.with_sudo(!reader.is_root))
+        }
+        (true, false) => ("Look at the worst one part by part:", of_file(&["explain", "--spike", "1"])),
+        (true, true) => ("Look at the whole run:", of_file(&["report", "--full"])),
+    };
+    entry("Next", why);
+    sheet.command(LABEL + 3, &command.to_string());
+    for (label, path) in [("Files", recording), ("", html), ("", trace)] {
+        if let Some(path) = path {
+            sheet.toned_entry(2, LABEL, Tone::Heading, label, &path.display().to_string());
+        }
+    }
+    if trace.is_some() {
+        sheet.paragraph(LABEL + 3, "The trace opens at ui.perfetto.dev.");
+    }
 }
 
 /// The first few causes, for a text that is about more.
@@ -71,8 +118,9 @@ pub fn short(sheet: &mut Sheet, report: &Report, recording: Option<&Path>, width
     }
     ranking(sheet, causes, SHORT, width);
     if !causes.causes.is_empty() {
-        let file = recording.map_or_else(|| "FILE".to_owned(), |path| path.display().to_string());
-        sheet.paragraph(2, &format!("Why, when, and what bears on it: punctual explain {file}"));
+        let file = recording.map(|path| path.display().to_string());
+        let explain = Command::new(["explain".to_owned()].into_iter().chain(file));
+        sheet.command(2, &format!("Why, when, and what bears on it: {explain}"));
     }
 }
 
@@ -149,7 +197,7 @@ fn spikes(sheet: &mut Sheet, report: &Report, causes: &Explanation, width: usize
     if causes.spikes.is_empty() {
         return;
     }
-    sheet.heading("Latest activations of which it is known");
+    sheet.heading("Worst wake-ups that were traced");
     let mut table = Table::new(&[
         ("", Edge::Right),
         ("late by", Edge::Right),
@@ -234,7 +282,7 @@ fn aside(sheet: &mut Sheet, sentence: Option<String>) {
 
 fn how(sheet: &mut Sheet, report: &Report, causes: &Explanation) {
     let Some(tracing) = &causes.tracing else { return };
-    sheet.heading("How was looked");
+    sheet.heading("Method");
     for sentence in words::how(tracing, report).into_iter().chain(words::lost(causes)) {
         sheet.point(2, &sentence);
     }

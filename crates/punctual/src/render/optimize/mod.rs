@@ -18,7 +18,7 @@ pub use text::{intended, not_tried, step, text};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_hist::Nanos;
 use punctual_optimize::format::Doubts;
-use punctual_optimize::{Campaign, Standing};
+use punctual_optimize::{Campaign, CampaignState};
 use serde::Serialize;
 use std::path::Path;
 
@@ -35,7 +35,7 @@ pub struct Result<'a> {
     /// It.
     pub campaign: &'a Campaign,
     /// What it came to.
-    pub standing: &'a Standing,
+    pub standing: &'a CampaignState,
     pub not_tried: &'a [NotTried],
     /// Why measurements are to be doubted.
     pub doubts: &'a Doubts,

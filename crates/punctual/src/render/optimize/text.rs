@@ -7,7 +7,7 @@ use crate::render::text::table::{Edge, Table};
 use crate::render::{units, words};
 use punctual_hist::Nanos;
 use punctual_optimize::format::{Doubts, strategy_name};
-use punctual_optimize::{Campaign, Design, ERROR_RATE, Judged, LOOKS, Metric, Stage, Verdict};
+use punctual_optimize::{Campaign, CandidateVerdict, Design, ERROR_RATE, Judged, LOOKS, Metric, Stage};
 
 /// More than so many times as long is no advice.
 const LONGER_MAX: f64 = 100.0;
@@ -194,7 +194,7 @@ fn effects(sheet: &mut Sheet, result: &Result<'_>) {
             judged.rounds.to_string(),
         ]);
         let refused = match &judged.verdict {
-            Verdict::Refused(why) => format!("; could not be measured: {why}"),
+            CandidateVerdict::Refused(why) => format!("; could not be measured: {why}"),
             _ => String::new(),
         };
         costs.push(format!("{} ({}) costs: {}{refused}", candidate.id, candidate.title, candidate.cost));

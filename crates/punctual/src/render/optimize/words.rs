@@ -2,18 +2,18 @@
 
 use crate::render::units;
 use punctual_hist::Nanos;
-use punctual_optimize::{Effect, Metric, Verdict};
+use punctual_optimize::{CandidateVerdict, Effect, Metric};
 
 /// What follows for a candidate.
-pub fn verdict(verdict: &Verdict) -> &'static str {
+pub fn verdict(verdict: &CandidateVerdict) -> &'static str {
     match verdict {
-        Verdict::Better => "better",
-        Verdict::Mixed => "better in some, worse in others",
-        Verdict::NoDifferenceShown => "no difference shown",
-        Verdict::NotEnoughData => "not enough data",
-        Verdict::LeftBehind => "left behind",
-        Verdict::Worse => "worse",
-        Verdict::Refused(_) => "could not be measured",
+        CandidateVerdict::Better => "better",
+        CandidateVerdict::Mixed => "better in some, worse in others",
+        CandidateVerdict::NoDifferenceShown => "no difference shown",
+        CandidateVerdict::NotEnoughData => "not enough data",
+        CandidateVerdict::LeftBehind => "left behind",
+        CandidateVerdict::Worse => "worse",
+        CandidateVerdict::Refused(_) => "could not be measured",
     }
 }
 

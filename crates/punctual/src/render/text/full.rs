@@ -1,8 +1,9 @@
-//! What `punctual report --text` prints: everything the recording holds that fits a table.
+//! What `--full` prints: everything the recording holds that fits a table, and the answer in the last lines.
 
 use super::sheet::Sheet;
 use super::table::{Edge, Table};
-use super::{Style, section};
+use super::{Style, section, short};
+use crate::render::words::answer::Reader;
 use crate::render::{explain, units, words};
 use punctual_facts::finding::State;
 use punctual_hist::Nanos;
@@ -13,7 +14,7 @@ use std::path::Path;
 type Point = fn(&Percentiles) -> Option<Nanos>;
 
 /// The whole text.
-pub fn full(report: &Report, recording: Option<&Path>, html: Option<&Path>, style: Style) -> String {
+pub fn full(report: &Report, reader: &Reader, paths: [Option<&Path>; 2], style: Style) -> String {
     let mut sheet = Sheet::new(style);
     run(&mut sheet, report);
     section::machine(&mut sheet, report, usize::MAX);
@@ -24,14 +25,14 @@ pub fn full(report: &Report, recording: Option<&Path>, html: Option<&Path>, styl
     phases(&mut sheet, report);
     claims(&mut sheet, report);
     worst(&mut sheet, report);
-    explain::short(&mut sheet, report, recording, style.width.max(40));
+    explain::short(&mut sheet, report, paths[0], style.width.max(40));
     events(&mut sheet, report);
     loads(&mut sheet, report);
     threads(&mut sheet, report);
     in_force(&mut sheet, report);
     findings(&mut sheet, report);
     section::next(&mut sheet, report);
-    section::files(&mut sheet, recording, html);
+    short::answer(&mut sheet, report, reader, paths);
     sheet.finish()
 }
 

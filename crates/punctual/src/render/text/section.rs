@@ -6,7 +6,6 @@ use super::table::{Edge, Table};
 use crate::render::{units, words};
 use punctual_facts::finding::{Finding, Severity, State};
 use punctual_numbers::report::{Answer, Percentiles, PhaseRow, Report, Row};
-use std::path::Path;
 
 /// The columns of every table of latencies.
 const NUMBERS: [(&str, Edge); 10] = [
@@ -194,19 +193,6 @@ pub fn notes(sheet: &mut Sheet, report: &Report) {
     sheet.heading("How it was measured");
     for note in &notes {
         sheet.point(2, note);
-    }
-}
-
-/// Where the results are.
-pub fn files(sheet: &mut Sheet, recording: Option<&Path>, html: Option<&Path>) {
-    if recording.is_none() && html.is_none() {
-        return;
-    }
-    sheet.heading("Files");
-    for (label, path) in [("recording", recording), ("report", html)] {
-        if let Some(path) = path {
-            sheet.entry(2, 9, label, &path.display().to_string());
-        }
     }
 }
 

@@ -80,6 +80,11 @@ impl Sheet {
         self.hanging(indent, rest, Some((tone, first)), text);
     }
 
+    /// A line to paste, which is never wrapped: a terminal that breaks it copies it whole.
+    pub fn command(&mut self, indent: usize, command: &str) {
+        self.line(&format!("{}{}", " ".repeat(indent), clean(command)));
+    }
+
     /// An entry: a short label, then text that wraps to the right of it.
     pub fn entry(&mut self, indent: usize, label_width: usize, label: &str, text: &str) {
         self.toned_entry(indent, label_width, Tone::Quiet, label, text);

@@ -62,7 +62,11 @@ impl Table {
                 lines.push(Line { heading: false, text: String::new() });
             }
             let names: Vec<String> = self.columns.iter().map(|(name, _)| name.clone()).collect();
-            lines.push(Line { heading: true, text: self.line(&block, &names) });
+            let heading = self.line(&block, &names);
+            // A table whose columns speak for themselves has no heading.
+            if !heading.is_empty() {
+                lines.push(Line { heading: true, text: heading });
+            }
             lines.extend(self.rows.iter().filter_map(|entry| self.entry(&block, entry)));
         }
         lines

@@ -408,6 +408,14 @@ pub fn weight(ranked: &Ranked) -> String {
     )
 }
 
+/// The same in few words, for the answer: `61 % of the latency traced, worst 812 us`.
+pub fn short_weight(ranked: &Ranked) -> String {
+    if ranked.total == Nanos::ZERO {
+        return format!("counters name it in {}", units::counted(ranked.count, "spike"));
+    }
+    format!("{} of the latency traced, worst {}", units::portion(ranked.share), units::latency(ranked.worst))
+}
+
 /// Causes of latency that a knob bears on, as `explain` names them; empty where there are none.
 pub fn borne_on(knob: &str) -> String {
     let named = |(class, name): (Class, &str)| cause(&Cause { class, name: name.to_owned() });

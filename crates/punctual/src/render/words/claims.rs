@@ -19,32 +19,13 @@ pub use signs::sign;
 use super::causes::cause;
 use crate::render::units;
 use beyond::beyond;
-use limits::{chance, clustered, missed, misses, percentile_name, percentiles, seen, wanted};
-use punctual_numbers::claims::NewMaximum;
+use limits::{clustered, missed, misses, percentiles, seen, wanted};
 use punctual_numbers::claims::{CauseClaims, PhaseClaims};
 use refused::{CAUSES_SHOWN, reasons_of_cause};
-use times::span;
 
 /// What holds for all of it.
 pub const CONDITION: &str = "With 95\u{202f}% confidence each, for this machine under this load: what was not there \
                              while it was measured, a rare interrupt or a hot day, is in none of these numbers.";
-
-/// The two or three claims that matter most, a sentence each.
-pub fn short(phase: &PhaseClaims) -> Vec<String> {
-    let bound = phase.percentiles.iter().rev().find_map(|percentile| {
-        let high = units::latency(percentile.high?);
-        Some(format!("{} is at most {high}.", percentile_name(percentile.one_in)))
-    });
-    let next = phase.next.first().zip(phase.largest).map(|(NewMaximum { time, odds }, largest)| {
-        let (largest, odds) = (units::latency(largest), chance(*odds));
-        format!("Odds that the next {} brings something later than the largest seen, {largest}: {odds}.", span(*time))
-    });
-    let next = next.or_else(|| {
-        let said = "The run changes over time, so that its largest says little of the next run.";
-        phase.drift.map(|_| said.to_owned())
-    });
-    [bound, next, phase.misses.as_ref().map(missed)].into_iter().flatten().collect()
-}
 
 /// Everything that can be claimed of a phase, a sentence each.
 pub fn claims(phase: &PhaseClaims) -> Vec<String> {

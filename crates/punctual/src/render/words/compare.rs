@@ -197,11 +197,11 @@ fn decided_row(result: &GroupResult, row: &RowResult) -> String {
     }
 }
 
-/// All rows that were decided, each as a sentence: `worse: CPU 1, idle: p99 32.1 us, was 45.0 us`.
+/// All rows that were decided, each as a sentence: `CPU 1, idle: p99 32.1 us, was 45.0 us (better)`.
 pub fn all_decided(against: &Against) -> Vec<String> {
     let rows = against.groups.iter().flat_map(|group| group.rows.iter().map(move |row| (group, row)));
     let decided = rows.filter(|(_, row)| matches!(row.verdict, Compared::Better | Compared::Worse));
-    decided.map(|(group, row)| format!("{}: {}", verdict(row.verdict), decided_row(group, row))).collect()
+    decided.map(|(group, row)| format!("{} ({})", decided_row(group, row), verdict(row.verdict))).collect()
 }
 
 /// What the verdict says, in a sentence.
@@ -210,7 +210,7 @@ pub fn sentence(against: &Against, comparison: &Comparison) -> String {
     let told = against.told_to_ppm.map(percentile);
     match against.verdict {
         Compared::Better | Compared::Worse | Compared::Mixed => {
-            format!("By more than {margin}, and chance does not explain it:")
+            format!("The change is more than {margin}, and chance does not explain it.")
         }
         Compared::NoDifferenceShown => format!(
             "Up to {} a change that matters would have shown. Smaller ones, and what lies beyond, may differ.",

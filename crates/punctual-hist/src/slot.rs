@@ -1,6 +1,6 @@
 //! One numbered record of a few words that a reader gets whole or not at all.
 //!
-//! Knows nothing of what the words mean.
+//! Loom tries every interleaving of these lines in `tests/model_stats.rs` of `punctual-rt`.
 
 use crate::atomics::{
     AtomicU64,
@@ -8,18 +8,23 @@ use crate::atomics::{
     fence,
 };
 
-/// A record of `WORDS` words. All zero is one never written.
+/// A numbered record of `WORDS` words, which one thread writes and any number read, none of them waiting.
+///
+/// A record whose bytes are all zero was never written, so memory that another process reads may hold it.
 #[repr(C, align(64))]
-pub(crate) struct Slot<const WORDS: usize> {
+pub struct Slot<const WORDS: usize> {
     /// Twice the record's number, plus 1 while it is written, plus 2 once it is there.
     stamp: AtomicU64,
     words: [AtomicU64; WORDS],
 }
 
 impl<const WORDS: usize> Slot<WORDS> {
-    /// Replaces the record by number `number`. Only one thread may.
+    /// Replaces the record by number `number`, which must be larger than the former. Only one thread may.
+    ///
+    /// # Real-time
+    /// Wait-free: one store for each word, and two.
     #[inline]
-    pub(crate) fn write(&self, number: u64, words: &[u64; WORDS]) {
+    pub fn write(&self, number: u64, words: &[u64; WORDS]) {
         let stamp = number.wrapping_mul(2);
         self.stamp.store(stamp.wrapping_add(1), Relaxed);
         fence(Release);
@@ -30,15 +35,20 @@ impl<const WORDS: usize> Slot<WORDS> {
     }
 
     /// Fetches the record's cache line.
+    ///
+    /// # Real-time
+    /// One load.
     #[inline]
-    #[allow(dead_code, reason = "the model checker's copy does without")]
-    pub(crate) fn warm(&self) -> u64 {
+    pub fn warm(&self) -> u64 {
         self.stamp.load(Relaxed)
     }
 
     /// Changes one word of the record that is there. A reader sees the word before or after.
+    ///
+    /// # Real-time
+    /// One store.
     #[inline]
-    pub(crate) fn amend(&self, word: usize, value: u64) {
+    pub fn amend(&self, word: usize, value: u64) {
         if let Some(cell) = self.words.get(word) {
             cell.store(value, Relaxed);
         }
@@ -46,7 +56,7 @@ impl<const WORDS: usize> Slot<WORDS> {
 
     /// The record with its number; `None` if never written, or being written just now.
     #[inline]
-    pub(crate) fn read(&self) -> Option<(u64, [u64; WORDS])> {
+    pub fn read(&self) -> Option<(u64, [u64; WORDS])> {
         let stamp = self.stamp.load(Acquire);
         if stamp == 0 || stamp & 1 == 1 {
             return None;

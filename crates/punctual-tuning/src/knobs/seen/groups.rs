@@ -2,8 +2,7 @@
 //!
 //! Two knobs and the throttling knob need the same answer, so it is found here once.
 
-use crate::knobs::{Case, Doubt, Judged};
-use punctual_facts::finding::Severity::{self, Info};
+use crate::knobs::case::{Case, Doubt, Judged};
 
 /// Where groups of the first kind are usually mounted for the CPU controller.
 const V1_MOUNTS: [&str; 2] = ["/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct"];
@@ -49,7 +48,7 @@ fn budget(case: &Case<'_>) -> Option<(String, String)> {
 }
 
 /// Whether the real-time class is scheduled by groups.
-pub(in crate::knobs) fn has_rt_group(case: &Case<'_>) -> Result<bool, Doubt> {
+pub(crate) fn has_rt_group(case: &Case<'_>) -> Result<bool, Doubt> {
     if let Some((file, budget)) = budget(case) {
         case.note(file, budget);
         return Ok(true);
@@ -59,14 +58,14 @@ pub(in crate::knobs) fn has_rt_group(case: &Case<'_>) -> Result<bool, Doubt> {
         return Doubt::unknown("RT_GROUP_SCHED is built in and switched at boot; the kernel does not show which way");
     }
     if !is_on {
-        super::build::whole(case)?;
+        case.has_whole_config()?;
     }
     Ok(is_on)
 }
 
 /// Whether the caller's group may have real-time threads. In groups of the second kind there is no budget to give: as
 /// soon as the CPU controller counts for a group, its budget is nothing.
-pub(in crate::knobs) fn may_be_real_time(case: &Case<'_>) -> Judged {
+pub(crate) fn may_be_real_time(case: &Case<'_>) -> Judged {
     if let Some((file, budget)) = budget(case) {
         return budget
             .trim()
@@ -78,7 +77,7 @@ pub(in crate::knobs) fn may_be_real_time(case: &Case<'_>) -> Judged {
 }
 
 /// The group, of the second kind, that counts the caller's CPU time, if any but the root does: its `cpu.max`.
-pub(in crate::knobs) fn counted(case: &Case<'_>) -> Result<Option<String>, Doubt> {
+pub(crate) fn counted(case: &Case<'_>) -> Result<Option<String>, Doubt> {
     let group = match caller(case)? {
         Group::Second(group) => group,
         Group::First(_) => return Doubt::unknown("the caller's group of the CPU controller cannot be seen here"),
@@ -97,10 +96,4 @@ pub(in crate::knobs) fn counted(case: &Case<'_>) -> Result<Option<String>, Doubt
         None => case.note(format!("{mount}{group}/cpu.max"), "not there: the CPU controller does not count here"),
     }
     Ok(found)
-}
-
-/// A caller whose group has a budget is not refused the class; it is only stopped when the budget is used up, which
-/// `sched.rt_runtime` tells.
-pub(super) fn severity(case: &Case<'_>, severity: Severity) -> Severity {
-    if may_be_real_time(case) == Ok(true) { severity.min(Info) } else { severity }
 }

@@ -3,11 +3,20 @@
 //! Whatever a probe reads through its case becomes evidence, so a finding cannot claim what was not read. Doubt has
 //! one way out, [`Doubt`], and `?` takes it: a missing or refused file never becomes a guess.
 
+mod chosen;
+mod counts;
+mod lines;
+mod tasks;
+mod told;
+
+pub(crate) use counts::INTERRUPTS_LATER;
+pub(crate) use lines::Line;
+pub use tasks::{TASKS, Task};
+pub(crate) use told::{ROLES_SWAPPED, SOUND_TSC};
+
 use super::Knob;
-use super::chosen::Chosen;
-use super::interrupts::Line;
-use super::tasks::{TASKS, TaskList};
 use super::template::{Part, Template};
+use chosen::Chosen;
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::fact::{Fact, printable};
 use punctual_facts::finding::{Evidence, ROOT_MAY, State};
@@ -17,6 +26,7 @@ use punctual_facts::profile::{Kind, Need};
 use punctual_facts::tree::{self, Tree};
 use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
+use tasks::TaskList;
 
 /// What sets CPUs apart from others, and therefore never all of them.
 const SETS_APART: [&str; 3] = ["isolcpus=", "nohz_full=", "cpuset.cpus"];
@@ -25,13 +35,13 @@ const CHOOSE: &str = "(choose CPUS first, with --cpus, and leave at least one ou
 const EVIDENCE_CHARS: usize = 160;
 
 /// How often each interrupt came on each CPU; the same under `punctual:/later` is a later look.
-pub(super) const INTERRUPTS: &str = "/proc/interrupts";
+pub(crate) const INTERRUPTS: &str = "/proc/interrupts";
 
 /// Why nothing can be said of CPUs.
 const NO_CPUS: &str = "which CPUs are online is not known";
 
 /// What the kernel said since it was booted; whoever reads the live machine puts it there.
-pub(super) const LOG: &str = "punctual:/kernel/log";
+pub(crate) const LOG: &str = "punctual:/kernel/log";
 
 /// `Ok(true)` is good, `Ok(false)` is bad.
 pub type Judged = Result<bool, Doubt>;
@@ -55,6 +65,16 @@ impl Doubt {
     pub fn not_applicable<T>(because: impl Into<String>) -> Result<T, Self> {
         Err(Self::NotApplicable(because.into()))
     }
+
+    /// Goes on unless this holds, in which case it could not be told.
+    pub fn unknown_if(holds: bool, because: impl Into<String>) -> Result<(), Self> {
+        if holds { Self::unknown(because) } else { Ok(()) }
+    }
+
+    /// Goes on unless this holds, in which case it makes no difference here.
+    pub fn not_applicable_if(holds: bool, because: impl Into<String>) -> Result<(), Self> {
+        if holds { Self::not_applicable(because) } else { Ok(()) }
+    }
 }
 
 /// What it means when a file is not there.
@@ -67,7 +87,7 @@ pub enum Missing {
 }
 
 /// What is read once for all who ask, and what was refused meanwhile.
-pub(super) type Kept<T> = OnceCell<(T, Option<String>)>;
+pub(crate) type Kept<T> = OnceCell<(T, Option<String>)>;
 
 /// One machine and one need, as a probe sees them.
 pub struct Case<'a> {
@@ -138,6 +158,17 @@ impl<'a> Case<'a> {
         self.housekeeping.ask()
     }
 
+    /// The CPUs for the real-time work, of which there is at least one.
+    pub fn known_rt(&self) -> Result<&CpuSet, Doubt> {
+        Doubt::unknown_if(self.rt().is_empty(), NO_CPUS)?;
+        Ok(self.rt())
+    }
+
+    /// The first of the CPUs for the real-time work.
+    pub fn first_rt(&self) -> Result<u32, Doubt> {
+        self.rt().first().map_or_else(|| Doubt::unknown(NO_CPUS), Ok)
+    }
+
     /// What was looked at since the last time it was asked.
     pub fn take_evidence(&self) -> Vec<Evidence> {
         self.evidence.take()
@@ -175,7 +206,7 @@ impl<'a> Case<'a> {
     }
 
     /// Whether a knob is bad here; judged at most once. What is looked at for it is no evidence for anybody else.
-    pub(super) fn is_bad(&self, id: &str) -> bool {
+    pub(crate) fn is_bad(&self, id: &str) -> bool {
         if let Some(is_bad) = self.verdicts.borrow().get(id) {
             return *is_bad;
         }
@@ -196,7 +227,7 @@ impl<'a> Case<'a> {
     }
 
     /// Remembers what was refused. A look at something else that tells the same is taken aside, see [`Case::aside`].
-    pub(super) fn seen<T>(&self, path: &str, fact: Fact<T>) -> Fact<T> {
+    pub(crate) fn seen<T>(&self, path: &str, fact: Fact<T>) -> Fact<T> {
         if matches!(fact, Fact::Denied) {
             self.refused.borrow_mut().get_or_insert_with(|| path.to_owned());
         }
@@ -204,7 +235,7 @@ impl<'a> Case<'a> {
     }
 
     /// Why what was looked at was not shown. Who is root already is not sent to root.
-    pub(super) fn refusal(&self, look: &str) -> String {
+    pub(crate) fn refusal(&self, look: &str) -> String {
         if self.reads_as_root() {
             format!("{look} is refused, even to root: a container, kernel lockdown or a mount option stands before it")
         } else {
@@ -220,7 +251,7 @@ impl<'a> Case<'a> {
     }
 
     /// Reads once; being refused is told to everybody who asks.
-    pub(super) fn kept<'k, T>(&self, kept: &'k Kept<T>, read: impl FnOnce() -> T) -> &'k T {
+    pub(crate) fn kept<'k, T>(&self, kept: &'k Kept<T>, read: impl FnOnce() -> T) -> &'k T {
         let (value, refused) = kept.get_or_init(|| {
             let before = self.refused.take();
             let value = read();
@@ -298,6 +329,23 @@ impl<'a> Case<'a> {
         self.seen(path, tree::text(self.tree, path))
     }
 
+    /// A file's text, without keeping it as evidence, or the doubt that follows from not knowing it.
+    pub fn content(&self, path: &str, missing: Missing) -> Result<String, Doubt> {
+        self.known(path, self.peek(path), missing)
+    }
+
+    /// The names in a folder, without keeping them as evidence, or the doubt that follows from not knowing them.
+    pub fn names(&self, folder: &str, missing: Missing) -> Result<Vec<String>, Doubt> {
+        self.known(folder, self.list(folder), missing)
+    }
+
+    /// Good where nothing was found; what was found, or else these words, is the evidence.
+    pub fn none_found(&self, source: impl Into<String>, found: String, none: impl Into<String>) -> Judged {
+        let is_none = found.is_empty();
+        self.note(source, if is_none { none.into() } else { found });
+        Ok(is_none)
+    }
+
     /// A file's bytes, without keeping them as evidence.
     pub fn peek_bytes(&self, path: &str) -> Fact<Vec<u8>> {
         self.seen(path, self.tree.read(path))
@@ -366,7 +414,7 @@ impl<'a> Case<'a> {
     /// The word in brackets, in files that list the choices and mark the one in force: `a [b] c`.
     pub fn marked(&self, path: &str, missing: Missing) -> Result<String, Doubt> {
         let text = self.text(path, missing)?;
-        let word = super::check::marked(&text).map(str::to_owned);
+        let word = marked(&text).map(str::to_owned);
         word.map_or_else(|| Doubt::unknown(format!("{path} marks no choice: '{text}'")), Ok)
     }
 
@@ -386,9 +434,7 @@ impl<'a> Case<'a> {
             let numbers = if cpus.len() == 1 { cpus.to_string() } else { format!("[{cpus}]") };
             self.cite(&path.replace("{cpu}", &numbers), &Fact::Known(value.clone()));
         }
-        if values.is_empty() {
-            return Doubt::unknown(NO_CPUS);
-        }
+        Doubt::unknown_if(values.is_empty(), NO_CPUS)?;
         Ok(values.into_iter().map(|(value, cpus)| (cpus, value)).collect())
     }
 
@@ -409,15 +455,11 @@ impl<'a> Case<'a> {
 
     /// Goes on only where some CPU remains for everything that is not real-time work.
     pub fn has_housekeeping(&self) -> Result<(), Doubt> {
-        if !self.knows_others() {
-            return Doubt::unknown(NO_CPUS);
-        }
+        Doubt::unknown_if(!self.knows_others(), NO_CPUS)?;
         if !self.housekeeping().is_empty() {
             return Ok(());
         }
-        if self.rt().len() == 1 {
-            return Doubt::not_applicable("there is one CPU, and nowhere to move anything to");
-        }
+        Doubt::not_applicable_if(self.rt().len() == 1, "there is one CPU, and nowhere to move anything to")?;
         Doubt::not_applicable(format!(
             "all CPUs ({}) are meant for real-time work, so there is nowhere to move anything to; --cpus keeps \
                 some free",
@@ -489,7 +531,7 @@ impl<'a> Case<'a> {
     }
 
     /// The words of the command line, judged once for all who ask; `None` where the line or the kernel is not known.
-    pub(super) fn words(&self) -> Option<&[Word]> {
+    pub(crate) fn words(&self) -> Option<&[Word]> {
         let judge = || {
             let line = self.peek_bytes(CMDLINE);
             self.possible();
@@ -500,18 +542,13 @@ impl<'a> Case<'a> {
     }
 
     /// Whether the kernel's log still says which words of the command line nobody took.
-    pub(super) fn log_lists_unknown_words(&self) -> bool {
+    pub(crate) fn log_lists_unknown_words(&self) -> bool {
         lint::Testimony::live(self.tree, self.machine).lists_unknown()
     }
 
     /// The list of tasks, read once: many knobs ask for it, and it takes the machine longest to make.
-    pub(super) fn task_list(&self) -> &Fact<TaskList> {
+    fn task_list(&self) -> &Fact<TaskList> {
         self.kept(&self.tasks, || self.peek(TASKS).map(|list| TaskList::parse(&list)))
-    }
-
-    /// The interrupt lines, read once: on large machines there are thousands.
-    pub(super) fn interrupt_lines(&self, read: impl FnOnce() -> Result<Vec<Line>, Doubt>) -> Result<&[Line], Doubt> {
-        self.kept(&self.lines, read).as_deref().map_err(Clone::clone)
     }
 
     /// Where a symbolic link points, without keeping it as evidence.
@@ -574,7 +611,7 @@ impl<'a> Case<'a> {
     }
 
     /// How often each interrupt came, when it was looked at first.
-    pub(super) fn interrupts(&self) -> &Fact<String> {
+    pub(crate) fn interrupts(&self) -> &Fact<String> {
         self.kept(&self.interrupts, || self.peek(INTERRUPTS))
     }
 
@@ -608,4 +645,9 @@ impl Tree for Case<'_> {
     fn link(&self, path: &str) -> Fact<String> {
         Case::link(self, path)
     }
+}
+
+/// The word in brackets or parentheses, in files that list the choices and mark the one in force: `a [b] c`.
+pub(crate) fn marked(text: &str) -> Option<&str> {
+    text.split(['[', '(']).nth(1).and_then(|rest| rest.split([']', ')']).next())
 }

@@ -1,16 +1,14 @@
 //! How often something interrupted a CPU: the table in `/proc/interrupts`, and what became of it a moment later.
 
-use crate::knobs::Missing::TellsNothing;
-use crate::knobs::{Case, Doubt};
+use super::Missing::TellsNothing;
+use super::{Case, Doubt, INTERRUPTS};
 
-/// The table.
-const NOW: &str = "/proc/interrupts";
 /// The table read again, at least 30 ms after; whoever reads the live machine puts it there.
-const LATER: &str = "punctual:/later/proc/interrupts";
+pub(crate) const INTERRUPTS_LATER: &str = "punctual:/later/proc/interrupts";
 
 /// One row of the table.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::knobs) struct Row {
+pub(crate) struct Row {
     /// A number, or the letters of an interrupt that belongs to the CPU itself.
     pub name: String,
     /// CPU and count.
@@ -38,25 +36,25 @@ fn rows(table: &str, wanted: impl Fn(&str, &str) -> bool) -> Vec<Row> {
     lines.filter_map(row).collect()
 }
 
-/// How much the counts of the real-time CPUs rose between two looks, row by row; only rows that both looks show.
-pub(in crate::knobs) fn rises(case: &Case<'_>, wanted: impl Fn(&str, &str) -> bool) -> Result<Vec<Row>, Doubt> {
-    let look = |path: &str| {
-        let missing = TellsNothing("interrupts were not counted twice");
-        case.known(path, case.peek(path), missing).map(|table| rows(&table, &wanted))
-    };
-    let (before, after) = (look(NOW)?, look(LATER)?);
-    let rise = |row: &Row| {
-        let earlier = before.iter().find(|earlier| earlier.name == row.name)?;
-        let count = |cpu: u32| earlier.counts.iter().find(|(number, _)| *number == cpu).map(|(_, count)| *count);
-        let ours = row.counts.iter().filter(|(cpu, _)| case.rt().contains(*cpu));
-        let counts = ours.filter_map(|(cpu, now)| Some((*cpu, now.saturating_sub(count(*cpu)?)))).collect();
-        Some(Row { name: row.name.clone(), counts })
-    };
-    let rises: Vec<Row> = after.iter().filter_map(rise).filter(|row: &Row| !row.counts.is_empty()).collect();
-    if rises.is_empty() {
-        return Doubt::unknown("the table of interrupts does not show these CPUs");
+impl Case<'_> {
+    /// How much the counts of the real-time CPUs rose between two looks, row by row; only rows that both looks show.
+    pub(crate) fn rises(&self, wanted: impl Fn(&str, &str) -> bool) -> Result<Vec<Row>, Doubt> {
+        let look = |path: &str| {
+            let missing = TellsNothing("interrupts were not counted twice");
+            self.content(path, missing).map(|table| rows(&table, &wanted))
+        };
+        let (before, after) = (look(INTERRUPTS)?, look(INTERRUPTS_LATER)?);
+        let rise = |row: &Row| {
+            let earlier = before.iter().find(|earlier| earlier.name == row.name)?;
+            let count = |cpu: u32| earlier.counts.iter().find(|(number, _)| *number == cpu).map(|(_, count)| *count);
+            let ours = row.counts.iter().filter(|(cpu, _)| self.rt().contains(*cpu));
+            let counts = ours.filter_map(|(cpu, now)| Some((*cpu, now.saturating_sub(count(*cpu)?)))).collect();
+            Some(Row { name: row.name.clone(), counts })
+        };
+        let rises: Vec<Row> = after.iter().filter_map(rise).filter(|row: &Row| !row.counts.is_empty()).collect();
+        Doubt::unknown_if(rises.is_empty(), "the table of interrupts does not show these CPUs")?;
+        Ok(rises)
     }
-    Ok(rises)
 }
 
 #[cfg(test)]

@@ -3,11 +3,12 @@
 //!
 //! Knows nothing of how the memory came about or who reads it.
 
-use super::sequence::Sequence;
-use super::slot::Slot;
+mod sequence;
+
 use crate::atomics::{AtomicU64, Ordering::Relaxed};
 use crate::wake::{Class, Wake};
-use punctual_hist::{BucketCells, ExtremeCells, HistogramCells, MonoTime, Nanos};
+use punctual_hist::{BucketCells, ExtremeCells, HistogramCells, MonoTime, Nanos, Slot};
+use sequence::Sequence;
 
 /// First word of every page: `punctRT1` in memory order.
 pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"punctRT1");
@@ -21,7 +22,6 @@ pub const WORST_KEPT: usize = 16;
 pub(crate) const FROZEN: usize = 32;
 /// The shortest and the longest flight recorder.
 pub(crate) const FLIGHT_LENGTHS: std::ops::RangeInclusive<u32> = 64..=65_536;
-const CLASSES: usize = 8;
 
 /// The slot of one activation.
 pub(crate) type CycleSlot = Slot<7>;
@@ -96,7 +96,7 @@ pub(crate) struct Live {
     pub(crate) lost_in_outages: AtomicU64,
     pub(crate) over_budget: AtomicU64,
     pub(crate) deadline_misses: AtomicU64,
-    pub(crate) classes: [AtomicU64; CLASSES],
+    pub(crate) classes: [AtomicU64; Class::ALL.len()],
     pub(crate) extremes: Each<ExtremeCells>,
     pub(crate) periods: PeriodSums,
     /// Number of the worst activation so far, for the frozen slots.
@@ -235,7 +235,7 @@ impl CycleRecord {
 }
 
 fn class_from(code: u64) -> Option<Class> {
-    super::CLASSES.into_iter().find(|class| u64::from(*class as u8) == code)
+    Class::ALL.into_iter().find(|class| u64::from(*class as u8) == code)
 }
 
 #[cfg(test)]

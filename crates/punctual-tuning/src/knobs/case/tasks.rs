@@ -1,6 +1,6 @@
 //! Which tasks there are: kernel threads prove what parameters only request, and daemons prove that they run.
 
-use super::case::{Case, Doubt, Missing};
+use super::{Case, Doubt, Missing};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::fact::Fact;
 
@@ -73,9 +73,7 @@ impl Case<'_> {
         }
         let list = self.known(TASKS, fact.as_ref(), Missing::TellsNothing("the list of tasks is not known"))?;
         let found: Vec<Task> = list.tasks.iter().filter(|task| wanted(task)).cloned().collect();
-        if found.is_empty() && list.is_cut_off {
-            return Doubt::unknown("there are more tasks than were looked at");
-        }
+        Doubt::unknown_if(found.is_empty() && list.is_cut_off, "there are more tasks than were looked at")?;
         // Without a single kernel thread in sight this is a container's own list, which proves no absence.
         if found.is_empty() && !list.tasks.iter().any(|task| task.is_kernel) {
             return Doubt::unknown("only the tasks of this container can be seen");

@@ -1,0 +1,26 @@
+//! How a loop is told to end.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+/// Ends a loop from anywhere.
+#[derive(Clone, Debug, Default)]
+pub struct Stopper(Arc<AtomicBool>);
+
+impl Stopper {
+    /// Ends the loop at its next release, or within 0.1 s where that is later.
+    ///
+    /// # Real-time
+    /// One store.
+    pub fn stop(&self) {
+        self.0.store(true, Relaxed);
+    }
+
+    /// Whether the loop was told to end.
+    ///
+    /// # Real-time
+    /// One load.
+    pub fn is_stopped(&self) -> bool {
+        self.0.load(Relaxed)
+    }
+}

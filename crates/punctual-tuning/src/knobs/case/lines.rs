@@ -1,0 +1,113 @@
+//! Interrupt lines: where each is delivered, and who handles it.
+
+use super::{Case, Doubt, Kept, Missing};
+use punctual_facts::cpu_set::CpuSet;
+use punctual_facts::fact::Fact;
+use std::cell::OnceCell;
+
+/// One interrupt line.
+#[derive(Clone, Debug)]
+pub(crate) struct Line {
+    /// Its number.
+    pub(crate) number: u32,
+    /// Where it is delivered, if the kernel shows it.
+    pub(crate) delivered: Option<CpuSet>,
+    handlers: Kept<Vec<String>>,
+}
+
+impl Line {
+    /// The device of a handler as far as its name tells: `eth0-TxRx-3` and `nvme0q1` are queues of `eth0` and `nvme0`.
+    pub(crate) fn device(handler: &str) -> &str {
+        let name = handler.split(['-', '@', ':', ' ', '.']).next().unwrap_or(handler);
+        match name.rsplit_once('q') {
+            Some((name, queue)) if !queue.is_empty() && queue.bytes().all(|b| b.is_ascii_digit()) => name,
+            _ => name,
+        }
+    }
+
+    /// Names of the handlers: each has a folder among the line's files.
+    pub(crate) fn handlers(&self, case: &Case<'_>) -> &[String] {
+        const FILES: [&str; 9] = [
+            "smp_affinity",
+            "smp_affinity_list",
+            "effective_affinity",
+            "effective_affinity_list",
+            "affinity_hint",
+            "node",
+            "spurious",
+            "affinity_list",
+            "affinity_hint_list",
+        ];
+        let handlers: &Vec<String> = case.kept(&self.handlers, || {
+            let names = case.list(&format!("/proc/irq/{}", self.number)).known().cloned().unwrap_or_default();
+            names.into_iter().filter(|name| !FILES.contains(&name.as_str())).collect()
+        });
+        handlers
+    }
+
+    /// Whether all that handles it is a queue whose driver always leaves its placing to the kernel. Kernels before 6.12
+    /// show that nowhere else, unless they were built to.
+    pub(crate) fn is_managed_queue(&self, case: &Case<'_>) -> bool {
+        let handlers = self.handlers(case);
+        !handlers.is_empty() && handlers.iter().all(|handler| is_managed_queue(handler))
+    }
+
+    /// Whether it is delivered to one of the real-time CPUs.
+    pub(crate) fn is_ours(&self, case: &Case<'_>) -> bool {
+        self.delivered.as_ref().is_some_and(|cpus| !cpus.intersection(case.rt()).is_empty())
+    }
+
+    /// Whether it is, and somebody handles it.
+    pub(crate) fn intrudes(&self, case: &Case<'_>) -> bool {
+        self.is_ours(case) && !self.handlers(case).is_empty()
+    }
+}
+
+/// Whether the name of a handler is that of such a queue: `nvme0q1` (not `nvme0q0`, which administers the drive) and
+/// `virtio0-req.1`.
+fn is_managed_queue(handler: &str) -> bool {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    let nvme = handler.strip_prefix("nvme").and_then(|rest| rest.split_once('q'));
+    let virtio = handler.strip_prefix("virtio").and_then(|rest| rest.split_once("-req."));
+    nvme.is_some_and(|(drive, queue)| is_number(drive) && is_number(queue) && queue != "0")
+        || virtio.is_some_and(|(disk, queue)| is_number(disk) && is_number(queue))
+}
+
+impl Case<'_> {
+    /// The interrupt lines in the order of their numbers, read once: on large machines there are thousands.
+    pub(crate) fn interrupt_lines(&self) -> Result<&[Line], Doubt> {
+        let lines = self.kept(&self.lines, || {
+            let names = self.list("/proc/irq");
+            if let Some(trouble) = names.trouble() {
+                self.note("/proc/irq", trouble);
+            }
+            let unseen = Missing::TellsNothing("the kernel does not show where interrupts go");
+            let names = self.known("/proc/irq", names, unseen)?;
+            let mut numbers: Vec<u32> = names.iter().filter_map(|name| name.parse().ok()).collect();
+            numbers.sort_unstable();
+            let line = |number: u32| {
+                let path = format!("/proc/irq/{number}/effective_affinity_list");
+                let delivered = match self.peek(&path) {
+                    Fact::Known(list) => match CpuSet::parse_list(&list) {
+                        Ok(cpus) => Some(cpus),
+                        Err(_) => return Doubt::unknown(format!("{path} holds '{list}'")),
+                    },
+                    _ => None,
+                };
+                Ok(Line { number, delivered, handlers: OnceCell::new() })
+            };
+            numbers.into_iter().map(line).collect()
+        });
+        lines.as_deref().map_err(Clone::clone)
+    }
+
+    /// The lines of which the kernel shows where they are delivered.
+    pub(crate) fn delivered_lines(&self) -> Result<Vec<&Line>, Doubt> {
+        let lines: Vec<&Line> = self.interrupt_lines()?.iter().filter(|line| line.delivered.is_some()).collect();
+        Doubt::unknown_if(
+            lines.is_empty(),
+            "the kernel does not show where interrupts really go (effective_affinity_list)",
+        )?;
+        Ok(lines)
+    }
+}

@@ -1,0 +1,166 @@
+//! The machine's own facts, as a probe asks for them.
+//!
+//! The machine was read before any knob was asked, so nobody saw what was refused then; here it is seen.
+
+use super::Missing::TellsNothing;
+use super::{Case, Doubt, Judged};
+use punctual_facts::cpu_set::CpuSet;
+use punctual_facts::fact::Fact;
+use punctual_facts::machine::{Arch, CMDLINE, Cmdline, CoreKind, Flavour, KINDS, NODES, Node, Version, Virtualisation};
+
+impl Case<'_> {
+    /// The architecture, where it is known.
+    pub fn arch(&self) -> Option<&Arch> {
+        self.told("/proc/sys/kernel/arch", &self.machine.kernel.arch)
+    }
+
+    /// What the kernel was booted with, where it is known.
+    pub fn cmdline(&self) -> Option<&Cmdline> {
+        self.told(CMDLINE, &self.machine.cmdline)
+    }
+
+    /// The CPUs that run, where they are known.
+    pub fn online(&self) -> Option<&CpuSet> {
+        self.told("/sys/devices/system/cpu/online", &self.machine.topology.online)
+    }
+
+    /// The CPUs that could exist, where they are known.
+    pub fn possible(&self) -> Option<&CpuSet> {
+        self.told("/sys/devices/system/cpu/possible", &self.machine.topology.possible)
+    }
+
+    /// What is between the kernel and the hardware, where it is known.
+    pub fn virtualisation(&self) -> Option<&Virtualisation> {
+        self.told("/proc/cpuinfo", &self.machine.virtualisation)
+    }
+
+    /// Whether this is `PREEMPT_RT`.
+    pub fn is_rt(&self) -> bool {
+        self.told("/proc/sys/kernel/version", &self.machine.kernel.flavour) == Some(&Flavour::Rt)
+    }
+
+    /// Whether the kernel is known to be built without an option.
+    pub fn lacks(&self, option: &str) -> bool {
+        let config = &self.machine.config;
+        self.told(&config.source, &config.value(option)).is_some_and(|value| value == "n")
+    }
+
+    /// The container this runs in.
+    pub fn container(&self) -> Option<&String> {
+        self.peek("/run/systemd/container");
+        self.machine.boot.container.as_ref()
+    }
+
+    /// The memory nodes, all of them or none.
+    pub fn nodes(&self) -> &[Node] {
+        let names = self.list(NODES);
+        for name in names.known().into_iter().flatten().filter(|name| name.starts_with("node")) {
+            self.peek(&format!("{NODES}/{name}/cpulist"));
+        }
+        &self.machine.topology.nodes
+    }
+
+    /// CPUs by kind of core.
+    pub fn kinds(&self) -> &[CoreKind] {
+        for kind in KINDS {
+            self.peek(&format!("/sys/devices/{kind}/cpus"));
+        }
+        &self.machine.topology.kinds
+    }
+
+    /// The kernel's build line, where it is known.
+    pub fn build(&self) -> Option<&String> {
+        self.told("/proc/sys/kernel/version", &self.machine.kernel.build)
+    }
+
+    /// The value of one of the machine's own facts; being refused it is remembered as anywhere else.
+    pub fn told<'f, T>(&self, path: &str, fact: &'f Fact<T>) -> Option<&'f T> {
+        if matches!(fact, Fact::Denied) {
+            self.seen(path, Fact::<()>::Denied);
+        }
+        fact.known()
+    }
+
+    /// Whether the kernel was built with an option.
+    pub(crate) fn built_with(&self, option: &str) -> Judged {
+        let is_built = self.config(option)? != "n";
+        if !is_built {
+            self.has_whole_config()?;
+        }
+        Ok(is_built)
+    }
+
+    /// Fails where the configuration was cut off or picked from, so that an option it does not name may be on all the
+    /// same: every kernel has a tick, and says how fast.
+    pub(crate) fn has_whole_config(&self) -> Result<(), Doubt> {
+        let config = &self.machine.config;
+        let is_cut = config.is_on("HZ") == Fact::Known(false);
+        let source = &config.source;
+        Doubt::unknown_if(is_cut, format!("{source} is not a whole configuration: it does not even name CONFIG_HZ"))
+    }
+
+    /// Whether a folder has an entry. Another entry is always there: without that one, only a part of the folder is
+    /// seen, and nothing follows from what is missing.
+    fn holds(&self, folder: &str, always: &str, wanted: &str) -> Result<bool, Doubt> {
+        let names = self.names(folder, TellsNothing("what is there cannot be seen here"))?;
+        let has = |name: &str| names.iter().any(|found| found == name);
+        Doubt::unknown_if(!has(wanted) && !has(always), format!("only a part of {folder} is seen here"))?;
+        Ok(has(wanted))
+    }
+
+    /// Whether the module is in the kernel: loaded, or built in and with parameters.
+    pub(crate) fn has_module(&self, module: &str) -> Result<bool, Doubt> {
+        let is_there = self.holds("/sys/module", "kernel", module)?;
+        self.note("/sys/module", if is_there { module.to_owned() } else { format!("no {module}") });
+        Ok(is_there)
+    }
+
+    /// Whether there is a bus of that kind.
+    pub(crate) fn has_bus(&self, bus: &str) -> Result<bool, Doubt> {
+        self.holds("/sys/bus", "platform", bus)
+    }
+
+    /// Good where a class has no device whose name starts so.
+    pub(crate) fn has_no_device(&self, class: &str, start: &str) -> Judged {
+        let folder = format!("/sys/class/{class}");
+        let names = if self.holds("/sys/class", "mem", class)? {
+            self.names(&folder, TellsNothing("the class cannot be seen"))?
+        } else {
+            Vec::new()
+        };
+        let found: Vec<String> = names.into_iter().filter(|name| name.starts_with(start)).collect();
+        self.none_found(folder, found.join(", "), "none")
+    }
+
+    /// Whether the first CPU has this flag, without keeping the answer as evidence.
+    pub(crate) fn has_flag(&self, flag: &str) -> Result<bool, Doubt> {
+        Ok(self.cpu_field("flags")?.split_whitespace().any(|found| found == flag))
+    }
+
+    /// Whether the flags promise a TSC that keeps its pace and does not stop, without keeping them as evidence.
+    pub(crate) fn has_sound_tsc(&self) -> Judged {
+        SOUND_TSC.into_iter().try_fold(true, |all, flag| Ok(all && self.has_flag(flag)?))
+    }
+
+    /// Whether this kernel's threads keep off isolated CPUs; `false` where its version is not known.
+    pub(crate) fn threads_keep_off_isolated(&self) -> bool {
+        self.machine.kernel.version.known().is_some_and(|version| *version >= ROLES_SWAPPED)
+    }
+
+    /// A field of the caller's status, kept as evidence.
+    pub(crate) fn status(&self, field: &str) -> Result<String, Doubt> {
+        let path = "/proc/self/status";
+        let status = self.content(path, TellsNothing("/proc/self/status is not there"))?;
+        let value = status.lines().find_map(|line| line.split_once(':').filter(|(name, _)| *name == field));
+        let Some((_, value)) = value else { return Doubt::unknown(format!("{path} has no line {field}")) };
+        self.note(format!("{path} {field}"), value.trim());
+        Ok(value.trim().to_owned())
+    }
+}
+
+/// The flags of a TSC to be trusted.
+pub(crate) const SOUND_TSC: [&str; 2] = ["constant_tsc", "nonstop_tsc"];
+
+/// From this version on, kernel threads keep off CPUs by `isolcpus=`; up to 6.12 they did by `nohz_full=`. The versions
+/// between 6.12 and 7.0 were not looked at.
+pub(crate) const ROLES_SWAPPED: Version = Version::new(7, 0);

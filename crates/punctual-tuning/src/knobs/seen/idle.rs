@@ -1,0 +1,101 @@
+//! Which idle states the real-time CPUs may enter, and how long each takes to leave.
+
+use crate::knobs::case::Missing::{CannotBe, TellsNothing};
+use crate::knobs::case::{Case, Doubt};
+use punctual_facts::fact::Fact;
+use punctual_hist::Nanos;
+
+/// An idle state as one CPU shows it.
+pub(crate) struct Sleep {
+    pub(crate) cpu: u32,
+    /// As the driver names it.
+    pub(crate) name: String,
+    /// How long it takes to leave it.
+    pub(crate) latency_us: u64,
+    pub(crate) folder: String,
+}
+
+/// Longest time to leave a state that the need can live with.
+pub(crate) fn tolerable_us(case: &Case<'_>) -> u64 {
+    case.need.budget.map_or(10, |budget| budget.whole(Nanos::from_us(1)) / 4)
+}
+
+/// The states a CPU may enter, whatever limits are in force besides.
+pub(crate) fn enabled_states(case: &Case<'_>, cpu: u32) -> Result<Vec<Sleep>, Doubt> {
+    states(case, cpu, true)
+}
+
+/// The states a CPU has, or those of them that are not switched off.
+pub(crate) fn states(case: &Case<'_>, cpu: u32, only_enabled: bool) -> Result<Vec<Sleep>, Doubt> {
+    let folder = format!("/sys/devices/system/cpu/cpu{cpu}/cpuidle");
+    let missing = CannotBe("no idle driver: an idle CPU only halts");
+    let names = case.names(&folder, missing)?;
+    let mut found = Vec::new();
+    for state in names.iter().filter(|name| name.starts_with("state")) {
+        let read = |file: &str| {
+            let path = format!("{folder}/{state}/{file}");
+            let fact = case.peek(&path);
+            case.known(&path, fact, TellsNothing("the idle states are not described"))
+        };
+        if only_enabled && read("disable")? != "0" {
+            continue;
+        }
+        let latency = read("latency")?;
+        let Ok(latency_us) = latency.parse() else {
+            return Doubt::unknown(format!("{folder}/{state}/latency holds '{latency}'"));
+        };
+        let folder = format!("{folder}/{state}");
+        found.push(Sleep { cpu, name: read("name")?, latency_us, folder });
+    }
+    Ok(found)
+}
+
+/// The limit set for one CPU; `n/a` allows no latency at all and `0` means no limit.
+pub(crate) fn limit_of_cpu_us(case: &Case<'_>, cpu: u32) -> Result<Option<u64>, Doubt> {
+    let path = format!("/sys/devices/system/cpu/cpu{cpu}/power/pm_qos_resume_latency_us");
+    Ok(match case.peek(&path) {
+        Fact::Absent => None,
+        Fact::Known(text) if text == "n/a" => Some(0),
+        Fact::Known(text) => text.parse().ok().filter(|limit| *limit > 0),
+        refused => return case.known(&path, refused.map(|_| None), TellsNothing("not there")),
+    })
+}
+
+/// Where a program that keeps it open limits the sleep of all CPUs.
+pub(crate) const DEVICE: &str = "/dev/cpu_dma_latency";
+
+/// The limit for all CPUs that programs hold in force: a binary number of four bytes.
+pub(crate) fn limit_of_all_us(case: &Case<'_>) -> Fact<u64> {
+    case.peek_bytes(DEVICE).and_then(|bytes| match <[u8; 4]>::try_from(bytes.as_slice()) {
+        Ok(four) => u64::try_from(i32::from_le_bytes(four)).map_or_else(|e| Fact::Garbled(e.to_string()), Fact::Known),
+        Err(_) => Fact::Garbled(format!("holds {} bytes, not 4", bytes.len())),
+    })
+}
+
+/// The names of the states that the first of the real-time CPUs may enter by its own settings.
+pub(crate) fn names_on_first(case: &Case<'_>) -> Result<Vec<String>, Doubt> {
+    let cpu = case.first_rt()?;
+    let limit_us = limit_of_cpu_us(case, cpu)?.unwrap_or(u64::MAX);
+    let states = enabled_states(case, cpu)?;
+    let names: Vec<String> = states.into_iter().filter(|s| s.latency_us <= limit_us).map(|s| s.name).collect();
+    case.note(format!("/sys/devices/system/cpu/cpu{cpu}/cpuidle"), format!("may be entered: {}", names.join(", ")));
+    Ok(names)
+}
+
+/// The deepest state that the first of the real-time CPUs may enter and is slow to leave; what one of them may do
+/// stands for all where this is not the question itself.
+pub(crate) fn deep_on_first(case: &Case<'_>) -> Result<Option<Sleep>, Doubt> {
+    let cpu = case.first_rt()?;
+    let limit_of_all_us = limit_of_all_us(case).known().copied().unwrap_or(u64::MAX);
+    let limit_us = limit_of_cpu_us(case, cpu)?.unwrap_or(u64::MAX).min(limit_of_all_us);
+    let is_deep = |state: &Sleep| state.latency_us <= limit_us && state.latency_us > tolerable_us(case);
+    let deepest = enabled_states(case, cpu)?.into_iter().filter(is_deep).max_by_key(|state| state.latency_us);
+    case.note(
+        format!("/sys/devices/system/cpu/cpu{cpu}/cpuidle"),
+        match &deepest {
+            Some(state) => format!("{} may be entered and takes {} us to leave", state.name, state.latency_us),
+            None => format!("no state above {} us may be entered", tolerable_us(case)),
+        },
+    );
+    Ok(deepest)
+}

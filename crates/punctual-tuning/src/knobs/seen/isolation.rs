@@ -1,0 +1,108 @@
+//! Which work keeps off the real-time CPUs: a knob that looks at one kind of work, and those that compare two, ask the
+//! same functions.
+
+use crate::knobs::case::Missing::{CannotBe, TellsNothing};
+use crate::knobs::case::{Case, Doubt, Judged};
+use punctual_facts::cpu_set::CpuSet;
+use punctual_facts::machine::{CMDLINE, ISOLATED, NOHZ_FULL};
+use punctual_facts::profile::Kind;
+
+/// The mask of work that the kernel may run anywhere.
+pub(crate) const WORKQUEUES: &str = "/sys/devices/virtual/workqueue/cpumask";
+
+/// Whether the real-time CPUs are set apart from the scheduler.
+pub(crate) fn domain(case: &Case<'_>) -> Judged {
+    Doubt::not_applicable_if(case.is(Kind::Audio), "a shared desktop needs all of its CPUs")?;
+    let online = case.online();
+    if online.is_some_and(|online| online.len() == 1) {
+        return Doubt::not_applicable("there is one CPU, and it has to do everything");
+    }
+    let at_boot = case.cpu_list(ISOLATED, TellsNothing("the kernel does not say which CPUs are isolated"))?;
+    let partitions = "/sys/fs/cgroup/cpuset.cpus.isolated";
+    let by_cpuset = if case.peek(partitions).known().is_some() {
+        case.cpu_list(partitions, TellsNothing("no cpuset partitions here"))?
+    } else {
+        CpuSet::new()
+    };
+    case.known_rt()?;
+    Ok(case.rt().is_subset(&at_boot.union(&by_cpuset)))
+}
+
+/// Whether the callbacks of the real-time CPUs are run elsewhere.
+pub(crate) fn rcu_nocbs(case: &Case<'_>) -> Judged {
+    case.has_housekeeping()?;
+    let is_offloader = |name: &str| {
+        let cpu = name.strip_prefix("rcuop/").or_else(|| name.strip_prefix("rcuos/"))?;
+        cpu.parse::<u32>().ok()
+    };
+    let threads = case.tasks(|task| task.is_kernel && is_offloader(&task.name).is_some())?;
+    let with_thread: CpuSet = threads.iter().filter_map(|task| is_offloader(&task.name)).collect();
+    case.note(
+        "kernel threads rcuop/N, rcuos/N",
+        if with_thread.is_empty() { "none".to_owned() } else { format!("for CPUs {with_thread}") },
+    );
+    let online = case.online().cloned().unwrap_or_default();
+    // A kernel that makes threads only for the CPUs it offloads (6.1 and later make them for all) says it by them.
+    if !case.rt().is_subset(&with_thread) || !online.is_subset(&with_thread) {
+        return Ok(case.rt().is_subset(&with_thread));
+    }
+    Ok(case.rt().is_subset(&offloaded_at_boot(case)?))
+}
+
+/// Which CPUs the kernel offloaded when it started, given that the threads prove it offloads some: the tick-free ones,
+/// and those the command line names.
+fn offloaded_at_boot(case: &Case<'_>) -> Result<CpuSet, Doubt> {
+    let tick_free = case.cpu_list(NOHZ_FULL, CannotBe("")).or_else(|doubt| match doubt {
+        Doubt::NotApplicable(_) => Ok(CpuSet::new()),
+        unknown @ Doubt::Unknown(_) => Err(unknown),
+    })?;
+    if case.rt().is_subset(&tick_free) {
+        return Ok(tick_free);
+    }
+    let unseen = TellsNothing("which CPUs were named at boot is not shown");
+    let line = case.known(CMDLINE, case.machine.cmdline.clone(), unseen)?;
+    let Some(list) = line.value("rcu_nocbs") else {
+        case.note(format!("{CMDLINE} rcu_nocbs"), "not there");
+        // Built to offload all, a kernel still offloads the tick-free ones only where there are some.
+        let is_all = case.config("RCU_NOCB_CPU_DEFAULT_ALL")? == "y" && tick_free.is_empty();
+        return Ok(if is_all { case.rt().clone() } else { tick_free });
+    };
+    case.note(format!("{CMDLINE} rcu_nocbs"), list);
+    let named = CpuSet::parse_list(list);
+    let named =
+        named.or_else(|e| Doubt::unknown(format!("rcu_nocbs={list}: {e}; the kernel may read it otherwise")))?;
+    Ok(tick_free.union(&named))
+}
+
+pub(crate) fn common_mask(case: &Case<'_>) -> Result<CpuSet, Doubt> {
+    case.cpu_mask(WORKQUEUES, TellsNothing("this kernel does not show where unbound work may run"))
+}
+
+/// Whether unbound work keeps off the real-time CPUs.
+pub(crate) fn unbound(case: &Case<'_>) -> Judged {
+    case.has_housekeeping()?;
+    Ok(common_mask(case)?.intersection(case.rt()).is_empty())
+}
+
+/// Whether new interrupts keep off the real-time CPUs.
+pub(crate) fn default_affinity(case: &Case<'_>) -> Judged {
+    case.has_housekeeping()?;
+    let mask =
+        case.cpu_mask("/proc/irq/default_smp_affinity", TellsNothing("the kernel does not show where interrupts go"))?;
+    Ok(mask.intersection(case.rt()).is_empty())
+}
+
+/// Whether nobody, or nobody who would touch the real-time CPUs, moves interrupts about.
+pub(crate) fn irqbalance(case: &Case<'_>) -> Judged {
+    if case.daemons(&["irqbalance"])?.is_empty() {
+        return Ok(true);
+    }
+    let isolated = case.isolated()?;
+    let tick_free = case.tick_free()?;
+    let left_alone = isolated.union(&tick_free);
+    case.note(
+        "isolated and tick-free CPUs",
+        if left_alone.is_empty() { "none".to_owned() } else { left_alone.to_string() },
+    );
+    Ok(!case.rt().is_empty() && case.rt().is_subset(&left_alone))
+}

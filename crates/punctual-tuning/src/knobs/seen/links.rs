@@ -1,0 +1,39 @@
+//! Links of PCI Express and SATA, as the kernel shows them.
+
+use crate::knobs::case::Missing::CannotBe;
+use crate::knobs::case::{Case, Doubt, Judged};
+use punctual_facts::fact::Fact;
+
+/// More devices than this on one bus are not looked at.
+pub(crate) const MOST_DEVICES: usize = 512;
+pub(crate) const PCI: &str = "/sys/bus/pci/devices";
+pub(crate) const LINK_STATES: [&str; 6] = ["l0s_aspm", "l1_aspm", "l1_1_aspm", "l1_2_aspm", "l1_1_pcipm", "l1_2_pcipm"];
+
+/// Whether the kernel shows, and so controls, the power management of some link.
+pub(crate) fn controls_links(case: &Case<'_>) -> bool {
+    let devices = case.list(PCI);
+    devices.known().into_iter().flatten().any(|device| {
+        let shown = case.list(&format!("{PCI}/{device}/link"));
+        shown.known().is_some_and(|names| names.iter().any(|name| LINK_STATES.contains(&name.as_str())))
+    })
+}
+
+pub(crate) fn sata(case: &Case<'_>) -> Judged {
+    let folder = "/sys/class/scsi_host";
+    let none = CannotBe("there is no SATA controller");
+    let hosts = case.names(folder, none)?;
+    let mut policies: Vec<String> = Vec::new();
+    for host in hosts.iter().take(MOST_DEVICES) {
+        // Hosts of other kinds have no such file.
+        let Fact::Known(policy) = case.peek(&format!("{folder}/{host}/link_power_management_policy")) else { continue };
+        if !policies.contains(&policy) {
+            policies.push(policy);
+        }
+    }
+    Doubt::not_applicable_if(policies.is_empty(), "there is no SATA controller that can let its links sleep")?;
+    case.note(format!("{folder}/*/link_power_management_policy"), policies.join(", "));
+    if policies.iter().any(|policy| policy == "keep_firmware_settings") {
+        return Doubt::unknown("what the firmware chose was kept, and is not shown");
+    }
+    Ok(policies.iter().all(|policy| policy == "max_performance"))
+}

@@ -1,0 +1,84 @@
+//! Units of systemd, and which programs are at work or will be after the next boot.
+
+use crate::knobs::case::Missing::TellsNothing;
+use crate::knobs::case::{Case, Doubt, Judged};
+use crate::programs::{self, Program};
+use punctual_facts::fact::Fact;
+
+/// Where systemd keeps a link for each unit that is active.
+const UNITS: &str = "/run/systemd/units";
+
+/// How the link of an active unit begins.
+const ACTIVE: &str = "invocation:";
+
+/// Where links of enabled units stand, below `/etc/systemd/system`.
+const WANTED: [&str; 5] = [
+    "multi-user.target.wants",
+    "graphical.target.wants",
+    "basic.target.wants",
+    "sysinit.target.wants",
+    "timers.target.wants",
+];
+
+/// How a program is at work, or will be after the next boot.
+pub(crate) struct AtWork {
+    /// Its unit; none where only its process is known.
+    pub(crate) unit: Option<&'static str>,
+    /// In words, with the process or the target that tells.
+    pub(crate) how: String,
+}
+
+impl Case<'_> {
+    /// Good where no unit is active that is bad for this knob.
+    pub(crate) fn no_unit_of(&self, knob: &str) -> Judged {
+        let is_inside = self.virtualisation().is_some_and(|v| v.container.is_some());
+        Doubt::unknown_if(is_inside, "only the services of this container can be seen")?;
+        let init = self.peek("/proc/1/comm");
+        if init.known().is_some_and(|name| name != "systemd") {
+            self.cite("/proc/1/comm", &init);
+            return Doubt::not_applicable("systemd does not run here");
+        }
+        let because = "which units are active is not shown";
+        let units = self.names(UNITS, TellsNothing(because))?;
+        let mut found: Vec<&str> = units.iter().filter_map(|unit| unit.strip_prefix(ACTIVE)).collect();
+        Doubt::unknown_if(found.is_empty(), because)?;
+        let wanted: Vec<&str> = programs::bad_for(knob).flat_map(|program| program.units).copied().collect();
+        found.retain(|unit| wanted.contains(unit));
+        self.none_found(UNITS, found.join(", "), format!("none of {}", wanted.join(", ")))
+    }
+
+    /// The names of the units that a target of systemd starts.
+    fn enabled(&self, target: &str) -> Fact<Vec<String>> {
+        self.list(&format!("/etc/systemd/system/{target}"))
+    }
+
+    /// Whether the links of enabled units can be seen.
+    pub(crate) fn sees_enabled_units(&self) -> bool {
+        WANTED.iter().any(|target| self.enabled(target).known().is_some())
+    }
+
+    /// Every unit of a program that is at work: its process runs, systemd has it active, or it is started at boot.
+    pub(crate) fn at_work(&self, program: &Program) -> Vec<AtWork> {
+        let running = self.tasks(|task| !task.is_kernel && program.processes.contains(&task.name.as_str()));
+        let running = running.ok().and_then(|mut tasks| tasks.pop()).map(|task| format!("runs ({})", task.name));
+        let is_in =
+            |names: Fact<Vec<String>>, name: &str| names.known().is_some_and(|all| all.iter().any(|n| n == name));
+        let placed = |unit: &str| {
+            if is_in(self.list(UNITS), &format!("{ACTIVE}{unit}")) {
+                return Some("active".to_owned());
+            }
+            let target = WANTED.iter().find(|target| is_in(self.enabled(target), unit))?;
+            Some(format!("started with {target}"))
+        };
+        let how = |how: String| running.clone().unwrap_or(how);
+        let mut found: Vec<AtWork> = program
+            .units
+            .iter()
+            .filter_map(|unit| Some(AtWork { unit: Some(unit), how: how(placed(unit)?) }))
+            .collect();
+        if let (true, Some(how)) = (found.is_empty(), running) {
+            found.push(AtWork { unit: program.units.first().copied(), how });
+        }
+        found
+    }
+}

@@ -1,0 +1,129 @@
+//! A value for a file of the kernel: what is written, where, and how that is told.
+
+use super::case::{Case, marked};
+use super::template::Template;
+use punctual_facts::fact::Fact;
+
+/// A value for a file of the kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Setting {
+    pub file: File,
+    pub value: Value,
+}
+
+/// What is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Value {
+    Number(i64),
+    Text(Template<'static>),
+}
+
+/// A file of the kernel that holds one value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum File {
+    /// A file below `/proc/sys`, as sysctl names it.
+    Sysctl(&'static str),
+    /// A file by its path, which may hold `*` for all of a kind, `cpu<I>` for each of the real-time CPUs, `cpu<H>` for
+    /// the others.
+    Path(&'static str),
+    /// A parameter of a module, loaded or built in.
+    Parameter { module: &'static str, name: &'static str },
+}
+
+impl File {
+    pub fn path(self) -> String {
+        match self {
+            Self::Sysctl(name) => format!("/proc/sys/{}", name.replace('.', "/")),
+            Self::Path(path) => path.to_owned(),
+            Self::Parameter { module, name } => format!("/sys/module/{module}/parameters/{name}"),
+        }
+    }
+}
+
+impl Value {
+    pub const fn text(text: &'static str) -> Self {
+        Self::Text(Template::new(text))
+    }
+
+    pub fn names_housekeeping(self) -> bool {
+        matches!(self, Self::Text(text) if text.names_housekeeping())
+    }
+
+    /// The value on this machine.
+    pub fn here(self, case: &Case<'_>) -> String {
+        match self {
+            Self::Number(number) => number.to_string(),
+            Self::Text(text) => case.fill(text),
+        }
+    }
+
+    /// The value on this machine, where nothing is left for a person to choose.
+    pub fn whole(self, case: &Case<'_>) -> Option<String> {
+        match self {
+            Self::Number(number) => Some(number.to_string()),
+            Self::Text(text) => case.fill_whole(text),
+        }
+    }
+
+    /// The value with its blanks as they are written in the catalogue.
+    pub(crate) fn source(self) -> String {
+        match self {
+            Self::Number(number) => number.to_string(),
+            Self::Text(text) => text.source().to_owned(),
+        }
+    }
+}
+
+impl Setting {
+    /// The line of `/etc/sysctl.d`, or what is written where.
+    pub(crate) fn told(self, fill: impl Fn(Template<'_>) -> String) -> String {
+        let value = fill(Template::parse(&self.value.source()));
+        match self.file {
+            File::Sysctl(name) => format!("/etc/sysctl.d: {name} = {value}"),
+            File::Path(_) | File::Parameter { .. } => {
+                format!("At boot: write {value} to {}", fill(Template::parse(&self.file.path())))
+            }
+        }
+    }
+
+    pub(crate) fn names_housekeeping(self) -> bool {
+        self.value.names_housekeeping() || Template::parse(&self.file.path()).names_housekeeping()
+    }
+
+    /// The command that writes the value into the file; the text still has its blanks.
+    pub(crate) fn write(self) -> String {
+        self.command(&self.value.source())
+    }
+
+    pub(crate) fn command(self, value: &str) -> String {
+        let is_one = self.value.names_housekeeping() || !value.contains(' ');
+        let value = if is_one { value.to_owned() } else { format!("'{value}'") };
+        if let File::Sysctl(name) = self.file {
+            return format!("sysctl {name}={value}");
+        }
+        let path = self.file.path();
+        for (mark, cpus) in [("cpu<I>", "<I>"), ("cpu<H>", "<H>")] {
+            if path.contains(mark) {
+                return format!("echo {value} > {} for N in {cpus}", path.replace(mark, "cpuN"));
+            }
+        }
+        if path.contains('*') {
+            format!("for f in {path}; do echo {value} > $f; done")
+        } else {
+            format!("echo {value} > {path}")
+        }
+    }
+
+    /// The value that is there and is to go.
+    pub(crate) fn before(self, case: &Case<'_>) -> Option<String> {
+        let path = self.file.path();
+        if path.contains(['*', '<']) {
+            return None;
+        }
+        let Fact::Known(text) = case.aside(|case| case.peek(&path)) else { return None };
+        let before = marked(&text).unwrap_or(&text).trim();
+        let is_plain = before.bytes().all(|b| b.is_ascii_alphanumeric() || b" \t-_.,".contains(&b));
+        (is_plain && !before.is_empty() && before != self.value.here(case))
+            .then(|| before.split_whitespace().collect::<Vec<_>>().join(" "))
+    }
+}

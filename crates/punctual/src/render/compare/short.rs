@@ -1,0 +1,102 @@
+//! A comparison in at most 60 lines, the answer last.
+
+use super::text::{numbers, side, tone};
+use crate::render::text::Style;
+use crate::render::text::sheet::{Sheet, Tone};
+use crate::render::units;
+use crate::render::words::{command::length, compare as say};
+use punctual_numbers::compare::{Against, Compared, Comparison, GroupResult};
+use std::path::Path;
+
+/// How many differences beside the numbers are shown.
+const DIFFERENCES_SHOWN: usize = 4;
+/// How many groups beside the one with a table get a line.
+const GROUPS_SHOWN: usize = 4;
+/// How many rows that decide are named in the answer.
+const DECIDED_SHOWN: usize = 3;
+/// Width of the labels before the lines of the answer.
+const LABEL: usize = 8;
+
+/// The whole text. Of several comparisons with the first one, only a single one has its numbers.
+pub fn short(comparison: &Comparison, html: Option<&Path>, style: Style) -> String {
+    let mut sheet = Sheet::new(style);
+    side(&mut sheet, "first", &comparison.first);
+    for other in &comparison.others {
+        side(&mut sheet, "second", &other.side);
+        if comparison.others.len() == 1 {
+            differences(&mut sheet, other);
+            groups(&mut sheet, other);
+        }
+        answer(&mut sheet, other, comparison);
+    }
+    if let Some(path) = html {
+        sheet.toned_entry(2, LABEL, Tone::Heading, "Page", &path.display().to_string());
+    }
+    sheet.finish()
+}
+
+fn differences(sheet: &mut Sheet, other: &Against) {
+    if other.differences.is_empty() {
+        return;
+    }
+    sheet.heading("What differs beside the numbers");
+    for difference in other.differences.iter().take(DIFFERENCES_SHOWN) {
+        sheet.point(2, &say::difference(difference));
+    }
+    more(sheet, other.differences.len(), DIFFERENCES_SHOWN, "difference");
+}
+
+/// The table of the group that decides, and the verdict on each of the others.
+fn groups(sheet: &mut Sheet, other: &Against) {
+    let decides = |group: &&GroupResult| group.verdict == other.verdict;
+    let Some(first) = other.groups.iter().find(decides).or(other.groups.first()) else { return };
+    sheet.heading("Numbers in us, over the releases due");
+    numbers(sheet, first);
+    let rest: Vec<&GroupResult> = other.groups.iter().filter(|group| !std::ptr::eq(*group, first)).collect();
+    if !rest.is_empty() {
+        sheet.gap();
+    }
+    for group in rest.iter().take(GROUPS_SHOWN) {
+        sheet.paragraph(2, &format!("{}: {}", say::result_group(group), say::verdict(group.verdict)));
+    }
+    more(sheet, rest.len(), GROUPS_SHOWN, "group");
+}
+
+fn more(sheet: &mut Sheet, there: usize, shown: usize, noun: &str) {
+    if let Some(more) = there.checked_sub(shown).filter(|more| *more > 0) {
+        sheet.paragraph(2, &format!("and {more} more {noun}{}: --full", if more == 1 { "" } else { "s" }));
+    }
+}
+
+fn answer(sheet: &mut Sheet, other: &Against, comparison: &Comparison) {
+    sheet.gap();
+    let decided = say::all_decided(other);
+    let shown: Vec<&str> = decided.iter().take(DECIDED_SHOWN).map(String::as_str).collect();
+    let word = format!("{}:", say::verdict(other.verdict).to_uppercase());
+    let left = decided.len() - shown.len();
+    let left = if left > 0 { format!("; and {} more", units::count(left as u64)) } else { String::new() };
+    let seen = if shown.is_empty() { other.side.name.clone() } else { format!("{}{left}.", shown.join("; ")) };
+    sheet.hanging_paragraph(0, 2, tone(other.verdict), &word, &seen);
+    let mut entry = |label: &str, text: &str| sheet.toned_entry(2, LABEL, Tone::Heading, label, text);
+    entry("How sure", &say::sentence(other, comparison));
+    let doubts = comparison.first.doubts.len() + other.side.doubts.len();
+    let trust = match (other.refused, doubts) {
+        (true, _) => "No: these two should not be compared; --anyway was given.",
+        (false, 0) => "Yes.",
+        (false, _) => "No: the reasons stand beside the files above.",
+    };
+    entry("Trust", trust);
+    entry("Next", &next(other));
+}
+
+fn next(other: &Against) -> String {
+    match (other.verdict, other.wants) {
+        (Compared::NotEnoughData, Some(wants)) => {
+            format!("Measure each of both for {} (--duration {}).", units::duration(wants), length(wants))
+        }
+        (Compared::NotEnoughData, None) => "Measure both again, for longer.".to_owned(),
+        _ => "Two recordings do not tell what was changed from what changes by itself between runs: measure in turn, \
+              A B A B, before you believe it."
+            .to_owned(),
+    }
+}

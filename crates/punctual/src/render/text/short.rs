@@ -1,0 +1,231 @@
+//! What `check`, `measure` and `report` print unless asked for more: at most 60 lines at 80 columns, of which the last
+//! 24 hold the answer.
+//!
+//! A check prints [`opening`] before it measures and [`results`] when it has measured.
+
+use super::sheet::{Sheet, Tone};
+use super::table::{Edge, Table};
+use super::{Style, section::shortened};
+use crate::render::words::answer::{self, Reader};
+use crate::render::{units, words};
+use punctual_facts::finding::Finding;
+use punctual_facts::profile::Need;
+use punctual_numbers::explain::{Explanation, Ranked};
+use punctual_numbers::report::{Answer, PhaseRow, Report};
+use punctual_numbers::scenario::Scenario;
+use std::cmp::Reverse;
+use std::path::Path;
+
+/// How many findings are shown; the audit shows the others.
+const FINDINGS_SHOWN: usize = 5;
+/// How many rows the table of latencies has; beyond that the latest CPU of each load phase stands for all.
+const ROWS_SHOWN: usize = 8;
+/// How many causes are shown; `punctual explain` shows the others.
+const CAUSES_SHOWN: usize = 3;
+/// How many notes on the measurement are shown.
+const NOTES_SHOWN: usize = 2;
+/// Names of facts about the machine that get a line, in this order; the full text has all.
+const MACHINE_SHOWN: [&str; 4] = ["model", "kernel", "cpus", "virtualisation"];
+/// Width of the labels before the lines of the answer.
+const LABEL: usize = 8;
+
+/// The machine, the need, and what stands in the way, before anything is measured.
+pub struct Opening<'a> {
+    pub machine: &'a [(String, String)],
+    pub need: &'a Need,
+    /// What an audit found; `None` where none was made.
+    pub findings: Option<&'a [Finding]>,
+    /// Causes that were found already, so that what bears on them comes first.
+    pub causes: &'a [Ranked],
+}
+
+/// The text before the numbers.
+pub fn opening(of: &Opening<'_>, style: Style) -> String {
+    let mut sheet = Sheet::new(style);
+    let room = style.width.max(40) - LABEL - 1;
+    let known = |name: &&str| of.machine.iter().find(|(key, _)| key == *name).map(|(_, value)| value);
+    let lines: Vec<&String> = MACHINE_SHOWN.iter().filter_map(known).collect();
+    for (at, line) in lines.into_iter().enumerate() {
+        sheet.toned_entry(0, LABEL, Tone::Heading, if at == 0 { "Machine" } else { "" }, &shortened(line, room));
+    }
+    sheet.toned_entry(0, LABEL, Tone::Heading, "Need", &need(of.need));
+    if let Some(findings) = of.findings {
+        in_the_way(&mut sheet, findings, of, style.width.max(40));
+    }
+    sheet.finish()
+}
+
+fn need(need: &Need) -> String {
+    let period = need.period.map(|period| format!("{} period", units::latency(period)));
+    let budget = need
+        .budget
+        .map_or_else(|| "no latency budget".to_owned(), |budget| format!("{} latency budget", units::latency(budget)));
+    let cpus = (!need.cpus.is_empty()).then(|| words::cpus(&need.cpus));
+    period.into_iter().chain([budget]).chain(cpus).collect::<Vec<_>>().join(", ")
+}
+
+fn in_the_way(sheet: &mut Sheet, findings: &[Finding], of: &Opening<'_>, width: usize) {
+    let bad = answer::most_important(findings, of.causes);
+    sheet.heading(&format!("What stands in the way: {}", words::findings_counted(findings)));
+    let ids = bad.iter().take(FINDINGS_SHOWN).map(|finding| finding.id.chars().count()).max().unwrap_or(0);
+    let mut table = Table::new(&[("", Edge::Left), ("", Edge::Left), ("", Edge::Left)]);
+    for finding in bad.iter().take(FINDINGS_SHOWN) {
+        let wanted = shortened(&words::title(finding), width.saturating_sub(ids + 14));
+        table.row([words::severity(finding.severity).to_owned(), finding.id.clone(), wanted]);
+    }
+    sheet.table(&table);
+    let all = words::command::audit(of.need).to_string();
+    match bad.len().saturating_sub(FINDINGS_SHOWN) {
+        0 => sheet.command(2, &format!("All findings: {all}")),
+        more => sheet.command(2, &format!("{more} more: {all}")),
+    }
+}
+
+/// How long the measurement takes that begins now, and of what it consists.
+pub fn ahead(scenario: &Scenario, style: Style) -> String {
+    let mut sheet = Sheet::new(style);
+    sheet.gap();
+    sheet.paragraph(0, &words::scenario_ahead(scenario));
+    sheet.finish()
+}
+
+/// The numbers, who made it late, and the answer.
+pub fn results(report: &Report, reader: &Reader, paths: [Option<&Path>; 2], style: Style) -> String {
+    let mut sheet = Sheet::new(style);
+    notes(&mut sheet, report);
+    latencies(&mut sheet, report);
+    if let Some(causes) = &report.causes {
+        who(&mut sheet, report, causes, style.width.max(40));
+    }
+    answer(&mut sheet, report, reader, paths);
+    sheet.finish()
+}
+
+/// All of it at once, as a recording is told again.
+pub fn short(report: &Report, reader: &Reader, paths: [Option<&Path>; 2], style: Style) -> String {
+    let opening = opening(
+        &Opening {
+            machine: &report.machine,
+            need: &answer::need(report),
+            findings: (!report.findings.is_empty()).then_some(&report.findings),
+            causes: report.causes.as_ref().map_or(&[], |found| &found.causes),
+        },
+        style,
+    );
+    format!("{opening}\n{}", results(report, reader, paths, style))
+}
+
+fn notes(sheet: &mut Sheet, report: &Report) {
+    let notes = words::runs::notes(report);
+    for note in notes.iter().take(NOTES_SHOWN) {
+        sheet.point(0, note);
+    }
+    if let Some(more) = notes.len().checked_sub(NOTES_SHOWN).filter(|more| *more > 0) {
+        sheet.point(0, &format!("and {}: --full", units::counted(more as u64, "more note")));
+    }
+}
+
+/// One row per load phase and CPU, over all releases due; what was traced apart is left out.
+fn latencies(sheet: &mut Sheet, report: &Report) {
+    let all: Vec<&PhaseRow> =
+        report.phases.iter().filter(|row| !report.traced_apart() || !report.traced(row.phase)).collect();
+    let mut rows = all.clone();
+    if rows.len() > ROWS_SHOWN {
+        rows.sort_by_key(|row| (row.phase, Reverse(row.row.latency_due.max)));
+        rows.dedup_by_key(|row| row.phase);
+        rows.sort_by_key(|row| Reverse(row.row.latency_due.max));
+        rows.truncate(ROWS_SHOWN);
+        rows.sort_by_key(|row| row.phase);
+    }
+    sheet.heading("Latency in us, of every release due");
+    let mut table = Table::new(&[
+        ("load", Edge::Left),
+        ("CPU", Edge::Right),
+        ("releases", Edge::Right),
+        ("missed", Edge::Right),
+        ("p50", Edge::Right),
+        ("p99", Edge::Right),
+        ("p99.9", Edge::Right),
+        ("max", Edge::Right),
+        ("", Edge::Left),
+    ]);
+    let mut phase = None;
+    for row in &rows {
+        let numbers = &row.row;
+        let name = if phase == Some(row.phase) { String::new() } else { words::short_phase_name(&row.name) };
+        phase = Some(row.phase);
+        let points =
+            [numbers.latency_due.p50, numbers.latency_due.p99, numbers.latency_due.p99_9, numbers.latency_due.max];
+        let missed = numbers.skipped.saturating_add(numbers.over_budget);
+        let over = report.need.budget.is_some_and(|budget| numbers.latency_due.max > Some(budget));
+        table.row(
+            [name, row.cpu.to_string(), units::count(numbers.due), units::count(missed)]
+                .into_iter()
+                .chain(points.map(units::column_us))
+                .chain([if over { "over".to_owned() } else { String::new() }]),
+        );
+    }
+    if rows.is_empty() {
+        return sheet.paragraph(2, "No CPU was measured.");
+    }
+    sheet.table(&table);
+    let left = all.len() - rows.len();
+    if left > 0 {
+        sheet.paragraph(2, &format!("{} with smaller maxima: --full", units::counted(left as u64, "more row")));
+    }
+}
+
+fn who(sheet: &mut Sheet, report: &Report, causes: &Explanation, width: usize) {
+    if causes.causes.is_empty() {
+        return;
+    }
+    let apart = if report.traced_apart() { " (in a traced pass of its own)" } else { "" };
+    sheet.heading(&format!("Who made it late{apart}"));
+    let mut table =
+        Table::new(&[("share", Edge::Right), ("cause", Edge::Left), ("worst", Edge::Right), ("knob", Edge::Left)]);
+    for ranked in causes.causes.iter().take(CAUSES_SHOWN) {
+        let knob = words::causes::knobs(ranked, report).first().map_or("", |knob| knob.id);
+        table.row([
+            units::portion(ranked.share),
+            shortened(&words::causes::cause(&ranked.cause), width.saturating_sub(44).max(20)),
+            units::latency(ranked.worst),
+            knob.to_owned(),
+        ]);
+    }
+    sheet.table(&table);
+}
+
+/// The last lines: they tell the answer without anything above them.
+pub fn answer(sheet: &mut Sheet, report: &Report, reader: &Reader, [recording, page]: [Option<&Path>; 2]) {
+    let tone = match report.verdict.answer {
+        Answer::Held => Tone::Good,
+        Answer::NotHeld => Tone::Bad,
+        Answer::Inconclusive => Tone::Doubt,
+    };
+    sheet.gap();
+    sheet.hanging_paragraph(
+        0,
+        2,
+        tone,
+        &format!("{}:", answer::word(report.verdict.answer)),
+        &answer::by_how_much(report),
+    );
+    let mut entry = |label: &str, text: &str| sheet.toned_entry(2, LABEL, Tone::Heading, label, text);
+    entry("How sure", &answer::how_sure(report));
+    entry("Trust", &answer::trust(report).join(" "));
+    if let Some(cause) = answer::top_cause(report) {
+        entry("Why", &cause);
+    }
+    let next = answer::next(report, reader, recording);
+    entry("Next", &next.why);
+    if let Some(command) = &next.command {
+        sheet.command(LABEL + 3, command);
+    }
+    if let Some(then) = next.then {
+        sheet.paragraph(LABEL + 3, then);
+    }
+    let files: Vec<String> = [recording, page].into_iter().flatten().map(|path| path.display().to_string()).collect();
+    for (at, file) in files.iter().enumerate() {
+        sheet.toned_entry(2, LABEL, Tone::Heading, if at == 0 { "Files" } else { "" }, file);
+    }
+}

@@ -1,0 +1,131 @@
+//! Commands as lines to paste: what was typed, typed again with something changed.
+
+use crate::render::units::{self, THIN};
+use punctual_facts::cpu_set::CpuSet;
+use punctual_facts::profile::Need;
+use punctual_hist::Nanos;
+use punctual_numbers::report::Report;
+use punctual_numbers::scenario::Amount;
+
+/// A command of this program that can be pasted into a shell.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Command {
+    words: Vec<String>,
+    as_root: bool,
+}
+
+impl Command {
+    /// `words` come after the program's name, as a shell hands them over.
+    pub fn new(words: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        Self { words: words.into_iter().map(Into::into).collect(), as_root: false }
+    }
+
+    /// The same command, typed by somebody who is not root yet.
+    pub fn with_sudo(self, needed: bool) -> Self {
+        Self { as_root: needed, ..self }
+    }
+
+    /// The same command with this value for this option, whatever it had before.
+    pub fn with(self, option: &str, value: &str) -> Self {
+        let mut command = self.without(option);
+        command.words.extend([option.to_owned(), value.to_owned()]);
+        command
+    }
+
+    /// The same command without an option that takes a value.
+    pub fn without(mut self, option: &str) -> Self {
+        let joined = format!("{option}=");
+        while let Some(at) = self.words.iter().position(|word| word == option || word.starts_with(&joined)) {
+            let takes_next = self.words.get(at).is_some_and(|word| word == option);
+            self.words.drain(at..(at + 1 + usize::from(takes_next)).min(self.words.len()));
+        }
+        self
+    }
+}
+
+impl std::fmt::Display for Command {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(if self.as_root { "sudo punctual" } else { "punctual" })?;
+        self.words.iter().try_for_each(|word| write!(f, " {}", quoted(word)))
+    }
+}
+
+/// A word as a shell takes it for one.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_@%+=:,./-".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+/// The check that asks of this machine what a recording was asked for.
+pub fn check(report: &Report) -> Command {
+    let need = &report.need;
+    let mut command = Command::new(["check", "--period"]);
+    command.words.push(length(need.period));
+    if let Some(budget) = need.budget {
+        command = command.with("--budget", &length(budget));
+    }
+    if !need.cpus.is_empty() {
+        command = command.with("--cpus", &need.cpus.to_string());
+    }
+    match report.scenario.length {
+        Amount::Time(time) if !report.traced_apart() => command.with("--duration", &length(time)),
+        _ => command,
+    }
+}
+
+/// The audit that finds what the audit for this need found.
+pub fn audit(need: &Need) -> Command {
+    let (period, budget) = (need.period.map(length), need.budget.map(length));
+    let cpus = (!need.cpus.is_empty()).then(|| need.cpus.to_string());
+    let options = [("--cpus", cpus), ("--period", period), ("--budget", budget)];
+    let given = options.into_iter().filter_map(|(option, value)| Some((option, value?)));
+    given.fold(Command::new(["audit"]), |command, (option, value)| command.with(option, &value))
+}
+
+/// The plan that changes these knobs and no others.
+pub fn tune(cpus: &CpuSet, knobs: &[&str]) -> Command {
+    Command::new(["tune"]).with("--cpus", &cpus.to_string()).with("--only", &knobs.join(","))
+}
+
+/// A length as options take it: one number with one unit, and exact.
+pub fn length(length: Nanos) -> String {
+    let ns = length.as_ns();
+    let units =
+        [(3_600_000_000_000, "h"), (60_000_000_000, "m"), (1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")];
+    let fits = units.into_iter().find(|(unit, _)| ns >= *unit && ns % unit == 0);
+    fits.map_or_else(|| format!("{ns}ns"), |(unit, name)| format!("{}{name}", ns / unit))
+}
+
+/// A value without the thin spaces that keep it together in a sentence: `61.2us`.
+pub fn tight(length: Nanos) -> String {
+    units::latency(length).replace(THIN, "")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_are_replaced_wherever_they_stand() {
+        let typed = Command::new(["check", "--out=a b.punctual", "--duration", "8s", "--cpus", "1"]);
+        let again = typed.without("--out").with("--duration", "60s").with_sudo(true);
+        assert_eq!(again.to_string(), "sudo punctual check --cpus 1 --duration 60s");
+        assert_eq!(Command::new(["check", "--out"]).without("--out").to_string(), "punctual check");
+    }
+
+    #[test]
+    fn words_that_a_shell_would_split_are_quoted() {
+        let odd = Command::new(["measure", "--load", "cmd:sh -c 'x y'", ""]);
+        assert_eq!(odd.to_string(), r"punctual measure --load 'cmd:sh -c '\''x y'\''' ''");
+    }
+
+    #[test]
+    fn lengths_are_exact() {
+        let told =
+            [1, 1_500, 50_000, 1_000_000, 90_000_000_000, 7_200_000_000_000].map(|ns| length(Nanos::from_ns(ns)));
+        assert_eq!(told, ["1ns", "1500ns", "50us", "1ms", "90s", "2h"]);
+    }
+}
