@@ -13,19 +13,19 @@
 use crate::explain::clues::Rules;
 use crate::trace::{
     Address, Around, Change, Context, Counter, FLAG_HARDIRQ, FLAG_IRQS_OFF, FLAG_NEED_RESCHED, FLAG_SOFTIRQ,
-    Incomplete, Kept, Line, Record, Vector, What, Window,
+    Incomplete, Kept, Line, NoiseKind, Record, Vector, What, Window,
 };
 use punctual_hist::{MonoTime, Nanos};
 
 /// A window, and what it is judged by.
 #[derive(Debug)]
-pub(super) struct Given {
+pub(in crate::explain) struct Given {
     pub window: Window,
     pub rules: Rules,
 }
 
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "times of fixtures")]
-pub(super) fn nanos(us: &str) -> u64 {
+pub(in crate::explain) fn nanos(us: &str) -> u64 {
     (us.parse::<f64>().unwrap_or_else(|_| panic!("no time: {us}")) * 1000.0).round() as u64
 }
 
@@ -42,7 +42,7 @@ fn address(text: &str) -> Address {
 }
 
 /// All windows of a fixture.
-pub(super) fn read(text: &str) -> Vec<Given> {
+pub(in crate::explain) fn read(text: &str) -> Vec<Given> {
     let mut all: Vec<Given> = Vec::new();
     for line in text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')) {
         if let Some(rest) = line.strip_prefix("window ") {
@@ -206,6 +206,16 @@ fn kind(words: &[&str]) -> What {
         ["frequency", khz] => What::Frequency { cpu: 1, khz: number(khz) },
         ["boost", task, to] => What::Boost { tid: prio(task).0, from: prio(task).1, prio: number(to) },
         ["migrate", tid, from, to] => What::Migrate { tid: number(tid), from_cpu: number(from), to_cpu: number(to) },
+        ["noise", kind, id, took] => {
+            let (id, took) = (number(id), Nanos::from_ns(nanos(took)));
+            let kind = match *kind {
+                "irq" => NoiseKind::Irq,
+                "softirq" => NoiseKind::Softirq,
+                "nmi" => NoiseKind::Nmi,
+                _ => NoiseKind::Thread,
+            };
+            What::Noise { kind, id, start: MonoTime::default(), took }
+        }
         ["lost"] => What::Lost { count: None },
         _ => panic!("what is {words:?}?"),
     }

@@ -126,7 +126,7 @@ pub fn many(spikes: usize) -> Report {
 pub fn every() -> Report {
     let mut report = causes();
     if let Some(causes) = &mut report.causes {
-        let parts = Class::ALL.map(|class| (Stage::Unknown, class, "x", 1_000));
+        let parts: Vec<_> = Class::ALL.iter().map(|class| (Stage::Unknown, *class, "x", 1_000)).collect();
         let mut spike = of_parts(0, 5_000, &parts);
         spike.causes[0].why = vec![
             Why::Priority { its: -1, ours: 120 },
@@ -166,7 +166,9 @@ pub fn storm(times: usize) -> Spike {
 
 /// A late activation with hundreds of parts of every class.
 fn busy() -> Spike {
-    let part = |n: u64| (Stage::Dispatch, Class::ALL[n as usize % 25], "a name of some length", 400 + (n * 37) % 900);
+    let part = |n: u64| {
+        (Stage::Dispatch, Class::ALL[n as usize % Class::ALL.len()], "a name of some length", 400 + (n * 37) % 900)
+    };
     of_parts(1, 9_000, &(0..400).map(part).collect::<Vec<_>>())
 }
 
@@ -229,7 +231,7 @@ fn spike(cpu: u32, at_ms: u64, parts: &str) -> Spike {
         for part in list.split(", ") {
             let mut words = part.splitn(3, ' ');
             let mut word = || words.next().unwrap_or_default();
-            let (class, ns) = (named(&Class::ALL, word()), word().parse().unwrap());
+            let (class, ns) = (named(Class::ALL, word()), word().parse().unwrap());
             read.push((named(&STAGES, stage), class, word(), ns));
         }
     }

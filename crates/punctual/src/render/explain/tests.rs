@@ -207,7 +207,7 @@ fn every_word_for_programs_and_for_people_is_its_own() {
     let told = &report.causes.as_ref().unwrap().spikes[0].causes[0].why;
     let sentences: std::collections::BTreeSet<String> = told.iter().map(words::why).collect();
     assert_eq!((sentences.len(), told.len()), (why.len(), why.len()), "{sentences:?}");
-    let classes: std::collections::BTreeSet<&str> = Class::ALL.into_iter().map(words::class).collect();
+    let classes: std::collections::BTreeSet<&str> = Class::ALL.iter().map(|class| words::class(*class)).collect();
     assert_eq!(classes.len(), Class::ALL.len());
 }
 
