@@ -63,7 +63,7 @@ pub enum Origin {
 }
 
 /// One measured CPU under one load.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Group {
     /// The load, as the user wrote it; `None` where a file does not state it.
