@@ -116,6 +116,13 @@ pub struct LeftOut {
     pub in_first: bool,
 }
 
+impl LeftOut {
+    pub(super) fn of<'a>(first: impl Iterator<Item = &'a Group>, second: impl Iterator<Item = &'a Group>) -> Vec<Self> {
+        let left = |in_first: bool| move |group: &Group| Self { group: group.clone(), in_first };
+        first.map(left(true)).chain(second.map(left(false))).collect()
+    }
+}
+
 /// What a file of another program does not hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
