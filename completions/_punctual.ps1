@@ -217,7 +217,7 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('--perfetto', '--perfetto', [CompletionResultType]::ParameterName, 'Write a trace for the Perfetto viewer here')
             [CompletionResult]::new('--top', '--top', [CompletionResultType]::ParameterName, 'Number of causes to show; with --full all')
             [CompletionResult]::new('--spike', '--spike', [CompletionResultType]::ParameterName, 'Show one late activation part by part; 1 is the worst')
-            [CompletionResult]::new('--full', '--full', [CompletionResultType]::ParameterName, 'Tell everything: all causes with what bears on them, more of the latest activations, how it was looked for')
+            [CompletionResult]::new('--full', '--full', [CompletionResultType]::ParameterName, 'Tell everything: all causes with what bears on them, more of the latest activations, how it was looked for; with --json all windows, which are some megabytes for a long recording')
             [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print one JSON document')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')

@@ -204,7 +204,7 @@ set edit:completion:arg-completer[punctual] = {|@words|
             cand --perfetto 'Write a trace for the Perfetto viewer here'
             cand --top 'Number of causes to show; with --full all'
             cand --spike 'Show one late activation part by part; 1 is the worst'
-            cand --full 'Tell everything: all causes with what bears on them, more of the latest activations, how it was looked for'
+            cand --full 'Tell everything: all causes with what bears on them, more of the latest activations, how it was looked for; with --json all windows, which are some megabytes for a long recording'
             cand --json 'Print one JSON document'
             cand -h 'Print help'
             cand --help 'Print help'

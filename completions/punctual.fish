@@ -249,7 +249,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand explain" -l html -d 'W
 complete -c punctual -n "__fish_punctual_using_subcommand explain" -l perfetto -d 'Write a trace for the Perfetto viewer here' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand explain" -l top -d 'Number of causes to show; with --full all' -r
 complete -c punctual -n "__fish_punctual_using_subcommand explain" -l spike -d 'Show one late activation part by part; 1 is the worst' -r
-complete -c punctual -n "__fish_punctual_using_subcommand explain" -l full -d 'Tell everything: all causes with what bears on them, more of the latest activations, how it was looked for'
+complete -c punctual -n "__fish_punctual_using_subcommand explain" -l full -d 'Tell everything: all causes with what bears on them, more of the latest activations, how it was looked for; with --json all windows, which are some megabytes for a long recording'
 complete -c punctual -n "__fish_punctual_using_subcommand explain" -l json -d 'Print one JSON document'
 complete -c punctual -n "__fish_punctual_using_subcommand explain" -s h -l help -d 'Print help'
 complete -c punctual -n "__fish_punctual_using_subcommand export" -l format -d 'In which format' -r -f -a "cyclictest\t'The histogram of cyclictest -h, for plotting scripts'

@@ -38,7 +38,7 @@ pub fn run(args: &ExplainArgs) -> Result<Exit> {
     if let Some(trace) = &args.perfetto {
         write_new_with(trace, |file| explain::perfetto(&report, &recording.causes.windows, BufWriter::new(file)))?;
     }
-    let document = || explain::json::document(&report, Some(path)).unwrap_or_default();
+    let document = || explain::json::document(&report, Some(path), args.full).unwrap_or_default();
     let paths = [Some(path.as_path()), args.html.as_deref(), args.perfetto.as_deref()];
     let text = || explain::explain(&report, show, &reader(), paths, render::style());
     render::print(&if args.json { document() } else { text() })?;

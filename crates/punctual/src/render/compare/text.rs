@@ -62,7 +62,7 @@ pub(super) fn tone(verdict: Compared) -> Tone {
 fn against(sheet: &mut Sheet, other: &Against, comparison: &Comparison) {
     sheet.gap();
     side(sheet, "second", &other.side);
-    sheet.heading("Compared");
+    sheet.heading("Verdict");
     let word = format!("{}.", say::verdict(other.verdict).to_uppercase());
     sheet.toned_paragraph(2, tone(other.verdict), &word, &say::sentence(other, comparison));
     if other.refused {
