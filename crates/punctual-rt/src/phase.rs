@@ -21,7 +21,6 @@ use std::time::Duration;
 
 /// How many gaps are noted at most: 16 per millisecond for a second.
 const ROOM: usize = 16_384;
-/// The longest scan.
 const LONGEST: Nanos = Nanos::from_secs(10);
 /// Shorter gaps are the clock's own noise.
 const SHORTEST_GAP: Nanos = Nanos::from_us(1);

@@ -294,7 +294,6 @@ fn product(a: i64, b: i64) -> i128 {
     i128::from(a).wrapping_mul(i128::from(b))
 }
 
-/// Which of the worst are kept.
 struct Worst {
     latency: [Nanos; WORST_KEPT],
     floor: Nanos,

@@ -45,7 +45,6 @@ pub(crate) fn lock_all_memory() -> Result<(), i32> {
     checked(libc::c_long::from(result)).map(drop)
 }
 
-/// `munlockall`.
 pub(crate) fn unlock_all_memory() {
     // SAFETY: no pointers are passed.
     unsafe { libc::munlockall() };
