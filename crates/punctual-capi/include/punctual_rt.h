@@ -678,12 +678,11 @@ int prt_cyclic_set_period(struct prt_cyclic *cyclic, int64_t period_ns);
 /// For the loop: one reading of the clock.
 int prt_cyclic_shift_phase(struct prt_cyclic *cyclic, int64_t by_ns);
 
-/// Forgets releases that have passed, as after a long operation that was intended; `passed`, which may be NULL, tells how
-/// many.
+/// Forgets releases that have passed, as after a long operation that was intended; `passed`, which may be NULL, tells
+/// how many.
 ///
 /// For the loop: one reading of the clock.
-int prt_cyclic_resync(struct prt_cyclic *cyclic,
-                      uint64_t *passed);
+int prt_cyclic_resync(struct prt_cyclic *cyclic, uint64_t *passed);
 
 /// The instant of the next release; 0 before the first wait.
 ///
