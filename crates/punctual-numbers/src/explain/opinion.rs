@@ -1,48 +1,44 @@
-//! A second opinion: what the kernel's noise tracer counted, held against what the records of the same window say.
+//! A second opinion: lengths that the kernel's noise tracer measured, compared with the records of the same window.
 //!
-//! The tracer tells of each interrupt, softirq and stretch of a thread how long it took net of what interrupted it, when
-//! it is over. Where both agree nothing is said; where they do not, a record is missing or a clock was wrong, and the
-//! stretch is in doubt. Who had the CPU is decided by the records alone.
+//! At the end of each interrupt, softirq and run of a thread, the tracer gives its length without what interrupted it. If the
+//! two differ, a record is missing or a clock was wrong, and the run is in doubt. What had the CPU is decided by the
+//! records alone.
 
 use super::Opinions;
 use crate::trace::{NoiseKind, Record, Tid, Vector, What, Window};
 use punctual_hist::{MonoTime, Nanos};
 
-/// Both are written when the same thing is over, one after the other.
+/// The two records of one end are written one after the other, within this time.
 const SAME_END: Nanos = Nanos::from_us(5);
-/// They may differ by so much, ...
+/// Lengths agree if they differ by no more than this, or by no more than one part in [`TOLERANCE_PART`].
 const TOLERANCE: Nanos = Nanos::from_us(5);
-/// ... or by this part.
 const TOLERANCE_PART: u64 = 10;
 
-/// Something that ran, from its beginning to its end.
+/// Something that ran without being switched away from.
 #[derive(Clone, Copy, Debug)]
-struct Stretch {
+struct Ran {
     kind: NoiseKind,
     tid: Option<Tid>,
     from: MonoTime,
-    /// Of what interrupted it.
+    /// Time of what interrupted it.
     inner: Nanos,
 }
 
-/// A stretch of time of which both tell.
+/// A time for which there are both opinions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Doubt {
-    /// Of a thread, or of an interrupt or softirq.
+    /// It is a thread; otherwise an interrupt or softirq.
     pub thread: bool,
-    /// From.
     pub from: MonoTime,
-    /// To.
     pub to: MonoTime,
 }
 
-/// What is in doubt in a window.
 pub(super) fn doubts(window: &Window, rt: bool) -> Vec<Doubt> {
     let held = hold(window, rt);
     held.into_iter().filter(|(_, same)| !same).map(|(doubt, _)| doubt).collect()
 }
 
-/// In how many cases both were heard, and agree or differ; `None` where the tracer says nothing.
+/// Numbers of cases in which the two agree and differ; `None` if the tracer says nothing.
 pub(super) fn tally(windows: impl Iterator<Item = Window>, rt: bool) -> Option<Opinions> {
     let mut all = Opinions::default();
     for (_, same) in windows.flat_map(|window| hold(&window, rt)) {
@@ -51,8 +47,8 @@ pub(super) fn tally(windows: impl Iterator<Item = Window>, rt: bool) -> Option<O
     (all.same + all.different > 0).then_some(all)
 }
 
-/// Each stretch that both tell of, and whether they say the same. On real-time kernels (`rt`) the tracer takes softirqs
-/// for a part of their threads.
+/// Each time for which there are both opinions, and whether they agree. On real-time kernels (`rt`) the tracer counts
+/// softirqs as a part of their threads.
 fn hold(window: &Window, rt: bool) -> Vec<(Doubt, bool)> {
     let mut said: Vec<(NoiseKind, i32, MonoTime, Nanos)> = Vec::new();
     for record in &window.records {
@@ -70,20 +66,19 @@ fn hold(window: &Window, rt: bool) -> Vec<(Doubt, bool)> {
     for record in records {
         walk.take(record);
     }
-    let held = |(stretch, to): &(Stretch, MonoTime)| {
-        let ours = to.since(stretch.from).minus(stretch.inner);
+    let held = |(ran, to): &(Ran, MonoTime)| {
+        let ours = to.since(ran.from).minus(ran.inner);
         let ends = to.minus(SAME_END)..=to.plus(SAME_END);
         let of_it = |(kind, id, at, _): &&(NoiseKind, i32, MonoTime, Nanos)| {
-            *kind == stretch.kind && stretch.tid.is_none_or(|tid| tid == *id) && ends.contains(at)
+            *kind == ran.kind && ran.tid.is_none_or(|tid| tid == *id) && ends.contains(at)
         };
         let mut theirs = said.iter().filter(of_it).map(|(.., took)| *took).peekable();
-        let doubt = Doubt { thread: stretch.kind == NoiseKind::Thread, from: stretch.from, to: *to };
+        let doubt = Doubt { thread: ran.kind == NoiseKind::Thread, from: ran.from, to: *to };
         theirs.peek().is_some().then(|| (doubt, theirs.any(|theirs| agree(ours, theirs))))
     };
     walk.over.iter().filter_map(held).collect()
 }
 
-/// Whether two lengths of the same thing are the same.
 fn agree(ours: Nanos, theirs: Nanos) -> bool {
     let off = ours.as_ns().abs_diff(theirs.as_ns());
     off <= TOLERANCE.as_ns() || off <= ours.as_ns().max(theirs.as_ns()) / TOLERANCE_PART
@@ -92,17 +87,17 @@ fn agree(ours: Nanos, theirs: Nanos) -> bool {
 struct Walk {
     rt: bool,
     noticed_nmis: bool,
-    /// The thread that has the CPU, where its beginning is known.
-    task: Option<Stretch>,
-    stack: Vec<Stretch>,
-    over: Vec<(Stretch, MonoTime)>,
+    /// The thread that has the CPU, if its beginning is known.
+    task: Option<Ran>,
+    stack: Vec<Ran>,
+    over: Vec<(Ran, MonoTime)>,
 }
 
 impl Walk {
     fn take(&mut self, record: &Record) {
         let at = record.at;
         match record.what {
-            // Not one of those that the tracer knows.
+            // The tracer does not know these.
             What::VectorEntry { vector: Vector::Ipi } | What::VectorExit { vector: Vector::Ipi } => {}
             What::IrqEntry { .. } | What::VectorEntry { .. } => self.enter(NoiseKind::Irq, at),
             What::IrqExit { .. } | What::VectorExit { .. } => self.leave(NoiseKind::Irq, at),
@@ -112,12 +107,12 @@ impl Walk {
             What::Nmi { took, .. } if !self.noticed_nmis => self.interrupted(took),
             What::Switch { prev, next, .. } => {
                 self.stack.clear();
-                if let Some(stretch) = self.task.take().filter(|stretch| stretch.tid == Some(prev)) {
-                    self.over.push((stretch, at));
+                if let Some(ran) = self.task.take().filter(|ran| ran.tid == Some(prev)) {
+                    self.over.push((ran, at));
                 }
-                self.task = Some(Stretch { kind: NoiseKind::Thread, tid: Some(next), from: at, inner: Nanos::ZERO });
+                self.task = Some(Ran { kind: NoiseKind::Thread, tid: Some(next), from: at, inner: Nanos::ZERO });
             }
-            // Nothing that is open now can be told any more.
+            // Lengths of what is open now cannot be known any more.
             What::Lost { .. } => {
                 self.stack.clear();
                 self.task = None;
@@ -127,24 +122,24 @@ impl Walk {
     }
 
     fn enter(&mut self, kind: NoiseKind, at: MonoTime) {
-        self.stack.push(Stretch { kind, tid: None, from: at, inner: Nanos::ZERO });
+        self.stack.push(Ran { kind, tid: None, from: at, inner: Nanos::ZERO });
     }
 
     fn leave(&mut self, kind: NoiseKind, at: MonoTime) {
-        let Some(stretch) = self.stack.pop().filter(|stretch| stretch.kind == kind) else {
-            // Its beginning is not known, and so not what it took from others.
+        let Some(ran) = self.stack.pop().filter(|ran| ran.kind == kind) else {
+            // Its beginning is not known, and so neither is the time that it took from others.
             self.stack.clear();
             self.task = None;
             return;
         };
-        self.over.push((stretch, at));
-        self.interrupted(at.since(stretch.from));
+        self.over.push((ran, at));
+        self.interrupted(at.since(ran.from));
     }
 
-    /// What is on top gave so much of its time; what is below has it counted with that.
+    /// Takes the time of an interruption from what it interrupted. What is further below has it counted already.
     fn interrupted(&mut self, took: Nanos) {
-        if let Some(stretch) = self.stack.last_mut().or(self.task.as_mut()) {
-            stretch.inner = stretch.inner.plus(took);
+        if let Some(ran) = self.stack.last_mut().or(self.task.as_mut()) {
+            ran.inner = ran.inner.plus(took);
         }
     }
 }
@@ -152,49 +147,23 @@ impl Walk {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace::{Context, Kept, Names};
+    use crate::explain::tests::text;
 
     fn at(us: u64) -> MonoTime {
         MonoTime::from_ns(us * 1_000)
     }
 
-    fn window(all: &[(u64, What)]) -> Window {
-        let record =
-            |(us, what): &(u64, What)| Record { at: at(*us), tid: 7, context: Context::default(), what: what.clone() };
-        Window {
-            slot: 0,
-            kept: Kept::Worst,
-            cpu: 1,
-            tid: 9,
-            release: at(0),
-            woke: at(1_000),
-            phase: 0,
-            records: all.iter().map(record).collect(),
-            elsewhere: Vec::new(),
-            names: Names::default(),
-            incomplete: None,
-            around: None,
-        }
-    }
-
-    fn switch(prev: Tid, next: Tid) -> What {
-        What::Switch { prev, prev_prio: 120, prev_state: 0, next, next_prio: 120 }
-    }
-
-    fn noise(kind: NoiseKind, id: i32, us: u64) -> What {
-        What::Noise { kind, id, start: at(0), took: Nanos::from_us(us) }
+    fn window(records: &str) -> Window {
+        let lines = records.replace("; ", "\n");
+        text::read(&format!("window release=0 woke=1000\n{lines}\n")).remove(0).window
     }
 
     /// A thread that has the CPU for 300 us, of which an interrupt takes 40.
     fn example(thread_us: u64, irq_us: u64) -> Window {
-        window(&[
-            (100, switch(0, 5)),
-            (200, What::IrqEntry { irq: 4 }),
-            (240, noise(NoiseKind::Irq, 4, irq_us)),
-            (240, What::IrqExit { irq: 4 }),
-            (399, noise(NoiseKind::Thread, 5, thread_us)),
-            (400, switch(5, 9)),
-        ])
+        window(&format!(
+            "100 7 - switch 0:120 R 5:120; 200 7 - irq 4; 240 7 - noise irq 4 {irq_us}; 240 7 - /irq 4; \
+             399 7 - noise thread 5 {thread_us}; 400 7 - switch 5:120 R 9:120"
+        ))
     }
 
     fn told(thread_us: u64, irq_us: u64) -> Vec<Doubt> {
@@ -203,65 +172,41 @@ mod tests {
 
     #[test]
     fn what_was_heard_is_counted() {
-        let windows = [example(260, 40), example(300, 40), window(&[(1, switch(0, 5)), (9, switch(5, 9))])];
+        let silent = window("1 7 - switch 0:120 R 5:120; 9 7 - switch 5:120 R 9:120");
+        let windows = [example(260, 40), example(300, 40), silent];
         assert_eq!(tally(windows.iter().cloned(), false), Some(Opinions { same: 3, different: 1 }));
         assert_eq!(tally(windows.into_iter().skip(2), false), None);
     }
 
     #[test]
-    fn where_both_agree_nothing_is_in_doubt() {
+    fn where_they_differ_the_time_is_in_doubt_and_no_other() {
         assert_eq!(told(260, 40), []);
         assert_eq!(told(240, 44), [], "10 % and 5 us are near enough");
-    }
-
-    #[test]
-    fn where_they_differ_the_stretch_is_in_doubt_and_no_other() {
         assert_eq!(told(300, 40), [Doubt { thread: true, from: at(100), to: at(400) }]);
         assert_eq!(told(260, 90), [Doubt { thread: false, from: at(200), to: at(240) }]);
     }
 
     #[test]
-    fn what_only_one_of_them_knows_is_not_in_doubt() {
-        let only_ours = [(100, switch(0, 5)), (110, noise(NoiseKind::Irq, 4, 3)), (400, switch(5, 9))];
-        assert_eq!(doubts(&window(&only_ours), false), []);
-        let begins_before = [(240, noise(NoiseKind::Irq, 4, 90)), (240, What::IrqExit { irq: 4 })];
-        assert_eq!(doubts(&window(&begins_before), false), []);
-        let hole = [
-            (1, switch(0, 5)),
-            (2, What::Lost { count: None }),
-            (9, noise(NoiseKind::Thread, 5, 900)),
-            (9, switch(5, 9)),
-        ];
-        assert_eq!(doubts(&window(&hole), false), []);
+    fn what_only_one_of_them_knows_or_an_interrupt_of_another_is_not_in_doubt() {
+        let only_ours = "100 7 - switch 0:120 R 5:120; 110 7 - noise irq 4 3; 400 7 - switch 5:120 R 9:120";
+        let begins_before = "240 7 - noise irq 4 90; 240 7 - /irq 4";
+        let hole = "1 7 - switch 0:120 R 5:120; 2 7 - lost; 9 7 - noise thread 5 900; 9 7 - switch 5:120 R 9:120";
+        let nested = "100 7 - switch 0:120 R 5:120; 150 7 - softirq 1; 200 7 - irq 4; 230 7 - noise nmi 0 20; \
+                      240 7 - noise irq 4 20; 240 7 - /irq 4; 350 7 - noise softirq 1 160; 350 7 - /softirq 1; \
+                      400 7 - noise thread 5 100; 400 7 - switch 5:120 R 9:120";
+        for records in [only_ours, begins_before, hole, nested] {
+            assert_eq!(doubts(&window(records), false), [], "{records}");
+        }
     }
 
     #[test]
     fn softirqs_are_a_part_of_their_threads_on_real_time_kernels_only() {
-        let records = |thread_us| {
-            let softirq = [(200, What::SoftirqEntry { vector: 1 }), (300, What::SoftirqExit { vector: 1 })];
-            let ends = [(400, noise(NoiseKind::Thread, 5, thread_us)), (400, switch(5, 9))];
-            window(&[vec![(100, switch(0, 5))], softirq.to_vec(), ends.to_vec()].concat())
-        };
-        assert_eq!(doubts(&records(300), true), []);
-        assert_eq!(doubts(&records(200), false), []);
-        assert_eq!(doubts(&records(300), false).len(), 1);
-        assert_eq!(doubts(&records(200), true).len(), 1);
-    }
-
-    #[test]
-    fn interrupts_of_interrupts_are_counted_once() {
-        let records = [
-            (100, switch(0, 5)),
-            (150, What::SoftirqEntry { vector: 1 }),
-            (200, What::IrqEntry { irq: 4 }),
-            (230, noise(NoiseKind::Nmi, 0, 20)),
-            (240, noise(NoiseKind::Irq, 4, 20)),
-            (240, What::IrqExit { irq: 4 }),
-            (350, noise(NoiseKind::Softirq, 1, 160)),
-            (350, What::SoftirqExit { vector: 1 }),
-            (400, noise(NoiseKind::Thread, 5, 100)),
-            (400, switch(5, 9)),
-        ];
-        assert_eq!(doubts(&window(&records), false), []);
+        for (thread_us, rt, in_doubt) in [(300, true, 0), (200, false, 0), (300, false, 1), (200, true, 1)] {
+            let records = window(&format!(
+                "100 7 - switch 0:120 R 5:120; 200 7 - softirq 1; 300 7 - /softirq 1; 400 7 - noise thread 5 {thread_us}; \
+                 400 7 - switch 5:120 R 9:120"
+            ));
+            assert_eq!(doubts(&records, rt).len(), in_doubt, "{thread_us} us, rt: {rt}");
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! Bytes in pieces to a run: each format is read by lines as they come, or as a whole where it is a document.
+//! Bytes in pieces to a run: each format is read line by line as the bytes come, or as a whole if it is a document.
 
 use super::lines::{LineReader, Lines};
 use super::number::us;
@@ -14,19 +14,17 @@ use punctual_hist::Nanos;
 /// Longest document; the largest known (rteval on hundreds of CPUs) has some megabytes.
 const DOCUMENT_MAX: usize = 64 << 20;
 
-/// What whoever imports may say beside the file.
+/// What the user tells beside the file, where the file does not tell it. `period` is the time between releases.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ImportOptions {
-    /// What the file is, where its bytes do not say it.
     pub format: Option<Format>,
-    /// The unit of numbers, where the file does not say it.
     pub unit: Option<Unit>,
-    /// Time between releases, where the file does not say it.
     pub period: Option<Nanos>,
 }
 
 /// Takes bytes in pieces of any size.
 pub struct Import {
+    format: Format,
     way: Way,
     period: Option<Nanos>,
 }
@@ -34,13 +32,12 @@ pub struct Import {
 enum Way {
     Lines(Lines, Box<dyn LineReader>),
     Document(Vec<u8>, fn(&[u8]) -> Result<ForeignRun, Problem>),
-    Samples(Lines, Box<Samples>),
     Raw(Box<jitterdebugger_raw::Raw>),
 }
 
 impl Import {
-    /// Decides by the first bytes ([`SNIFFED`](super::SNIFFED) of them, or all there are) what is read; they are fed
-    /// again afterwards.
+    /// Decides by the first bytes ([`SNIFFED`](super::SNIFFED) of them, or all if there are fewer) what is read. They are
+    /// fed again afterwards.
     pub fn begin(first: &[u8], options: ImportOptions) -> Result<Self, Problem> {
         let format = match options.format {
             Some(format) => format,
@@ -66,24 +63,21 @@ impl Import {
             Format::Boards => document(boards::read),
             Format::JitterdebuggerRaw => Way::Raw(Box::new(jitterdebugger_raw::Raw::new(first, options.unit)?)),
             Format::Timestamps | Format::Periods | Format::Latencies => {
-                Way::Samples(Lines::default(), Box::new(Samples::new(format, first, options.unit, options.period)?))
+                by_lines(Box::new(Samples::new(format, first, options.unit, options.period)?))
             }
         };
-        Ok(Self { way, period: options.period })
+        Ok(Self { format, way, period: options.period })
     }
 
-    /// Takes the next bytes.
     pub fn feed(&mut self, bytes: &[u8]) -> Result<(), Problem> {
         match &mut self.way {
-            Way::Lines(lines, reader) => lines.feed_text(bytes, &mut |number, line| reader.line(number, line)),
-            Way::Samples(lines, samples) => lines.feed(bytes, &mut |number, line| samples.line(number, line)),
+            Way::Lines(lines, reader) => lines.feed(bytes, &mut |number, line| reader.raw_line(number, line)),
             Way::Raw(raw) => raw.feed(bytes),
             Way::Document(kept, _) => {
                 if kept.len().saturating_add(bytes.len()) > DOCUMENT_MAX {
-                    let most = DOCUMENT_MAX >> 20;
-                    return Err(Problem::new(format!(
-                        "the document is longer than {most} MiB, which no result of a test is"
-                    )));
+                    let what =
+                        format!("the document is longer than {} MiB, which no result of a test is", DOCUMENT_MAX >> 20);
+                    return Err(Problem::new(what));
                 }
                 kept.extend_from_slice(bytes);
                 Ok(())
@@ -91,9 +85,10 @@ impl Import {
         }
     }
 
-    /// The run, with what there is to doubt.
+    /// The run, with everything that is to be doubted in its notes.
     pub fn finish(self) -> Result<ForeignRun, Problem> {
-        let (period, mut run) = (self.period, self.way.finish()?);
+        let period = self.period;
+        let mut run = ForeignRun { format: self.format, ..self.way.finish()? };
         for series in &mut run.series {
             match series.period {
                 Some(said) => agree(run.format, said, period)?,
@@ -109,12 +104,26 @@ impl Way {
     fn finish(self) -> Result<ForeignRun, Problem> {
         match self {
             Self::Lines(mut lines, mut reader) => {
-                let end = End::of(&mut lines, |lines| lines.end_text(&mut |number, line| reader.line(number, line)));
-                end.tell(reader.finish(), &lines)
-            }
-            Self::Samples(mut lines, mut samples) => {
-                let end = End::of(&mut lines, |lines| lines.end(&mut |number, line| samples.line(number, line)));
-                end.tell(samples.finish(), &lines)
+                // Programs end their last line, too.
+                let is_open = lines.is_open();
+                let end = lines.end(&mut |number, line| reader.raw_line(number, line));
+                let mut run = match (reader.finish(), &end) {
+                    (Ok(run), _) => run,
+                    // The rest of the last line is the reason why there is no result.
+                    (Err(_), Err(problem)) => return Err(problem.clone()),
+                    (Err(problem), Ok(())) => return Err(problem),
+                };
+                if let Err(problem) = end {
+                    run.notes.push(format!("doubted: the file was cut off: its last line has no end ({problem})"));
+                    run.doubt();
+                } else if is_open {
+                    let line = lines.number();
+                    run.notes.push(format!(
+                        "doubted: the last line, {line}, has no end: the file may have been cut off within it"
+                    ));
+                }
+                run.notes.extend(lines.notes());
+                Ok(run)
             }
             Self::Raw(raw) => raw.finish(),
             Self::Document(kept, read) => read(kept.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&kept)),
@@ -122,57 +131,13 @@ impl Way {
     }
 }
 
-/// All bytes at once.
 pub fn import(bytes: &[u8], options: ImportOptions) -> Result<ForeignRun, Problem> {
     let mut import = Import::begin(bytes, options)?;
     import.feed(bytes)?;
     import.finish()
 }
 
-/// How the last line ended. Every program that prints lines ends the last one, too.
-enum End {
-    /// As it should.
-    Whole,
-    /// Not at all, and yet it could be read: it may be longer than what is left of it.
-    Open(u64),
-    /// Not at all, and what is left of it is no line of the format.
-    Cut(Problem),
-}
-
-impl End {
-    fn of(lines: &mut Lines, end: impl FnOnce(&mut Lines) -> Result<(), Problem>) -> Self {
-        let is_open = lines.is_open();
-        match end(lines) {
-            Err(problem) => Self::Cut(problem),
-            Ok(()) if is_open => Self::Open(lines.number()),
-            Ok(()) => Self::Whole,
-        }
-    }
-
-    /// What was read, with what follows from the end.
-    fn tell(self, run: Result<ForeignRun, Problem>, lines: &Lines) -> Result<ForeignRun, Problem> {
-        let mut run = match (run, &self) {
-            (Ok(run), _) => run,
-            // What is left of the last line is why there is no result.
-            (Err(_), Self::Cut(problem)) => return Err(problem.clone()),
-            (Err(problem), _) => return Err(problem),
-        };
-        match self {
-            Self::Whole => {}
-            Self::Open(line) => run
-                .notes
-                .push(format!("doubted: the last line, {line}, has no end: the file may have been cut off within it")),
-            Self::Cut(problem) => {
-                run.notes.push(format!("doubted: the file was cut off: its last line has no end ({problem})"));
-                run.doubt();
-            }
-        }
-        run.notes.extend(lines.notes());
-        Ok(run)
-    }
-}
-
-/// Refuses a unit that is not the one in which every file of the format counts.
+/// Refuses a unit if every file of the format counts in another one.
 fn says_its_unit(format: Format, told: Option<Unit>) -> Result<(), Problem> {
     let Some(told) = told else { return Ok(()) };
     let name = format.name();
@@ -191,7 +156,7 @@ fn says_its_unit(format: Format, told: Option<Unit>) -> Result<(), Problem> {
     Err(Problem::new(format!("a file of {name} is in {said}, not in {told}")).with(Remedy::LeaveUnitOut))
 }
 
-/// Refuses a period that is not the one of the file. That of a fitted grid is off by what the clocks are.
+/// Refuses a period that is not the one of the file. A fitted period may be off by as much as the clocks are.
 fn agree(format: Format, said: Nanos, told: Option<Nanos>) -> Result<(), Problem> {
     let Some(told) = told else { return Ok(()) };
     let off = said.max(told).minus(said.min(told));

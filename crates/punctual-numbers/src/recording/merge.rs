@@ -1,8 +1,8 @@
 //! Whether recordings are runs of one scenario on one machine, one after the other, and where each run goes in the
 //! whole.
 //!
-//! What is planned here from headers is carried out frame by frame by whoever reads the files, so that memory does not
-//! grow with them. Must not know files.
+//! The plan is made from folded recordings and carried out frame by frame by whoever reads the files, so that memory does
+//! not grow with them. Must not know files.
 
 use super::RecTime;
 use super::runs::{Shift, whole_second};
@@ -11,51 +11,37 @@ use crate::scenario::{Amount, LoadPhase, Mechanism, Policy, Scenario, TimerPhase
 use crate::trace::Rung;
 use punctual_facts::cpu_set::CpuSet;
 use punctual_hist::Nanos;
+use std::collections::BTreeMap;
 
-/// Something in which two recordings are not of the same kind: (of the first, of the other).
+/// Something in which two recordings are not of the same kind: the value of the first, then that of the other. `Machine`
+/// has the name of the fact before them, and `Period` the CPU.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Mismatch {
-    /// A fact of the machine: its name, and the two values.
     Machine(String, Option<String>, Option<String>),
-    /// Measured CPUs.
     Cpus(CpuSet, CpuSet),
-    /// The time between releases on a CPU.
     Period(u32, Nanos, Nanos),
-    /// Scheduling policy.
     Policy(Policy, Policy),
-    /// How the threads waited.
     Mechanism(Mechanism, Mechanism),
-    /// Where the releases lay.
     Phase(TimerPhase, TimerPhase),
-    /// The warm-up.
     WarmUp(Amount, Amount),
-    /// What is late: it was counted while measuring.
+    /// Misses of the budget were counted during the measurement, so that another budget is another count.
     Budget(Option<Nanos>, Option<Nanos>),
-    /// What ended the run.
     Limit(Option<Nanos>, Option<Nanos>),
-    /// The request for short sleeps, in microseconds.
     DmaLatency(Option<u32>, Option<u32>),
     /// Names of the load phases, in order.
     Loads(Vec<String>, Vec<String>),
-    /// CPUs the loads could use.
     LoadCpus(CpuSet, CpuSet),
-    /// CPUs isolated from the scheduler.
     Isolated(CpuSet, CpuSet),
-    /// Measured CPUs that our helpers shared.
     Shared(CpuSet, CpuSet),
-    /// The published suite it belongs to.
     Suite(Option<String>, Option<String>),
     ClockSource(Option<String>, Option<String>),
-    /// Length of the scheduler tick.
     Tick(Nanos, Nanos),
-    /// The means by which causes were looked for.
     Engine(Option<Rung>, Option<Rung>),
     /// Numbers of the load phases that were traced.
     Traced(Vec<u16>, Vec<u16>),
 }
 
-/// In what two recordings are not of the same kind. How long they are, and which share of it each load phase had, is no
-/// difference.
+/// The ways in which two recordings are not of the same kind. Their lengths, and the shares of the load phases, may differ.
 pub fn differences(first: &Recording, other: &Recording) -> Vec<Mismatch> {
     let mut all = machine_differences(&first.header.machine, &other.header.machine);
     scenario(&first.header.scenario, &other.header.scenario, &mut all);
@@ -75,7 +61,6 @@ fn note<T: PartialEq>(first: T, other: T, differs: impl FnOnce(T, T) -> Mismatch
     }
 }
 
-/// In what two machines differ, as recordings know them.
 pub fn machine_differences(first: &[(String, String)], other: &[(String, String)]) -> Vec<Mismatch> {
     let value = |machine: &[(String, String)], name: &str| {
         machine.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone())
@@ -123,10 +108,10 @@ fn surroundings(first: &Header, other: &Header, all: &mut Vec<Mismatch>) {
 pub enum Unmergeable {
     /// The recording with this number is of another kind than the first.
     Mismatch(usize, Vec<Mismatch>),
-    /// The same run is in both.
+    /// Both recordings hold the same run.
     Same(usize, usize),
-    /// Runs of both were under way at the same time, by the wall clock: (the end of the one, the beginning of the other,
-    /// nanoseconds since 1970).
+    /// Runs of both overlapped by the wall clock: the end of the one and the beginning of the other, in nanoseconds since
+    /// 1970.
     Overlap(usize, usize, u64, u64),
     /// The recording with this number holds no interval.
     Nothing(usize),
@@ -135,11 +120,10 @@ pub enum Unmergeable {
 /// One run of one recording, and where it goes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MergePart {
-    /// Number of the recording.
     pub recording: usize,
-    /// Number of the run in it.
+    /// Number of the run in the recording.
     pub run: usize,
-    /// Where its frames go; `None`: where they are.
+    /// How the frames are moved; `None`: they stay where they are.
     pub place: Option<Shift>,
 }
 
@@ -150,14 +134,12 @@ pub struct Merging {
     pub parts: Vec<MergePart>,
 }
 
-/// Wall clocks are set by a little now and then; runs of the same CPU that overlap by more did not follow each other.
+/// Wall clocks are corrected by small steps now and then; runs that overlap by more did not follow each other.
 const OVERLAP_MAX: Nanos = Nanos::from_secs(1);
 
 impl Merging {
-    /// The plan.
-    ///
     /// # Errors
-    /// All there is against it.
+    /// Everything that is against merging.
     pub fn of(recordings: &[Recording]) -> Result<Self, Vec<Unmergeable>> {
         let Some(first) = recordings.first() else { return Ok(Self { parts: Vec::new() }) };
         let mut against = Vec::new();
@@ -186,11 +168,11 @@ impl Merging {
     }
 }
 
-/// What keeps a run from following the one before it.
+/// The reason why a run cannot follow the one before it.
 fn in_the_way(pair: &[(usize, usize, &Run)]) -> Option<Unmergeable> {
     let [(a, _, earlier), (b, _, later)] = pair else { return None };
     if a == b {
-        // They were told apart when they were put together.
+        // Runs of one recording were checked when they were merged.
         return None;
     }
     if earlier.header.started_unix_ns == later.header.started_unix_ns {
@@ -202,30 +184,18 @@ fn in_the_way(pair: &[(usize, usize, &Run)]) -> Option<Unmergeable> {
 
 fn placed(recordings: &[Recording], runs: &[(usize, usize, &Run)]) -> Vec<MergePart> {
     let Some(first) = runs.first().and_then(|(number, ..)| recordings.get(*number)) else { return Vec::new() };
-    // Slots are handed out file by file, in order.
-    let mut slots = vec![0u32; recordings.len()];
-    let mut taken = 0u32;
-    let order = runs.iter().map(|(number, ..)| *number);
-    let mut seen = Vec::new();
-    for number in order {
-        if seen.contains(&number) {
-            continue;
-        }
-        seen.push(number);
-        if let (Some(slot), Some(recording)) = (slots.get_mut(number), recordings.get(number)) {
-            *slot = taken;
-            taken = taken.saturating_add(recording.causes.windows.next_slot());
-        }
-    }
+    // Slots of windows are handed out recording by recording, in order.
+    let (mut slots, mut taken) = (BTreeMap::new(), 0u32);
     let mut until = RecTime::EPOCH;
     let mut parts = Vec::new();
     for (number, run, of) in runs {
         let apart = Nanos::from_ns(of.header.started_unix_ns.saturating_sub(first.header.started_unix_ns));
         let at = RecTime::after_epoch(whole_second(apart.max(until.since_epoch())));
         until = at.plus(of.until.since(of.at));
-        let header = recordings.get(*number).map_or(&first.header, |recording| &recording.header);
-        let slots = slots.get(*number).copied().unwrap_or_default();
-        let place = Shift::new(&first.header, header, at.since(of.at), slots);
+        let recording = recordings.get(*number).unwrap_or(first);
+        let slots = *slots.entry(*number).or_insert(taken);
+        taken = taken.max(slots.saturating_add(recording.causes.windows.next_slot()));
+        let place = Shift::new(&first.header, &recording.header, at.since(of.at), slots);
         parts.push(MergePart { recording: *number, run: *run, place: (!parts.is_empty()).then_some(place) });
     }
     parts

@@ -147,7 +147,7 @@ fn total(cpus: &[CpuRow]) -> Option<Row> {
 }
 
 fn phase_rows(recording: &Recording, phases: &Phases) -> Vec<PhaseRow> {
-    let row = |(&(phase, cpu), totals): (&(u16, u32), &crate::recording::PhaseTotals)| PhaseRow {
+    let row = |(&(phase, cpu), totals): (&(u16, u32), &crate::recording::CpuTallies)| PhaseRow {
         phase,
         name: phases.name(phase),
         cpu,

@@ -1,4 +1,4 @@
-//! Storage and devices: what they do unasked, and for whom.
+//! What storage and devices do without being asked.
 
 use crate::knobs::prelude::*;
 
@@ -24,7 +24,13 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "blk.rq_affinity",
         title: "I/O does not complete on the CPU that asked",
         severity: Weight::all(Info),
-        check: Check::Probe(rq_affinity),
+        check: Check::Probe(|case| {
+            every_disk(case, "queue/rq_affinity", |disk, text| match text.as_str() {
+                "0" | "1" => Ok(Some(true)),
+                "2" => Ok(Some(false)),
+                other => Doubt::unknown(format!("{BLOCKS}/{disk}/queue/rq_affinity holds '{other}'")),
+            })
+        }),
         why: "With rq_affinity 2 each completion interrupts exactly the CPU that sent the request.",
         fix: Fix::prose("echo 1 > /sys/block/DISK/queue/rq_affinity, and send no requests from CPUs <I>."),
         persist: &[Lasting::udev("ACTION==\"add|change\", SUBSYSTEM==\"block\", ATTR{queue/rq_affinity}=\"1\"")],
@@ -88,7 +94,14 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "fs.commit",
         title: "File systems do not commit more often than usual",
         severity: Weight::all(Info),
-        check: Check::Probe(commit),
+        check: Check::Probe(|case| {
+            no_mount(case, |_, options| {
+                let seconds = options.iter().find_map(|option| option.strip_prefix("commit=")?.parse::<u32>().ok());
+                let at_once = ["sync", "dirsync", "data=journal"];
+                seconds.is_some_and(|seconds| seconds < 5)
+                    || options.iter().any(|option| at_once.contains(&option.as_str()))
+            })
+        }),
         why: "A commit interval below five seconds, or writing everything at once (sync, dirsync, data=journal), \
             makes more and smaller bursts.",
         fix: Fix::prose("mount -o remount,commit=30 PLACE; or without sync, dirsync"),
@@ -105,9 +118,14 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "fs.atime",
-        title: "Reading does not write",
+        title: "Reading a file does not write its access time",
         severity: Weight::all(Info),
-        check: Check::Probe(atime),
+        check: Check::Probe(|case| {
+            no_mount(case, |kind, options| {
+                let has = |word: &str| options.iter().any(|option| option == word);
+                has("rw") && !has("noatime") && !has("relatime") && !["vfat", "exfat", "ntfs3"].contains(&kind)
+            })
+        }),
         why: "With strict access times every read of a file is followed by a write.",
         fix: Fix::command("mount -o remount,noatime PLACE"),
         persist: &[Lasting::other("noatime in the options in /etc/fstab")],
@@ -136,7 +154,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "No Bluetooth",
         severity: Weight::all(Info),
         check: Check::NoDevice { class: "bluetooth", start: "hci" },
-        why: "Bluetooth adapters scan and interrupt by USB at times of their own choosing.",
+        why: "Bluetooth adapters scan and interrupt by USB at any time.",
         fix: Fix::command("rfkill block bluetooth; rmmod btusb"),
         persist: &[Lasting::NoModule("btusb"), Lasting::NoModule("bluetooth"), Lasting::NoService("bluetooth.service")],
         cost: "Bluetooth.",
@@ -191,13 +209,13 @@ const BLOCKS: &str = "/sys/block";
 const NO_BLOCKS: Missing = CannotBe("there are no disks");
 const UNSEEN: Missing = TellsNothing("a disk's setting is not shown");
 
-/// Holds a file of each disk against what is wanted (`None`: not about this disk); keeps the disks that differ.
+/// Judges a file of each disk (`None` if the knob is not about the disk), and notes the disks that are not as wanted.
 fn every_disk(case: &Case<'_>, file: &str, judge: impl Fn(&str, String) -> Result<Option<bool>, Doubt>) -> Judged {
     let (mut seen, mut wrong) = (0, Vec::new());
     for disk in case.names(BLOCKS, NO_BLOCKS)? {
         let path = format!("{BLOCKS}/{disk}/{file}");
         let fact = case.peek(&path);
-        // Loops and the like lack some files.
+        // Loop devices lack some files.
         if fact == Fact::Absent {
             continue;
         }
@@ -223,15 +241,7 @@ fn scheduler(case: &Case<'_>) -> Judged {
     })
 }
 
-fn rq_affinity(case: &Case<'_>) -> Judged {
-    every_disk(case, "queue/rq_affinity", |disk, text| match text.as_str() {
-        "0" | "1" => Ok(Some(true)),
-        "2" => Ok(Some(false)),
-        other => Doubt::unknown(format!("{BLOCKS}/{disk}/queue/rq_affinity holds '{other}'")),
-    })
-}
-
-/// Only events that cannot be told by an interrupt are polled for.
+/// Only events that the drive cannot announce are polled for.
 fn poll(case: &Case<'_>) -> Judged {
     let parameter = "/sys/module/block/parameters/events_dfl_poll_msecs";
     let usual_ms = case.number(parameter, TellsNothing("the usual interval is not shown"))?;
@@ -266,7 +276,7 @@ fn md(case: &Case<'_>) -> Judged {
     Ok(table.lines().find(busy).is_none())
 }
 
-/// The file systems on disks: where, of which kind, with which options.
+/// The mounted file systems of disks: folder, type and options.
 fn mounts(case: &Case<'_>) -> Result<Vec<(String, String, Vec<String>)>, Doubt> {
     let path = "/proc/mounts";
     let table = case.content(path, TellsNothing("what is mounted is not shown"))?;
@@ -280,27 +290,12 @@ fn mounts(case: &Case<'_>) -> Result<Vec<(String, String, Vec<String>)>, Doubt> 
     if found.is_empty() { Doubt::not_applicable("no file system on a disk is mounted here") } else { Ok(found) }
 }
 
-/// Whether no mounted file system is of that kind.
+/// Good if no mounted file system has such a type and options.
 fn no_mount(case: &Case<'_>, is_bad: impl Fn(&str, &[String]) -> bool) -> Judged {
     let mounts = mounts(case)?;
     let bad: Vec<&str> =
         mounts.iter().filter(|(_, kind, options)| is_bad(kind, options)).map(|(place, ..)| place.as_str()).collect();
     case.none_found("/proc/mounts", bad.join(", "), format!("none of {}", mounts.len()))
-}
-
-fn commit(case: &Case<'_>) -> Judged {
-    no_mount(case, |_, options| {
-        let seconds = options.iter().find_map(|option| option.strip_prefix("commit=")?.parse::<u32>().ok());
-        let at_once = ["sync", "dirsync", "data=journal"];
-        seconds.is_some_and(|seconds| seconds < 5) || options.iter().any(|option| at_once.contains(&option.as_str()))
-    })
-}
-
-fn atime(case: &Case<'_>) -> Judged {
-    no_mount(case, |kind, options| {
-        let has = |word: &str| options.iter().any(|option| option == word);
-        has("rw") && !has("noatime") && !has("relatime") && !["vfat", "exfat", "ntfs3"].contains(&kind)
-    })
 }
 
 fn rng(case: &Case<'_>) -> Judged {

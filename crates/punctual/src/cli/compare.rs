@@ -2,6 +2,7 @@
 
 #![allow(clippy::doc_markdown, reason = "these comments are the help a user reads on a terminal")]
 
+use super::need::NeedArgs;
 use super::result::ImportArgs;
 use super::value::{parse_duration, parse_percent};
 use clap::{Args, ValueEnum};
@@ -12,10 +13,13 @@ use std::path::PathBuf;
 pub struct CompareArgs {
     /// Recordings, or results of other programs; each is held against the first of them, or against --baseline. --from,
     /// --unit and --period are for files that do not say themselves what they are
-    #[arg(required = true, value_name = "RECORDING")]
+    /// [default: the two newest recordings of this folder]
+    #[arg(value_name = "RECORDING")]
     pub recordings: Vec<PathBuf>,
     #[command(flatten)]
     pub import: ImportArgs,
+    #[command(flatten)]
+    pub need: NeedArgs,
     /// Hold all of them against this recording
     #[arg(long, value_name = "FILE")]
     pub baseline: Option<PathBuf>,

@@ -7,11 +7,13 @@ use crate::exit::Exit;
 use crate::render::{self, units, words};
 use anyhow::{Context, Error, Result, bail};
 use punctual_hist::Nanos;
+use punctual_linux::recording::read_file;
 use punctual_linux::result_file::{ResultFile, replace};
 use punctual_numbers::export::{Gate, doubts, gate, hdr_over_time, run_of};
 use punctual_numbers::foreign::ForeignRun;
 use punctual_numbers::recording::Recording;
 use punctual_numbers::report::{DUE_WANTED, Report};
+use std::path::Path;
 
 /// Reads, writes. What was repaired in the file or doubted of it is said beside the result, since most formats have no
 /// place for it. What a gate could not tell exits with 3.
@@ -59,6 +61,14 @@ fn text(args: &ExportArgs, file: &ResultFile) -> Result<Exit> {
     Ok(Exit::doubtful_if(is_gate && run.series.iter().any(open)))
 }
 
+/// A recording as JUnit XML, in a file that must not be there yet.
+pub fn junit(recording: &Path, to: &Path) -> Result<()> {
+    let recording = read_file(recording)?;
+    let budget = recording.header.scenario.budget;
+    let text = render::export::text(ExportFormat::Junit, &judged(&recording, budget), budget)?;
+    write_new(to, text)
+}
+
 fn say_notes(run: &ForeignRun) {
     run.notes.iter().for_each(|note| render::say(&format!("note: {note}")));
 }
@@ -96,13 +106,13 @@ fn write(args: &ExportArgs, text: &str) -> Result<()> {
 
 #[cfg(feature = "parquet")]
 fn table(args: &ExportArgs, file: &ResultFile) -> Result<()> {
-    use punctual_numbers::export::{fleet_rows, fleet_run, foreign_fleet_rows, foreign_fleet_run};
+    use punctual_numbers::export::{fleet_head, fleet_rows, foreign_fleet_head, foreign_fleet_rows};
     use render::export::parquet::parquet;
     let Some(out) = &args.out else { bail!("Parquet is no text: name the file to write with --out") };
     let name = args.run.clone().unwrap_or_else(|| crate::commands::files::title(&args.file));
     let mut run = match file {
-        ResultFile::Recording(recording) => fleet_run(recording),
-        ResultFile::Foreign(run) => foreign_fleet_run(run),
+        ResultFile::Recording(recording) => fleet_head(recording),
+        ResultFile::Foreign(run) => foreign_fleet_head(run),
     };
     run.machine = args.machine_name.clone().or(run.machine);
     let bytes = match file {

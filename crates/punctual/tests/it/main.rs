@@ -8,6 +8,7 @@ mod bad_input;
 #[cfg(feature = "bpf")]
 mod bpf_privileged;
 mod causes_privileged;
+mod ci_example;
 mod compare;
 mod documents;
 mod explain;
@@ -18,6 +19,7 @@ mod lint;
 mod live;
 mod long;
 mod measuring;
+mod need;
 mod optimize;
 mod optimize_privileged;
 mod privileged;

@@ -10,10 +10,22 @@ const KNOB: Knob = Knob::of(Family::Agreement);
 pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "agree.throttling",
-        title: "Nothing is left of RT throttling where it was turned off",
-        // The state itself is told, and weighed, by sched.fair_server.
+        title: "Nothing replaces RT throttling that was turned off",
+        // The state itself is weighed by sched.fair_server.
         severity: Weight::all(Info),
-        check: Check::Probe(throttling),
+        applies: |case| {
+            Doubt::not_applicable_if(case.version()? < FAIR_SERVER_SINCE, "before 6.12 the setting does what it says")?;
+            let missing = CannotBe("this kernel has no limit on real-time work");
+            let runtime_us = case.number("/proc/sys/kernel/sched_rt_runtime_us", missing)?;
+            Doubt::not_applicable_if(runtime_us != -1, "throttling was not turned off")
+        },
+        check: Check::seen(
+            "/sys/kernel/debug/sched/fair_server/cpu<I>/runtime",
+            Want::ZERO,
+            TellsNothing(
+                "throttling was turned off, but what replaced it is not shown: debugfs not mounted, or locked down",
+            ),
+        ),
         why: "Every guide turns throttling off with sched_rt_runtime_us = -1. From 6.12 on that does nothing for ordinary \
             real-time threads: what takes time from them is the fair server, 50 ms of each second by default, and that \
             stays on.",
@@ -38,7 +50,7 @@ pub(crate) const KNOBS: &[Knob] = &[
             "Find the device of that number in /proc/interrupts; echo <H> > /proc/irq/N/smp_affinity_list. The real-time \
             device's own interrupt may stay.",
         ),
-        persist: &[Lasting::word("irqaffinity=<H>"), Lasting::word("isolcpus=managed_irq,domain,<I>")],
+        persist: &[Lasting::word("irqaffinity=<H>"), Lasting::word("isolcpus=managed_irq,domain,<I apart>")],
         undo: Fix::prose("Write back each list that was there; remove the words."),
         cost: "Other CPUs get the load.",
         blast: Blast::Disturbing,
@@ -64,20 +76,8 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
 ];
 
-/// The first version whose fair server does what throttling did.
+/// From this version on, the fair server replaces throttling.
 const FAIR_SERVER_SINCE: Version = Version::new(6, 12);
-
-fn throttling(case: &Case<'_>) -> Judged {
-    Doubt::not_applicable_if(case.version()? < FAIR_SERVER_SINCE, "before 6.12 the setting does what it says")?;
-    let missing = CannotBe("this kernel has no limit on real-time work");
-    if case.number("/proc/sys/kernel/sched_rt_runtime_us", missing)? != -1 {
-        return Doubt::not_applicable("throttling was not turned off");
-    }
-    let because = "throttling was turned off, but what replaced it is not shown: debugfs not mounted, or locked down";
-    let path = "/sys/kernel/debug/sched/fair_server/cpu{cpu}/runtime";
-    let runtimes = case.per_cpu(path, case.rt(), TellsNothing(because))?;
-    Ok(runtimes.iter().all(|(_, runtime)| runtime == "0"))
-}
 
 /// One line of the kernel's table of interrupts.
 struct Line<'a> {
@@ -86,8 +86,8 @@ struct Line<'a> {
     device: String,
 }
 
-/// Device interrupts, with their counts in the order of the CPUs of the first line. What each CPU does to itself
-/// (timers, calls, counters) has a name instead of a number, or stands in the private range of an ARM controller.
+/// The CPUs of the first line, and the device interrupts with their counts in that order. Interrupts of a CPU by itself
+/// (timers, calls, counters) have a name instead of a number, or a number in the private range of an ARM controller.
 fn device_lines(table: &str) -> Option<(Vec<u32>, Vec<Line<'_>>)> {
     let mut lines = table.lines();
     let cpus: Vec<u32> =
@@ -152,7 +152,7 @@ fn irq_counts(case: &Case<'_>) -> Judged {
         return Ok(false);
     }
     case.note(format!("{INTERRUPTS}, twice"), format!("none of {} rose on CPUs {}", after.len(), case.rt()));
-    // None came in the moment one looked; it is good only if none may come.
+    // No interrupt came between the two readings. The state is good only if none may come.
     let (mut seen, mut reaching) = (0, Vec::new());
     for line in &after {
         let path = format!("/proc/irq/{}/effective_affinity_list", line.number);
@@ -171,11 +171,11 @@ fn irq_counts(case: &Case<'_>) -> Judged {
     Ok(true)
 }
 
-/// An idle state that takes longer to leave than this is a deep one.
+/// The longest exit latency of a shallow idle state.
 const SHALLOW_US: u64 = 10;
 
 fn idle_usage(case: &Case<'_>) -> Judged {
-    // Those that leave nothing deep; a larger number allows more than C1.
+    // The values that leave no deep state. A larger number allows more than C1.
     const WORDS: [(&str, &[&str]); 4] = [
         ("intel_idle.max_cstate", &["0", "1"]),
         ("processor.max_cstate", &["0", "1"]),

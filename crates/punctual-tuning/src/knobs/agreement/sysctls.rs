@@ -1,4 +1,4 @@
-//! What files say of sysctls, against each other and against what is in force.
+//! Whether files of sysctls agree with each other and with the values in force.
 
 use crate::knobs::prelude::*;
 use crate::knobs::{File, Setting};
@@ -12,8 +12,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "Configured sysctls are in force",
         severity: Weight::of(Medium, Medium, Info),
         check: Check::Probe(effect),
-        why: "A value that differs from its file was written by somebody else after the boot, was refused, or belongs to a \
-            module that came later; the next boot may decide otherwise.",
+        why: "A value that differs from its file was written by another program after the boot, was refused, or \
+            belongs to a module that came later; the next boot may decide otherwise.",
         fix: Fix::prose("sysctl --system, and look who wrote it."),
         persist: &[Lasting::other(
             "Keep one place for each value; for those of modules, a udev rule or a unit after it.",
@@ -40,46 +40,29 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
 ];
 
-/// Sysctls that knobs judge; those that knobs make last are added.
+/// Sysctls that knobs judge or that bear on what they judge; those that knobs write or make last are added.
 const NAMES: &[&str] = &[
     "kernel.hung_task_timeout_secs",
     "kernel.nmi_watchdog",
-    "kernel.numa_balancing",
     "kernel.perf_event_max_sample_rate",
-    "kernel.printk",
-    "kernel.sched_autogroup_enabled",
-    "kernel.sched_energy_aware",
     "kernel.sched_rr_timeslice_ms",
     "kernel.sched_rt_period_us",
-    "kernel.sched_rt_runtime_us",
-    "kernel.sched_schedstats",
     "kernel.soft_watchdog",
-    "kernel.task_delayacct",
-    "kernel.timer_migration",
     "kernel.watchdog",
-    "kernel.watchdog_thresh",
-    "net.core.busy_poll",
-    "net.core.busy_read",
     "net.core.netdev_budget",
     "net.core.netdev_budget_usecs",
-    "vm.compact_unevictable_allowed",
-    "vm.compaction_proactiveness",
     "vm.dirty_background_ratio",
     "vm.dirty_ratio",
     "vm.dirty_writeback_centisecs",
     "vm.min_free_kbytes",
     "vm.nr_hugepages",
-    "vm.overcommit_memory",
-    "vm.stat_interval",
-    "vm.swappiness",
-    "vm.zone_reclaim_mode",
 ];
 
 /// Folders in the order in which one file hides another of the same name.
 const FOLDERS: [&str; 5] =
     ["/etc/sysctl.d", "/run/sysctl.d", "/usr/local/lib/sysctl.d", "/usr/lib/sysctl.d", "/lib/sysctl.d"];
 
-/// Each value that files give to a sysctl, in the order in which they are applied: (file, value).
+/// For each sysctl, the files and values in the order in which they are applied.
 type Settings = BTreeMap<String, Vec<(String, String)>>;
 
 fn interesting() -> BTreeSet<String> {
@@ -105,7 +88,7 @@ fn settings(case: &Case<'_>) -> Result<Settings, Doubt> {
         }
     }
     let mut paths: Vec<String> = files.into_values().collect();
-    // systemd leaves the old file alone unless it is linked into the folder; the other inits read it last.
+    // systemd ignores the old file unless the folder links to it; other inits read it last.
     if !case.machine.boot.is_systemd() {
         paths.push("/etc/sysctl.conf".to_owned());
     }
@@ -137,7 +120,7 @@ fn effect(case: &Case<'_>) -> Judged {
     for (name, values) in settings(case)? {
         let Some((file, wanted)) = values.last() else { continue };
         let path = format!("/proc/sys/{}", name.replace('.', "/"));
-        // One that this kernel does not have is nobody's disagreement.
+        // A sysctl that this kernel does not have is no disagreement.
         let Fact::Known(text) = case.peek(&path) else { continue };
         let effective = text.split_whitespace().collect::<Vec<_>>().join(" ");
         if effective == *wanted {

@@ -18,7 +18,12 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "fw.smt",
         title: "SMT off in the firmware",
         severity: Weight::all(Info),
-        check: Check::Probe(smt),
+        applies: has_setup,
+        check: Check::seen(
+            "/sys/devices/system/cpu/smt/control",
+            Want::Word { good: &["notsupported", "forceoff", "off"], bad: &["on"] },
+            CannotBe("this kernel knows no SMT"),
+        ),
         why: "Off in the firmware, no core is ever shared, and buffers that are split between two \
             threads of a core belong to one. Off by Linux, the siblings are started once and parked.",
         fix: Fix::command("echo off > /sys/devices/system/cpu/smt/control"),
@@ -63,8 +68,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         severity: Weight::all(Info),
         applies: has_setup,
         check: Check::Probe(|case| Ok(deep_on_first(case)?.is_none())),
-        why: "States the firmware offers and nobody limits are used. Limited by Linux is as good as off, \
-            and quicker to undo.",
+        why: "States that the firmware offers are used unless something limits them. Limited by Linux is as good as \
+            off, and quicker to undo.",
         persist: &[
             Lasting::Firmware(
                 "CPU C-states, C6/C7/C10 report, Global C-state control, usually under Advanced, CPU power management",
@@ -157,7 +162,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "fw.pcie_aspm",
-        title: "PCIe links do not sleep, whoever decided it",
+        title: "PCIe links do not sleep, whether Linux or the firmware decides",
         severity: Weight::of(Medium, Medium, Info).adjusted(told_by_links),
         check: Check::Probe(awake_links),
         why: "Firmware may turn on link power management and keep Linux from controlling it: then only \
@@ -203,17 +208,6 @@ pub(crate) const KNOBS: &[Knob] = &[
         ..KNOB
     },
 ];
-
-fn smt(case: &Case<'_>) -> Judged {
-    has_setup(case)?;
-    let none = CannotBe("this kernel knows no SMT");
-    let control = case.text("/sys/devices/system/cpu/smt/control", none)?;
-    match control.as_str() {
-        "notsupported" | "forceoff" | "off" => Ok(true),
-        "on" => Ok(false),
-        other => Doubt::unknown(format!("SMT is '{other}'")),
-    }
-}
 
 fn speedstep(case: &Case<'_>) -> Judged {
     has_setup(case)?;

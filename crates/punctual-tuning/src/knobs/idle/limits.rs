@@ -18,11 +18,12 @@ pub(crate) const KNOBS: &[Knob] = &[
             anything else as hexadecimal text: echo 100 is four bytes, and allows 170 seconds of sleep.",
         fix: Fix::prose(
             "Write the limit in microseconds as a binary number of 32 bits, and keep the file open: the limit goes \
-            when it is closed (punctual measure --dma-latency does so).",
+            when it is closed.",
         ),
         persist: &[Lasting::other("The application itself, which keeps the file open while it runs.")],
         undo: Fix::prose("Close the file."),
         cost: "Every CPU stays warm; less room for turbo.",
+        resort: Some(Resort::LimitSleep),
         sources: &["kernel 6.1, 7.3 kernel/power/qos.c", "kernel 7.3 include/linux/pm_qos.h"],
         ..KNOB
     },
@@ -65,7 +66,7 @@ fn of_all(case: &Case<'_>) -> Judged {
 
 fn of_each(case: &Case<'_>) -> Judged {
     let none = CannotBe("this kernel has no limit of sleep per CPU");
-    let limits = case.per_cpu("/sys/devices/system/cpu/cpu{cpu}/power/pm_qos_resume_latency_us", case.rt(), none)?;
+    let limits = case.of_rt("power/pm_qos_resume_latency_us", none)?;
     Doubt::not_applicable_if(
         limits.iter().all(|(_, limit)| limit == "0"),
         "no limit is set for single CPUs (0 means none); pm.idle_state tells what follows",

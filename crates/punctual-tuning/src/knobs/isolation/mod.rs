@@ -20,11 +20,11 @@ pub(crate) const KNOBS: &[Knob] = &[
         why: "On a CPU the scheduler balances onto, other tasks, their timers and their kernel work run between \
             the activations and delay the next one.",
         fix: Fix::prose(
-            "Make a cpuset partition of the CPUs (cgroup v2: echo <I> > GROUP/cpuset.cpus; echo isolated > \
+            "Make a cpuset partition of the CPUs (cgroup v2: echo <I apart> > GROUP/cpuset.cpus; echo isolated > \
             GROUP/cpuset.cpus.partition) and leave at least one CPU out of it.",
         ),
         persist: &[
-            Lasting::word("isolcpus=managed_irq,domain,<I>"),
+            Lasting::word("isolcpus=managed_irq,domain,<I apart>"),
             Lasting::other("On 6.1 to 6.12 kernel threads may still roam there, see kthr.affinity."),
         ],
         undo: Fix::prose("echo member > GROUP/cpuset.cpus.partition; remove the word and boot again."),
@@ -39,14 +39,14 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "iso.nohz_full",
-        title: "Tick stopped where it pays, and only there",
+        title: "The tick is stopped for busy-polling work only",
         severity: Weight::of(Medium, High, Medium),
         check: Check::Probe(nohz_full),
         why: "A thread that never enters the kernel gains from a stopped tick; one that sleeps and wakes pays for \
             it at every entry, which is why the kernel's own guide advises periodic loops against it.",
         persist: &[Lasting::Either {
             when: When::Polls,
-            then: &Lasting::word("nohz_full=<I>"),
+            then: &Lasting::word("nohz_full=<I apart>"),
             otherwise: &Lasting::NoWord("nohz_full"),
         }],
         cost: "With it: slower kernel entry on these CPUs. Without it: 100 to 1000 ticks a second, and up to 6.12 \
@@ -79,11 +79,11 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "rcu.normal",
-        title: "RCU does not hurry",
+        title: "RCU grace periods are not expedited",
         severity: Weight::of(Medium, Medium, Info).adjusted(expedited_severity),
         check: Check::Probe(rcu_normal),
-        why: "An expedited grace period interrupts every busy CPU to get done sooner; others' convenience, your \
-            latency.",
+        why: "An expedited grace period interrupts every busy CPU to get done sooner; which shortens a wait of other \
+            work and lengthens the real-time work's.",
         fix: Fix::command("echo 1 > /sys/kernel/rcu_normal; echo 0 > /sys/kernel/rcu_expedited"),
         persist: &[Lasting::word("rcupdate.rcu_normal_after_boot=1"), Lasting::NoWord("rcupdate.rcu_expedited")],
         cost: "Slower administration: module loading, network set-up.",

@@ -1,6 +1,6 @@
 //! Everything that lasts and is no word for the kernel: files the init and its helpers read.
 
-use super::{Case, Direction, Template};
+use super::{Case, Direction, Each, File, Template};
 use crate::own_files::{LIMITS, MANAGER, MODPROBE, SYSCTL, TMPFILES, UDEV};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::machine::{Init, Initramfs, Loader};
@@ -9,22 +9,25 @@ fn is_nixos(case: &Case<'_>) -> bool {
     case.machine.boot.loaders.iter().any(|loader| loader.what == Loader::NixOs)
 }
 
+/// A line of the configuration of NixOS, and the command that puts it into force.
+fn nixos(line: &str, how: &str, direction: Direction) -> String {
+    match direction {
+        Direction::Do => format!("{line} in the configuration, then nixos-rebuild {how}"),
+        Direction::Undo => format!("Take {line} out of the configuration, then nixos-rebuild {how}"),
+    }
+}
+
 fn init(case: &Case<'_>) -> Option<Init> {
     case.machine.boot.init.as_ref().map(|init| init.what)
 }
 
-/// Takes a line out of a file of ours.
 fn cut(line: &str, file: &str) -> String {
     format!("Take '{line}' out of {file}")
 }
 
 pub(super) fn sysctl(case: &Case<'_>, name: &str, value: &str, direction: Direction) -> String {
     if is_nixos(case) {
-        let setting = format!("boot.kernel.sysctl.\"{name}\" = \"{value}\";");
-        return match direction {
-            Direction::Do => format!("{setting} in the configuration, then nixos-rebuild switch"),
-            Direction::Undo => format!("Take {setting} out of the configuration, then nixos-rebuild switch"),
-        };
+        return nixos(&format!("boot.kernel.sysctl.\"{name}\" = \"{value}\";"), "switch", direction);
     }
     match direction {
         // procps and BusyBox both take a file by name; only systemd and procps read the folder at boot.
@@ -39,15 +42,9 @@ pub(super) fn sysctl(case: &Case<'_>, name: &str, value: &str, direction: Direct
     }
 }
 
-/// A file to write at boot. `path` is as the catalogue has it.
-pub(super) fn write(case: &Case<'_>, path: &str, value: &str, direction: Direction) -> String {
-    let (path, cpus) = if path.contains("cpu<I>") {
-        (path.replace("cpu<I>", "cpu$c"), Some(case.rt()))
-    } else if path.contains("cpu<H>") {
-        (path.replace("cpu<H>", "cpu$c"), Some(case.housekeeping()))
-    } else {
-        (path.to_owned(), None)
-    };
+pub(super) fn write(case: &Case<'_>, file: File, value: &str, direction: Direction) -> String {
+    let path = file.path_of("$c");
+    let cpus = file.each().map(|each| if each == Each::RealTime { case.rt() } else { case.housekeeping() });
     // debugfs is mounted beside tmpfiles, not before.
     let is_early = !path.starts_with("/sys/kernel/debug") && !path.starts_with("/sys/kernel/tracing");
     if case.machine.boot.is_systemd() && is_early {
@@ -98,7 +95,6 @@ fn tmpfiles(case: &Case<'_>, path: &str, cpus: Option<&CpuSet>, value: &str, dir
     }
 }
 
-/// The shell command that writes it.
 fn command(path: &str, cpus: Option<&CpuSet>, value: &str) -> String {
     match cpus {
         Some(cpus) => format!("for c in {}; do echo {value} > {path}; done", numbers(cpus)),
@@ -127,7 +123,7 @@ pub(super) fn udev(rule: &str, direction: Direction) -> String {
     }
 }
 
-/// A line for modprobe; the module may be loaded from the first file system already, which is then built anew.
+/// A line for modprobe. The initramfs is built anew, since the module may be loaded from there.
 pub(super) fn modprobe(case: &Case<'_>, line: &str, direction: Direction) -> String {
     let boot = &case.machine.boot;
     let is_ostree = boot.loaders.iter().any(|loader| loader.what == Loader::Ostree);
@@ -140,11 +136,7 @@ pub(super) fn modprobe(case: &Case<'_>, line: &str, direction: Direction) -> Str
         None => "rebuild the initramfs where the module is in it",
     };
     if is_nixos(case) {
-        let line = format!("boot.extraModprobeConfig = \"{line}\";");
-        return match direction {
-            Direction::Do => format!("{line} in the configuration, then nixos-rebuild boot"),
-            Direction::Undo => format!("Take {line} out of the configuration, then nixos-rebuild boot"),
-        };
+        return nixos(&format!("boot.extraModprobeConfig = \"{line}\";"), "boot", direction);
     }
     match direction {
         Direction::Do => format!("echo '{line}' >> {MODPROBE}; {rebuild}"),
@@ -153,34 +145,38 @@ pub(super) fn modprobe(case: &Case<'_>, line: &str, direction: Direction) -> Str
 }
 
 pub(super) fn no_service(case: &Case<'_>, unit: &str, direction: Direction) -> String {
-    if is_nixos(case) {
-        let option = format!("systemd.services.{}.enable = false;", unit.trim_end_matches(".service"));
-        return match direction {
-            Direction::Do => format!("{option} in the configuration, then nixos-rebuild switch"),
-            Direction::Undo => format!("Take {option} out of the configuration, then nixos-rebuild switch"),
-        };
-    }
     let name = unit.trim_end_matches(".service");
-    let is_service = !name.contains('.');
-    match (init(case), direction) {
-        (Some(Init::Systemd) | None, Direction::Do) => format!("systemctl mask --now {unit}"),
-        (Some(Init::Systemd) | None, Direction::Undo) => format!("systemctl unmask {unit} && systemctl start {unit}"),
-        (Some(init), _) if !is_service => format!("{} has no {unit}; look for its like in cron", init.name()),
-        (Some(Init::OpenRc), Direction::Do) => format!("rc-service {name} stop; rc-update del {name}"),
-        (Some(Init::OpenRc), Direction::Undo) => format!("rc-update add {name} default; rc-service {name} start"),
-        (Some(Init::Runit), Direction::Do) => format!("rm /var/service/{name}"),
-        (Some(Init::Runit), Direction::Undo) => format!("ln -s /etc/sv/{name} /var/service/"),
-        (Some(Init::SysV), Direction::Do) => format!("service {name} stop; update-rc.d {name} disable"),
-        (Some(Init::SysV), Direction::Undo) => format!("update-rc.d {name} enable; service {name} start"),
-        (Some(Init::Dinit), Direction::Do) => format!("dinitctl stop {name}; dinitctl disable {name}"),
-        (Some(Init::Dinit), Direction::Undo) => format!("dinitctl enable {name}"),
-        (Some(Init::S6), Direction::Do) => format!("s6-rc -d change {name}; take it out of the default bundle"),
-        (Some(Init::S6), Direction::Undo) => format!("s6-rc -u change {name}; put it back into the default bundle"),
-        (Some(Init::Busybox), Direction::Do) => {
-            format!("Stop {name} and make its script in /etc/init.d not executable")
-        }
-        (Some(Init::Busybox), Direction::Undo) => format!("Make the script of {name} in /etc/init.d executable again"),
+    if is_nixos(case) {
+        return nixos(&format!("systemd.services.{name}.enable = false;"), "switch", direction);
     }
+    let is_service = !name.contains('.');
+    let (stop, start) = match init(case) {
+        Some(Init::Systemd) | None => {
+            (format!("systemctl mask --now {unit}"), format!("systemctl unmask {unit} && systemctl start {unit}"))
+        }
+        Some(init) if !is_service => return format!("{} has no {unit}; look for its like in cron", init.name()),
+        Some(Init::OpenRc) => (
+            format!("rc-service {name} stop; rc-update del {name}"),
+            format!("rc-update add {name} default; rc-service {name} start"),
+        ),
+        Some(Init::Runit) => (format!("rm /var/service/{name}"), format!("ln -s /etc/sv/{name} /var/service/")),
+        Some(Init::SysV) => (
+            format!("service {name} stop; update-rc.d {name} disable"),
+            format!("update-rc.d {name} enable; service {name} start"),
+        ),
+        Some(Init::Dinit) => {
+            (format!("dinitctl stop {name}; dinitctl disable {name}"), format!("dinitctl enable {name}"))
+        }
+        Some(Init::S6) => (
+            format!("s6-rc -d change {name}; take it out of the default bundle"),
+            format!("s6-rc -u change {name}; put it back into the default bundle"),
+        ),
+        Some(Init::Busybox) => (
+            format!("Stop {name} and make its script in /etc/init.d not executable"),
+            format!("Make the script of {name} in /etc/init.d executable again"),
+        ),
+    };
+    if direction == Direction::Do { stop } else { start }
 }
 
 pub(super) fn unit(case: &Case<'_>, line: &str, direction: Direction) -> String {
@@ -204,7 +200,7 @@ pub(super) fn unit(case: &Case<'_>, line: &str, direction: Direction) -> String 
     }
 }
 
-/// Only systemd has CPUs of its own to set; a list in one file adds to those in others, the empty one starts anew.
+/// Only systemd can be given CPUs. Lists in several files add up; an empty list discards those before it.
 pub(super) fn manager(case: &Case<'_>, direction: Direction) -> String {
     let cpus = case.fill(Template::new("<H>")).replace(',', " ");
     match (init(case), direction) {
@@ -227,7 +223,7 @@ pub(super) fn manager(case: &Case<'_>, direction: Direction) -> String {
     }
 }
 
-/// A limit has two homes: log-ins get it from PAM, services from their unit, and neither reads the other's.
+/// A limit is set in two places: PAM applies it to log-ins, and systemd applies the one of a unit to its service.
 pub(super) fn limit(case: &Case<'_>, line: &str, direction: Direction) -> String {
     if direction == Direction::Undo {
         return format!("{}, and the limit out of the application's unit", cut(line, LIMITS));
@@ -247,7 +243,6 @@ pub(super) fn limit(case: &Case<'_>, line: &str, direction: Direction) -> String
     format!("echo '{line}' >> {LIMITS} (log in again){for_services}")
 }
 
-/// systemd's name and unit for a limit of PAM.
 fn service_limit(item: &str, value: &str) -> Option<String> {
     let value = match value {
         "unlimited" | "infinity" | "-1" if item != "nice" => "infinity".to_owned(),

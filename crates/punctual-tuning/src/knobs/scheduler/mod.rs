@@ -6,7 +6,7 @@ pub(super) mod classes;
 use crate::knobs::prelude::*;
 use crate::knobs::seen::groups::{counted, has_rt_group};
 
-/// From here on a fair server takes the place of throttling.
+/// From this version on, the fair server replaces throttling.
 const FAIR_SERVER_SINCE: Version = Version::new(6, 12);
 
 const KNOB: Knob = Knob::of(Family::Scheduler);
@@ -36,7 +36,12 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "sched.fair_server",
         title: "No fair server on the real-time CPUs",
         severity: Weight::of(Medium, High, Info),
-        applies: has_fair_server,
+        applies: |case| {
+            if case.version()? < FAIR_SERVER_SINCE {
+                return Doubt::not_applicable("kernels before 6.12 have none; they throttle, see sched.rt_runtime");
+            }
+            Ok(())
+        },
         check: Check::file(
             "/sys/kernel/debug/sched/fair_server/cpu<I>/runtime",
             Want::ZERO,
@@ -49,7 +54,7 @@ pub(crate) const KNOBS: &[Knob] = &[
             known to sleep or nothing ordinary can run there.",
         ),
         persist: &[Lasting::other(
-            "There is neither a sysctl nor a word for the command line; write it again after a CPU was plugged in.",
+            "The kernel has neither a sysctl nor a command-line word for it, and resets it when a CPU is plugged in.",
         )],
         cost: "Ordinary tasks can starve there for good.",
         blast: Blast::Breaking,
@@ -66,8 +71,13 @@ pub(crate) const KNOBS: &[Knob] = &[
             Want::ZERO,
             CannotBe("this kernel has no automatic grouping"),
         ),
-        excused: groups_automatically,
-        why: "With it the nice values of an audio program count only within its own session, against nobody outside.",
+        excused: |case| {
+            Doubt::not_applicable_if(
+                matches!(counted(case), Ok(Some(_))),
+                "the caller's control group counts CPU time by itself, so automatic groups do not",
+            )
+        },
+        why: "With it the nice values of an audio program count only within its own session.",
         persist: &[Lasting::word("noautogroup")],
         cost: "A compilation in one terminal weighs more against the rest.",
         confidence: Confidence::Medium,
@@ -78,12 +88,16 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "sched.ext",
         title: "No BPF scheduler loaded",
         severity: Weight::of(Medium, Medium, Info),
-        check: Check::Probe(sched_ext),
+        check: Check::seen(
+            "/sys/kernel/sched_ext/state",
+            Want::Word { good: &["disabled"], bad: &[] },
+            CannotBe("this kernel cannot load a scheduler"),
+        ),
         why: "A scheduler loaded at run time places ordinary tasks by its own rules and brings a reservation of \
             its own that goes ahead of FIFO threads.",
         fix: Fix::prose("Stop the program that loaded it (scx_*)."),
         persist: &[Lasting::NoService("scx.service"), Lasting::NoService("scx_loader.service")],
-        cost: "Whatever it was loaded for.",
+        cost: "The purpose of that scheduler.",
         blast: Blast::Disturbing,
         confidence: Confidence::Medium,
         sources: &["kernel scheduler/sched-ext.rst", "kernel 7.3 kernel/sched/debug.c (ext_server)"],
@@ -138,25 +152,6 @@ fn rt_runtime(case: &Case<'_>) -> Judged {
     )?;
     let period = case.number("/proc/sys/kernel/sched_rt_period_us", missing)?;
     Ok(runtime < 0 || runtime >= period)
-}
-
-fn has_fair_server(case: &Case<'_>) -> Result<(), Doubt> {
-    if case.version()? < FAIR_SERVER_SINCE {
-        return Doubt::not_applicable("kernels before 6.12 have none; they throttle, see sched.rt_runtime");
-    }
-    Ok(())
-}
-
-fn groups_automatically(case: &Case<'_>) -> Result<(), Doubt> {
-    Doubt::not_applicable_if(
-        matches!(counted(case), Ok(Some(_))),
-        "the caller's control group counts CPU time by itself, so automatic groups do not",
-    )
-}
-
-fn sched_ext(case: &Case<'_>) -> Judged {
-    let missing = CannotBe("this kernel cannot load a scheduler");
-    Ok(case.text("/sys/kernel/sched_ext/state", missing)? == "disabled")
 }
 
 fn energy_aware(case: &Case<'_>) -> Judged {

@@ -57,7 +57,7 @@ impl<'a> Bench<'a> {
         let trial = |id: &str| found.candidates.iter().find(|trial| trial.candidate.id == id);
         let asked = Asked {
             cpus: found.cpus.to_string(),
-            profile: args.profile.name().to_owned(),
+            profile: args.kind().name().to_owned(),
             arguments: kept.arguments.clone(),
             keeps: Vec::new(),
         };

@@ -89,9 +89,9 @@ pub fn tell(args: &OptimizeArgs, folder: &Folder, kept: &Kept, found: &Selection
         not_tried: &found.not_tried,
         doubts: &kept.doubts,
         cpus: &found.cpus,
-        load: args.load.0.iter().map(punctual_numbers::scenario::LoadPhase::name).collect::<Vec<_>>().join(", "),
+        load: args.phases().iter().map(punctual_numbers::scenario::LoadPhase::name).collect::<Vec<_>>().join(", "),
         run: args.run,
-        late: args.late,
+        late: args.budget,
         spent: kept.spent,
         folder: folder.path(),
         stopped,
@@ -104,7 +104,7 @@ pub fn tell(args: &OptimizeArgs, folder: &Folder, kept: &Kept, found: &Selection
         write_new(path, &page)?;
     }
     if kept.across.is_some() && (!stopped || is_given_up) {
-        let plain = render::text::Style::default();
+        let plain = render::sheet::Style::default();
         folder.write_result("result.txt", &shown::text(&result, plain))?;
         folder.write_result("result.json", &shown::json(&result))?;
         folder.write_result("result.html", &shown::html(&result)?)?;

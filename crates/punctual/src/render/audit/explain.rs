@@ -1,8 +1,8 @@
 //! All about one knob: what it is here, how much it matters, and what to do.
 
 use super::{Advice, Audit};
-use crate::render::text::Style;
-use crate::render::text::sheet::{Sheet, Tone};
+use crate::render::sheet::Style;
+use crate::render::sheet::{Sheet, Tone};
 use crate::render::words;
 use punctual_facts::finding::{Finding, Severity, State};
 use punctual_facts::profile::Kind;
@@ -37,6 +37,7 @@ pub fn essay(audit: &Audit<'_>, knob: &Knob, style: Style) -> String {
         ("undo", advice.undo),
         ("undo lasting", advice.undo_persist.unwrap_or_default()),
         ("bears on", words::causes::borne_on(knob.id)),
+        ("try", knob.resort.or(case.resort()).map_or("", words::resort).to_owned()),
         ("cost", knob.cost.to_owned()),
         ("blast radius", format!("{}: {}", knob.blast.name(), words::blast_meaning(knob.blast))),
         ("confidence", words::confidence(knob.confidence).to_owned()),

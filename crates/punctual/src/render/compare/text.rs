@@ -1,12 +1,12 @@
 //! All of a comparison on a terminal, as `--full` prints it.
 
 use super::told;
-use crate::render::text::Style;
-use crate::render::text::sheet::{Sheet, Tone};
-use crate::render::text::table::{Edge, Table};
+use crate::render::sheet::Style;
+use crate::render::sheet::table::{Edge, Table};
+use crate::render::sheet::{Sheet, Tone};
 use crate::render::units;
 use crate::render::words::{self, compare as say};
-use punctual_numbers::compare::{Against, Comparison, GroupResult, Matters, Origin, Side, Verdict};
+use punctual_numbers::compare::{Against, Compared, Comparison, GroupResult, Matters, Origin, Side};
 use std::path::Path;
 
 /// So many differences that matter little or some are listed.
@@ -50,12 +50,12 @@ pub(super) fn side(sheet: &mut Sheet, label: &str, side: &Side) {
     }
 }
 
-pub(super) fn tone(verdict: Verdict) -> Tone {
+pub(super) fn tone(verdict: Compared) -> Tone {
     match verdict {
-        Verdict::Better => Tone::Good,
-        Verdict::Worse | Verdict::Mixed => Tone::Bad,
-        Verdict::NoDifferenceShown => Tone::Heading,
-        Verdict::NotEnoughData => Tone::Doubt,
+        Compared::Better => Tone::Good,
+        Compared::Worse | Compared::Mixed => Tone::Bad,
+        Compared::NoDifferenceShown => Tone::Heading,
+        Compared::NotEnoughData => Tone::Doubt,
     }
 }
 

@@ -2,9 +2,9 @@
 //!
 //! Says what the file says and no more: no verdict, no word about trust.
 
-use super::Style;
-use super::sheet::Sheet;
-use super::table::{Edge, Table};
+use crate::render::sheet::Sheet;
+use crate::render::sheet::Style;
+use crate::render::sheet::table::{Edge, Table};
 use crate::render::{units, words};
 use punctual_numbers::foreign::{ForeignRun, Quantity, Series, total};
 use std::path::Path;
@@ -24,7 +24,7 @@ pub fn imported(run: &ForeignRun, file: &Path, style: Style) -> String {
     if !run.machine.is_empty() {
         sheet.heading("What the file says of the run");
         for (name, value) in &run.machine {
-            sheet.point(2, &format!("{name}: {}", super::section::shortened(value, 400)));
+            sheet.point(2, &format!("{name}: {}", crate::render::clean::shortened(value, 400)));
         }
     }
     sheet.finish()

@@ -1,7 +1,7 @@
 //! Who made it late, in words: kinds of causes, where they lie, why they could run, how was looked.
 
 use super::phase_name;
-use crate::render::text::clean::visible;
+use crate::render::clean::visible;
 use crate::render::units;
 use punctual_facts::finding::State;
 use punctual_hist::Nanos;
