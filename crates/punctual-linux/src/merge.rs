@@ -24,7 +24,7 @@ fn append(merging: &Merging, from: &[PathBuf], writer: &mut RecordingWriter) -> 
         let Some(path) = from.get(part.recording) else { continue };
         let (mut run, mut written) = (0, Ok(()));
         read_frames(path, |frame| {
-            run += usize::from(matches!(frame, Frame::Run(_)));
+            run += usize::from(matches!(frame, Frame::FurtherRun(_)));
             if run == part.run && written.is_ok() {
                 written = writer.append(&part.place.map_or(frame.clone(), |place| place.put(frame)));
             }

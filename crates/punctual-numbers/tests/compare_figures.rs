@@ -18,7 +18,7 @@ mod header;
 
 use header::header;
 use punctual_hist::{Counts, Nanos, bucket_high, bucket_index};
-use punctual_numbers::compare::{Against, Change, Comparison, Measured, Options, Verdict, What};
+use punctual_numbers::compare::{Against, Change, Compared, Comparison, Measured, Options, What};
 use punctual_numbers::foreign::{ForeignRun, Series};
 use punctual_numbers::recording::{
     CpuInterval, Frame, Interval, RecTime, Recording, encode, encode_preamble, interval_length,
@@ -104,7 +104,7 @@ mod billions {
         println!("{activations:?} activations of each of 8 CPUs, {bytes} bytes of files");
         println!("read {reading:.2} s, compared {:.2} s of processor time, peak {} MB", all - reading, peak / 1024);
         assert_eq!(comparison.others[0].groups.len(), 8);
-        assert_eq!(comparison.verdict(), Verdict::NoDifferenceShown);
+        assert_eq!(comparison.verdict(), Compared::NoDifferenceShown);
         assert!(all - reading <= 2.0, "{} s", all - reading);
         assert!(peak <= 300 * 1024, "{peak} kB");
     }
@@ -217,7 +217,7 @@ mod coverage {
     impl Tally {
         fn add(&mut self, against: &Against) {
             self.pairs += 1;
-            self.found += u32::from(matches!(against.verdict, Verdict::Better | Verdict::Worse | Verdict::Mixed));
+            self.found += u32::from(matches!(against.verdict, Compared::Better | Compared::Worse | Compared::Mixed));
             for row in &against.groups[0].rows {
                 let place = match row.what {
                     What::Percentile { ppm: 500_000 } => 0,

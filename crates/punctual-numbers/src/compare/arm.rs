@@ -1,52 +1,50 @@
 //! One CPU under one load in one recording, cut into blocks of time.
 //!
-//! Blocks are what varies: activations that follow each other are not independent, stretches of a run long enough are.
+//! Activations that follow each other are not independent; blocks of a run are, if they are long enough. So the variance
+//! between blocks is what limits are computed from.
 
 use super::{Group, LeftOut};
-use crate::recording::{EventKind, MarkKind, Recording, SliceCpu};
+use crate::recording::{CpuTallies, EventKind, MarkKind, Recording};
 use punctual_hist::{Counts, Nanos, bucket_high, bucket_low};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A run is cut into about so many blocks: long ones, so that they depend on each other as little as may be, and still
-/// enough to see how much they vary.
+/// The usual number of blocks of a run. Few long blocks depend on each other little; this number is still enough to see how
+/// much they vary.
 const BLOCKS: u64 = 48;
 
-/// Where a group of a recording is to be found.
+/// The place of a group in a recording.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Place {
     pub group: Group,
     cpu: u32,
-    /// Load phases of this load; there may be several.
+    /// All phases with this load.
     phases: BTreeSet<u16>,
 }
 
-/// What was measured there.
+/// What was measured in one place.
 #[derive(Clone, Debug)]
 pub(super) struct Arm {
-    /// Time between releases.
     pub period: Nanos,
-    /// The budget of the recording.
     pub budget: Option<Nanos>,
-    /// Stretches of the recording, in order.
-    pub slices: Vec<Stretch>,
-    /// Latency of what ran.
+    pub slices: Vec<CpuSlice>,
+    /// Latency of the activations that ran.
     pub ran: Counts,
-    /// The same of all releases due: what was skipped counts with the time until its thread ran.
+    /// Latency over all releases due: a skipped one counts with the time until its thread ran.
     pub due: Counts,
-    /// How long was measured.
+    /// Sum of the lengths of the slices.
     pub length: Nanos,
-    /// What a hypervisor took from the machine in the whole run; nobody knows from which activations.
+    /// Time that a hypervisor took from the machine in the whole run. From which activations is not known.
     pub stolen: Nanos,
 }
 
-/// A stretch of time.
+/// A slice of time.
 #[derive(Clone, Debug)]
-pub(super) struct Stretch {
+pub(super) struct CpuSlice {
     pub length: Nanos,
-    pub cpu: SliceCpu,
+    pub cpu: CpuTallies,
 }
 
-/// A block: the stretches with these numbers.
+/// A block, as the range of its slices.
 pub(super) type Block = std::ops::Range<usize>;
 
 /// The groups of a recording.
@@ -70,7 +68,15 @@ pub(super) fn places(recording: &Recording) -> Vec<Place> {
     groups.into_iter().map(|((group, cpu), phases)| Place { group, cpu, phases }).collect()
 }
 
-/// A load that could not be run does not make a phase another one; without it, it is.
+/// The places that were not traced, if there are any: tracing adds a little latency.
+pub(super) fn untraced(mut places: Vec<Place>) -> Vec<Place> {
+    if places.iter().any(|place| !place.group.traced) {
+        places.retain(|place| !place.group.traced);
+    }
+    places
+}
+
+/// A load that could not be run is left out of the name of its phase.
 fn skipped_load(mark: &MarkKind) -> Option<&str> {
     match mark {
         MarkKind::LoadSkipped(load, _) => Some(load),
@@ -78,8 +84,8 @@ fn skipped_load(mark: &MarkKind) -> Option<&str> {
     }
 }
 
-/// What both have, and what only one has. What was traced is a little disturbed: it is looked at only where there is
-/// nothing else in common. `anyway` takes what is most alike where nothing is the same.
+/// Groups that both have, and groups that only one has. With `anyway`, the groups most alike are paired if none is the
+/// same.
 pub(super) fn common(first: &Recording, second: &Recording, anyway: bool) -> (Vec<(Place, Place)>, Vec<LeftOut>) {
     let (a, b) = (places(first), places(second));
     let mut pairs = paired(&a, &b, |a, b| a == b);
@@ -101,13 +107,13 @@ pub(super) fn common(first: &Recording, second: &Recording, anyway: bool) -> (Ve
     (pairs, left_out)
 }
 
-/// Each of the first with the first of the second that is like it.
+/// Each place of the first with the first place of the second that is alike.
 fn paired(a: &[Place], b: &[Place], alike: impl Fn(&Group, &Group) -> bool) -> Vec<(Place, Place)> {
     let partner = |place: &Place| b.iter().find(|other| alike(&place.group, &other.group)).cloned();
     a.iter().filter_map(|place| Some((place.clone(), partner(place)?))).collect()
 }
 
-/// Latency over the releases due there, as a report has it.
+/// Latency over the releases due in a place, as the report has it.
 fn due(recording: &Recording, place: &Place) -> Counts {
     let mut counts = latencies(recording, place);
     let totals = place.phases.iter().filter_map(|phase| recording.phases.get(&(*phase, place.cpu)));
@@ -115,7 +121,7 @@ fn due(recording: &Recording, place: &Place) -> Counts {
     counts
 }
 
-/// Latency of what ran there.
+/// Latency of the activations that ran in a place.
 pub(super) fn latencies(recording: &Recording, place: &Place) -> Counts {
     let mut counts = Counts::new();
     for phase in &place.phases {
@@ -131,8 +137,8 @@ impl Arm {
         let scenario = &recording.header.scenario;
         let cpu = place.cpu;
         let of_it = recording.slices.iter().filter(|slice| place.phases.contains(&slice.phase));
-        let slices: Vec<Stretch> = of_it
-            .filter_map(|slice| slice.cpus.get(&cpu).map(|cpu| Stretch { length: slice.length, cpu: cpu.clone() }))
+        let slices: Vec<CpuSlice> = of_it
+            .filter_map(|slice| slice.cpus.get(&cpu).map(|cpu| CpuSlice { length: slice.length, cpu: cpu.clone() }))
             .collect();
         let thread = scenario.threads.iter().find(|thread| thread.cpu == cpu);
         Self {
@@ -146,18 +152,18 @@ impl Arm {
         }
     }
 
-    /// The longest stretch there is: no block can be shorter.
+    /// Length of the longest slice: no block can be shorter.
     pub(super) fn longest(&self) -> Nanos {
         self.slices.iter().map(|slice| slice.length).max().unwrap_or_default()
     }
 
-    /// Blocks of about this length or more; what is left over at the end goes to the last of them.
+    /// Blocks of about this length or more. What is left over at the end goes to the last of them.
     pub(super) fn cut(&self, length: Nanos) -> Vec<Block> {
         let mut blocks: Vec<Block> = Vec::new();
         let (mut from, mut taken) = (0, Nanos::ZERO);
         for (i, slice) in self.slices.iter().enumerate() {
             taken = taken.plus(slice.length);
-            // A stretch ends a little early or late; that is no reason to take one more.
+            // Slices end a little early or late, so a block that is a twentieth too short is long enough.
             if taken.as_ns() >= length.as_ns() / 20 * 19 {
                 blocks.push(from..i + 1);
                 (from, taken) = (i + 1, Nanos::ZERO);
@@ -171,17 +177,17 @@ impl Arm {
         blocks
     }
 
-    /// The blocks of the body.
+    /// The blocks that percentiles are computed from.
     pub(super) fn blocks(&self) -> Vec<Block> {
         self.cut(self.longest().max(Nanos::from_ns(self.length.as_ns() / BLOCKS)))
     }
 
-    /// The stretches of a block.
-    pub(super) fn of_block(&self, block: &Block) -> &[Stretch] {
+    pub(super) fn of_block(&self, block: &Block) -> &[CpuSlice] {
         self.slices.get(block.clone()).unwrap_or_default()
     }
 
-    /// The largest of each block, as an index of a bucket: what is exact only for the whole run is so told alike for all.
+    /// The largest latency of each block in nanoseconds, as the middle of its histogram bucket. Only the maximum of the whole
+    /// run is known exactly, and using it would treat one block unlike the others.
     pub(super) fn maxima(&self, blocks: &[Block]) -> Vec<f64> {
         let largest = |block: &Block| {
             let due = self.of_block(block).iter().flat_map(|slice| [&slice.cpu.ran, &slice.cpu.skipped]);
@@ -190,12 +196,12 @@ impl Arm {
         blocks.iter().map(largest).collect()
     }
 
-    /// The blocks of the body as histograms of latency over the releases due, on cells of both recordings.
+    /// The blocks as histograms of latency over the releases due, on the cells of both recordings.
     pub(super) fn histograms(&self, cells: &Cells) -> crate::stats::bootstrap::Blocks {
         let count = |block: &Block| {
             let mut counts = vec![0.0; cells.buckets.len()];
-            for stretch in self.of_block(block) {
-                for (bucket, n) in stretch.cpu.ran.nonzero().chain(stretch.cpu.skipped.nonzero()) {
+            for slice in self.of_block(block) {
+                for (bucket, n) in slice.cpu.ran.nonzero().chain(slice.cpu.skipped.nonzero()) {
                     if let Some(slot) = cells.place(bucket).and_then(|place| counts.get_mut(place)) {
                         *slot += float(n);
                     }
@@ -208,7 +214,7 @@ impl Arm {
     }
 }
 
-/// The buckets that either recording has something in.
+/// The histogram buckets in which either recording has something.
 pub(super) struct Cells {
     buckets: Vec<usize>,
 }
@@ -224,7 +230,7 @@ impl Cells {
         self.buckets.binary_search(&bucket).ok()
     }
 
-    /// Edges of the cells in nanoseconds, no further out than what is known exactly.
+    /// Edges of the cells in nanoseconds. The outermost edges are the exact minimum and maximum of the run.
     fn edges(&self, arm: &Arm) -> Vec<(f64, f64)> {
         let low = arm.due.min().map_or(0, Nanos::as_ns);
         let high = arm.due.max().unwrap_or_default().as_ns();
@@ -238,13 +244,12 @@ impl Cells {
     }
 }
 
-/// The middle of a bucket, in nanoseconds.
-pub(super) fn middle(bucket: usize) -> f64 {
+/// The middle of a bucket in nanoseconds.
+fn middle(bucket: usize) -> f64 {
     f64::midpoint(float(bucket_low(bucket)), float(bucket_high(bucket)))
 }
 
-/// A count or a time where digits beyond 2^53 do not matter.
-#[allow(clippy::cast_precision_loss, reason = "what is said of such numbers has fewer digits")]
+#[allow(clippy::cast_precision_loss, reason = "digits beyond 2^53 are never shown")]
 pub(super) fn float(n: u64) -> f64 {
     n as f64
 }

@@ -1,40 +1,39 @@
-//! Which causes of latency appeared, went, grew or shrank. For information: how often a cause was caught depends on what
-//! was looked at, so no verdict rests on it.
+//! Which causes of latency appeared, went, grew or shrank. This is for information only: how often a cause was caught
+//! depends on what was traced, so no verdict rests on it.
 
 use crate::explain::{Cause, Explanation, Ranked};
 use crate::recording::Recording;
 use crate::report::Report;
 use punctual_hist::Nanos;
 
-/// A cause that took less than this part of all latency in both is not told.
+/// A cause that took less than this part of all latency in both recordings is left out.
 const SHARE_TOLD: f64 = 0.01;
-/// A cause grew or shrank where it takes so many times more or less.
+/// A cause grew or shrank if its latency per second changed by this factor.
 const TIMES: f64 = 2.0;
 
-/// What became of a cause.
+/// How the weight of a cause changed.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CauseChange {
-    /// Which.
     #[serde(flatten)]
     pub cause: Cause,
     /// Its weight in the first recording; `None` where it did not appear.
-    pub first: Option<Weight>,
-    /// Its weight in the second.
-    pub second: Option<Weight>,
+    pub first: Option<CauseWeight>,
+    /// Its weight in the second recording.
+    pub second: Option<CauseWeight>,
 }
 
-/// How much a cause took.
+/// The weight of a cause in one recording.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Weight {
-    /// Its part of all latency looked at, 0 to 1.
+pub struct CauseWeight {
+    /// Its part of all traced latency, 0 to 1.
     pub share: f64,
-    /// Latency because of it, for each second that was looked at; an estimate from the activations kept.
+    /// Nanoseconds of latency that it caused in each traced second, estimated from the activations that were kept.
     pub ns_per_second: f64,
 }
 
-/// What changed, the largest change first; `None` where not both looked for causes.
+/// All changes, the largest first; `None` if not both recordings were traced.
 pub(super) fn changes(first: (&Recording, &Report), second: (&Recording, &Report)) -> Option<Vec<CauseChange>> {
     let (a, b) = (first.1.causes.as_ref()?, second.1.causes.as_ref()?);
     let (looked_a, looked_b) = (looked(first.0), looked(second.0));
@@ -52,14 +51,14 @@ pub(super) fn changes(first: (&Recording, &Report), second: (&Recording, &Report
     Some(changed)
 }
 
-fn weight(causes: &Explanation, time: Nanos, ranked: &Ranked) -> Weight {
+fn weight(causes: &Explanation, time: Nanos, ranked: &Ranked) -> CauseWeight {
     let latency: f64 = causes.late.iter().map(|late| late.count.latency.as_secs_f64() * 1e9).sum();
     let seconds = time.as_secs_f64().max(1e-9);
     let share = if ranked.share.is_finite() { ranked.share } else { 0.0 };
-    Weight { share, ns_per_second: share * latency / seconds }
+    CauseWeight { share, ns_per_second: share * latency / seconds }
 }
 
-/// How long was looked for causes.
+/// The traced time of a recording.
 fn looked(recording: &Recording) -> Nanos {
     let traced = |phase: u16| recording.causes.tracing.as_ref().is_some_and(|t| t.phases.contains(&phase));
     let any = recording.causes.tracing.as_ref().is_some_and(|tracing| !tracing.phases.is_empty());

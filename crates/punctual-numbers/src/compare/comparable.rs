@@ -1,7 +1,7 @@
 //! What differs between two recordings beside their numbers, and whether the numbers may be compared at all.
 //!
-//! That a kernel or a setting differs is mostly why somebody compares: it is listed. What makes the numbers mean
-//! something else refuses. Loads and tracing are compared like with like: see `arm`.
+//! A kernel or a setting that differs is mostly the reason for comparing, so it is listed. A difference that makes the
+//! numbers mean something else forbids the comparison. Loads and tracing are compared like with like: see `arm`.
 
 use crate::foreign::Quantity;
 use crate::recording::{Granted, Moment, Recording};
@@ -15,80 +15,66 @@ use std::mem::discriminant;
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Difference {
-    /// What.
     pub subject: Subject,
-    /// How it is in the first recording.
+    /// Its value in the first recording.
     pub first: Value,
-    /// How it is in the second.
+    /// Its value in the second recording.
     pub second: Value,
 }
 
-/// What can differ.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Subject {
-    /// How the threads wait.
+    /// The way in which threads wait for their release.
     Mechanism,
     /// Time between releases on a CPU; `None` where a file does not state on which.
     Period(Option<u32>),
-    /// What the values are: latency, or time taken away.
+    /// The meaning of the values: latency, or time taken away.
     Quantity,
-    /// What of an activation was measured: until its interrupt, or until its thread.
+    /// The end of what was measured: the interrupt of an activation, or its thread.
     Context,
-    /// The program that measured.
     Program,
-    /// How it was called.
+    /// The command line of the program that measured.
     Command,
-    /// The load.
     Load,
-    /// Which CPU was measured.
     Cpu,
-    /// The clock that was read.
     ClockSource,
     /// A fact that identifies the machine, by its name.
     Machine(String),
     /// Scheduling policy in force on a CPU.
     Policy(u32),
-    /// Where on the clock the releases lie.
+    /// The phase of the releases relative to the clock.
     TimerPhase,
     /// Largest latency the user can live with.
     Budget,
-    /// What was asked of `/dev/cpu_dma_latency`, in microseconds.
+    /// The value written to `/dev/cpu_dma_latency`, in microseconds.
     DmaLatency,
-    /// CPUs the loads could use.
     LoadCpus,
-    /// CPUs our helpers kept to.
+    /// The housekeeping CPUs, on which our helpers ran.
     Housekeeping,
     /// A setting in force before the run, by its path.
     Setting(String),
-    /// What the audit found of a knob, by its id.
+    /// The audit's verdict on a knob, by its id.
     Knob(String),
     /// Version of the program that measured.
     ToolVersion,
 }
 
-/// How something is.
+/// A value of what differs.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Value {
-    /// It is not stated.
+    /// The recording or file does not state it.
     Absent,
-    /// As read.
     Text(String),
-    /// A length of time.
     #[serde(rename = "time_ns")]
     Time(Nanos),
-    /// A way to wait.
     Mechanism(Mechanism),
-    /// A scheduling policy.
     Policy(Policy),
-    /// A place on the clock.
     Phase(TimerPhase),
-    /// What the audit found.
     State(State),
-    /// What values are.
     Quantity(Quantity),
 }
 
@@ -97,18 +83,17 @@ pub enum Value {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Matters {
-    /// The numbers mean something else: not to be compared.
+    /// The numbers mean different things and must not be compared.
     Refuses,
-    /// It alone can explain any difference.
+    /// It alone can explain any difference of the numbers.
     Much,
-    /// It may explain a difference, and may be what is compared.
+    /// It may explain a difference, and may be the reason for comparing.
     Some,
-    /// Worth knowing.
+    /// It is worth knowing and explains nothing.
     Little,
 }
 
 impl Difference {
-    /// How much it matters.
     pub fn matters(&self) -> Matters {
         match &self.subject {
             Subject::Mechanism | Subject::Period(_) | Subject::ClockSource | Subject::Quantity | Subject::Context => {
@@ -126,7 +111,6 @@ impl Difference {
         }
     }
 
-    /// Whether it forbids to compare.
     pub fn refuses(&self) -> bool {
         self.matters() == Matters::Refuses
     }
@@ -142,7 +126,7 @@ pub(super) fn differences(first: &Recording, second: &Recording) -> Vec<Differen
     };
     let clock = |of: &Recording| of.header.clock.source.clone().map_or(Value::Absent, Value::Text);
     let (a, b) = (clock(first), clock(second));
-    // Who does not say which clock was read says nothing against comparing.
+    // A clock that is not stated does not forbid the comparison.
     if a != Value::Absent && b != Value::Absent {
         add(Subject::ClockSource, a, b);
     }
@@ -165,7 +149,7 @@ pub(super) fn differences(first: &Recording, second: &Recording) -> Vec<Differen
     }
     let state = |of: &Recording, id: &str| of.findings.iter().find(|f| f.id == id).map(|f| f.state.clone());
     for finding in &first.findings {
-        // Reasons are worded by whoever looked; only another verdict is a difference.
+        // The wording of reasons may differ between versions; only another verdict is a difference.
         let other = state(second, &finding.id).filter(|other| discriminant(other) != discriminant(&finding.state));
         if let Some(other) = other {
             add(Subject::Knob(finding.id.clone()), Value::State(finding.state.clone()), Value::State(other));
@@ -197,13 +181,13 @@ fn scenario(a: &Scenario, b: &Scenario) -> Vec<Difference> {
     pairs.into_iter().map(|(subject, first, second)| Difference { subject, first, second }).collect()
 }
 
-/// Settings before the run, without what only counts.
+/// Settings before the run, without counters.
 fn settings(recording: &Recording) -> Vec<(String, String)> {
     let before = recording.in_force.iter().filter(|state| state.moment == Moment::Before);
     before.flat_map(|state| state.values.iter()).filter(|(path, _)| !path.ends_with("_count")).cloned().collect()
 }
 
-/// Names of either list with what both say, where that differs; in the order of the first.
+/// Names of either list whose values differ, with both values; in the order of the first list.
 fn paired(a: &[(String, String)], b: &[(String, String)]) -> Vec<(String, Value, Value)> {
     let of = |list: &[(String, String)], name: &str| {
         list.iter().find(|(n, _)| n == name).map_or(Value::Absent, |(_, value)| Value::Text(value.clone()))

@@ -1,66 +1,35 @@
-//! Where at least one of two is a file of another program: what is held against what, what differs, what cannot be known.
+//! Comparisons in which at least one of the two is a file of another program: which of their series are paired, what
+//! differs, what is not known.
 //!
-//! Such a file says little beside its numbers. What it does not say is told as not stated, never taken for equal; what
-//! makes numbers mean something else refuses, as it does for recordings, and so does what makes a file unfit for claims.
+//! Such a file says little beside its numbers. What it does not say is shown as not stated and never taken for equal. As
+//! with recordings, a difference that makes the numbers mean something else forbids the comparison; so does a file whose
+//! counts are unfit for claims.
 
 use super::comparable::{Difference, Subject, Value};
-use super::heap::{self, Heap};
-use super::{Against, Group, GroupResult, LeftOut, Measured, Options, Origin, Refused, Side, Verdict, arm, untimed};
+use super::distribution::{self, Distribution};
+use super::{
+    Against, Compared, Group, GroupResult, Lack, Lacking, LeftOut, Measured, Options, Origin, Refused, Side, arm,
+    untimed,
+};
 use crate::foreign::ForeignRun;
 use crate::report::Report;
 use punctual_hist::Nanos;
 
-/// What a file of another program does not hold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(tag = "what", rename_all = "kebab-case")]
-pub enum Lack {
-    /// When anything was: percentiles are told by ranks, with so many counted as one, and the tail is not looked at.
-    Time,
-    /// How many releases were skipped.
-    Skips,
-    /// How much later than this: there values are only counted.
-    Beyond {
-        #[serde(rename = "from_ns")]
-        from: Nanos,
-    },
-    /// Counts: it tells percentiles or extremes alone, for which there are no odds.
-    Counts,
-    /// Load, scheduling, clock and settings.
-    Settings,
-}
-
-/// A lack, and of which of the two.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Lacking {
-    /// What.
-    #[serde(flatten)]
-    pub lack: Lack,
-    /// The first lacks it.
-    pub first: bool,
-    /// The second lacks it.
-    pub second: bool,
-}
-
-/// One against the first, where not both are recordings.
+/// Compares another one with the first, where not both are recordings.
 pub(super) fn against(
     first: Measured<'_>,
     (name, other): (&str, Measured<'_>),
     options: &Options,
 ) -> Result<Against, Refused> {
-    let (a, b) = (heaps(first), heaps(other));
+    let (a, b) = (distributions(first), distributions(other));
     let pairs = paired(&a, &b, options.anyway);
     let left_out = left_out(&a, &b, &pairs);
     if pairs.is_empty() {
         return Err(Refused::NothingInCommon(name.to_owned(), left_out));
     }
     let differences = differences(first, other, &pairs, (&a, &b));
-    let refusing: Vec<Difference> = differences.iter().filter(|d| d.refuses()).cloned().collect();
+    let refusing = super::refusing(&differences, name, options)?;
     let by_order = pairs.iter().any(|pair| pair.how == How::Order);
-    if !refusing.is_empty() && !options.anyway {
-        return Err(Refused::Incomparable(name.to_owned(), refusing));
-    }
     let unfit: Vec<&Pair<'_>> = pairs.iter().filter(|pair| pair.is_refused()).collect();
     if let Some(pair) = unfit.first().filter(|_| unfit.len() == pairs.len() && !options.anyway) {
         return Err(Refused::Unfit(name.to_owned(), pair.first.unfit.clone(), pair.second.unfit.clone()));
@@ -69,59 +38,53 @@ pub(super) fn against(
         side: side(name, other),
         lacks: lacks(first, other, &pairs),
         differences,
-        refused: !refusing.is_empty() || by_order || (options.anyway && !unfit.is_empty()),
+        refused: refusing || by_order || (options.anyway && !unfit.is_empty()),
         left_out,
         groups: pairs.iter().map(|pair| group(pair, options)).collect(),
         causes: None,
-        verdict: Verdict::NotEnoughData,
+        verdict: Compared::NotEnoughData,
         told_to_ppm: None,
         wants: None,
     })
 }
 
-fn heaps(measured: Measured<'_>) -> Vec<Heap> {
+fn distributions(measured: Measured<'_>) -> Vec<Distribution> {
     match measured {
-        Measured::Imported(run) => heap::of_run(run),
+        Measured::Imported(run) => distribution::of_run(run),
         Measured::Recording(recording) => {
-            let mut places = arm::places(recording);
-            // What was traced is a little disturbed: it is looked at only where there is nothing else.
-            if places.iter().any(|place| !place.group.traced) {
-                places.retain(|place| !place.group.traced);
-            }
-            places.iter().map(|place| heap::of_place(recording, place)).collect()
+            let places = arm::untraced(arm::places(recording));
+            places.iter().map(|place| distribution::of_place(recording, place)).collect()
         }
     }
 }
 
-/// What two are held against each other for.
+/// Why two series are a pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum How {
-    /// The same CPU.
     Cpu,
-    /// The same name in the file.
+    /// They have the same name.
     Name,
     /// Each is the only one.
     Only,
-    /// The same place in the order; on demand.
+    /// They stand in the same place of their files, and a comparison was asked for anyway.
     Order,
 }
 
 #[derive(Clone, Copy)]
 struct Pair<'a> {
-    first: &'a Heap,
-    second: &'a Heap,
+    first: &'a Distribution,
+    second: &'a Distribution,
     how: How,
 }
 
 impl Pair<'_> {
-    /// Whether one of them does not speak for what it measured.
     fn is_refused(&self) -> bool {
         self.first.is_refused() || self.second.is_refused()
     }
 }
 
-/// Those of the same CPU, or else of the same name, or else the only ones; on demand by their order.
-fn paired<'a>(a: &'a [Heap], b: &'a [Heap], anyway: bool) -> Vec<Pair<'a>> {
+/// Pairs of the same CPU, or else of the same name, or else the only ones, or else, if asked for, by their order.
+fn paired<'a>(a: &'a [Distribution], b: &'a [Distribution], anyway: bool) -> Vec<Pair<'a>> {
     let by = |how: How, alike: fn(&Group, &Group) -> bool| {
         let all = a.iter().flat_map(|first| b.iter().map(move |second| Pair { first, second, how }));
         let kept = all.filter(|pair| alike(&pair.first.group, &pair.second.group) && one_context(*pair, a, b));
@@ -144,20 +107,20 @@ fn paired<'a>(a: &'a [Heap], b: &'a [Heap], anyway: bool) -> Vec<Pair<'a>> {
     if anyway { in_order.collect() } else { Vec::new() }
 }
 
-/// Those that tell of threads, where the others do not say of what they tell.
-fn of_threads<'a>(own: &'a [Heap], others: &[Heap]) -> Vec<&'a Heap> {
-    let all = others.iter().any(|heap| heap.context.is_some());
-    own.iter().filter(|heap| all || heap.context.is_none() || heap.context == thread_context(own)).collect()
+/// Series about threads, if the others do not say what they are about.
+fn of_threads<'a>(own: &'a [Distribution], others: &[Distribution]) -> Vec<&'a Distribution> {
+    let all = others.iter().any(|of| of.context.is_some());
+    own.iter().filter(|of| all || of.context.is_none() || of.context == thread_context(own)).collect()
 }
 
-/// Where the activation of a thread ends: in user space, where that was looked at.
-fn thread_context(all: &[Heap]) -> Option<String> {
+/// The context in which the activation of a thread ends: user space, if a series says so.
+fn thread_context(all: &[Distribution]) -> Option<String> {
     let known = ["Usr", "Thr"].into_iter();
-    known.map(str::to_owned).find(|context| all.iter().any(|heap| heap.context.as_ref() == Some(context)))
+    known.map(str::to_owned).find(|context| all.iter().any(|of| of.context.as_ref() == Some(context)))
 }
 
-/// Whether both tell how late the same is: what says nothing of it is as late as its thread was.
-fn one_context(pair: Pair<'_>, a: &[Heap], b: &[Heap]) -> bool {
+/// Whether both measured latency up to the same context. A series that does not say measured that of its thread.
+fn one_context(pair: Pair<'_>, a: &[Distribution], b: &[Distribution]) -> bool {
     match (&pair.first.context, &pair.second.context) {
         (None, None) => true,
         (Some(_), None) => pair.first.context == thread_context(a),
@@ -166,12 +129,12 @@ fn one_context(pair: Pair<'_>, a: &[Heap], b: &[Heap]) -> bool {
     }
 }
 
-fn left_out(a: &[Heap], b: &[Heap], pairs: &[Pair<'_>]) -> Vec<LeftOut> {
+fn left_out(a: &[Distribution], b: &[Distribution], pairs: &[Pair<'_>]) -> Vec<LeftOut> {
     let taken =
-        |heap: &&Heap| pairs.iter().any(|pair| std::ptr::eq(pair.first, *heap) || std::ptr::eq(pair.second, *heap));
-    let left = |in_first: bool| move |heap: &Heap| LeftOut { group: heap.group.clone(), in_first };
-    let only_a = a.iter().filter(|heap| !taken(heap)).map(left(true));
-    only_a.chain(b.iter().filter(|heap| !taken(heap)).map(left(false))).collect()
+        |of: &&Distribution| pairs.iter().any(|pair| std::ptr::eq(pair.first, *of) || std::ptr::eq(pair.second, *of));
+    let left = |in_first: bool| move |of: &Distribution| LeftOut { group: of.group.clone(), in_first };
+    let only_a = a.iter().filter(|of| !taken(of)).map(left(true));
+    only_a.chain(b.iter().filter(|of| !taken(of)).map(left(false))).collect()
 }
 
 fn group(pair: &Pair<'_>, options: &Options) -> GroupResult {
@@ -184,16 +147,16 @@ fn group(pair: &Pair<'_>, options: &Options) -> GroupResult {
         due: (first.due, second.due),
         delta: looked_at.then(|| first.delta(second)).flatten(),
         rows: if looked_at { untimed::rows(first, second, options) } else { untimed::refused() },
-        verdict: Verdict::NotEnoughData,
+        verdict: Compared::NotEnoughData,
     }
 }
 
-/// What differs, as far as both say it; and the load, which matters whether it is stated or not.
+/// What differs, as far as both state it; and the load, which matters even if it is not stated.
 fn differences(
     first: Measured<'_>,
     second: Measured<'_>,
     pairs: &[Pair<'_>],
-    all: (&[Heap], &[Heap]),
+    all: (&[Distribution], &[Distribution]),
 ) -> Vec<Difference> {
     let mut found = Vec::new();
     let mut add = |subject: Subject, first: Value, second: Value| {
@@ -223,7 +186,7 @@ fn differences(
     }
     let (of_a, of_b) = (machine(first), machine(second));
     for (name, value) in of_a {
-        // Each program names what it tells in its own way: only the same name is the same fact.
+        // Programs have names of their own for facts: only the same name is the same fact.
         if let Some((_, other)) = of_b.iter().find(|(theirs, _)| theirs == name) {
             add(Subject::Machine(name.clone()), text(Some(value)), text(Some(other)));
         }
@@ -232,11 +195,11 @@ fn differences(
     found
 }
 
-fn cpu(heap: &Heap) -> Value {
-    heap.group.cpu.map_or(Value::Absent, |cpu| Value::Text(cpu.to_string()))
+fn cpu(of: &Distribution) -> Value {
+    of.group.cpu.map_or(Value::Absent, |cpu| Value::Text(cpu.to_string()))
 }
 
-/// The name of the program: as it was called, or as it names itself, without its version; or else of the format.
+/// The name of the program: from its command line, or from what it calls itself, without its version; else the format's.
 fn program(of: Measured<'_>) -> String {
     let Measured::Imported(run) = of else { return "punctual".to_owned() };
     let first = |text: &Option<String>| Some(text.as_deref()?.split([' ', ',']).next()?.to_owned());
@@ -255,10 +218,10 @@ fn machine(of: Measured<'_>) -> &[(String, String)] {
 fn lacks(first: Measured<'_>, second: Measured<'_>, pairs: &[Pair<'_>]) -> Vec<Lacking> {
     let imported = |of: Measured<'_>| matches!(of, Measured::Imported(_));
     let of = |lack: Lack, first: bool, second: bool| (first || second).then_some(Lacking { lack, first, second });
-    let any = |lacks: fn(&Heap) -> bool| {
+    let any = |lacks: fn(&Distribution) -> bool| {
         (pairs.iter().any(|pair| lacks(pair.first)), pairs.iter().any(|pair| lacks(pair.second)))
     };
-    let (counts, skips) = (any(|heap| !heap.is_counted()), any(|heap| heap.skipped.is_none()));
+    let (counts, skips) = (any(|of| !of.is_counted()), any(|of| of.skipped.is_none()));
     let beyond = |pick: fn(&Pair<'_>) -> Option<Nanos>| pairs.iter().filter_map(pick).min();
     let (beyond_a, beyond_b) = (beyond(|pair| pair.first.beyond), beyond(|pair| pair.second.beyond));
     let time = (imported(first), imported(second));
@@ -275,7 +238,6 @@ fn lacks(first: Measured<'_>, second: Measured<'_>, pairs: &[Pair<'_>]) -> Vec<L
     .collect()
 }
 
-/// One side, whoever measured it.
 pub(super) fn side(name: &str, measured: Measured<'_>) -> Side {
     match measured {
         Measured::Recording(recording) => Side::of(name, recording, &Report::of(recording)),
@@ -294,7 +256,7 @@ fn of_run(name: &str, run: &ForeignRun) -> Side {
         },
         measured: run.duration.map(|stated| stated.length),
         doubts: Vec::new(),
-        latencies: run.series.iter().map(|series| (heap::group_of(series), series.clone())).collect(),
+        latencies: run.series.iter().map(|series| (distribution::group_of(series), series.clone())).collect(),
     }
 }
 

@@ -1,20 +1,21 @@
-//! Is it better now? Recordings held against a first one: may they be compared, what changed by how much, how sure.
+//! Is it better now? Recordings compared with a first one: may they be compared, what changed by how much, how sure.
 //!
 //! ```text
 //! Recording -> differences (may they be compared?) -> Arm (blocks of time, by CPU and load)
 //!              comparable                             arm
-//! Arm, Arm -> Row (limits, odds) -> odds corrected for how many there are -> Verdict
-//!             rows, tail (recorded) judge                                          result
-//! Run of another program -> Heap (no time in it) -> Row
-//!                           heap, imported          untimed
+//! Arm, Arm -> RowResult (limits, odds) -> odds corrected for the number of rows -> Compared
+//!             rows, tail (recorded)       judge                                    result
+//! Run of another program -> Distribution (no times) -> RowResult
+//!                           distribution, imported     untimed
 //! ```
-//! Never holds two maxima against each other, and calls nothing better or worse that is smaller than the margin: two
-//! runs of one system differ, too. Must not know how any of it is shown.
+//! Two maxima are never held against each other. A change smaller than the margin is called neither better nor worse,
+//! because two runs of one system differ, too.
 
 mod arm;
 mod causes;
 mod comparable;
-mod heap;
+mod distribution;
+
 mod imported;
 mod judge;
 mod recorded;
@@ -25,13 +26,12 @@ mod tail;
 mod tests;
 mod untimed;
 
-pub use causes::{CauseChange, Weight};
+pub use causes::{CauseChange, CauseWeight};
 pub use comparable::{Difference, Matters, Subject, Value};
-pub use heap::TOGETHER;
-pub use imported::{Lack, Lacking};
+pub use distribution::TOGETHER;
 pub use result::{
-    Against, Change, Comparison, Group, GroupResult, LeftOut, Limits, Origin, Refused, Row, Side, Verdict, What,
-    Withheld,
+    Against, Change, Compared, Comparison, Group, GroupResult, Lack, Lacking, LeftOut, Limits, Origin, Refused,
+    RowResult, Side, What, Withheld,
 };
 
 use crate::foreign::ForeignRun;
@@ -42,18 +42,17 @@ use punctual_hist::Nanos;
 /// Confidence of every interval.
 pub const CONFIDENCE: f64 = 0.95;
 
-/// How to compare.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Options {
-    /// A change of less than this part of the first is called neither better nor worse: 0.1 is a tenth.
+    /// A change smaller than this part of the first value is called neither better nor worse: 0.1 is a tenth.
     pub margin: f64,
-    /// How often the blocks of a run are drawn anew.
+    /// How often the blocks of a run are resampled.
     pub resamples: usize,
-    /// Latency beyond which an activation is a miss, where it is not to be what the recordings say.
+    /// Latency in nanoseconds beyond which an activation is a miss, instead of the budget of the recordings.
     #[serde(rename = "budget_ns")]
     pub budget: Option<Nanos>,
-    /// Compare what should not be compared, and say so.
+    /// Compare even what should not be compared, and mark the result.
     pub anyway: bool,
 }
 
@@ -66,9 +65,7 @@ impl Default for Options {
 /// What can be compared.
 #[derive(Clone, Copy, Debug)]
 pub enum Measured<'a> {
-    /// A recording.
     Recording(&'a Recording),
-    /// What another program measured.
     Imported(&'a ForeignRun),
 }
 
@@ -85,10 +82,10 @@ impl<'a> From<&'a ForeignRun> for Measured<'a> {
 }
 
 impl Comparison {
-    /// Holds each of the others against the first; the names are what the reader calls them.
+    /// Compares each of the others with the first; the names are what the reader calls them.
     ///
     /// # Errors
-    /// When one of them should not be compared, unless asked for all the same; and when nothing is common to them.
+    /// If one of them should not be compared and `anyway` is off, and if they have no CPU and load in common.
     pub fn of<'a, M: Into<Measured<'a>> + Copy>(recordings: &[(String, M)], options: Options) -> Result<Self, Refused> {
         let named: Vec<(String, Measured<'a>)> =
             recordings.iter().map(|(name, of)| (name.clone(), (*of).into())).collect();
@@ -118,8 +115,17 @@ impl Comparison {
         Ok(Self { options, first, others, looked_at })
     }
 
-    /// The gravest verdict of all.
-    pub fn verdict(&self) -> Verdict {
-        judge::together(self.others.iter().map(|other| other.verdict))
+    /// One verdict for all recordings.
+    pub fn verdict(&self) -> Compared {
+        Compared::of_all(self.others.iter().map(|other| other.verdict))
     }
+}
+
+/// Whether a difference forbids the comparison, which then goes on only if it was asked for anyway.
+fn refusing(differences: &[Difference], name: &str, options: &Options) -> Result<bool, Refused> {
+    let refusing: Vec<Difference> = differences.iter().filter(|d| d.refuses()).cloned().collect();
+    if !refusing.is_empty() && !options.anyway {
+        return Err(Refused::Incomparable(name.to_owned(), refusing));
+    }
+    Ok(!refusing.is_empty())
 }

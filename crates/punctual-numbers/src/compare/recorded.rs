@@ -1,9 +1,7 @@
-//! Two recordings of ours.
+//! Comparison of two recordings of ours.
 
 use super::arm::{self, Arm, Place};
-use super::{
-    Against, Difference, GroupResult, Options, Origin, Refused, Side, Verdict, causes, comparable, rows, tail,
-};
+use super::{Against, Compared, GroupResult, Options, Origin, Refused, Side, causes, comparable, rows, tail};
 use crate::foreign::Series;
 use crate::recording::Recording;
 use crate::report::Report;
@@ -15,16 +13,12 @@ impl Against {
         options: &Options,
     ) -> Result<Self, Refused> {
         let differences = comparable::differences(first, other);
-        let refusing: Vec<Difference> = differences.iter().filter(|d| d.refuses()).cloned().collect();
-        if !refusing.is_empty() && !options.anyway {
-            return Err(Refused::Incomparable(name.to_owned(), refusing));
-        }
+        let refusing = super::refusing(&differences, name, options)?;
         let (places, left_out) = arm::common(first, other, options.anyway);
         if places.is_empty() {
             return Err(Refused::NothingInCommon(name.to_owned(), left_out));
         }
-        let unlike = places.iter().any(|(a, b)| a.group != b.group);
-        let refused = !refusing.is_empty() || unlike;
+        let refused = refusing || places.iter().any(|(a, b)| a.group != b.group);
         let groups = places.iter().map(|(a, b)| GroupResult::of((first, a), (other, b), options));
         let report = Report::of(other);
         Ok(Self {
@@ -35,7 +29,7 @@ impl Against {
             groups: groups.collect(),
             causes: causes::changes((first, first_report), (other, &report)),
             side: Side::of(name, other, &report),
-            verdict: Verdict::NotEnoughData,
+            verdict: Compared::NotEnoughData,
             told_to_ppm: None,
             wants: None,
         })
@@ -55,7 +49,7 @@ impl GroupResult {
             due: (a.due.count(), b.due.count()),
             delta: rows::delta(&a.ran, &b.ran),
             rows,
-            verdict: Verdict::NotEnoughData,
+            verdict: Compared::NotEnoughData,
         }
     }
 }

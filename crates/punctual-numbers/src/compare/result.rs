@@ -1,7 +1,6 @@
 //! What a comparison tells.
 
 use super::comparable::Difference;
-use super::imported::Lacking;
 use super::{CauseChange, Options};
 use crate::claims::Refusal;
 use crate::foreign::Series;
@@ -12,63 +11,58 @@ use punctual_hist::Nanos;
 #[derive(Clone, Debug, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Comparison {
-    /// How was compared.
     #[serde(flatten)]
     pub options: Options,
-    /// The first recording.
     pub first: Side,
-    /// Each of the others against it.
+    /// Each of the other recordings against the first.
     pub others: Vec<Against>,
-    /// So many rows were looked at; the odds of each allow for that.
+    /// Number of rows that were tested. The odds of each row are corrected for this number.
     #[serde(rename = "rows")]
     pub looked_at: usize,
 }
 
-/// One recording.
+/// One recording, or one file of another program.
 #[derive(Clone, Debug, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Side {
-    /// How it is called.
+    /// What the reader calls it: mostly the path of its file.
     pub name: String,
-    /// Who measured it.
     #[serde(flatten)]
     pub origin: Origin,
-    /// How long was measured, where it is stated.
+    /// Length of the measurement in nanoseconds; `None` where the file does not state it.
     #[serde(rename = "measured_ns")]
     pub measured: Option<Nanos>,
-    /// Why its numbers are to be doubted.
+    /// Reasons not to trust its numbers.
     pub doubts: Vec<Distrust>,
-    /// Values of what ran, by CPU and load, for pictures.
+    /// Latency of the activations that ran, by CPU and load, for pictures.
     #[serde(skip)]
     pub latencies: Vec<(Group, Series)>,
 }
 
-/// Who measured, and when.
+/// Which program measured, and when.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "origin", rename_all = "kebab-case")]
 pub enum Origin {
-    /// This program.
+    /// It was measured by punctual.
     Punctual {
-        /// Its version.
         version: String,
         /// Wall clock at the start, nanoseconds since 1970.
         started_unix_ns: u64,
     },
-    /// Another one.
+    /// It was measured by another program.
     Imported {
-        /// The name of the format.
         format: &'static str,
-        /// The program, with its version where it says so.
+        /// The program, with its version where the file says so.
         program: Option<String>,
         /// When it began, in the file's own words.
         started: Option<String>,
-        /// What was repaired, doubted or lost when it was read.
+        /// What was repaired, doubted or lost when the file was read.
         notes: Vec<String>,
     },
 }
 
-/// A CPU under a load.
+/// One measured CPU under one load.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Group {
@@ -76,9 +70,9 @@ pub struct Group {
     pub load: Option<String>,
     /// The measured CPU; `None` where a file does not state it.
     pub cpu: Option<u32>,
-    /// What a file of another program calls it: `thread 0`.
+    /// The name in a file of another program, such as `thread 0`.
     pub series: Option<String>,
-    /// Measured while it was traced.
+    /// The kernel was traced meanwhile, which adds a little latency.
     pub traced: bool,
 }
 
@@ -86,12 +80,11 @@ pub struct Group {
 #[derive(Clone, Debug, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Against {
-    /// It.
     #[serde(rename = "recording")]
     pub side: Side,
     /// What differs beside the numbers, what matters most first.
     pub differences: Vec<Difference>,
-    /// It should not have been compared: a difference refuses it, or what is held against each other is not the same.
+    /// The two should not have been compared: a difference forbids it, or groups are paired that are not alike.
     pub refused: bool,
     /// CPUs and loads that only one of them has.
     #[serde(rename = "not_compared")]
@@ -101,79 +94,108 @@ pub struct Against {
     pub lacks: Vec<Lacking>,
     /// CPUs and loads that both have.
     pub groups: Vec<GroupResult>,
-    /// What changed among causes; `None` where not both looked for them.
+    /// What changed among the causes of latency; `None` where not both recordings were traced.
     pub causes: Option<Vec<CauseChange>>,
-    /// All of it in one word.
-    pub verdict: Verdict,
-    /// How far out there was enough to tell, in parts per million: 990 000 is the 99th percentile, of every CPU and load.
+    /// The verdict over all groups.
+    pub verdict: Compared,
+    /// The furthest percentile for which every CPU and load had enough data, in parts per million: 990 000 is the 99th.
     pub told_to_ppm: Option<u32>,
-    /// How long each of both would have to be for all of the body to be told; `None` where it is, or nobody can say.
+    /// Estimated length in nanoseconds that each recording needs for all percentiles up to p99 to be decided; `None` where
+    /// they are decided, and where it cannot be estimated.
     #[serde(rename = "wants_ns")]
     pub wants: Option<Nanos>,
 }
 
-/// What was not compared.
+/// A CPU and load that only one of two has.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LeftOut {
-    /// Which.
     #[serde(flatten)]
     pub group: Group,
     /// It is the first recording that has it.
     pub in_first: bool,
 }
 
+/// What a file of another program does not hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "what", rename_all = "kebab-case")]
+pub enum Lack {
+    /// Times of activations are missing: percentiles are compared by ranks, with 50 activations counted as one, and the
+    /// tail is not compared.
+    Time,
+    /// The number of skipped releases is missing.
+    Skips,
+    /// Latencies beyond this one are only counted.
+    Beyond {
+        #[serde(rename = "from_ns")]
+        from: Nanos,
+    },
+    /// Counts are missing: the file has percentiles or extremes alone, for which there are no odds.
+    Counts,
+    /// Load, scheduling, clock and settings are missing.
+    Settings,
+}
+
+/// A lack, and which of the two has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Lacking {
+    #[serde(flatten)]
+    pub lack: Lack,
+    pub first: bool,
+    pub second: bool,
+}
+
 /// One CPU under one load, in both recordings.
 #[derive(Clone, Debug, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GroupResult {
-    /// Which, in the first recording.
+    /// The CPU and load in the first recording.
     #[serde(flatten)]
     pub group: Group,
-    /// What of the second it was held against, where that is not called the same.
+    /// The CPU and load in the second recording, if they are not called the same there.
     pub against: Option<Group>,
-    /// Why cells of a file do not speak for all that was measured, as its claims say it: (first, second).
+    /// Why the counts of a file do not stand for all that was measured: (first, second).
     pub unfit: (Option<Refusal>, Option<Refusal>),
-    /// Releases due: (first, second); those that ran, where a file does not state how many were skipped.
+    /// Releases due: (first, second). Of a file that does not state how many were skipped, those that ran.
     pub due: (u64, u64),
     /// Cliff's delta: how much more often an activation of the second is the later of a pair, -1 to 1; `None` where
     /// nothing ran.
     #[serde(rename = "cliffs_delta")]
     pub delta: Option<f64>,
-    /// What was looked at.
-    pub rows: Vec<Row>,
-    /// All of it in one word.
-    pub verdict: Verdict,
+    pub rows: Vec<RowResult>,
+    /// The verdict over all rows.
+    pub verdict: Compared,
 }
 
 /// One number of both recordings.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Row {
-    /// Which.
+pub struct RowResult {
     #[serde(flatten)]
     pub what: What,
-    /// Of the first: nanoseconds, or misses per million.
+    /// Value in the first recording: nanoseconds, or misses per million.
     pub first: Option<f64>,
-    /// Of the second.
+    /// Value in the second recording, in the same unit.
     pub second: Option<f64>,
-    /// What became of it.
     pub change: Option<Change>,
-    /// Odds that chance alone changes so much beyond the margin, for this row alone; `None` where nothing can be said.
+    /// Probability that chance alone makes a change this large beyond the margin, for this row alone; `None` where it
+    /// cannot be computed.
     pub odds: Option<f64>,
-    /// The same, allowing for how many rows were looked at.
+    /// The same probability, corrected for the number of rows that were tested.
     pub odds_of_all: Option<f64>,
-    /// What follows.
-    pub verdict: Verdict,
-    /// Why it decides nothing, whatever the numbers are.
+    pub verdict: Compared,
+    /// Why this row decides nothing, whatever its numbers are.
     pub withheld: Option<Withheld>,
-    /// How long each recording would have to be for this to be told; `None` where it is, or nobody can say.
+    /// Estimated length in nanoseconds that each recording needs for this row to be decided; `None` where it is decided,
+    /// and where it cannot be estimated.
     #[serde(rename = "wants_ns")]
     pub wants: Option<Nanos>,
-    /// The second is the larger, if anything.
+    /// If the two differ, the second is the larger.
     #[serde(skip)]
     pub(super) upwards: bool,
-    /// What a hypervisor took from the later of the two would make such a difference alone.
+    /// Time that a hypervisor took from the later of the two would suffice for such a difference.
     #[serde(skip)]
     pub(super) stealable: bool,
 }
@@ -183,98 +205,111 @@ pub struct Row {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Withheld {
-    /// What makes a file unfit.
+    /// A file is unfit for this number.
     Unfit,
-    /// What a hypervisor took from the later of the two would make the difference alone.
+    /// Time that a hypervisor took from the later of the two would suffice for the difference.
     Stolen,
 }
 
-/// What is held against each other.
+/// Which number is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "what", rename_all = "kebab-case")]
 pub enum What {
-    /// A percentile over the releases due, in parts per million; a skipped one counts with the time until its thread ran,
-    /// and in a file of another program as any value.
+    /// A percentile over the releases due, in parts per million. A skipped release counts with the time until its thread
+    /// ran; in a file of another program it counts as any value.
     Percentile { ppm: u32 },
-    /// Misses: later than this budget, or skipped; without a budget only skipped.
+    /// Releases that were later than the budget or were skipped; without a budget only the skipped ones.
     Misses {
         #[serde(rename = "budget_ns")]
         budget: Option<Nanos>,
     },
-    /// The largest of each block of this length; so many blocks of (first, second).
+    /// The median of the maxima of blocks of this length. `blocks` are the numbers of blocks: (first, second).
     BlockMaxima {
         #[serde(rename = "block_ns")]
         block: Nanos,
         blocks: (usize, usize),
     },
-    /// Blocks that reach beyond all of the other recording, of so many blocks.
+    /// Blocks of one recording whose maximum is larger than everything in the other.
     Beyond {
-        /// Blocks of the first beyond the second.
+        /// Blocks of the first recording that reach beyond the second.
         #[serde(rename = "first_blocks")]
         first: usize,
-        /// Blocks of the second beyond the first.
+        /// Blocks of the second recording that reach beyond the first.
         #[serde(rename = "second_blocks")]
         second: usize,
-        /// Blocks there are: (first, second).
+        /// Numbers of blocks: (first, second).
         blocks: (usize, usize),
     },
 }
 
-/// What became of a number.
+/// How a number changed.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Change {
-    /// Second minus first, in nanoseconds. A limit that nobody knows is infinite.
+    /// Second minus first, in nanoseconds. An unknown limit is infinite.
     Difference(Limits),
-    /// Second to first.
+    /// Second divided by first.
     Ratio(Limits),
 }
 
-/// A number with its limits.
+/// A number with its confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Limits {
-    /// What was seen; `None` where it cannot be computed.
+    /// The observed value; `None` where it cannot be computed.
     pub seen: Option<f64>,
-    /// Lower limit.
     #[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))]
     pub low: f64,
-    /// Upper limit.
     #[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))]
     pub high: f64,
 }
 
-/// What follows.
+/// The verdict of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
-pub enum Verdict {
+pub enum Compared {
     /// The second is better.
     Better,
     /// The second is worse.
     Worse,
-    /// Better in some, worse in others.
+    /// The second is better in some rows and worse in others.
     Mixed,
-    /// None was shown, and one that matters would have been.
+    /// No difference was shown, and one that matters would have been.
     NoDifferenceShown,
-    /// None was shown, and one that matters could have been missed.
+    /// No difference was shown, and one that matters could have been missed.
     NotEnoughData,
 }
 
-/// Why recordings were not compared.
+impl Compared {
+    /// One verdict of several.
+    pub(super) fn of_all(verdicts: impl Iterator<Item = Self>) -> Self {
+        let verdicts: Vec<Self> = verdicts.collect();
+        let found = |wanted: Self| verdicts.contains(&wanted);
+        let (better, worse) = (found(Self::Better), found(Self::Worse));
+        match (better, worse) {
+            _ if found(Self::Mixed) || (better && worse) => Self::Mixed,
+            (true, _) => Self::Better,
+            (_, true) => Self::Worse,
+            _ if found(Self::NoDifferenceShown) && !found(Self::NotEnoughData) => Self::NoDifferenceShown,
+            _ => Self::NotEnoughData,
+        }
+    }
+}
+
+/// Why recordings were not compared. The text is the name of the recording that is not compared with the first.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Refused {
-    /// There is nothing to hold it against.
+    /// Only one recording was given.
     Alone,
-    /// The margin is no part of anything.
+    /// The margin is not a number from 0 to below 10.
     Margin(f64),
-    /// The numbers of the named one mean something else; all that refuses it, first what matters most.
+    /// The numbers of the two mean different things, for these reasons, the gravest first.
     Incomparable(String, Vec<Difference>),
-    /// Nothing of the named one and the first can be held against each other, because of what makes cells of a file unfit:
-    /// of the first, of the named one.
+    /// The counts of one of the two do not stand for what was measured: reasons of the first, of the named one.
     Unfit(String, Option<Refusal>, Option<Refusal>),
-    /// The named one has no CPU and load in common with the first.
+    /// The two have no CPU and load in common.
     NothingInCommon(String, Vec<LeftOut>),
 }

@@ -1,4 +1,4 @@
-//! What comparing must do, on recordings made here; two of one system must not be told apart.
+//! Comparisons of recordings that are made here. Two recordings of one system must not be told apart.
 
 use super::*;
 use crate::made_up;
@@ -31,7 +31,6 @@ fn header(cpus: &[u32], loads: &[&str]) -> Header {
 /// From each skipped release until its thread ran.
 const WAITED: Nanos = Nanos::from_ms(2);
 
-/// A second of activations on one CPU.
 fn second(cpu: u32, latencies: &[u64], skipped: u64, worst: &mut (u64, u64)) -> CpuInterval {
     let (mut writer, reader) = Histogram::new();
     for ns in latencies {
@@ -54,7 +53,7 @@ fn second(cpu: u32, latencies: &[u64], skipped: u64, worst: &mut (u64, u64)) -> 
     }
 }
 
-/// A recording of so many seconds for each load; `draw` makes one latency in nanoseconds of (second, place in it).
+/// A recording of `seconds` for each load. `draw` returns one latency in nanoseconds for (second, activation in it).
 fn recording(header: Header, seconds: u64, mut draw: impl FnMut(u64, u64) -> u64) -> Recording {
     let (cpus, loads) = (header.scenario.threads.clone(), header.scenario.load_phases.len());
     let mut recording = Recording::new(header);
@@ -100,7 +99,7 @@ fn bursty(seed: u64) -> impl FnMut(u64, u64) -> u64 {
     }
 }
 
-/// The level wanders slowly: what one second has, the next has mostly, too.
+/// The level wanders slowly, so that neighbouring seconds are alike.
 fn wandering(seed: u64) -> impl FnMut(u64, u64) -> u64 {
     let (mut random, mut current, mut level) = (SplitMix::new(seed), None, 0.0);
     move |at, _| {
@@ -111,7 +110,7 @@ fn wandering(seed: u64) -> impl FnMut(u64, u64) -> u64 {
     }
 }
 
-/// The quiet one, and every hundredth activation meets a hog of up to 100 us.
+/// Like [`quiet`], and every hundredth activation meets a hog of up to 100 us.
 fn hogged(seed: u64) -> impl FnMut(u64, u64) -> u64 {
     let (mut random, mut quiet) = (SplitMix::new(seed ^ 0xabc), quiet(seed));
     move |at, i| quiet(at, i) + if i % 100 == 50 { nanos(100_000.0 * random.unit()) } else { 0 }
@@ -129,14 +128,14 @@ pub(super) fn plain(seconds: u64, draw: impl FnMut(u64, u64) -> u64) -> Recordin
     recording(header(&[1], &["idle"]), seconds, draw)
 }
 
-fn row(comparison: &Comparison, what: impl Fn(&What) -> bool) -> Row {
+fn row(comparison: &Comparison, what: impl Fn(&What) -> bool) -> RowResult {
     comparison.others[0].groups[0].rows.iter().find(|row| what(&row.what)).unwrap().clone()
 }
 
 #[test]
 fn a_system_against_itself_shows_no_difference() {
     let comparison = compared(&plain(30, quiet(1)), &plain(30, quiet(2)), options()).unwrap();
-    assert_eq!(comparison.verdict(), Verdict::NoDifferenceShown);
+    assert_eq!(comparison.verdict(), Compared::NoDifferenceShown);
     let other = &comparison.others[0];
     assert!(!other.refused && other.differences.is_empty() && other.left_out.is_empty());
     assert_eq!((other.groups[0].due, other.wants), ((30_000, 30_000), None));
@@ -158,7 +157,7 @@ fn few_pairs_of_one_system_are_told_apart_whatever_its_noise() {
     ] {
         let wrong = (0..12u64).filter(|i| {
             let comparison = compared(&plain(20, draw(2 * i)), &plain(20, draw(2 * i + 1)), options()).unwrap();
-            matches!(comparison.verdict(), Verdict::Better | Verdict::Worse | Verdict::Mixed)
+            matches!(comparison.verdict(), Compared::Better | Compared::Worse | Compared::Mixed)
         });
         assert!(wrong.count() <= 1, "{what}");
     }
@@ -167,11 +166,11 @@ fn few_pairs_of_one_system_are_told_apart_whatever_its_noise() {
 #[test]
 fn a_hog_is_found_in_both_directions() {
     let (without, with) = (plain(10, quiet(3)), plain(10, hogged(4)));
-    assert_eq!(compared(&without, &with, options()).unwrap().verdict(), Verdict::Worse);
+    assert_eq!(compared(&without, &with, options()).unwrap().verdict(), Compared::Worse);
     let comparison = compared(&with, &without, options()).unwrap();
-    assert_eq!(comparison.verdict(), Verdict::Better);
+    assert_eq!(comparison.verdict(), Compared::Better);
     let misses = row(&comparison, |what| matches!(what, What::Misses { .. }));
-    assert_eq!((misses.what, misses.verdict), (What::Misses { budget: Some(BUDGET) }, Verdict::Better));
+    assert_eq!((misses.what, misses.verdict), (What::Misses { budget: Some(BUDGET) }, Compared::Better));
     let Some(Change::Ratio(limits)) = misses.change else { panic!("{misses:?}") };
     assert!(limits.high < 1.0 && limits.low >= 0.0, "{limits:?}");
 }
@@ -183,16 +182,16 @@ fn what_is_smaller_than_the_margin_is_no_difference() {
         move |at, i| nanos(arm::float(draw(at, i)) * times)
     };
     let (a, b) = (plain(60, scaled(1.0)), plain(60, scaled(1.06)));
-    assert_eq!(compared(&a, &b, options()).unwrap().verdict(), Verdict::NoDifferenceShown);
-    assert_eq!(compared(&a, &b, Options { margin: 0.01, ..options() }).unwrap().verdict(), Verdict::Worse);
+    assert_eq!(compared(&a, &b, options()).unwrap().verdict(), Compared::NoDifferenceShown);
+    assert_eq!(compared(&a, &b, Options { margin: 0.01, ..options() }).unwrap().verdict(), Compared::Worse);
 }
 
 #[test]
 fn too_little_says_so_and_how_much_more() {
     let tiny = compared(&plain(2, quiet(1)), &plain(2, quiet(2)), options()).unwrap();
-    assert_eq!((tiny.verdict(), tiny.others[0].told_to_ppm), (Verdict::NotEnoughData, None));
+    assert_eq!((tiny.verdict(), tiny.others[0].told_to_ppm), (Compared::NotEnoughData, None));
     let short = compared(&plain(10, wandering(1)), &plain(10, wandering(2)), options()).unwrap();
-    assert_eq!(short.verdict(), Verdict::NotEnoughData);
+    assert_eq!(short.verdict(), Compared::NotEnoughData);
     assert!(short.others[0].wants > Some(Nanos::from_secs(10)), "{:?}", short.others[0].wants);
 }
 
@@ -203,8 +202,8 @@ fn empty_recordings_and_single_activations_are_compared_to_nothing() {
     let mut one = Recording::new(header(&[1], &["idle"]));
     let cpus = vec![second(1, &[7_000], 0, &mut (u64::MAX, 0))];
     one.add(Frame::Interval(Interval { start: RecTime::EPOCH, length: Nanos::from_secs(1), phase: 0, cpus }));
-    assert_eq!(compared(&one, &one, options()).unwrap().verdict(), Verdict::NotEnoughData);
-    assert_eq!(compared(&one, &plain(30, quiet(1)), options()).unwrap().verdict(), Verdict::NotEnoughData);
+    assert_eq!(compared(&one, &one, options()).unwrap().verdict(), Compared::NotEnoughData);
+    assert_eq!(compared(&one, &plain(30, quiet(1)), options()).unwrap().verdict(), Compared::NotEnoughData);
     assert!(matches!(Comparison::of(&[("a".to_owned(), &one)], options()), Err(Refused::Alone)));
     assert!(matches!(compared(&one, &one, Options { margin: f64::NAN, ..options() }), Err(Refused::Margin(_))));
 }
@@ -304,7 +303,7 @@ fn skipped_releases_count_with_the_time_until_their_thread_ran_as_they_do_in_a_r
         }));
     }
     let comparison = compared(&plain(30, quiet(6)), &stalls, options()).unwrap();
-    assert_eq!(comparison.verdict(), Verdict::Worse);
+    assert_eq!(comparison.verdict(), Compared::Worse);
     let p99 = row(&comparison, |what| *what == What::Percentile { ppm: 990_000 });
     assert!((p99.second.unwrap() / 2e6 - 1.0).abs() < 0.02, "{p99:?}");
     let told = Report::of(&stalls).cpus[0].row.latency_due.p99.unwrap();
@@ -328,13 +327,13 @@ fn the_largest_decide_nothing_where_what_the_hypervisor_took_would_make_as_much(
     let stolen = |length| stolen_of([Nanos::ZERO, length]);
     let maxima = |comparison: &Comparison| row(comparison, |what| matches!(what, What::BlockMaxima { .. }));
     let little = maxima(&stolen(Nanos::from_us(10)));
-    assert_eq!((little.verdict, little.withheld), (Verdict::Worse, None), "{little:?}");
+    assert_eq!((little.verdict, little.withheld), (Compared::Worse, None), "{little:?}");
     let much = stolen(Nanos::from_secs(1));
     let row = maxima(&much);
-    assert_eq!((row.verdict, row.withheld), (Verdict::NotEnoughData, Some(Withheld::Stolen)), "{row:?}");
-    assert_eq!(much.verdict(), Verdict::Worse, "percentiles need more than one stop a second");
+    assert_eq!((row.verdict, row.withheld), (Compared::NotEnoughData, Some(Withheld::Stolen)), "{row:?}");
+    assert_eq!(much.verdict(), Compared::Worse, "percentiles need more than one stop a second");
     let of_the_better = maxima(&stolen_of([Nanos::from_secs(1), Nanos::ZERO]));
-    assert_eq!((of_the_better.verdict, of_the_better.withheld), (Verdict::Worse, None), "it made the first no better");
+    assert_eq!((of_the_better.verdict, of_the_better.withheld), (Compared::Worse, None), "it made the first no better");
 }
 
 #[test]
@@ -342,16 +341,16 @@ fn each_of_several_is_held_against_the_first_and_pays_for_the_others() {
     let (a, b, c) = (plain(10, quiet(1)), plain(10, quiet(2)), plain(10, hogged(3)));
     let named = [("a".to_owned(), &a), ("b".to_owned(), &b), ("c".to_owned(), &c)];
     let comparison = Comparison::of(&named, options()).unwrap();
-    let verdicts: Vec<Verdict> = comparison.others.iter().map(|other| other.verdict).collect();
-    assert_eq!(verdicts, [Verdict::NoDifferenceShown, Verdict::Worse]);
-    assert_eq!(comparison.verdict(), Verdict::Worse);
+    let verdicts: Vec<Compared> = comparison.others.iter().map(|other| other.verdict).collect();
+    assert_eq!(verdicts, [Compared::NoDifferenceShown, Compared::Worse]);
+    assert_eq!(comparison.verdict(), Compared::Worse);
     let alone = compared(&a, &c, options()).unwrap();
     let p99 = |against: &Against| against.groups[0].rows[1].odds_of_all;
     assert!(p99(&comparison.others[1]) >= p99(&alone.others[0]));
     assert!(comparison.looked_at > alone.looked_at);
 }
 
-/// An interval of the run, many times over, so that there is something to draw from.
+/// An interval nine times, so that there are blocks to resample.
 fn repeated(frame: &Frame) -> impl Iterator<Item = Frame> + '_ {
     let times = if matches!(frame, Frame::Interval(_)) { 9 } else { 1 };
     std::iter::repeat_n(frame, times).cloned()

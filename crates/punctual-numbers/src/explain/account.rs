@@ -1,45 +1,31 @@
 //! Spans to parts: each span is put into a stage and gets a cause. The parts of a window sum to its latency.
 //!
-//! Judged by the records of the window alone, and by witnesses where the kernel ran nothing; what ordinary activations
-//! spend is known to [`ordinary`](super::ordinary).
+//! A window is judged by its own records, and by [`Clues`] where the kernel ran nothing. What ordinary activations spend is
+//! not known here, but to [`ordinary`](super::ordinary).
 
+use super::clues::{Clues, Rules};
 use super::judge::Judge;
 use super::sweep::sweep;
 use super::swept::{Owner, Span};
-use super::witness::{Setting, Witness};
 use super::{Cause, Class, Part, Stage, Why};
 use crate::trace::{Incomplete, Window};
 use punctual_hist::Nanos;
 
-/// Shorter times of a thread between our waking and our running are what switching costs.
-pub(super) const SWITCH_LEAST: Nanos = Nanos::from_us(5);
-
-/// So much of a window's time may be without an owner, or [`UNTOLD_PART`] of it: it tells enough.
+/// A window is still complete if no more than this time of it has no known owner, or no more than one part in
+/// [`UNTOLD_PART`] of it.
 const UNTOLD: Nanos = Nanos::from_us(5);
-/// One part in so many.
 const UNTOLD_PART: u64 = 10;
 
 /// One window, accounted for.
 #[derive(Debug)]
 pub(super) struct Account {
-    /// In order, without gaps.
+    /// Parts in order and without gaps.
     pub parts: Vec<Part>,
-    /// Why each could be, as far as the walk tells; one entry for each part.
+    /// For each part, why its cause could run.
     pub whys: Vec<Vec<Why>>,
-    /// Why it does not tell all.
     pub incomplete: Option<Incomplete>,
 }
 
-/// What an account is made with.
-#[derive(Clone, Debug)]
-pub(super) struct Rules {
-    /// The machine.
-    pub setting: Setting,
-    /// Up to so long, the thread or idle task that was interrupted by our timer is only being switched away from.
-    pub switch_cost: Nanos,
-}
-
-/// Accounts for one window.
 pub(super) fn account(window: &Window, rules: &Rules) -> Account {
     let incomplete = window.incomplete;
     if incomplete == Some(Incomplete::NoTrace) {
@@ -48,11 +34,11 @@ pub(super) fn account(window: &Window, rules: &Rules) -> Account {
     if window.records.is_empty() {
         return silent(window, rules);
     }
-    let swept = sweep(window, rules.setting.rt);
+    let swept = sweep(window, rules.rt);
     let missing = match () {
         () if swept.begins_late => Some(Incomplete::Late),
         () if swept.lost => Some(Incomplete::Lost),
-        () if swept.unseen && rules.setting.roams => Some(Incomplete::Elsewhere),
+        () if swept.unseen && rules.roams => Some(Incomplete::Elsewhere),
         () => has_holes(window, &swept.spans, rules).then_some(Incomplete::Holes),
     };
     let judge = Judge::new(window, rules, &swept);
@@ -70,20 +56,20 @@ pub(super) fn account(window: &Window, rules: &Rules) -> Account {
     account
 }
 
-/// Whether a record is missing that nobody counted as lost, and more than a little time is without an owner for it.
+/// Whether the time without a known owner shows that a record is missing, although none was counted as lost.
 fn has_holes(window: &Window, spans: &[Span], rules: &Rules) -> bool {
     let untold = spans.iter().filter(|span| span.owner == Owner::Untold || span.guessed).map(Span::length);
     let untold = untold.filter(|length| *length > rules.switch_cost).fold(Nanos::ZERO, Nanos::plus);
     untold > UNTOLD.max(window.woke.since(window.release).divided_by(UNTOLD_PART))
 }
 
-/// The kernel did nothing at all, and was looked at: nobody had the CPU but our thread, or what is outside.
+/// Accounts for a traced window without records: only our thread had the CPU, or something outside of the kernel.
 fn silent(window: &Window, rules: &Rules) -> Account {
-    let elsewhere = rules.setting.roams.then_some(Incomplete::Elsewhere);
+    let elsewhere = rules.roams.then_some(Incomplete::Elsewhere);
     let mut account = Account { parts: Vec::new(), whys: Vec::new(), incomplete: window.incomplete.or(elsewhere) };
     let (from, length) = (window.release, window.woke.since(window.release));
     if length > Nanos::ZERO {
-        let outside = Witness::of(&rules.setting, window).outside(from, window.woke);
+        let outside = Clues::of(rules, window).outside(from, window.woke);
         let class = outside.as_ref().map_or(Class::Unexplained, |(class, _)| *class);
         let cause = Cause { class, name: String::new() };
         let part = Part { stage: Stage::Unknown, cause, from, length, certain: true };
@@ -93,7 +79,7 @@ fn silent(window: &Window, rules: &Rules) -> Account {
 }
 
 impl Account {
-    /// Adds a part, to the one before if it is more of the same.
+    /// Adds a part, or extends the last one if stage and cause are the same.
     fn add(&mut self, part: Part, why: Vec<Why>) {
         if let (Some(last), Some(whys)) = (self.parts.last_mut(), self.whys.last_mut()) {
             if last.stage == part.stage && last.cause == part.cause {

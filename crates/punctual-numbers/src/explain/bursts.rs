@@ -1,13 +1,13 @@
-//! Singles or clusters: events that follow each other much faster than their mean spacing come in bursts.
+//! Bursts: events that follow each other much faster than their mean spacing.
 
 use punctual_hist::MonoTime;
 
-/// Fewer events than this tell nothing.
+/// With fewer events, clusters cannot be told from chance.
 const LEAST: usize = 8;
 
-/// Clusters, and events in the largest, if a third of the events or more is in clusters of three or more. Two events
-/// are of one cluster if they are closer than a tenth of the mean spacing: of events that come at random, less than
-/// one in a hundred begins such a cluster of three. `times` ascend.
+/// Number of clusters and of events in the largest, if at least a third of the events is in clusters of three or more. Two
+/// events belong to one cluster if they are closer than a tenth of the mean spacing: of random events, less than one in a
+/// hundred begins a cluster of three. `times` ascend.
 pub(super) fn bursts(times: &[MonoTime]) -> Option<(u64, u64)> {
     let (first, last) = (times.first()?, times.last()?);
     if times.len() < LEAST {

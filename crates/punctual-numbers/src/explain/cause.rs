@@ -1,4 +1,4 @@
-//! Parts of one activation to its causes: time by cause, and how much of it an ordinary activation spends as well.
+//! From the parts of one activation to its causes: time by cause, and its excess over ordinary activations.
 
 use super::account::Account;
 use super::ordinary::Ordinary;
@@ -7,7 +7,7 @@ use crate::trace::{Incomplete, What, Window};
 use punctual_hist::{MonoTime, Nanos};
 use std::collections::HashMap;
 
-/// So many reasons are kept of one cause in one spike.
+/// Upper limit for the number of reasons of one cause in one spike.
 const WHYS_MAX: usize = 4;
 
 /// One late activation with its causes, largest first.
@@ -46,8 +46,8 @@ fn blames(account: &Account, ordinary: &Ordinary) -> Vec<Blame> {
     blames
 }
 
-/// Changes of the CPU's frequency within the activation. They take no time of their own, so none is theirs: what ran
-/// meanwhile ran slower or faster.
+/// Changes of the CPU's frequency within the activation. They get no time, because they only make what runs meanwhile
+/// slower or faster.
 fn frequencies(window: &Window) -> impl Iterator<Item = Blame> {
     let within = |at: MonoTime| at >= window.release && at <= window.woke;
     let elsewhere = window.elsewhere.iter().map(|(_, record)| record);

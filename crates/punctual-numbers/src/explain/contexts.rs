@@ -1,5 +1,5 @@
-//! What runs on top of a task: interrupts nest, so a stack of contexts is kept; a switch of tasks empties it, or on a
-//! real-time kernel puts it aside. Knows neither spans nor blame.
+//! The stack of contexts on top of a task, because interrupts nest. A switch of tasks empties it, or on a real-time kernel
+//! puts it aside until the task runs again.
 
 use super::frame::{Frame, entered, left};
 use super::swept::Owner;
@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 struct Open {
     frame: Frame,
     at: MonoTime,
-    /// The record that opened it was written with interrupt context in its flags, so those of others can be trusted.
+    /// The record that opened it has interrupt context in its flags, so the flags of later records can be trusted.
     flagged: bool,
 }
 
@@ -21,12 +21,12 @@ pub(super) struct Contexts {
     /// On real-time kernels softirqs can be switched away from.
     rt: bool,
     stack: Vec<Open>,
-    /// Those of tasks that were switched away within a softirq.
+    /// Stacks of tasks that were switched away within a softirq.
     parked: BTreeMap<Tid, Vec<Open>>,
 }
 
 impl Contexts {
-    /// Those that were open before the first record, since `at` at the latest: those whose end comes without a beginning.
+    /// Contexts that were open before the first record, and at `at`: those whose end comes without a beginning.
     pub(super) fn before(records: &[&Record], at: MonoTime, rt: bool) -> Self {
         let (mut open, mut stack): (Vec<Frame>, Vec<Open>) = (Vec::new(), Vec::new());
         for record in records {
@@ -45,7 +45,7 @@ impl Contexts {
         Self { rt, stack, parked: BTreeMap::new() }
     }
 
-    /// Who has the CPU while this task is below.
+    /// What has the CPU while this task is below the contexts.
     pub(super) fn owner(&self, task: Tid) -> Owner {
         match self.stack.as_slice() {
             [] => Owner::Task(task),
@@ -85,7 +85,7 @@ impl Contexts {
         })
     }
 
-    /// Whether one is open that a record of this end ends.
+    /// Whether a context is open that this one ends.
     pub(super) fn holds(&self, end: Frame) -> bool {
         self.stack.iter().any(|open| open.frame.ends_with(end))
     }
@@ -94,15 +94,15 @@ impl Contexts {
         self.stack.push(Open { frame, at: record.at, flagged: record.context.flags & FLAG_HARDIRQ != 0 });
     }
 
-    /// The innermost one ends, if it is this.
+    /// Closes the innermost context if `end` ends it.
     pub(super) fn leave(&mut self, end: Frame) {
         if self.stack.last().is_some_and(|open| open.frame.ends_with(end)) {
             self.stack.pop();
         }
     }
 
-    /// A record says that this one ends: it is the innermost one now, since `at` where nothing told that it began.
-    /// Whether that was known.
+    /// Makes the context that a record ends the innermost one; it is taken to have begun at `at` if no record said so.
+    /// Returns whether it was the innermost one already.
     pub(super) fn bring_up(&mut self, end: Frame, at: MonoTime) -> bool {
         match self.stack.iter().rposition(|open| open.frame.ends_with(end)) {
             Some(place) if place + 1 == self.stack.len() => return true,
@@ -112,7 +112,7 @@ impl Contexts {
         false
     }
 
-    /// Forgets those that the record shows to be over; whether there were any.
+    /// Closes contexts that the record shows to be over. Returns whether there were any.
     pub(super) fn outlived(&mut self, record: &Record) -> bool {
         let in_interrupt = record.context.flags & FLAG_HARDIRQ != 0;
         let is_switch = matches!(record.what, What::Switch { .. });
@@ -130,7 +130,6 @@ impl Contexts {
         over
     }
 
-    /// One task gives way to another.
     pub(super) fn switch(&mut self, prev: Tid, next: Tid) {
         if self.rt && !self.stack.is_empty() {
             self.parked.insert(prev, std::mem::take(&mut self.stack));
@@ -138,7 +137,7 @@ impl Contexts {
         self.stack = self.parked.remove(&next).unwrap_or_default();
     }
 
-    /// Somebody else has the CPU, and nobody saw how that came.
+    /// Forgets all contexts, because another task has the CPU and its switch was not recorded.
     pub(super) fn clear(&mut self) {
         self.stack.clear();
     }

@@ -1,13 +1,13 @@
-//! Causes where there is no trace: counters that grew around an activation as they usually do not.
+//! Causes without a trace: counters that grew more than usual around an activation.
 //!
-//! A counter speaks if it grew by more than twice what it grows in as long a time elsewhere in the run, and, where
-//! that is not known, if it grew at all. Causes are ranked by how many times more than usual it was; they have no time.
+//! A counter points to a cause if it grew by more than twice its growth in an equally long time elsewhere in the run, or,
+//! if that is not known, if it grew at all. Causes are ordered by the ratio to the usual growth; they have no time.
 
 use super::{Blame, Cause, Class, Why, names};
 use crate::trace::{Change, Counter, Window};
 use punctual_hist::Nanos;
 
-/// What counters around a window speak for, the strongest first.
+/// Causes that the counters around a window point to, the strongest first.
 pub(super) fn blames(window: &Window) -> Vec<Blame> {
     let Some(around) = &window.around else { return Vec::new() };
     let mut spoken: Vec<(f64, Blame)> = around.changes.iter().filter_map(spoken).collect();
@@ -19,7 +19,7 @@ pub(super) fn blames(window: &Window) -> Vec<Blame> {
 fn spoken(change: &Change) -> Option<(f64, Blame)> {
     let usually = change.usually.unwrap_or(0);
     let strength = if change.counter == Counter::FrequencyRatio {
-        // It speaks by being low.
+        // This one points to a cause by being low.
         let low = change.by.saturating_mul(5) < usually.saturating_mul(4);
         (low && change.by > 0).then(|| usually as f64 / change.by as f64)?
     } else {
@@ -30,7 +30,7 @@ fn spoken(change: &Change) -> Option<(f64, Blame)> {
     Some((strength, Blame { cause, time: Nanos::ZERO, excess: Nanos::ZERO, why }))
 }
 
-/// What a counter speaks for, and its name; `None` for those that only tell that something was late.
+/// The cause that a counter points to, and the counter's name; `None` for counters that only show that something was late.
 fn cause(counter: &Counter) -> Option<(Cause, String)> {
     let (class, name, counter) = match counter {
         Counter::Interrupt(line, what) => return Some(interrupt(line, what)),
@@ -51,7 +51,7 @@ fn cause(counter: &Counter) -> Option<(Cause, String)> {
     Some((Cause { class, name }, counter))
 }
 
-/// A row of the table of interrupts: a number is a device's line, a word one of the CPU's own.
+/// A row of `/proc/interrupts`: a number is the line of a device, a word an interrupt of the CPU itself.
 fn interrupt(line: &str, what: &str) -> (Cause, String) {
     let class = match line {
         _ if names::is_clock(what) => Class::TimerInterrupt,

@@ -1,36 +1,27 @@
-//! Contexts on top of a task, and the records that open and close them. Knows neither time nor blame.
+//! Contexts on top of a task, and the records that open and close them.
 
 use crate::trace::{Address, Vector, What};
 
-/// A context on top of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Frame {
-    /// A device's interrupt.
     Irq(u32),
-    /// Another interrupt.
     Vector(Vector),
-    /// Something done for another CPU.
+    /// A function that another CPU asked for.
     Call(Address),
-    /// A softirq.
     Softirq(u32),
     /// The callback of a high-resolution timer.
     Hrtimer {
-        /// Which.
         timer: Address,
-        /// Its function.
         function: Address,
     },
     /// The callback of a timer of the wheel.
     Wheel {
-        /// Which.
         timer: Address,
-        /// Its function.
         function: Address,
     },
 }
 
 impl Frame {
-    /// Whether it is an interrupt by itself.
     pub(super) fn is_interrupt(self) -> bool {
         matches!(self, Self::Irq(_) | Self::Vector(_) | Self::Call(_))
     }

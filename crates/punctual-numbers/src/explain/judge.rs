@@ -1,39 +1,38 @@
-//! Who is to blame for one span: by its owner, the stage it lies in, priorities, and witnesses where nothing ran.
+//! The cause of one span: from its owner, its stage, priorities, and [`Clues`] where the kernel ran nothing.
 
-use super::account::Rules;
+use super::clues::{Clues, Rules};
 use super::frame::Frame;
 use super::names;
 use super::swept::{Anchors, Ours, Owner, Span, Swept};
-use super::witness::Witness;
 use super::{Cause, Class, Stage, Why};
 use crate::trace::{Address, FLAG_NEED_RESCHED, Record, Tid, Vector, What, Window};
 use punctual_hist::{MonoTime, Nanos};
 
-/// A gap this long in which an ordinary thing should be done is no ordinary thing.
+/// Ordinary work between two records takes no longer than this. What takes longer may come from outside of the kernel.
 const LONG: Nanos = Nanos::from_us(50);
-/// Priorities from this on are those of ordinary threads, as the kernel counts.
+/// Kernel priorities from this number on are those of ordinary threads.
 const ORDINARY: i32 = 100;
-/// An interrupt from another CPU was sent no longer ago than this.
+/// Longest time between sending an interrupt to another CPU and its entry there.
 const SENT_WITHIN: Nanos = Nanos::from_ms(1);
 
-/// Judges spans of one window.
+/// Finds the causes of the spans of one window.
 pub(super) struct Judge<'a> {
     window: &'a Window,
     rules: &'a Rules,
     swept: &'a Swept,
-    witness: Witness<'a>,
-    /// When we were woken, by whichever CPU.
+    clues: Clues<'a>,
+    /// Time at which our thread was woken, here or from another CPU.
     waking: Option<MonoTime>,
-    /// Real-time throttling ended while we waited.
+    /// Real-time throttling ended while our thread waited.
     replenished: bool,
 }
 
-/// Who, and why that could be.
-type Verdict = (Cause, Vec<Why>);
+/// A cause, and why it could run.
+type Blamed = (Cause, Vec<Why>);
 
-fn verdict(class: Class, name: impl Into<String>, why: impl IntoIterator<Item = Why>) -> Verdict {
+fn blamed(class: Class, name: impl Into<String>, why: impl IntoIterator<Item = Why>) -> Blamed {
     let mut name = name.into();
-    // There are hundreds of thousands of them.
+    // A long recording has hundreds of thousands of names.
     name.shrink_to_fit();
     (Cause { class, name }, why.into_iter().collect())
 }
@@ -48,17 +47,17 @@ impl<'a> Judge<'a> {
             _ => false,
         });
         let waking = swept.anchors.waking.or_else(|| woken_elsewhere(window, swept));
-        Self { window, rules, swept, witness: Witness::of(&rules.setting, window), waking, replenished }
+        Self { window, rules, swept, clues: Clues::of(rules, window), waking, replenished }
     }
 
-    /// Where the stage ends that goes on at a moment, or our page fault, but not after the span.
+    /// The end of the stage that `at` lies in, or of our page fault, or of the span, whichever is first.
     pub(super) fn stage_end(&self, at: MonoTime, span: &Span) -> MonoTime {
         let Anchors { entry, expiry, switch, .. } = self.swept.anchors;
         let ends = [entry, expiry.map(|(at, _)| at), self.waking, switch, span.fault];
         ends.into_iter().flatten().filter(|end| *end > at).fold(span.to, MonoTime::min)
     }
 
-    /// The stage that begins at, or goes on from, a moment.
+    /// The stage that a moment lies in.
     pub(super) fn stage(&self, at: MonoTime) -> Stage {
         let anchors = &self.swept.anchors;
         let passed = |anchor: Option<MonoTime>| anchor.is_some_and(|anchor| anchor <= at);
@@ -77,13 +76,12 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// What is to be blamed, and why it could be.
-    pub(super) fn cause(&self, span: &Span, stage: Stage) -> Verdict {
+    pub(super) fn cause(&self, span: &Span, stage: Stage) -> Blamed {
         if let Some((class, why)) = self.paused(span, stage) {
-            return verdict(class, "", [why]);
+            return blamed(class, "", [why]);
         }
         match span.owner {
-            Owner::Nmi(handler) => verdict(Class::Nmi, self.window.names.function(handler), []),
+            Owner::Nmi(handler) => blamed(Class::Nmi, self.window.names.function(handler), []),
             Owner::Context(top, below) => {
                 let (cause, mut why) = self.context(top, below, stage);
                 match (cause.class, top) {
@@ -91,19 +89,19 @@ impl<'a> Judge<'a> {
                     (Class::Softirq, Frame::Softirq(vector)) => why.extend(self.raiser(vector, span)),
                     _ => {}
                 }
-                why.extend(Some(()).filter(|()| span.length() > LONG).and_then(|()| self.witness.stolen()));
+                why.extend(Some(()).filter(|()| span.length() > LONG).and_then(|()| self.clues.stolen()));
                 (cause, why)
             }
             Owner::Untold if stage == Stage::Dispatch && span.length() <= self.rules.switch_cost => {
-                verdict(Class::WakeUp, "", [])
+                blamed(Class::WakeUp, "", [])
             }
-            Owner::Untold => verdict(Class::Unexplained, "not recorded", []),
+            Owner::Untold => blamed(Class::Unexplained, "not recorded", []),
             Owner::Task(tid) if tid == self.window.tid => self.own(span),
-            Owner::Task(_) if span.ours == Ours::Stopped => verdict(Class::Stopped, "", []),
-            Owner::Task(_) if span.ours == Ours::Away => verdict(Class::Migration, "", []),
-            Owner::Task(_) if span.ours == Ours::Asleep && in_fault(span) => verdict(Class::PageFault, "", []),
+            Owner::Task(_) if span.ours == Ours::Stopped => blamed(Class::Stopped, "", []),
+            Owner::Task(_) if span.ours == Ours::Away => blamed(Class::Migration, "", []),
+            Owner::Task(_) if span.ours == Ours::Asleep && in_fault(span) => blamed(Class::PageFault, "", []),
             Owner::Task(_) if span.ours == Ours::Asleep && stage == Stage::Return => {
-                verdict(Class::OwnPath, "waiting", [])
+                blamed(Class::OwnPath, "waiting", [])
             }
             Owner::Task(_) if stage == Stage::Unknown => self.anywhere(span),
             Owner::Task(0) => self.idle(span),
@@ -111,8 +109,8 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// The whole machine stood still. What our own threads tell of that is of an ordinary class, which others may keep
-    /// waiting: it is heard only where nobody is recorded as having had the CPU instead of us, but for our own timer.
+    /// The whole machine stood still. The thread that counts standstills has an ordinary priority, so others may keep it
+    /// waiting: its counter is believed only if no record shows anything but our own timer on the CPU.
     fn paused(&self, span: &Span, stage: Stage) -> Option<(Class, Why)> {
         let another = match span.owner {
             Owner::Nmi(_) => true,
@@ -120,10 +118,10 @@ impl<'a> Judge<'a> {
             Owner::Task(tid) => tid != 0 && tid != self.window.tid && (span.served || stage == Stage::Dispatch),
             Owner::Untold => false,
         };
-        if another { self.witness.stretch(span.from, span.to) } else { self.witness.paused(span.from, span.to) }
+        if another { self.clues.standstill(span.from, span.to) } else { self.clues.paused(span.from, span.to) }
     }
 
-    /// The interrupt of the timer, outside of what timers call, or what ours calls: microseconds, whatever else is told.
+    /// The timer interrupt itself or the function of our own timer, which take microseconds.
     fn is_our_timer(&self, top: Frame) -> bool {
         match top {
             Frame::Vector(vector) => vector == Vector::LocalTimer,
@@ -133,8 +131,8 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// The priority of a task at a moment: what it is told to have had until something after changed it, else what was
-    /// told of it last, or first after.
+    /// The priority of a task at a moment: the one that the next change ended, else the last known before, else the first
+    /// known after.
     fn priority(&self, tid: Tid, at: MonoTime) -> Option<i32> {
         let told = || self.swept.priorities.iter().filter(|told| told.tid == tid);
         let after = told().find(|told| told.at > at);
@@ -143,98 +141,95 @@ impl<'a> Judge<'a> {
         changed.or_else(before).or(after).map(|told| told.prio)
     }
 
-    /// An interrupt, or what runs in one.
-    fn context(&self, top: Frame, below: Option<Frame>, stage: Stage) -> Verdict {
+    /// The cause that is an interrupt, or runs in one.
+    fn context(&self, top: Frame, below: Option<Frame>, stage: Stage) -> Blamed {
         let names = &self.window.names;
         match top {
             Frame::Irq(irq) => {
                 let line = names.irqs.get(&irq);
                 if line.is_some_and(|line| names::is_clock(&line.action)) {
-                    return verdict(Class::TimerInterrupt, "", []);
+                    return blamed(Class::TimerInterrupt, "", []);
                 }
                 let affinity = line.map(|line| line.affinity.clone()).filter(|list| !list.is_empty());
                 let managed = line.is_some_and(|line| line.managed).then_some(Why::Managed);
-                verdict(
+                blamed(
                     Class::HardIrq,
                     names.line(irq),
                     affinity.map(|cpus| Why::Affinity { cpus }).into_iter().chain(managed),
                 )
             }
-            Frame::Vector(Vector::LocalTimer) => verdict(Class::TimerInterrupt, "", []),
-            Frame::Vector(vector) if is_ipi(vector) => verdict(Class::Ipi, names::vector(vector), []),
-            Frame::Vector(vector) => verdict(Class::Vector, names::vector(vector), []),
-            Frame::Call(Address(0)) => verdict(Class::Ipi, "function call", []),
-            Frame::Call(function) => verdict(Class::Ipi, names.function(function), []),
-            Frame::Softirq(vector) => verdict(Class::Softirq, names::softirq(vector), []),
-            Frame::Wheel { function, .. } => verdict(Class::Softirq, nested("TIMER", &names.function(function)), []),
+            Frame::Vector(Vector::LocalTimer) => blamed(Class::TimerInterrupt, "", []),
+            Frame::Vector(vector) if is_ipi(vector) => blamed(Class::Ipi, names::vector(vector), []),
+            Frame::Vector(vector) => blamed(Class::Vector, names::vector(vector), []),
+            Frame::Call(Address(0)) => blamed(Class::Ipi, "function call", []),
+            Frame::Call(function) => blamed(Class::Ipi, names.function(function), []),
+            Frame::Softirq(vector) => blamed(Class::Softirq, names::softirq(vector), []),
+            Frame::Wheel { function, .. } => blamed(Class::Softirq, nested("TIMER", &names.function(function)), []),
             Frame::Hrtimer { timer, function } => self.callback(timer, &names.function(function), below, stage),
         }
     }
 
-    fn callback(&self, timer: Address, function: &str, below: Option<Frame>, stage: Stage) -> Verdict {
+    fn callback(&self, timer: Address, function: &str, below: Option<Frame>, stage: Stage) -> Blamed {
         if matches!(below, Some(Frame::Softirq(_))) {
-            return verdict(Class::Softirq, nested("HRTIMER", function), []);
+            return blamed(Class::Softirq, nested("HRTIMER", function), []);
         }
         let ours = self.swept.anchors.expiry.is_some_and(|(_, ours)| ours == timer);
         match function {
-            // The rest of our own timer's function, after it began to wake us, is the waking.
-            _ if ours && stage >= Stage::Dispatch => verdict(Class::WakeUp, "", []),
-            // It is its turn, and not yet called.
-            _ if ours && stage <= Stage::Expiry => verdict(Class::TimerInterrupt, "", []),
+            // The rest of our own timer's function, after it began to wake our thread, is the waking.
+            _ if ours && stage >= Stage::Dispatch => blamed(Class::WakeUp, "", []),
+            // The interrupt has reached our timer and not yet called its function.
+            _ if ours && stage <= Stage::Expiry => blamed(Class::TimerInterrupt, "", []),
             "tick_sched_timer" | "tick_nohz_handler" | "tick_nohz_highres_handler" => {
-                verdict(Class::TimerInterrupt, "tick", [])
+                blamed(Class::TimerInterrupt, "tick", [])
             }
-            _ => verdict(Class::TimerCallback, function, []),
+            _ => blamed(Class::TimerCallback, function, []),
         }
     }
 
-    /// Our own thread.
-    fn own(&self, span: &Span) -> Verdict {
+    fn own(&self, span: &Span) -> Blamed {
         if in_fault(span) {
-            return verdict(Class::PageFault, "", []);
+            return blamed(Class::PageFault, "", []);
         }
-        let outside = Some(span).filter(|span| span.length() > LONG);
-        if let Some((class, why)) = outside.and_then(|span| self.witness.outside(span.from, span.to)) {
-            return verdict(class, "", [why]);
-        }
-        verdict(Class::OwnPath, "", [])
+        self.outside(span).unwrap_or_else(|| blamed(Class::OwnPath, "", []))
     }
 
-    /// The moments between stages are not known: nobody can be blamed for having the CPU.
-    fn anywhere(&self, span: &Span) -> Verdict {
-        match Some(span).filter(|span| span.length() > LONG).and_then(|s| self.witness.outside(s.from, s.to)) {
-            Some((class, why)) => verdict(class, "", [why]),
-            None => self.unexplained(span),
-        }
+    /// The moments between stages are not known, so having the CPU is no reason to be blamed.
+    fn anywhere(&self, span: &Span) -> Blamed {
+        self.outside(span).unwrap_or_else(|| self.unexplained(span))
     }
 
-    /// Nothing speaks: the one who was current is in the name, and not accused.
-    fn unexplained(&self, span: &Span) -> Verdict {
-        verdict(Class::Unexplained, format!("under {}", self.name(span.task, span)), [])
+    /// A cause outside of the kernel, for a span that is too long for ordinary work.
+    fn outside(&self, span: &Span) -> Option<Blamed> {
+        let long = Some(span).filter(|span| span.length() > LONG)?;
+        self.clues.outside(long.from, long.to).map(|(class, why)| blamed(class, "", [why]))
     }
 
-    fn idle(&self, span: &Span) -> Verdict {
+    /// No record or clue explains it. The name says which task was current, without blaming it.
+    fn unexplained(&self, span: &Span) -> Blamed {
+        blamed(Class::Unexplained, format!("under {}", self.name(span.task, span)), [])
+    }
+
+    fn idle(&self, span: &Span) -> Blamed {
         let waiting = span.ours == Ours::Ready;
         if waiting && span.length() <= self.rules.switch_cost {
-            return verdict(Class::WakeUp, "", []);
+            return blamed(Class::WakeUp, "", []);
         }
         if let Some(throttled) = self.throttled(span).filter(|_| waiting) {
             return throttled;
         }
-        let long = span.length() > LONG;
-        if let Some((class, why)) = Some(()).filter(|()| long).and_then(|()| self.witness.outside(span.from, span.to)) {
-            return verdict(class, "", [why]);
+        if let Some(outside) = self.outside(span) {
+            return outside;
         }
-        if !self.witness.is_idle_exit(span.idle, span.length()) {
+        if !self.clues.is_idle_exit(span.idle, span.length()) {
             return self.unexplained(span);
         }
-        verdict(Class::IdleExit, span.idle.map(|state| self.witness.idle_state(state)).unwrap_or_default(), [])
+        blamed(Class::IdleExit, span.idle.map(|state| self.clues.idle_state(state)).unwrap_or_default(), [])
     }
 
     /// Another thread has the CPU.
-    fn thread(&self, tid: Tid, span: &Span, stage: Stage) -> Verdict {
+    fn thread(&self, tid: Tid, span: &Span, stage: Stage) -> Blamed {
         let name = self.name(tid, span);
-        // Before the interrupt that wakes us nobody is in our way but who keeps that from coming, whatever other one came.
+        // Until the interrupt that wakes us comes, only what keeps that interrupt off is in our way.
         let due = !span.served || (stage == Stage::TimerLate && self.swept.anchors.hard);
         if span.ours == Ours::Asleep && due && stage != Stage::Dispatch {
             return self.unserved(name, span);
@@ -243,64 +238,64 @@ impl<'a> Judge<'a> {
         let class = match (theirs, ours) {
             (Some(theirs), Some(ours)) if theirs == ours => Class::SamePriority,
             (Some(theirs), Some(ours)) if theirs < ours && theirs < ORDINARY => Class::HigherPriority,
-            _ if span.length() <= self.rules.switch_cost => return verdict(Class::WakeUp, "", []),
+            _ if span.length() <= self.rules.switch_cost => return blamed(Class::WakeUp, "", []),
             _ => match self.throttled(span).filter(|_| kernel_thread(&name).is_none()) {
                 Some(throttled) => return throttled,
-                // Ordinary threads share the CPU, whatever their niceness.
+                // Ordinary threads share the CPU, whatever their nice value.
                 None if theirs.min(ours).is_some_and(|least| least >= ORDINARY) => Class::SamePriority,
                 None => Class::PreemptOff,
             },
         };
         let class = kernel_thread(&name).unwrap_or(class);
-        // A guest's CPU may have been taken from a thread that was about to give way.
-        let suspect = class == Class::PreemptOff && self.rules.setting.guest && !span.forbids && span.length() > LONG;
-        if let Some((class, why)) = Some(span).filter(|_| suspect).and_then(|s| self.witness.outside(s.from, s.to)) {
-            return verdict(class, "", [why]);
+        // A hypervisor may have taken the CPU from a thread that was about to give way.
+        let suspect = class == Class::PreemptOff && self.rules.guest && !span.forbids;
+        if let Some(outside) = Some(span).filter(|_| suspect).and_then(|span| self.outside(span)) {
+            return outside;
         }
         let priority = theirs.zip(ours).map(|(theirs, ours)| Why::Priority { its: theirs, ours });
         let of_rank = matches!(class, Class::HigherPriority | Class::SamePriority);
         let rank = Some(()).filter(|()| of_rank).and_then(|()| self.boosted(tid, theirs?));
         let stays = (of_rank && span.stays).then_some(Why::MigrationOff);
         let held = priority.into_iter().chain(rank).chain(stays).chain(self.grudge(tid, span));
-        verdict(class, name, held.chain(self.waker(tid, span)))
+        blamed(class, name, held.chain(self.waker(tid, span)))
     }
 
-    /// A thread ran while the timer interrupt that was due did not come.
-    fn unserved(&self, name: String, span: &Span) -> Verdict {
+    /// A thread ran while the timer interrupt was due and did not come.
+    fn unserved(&self, name: String, span: &Span) -> Blamed {
         if span.length() <= self.rules.switch_cost {
-            // No interrupt is entered in no time.
-            return verdict(Class::TimerInterrupt, "", []);
+            // Entering an interrupt takes this time.
+            return blamed(Class::TimerInterrupt, "", []);
         }
-        let long = Some(span).filter(|span| span.length() > LONG);
-        if let Some((class, why)) = long.and_then(|span| self.witness.outside(span.from, span.to)) {
-            return verdict(class, "", [why]);
+        if let Some(outside) = self.outside(span) {
+            return outside;
         }
         if kernel_thread(&name) == Some(Class::StopMachine) {
-            return verdict(Class::StopMachine, name, [Why::IrqsOff]);
+            return blamed(Class::StopMachine, name, [Why::IrqsOff]);
         }
         if span.served {
-            // Another interrupt came: they were on then, and nothing tells since when they were not.
+            // Another interrupt came, so interrupts were on then, and no record shows since when they were off.
             return self.unexplained(span);
         }
-        let (pending, guest, tid) = (&self.swept.pending, self.rules.setting.guest, span.task);
+        let (pending, guest, tid) = (&self.swept.pending, self.rules.guest, span.task);
         if pending.held_off(tid, span.since, span.from, guest) {
-            return verdict(Class::IrqOff, name, [Why::IrqsOff]);
+            return blamed(Class::IrqOff, name, [Why::IrqsOff]);
         }
-        // A thread of the kernel is never where interrupts cannot be off.
+        // Only in user space can interrupts not be off, and a kernel thread is never there.
         let kernel = self.window.names.kernel_threads.contains(&tid) || kernel_thread(&name).is_some();
         if kernel || (!guest && pending.in_kernel(tid)) {
-            return verdict(Class::IrqOff, name, []);
+            return blamed(Class::IrqOff, name, []);
         }
         self.unexplained(span)
     }
 
-    /// It ranks higher here than it does elsewhere in the window: a lock it holds lends it the priority of who waits.
+    /// The thread has a higher priority here than elsewhere in the window: a lock that it holds lends it the priority of a
+    /// thread that waits.
     fn boosted(&self, tid: Tid, theirs: i32) -> Option<Why> {
         let told = self.swept.priorities.iter().filter(|told| told.tid == tid).map(|told| told.prio);
         told.max().filter(|own| *own > theirs).map(|own| Why::Boosted { own })
     }
 
-    /// It was in the way although it ranks lower.
+    /// Why a thread of lower priority was in the way.
     fn grudge(&self, tid: Tid, span: &Span) -> Option<Why> {
         let theirs = self.priority(tid, span.from)?;
         let ours = self.priority(self.window.tid, span.from)?;
@@ -310,44 +305,43 @@ impl<'a> Judge<'a> {
         if span.forbids { Some(Why::PreemptOff) } else { span.asked.then_some(Why::NotPreempted) }
     }
 
-    /// Our thread could run, and something that ranks lower was given the CPU, or nothing at all.
-    fn throttled(&self, span: &Span) -> Option<Verdict> {
+    /// Our thread could run, and the CPU was given to something of lower priority or to nothing.
+    fn throttled(&self, span: &Span) -> Option<Blamed> {
         let ready = span.ready.or(self.waking)?;
         let real_time = self.priority(self.window.tid, span.from).is_some_and(|ours| ours < ORDINARY);
-        // Idle is chosen where nobody may run: in a moment between two switches that is nobody yet.
+        // Idle is chosen if no thread may run. A short idle time only lies between two switches.
         let chosen = span.task != 0 || span.length() > LONG;
         let given = span.ours == Ours::Ready && chosen && span.since.is_some_and(|since| since >= ready);
-        let counted = self.witness.throttled();
+        let counted = self.clues.throttled();
         let asked = self.asked(span, ready);
         let kept = match asked {
-            // Who is asked to give way is in the way of one that may run, but for the kernel's server for ordinary
-            // threads: whom that serves is asked, and chosen again.
+            // A thread that is asked to give way shows that ours may run, unless the kernel's server for ordinary threads
+            // serves it: that thread is asked, and chosen again.
             Some(true) => self.chosen_again(span, ready) || (!span.forbids && self.instead(span)),
             _ => self.replenished || self.instead(span) || self.unasked(span, asked),
         };
         let speaks = counted.is_some() || (real_time && (given || kept));
-        // Where no limit is seen to be at work, it is for the sake of the one that runs.
+        // If no limit is seen at work, ours was kept off the CPU for the thread that runs.
         let limited = counted.is_some() || self.replenished || span.task == 0;
         let name = if limited { String::new() } else { self.name(span.task, span) };
-        speaks.then(|| verdict(Class::Throttled, name, counted))
+        speaks.then(|| blamed(Class::Throttled, name, counted))
     }
 
-    /// Whether the one that has the CPU was asked to give way since our thread could run; `None` where no record of it
-    /// tells.
+    /// Whether the running thread was asked to give way since ours could run; `None` if it has no record that says.
     fn asked(&self, span: &Span, ready: MonoTime) -> Option<bool> {
         self.told_asked(span, ready).reduce(|a, b| a || b)
     }
 
-    /// The one that has the CPU was asked to give way since our thread could run, and is asked no more without having
-    /// given way: only the scheduler takes that back, and it chose this one again, before ours.
+    /// The running thread was asked to give way since ours could run, and is asked no more although it still runs. Only the
+    /// scheduler takes the request back, so it chose this thread again instead of ours.
     fn chosen_again(&self, span: &Span, ready: MonoTime) -> bool {
         let ordinary = self.priority(span.task, span.from).is_some_and(|theirs| theirs >= ORDINARY);
         let told = || self.told_asked(span, span.since.map_or(ready, |since| since.max(ready)));
         ordinary && span.ours == Ours::Ready && told().any(|asked| asked) && told().last() == Some(false)
     }
 
-    /// Whether the one that has the CPU was asked to give way, by each record of it after `since`. A switch takes the flag
-    /// back before it is recorded, and who wrote what was lost is not known.
+    /// For each record of the running thread after `since`, whether it was asked to give way. Records of switches are left
+    /// out because the flag is cleared before they are written, and lost ones because their thread is not known.
     fn told_asked(&self, span: &Span, since: MonoTime) -> impl Iterator<Item = bool> {
         let (task, to) = (span.task, span.to);
         let told = move |record: &&Record| record.at > since && record.at <= to && record.tid == task;
@@ -356,8 +350,8 @@ impl<'a> Judge<'a> {
         told.map(|record| record.context.flags & FLAG_NEED_RESCHED != 0)
     }
 
-    /// Who has the CPU was given it, maybe before we were due, in the place of a real-time thread that could go on running;
-    /// or somebody was who ran before, and since then none but ordinary threads have run, or nothing at all.
+    /// The CPU was given, maybe before our release, to the running thread in place of a real-time thread that could have
+    /// gone on; or it was given so to an earlier thread, and since then only ordinary threads or nothing have run.
     fn instead(&self, span: &Span) -> bool {
         let came = self.window.records.iter().rev().filter(|record| record.at <= span.from);
         let mut came = came.filter_map(|record| match record.what {
@@ -368,13 +362,14 @@ impl<'a> Judge<'a> {
         span.ours == Ours::Ready && came.next() == Some(true)
     }
 
-    /// Our thread was woken here, and the ordinary one that has the CPU was not asked to give way: it is not to.
+    /// Our thread was woken on this CPU, and the ordinary thread that runs was not asked to give way: the kernel does not
+    /// want it to.
     fn unasked(&self, span: &Span, asked: Option<bool>) -> bool {
         let ordinary = self.priority(span.task, span.from).is_some_and(|theirs| theirs >= ORDINARY);
         ordinary && span.ours == Ours::Ready && self.swept.anchors.hard && asked == Some(false)
     }
 
-    /// Who woke it, the last time before.
+    /// What woke a thread last.
     fn waker(&self, tid: Tid, span: &Span) -> Option<Why> {
         let names = &self.window.names;
         let local = self.swept.wakers.iter().rev().find(|waker| waker.woken == tid && waker.at <= span.from);
@@ -397,7 +392,7 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// Which other CPU asked for this, the last one before it came: what it asked for must fit.
+    /// The last CPU that sent this interrupt. The function that it asked for must fit.
     fn sender(&self, top: Frame, span: &Span) -> Option<Why> {
         let came = span.entered?;
         let near = |at: MonoTime| at <= came && came.since(at) <= SENT_WITHIN;
@@ -422,7 +417,7 @@ impl<'a> Judge<'a> {
         })
     }
 
-    /// Who asked for a softirq, the last time before.
+    /// What raised a softirq last.
     fn raiser(&self, vector: u32, span: &Span) -> Option<Why> {
         let raised = self.swept.raised.iter().rev().find(|raised| raised.at <= span.from && raised.vector == vector)?;
         let by = match raised.context {
@@ -444,7 +439,6 @@ impl<'a> Judge<'a> {
     }
 }
 
-/// Our own thread is in a page fault, as far as is known.
 fn in_fault(span: &Span) -> bool {
     span.fault.is_some_and(|until| span.from < until)
 }
@@ -458,7 +452,7 @@ fn nested(outer: &str, inner: &str) -> String {
     if inner.is_empty() { outer.to_owned() } else { format!("{outer}: {inner}") }
 }
 
-/// Threads that do the kernel's work for it, by their names.
+/// The class of kernel threads that do the work of another context, by their names.
 fn kernel_thread(name: &str) -> Option<Class> {
     let begins = |words: &[&str]| words.iter().any(|word| name.starts_with(word));
     match name {
@@ -470,7 +464,7 @@ fn kernel_thread(name: &str) -> Option<Class> {
     }
 }
 
-/// Another CPU woke us: our timer had moved there.
+/// The time at which another CPU woke our thread, because our timer had moved there.
 fn woken_elsewhere(window: &Window, swept: &Swept) -> Option<MonoTime> {
     let ours = |record: &&Record| matches!(record.what, What::Waking { tid, .. } if tid == window.tid);
     let records = window.elsewhere.iter().map(|(_, record)| record).filter(ours);

@@ -5,12 +5,13 @@
 //!           account                                     cause                            rank, rhythm, advice
 //! ```
 //! Nothing is guessed: what the records do not show is a part of its own, of class [`Class::Unexplained`] unless a
-//! counter speaks for firmware or the hypervisor; a window with lost records is incomplete and ranks nothing.
+//! counter points to firmware or the hypervisor. A window with lost records is incomplete and takes no part in the ranking.
 
 mod account;
 pub mod advice;
 mod bursts;
 mod cause;
+mod clues;
 mod contexts;
 mod counters;
 mod frame;
@@ -26,7 +27,6 @@ mod swept;
 #[cfg(test)]
 mod tests;
 mod whole;
-mod witness;
 
 pub use crate::stats::rhythm::Rhythm;
 pub use whole::primary_cause;
@@ -34,14 +34,14 @@ pub use whole::primary_cause;
 use crate::trace::{Incomplete, Kept, Tid, TraceTotal, Tracing};
 use punctual_hist::{MonoTime, Nanos};
 
-/// Where between the release and the body a part lies.
+/// The stage between the release and the body in which a part lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Stage {
-    /// From the release to the entry of the interrupt that serves it.
+    /// From the release to the entry of the timer interrupt.
     TimerLate,
-    /// From that entry to the expiry of our timer.
+    /// From the entry of the timer interrupt to the expiry of our timer.
     Expiry,
     /// From the expiry to the waking of our thread.
     Waking,
@@ -49,7 +49,7 @@ pub enum Stage {
     Dispatch,
     /// From the switch to the body running.
     Return,
-    /// Anchors are missing: it lies somewhere in between.
+    /// The records that separate the stages are missing.
     Unknown,
 }
 
@@ -70,7 +70,6 @@ pub enum Class {
     Ipi,
     /// Another interrupt that is no device's.
     Vector,
-    /// A softirq.
     Softirq,
     /// A thread of a higher priority, or of the deadline or stop class.
     HigherPriority,
@@ -92,8 +91,8 @@ pub enum Class {
     OwnPath,
     /// A page fault of our own thread.
     PageFault,
-    /// Our own thread was not let run: real-time throttling, its control group's, or the kernel's server for ordinary
-    /// threads, for the one in the name.
+    /// Our own thread was kept from the CPU: by real-time throttling, by the throttling of its control group, or by the
+    /// kernel's server for ordinary threads, which served the thread in the name.
     Throttled,
     /// Our own thread was stopped by a signal or a debugger.
     Stopped,
@@ -107,7 +106,7 @@ pub enum Class {
     Hypervisor,
     /// The whole machine stood still.
     Paused,
-    /// Nothing the kernel ran, and no counter that speaks.
+    /// The kernel ran nothing that explains it, and no counter does.
     Unexplained,
 }
 
@@ -142,13 +141,13 @@ impl Class {
     ];
 }
 
-/// Something with a name that took time.
+/// Something that took time, with its name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Cause {
-    /// What kind of thing.
     pub class: Class,
-    /// Its name: `nvme0q3 (irq 131)`, `NET_RX`, `hog99`, `kworker: vmstat_update`, `C6`; empty where the class says it all.
+    /// Its name, such as `nvme0q3 (irq 131)`, `NET_RX`, `hog99`, `kworker: vmstat_update` or `C6`; empty if the class says
+    /// all.
     pub name: String,
 }
 
@@ -156,18 +155,14 @@ pub struct Cause {
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Part {
-    /// Where it lies.
     pub stage: Stage,
-    /// What took it.
     #[serde(flatten)]
     pub cause: Cause,
-    /// From.
     #[serde(rename = "from_ns")]
     pub from: MonoTime,
-    /// How long.
     #[serde(rename = "length_ns")]
     pub length: Nanos,
-    /// Both ends of the stretch say the same; otherwise a record was missing and the later end was believed.
+    /// The records at both ends agree. If not, a record is missing, and the later end was believed.
     pub certain: bool,
 }
 
@@ -175,53 +170,47 @@ pub struct Part {
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Spike {
-    /// The measured CPU.
     pub cpu: u32,
-    /// When it was due.
     #[serde(rename = "release_ns")]
     pub release: MonoTime,
-    /// When its body ran.
+    /// Time at which its body began to run.
     #[serde(rename = "woke_ns")]
     pub woke: MonoTime,
-    /// Load phase.
+    /// Number of the load phase, counted from 0.
     pub phase: u16,
-    /// Why it was kept.
     pub kept: Kept,
-    /// Why it does not tell all; nothing of it is ranked then.
+    /// Why its records are incomplete. An incomplete spike takes no part in the ranking.
     pub incomplete: Option<Incomplete>,
-    /// In order, without gaps: they sum to the latency. Empty where there is no trace.
+    /// Parts in order and without gaps, which sum to the latency; empty if there is no trace.
     pub parts: Vec<Part>,
-    /// Time by cause beyond what ordinary activations spend on it, largest first. Without a trace: what counters speak
-    /// for, with no time.
+    /// Causes, the one with the largest time beyond that of ordinary activations first. Without a trace these are the causes
+    /// that counters point to, with no time.
     pub causes: Vec<Blame>,
 }
 
 impl Spike {
-    /// By how much it was late.
     pub fn latency(&self) -> Nanos {
         self.woke.since(self.release)
     }
 
-    /// What is to be blamed first.
+    /// The cause to blame first.
     pub fn primary(&self) -> Option<&Blame> {
         self.causes.first()
     }
 }
 
-/// What one cause took of one spike.
+/// The time that one cause took of one spike.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Blame {
-    /// Who.
     #[serde(flatten)]
     pub cause: Cause,
-    /// In all.
     #[serde(rename = "time_ns")]
     pub time: Nanos,
-    /// Beyond what it takes of an ordinary activation.
+    /// Its time beyond the median of ordinary activations, in nanoseconds.
     #[serde(rename = "excess_ns")]
     pub excess: Nanos,
-    /// Why it could run, who sent it: the cause of the cause.
+    /// Why it could run, or what sent it: the cause of the cause.
     pub why: Vec<Why>,
 }
 
@@ -230,9 +219,9 @@ pub struct Blame {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "code", rename_all = "kebab-case")]
 pub enum Why {
-    /// Its priority is higher than ours: (its, ours), as the kernel counts, smaller is higher.
+    /// Its priority is higher than ours. Priorities are those of the kernel: a smaller number is higher.
     Priority { its: i32, ours: i32 },
-    /// It has our priority or a higher one only for now, because of a lock that it holds: its own, as the kernel counts.
+    /// Its own priority is lower than ours; a lock that it holds lends it a higher one. The kernel's number is given.
     Boosted { own: i32 },
     /// It could not be moved to another CPU: it had migration disabled.
     MigrationOff,
@@ -242,26 +231,26 @@ pub enum Why {
     IrqsOff,
     /// It was asked to give way and did not.
     NotPreempted,
-    /// This task woke it: (task, name).
+    /// The task or interrupt that woke it.
     WokenBy { task: Tid, name: String },
-    /// This asked for the softirq.
+    /// The task or interrupt that raised the softirq.
     RaisedBy { by: String },
-    /// Another CPU sent it: (CPU, who ran there, what was to be done).
+    /// Another CPU sent it. `by` is what ran there, `work` is the function that was to be called.
     SentBy { cpu: u32, by: String, work: String },
-    /// The interrupt may go to these CPUs.
+    /// The interrupt may be delivered to these CPUs.
     Affinity { cpus: String },
-    /// The kernel alone decides where the interrupt goes.
+    /// The kernel alone decides to which CPU the interrupt goes.
     Managed,
-    /// A counter says so: (its name, by how much it grew).
+    /// A counter points to it: the name of the counter and its growth.
     Counter { name: String, grew: u64 },
-    /// So much of the latency may be the hypervisor's: nobody sees when it takes the CPU of an interrupt.
+    /// The hypervisor may have taken up to this time: it is not visible when it takes the CPU during an interrupt.
     PartlyStolen {
         #[serde(rename = "time_ns")]
         time: Nanos,
     },
 }
 
-/// What a cause took on one measured CPU.
+/// The excess of a cause on one measured CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CpuExcess {
@@ -271,7 +260,7 @@ pub struct CpuExcess {
     pub excess: Nanos,
 }
 
-/// What a cause took in one load phase.
+/// The excess of a cause in one load phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PhaseExcess {
@@ -281,7 +270,7 @@ pub struct PhaseExcess {
     pub excess: Nanos,
 }
 
-/// A reason, and in how many spikes it was seen.
+/// A reason, and the number of spikes in which it was seen.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WhyCount {
@@ -294,60 +283,56 @@ pub struct WhyCount {
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Ranked {
-    /// Who.
     #[serde(flatten)]
     pub cause: Cause,
-    /// Spikes it had the largest part of.
+    /// Number of spikes in which it had the largest part.
     pub first_in: u64,
-    /// Spikes it had a part of that matters: a tenth of the latency or more.
+    /// Number of spikes in which it had at least a tenth of the latency.
     pub count: u64,
-    /// All its excess.
+    /// Sum of its excess over all spikes, in nanoseconds.
     #[serde(rename = "total_ns")]
     pub total: Nanos,
-    /// The largest of it in one spike.
+    /// Its largest excess in one spike, in nanoseconds.
     #[serde(rename = "worst_ns")]
     pub worst: Nanos,
-    /// Its part of all latency that was looked at, 0 to 1.
+    /// Its part of all traced latency, 0 to 1.
     pub share: f64,
-    /// By measured CPU: (CPU, spikes, excess).
     pub by_cpu: Vec<CpuExcess>,
-    /// By load phase: (phase, spikes, excess).
     pub by_phase: Vec<PhaseExcess>,
-    /// First and last time.
+    /// Times at which it was seen first and last, in nanoseconds.
     #[serde(rename = "seen_ns")]
     pub seen: (MonoTime, MonoTime),
-    /// It comes at regular times.
+    /// The period at which it comes, if it is regular.
     pub rhythm: Option<Rhythm>,
-    /// Its spikes come in clusters: (clusters, spikes in the largest).
+    /// If its spikes come in clusters: (number of clusters, spikes in the largest).
     pub bursts: Option<(u64, u64)>,
-    /// Why it could run, most frequent first: (reason, spikes).
+    /// Why it could run, the most frequent reason first.
     pub why: Vec<WhyCount>,
     /// Knobs of the catalogue that bear on it, most useful first.
     pub knobs: Vec<&'static str>,
-    /// The spike that shows it best: an index into the spikes of the explanation.
+    /// The spike that shows it best, as an index into the list of spikes.
     pub example: usize,
 }
 
-/// Late activations of the run, whether or not a window was kept.
+/// Numbers of late activations, with and without a window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LateCount {
-    /// How many were late.
     pub late: u64,
-    /// The sum of their latencies.
+    /// Sum of the latencies of all late activations, in nanoseconds.
     #[serde(rename = "latency_ns")]
     pub latency: Nanos,
-    /// Windows that were kept of them.
+    /// Late activations of which a window was kept.
     pub kept: u64,
-    /// Of these, windows that tell all.
+    /// Windows that are complete.
     pub complete: u64,
-    /// Of these, drawn at random.
+    /// Complete windows that were drawn at random.
     pub sampled: u64,
-    /// Late ones of which no window could be cut, or was drawn and not kept: they came too fast, or took too much room.
+    /// Late activations without a window because they came too fast or their windows took too much room.
     pub passed_over: u64,
 }
 
-/// Late activations of one CPU.
+/// Numbers of late activations of one CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CpuLate {
@@ -356,7 +341,7 @@ pub struct CpuLate {
     pub count: LateCount,
 }
 
-/// What is late on one CPU.
+/// The latency from which an activation of one CPU is late.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CpuThreshold {
@@ -365,7 +350,7 @@ pub struct CpuThreshold {
     pub threshold: Nanos,
 }
 
-/// Late activations of one CPU come at regular times.
+/// The period at which late activations of one CPU come.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CpuRhythm {
@@ -374,7 +359,7 @@ pub struct CpuRhythm {
     pub rhythm: Rhythm,
 }
 
-/// What an ordinary activation spends on one cause.
+/// The median time that ordinary activations spend on one cause.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OrdinaryTime {
@@ -384,13 +369,13 @@ pub struct OrdinaryTime {
     pub median: Nanos,
 }
 
-/// What the kernel's noise tracer counted, too, held against the records.
+/// Agreement of the kernel's noise tracer with the records.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Opinions {
-    /// Interrupts, softirqs and stretches of threads of which both say the same.
+    /// Number of interrupts, softirqs and runs of threads for which both give the same length.
     pub same: u64,
-    /// Those of which they do not.
+    /// Number of those for which the lengths differ.
     pub different: u64,
 }
 
@@ -398,29 +383,28 @@ pub struct Opinions {
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Explanation {
-    /// How was looked on; `None`: the recording holds nothing of causes.
+    /// How the run was traced; `None` if it was not.
     pub tracing: Option<Tracing>,
-    /// What the trace of each CPU came to.
+    /// Totals of the trace of each CPU.
     #[serde(rename = "traces")]
     pub totals: Vec<TraceTotal>,
-    /// By CPU: what there is to explain.
+    /// By CPU, the numbers of late activations that there are to explain.
     pub late: Vec<CpuLate>,
-    /// The threshold in force at the end, by CPU.
+    /// By CPU, the threshold that was in force at the end.
     pub thresholds: Vec<CpuThreshold>,
-    /// Causes, the worst of all first.
+    /// Causes, the one with the largest share first.
     pub causes: Vec<Ranked>,
-    /// The late activations kept, latest first.
+    /// Late activations of which a window was kept, the one with the largest latency first.
     pub spikes: Vec<Spike>,
-    /// Late activations as such come at regular times: by CPU.
+    /// By CPU, the period of late activations that no cause with a period of its own explains.
     pub rhythms: Vec<CpuRhythm>,
-    /// Share of the latency looked at that has a cause, 0 to 1; `None` where there is none.
+    /// Share of the traced latency that has a cause, 0 to 1; `None` if there is none.
     pub explained: Option<f64>,
-    /// Share of the latency of kept late activations that could be looked at: that of complete windows, 0 to 1; `None`
-    /// where nothing late was kept.
+    /// Share of the latency of spikes that lies in complete windows, 0 to 1; `None` if there are no spikes.
     pub complete: Option<f64>,
-    /// What an ordinary activation spends: (cause, median).
+    /// Times that ordinary activations spend, the largest first.
     pub ordinary: Vec<OrdinaryTime>,
-    /// What the kernel's noise tracer says of it; `None` where it says nothing.
+    /// Agreement with the kernel's noise tracer; `None` if that was not running.
     #[serde(rename = "second_opinion")]
     pub opinions: Option<Opinions>,
 }

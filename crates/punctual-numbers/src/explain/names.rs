@@ -1,4 +1,4 @@
-//! What the numbers in a window are called. Knows no rule of blame.
+//! Names for the numbers in a window.
 
 use crate::trace::{Address, Names, Tid, Vector};
 
@@ -6,13 +6,12 @@ use crate::trace::{Address, Names, Tid, Vector};
 const SOFTIRQS: [&str; 10] =
     ["HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU"];
 
-/// A softirq by its number.
 pub fn softirq(vector: u32) -> String {
     let known = usize::try_from(vector).ok().and_then(|vector| SOFTIRQS.get(vector));
     known.map_or_else(|| format!("softirq {vector}"), |name| (*name).to_owned())
 }
 
-/// An interrupt that is no device's, in the words of `/proc/interrupts` as far as those are words.
+/// The name of an interrupt that is not a device's: the words of `/proc/interrupts`, or our own where it has only letters.
 pub fn vector(vector: Vector) -> &'static str {
     match vector {
         Vector::LocalTimer => "local timer",
@@ -28,13 +27,13 @@ pub fn vector(vector: Vector) -> &'static str {
     }
 }
 
-/// Whether a line is that of the CPU's own timer, which on some architectures comes in like a device's: arm and RISC-V.
+/// Whether a line is that of the CPU's own timer, which on Arm and RISC-V is an interrupt like a device's.
 pub(super) fn is_clock(action: &str) -> bool {
     ["arch_timer", "kvm guest vtimer", "riscv-timer", "twd"].contains(&action)
 }
 
-/// Whether a timer with that function is one that threads arm by a call: for a sleep, or to be told. One without a name may
-/// be.
+/// Whether threads arm timers with this function by a system call, to sleep or to get a signal. A function without a name
+/// may be one.
 pub(super) fn is_of_threads(function: &str) -> bool {
     let nameless = function.is_empty() || function.starts_with("0x");
     nameless || ["hrtimer_wakeup", "timerfd_tmrproc", "posix_timer_fn", "it_real_fn"].contains(&function)
@@ -53,7 +52,7 @@ impl Names {
     /// A function's name, or its address; empty where not even that is known.
     pub fn function(&self, address: Address) -> String {
         match self.functions.get(&address).filter(|name| !name.is_empty()) {
-            // `name+0x12/0x40`, `name [module]`: where in it makes no difference to who it is.
+            // Without the offset and module of `name+0x12/0x40 [module]`.
             Some(name) => name.split(['+', ' ']).next().unwrap_or(name).to_owned(),
             None if address.0 == 0 => String::new(),
             None => format!("{:#x}", address.0),

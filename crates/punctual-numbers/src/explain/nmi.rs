@@ -1,15 +1,14 @@
-//! Non-maskable interrupts, whose records come at their end: their time is taken out of the spans it lies in.
+//! Non-maskable interrupts: a record comes at their end, so their time is cut out of the spans in which it lies.
 
 use super::swept::{Owner, Span};
 use crate::trace::{Address, NoiseKind, Record, What, Window};
 use punctual_hist::MonoTime;
 
-/// Gives the time of non-maskable interrupts, whose records come at their end, to them.
 pub(super) fn carve(window: &Window, spans: &mut Vec<Span>) {
     for record in &window.records {
         let (from, to, handler) = match record.what {
             What::Nmi { handler, took } => (record.at.minus(took), record.at, handler),
-            // The other engine's word is taken where the handlers do not tell it themselves.
+            // The noise tracer is believed only where no handler has a record of its own.
             What::Noise { kind: NoiseKind::Nmi, took, .. } if !is_told(window, record.at.minus(took), record.at) => {
                 (record.at.minus(took), record.at, Address(0))
             }
@@ -33,7 +32,7 @@ pub(super) fn carve(window: &Window, spans: &mut Vec<Span>) {
     }
 }
 
-/// Whether a handler of a non-maskable interrupt is told to have run between two instants.
+/// Whether a handler of a non-maskable interrupt has a record between two instants.
 fn is_told(window: &Window, from: MonoTime, to: MonoTime) -> bool {
     let is_there = |record: &Record| matches!(record.what, What::Nmi { .. }) && from <= record.at && record.at <= to;
     window.records.iter().any(is_there)

@@ -1,48 +1,44 @@
-//! A second opinion: what the kernel's noise tracer counted, held against what the records of the same window say.
+//! A second opinion: lengths that the kernel's noise tracer measured, compared with the records of the same window.
 //!
-//! The tracer tells of each interrupt, softirq and stretch of a thread how long it took net of what interrupted it, when
-//! it is over. Where both agree nothing is said; where they do not, a record is missing or a clock was wrong, and the
-//! stretch is in doubt. Who had the CPU is decided by the records alone.
+//! At the end of each interrupt, softirq and run of a thread, the tracer gives its length without what interrupted it. If the
+//! two differ, a record is missing or a clock was wrong, and the run is in doubt. What had the CPU is decided by the
+//! records alone.
 
 use super::Opinions;
 use crate::trace::{NoiseKind, Record, Tid, Vector, What, Window};
 use punctual_hist::{MonoTime, Nanos};
 
-/// Both are written when the same thing is over, one after the other.
+/// The two records of one end are written one after the other, within this time.
 const SAME_END: Nanos = Nanos::from_us(5);
-/// They may differ by so much, ...
+/// Lengths agree if they differ by no more than this, or by no more than one part in [`TOLERANCE_PART`].
 const TOLERANCE: Nanos = Nanos::from_us(5);
-/// ... or by this part.
 const TOLERANCE_PART: u64 = 10;
 
-/// Something that ran, from its beginning to its end.
+/// Something that ran without being switched away from.
 #[derive(Clone, Copy, Debug)]
-struct Stretch {
+struct Ran {
     kind: NoiseKind,
     tid: Option<Tid>,
     from: MonoTime,
-    /// Of what interrupted it.
+    /// Time of what interrupted it.
     inner: Nanos,
 }
 
-/// A stretch of time of which both tell.
+/// A time for which there are both opinions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Doubt {
-    /// Of a thread, or of an interrupt or softirq.
+    /// It is a thread; otherwise an interrupt or softirq.
     pub thread: bool,
-    /// From.
     pub from: MonoTime,
-    /// To.
     pub to: MonoTime,
 }
 
-/// What is in doubt in a window.
 pub(super) fn doubts(window: &Window, rt: bool) -> Vec<Doubt> {
     let held = hold(window, rt);
     held.into_iter().filter(|(_, same)| !same).map(|(doubt, _)| doubt).collect()
 }
 
-/// In how many cases both were heard, and agree or differ; `None` where the tracer says nothing.
+/// Numbers of cases in which the two agree and differ; `None` if the tracer says nothing.
 pub(super) fn tally(windows: impl Iterator<Item = Window>, rt: bool) -> Option<Opinions> {
     let mut all = Opinions::default();
     for (_, same) in windows.flat_map(|window| hold(&window, rt)) {
@@ -51,8 +47,8 @@ pub(super) fn tally(windows: impl Iterator<Item = Window>, rt: bool) -> Option<O
     (all.same + all.different > 0).then_some(all)
 }
 
-/// Each stretch that both tell of, and whether they say the same. On real-time kernels (`rt`) the tracer takes softirqs
-/// for a part of their threads.
+/// Each time for which there are both opinions, and whether they agree. On real-time kernels (`rt`) the tracer counts
+/// softirqs as a part of their threads.
 fn hold(window: &Window, rt: bool) -> Vec<(Doubt, bool)> {
     let mut said: Vec<(NoiseKind, i32, MonoTime, Nanos)> = Vec::new();
     for record in &window.records {
@@ -70,20 +66,19 @@ fn hold(window: &Window, rt: bool) -> Vec<(Doubt, bool)> {
     for record in records {
         walk.take(record);
     }
-    let held = |(stretch, to): &(Stretch, MonoTime)| {
-        let ours = to.since(stretch.from).minus(stretch.inner);
+    let held = |(ran, to): &(Ran, MonoTime)| {
+        let ours = to.since(ran.from).minus(ran.inner);
         let ends = to.minus(SAME_END)..=to.plus(SAME_END);
         let of_it = |(kind, id, at, _): &&(NoiseKind, i32, MonoTime, Nanos)| {
-            *kind == stretch.kind && stretch.tid.is_none_or(|tid| tid == *id) && ends.contains(at)
+            *kind == ran.kind && ran.tid.is_none_or(|tid| tid == *id) && ends.contains(at)
         };
         let mut theirs = said.iter().filter(of_it).map(|(.., took)| *took).peekable();
-        let doubt = Doubt { thread: stretch.kind == NoiseKind::Thread, from: stretch.from, to: *to };
+        let doubt = Doubt { thread: ran.kind == NoiseKind::Thread, from: ran.from, to: *to };
         theirs.peek().is_some().then(|| (doubt, theirs.any(|theirs| agree(ours, theirs))))
     };
     walk.over.iter().filter_map(held).collect()
 }
 
-/// Whether two lengths of the same thing are the same.
 fn agree(ours: Nanos, theirs: Nanos) -> bool {
     let off = ours.as_ns().abs_diff(theirs.as_ns());
     off <= TOLERANCE.as_ns() || off <= ours.as_ns().max(theirs.as_ns()) / TOLERANCE_PART
@@ -92,17 +87,17 @@ fn agree(ours: Nanos, theirs: Nanos) -> bool {
 struct Walk {
     rt: bool,
     noticed_nmis: bool,
-    /// The thread that has the CPU, where its beginning is known.
-    task: Option<Stretch>,
-    stack: Vec<Stretch>,
-    over: Vec<(Stretch, MonoTime)>,
+    /// The thread that has the CPU, if its beginning is known.
+    task: Option<Ran>,
+    stack: Vec<Ran>,
+    over: Vec<(Ran, MonoTime)>,
 }
 
 impl Walk {
     fn take(&mut self, record: &Record) {
         let at = record.at;
         match record.what {
-            // Not one of those that the tracer knows.
+            // The tracer does not know these.
             What::VectorEntry { vector: Vector::Ipi } | What::VectorExit { vector: Vector::Ipi } => {}
             What::IrqEntry { .. } | What::VectorEntry { .. } => self.enter(NoiseKind::Irq, at),
             What::IrqExit { .. } | What::VectorExit { .. } => self.leave(NoiseKind::Irq, at),
@@ -112,12 +107,12 @@ impl Walk {
             What::Nmi { took, .. } if !self.noticed_nmis => self.interrupted(took),
             What::Switch { prev, next, .. } => {
                 self.stack.clear();
-                if let Some(stretch) = self.task.take().filter(|stretch| stretch.tid == Some(prev)) {
-                    self.over.push((stretch, at));
+                if let Some(ran) = self.task.take().filter(|ran| ran.tid == Some(prev)) {
+                    self.over.push((ran, at));
                 }
-                self.task = Some(Stretch { kind: NoiseKind::Thread, tid: Some(next), from: at, inner: Nanos::ZERO });
+                self.task = Some(Ran { kind: NoiseKind::Thread, tid: Some(next), from: at, inner: Nanos::ZERO });
             }
-            // Nothing that is open now can be told any more.
+            // Lengths of what is open now cannot be known any more.
             What::Lost { .. } => {
                 self.stack.clear();
                 self.task = None;
@@ -127,24 +122,24 @@ impl Walk {
     }
 
     fn enter(&mut self, kind: NoiseKind, at: MonoTime) {
-        self.stack.push(Stretch { kind, tid: None, from: at, inner: Nanos::ZERO });
+        self.stack.push(Ran { kind, tid: None, from: at, inner: Nanos::ZERO });
     }
 
     fn leave(&mut self, kind: NoiseKind, at: MonoTime) {
-        let Some(stretch) = self.stack.pop().filter(|stretch| stretch.kind == kind) else {
-            // Its beginning is not known, and so not what it took from others.
+        let Some(ran) = self.stack.pop().filter(|ran| ran.kind == kind) else {
+            // Its beginning is not known, and so neither is the time that it took from others.
             self.stack.clear();
             self.task = None;
             return;
         };
-        self.over.push((stretch, at));
-        self.interrupted(at.since(stretch.from));
+        self.over.push((ran, at));
+        self.interrupted(at.since(ran.from));
     }
 
-    /// What is on top gave so much of its time; what is below has it counted with that.
+    /// Takes the time of an interruption from what it interrupted. What is further below has it counted already.
     fn interrupted(&mut self, took: Nanos) {
-        if let Some(stretch) = self.stack.last_mut().or(self.task.as_mut()) {
-            stretch.inner = stretch.inner.plus(took);
+        if let Some(ran) = self.stack.last_mut().or(self.task.as_mut()) {
+            ran.inner = ran.inner.plus(took);
         }
     }
 }

@@ -1,29 +1,28 @@
-//! What an ordinary activation spends, so that only what is beyond it is blamed: medians over the windows kept to
-//! compare with.
+//! What ordinary activations spend, so that only the time beyond it is blamed: medians over the windows that were kept for
+//! comparison.
 
-use super::account::{Account, Rules, SWITCH_LEAST, account};
-use super::witness::Setting;
+use super::account::{Account, account};
+use super::clues::{Rules, SWITCH_LEAST};
 use super::{Cause, Class, OrdinaryTime, Stage};
 use crate::trace::Window;
 use punctual_hist::Nanos;
 use std::collections::BTreeMap;
 
-/// Switching never costs more than this.
+/// Upper limit for the cost of switching, whatever was learnt.
 const SWITCH_MOST: Nanos = Nanos::from_us(200);
 
-/// The median of an ordinary activation.
+/// By cause, the median time of ordinary activations.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ordinary {
     medians: BTreeMap<Cause, Nanos>,
 }
 
 impl Ordinary {
-    /// What it spends on this.
     pub(super) fn of(&self, cause: &Cause) -> Nanos {
         self.medians.get(cause).copied().unwrap_or(Nanos::ZERO)
     }
 
-    /// All of it, the largest first.
+    /// All medians, the largest first.
     pub(super) fn list(&self) -> Vec<OrdinaryTime> {
         let mut list: Vec<_> =
             self.medians.iter().map(|(cause, median)| OrdinaryTime { cause: cause.clone(), median: *median }).collect();
@@ -32,9 +31,9 @@ impl Ordinary {
     }
 }
 
-/// How to judge, and what is ordinary, from the windows that were kept to compare with.
-pub(super) fn learn(windows: &[Window], setting: Setting) -> (Rules, Ordinary) {
-    let mut rules = Rules { setting, switch_cost: SWITCH_MOST };
+/// Learns the cost of switching, and what is ordinary, from the windows that were kept for comparison.
+pub(super) fn learn(windows: &[Window], rules: Rules) -> (Rules, Ordinary) {
+    let mut rules = Rules { switch_cost: SWITCH_MOST, ..rules };
     let accounts = |rules: &Rules| -> Vec<Account> {
         let all = windows.iter().map(|window| account(window, rules));
         all.filter(|account| account.incomplete.is_none()).collect()
@@ -44,7 +43,7 @@ pub(super) fn learn(windows: &[Window], setting: Setting) -> (Rules, Ordinary) {
     (rules, Ordinary { medians })
 }
 
-/// How long the task that was interrupted by our timer goes on, ordinarily: twice the median.
+/// Twice the median time that the task interrupted by our timer goes on running.
 fn switch_cost(accounts: &[Account]) -> Nanos {
     let switching = |account: &Account| {
         let parts = account.parts.iter();
@@ -75,7 +74,7 @@ fn medians(accounts: &[Account]) -> BTreeMap<Cause, Nanos> {
     all.filter(|(_, median)| *median > Nanos::ZERO).collect()
 }
 
-/// The lower median; zero of nothing.
+/// The lower median; zero if there are no values.
 fn median(mut values: Vec<Nanos>) -> Nanos {
     values.sort_unstable();
     values.get(values.len().saturating_sub(1) / 2).copied().unwrap_or(Nanos::ZERO)

@@ -1,28 +1,28 @@
-//! What records tell of a task beside who it is: whether it forbade pre-emption, was asked to give way, or held
-//! interrupts off while the one of our timer was due.
+//! What records say about the state of a task: whether it forbade pre-emption, was asked to give way, or held interrupts
+//! off while the interrupt of our timer was due.
 //!
-//! Most records of a task are written with interrupts off, because the kernel takes its own locks to write them: the flag
-//! says nothing of the time before. What speaks is that the interrupt comes just after: as soon as they go on again.
+//! Most records of a task are written with interrupts off, because the kernel takes its own locks to write them, so the
+//! flag says nothing about the time before. The sign of interrupts being off is that the interrupt comes just after the
+//! record, as soon as they are on again.
 
 use super::frame::{entered, left};
 use crate::trace::{FLAG_HARDIRQ, FLAG_IRQS_OFF, FLAG_NEED_RESCHED, Record, Tid, What};
 use punctual_hist::{MonoTime, Nanos};
 
-/// An interrupt that waits is taken no later than this after the last record that was written with interrupts off.
+/// A pending interrupt is taken no later than this after the last record that was written with interrupts off.
 const NEAR: Nanos = Nanos::from_us(20);
 /// The bits of `common_preempt_count` that count sections without pre-emption.
 const FORBIDS: u8 = 0x0f;
-/// Those that count sections in which the task may not be moved to another CPU.
+/// The bits that count sections in which the task may not be moved to another CPU.
 const STAYS: u8 = 0xf0;
 
-/// What is known of a task since it got the CPU.
+/// The state of a task since it got the CPU.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Stay {
-    /// The last interrupt found it with pre-emption off.
+    /// The last interrupt found the task with pre-emption off.
     pub forbids: bool,
-    /// The last interrupt found it where it may not be moved.
+    /// The last interrupt found the task where it may not be moved.
     pub stays: bool,
-    /// It was asked to give way.
     pub asked: bool,
 }
 
@@ -35,22 +35,22 @@ impl Stay {
     }
 }
 
-/// What the task forbade as this interrupt came, or went; `None` of all other records, because what writes those takes
-/// locks itself.
+/// The preempt count of the task at the entry or exit of an interrupt; `None` for all other records, because the code that
+/// writes those takes locks itself.
 fn interrupted(record: &Record) -> Option<u8> {
     let frame = entered(&record.what).or_else(|| left(&record.what))?;
     let flagged = record.context.flags & FLAG_HARDIRQ != 0;
     (frame.is_interrupt() && flagged && record.tid != 0).then_some(record.context.preempt)
 }
 
-/// What was written in tasks while our timer was due and no interrupt came.
+/// Records of tasks while our timer was due and no interrupt came.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Pending {
     /// The last record with interrupts off.
     off: Option<Off>,
-    /// The last with interrupts on.
+    /// Time of the last record with interrupts on.
     on: Option<MonoTime>,
-    /// When the interrupt came, and who was found with pre-emption off by it.
+    /// Time of the interrupt, and the task that it found with pre-emption off.
     came: Option<(MonoTime, Option<Tid>)>,
 }
 
@@ -59,17 +59,17 @@ struct Off {
     tid: Tid,
     since: Option<MonoTime>,
     at: MonoTime,
-    /// It gives the CPU away. The scheduler has interrupts off by itself.
+    /// The record is of the task giving the CPU away, where the scheduler itself has interrupts off.
     switch: bool,
 }
 
 impl Pending {
-    /// A record from after the release and before any interrupt, or that interrupt; the task has the CPU `since` then.
+    /// Takes note of a record after the release, up to the first interrupt. The task has had the CPU `since` then.
     pub(super) fn saw(&mut self, record: &Record, since: Option<MonoTime>) {
         if entered(&record.what).is_some_and(super::frame::Frame::is_interrupt) {
             self.came = Some((record.at, interrupted(record).filter(|count| count & FORBIDS != 0).map(|_| record.tid)));
         } else if record.context.flags & FLAG_HARDIRQ != 0 || matches!(record.what, What::Idle { .. }) {
-            // The way out of idle is written with interrupts off, whatever is pending.
+            // The record of leaving idle is always written with interrupts off, whatever is pending.
         } else if record.context.flags & FLAG_IRQS_OFF == 0 {
             (self.off, self.on) = (None, Some(record.at));
         } else {
@@ -78,8 +78,8 @@ impl Pending {
         }
     }
 
-    /// Whether records speak for interrupts being off under a task from `from` on, where it has the CPU `since` then.
-    /// Only a guest can lose its CPU, or get its timer late, between a record with interrupts off and the interrupt.
+    /// Whether records show that a task, which has had the CPU `since` then, held interrupts off from `from` on. A guest can
+    /// lose its CPU, or get its timer interrupt late, between a record with interrupts off and the interrupt.
     pub(super) fn held_off(&self, tid: Tid, since: Option<MonoTime>, from: MonoTime, guest: bool) -> bool {
         let (Some(off), Some((came, _))) = (self.off, self.came) else { return false };
         let same = off.tid == tid && off.since == since && self.on.is_none_or(|on| from >= on);

@@ -1,10 +1,10 @@
 //! Causes over the whole run.
 //!
-//! Counts, sums and worst cases are plain facts of the windows kept. Shares, and the order of causes, speak for all late
-//! activations of the run: of each CPU the K worst are all kept, drawn or not, and stand for themselves; the others that
-//! were drawn at random stand for all that are not among the K worst, each for as many. A window that was among the K
-//! worst once and was not drawn stands for nobody. Windows that do not tell all are taken to be like the others of their
-//! kind. So keeping more of the worst does not make their cause look more frequent than it is.
+//! Counts, sums and maxima are facts of the windows that were kept. Shares, and the order of causes, are estimates for all
+//! late activations of the run. Of each CPU the K worst are all kept, and each stands for itself. The windows drawn at
+//! random from the others stand for all activations that are not among the K worst, each for the same number. A window
+//! that was among the K worst only for a time and was not drawn has weight 0. Incomplete windows are taken to be like the
+//! complete ones of their kind. So keeping more of the worst does not make their cause look more frequent.
 
 use super::{Blame, Cause, CpuExcess, PhaseExcess, Ranked, Spike, Why, WhyCount, advice, bursts};
 use crate::stats::rhythm;
@@ -12,39 +12,34 @@ use crate::trace::{Incomplete, Kept, LateTotal};
 use punctual_hist::{MonoTime, Nanos};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// Rhythms are looked for in so many causes, the largest first.
+/// Rhythms are searched for only in this number of causes, the largest ones.
 const RHYTHMS_MAX: usize = 16;
-/// So many reasons are kept of a cause.
+/// Upper limit for the number of reasons of a cause.
 const WHYS_MAX: usize = 8;
 
 /// What is known of the run beside the spikes.
-pub(super) struct Run<'a> {
-    /// Late activations by CPU.
+pub(super) struct Totals<'a> {
     pub late: &'a BTreeMap<u32, LateTotal>,
-    /// So many of the worst of each CPU are all kept, if that is known.
+    /// The number K of the worst activations of each CPU that are all kept, if it is known.
     pub worst_max: Option<usize>,
-    /// Time between releases.
     pub grid: Nanos,
-    /// The kernel's tick.
     pub tick: Nanos,
 }
 
-/// What each spike stands for.
+/// The number of late activations that each spike stands for.
 pub(super) struct Weights {
     by_cpu: BTreeMap<u32, OneCpu>,
 }
 
-/// What spikes of one CPU stand for.
 struct OneCpu {
-    /// The least of the worst, in their order.
+    /// The least of the K worst, by [`order`].
     least_of_worst: (Nanos, MonoTime),
     worst: f64,
     drawn: f64,
 }
 
 impl Weights {
-    /// Of each CPU so many of the worst are all kept (`worst_max`), as far as there were so many.
-    pub(super) fn of(spikes: &[Spike], run: &Run<'_>) -> Self {
+    pub(super) fn of(spikes: &[Spike], run: &Totals<'_>) -> Self {
         let mut all: BTreeMap<u32, Vec<&Spike>> = BTreeMap::new();
         for spike in spikes {
             all.entry(spike.cpu).or_default().push(spike);
@@ -68,7 +63,7 @@ impl Weights {
 }
 
 impl OneCpu {
-    /// Of spikes in order, the latest first.
+    /// From spikes in descending order of latency.
     fn of(spikes: &[&Spike], late: u64, worst_max: Option<usize>) -> Self {
         let kept_as_worst = || spikes.iter().filter(|spike| spike.kept == Kept::Worst).count();
         let (worst, rest) = spikes.split_at(worst_max.unwrap_or_else(kept_as_worst).min(spikes.len()));
@@ -84,12 +79,11 @@ impl OneCpu {
     }
 }
 
-/// By how much it was late, and which it was.
+/// Latency, and the release so that no two are equal.
 fn order(spike: &Spike) -> (Nanos, MonoTime) {
     (spike.latency(), spike.release)
 }
 
-/// Whether a spike takes part in the ranking.
 pub(super) fn ranks(spike: &Spike) -> bool {
     matches!(spike.incomplete, None | Some(Incomplete::NoTrace))
 }
@@ -108,8 +102,8 @@ struct Tally<'a> {
     example: Option<(bool, Nanos, usize)>,
 }
 
-/// All causes that mattered in some spike, the worst of all first.
-pub(super) fn rank(spikes: &[Spike], run: &Run<'_>) -> Vec<Ranked> {
+/// All causes that mattered in some spike, the one with the largest share first.
+pub(super) fn rank(spikes: &[Spike], run: &Totals<'_>) -> Vec<Ranked> {
     let weights = Weights::of(spikes, run);
     let mut tallies: HashMap<&Cause, Tally<'_>> = HashMap::new();
     let mut latency = 0.0;
@@ -138,8 +132,9 @@ pub(super) fn rank(spikes: &[Spike], run: &Run<'_>) -> Vec<Ranked> {
     ranked
 }
 
-/// Rhythm and bursts of what comes at these times. A sample has the rhythm of the whole, but not its bursts.
-fn when(mut times: Vec<MonoTime>, run: &Run<'_>, all: bool) -> (Option<super::Rhythm>, Option<(u64, u64)>) {
+/// Rhythm and bursts of events at these times. A sample has the rhythm of the whole but not its bursts, so bursts are
+/// searched for only if `all` events are there.
+fn when(mut times: Vec<MonoTime>, run: &Totals<'_>, all: bool) -> (Option<super::Rhythm>, Option<(u64, u64)>) {
     times.sort_unstable();
     (rhythm::rhythm(&times, run.grid, run.tick), Some(times).filter(|_| all).and_then(|times| bursts::bursts(&times)))
 }
@@ -199,7 +194,7 @@ impl<'a> Tally<'a> {
     }
 }
 
-/// Windows of the same activation that were kept for two reasons are one.
+/// Merges windows of one activation that was kept for two reasons.
 pub(super) fn distinct(spikes: &mut Vec<Spike>) {
     let mut seen: BTreeSet<(u32, MonoTime)> = BTreeSet::new();
     spikes.sort_by_key(|spike| (spike.kept, spike.incomplete.is_some()));

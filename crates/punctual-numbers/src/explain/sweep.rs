@@ -1,8 +1,7 @@
-//! The time between release and body cut into spans, each with the one who had the CPU: a walk over the records.
+//! Cuts the time between release and body into spans, each with what had the CPU, in one walk over the records.
 //!
-//! Each span is labelled from both of its ends: by the state before it, and by what the record that ends it says of
-//! itself. Where the two disagree a record is missing; the later end is believed and the span is not certain. Knows no
-//! rule of blame.
+//! The owner of a span follows from both of its ends: from the state before it, and from the context of the record that
+//! ends it. If the two disagree, a record is missing; the later end is believed, and the span is not certain.
 
 use super::contexts::Contexts;
 use super::frame::{Frame, entered, left};
@@ -13,21 +12,22 @@ use crate::trace::{Address, FLAG_HARDIRQ, FLAG_NEED_RESCHED, Record, Tid, What, 
 use punctual_hist::{MonoTime, Nanos};
 use std::collections::BTreeMap;
 
-/// What is told of the span a record ends.
+/// The owner of the span that a record ends.
 struct Label {
     owner: Owner,
     certain: bool,
-    /// A switch is missing, and could have been from anybody.
+    /// A switch is missing, and could have been from any task.
     guessed: bool,
 }
 
-/// A page fault that does not wait takes no longer: a huge page is cleared in it.
+/// Longest page fault that does not wait: the clearing of a huge page.
 const FAULT_MOST: Nanos = Nanos::from_us(500);
-/// The bit of a task's state that it can be woken by a signal, as no fault waits and every timer's sleep does.
+/// The bit of a task's state that says it can be woken by a signal. Sleeping on a timer sets it, waiting in a fault never
+/// does.
 const WAITS_FOR_SIGNALS: u32 = 1;
-/// The bits of a task's state that a signal or a debugger stopped it.
+/// The bits of a task's state that say a signal or a debugger stopped it.
 const STOPPED: u32 = 0x0c;
-/// A switch this soon after the body ran belongs before it: clocks may differ by so much.
+/// Clocks of records and body may differ by this time: a switch this soon after the body began belongs before it.
 const WARP: Nanos = Nanos::from_us(2);
 
 struct Walk<'a> {
@@ -35,20 +35,19 @@ struct Walk<'a> {
     task: Tid,
     since: Option<MonoTime>,
     contexts: Contexts,
-    /// The last record ended the function of a timer: what comes before that of the next one is getting from one to the
-    /// other, of which storms of timers are half.
+    /// The last record ended the function of a timer. Time up to the function of the next timer belongs to that one: it is
+    /// half of the time of a storm of timers.
     expired: bool,
     work: BTreeMap<Tid, Address>,
     idle: Option<u32>,
     ours: Ours,
-    /// Since when our thread could run, while it does not.
+    /// Since when our thread has been able to run without running.
     ready: Option<MonoTime>,
-    /// When our thread's last page fault began, unless it is seen to be over.
+    /// Time of our thread's last page fault, unless a record shows that it is over.
     fault: Option<MonoTime>,
     served: bool,
-    /// What is known of the task that has the CPU.
     stay: Stay,
-    /// What speaks for interrupts being off while ours is due.
+    /// Signs of interrupts being off while ours is due.
     pending: Pending,
     cursor: MonoTime,
     out: Swept,
@@ -111,7 +110,7 @@ pub(super) fn sweep(window: &Window, rt: bool) -> Swept {
     walk.out
 }
 
-/// Records that say nothing of who is running.
+/// Records that do not say which task is running.
 fn is_hint(what: &What) -> bool {
     matches!(what, What::Lost { .. } | What::Nmi { .. } | What::Noise { .. } | What::Timerlat { .. })
 }
@@ -129,7 +128,7 @@ impl Walk<'_> {
         self.apply(record);
     }
 
-    /// Who had the CPU until this record. Where it contradicts what was known, what was known is put right.
+    /// What had the CPU until this record. Contradictions with the known state correct that state.
     fn label(&mut self, record: &Record) -> Label {
         let before_release = record.at <= self.window.release;
         let mut certain = !(self.out.begins_late && self.cursor == self.window.release) || before_release;
@@ -161,7 +160,7 @@ impl Walk<'_> {
         Label { owner, certain, guessed }
     }
 
-    /// Whether a switch that was not recorded can only have been from idle to this task: it alone was woken since.
+    /// Whether a switch that was not recorded can only have been from idle to this task, because it alone was woken since.
     fn is_out_of_idle(&self, to: Tid) -> bool {
         let Some(since) = self.since.filter(|_| self.task == 0 && to != self.window.tid) else { return false };
         let here = self.out.wakers.iter().filter(|waker| waker.at >= since).map(|waker| waker.woken);
@@ -173,7 +172,7 @@ impl Walk<'_> {
         woken.peek().is_some() && woken.all(|tid| tid == to)
     }
 
-    /// How our thread stands as the release comes. Where it could run by then, it has been waiting for the CPU since.
+    /// Notes the state of our thread at the release. If it could run by then, it has been waiting for the CPU since.
     fn stand_at_release(&mut self) {
         if self.out.begins_late {
             return;
@@ -184,7 +183,7 @@ impl Walk<'_> {
         }
     }
 
-    /// A function call that a task makes on its own CPU is a part of the task.
+    /// A task that calls a function on its own CPU does so by itself, without an interrupt.
     fn is_of_the_task(&self, record: &Record, frame: Frame) -> bool {
         matches!(frame, Frame::Call(_)) && record.context.flags & FLAG_HARDIRQ == 0 && self.task != 0
     }
@@ -217,8 +216,8 @@ impl Walk<'_> {
         });
     }
 
-    /// Until when our thread is believed to be in its page fault: while it waits as faults do, as long as that takes;
-    /// where it runs (again), no longer than faults take, because nothing tells their end.
+    /// Until when our thread is taken to be in its page fault: as long as it waits, or, once it runs, for as long as faults
+    /// take, because no record shows their end.
     fn fault_ends(&self) -> Option<MonoTime> {
         let runs = self.ours == Ours::Running;
         let began = self.fault.map(|began| self.since.map_or(began, |since| since.max(began)));
@@ -271,8 +270,8 @@ impl Walk<'_> {
             What::WorkEnd => drop(self.work.remove(&record.tid)),
             What::Idle { state } => self.idle = state.or(self.idle),
             What::Fault { .. } if record.tid == self.window.tid => self.fault = Some(record.at),
-            // A thread's own timer is armed by a call to the kernel, of the body or after it: no longer by the fault. What
-            // else is armed, as by the driver of a disk that pages come from, says nothing.
+            // A thread arms its own timer by a system call, so the fault is over. Other timers say nothing: the driver of a
+            // disk from which a page comes may have armed them within the fault.
             What::HrtimerStart { function, .. } if record.tid == self.window.tid && self.contexts.is_empty() => {
                 self.fault = self.fault.filter(|_| !names::is_of_threads(&self.window.names.function(function)));
             }
@@ -284,7 +283,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Who waits for a lock on another CPU lends its priority from there.
+    /// A thread that waits for a lock on another CPU lends its priority from there.
     fn learn_from_elsewhere(&mut self) {
         for (_, record) in &self.window.elsewhere {
             if let What::Boost { tid, from, prio } = record.what {
@@ -308,7 +307,7 @@ impl Walk<'_> {
             self.fault = None;
         }
         if asleep && at <= self.window.release && !in_fault {
-            // What was before belongs to an earlier release.
+            // What was found before belongs to an earlier release.
             self.out.anchors = Anchors::default();
         }
     }
@@ -339,7 +338,7 @@ impl Walk<'_> {
         }
     }
 
-    /// A record from just after the body shows that a switch that is missing before is only written late.
+    /// A switch to our thread that is missing before the body may be recorded just after it.
     fn after_the_body(&mut self, record: &Record) {
         let is_switch = matches!(record.what, What::Switch { next, .. } if next == self.window.tid);
         if is_switch && self.ours != Ours::Running && record.at <= self.window.woke.plus(WARP) {
@@ -367,7 +366,7 @@ fn boost(at: MonoTime, tid: Tid, from: i32, prio: i32) -> [Told; 2] {
     [Told { at, tid, prio: from, until: true }, Told { at, tid, prio, until: false }]
 }
 
-/// What the kernel's noise tracer tells otherwise is not certain.
+/// Spans of which the kernel's noise tracer gives another length are not certain.
 fn doubt(window: &Window, rt: bool, spans: &mut [Span]) {
     for doubt in opinion::doubts(window, rt) {
         let of_thread = |span: &Span| matches!(span.owner, Owner::Task(_));

@@ -1,8 +1,8 @@
-//! A recording to its explanation: windows to spikes, spikes to ranked causes.
+//! From a recording to its explanation: windows to spikes, spikes to ranked causes.
 
-use super::account::{Rules, account};
-use super::rank::{self, Run, Weights};
-use super::witness::Setting;
+use super::account::account;
+use super::clues::Rules;
+use super::rank::{self, Totals, Weights};
 use super::{
     Cause, Class, CpuLate, CpuRhythm, CpuThreshold, Explanation, LateCount, Opinions, Ranked, Spike, cause, opinion,
     ordinary,
@@ -14,10 +14,9 @@ use punctual_hist::{MonoTime, Nanos};
 use std::collections::{BTreeMap, BTreeSet};
 
 impl Explanation {
-    /// Who made the activations of this recording late.
     pub fn of(recording: &Recording) -> Self {
         let causes = &recording.causes;
-        let (rules, ordinary) = ordinary::learn(&causes.windows.ordinary().collect::<Vec<_>>(), Setting::of(recording));
+        let (rules, ordinary) = ordinary::learn(&causes.windows.ordinary().collect::<Vec<_>>(), Rules::of(recording));
         let warped = warped(recording);
         let explain = |window: Window| {
             let mut account = account(&window, &rules);
@@ -28,7 +27,8 @@ impl Explanation {
         let mut spikes: Vec<Spike> = causes.windows.late().map(explain).collect();
         rank::distinct(&mut spikes);
         let tick = recording.header.clock.tick;
-        let run = Run { late: &causes.late_totals, worst_max: worst_max(recording), grid: grid(recording, None), tick };
+        let run =
+            Totals { late: &causes.late_totals, worst_max: worst_max(recording), grid: grid(recording, None), tick };
         let ranked = rank::rank(&spikes, &run);
         Self {
             tracing: causes.tracing.clone(),
@@ -50,18 +50,18 @@ impl Explanation {
     }
 }
 
-/// What the kernel's noise tracer says of the windows, where it looked on.
+/// Agreement of the records with the kernel's noise tracer, if that was running.
 fn opinions(recording: &Recording, rules: &Rules) -> Option<Opinions> {
     let causes = &recording.causes;
     let noise = causes.tracing.as_ref().is_some_and(|tracing| tracing.rung == Rung::Timerlat);
-    noise.then(|| opinion::tally(causes.windows.iter(), rules.setting.rt)).flatten()
+    noise.then(|| opinion::tally(causes.windows.iter(), rules.rt)).flatten()
 }
 
-/// What is to be blamed first for one late activation of this recording, which may still be going on; `None` where no
-/// window of it was kept, or it does not tell.
+/// The cause to blame first for one late activation of a recording, which may still be growing; `None` if no window of it
+/// was kept or its window shows no cause.
 pub fn primary_cause(recording: &Recording, woke: MonoTime) -> Option<Cause> {
     let window = recording.causes.windows.woken_at(woke)?;
-    let (rules, ordinary) = ordinary::learn(&[], Setting::of(recording));
+    let (rules, ordinary) = ordinary::learn(&[], Rules::of(recording));
     let spike = cause::spike(&window, account(&window, &rules), &ordinary);
     spike.primary().map(|blame| blame.cause.clone())
 }
@@ -72,21 +72,21 @@ fn warped(recording: &Recording) -> Vec<u32> {
     tests.filter(|test| test.is_warped()).map(|test| test.cpu).collect()
 }
 
-/// So many of the worst of each CPU are all kept.
+/// The number K of the worst activations of each CPU that are all kept.
 fn worst_max(recording: &Recording) -> Option<usize> {
     let cpus: BTreeSet<u32> = recording.header.scenario.threads.iter().map(|thread| thread.cpu).collect();
     let tracing = recording.causes.tracing.as_ref()?;
     usize::try_from(keep::worst_max(tracing.windows_max, cpus.len())).ok()
 }
 
-/// Time between releases: of one CPU, or the longest of all.
+/// Time between releases of one CPU, or the longest of all CPUs.
 fn grid(recording: &Recording, cpu: Option<u32>) -> Nanos {
     let threads = recording.header.scenario.threads.iter();
     let threads = threads.filter(|thread| cpu.is_none_or(|cpu| thread.cpu == cpu));
     threads.map(|thread| thread.period).max().unwrap_or(Nanos::ZERO)
 }
 
-/// By CPU: what there is to explain.
+/// By CPU, the numbers of late activations.
 fn counts(recording: &Recording, spikes: &[Spike]) -> Vec<CpuLate> {
     let mut counts: BTreeMap<u32, LateCount> = BTreeMap::new();
     for total in recording.causes.late_totals.values() {
@@ -102,7 +102,7 @@ fn counts(recording: &Recording, spikes: &[Spike]) -> Vec<CpuLate> {
     counts.into_iter().map(|(cpu, count)| CpuLate { cpu, count }).collect()
 }
 
-/// Rhythms of late activations as such, beside those of causes that have one of their own.
+/// Rhythms of late activations that no cause with a rhythm of its own explains.
 fn rhythms(recording: &Recording, spikes: &[Spike], ranked: &[Ranked]) -> Vec<CpuRhythm> {
     let known: BTreeSet<&Cause> = ranked.iter().filter(|one| one.rhythm.is_some()).map(|one| &one.cause).collect();
     let explained = |spike: &&Spike| spike.causes.iter().any(|blame| known.contains(&blame.cause));
@@ -125,8 +125,8 @@ fn complete(spikes: &[Spike]) -> Option<f64> {
     (all > 0.0).then(|| sum(&mut spikes.iter().filter(|spike| spike.incomplete.is_none())) / all)
 }
 
-/// Share of the latency looked at that has a cause.
-fn explained(spikes: &[Spike], run: &Run<'_>) -> Option<f64> {
+/// Share of the traced latency that has a cause.
+fn explained(spikes: &[Spike], run: &Totals<'_>) -> Option<f64> {
     let weights = Weights::of(spikes, run);
     let (mut all, mut unknown) = (0.0, 0.0);
     for spike in spikes.iter().filter(|spike| spike.incomplete.is_none()) {

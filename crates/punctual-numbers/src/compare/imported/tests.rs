@@ -1,14 +1,14 @@
 //! Files of other programs against each other and against recordings.
 
 use super::super::tests::{options, plain, quiet};
-use super::super::{Change, Comparison, Matters, Row, What};
+use super::super::{Change, Comparison, Matters, RowResult, What};
 use super::*;
 use crate::foreign::{Cell, Format, Quantity, Series};
 use crate::stats::random::SplitMix;
 
 mod unfit;
 
-/// So many values of 5 us and an exponential tail of so many us, in cells of 1 us.
+/// `n` values of 5 us plus an exponential tail with a mean of `tail_us`, in cells of 1 us.
 fn series(label: &str, n: u32, tail_us: f64, seed: u64) -> Series {
     let mut counts = std::collections::BTreeMap::new();
     let mut random = SplitMix::new(seed);
@@ -36,7 +36,7 @@ fn held(a: &ForeignRun, b: &ForeignRun, options: Options) -> Result<Comparison, 
     Comparison::of(&[("a".to_owned(), a), ("b".to_owned(), b)], options)
 }
 
-fn row(comparison: &Comparison, what: What) -> Row {
+fn row(comparison: &Comparison, what: What) -> RowResult {
     comparison.others[0].groups[0].rows.iter().find(|row| row.what == what).unwrap().clone()
 }
 
@@ -44,7 +44,7 @@ fn row(comparison: &Comparison, what: What) -> Row {
 fn files_of_one_system_show_no_difference_and_what_they_lack_is_said() {
     let comparison = held(&one(20.0, 1), &one(20.0, 2), options()).unwrap();
     let other = &comparison.others[0];
-    assert_eq!((other.verdict, other.refused, other.differences.len()), (Verdict::NoDifferenceShown, false, 0));
+    assert_eq!((other.verdict, other.refused, other.differences.len()), (Compared::NoDifferenceShown, false, 0));
     let lacks: Vec<Lack> = other.lacks.iter().map(|of| of.lack).collect();
     assert_eq!(lacks, [Lack::Time, Lack::Skips, Lack::Settings]);
     assert!(other.lacks.iter().all(|of| of.first && of.second));
@@ -57,18 +57,18 @@ fn files_of_one_system_show_no_difference_and_what_they_lack_is_said() {
 #[test]
 fn a_difference_is_found_and_no_finer_than_the_cells_are() {
     let (a, b) = (one(20.0, 1), one(30.0, 2));
-    assert_eq!(held(&a, &b, options()).unwrap().verdict(), Verdict::Worse);
-    assert_eq!(held(&b, &a, options()).unwrap().verdict(), Verdict::Better);
+    assert_eq!(held(&a, &b, options()).unwrap().verdict(), Compared::Worse);
+    assert_eq!(held(&b, &a, options()).unwrap().verdict(), Compared::Better);
     // Medians of 5.4 and 6.2 us lie in the cells of 5 and 6 us: they may as well be 5.9 and 6.0.
     let shifted = |us: u64| {
         run(vec![Series { cells: vec![Cell::of_width(us, Nanos::from_us(1), 1_000_000)], ..Series::default() }])
     };
     let comparison = held(&shifted(5), &shifted(6), options()).unwrap();
     let median = row(&comparison, What::Percentile { ppm: 500_000 });
-    assert_eq!((median.verdict, comparison.verdict()), (Verdict::NotEnoughData, Verdict::NotEnoughData));
+    assert_eq!((median.verdict, comparison.verdict()), (Compared::NotEnoughData, Compared::NotEnoughData));
     let Some(Change::Difference(limits)) = median.change else { panic!("{median:?}") };
     assert!(limits.low <= 0.0 && limits.high >= 2_000.0, "{limits:?}");
-    assert_eq!(held(&shifted(5), &shifted(9), options()).unwrap().verdict(), Verdict::Worse);
+    assert_eq!(held(&shifted(5), &shifted(9), options()).unwrap().verdict(), Compared::Worse);
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn a_recording_is_held_against_a_file_of_its_only_thread() {
         Comparison::of(&named, Options { budget, ..options() }).unwrap()
     };
     let same = both(&alike, None);
-    assert_eq!(same.verdict(), Verdict::NoDifferenceShown, "{:#?}", same.others[0].groups);
+    assert_eq!(same.verdict(), Compared::NoDifferenceShown, "{:#?}", same.others[0].groups);
     let matter: Vec<(&Subject, Matters)> =
         same.others[0].differences.iter().map(|d| (&d.subject, d.matters())).collect();
     let much = Matters::Much;
@@ -88,12 +88,12 @@ fn a_recording_is_held_against_a_file_of_its_only_thread() {
     assert_eq!(same.others[0].groups[0].against.as_ref().unwrap().series.as_deref(), Some("thread 0"));
     assert!(same.others[0].lacks.iter().all(|of| of.second && !of.first));
     let worse = both(&run(vec![series("thread 0", 60_000, 25.0, 2)]), Some(Nanos::from_us(50)));
-    assert_eq!(worse.verdict(), Verdict::Worse);
+    assert_eq!(worse.verdict(), Compared::Worse);
     let misses = row(&worse, What::Misses { budget: Some(Nanos::from_us(50)) });
     // e^(-45/10) and e^(-45/25) per million, the second up to the end of a cell.
     assert!((misses.first.unwrap() / 11_109.0 - 1.0).abs() < 0.1, "{misses:?}");
     assert!((misses.second.unwrap() / 165_299.0 - 1.0).abs() < 0.1, "{misses:?}");
-    assert_eq!(misses.verdict, Verdict::Worse);
+    assert_eq!(misses.verdict, Compared::Worse);
 }
 
 #[test]
@@ -152,14 +152,14 @@ fn files_without_counts_are_shown_and_have_no_odds() {
     let comparison = held(&told(5), &told(50), options()).unwrap();
     let median = row(&comparison, What::Percentile { ppm: 500_000 });
     assert_eq!((median.first, median.second, median.odds), (Some(5_000.0), Some(50_000.0), None));
-    assert_eq!(comparison.verdict(), Verdict::NotEnoughData);
+    assert_eq!(comparison.verdict(), Compared::NotEnoughData);
     assert!(comparison.others[0].lacks.iter().any(|of| of.lack == Lack::Counts));
     let empty = run(vec![Series::default()]);
-    assert_eq!(held(&empty, &empty, options()).unwrap().verdict(), Verdict::NotEnoughData);
+    assert_eq!(held(&empty, &empty, options()).unwrap().verdict(), Compared::NotEnoughData);
     assert!(matches!(held(&run(vec![]), &told(5), options()), Err(Refused::NothingInCommon(..))));
 }
 
-/// Bursts come in both; without a word of when, they must not be told apart.
+/// Both have bursts. Without times, they must not be told apart.
 #[test]
 fn bursts_of_one_system_are_not_told_apart() {
     let bursty = |seed: u64| {
@@ -176,7 +176,7 @@ fn bursts_of_one_system_are_not_told_apart() {
     let options = Options { budget: Some(Nanos::from_us(50)), ..options() };
     let found = (0..40).filter(|i| {
         let verdict = held(&bursty(2 * i), &bursty(2 * i + 1), options).unwrap().verdict();
-        matches!(verdict, Verdict::Better | Verdict::Worse | Verdict::Mixed)
+        matches!(verdict, Compared::Better | Compared::Worse | Compared::Mixed)
     });
     assert!(found.count() <= 2);
 }

@@ -1,9 +1,8 @@
-//! Each fixture holds windows of one kind as text; beside it stands what they are explained by. `BLESS=1` writes that.
+//! Each fixture holds windows of one kind as text; the file beside it has their explanation. `BLESS=1` writes that.
 
 use super::text::{Given, read};
-use crate::explain::account::{Rules, SWITCH_LEAST, account};
+use crate::explain::account::account;
 use crate::explain::ordinary::Ordinary;
-use crate::explain::witness::Setting;
 use crate::explain::{Blame, Cause, Class, Part, cause};
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -20,11 +19,6 @@ fn fixtures() -> Vec<PathBuf> {
     files
 }
 
-fn rules(given: &Given) -> Rules {
-    let setting = Setting { guest: given.guest, rt: given.rt, roams: given.roams, ..Setting::default() };
-    Rules { setting, switch_cost: SWITCH_LEAST }
-}
-
 fn shown(cause: &Cause) -> String {
     if cause.name.is_empty() { format!("{:?}", cause.class) } else { format!("{:?} `{}`", cause.class, cause.name) }
 }
@@ -35,7 +29,7 @@ fn us(ns: u64) -> String {
 
 fn explained(given: &Given, classes: &mut BTreeSet<Class>) -> String {
     let window = &given.window;
-    let spike = cause::spike(window, account(window, &rules(given)), &Ordinary::default());
+    let spike = cause::spike(window, account(window, &given.rules), &Ordinary::default());
     let mut text = format!("late {}", us(spike.latency().as_ns()));
     if let Some(why) = spike.incomplete {
         write!(text, ", incomplete: {why:?}").unwrap();

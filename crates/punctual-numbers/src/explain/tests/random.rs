@@ -1,9 +1,9 @@
 //! Whatever the records are, the parts of a window sum to its latency, in order and without gaps.
 
-use crate::explain::account::{Rules, SWITCH_LEAST, account};
+use crate::explain::account::account;
 use crate::explain::cause;
+use crate::explain::clues::Rules;
 use crate::explain::ordinary::Ordinary;
-use crate::explain::witness::Setting;
 use crate::recording::strategies::window;
 use crate::trace::Incomplete;
 use proptest::prelude::*;
@@ -12,7 +12,7 @@ use punctual_hist::Nanos;
 proptest! {
     #[test]
     fn the_parts_of_a_window_are_its_latency(window in window(), guest: bool, rt: bool) {
-        let rules = Rules { setting: Setting { guest, rt, ..Setting::default() }, switch_cost: SWITCH_LEAST };
+        let rules = Rules { guest, rt, ..Rules::default() };
         let account = account(&window, &rules);
         prop_assert_eq!(account.parts.len(), account.whys.len());
         if account.incomplete == Some(Incomplete::NoTrace) {

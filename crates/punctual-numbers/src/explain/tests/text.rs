@@ -1,4 +1,4 @@
-//! Windows as text, one record a line, and what became of them as text: for data tests.
+//! Windows written as text, one record a line, for data tests.
 //!
 //! ```text
 //! window cpu=1 tid=900 release=1000.0 woke=1062.0 [kept=sampled] [incomplete=lost] [guest] [rt] [roams]
@@ -10,19 +10,18 @@
 //! Times are microseconds; flags as the kernel shows them (`d` interrupts off, `N` asked to give way, `h`, `s`, a digit: pre-emption forbidden), `-` none;
 //! `kernel 53` says that a task is a thread of the kernel.
 
+use crate::explain::clues::Rules;
 use crate::trace::{
     Address, Around, Change, Context, Counter, FLAG_HARDIRQ, FLAG_IRQS_OFF, FLAG_NEED_RESCHED, FLAG_SOFTIRQ,
     Incomplete, Kept, Line, Record, Vector, What, Window,
 };
 use punctual_hist::{MonoTime, Nanos};
 
-/// A window, and the machine it is of.
+/// A window, and what it is judged by.
 #[derive(Debug)]
 pub(super) struct Given {
     pub window: Window,
-    pub guest: bool,
-    pub roams: bool,
-    pub rt: bool,
+    pub rules: Rules,
 }
 
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "times of fixtures")]
@@ -90,7 +89,7 @@ fn window(rest: &str, slot: u32) -> Given {
         around: None,
     };
     let is = |name: &str| value(name).is_some();
-    Given { window, guest: is("guest"), rt: is("rt"), roams: is("roams") }
+    Given { window, rules: Rules { guest: is("guest"), rt: is("rt"), roams: is("roams"), ..Rules::default() } }
 }
 
 fn add_fact(window: &mut Window, fact: &str) {

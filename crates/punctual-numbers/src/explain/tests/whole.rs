@@ -20,7 +20,7 @@ fn recording() -> Recording {
     Recording::new(header)
 }
 
-/// A window in which `hog` of higher priority, or a device, had the CPU for so long.
+/// A window in which `hog` of higher priority, or a device, had the CPU for almost `us`.
 fn late(slot: u32, at_ms: u64, us: u64, hog: bool, kept: Kept) -> Window {
     let at = at_ms * 1000;
     let t = |us: u64| at + us;
@@ -93,8 +93,8 @@ fn the_worst_stand_for_themselves_and_those_drawn_for_the_rest() {
     assert_eq!(explanation.causes[0].cause, device.cause);
 }
 
-/// The keeper that recordings are made with chooses; shares must come out as they are in all of the run, of which it keeps
-/// a fiftieth: the hog is rare and bad, the device frequent and harmless, and worse late in the run.
+/// Windows are chosen by the keeper that makes recordings, which keeps a fiftieth of them. Shares must be those of the whole
+/// run: the hog is rare and bad, the device is frequent and harmless, and worse late in the run.
 #[test]
 fn shares_of_what_the_keeper_kept_are_those_of_the_run() {
     let shares = |seed: u64| {
@@ -191,7 +191,7 @@ fn what_a_cause_explains_is_no_rhythm_of_its_own() {
     assert_eq!(explanation.rhythms, []);
 }
 
-/// Left after so long, an idle state is itself to blame up to twice what its driver says, and not beyond.
+/// An idle state is blamed for up to twice the time that its driver gives for leaving it, and not for more.
 #[test]
 fn an_idle_state_is_blamed_for_what_its_driver_says() {
     let first_cause = |state: u32, us: u64| {

@@ -2,12 +2,12 @@
 
 use super::told;
 use crate::render::chart::{self, Shape};
-use crate::render::html::{SCRIPT, STYLE, rendered};
+use crate::render::html::rendered;
 use crate::render::plot;
 use crate::render::units;
 use crate::render::words::{self, compare as say};
 use minijinja::{Value, context};
-use punctual_numbers::compare::{Against, Comparison, Group, GroupResult, Row, Side, Verdict, What};
+use punctual_numbers::compare::{Against, Compared, Comparison, Group, GroupResult, RowResult, Side, What};
 
 const TEMPLATE: &str = include_str!("../html/compare.html.jinja");
 /// More groups than this are not drawn; the tables have them.
@@ -25,10 +25,7 @@ pub fn html(comparison: &Comparison, title: &str) -> Result<String, minijinja::E
     let sides: Vec<Value> = sides.enumerate().map(|(i, of)| side(i, of)).collect();
     let verdict = comparison.verdict();
     let context = context! {
-        css => STYLE,
-        js => SCRIPT,
         title,
-        tool_version => env!("CARGO_PKG_VERSION"),
         verdict => capital(say::verdict(verdict)),
         class => class(verdict),
         sides,
@@ -45,11 +42,11 @@ fn capital(text: &str) -> String {
     chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }
 
-fn class(verdict: Verdict) -> &'static str {
+fn class(verdict: Compared) -> &'static str {
     match verdict {
-        Verdict::Better => "held",
-        Verdict::Worse | Verdict::Mixed => "missed",
-        Verdict::NoDifferenceShown | Verdict::NotEnoughData => "unsure",
+        Compared::Better => "held",
+        Compared::Worse | Compared::Mixed => "missed",
+        Compared::NoDifferenceShown | Compared::NotEnoughData => "unsure",
     }
 }
 
@@ -100,8 +97,8 @@ fn group(of: &GroupResult) -> Value {
     }
 }
 
-fn row(of: &Row) -> Value {
-    let over = of.verdict == Verdict::Worse;
+fn row(of: &RowResult) -> Value {
+    let over = of.verdict == Compared::Worse;
     context! {
         what => say::what(&of.what), first => say::number(of, false), second => say::number(of, true),
         change => say::change(of), interval => say::interval(of), odds => say::odds(of.odds_of_all),

@@ -1,14 +1,14 @@
 //! A comparison for programs: the document `punctual/compare/2`.
 
 use crate::render::document::{self, Published};
-use punctual_numbers::compare::{CONFIDENCE, Comparison, Verdict};
+use punctual_numbers::compare::{CONFIDENCE, Compared, Comparison};
 use serde::Serialize;
 
 /// A comparison, as it is published.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(in crate::render) struct Document<'a> {
-    verdict: Verdict,
+    verdict: Compared,
     /// Confidence of every interval.
     confidence: f64,
     #[serde(flatten)]

@@ -3,7 +3,7 @@
 
 use crate::render::junit::{Case, Document, Status, Suite, Trouble};
 use crate::render::words::compare as say;
-use punctual_numbers::compare::{Against, Comparison, GroupResult, Verdict};
+use punctual_numbers::compare::{Against, Compared, Comparison, GroupResult};
 
 /// The document. Worse is a failure; `unsure_fails` makes one of what cannot be told, too.
 pub fn junit(comparison: &Comparison, unsure_fails: bool) -> std::io::Result<String> {
@@ -41,9 +41,9 @@ fn case(other: &Against, group: &GroupResult, unsure_fails: bool) -> Case {
     let anyway = if other.refused { " (not comparable, compared on demand)" } else { "" };
     let message = Some(format!("{}{anyway}", say::verdict(group.verdict)));
     let status = match group.verdict {
-        Verdict::Better | Verdict::NoDifferenceShown => Status::Passed,
-        Verdict::NotEnoughData if !unsure_fails => Status::Skipped(message),
-        Verdict::Worse | Verdict::Mixed | Verdict::NotEnoughData => {
+        Compared::Better | Compared::NoDifferenceShown => Status::Passed,
+        Compared::NotEnoughData if !unsure_fails => Status::Skipped(message),
+        Compared::Worse | Compared::Mixed | Compared::NotEnoughData => {
             Status::Failed(Trouble { message, ..Trouble::default() })
         }
     };

@@ -18,14 +18,14 @@ pub use junit::junit;
 pub use short::short;
 pub use text::text;
 
-use punctual_numbers::compare::{Against, GroupResult, Verdict};
+use punctual_numbers::compare::{Against, Compared, GroupResult};
 
 /// So many groups are told in full; of more, those that decide and the first few others.
 const GROUPS_TOLD: usize = 12;
 
 /// The groups that are told in full, in order, and how many are not.
 fn told(against: &Against) -> (Vec<&GroupResult>, usize) {
-    let decides = |group: &&GroupResult| matches!(group.verdict, Verdict::Better | Verdict::Worse | Verdict::Mixed);
+    let decides = |group: &&GroupResult| matches!(group.verdict, Compared::Better | Compared::Worse | Compared::Mixed);
     let mut told: Vec<&GroupResult> = against.groups.iter().filter(decides).take(GROUPS_TOLD).collect();
     let room = GROUPS_TOLD.saturating_sub(told.len());
     told.extend(against.groups.iter().filter(|group| !decides(group)).take(room));

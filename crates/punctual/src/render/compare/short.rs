@@ -5,7 +5,7 @@ use crate::render::text::Style;
 use crate::render::text::sheet::{Sheet, Tone};
 use crate::render::units;
 use crate::render::words::{command::length, compare as say};
-use punctual_numbers::compare::{Against, Comparison, GroupResult, Verdict};
+use punctual_numbers::compare::{Against, Compared, Comparison, GroupResult};
 use std::path::Path;
 
 /// How many differences beside the numbers are shown.
@@ -91,10 +91,10 @@ fn answer(sheet: &mut Sheet, other: &Against, comparison: &Comparison) {
 
 fn next(other: &Against) -> String {
     match (other.verdict, other.wants) {
-        (Verdict::NotEnoughData, Some(wants)) => {
+        (Compared::NotEnoughData, Some(wants)) => {
             format!("Measure each of both for {} (--duration {}).", units::duration(wants), length(wants))
         }
-        (Verdict::NotEnoughData, None) => "Measure both again, for longer.".to_owned(),
+        (Compared::NotEnoughData, None) => "Measure both again, for longer.".to_owned(),
         _ => "Two recordings do not tell what was changed from what changes by itself between runs: measure in turn, \
               A B A B, before you believe it."
             .to_owned(),

@@ -6,7 +6,7 @@ use crate::render::text::sheet::{Sheet, Tone};
 use crate::render::text::table::{Edge, Table};
 use crate::render::units;
 use crate::render::words::{self, compare as say};
-use punctual_numbers::compare::{Against, Comparison, GroupResult, Matters, Origin, Side, Verdict};
+use punctual_numbers::compare::{Against, Compared, Comparison, GroupResult, Matters, Origin, Side};
 use std::path::Path;
 
 /// So many differences that matter little or some are listed.
@@ -50,19 +50,19 @@ pub(super) fn side(sheet: &mut Sheet, label: &str, side: &Side) {
     }
 }
 
-pub(super) fn tone(verdict: Verdict) -> Tone {
+pub(super) fn tone(verdict: Compared) -> Tone {
     match verdict {
-        Verdict::Better => Tone::Good,
-        Verdict::Worse | Verdict::Mixed => Tone::Bad,
-        Verdict::NoDifferenceShown => Tone::Heading,
-        Verdict::NotEnoughData => Tone::Doubt,
+        Compared::Better => Tone::Good,
+        Compared::Worse | Compared::Mixed => Tone::Bad,
+        Compared::NoDifferenceShown => Tone::Heading,
+        Compared::NotEnoughData => Tone::Doubt,
     }
 }
 
 fn against(sheet: &mut Sheet, other: &Against, comparison: &Comparison) {
     sheet.gap();
     side(sheet, "second", &other.side);
-    sheet.heading("Verdict");
+    sheet.heading("Compared");
     let word = format!("{}.", say::verdict(other.verdict).to_uppercase());
     sheet.toned_paragraph(2, tone(other.verdict), &word, &say::sentence(other, comparison));
     if other.refused {

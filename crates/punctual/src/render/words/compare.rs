@@ -5,32 +5,32 @@ use crate::render::units::{self, THIN};
 use punctual_hist::Nanos;
 use punctual_numbers::claims::Refusal;
 use punctual_numbers::compare::{
-    Against, CauseChange, Change, Comparison, Difference, Group, GroupResult, Lack, Lacking, LeftOut, Limits, Matters,
-    Origin, Refused, Row, Subject, TOGETHER, Value, Verdict, What, Withheld,
+    Against, CauseChange, Change, Compared, Comparison, Difference, Group, GroupResult, Lack, Lacking, LeftOut, Limits,
+    Matters, Origin, Refused, RowResult, Subject, TOGETHER, Value, What, Withheld,
 };
 use punctual_numbers::foreign::Quantity;
 
 /// In a word or two.
-pub fn verdict(verdict: Verdict) -> &'static str {
+pub fn verdict(verdict: Compared) -> &'static str {
     match verdict {
-        Verdict::Better => "better",
-        Verdict::Worse => "worse",
-        Verdict::Mixed => "better in some, worse in others",
-        Verdict::NoDifferenceShown => "no difference shown",
-        Verdict::NotEnoughData => "not enough data",
+        Compared::Better => "better",
+        Compared::Worse => "worse",
+        Compared::Mixed => "better in some, worse in others",
+        Compared::NoDifferenceShown => "no difference shown",
+        Compared::NotEnoughData => "not enough data",
     }
 }
 
 /// The same for one number, short enough for a column.
-pub fn row_verdict(row: &Row) -> &'static str {
+pub fn row_verdict(row: &RowResult) -> &'static str {
     match (row.withheld, row.verdict) {
         (Some(Withheld::Unfit), _) => "refused",
         (Some(Withheld::Stolen), _) => "stolen time",
-        (None, Verdict::Better) => "better",
-        (None, Verdict::Worse) => "worse",
-        (None, Verdict::Mixed) => "both",
-        (None, Verdict::NoDifferenceShown) => "none shown",
-        (None, Verdict::NotEnoughData) => "too little",
+        (None, Compared::Better) => "better",
+        (None, Compared::Worse) => "worse",
+        (None, Compared::Mixed) => "both",
+        (None, Compared::NoDifferenceShown) => "none shown",
+        (None, Compared::NotEnoughData) => "too little",
     }
 }
 
@@ -51,7 +51,7 @@ pub fn what(what: &What) -> String {
 }
 
 /// A number of a row: a latency in microseconds, misses per million, blocks of how many.
-pub fn number(row: &Row, second: bool) -> String {
+pub fn number(row: &RowResult, second: bool) -> String {
     let value = if second { row.second } else { row.first };
     let Some(value) = value.filter(|value| value.is_finite()) else { return units::ABSENT.to_owned() };
     match row.what {
@@ -66,7 +66,7 @@ pub fn number(row: &Row, second: bool) -> String {
 }
 
 /// What became of it: a difference in microseconds, or a ratio.
-pub fn change(row: &Row) -> String {
+pub fn change(row: &RowResult) -> String {
     match row.change {
         Some(Change::Difference(Limits { seen: Some(seen), .. })) => units::signed_us(seen),
         Some(Change::Ratio(Limits { seen: Some(seen), .. })) => format!("x{seen:.2}"),
@@ -75,7 +75,7 @@ pub fn change(row: &Row) -> String {
 }
 
 /// The limits of what became of it.
-pub fn interval(row: &Row) -> String {
+pub fn interval(row: &RowResult) -> String {
     let end = |limit: f64, text: String| if limit.is_finite() { text } else { "?".to_owned() };
     match row.change {
         Some(Change::Difference(l)) if l.low.is_finite() || l.high.is_finite() => {
@@ -182,7 +182,7 @@ pub fn lacking(of: &Lacking) -> String {
 }
 
 /// A row that was decided, as a sentence: `p99 of CPU 1, idle: 32.1 us, was 45.0 us`.
-fn decided_row(result: &GroupResult, row: &Row) -> String {
+fn decided_row(result: &GroupResult, row: &RowResult) -> String {
     let unit = match row.what {
         What::Percentile { .. } | What::BlockMaxima { .. } => format!("{THIN}us"),
         What::Misses { .. } | What::Beyond { .. } => String::new(),
@@ -200,7 +200,7 @@ fn decided_row(result: &GroupResult, row: &Row) -> String {
 /// All rows that were decided, each as a sentence: `CPU 1, idle: p99 32.1 us, was 45.0 us (better)`.
 pub fn all_decided(against: &Against) -> Vec<String> {
     let rows = against.groups.iter().flat_map(|group| group.rows.iter().map(move |row| (group, row)));
-    let decided = rows.filter(|(_, row)| matches!(row.verdict, Verdict::Better | Verdict::Worse));
+    let decided = rows.filter(|(_, row)| matches!(row.verdict, Compared::Better | Compared::Worse));
     decided.map(|(group, row)| format!("{} ({})", decided_row(group, row), verdict(row.verdict))).collect()
 }
 
@@ -209,14 +209,14 @@ pub fn sentence(against: &Against, comparison: &Comparison) -> String {
     let margin = units::portion(comparison.options.margin);
     let told = against.told_to_ppm.map(percentile);
     match against.verdict {
-        Verdict::Better | Verdict::Worse | Verdict::Mixed => {
+        Compared::Better | Compared::Worse | Compared::Mixed => {
             format!("The change is more than {margin}, and chance does not explain it.")
         }
-        Verdict::NoDifferenceShown => format!(
+        Compared::NoDifferenceShown => format!(
             "Up to {} a change that matters would have shown. Smaller ones, and what lies beyond, may differ.",
             told.unwrap_or_else(|| "p99".to_owned())
         ),
-        Verdict::NotEnoughData => match against.wants.map(rounded_up) {
+        Compared::NotEnoughData => match against.wants.map(rounded_up) {
             Some(length) => format!(
                 "A change that matters could have been missed. To tell it, each recording would have to be about {} long.",
                 units::duration(length)
@@ -232,7 +232,7 @@ pub fn sentence(against: &Against, comparison: &Comparison) -> String {
     }
 }
 
-fn is_unfit(row: &Row) -> bool {
+fn is_unfit(row: &RowResult) -> bool {
     row.withheld == Some(Withheld::Unfit)
 }
 
@@ -271,7 +271,7 @@ pub fn cautions(comparison: &Comparison) -> Vec<String> {
                 .to_owned(),
         );
     }
-    let decided = |against: &Against| matches!(against.verdict, Verdict::Better | Verdict::Worse | Verdict::Mixed);
+    let decided = |against: &Against| matches!(against.verdict, Compared::Better | Compared::Worse | Compared::Mixed);
     if comparison.others.iter().any(decided) {
         cautions.push(
             "Two recordings do not tell what was changed from what changes by itself between runs and boots: measure in \
@@ -358,7 +358,7 @@ pub fn left_out(left: &[LeftOut]) -> Option<String> {
 /// What became of a cause.
 pub fn cause(change: &CauseChange) -> String {
     let name = super::causes::cause(&change.cause);
-    let weight = |weight: punctual_numbers::compare::Weight| {
+    let weight = |weight: punctual_numbers::compare::CauseWeight| {
         format!(
             "{:.1}{THIN}us of latency per second, {} of it",
             weight.ns_per_second / 1e3,

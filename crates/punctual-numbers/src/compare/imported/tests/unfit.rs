@@ -22,7 +22,7 @@ fn what_contradicts_itself_or_lists_only_the_largest_is_refused_unless_asked_for
         let anyway = held(&sound, &other, Options { anyway: true, ..options() }).unwrap();
         assert!(anyway.others[0].refused, "the result is marked");
         assert_eq!(anyway.others[0].groups[0].unfit, (None, Some(refusal)));
-        assert_eq!(anyway.verdict(), Verdict::Worse);
+        assert_eq!(anyway.verdict(), Compared::Worse);
         assert_eq!(row(&anyway, What::Percentile { ppm: 990_000 }).withheld, None);
     }
 }
@@ -33,9 +33,9 @@ fn of_several_series_only_the_unfit_are_refused() {
     let comparison = held(&two(series("thread 0", 200_000, 20.0, 1)), &two(unfit(Unfit::Doubted, 90.0)), options());
     let comparison = comparison.unwrap();
     let [sound, refused] = &comparison.others[0].groups[..] else { panic!("{:?}", comparison.others[0].groups) };
-    assert_eq!((sound.verdict, &sound.unfit), (Verdict::NoDifferenceShown, &(None, None)));
+    assert_eq!((sound.verdict, &sound.unfit), (Compared::NoDifferenceShown, &(None, None)));
     assert!(sound.delta.is_some() && sound.rows.iter().all(|row| row.withheld.is_none() && row.odds.is_some()));
-    assert_eq!((refused.verdict, &refused.unfit), (Verdict::NotEnoughData, &(None, Some(Refusal::Doubted))));
+    assert_eq!((refused.verdict, &refused.unfit), (Compared::NotEnoughData, &(None, Some(Refusal::Doubted))));
     assert!(refused.delta.is_none() && refused.rows.len() == 5);
     assert!(
         refused
@@ -44,10 +44,10 @@ fn of_several_series_only_the_unfit_are_refused() {
             .all(|row| row.withheld == Some(Withheld::Unfit) && row.odds.is_none() && row.second.is_none())
     );
     assert_eq!((comparison.looked_at, comparison.others[0].refused), (5, false));
-    assert_eq!(comparison.verdict(), Verdict::NotEnoughData);
+    assert_eq!(comparison.verdict(), Compared::NotEnoughData);
 }
 
-/// So many of 200 000 values of this law are stated and in no cell.
+/// The file states `lost` values more than the 200 000 in its cells.
 fn losing(lost: u64, seed: u64) -> ForeignRun {
     run(vec![Series { stated_count: Some(200_000 + lost), ..series("thread 0", 200_000, 20.0, seed) }])
 }
@@ -61,7 +61,7 @@ fn percentiles_among_what_is_missing_are_refused_and_those_below_have_wider_limi
         lossy.others[0].groups[0].rows.iter().map(|row| row.withheld == Some(Withheld::Unfit)).collect();
     assert_eq!(refused, [false, false, true, true, true], "1 in 201 is missing, and may be larger than all");
     let p999 = row(&lossy, What::Percentile { ppm: 999_000 });
-    assert_eq!((p999.second, p999.odds, p999.verdict), (None, None, Verdict::NotEnoughData));
+    assert_eq!((p999.second, p999.odds, p999.verdict), (None, None, Compared::NotEnoughData));
     let width = |comparison: &Comparison| match row(comparison, What::Percentile { ppm: 500_000 }).change {
         Some(Change::Difference(limits)) => limits.high - limits.low,
         other => panic!("{other:?}"),
@@ -86,5 +86,5 @@ fn what_was_lost_may_have_missed_the_budget_or_not() {
     assert!((some.second.unwrap() / 18_470.0 - 1.0).abs() < 0.1, "{some:?}");
     let Some(Change::Ratio(limits)) = some.change else { panic!("{some:?}") };
     assert!(limits.low < 1.0 && limits.high > 2.0 && limits.seen.is_some(), "{limits:?}");
-    assert_eq!((none.verdict, some.verdict), (Verdict::NoDifferenceShown, Verdict::NotEnoughData));
+    assert_eq!((none.verdict, some.verdict), (Compared::NoDifferenceShown, Compared::NotEnoughData));
 }

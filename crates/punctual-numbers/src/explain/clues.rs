@@ -1,45 +1,57 @@
-//! What counters, the run's events and facts of the machine say of time in which the kernel ran nothing.
+//! What counters, the run's events and facts of the machine say about time in which the kernel ran nothing.
 //!
-//! A gap without records has no name of its own. It is given to firmware, the hypervisor or a pause only where a
-//! witness speaks for that; otherwise it stays what it looks like, or unexplained.
+//! A gap without records is blamed on firmware, the hypervisor or a pause only if a clue points to it. Otherwise it
+//! stays what it looks like, or unexplained.
 
 use super::{Class, Why};
-use crate::recording::{EventKind, Recording};
+use crate::recording::{Event, EventKind, Recording};
 use crate::scenario::Policy;
 use crate::trace::{Counter, Window};
 use punctual_facts::machine::{IDLE, IdleState};
 use punctual_hist::{MonoTime, Nanos};
 
-/// Standing still for less than this is what housekeeping that comes every 10 ms always seems to do.
+/// Shorter times of a thread between our waking and our running are what switching costs.
+pub(super) const SWITCH_LEAST: Nanos = Nanos::from_us(5);
+/// The standstill counter is read every 10 ms, so it cannot tell a shorter standstill from none.
 const STANDSTILL_LEAST: Nanos = Nanos::from_ms(15);
-/// In a guest the way out of an idle state takes no longer by itself: beyond that it is the host's business, or unknown.
+/// In a guest, leaving an idle state takes no longer than this by itself. What takes longer is the host's doing or unknown.
 const GUEST_IDLE: Nanos = Nanos::from_us(50);
-/// An idle state takes no longer to leave than so many times what its driver says.
+/// Leaving an idle state takes at most this many times what its driver says.
 const IDLE_TIMES: u64 = 2;
-/// Whatever idle state is the one that is left, by whoever's word, little is lost by calling so much time its.
+/// Up to this time, leaving idle is blamed on the idle state whatever the driver says of that state: too little time is
+/// misjudged to matter.
 const IDLE_LEAST: Nanos = Nanos::from_us(20);
-/// No idle state that kernels offer takes longer to leave.
+/// Upper limit for leaving an idle state of which the driver says nothing. No state that kernels offer takes longer.
 const IDLE_MOST: Nanos = Nanos::from_ms(1);
 
-/// From, to, and what it was.
-type Stretch = (MonoTime, MonoTime, EventKind);
+/// Beginning, end, and what it was.
+type Standstill = (MonoTime, MonoTime, EventKind);
 
-/// What is known of the machine of a recording.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Setting {
-    /// It is a guest.
+/// What windows of a recording are judged by, beside their records.
+#[derive(Clone, Debug)]
+pub(super) struct Rules {
+    /// The machine is a virtual one.
     pub guest: bool,
     /// Its kernel is `PREEMPT_RT`.
     pub rt: bool,
-    /// Measuring threads may run on any CPU, as the deadline class wants it.
+    /// Measuring threads may run on any CPU, as the deadline class requires.
     pub roams: bool,
     /// Times in which the machine stood still or was suspended.
-    pub stretches: Vec<Stretch>,
-    /// Its idle states by number; none where that is not known.
+    pub standstills: Vec<Standstill>,
+    /// The idle states by number; empty if they are not known.
     pub idle: Vec<IdleState>,
+    /// Up to this time, a thread or the idle task that was interrupted by our timer is only being switched away from.
+    pub switch_cost: Nanos,
 }
 
-impl Setting {
+impl Default for Rules {
+    fn default() -> Self {
+        let (standstills, idle) = (Vec::new(), Vec::new());
+        Self { guest: false, rt: false, roams: false, standstills, idle, switch_cost: SWITCH_LEAST }
+    }
+}
+
+impl Rules {
     pub(super) fn of(recording: &Recording) -> Self {
         let fact = |name: &str, word: &str| {
             let facts = &recording.header.machine;
@@ -48,7 +60,7 @@ impl Setting {
         let idle = recording.header.machine.iter().find(|(fact, _)| fact == IDLE);
         let epoch = recording.header.epoch;
         let stands = |kind| matches!(kind, EventKind::Suspended | EventKind::Paused);
-        let stretch = |event: &crate::recording::Event| {
+        let standstill = |event: &Event| {
             let to = epoch.plus(event.at.since_epoch());
             (to.minus(event.length), to, event.kind)
         };
@@ -56,45 +68,46 @@ impl Setting {
             guest: fact("virtualisation", "guest of"),
             rt: fact("kernel", "PREEMPT_RT"),
             roams: matches!(recording.header.scenario.policy, Policy::Deadline { .. }),
-            stretches: recording.events.iter().filter(|event| stands(event.kind)).map(stretch).collect(),
+            standstills: recording.events.iter().filter(|event| stands(event.kind)).map(standstill).collect(),
             idle: idle.map(|(_, line)| IdleState::parse_line(line)).unwrap_or_default(),
+            switch_cost: SWITCH_LEAST,
         }
     }
 }
 
-/// What speaks of one window.
+/// What counters around one window say, and what the rules know of it.
 #[derive(Debug)]
-pub(super) struct Witness<'a> {
-    setting: &'a Setting,
+pub(super) struct Clues<'a> {
+    rules: &'a Rules,
     window: &'a Window,
-    /// Those of the run that overlap the window.
-    stretches: Vec<&'a Stretch>,
+    /// The standstills that overlap the window.
+    standstills: Vec<&'a Standstill>,
 }
 
-impl<'a> Witness<'a> {
-    pub(super) fn of(setting: &'a Setting, window: &'a Window) -> Self {
-        let overlaps = |(from, to, _): &&Stretch| *from < window.woke && window.release < *to;
-        Self { setting, window, stretches: setting.stretches.iter().filter(overlaps).collect() }
+impl<'a> Clues<'a> {
+    pub(super) fn of(rules: &'a Rules, window: &'a Window) -> Self {
+        let overlaps = |(from, to, _): &&Standstill| *from < window.woke && window.release < *to;
+        Self { rules, window, standstills: rules.standstills.iter().filter(overlaps).collect() }
     }
 
-    /// By how much a counter grew, and by how much it usually does.
+    /// Growth of a counter around the window, and its usual growth.
     fn grew(&self, counter: &Counter) -> Option<(u64, Option<u64>)> {
         let around = self.window.around.as_ref()?;
         around.changes.iter().find(|change| change.counter == *counter).map(|change| (change.by, change.usually))
     }
 
-    /// A counter grew, and not as it always does.
+    /// Growth of a counter, if it is more than twice the usual.
     fn stands_out(&self, counter: &Counter) -> Option<u64> {
         let (by, usually) = self.grew(counter)?;
         (by > usually.unwrap_or(0).saturating_mul(2)).then_some(by)
     }
 
-    /// Real-time throttling set in.
+    /// The counter of real-time throttling grew.
     pub(super) fn throttled(&self) -> Option<Why> {
         self.stands_out(&Counter::RtThrottled).map(|by| Why::Counter { name: "throttled".to_owned(), grew: by })
     }
 
-    /// The whole machine stood still for most of such a gap: whoever had the CPU is not to blame.
+    /// The whole machine stood still for most of a gap: what had the CPU is not to blame.
     pub(super) fn paused(&self, from: MonoTime, to: MonoTime) -> Option<(Class, Why)> {
         let length = to.since(from);
         let most = |part: Nanos| part.as_ns() >= length.as_ns().saturating_mul(4) / 5;
@@ -103,14 +116,14 @@ impl<'a> Witness<'a> {
         if let Some(stood) = stood.filter(|stood| length >= STANDSTILL_LEAST && most(*stood)) {
             return Some((Class::Paused, Why::Counter { name: "standstill".to_owned(), grew: stood.as_ns() }));
         }
-        self.stretch(from, to)
+        self.standstill(from, to)
     }
 
-    /// The run itself says that the machine stood still for most of this time.
-    pub(super) fn stretch(&self, from: MonoTime, to: MonoTime) -> Option<(Class, Why)> {
+    /// The recording has an event that says the machine stood still for most of this time.
+    pub(super) fn standstill(&self, from: MonoTime, to: MonoTime) -> Option<(Class, Why)> {
         let length = to.since(from);
         let most = |part: Nanos| part.as_ns() >= length.as_ns().saturating_mul(4) / 5;
-        self.stretches.iter().find_map(|(begin, end, kind)| {
+        self.standstills.iter().find_map(|(begin, end, kind)| {
             let common = to.min(*end).since(from.max(*begin));
             let name = if *kind == EventKind::Suspended { "suspended" } else { "standstill" };
             let told = length >= Nanos::from_us(100) && most(common);
@@ -118,7 +131,7 @@ impl<'a> Witness<'a> {
         })
     }
 
-    /// The longest time in it without a record of another CPU. CPUs of a guest do not go on all at once.
+    /// The longest time without a record of another CPU. CPUs of a guest do not resume all at once.
     fn quiet_elsewhere(&self, from: MonoTime, to: MonoTime) -> Nanos {
         let elsewhere = self.window.elsewhere.iter().map(|(_, record)| record.at);
         let mut at: Vec<MonoTime> = elsewhere.filter(|at| from < *at && *at < to).chain([from, to]).collect();
@@ -126,7 +139,7 @@ impl<'a> Witness<'a> {
         at.windows(2).map(|pair| pair[1].since(pair[0])).max().unwrap_or_default()
     }
 
-    /// What was outside of the kernel, in a gap in which nothing the kernel ran can be named.
+    /// A cause outside of the kernel for a gap in which nothing that the kernel ran can be named.
     pub(super) fn outside(&self, from: MonoTime, to: MonoTime) -> Option<(Class, Why)> {
         if let Some(paused) = self.paused(from, to) {
             return Some(paused);
@@ -139,22 +152,21 @@ impl<'a> Witness<'a> {
         steal.map(|by| (Class::Hypervisor, Why::Counter { name: "steal".to_owned(), grew: by }))
     }
 
-    /// The host took this guest's CPU around the window, from whomever.
+    /// The host took time from this guest around the window.
     pub(super) fn stolen(&self) -> Option<Why> {
-        let by = self.stands_out(&Counter::Steal).filter(|by| self.setting.guest && *by > 0)?;
+        let by = self.stands_out(&Counter::Steal).filter(|by| self.rules.guest && *by > 0)?;
         Some(Why::PartlyStolen { time: Nanos::from_ns(by).min(self.window.woke.since(self.window.release)) })
     }
 
-    /// Whether the way out of this idle state, or of any where that is not known, can take so long.
+    /// Whether leaving this idle state can take `length`; any idle state if it is not known which.
     pub(super) fn is_idle_exit(&self, state: Option<u32>, length: Nanos) -> bool {
-        let states = &self.setting.idle;
+        let states = &self.rules.idle;
         let known = state.and_then(|state| states.get(state as usize)).or_else(|| states.iter().max_by_key(|s| s.exit));
         let most = known.map_or(IDLE_MOST, |state| state.exit.times(IDLE_TIMES).max(IDLE_LEAST));
-        length <= if self.setting.guest { GUEST_IDLE } else { most }
+        length <= if self.rules.guest { GUEST_IDLE } else { most }
     }
 
-    /// The name of an idle state.
     pub(super) fn idle_state(&self, state: u32) -> String {
-        self.setting.idle.get(state as usize).map_or_else(|| format!("state {state}"), |state| state.name.clone())
+        self.rules.idle.get(state as usize).map_or_else(|| format!("state {state}"), |state| state.name.clone())
     }
 }

@@ -1,28 +1,26 @@
-//! Values of one CPU in cells, without when each of them was: what a file of another program holds, and what is left of a
-//! recording that is held against one.
+//! Values of one CPU in cells, without the time of each: what a file of another program holds, and what is left of a
+//! recording that is compared with one.
 //!
-//! What activations have in common cannot be seen in a heap, so it is assumed: see [`TOGETHER`]. Must not know which
-//! heaps are held against each other.
+//! How activations depend on each other cannot be seen without times, so it is assumed: see [`TOGETHER`].
 
 use super::Group;
 use super::arm::{Arm, Cells, Place, float};
-use super::rows;
+use super::rows::{self, Missed};
 use crate::claims::{self, Refusal};
 use crate::foreign::{ForeignRun, Quantity, Series};
 use crate::recording::Recording;
 use crate::stats::bootstrap::{BLOCKS_MIN, Blocks, OrderLimits, clustering};
 use punctual_hist::Nanos;
 
-/// So many activations of a file that does not say when they were are counted as one. Late ones come in bursts; bursts of
-/// some fifty are not called a difference then. What changes slowly, from minute to minute, is not allowed for.
+/// This number of activations of a file without times is counted as one, because late activations come in bursts: bursts
+/// of some fifty are then not called a difference. Slow changes, from minute to minute, are not allowed for.
 pub const TOGETHER: f64 = 50.0;
 
-/// A cell: lower edge, upper edge (the first value beyond it), how many values are in it.
+/// A cell: lower edge, upper edge (the first value beyond it), number of values in it.
 type Filled = (f64, f64, f64);
 
-/// A heap.
 #[derive(Clone, Debug)]
-pub(super) struct Heap {
+pub(super) struct Distribution {
     pub group: Group,
     pub quantity: Quantity,
     pub context: Option<String>,
@@ -31,47 +29,38 @@ pub(super) struct Heap {
     pub budget: Option<Nanos>,
     /// Releases that did not run; `None` where that is not stated.
     pub skipped: Option<u64>,
-    /// Why the cells do not speak for all that was measured.
+    /// Why the cells do not stand for all that was measured.
     pub unfit: Option<Refusal>,
-    /// Values that the file states and has not.
+    /// Values that the file counts in its total and has in no cell.
     lost: u64,
     /// Releases due, or what ran of them.
     pub due: u64,
     /// From here on values are only counted.
     pub beyond: Option<Nanos>,
-    /// Percentiles that a file tells instead of counts: (parts per million, value).
+    /// Percentiles that a file has instead of counts: (parts per million, value).
     points: Vec<(u32, Nanos)>,
-    /// What ran.
+    /// Cells of the activations that ran.
     cells: Vec<Filled>,
     /// What was due, as far as that is known.
     blocks: Blocks,
-    /// A recording knows when.
+    /// Only a recording has times.
     arm: Option<Arm>,
 }
 
-/// Misses of a heap: at least, at most, of how many, how many come together.
-pub(super) struct Missed {
-    pub least: f64,
-    pub most: f64,
-    pub due: f64,
-    pub together: f64,
-}
-
-/// All that a file of another program holds.
-pub(super) fn of_run(run: &ForeignRun) -> Vec<Heap> {
+/// One distribution for each series of a file of another program.
+pub(super) fn of_run(run: &ForeignRun) -> Vec<Distribution> {
     run.series.iter().map(of_series).collect()
 }
 
-/// What a series of a file is of.
 pub(super) fn group_of(series: &Series) -> Group {
     Group { load: None, cpu: series.cpu, series: Some(series.label.clone()), traced: false }
 }
 
-fn of_series(series: &Series) -> Heap {
+fn of_series(series: &Series) -> Distribution {
     let cells = filled(series);
     let due = with_missing(cells.clone(), float(series.missing()));
     let counts: Vec<f64> = due.iter().map(|cell| cell.2).collect();
-    Heap {
+    Distribution {
         group: group_of(series),
         quantity: series.quantity,
         context: series.context.clone(),
@@ -89,7 +78,7 @@ fn of_series(series: &Series) -> Heap {
     }
 }
 
-/// The cells, and what is beyond them as one more, which has no end: of those nothing but the largest is known.
+/// The cells, and one more without an upper end for the values beyond them, of which only the largest is known.
 fn filled(series: &Series) -> Vec<Filled> {
     let edge = |ns: Nanos| float(ns.as_ns());
     let past = |ns: Nanos| float(ns.as_ns().saturating_add(1));
@@ -102,7 +91,8 @@ fn filled(series: &Series) -> Vec<Filled> {
     cells
 }
 
-/// What is in no cell may be larger than all: it lies above them, and [`Heap::limits`] allow for less.
+/// Values in no cell may be larger than all others, so they are put above them; [`Distribution::limits`] allow for their
+/// being smaller.
 fn with_missing(mut cells: Vec<Filled>, missing: f64) -> Vec<Filled> {
     let end = cells.last().map_or(0.0, |last| last.1);
     match cells.last_mut().filter(|last| last.1.is_infinite()) {
@@ -113,12 +103,11 @@ fn with_missing(mut cells: Vec<Filled>, missing: f64) -> Vec<Filled> {
     cells
 }
 
-/// One group of a recording.
-pub(super) fn of_place(recording: &Recording, place: &Place) -> Heap {
+pub(super) fn of_place(recording: &Recording, place: &Place) -> Distribution {
     let arm = Arm::of(recording, place);
     let blocks = arm.histograms(&Cells::of([&arm, &arm]));
     let cells = filled(&Series::of_counts(String::new(), None, &arm.ran));
-    Heap {
+    Distribution {
         group: place.group.clone(),
         quantity: Quantity::Latency,
         context: None,
@@ -136,34 +125,33 @@ pub(super) fn of_place(recording: &Recording, place: &Place) -> Heap {
     }
 }
 
-impl Heap {
-    /// Whether there is anything to count in.
+impl Distribution {
     pub(super) fn is_counted(&self) -> bool {
         !self.cells.is_empty()
     }
 
-    /// Whether nothing of it can be held against anything: its cells contradict the file, or hold only the largest.
+    /// Whether none of it can be compared: its cells contradict the file, or hold only the largest values.
     pub(super) fn is_refused(&self) -> bool {
         matches!(self.unfit, Some(Refusal::Doubted | Refusal::Censored))
     }
 
-    /// What came due and is in no cell. A recording knows of everything.
+    /// Releases that were due and are in no cell. A recording has them all.
     fn missing(&self) -> f64 {
         if self.arm.is_some() { 0.0 } else { float(self.lost) + self.skipped.map_or(0.0, float) }
     }
 
-    /// Whether a percentile lies among what is in no cell, where that is larger than all.
+    /// Whether a percentile may lie among the values that are in no cell.
     pub(super) fn is_missing(&self, share: f64) -> bool {
         self.is_counted() && self.blocks.samples() * (1.0 - share) < self.missing()
     }
 
-    /// A percentile as it was told, where there are no counts; in nanoseconds.
+    /// A percentile in nanoseconds, as the file states it where it has no counts.
     pub(super) fn told(&self, ppm: u32) -> Option<f64> {
         self.points.iter().find(|(at, _)| *at == ppm).map(|(_, value)| float(value.as_ns()))
     }
 
-    /// A percentile with its limits; `None` without counts, where it lies where values are only counted or missing, and
-    /// where fewer than one of them lie beyond, so that it would be the maximum by another name.
+    /// A percentile with its limits. `None` without counts, if it lies where values are only counted or missing, and if
+    /// less than one value lies beyond it, so that it would be the maximum by another name.
     pub(super) fn limits(&self, share: f64) -> Option<OrderLimits<'_>> {
         if self.blocks.samples() * (1.0 - share) < 1.0 {
             return None;
@@ -173,17 +161,16 @@ impl Heap {
         Some(if self.blocks.len() < BLOCKS_MIN { limits.together(TOGETHER) } else { limits })
     }
 
-    /// How many were later than the budget, or skipped where that is stated.
+    /// Activations later than the budget, and skipped ones where that is stated.
     pub(super) fn missed(&self, budget: Option<Nanos>) -> Missed {
         let Some(arm) = &self.arm else { return self.missed_by_cells(budget) };
         let blocks = rows::missed(arm, budget, budget == arm.budget);
-        let (missed, due) = blocks.iter().fold((0.0, 0.0), |sum, block| (sum.0 + block.0, sum.1 + block.1));
         let seen = clustering(&[&blocks], self.blocks.body());
         let together = if blocks.len() < BLOCKS_MIN { seen.max(TOGETHER) } else { seen };
-        Missed { least: missed, most: missed, due, together }
+        Missed::of(&blocks, together)
     }
 
-    /// A cell that the budget cuts may be late as a whole, or not at all; and so may be what was lost.
+    /// A cell that the budget cuts may have missed it as a whole or not at all, and so may the lost values.
     fn missed_by_cells(&self, budget: Option<Nanos>) -> Missed {
         let skipped = self.skipped.map_or(0.0, float);
         let limit = budget.map(|budget| float(budget.as_ns()));
@@ -200,7 +187,7 @@ impl Heap {
         self.cells.iter().map(|cell| cell.2).sum()
     }
 
-    /// Cliff's delta against another heap: values in cells that overlap count as equal.
+    /// Cliff's delta. Values in cells that overlap count as equal.
     pub(super) fn delta(&self, second: &Self) -> Option<f64> {
         let pairs = self.ran_count() * second.ran_count();
         if pairs <= 0.0 {
@@ -234,20 +221,23 @@ mod tests {
     #[test]
     fn a_percentile_is_known_to_its_cell_and_what_is_only_counted_has_none() {
         let cut = Series { beyond: Some(Beyond { from: Nanos::from_us(9), count: 3 }), ..series(&[(5, 60), (7, 37)]) };
-        let heap = of_series(&cut);
-        assert_eq!((heap.blocks.samples(), heap.due, heap.beyond), (100.0, 100, Some(Nanos::from_us(9))));
-        let median = heap.limits(0.5).unwrap();
+        let distribution = of_series(&cut);
+        assert_eq!(
+            (distribution.blocks.samples(), distribution.due, distribution.beyond),
+            (100.0, 100, Some(Nanos::from_us(9)))
+        );
+        let median = distribution.limits(0.5).unwrap();
         assert!((5_000.0..6_000.0).contains(&median.seen), "{}", median.seen);
-        assert!(heap.limits(0.98).is_none(), "among the three that are only counted");
+        assert!(distribution.limits(0.98).is_none(), "among the three that are only counted");
         let known = Series { max: Some(Nanos::from_us(40)), ..cut };
         assert!(of_series(&known).limits(0.98).is_none(), "the largest says nothing of the others");
     }
 
     #[test]
     fn a_budget_that_cuts_a_cell_gives_limits() {
-        let heap = of_series(&series(&[(5, 60), (7, 37), (9, 3)]));
+        let distribution = of_series(&series(&[(5, 60), (7, 37), (9, 3)]));
         let missed = |ns: u64| {
-            let missed = heap.missed(Some(Nanos::from_ns(ns)));
+            let missed = distribution.missed(Some(Nanos::from_ns(ns)));
             (missed.least, missed.most)
         };
         // 7999 is the last value of the cell of 7 us: later is what lies in the next.
@@ -257,7 +247,7 @@ mod tests {
         assert_eq!((skips.least, skips.most, skips.due), (4.0, 4.0, 64.0));
     }
 
-    /// By hand: of four pairs two have the later one in the second, and two lie in one cell.
+    /// Computed by hand: of four pairs two have the later one in the second, and two lie in one cell.
     #[test]
     fn values_in_one_cell_are_equal() {
         let (a, b) = (of_series(&series(&[(5, 2)])), of_series(&series(&[(5, 1), (6, 1)])));
