@@ -16,7 +16,6 @@ pub enum LoadError {
     /// The machine lacks the preset's program, or what that needs.
     #[error("load '{name}' cannot run here: {reason}")]
     NotOffered { name: String, reason: String },
-    /// The load was given no CPU.
     #[error("load '{name}': no CPU to run on; give the loads at least one CPU")]
     NoCpu { name: String },
     #[error("load '{name}': cannot {operation}: {source}")]
