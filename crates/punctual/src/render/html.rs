@@ -32,9 +32,6 @@ const CONTENTS: &str = "<!-- contents -->";
 const CHARTED_MAX: usize = 16;
 
 /// The page. `title` is what the reader calls this run; `recording` is where its recording lies.
-///
-/// # Errors
-/// Only when the template and this module do not belong together, which the tests rule out.
 pub fn page(report: &Report, title: &str, recording: Option<&Path>) -> Result<String, minijinja::Error> {
     let charted = charted(&report.cpus);
     let parts = [head(report), numbers(report), figures(report, &charted), findings(report), settings(report)];
@@ -43,9 +40,6 @@ pub fn page(report: &Report, title: &str, recording: Option<&Path>) -> Result<St
 }
 
 /// The page of causes alone.
-///
-/// # Errors
-/// As [`page`].
 pub fn causes_page(report: &Report, title: &str, recording: Option<&Path>) -> Result<String, minijinja::Error> {
     rendered(EXPLAIN, around(report, title, recording))
 }

@@ -194,31 +194,13 @@ pub fn moment_at(at: RecTime, times: Times, plot: Plot) -> f64 {
 
 /// A round step that cuts `end` into five to ten parts.
 fn moment_step(end: Nanos) -> Nanos {
-    const STEPS_MS: [u64; 22] = [
-        100,
-        200,
-        500,
-        1_000,
-        2_000,
-        5_000,
-        10_000,
-        15_000,
-        30_000,
-        60_000,
-        120_000,
-        300_000,
-        600_000,
-        900_000,
-        1_800_000,
-        3_600_000,
-        7_200_000,
-        14_400_000,
-        21_600_000,
-        43_200_000,
-        86_400_000,
-        172_800_000,
+    // In tenths of a second, up to two days.
+    const STEPS: [u64; 22] = [
+        1, 2, 5, 10, 20, 50, 100, 150, 300, 600, 1_200, 3_000, 6_000, 9_000, 18_000, 36_000, 72_000, 144_000, 216_000,
+        432_000, 864_000, 1_728_000,
     ];
-    let fits = |step: &&u64| end.whole(Nanos::from_ms(**step)) <= 9;
+    let tenths = |step: u64| Nanos::from_ms(100).times(step);
+    let fits = |step: &&u64| end.whole(tenths(**step)) <= 9;
     let longest = Nanos::from_ns(end.as_ns() / 8);
-    STEPS_MS.iter().find(fits).map_or(longest, |ms| Nanos::from_ms(*ms))
+    STEPS.iter().find(fits).map_or(longest, |step| tenths(*step))
 }

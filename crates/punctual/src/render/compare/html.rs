@@ -16,9 +16,6 @@ const DRAWN_MAX: usize = 16;
 const NOT_STATED: &str = "not stated";
 
 /// The page. `title` is what the reader calls this comparison.
-///
-/// # Errors
-/// Only when the template and this module do not belong together, which the tests rule out.
 pub fn html(comparison: &Comparison, title: &str) -> Result<String, minijinja::Error> {
     let others: Vec<Value> = comparison.others.iter().map(against).collect();
     let sides = std::iter::once(&comparison.first).chain(comparison.others.iter().map(|other| &other.side));

@@ -11,9 +11,6 @@ use std::path::Path;
 const TEMPLATE: &str = include_str!("imported.html.jinja");
 
 /// The page. `title` is what the reader calls this result; `file` is where it lies.
-///
-/// # Errors
-/// Only when the template and this module do not belong together, which the tests rule out.
 pub fn imported_page(run: &ForeignRun, title: &str, file: &Path) -> Result<String, minijinja::Error> {
     let drawn = chart::of_run(run);
     let noise = run.series.iter().any(|series| series.quantity == Quantity::Noise);
