@@ -32,7 +32,7 @@ pub const COLOURS: usize = 8;
 pub const WIDTH: f64 = 900.0;
 pub const HEIGHT: f64 = 376.0;
 
-/// `text` for a page: the real micro sign, which a terminal need not have.
+/// `text` with the micro sign, which a terminal may lack and a page has.
 pub fn typeset(text: &str) -> String {
     text.replace(&format!("{THIN}us"), &format!("{THIN}\u{b5}s"))
 }
@@ -59,7 +59,7 @@ pub fn series(number: usize) -> String {
     format!("c{} d{}", number % COLOURS, number / COLOURS % 3)
 }
 
-/// A coordinate, short: a tenth of a pixel is finer than any screen.
+/// A coordinate with one decimal at most: a tenth of a pixel is finer than any screen.
 fn px(value: f64) -> String {
     let text = format!("{value:.1}");
     text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
@@ -111,12 +111,10 @@ impl Plot {
         Self { left: 92.0, top: 20.0, right: width - 14.0, bottom: height - 46.0 }
     }
 
-    /// A line from top to bottom.
     fn upright(self, x: f64) -> String {
         format!("M{} {}V{}", px(x), px(self.top), px(self.bottom))
     }
 
-    /// A line from left to right.
     fn level(self, y: f64) -> String {
         format!("M{} {}H{}", px(self.left), px(y), px(self.right))
     }

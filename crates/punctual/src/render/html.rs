@@ -20,21 +20,18 @@ use std::path::Path;
 const TEMPLATE: &str = include_str!("html/report.html.jinja");
 const EXPLAIN: &str = include_str!("html/explain.html.jinja");
 const CAUSES: &str = include_str!("html/causes.html.jinja");
-/// What all pages have in common.
+/// Head, foot and style of every page.
 const PAGE: &str = include_str!("html/page.html.jinja");
 const STYLE: &str = include_str!("html/report.css");
 const SCRIPT: &str = include_str!("html/report.js");
 
-/// What a template has where the list of its sections goes.
+/// Mark in a template that is replaced by the list of its sections.
 const CONTENTS: &str = "<!-- contents -->";
 
 /// With more CPUs than this only those with the largest latency are drawn; the table always has all.
 const CHARTED_MAX: usize = 16;
 
-/// The page. `title` is what the reader calls this run; `recording` is where its recording lies.
-///
-/// # Errors
-/// Only when the template and this module do not belong together, which the tests rule out.
+/// `title` is what the reader calls this run; `recording` is the path of its recording.
 pub fn page(report: &Report, title: &str, recording: Option<&Path>) -> Result<String, minijinja::Error> {
     let charted = charted(&report.cpus);
     let parts = [head(report), numbers(report), figures(report, &charted), findings(report), settings(report)];
@@ -42,10 +39,6 @@ pub fn page(report: &Report, title: &str, recording: Option<&Path>) -> Result<St
     rendered(TEMPLATE, context)
 }
 
-/// The page of causes alone.
-///
-/// # Errors
-/// As [`page`].
 pub fn causes_page(report: &Report, title: &str, recording: Option<&Path>) -> Result<String, minijinja::Error> {
     rendered(EXPLAIN, around(report, title, recording))
 }
@@ -74,7 +67,7 @@ fn contents(page: &str) -> String {
     format!("<nav class=\"contents\" aria-label=\"Contents\"><ul>{links}</ul></nav>")
 }
 
-/// Names come from outside: none of them may turn the text around or reach a terminal that shows the source.
+/// Replaces control characters: names from outside must not reverse the text, nor act on a terminal that shows the source.
 fn visible_only(page: &str) -> String {
     page.chars().map(|c| if matches!(c, '\n' | '\t') { c } else { visible(c) }).collect()
 }
@@ -93,7 +86,7 @@ fn around(report: &Report, title: &str, recording: Option<&Path>) -> Value {
     merge_maps([machine(report), page])
 }
 
-/// Places of the CPUs that are drawn, in the order of the report.
+/// Indices of the CPUs that are drawn, in the order of the report.
 fn charted(cpus: &[CpuRow]) -> Vec<usize> {
     let mut places: Vec<usize> = (0..cpus.len()).collect();
     places.sort_by_key(|i| std::cmp::Reverse(cpus.get(*i).and_then(|c| c.row.latency_due.max)));
@@ -102,7 +95,7 @@ fn charted(cpus: &[CpuRow]) -> Vec<usize> {
     places
 }
 
-/// The verdict, whether to believe it, what to do.
+/// The verdict, whether the run can be trusted, and what to do next.
 fn head(report: &Report) -> Value {
     let verdict = words::verdict(report);
     let class = match report.verdict.answer {
@@ -265,7 +258,6 @@ fn figures(report: &Report, charted: &[usize]) -> Value {
     }
 }
 
-/// The share beyond each latency, of all CPUs together.
 fn exceedance(report: &Report) -> Option<String> {
     let mut counts = Counts::new();
     report.cpus.iter().for_each(|cpu| counts.merge(&cpu.ran));
@@ -332,7 +324,7 @@ fn finding(finding: &Finding) -> Value {
     }
 }
 
-/// What was granted, and what was in force before, during and after.
+/// What the kernel granted each thread, and settings before, during and after the run.
 fn settings(report: &Report) -> Value {
     let threads = report.threads.iter().map(|thread| {
         let warm_up = report.warm_up.iter().find(|w| w.cpu == thread.cpu).map_or_else(

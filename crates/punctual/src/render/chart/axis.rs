@@ -16,19 +16,17 @@ pub struct LogScale {
 }
 
 impl LogScale {
-    /// `low..high` onto `from..to`. A range without extent is given one.
+    /// Maps `low..high` onto `from..to`. An empty range is widened, so that no coordinate is divided by zero.
     pub fn new(low: f64, high: f64, from: f64, to: f64) -> Self {
         let low = low.max(0.1);
         Self { low, high: high.max(low * 1.5), from, to }
     }
 
-    /// The coordinate of `value`.
     pub fn at(&self, value: f64) -> f64 {
         let value = value.clamp(self.low, self.high);
         self.from + (value / self.low).ln() / (self.high / self.low).ln() * (self.to - self.from)
     }
 
-    /// The coordinate of a length of time.
     pub fn at_ns(&self, length: Nanos) -> f64 {
         self.at(as_f64(length.as_ns()))
     }
@@ -98,12 +96,10 @@ pub fn title_left(out: &mut String, plot: Plot, title: &str) {
     let _ = write!(out, r#"<text class="tick mid" transform="translate(12 {y})rotate(-90)">{title}</text>"#);
 }
 
-/// Vertical axis of latencies.
 pub fn latencies_left(out: &mut String, scale: &LogScale, plot: Plot) {
     left(out, scale, plot, LATENCY, microseconds);
 }
 
-/// Vertical axis of counts.
 pub fn counts_left(out: &mut String, scale: &LogScale, plot: Plot, title: &str) {
     left(out, scale, plot, title, |n| units::count(whole(n)));
 }
@@ -153,7 +149,7 @@ impl Times {
     }
 }
 
-/// Horizontal axis of time since the start: some five to ten round moments.
+/// Horizontal axis of time since the start, with at most ten round moments.
 pub fn moments_below(out: &mut String, times: Times, plot: Plot, labelled: bool) {
     let step = moment_step(times.length());
     let (unit, length) = [("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1)]
@@ -173,7 +169,7 @@ pub fn moments_below(out: &mut String, times: Times, plot: Plot, labelled: bool)
     }
 }
 
-/// Some five to ten round moments.
+/// At most ten round moments.
 pub fn round_moments(times: Times) -> impl Iterator<Item = RecTime> {
     let step = moment_step(times.length());
     let first = times.from.as_ns().div_ceil(step.as_ns().max(1));
@@ -182,43 +178,23 @@ pub fn round_moments(times: Times) -> impl Iterator<Item = RecTime> {
         .filter(move |at| *at <= times.to)
 }
 
-/// What is written at a moment of the axis.
 pub fn moment_label(at: RecTime) -> String {
     if at == RecTime::EPOCH { "0".to_owned() } else { units::duration(at.since_epoch()) }
 }
 
-/// The coordinate of a moment.
 pub fn moment_at(at: RecTime, times: Times, plot: Plot) -> f64 {
     plot.left + times.share(at).clamp(0.0, 1.0) * (plot.right - plot.left)
 }
 
 /// A round step that cuts `end` into five to ten parts.
 fn moment_step(end: Nanos) -> Nanos {
-    const STEPS_MS: [u64; 22] = [
-        100,
-        200,
-        500,
-        1_000,
-        2_000,
-        5_000,
-        10_000,
-        15_000,
-        30_000,
-        60_000,
-        120_000,
-        300_000,
-        600_000,
-        900_000,
-        1_800_000,
-        3_600_000,
-        7_200_000,
-        14_400_000,
-        21_600_000,
-        43_200_000,
-        86_400_000,
-        172_800_000,
+    // In tenths of a second, up to two days.
+    const STEPS: [u64; 22] = [
+        1, 2, 5, 10, 20, 50, 100, 150, 300, 600, 1_200, 3_000, 6_000, 9_000, 18_000, 36_000, 72_000, 144_000, 216_000,
+        432_000, 864_000, 1_728_000,
     ];
-    let fits = |step: &&u64| end.whole(Nanos::from_ms(**step)) <= 9;
+    let tenths = |step: u64| Nanos::from_ms(100).times(step);
+    let fits = |step: &&u64| end.whole(tenths(**step)) <= 9;
     let longest = Nanos::from_ns(end.as_ns() / 8);
-    STEPS_MS.iter().find(fits).map_or(longest, |ms| Nanos::from_ms(*ms))
+    STEPS.iter().find(fits).map_or(longest, |step| tenths(*step))
 }

@@ -1,4 +1,4 @@
-//! What each candidate does to one number: a dot for the change, a bar for its limits, a line where nothing changes.
+//! The effect of each candidate on one number: a dot for the change, a bar for its limits, and a line at no change.
 
 use super::{Plot, axis, escaped, opened, path, px, text};
 use std::fmt::Write as _;
@@ -9,23 +9,22 @@ pub struct Bar<'a> {
     pub name: &'a str,
     /// The change, as a factor.
     pub seen: f64,
-    /// Its lower limit; 0 where nobody knows.
+    /// Its lower limit; 0 if unknown.
     pub low: f64,
-    /// Its upper limit; infinite where nobody knows.
+    /// Its upper limit; infinite if unknown.
     pub high: f64,
-    /// What is said of it.
+    /// What is shown when the bar is pointed at.
     pub says: String,
 }
 
 const ROW: f64 = 26.0;
-/// Room of a label of the axis.
+/// Width that a label of the axis needs.
 const LABEL: f64 = 34.0;
 /// A picture reaches from half to double at least, and from a hundredth to a hundredfold at most; what is beyond is drawn at
 /// the edge.
 const REACH_LEAST: f64 = 2.0;
 const REACH_MOST: f64 = 100.0;
 
-/// The picture; nothing where there is nothing to draw.
 pub fn effects(title: &str, bars: &[Bar<'_>]) -> Option<String> {
     if bars.is_empty() {
         return None;

@@ -1,5 +1,5 @@
 //! How often later than: the share of activations beyond each latency, both axes logarithmic, several results over each
-//! other. Where two curves are apart, one of the results is later, and by how much is read off across.
+//! other. The horizontal distance of two curves is the difference in latency at that share.
 
 use super::axis::{self, LogScale, as_f64};
 use super::histogram::budget_line;
@@ -14,7 +14,6 @@ use std::fmt::Write as _;
 /// line there.
 const EXACT_MAX: u64 = 1_000;
 
-/// The picture; `None` where nothing was counted.
 pub fn exceedance(shapes: &[Shape], budget: Option<Nanos>) -> Option<String> {
     let (low, high) = range(shapes, budget)?;
     let shapes: Vec<&Shape> = shapes.iter().filter(|shape| shape.count() > 0).collect();
@@ -22,7 +21,7 @@ pub fn exceedance(shapes: &[Shape], budget: Option<Nanos>) -> Option<String> {
     // The labels of the shares are long.
     let plot = Plot { left: 122.0, ..Plot::of(900.0, super::HEIGHT) };
     let x = LogScale::new(as_f64(low), as_f64(high), plot.left, plot.right);
-    // In millionths, because a scale ends at a tenth.
+    // Shares are scaled up, because a `LogScale` begins at 0.1.
     let least = (0.5e6 / as_f64(most)).max(1e-6);
     let scale = 0.1 / least.min(0.1);
     let y = LogScale::new(least * scale, 1e6 * scale, plot.bottom, plot.top);
@@ -51,7 +50,7 @@ pub fn exceedance(shapes: &[Shape], budget: Option<Nanos>) -> Option<String> {
     Some(out)
 }
 
-/// Where the curve falls, as far as that can be seen, and how many values are larger than that.
+/// Where the curve falls, one entry for each coordinate, and how many values are larger.
 fn falls(shape: &Shape, x: &LogScale) -> Vec<(String, u64)> {
     let mut beyond = shape.count();
     let mut falls: Vec<(String, u64)> = Vec::new();
@@ -66,7 +65,7 @@ fn falls(shape: &Shape, x: &LogScale) -> Vec<(String, u64)> {
     falls
 }
 
-/// The curve, and what follows it where values were only counted: they lie somewhere along that, up to the largest.
+/// The curve, and the dashed end of it along which values lie that were only counted.
 fn steps(shape: &Shape, x: &LogScale, y: impl Fn(f64) -> f64, plot: Plot) -> (String, Option<String>) {
     let all = as_f64(shape.count());
     let mut level = px(y(1.0));
@@ -77,19 +76,19 @@ fn steps(shape: &Shape, x: &LogScale, y: impl Fn(f64) -> f64, plot: Plot) -> (St
     }
     let Some((apart, [from, to])) = shape.apart.zip(apart(shape, x)) else { return (path, None) };
     let _ = write!(path, "H{from}");
-    // Where nobody knows the largest, nobody knows where the curve ends.
+    // If the largest value is unknown, the end of the curve is unknown too.
     let end = if apart.to.is_some() { format!("V{}", px(plot.bottom)) } else { String::new() };
     (path, Some(format!("M{from} {level}H{to}{end}")))
 }
 
-/// From where to where values lie that were only counted: above all cells.
+/// The range of values that were only counted, above all cells.
 fn apart(shape: &Shape, x: &LogScale) -> Option<[String; 2]> {
     let apart = shape.apart?;
     let cells_end = shape.falls().last().map_or(0, |(at, _)| at.as_ns());
     Some([apart.from.as_ns(), apart.end()].map(|at| px(x.at(as_f64(at.max(cells_end))))))
 }
 
-/// The limits of each share by itself, at 95 %: Clopper and Pearson, for activations that do not depend on each other.
+/// Limits of a single share at 95 %, after Clopper and Pearson, for activations that do not depend on each other.
 pub fn limits(beyond: u64, all: u64) -> (f64, f64) {
     let upper = |k: u64| binomial::upper_bound(k, all, 0.975).unwrap_or(1.0);
     if beyond <= EXACT_MAX {

@@ -1,4 +1,4 @@
-//! One late activation, from its release to its body: who had the CPU, in lanes, to scale.
+//! One late activation, from its release to its body: what had the CPU, in lanes, to scale.
 
 use super::axis::{as_f64, microseconds, title_below};
 use super::{Plot, WIDTH, opened, path, px, rect, text, wide};
@@ -19,7 +19,6 @@ const BARS_MAX: usize = 160;
 /// Largest number of parts of a lane that get a label, where there is room.
 const LABELS_MAX: usize = 8;
 
-/// Where something is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Lane {
     Interrupts,
@@ -37,7 +36,7 @@ const LANES: [(Lane, &str); 5] = [
     (Lane::Beyond, "hardware, host"),
 ];
 
-/// In which lane a cause is drawn, and as which of the colours.
+/// The lane of a cause, and its colour as a class of the style sheet.
 fn drawn(class: Class) -> (Lane, &'static str) {
     match class {
         Class::Nmi => (Lane::Interrupts, "c6"),
@@ -61,7 +60,7 @@ pub fn colour_of(class: Class) -> &'static str {
     drawn(class).1
 }
 
-/// The picture; `None` where there is no trace of it.
+/// `None` if the activation was not traced.
 pub fn lanes(spike: &Spike) -> Option<String> {
     let (first, last) = (spike.parts.first()?, spike.parts.last()?);
     let end = last.from.plus(last.length).max(spike.woke);
@@ -138,17 +137,17 @@ fn round_step(length: Nanos) -> Nanos {
     }
 }
 
-/// What is drawn as one: a part, or short ones that lie close together.
+/// One part, or short parts that lie close together and are drawn as one bar.
 struct Bar<'a> {
     lane: Lane,
     from: MonoTime,
     to: MonoTime,
     longest: &'a Part,
-    /// How many parts it stands for.
+    /// Number of parts in the bar.
     parts: u64,
     /// Their time, without what lies between them.
     time: Nanos,
-    /// Whether they all have one cause.
+    /// Whether all parts have the same cause.
     alike: bool,
 }
 
@@ -188,7 +187,7 @@ impl<'a> Bar<'a> {
     }
 }
 
-/// The parts as bars, lane by lane: as many as can be told apart, and no more than [`BARS_MAX`] unless all are long.
+/// The parts as bars, lane by lane. Parts are joined until there are at most [`BARS_MAX`] bars.
 fn joined_parts<'a>(scale: &Scale, parts: &'a [Part]) -> Vec<Bar<'a>> {
     let mut apart = 1.0;
     loop {
@@ -238,7 +237,7 @@ fn labels(out: &mut String, scale: &Scale, bars: &[&Bar<'_>], top: f64) {
         };
         let (x, class, extent) = match () {
             () if to - from >= wide => (from + 4.0, "part-name start", (from, from + wide)),
-            // Once is enough for what comes again and again.
+            // A cause that comes again and again is named once.
             () if named.contains(&name) => continue,
             () if free(to + 0.1, to + wide) => (to + 4.0, "part-name beside start", (to, to + wide)),
             () if free(from - wide, from - 0.1) => (from - 4.0, "part-name beside end", (from - wide, from)),
@@ -250,7 +249,7 @@ fn labels(out: &mut String, scale: &Scale, bars: &[&Bar<'_>], top: f64) {
     }
 }
 
-/// What happened to the wake-up itself: where one stage ends and the next begins. Draws the lines; returns their names.
+/// Draws a line where a stage of the wake-up ends and the next begins, and returns the names of the lines.
 fn marks(out: &mut String, scale: &Scale, spike: &Spike, bottom: f64) -> String {
     let anchors = [
         (Stage::Expiry, "timer interrupt"),
@@ -281,7 +280,7 @@ fn marks(out: &mut String, scale: &Scale, spike: &Spike, bottom: f64) -> String 
     names
 }
 
-/// Marks whose names would cover each other become one.
+/// Joins the names of marks that would cover each other.
 fn joined(mut marks: Vec<(f64, String)>) -> Vec<(f64, String)> {
     let covers = |pair: &[(f64, String)]| match pair {
         [(x, name), (next, after)] => extent(*x, name).0 + wide(name) + 8.0 > extent(*next, after).0,
@@ -297,7 +296,7 @@ fn joined(mut marks: Vec<(f64, String)>) -> Vec<(f64, String)> {
     marks
 }
 
-/// Where the name of a mark begins, and at which edge it is held: on the left of a mark near the right end.
+/// Where the name of a mark begins, and its anchor. Near the right end the name stands at the left of its mark.
 fn extent(x: f64, name: &str) -> (f64, &'static str) {
     if x + 3.0 + wide(name) > RIGHT { (x - 3.0 - wide(name), "end") } else { (x + 3.0, "start") }
 }

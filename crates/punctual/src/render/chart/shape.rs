@@ -1,7 +1,7 @@
-//! Values in cells, whoever counted them: what histograms and curves are drawn from.
+//! Values in cells, counted by us or by another program: what histograms and curves are drawn from.
 //!
-//! A cell has edges, and nothing says where in it its values lie; what a program has only counted lies apart, and no
-//! further than is known. Must not know how any of it is drawn.
+//! Only the edges of a cell are known, not where in it its values lie. Values that a program has only counted are kept
+//! apart, with the range they lie in. Must not know how any of it is drawn.
 
 use punctual_hist::{Counts, Nanos};
 use punctual_numbers::foreign::{Beyond, Cell, ForeignRun, Series, total};
@@ -15,14 +15,14 @@ const DRAWN_MAX: usize = 16;
 /// Values under one name.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Shape {
-    /// Its place among all, which gives the colour.
+    /// Index among all shapes, which gives the colour.
     pub number: usize,
     pub name: String,
     /// Cells that hold something.
     pub cells: Vec<Cell>,
     /// Times from skipped releases to the next wake-up, which only a histogram draws.
     pub skipped: Vec<Cell>,
-    /// The largest value, where it is known.
+    /// The largest value, if known.
     pub largest: Option<Nanos>,
     /// Values that are in no cell.
     pub apart: Option<Apart>,
@@ -33,18 +33,18 @@ pub struct Shape {
 pub struct Apart {
     /// Smallest value that any of them can have.
     pub from: Nanos,
-    /// The largest of them; `None` where nobody knows.
+    /// The largest of them, if known.
     pub to: Option<Nanos>,
     pub count: u64,
 }
 
 impl Apart {
     fn of(beyond: Beyond, largest: Option<Nanos>) -> Self {
-        // A largest value below contradicts them.
+        // A largest value below `from` contradicts the count, and is not believed.
         Self { from: beyond.from, to: largest.filter(|largest| *largest >= beyond.from), count: beyond.count }
     }
 
-    /// Up to where they are drawn: a little further where nobody knows.
+    /// End of the range that is drawn: 10 % above its beginning if the largest value is unknown.
     pub fn end(&self) -> u64 {
         let from = self.from.as_ns();
         self.to.map_or(from.saturating_add(from / 10), Nanos::as_ns).saturating_add(1)
@@ -52,12 +52,10 @@ impl Apart {
 }
 
 impl Shape {
-    /// Values that we counted.
     pub fn of_counts(number: usize, name: String, counts: &Counts) -> Self {
         Self::of_series(number, &Series::of_counts(name, None, counts))
     }
 
-    /// Each CPU of a report.
     pub fn of_cpus(rows: &[CpuRow]) -> Vec<Self> {
         let one = |(number, row): (usize, &CpuRow)| {
             Self::of_counts(number, format!("CPU {}", row.cpu), &row.ran).with_skipped(&row.skipped)
@@ -69,7 +67,6 @@ impl Shape {
         Self { skipped: Series::of_counts(String::new(), None, skipped).cells, ..self }
     }
 
-    /// Values of a series, under its own label.
     pub fn of_series(number: usize, series: &Series) -> Self {
         Self {
             number,
@@ -86,13 +83,13 @@ impl Shape {
         self.cells.iter().chain(&self.skipped)
     }
 
-    /// How many values there are.
     pub fn count(&self) -> u64 {
         let counts = self.cells.iter().map(|cell| cell.count).chain(self.apart.map(|apart| apart.count));
         counts.fold(0, u64::saturating_add)
     }
 
-    /// Where larger values become fewer, and by how many: at the end of each cell, so that no share is understated.
+    /// Where the curve of exceedances falls, and by how many values: at the end of each cell, so that no share is
+    /// understated.
     pub fn falls(&self) -> Vec<(Nanos, u64)> {
         let mut falls: Vec<(Nanos, u64)> = self.cells.iter().map(|cell| (cell.end(self.largest), cell.count)).collect();
         // Cells of several series may overlap.
@@ -106,7 +103,7 @@ pub fn above(cell: &Cell) -> u64 {
     cell.high.as_ns().saturating_add(1)
 }
 
-/// From the smallest value to the first above all, the budget among them; `None` where there is nothing.
+/// The smallest value and the end of the largest cell, with the budget between them; `None` without values.
 pub fn range(shapes: &[Shape], budget: Option<Nanos>) -> Option<(u64, u64)> {
     let all = || {
         let cells = shapes.iter().flat_map(Shape::drawn).map(|cell| (cell.low.as_ns(), above(cell)));
@@ -123,19 +120,18 @@ pub fn range(shapes: &[Shape], budget: Option<Nanos>) -> Option<(u64, u64)> {
 /// The series of a file that are drawn, in the order of the file.
 pub fn of_run(run: &ForeignRun) -> Vec<Shape> {
     let mut all: Vec<(usize, &Series)> = run.series.iter().enumerate().filter(|(_, one)| is_drawn(one)).collect();
-    // One whose largest is not known may be the largest of all.
+    // A series of unknown largest value may have the largest of all.
     all.sort_by_key(|(_, series)| Reverse(series.largest().unwrap_or(Nanos::MAX)));
     all.truncate(DRAWN_MAX);
     all.sort_by_key(|(number, _)| *number);
     all.into_iter().map(|(number, series)| Shape::of_series(number, series)).collect()
 }
 
-/// Whether a series has something to draw.
 pub fn is_drawn(series: &Series) -> bool {
     !series.cells.is_empty() || series.beyond.is_some()
 }
 
-/// The series of a file, those of one context as one, to be laid over others: under the name of the file.
+/// The series of a file under the name of the file; series of one context are added up.
 pub fn by_context(name: &str, run: &ForeignRun) -> Vec<Shape> {
     let mut contexts: BTreeMap<Option<&str>, Vec<Series>> = BTreeMap::new();
     for series in run.series.iter().filter(|series| is_drawn(series)) {
@@ -150,7 +146,7 @@ pub fn by_context(name: &str, run: &ForeignRun) -> Vec<Shape> {
     parts.iter().map(named).collect()
 }
 
-/// As one, called by what they have in common; as they are, where they are of different kinds.
+/// Adds series up under the name of their context; series of different kinds stay apart.
 fn whole(context: Option<&str>, series: Vec<Series>) -> Vec<Series> {
     match total(&series) {
         Some(all) => vec![Series { label: context.map_or(all.label.clone(), str::to_owned), ..all }],

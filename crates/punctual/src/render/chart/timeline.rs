@@ -1,5 +1,5 @@
-//! One CPU over the time of the run: smallest, median, 99.9 % and largest latency of each stretch, over the load
-//! phases that were on.
+//! One CPU over the time of the run: smallest, median, 99.9 % and largest latency of each stretch, above the load
+//! phases of that time.
 
 use super::axis::{self, LogScale, Times, as_f64};
 use super::{Plot, WIDTH, escaped, opened, path, px, rect, series, text};
@@ -18,10 +18,9 @@ const LABELLED: f64 = 42.0;
 /// Height of a picture that has all of these.
 pub const TIMELINE_HEIGHT: f64 = NAMED + PLOT + LABELLED;
 
-/// Which number of a point is drawn.
 type Value = fn(&TimelinePoint) -> Option<Nanos>;
 
-/// The lowest and the highest latency of a report, its budget among them: what its time lines reach over. `None` when
+/// The lowest and the highest of all latencies of a report and its budget: the range of its time lines. `None` when
 /// nothing ran.
 pub fn reach(report: &Report) -> Option<(Nanos, Nanos)> {
     let measured = || report.timeline.iter();
@@ -30,7 +29,7 @@ pub fn reach(report: &Report) -> Option<(Nanos, Nanos)> {
     Some((low, high))
 }
 
-/// The time line of the CPU with this place in the report, from the lowest to the highest latency. The first of a stack
+/// The time line of the CPU with this index in the report, from the lowest to the highest latency. The first of a stack
 /// names the load phases, the last has the labels of time. `None` when nothing ran on it.
 pub fn timeline(
     report: &Report,
@@ -61,7 +60,7 @@ pub fn timeline(
     Some(out)
 }
 
-/// The time a report is of: from its start, or a stretch of it.
+/// The time that a report covers: the whole run, or the stretch that was asked for.
 pub fn times(report: &Report) -> Option<Times> {
     let ends = report.timeline.iter().map(|p| p.start.plus(p.length));
     let to = ends.chain(report.spans.iter().map(|s| s.to)).max()?;
@@ -69,7 +68,7 @@ pub fn times(report: &Report) -> Option<Times> {
     Some(Times { from, to })
 }
 
-/// The points of one CPU, joined to at most [`COLUMNS`]: extremes stay extremes, of percentiles the largest is taken.
+/// The points of one CPU, joined to at most [`COLUMNS`]. Joined points have the largest of their percentiles.
 fn joined(timeline: &[TimelinePoint], cpu: u32) -> Vec<TimelinePoint> {
     let own: Vec<&TimelinePoint> = timeline.iter().filter(|p| p.cpu == cpu).collect();
     let join = |points: &[&TimelinePoint]| {

@@ -15,10 +15,7 @@ const DRAWN_MAX: usize = 16;
 
 const NOT_STATED: &str = "not stated";
 
-/// The page. `title` is what the reader calls this comparison.
-///
-/// # Errors
-/// Only when the template and this module do not belong together, which the tests rule out.
+/// `title` is what the reader calls this comparison.
 pub fn html(comparison: &Comparison, title: &str) -> Result<String, minijinja::Error> {
     let others: Vec<Value> = comparison.others.iter().map(against).collect();
     let sides = std::iter::once(&comparison.first).chain(comparison.others.iter().map(|other| &other.side));
@@ -106,7 +103,7 @@ fn row(of: &RowResult) -> Value {
     }
 }
 
-/// All recordings over each other, one picture for each CPU and load.
+/// Curves of all recordings over each other, one picture for each CPU and load.
 fn figures(comparison: &Comparison) -> Vec<Value> {
     let sides: Vec<&Side> =
         std::iter::once(&comparison.first).chain(comparison.others.iter().map(|other| &other.side)).collect();
@@ -118,7 +115,7 @@ fn figures(comparison: &Comparison) -> Vec<Value> {
             What::Misses { budget } => budget,
             _ => None,
         });
-    // What another recording holds against a group may be called otherwise there.
+    // The other recording may have the group under another name.
     let of_other = |number: usize, group: &Group| {
         let other = comparison.others.get(number.checked_sub(1)?)?;
         let result = other.groups.iter().find(|result| result.group == *group)?;

@@ -1,4 +1,4 @@
-//! Who made it late, for a page: the ranking with what bears on each cause, and pictures of late activations.
+//! The causes of latency for a page: their ranking with what bears on each, and pictures of late activations.
 //!
 //! The same section stands in the report's page and in a page of its own. The numbers of causes and of pictures have limits,
 //! which bound its size.
@@ -22,7 +22,7 @@ const REASONS_SHOWN: usize = 3;
 const BLAMES_SHOWN: usize = 4;
 const KNOBS_SHOWN: usize = 4;
 
-/// What the template's section shows; `None` where nobody looked for causes.
+/// What the section of the template shows; `None` if causes were not looked for.
 pub fn section(report: &Report) -> Option<Value> {
     let causes = report.causes.as_ref()?;
     let ranking: Vec<Value> =
@@ -81,7 +81,7 @@ fn row(report: &Report, place: usize, ranked: &Ranked) -> Value {
     }
 }
 
-/// The latest activations, then those that show a cause best and are not among them.
+/// The worst wake-ups, then those that show a cause best and are not among them.
 fn spikes(report: &Report, causes: &Explanation) -> Vec<Value> {
     let mut examples: BTreeMap<usize, Vec<String>> = BTreeMap::new();
     for (place, ranked) in (1..).zip(&causes.causes).take(EXAMPLES_DRAWN) {

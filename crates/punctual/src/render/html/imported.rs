@@ -1,6 +1,6 @@
-//! What another program measured, as a page: what the file says, what there is to doubt of it, and pictures of its cells.
+//! What another program measured, as a page: what the file says, what speaks against it, and pictures of its cells.
 //!
-//! As on the terminal there is no verdict and no word about trust: a foreign file says nothing of either.
+//! There is no verdict and no word about trust, since a foreign file does not hold what both are made from.
 
 use super::rendered;
 use crate::render::{chart, plot, units, words};
@@ -10,10 +10,7 @@ use std::path::Path;
 
 const TEMPLATE: &str = include_str!("imported.html.jinja");
 
-/// The page. `title` is what the reader calls this result; `file` is where it lies.
-///
-/// # Errors
-/// Only when the template and this module do not belong together, which the tests rule out.
+/// `title` is what the reader calls this result; `file` is its path.
 pub fn imported_page(run: &ForeignRun, title: &str, file: &Path) -> Result<String, minijinja::Error> {
     let drawn = chart::of_run(run);
     let noise = run.series.iter().any(|series| series.quantity == Quantity::Noise);

@@ -9,10 +9,6 @@ use punctual_optimize::{Effect, Judged, Metric};
 
 const TEMPLATE: &str = include_str!("optimize.html.jinja");
 
-/// The page.
-///
-/// # Errors
-/// Only when the template and this module do not belong together, which the tests rule out.
 pub fn html(result: &Result<'_>) -> std::result::Result<String, minijinja::Error> {
     let Result { campaign, standing, .. } = result;
     let id = |place: &usize| campaign.design.candidates.get(*place).map(|candidate| candidate.id.clone());

@@ -147,7 +147,7 @@ fn recommended(sheet: &mut Sheet, result: &Result<'_>) {
     sheet.paragraph(2, put_back(result));
 }
 
-/// The table of candidates with their verdicts.
+/// Whether anything that was tried is still in force.
 fn put_back(result: &Result<'_>) -> &'static str {
     if result.is_home {
         "Everything that was tried is put back."

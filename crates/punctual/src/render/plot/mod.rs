@@ -24,12 +24,11 @@ const SERIES: [&str; COLOURS] =
     ["#0b5fa5", "#c24e00", "#007f6d", "#9b3f86", "#8a6a00", "#2389b8", "#7a2e2e", "#59636e"];
 /// With more CPUs than this, those with the largest latency are drawn.
 const CPUS_MAX: usize = 16;
-/// Room of one entry of the legend.
+/// Least width of an entry of the legend.
 const ENTRY: f64 = 140.0;
 /// Characters of a caption that fit beside each other.
 const CAPTION_CHARS: usize = 112;
 
-/// What a chart is made of.
 struct Drawn {
     /// Pictures with their headings and heights.
     pictures: Vec<(Option<String>, String, f64)>,
@@ -38,7 +37,7 @@ struct Drawn {
     caption: String,
 }
 
-/// The chart as a picture that stands by itself. `None` when there is nothing to draw.
+/// The chart as an SVG document. `None` when there is nothing to draw.
 pub fn svg(chart: ChartName, all: &[Named]) -> Option<String> {
     let drawn = match chart {
         ChartName::Histogram => histogram(all)?,
@@ -63,7 +62,7 @@ pub fn svg(chart: ChartName, all: &[Named]) -> Option<String> {
     Some(alone(chart, all, &body, y + 14.0))
 }
 
-/// Draws the legend from `top` on; its height.
+/// Draws the legend from `top` on, and returns its height.
 fn legend(body: &mut String, names: &[(String, String)], top: f64) -> f64 {
     let longest = names.iter().map(|(_, name)| cut(name).chars().count()).max().unwrap_or(0);
     let entry = ENTRY.max(44.0 + 7.0 * chart::as_f64(longest as u64));
@@ -82,7 +81,6 @@ fn legend(body: &mut String, names: &[(String, String)], top: f64) -> f64 {
     (chart::as_f64(names.len() as u64) / columns).ceil() * 17.0
 }
 
-/// The picture around what was drawn.
 fn alone(chart: ChartName, all: &[Named], body: &str, height: f64) -> String {
     let mut style = STYLE.to_owned();
     for (number, colour) in SERIES.iter().enumerate() {
@@ -108,7 +106,7 @@ fn alone(chart: ChartName, all: &[Named], body: &str, height: f64) -> String {
     )
 }
 
-/// Whose numbers these are, and from when.
+/// The source of the numbers, and when they were measured.
 fn origin(all: &[Named]) -> String {
     let [one] = all else { return units::counted(all.len() as u64, "result") };
     let name = cut(&one.name);
@@ -145,7 +143,7 @@ fn cut(name: &str) -> String {
     if name.chars().count() <= 60 { name.to_owned() } else { name.chars().take(59).chain(['\u{2026}']).collect() }
 }
 
-/// Of one result each CPU or series, of several all CPUs together.
+/// One result is drawn by CPU or series; of several results all CPUs are added up.
 fn histogram(all: &[Named]) -> Option<Drawn> {
     let shapes = match all {
         [Named { of: Measured::Recording(report), .. }] => {
@@ -181,7 +179,7 @@ fn drawn(picture: String, shapes: &[Shape], caption: String) -> Drawn {
     Drawn { pictures: vec![(None, picture, HEIGHT)], legend, caption }
 }
 
-/// Of the file of another program each series, where there is nothing beside it.
+/// Each series, if the file of another program is drawn alone.
 fn of_each(all: &[Named]) -> Vec<Shape> {
     match all {
         [Named { of: Measured::Import(run), .. }] => chart::of_run(run),
@@ -189,11 +187,11 @@ fn of_each(all: &[Named]) -> Vec<Shape> {
     }
 }
 
-/// Of one recording each CPU, of several the latest CPU of each.
+/// One recording is drawn by CPU; of several recordings the CPU with the largest latency is drawn.
 fn over_time(all: &[Named]) -> Option<Drawn> {
     let reports = || all.iter().filter_map(|one| Some((one.name.as_str(), one.report()?)));
     let mut pictures = Vec::new();
-    // One scale for all, or they could not be held against each other.
+    // All pictures have one scale, so that they can be compared.
     let reaches: Vec<(Nanos, Nanos)> = reports().filter_map(|(_, report)| chart::reach(report)).collect();
     let reach = (reaches.iter().map(|reach| reach.0).min()?, reaches.iter().map(|reach| reach.1).max()?);
     for (name, report) in reports() {
@@ -215,7 +213,7 @@ fn over_time(all: &[Named]) -> Option<Drawn> {
     (!pictures.is_empty()).then_some(Drawn { pictures, legend: Vec::new(), caption })
 }
 
-/// The CPUs to draw, the latest first.
+/// The CPUs to draw, those with the largest latency first.
 fn latest(report: &Report) -> Vec<&CpuRow> {
     let mut rows: Vec<&CpuRow> = report.cpus.iter().filter(|row| row.row.due > 0).collect();
     rows.sort_by_key(|row| std::cmp::Reverse(row.row.latency_due.max));

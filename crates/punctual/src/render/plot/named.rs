@@ -12,16 +12,12 @@ pub struct Named {
     pub of: Measured,
 }
 
-/// What was measured, and by whom.
 pub enum Measured {
-    /// By punctual itself.
     Recording(Box<Report>),
-    /// By another program.
     Import(Box<ForeignRun>),
 }
 
 impl Named {
-    /// The numbers of a recording.
     pub fn report(&self) -> Option<&Report> {
         match &self.of {
             Measured::Recording(report) => Some(report),
@@ -29,7 +25,6 @@ impl Named {
         }
     }
 
-    /// The numbers of another program.
     pub fn import(&self) -> Option<&ForeignRun> {
         match &self.of {
             Measured::Recording(_) => None,

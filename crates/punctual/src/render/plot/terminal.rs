@@ -13,9 +13,8 @@ use punctual_numbers::recording::RecTime;
 use punctual_numbers::report::TimelinePoint;
 use std::fmt::Write as _;
 
-/// What marks the curves of several results.
 const MARKS: [char; 9] = ['1', '2', '3', '4', '5', '6', '7', '8', '9'];
-/// What marks values that were only counted.
+/// Mark of values that were only counted.
 const APART: char = '-';
 
 /// The chart on a terminal of `columns`; `None` when there is nothing to draw.
@@ -111,7 +110,7 @@ fn exceedance(out: &mut String, shapes: &[Shape], budget: Option<Nanos>, columns
     let shares: Vec<(u64, String)> = shares.map(|one_in| (one_in, share(one_in))).collect();
     let mut field = Field::new(columns, shares.last().map_or("", |(_, label)| label));
     let x = latencies(&field, shapes, budget)?;
-    // In parts of the largest number, because a scale ends at a tenth.
+    // Shares are multiplied by the number of values, because a `LogScale` begins at 0.1.
     let y = LogScale::new(0.5, as_f64(most), as_f64(HEIGHT as u64), 0.0);
     let line = |share: f64| cell(y.at(share * as_f64(most)), HEIGHT);
     for (shape, mark) in shapes.iter().zip(MARKS) {
@@ -123,12 +122,12 @@ fn exceedance(out: &mut String, shapes: &[Shape], budget: Option<Nanos>, columns
     field.label_latencies(&x);
     field.left.extend(shares.into_iter().map(|(one_in, label)| (line(1.0 / as_f64(one_in)), label)));
     field.print(out);
-    // Of several, bands would cover each other.
+    // Bands of several curves would cover each other.
     let band = if shapes.len() == 1 { format!("{BAND} ") } else { String::new() };
     Some(format!("{band}{}", budget_said(budget)))
 }
 
-/// One of several under its mark, or one alone with its limits.
+/// One of several curves with its mark, or the only one with its limits.
 fn curve(field: &mut Field, shape: &Shape, x: &LogScale, line: impl Fn(f64) -> usize, mark: Option<char>) {
     let total = shape.count();
     let level = |share: f64| if share > 0.0 { line(share) } else { HEIGHT - 1 };
@@ -150,7 +149,7 @@ fn curve(field: &mut Field, shape: &Shape, x: &LogScale, line: impl Fn(f64) -> u
             let (low, high) = limits(beyond, total);
             (line(high)..=level(low)).for_each(|line| field.put_behind(column, line, ':'));
         }
-        // Down to the new level, as the curve falls here.
+        // The curve falls here: the column is filled down to the new level.
         (level_of(before)..=level_of(beyond)).for_each(|line| field.put(column, line, mark.unwrap_or('*')));
     }
     if let Some(apart) = shape.apart {

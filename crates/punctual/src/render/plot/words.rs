@@ -6,12 +6,11 @@ use crate::render::chart::Shape;
 use crate::render::units;
 use punctual_numbers::foreign::{ForeignRun, Quantity, Unfit};
 
-/// What is said where the limits of shares are drawn.
+/// Explains the band around a curve of shares.
 pub const BAND: &str = "Band: 95 % limits of each share, for activations that do not depend on each other.";
 /// Number of series of which it is said how many values were only counted.
 const TOLD_MAX: usize = 4;
 
-/// What a chart is called.
 pub fn title(chart: ChartName) -> &'static str {
     match chart {
         ChartName::Histogram => "How often, how late",
@@ -20,7 +19,7 @@ pub fn title(chart: ChartName) -> &'static str {
     }
 }
 
-/// What is said of a chart: of which results, and how it is to be read.
+/// Says what a chart shows and how to read it.
 pub fn caption(chart: ChartName, all: &[Named], shapes: &[Shape]) -> String {
     let runs: Vec<&ForeignRun> = all.iter().filter_map(Named::import).collect();
     if runs.is_empty() {
@@ -55,7 +54,7 @@ fn of_recordings(chart: ChartName, several: bool) -> &'static str {
     }
 }
 
-/// What there is of values that are in no cell.
+/// Tells of values that are in no cell.
 pub fn only_counted(shapes: &[Shape]) -> String {
     let told = |shape: &Shape| {
         let apart = shape.apart?;
@@ -84,7 +83,6 @@ pub fn cautions(run: &ForeignRun) -> String {
     }
 }
 
-/// What is said where nothing can be drawn.
 pub fn nothing(chart: ChartName) -> String {
     format!("nothing was counted, so there is nothing to draw as {}", title(chart).to_lowercase())
 }

@@ -11,7 +11,6 @@ pub const HEIGHT: usize = 20;
 /// Columns that labels at the left have at least.
 const LABEL_MIN: usize = 9;
 
-/// What is drawn, and what stands beside it.
 pub struct Field {
     /// Columns of what is drawn.
     pub width: usize,
@@ -24,7 +23,7 @@ pub struct Field {
     cells: Vec<Vec<char>>,
 }
 
-/// A column or line, from a coordinate.
+/// The column or line of a coordinate.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to the field")]
 pub fn cell(at: f64, cells: usize) -> usize {
     (at.max(0.0) as usize).min(cells.saturating_sub(1))
@@ -51,35 +50,31 @@ impl Field {
         }
     }
 
-    /// A scale of latencies from left to right.
     pub fn latencies(&self, low: f64, high: f64) -> LogScale {
         LogScale::new(low, high, 0.0, as_f64(self.width as u64))
     }
 
-    /// Columns from one latency up to another; one at least.
+    /// The columns between two latencies, at least one.
     pub fn span(&self, x: &LogScale, from: u64, to: u64) -> Range<usize> {
         let [first, end] = [from, to].map(|at| cell(x.at(as_f64(at)), self.width));
         first..end.max(first + 1)
     }
 
-    /// Labels the latencies below.
     pub fn label_latencies(&mut self, x: &LogScale) {
         for (value, _) in x.ticks().iter().filter(|(_, labelled)| *labelled) {
             self.below.push((cell(x.at(*value), self.width), ns(*value)));
         }
     }
 
-    /// Labels the lines at the left.
     pub fn label_left(&mut self, y: &LogScale, text: impl Fn(f64) -> String) {
         self.left.extend(y.ticks_left().into_iter().map(|value| (cell(y.at(value), HEIGHT), text(value))));
     }
 
-    /// A line from top to bottom, behind all.
+    /// A line from top to bottom, behind everything else.
     pub fn budget_line(&mut self, column: usize) {
         (0..HEIGHT).for_each(|line| self.put_behind(column, line, '|'));
     }
 
-    /// The field as text.
     pub fn print(&self, out: &mut String) {
         for (number, line) in self.cells.iter().enumerate() {
             let label = self.left.iter().find(|(at, _)| *at == number).map_or("", |(_, label)| label);
@@ -102,7 +97,6 @@ impl Field {
     }
 }
 
-/// A latency at a tick.
 pub fn ns(value: f64) -> String {
     units::latency(Nanos::from_ns(whole(value))).replace(units::THIN, " ")
 }
