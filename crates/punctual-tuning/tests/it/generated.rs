@@ -26,7 +26,7 @@ pub struct Shape {
     pub queues: u32,
     /// The number of tasks; a third of them are kernel threads.
     pub tasks: u32,
-    /// `uname -r`.
+    /// The release of the kernel, as `uname -r` prints it.
     pub release: String,
     /// Whether it is a `PREEMPT_RT` kernel.
     pub is_rt: bool,
