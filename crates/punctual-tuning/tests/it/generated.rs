@@ -1,5 +1,4 @@
-//! Machines of any size, made up: nobody commits five megabytes, and nobody here owns 256 CPUs. Each file has the form
-//! in which a kernel prints it. The benchmark of the audit uses the largest.
+//! Generated machines of any size, with files as a kernel prints them. The benchmark of the audit uses the largest.
 
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::fact::Fact;
@@ -9,7 +8,7 @@ use std::fmt::Write as _;
 /// The size of the machine to generate.
 #[derive(Clone, Debug)]
 pub struct Shape {
-    /// CPUs that could exist are those below this number.
+    /// Number of possible CPUs.
     pub possible: u32,
     /// The CPUs that are online.
     pub online: CpuSet,
@@ -28,9 +27,7 @@ pub struct Shape {
     pub tasks: u32,
     /// The release of the kernel, as `uname -r` prints it.
     pub release: String,
-    /// Whether it is a `PREEMPT_RT` kernel.
     pub is_rt: bool,
-    /// Whether it is arm64 rather than x86.
     pub is_arm: bool,
 }
 
