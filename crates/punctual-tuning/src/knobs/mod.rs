@@ -164,8 +164,11 @@ impl Weight {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Blast {
+    /// The change disturbs nothing.
     Harmless,
+    /// The change disturbs running real-time work for a moment.
     Disturbing,
+    /// The change can break a service or lose a function.
     Breaking,
 }
 
@@ -181,6 +184,7 @@ impl Blast {
 
 macro_rules! families {
     ($($variant:ident = $name:literal in [$($module:ident $(:: $part:ident)?),* $(,)?];)*) => {
+        /// The family that a knob belongs to.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "String", inline))]
         pub enum Family {

@@ -377,5 +377,5 @@ fn is_unlimited(case: &Case<'_>, files: &[&str]) -> Judged {
     Ok(is_free)
 }
 
-/// cgroup v1 shows the largest number of whole pages if there is no limit.
+/// Without a limit, cgroup v1 shows the largest number of whole pages.
 const NO_LIMIT_BYTES: i64 = i64::MAX >> 16 << 16;

@@ -25,6 +25,7 @@ pub struct Shape {
     pub queues: u32,
     /// The number of tasks; a third of them are kernel threads.
     pub tasks: u32,
+    /// The release of the kernel, as `uname -r` prints it.
     pub release: String,
     pub is_rt: bool,
     pub is_arm: bool,

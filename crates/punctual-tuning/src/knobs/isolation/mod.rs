@@ -82,8 +82,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "RCU grace periods are not expedited",
         severity: Weight::of(Medium, Medium, Info).adjusted(expedited_severity),
         check: Check::Probe(rcu_normal),
-        why: "An expedited grace period interrupts every busy CPU to get done sooner; which shortens a wait of other \
-            work and lengthens the real-time work's.",
+        why: "An expedited grace period interrupts every busy CPU to get done sooner, at the expense of the \
+            real-time work.",
         fix: Fix::command("echo 1 > /sys/kernel/rcu_normal; echo 0 > /sys/kernel/rcu_expedited"),
         persist: &[Lasting::word("rcupdate.rcu_normal_after_boot=1"), Lasting::NoWord("rcupdate.rcu_expedited")],
         cost: "Slower administration: module loading, network set-up.",
