@@ -8,8 +8,8 @@ use std::path::PathBuf;
 
 #[derive(Debug, Args)]
 pub struct ExplainArgs {
-    /// The recording, made with measure --explain or check
-    pub recording: PathBuf,
+    /// The recording, made with measure --explain or check [default: the newest of this folder]
+    pub recording: Option<PathBuf>,
     /// Tell everything: all causes with what bears on them, more of the latest activations, how it was looked for
     #[arg(long, conflicts_with = "spike")]
     pub full: bool,

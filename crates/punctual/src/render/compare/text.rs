@@ -1,9 +1,9 @@
 //! All of a comparison on a terminal, as `--full` prints it.
 
 use super::told;
-use crate::render::text::Style;
-use crate::render::text::sheet::{Sheet, Tone};
-use crate::render::text::table::{Edge, Table};
+use crate::render::sheet::Style;
+use crate::render::sheet::table::{Edge, Table};
+use crate::render::sheet::{Sheet, Tone};
 use crate::render::units;
 use crate::render::words::{self, compare as say};
 use punctual_numbers::compare::{Against, Compared, Comparison, GroupResult, Matters, Origin, Side};
