@@ -217,7 +217,10 @@ fn optional(tree: &dyn Tree, path: &str) -> Result<Option<String>, Obstacle> {
 
 /// The names in a folder; none where it does not exist.
 fn names(tree: &dyn Tree, folder: &str) -> Result<Vec<String>, Obstacle> {
-    known(folder, tree.list(folder).or_else(|| Fact::Known(Vec::new())))
+    match tree.list(folder) {
+        Fact::Absent => Ok(Vec::new()),
+        found => known(folder, found),
+    }
 }
 
 /// The names in a folder that have this ending.
