@@ -103,8 +103,8 @@ pub extern "C" fn prt_cyclic_shift_phase(cyclic: *mut prt_cyclic, by_ns: i64) ->
     hot(with(cyclic, |cyclic| cyclic.shift_phase(Delta::from_ns(by_ns))))
 }
 
-/// Forgets releases that have passed, as after a long operation that was intended; `passed`, which may be NULL, tells how
-/// many.
+/// Forgets releases that have passed, as after a long operation that was intended; `passed`, which may be NULL, tells
+/// how many.
 ///
 /// For the loop: one reading of the clock.
 #[unsafe(no_mangle)]

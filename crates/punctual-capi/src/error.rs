@@ -92,7 +92,7 @@ fn meaning(code: Code) -> Cow<'static, str> {
 /// A sentence of a thread, at one place as long as the thread lives: a caller who still holds the former one reads the
 /// newer, and never what is gone.
 type Place = Cell<[u8; SENTENCE_BYTES]>;
-/// What is longer is cut.
+/// Longer sentences are cut.
 const SENTENCE_BYTES: usize = 1024;
 
 thread_local! {

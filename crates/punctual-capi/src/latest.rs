@@ -23,21 +23,19 @@ handled!(prt_latest_reader, 12: Single<Reader, ()>);
 
 type Bytes<const N: usize> = [u64; N];
 
-enum WriterOf {
-    Of16(LatestWriter<Bytes<2>>),
-    Of64(LatestWriter<Bytes<8>>),
-    Of256(LatestWriter<Bytes<32>>),
-    Of1024(LatestWriter<Bytes<128>>),
-    Of4096(LatestWriter<Bytes<512>>),
+macro_rules! of_each_size {
+    ($($name:ident: $end:ident)*) => {$(
+        enum $name {
+            Of16($end<Bytes<2>>),
+            Of64($end<Bytes<8>>),
+            Of256($end<Bytes<32>>),
+            Of1024($end<Bytes<128>>),
+            Of4096($end<Bytes<512>>),
+        }
+    )*};
 }
 
-enum ReaderOf {
-    Of16(LatestReader<Bytes<2>>),
-    Of64(LatestReader<Bytes<8>>),
-    Of256(LatestReader<Bytes<32>>),
-    Of1024(LatestReader<Bytes<128>>),
-    Of4096(LatestReader<Bytes<512>>),
-}
+of_each_size!(WriterOf: LatestWriter ReaderOf: LatestReader);
 
 /// The writing end, and how many bytes a value has.
 pub struct Writer {

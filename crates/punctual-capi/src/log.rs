@@ -34,11 +34,11 @@ pub struct Gathering {
 
 /// How many records are lost of one writer; everybody may know.
 pub struct Lost {
-    /// Because the log was full.
+    /// Records lost because the log was full.
     full: AtomicU64,
-    /// Because the call was refused.
+    /// Records lost because the call was refused.
     barred: AtomicU64,
-    /// The same, of all writers.
+    /// The sum of `barred` over all writers of the log.
     barred_in_all: Arc<AtomicU64>,
 }
 

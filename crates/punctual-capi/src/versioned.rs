@@ -14,7 +14,7 @@ use std::ptr;
 /// # Safety
 /// It is `repr(C)`, begins so, has no padding, and every pattern of bits is a value of it.
 pub(crate) unsafe trait Versioned: Copy {
-    /// What C calls it.
+    /// The name in C, for messages.
     const NAME: &'static str;
     /// What it holds where nothing was said.
     fn usual() -> Self;

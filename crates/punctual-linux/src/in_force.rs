@@ -4,7 +4,7 @@ use punctual_facts::cpu_set::CpuSet;
 use punctual_hist::Nanos;
 use punctual_numbers::recording::{InForce, Moment};
 use std::fs;
-use std::io::Read;
+use std::io::{self, Read};
 
 /// Holds another id in each boot.
 pub const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
@@ -68,19 +68,19 @@ pub fn boot_id() -> Option<String> {
 }
 
 fn text(path: &str) -> Option<String> {
-    match fs::read_to_string(path) {
-        Ok(value) => Some(value.trim().to_owned()),
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => None,
-        Err(e) => Some(format!("unreadable: {e}")),
+    told(fs::read_to_string(path).map(|value| value.trim().to_owned()))
+}
+
+fn told(read: io::Result<String>) -> Option<String> {
+    match read {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => None,
+        read => Some(read.unwrap_or_else(|e| format!("unreadable: {e}"))),
     }
 }
 
 /// The lowest latency that anyone asked for, in microseconds: four bytes in native order.
 fn dma_latency() -> Option<String> {
     let mut bytes = [0; 4];
-    match fs::File::open("/dev/cpu_dma_latency").and_then(|mut file| file.read_exact(&mut bytes)) {
-        Ok(()) => Some(format!("{} us", i32::from_ne_bytes(bytes))),
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => None,
-        Err(e) => Some(format!("unreadable: {e}")),
-    }
+    let read = fs::File::open("/dev/cpu_dma_latency").and_then(|mut file| file.read_exact(&mut bytes));
+    told(read.map(|()| format!("{} us", i32::from_ne_bytes(bytes))))
 }

@@ -11,7 +11,7 @@ const ENDING: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
 
 /// A flag that the first of these signals sets. The second one ends the process at once.
 pub fn flag() -> io::Result<Arc<AtomicBool>> {
-    let interrupted = Arc::new(AtomicBool::new(false));
+    let interrupted = Arc::default();
     second_ends_at_once(&interrupted)?;
     Ok(interrupted)
 }
@@ -26,6 +26,7 @@ fn second_ends_at_once(interrupted: &Arc<AtomicBool>) -> io::Result<()> {
 
 /// Signals of a process that has changed its terminal. Until [`Signals::let_go`] none of them ends or stops the process
 /// by itself: its owner asks for them several times a second.
+#[derive(Default)]
 pub struct Signals {
     interrupted: Arc<AtomicBool>,
     /// The last signal that asked for the end; 0 for none.
@@ -38,14 +39,7 @@ pub struct Signals {
 
 impl Signals {
     pub fn catch() -> io::Result<Self> {
-        let mut signals = Self {
-            interrupted: Arc::default(),
-            ending: Arc::default(),
-            stop: Arc::default(),
-            resumed: Arc::default(),
-            resized: Arc::default(),
-            caught: Vec::new(),
-        };
+        let mut signals = Self::default();
         // SIGQUIT can only come from another process: the key for it is switched off in the terminal.
         for signal in ENDING.into_iter().chain([SIGQUIT]) {
             signals.caught.push(flag::register(signal, Arc::clone(&signals.interrupted))?);

@@ -13,12 +13,10 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-/// Bytes that are read at once.
 const PIECE: usize = 1 << 18;
 
 #[derive(Debug, thiserror::Error)]
 pub enum RecordingError {
-    /// Recordings are never overwritten.
     #[error("{}: create recording: the file exists", path.display())]
     Exists { path: PathBuf },
     #[error("{}: create recording: {reason}", path.display())]
@@ -32,7 +30,6 @@ pub enum RecordingError {
     Frame { path: PathBuf, reason: Unencodable },
     #[error("{}: read recording: {reason}", path.display())]
     Read { path: PathBuf, reason: io::Error },
-    /// The file is no recording.
     #[error("{}: read recording: {reason}", path.display())]
     Unreadable { path: PathBuf, reason: Unreadable },
 }
@@ -218,30 +215,47 @@ pub fn read_stretch(path: &Path, stretch: Stretch) -> Result<Recording, Recordin
 /// Hands out the good frames of a recording one by one.
 pub fn read_frames(path: &Path, mut sink: impl FnMut(Frame)) -> Result<(), RecordingError> {
     let mut reader = FrameReader::new();
-    pieces(path, |piece| reader.feed(piece, &mut sink))
+    pieces(path, &mut open(path)?, |piece| reader.feed(piece, &mut sink))
 }
 
-fn fold(path: &Path, mut reader: RecordingReader) -> Result<Recording, RecordingError> {
-    pieces(path, |piece| reader.feed(piece))?;
+fn fold(path: &Path, reader: RecordingReader) -> Result<Recording, RecordingError> {
+    fold_from(path, &mut open(path)?, reader)
+}
+
+/// Folds what is left of a file that is open.
+pub(crate) fn fold_from(
+    path: &Path,
+    source: &mut impl Read,
+    mut reader: RecordingReader,
+) -> Result<Recording, RecordingError> {
+    pieces(path, source, |piece| reader.feed(piece))?;
     reader.finish().map_err(|reason| RecordingError::Unreadable { path: path.to_owned(), reason })
 }
 
+fn open(path: &Path) -> Result<File, RecordingError> {
+    File::open(path).map_err(|reason| RecordingError::Read { path: path.to_owned(), reason })
+}
+
 /// Hands out the bytes of a file in pieces.
-fn pieces(path: &Path, mut feed: impl FnMut(&[u8]) -> Result<(), Unreadable>) -> Result<(), RecordingError> {
+fn pieces(
+    path: &Path,
+    source: &mut impl Read,
+    mut feed: impl FnMut(&[u8]) -> Result<(), Unreadable>,
+) -> Result<(), RecordingError> {
     let unread = |reason| RecordingError::Read { path: path.to_owned(), reason };
     let unreadable = |reason| RecordingError::Unreadable { path: path.to_owned(), reason };
-    in_pieces(&mut File::open(path).map_err(unread)?, |piece| feed(piece).map_err(unreadable), unread)
+    in_pieces(source, |piece| feed(piece).map_err(unreadable), unread)
 }
 
 /// Hands out the rest of a file in pieces.
 pub(crate) fn in_pieces<E>(
-    file: &mut File,
+    source: &mut impl Read,
     mut take: impl FnMut(&[u8]) -> Result<(), E>,
     unread: impl Fn(io::Error) -> E,
 ) -> Result<(), E> {
     let mut piece = vec![0; PIECE];
     loop {
-        match file.read(&mut piece) {
+        match source.read(&mut piece) {
             Ok(0) => return Ok(()),
             Ok(length) => take(piece.get(..length).unwrap_or_default())?,
             Err(interrupted) if interrupted.kind() == io::ErrorKind::Interrupted => {}

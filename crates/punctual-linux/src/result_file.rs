@@ -3,8 +3,7 @@
 //! Opened once and read in pieces, so that it may be a pipe, and memory does not grow with it. What the bytes mean is known
 //! to `punctual_numbers` alone.
 
-use crate::recording::RecordingError;
-use crate::recording::in_pieces;
+use crate::recording::{RecordingError, fold_from, in_pieces};
 use punctual_numbers::foreign::{ForeignRun, Import, ImportOptions, Problem, SNIFFED};
 use punctual_numbers::recording::{Recording, RecordingReader, begins_like_a_recording};
 use std::fs::File;
@@ -22,7 +21,6 @@ pub enum ResultError {
     Recording(#[from] RecordingError),
     #[error("{}: read result: {reason}. Check the name and that you may read it", path.display())]
     Read { path: PathBuf, reason: io::Error },
-    /// The content of the file is not understood.
     #[error("{}: import: {problem}", path.display())]
     Import { path: PathBuf, problem: Problem },
 }
@@ -33,14 +31,14 @@ pub fn read_result(path: &Path, options: ImportOptions) -> Result<ResultFile, Re
     let mut file = File::open(path).map_err(unread)?;
     let mut first = Vec::with_capacity(SNIFFED);
     (&mut file).take(SNIFFED as u64).read_to_end(&mut first).map_err(unread)?;
-    if options.format.is_none() && (first.is_empty() || begins_like_a_recording(&first)) {
-        return recording(path, &first, &mut file);
+    let first = first.as_slice();
+    if options.format.is_none() && (first.is_empty() || begins_like_a_recording(first)) {
+        let recording = fold_from(path, &mut first.chain(file), RecordingReader::new())?;
+        return Ok(ResultFile::Recording(Box::new(recording)));
     }
     let problem = |problem| ResultError::Import { path: path.to_owned(), problem };
-    let mut import = Import::begin(&first, options).map_err(problem)?;
-    import.feed(&first).map_err(problem)?;
-    drop(first);
-    in_pieces(&mut file, |piece| import.feed(piece).map_err(problem), unread)?;
+    let mut import = Import::begin(first, options).map_err(problem)?;
+    in_pieces(&mut first.chain(file), |piece| import.feed(piece).map_err(problem), unread)?;
     import.finish().map(Box::new).map(ResultFile::Foreign).map_err(problem)
 }
 
@@ -60,13 +58,4 @@ pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     done.inspect_err(|_| {
         let _best_effort = std::fs::remove_file(&beside);
     })
-}
-
-fn recording(path: &Path, first: &[u8], file: &mut File) -> Result<ResultFile, ResultError> {
-    let unread = |reason| ResultError::from(RecordingError::Read { path: path.to_owned(), reason });
-    let unreadable = |reason| ResultError::from(RecordingError::Unreadable { path: path.to_owned(), reason });
-    let mut reader = RecordingReader::new();
-    reader.feed(first).map_err(unreadable)?;
-    in_pieces(file, |piece| reader.feed(piece).map_err(unreadable), unread)?;
-    reader.finish().map(Box::new).map(ResultFile::Recording).map_err(unreadable)
 }

@@ -33,7 +33,6 @@ impl Drop for Note {
     }
 }
 
-/// The campaign of another process that measures now.
 pub fn under_way() -> Option<UnderWay> {
     read(Path::new(NOTE), 0)
 }
@@ -74,7 +73,6 @@ mod tests {
     use super::*;
     use std::process::Command;
 
-    /// The user who runs the tests.
     fn me() -> u32 {
         rustix::process::geteuid().as_raw()
     }

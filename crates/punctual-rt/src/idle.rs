@@ -43,6 +43,13 @@ fn state_in(folder: &Path, number: u32) -> Option<IdleState> {
 }
 
 #[cfg(test)]
+impl IdleState {
+    pub(crate) fn of(number: u32, name: &str, exit_us: u64) -> Self {
+        Self { number, name: name.to_owned(), exit_latency: Nanos::from_us(exit_us), enabled: true }
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
 
@@ -62,7 +69,7 @@ mod tests {
         }
         write("state2", "name", "GARBLED\n");
         let states = states_below(folder);
-        let c6 = IdleState { number: 1, name: "C6".into(), exit_latency: Nanos::from_us(133), enabled: false };
+        let c6 = IdleState { enabled: false, ..IdleState::of(1, "C6", 133) };
         assert_eq!((states.len(), states.get(1)), (2, Some(&c6)));
         assert_eq!(states_below(&folder.join("cpu7")), [], "no such CPU");
     }

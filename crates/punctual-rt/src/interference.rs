@@ -131,20 +131,15 @@ mod tests {
     }
 
     #[test]
-    fn an_undisturbed_wait_has_no_interference_and_leaves_no_mark() {
+    fn an_undisturbed_wait_leaves_no_mark_and_a_hit_without_marks_stays_unknown() {
         for confirms in [false, true] {
             let mut watch = Watch::of_current_thread(confirms);
             watch.begin();
             assert_eq!(watch.end(false), None);
             assert!(watch.poison.is_none_or(|poison| !poison.still_set()));
         }
-    }
-
-    #[test]
-    fn a_hit_without_marks_and_without_a_count_stays_unknown() {
-        let mut watch = Watch { poison: None, exact: true, confirms: false, switches: 0 };
-        assert!(!watch.has_marks());
-        watch.begin();
-        assert_eq!(watch.end(true), Some(Interference::Unknown));
+        let mut blind = Watch { poison: None, exact: true, confirms: false, switches: 0 };
+        blind.begin();
+        assert_eq!((blind.has_marks(), blind.end(true)), (false, Some(Interference::Unknown)));
     }
 }

@@ -1,6 +1,5 @@
 //! Numbers in no order, the same on every run: `SplitMix64`.
 
-/// Begins with any seed.
 pub(crate) struct Noise(pub(crate) u64);
 
 impl Noise {

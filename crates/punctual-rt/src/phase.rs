@@ -17,10 +17,10 @@ mod tests;
 
 use crate::sys;
 use punctual_hist::{MonoTime, Nanos};
+use std::time::Duration;
 
 /// How many gaps are noted at most: 16 per millisecond for a second.
 const ROOM: usize = 16_384;
-/// The longest scan.
 const LONGEST: Nanos = Nanos::from_secs(10);
 /// Shorter gaps are the clock's own noise.
 const SHORTEST_GAP: Nanos = Nanos::from_us(1);
@@ -192,12 +192,7 @@ fn lasting(clearance: Nanos, circle: Nanos, period: Nanos, tick: Nanos) -> Nanos
     let speed = (slip(period) - slip(tick)).abs();
     let seconds = clearance.as_secs_f64() / speed;
     // Zero over zero, and what is longer than the clock can count, are for ever.
-    if seconds < 1e9 { whole_ns(seconds) } else { Nanos::MAX }
-}
-
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "not negative, below 2^63")]
-fn whole_ns(seconds: f64) -> Nanos {
-    Nanos::from_ns((seconds * 1e9) as u64)
+    Duration::try_from_secs_f64(seconds).map_or(Nanos::MAX, Nanos::from)
 }
 
 /// The gaps of a scan, laid onto a circle.

@@ -7,6 +7,7 @@
 use super::error::EngineError;
 use super::machine::now;
 use super::revert::{Extent, Reverted, revert, revert_orphan, revert_pending};
+use super::undo::SYSTEMD;
 use crate::hand::Hand;
 use crate::journal::{self, Begun, Contents, Stage};
 use std::ffi::OsString;
@@ -24,8 +25,6 @@ const TIED: &str = "tied";
 const DEADLINE: &str = "deadline";
 /// The byte that a supervisor sends to its guard when it ends in good order.
 const FAREWELL: u8 = b'.';
-/// This folder exists while systemd runs the machine.
-const SYSTEMD: &str = "run/systemd/system";
 
 /// The program that a guard runs as: this program, and the words that make it a guard.
 #[derive(Clone, Debug)]
@@ -84,7 +83,7 @@ impl Tied {
 /// its terminal and its user's session.
 pub fn watch_deadline(program: &Program, transaction: u32) -> Result<(), EngineError> {
     let remedy = "Without its guard nothing is changed";
-    if Path::new("/").join(SYSTEMD).is_dir() && under_systemd(program, transaction) {
+    if Path::new(SYSTEMD).is_dir() && under_systemd(program, transaction) {
         return Ok(());
     }
     let start = program.command(DEADLINE, transaction).stdin(Stdio::null()).spawn();

@@ -86,7 +86,6 @@ pub(super) fn lock(hand: &dyn Hand) -> Result<Lock, EngineError> {
     Err(EngineError::Locked { by: None })
 }
 
-/// The id of this boot.
 pub(super) fn boot(hand: &dyn Hand) -> Result<String, EngineError> {
     hand.boot_id().map_err(|reason| EngineError::Unknown { what: "the number of this run of the machine", reason })
 }
@@ -289,7 +288,6 @@ fn overlap(one: &Intent, other: &Intent) -> bool {
         || (matches!(one.step, Step::Folder { .. }) && place(&one.step).zip(place(&other.step)).is_some_and(is_below))
 }
 
-/// Whether both steps change the same thing.
 fn is_same_place(one: &Step, other: &Step) -> bool {
     match (one, other) {
         (Step::Affinity { task, .. }, Step::Affinity { task: other, .. })

@@ -8,7 +8,7 @@ use super::revert::{Extent, Reverted};
 use super::signals::Held;
 use super::transaction::{Applied, Request, Transaction};
 use crate::hand::Hand;
-use crate::journal::Kind;
+use crate::journal::Purpose;
 use punctual_tuning::knobs::Blast;
 use punctual_tuning::plan::Change;
 use rustix::process::{Pid, Signal, kill_process};
@@ -17,7 +17,6 @@ use std::io;
 use std::process::{Child, Command, ExitStatus};
 use std::time::Duration;
 
-/// Signals that are passed on to the command.
 const PASSED_ON: [i32; 7] =
     [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGUSR1, libc::SIGUSR2, libc::SIGWINCH];
 /// How often to look although the end of the command wakes us: that signal may be lost.
@@ -40,7 +39,7 @@ pub fn supervise(
     ready: &mut dyn FnMut(&Applied) -> bool,
 ) -> Result<Supervised, EngineError> {
     let words = command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    let request = Request { kind: Kind::ForCommand { command: words }, ..request.clone() };
+    let request = Request { kind: Purpose::ForCommand { command: words }, ..request.clone() };
     let signals = PASSED_ON.iter().copied().chain([libc::SIGCHLD]).collect::<Vec<_>>();
     // Signals are held from here on: one that comes while changes are made is passed on later, or ends us once they are
     // undone.

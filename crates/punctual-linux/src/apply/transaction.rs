@@ -6,7 +6,7 @@ use super::look::{Look, look};
 use super::machine::{now, this_process};
 use super::revert::{Work, boot, lock};
 use crate::hand::{Hand, Lock};
-use crate::journal::{Asked, Begun, Intent, Journal, JournalError, Kind, Outcome, Record, Stage, Was, store};
+use crate::journal::{Asked, Begun, Intent, Journal, JournalError, Outcome, Purpose, Record, Stage, Was, store};
 use punctual_tuning::knobs::Blast;
 use punctual_tuning::plan::{Before, Change, Step};
 use serde::Serialize;
@@ -15,20 +15,16 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 /// Bytes in the journal for all records of one step, without the step's own content.
 const ROOM_BYTES: u64 = 4096;
 
-/// What a transaction is to be begun with.
 #[derive(Clone, Debug)]
 pub struct Request {
-    pub kind: Kind,
+    pub kind: Purpose,
     pub asked: Asked,
     /// Everything goes back after this time, unless confirmed.
     pub confirm_within: Option<Duration>,
 }
 
 /// A transaction that has begun. No other process changes the machine while this lives.
-#[derive(Debug)]
-pub struct Transaction<'a>(Applying<'a>);
-
-struct Applying<'a> {
+pub struct Transaction<'a> {
     hand: &'a dyn Hand,
     journal: Journal<'a>,
     boot: String,
@@ -37,9 +33,12 @@ struct Applying<'a> {
     _lock: Lock,
 }
 
-impl std::fmt::Debug for Applying<'_> {
+impl std::fmt::Debug for Transaction<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Applying").field("number", &self.number).field("journal", &self.journal).finish_non_exhaustive()
+        f.debug_struct("Transaction")
+            .field("number", &self.number)
+            .field("journal", &self.journal)
+            .finish_non_exhaustive()
     }
 }
 
@@ -139,7 +138,7 @@ impl<'a> Transaction<'a> {
             Ok((journal, number))
         };
         match begun() {
-            Ok((journal, number)) => Ok(Self(Applying { hand, journal, boot, number, next_step: 1, _lock: lock })),
+            Ok((journal, number)) => Ok(Self { hand, journal, boot, number, next_step: 1, _lock: lock }),
             Err(error) => {
                 abandon(hand);
                 Err(error)
@@ -148,32 +147,32 @@ impl<'a> Transaction<'a> {
     }
 
     pub fn number(&self) -> u32 {
-        self.0.number
+        self.number
     }
 
     /// Makes the changes in order. A change that fails is part of the result, and the others go on. An error means that
     /// the journal could not be written, and that everything was undone.
     pub fn apply(mut self, changes: &[Change], allowed: Blast) -> Result<Applied, EngineError> {
-        if let Err(cause) = self.0.journal.reserve(room(changes)) {
-            return Err(self.0.roll_back(cause));
+        if let Err(cause) = self.journal.reserve(room(changes)) {
+            return Err(self.roll_back(cause));
         }
         let mut tried = Vec::new();
         for change in changes {
-            match self.0.change(change, allowed) {
+            match self.change(change, allowed) {
                 Ok(result) => tried.push(result),
-                Err(cause) => return Err(self.0.roll_back(cause)),
+                Err(cause) => return Err(self.roll_back(cause)),
             }
         }
-        if let Err(cause) = self.0.journal.append(Record::Applied { transaction: self.0.number }) {
-            return Err(self.0.roll_back(cause));
+        if let Err(cause) = self.journal.append(Record::Applied { transaction: self.number }) {
+            return Err(self.roll_back(cause));
         }
-        let transaction = self.0.number;
-        let stands = self.0.close_if_nothing_stands()?;
+        let transaction = self.number;
+        let stands = self.close_if_nothing_stands()?;
         Ok(Applied { transaction, changes: tried, stands })
     }
 
     pub fn cancel(self) -> Result<(), EngineError> {
-        self.0.close_if_nothing_stands().map(drop)
+        self.close_if_nothing_stands().map(drop)
     }
 }
 
@@ -203,7 +202,7 @@ fn room(changes: &[Change]) -> u64 {
     steps.map(|step| ROOM_BYTES + 6 * content(step) as u64).sum::<u64>() + ROOM_BYTES
 }
 
-impl Applying<'_> {
+impl Transaction<'_> {
     fn change(&mut self, change: &Change, allowed: Blast) -> Result<Tried, JournalError> {
         let id = change.id.clone();
         if change.blast > allowed {

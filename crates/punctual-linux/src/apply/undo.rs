@@ -11,7 +11,6 @@ use punctual_tuning::plan::lasting::grub_unchosen;
 use punctual_tuning::plan::{Before, Expected, Invocation, Lasts, Step};
 use std::io;
 
-/// Why a step is not undone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stuck {
     /// Another program or person changed it since.
@@ -19,7 +18,8 @@ pub enum Stuck {
     Failed(String),
 }
 
-const SYSTEMD: &str = "/run/systemd/system";
+/// This folder exists while systemd runs the machine.
+pub const SYSTEMD: &str = "/run/systemd/system";
 /// Folders that are empty after each boot.
 const PASSING: [&str; 2] = ["/run/", "/tmp/"];
 

@@ -21,7 +21,6 @@ pub fn first_line() -> String {
     format!("{MAGIC}{VERSION}\n")
 }
 
-/// A record as one line of the file.
 pub fn line(record: &Record) -> Result<String, serde_json::Error> {
     let json = serde_json::to_string(&Line::of(record.clone()))?;
     Ok(format!("{:08x} {json}\n", crc32fast::hash(json.as_bytes())))
@@ -50,7 +49,6 @@ pub struct Parsed {
     pub good_bytes: usize,
 }
 
-/// Why a journal is not used at all.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unusable {
     Newer(u32),
@@ -62,7 +60,6 @@ pub enum Unusable {
     },
 }
 
-/// Reads all lines that can be read.
 pub fn parse(bytes: &[u8]) -> Result<Parsed, Unusable> {
     let mut parsed = Parsed::default();
     let mut sound = false;

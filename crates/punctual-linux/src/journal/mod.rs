@@ -14,6 +14,6 @@ pub mod record;
 pub mod session;
 pub mod store;
 
-pub use record::{Asked, Begun, Intent, Kind, Outcome, Owner, Record, Undone, Was};
+pub use record::{Asked, Begun, Intent, Outcome, Owner, Purpose, Record, Undone, Was};
 pub use session::{Contents, Entry, Now, Pending, Session, Stage};
 pub use store::{Journal, JournalError, read};

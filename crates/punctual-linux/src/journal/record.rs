@@ -29,7 +29,6 @@ pub enum Record {
     Undone {
         transaction: u32,
         number: u32,
-        /// What was done for it.
         how: Undone,
     },
     Reverted {
@@ -62,7 +61,7 @@ pub struct Begun {
     /// The version of the program that wrote it.
     pub version: String,
     pub asked: Asked,
-    pub kind: Kind,
+    pub kind: Purpose,
     /// The process that makes the changes. For a command it is the one that supervises it.
     pub owner: Owner,
     /// The transaction goes back when `CLOCK_BOOTTIME` shows this, unless it was confirmed.
@@ -73,17 +72,14 @@ pub struct Begun {
 pub struct Asked {
     pub cpus: String,
     pub profile: String,
-    /// The words of the command line.
     pub arguments: Vec<String>,
     /// Knobs and what is kept for each of them across boots.
     pub keeps: Vec<(String, Keep)>,
 }
 
-/// What a transaction is for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum Purpose {
     Tuned,
-    /// The machine is tuned while a command runs.
     ForCommand {
         command: Vec<String>,
     },

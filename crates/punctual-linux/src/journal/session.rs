@@ -3,7 +3,7 @@
 //! Pure: it knows records, and neither files nor machines.
 
 use super::format::Damage;
-use super::record::{Begun, Intent, Kind, Outcome, Owner, Record, Undone, Was};
+use super::record::{Begun, Intent, Outcome, Owner, Purpose, Record, Undone, Was};
 use punctual_tuning::plan::Keep;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -124,7 +124,7 @@ impl Contents {
 impl Session {
     /// Knobs and what is kept for each across boots; empty unless the transaction tuned the machine.
     pub fn keeps(&self) -> impl Iterator<Item = &(String, Keep)> {
-        let begun = self.begun.iter().filter(|begun| begun.kind == Kind::Tuned);
+        let begun = self.begun.iter().filter(|begun| begun.kind == Purpose::Tuned);
         begun.flat_map(|begun| &begun.asked.keeps)
     }
 
@@ -147,7 +147,7 @@ impl Session {
             Stage::Applying => return (!owned).then_some(Pending::HalfApplied),
             Stage::Applied => {}
         }
-        if matches!(begun.kind, Kind::ForCommand { .. }) && !owned {
+        if matches!(begun.kind, Purpose::ForCommand { .. }) && !owned {
             return Some(Pending::OwnerGone);
         }
         let late = begun.confirm_by_ns.is_some_and(|deadline| !same_boot || now.boottime_ns >= deadline);

@@ -247,7 +247,6 @@ fn put_aside(hand: &dyn Hand, paths: &[&str]) -> Result<(), JournalError> {
     Ok(())
 }
 
-/// Where the copy of that name is kept.
 pub fn copy_path(name: &str) -> String {
     format!("{SAVED}/{name}")
 }

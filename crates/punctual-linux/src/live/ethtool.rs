@@ -6,7 +6,6 @@
 use crate::sys::ethtool::{SUBJECTS, Subject, ask};
 use punctual_facts::fact::Fact;
 use rustix::io::Errno;
-use std::fmt::Write as _;
 use std::io;
 
 pub fn read(path: &str) -> Fact<Vec<u8>> {
@@ -19,14 +18,8 @@ pub fn read(path: &str) -> Fact<Vec<u8>> {
 }
 
 fn lines(answer: &[u32], subject: &Subject) -> String {
-    let mut lines = String::new();
-    for (name, word) in subject.read_only.iter().chain(subject.settings) {
-        if let Some(value) = answer.get(*word) {
-            // Writing to a string cannot fail.
-            let _ = writeln!(lines, "{name} {value}");
-        }
-    }
-    lines
+    let words = subject.read_only.iter().chain(subject.settings);
+    words.filter_map(|(name, word)| Some(format!("{name} {}\n", answer.get(*word)?))).collect()
 }
 
 /// A driver that has no such setting says so, which is no error.

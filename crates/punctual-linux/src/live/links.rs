@@ -7,7 +7,6 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-/// The most devices that are asked.
 const MOST_DEVICES: usize = 512;
 /// A list of capabilities has at most this many entries; a broken list may be a ring.
 const MOST_CAPABILITIES: usize = 48;

@@ -67,12 +67,12 @@ impl LiveTree {
     /// This machine, read by processes of this program, which a first argument `word` makes call [`answer`]. A file
     /// that hangs then does not keep this process from ending.
     pub fn apart(word: &'static str) -> Self {
-        Self { files: Patient::apart(Answers::new(ROOT.into()), word), first_read: Mutex::default() }
+        Self { files: Patient::new(Answers::new(ROOT.into()), Some(word)), first_read: Mutex::default() }
     }
 
     /// The machine whose files are below `root`, read by threads. With `/` it is this machine.
     pub fn new(root: impl Into<PathBuf>) -> Self {
-        Self { files: Patient::new(Answers::new(root.into())), first_read: Mutex::default() }
+        Self { files: Patient::new(Answers::new(root.into()), None), first_read: Mutex::default() }
     }
 
     fn first(&self, path: &str) -> Fact<Vec<u8>> {

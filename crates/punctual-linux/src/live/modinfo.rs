@@ -8,7 +8,6 @@ use super::files::{Files, bounded, fact};
 use object::{Object, ObjectSection};
 use punctual_facts::fact::Fact;
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::io::{Cursor, ErrorKind};
 use std::sync::OnceLock;
 
@@ -117,7 +116,6 @@ fn unpacked(path: &str, bytes: Vec<u8>) -> Result<Vec<u8>, String> {
     done.map_err(|e| format!("cannot be unpacked: {e}"))
 }
 
-/// The section in which a module describes itself.
 fn section(elf: &[u8]) -> Result<String, String> {
     let file = object::File::parse(elf).map_err(|e| e.to_string())?;
     let section = file.section_by_name(".modinfo").ok_or("has no section .modinfo")?;
@@ -135,12 +133,8 @@ fn described<'a>(place: &str, entries: impl Iterator<Item = &'a str>) -> String 
             parameters.entry(one_word(name)).or_insert_with(|| "-".to_owned());
         }
     }
-    let mut text = format!("{place}\n");
-    for (name, kind) in parameters {
-        // Writing to a string does not fail.
-        let _ = writeln!(text, "parm {name} {kind}");
-    }
-    text
+    let lines = parameters.into_iter().map(|(name, kind)| format!("parm {name} {kind}\n"));
+    std::iter::once(format!("{place}\n")).chain(lines).collect()
 }
 
 fn one_word(text: &str) -> String {

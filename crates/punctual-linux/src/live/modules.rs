@@ -2,22 +2,17 @@
 //! module: serial numbers and asset tags stay in the table.
 
 use punctual_facts::fact::Fact;
-use std::fmt::Write as _;
 
 const MEMORY_DEVICE: u8 = 17;
 const END_OF_TABLE: u8 = 127;
-/// The most slots that are told.
 const MOST_SLOTS: usize = 256;
 
 /// One line for each slot of the table: `slot=NAME bank=NAME size_mib=N width=TOTAL/DATA rated_mts=N configured_mts=N`.
 pub(super) fn described(table: &[u8]) -> Fact<Vec<u8>> {
-    let mut text = String::new();
     let slots = Structures(table).filter(|structure| structure.kind() == MEMORY_DEVICE).take(MOST_SLOTS);
-    for slot in slots {
-        // Writing into a string cannot fail.
-        let _ = writeln!(
-            text,
-            "slot={} bank={} size_mib={} width={}/{} rated_mts={} configured_mts={}",
+    let line = |slot: Structure| {
+        format!(
+            "slot={} bank={} size_mib={} width={}/{} rated_mts={} configured_mts={}\n",
             slot.name(0x10),
             slot.name(0x11),
             slot.size_mib(),
@@ -25,8 +20,9 @@ pub(super) fn described(table: &[u8]) -> Fact<Vec<u8>> {
             slot.known_u16(0x0a),
             slot.speed_mts(0x15, 0x54),
             slot.speed_mts(0x20, 0x58),
-        );
-    }
+        )
+    };
+    let text = slots.map(line).collect::<Vec<_>>().concat();
     if text.is_empty() { Fact::Absent } else { Fact::Known(text.into_bytes()) }
 }
 

@@ -110,15 +110,9 @@ impl State {
 }
 
 impl<T: Tree + Send + Sync + 'static> Patient<T> {
-    /// Reads in threads of this process.
-    pub(super) fn new(tree: T) -> Self {
-        let state = State { reader: None, word: None, patience: Patience::new() };
-        Self { tree: Arc::new(tree), state: Mutex::new(state) }
-    }
-
-    /// Reads in processes of this program, which `word` makes answer from the same tree.
-    pub(super) fn apart(tree: T, word: &'static str) -> Self {
-        let state = State { reader: None, word: Some(word), patience: Patience::new() };
+    /// Reads in processes of this program, which `word` makes answer from the same tree; without a word, in threads.
+    pub(super) fn new(tree: T, word: Option<&'static str>) -> Self {
+        let state = State { reader: None, word, patience: Patience::new() };
         Self { tree: Arc::new(tree), state: Mutex::new(state) }
     }
 
@@ -203,7 +197,7 @@ mod tests {
     #[test]
     fn what_hangs_is_left_behind_and_patience_runs_out() {
         let sticky = Shared::default();
-        let tree = Patient::new(sticky.clone());
+        let tree = Patient::new(sticky.clone(), None);
         assert_eq!(tree.read("/stuck/0/a"), Fact::Garbled("did not answer within 500 ms".to_owned()));
         assert_eq!(tree.read("/good"), Fact::Known(b"/good".to_vec()));
         let second = tree.list("/stuck/1/b").trouble().unwrap();
@@ -227,7 +221,7 @@ mod tests {
 
     #[test]
     fn a_fault_while_reading_is_one_unknown_and_no_more() {
-        let tree = Patient::new(Shared::default());
+        let tree = Patient::new(Shared::default(), None);
         assert!(matches!(tree.read("/broken"), Fact::Garbled(_)));
         assert_eq!(tree.read("/good"), Fact::Known(b"/good".to_vec()));
     }

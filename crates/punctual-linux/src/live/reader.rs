@@ -31,22 +31,15 @@ const MOST_BYTES: u32 = 64 << 20;
 const STACK_BYTES: usize = 512 << 10;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
 pub(super) enum Question {
-    Read,
-    List,
-    Link,
+    Read = b'r',
+    List = b'l',
+    Link = b'k',
 }
 
 impl Question {
     const ALL: [Self; 3] = [Self::Read, Self::List, Self::Link];
-
-    fn code(self) -> u8 {
-        match self {
-            Self::Read => b'r',
-            Self::List => b'l',
-            Self::Link => b'k',
-        }
-    }
 
     /// The answer as bytes. Names are joined with `/`, which no name holds.
     pub(super) fn of(self, tree: &impl Tree, path: &str) -> Fact<Vec<u8>> {
@@ -98,7 +91,7 @@ impl Reader {
     }
 
     pub(super) fn ask(&mut self, question: Question, path: &str, limit: Duration) -> io::Result<Fact<Vec<u8>>> {
-        put(self.stream.get_ref(), question.code(), path.as_bytes())?;
+        put(self.stream.get_ref(), question as u8, path.as_bytes())?;
         self.wait(limit)?;
         let (code, bytes) = take(&mut self.stream)?.ok_or(io::ErrorKind::UnexpectedEof)?;
         decoded(code, bytes)
@@ -143,7 +136,7 @@ fn serve(tree: &impl Tree, stream: &UnixStream) -> io::Result<()> {
     (&*stream).write_all(&[HELLO])?;
     let mut questions = BufReader::new(stream);
     while let Some((code, path)) = take(&mut questions)? {
-        let question = Question::ALL.into_iter().find(|question| question.code() == code);
+        let question = Question::ALL.into_iter().find(|question| *question as u8 == code);
         let (Some(question), Ok(path)) = (question, String::from_utf8(path)) else {
             return Err(io::ErrorKind::InvalidData.into());
         };

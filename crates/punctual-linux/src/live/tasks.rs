@@ -4,7 +4,6 @@
 use super::affinity;
 use super::files::{Files, fact};
 use punctual_facts::fact::Fact;
-use std::fmt::Write as _;
 
 /// The most tasks that are read: each takes about ten microseconds.
 const MOST_TASKS: usize = 2_048;
@@ -42,9 +41,7 @@ fn task_line(stat: &str) -> Option<String> {
     let field = |number: usize| fields.get(number - 3).copied();
     let (flags, cpu, rt_priority, policy) = (field(9)?, field(39)?, field(40)?, field(41)?);
     let name: String = name.chars().map(|c| if c.is_control() { '?' } else { c }).collect();
-    let mut line = String::new();
-    writeln!(line, "{flags} {cpu} {rt_priority} {policy} {name}").ok()?;
-    Some(line)
+    Some(format!("{flags} {cpu} {rt_priority} {policy} {name}\n"))
 }
 
 #[cfg(test)]

@@ -16,7 +16,6 @@ pub enum LoadError {
     /// The machine lacks the preset's program, or what that needs.
     #[error("load '{name}' cannot run here: {reason}")]
     NotOffered { name: String, reason: String },
-    /// The load was given no CPU.
     #[error("load '{name}': no CPU to run on; give the loads at least one CPU")]
     NoCpu { name: String },
     #[error("load '{name}': cannot {operation}: {source}")]
@@ -24,4 +23,11 @@ pub enum LoadError {
     /// The worker process ended or was silent before it was ready.
     #[error("load '{name}' did not start: {reason}")]
     NotReady { name: String, reason: String },
+}
+
+impl LoadError {
+    /// Whether a second attempt may go better: the machine was busy, or the worker was ended by somebody.
+    pub fn may_pass(&self) -> bool {
+        matches!(self, Self::NotReady { .. } | Self::Start { .. })
+    }
 }

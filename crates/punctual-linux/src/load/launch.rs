@@ -31,7 +31,6 @@ pub struct Launcher {
 }
 
 impl Default for Launcher {
-    /// This very program, by its hidden command.
     fn default() -> Self {
         Self { program: PathBuf::from("/proc/self/exe"), arguments: vec!["__load".into()] }
     }
@@ -127,7 +126,6 @@ impl RunningLoad {
         Err(LoadError::NotReady { name: self.name.clone(), reason })
     }
 
-    /// How the process ended, in words.
     fn await_end(&mut self) -> String {
         let status = self.exit_before(Instant::now() + KILLED);
         status.map_or_else(|| "but is still there".to_owned(), |status| status.to_string())
@@ -189,7 +187,6 @@ impl Drop for RunningLoad {
     }
 }
 
-/// Ends loads that run together.
 pub fn stop_all(mut loads: Vec<RunningLoad>) -> Vec<LoadOutcome> {
     loads.iter_mut().for_each(RunningLoad::ask_to_end);
     loads.into_iter().map(RunningLoad::stop).collect()

@@ -59,7 +59,6 @@ fn echo(worker: &Worker, echoer: &UdpSocket, over: &AtomicBool) {
     }
 }
 
-/// Reads until the stream ends.
 fn drain(worker: &Worker, mut sink: TcpStream) {
     let _ = worker.pin();
     let mut bytes = vec![0_u8; 64 * 1024];

@@ -21,7 +21,6 @@ pub(super) struct StopRequest {
 }
 
 impl StopRequest {
-    /// Listens from now on, for `limit` at most.
     pub(super) fn listen(limit: Nanos) -> io::Result<Self> {
         let (signals, write) = UnixStream::pair()?;
         for signal in [SIGTERM, SIGINT] {

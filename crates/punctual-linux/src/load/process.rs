@@ -2,7 +2,7 @@
 //! A thread that hangs in the kernel does not keep the process from reporting.
 
 use super::parent::{StopRequest, say, say_end};
-use super::worker::{Event, Load, Shared, Worker};
+use super::worker::{Load, Shared, Worker, WorkerEvent};
 use super::{LoadError, LoadSpec, program};
 use crate::sys::process::become_ordinary;
 use crate::sys::sched::set_cpus;
@@ -90,7 +90,7 @@ fn run_threads(load: &'static Load, on: &CpuSet, dir: &Path, stop: StopRequest) 
     }
     std::thread::spawn(move || {
         while !stop.within(Duration::from_secs(1)) {}
-        let _ = sender.send(Event::Stop);
+        let _ = sender.send(WorkerEvent::Stop);
     });
     conduct(&shared, &events, threads);
     Ok(())
@@ -99,43 +99,43 @@ fn run_threads(load: &'static Load, on: &CpuSet, dir: &Path, stop: StopRequest) 
 /// Reports the end of a thread, also when it panics.
 struct Farewell {
     number: usize,
-    events: Sender<Event>,
+    events: Sender<WorkerEvent>,
 }
 
 impl Drop for Farewell {
     fn drop(&mut self) {
-        let _ = self.events.send(Event::Ended(self.number));
+        let _ = self.events.send(WorkerEvent::Ended(self.number));
     }
 }
 
 /// Waits until all threads are ready, then until the end, and reports.
-fn conduct(shared: &Shared, events: &Receiver<Event>, mut threads: Vec<Option<JoinHandle<io::Result<()>>>>) {
+fn conduct(shared: &Shared, events: &Receiver<WorkerEvent>, mut threads: Vec<Option<JoinHandle<io::Result<()>>>>) {
     let (mut begun, mut alive) = (0, threads.len());
     let mut since = (Instant::now(), 0);
     while alive > 0 {
         match events.recv() {
-            Ok(Event::Begun) => {
+            Ok(WorkerEvent::Begun) => {
                 begun += 1;
                 if begun == threads.len() {
                     since = (Instant::now(), shared.operations.load(Ordering::Relaxed));
                     say("ready");
                 }
             }
-            Ok(Event::Ended(number)) => {
+            Ok(WorkerEvent::Ended(number)) => {
                 alive -= 1;
                 collect(shared, &mut threads[number]);
                 if begun < threads.len() {
                     break; // before all were ready: the load has not started
                 }
             }
-            Ok(Event::Stop) | Err(_) => break,
+            Ok(WorkerEvent::Stop) | Err(_) => break,
         }
     }
     shared.ends.store(true, Ordering::Relaxed);
     let deadline = Instant::now() + WIND_DOWN;
     while alive > 0 {
         match events.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
-            Ok(Event::Ended(number)) => {
+            Ok(WorkerEvent::Ended(number)) => {
                 alive -= 1;
                 collect(shared, &mut threads[number]);
             }
@@ -151,7 +151,6 @@ fn conduct(shared: &Shared, events: &Receiver<Event>, mut threads: Vec<Option<Jo
     say_end(Some(operations), since.0.elapsed(), trouble.as_deref());
 }
 
-/// Reports a thread that ended in error.
 fn collect(shared: &Shared, thread: &mut Option<JoinHandle<io::Result<()>>>) {
     match thread.take().map(JoinHandle::join) {
         None | Some(Ok(Ok(()))) => {}

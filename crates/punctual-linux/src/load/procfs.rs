@@ -12,7 +12,6 @@ use std::path::Path;
 const ROOT: &str = "/proc";
 /// Depth of the walk; threads of a process are at depth four.
 const DEPTH: u32 = 4;
-/// The most that is read of a file.
 const MOST_BYTES: u64 = 64 * 1024;
 /// Top folders that are walked beside those of processes. The other ones belong to drivers and buses, where a read may
 /// act.

@@ -66,7 +66,6 @@ impl Scratch {
         self.file.read_exact_at(block, offset).map_err(explain("read a file", &self.dir, "is the device sound?"))
     }
 
-    /// Frees the space of the file.
     fn clear(&mut self) {
         let _ = self.file.set_len(0);
         (self.size, self.next) = (0, 0);
@@ -95,7 +94,6 @@ fn is_no_room(error: &io::Error) -> bool {
     matches!(error.kind(), StorageFull | QuotaExceeded | FileTooLarge)
 }
 
-/// Adds operation, folder and remedy to an error.
 fn explain(operation: &str, dir: &Path, remedy: &str) -> impl Fn(io::Error) -> io::Error {
     move |error| io::Error::new(error.kind(), format!("cannot {operation} in '{}': {error}; {remedy}", dir.display()))
 }

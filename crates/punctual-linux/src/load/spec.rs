@@ -13,7 +13,6 @@ use std::path::Path;
 pub enum LoadSpec {
     BuiltIn(&'static Load),
     Preset(&'static Preset),
-    /// `cmd:PROGRAM ARGS`: the program and its arguments.
     Program(Vec<String>),
 }
 

@@ -35,8 +35,7 @@ impl Shared {
     }
 }
 
-/// Messages of worker threads to the main thread.
-pub(super) enum Event {
+pub(super) enum WorkerEvent {
     Begun,
     /// The worker of this number has ended for whatever reason.
     Ended(usize),
@@ -47,7 +46,7 @@ pub(super) enum Event {
 pub struct Worker {
     pub(super) cpu: u32,
     pub(super) shared: Arc<Shared>,
-    pub(super) events: Sender<Event>,
+    pub(super) events: Sender<WorkerEvent>,
 }
 
 impl Worker {
@@ -65,7 +64,7 @@ impl Worker {
 
     /// Call this once, when preparations are over and the work begins.
     pub fn begun(&self) {
-        let _ = self.events.send(Event::Begun);
+        let _ = self.events.send(WorkerEvent::Begun);
     }
 
     /// Says that preparations are over, then takes steps until the end is wanted and counts the operations of each. A step
@@ -96,7 +95,6 @@ impl Worker {
         set_cpus(None, &CpuSet::from_iter([self.cpu]))
     }
 
-    /// Waits a little before trying again what failed.
     pub fn pause(&self) {
         std::thread::sleep(Duration::from_millis(20));
     }

@@ -25,7 +25,6 @@ pub(super) struct Causes {
     budget: Nanos,
     /// A later activation ends the run, and its cause must be known.
     limit: Nanos,
-    /// What ran in former phases, by thread.
     former: Vec<Counts>,
     on: bool,
 }
@@ -191,7 +190,6 @@ fn holes(self_test: &[SelfTest]) -> impl Iterator<Item = Blind> {
     self_test.iter().filter(|test| test.has_holes()).map(|test| Blind::Holes(test.cpu))
 }
 
-/// All phases, or those that were asked for.
 fn traced_phases(explain: &Explain, scenario: &Scenario) -> Vec<u16> {
     let count = u16::try_from(scenario.load_phases.len()).unwrap_or(u16::MAX);
     (0..count).filter(|phase| explain.phases.is_empty() || explain.phases.contains(phase)).collect()

@@ -62,7 +62,6 @@ impl Gaps {
         standstill
     }
 
-    /// Whether another measuring thread ran during the gap.
     fn others_ran(&self, thread: usize, gap: &Gap) -> bool {
         let (from, to) = (gap.activation.release, gap.activation.woke);
         let half = Nanos::from_ns(to.since(from).as_ns() / 2);
@@ -74,7 +73,6 @@ impl Gaps {
     }
 }
 
-/// One incident for all CPUs that stood still.
 fn joined(standstill: Option<Incident>, gap: &Gap) -> Incident {
     let woke = gap.activation.woke;
     let before = standstill.unwrap_or(Incident::new(woke, Nanos::ZERO, EventKind::Paused));

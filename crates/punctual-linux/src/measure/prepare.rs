@@ -21,7 +21,8 @@ pub(super) struct Prepared {
     pub probes: Vec<Probe>,
     pub control: Arc<RunControl>,
     pub notes: Vec<Mark>,
-    pub dma_latency: Option<LatencyRequest>,
+    /// Open until the run is over, since closing it ends the request.
+    pub _dma_latency: Option<LatencyRequest>,
     pub causes: Option<Causes>,
 }
 
@@ -73,7 +74,7 @@ pub(super) fn prepare(scenario: &Scenario, setting: &Setting) -> Result<Prepared
     let causes =
         setting.explain.as_ref().map(|explain| Causes::start(explain, scenario, &setting.cpus.online, &probes));
     let causes = causes.and_then(|started| started.map_err(note).ok());
-    Ok(Prepared { placement, clock, probes, control, notes, dma_latency, causes })
+    Ok(Prepared { placement, clock, probes, control, notes, _dma_latency: dma_latency, causes })
 }
 
 /// A real-time thread that runs for seconds without sleeping is a defect of ours: the kernel shall end us before the

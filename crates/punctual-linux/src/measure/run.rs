@@ -7,21 +7,16 @@ use super::prepare::Prepared;
 use super::terms::{CpuProgress, Observer, PhaseNumber, Progress, Setting};
 use super::watch::{Accounted, Incident, Readings, Watch};
 use crate::in_force;
-use crate::probe::{Assignment, Collector, Go, Probe, Recorder, RunControl};
+use crate::probe::{Assignment, Collector, Go, Probe, Recorder};
 use punctual_hist::{MonoTime, Nanos};
-use punctual_numbers::placement::Placement;
 use punctual_numbers::recording::{
-    Clock, End, EndReason, EventKind, Frame, Header, Interval, Mark, MarkKind, MaximaLost, Moment, RecTime, Worst,
-    interval_length,
+    End, EndReason, EventKind, Frame, Header, Interval, MarkKind, MaximaLost, Moment, RecTime, Worst, interval_length,
 };
 use punctual_numbers::scenario::{Mechanism, Policy, Scenario};
-use punctual_rt::setup::LatencyRequest;
 use punctual_rt::{kernel, now};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 const SECOND: Nanos = Nanos::from_secs(1);
-/// How often the housekeeping thread looks around.
 const TICK: Nanos = Nanos::from_ms(100);
 /// Ticks are never early and always a little late, so what is due once a second is done from half a tick before.
 const HALF_TICK: Nanos = Nanos::from_ms(50);
@@ -44,7 +39,7 @@ pub(super) fn run(
         run.begin_phase(phase, first, setting, interrupted);
         run.housekeep(interrupted);
         run.end_phase();
-        if run.control.stopped() || run.stalled {
+        if run.prepared.control.stopped() || run.stalled {
             break;
         }
     }
@@ -54,14 +49,8 @@ pub(super) fn run(
 struct Run<'a> {
     scenario: &'a Scenario,
     observer: &'a mut dyn Observer,
-    placement: Placement,
-    clock: Clock,
-    probes: Vec<Probe>,
+    prepared: Prepared,
     collectors: Vec<Collector>,
-    control: Arc<RunControl>,
-    notes: Vec<Mark>,
-    /// Kept open until the run is over.
-    _dma_latency: Option<LatencyRequest>,
     loads: Loads,
     phase: usize,
     /// Origin of the recording's time: the first release of the first phase.
@@ -76,7 +65,6 @@ struct Run<'a> {
     interval_from: MonoTime,
     skipped: u64,
     gaps: Gaps,
-    causes: Option<Causes>,
     /// When an observer that looks closely gets latencies next.
     next_close_look: MonoTime,
     /// The worst lists as last written, one for each thread.
@@ -88,22 +76,16 @@ struct Run<'a> {
 
 impl<'a> Run<'a> {
     fn new(prepared: Prepared, scenario: &'a Scenario, setting: &Setting, observer: &'a mut dyn Observer) -> Self {
-        let Prepared { placement, clock, probes, control, notes, dma_latency, causes } = prepared;
         let watch = Watch::new(Readings::take(), Accounted::take(), setting.cpus.online.len())
-            .for_clock_source(clock.source.as_deref());
+            .for_clock_source(prepared.clock.source.as_deref());
         let collector = |probe: &Probe| Collector::new(&probe.granted, probe.thread.period, scenario.budget);
         let at = now();
         Self {
-            loads: Loads::new(placement.loads.clone(), setting.load_dir.clone()),
-            collectors: probes.iter().map(collector).collect(),
+            loads: Loads::new(prepared.placement.loads.clone(), setting.load_dir.clone()),
+            collectors: prepared.probes.iter().map(collector).collect(),
             scenario,
             observer,
-            placement,
-            clock,
-            probes,
-            control,
-            notes,
-            _dma_latency: dma_latency,
+            prepared,
             phase: 0,
             epoch: MonoTime::default(),
             phase_end: at,
@@ -114,7 +96,6 @@ impl<'a> Run<'a> {
             interval_from: at,
             skipped: 0,
             gaps: Gaps::new(scenario.threads.iter().map(|t| t.period).collect()),
-            causes,
             next_close_look: at,
             worst: vec![Vec::new(); scenario.threads.len()],
             mid_state_written: false,
@@ -127,7 +108,7 @@ impl<'a> Run<'a> {
     fn begin_phase(&mut self, phase: usize, first: bool, setting: &Setting, interrupted: &AtomicBool) {
         self.phase = phase;
         let number = self.phase_number();
-        self.causes.iter_mut().for_each(|causes| causes.prepare(number));
+        self.prepared.causes.iter_mut().for_each(|causes| causes.prepare(number));
         let lengths = phases::lengths(self.scenario, phase);
         let skipped = self.loads.start(self.phase_number(), &self.scenario.load_phases[phase], lengths.total());
         let earliest = now().plus(LEAD).plus(lengths.warm_up);
@@ -145,7 +126,7 @@ impl<'a> Run<'a> {
         self.sleep_until(from.minus(LEAD), interrupted);
         self.collectors.iter_mut().for_each(Collector::zero_counters);
         self.sleep_until(from, interrupted);
-        self.causes.iter().for_each(|causes| causes.warmed_up(&self.collectors));
+        self.prepared.causes.iter().for_each(|causes| causes.warmed_up(&self.collectors));
         let warm_up = self.collectors.iter().map(Collector::warm_up).collect();
         let at = self.recorded(from);
         self.emit([Frame::WarmUp(warm_up), mark(at, MarkKind::PhaseStart(self.phase_number()))]);
@@ -155,12 +136,12 @@ impl<'a> Run<'a> {
 
     /// Sleeps; when interrupted it stops the run and returns.
     fn sleep_until(&mut self, until: MonoTime, interrupted: &AtomicBool) {
-        while now() < until && !self.control.stopped() {
+        while now() < until && !self.prepared.control.stopped() {
             let warming_up = self.progress(now(), true);
             self.observer.progress(&warming_up);
             kernel::sleep_until(until.min(now().plus(TICK)));
             if interrupted.load(Relaxed) {
-                self.control.stop();
+                self.prepared.control.stop();
             }
         }
     }
@@ -168,9 +149,9 @@ impl<'a> Run<'a> {
     /// Sends each thread off. Its releases lie at its offset from multiples of its period.
     fn send_off(&mut self, from: MonoTime, second: u64) {
         self.phase_end = from;
-        let taps = self.causes.as_ref().map(|causes| causes.taps(self.scenario, self.phase));
+        let taps = self.prepared.causes.as_ref().map(|causes| causes.taps(self.scenario, self.phase));
         let mut taps = taps.unwrap_or_default().into_iter();
-        let threads = self.probes.iter_mut().zip(&mut self.collectors).zip(&self.clock.phase);
+        let threads = self.prepared.probes.iter_mut().zip(&mut self.collectors).zip(&self.prepared.clock.phase);
         for ((probe, collector), (_, offset)) in threads {
             let period = probe.thread.period;
             let count = self.scenario.due(self.phase, period);
@@ -196,11 +177,11 @@ impl<'a> Run<'a> {
             epoch: self.epoch,
             scenario: self.scenario.clone(),
             machine: setting.machine.clone(),
-            placement: self.placement.clone(),
-            clock: self.clock.clone(),
+            placement: self.prepared.placement.clone(),
+            clock: self.prepared.clock.clone(),
             checkpoint: interval_length(Nanos::ZERO),
         };
-        let granted = self.probes.iter().map(|p| p.granted.clone()).collect();
+        let granted = self.prepared.probes.iter().map(|p| p.granted.clone()).collect();
         let state = in_force::read(Moment::Before, &self.scenario.cpus());
         self.throttled_before = in_force::times_throttled(&state);
         self.emit([
@@ -209,22 +190,21 @@ impl<'a> Run<'a> {
             Frame::Findings(setting.findings.clone()),
             Frame::InForce(state),
         ]);
-        let tracing = self.causes.as_ref().map(Causes::frame);
+        let tracing = self.prepared.causes.as_ref().map(Causes::frame);
         self.emit(tracing);
-        let notes = std::mem::take(&mut self.notes);
+        let notes = std::mem::take(&mut self.prepared.notes);
         self.emit(notes.into_iter().map(Frame::Mark));
         // The first checkpoint may start a thread, which must not happen during the measurement.
         self.observer.checkpoint();
     }
 
-    /// Watches until every thread has finished the phase.
     fn housekeep(&mut self, interrupted: &AtomicBool) {
         let mut alive = (0, now());
-        while !self.probes.iter().all(Probe::is_idle) {
+        while !self.prepared.probes.iter().all(Probe::is_idle) {
             kernel::sleep_until(self.next_tick);
             let at = now();
             if interrupted.load(Relaxed) {
-                self.control.stop();
+                self.prepared.control.stop();
             }
             self.tick(at);
             let activations: u64 = self.collectors.iter().map(Collector::activations).sum();
@@ -240,7 +220,7 @@ impl<'a> Run<'a> {
 
     fn give_up(&mut self, at: MonoTime) {
         self.stalled = true;
-        let stuck = self.probes.iter().zip(&mut self.collectors).filter(|(probe, _)| !probe.is_idle());
+        let stuck = self.prepared.probes.iter().zip(&mut self.collectors).filter(|(probe, _)| !probe.is_idle());
         stuck.for_each(|(_, collector)| collector.give_up(at));
     }
 
@@ -248,7 +228,7 @@ impl<'a> Run<'a> {
         let at = now();
         let standstill = self.gaps.settle_all(at, &mut self.collectors, &self.watch);
         self.emit_seen(standstill);
-        let causes = self.causes.as_mut().map(|causes| causes.end_phase(&mut self.collectors));
+        let causes = self.prepared.causes.as_mut().map(|causes| causes.end_phase(&mut self.collectors));
         self.emit(causes.into_iter().flatten());
         // Releases end with the phase, although that may be noticed later.
         self.cut_interval(at.min(self.phase_end).max(self.interval_from), true);
@@ -269,7 +249,7 @@ impl<'a> Run<'a> {
         self.emit_seen(events);
         let standstill = self.gaps.settle(at, &mut self.collectors, &self.watch);
         self.emit_seen(standstill);
-        let causes = self.causes.as_ref().map(|causes| causes.look(&mut self.collectors));
+        let causes = self.prepared.causes.as_ref().map(|causes| causes.look(&mut self.collectors));
         self.emit(causes.into_iter().flatten());
         if at >= self.next_account {
             self.next_account = at.plus(SECOND);
@@ -343,7 +323,7 @@ impl<'a> Run<'a> {
         let moved = self
             .collectors
             .iter()
-            .zip(&self.probes)
+            .zip(&self.prepared.probes)
             .any(|(collector, probe)| collector.affinity().is_some_and(|cpus| cpus != probe.granted.affinity));
         if moved {
             self.emit_seen([Incident::new(at, Nanos::ZERO, EventKind::Moved)]);
@@ -377,7 +357,7 @@ impl<'a> Run<'a> {
     }
 
     fn finish(mut self, interrupted: &AtomicBool) -> EndReason {
-        self.control.stop();
+        self.prepared.control.stop();
         let at = now();
         self.account(at);
         let state = in_force::read(Moment::After, &self.scenario.cpus());
@@ -385,15 +365,15 @@ impl<'a> Run<'a> {
             self.emit_seen([Incident::new(at, Nanos::ZERO, EventKind::Throttled)]);
         }
         self.emit([Frame::InForce(state)]);
-        let probes = std::mem::take(&mut self.probes);
+        let probes = std::mem::take(&mut self.prepared.probes);
         let all_ended_well = !self.stalled && probes.into_iter().all(Probe::join);
-        let reason = match (all_ended_well, self.control.limit_hit(), interrupted.load(Relaxed)) {
+        let reason = match (all_ended_well, self.prepared.control.limit_hit(), interrupted.load(Relaxed)) {
             (false, ..) => EndReason::Stalled,
             (_, true, _) => EndReason::LimitExceeded,
             (_, _, true) => EndReason::Interrupted,
             _ => EndReason::Completed,
         };
-        let totals = self.causes.take().map(Causes::finish);
+        let totals = self.prepared.causes.take().map(Causes::finish);
         self.emit(totals.into_iter().flatten());
         let write_error = self.observer.write_error();
         self.emit([Frame::End(End { at: self.recorded(at), reason, write_error })]);

@@ -14,9 +14,7 @@ use thiserror::Error;
 
 #[derive(Clone, Debug)]
 pub struct Setting {
-    /// CPUs to place threads on.
     pub cpus: Cpus,
-    /// Facts that identify the machine.
     pub machine: Vec<(String, String)>,
     pub clock_source: Option<String>,
     /// What the audit found; empty without an audit.
@@ -30,7 +28,6 @@ pub struct Setting {
     pub explain: Option<Explain>,
 }
 
-/// How causes of late activations are looked for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Explain {
     /// Later activations are late. `None` stands for the 99.9th percentile of the run so far, or the budget where that
@@ -92,7 +89,6 @@ pub struct CpuProgress {
     pub max: Option<Nanos>,
 }
 
-/// Why a measurement did not take place.
 #[derive(Debug, Error)]
 pub enum MeasureError {
     #[error(transparent)]

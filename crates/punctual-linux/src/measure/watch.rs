@@ -157,7 +157,6 @@ impl Watch {
         self.forget_before(at.minus(Nanos::from_secs(60)));
     }
 
-    /// Time the hypervisor stole since the last call.
     pub fn account(&mut self, at: MonoTime, accounted: Accounted) -> Option<Incident> {
         let stolen = accounted.steal.minus(self.accounted.steal);
         self.accounted = accounted;

@@ -1,12 +1,13 @@
 //! What one measuring thread recorded, cut into intervals.
 
-use super::{Block, Gap, Recorder, RecorderReader};
+use super::{Block, Gap, RecorderReader};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_hist::{Activation, Counts, Histogram, MonoTime, Nanos, WORST_K};
 use punctual_numbers::recording::{Counters, CpuInterval, Granted, WarmUp, Worst};
 use std::collections::BTreeMap;
 use std::fs;
 
+#[derive(Default)]
 pub struct Collector {
     pub cpu: u32,
     period: Nanos,
@@ -21,7 +22,6 @@ pub struct Collector {
     counters: Counters,
     /// Releases in judged gaps of this stretch that are counted.
     settled: u64,
-    /// Judged gaps for the next interval.
     late: Vec<Gap>,
     /// Judged gaps for [`Self::take_judged`].
     judged: Vec<Activation>,
@@ -81,43 +81,13 @@ struct Unserved {
     count: u64,
     /// Age of the last release.
     least_late: Nanos,
-    /// Time since the thread last woke.
     since: Nanos,
 }
 
 impl Collector {
     pub fn new(thread: &Granted, period: Nanos, budget: Option<Nanos>) -> Self {
-        let epoch = MonoTime::default();
-        let ((_, warm_up), (_, reader)) = (Recorder::new(epoch, period, None), Recorder::new(epoch, period, None));
-        Self {
-            cpu: thread.cpu,
-            period,
-            budget: budget.unwrap_or(Nanos::MAX),
-            tid: thread.tid,
-            warm_up,
-            reader,
-            ran: Counts::new(),
-            skipped: Counts::new(),
-            over_budget: 0,
-            early: 0,
-            counters: Counters::default(),
-            settled: 0,
-            late: Vec::new(),
-            judged: Vec::new(),
-            ran_min: None,
-            ran_max: None,
-            skipped_max: Nanos::ZERO,
-            judged_worst: Vec::new(),
-            judged_max: BTreeMap::new(),
-            former_worst: Vec::new(),
-            former_ran: Counts::new(),
-            former_skipped: 0,
-            stretch: Assignment::default(),
-            held: Vec::new(),
-            unserved: None,
-            longest_gap: Nanos::ZERO,
-            blocks_lost: 0,
-        }
+        let budget = budget.unwrap_or(Nanos::MAX);
+        Self { cpu: thread.cpu, period, budget, tid: thread.tid, ..Self::default() }
     }
 
     pub fn begin(&mut self, stretch: &Assignment, warm_up: RecorderReader, reader: RecorderReader) {
@@ -152,8 +122,7 @@ impl Collector {
     /// Counts a gap that was judged to be a latency.
     pub fn count_late(&mut self, gap: Gap) {
         self.judged_worst.push(Worst { cpu: self.cpu, activation: gap.activation });
-        self.judged_worst.sort_by_key(|w| std::cmp::Reverse(w.activation.latency()));
-        self.judged_worst.truncate(WORST_K);
+        keep_worst(&mut self.judged_worst);
         let second = gap.activation.woke.since(self.stretch.from).whole(Nanos::from_secs(1));
         let max = self.judged_max.entry(second).or_default();
         *max = (*max).max(gap.activation.latency());
@@ -182,12 +151,10 @@ impl Collector {
         let mut worst = self.former_worst.clone();
         worst.extend(&self.judged_worst);
         worst.extend(self.reader.worst().into_iter().map(|activation| Worst { cpu: self.cpu, activation }));
-        worst.sort_by_key(|w| std::cmp::Reverse(w.activation.latency()));
-        worst.truncate(WORST_K);
+        keep_worst(&mut worst);
         worst
     }
 
-    /// What was seen up to now, for observers.
     pub fn so_far(&self) -> CpuSoFar {
         let mut ran = self.reader.ran();
         ran.merge(&self.former_ran);
@@ -318,6 +285,11 @@ impl Collector {
     }
 }
 
+fn keep_worst(worst: &mut Vec<Worst>) {
+    worst.sort_by_key(|w| std::cmp::Reverse(w.activation.latency()));
+    worst.truncate(WORST_K);
+}
+
 fn status_field<'a>(status: &'a str, name: &str) -> Option<&'a str> {
     status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).map(str::trim)
 }
@@ -354,6 +326,7 @@ fn pairs(counts: &Counts) -> Vec<(u16, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::probe::Recorder;
     use punctual_numbers::scenario::Policy;
     use punctual_rt::Grid;
 
@@ -368,14 +341,10 @@ mod tests {
             recorder.record(&grid.advance(woke));
         }
         recorder.finish();
-        let (_, warm_up) = Recorder::new(epoch, MS, None);
         let thread = Granted { cpu: 0, tid: 0, policy: Policy::Other, affinity: CpuSet::new(), memory_locked: false };
         let mut collector = Collector::new(&thread, MS, Some(Nanos::from_us(50)));
-        collector.begin(
-            &Assignment { from: epoch, first_second: 0, due: grid.index(), end: grid.release() },
-            warm_up,
-            reader,
-        );
+        let stretch = Assignment { from: epoch, first_second: 0, due: grid.index(), end: grid.release() };
+        collector.begin(&stretch, RecorderReader::default(), reader);
         (grid.index(), collector)
     }
 
@@ -407,9 +376,7 @@ mod tests {
         let (_, mut collector) = collect(&lates);
         let so_far = collector.so_far();
         assert_eq!(so_far.last_spike.clone().map(|spike| spike.latency), Some(Nanos::from_us(200)));
-        let (_, warm_up) = Recorder::new(MonoTime::default(), MS, None);
-        let (_, reader) = Recorder::new(MonoTime::default(), MS, None);
-        collector.begin(&Assignment::default(), warm_up, reader);
+        collector.begin(&Assignment::default(), RecorderReader::default(), RecorderReader::default());
         assert_eq!(collector.so_far(), so_far, "a new stretch takes nothing away");
         assert_eq!(collect(&[10; 100]).1.so_far().last_spike, None, "too few to tell what stands out");
     }
@@ -429,8 +396,9 @@ mod tests {
         let (_, mut collector) = collect(&[10, 900, 30]);
         collector.interval(MonoTime::default(), true);
         let epoch = MonoTime::from_ns(20_000_000_000);
-        let ((mut recorder, reader), (_, warm_up)) = (Recorder::new(epoch, MS, None), Recorder::new(epoch, MS, None));
-        collector.begin(&Assignment { from: epoch, first_second: 11, due: 1, end: epoch.plus(MS) }, warm_up, reader);
+        let (mut recorder, reader) = Recorder::new(epoch, MS, None);
+        let stretch = Assignment { from: epoch, first_second: 11, due: 1, end: epoch.plus(MS) };
+        collector.begin(&stretch, RecorderReader::default(), reader);
         let mut grid = Grid::new(epoch, MS);
         recorder.record(&grid.advance(epoch.plus(Nanos::from_us(5))));
         recorder.finish();

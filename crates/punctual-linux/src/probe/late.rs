@@ -33,7 +33,7 @@ pub struct CrowdedOut {
     pub latency: Nanos,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Shared {
     threshold: AtomicU64,
     /// Late activations that found no room, and the sum of their latencies.
@@ -61,11 +61,7 @@ impl LateTap {
     /// Allocates: call this before the loop.
     pub fn new(threshold: Nanos, each: u64) -> (Self, LateReader) {
         let (producer, consumer) = ring(ROOM);
-        let shared = Arc::new(Shared {
-            threshold: AtomicU64::new(threshold.as_ns()),
-            crowded_out: AtomicU64::new(0),
-            crowded_out_ns: AtomicU64::new(0),
-        });
+        let shared = Arc::new(Shared { threshold: AtomicU64::new(threshold.as_ns()), ..Shared::default() });
         let reader = LateReader { ring: consumer, shared: Arc::clone(&shared) };
         (Self { ring: producer, shared, each: each.max(1), until_next: each.max(1) }, reader)
     }

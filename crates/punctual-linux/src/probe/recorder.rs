@@ -37,7 +37,6 @@ struct Shared {
     blocks_lost: AtomicU64,
 }
 
-/// The writing side of a thread's statistics.
 pub struct Recorder {
     ran: HistogramWriter,
     skipped: HistogramWriter,
@@ -102,7 +101,6 @@ impl Recorder {
         (recorder, reader)
     }
 
-    /// Hands late activations to `tap` as well.
     #[must_use]
     pub fn tapped(self, tap: Option<LateTap>) -> Self {
         Self { late: tap, ..self }
@@ -224,7 +222,6 @@ impl Usage {
         Self { at, counts: kernel::thread_usage(), migrations }
     }
 
-    /// Reads anew and returns the former reading.
     fn refresh(&mut self, at: MonoTime, migrations: u32) -> Self {
         std::mem::replace(self, Self::read(at, migrations))
     }
@@ -238,6 +235,13 @@ pub struct RecorderReader {
     blocks: Consumer<Block>,
     gaps: Consumer<Gap>,
     shared: Arc<Shared>,
+}
+
+/// The statistics of a thread that never ran.
+impl Default for RecorderReader {
+    fn default() -> Self {
+        Recorder::new(MonoTime::default(), SECOND, None).1
+    }
 }
 
 impl RecorderReader {
@@ -255,7 +259,6 @@ impl RecorderReader {
         self.worst.snapshot()
     }
 
-    /// Seconds finished since the last call, in order.
     pub fn take_blocks(&mut self) -> Vec<Block> {
         std::iter::from_fn(|| self.blocks.pop().ok()).collect()
     }

@@ -39,7 +39,6 @@ pub enum ProbeError {
     Died { cpu: u32 },
 }
 
-/// Stops a run from outside or from within.
 #[derive(Debug, Default)]
 pub struct RunControl {
     stop: AtomicBool,
@@ -47,12 +46,10 @@ pub struct RunControl {
 }
 
 impl RunControl {
-    /// Ends every loop at its next wake-up.
     pub fn stop(&self) {
         self.stop.store(true, Release);
     }
 
-    /// Whether the loops were told to end.
     pub fn stopped(&self) -> bool {
         self.stop.load(Acquire)
     }
@@ -64,7 +61,6 @@ impl RunControl {
 }
 
 pub struct Go {
-    /// First release of the warm-up.
     pub warm_up_from: MonoTime,
     /// First release that counts.
     pub from: MonoTime,
@@ -228,19 +224,16 @@ impl ThreadPlan {
 
     fn measure(&self, pacer: &mut Option<Pacer>, go: Go) {
         let Go { warm_up_from, from, end, mut warm_up, mut recorder } = go;
-        let Some(pacer) = pacer else {
-            self.sleep_from_here(warm_up_from..from, Nanos::MAX, &mut warm_up);
-            recorder.arm();
-            self.sleep_from_here(from..end, self.limit, &mut recorder);
-            return recorder.finish();
+        let mut run = |span, limit, recorder: &mut Recorder| match pacer {
+            Some(pacer) => self.on_grid(pacer, span, limit, recorder),
+            None => self.sleep_from_here(span, limit, recorder),
         };
-        self.on_grid(pacer, warm_up_from..from, Nanos::MAX, &mut warm_up);
+        run(warm_up_from..from, Nanos::MAX, &mut warm_up);
         recorder.arm();
-        self.on_grid(pacer, from..end, self.limit, &mut recorder);
+        run(from..end, self.limit, &mut recorder);
         recorder.finish();
     }
 
-    /// The loop over the releases in `span`.
     fn on_grid(&self, pacer: &mut Pacer, span: Range<MonoTime>, limit: Nanos, recorder: &mut Recorder) {
         pacer.set_grid(Grid::new(span.start, self.thread.period).ending(span.end));
         while pacer.grid().release() < span.end && !self.control.stop.load(Relaxed) {

@@ -19,7 +19,7 @@ struct Request {
 
 /// A question of `linux/ethtool.h`. Its answer is a row of words, of which the first repeats the question.
 #[derive(Clone, Copy, Debug)]
-pub struct Question {
+pub struct Query {
     /// One of the `ETHTOOL_G...` commands, which change nothing.
     number: u32,
     /// The `ETHTOOL_S...` command that sets what the question reads.
@@ -28,12 +28,12 @@ pub struct Question {
     words: usize,
 }
 
-pub fn ask(device: &str, question: Question) -> io::Result<Vec<u32>> {
+pub fn ask(device: &str, question: Query) -> io::Result<Vec<u32>> {
     exchange(device, question.number, vec![0; question.words])
 }
 
 /// Sets what the question reads; `words` is a changed answer.
-pub fn tell(device: &str, question: Question, words: Vec<u32>) -> io::Result<()> {
+pub fn tell(device: &str, question: Query, words: Vec<u32>) -> io::Result<()> {
     if words.len() != question.words {
         return Err(io::Error::from(io::ErrorKind::InvalidInput));
     }
@@ -53,7 +53,7 @@ fn exchange(device: &str, number: u32, mut words: Vec<u32>) -> io::Result<Vec<u3
     request.data = words.as_mut_ptr();
     let socket = socket(AddressFamily::INET, SocketType::DGRAM, None)?;
     // SAFETY: the kernel reads the request, which lives until the call returns, and reads or writes as many words behind
-    // its pointer as the structure of this number has; `Question`s are made below only, with the structures' sizes.
+    // its pointer as the structure of this number has; `Query`s are made below only, with the structures' sizes.
     let done = unsafe { libc::syscall(libc::SYS_ioctl, socket.as_raw_fd(), SIOCETHTOOL, &raw mut request) };
     if done < 0 { Err(io::Error::last_os_error()) } else { Ok(words) }
 }
@@ -61,7 +61,7 @@ fn exchange(device: &str, number: u32, mut words: Vec<u32>) -> io::Result<Vec<u3
 #[derive(Debug)]
 pub struct Subject {
     pub name: &'static str,
-    pub question: Question,
+    pub question: Query,
     /// Words by number that no order changes.
     pub read_only: &'static [(&'static str, usize)],
     /// Words by number that an order changes.
@@ -72,7 +72,7 @@ pub struct Subject {
 pub const SUBJECTS: [Subject; 4] = [
     Subject {
         name: "coalesce",
-        question: Question { number: 0x0e, order: 0x0f, words: 23 },
+        question: Query { number: 0x0e, order: 0x0f, words: 23 },
         read_only: &[],
         settings: &[
             ("rx-usecs", 1),
@@ -85,19 +85,19 @@ pub const SUBJECTS: [Subject; 4] = [
     },
     Subject {
         name: "pause",
-        question: Question { number: 0x12, order: 0x13, words: 4 },
+        question: Query { number: 0x12, order: 0x13, words: 4 },
         read_only: &[],
         settings: &[("autoneg", 1), ("rx", 2), ("tx", 3)],
     },
     Subject {
         name: "channels",
-        question: Question { number: 0x3c, order: 0x3d, words: 9 },
+        question: Query { number: 0x3c, order: 0x3d, words: 9 },
         read_only: &[("max-rx", 1), ("max-combined", 4)],
         settings: &[("rx", 5), ("tx", 6), ("combined", 8)],
     },
     Subject {
         name: "eee",
-        question: Question { number: 0x44, order: 0x45, words: 10 },
+        question: Query { number: 0x44, order: 0x45, words: 10 },
         read_only: &[("supported", 1), ("active", 4)],
         settings: &[("enabled", 5), ("tx-lpi", 6), ("tx-lpi-timer", 7)],
     },

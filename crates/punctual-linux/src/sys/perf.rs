@@ -25,7 +25,6 @@ const READ_GROUP: u64 = 1 << 3;
 const CLOSE_ON_EXEC: libc::c_ulong = 1 << 3;
 const EVERY_TASK: libc::pid_t = -1;
 
-/// Counters of one CPU that are read together.
 #[derive(Debug)]
 pub struct CounterGroup<const N: usize> {
     /// The other counters of the group, which only have to stay open.

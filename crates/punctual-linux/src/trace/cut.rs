@@ -57,7 +57,6 @@ pub fn cut(a: &Target, place: WindowSlot, engine: Option<&dyn Engine>, book: &mu
     window
 }
 
-/// Why the trace of an activation is incomplete.
 fn missing(covered: Covered, missed: bool, records: &[Record], a: &Target) -> Option<Incomplete> {
     let lost = |record: &Record| matches!(record.what, What::Lost { .. }) && record.at <= a.woke;
     match () {
@@ -107,7 +106,13 @@ fn beginning(records: &[Record], by: MonoTime) -> usize {
     before.iter().rposition(|record| matches!(record.what, What::Switch { .. } | What::Lost { .. })).unwrap_or(0)
 }
 
-fn window(a: &Target, place: WindowSlot, records: Vec<Record>, names: Names, incomplete: Option<Incomplete>) -> Window {
+pub fn window(
+    a: &Target,
+    place: WindowSlot,
+    records: Vec<Record>,
+    names: Names,
+    incomplete: Option<Incomplete>,
+) -> Window {
     let WindowSlot { slot, kept } = place;
     let &Target { cpu, tid, release, woke, phase, doubted: _ } = a;
     Window {
@@ -146,16 +151,14 @@ mod tests {
         Record { at: MonoTime::from_ns(at_us * 1_000), tid: 0, context: Context::default(), what }
     }
 
+    fn target(release: u64, woke: u64) -> Target {
+        let (release, woke) = (MonoTime::from_ns(release), MonoTime::from_ns(woke));
+        Target { cpu: 1, tid: 7, release, woke, phase: 0, doubted: None }
+    }
+
     #[test]
     fn a_switch_that_nobody_recorded_is_missed() {
-        let a = Target {
-            cpu: 1,
-            tid: 7,
-            release: MonoTime::from_ns(10_000),
-            woke: MonoTime::from_ns(90_000),
-            phase: 0,
-            doubted: None,
-        };
+        let a = target(10_000, 90_000);
         let place = WindowSlot { slot: 0, kept: Kept::Sampled };
         let lacks = |records: &[Record]| lacks_switch(&window(&a, place, records.to_vec(), Names::default(), None));
         let woken = || record(20, What::Waking { tid: 7, prio: 9, target: 1 });
@@ -169,15 +172,7 @@ mod tests {
 
     #[test]
     fn what_is_missing_is_said() {
-        let a = |release, woke| Target {
-            cpu: 1,
-            tid: 7,
-            release: MonoTime::from_ns(release),
-            woke: MonoTime::from_ns(woke),
-            phase: 0,
-            doubted: None,
-        };
-        let (a, early, behind) = (a(10_000, 90_000), a(500, 90_000), a(10_000, 9_000_000));
+        let (a, early, behind) = (target(10_000, 90_000), target(500, 90_000), target(10_000, 9_000_000));
         let span = Span { from: MonoTime::from_ns(1_000), to: MonoTime::from_ns(1_000_000) };
         let covered = Covered { span, warped: false };
         let missing = |records: &[Record], a: &Target| missing(covered, false, records, a);

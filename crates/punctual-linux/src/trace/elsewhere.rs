@@ -119,7 +119,6 @@ pub fn aimed_at<'a>(
     nearest(found)
 }
 
-/// Sorts by time and keeps the last ones.
 pub fn nearest(mut found: Vec<(u32, Record)>) -> Vec<(u32, Record)> {
     found.sort_by_key(|(_, record)| record.at);
     // The last records are nearest to the wake-up.

@@ -10,7 +10,6 @@ use punctual_numbers::trace::{Blind, Names, Record, Rung, TraceTotal};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EngineChoice {
-    /// The best one that can be had.
     #[default]
     Best,
     Tracefs,
@@ -41,7 +40,6 @@ pub struct Covered {
     pub warped: bool,
 }
 
-/// Records what the kernel does while others measure.
 pub trait Engine: Send {
     fn cpus(&self) -> Vec<u32>;
     fn begin(&mut self) -> Result<(), TraceError>;

@@ -15,10 +15,8 @@ pub enum TraceError {
     Namespace,
     #[error("read when this process was started: {0}; mount /proc")]
     NoStart(std::io::Error),
-    /// Known timers left no records in the trace.
     #[error("its self-test saw nothing: {0} timers on each CPU left neither expiries nor wakings nor switches in it")]
     SawNothing(u32),
-    /// A file operation was refused.
     #[error("{operation} {path}: {errno}{}", remedy(*.errno))]
     File { operation: &'static str, path: String, errno: Errno },
     /// A setting was accepted and reads back as something else.
@@ -28,6 +26,8 @@ pub enum TraceError {
     NotUnderstood(String),
     #[error("no program in the kernel: {0}")]
     NoBpf(String),
+    #[error("this program was built without it")]
+    LeftOut,
     #[error("start a thread for the trace: {0}; look at RLIMIT_NPROC and at pids.max of the control group")]
     NoThread(std::io::Error),
 }

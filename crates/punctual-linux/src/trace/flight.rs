@@ -19,7 +19,6 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
-/// How often the recorder thread looks.
 const TICK: Nanos = Nanos::from_ms(10);
 /// How often counters are read. A late activation adds a reading, but not within `SAMPLE_AGAIN` of the one before it, so
 /// that a burst of them does not make reading itself a load.
@@ -28,7 +27,6 @@ const SAMPLE_AGAIN: Nanos = Nanos::from_ms(20);
 /// Longest time one pass cuts windows: the thread must go back to draining the trace before it overflows. What is left is cut
 /// in the next pass.
 const AT_ONCE: Nanos = Nanos::from_ms(5);
-/// How many activations may wait for their windows.
 const WAITING_MAX: usize = 4096;
 /// When to give up waiting for the records of an activation: the reader is stuck, or the records were lost.
 const PATIENCE: Nanos = Nanos::from_secs(1);
@@ -189,7 +187,6 @@ impl Flight {
         self.core().note(thread, Seen { release, woke, late: true });
     }
 
-    /// What was found since the last call.
     pub fn take(&self) -> Found {
         let mut core = self.core();
         core.witness.saw(now());
@@ -199,7 +196,6 @@ impl Flight {
         Found { windows, late: LateList { late, totals } }
     }
 
-    /// Whether not even counters can be read.
     pub fn is_blind(&self) -> bool {
         self.core().witness.is_blind()
     }

@@ -135,7 +135,6 @@ fn remove(tracefs: &Folder, name: &str) -> bool {
     timerlat::put_back(tracefs, &path, suffix) && unlinkat(tracefs.fd(), path, AtFlags::REMOVEDIR).is_ok()
 }
 
-/// Instances of ours whose process has ended.
 pub fn left_behind(tracefs: &Folder) -> Vec<String> {
     let is_dead = |name: &String| parse(name).is_some_and(|(owner, _)| !is_alive(owner));
     tracefs.folders(INSTANCES).into_iter().filter(is_dead).collect()

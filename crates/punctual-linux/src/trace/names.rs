@@ -22,7 +22,6 @@ pub struct NameBook {
     disguise: RandomState,
 }
 
-/// The flag of the kernel's own threads.
 const PF_KTHREAD: u64 = 0x0020_0000;
 
 impl NameBook {
@@ -97,7 +96,6 @@ impl NameBook {
     }
 }
 
-/// How an address belongs to a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Points {
     AtIt,
@@ -178,7 +176,9 @@ fn text(path: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::trace::cut::{self, Target};
     use punctual_hist::MonoTime;
+    use punctual_numbers::trace::keep::WindowSlot;
     use punctual_numbers::trace::{Context, Kept};
 
     #[test]
@@ -209,27 +209,16 @@ mod tests {
         let book = NameBook { functions: functions(b"ffffffff81000100 T tick\n"), ..NameBook::default() };
         let (timer, function) = (Address(0xffff_8881_0000_0040), Address(0xffff_ffff_8100_0100));
         let record = |what| Record { at: MonoTime::default(), tid: 0, context: Context::default(), what };
-        let mut records = vec![
+        let records = vec![
             record(What::HrtimerEntry { timer, function }),
             record(What::HrtimerExit { timer }),
             record(What::CallEntry { function: Address(0) }),
         ];
         let names = NameBook { functions: functions(b"ffffffff81000100 T tick\n"), ..NameBook::default() }
             .of(records.iter(), Names::default());
-        let mut window = Window {
-            slot: 0,
-            kept: Kept::Sampled,
-            cpu: 0,
-            tid: 1,
-            release: MonoTime::default(),
-            woke: MonoTime::default(),
-            phase: 0,
-            records: std::mem::take(&mut records),
-            elsewhere: Vec::new(),
-            names,
-            incomplete: None,
-            around: None,
-        };
+        let at = MonoTime::default();
+        let target = Target { cpu: 0, tid: 1, release: at, woke: at, phase: 0, doubted: None };
+        let mut window = cut::window(&target, WindowSlot { slot: 0, kept: Kept::Sampled }, records, names, None);
         book.disguise(&mut window);
         let [entry, exit, call] = [0, 1, 2].map(|n| window.records[n].what.clone());
         let What::HrtimerEntry { timer: entered, function: called } = entry else { panic!("{entry:?}") };

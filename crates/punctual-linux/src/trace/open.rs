@@ -7,26 +7,25 @@ use punctual_numbers::trace::{Rung, SelfTest};
 
 #[derive(Default)]
 pub struct Opened {
-    /// The engine and the results of its self-test.
     pub engine: Option<(Box<dyn Engine>, Vec<SelfTest>)>,
     pub refused: Vec<(Rung, String)>,
 }
 
-type Opening = fn(&Wish<'_>) -> Result<Box<dyn Engine>, TraceError>;
-
 /// Opens the engine that is wanted, or else the best one. Its events are on, and nothing is recorded yet.
 pub fn open(wish: &Wish<'_>) -> Opened {
-    let (tracefs, bpf) = ((Rung::Tracefs, tracefs as Opening), (Rung::Bpf, bpf as Opening));
-    let timerlat = (Rung::Timerlat, timerlat as Opening);
-    let order = match wish.choice {
-        EngineChoice::Bpf => vec![bpf, tracefs],
-        EngineChoice::Timerlat => vec![timerlat, tracefs],
-        EngineChoice::Best if cfg!(feature = "bpf") => vec![tracefs, bpf],
-        EngineChoice::Best | EngineChoice::Tracefs => vec![tracefs],
+    let order: &[Rung] = match wish.choice {
+        EngineChoice::Bpf => &[Rung::Bpf, Rung::Tracefs],
+        EngineChoice::Timerlat => &[Rung::Timerlat, Rung::Tracefs],
+        EngineChoice::Best if cfg!(feature = "bpf") => &[Rung::Tracefs, Rung::Bpf],
+        EngineChoice::Best | EngineChoice::Tracefs => &[Rung::Tracefs],
     };
     let mut opened = Opened::default();
-    for (rung, opening) in order {
-        let tried = opening(wish).and_then(|mut engine| {
+    for rung in order {
+        let opening = match rung {
+            Rung::Bpf => bpf(wish),
+            rung => Tracefs::open(wish, *rung == Rung::Timerlat).map(|engine| Box::new(engine) as Box<dyn Engine>),
+        };
+        let tried = opening.and_then(|mut engine| {
             let tests = self_test::repeated(&mut *engine).and_then(self_test::believed)?;
             Ok((engine, tests))
         });
@@ -36,21 +35,13 @@ pub fn open(wish: &Wish<'_>) -> Opened {
                 opened.engine = Some(tried);
                 break;
             }
-            Err(error) => opened.refused.push((rung, error.to_string())),
+            Err(error) => opened.refused.push((*rung, error.to_string())),
         }
     }
     // The first of two reasons tells why the engine failed, the second only that it was not tried again.
     opened.refused.sort_by_key(|(rung, _)| *rung);
     opened.refused.dedup_by_key(|(rung, _)| *rung);
     opened
-}
-
-fn tracefs(wish: &Wish<'_>) -> Result<Box<dyn Engine>, TraceError> {
-    Ok(Box::new(Tracefs::open(wish, false)?))
-}
-
-fn timerlat(wish: &Wish<'_>) -> Result<Box<dyn Engine>, TraceError> {
-    Ok(Box::new(Tracefs::open(wish, true)?))
 }
 
 #[cfg(feature = "bpf")]
@@ -60,5 +51,5 @@ fn bpf(wish: &Wish<'_>) -> Result<Box<dyn Engine>, TraceError> {
 
 #[cfg(not(feature = "bpf"))]
 fn bpf(_: &Wish<'_>) -> Result<Box<dyn Engine>, TraceError> {
-    Err(TraceError::NoBpf("this program was built without it: build with --features bpf, which needs clang".to_owned()))
+    Err(TraceError::LeftOut)
 }

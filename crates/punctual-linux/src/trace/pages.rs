@@ -9,14 +9,13 @@ use rustix::io::{Errno, read};
 use std::collections::VecDeque;
 use std::os::fd::OwnedFd;
 
-/// How long pages are kept.
 const KEPT: Nanos = Nanos::from_secs(3);
 /// The most pages of one CPU that are read before other CPUs get their turn.
 const PAGES_AT_ONCE: usize = 4096;
 
 /// One page and the time of its first record. A page that was not understood has no bytes; its time is that up to which
 /// everything before it was read.
-struct Kept {
+struct KeptPage {
     start: MonoTime,
     bytes: Box<[u8]>,
 }
@@ -24,7 +23,7 @@ struct Kept {
 pub struct Pages {
     pub cpu: u32,
     fd: OwnedFd,
-    read: VecDeque<Kept>,
+    read: VecDeque<KeptPage>,
     bytes: u64,
     bytes_max: u64,
     /// All of this stretch was read and is still here.
@@ -86,7 +85,7 @@ impl Pages {
         let Ok(page) = layout.page(&bytes) else {
             self.damaged += 1;
             // The content is unknown, so the page stays as a hole in its place.
-            self.read.push_back(Kept { start: self.covered.to, bytes: Box::default() });
+            self.read.push_back(KeptPage { start: self.covered.to, bytes: Box::default() });
             return;
         };
         if page.is_empty() && page.missed.is_none() {
@@ -96,7 +95,7 @@ impl Pages {
         self.covered.to = self.covered.to.max(start);
         self.bytes += bytes.len() as u64;
         self.bytes_read += bytes.len() as u64;
-        self.read.push_back(Kept { start, bytes });
+        self.read.push_back(KeptPage { start, bytes });
     }
 
     fn forget(&mut self, now: MonoTime) {
@@ -107,7 +106,6 @@ impl Pages {
         }
     }
 
-    /// From when to when the trace is here.
     pub fn covered(&self) -> Span {
         self.covered
     }

@@ -11,7 +11,6 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 
 pub const INSTANCES: &str = "instances";
-/// Names of our instances begin with this.
 pub const OURS: &str = "punctual-";
 const TRACEFS_MAGIC: u64 = 0x7472_6163;
 const MOUNTED: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
@@ -22,7 +21,6 @@ const PID_NAMESPACE: u64 = 0xEFFF_FFFC;
 #[derive(Debug)]
 pub struct Folder {
     fd: OwnedFd,
-    /// The path for messages.
     name: String,
 }
 
@@ -122,7 +120,6 @@ impl Folder {
         }
     }
 
-    /// Names of the folders below `path`.
     pub fn folders(&self, path: &str) -> Vec<String> {
         let Ok(fd) = open_folder(self.fd.as_fd(), path) else { return Vec::new() };
         let Ok(entries) = Dir::read_from(&fd) else { return Vec::new() };

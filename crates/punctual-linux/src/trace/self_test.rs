@@ -49,7 +49,6 @@ pub fn repeated(engine: &mut dyn Engine) -> Result<Vec<SelfTest>, TraceError> {
     Ok(results)
 }
 
-/// How often a failed test is repeated.
 const TRIES: usize = 3;
 
 /// Tests these CPUs. Recording must have begun.

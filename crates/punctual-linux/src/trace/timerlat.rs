@@ -14,7 +14,6 @@ use punctual_facts::cpu_set::CpuSet;
 const SUFFIX: &str = "-osnoise";
 /// Stands before each saved option in the name.
 const WORD: char = '=';
-/// Longest name that the kernel accepts.
 const NAME_MAX: usize = 255;
 /// Longest number of a process and of its start, with the character between them.
 const PROCESS_MAX: usize = 10 + 1 + 20;
@@ -30,12 +29,12 @@ const NOT_ASKED_FOR: &str = "the engine timerlat was not asked for";
 
 /// Saved options of the tracer, which all instances share.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Shared {
+pub struct TracerOptions {
     workload: bool,
     cpus: String,
 }
 
-impl Shared {
+impl TracerOptions {
     /// Reads the options; an error says why the tracer cannot be used now.
     pub fn read(tracefs: &Folder) -> Result<Self, TraceError> {
         let refused = |why: &str| Err(TraceError::NotUnderstood(why.to_owned()));
@@ -65,7 +64,6 @@ impl Shared {
         fits.then_some(suffix).ok_or_else(too_long)
     }
 
-    /// Reads the end of such a name.
     fn of_suffix(suffix: &str) -> Option<Self> {
         let mut words = suffix.strip_prefix(SUFFIX)?.split(WORD).skip(1);
         let workload = words.next()? == "on";
@@ -75,12 +73,12 @@ impl Shared {
 
 /// Whether this is the end of the name of such an instance.
 pub fn is_suffix(suffix: &str) -> bool {
-    Shared::of_suffix(suffix).is_some()
+    TracerOptions::of_suffix(suffix).is_some()
 }
 
 /// Why the tracer is not used where it was not asked for.
 pub fn unused(tracefs: &Folder) -> String {
-    Shared::read(tracefs).map_or_else(|error| error.to_string(), |_| NOT_ASKED_FOR.to_owned())
+    TracerOptions::read(tracefs).map_or_else(|error| error.to_string(), |_| NOT_ASKED_FOR.to_owned())
 }
 
 /// Starts the tracer in an instance whose name holds the saved options. Call this before pages are opened.
@@ -97,7 +95,7 @@ pub fn start(tracefs: &Folder, instance: &Folder, cpus: &CpuSet) -> Result<(), T
 /// Stops the tracer of the instance at `path` and restores the options from the end of its name. `false` where another
 /// instance uses them or pages are being read: then the instance must stay until the next attempt.
 pub fn put_back(tracefs: &Folder, path: &str, suffix: &str) -> bool {
-    let Some(before) = Shared::of_suffix(suffix) else { return true };
+    let Some(before) = TracerOptions::of_suffix(suffix) else { return true };
     // A running tracer would start its threads as soon as they are allowed again.
     if tracefs.write(&format!("{path}/current_tracer"), "nop").is_err() || user(tracefs).is_some() {
         return false;
@@ -160,9 +158,9 @@ mod tests {
     fn it_is_refused_where_it_would_disturb_or_cannot_look_on() {
         let why = |options: &str, others: &[(&str, &str)]| {
             let dir = tempfile::tempdir().unwrap();
-            Shared::read(&tracefs(dir.path(), options, others)).map_err(|error| error.to_string())
+            TracerOptions::read(&tracefs(dir.path(), options, others)).map_err(|error| error.to_string())
         };
-        assert_eq!(why(NEW, &[]), Ok(Shared { workload: true, cpus: "0-7".to_owned() }));
+        assert_eq!(why(NEW, &[]), Ok(TracerOptions { workload: true, cpus: "0-7".to_owned() }));
         assert_eq!(why(NEW, &[("theirs", "function\n")]).map(|shared| shared.workload), Ok(true));
         assert!(why(NEW, &[("rtla", "timerlat\n")]).unwrap_err().contains("the tracing instance rtla uses it"));
         assert!(why("", &[]).unwrap_err().contains("6.2"));
@@ -176,7 +174,7 @@ mod tests {
         for (workload, options) in [(true, NEW), (false, "NO_OSNOISE_WORKLOAD")] {
             let dir = tempfile::tempdir().unwrap();
             let folder = tracefs(dir.path(), options, &[]);
-            let shared = Shared::read(&folder).unwrap();
+            let shared = TracerOptions::read(&folder).unwrap();
             let suffix = shared.suffix().unwrap();
             let name = format!("{OURS}77-1{suffix}");
             let path = format!("{INSTANCES}/{name}");
@@ -211,7 +209,7 @@ mod tests {
             assert!(!is_suffix(suffix), "{suffix}");
         }
         assert!(is_suffix("-osnoise=on=0-7,9"));
-        let long = Shared { workload: true, cpus: "1,".repeat(200) };
+        let long = TracerOptions { workload: true, cpus: "1,".repeat(200) };
         assert!(long.suffix().is_err());
     }
 }

@@ -34,7 +34,7 @@ impl Tracefs {
     pub fn open(wish: &Wish<'_>, noise: bool) -> Result<Self, TraceError> {
         let Wish { cpus, online, buffer_bytes, .. } = *wish;
         let tracefs = tracefs()?;
-        let suffix = if noise { timerlat::Shared::read(&tracefs)?.suffix()? } else { String::new() };
+        let suffix = if noise { timerlat::TracerOptions::read(&tracefs)?.suffix()? } else { String::new() };
         let no_timerlat = (!noise).then(|| timerlat::unused(&tracefs));
         let instance = Instance::new(&tracefs, &suffix)?;
         let others: CpuSet = online.iter().filter(|cpu| !cpus.contains(*cpu)).collect();

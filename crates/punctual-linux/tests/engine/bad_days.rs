@@ -3,7 +3,7 @@
 use crate::bench::{Bench, Fault, Faulty, GRUB, change, edit, folder, own, plan, request, tune, write};
 use punctual_linux::apply::{EngineError, Extent, Transaction, confirm, revert, revert_pending};
 use punctual_linux::journal::store::{FILE, FOLDER};
-use punctual_linux::journal::{Begun, Journal, Kind, Now, Owner, Pending, Record, format, read};
+use punctual_linux::journal::{Begun, Journal, Now, Owner, Pending, Purpose, Record, format, read};
 use punctual_tuning::plan::Reading;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -164,7 +164,7 @@ fn where_nothing_can_be_written_down_nothing_is_done() {
 #[test]
 fn what_nobody_watches_over_any_more_is_known() {
     let now = Now { boot: "a".to_owned(), boottime_ns: 100 };
-    let begun = |boot: &str, kind: Kind, confirm_by_ns| Begun {
+    let begun = |boot: &str, kind: Purpose, confirm_by_ns| Begun {
         transaction: 1,
         at_unix_s: 0,
         boot: boot.to_owned(),
@@ -174,22 +174,22 @@ fn what_nobody_watches_over_any_more_is_known() {
         owner: Owner { pid: 7, started: 7 },
         confirm_by_ns,
     };
-    let command = || Kind::ForCommand { command: Vec::new() };
+    let command = || Purpose::ForCommand { command: Vec::new() };
     let applied = Record::Applied { transaction: 1 };
     let leaving = Record::Leaving { transaction: 1 };
     let confirmed = Record::Confirmed { transaction: 1 };
     let cases = [
-        (begun("a", Kind::Tuned, None), vec![], false, Some(Pending::HalfApplied)),
-        (begun("a", Kind::Tuned, None), vec![], true, None),
-        (begun("a", Kind::Tuned, None), vec![applied.clone()], false, None),
-        (begun("a", Kind::Tuned, None), vec![applied.clone(), leaving], false, Some(Pending::HalfReverted)),
+        (begun("a", Purpose::Tuned, None), vec![], false, Some(Pending::HalfApplied)),
+        (begun("a", Purpose::Tuned, None), vec![], true, None),
+        (begun("a", Purpose::Tuned, None), vec![applied.clone()], false, None),
+        (begun("a", Purpose::Tuned, None), vec![applied.clone(), leaving], false, Some(Pending::HalfReverted)),
         (begun("a", command(), None), vec![applied.clone()], false, Some(Pending::OwnerGone)),
         (begun("a", command(), None), vec![applied.clone()], true, None),
         (begun("b", command(), None), vec![applied.clone()], true, Some(Pending::OwnerGone)),
-        (begun("a", Kind::Tuned, Some(101)), vec![applied.clone()], false, None),
-        (begun("a", Kind::Tuned, Some(100)), vec![applied.clone()], false, Some(Pending::NotConfirmed)),
-        (begun("b", Kind::Tuned, Some(101)), vec![applied.clone()], false, Some(Pending::NotConfirmed)),
-        (begun("b", Kind::Tuned, Some(101)), vec![applied, confirmed], false, None),
+        (begun("a", Purpose::Tuned, Some(101)), vec![applied.clone()], false, None),
+        (begun("a", Purpose::Tuned, Some(100)), vec![applied.clone()], false, Some(Pending::NotConfirmed)),
+        (begun("b", Purpose::Tuned, Some(101)), vec![applied.clone()], false, Some(Pending::NotConfirmed)),
+        (begun("b", Purpose::Tuned, Some(101)), vec![applied, confirmed], false, None),
     ];
     for (begun, records, alive, wanted) in cases {
         let mut contents = punctual_linux::journal::Contents::default();

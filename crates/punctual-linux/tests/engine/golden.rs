@@ -4,10 +4,10 @@
 
 use crate::bench::{cpus, irq, own, task, write};
 use punctual_linux::journal::format::{first_line, line, parse};
-use punctual_linux::journal::{Asked, Begun, Intent, Kind, Outcome, Owner, Record, Undone, Was};
+use punctual_linux::journal::{Asked, Begun, Intent, Outcome, Owner, Purpose, Record, Undone, Was};
 use punctual_tuning::plan::{Before, Invocation, Keep, Lasts, Reading, SchedPolicy, Step};
 
-fn begun(transaction: u32, kind: Kind, confirm_by_ns: Option<u64>) -> Record {
+fn begun(transaction: u32, kind: Purpose, confirm_by_ns: Option<u64>) -> Record {
     Record::Begun(Begun {
         transaction,
         at_unix_s: 1_700_000_000,
@@ -88,7 +88,7 @@ fn steps() -> Vec<(Step, Before)> {
 
 fn records() -> Vec<Record> {
     let text = str::to_owned;
-    let mut records = vec![begun(1, Kind::Tuned, Some(123_000_000_000))];
+    let mut records = vec![begun(1, Purpose::Tuned, Some(123_000_000_000))];
     let outcomes = [
         Outcome::Effective,
         Outcome::Waits { seen: text("3") },
@@ -114,10 +114,10 @@ fn records() -> Vec<Record> {
     records.push(Record::Was(Was { transaction: 1, change: text("sched.autogroup"), step }));
     records.extend([Record::Applied { transaction: 1 }, Record::Confirmed { transaction: 1 }]);
     records.extend([Record::Leaving { transaction: 1 }, Record::Reverted { transaction: 1 }]);
-    records.push(begun(2, Kind::ForCommand { command: vec![text("./loop"), text("--fast")] }, None));
-    records.push(begun(3, Kind::Adopted { of: 1 }, None));
-    records.push(begun(4, Kind::Boot, None));
-    records.push(begun(5, Kind::Campaign { folder: text("/srv/campaign") }, None));
+    records.push(begun(2, Purpose::ForCommand { command: vec![text("./loop"), text("--fast")] }, None));
+    records.push(begun(3, Purpose::Adopted { of: 1 }, None));
+    records.push(begun(4, Purpose::Boot, None));
+    records.push(begun(5, Purpose::Campaign { folder: text("/srv/campaign") }, None));
     records
 }
 

@@ -3,7 +3,7 @@
 use super::bench::{Bench, GRUB, GRUBENV};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_linux::apply::{Applied, EngineError, Hand, Request, Transaction};
-use punctual_linux::journal::Kind;
+use punctual_linux::journal::Purpose;
 use punctual_tuning::knobs::Blast;
 use punctual_tuning::plan::{Change, Expected, Invocation, Lasts, Reading, SchedPolicy, Step, Takes, TaskName};
 use std::path::Path;
@@ -148,7 +148,7 @@ pub fn plan(bench: &Bench) -> Vec<Change> {
 }
 
 pub fn request() -> Request {
-    Request { kind: Kind::Tuned, asked: punctual_linux::journal::Asked::default(), confirm_within: None }
+    Request { kind: Purpose::Tuned, asked: punctual_linux::journal::Asked::default(), confirm_within: None }
 }
 
 pub fn tune(hand: &dyn Hand, changes: &[Change]) -> Result<Applied, EngineError> {

@@ -13,8 +13,8 @@ use std::collections::BTreeMap;
 
 /// Causes with a smaller part of what is late are not asked.
 const SHARE_MIN: f64 = 0.05;
-/// So large a part of all late activations, in hundredths, must be known with its cause in a run of one phase. Late
-/// activations are not counted by phase, so that with several all must be known: what is not could be of this one.
+/// Percentage of late activations that must be known with their cause in a run of one phase. Late activations are not
+/// counted by phase, so with several phases all must be known: an unknown one could belong to this phase.
 const KNOWN_MIN: u64 = 95;
 
 /// The causes of what is late in a phase on these CPUs, with what can be said of each; most frequent first.
@@ -52,7 +52,7 @@ pub(super) fn by_cause(
     list
 }
 
-/// Whether so large a part of the late activations of these CPUs, in hundredths, is known with its cause.
+/// Whether this percentage of the late activations of these CPUs is known with its cause.
 fn known(explanation: &Explanation, cpus: &[u32], wanted: u64) -> Result<(), Refusal> {
     let counts = explanation.late.iter().filter(|late| cpus.contains(&late.cpu)).map(|late| late.count);
     let (late, known) = counts.fold((0u64, 0u64), |(late, known), count| {

@@ -24,13 +24,14 @@ mod tails;
 #[cfg(test)]
 mod tests;
 
-pub use beyond::{Beyond, Level, Maxima, TooFar, beyond};
+pub use beyond::{Maxima, beyond};
 pub use imported::{SeriesClaims, unfit};
 pub(crate) use percentiles::miss_upper;
 
 use crate::explain::{Cause, Explanation};
 use crate::recording::Recording;
 use crate::stats::rhythm::Rhythm;
+use crate::stats::tail::Estimate;
 use punctual_facts::cpu_set::CpuSet;
 use punctual_hist::Nanos;
 use serde::Serialize;
@@ -103,6 +104,60 @@ struct Answered<'a> {
 
 fn answered<S: serde::Serializer>(answer: &Result<Beyond, Refusal>, serializer: S) -> Result<S::Ok, S::Error> {
     Answered { beyond: answer.as_ref().ok(), refused: answer.as_ref().err() }.serialize(serializer)
+}
+
+/// L4: levels beyond what was measured.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Beyond {
+    /// The tail begins here.
+    #[serde(rename = "threshold_ns")]
+    pub threshold: Nanos,
+    /// So many blocks lie above.
+    pub exceedances: u64,
+    /// Of so many.
+    pub blocks: u64,
+    /// How long a block is.
+    #[serde(rename = "block_ns")]
+    pub block: Nanos,
+    /// Shape of the tail: below 0 it has an end, at 0 it is exponential, above 0 it is heavy.
+    pub shape: Estimate,
+    /// The odds of the data under the fitted law.
+    #[serde(rename = "fit_odds")]
+    pub fits: f64,
+    /// (time, level exceeded once in this time on average).
+    pub levels: Vec<Level>,
+    /// Times of which nothing is said: (time, how long a run must be that does).
+    pub too_far: Vec<TooFar>,
+}
+
+/// A level with its interval at 95 %.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Level {
+    /// It is exceeded once in this time.
+    #[serde(rename = "once_in_ns")]
+    pub once_in: Nanos,
+    /// Best guess.
+    #[serde(rename = "value_ns")]
+    pub value: Nanos,
+    /// Lower limit.
+    #[serde(rename = "low_ns")]
+    pub low: Nanos,
+    /// Upper limit; `None` where the data do not give one.
+    #[serde(rename = "high_ns")]
+    pub high: Option<Nanos>,
+}
+
+/// A time too long for what was measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct TooFar {
+    #[serde(rename = "once_in_ns")]
+    pub once_in: Nanos,
+    /// How long a run it takes.
+    #[serde(rename = "run_wanted_ns")]
+    pub run_wanted: Nanos,
 }
 
 /// L2: the probability that the next stretch of this length brings a new maximum.

@@ -16,7 +16,6 @@ const ONE_IN_MAX: u64 = 1_000_000_000_000;
 /// How much a sample is worth.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Worth {
-    /// Values counted.
     pub(super) n: u64,
     /// By how much more counts vary than those of independent values: 1 or more.
     pub(super) spread: f64,
@@ -25,12 +24,12 @@ pub(super) struct Worth {
 }
 
 impl Worth {
-    /// So many independent values tell as much.
+    /// How many independent values tell as much.
     fn independent(&self) -> u64 {
         (self.n as f64 / self.spread) as u64
     }
 
-    /// Clusters count as one: so many, and no fewer, are independent.
+    /// How many clusters this many values are: each cluster counts as one.
     fn clusters(&self, values: u64) -> u64 {
         ((values as f64 / self.spread).ceil() as u64).min(self.independent())
     }
@@ -47,7 +46,7 @@ impl Worth {
         ((independent as f64 * self.spread).ceil() as u64).clamp(1, self.n.max(1))
     }
 
-    /// How much longer it takes until there are so many independent values.
+    /// How much longer it takes until there are this many independent values.
     fn more(&self, independent: u64) -> Option<Nanos> {
         let missing = independent as f64 * self.spread - self.n as f64;
         let each = self.time.as_ns() as f64 / self.n as f64;
@@ -59,7 +58,6 @@ impl Worth {
 pub(super) trait Ranked {
     /// The upper edge of the value of this rank, counted from the smallest, which is 1.
     fn at_most(&self, rank: u64) -> Option<Nanos>;
-    /// The lower edge.
     fn at_least(&self, rank: u64) -> Option<Nanos>;
 }
 

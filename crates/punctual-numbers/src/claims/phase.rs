@@ -15,11 +15,11 @@ const MONTH: Nanos = Nanos::from_secs(30 * 86_400);
 const YEAR: Nanos = Nanos::from_secs(365 * 86_400);
 /// Levels are told of what comes once in each of these.
 pub(super) const TIMES: [Nanos; 4] = [HOUR, DAY, MONTH, YEAR];
-/// Clusters are looked for among so many of the largest, or all that lie above the percentiles that are told.
+/// How many of the largest values are searched for clusters, unless more lie above the percentiles that are told.
 const LARGEST: u64 = 200;
 /// Fewer blocks with one of the latest than this tell nothing of clusters.
 const CLUSTERS_MIN: u64 = 10;
-/// A run is cut into so many stretches to see how counts vary.
+/// How many stretches a run is cut into to see how counts vary.
 const STRETCHES: usize = 64;
 
 /// What can be claimed of a phase, all its CPUs together and each.
@@ -75,13 +75,13 @@ fn claims_of(
     }
 }
 
-/// How much more the counts above a level vary that so many lie above: as at the highest level that no fewer lie above.
+/// The design effect at the level that `above` values exceed: that of the highest level exceeded by no fewer.
 fn spread_at(spreads: &[(u64, f64)], above: u64) -> f64 {
     let lower = spreads.iter().rev().find(|(count, _)| *count >= above);
     lower.or(spreads.first()).map_or(1.0, |(_, spread)| *spread)
 }
 
-/// The odds of a new largest after so long: they depend on nothing but times, where no part of a run differs from others.
+/// The odds of a new largest value: if no part of a run differs from others, they depend on lengths of time alone.
 pub(super) fn odds(measured: Nanos) -> Vec<NewMaximum> {
     let odds = |time: Nanos| Some(NewMaximum { time, odds: binomial::new_maximum(measured.as_ns(), time.as_ns())? });
     if measured == Nanos::ZERO { Vec::new() } else { [HOUR, DAY, YEAR].into_iter().filter_map(odds).collect() }
@@ -118,8 +118,8 @@ impl<'a> Sums<'a> {
         sums
     }
 
-    /// By how much exceedances vary more than independent ones, at 1 %, at 1 in 1000 and at the highest level that enough
-    /// lie above: (so many above, how much more), fewer and fewer.
+    /// The design effect at 1 %, at 1 in 1000 and at the highest level that enough values exceed: (values above, design
+    /// effect), from many values above to few.
     fn spreads(&self) -> Vec<(u64, f64)> {
         let n = self.due.count();
         let at = |above: u64| {
@@ -149,7 +149,7 @@ impl<'a> Sums<'a> {
         stretches
     }
 
-    /// Of the latest, so many that a third of the blocks has one at most, in case each comes alone.
+    /// Taken over as many of the largest values as a third of the blocks can hold if each comes alone.
     fn extremal_index(&self, maxima: &Maxima) -> Option<f64> {
         let blocks = maxima.list.len() as u64;
         let n = self.due.count();

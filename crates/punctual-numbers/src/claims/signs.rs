@@ -1,5 +1,4 @@
-//! What latencies tell of their origin: rhythms, every so many-th activation, several hills; and what is known of
-//! causes. Any of these makes the tail a mixture or a schedule, of which a law of chance says nothing.
+//! What latencies tell of their origin: rhythms in time or in activations, several hills; and what is known of causes. Any of these makes the tail a mixture or a schedule, of which a law of chance says nothing.
 
 use super::{CauseShare, Hill, Refusal, Sign};
 use crate::explain::{Cause, Explanation, Ranked, Spike};
@@ -14,7 +13,7 @@ const COARSE: usize = 8;
 const HILL_MIN: f64 = 1e-3;
 /// A cause that makes at least this part of the spikes is the dominant one; below, there are several.
 const DOMINANT: f64 = 0.8;
-/// So many spikes must have a cause before anything follows from it.
+/// How many spikes must have a cause before anything follows from it.
 pub(super) const SPIKES_MIN: usize = 20;
 /// Sizes that vary by less than this part of their mean are one size.
 const FIXED: f64 = 0.1;

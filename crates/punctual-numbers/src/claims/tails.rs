@@ -27,11 +27,9 @@ const DIFFERENT_MAX: f64 = 0.3;
 
 /// The tail above one threshold.
 pub(super) struct Tail {
-    /// It begins here, in nanoseconds.
+    /// Where the tail begins, in nanoseconds.
     pub(super) threshold: f64,
-    /// What lies above.
     pub(super) data: Exceedances,
-    /// The law of it.
     pub(super) fit: Fit,
     /// The odds of the data under that law.
     pub(super) fits: f64,
@@ -41,9 +39,9 @@ pub(super) struct Tail {
 
 /// What the tails were cut from.
 pub(super) struct Cut {
-    /// How many blocks or values.
+    /// Number of blocks or values.
     pub(super) size: u64,
-    /// How long one is.
+    /// Length of one of them.
     pub(super) each: Nanos,
 }
 

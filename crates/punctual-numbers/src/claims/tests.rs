@@ -55,7 +55,7 @@ fn second(second: u32, values: &[u64], with_maximum: bool, budget: Option<Nanos>
     })
 }
 
-/// A recording of so many seconds, of a law that may know the number of the activation.
+/// A recording of a law that may know the number of the activation.
 fn recording(seconds: u32, budget: Option<Nanos>, mut law: impl FnMut(u64) -> f64) -> Recording {
     let mut recording = Recording::new(header(budget));
     let mut all: Vec<(u64, u64)> = Vec::new();
@@ -94,7 +94,7 @@ fn a_law_without_a_catch_is_claimed_on_every_rung() {
     let phase = only(&recording(700, Some(Nanos::from_us(200)), exponential(1)), None);
     assert_eq!((phase.due, phase.time, phase.drift), (70_000, Nanos::from_secs(700), None));
     assert!(phase.clustering < 1.5, "{}", phase.clustering);
-    // Percentiles: 10 us + 5 us ln(one in so many).
+    // Percentiles: 10 us + 5 us ln(one in n).
     let [p99, p999, p9999, p99999] = phase.percentiles[..] else { panic!("{:?}", phase.percentiles) };
     for (percentile, truth_ns) in [(p99, 33_026), (p999, 44_539), (p9999, 56_052)] {
         let (low, high) = (percentile.low.unwrap(), percentile.high.unwrap());

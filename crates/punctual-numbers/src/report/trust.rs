@@ -15,9 +15,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// A reading through the vDSO takes some 20 to 60 ns; one that enters the kernel takes more than this.
 const VDSO_READ_MAX: Nanos = Nanos::from_ns(100);
-/// Fewer releases than this have no p99.9 …
+/// A CPU with fewer releases than DUE_MIN has no p99.9, with fewer than DUE_FOR_ALL no p99.99.
 pub(super) const DUE_MIN: u64 = 1_000;
-/// … and fewer than this no p99.99.
 const DUE_FOR_ALL: u64 = 10_000;
 
 pub(super) fn judge(recording: &Recording, cpus: &[CpuRow], claims: &Claims) -> Trust {

@@ -5,10 +5,10 @@
 
 #![allow(clippy::cast_precision_loss, reason = "numbers of samples beyond 2^53 lose nothing that matters to a bound")]
 
-/// Beyond so many misses, and as many hits, sums would take seconds and Wilson's formula has all digits that are told.
+/// With more misses, and more hits, than this, sums would take seconds and Wilson's formula has all digits that are told.
 const EXACT_MAX: u64 = 10_000_000;
 
-/// Beyond such a variance sums take long, and the normal approximation has six digits.
+/// Beyond this variance sums take long, and the normal approximation has six digits.
 const MANY: f64 = 1e8;
 
 /// The largest miss probability with which `misses` or fewer in `n` are still seen with a probability of
@@ -27,7 +27,7 @@ pub fn upper_bound(misses: u64, n: u64, confidence: f64) -> Option<f64> {
     if misses.min(n - misses) > EXACT_MAX {
         return Some(wilson(misses as f64, n as f64, alpha));
     }
-    // The probability of so few falls as p grows; at the observed share it is about a half.
+    // The probability of no more misses falls as p grows; at the observed share it is about a half.
     let (mut low, mut high) = (misses as f64 / n as f64, 1.0f64);
     for _ in 0..200 {
         let middle = (low * high).sqrt();
@@ -128,14 +128,14 @@ fn at_most(k: u64, n: u64, p: f64) -> f64 {
     ln_probability(k as f64, n as f64, p).exp() * sum
 }
 
-/// ln P(X = k), by Loader's saddle-point expansion: factorials of a billion cancel before they lose digits.
+/// The logarithm of P(X = k), by Loader's saddle-point expansion: factorials of a billion cancel before they lose digits.
 fn ln_probability(k: f64, n: f64, p: f64) -> f64 {
     let errors = stirling_error(n) - stirling_error(k) - stirling_error(n - k);
     let deviances = deviance(k, n * p) + deviance(n - k, n * (1.0 - p));
     errors - deviances - 0.5 * (std::f64::consts::TAU * k * (n - k) / n).ln()
 }
 
-/// ln n! minus Stirling's formula for it.
+/// The logarithm of n! minus Stirling's formula for it.
 fn stirling_error(n: f64) -> f64 {
     if n < 16.0 {
         let (mut i, mut ln_factorial) = (1.0, 0.0);
@@ -149,7 +149,7 @@ fn stirling_error(n: f64) -> f64 {
     (1.0 / 12.0 - (1.0 / 360.0 - (1.0 / 1260.0 - (1.0 / 1680.0) / square) / square) / square) / n
 }
 
-/// x ln(x/m) + m - x, which is small where x is near m and must then not be computed as written.
+/// Computes x ln(x/m) + m - x, which is small where x is near m and must then not be computed as written.
 fn deviance(x: f64, m: f64) -> f64 {
     let v = (x - m) / (x + m);
     if v.abs() >= 0.1 {

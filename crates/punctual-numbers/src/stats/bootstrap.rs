@@ -64,7 +64,7 @@ impl Blocks {
         self.weighted_quantile(share, &vec![1.0; self.len()])
     }
 
-    /// The same with each block counted so many times.
+    /// The quantile with each block counted as often as its weight says.
     fn weighted_quantile(&self, share: f64, weights: &[f64]) -> Option<f64> {
         let sum = |row: &[f64]| row.iter().zip(weights).map(|(n, weight)| n * weight).sum::<f64>();
         let all = sum(&self.totals);
@@ -80,7 +80,7 @@ impl Blocks {
         Some(low + (high - low) * part)
     }
 
-    /// A percentile with how it varies over so many resamples; `None` with too few blocks, or without samples.
+    /// A percentile with how it varies over resamples; `None` with too few blocks, or without samples.
     pub fn spread(&self, share: f64, resamples: usize) -> Option<Spread> {
         let seen = self.quantile(share)?;
         if self.len() < BLOCKS_MIN {
@@ -200,7 +200,7 @@ pub struct Contrast {
 }
 
 impl Spread {
-    /// The second against so many times the first; the two are of different runs, so they vary each for themselves.
+    /// The second minus `times` the first; the two are of different runs, so they vary each for themselves.
     pub fn against(&self, first: &Self, times: f64) -> Contrast {
         let mut draws: Vec<f64> = self.draws.iter().zip(&first.draws).map(|(b, a)| b - times * a).collect();
         draws.sort_by(f64::total_cmp);
@@ -219,7 +219,7 @@ impl Contrast {
         let n = float(self.draws.len());
         let place = (share * n).floor();
         if place < 5.0 {
-            // Beyond what so many resamples can resolve.
+            // Beyond what the number of resamples can resolve.
             return (self.seen - t * self.error, self.seen + t * self.error);
         }
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 5 and the resamples")]

@@ -10,9 +10,7 @@ use statrs::function::gamma::gamma_ur;
 /// A statistic and the odds of one at least so far out where nothing depends on anything.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tested {
-    /// The statistic.
     pub statistic: f64,
-    /// The odds.
     pub odds: f64,
 }
 

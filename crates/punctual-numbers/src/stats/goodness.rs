@@ -3,8 +3,8 @@
 use super::tail::{Exceedances, Law};
 use statrs::function::gamma::gamma_ur;
 
-/// So many of the largest are held against the others.
-pub const LARGEST: usize = 10;
+/// How many of the largest are held against the others.
+const LARGEST: usize = 10;
 /// A law is still likely enough where its likelihood, the logarithm taken twice, is this much below the best: one
 /// standard deviation.
 const LIKELY: f64 = 1.0;
@@ -87,13 +87,13 @@ pub fn odds_of_bins(bins: &[(f64, f64, u64)], exceedances: &Exceedances, law: &L
 }
 
 /// How many of the largest lie farther out than the others let them: the first j of `LARGEST` of which the j-th is
-/// beyond the level that j of so many pass with odds of 1 in 100 only, under the law that fits the others best and under
+/// beyond the level that j values pass with odds of 1 in 100 only, under the law that fits the others best and under
 /// any that fits them nearly as well. `None` where all belong to the rest.
 ///
 /// One value is little to decide by, and a rare mode shows one before it shows more: so this would rather hold a value
 /// of a heavy tail for a stranger in one run of a hundred than tell a law to which a mode of twice the size is unknown.
 pub fn strangers(exceedances: &Exceedances) -> Option<usize> {
-    // So many of n values pass a level with odds of 1 in 100 if n times the probability of one is this (Poisson).
+    // (j, m): j of n values pass a level with odds of 1 in 100 if n times the probability of one is m (Poisson).
     const EXPECTED: [(usize, f64); 4] = [(1, 0.010_050), (2, 0.148_555), (3, 0.436_045), (10, 4.130_20)];
     let rest = exceedances.censored(LARGEST);
     let fit = rest.fit()?;

@@ -2,12 +2,12 @@
 
 #![allow(clippy::cast_precision_loss, reason = "counts beyond 2^53 lose nothing that matters")]
 
-/// Differences in counts are believed from so many standard deviations on.
+/// How many standard deviations a difference in counts must have to be believed.
 const BELIEVED: f64 = 5.0;
 /// A valley is one where it is less than this part of the lower hill beside it.
 const DEEP: f64 = 0.5;
 
-/// One hill.
+/// A hill of a histogram, by indices of its bins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mode {
     /// Index of the first bin.

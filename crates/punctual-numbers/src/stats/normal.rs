@@ -4,10 +4,10 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 use statrs::function::erf;
 use std::f64::consts::SQRT_2;
 
-/// With so many degrees of freedom Student's distribution is the normal one for all that is told.
+/// From this many degrees of freedom on Student's distribution is the normal one for all that is told.
 const MANY: f64 = 1e6;
 
-/// P(Z <= z).
+/// Share of a standard normal distribution at or below z.
 pub fn below(z: f64) -> f64 {
     erf::erfc(-z / SQRT_2) / 2.0
 }
@@ -19,7 +19,7 @@ pub fn quantile(p: f64) -> f64 {
     (-SQRT_2 * erf::erfc_inv(2.0 * p)).clamp(-37.0, 8.3)
 }
 
-/// P(T > t) for Student's distribution with so many degrees of freedom, at least 1.
+/// P(T > t) for Student's distribution with these degrees of freedom, at least 1.
 pub fn student_above(t: f64, freedom: f64) -> f64 {
     if t.is_nan() {
         return 0.5;

@@ -18,9 +18,9 @@ fn float(n: usize) -> f64 {
 /// What ranks say of a second sample against a first.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shift {
-    /// Odds of a second sample so much larger, or more, where nothing differs.
+    /// Odds of a second sample at least as much larger, where nothing differs.
     pub chance_of_larger: f64,
-    /// Odds of a second sample so much smaller, or more.
+    /// Odds of a second sample at least as much smaller, where nothing differs.
     pub chance_of_smaller: f64,
     /// Cliff's delta (1993): how much more often the second is the larger of a pair than the smaller, -1 to 1.
     pub delta: f64,
@@ -55,8 +55,8 @@ pub fn shift(first: &[f64], second: &[f64]) -> Option<Shift> {
     Some(Shift { chance_of_larger, chance_of_smaller, delta })
 }
 
-/// The same of two series in time, whose values may be a little like those before: odds as of so many fewer values as that
-/// is worth, and never better ones than of all. Where samples lie wholly apart, placements do not vary, and it is those.
+/// Compares two series in time, whose values may resemble those before: odds as of the number of independent values they
+/// are worth, and never smaller than by [`shift`]. Where samples lie wholly apart, placements do not vary, and `shift` decides.
 pub fn shift_in_time(first: &[f64], second: &[f64]) -> Option<Shift> {
     let shift = shift(first, second)?;
     if first.len() < 4 || second.len() < 4 {

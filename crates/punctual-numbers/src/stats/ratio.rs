@@ -55,7 +55,7 @@ impl Counted {
         Some(Ratio { seen, low, high })
     }
 
-    /// Odds that so many or more events fall to the second run where its rate is `times` the first's.
+    /// Odds that as many events as seen, or more, fall to the second run if its rate is `times` the first's.
     pub fn chance_of_more(&self, times: f64) -> f64 {
         let Some(all) = self.first.checked_add(self.second).filter(|_| self.usable() && times > 0.0) else {
             return 1.0;
@@ -64,7 +64,7 @@ impl Counted {
         binomial::chance_of_at_most(self.first, all, first_share)
     }
 
-    /// Odds that so few or fewer events fall to the second run where its rate is `times` the first's.
+    /// Odds that as few events as seen, or fewer, fall to the second run if its rate is `times` the first's.
     pub fn chance_of_fewer(&self, times: f64) -> f64 {
         let turned = Self {
             first: self.second,

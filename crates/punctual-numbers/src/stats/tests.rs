@@ -24,7 +24,6 @@ fn pareto(seed: u64, n: usize, scale: f64, shape: f64) -> Vec<f64> {
     uniform(seed).take(n).map(|u| scale / shape * ((1.0 - u).powf(-shape) - 1.0)).collect()
 }
 
-/// Sample S1.
 fn s1() -> Vec<f64> {
     pareto(42, 500, 10.0, 0.1)
 }

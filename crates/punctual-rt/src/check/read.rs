@@ -3,7 +3,7 @@
 use super::host::{Host, HostCpu, Rights};
 use crate::idle::states_below;
 use crate::release::version;
-use crate::setup::{limit, others_limit, rt_budget_us};
+use crate::setup::{group_value, limit, limit_file, others_limit};
 use crate::{Nanos, now, sys};
 use std::fs::{self, OpenOptions};
 use std::io::ErrorKind;
@@ -113,7 +113,7 @@ impl Files<'_> {
             idle: states_below(&self.path(&of("cpuidle"))),
             fair_server: self.number(&format!("sys/kernel/debug/sched/fair_server/cpu{cpu}/runtime")),
             is_latency_writable: self.is_writable(&of("power/pm_qos_resume_latency_us")),
-            latency_limit: others_limit(&self.path(&of("power/pm_qos_resume_latency_us"))),
+            latency_limit: others_limit(&limit_file(self.0, cpu)),
         }
     }
 
@@ -135,14 +135,14 @@ impl Files<'_> {
             priority: limit(self.0, "Max realtime priority"),
             memory: limit(self.0, "Max locked memory"),
             rt_time_us: limit(self.0, "Max realtime timeout"),
-            group_runtime_us: rt_budget_us(self.0),
+            group_runtime_us: group_value(self.0, "cpu.rt_runtime_us"),
             is_latency_writable: self.is_writable("dev/cpu_dma_latency"),
         }
     }
 
     /// Groups that have a budget prove it; else the configuration of this kernel, where it can be read as plain text.
     fn has_rt_groups(&self) -> Option<bool> {
-        if rt_budget_us(self.0).is_some() {
+        if group_value(self.0, "cpu.rt_runtime_us").is_some() {
             return Some(true);
         }
         let release = self.text("proc/sys/kernel/osrelease")?;
@@ -278,7 +278,7 @@ mod tests {
         assert_eq!((cpu.siblings.as_deref(), cpu.fair_server), (Some(&[0, 4][..]), Some(50_000_000)));
         assert_eq!((cpu.governor.as_deref(), cpu.is_latency_writable), (Some("schedutil"), Some(true)));
         assert_eq!((cpu.latency_limit.as_deref(), host.cpu(2).unwrap().latency_limit.as_deref()), (Some("n/a"), None));
-        let deep = IdleState { number: 1, name: "C6".to_owned(), exit_latency: Nanos::from_us(170), enabled: false };
+        let deep = IdleState { enabled: false, ..IdleState::of(1, "C6", 170) };
         assert_eq!((cpu.idle.len(), cpu.idle.get(1)), (2, Some(&deep)));
         assert!(host.cpu(2).unwrap().idle.is_empty());
     }

@@ -41,17 +41,11 @@ fn fine_plan() -> Plan {
 }
 
 fn fine_host() -> Host {
-    let idle = |number, name: &str, latency| IdleState {
-        number,
-        name: name.to_owned(),
-        exit_latency: us(latency),
-        enabled: true,
-    };
     let cpu = |cpu| HostCpu {
         cpu,
         siblings: Some(vec![cpu]),
         governor: Some("performance".to_owned()),
-        idle: vec![idle(0, "C1", 2), idle(1, "C6", 133)],
+        idle: vec![IdleState::of(0, "C1", 2), IdleState::of(1, "C6", 133)],
         fair_server: Some(50_000_000),
         is_latency_writable: Some(true),
         latency_limit: Some("0".to_owned()),

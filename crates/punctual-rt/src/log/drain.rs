@@ -66,7 +66,7 @@ pub struct Drained {
 pub struct Drain {
     pub(super) arrivals: Arc<Arrivals>,
     sources: Vec<Source>,
-    /// Not written yet.
+    /// Lines that are held back, in order of time.
     held: Vec<Line>,
     outputs: Vec<Box<dyn Output>>,
     failure: Option<io::Error>,

@@ -6,7 +6,7 @@ use punctual_hist::MonoTime;
 use std::io;
 use std::sync::Arc;
 
-/// What is written in one go.
+/// What an output writes in one go, with its instant.
 pub(super) struct Line {
     pub(super) at: MonoTime,
     pub(super) thread: Arc<Thread>,

@@ -29,7 +29,6 @@ const SNAPSHOT_EVERY: Nanos = Nanos::from_ms(1_000);
 /// Where the numbers of counters begin; those of threads are below.
 const FIRST_COUNTER: u64 = 1 << 31;
 
-/// Writes packets to `output`.
 pub(super) struct Perfetto<W> {
     output: W,
     process: u32,

@@ -6,7 +6,7 @@ use crate::sys::remembered_thread_id;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// Who writes.
+/// The thread that writes a log, as its drain knows it.
 pub(super) struct Thread {
     /// Distinguishes writers of one drain, from 1.
     pub(super) number: u64,

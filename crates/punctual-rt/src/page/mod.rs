@@ -14,7 +14,6 @@ use sequence::Sequence;
 pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"punctRT1");
 /// Changes with every offset or meaning below.
 pub(crate) const LAYOUT_VERSION: u64 = 1;
-/// Bytes of a name.
 pub(crate) const NAME_BYTES: usize = 32;
 /// How many of the worst activations are kept.
 pub const WORST_KEPT: usize = 16;
@@ -74,7 +73,7 @@ impl Head {
 /// What is written once, before the page can be found.
 #[repr(C, align(64))]
 pub(crate) struct Fixed {
-    /// Written last.
+    /// Written last: a page that has it is whole.
     pub(crate) magic: AtomicU64,
     pub(crate) version: AtomicU64,
     /// Bytes of the whole page with its flight recorder.

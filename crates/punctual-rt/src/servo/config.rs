@@ -8,7 +8,6 @@ use punctual_hist::{Delta, Nanos};
 
 /// The largest ωT, and the one it begins with.
 pub(super) const WIDEST: f64 = 0.1;
-/// The longest period: an hour.
 const LONGEST_NS: u64 = 3_600_000_000_000;
 
 /// What a [`PhaseServo`](super::PhaseServo) is made from.

@@ -20,7 +20,6 @@ const KEPT: u32 = 5;
 pub(super) struct Filter {
     /// The last five, each carried forward to now; the newest last.
     recent: [f64; 5],
-    /// How many of them there are.
     count: u32,
     /// Mean distance of an error from the expected one.
     deviation: f64,

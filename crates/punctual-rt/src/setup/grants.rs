@@ -81,7 +81,7 @@ pub fn grants() -> Grants {
         latency_us: latency::global_in_force(),
         cpu_latency: latency::per_cpu_in_force(thread.cpus.as_deref().unwrap_or_default()),
         rt_time_us: limit(root, "Max realtime timeout"),
-        group_runtime_us: rt_budget_us(root),
+        group_runtime_us: group_value(root, "cpu.rt_runtime_us"),
         group_period_us: group_value(root, "cpu.rt_period_us"),
         thread,
     }
@@ -103,13 +103,8 @@ pub(crate) fn limit(root: &Path, name: &str) -> Option<Limit> {
     }
 }
 
-/// The real-time run time of the caller's control group, where groups have one of their own.
-pub(crate) fn rt_budget_us(root: &Path) -> Option<i64> {
-    group_value(root, "cpu.rt_runtime_us")
-}
-
-/// What this file of the caller's control group (cgroup v1) says.
-fn group_value(root: &Path, name: &str) -> Option<i64> {
+/// What this file of the caller's control group (cgroup v1) says, where groups have real-time run time of their own.
+pub(crate) fn group_value(root: &Path, name: &str) -> Option<i64> {
     let groups = fs::read_to_string(root.join("proc/self/cgroup")).ok()?;
     let group = groups.lines().find_map(|line| {
         let (controllers, group) = line.split_once(':')?.1.split_once(':')?;

@@ -90,7 +90,7 @@ impl LatencyRequest {
         // What was asked for so far is put back when this is dropped.
         let mut request = Self { _global: None, cpus: Vec::new() };
         for cpu in cpus {
-            let file = root.join(format!("sys/devices/system/cpu/cpu{cpu}/power/pm_qos_resume_latency_us"));
+            let file = limit_file(root, *cpu);
             hold(&file).map_err(refused)?;
             request.cpus.push(file);
         }
@@ -102,6 +102,11 @@ impl Drop for LatencyRequest {
     fn drop(&mut self) {
         self.cpus.iter().for_each(|file| release(file));
     }
+}
+
+/// Where the kernel shows the limit of a CPU's idle states, and takes it.
+pub(crate) fn limit_file(root: &Path, cpu: u32) -> PathBuf {
+    root.join(format!("sys/devices/system/cpu/cpu{cpu}/power/pm_qos_resume_latency_us"))
 }
 
 #[allow(clippy::needless_pass_by_value, reason = "for map_err")]
@@ -148,8 +153,7 @@ pub(super) fn global_in_force() -> Option<i32> {
 
 /// The limits of these CPUs, as the kernel writes them: `n/a` for none at all, 0 for no limit.
 pub(super) fn per_cpu_in_force(cpus: &[u32]) -> Vec<(u32, String)> {
-    let path = |cpu: u32| format!("/sys/devices/system/cpu/cpu{cpu}/power/pm_qos_resume_latency_us");
-    let read = |cpu: &u32| Some((*cpu, fs::read_to_string(path(*cpu)).ok()?.trim().to_owned()));
+    let read = |cpu: &u32| Some((*cpu, fs::read_to_string(limit_file(Path::new("/"), *cpu)).ok()?.trim().to_owned()));
     cpus.iter().filter_map(read).collect()
 }
 
@@ -162,16 +166,15 @@ mod tests {
         fs::create_dir(root.path().join("dev")).unwrap();
         fs::write(root.path().join("dev/cpu_dma_latency"), "").unwrap();
         for (cpu, value) in cpus {
-            let power = root.path().join(format!("sys/devices/system/cpu/cpu{cpu}/power"));
-            fs::create_dir_all(&power).unwrap();
-            fs::write(power.join("pm_qos_resume_latency_us"), format!("{value}\n")).unwrap();
+            let file = limit_file(root.path(), *cpu);
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fs::write(file, format!("{value}\n")).unwrap();
         }
         root
     }
 
     fn of_cpu(root: &tempfile::TempDir, cpu: u32) -> String {
-        let file = format!("sys/devices/system/cpu/cpu{cpu}/power/pm_qos_resume_latency_us");
-        fs::read_to_string(root.path().join(file)).unwrap().trim().to_owned()
+        fs::read_to_string(limit_file(root.path(), cpu)).unwrap().trim().to_owned()
     }
 
     #[test]
@@ -195,9 +198,7 @@ mod tests {
         assert_eq!((of_cpu(&root, 1), of_cpu(&root, 2)), ("n/a".to_owned(), "n/a".to_owned()));
         drop(first);
         assert_eq!(of_cpu(&root, 1), "n/a", "the second still holds it");
-        let others = |cpu| {
-            others_limit(&root.path().join(format!("sys/devices/system/cpu/cpu{cpu}/power/pm_qos_resume_latency_us")))
-        };
+        let others = |cpu| others_limit(&limit_file(root.path(), cpu));
         assert_eq!((others(1), others(2), others(3)), (Some("100".to_owned()), Some("n/a".to_owned()), None));
         drop(second);
         assert_eq!((of_cpu(&root, 1), of_cpu(&root, 2)), ("100".to_owned(), "n/a".to_owned()));

@@ -7,9 +7,9 @@ mod latency;
 mod prepared;
 
 pub use grants::{Grants, Limit, MemoryGrant, ThreadGrant, grants};
-pub(crate) use grants::{limit, list, named, rt_budget_us};
-pub(crate) use latency::others_limit;
+pub(crate) use grants::{group_value, limit, list, named};
 pub use latency::{LatencyQos, LatencyRequest};
+pub(crate) use latency::{limit_file, others_limit};
 pub use prepared::{Prepared, Refusal, What};
 
 use crate::{Error, Memory, Policy, SetupError, sys};

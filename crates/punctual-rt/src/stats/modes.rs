@@ -5,9 +5,9 @@
 
 use punctual_hist::{Counts, Nanos};
 
-/// Buckets put together.
+/// How many buckets of the histogram make a bin.
 const BUCKETS_PER_BIN: usize = 8;
-/// Fewer values have no shape.
+/// A distribution of fewer values is not judged.
 const ENOUGH: u64 = 1_000;
 /// A hump with a smaller share is a tail.
 const LEAST_SHARE: f64 = 0.01;

@@ -307,12 +307,7 @@ mod tests {
 
     #[test]
     fn the_suspect_is_the_state_or_the_step_nearest_to_the_gap() {
-        let state = |number: u32, exit_us: u64, enabled: bool| IdleState {
-            number,
-            name: format!("state{number}"),
-            exit_latency: Nanos::from_us(exit_us),
-            enabled,
-        };
+        let state = |number, exit_us, enabled| IdleState { enabled, ..IdleState::of(number, "", exit_us) };
         let states = [state(0, 0, true), state(1, 2, true), state(2, 33, true), state(3, 133, true)];
         let named = |us: u64| suspect(Nanos::from_us(us), &states).map(|s| s.number);
         assert_eq!((named(30), named(100), named(2), named(400)), (Some(2), Some(3), Some(1), None));

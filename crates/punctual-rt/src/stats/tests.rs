@@ -47,10 +47,8 @@ fn what_is_refused() {
         assert_eq!(refusal(config(name)), Some(Error::Config(ConfigError::TaskName)), "{name:?}");
     }
     for n in [0, 1, 32, 1000, 131_072] {
-        assert_eq!(
-            refusal(StatsConfig { flight_cycles: n, ..config("a") }),
-            Some(Error::Config(ConfigError::FlightCycles(n)))
-        );
+        let refused = refusal(StatsConfig { flight_cycles: n, ..config("a") });
+        assert_eq!(refused, Some(ConfigError::FlightCycles(n).into()));
     }
     assert_eq!(refusal(config(&"ö".repeat(16))), None);
 }
@@ -218,58 +216,37 @@ fn two_valued_latency_is_independent_and_bimodal() {
         run(latencies(20_000, |_| if noise.uniform() < 0.08 { 35_000.0 } else { 5_000.0 } + 500.0 * noise.normal()));
     assert_eq!(s.periods.unwrap().rhythm(), Rhythm::Independent);
     let states = [("POLL", 0), ("C1", 1), ("C6", 33)];
-    let states: Vec<IdleState> = (0..)
-        .zip(states)
-        .map(|(number, (name, us))| IdleState {
-            number,
-            name: name.into(),
-            exit_latency: Nanos::from_us(us),
-            enabled: true,
-        })
-        .collect();
+    let states: Vec<IdleState> =
+        (0..).zip(states).map(|(number, (name, us))| IdleState::of(number, name, us)).collect();
     let report = Report::new(&s).with_idle_states(&states);
     assert_eq!(report.idle_suspect().map(|state| state.name.as_str()), Some("C6"));
 }
 
 #[test]
 #[cfg_attr(miri, ignore = "slow")]
-fn a_relative_sleeper_runs_away() {
-    let mut noise = Noise(3);
-    let mut phase = 0.0;
-    let s = run(latencies(20_000, |_| {
+fn what_the_loop_does_to_its_grid_is_told() {
+    let periods = |next: &mut dyn FnMut(u32) -> f64| run(latencies(20_000, next)).periods.unwrap();
+    let (mut noise, mut phase) = (Noise(3), 0.0);
+    let sleeper = periods(&mut |_| {
         phase += 17_000.0 + 5_000.0 * noise.normal();
         phase
-    }));
-    let periods = s.periods.unwrap();
-    assert!(periods.autocorrelation().unwrap().abs() < 0.05 && (periods.mean_ns().unwrap() - 17_000.0).abs() < 200.0);
-    assert_eq!(periods.rhythm(), Rhythm::Drifting);
-}
-
-#[test]
-#[cfg_attr(miri, ignore = "slow")]
-fn a_compensation_with_its_pole_at_minus_one_oscillates() {
-    let mut noise = Noise(4);
-    let mut error = 0.0;
-    let s = run(latencies(20_000, |_| {
+    });
+    assert!(sleeper.autocorrelation().unwrap().abs() < 0.05 && (sleeper.mean_ns().unwrap() - 17_000.0).abs() < 200.0);
+    assert_eq!(sleeper.rhythm(), Rhythm::Drifting, "a relative sleeper runs away");
+    let (mut noise, mut error) = (Noise(4), 0.0);
+    let compensated = periods(&mut |_| {
         error = 12_000.0 + 3_000.0 * noise.normal() - error;
         error
-    }));
-    let periods = s.periods.unwrap();
-    assert!(periods.autocorrelation().unwrap() < -0.9, "{periods:?}");
-    assert_eq!(periods.rhythm(), Rhythm::Oscillating);
-}
-
-#[test]
-#[cfg_attr(miri, ignore = "slow")]
-fn slow_wander_and_lasting_steps_are_told() {
+    });
+    assert!(compensated.autocorrelation().unwrap() < -0.9, "{compensated:?}");
+    assert_eq!(compensated.rhythm(), Rhythm::Oscillating, "a compensation with its pole at -1 oscillates");
     let mut noise = Noise(5);
-    let wander = run(latencies(20_000, |n| 50_000.0 + 40_000.0 * (f64::from(n) / 300.0).sin() + 20.0 * noise.normal()));
-    assert_eq!(wander.periods.unwrap().rhythm(), Rhythm::Wandering);
-    let step = run(latencies(20_000, |n| if n / 500 % 2 == 0 { 5_000.0 } else { 35_000.0 } + 100.0 * noise.normal()));
-    assert_eq!(step.periods.unwrap().rhythm(), Rhythm::Lasting);
-    let one_late_start =
-        run(latencies(20_000, |n| if n == 0 { 5_000_000.0 } else { 9_000.0 + 200.0 * noise.normal() }));
-    assert_ne!(one_late_start.periods.unwrap().rhythm(), Rhythm::Drifting);
+    let wander = periods(&mut |n| 50_000.0 + 40_000.0 * (f64::from(n) / 300.0).sin() + 20.0 * noise.normal());
+    assert_eq!(wander.rhythm(), Rhythm::Wandering);
+    let step = periods(&mut |n| if n / 500 % 2 == 0 { 5_000.0 } else { 35_000.0 } + 100.0 * noise.normal());
+    assert_eq!(step.rhythm(), Rhythm::Lasting);
+    let late_start = periods(&mut |n| if n == 0 { 5_000_000.0 } else { 9_000.0 + 200.0 * noise.normal() });
+    assert_ne!(late_start.rhythm(), Rhythm::Drifting, "one late start");
 }
 
 /// Neither while the loop runs flat out nor while it runs like a loop may a copy show a sum that does not fit; the
@@ -321,8 +298,7 @@ fn another_reader_attaches_by_process_and_name() {
     assert_eq!((s.latency.max(), s.pid, s.cpu), (Some(Nanos::from_ns(12_345)), std::process::id(), Some(0)));
     writer.woke(&wake(1, 99_999, 0));
     assert_eq!(attached.snapshot().counters.activations, 2, "the same page, not a copy");
-    let all = task_names(std::process::id()).unwrap();
-    assert!(all.iter().any(|name| name == "attached"));
+    assert!(task_names(std::process::id()).unwrap().contains(&"attached".to_owned()));
     drop((writer, reader));
     assert_eq!(attached.snapshot().counters.activations, 2, "outlives the task");
     assert_eq!(StatsReader::attach(std::process::id(), "attached").err(), Some(PageError::NoSuchTask));

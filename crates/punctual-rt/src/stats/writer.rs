@@ -2,7 +2,7 @@
 //!
 //! Knows nothing of clocks: every instant is handed in.
 
-use super::{OUTAGE, StatsConfig};
+use super::{OUTAGE, PeriodMoments, StatsConfig};
 use crate::atomics::{AtomicU64, Ordering::Relaxed};
 use crate::page::{CycleSlot, FINISHED_WORD, FROZEN, Head, Live, PeriodSums, WORST_KEPT, cycle_words, finished_word};
 use crate::sys::PageMemory;
@@ -234,13 +234,7 @@ fn distribute(head: &Head, wake: &Wake, late: Nanos) {
 #[derive(Default)]
 struct Periods {
     former: Option<Former>,
-    count: u64,
-    sum: i64,
-    squares: i128,
-    pairs: u64,
-    products: i128,
-    error_sum: i128,
-    error_squares: i128,
+    sums: PeriodMoments,
 }
 
 #[derive(Clone, Copy)]
@@ -273,22 +267,23 @@ impl Periods {
     }
 
     #[inline]
-    fn add(&mut self, sums: &PeriodSums, error: i64, this: i64, former: Option<i64>) {
-        self.count = self.count.saturating_add(1);
-        self.sum = self.sum.saturating_add(this);
-        self.squares = self.squares.saturating_add(product(this, this));
-        self.error_sum = self.error_sum.saturating_add(error.into());
-        self.error_squares = self.error_squares.saturating_add(product(error, error));
-        sums.count.store(self.count, Relaxed);
-        sums.sum.store(i128::from(self.sum));
-        sums.squares.store(self.squares);
-        sums.error_sum.store(self.error_sum);
-        sums.error_squares.store(self.error_squares);
+    fn add(&mut self, cells: &PeriodSums, error: i64, this: i64, former: Option<i64>) {
+        let sums = &mut self.sums;
+        sums.count = sums.count.saturating_add(1);
+        sums.sum = sums.sum.saturating_add(this.into());
+        sums.squares = sums.squares.saturating_add(product(this, this));
+        sums.error_sum = sums.error_sum.saturating_add(error.into());
+        sums.error_squares = sums.error_squares.saturating_add(product(error, error));
+        cells.count.store(sums.count, Relaxed);
+        cells.sum.store(sums.sum);
+        cells.squares.store(sums.squares);
+        cells.error_sum.store(sums.error_sum);
+        cells.error_squares.store(sums.error_squares);
         if let Some(former) = former {
-            self.pairs = self.pairs.saturating_add(1);
-            self.products = self.products.saturating_add(product(former, this));
-            sums.pairs.store(self.pairs, Relaxed);
-            sums.products.store(self.products);
+            sums.pairs = sums.pairs.saturating_add(1);
+            sums.products = sums.products.saturating_add(product(former, this));
+            cells.pairs.store(sums.pairs, Relaxed);
+            cells.products.store(sums.products);
         }
     }
 }
@@ -299,7 +294,6 @@ fn product(a: i64, b: i64) -> i128 {
     i128::from(a).wrapping_mul(i128::from(b))
 }
 
-/// Which of the worst are kept.
 struct Worst {
     latency: [Nanos; WORST_KEPT],
     floor: Nanos,

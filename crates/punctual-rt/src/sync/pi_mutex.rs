@@ -6,7 +6,6 @@ use super::pi_word;
 use crate::LockError;
 use crate::atomics::Cell;
 use punctual_hist::MonoTime;
-use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::AtomicU32;
@@ -97,18 +96,6 @@ impl<T> PiMutex<T> {
 
     const fn guard(&self, owner_died: bool) -> PiGuard<'_, T> {
         PiGuard { mutex: self, owner_died, of_this_thread: PhantomData }
-    }
-}
-
-impl<T: Default> Default for PiMutex<T> {
-    fn default() -> Self {
-        Self::new(T::default())
-    }
-}
-
-impl<T> fmt::Debug for PiMutex<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PiMutex").finish_non_exhaustive()
     }
 }
 

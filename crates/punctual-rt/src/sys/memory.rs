@@ -45,7 +45,6 @@ pub(crate) fn lock_all_memory() -> Result<(), i32> {
     checked(libc::c_long::from(result)).map(drop)
 }
 
-/// `munlockall`.
 pub(crate) fn unlock_all_memory() {
     // SAFETY: no pointers are passed.
     unsafe { libc::munlockall() };
@@ -57,27 +56,24 @@ pub(crate) fn unlock_all_memory() {
 /// # Errors
 /// The `errno`.
 pub(crate) fn could_map(bytes: usize) -> Result<(), i32> {
-    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-    // SAFETY: a new mapping at an address of the kernel's choice; no memory of ours is concerned.
-    let mapping = unsafe { libc::mmap(std::ptr::null_mut(), bytes, libc::PROT_NONE, flags, -1, 0) };
-    if mapping == libc::MAP_FAILED {
-        return Err(errno());
-    }
+    let mapping = map(bytes, libc::PROT_NONE, libc::MAP_NORESERVE)?;
     // SAFETY: exactly the mapping made above, which nobody else knows.
     unsafe { libc::munmap(mapping, bytes) };
     Ok(())
+}
+
+fn map(bytes: usize, access: libc::c_int, flags: libc::c_int) -> Result<*mut libc::c_void, i32> {
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | flags;
+    // SAFETY: a new mapping at an address of the kernel's choice; no memory of ours is concerned.
+    let mapping = unsafe { libc::mmap(std::ptr::null_mut(), bytes, access, flags, -1, 0) };
+    if mapping == libc::MAP_FAILED { Err(errno()) } else { Ok(mapping) }
 }
 
 /// Whether the kernel makes new memory resident at once, which is what `MCL_FUTURE` is for. Tried with one page, since
 /// nothing shows the flag itself. `None` when it could not be tried.
 pub(crate) fn new_memory_is_resident() -> Option<bool> {
     const PAGE: usize = 4096;
-    let (access, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
-    // SAFETY: a new mapping at an address of the kernel's choice; no memory of ours is concerned.
-    let mapping = unsafe { libc::mmap(std::ptr::null_mut(), PAGE, access, flags, -1, 0) };
-    if mapping == libc::MAP_FAILED {
-        return None;
-    }
+    let mapping = map(PAGE, libc::PROT_READ | libc::PROT_WRITE, 0).ok()?;
     // Larger pages than 4 KiB only make the kernel write fewer bytes: one per page.
     let mut resident = 0u8;
     // SAFETY: the range is the mapping made above, and one byte holds the answer for it.

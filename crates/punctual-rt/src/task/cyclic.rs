@@ -16,7 +16,7 @@ pub enum Ended {
     Stopped,
     /// Releases were missed, and the task asked for [`Overrun::Stop`].
     Overrun {
-        /// How many.
+        /// How many releases were missed.
         missed: u64,
     },
     /// Its body panicked.

@@ -230,7 +230,6 @@ impl Group {
     }
 }
 
-/// The life of a task's thread.
 fn run<F>(config: &TaskConfig, mut body: F, leads: bool, report: &Sender<Report>, begin: &Receiver<MonoTime>) -> Ended
 where
     F: FnMut(&mut Cycle<'_>) -> Control,

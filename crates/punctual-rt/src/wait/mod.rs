@@ -103,7 +103,7 @@ pub(crate) enum Approach {
 /// How long a wait goes without looking whether it is to stop.
 const UNATTENDED: Nanos = Nanos::from_ms(100);
 
-/// A way to wait, in use.
+/// Waits in one way, on one clock, and keeps what it learns of sleeps.
 pub(crate) struct Waiter<C> {
     pub(crate) clock: C,
     way: Way,
@@ -136,7 +136,6 @@ impl Waiter<Monotonic> {
 }
 
 impl<C: Clock> Waiter<C> {
-    /// A waiter on a given clock.
     pub(crate) fn on(clock: C, wait: &Wait, tolerance: Nanos) -> Self {
         let way = match wait {
             Wait::Sleep => Way::Sleep,

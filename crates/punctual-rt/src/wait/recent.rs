@@ -2,7 +2,6 @@
 
 use punctual_hist::{Nanos, bucket_high, bucket_index};
 
-/// Sleeps that are remembered.
 const WINDOW: usize = 256;
 /// The histogram's buckets, eight to one: 12 % wide, which is finer than any margin need be.
 const COARSER: u32 = 3;

@@ -51,7 +51,6 @@ impl Pretended {
         }
     }
 
-    /// Takes the next whim to heart.
     fn turn(&mut self) {
         let whim = self.whims.next().unwrap_or(Whim::Oversleep(13_000));
         self.take(whim);

@@ -5,7 +5,7 @@ use crate::render::tune::Sentence;
 use anyhow::{Result, bail};
 use punctual_facts::machine::Machine;
 use punctual_linux::apply::{self, Fate, Request, Transaction};
-use punctual_linux::journal::{Contents, Entry, Kind, Outcome, Session, Stage};
+use punctual_linux::journal::{Contents, Entry, Outcome, Purpose, Session, Stage};
 use punctual_tuning::knobs::Blast;
 use punctual_tuning::plan::{BootChange, ENTRY, Keep, adoption, is_given, last_of_each, wanted};
 
@@ -31,7 +31,9 @@ pub fn new_cmdline<'a>(contents: &'a Contents, machine: &Machine) -> Option<NewC
     let line = machine.cmdline.known();
     let is_done = |entry: &Entry| entry.undone.is_none() && entry.outcome == Some(Outcome::Effective);
     let of = |session: &Session| match session.begun.as_ref().map(|begun| &begun.kind) {
-        Some(Kind::Adopted { of }) if !session.entries.is_empty() && session.entries.iter().all(is_done) => Some(*of),
+        Some(Purpose::Adopted { of }) if !session.entries.is_empty() && session.entries.iter().all(is_done) => {
+            Some(*of)
+        }
         _ => None,
     };
     Some(NewCmdline {
@@ -75,7 +77,7 @@ pub fn adopt(contents: &Contents, source: &Source, is_untried_good: bool) -> Res
     let hand = apply::Machine::here();
     let asked = trial.session.begun.as_ref().map(|begun| begun.asked.clone()).unwrap_or_default();
     let asked = punctual_linux::journal::Asked { keeps: Vec::new(), ..asked };
-    let kind = Kind::Adopted { of: trial.session.transaction };
+    let kind = Purpose::Adopted { of: trial.session.transaction };
     let transaction = Transaction::begin(&hand, &Request { kind, asked, confirm_within: None })?;
     let applied = transaction.apply(&[change], Blast::Harmless)?;
     for tried in applied.changes {

@@ -10,7 +10,7 @@ use crate::render;
 use anyhow::{Context, Result, bail};
 use clap::Parser;
 use punctual_linux::apply::{self, Extent, Request, Transaction, revert};
-use punctual_linux::journal::{self, Contents, Kind, Session, Stage};
+use punctual_linux::journal::{self, Contents, Purpose, Session, Stage};
 use punctual_tuning::plan::{self, Keep, Standing};
 
 /// Sets anew, checks, and keeps.
@@ -48,7 +48,7 @@ fn set_anew(hand: &apply::Machine, session: &Session) -> Result<Exit> {
     let plan = planned(&source, &wishes)?;
     let mut asked = session.begun.as_ref().map(|begun| begun.asked.clone()).unwrap_or_default();
     asked.keeps.clear();
-    let transaction = Transaction::begin(hand, &Request { kind: Kind::Boot, asked, confirm_within: None })?;
+    let transaction = Transaction::begin(hand, &Request { kind: Purpose::Boot, asked, confirm_within: None })?;
     let applied = transaction.apply(&plan.changes, wishes.blast)?;
     render::print(&render::tune::results(&plan, &applied, &[], render::style()))?;
     Ok(outcome(&applied))
@@ -58,7 +58,7 @@ fn set_anew(hand: &apply::Machine, session: &Session) -> Result<Exit> {
 fn ended_in_the_middle(contents: &Contents, boot: &str) -> bool {
     contents.standing().any(|session| {
         let begun = session.begun.as_ref();
-        session.stage == Stage::Applying && begun.is_some_and(|begun| begun.kind == Kind::Boot && begun.boot != boot)
+        session.stage == Stage::Applying && begun.is_some_and(|begun| begun.kind == Purpose::Boot && begun.boot != boot)
     })
 }
 
@@ -76,7 +76,7 @@ fn arguments(session: &Session) -> Result<TuneArgs> {
 /// What earlier boots set anew went with them.
 fn forget_earlier(hand: &apply::Machine, contents: &Contents) -> Result<()> {
     for session in contents.standing() {
-        if session.begun.as_ref().is_some_and(|begun| begun.kind == Kind::Boot) {
+        if session.begun.as_ref().is_some_and(|begun| begun.kind == Purpose::Boot) {
             revert(hand, Extent::Only(session.transaction), false)?;
         }
     }

@@ -3,6 +3,7 @@
 use crate::cli::{MeasureArgs, Period, PhaseName, PolicyName, SuiteName, TraceArgs};
 use crate::commands::here::Here;
 use crate::commands::need::Stated;
+use crate::commands::quiet;
 use crate::commands::resume;
 use crate::commands::session::{self, Outputs, Telling};
 use crate::exit::Exit;
@@ -32,7 +33,7 @@ pub fn run(args: &MeasureArgs) -> Result<Exit> {
         return resume::run(args, path, &machine);
     }
     let args = &filled(args)?;
-    let (phases, notes) = if args.suite.is_some() { classic() } else { (args.phases(), Vec::new()) };
+    let (phases, mut notes) = if args.suite.is_some() { classic() } else { (args.phases(), Vec::new()) };
     let scenario =
         scenario(args, phases, &machine.cpus)?.checked(&machine.cpus).map_err(render::words::scenario_error)?;
     fits(&args.explain, &scenario)?;
@@ -44,7 +45,11 @@ pub fn run(args: &MeasureArgs) -> Result<Exit> {
     };
     let load_dir = args.load_dir.clone().unwrap_or_else(|| outputs.load_dir());
     session::check_loads(&scenario.load_phases, &load_dir)?;
+    if args.explain.explain_engine == Some(trace::EngineChoice::Bpf) && !cfg!(feature = "bpf") {
+        notes.push(super::left_out("BPF"));
+    }
     let setting = Setting { notes, explain: explain(&args.explain), ..machine.setting(load_dir, Vec::new(), false) };
+    quiet::before(&scenario, args.wait_quiet);
     session::run(&scenario, &setting, &outputs, None)?.tell(&outputs, &Telling::Form(args.form, machine.reader()))
 }
 

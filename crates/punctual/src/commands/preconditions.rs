@@ -4,7 +4,7 @@ use crate::render::tune::Sentence;
 use anyhow::{Context, Result, bail};
 use punctual_linux::apply::guard::revert_pending_patiently;
 use punctual_linux::apply::{Hand, Machine, is_alive, now};
-use punctual_linux::journal::{self, Begun, Kind, Pending};
+use punctual_linux::journal::{self, Begun, Pending, Purpose};
 use punctual_linux::under_way::{UnderWay, under_way};
 use std::path::Path;
 
@@ -36,7 +36,7 @@ fn refuse(measuring: Option<UnderWay>) -> Result<()> {
 pub fn no_campaign_but(hand: &dyn Hand, own: Option<&Path>) -> Result<()> {
     let contents = journal::read(hand)?.unwrap_or_default();
     let folder = contents.standing().find_map(|session| match &session.begun.as_ref()?.kind {
-        Kind::Campaign { folder } if own != Some(Path::new(folder)) => Some(folder.clone()),
+        Purpose::Campaign { folder } if own != Some(Path::new(folder)) => Some(folder.clone()),
         _ => None,
     });
     match folder {

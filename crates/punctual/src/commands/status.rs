@@ -138,13 +138,13 @@ fn told(session: &Session, present: &journal::Now) -> Sentence {
     let cpus = if cpus.contains([',', '-']) { format!("CPUs {cpus}") } else { format!("CPU {cpus}") };
     let when = render::units::date(begun.at_unix_s.saturating_mul(1_000_000_000));
     let what = match &begun.kind {
-        journal::Kind::Tuned => format!("tuned for {profile} work on {cpus}"),
-        journal::Kind::ForCommand { command } => format!("tuned as long as {} runs", command.join(" ")),
-        journal::Kind::Adopted { of } => format!("the command line of transaction {of} made the default"),
-        journal::Kind::Campaign { folder } => format!(
+        journal::Purpose::Tuned => format!("tuned for {profile} work on {cpus}"),
+        journal::Purpose::ForCommand { command } => format!("tuned as long as {} runs", command.join(" ")),
+        journal::Purpose::Adopted { of } => format!("the command line of transaction {of} made the default"),
+        journal::Purpose::Campaign { folder } => format!(
             "of a campaign across boots in {folder}, which punctual optimize --resume goes on with and punctual revert ends"
         ),
-        journal::Kind::Boot => format!("set anew at boot for {profile} work on {cpus}"),
+        journal::Purpose::Boot => format!("set anew at boot for {profile} work on {cpus}"),
     };
     let waits = begun.confirm_by_ns.filter(|_| !session.confirmed);
     let left = waits.map(|by| by.saturating_sub(present.boottime_ns) / 1_000_000_000);
@@ -197,11 +197,11 @@ pub fn need_of(session: &Session) -> Result<Need> {
 fn asked(contents: &Contents, boot: &str) -> Vec<plan::Requested> {
     let is_this_boot = |session: &Session| session.begun.as_ref().is_some_and(|begun| begun.boot == boot);
     let was_set_anew = contents.standing().any(|session| {
-        is_this_boot(session) && session.begun.as_ref().is_some_and(|begun| begun.kind == journal::Kind::Boot)
+        is_this_boot(session) && session.begun.as_ref().is_some_and(|begun| begun.kind == journal::Purpose::Boot)
     });
     // A campaign's words are for a boot at a time, and none of what the machine is tuned to.
     let is_tuning = |session: &&Session| {
-        !session.begun.as_ref().is_some_and(|begun| matches!(begun.kind, journal::Kind::Campaign { .. }))
+        !session.begun.as_ref().is_some_and(|begun| matches!(begun.kind, journal::Purpose::Campaign { .. }))
     };
     let mut asked = Vec::new();
     for session in contents.standing().filter(is_tuning) {

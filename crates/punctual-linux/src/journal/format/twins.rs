@@ -1,6 +1,6 @@
 //! The records' types as they are written down. A field that is renamed here is a new format.
 
-use crate::journal::record::{Asked, Begun, Intent, Kind, Outcome, Owner, Record, Undone, Was};
+use crate::journal::record::{Asked, Begun, Intent, Outcome, Owner, Purpose, Record, Undone, Was};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_tuning::plan::{Before, Expected, Invocation, Keep, Lasts, Reading, SchedPolicy, Step, TaskName};
 use serde::{Deserialize, Serialize};
@@ -20,7 +20,7 @@ pub(super) enum Line {
         profile: String,
         arguments: Vec<String>,
         keeps: Vec<(String, KeepTwin)>,
-        kind: KindTwin,
+        kind: PurposeTwin,
         pid: u32,
         started: u64,
         confirm_by_ns: Option<u64>,
@@ -64,7 +64,7 @@ pub(super) enum Line {
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub(super) enum KindTwin {
+pub(super) enum PurposeTwin {
     Tuned,
     ForCommand { command: Vec<String> },
     Adopted { of: u32 },
@@ -329,7 +329,7 @@ twins! {
         Undone { transaction, number, how },
         Reverted { transaction },
     }
-    Kind = KindTwin { Tuned, ForCommand { command }, Adopted { of }, Boot, Campaign { folder } }
+    Purpose = PurposeTwin { Tuned, ForCommand { command }, Adopted { of }, Boot, Campaign { folder } }
     Lasts = LastsTwin { Process, Reboot, ForGood }
     Outcome = OutcomeTwin { Effective, Waits { seen }, Differs { seen }, Refused { why }, Gone { what } }
     Undone = UndoneTwin { Restored, Nothing { why }, Left { what } }

@@ -19,7 +19,6 @@ const NAME: &str = "punctual";
 const MARK: &str = "punctual-kernel-words 1";
 const MOST_BYTES: u64 = 1 << 20;
 
-/// The kept text for that kernel.
 pub(super) fn find(id: &[u8]) -> Option<String> {
     let name = name(id);
     places().iter().find_map(|folder| opened(&folder.join(&name), owner()).and_then(|bytes| content(&bytes, id)))
@@ -48,12 +47,8 @@ fn owner() -> u32 {
 }
 
 fn name(id: &[u8]) -> String {
-    use std::fmt::Write as _;
-    id.iter().fold("words-".to_owned(), |mut name, byte| {
-        // Writing to a string does not fail.
-        let _ = write!(name, "{byte:02x}");
-        name
-    })
+    let digits: Vec<String> = id.iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("words-{}", digits.concat())
 }
 
 /// The bytes of a file that only root and `user` could have written or exchanged.
@@ -79,9 +74,7 @@ fn head(id: &[u8]) -> String {
 }
 
 fn sum(text: &str) -> u32 {
-    let mut crc = flate2::Crc::new();
-    crc.update(text.as_bytes());
-    crc.sum()
+    crc32fast::hash(text.as_bytes())
 }
 
 fn wrapped(id: &[u8], text: &str) -> String {

@@ -39,7 +39,6 @@ const PLACES: [(&str, &str); 5] = [
     ("/boot/Image-", ""),
     ("/boot/vmlinux-", ""),
 ];
-/// Boards keep their image here, whatever its release.
 const OF_BOARDS: [&str; 2] = ["/boot/Image", "/boot/vmlinuz"];
 /// The kernel's description of itself begins with this.
 const BANNER: &str = "Linux version ";
@@ -60,12 +59,12 @@ impl From<String> for Undetermined {
 pub struct Word {
     /// As it was registered: with `=` where that is part of it.
     pub name: String,
-    pub kind: Kind,
+    pub kind: WordKind,
 }
 
 /// How the kernel compares a word with those of its command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
+pub enum WordKind {
     /// `early_param`: the whole word.
     Early,
     /// `__setup`: the beginning of the word.
@@ -88,9 +87,9 @@ impl fmt::Display for Words {
         writeln!(f, "complete")?;
         for Word { name, kind } in &self.words {
             match kind {
-                Kind::Early => writeln!(f, "early {name}")?,
-                Kind::Setup => writeln!(f, "setup {name}")?,
-                Kind::Param(permission) => writeln!(f, "param {name} {permission:04o}")?,
+                WordKind::Early => writeln!(f, "early {name}")?,
+                WordKind::Setup => writeln!(f, "setup {name}")?,
+                WordKind::Param(permission) => writeln!(f, "param {name} {permission:04o}")?,
             }
         }
         Ok(())

@@ -4,7 +4,7 @@
 //! into the kernel, and numbers that are small. The longest run of such records is the table, if words that every kernel
 //! has are in it. Knows nothing of files and formats.
 
-use super::{Kind, Word};
+use super::{Word, WordKind};
 
 /// `struct obs_kernel_param`: name, function, early.
 const SETUP_BYTES: usize = 24;
@@ -57,13 +57,12 @@ impl<'a> Memory<'a> {
             let early = u64_at(record, 16);
             // A record without a handler marks an obsolete word.
             let is_one = early <= 1 && (u64_at(record, 8) == 0 || self.has(u64_at(record, 8)));
-            let kind = if early == 1 { Kind::Early } else { Kind::Setup };
+            let kind = if early == 1 { WordKind::Early } else { WordKind::Setup };
             is_one.then(|| self.name(u64_at(record, 0))).flatten().map(|name| Word { name: name.to_owned(), kind })
         });
         found.ok_or_else(|| "its table of __setup is not found".to_owned())
     }
 
-    /// The parameters, wherever their table lies in `region`.
     pub(super) fn params(&self, region: &[u8]) -> Result<Vec<Word>, String> {
         let found = table(region, PARAM_BYTES, &ALWAYS_PARAM, |record| self.param(record));
         found.ok_or_else(|| "its table of __param is not found".to_owned())
@@ -81,7 +80,7 @@ impl<'a> Memory<'a> {
             && record[28..32] == [0; 4]
             && (value == 0 || self.has(value));
         let name = self.name(u64_at(record, 0)).filter(|_| is_one)?;
-        Some(Word { name: name.to_owned(), kind: Kind::Param(permission) })
+        Some(Word { name: name.to_owned(), kind: WordKind::Param(permission) })
     }
 }
 

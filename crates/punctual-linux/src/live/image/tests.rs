@@ -203,8 +203,8 @@ fn zst(bytes: &[u8]) -> Vec<u8> {
 }
 
 fn expected() -> Vec<Word> {
-    let setup = SETUP.iter().map(|(name, early)| (*name, if *early == 1 { Kind::Early } else { Kind::Setup }));
-    let params = PARAMS.iter().map(|(name, perm)| (*name, Kind::Param(*perm)));
+    let setup = SETUP.iter().map(|(name, early)| (*name, if *early == 1 { WordKind::Early } else { WordKind::Setup }));
+    let params = PARAMS.iter().map(|(name, perm)| (*name, WordKind::Param(*perm)));
     let mut words: Vec<Word> = setup.chain(params).map(|(name, kind)| Word { name: name.to_owned(), kind }).collect();
     words.sort();
     words

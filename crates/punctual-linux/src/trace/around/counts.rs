@@ -85,7 +85,6 @@ fn lines(
     }))
 }
 
-/// A slot for each of these CPUs.
 pub(super) fn slots_of(cpus: &CpuSet, counted: Counted, ledger: &mut Ledger) -> BTreeMap<u32, Slot> {
     let of_all = ledger.counter(counted);
     cpus.iter().map(|cpu| (cpu, ledger.slot(cpu, of_all))).collect()
@@ -115,7 +114,6 @@ pub(super) fn heat(root: &Root, cpu: u32, ledger: &mut Ledger) -> Opened {
     Ok(sum(files, cpu, Counter::Throttled, ledger))
 }
 
-/// The sum of files with one number each.
 fn sum(files: Vec<Open>, cpu: u32, counter: Counter, ledger: &mut Ledger) -> Reading {
     let counter = ledger.counter(Counted::Plain(counter));
     let slot = ledger.slot(cpu, counter);

@@ -29,6 +29,7 @@ const FIRMWARE: &str = "SMI count";
 type Reading = Box<dyn FnMut(&mut Vec<u8>, &mut Ledger) -> io::Result<()> + Send>;
 type Opened = Result<Reading, String>;
 
+#[derive(Default)]
 pub struct Witness {
     sources: Vec<Source>,
     frequencies: Vec<Frequency>,
@@ -67,14 +68,7 @@ impl Witness {
 
     /// As [`Self::new`], from files below a folder and without counters that are no files.
     pub fn below(root: &Path, cpus: &CpuSet, threads: &[MeasuredThread]) -> Self {
-        let mut witness = Self {
-            sources: Vec::new(),
-            frequencies: Vec::new(),
-            ledger: Ledger::default(),
-            pulses: Pulses::default(),
-            missing: Missing::default(),
-            buffer: Vec::new(),
-        };
+        let mut witness = Self::default();
         let root = Root::new(root);
         witness.open_for_all(&root, cpus);
         for MeasuredThread { cpu, tid } in threads {
@@ -89,26 +83,30 @@ impl Witness {
     }
 
     fn open_for_all(&mut self, root: &Root, cpus: &CpuSet) {
-        self.add("interrupts", cpus, counts::interrupts(root, cpus));
-        self.add("softirqs", cpus, counts::softirqs(root, cpus));
-        let (steal, run_delay) =
-            (counts::steal(root, cpus, &mut self.ledger), counts::run_delay(root, cpus, &mut self.ledger));
-        self.add("stolen time", cpus, steal);
-        self.add("run delay", cpus, run_delay);
-        let firmware = registers::firmware(root, cpus, &mut self.ledger);
-        self.add(FIRMWARE, cpus, firmware);
-        let throttling = threads::throttling(root, cpus, &mut self.ledger);
-        self.add("throttling of the control group", cpus, throttling);
+        let ledger = &mut self.ledger;
+        let all = [
+            ("interrupts", counts::interrupts(root, cpus)),
+            ("softirqs", counts::softirqs(root, cpus)),
+            ("stolen time", counts::steal(root, cpus, ledger)),
+            ("run delay", counts::run_delay(root, cpus, ledger)),
+            (FIRMWARE, registers::firmware(root, cpus, ledger)),
+            ("throttling of the control group", threads::throttling(root, cpus, ledger)),
+        ];
+        for (name, opened) in all {
+            self.add(name, cpus, opened);
+        }
     }
 
     fn open_for_thread(&mut self, root: &Root, cpu: u32, tid: u32) {
-        let of_it: CpuSet = [cpu].into_iter().collect();
-        let faults = threads::faults(root, cpu, tid, &mut self.ledger);
-        self.add("faults of the measuring thread", &of_it, faults);
-        let switches = threads::switches(root, cpu, tid, &mut self.ledger);
-        self.add("switches of the measuring thread", &of_it, switches);
-        let run_delay = threads::run_delay(root, cpu, tid, &mut self.ledger);
-        self.add("run delay of the measuring thread", &of_it, run_delay);
+        let (of_it, ledger) = (CpuSet::from_iter([cpu]), &mut self.ledger);
+        let all = [
+            ("faults of the measuring thread", threads::faults(root, cpu, tid, ledger)),
+            ("switches of the measuring thread", threads::switches(root, cpu, tid, ledger)),
+            ("run delay of the measuring thread", threads::run_delay(root, cpu, tid, ledger)),
+        ];
+        for (name, opened) in all {
+            self.add(name, &of_it, opened);
+        }
     }
 
     fn open_for_cpu(&mut self, root: &Root, cpu: u32) {
@@ -144,7 +142,6 @@ impl Witness {
         self.sources.is_empty() && self.frequencies.is_empty()
     }
 
-    /// Whether interruptions by firmware are counted.
     pub fn counts_firmware(&self) -> bool {
         self.sources.iter().any(|source| source.name == FIRMWARE)
     }

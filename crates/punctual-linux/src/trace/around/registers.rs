@@ -44,7 +44,6 @@ pub(super) fn firmware(root: &Root, cpus: &CpuSet, ledger: &mut Ledger) -> Opene
     }))
 }
 
-/// A CPU that is online and not measured.
 fn unmeasured(root: &Root, measured: &CpuSet) -> Option<u32> {
     let online = CpuSet::parse_list(&root.text("/sys/devices/system/cpu/online").ok()?).ok()?;
     online.difference(measured).first()

@@ -8,9 +8,7 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-/// The most that is read of one file.
 const MOST_BYTES: usize = 16 << 20;
-/// Room for most files.
 const USUAL_BYTES: usize = 4096;
 
 /// The root folder, and how many more files may be opened.

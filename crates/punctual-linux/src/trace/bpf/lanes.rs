@@ -28,8 +28,7 @@ pub struct Lanes {
     shift: u32,
 }
 
-/// The outcome of reading a record.
-pub enum Read {
+pub enum RecordRead {
     Whole(Raw),
     Overwritten,
     Unfinished,
@@ -53,7 +52,6 @@ impl Lanes {
         }
     }
 
-    /// Switches recording on or off.
     pub fn switch(&self, on: bool) {
         (0..self.count).for_each(|lane| self.set(lane, ON, u64::from(on)));
     }
@@ -104,7 +102,7 @@ impl Lanes {
     }
 
     /// Records from an instant on, in the order of writing.
-    pub fn read(&self, lane: usize, from: MonoTime) -> impl Iterator<Item = Read> + '_ {
+    pub fn read(&self, lane: usize, from: MonoTime) -> impl Iterator<Item = RecordRead> + '_ {
         let head = self.written(lane);
         let (mut low, mut high) = (self.first(lane), head);
         while low < high {
@@ -114,7 +112,7 @@ impl Lanes {
         (low..head).map(move |number| self.one(lane, number))
     }
 
-    fn one(&self, lane: usize, number: u64) -> Read {
+    fn one(&self, lane: usize, number: u64) -> RecordRead {
         let words = self.words_of(lane, number);
         let mark = words.first().map_or(0, |word| word.load(Acquire));
         let mut copy = [0; RECORD_WORDS];
@@ -125,12 +123,12 @@ impl Lanes {
         // head.
         fence(Acquire);
         if self.written(lane) > number + self.capacity() {
-            return Read::Overwritten;
+            return RecordRead::Overwritten;
         }
         if mark & NUMBER != (number + 1) & NUMBER {
-            return Read::Unfinished;
+            return RecordRead::Unfinished;
         }
-        Read::Whole(Raw::new(copy))
+        RecordRead::Whole(Raw::new(copy))
     }
 }
 
@@ -164,8 +162,8 @@ mod tests {
         (0..100).for_each(|n| write(&lanes, 1, n, n != 97));
         let read = |from| -> Vec<Option<u64>> {
             let told = |read| match read {
-                Read::Whole(raw) => Some(raw.at().as_ns()),
-                Read::Overwritten | Read::Unfinished => None,
+                RecordRead::Whole(raw) => Some(raw.at().as_ns()),
+                RecordRead::Overwritten | RecordRead::Unfinished => None,
             };
             lanes.read(1, MonoTime::from_ns(from)).map(told).collect()
         };
@@ -180,8 +178,8 @@ mod tests {
         let lanes = lanes();
         (0..3_000).for_each(|n| write(&lanes, 0, n, true));
         assert_eq!(lanes.oldest(0), MonoTime::from_ns(3_000 - 1_024 + 256));
-        assert!(matches!(lanes.one(0, 1_975), Read::Overwritten));
-        assert!(matches!(lanes.one(0, 1_976), Read::Whole(raw) if raw.at().as_ns() == 1_976 && raw.cpu() == 5));
+        assert!(matches!(lanes.one(0, 1_975), RecordRead::Overwritten));
+        assert!(matches!(lanes.one(0, 1_976), RecordRead::Whole(raw) if raw.at().as_ns() == 1_976 && raw.cpu() == 5));
         assert_eq!(lanes.read(0, MonoTime::default()).count(), 1_024 - 256);
     }
 }

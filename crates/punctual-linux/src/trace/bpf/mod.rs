@@ -11,7 +11,7 @@ mod lanes;
 mod programs;
 mod record;
 
-use self::lanes::{Lanes, Read};
+use self::lanes::{Lanes, RecordRead};
 use self::programs::Programs;
 use super::elsewhere::{is_aimed_at, nearest};
 use super::engine::{Covered, Engine, MeasuredThread, Span};
@@ -84,9 +84,9 @@ impl Bpf {
         let mut last = from;
         for read in self.lanes.read(lane, from.minus(DISORDER)) {
             let raw = match read {
-                Read::Whole(raw) => raw,
-                Read::Overwritten => continue,
-                Read::Unfinished => {
+                RecordRead::Whole(raw) => raw,
+                RecordRead::Overwritten => continue,
+                RecordRead::Unfinished => {
                     let what = What::Lost { count: Some(1) };
                     found.push((u32::MAX, Record { at: last, tid: 0, context: Context::default(), what }));
                     continue;

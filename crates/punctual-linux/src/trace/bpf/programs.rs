@@ -5,7 +5,7 @@ use super::record::{RECORD_BYTES, RECORD_WORDS};
 use crate::sys::shared_words::SharedWords;
 use crate::trace::error::TraceError;
 use aya::maps::Map;
-use aya::programs::{BtfTracePoint, Program, ProgramError, RawTracePoint};
+use aya::programs::{Program, ProgramError};
 use aya::{Btf, Ebpf, EbpfLoader, include_bytes_aligned};
 use punctual_numbers::trace::{EVENTS, Rung, Wanted};
 use std::any::Any;
@@ -15,7 +15,6 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 
 static OBJECT: &[u8] = include_bytes_aligned!(concat!(env!("OUT_DIR"), "/flight.bpf.o"));
-/// Number of CPUs that the program knows.
 const CPUS: usize = 1024;
 const NOT_MEASURED: u16 = u16::MAX;
 /// Number of measured CPUs that are told of interrupts to a set of CPUs, as in the program.
@@ -149,21 +148,17 @@ fn is_needed(event: &Wanted) -> bool {
 }
 
 fn attach(ebpf: &mut Ebpf, name: &str) -> Result<Box<dyn Any + Send>, ProgramError> {
-    match ebpf.program_mut(name) {
-        Some(Program::BtfTracePoint(program)) => attach_typed(program),
-        Some(Program::RawTracePoint(program)) => attach_raw(program, name),
-        _ => Err(ProgramError::NotLoaded),
-    }
-}
-
-fn attach_typed(program: &mut BtfTracePoint) -> Result<Box<dyn Any + Send>, ProgramError> {
-    let link = program.attach()?;
-    Ok(Box::new(program.take_link(link)?))
-}
-
-fn attach_raw(program: &mut RawTracePoint, name: &str) -> Result<Box<dyn Any + Send>, ProgramError> {
-    let link = program.attach(name)?;
-    Ok(Box::new(program.take_link(link)?))
+    Ok(match ebpf.program_mut(name) {
+        Some(Program::BtfTracePoint(program)) => {
+            let link = program.attach()?;
+            Box::new(program.take_link(link)?)
+        }
+        Some(Program::RawTracePoint(program)) => {
+            let link = program.attach(name)?;
+            Box::new(program.take_link(link)?)
+        }
+        _ => return Err(ProgramError::NotLoaded),
+    })
 }
 
 fn missed(program: &Program) -> Option<u64> {

@@ -12,7 +12,6 @@ const STACK: u8 = 27;
 /// The state that `cpu_idle` reports when the CPU woke.
 const WOKE: u32 = u32::MAX;
 
-/// A whole record: mark, time, thread and content.
 #[derive(Clone, Copy, Debug)]
 pub struct Raw {
     mark: u64,
@@ -91,7 +90,6 @@ impl Raw {
         })
     }
 
-    /// The content of records without names.
     fn plain(&self) -> Option<What> {
         let [first, second, third, ..] = self.words;
         let (timer, function) = (Address(first), Address(second));

@@ -22,7 +22,6 @@ fn at(us: u64) -> MonoTime {
     MonoTime::from_ns(us * 1_000)
 }
 
-/// A page with idle records at these microseconds.
 fn page(missed: bool, times_us: &[u64]) -> Vec<u8> {
     let mut data = Vec::new();
     let mut now = times_us[0];

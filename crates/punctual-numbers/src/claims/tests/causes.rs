@@ -7,7 +7,7 @@ fn cause(name: &str) -> Cause {
     Cause { class: Class::HigherPriority, name: name.to_owned() }
 }
 
-/// Late by so much, by this cause, at the release of this number.
+/// Late by `late`, by this cause, at the release number `index`.
 fn spike_at(name: &str, late: Nanos, index: u64) -> Spike {
     let release = EPOCH.plus(PERIOD.times(index));
     Spike {

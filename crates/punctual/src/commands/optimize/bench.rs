@@ -10,7 +10,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use punctual_hist::Nanos;
 use punctual_linux::apply::guard::{Program, Tied, revert_patiently};
 use punctual_linux::apply::{Applied, Extent, Fate, LatencyRequest, Machine, Request, Transaction};
-use punctual_linux::journal::{Asked, Kind};
+use punctual_linux::journal::{Asked, Purpose};
 use punctual_linux::measure::Setting;
 use punctual_numbers::recording::EndReason;
 use punctual_numbers::report::Distrust;
@@ -68,7 +68,7 @@ impl<'a> Bench<'a> {
             scenario,
             setting: Here::read().setting(load_dir, Vec::new(), false),
             guard: Program::this(GUARD).context("this program cannot be found, and so not guard what it changes")?,
-            request: Request { kind: Kind::ForCommand { command }, asked, confirm_within: None },
+            request: Request { kind: Purpose::ForCommand { command }, asked, confirm_within: None },
             blast: args.blast,
             interrupted,
             doubts: kept.doubts.clone(),

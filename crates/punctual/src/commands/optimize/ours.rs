@@ -3,13 +3,13 @@
 use anyhow::{Context, Result, bail};
 use punctual_linux::apply::guard::revert_patiently;
 use punctual_linux::apply::{Extent, Hand};
-use punctual_linux::journal::{self, Kind, Session};
+use punctual_linux::journal::{self, Purpose, Session};
 use punctual_tuning::plan::Keep;
 use std::path::Path;
 
 /// What of the campaign in this folder stands.
 pub fn standing(hand: &dyn Hand, folder: &str) -> Result<Vec<Session>> {
-    let kind = Kind::Campaign { folder: folder.to_owned() };
+    let kind = Purpose::Campaign { folder: folder.to_owned() };
     let contents = journal::read(hand)?.unwrap_or_default();
     let is_ours = |session: &&Session| session.begun.as_ref().is_some_and(|begun| begun.kind == kind);
     Ok(contents.standing().filter(is_ours).cloned().collect())

@@ -10,7 +10,7 @@ use punctual_linux::apply::guard::{Program, revert_patiently, watch_deadline};
 use punctual_linux::apply::supervise::{Supervised, supervise};
 use punctual_linux::apply::{Applied, Extent, Fate, LatencyRequest, Machine, Request, Transaction};
 use punctual_linux::interrupt;
-use punctual_linux::journal::{Asked, Kind};
+use punctual_linux::journal::{Asked, Purpose};
 use punctual_tuning::plan::lasting::Starts;
 use punctual_tuning::plan::{ENTRY, Plan, Wishes};
 use std::os::unix::process::ExitStatusExt;
@@ -23,7 +23,7 @@ pub const GUARD: &str = "__guard";
 
 pub fn apply(args: &TuneArgs, plan: &Plan, wishes: &Wishes) -> Result<Exit> {
     let request = Request {
-        kind: Kind::Tuned,
+        kind: Purpose::Tuned,
         asked: asked(plan, wishes),
         confirm_within: args.confirm_within.map(|time| Duration::from_nanos(time.as_ns())),
     };
