@@ -47,6 +47,7 @@ const HISTOGRAM: &str = "# Histogram\n000001 000005\t000006\n000002 000001\t0000
 const LATMUS: &str = "# sampling period: 1000 microseconds\n# max latency: 2.1\n0 5\n1 0\n2 1\n";
 
 #[test]
+#[allow(clippy::too_many_lines, reason = "a table of refusals")]
 fn what_cannot_be_read_is_refused_with_its_line_and_the_way_out() {
     let plain = ImportOptions::default();
     let (latencies, cyclictest) = (as_format(Format::Latencies), as_format(Format::Cyclictest));
@@ -82,7 +83,6 @@ fn what_cannot_be_read_is_refused_with_its_line_and_the_way_out() {
             plain,
             "line 1: no machine has a thread of this number",
         ),
-        // Bare numbers.
         ("latency_us\n5\nNaN\n", plain, "line 3: `NaN` is no number"),
         ("latency_us\n5\n99999999999999999999\n", plain, "line 3:"),
         ("1e9\n5\n", in_us(Format::Latencies), "line 1: `1e9` is no number"),
