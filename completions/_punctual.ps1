@@ -25,6 +25,7 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
             [CompletionResult]::new('-V', '-V ', [CompletionResultType]::ParameterName, 'Print version')
             [CompletionResult]::new('--version', '--version', [CompletionResultType]::ParameterName, 'Print version')
+            [CompletionResult]::new('init', 'init', [CompletionResultType]::ParameterValue, 'Write a project file that states the need once, from four questions or from options')
             [CompletionResult]::new('check', 'check', [CompletionResultType]::ParameterValue, 'The main job: audit, measure under load, and say whether the need is held')
             [CompletionResult]::new('audit', 'audit', [CompletionResultType]::ParameterValue, 'What on this machine stands between it and real time')
             [CompletionResult]::new('lint', 'lint', [CompletionResultType]::ParameterValue, 'What the kernel makes of each word of a command line')
@@ -42,13 +43,27 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')
             break
         }
+        'punctual;init' {
+            [CompletionResult]::new('--profile', '--profile', [CompletionResultType]::ParameterName, 'Kind of work, which fills what is not given')
+            [CompletionResult]::new('--period', '--period', [CompletionResultType]::ParameterName, 'Time between releases, for example 1ms')
+            [CompletionResult]::new('--budget', '--budget', [CompletionResultType]::ParameterName, 'Largest latency you can live with, for example 50us')
+            [CompletionResult]::new('--cpus', '--cpus', [CompletionResultType]::ParameterName, 'CPUs for the real-time work, for example 2-3')
+            [CompletionResult]::new('--out', '--out', [CompletionResultType]::ParameterName, 'File to write')
+            [CompletionResult]::new('-y', '-y', [CompletionResultType]::ParameterName, 'Ask nothing; what is not given is left to the profile')
+            [CompletionResult]::new('--yes', '--yes', [CompletionResultType]::ParameterName, 'Ask nothing; what is not given is left to the profile')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            break
+        }
         'punctual;check' {
-            [CompletionResult]::new('--period', '--period', [CompletionResultType]::ParameterName, 'Time between releases, for example 1ms or 250us')
-            [CompletionResult]::new('--budget', '--budget', [CompletionResultType]::ParameterName, 'Largest latency you can live with')
+            [CompletionResult]::new('--profile', '--profile', [CompletionResultType]::ParameterName, 'Kind of work the machine is for: a preset, a profile of the project file, or just periodic, poll or audio')
+            [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, 'Project file that states the need [default: punctual.toml in this folder, if it is there]')
+            [CompletionResult]::new('--period', '--period', [CompletionResultType]::ParameterName, 'Time between releases, for example 1ms or 250us [default: the profile''s, or 1ms]')
+            [CompletionResult]::new('--budget', '--budget', [CompletionResultType]::ParameterName, 'Largest latency you can live with [default: the profile''s, or 50us]')
             [CompletionResult]::new('--cpus', '--cpus', [CompletionResultType]::ParameterName, 'CPUs to check, for example 2-3 [default: the isolated ones, or all but the first core]')
-            [CompletionResult]::new('--priority', '--priority', [CompletionResultType]::ParameterName, 'SCHED_FIFO priority, 1 to 95')
-            [CompletionResult]::new('--duration', '--duration', [CompletionResultType]::ParameterName, 'How long to measure; looking for causes takes a quarter of it in addition')
-            [CompletionResult]::new('--load', '--load', [CompletionResultType]::ParameterName, 'Load phases in turn, loads of a phase joined by +; `none` for no load')
+            [CompletionResult]::new('--priority', '--priority', [CompletionResultType]::ParameterName, 'SCHED_FIFO priority, 1 to 95 [default: the profile''s, or 90]')
+            [CompletionResult]::new('--duration', '--duration', [CompletionResultType]::ParameterName, 'How long to measure; looking for causes takes a quarter of it in addition [default: 30s]')
+            [CompletionResult]::new('--load', '--load', [CompletionResultType]::ParameterName, 'Load phases in turn, loads of a phase joined by +; `none` for no load [default: the profile''s, or idle:1,cpu+memory+io-write+switch+net:2]')
             [CompletionResult]::new('--out', '--out', [CompletionResultType]::ParameterName, 'Recording to write; the HTML report goes beside it [default: punctual-DATE-TIME.punctual]')
             [CompletionResult]::new('--fail-on', '--fail-on', [CompletionResultType]::ParameterName, 'Exit with 2 when a finding is at least this bad')
             [CompletionResult]::new('--no-explain', '--no-explain', [CompletionResultType]::ParameterName, 'Do not look for causes in a second, traced pass')
@@ -62,7 +77,8 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             break
         }
         'punctual;audit' {
-            [CompletionResult]::new('--profile', '--profile', [CompletionResultType]::ParameterName, 'Kind of work the machine is for')
+            [CompletionResult]::new('--profile', '--profile', [CompletionResultType]::ParameterName, 'Kind of work the machine is for: a preset, a profile of the project file, or just periodic, poll or audio')
+            [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, 'Project file that states the need [default: punctual.toml in this folder, if it is there]')
             [CompletionResult]::new('--cpus', '--cpus', [CompletionResultType]::ParameterName, 'CPUs for the real-time work, for example 2-3 [default: the isolated ones, or else all]')
             [CompletionResult]::new('--period', '--period', [CompletionResultType]::ParameterName, 'Time between releases, where it is known')
             [CompletionResult]::new('--budget', '--budget', [CompletionResultType]::ParameterName, 'Largest latency you can live with; what matters less than that is excused')
@@ -97,7 +113,8 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
         }
         'punctual;tune' {
             [CompletionResult]::new('--cpus', '--cpus', [CompletionResultType]::ParameterName, 'CPUs for the real-time work, for example 2-3 [default: chosen, and the choice explained]')
-            [CompletionResult]::new('--profile', '--profile', [CompletionResultType]::ParameterName, 'Kind of work the machine is for')
+            [CompletionResult]::new('--profile', '--profile', [CompletionResultType]::ParameterName, 'Kind of work the machine is for: a preset, a profile of the project file, or just periodic, poll or audio')
+            [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, 'Project file that states the need [default: punctual.toml in this folder, if it is there]')
             [CompletionResult]::new('--period', '--period', [CompletionResultType]::ParameterName, 'Time between releases, where it is known')
             [CompletionResult]::new('--budget', '--budget', [CompletionResultType]::ParameterName, 'Largest latency you can live with')
             [CompletionResult]::new('--only', '--only', [CompletionResultType]::ParameterName, 'Knobs to change, and no others, for example irq.affinity,iso.domain')
@@ -144,10 +161,12 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             break
         }
         'punctual;measure' {
+            [CompletionResult]::new('--profile', '--profile', [CompletionResultType]::ParameterName, 'Kind of work the machine is for: a preset, a profile of the project file, or just periodic, poll or audio')
+            [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, 'Project file that states the need [default: punctual.toml in this folder, if it is there]')
             [CompletionResult]::new('--cpus', '--cpus', [CompletionResultType]::ParameterName, 'CPUs to measure; leave one out for our helpers, or the run is not trusted [default: every CPU this process may use]')
             [CompletionResult]::new('--period', '--period', [CompletionResultType]::ParameterName, 'Time between releases: one for all, or by CPU as in 0=1ms,1=500us [default: 1ms; 50ms with nanosleep]')
             [CompletionResult]::new('--policy', '--policy', [CompletionResultType]::ParameterName, 'Scheduling policy')
-            [CompletionResult]::new('--priority', '--priority', [CompletionResultType]::ParameterName, 'Priority for fifo and rr, 1 to 95')
+            [CompletionResult]::new('--priority', '--priority', [CompletionResultType]::ParameterName, 'Priority for fifo and rr, 1 to 95 [default: the profile''s, or 90]')
             [CompletionResult]::new('--runtime', '--runtime', [CompletionResultType]::ParameterName, 'Run time per period for deadline [default: a fifth of the shortest period]')
             [CompletionResult]::new('--mechanism', '--mechanism', [CompletionResultType]::ParameterName, 'How the threads wait')
             [CompletionResult]::new('--phase', '--phase', [CompletionResultType]::ParameterName, 'Where on the clock the releases lie')
@@ -158,7 +177,7 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('--budget', '--budget', [CompletionResultType]::ParameterName, 'Largest latency you can live with: activations beyond it are counted')
             [CompletionResult]::new('--limit', '--limit', [CompletionResultType]::ParameterName, 'Stop at the first activation later than this, and exit with 2')
             [CompletionResult]::new('--dma-latency', '--dma-latency', [CompletionResultType]::ParameterName, 'Hold /dev/cpu_dma_latency at so many microseconds meanwhile; never touched otherwise')
-            [CompletionResult]::new('--load', '--load', [CompletionResultType]::ParameterName, 'Load phases in turn, each with an optional weight: idle:1,cpu+memory:2')
+            [CompletionResult]::new('--load', '--load', [CompletionResultType]::ParameterName, 'Load phases in turn, each with an optional weight: idle:1,cpu+memory:2 [default: the profile''s, or none]')
             [CompletionResult]::new('--load-cpus', '--load-cpus', [CompletionResultType]::ParameterName, 'CPUs the loads run on [default: every CPU that is not isolated]')
             [CompletionResult]::new('--load-dir', '--load-dir', [CompletionResultType]::ParameterName, 'Directory for the files of I/O loads [default: where the recording goes]')
             [CompletionResult]::new('--suite', '--suite', [CompletionResultType]::ParameterName, 'Run a published suite instead of a scenario of your own')
@@ -236,6 +255,8 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('--from', '--from', [CompletionResultType]::ParameterName, 'Take the file for this, whatever it looks like: cyclictest, rt-tests-json, xenomai, latmus, rtla, jitterdebugger, jitterdebugger-raw, oslat, hwlatdetect, rteval, stress-ng, rt-app, hdr, boards, timestamps, periods or latencies')
             [CompletionResult]::new('--unit', '--unit', [CompletionResultType]::ParameterName, 'Unit of numbers, where the file does not say it: ns, us, ms or s')
             [CompletionResult]::new('--period', '--period', [CompletionResultType]::ParameterName, 'Time between releases, where the file does not say it')
+            [CompletionResult]::new('--profile', '--profile', [CompletionResultType]::ParameterName, 'Kind of work the machine is for: a preset, a profile of the project file, or just periodic, poll or audio')
+            [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, 'Project file that states the need [default: punctual.toml in this folder, if it is there]')
             [CompletionResult]::new('--baseline', '--baseline', [CompletionResultType]::ParameterName, 'Hold all of them against this recording')
             [CompletionResult]::new('--margin', '--margin', [CompletionResultType]::ParameterName, 'A change of less than this part of the first is called neither better nor worse')
             [CompletionResult]::new('--budget', '--budget', [CompletionResultType]::ParameterName, 'Count activations later than this as misses [default: the budget of the recordings]')
@@ -251,18 +272,19 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
         }
         'punctual;optimize' {
             [CompletionResult]::new('--cpus', '--cpus', [CompletionResultType]::ParameterName, 'CPUs of the real-time work, which are measured [default: chosen as tune does]')
-            [CompletionResult]::new('--budget', '--budget', [CompletionResultType]::ParameterName, 'Time for all of it')
+            [CompletionResult]::new('--time', '--time', [CompletionResultType]::ParameterName, 'Time for the whole campaign')
             [CompletionResult]::new('--knobs', '--knobs', [CompletionResultType]::ParameterName, 'Knobs to try; script:/PATH is a program of yours that is called with `on` and `off` [default: what tune would change now]')
             [CompletionResult]::new('--strategy', '--strategy', [CompletionResultType]::ParameterName, 'How they are gone through')
             [CompletionResult]::new('--settle', '--settle', [CompletionResultType]::ParameterName, 'With --boots: a boot is not measured before the machine is up for so long')
             [CompletionResult]::new('--run', '--run', [CompletionResultType]::ParameterName, 'Length of one measurement; many short ones tell more than few long ones')
-            [CompletionResult]::new('--load', '--load', [CompletionResultType]::ParameterName, 'Load to measure under, loads joined by +, phases by commas; `none` for no load')
+            [CompletionResult]::new('--load', '--load', [CompletionResultType]::ParameterName, 'Load to measure under, loads joined by +, phases by commas [default: the profile''s, or none]')
             [CompletionResult]::new('--load-dir', '--load-dir', [CompletionResultType]::ParameterName, 'Directory for the files of I/O loads [default: the campaign''s]')
-            [CompletionResult]::new('--period', '--period', [CompletionResultType]::ParameterName, 'Time between releases')
-            [CompletionResult]::new('--late', '--late', [CompletionResultType]::ParameterName, 'Largest latency you can live with: what is later is a miss [default: only skipped releases are]')
-            [CompletionResult]::new('--priority', '--priority', [CompletionResultType]::ParameterName, 'SCHED_FIFO priority, 1 to 95')
+            [CompletionResult]::new('--period', '--period', [CompletionResultType]::ParameterName, 'Time between releases [default: the profile''s, or 1ms]')
+            [CompletionResult]::new('--budget', '--budget', [CompletionResultType]::ParameterName, 'Largest latency you can live with: what is later is a miss [default: the profile''s, or only skipped releases are]')
+            [CompletionResult]::new('--priority', '--priority', [CompletionResultType]::ParameterName, 'SCHED_FIFO priority, 1 to 95 [default: the profile''s, or 90]')
             [CompletionResult]::new('--dma-latency', '--dma-latency', [CompletionResultType]::ParameterName, 'Hold /dev/cpu_dma_latency at so many microseconds in every measurement, as the application does')
-            [CompletionResult]::new('--profile', '--profile', [CompletionResultType]::ParameterName, 'Kind of work the machine is for')
+            [CompletionResult]::new('--profile', '--profile', [CompletionResultType]::ParameterName, 'Kind of work the machine is for: a preset, a profile of the project file, or just periodic, poll or audio')
+            [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, 'Project file that states the need [default: punctual.toml in this folder, if it is there]')
             [CompletionResult]::new('--blast', '--blast', [CompletionResultType]::ParameterName, 'What a change may do to the machine at work; what can do more is left out')
             [CompletionResult]::new('--margin', '--margin', [CompletionResultType]::ParameterName, 'A change of less than this part is called neither better nor worse')
             [CompletionResult]::new('--seed', '--seed', [CompletionResultType]::ParameterName, 'Seed of the order [default: from the clock]')
@@ -290,6 +312,7 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             break
         }
         'punctual;help' {
+            [CompletionResult]::new('init', 'init', [CompletionResultType]::ParameterValue, 'Write a project file that states the need once, from four questions or from options')
             [CompletionResult]::new('check', 'check', [CompletionResultType]::ParameterValue, 'The main job: audit, measure under load, and say whether the need is held')
             [CompletionResult]::new('audit', 'audit', [CompletionResultType]::ParameterValue, 'What on this machine stands between it and real time')
             [CompletionResult]::new('lint', 'lint', [CompletionResultType]::ParameterValue, 'What the kernel makes of each word of a command line')
@@ -305,6 +328,9 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('optimize', 'optimize', [CompletionResultType]::ParameterValue, 'Try knobs one at a time, measure each, and tell which help here; everything is put back')
             [CompletionResult]::new('snapshot', 'snapshot', [CompletionResultType]::ParameterValue, 'This machine as one readable file, to be audited elsewhere or shown in a bug report')
             [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')
+            break
+        }
+        'punctual;help;init' {
             break
         }
         'punctual;help;check' {

@@ -34,6 +34,9 @@ _punctual() {
             punctual,help)
                 cmd="punctual__subcmd__help"
                 ;;
+            punctual,init)
+                cmd="punctual__subcmd__init"
+                ;;
             punctual,lint)
                 cmd="punctual__subcmd__lint"
                 ;;
@@ -79,6 +82,9 @@ _punctual() {
             punctual__subcmd__help,help)
                 cmd="punctual__subcmd__help__subcmd__help"
                 ;;
+            punctual__subcmd__help,init)
+                cmd="punctual__subcmd__help__subcmd__init"
+                ;;
             punctual__subcmd__help,lint)
                 cmd="punctual__subcmd__help__subcmd__lint"
                 ;;
@@ -113,7 +119,7 @@ _punctual() {
 
     case "${cmd}" in
         punctual)
-            opts="-h -V --help --version check audit lint tune status revert measure merge explain export report compare optimize snapshot help"
+            opts="-h -V --help --version init check audit lint tune status revert measure merge explain export report compare optimize snapshot help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -127,14 +133,18 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__audit)
-            opts="-h --profile --cpus --period --budget --json --markdown --sarif --junit --explain --all --fail-on --machine --diff --help"
+            opts="-h --profile --config --cpus --period --budget --json --markdown --sarif --junit --explain --all --fail-on --machine --diff --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --profile)
-                    COMPREPLY=($(compgen -W "periodic poll audio" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "ethercat robotics ros2 plc audio telecom cnc periodic poll" -- "${cur}"))
+                    return 0
+                    ;;
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --cpus)
@@ -173,12 +183,20 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__check)
-            opts="-q -h --period --budget --cpus --priority --duration --no-explain --load --out --full --quiet --brief --json --fail-on --help"
+            opts="-q -h --profile --config --period --budget --cpus --priority --duration --no-explain --load --out --full --quiet --brief --json --fail-on --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --profile)
+                    COMPREPLY=($(compgen -W "ethercat robotics ros2 plc audio telecom cnc periodic poll" -- "${cur}"))
+                    return 0
+                    ;;
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --period)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -219,7 +237,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__compare)
-            opts="-h --from --unit --period --baseline --margin --budget --anyway --fail-on --full --json --html --junit --help"
+            opts="-h --from --unit --period --profile --config --baseline --margin --budget --anyway --fail-on --full --json --html --junit --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -234,6 +252,14 @@ _punctual() {
                     return 0
                     ;;
                 --period)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --profile)
+                    COMPREPLY=($(compgen -W "ethercat robotics ros2 plc audio telecom cnc periodic poll" -- "${cur}"))
+                    return 0
+                    ;;
+                --config)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -349,7 +375,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__help)
-            opts="check audit lint tune status revert measure merge explain export report compare optimize snapshot help"
+            opts="init check audit lint tune status revert measure merge explain export report compare optimize snapshot help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -433,6 +459,20 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__help__subcmd__init)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -572,6 +612,40 @@ _punctual() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        punctual__subcmd__init)
+            opts="-y -h --profile --period --budget --cpus --yes --out --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --profile)
+                    COMPREPLY=($(compgen -W "ethercat robotics ros2 plc audio telecom cnc periodic poll" -- "${cur}"))
+                    return 0
+                    ;;
+                --period)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --budget)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cpus)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --out)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         punctual__subcmd__lint)
             opts="-h --cmdline --kernel --flavour --arch --cpus --machine --file --image --json --sarif --fail-on --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -623,12 +697,20 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__measure)
-            opts="-q -h --cpus --period --policy --priority --runtime --mechanism --phase --seed --warm-up --duration --activations --budget --limit --dma-latency --load --load-cpus --load-dir --list-loads --suite --explain --explain-threshold --windows --trace-buffer --explain-engine --resume --out --html --full --quiet --brief --json --live --help"
+            opts="-q -h --profile --config --cpus --period --policy --priority --runtime --mechanism --phase --seed --warm-up --duration --activations --budget --limit --dma-latency --load --load-cpus --load-dir --list-loads --suite --explain --explain-threshold --windows --trace-buffer --explain-engine --resume --out --html --full --quiet --brief --json --live --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --profile)
+                    COMPREPLY=($(compgen -W "ethercat robotics ros2 plc audio telecom cnc periodic poll" -- "${cur}"))
+                    return 0
+                    ;;
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --cpus)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -759,7 +841,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__optimize)
-            opts="-y -q -h --cpus --budget --knobs --strategy --boots --settle --run --load --load-dir --period --late --priority --dma-latency --profile --blast --margin --seed --out --resume --at-boot --dry-run --yes --json --html --quiet --help"
+            opts="-y -q -h --cpus --time --knobs --strategy --boots --settle --run --load --load-dir --period --budget --priority --dma-latency --profile --config --blast --margin --seed --out --resume --at-boot --dry-run --yes --json --html --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -769,7 +851,7 @@ _punctual() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --budget)
+                --time)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -801,7 +883,7 @@ _punctual() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --late)
+                --budget)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -814,7 +896,11 @@ _punctual() {
                     return 0
                     ;;
                 --profile)
-                    COMPREPLY=($(compgen -W "periodic poll audio" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "ethercat robotics ros2 plc audio telecom cnc periodic poll" -- "${cur}"))
+                    return 0
+                    ;;
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --blast)
@@ -949,7 +1035,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__tune)
-            opts="-y -h --cpus --profile --period --budget --only --except --blast --device --keep-irqs --priority --partition --hugepages --dry-run --machine --yes --until-reboot --confirm-within --confirm-at-boot --print --kernel --flavour --arch --xenomai --owners --json --for --help"
+            opts="-y -h --cpus --profile --config --period --budget --only --except --blast --device --keep-irqs --priority --partition --hugepages --dry-run --machine --yes --until-reboot --confirm-within --confirm-at-boot --print --kernel --flavour --arch --xenomai --owners --json --for --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -960,7 +1046,11 @@ _punctual() {
                     return 0
                     ;;
                 --profile)
-                    COMPREPLY=($(compgen -W "periodic poll audio" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "ethercat robotics ros2 plc audio telecom cnc periodic poll" -- "${cur}"))
+                    return 0
+                    ;;
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --period)

@@ -22,6 +22,7 @@ set edit:completion:arg-completer[punctual] = {|@words|
             cand --help 'Print help'
             cand -V 'Print version'
             cand --version 'Print version'
+            cand init 'Write a project file that states the need once, from four questions or from options'
             cand check 'The main job: audit, measure under load, and say whether the need is held'
             cand audit 'What on this machine stands between it and real time'
             cand lint 'What the kernel makes of each word of a command line'
@@ -38,13 +39,26 @@ set edit:completion:arg-completer[punctual] = {|@words|
             cand snapshot 'This machine as one readable file, to be audited elsewhere or shown in a bug report'
             cand help 'Print this message or the help of the given subcommand(s)'
         }
+        &'punctual;init'= {
+            cand --profile 'Kind of work, which fills what is not given'
+            cand --period 'Time between releases, for example 1ms'
+            cand --budget 'Largest latency you can live with, for example 50us'
+            cand --cpus 'CPUs for the real-time work, for example 2-3'
+            cand --out 'File to write'
+            cand -y 'Ask nothing; what is not given is left to the profile'
+            cand --yes 'Ask nothing; what is not given is left to the profile'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
         &'punctual;check'= {
-            cand --period 'Time between releases, for example 1ms or 250us'
-            cand --budget 'Largest latency you can live with'
+            cand --profile 'Kind of work the machine is for: a preset, a profile of the project file, or just periodic, poll or audio'
+            cand --config 'Project file that states the need [default: punctual.toml in this folder, if it is there]'
+            cand --period 'Time between releases, for example 1ms or 250us [default: the profile''s, or 1ms]'
+            cand --budget 'Largest latency you can live with [default: the profile''s, or 50us]'
             cand --cpus 'CPUs to check, for example 2-3 [default: the isolated ones, or all but the first core]'
-            cand --priority 'SCHED_FIFO priority, 1 to 95'
-            cand --duration 'How long to measure; looking for causes takes a quarter of it in addition'
-            cand --load 'Load phases in turn, loads of a phase joined by +; `none` for no load'
+            cand --priority 'SCHED_FIFO priority, 1 to 95 [default: the profile''s, or 90]'
+            cand --duration 'How long to measure; looking for causes takes a quarter of it in addition [default: 30s]'
+            cand --load 'Load phases in turn, loads of a phase joined by +; `none` for no load [default: the profile''s, or idle:1,cpu+memory+io-write+switch+net:2]'
             cand --out 'Recording to write; the HTML report goes beside it [default: punctual-DATE-TIME.punctual]'
             cand --fail-on 'Exit with 2 when a finding is at least this bad'
             cand --no-explain 'Do not look for causes in a second, traced pass'
@@ -57,7 +71,8 @@ set edit:completion:arg-completer[punctual] = {|@words|
             cand --help 'Print help (see more with ''--help'')'
         }
         &'punctual;audit'= {
-            cand --profile 'Kind of work the machine is for'
+            cand --profile 'Kind of work the machine is for: a preset, a profile of the project file, or just periodic, poll or audio'
+            cand --config 'Project file that states the need [default: punctual.toml in this folder, if it is there]'
             cand --cpus 'CPUs for the real-time work, for example 2-3 [default: the isolated ones, or else all]'
             cand --period 'Time between releases, where it is known'
             cand --budget 'Largest latency you can live with; what matters less than that is excused'
@@ -90,7 +105,8 @@ set edit:completion:arg-completer[punctual] = {|@words|
         }
         &'punctual;tune'= {
             cand --cpus 'CPUs for the real-time work, for example 2-3 [default: chosen, and the choice explained]'
-            cand --profile 'Kind of work the machine is for'
+            cand --profile 'Kind of work the machine is for: a preset, a profile of the project file, or just periodic, poll or audio'
+            cand --config 'Project file that states the need [default: punctual.toml in this folder, if it is there]'
             cand --period 'Time between releases, where it is known'
             cand --budget 'Largest latency you can live with'
             cand --only 'Knobs to change, and no others, for example irq.affinity,iso.domain'
@@ -134,10 +150,12 @@ set edit:completion:arg-completer[punctual] = {|@words|
             cand --help 'Print help'
         }
         &'punctual;measure'= {
+            cand --profile 'Kind of work the machine is for: a preset, a profile of the project file, or just periodic, poll or audio'
+            cand --config 'Project file that states the need [default: punctual.toml in this folder, if it is there]'
             cand --cpus 'CPUs to measure; leave one out for our helpers, or the run is not trusted [default: every CPU this process may use]'
             cand --period 'Time between releases: one for all, or by CPU as in 0=1ms,1=500us [default: 1ms; 50ms with nanosleep]'
             cand --policy 'Scheduling policy'
-            cand --priority 'Priority for fifo and rr, 1 to 95'
+            cand --priority 'Priority for fifo and rr, 1 to 95 [default: the profile''s, or 90]'
             cand --runtime 'Run time per period for deadline [default: a fifth of the shortest period]'
             cand --mechanism 'How the threads wait'
             cand --phase 'Where on the clock the releases lie'
@@ -148,7 +166,7 @@ set edit:completion:arg-completer[punctual] = {|@words|
             cand --budget 'Largest latency you can live with: activations beyond it are counted'
             cand --limit 'Stop at the first activation later than this, and exit with 2'
             cand --dma-latency 'Hold /dev/cpu_dma_latency at so many microseconds meanwhile; never touched otherwise'
-            cand --load 'Load phases in turn, each with an optional weight: idle:1,cpu+memory:2'
+            cand --load 'Load phases in turn, each with an optional weight: idle:1,cpu+memory:2 [default: the profile''s, or none]'
             cand --load-cpus 'CPUs the loads run on [default: every CPU that is not isolated]'
             cand --load-dir 'Directory for the files of I/O loads [default: where the recording goes]'
             cand --suite 'Run a published suite instead of a scenario of your own'
@@ -221,6 +239,8 @@ set edit:completion:arg-completer[punctual] = {|@words|
             cand --from 'Take the file for this, whatever it looks like: cyclictest, rt-tests-json, xenomai, latmus, rtla, jitterdebugger, jitterdebugger-raw, oslat, hwlatdetect, rteval, stress-ng, rt-app, hdr, boards, timestamps, periods or latencies'
             cand --unit 'Unit of numbers, where the file does not say it: ns, us, ms or s'
             cand --period 'Time between releases, where the file does not say it'
+            cand --profile 'Kind of work the machine is for: a preset, a profile of the project file, or just periodic, poll or audio'
+            cand --config 'Project file that states the need [default: punctual.toml in this folder, if it is there]'
             cand --baseline 'Hold all of them against this recording'
             cand --margin 'A change of less than this part of the first is called neither better nor worse'
             cand --budget 'Count activations later than this as misses [default: the budget of the recordings]'
@@ -235,18 +255,19 @@ set edit:completion:arg-completer[punctual] = {|@words|
         }
         &'punctual;optimize'= {
             cand --cpus 'CPUs of the real-time work, which are measured [default: chosen as tune does]'
-            cand --budget 'Time for all of it'
+            cand --time 'Time for the whole campaign'
             cand --knobs 'Knobs to try; script:/PATH is a program of yours that is called with `on` and `off` [default: what tune would change now]'
             cand --strategy 'How they are gone through'
             cand --settle 'With --boots: a boot is not measured before the machine is up for so long'
             cand --run 'Length of one measurement; many short ones tell more than few long ones'
-            cand --load 'Load to measure under, loads joined by +, phases by commas; `none` for no load'
+            cand --load 'Load to measure under, loads joined by +, phases by commas [default: the profile''s, or none]'
             cand --load-dir 'Directory for the files of I/O loads [default: the campaign''s]'
-            cand --period 'Time between releases'
-            cand --late 'Largest latency you can live with: what is later is a miss [default: only skipped releases are]'
-            cand --priority 'SCHED_FIFO priority, 1 to 95'
+            cand --period 'Time between releases [default: the profile''s, or 1ms]'
+            cand --budget 'Largest latency you can live with: what is later is a miss [default: the profile''s, or only skipped releases are]'
+            cand --priority 'SCHED_FIFO priority, 1 to 95 [default: the profile''s, or 90]'
             cand --dma-latency 'Hold /dev/cpu_dma_latency at so many microseconds in every measurement, as the application does'
-            cand --profile 'Kind of work the machine is for'
+            cand --profile 'Kind of work the machine is for: a preset, a profile of the project file, or just periodic, poll or audio'
+            cand --config 'Project file that states the need [default: punctual.toml in this folder, if it is there]'
             cand --blast 'What a change may do to the machine at work; what can do more is left out'
             cand --margin 'A change of less than this part is called neither better nor worse'
             cand --seed 'Seed of the order [default: from the clock]'
@@ -272,6 +293,7 @@ set edit:completion:arg-completer[punctual] = {|@words|
             cand --help 'Print help'
         }
         &'punctual;help'= {
+            cand init 'Write a project file that states the need once, from four questions or from options'
             cand check 'The main job: audit, measure under load, and say whether the need is held'
             cand audit 'What on this machine stands between it and real time'
             cand lint 'What the kernel makes of each word of a command line'
@@ -287,6 +309,8 @@ set edit:completion:arg-completer[punctual] = {|@words|
             cand optimize 'Try knobs one at a time, measure each, and tell which help here; everything is put back'
             cand snapshot 'This machine as one readable file, to be audited elsewhere or shown in a bug report'
             cand help 'Print this message or the help of the given subcommand(s)'
+        }
+        &'punctual;help;init'= {
         }
         &'punctual;help;check'= {
         }

@@ -26,6 +26,7 @@ end
 
 complete -c punctual -n "__fish_punctual_needs_command" -s h -l help -d 'Print help'
 complete -c punctual -n "__fish_punctual_needs_command" -s V -l version -d 'Print version'
+complete -c punctual -n "__fish_punctual_needs_command" -f -a "init" -d 'Write a project file that states the need once, from four questions or from options'
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "check" -d 'The main job: audit, measure under load, and say whether the need is held'
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "audit" -d 'What on this machine stands between it and real time'
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "lint" -d 'What the kernel makes of each word of a command line'
@@ -41,12 +42,37 @@ complete -c punctual -n "__fish_punctual_needs_command" -f -a "compare" -d 'Is i
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "optimize" -d 'Try knobs one at a time, measure each, and tell which help here; everything is put back'
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "snapshot" -d 'This machine as one readable file, to be audited elsewhere or shown in a bug report'
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c punctual -n "__fish_punctual_using_subcommand check" -l period -d 'Time between releases, for example 1ms or 250us' -r
-complete -c punctual -n "__fish_punctual_using_subcommand check" -l budget -d 'Largest latency you can live with' -r
+complete -c punctual -n "__fish_punctual_using_subcommand init" -l profile -d 'Kind of work, which fills what is not given' -r -f -a "ethercat\t'EtherCAT master with distributed clocks'
+robotics\t'Robot arm commanded over Ethernet at 1 kHz'
+ros2\t'Controller manager of ros2_control'
+plc\t'Soft PLC with cyclic tasks'
+audio\t'64 frames at 48 kHz on a desktop shared with others'
+telecom\t'Radio or packet processing that polls'
+cnc\t'Machine tool: servo thread of 1 ms'
+periodic\t'A loop that blocks until its next release'
+poll\t'A thread that never gives its CPU up'"
+complete -c punctual -n "__fish_punctual_using_subcommand init" -l period -d 'Time between releases, for example 1ms' -r
+complete -c punctual -n "__fish_punctual_using_subcommand init" -l budget -d 'Largest latency you can live with, for example 50us' -r
+complete -c punctual -n "__fish_punctual_using_subcommand init" -l cpus -d 'CPUs for the real-time work, for example 2-3' -r
+complete -c punctual -n "__fish_punctual_using_subcommand init" -l out -d 'File to write' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand init" -s y -l yes -d 'Ask nothing; what is not given is left to the profile'
+complete -c punctual -n "__fish_punctual_using_subcommand init" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c punctual -n "__fish_punctual_using_subcommand check" -l profile -d 'Kind of work the machine is for: a preset, a profile of the project file, or just periodic, poll or audio' -r -f -a "ethercat\t'EtherCAT master with distributed clocks'
+robotics\t'Robot arm commanded over Ethernet at 1 kHz'
+ros2\t'Controller manager of ros2_control'
+plc\t'Soft PLC with cyclic tasks'
+audio\t'64 frames at 48 kHz on a desktop shared with others'
+telecom\t'Radio or packet processing that polls'
+cnc\t'Machine tool: servo thread of 1 ms'
+periodic\t'A loop that blocks until its next release'
+poll\t'A thread that never gives its CPU up'"
+complete -c punctual -n "__fish_punctual_using_subcommand check" -l config -d 'Project file that states the need [default: punctual.toml in this folder, if it is there]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand check" -l period -d 'Time between releases, for example 1ms or 250us [default: the profile\'s, or 1ms]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand check" -l budget -d 'Largest latency you can live with [default: the profile\'s, or 50us]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand check" -l cpus -d 'CPUs to check, for example 2-3 [default: the isolated ones, or all but the first core]' -r
-complete -c punctual -n "__fish_punctual_using_subcommand check" -l priority -d 'SCHED_FIFO priority, 1 to 95' -r
-complete -c punctual -n "__fish_punctual_using_subcommand check" -l duration -d 'How long to measure; looking for causes takes a quarter of it in addition' -r
-complete -c punctual -n "__fish_punctual_using_subcommand check" -l load -d 'Load phases in turn, loads of a phase joined by +; `none` for no load' -r
+complete -c punctual -n "__fish_punctual_using_subcommand check" -l priority -d 'SCHED_FIFO priority, 1 to 95 [default: the profile\'s, or 90]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand check" -l duration -d 'How long to measure; looking for causes takes a quarter of it in addition [default: 30s]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand check" -l load -d 'Load phases in turn, loads of a phase joined by +; `none` for no load [default: the profile\'s, or idle:1,cpu+memory+io-write+switch+net:2]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand check" -l out -d 'Recording to write; the HTML report goes beside it [default: punctual-DATE-TIME.punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand check" -l fail-on -d 'Exit with 2 when a finding is at least this bad' -r -f -a "fail\t'Findings that are high or fatal'
 warn\t'Findings that are medium, too'"
@@ -55,9 +81,16 @@ complete -c punctual -n "__fish_punctual_using_subcommand check" -l full -d 'Pri
 complete -c punctual -n "__fish_punctual_using_subcommand check" -s q -l brief -l quiet -d 'Print one line and no progress, for scripts and logs of CI'
 complete -c punctual -n "__fish_punctual_using_subcommand check" -l json -d 'Print one JSON document instead of text'
 complete -c punctual -n "__fish_punctual_using_subcommand check" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c punctual -n "__fish_punctual_using_subcommand audit" -l profile -d 'Kind of work the machine is for' -r -f -a "periodic\t'A loop that blocks until its next release: control, field buses'
-poll\t'A thread that never gives its CPU up: packet processing'
-audio\t'Audio and the like on a shared desktop'"
+complete -c punctual -n "__fish_punctual_using_subcommand audit" -l profile -d 'Kind of work the machine is for: a preset, a profile of the project file, or just periodic, poll or audio' -r -f -a "ethercat\t'EtherCAT master with distributed clocks'
+robotics\t'Robot arm commanded over Ethernet at 1 kHz'
+ros2\t'Controller manager of ros2_control'
+plc\t'Soft PLC with cyclic tasks'
+audio\t'64 frames at 48 kHz on a desktop shared with others'
+telecom\t'Radio or packet processing that polls'
+cnc\t'Machine tool: servo thread of 1 ms'
+periodic\t'A loop that blocks until its next release'
+poll\t'A thread that never gives its CPU up'"
+complete -c punctual -n "__fish_punctual_using_subcommand audit" -l config -d 'Project file that states the need [default: punctual.toml in this folder, if it is there]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand audit" -l cpus -d 'CPUs for the real-time work, for example 2-3 [default: the isolated ones, or else all]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand audit" -l period -d 'Time between releases, where it is known' -r
 complete -c punctual -n "__fish_punctual_using_subcommand audit" -l budget -d 'Largest latency you can live with; what matters less than that is excused' -r
@@ -90,9 +123,16 @@ complete -c punctual -n "__fish_punctual_using_subcommand lint" -l json -d 'Prin
 complete -c punctual -n "__fish_punctual_using_subcommand lint" -l sarif -d 'Print SARIF, for tools of code review'
 complete -c punctual -n "__fish_punctual_using_subcommand lint" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c punctual -n "__fish_punctual_using_subcommand tune" -l cpus -d 'CPUs for the real-time work, for example 2-3 [default: chosen, and the choice explained]' -r
-complete -c punctual -n "__fish_punctual_using_subcommand tune" -l profile -d 'Kind of work the machine is for' -r -f -a "periodic\t'A loop that blocks until its next release: control, field buses'
-poll\t'A thread that never gives its CPU up: packet processing'
-audio\t'Audio and the like on a shared desktop'"
+complete -c punctual -n "__fish_punctual_using_subcommand tune" -l profile -d 'Kind of work the machine is for: a preset, a profile of the project file, or just periodic, poll or audio' -r -f -a "ethercat\t'EtherCAT master with distributed clocks'
+robotics\t'Robot arm commanded over Ethernet at 1 kHz'
+ros2\t'Controller manager of ros2_control'
+plc\t'Soft PLC with cyclic tasks'
+audio\t'64 frames at 48 kHz on a desktop shared with others'
+telecom\t'Radio or packet processing that polls'
+cnc\t'Machine tool: servo thread of 1 ms'
+periodic\t'A loop that blocks until its next release'
+poll\t'A thread that never gives its CPU up'"
+complete -c punctual -n "__fish_punctual_using_subcommand tune" -l config -d 'Project file that states the need [default: punctual.toml in this folder, if it is there]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand tune" -l period -d 'Time between releases, where it is known' -r
 complete -c punctual -n "__fish_punctual_using_subcommand tune" -l budget -d 'Largest latency you can live with' -r
 complete -c punctual -n "__fish_punctual_using_subcommand tune" -l only -d 'Knobs to change, and no others, for example irq.affinity,iso.domain' -r
@@ -142,13 +182,23 @@ complete -c punctual -n "__fish_punctual_using_subcommand revert" -l to -d 'Put 
 complete -c punctual -n "__fish_punctual_using_subcommand revert" -l leave-conflicts -d 'Leave what somebody else changed since as it is, and forget it'
 complete -c punctual -n "__fish_punctual_using_subcommand revert" -l json -d 'Print one JSON document'
 complete -c punctual -n "__fish_punctual_using_subcommand revert" -s h -l help -d 'Print help'
+complete -c punctual -n "__fish_punctual_using_subcommand measure" -l profile -d 'Kind of work the machine is for: a preset, a profile of the project file, or just periodic, poll or audio' -r -f -a "ethercat\t'EtherCAT master with distributed clocks'
+robotics\t'Robot arm commanded over Ethernet at 1 kHz'
+ros2\t'Controller manager of ros2_control'
+plc\t'Soft PLC with cyclic tasks'
+audio\t'64 frames at 48 kHz on a desktop shared with others'
+telecom\t'Radio or packet processing that polls'
+cnc\t'Machine tool: servo thread of 1 ms'
+periodic\t'A loop that blocks until its next release'
+poll\t'A thread that never gives its CPU up'"
+complete -c punctual -n "__fish_punctual_using_subcommand measure" -l config -d 'Project file that states the need [default: punctual.toml in this folder, if it is there]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l cpus -d 'CPUs to measure; leave one out for our helpers, or the run is not trusted [default: every CPU this process may use]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l period -d 'Time between releases: one for all, or by CPU as in 0=1ms,1=500us [default: 1ms; 50ms with nanosleep]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l policy -d 'Scheduling policy' -r -f -a "fifo\t'SCHED_FIFO'
 rr\t'SCHED_RR'
 deadline\t'SCHED_DEADLINE: threads are not pinned'
 other\t'SCHED_OTHER'"
-complete -c punctual -n "__fish_punctual_using_subcommand measure" -l priority -d 'Priority for fifo and rr, 1 to 95' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure" -l priority -d 'Priority for fifo and rr, 1 to 95 [default: the profile\'s, or 90]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l runtime -d 'Run time per period for deadline [default: a fifth of the shortest period]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l mechanism -d 'How the threads wait' -r -f -a "absolute\t'clock_nanosleep to the release itself'
 relative\t'clock_nanosleep for the time left'
@@ -168,7 +218,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure" -l activation
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l budget -d 'Largest latency you can live with: activations beyond it are counted' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l limit -d 'Stop at the first activation later than this, and exit with 2' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l dma-latency -d 'Hold /dev/cpu_dma_latency at so many microseconds meanwhile; never touched otherwise' -r
-complete -c punctual -n "__fish_punctual_using_subcommand measure" -l load -d 'Load phases in turn, each with an optional weight: idle:1,cpu+memory:2' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure" -l load -d 'Load phases in turn, each with an optional weight: idle:1,cpu+memory:2 [default: the profile\'s, or none]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l load-cpus -d 'CPUs the loads run on [default: every CPU that is not isolated]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l load-dir -d 'Directory for the files of I/O loads [default: where the recording goes]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l suite -d 'Run a published suite instead of a scenario of your own' -r -f -a "classic-2002\t'Idle, copy, read, write, /proc and graphics; 50 ms sleeps, 1000 samples each, the first two dropped'"
@@ -233,6 +283,16 @@ complete -c punctual -n "__fish_punctual_using_subcommand report" -s h -l help -
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l from -d 'Take the file for this, whatever it looks like: cyclictest, rt-tests-json, xenomai, latmus, rtla, jitterdebugger, jitterdebugger-raw, oslat, hwlatdetect, rteval, stress-ng, rt-app, hdr, boards, timestamps, periods or latencies' -r
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l unit -d 'Unit of numbers, where the file does not say it: ns, us, ms or s' -r
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l period -d 'Time between releases, where the file does not say it' -r
+complete -c punctual -n "__fish_punctual_using_subcommand compare" -l profile -d 'Kind of work the machine is for: a preset, a profile of the project file, or just periodic, poll or audio' -r -f -a "ethercat\t'EtherCAT master with distributed clocks'
+robotics\t'Robot arm commanded over Ethernet at 1 kHz'
+ros2\t'Controller manager of ros2_control'
+plc\t'Soft PLC with cyclic tasks'
+audio\t'64 frames at 48 kHz on a desktop shared with others'
+telecom\t'Radio or packet processing that polls'
+cnc\t'Machine tool: servo thread of 1 ms'
+periodic\t'A loop that blocks until its next release'
+poll\t'A thread that never gives its CPU up'"
+complete -c punctual -n "__fish_punctual_using_subcommand compare" -l config -d 'Project file that states the need [default: punctual.toml in this folder, if it is there]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l baseline -d 'Hold all of them against this recording' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l margin -d 'A change of less than this part of the first is called neither better nor worse' -r
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l budget -d 'Count activations later than this as misses [default: the budget of the recordings]' -r
@@ -245,22 +305,29 @@ complete -c punctual -n "__fish_punctual_using_subcommand compare" -l full -d 'P
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l json -d 'Print one JSON document'
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c punctual -n "__fish_punctual_using_subcommand optimize" -l cpus -d 'CPUs of the real-time work, which are measured [default: chosen as tune does]' -r
-complete -c punctual -n "__fish_punctual_using_subcommand optimize" -l budget -d 'Time for all of it' -r
+complete -c punctual -n "__fish_punctual_using_subcommand optimize" -l time -d 'Time for the whole campaign' -r
 complete -c punctual -n "__fish_punctual_using_subcommand optimize" -l knobs -d 'Knobs to try; script:/PATH is a program of yours that is called with `on` and `off` [default: what tune would change now]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand optimize" -l strategy -d 'How they are gone through' -r -f -a "one-at-a-time\t'Each alone, against the machine as it was'
 screening\t'Many at once first, then the most promising each alone; for many knobs'
 race\t'Each alone; the less promising half goes, again and again'"
 complete -c punctual -n "__fish_punctual_using_subcommand optimize" -l settle -d 'With --boots: a boot is not measured before the machine is up for so long' -r
 complete -c punctual -n "__fish_punctual_using_subcommand optimize" -l run -d 'Length of one measurement; many short ones tell more than few long ones' -r
-complete -c punctual -n "__fish_punctual_using_subcommand optimize" -l load -d 'Load to measure under, loads joined by +, phases by commas; `none` for no load' -r
+complete -c punctual -n "__fish_punctual_using_subcommand optimize" -l load -d 'Load to measure under, loads joined by +, phases by commas [default: the profile\'s, or none]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand optimize" -l load-dir -d 'Directory for the files of I/O loads [default: the campaign\'s]' -r -F
-complete -c punctual -n "__fish_punctual_using_subcommand optimize" -l period -d 'Time between releases' -r
-complete -c punctual -n "__fish_punctual_using_subcommand optimize" -l late -d 'Largest latency you can live with: what is later is a miss [default: only skipped releases are]' -r
-complete -c punctual -n "__fish_punctual_using_subcommand optimize" -l priority -d 'SCHED_FIFO priority, 1 to 95' -r
+complete -c punctual -n "__fish_punctual_using_subcommand optimize" -l period -d 'Time between releases [default: the profile\'s, or 1ms]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand optimize" -l budget -d 'Largest latency you can live with: what is later is a miss [default: the profile\'s, or only skipped releases are]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand optimize" -l priority -d 'SCHED_FIFO priority, 1 to 95 [default: the profile\'s, or 90]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand optimize" -l dma-latency -d 'Hold /dev/cpu_dma_latency at so many microseconds in every measurement, as the application does' -r
-complete -c punctual -n "__fish_punctual_using_subcommand optimize" -l profile -d 'Kind of work the machine is for' -r -f -a "periodic\t'A loop that blocks until its next release: control, field buses'
-poll\t'A thread that never gives its CPU up: packet processing'
-audio\t'Audio and the like on a shared desktop'"
+complete -c punctual -n "__fish_punctual_using_subcommand optimize" -l profile -d 'Kind of work the machine is for: a preset, a profile of the project file, or just periodic, poll or audio' -r -f -a "ethercat\t'EtherCAT master with distributed clocks'
+robotics\t'Robot arm commanded over Ethernet at 1 kHz'
+ros2\t'Controller manager of ros2_control'
+plc\t'Soft PLC with cyclic tasks'
+audio\t'64 frames at 48 kHz on a desktop shared with others'
+telecom\t'Radio or packet processing that polls'
+cnc\t'Machine tool: servo thread of 1 ms'
+periodic\t'A loop that blocks until its next release'
+poll\t'A thread that never gives its CPU up'"
+complete -c punctual -n "__fish_punctual_using_subcommand optimize" -l config -d 'Project file that states the need [default: punctual.toml in this folder, if it is there]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand optimize" -l blast -d 'What a change may do to the machine at work; what can do more is left out' -r -f -a "harmless\t'Nothing'
 disturbing\t'Disturb running real-time work for a moment'
 any\t'Break a service or lose a function, too'"
@@ -279,18 +346,19 @@ complete -c punctual -n "__fish_punctual_using_subcommand optimize" -s h -l help
 complete -c punctual -n "__fish_punctual_using_subcommand snapshot" -s o -l out -d 'File to write [default: standard output]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand snapshot" -l raw -d 'Mask nothing: keep host and user names, addresses, serial numbers and the whole command line'
 complete -c punctual -n "__fish_punctual_using_subcommand snapshot" -s h -l help -d 'Print help'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from check audit lint tune status revert measure merge explain export report compare optimize snapshot help" -f -a "check" -d 'The main job: audit, measure under load, and say whether the need is held'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from check audit lint tune status revert measure merge explain export report compare optimize snapshot help" -f -a "audit" -d 'What on this machine stands between it and real time'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from check audit lint tune status revert measure merge explain export report compare optimize snapshot help" -f -a "lint" -d 'What the kernel makes of each word of a command line'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from check audit lint tune status revert measure merge explain export report compare optimize snapshot help" -f -a "tune" -d 'Plan what to change on this machine, and change it: journalled, read back, reversible'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from check audit lint tune status revert measure merge explain export report compare optimize snapshot help" -f -a "status" -d 'What was changed and how it stands: configured, booted and effective side by side'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from check audit lint tune status revert measure merge explain export report compare optimize snapshot help" -f -a "revert" -d 'Put back exactly what was there'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from check audit lint tune status revert measure merge explain export report compare optimize snapshot help" -f -a "measure" -d 'Latency of a stated scenario, into one recording file'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from check audit lint tune status revert measure merge explain export report compare optimize snapshot help" -f -a "merge" -d 'Several runs of one scenario as one recording'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from check audit lint tune status revert measure merge explain export report compare optimize snapshot help" -f -a "explain" -d 'Who made it late: causes over a whole recording, ranked'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from check audit lint tune status revert measure merge explain export report compare optimize snapshot help" -f -a "export" -d 'Write a recording, or what another program measured, in the format of somebody else'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from check audit lint tune status revert measure merge explain export report compare optimize snapshot help" -f -a "report" -d 'Render a recording again, or what another program measured'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from check audit lint tune status revert measure merge explain export report compare optimize snapshot help" -f -a "compare" -d 'Is it better now? Recordings held against a first one, with how sure that is'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from check audit lint tune status revert measure merge explain export report compare optimize snapshot help" -f -a "optimize" -d 'Try knobs one at a time, measure each, and tell which help here; everything is put back'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from check audit lint tune status revert measure merge explain export report compare optimize snapshot help" -f -a "snapshot" -d 'This machine as one readable file, to be audited elsewhere or shown in a bug report'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from check audit lint tune status revert measure merge explain export report compare optimize snapshot help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from init check audit lint tune status revert measure merge explain export report compare optimize snapshot help" -f -a "init" -d 'Write a project file that states the need once, from four questions or from options'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from init check audit lint tune status revert measure merge explain export report compare optimize snapshot help" -f -a "check" -d 'The main job: audit, measure under load, and say whether the need is held'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from init check audit lint tune status revert measure merge explain export report compare optimize snapshot help" -f -a "audit" -d 'What on this machine stands between it and real time'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from init check audit lint tune status revert measure merge explain export report compare optimize snapshot help" -f -a "lint" -d 'What the kernel makes of each word of a command line'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from init check audit lint tune status revert measure merge explain export report compare optimize snapshot help" -f -a "tune" -d 'Plan what to change on this machine, and change it: journalled, read back, reversible'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from init check audit lint tune status revert measure merge explain export report compare optimize snapshot help" -f -a "status" -d 'What was changed and how it stands: configured, booted and effective side by side'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from init check audit lint tune status revert measure merge explain export report compare optimize snapshot help" -f -a "revert" -d 'Put back exactly what was there'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from init check audit lint tune status revert measure merge explain export report compare optimize snapshot help" -f -a "measure" -d 'Latency of a stated scenario, into one recording file'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from init check audit lint tune status revert measure merge explain export report compare optimize snapshot help" -f -a "merge" -d 'Several runs of one scenario as one recording'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from init check audit lint tune status revert measure merge explain export report compare optimize snapshot help" -f -a "explain" -d 'Who made it late: causes over a whole recording, ranked'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from init check audit lint tune status revert measure merge explain export report compare optimize snapshot help" -f -a "export" -d 'Write a recording, or what another program measured, in the format of somebody else'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from init check audit lint tune status revert measure merge explain export report compare optimize snapshot help" -f -a "report" -d 'Render a recording again, or what another program measured'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from init check audit lint tune status revert measure merge explain export report compare optimize snapshot help" -f -a "compare" -d 'Is it better now? Recordings held against a first one, with how sure that is'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from init check audit lint tune status revert measure merge explain export report compare optimize snapshot help" -f -a "optimize" -d 'Try knobs one at a time, measure each, and tell which help here; everything is put back'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from init check audit lint tune status revert measure merge explain export report compare optimize snapshot help" -f -a "snapshot" -d 'This machine as one readable file, to be audited elsewhere or shown in a bug report'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from init check audit lint tune status revert measure merge explain export report compare optimize snapshot help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'

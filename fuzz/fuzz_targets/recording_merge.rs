@@ -46,7 +46,7 @@ fuzz_target!(|bytes: &[u8]| {
     let _must_not_panic = Report::of(&whole);
 });
 
-/// The beginning of a recording that began so many minutes after the others.
+/// The beginning of a recording that started this number of minutes after the others.
 fn file(minutes: u8) -> Vec<u8> {
     let mut header = header().clone();
     if let Frame::Header(header) = &mut header {

@@ -35,13 +35,11 @@ impl Archive {
         self.entry(name, FILE | if is_program { 0o755 } else { 0o644 }, (0, 0), contents)
     }
 
-    /// A character device.
     pub fn device(&mut self, name: &str, number: (u32, u32)) -> Result<()> {
         self.within(name)?;
         self.entry(name, CHARACTER_DEVICE, number, &[])
     }
 
-    /// The archive, closed.
     pub fn finish(mut self) -> Result<Vec<u8>> {
         self.entry("TRAILER!!!", 0, (0, 0), &[])?;
         Ok(self.bytes)

@@ -25,7 +25,6 @@ pub struct Luggage<'a> {
     pub files: &'a [(String, PathBuf)],
 }
 
-/// The whole archive.
 pub fn build(kernel: &Kernel, busybox: &Path, product: &Product, luggage: Luggage<'_>) -> Result<Vec<u8>> {
     let mut archive = Archive::default();
     for folder in

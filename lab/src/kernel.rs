@@ -8,9 +8,7 @@ use std::path::PathBuf;
 /// A release of Debian.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Release {
-    /// Debian 12.
     Bookworm,
-    /// Debian 13.
     Trixie,
 }
 
@@ -32,12 +30,9 @@ impl Release {
     }
 }
 
-/// An architecture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arch {
-    /// 64-bit x86.
     Amd64,
-    /// 64-bit ARM.
     Arm64,
 }
 
@@ -154,13 +149,11 @@ pub const KERNELS: [Spec; 6] = [
 /// A kernel whose package has been unpacked.
 #[derive(Debug)]
 pub struct Kernel {
-    /// Which it is.
     pub spec: &'static Spec,
     /// What `uname -r` will say.
     pub version: String,
     /// The image a boot loader loads.
     pub image: PathBuf,
-    /// Its configuration.
     pub config: PathBuf,
     /// Its modules and their indexes.
     pub modules: PathBuf,

@@ -34,7 +34,7 @@ impl Shelf {
         Ok(Self { cache, ask_anew })
     }
 
-    /// The newest kernel that is such a one.
+    /// The newest kernel of this kind.
     pub fn kernel(&self, spec: &'static Spec) -> Result<Kernel> {
         let tree = self.tree(spec.release, spec.arch, spec.meta, true)?;
         let image = only_file(&tree.join("boot"), "vmlinuz-")?;

@@ -13,7 +13,6 @@ use std::process::Command;
 /// A program and the libraries it needs: where the guest expects each, and where it is here.
 #[derive(Clone, Debug)]
 pub struct Product {
-    /// The program.
     pub program: PathBuf,
     /// None for a static one.
     pub libraries: Vec<(String, PathBuf)>,

@@ -15,7 +15,6 @@ const LONGEST: u64 = 64 << 20;
 /// What a command in a guest came to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Output {
-    /// Its exit code.
     pub code: i32,
     /// What it wrote to standard output.
     pub out: String,

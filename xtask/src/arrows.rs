@@ -17,11 +17,9 @@ struct Arrow {
     foreign: Foreign,
 }
 
-/// Crates of others.
 enum Foreign {
     /// These and no more.
     Only(&'static [&'static str]),
-    /// Any but these.
     AnyBut(&'static [&'static str]),
 }
 

@@ -3,7 +3,7 @@
 //! All steps run even when one fails, so that one run tells everything; the table at the end tells which.
 
 use crate::step::{self, Done, Outcome, table, verdict};
-use crate::{arrows, causes, codegen, duplicates, lab, packages, panic_free, run, tidy};
+use crate::{arrows, causes, codegen, duplicates, lab, packages, panic_free, run, screenshots, tidy};
 use anyhow::{Result, bail, ensure};
 use std::path::Path;
 use std::process::Command;
@@ -38,6 +38,7 @@ const STEPS: &[Step] = &[
     ("packages", |root, _| Outcome::of(packages::check(root))),
     ("msrv", |root, _| msrv(root)),
     ("fuzz", |root, _| fuzz(root)),
+    ("screenshots", |root, _| screenshots::step(root)),
     ("lab", |root, _| lab::step(root)),
 ];
 

@@ -15,7 +15,7 @@ use std::path::Path;
 /// Circles that are there today, by crate, folder, the modules in them and the number of arrows between those. A new circle
 /// or arrow is refused, and so is a line here whose circle is gone or has become smaller: the list can only shrink.
 const OPEN: &[&str] = &[
-    "crates/punctual: in `render`: chart, explain, text, words, 8 arrows",
+    "crates/punctual: in `render`: explain, text, 2 arrows",
     "crates/punctual-numbers: in `claims`: beyond, tails, 2 arrows",
 ];
 

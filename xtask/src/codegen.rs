@@ -19,9 +19,14 @@ struct Held {
     test: &'static str,
     path: &'static str,
 }
-const HELD: [Held; 2] = [
+const HELD: [Held; 3] = [
     Held { program: ["--test", "it"], test: "book::the_page_is_fresh", path: "book/src/knobs.md" },
     Held { program: ["--bin", "punctual"], test: "render::document::schema::the_schemas_are_fresh", path: "schemas" },
+    Held {
+        program: ["--bin", "punctual"],
+        test: "render::html::tests::the_pictures_of_the_readme_are_fresh",
+        path: "book/src/img",
+    },
 ];
 
 /// Complains when a committed file is not what would be generated now.
@@ -38,7 +43,7 @@ pub fn check(root: &Path) -> Result<()> {
         Ok(false) => wrong.push(format!("{} differs", header::HEADER)),
         Err(error) => wrong.push(format!("{error:#}")),
     }
-    // The tests that compare these files are part of the tests; here both only have to be there.
+    // The tests that compare these files are part of the tests; here all only have to be there.
     for held in &HELD {
         if !root.join(held.path).exists() {
             wrong.push(format!("{} is missing", held.path));

@@ -18,6 +18,7 @@ mod lab;
 mod packages;
 mod panic_free;
 mod run;
+mod screenshots;
 mod step;
 mod tidy;
 
@@ -32,13 +33,16 @@ usage: cargo xtask COMMAND
                  run every check, or only those named; all run even when one fails;
                  with --all, one that could not run is a failure; with --must, that one
   tidy           the house rules that a program can hold
-  codegen        write the generated files: man/, completions/, book/src/knobs.md, punctual_rt.h
+  codegen        write the generated files: man/, completions/, schemas/, book/src/knobs.md,
+                 book/src/img/, punctual_rt.h
   capi [--prefix DIR] [--destdir DIR]
                  build the C library and install it (target/punctual_rt)
   bench [NAME]   run the benchmarks, or those of this name; words after the name go to it
                  (bench waits --seconds 30 --json)
   causes [--quick] [--kind KIND]...
                  plant delays of known cause and hold `punctual explain` against them; as root
+  screenshots [FOLDER]
+                 the pages of samples in Chromium, checked and as pictures (target/screenshots)
   lab [WORDS...] boot kernels in QEMU and try the product in them (lab --help)";
 
 fn main() -> ExitCode {
@@ -62,6 +66,7 @@ fn dispatch(words: &[String]) -> Result<()> {
         ["capi", options @ ..] => capi::run(&root, options),
         ["bench", rest @ ..] => bench::run(&root, rest),
         ["causes", rest @ ..] => causes::run(&root, rest),
+        ["screenshots", rest @ ..] => screenshots::run(&root, rest),
         ["lab", rest @ ..] => lab::run(&root, rest),
         ["help" | "-h" | "--help"] => {
             println!("{USAGE}");

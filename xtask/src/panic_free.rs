@@ -188,10 +188,13 @@ mod tests {
 
     #[test]
     fn what_the_header_promises_is_read_from_its_comments() {
-        let header = "/// Waits.\n///\n/// For the loop: one store.\nint prt_a(int x);\n\n\
-                      /// Not for the loop.\nint prt_b(void);\n\n\
-                      /// For the loop.\nint64_t *prt_c(int y,\n    int z);\n";
-        assert_eq!(promised(header), ["prt_a", "prt_c"]);
+        let header = [
+            "/// Waits.\n///\n/// For the loop: one store.\nint prt_a(int x);\n",
+            "/// Not for the loop.\nint prt_b(void);\n",
+            "/// For the loop.\nint64_t *prt_c(int y,\n    int z);\n",
+        ]
+        .join("\n");
+        assert_eq!(promised(&header), ["prt_a", "prt_c"]);
         assert!(is_left_out("_RNvNtCsgEmfK2I1SDS_4core9panicking19panic_cannot_unwind"));
         assert!(!is_left_out("_RNvNtCsgEmfK2I1SDS_4core9panicking18panic_bounds_check"));
     }

@@ -31,7 +31,6 @@ impl Outcome {
 pub struct Done {
     /// Its name, as `cargo xtask ci NAME` takes it.
     pub name: &'static str,
-    /// How it ended.
     pub outcome: Outcome,
     /// How long it took.
     pub took: Duration,

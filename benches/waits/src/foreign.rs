@@ -36,7 +36,6 @@ impl Cpp {
         Ok(built)
     }
 
-    /// Runs a round.
     pub fn round(&self, plan: &Plan) -> Result<Taken> {
         read(Command::new(&self.0).args(words(plan)))
     }

@@ -21,7 +21,6 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// This one, now.
     pub fn here() -> Self {
         let cpuinfo = read_to_string("/proc/cpuinfo").unwrap_or_default();
         let version = first_line("/proc/sys/kernel/version");

@@ -19,13 +19,11 @@ pub struct Plan {
     pub cpu: u32,
     /// The `SCHED_FIFO` priority, if it is to be had.
     pub priority: Option<u8>,
-    /// The period.
     pub period: Nanos,
     /// Where in the period the releases lie.
     pub offset: Nanos,
     /// Releases before the ones that count: what adapts has adapted.
     pub settling: u64,
-    /// Releases that count.
     pub cycles: u64,
 }
 
@@ -40,7 +38,6 @@ pub struct Taken {
     pub polled: Option<Nanos>,
     /// CPU time of the thread.
     pub cpu: Nanos,
-    /// Time that passed.
     pub elapsed: Nanos,
 }
 

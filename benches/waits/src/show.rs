@@ -12,9 +12,7 @@ use std::fmt::Write as _;
 /// Everything there is to say.
 #[derive(Debug)]
 pub struct Outcome {
-    /// Where.
     pub machine: Machine,
-    /// How.
     pub conditions: Conditions,
     /// What came of it.
     pub table: Table,
@@ -36,7 +34,6 @@ struct Json<'a> {
 }
 
 impl Outcome {
-    /// One JSON object.
     pub fn json(&self) -> Result<String> {
         let json = Json {
             bench: "waits",

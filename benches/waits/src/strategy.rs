@@ -7,15 +7,12 @@ use punctual_rt::{Margin, Nanos, Wait};
 pub struct Strategy {
     /// The key in JSON and on the command line.
     pub name: &'static str,
-    /// For people.
     pub about: &'static str,
-    /// What waits.
     pub way: Way,
     /// Where the releases lie, and by whom it is run.
     pub setting: Setting,
 }
 
-/// Under which circumstances.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Setting {
     /// The real-time class, releases off the tick.
@@ -32,7 +29,6 @@ pub enum Setting {
     Unprivileged,
 }
 
-/// What waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
     /// `clock_nanosleep` to the release, and nothing around it.
@@ -59,16 +55,12 @@ pub enum Way {
     Cpp,
 }
 
-/// The library's waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ours {
-    /// `Wait::Sleep`.
     Sleep,
-    /// `Wait::Anticipate`.
     Anticipate,
     /// `Wait::Hybrid` with a margin in microseconds.
     Fixed(u64),
-    /// `Wait::Spin`.
     Spin,
 }
 

@@ -10,7 +10,6 @@ pub type Table = BTreeMap<&'static str, (Figures, Details)>;
 /// One claim, held against the figures.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Verdict {
-    /// What is claimed.
     pub claim: String,
     /// What was found; `None` where what it rests on was not run.
     pub value: Option<f64>,
@@ -53,7 +52,6 @@ const RATIOS: [(&str, &str, Reading, f64); 16] = [
 /// Each bound: of whom, in what, and the limit.
 const BOUNDS: [(&str, Reading, f64); 2] = [("hybrid_auto", SPIN, 0.05), ("hybrid_auto_unprivileged", P50, 1_000.0)];
 
-/// All claims.
 pub fn all(table: &Table) -> Vec<Verdict> {
     let mut verdicts: Vec<Verdict> = RATIOS.iter().map(|row| ratio(table, row)).collect();
     verdicts.extend(BOUNDS.iter().map(|row| bound(table, row)));

@@ -47,11 +47,11 @@ pub const PRT_WAIT_EXTERNAL: u32 = 4;
 
 /// Releases that passed are not run; the next activation is the first one still to come, on the old grid.
 pub const PRT_OVERRUN_SKIP: u32 = 0;
-/// They are run without a pause, but at most `catch_up_max` in a row.
+/// Releases that passed are run without a pause, but at most `catch_up_max` in a row.
 pub const PRT_OVERRUN_CATCH_UP: u32 = 1;
-/// They are not run, and the grid begins anew one period from now.
+/// Releases that passed are not run, and the grid begins anew one period from now.
 pub const PRT_OVERRUN_REANCHOR: u32 = 2;
-/// The loop ends.
+/// The loop ends when releases have passed.
 pub const PRT_OVERRUN_STOP: u32 = 3;
 
 /// Memory is left as it is.
@@ -69,9 +69,9 @@ pub const PRT_LATENCY_GLOBAL: u32 = 1;
 /// On the task's CPUs no idle state.
 pub const PRT_LATENCY_PER_CPU: u32 = 2;
 
-/// When the system refuses something, the task does not start.
+/// The task does not start when the system refuses something.
 pub const PRT_REQUIRE_STRICT: u32 = 0;
-/// It starts all the same, and lists what was refused.
+/// The task starts even when the system refuses something, and lists what was refused.
 pub const PRT_REQUIRE_BEST_EFFORT: u32 = 1;
 
 /// A periodic task. `prt_config_init` fills in what most tasks want: ordinary policy, any CPU, hybrid wait, phase away
@@ -85,7 +85,7 @@ pub struct prt_config {
     pub version: u32,
     /// Name of the task and of its thread, at most 32 bytes; NULL for `task`.
     pub name: *const c_char,
-    /// The period.
+    /// The time from one release to the next.
     pub period_ns: i64,
     /// One of `PRT_PHASE_...`.
     pub phase: u32,
@@ -107,7 +107,7 @@ pub struct prt_config {
     pub reserved_period_ns: i64,
     /// The CPUs to run on; NULL for any.
     pub cpus: *const u32,
-    /// How many there are.
+    /// How many CPUs there are in `cpus`.
     pub cpu_count: u32,
     /// One of `PRT_WAIT_...`.
     pub wait: u32,
@@ -117,15 +117,15 @@ pub struct prt_config {
     pub spin_ppm: u32,
     /// See `PRT_WAIT_EXTERNAL`; -1 for none.
     pub external_fd: i32,
-    /// See `PRT_WAIT_EXTERNAL`; above 0, usually 1 s. Stopping or closing such a task takes as long.
+    /// See `PRT_WAIT_EXTERNAL`; above 0, usually 1 s. Stopping or closing such a task can take this time.
     pub external_patience_ns: i64,
     /// One of `PRT_OVERRUN_...`.
     pub overrun: u32,
     /// See `PRT_OVERRUN_CATCH_UP`.
     pub catch_up_max: u32,
-    /// An activation within so much of its release is on time.
+    /// The largest error of an activation that is classed as on time.
     pub tolerance_ns: i64,
-    /// By when after its release the body must have finished, later ones are counted; 0 for none.
+    /// The time from its release by which the body must have finished; later ends are counted; 0 for none.
     pub deadline_ns: i64,
     /// The largest latency that you can live with, later activations are counted; 0 for none.
     pub budget_ns: i64,
@@ -153,9 +153,8 @@ pub struct prt_config {
     pub external_signal: *const prt_signal,
 }
 
-/// How long an outside event is waited for when nothing was said.
+/// The usual `external_patience_ns`.
 const PATIENCE_NS: i64 = 1_000_000_000;
-/// Most CPUs that can be named.
 const CPUS_MAX: u32 = 8192;
 const NAME_MAX: usize = 32;
 
@@ -195,7 +194,7 @@ pub(crate) unsafe fn config(config: *const prt_config) -> Result<TaskConfig, Fai
     let given = unsafe { take(config) }?;
     // SAFETY: null, or a text that ends, says the caller.
     let name = unsafe { text::optional(given.name, NAME_MAX, "name") }?.unwrap_or("task");
-    // SAFETY: null, or so many numbers, says the caller.
+    // SAFETY: null, or `cpu_count` numbers, says the caller.
     let cpus = unsafe { cpus(given.cpus, given.cpu_count) }?;
     let mut config = TaskConfig::periodic(length("period_ns", given.period_ns)?)
         .named(name)
@@ -309,7 +308,7 @@ impl prt_config {
 
     fn memory(&self) -> Result<Memory, Failure> {
         let size = |name: &str, bytes: u64| {
-            // What no address space holds would only be found by trying.
+            // Refused here, because only trying would find out that no address space holds so large a stack or heap.
             let bytes = usize::try_from(bytes).ok().filter(|bytes| *bytes < 1 << 40);
             bytes.ok_or_else(|| Failure::new(-libc::ENOMEM, format!("{name} is more than a terabyte")))
         };
@@ -349,7 +348,7 @@ fn no_choice(name: &str, number: u32) -> Failure {
     Failure::new(PRT_E_CHOICE, format!("{name} is {number}, which stands for no choice that this version knows"))
 }
 
-/// A length of time that must not be negative.
+/// Refuses a negative length of time.
 pub(crate) fn length(name: &str, ns: i64) -> Result<Nanos, Failure> {
     let ns = u64::try_from(ns).map_err(|_| Failure::new(-libc::ERANGE, format!("{name} is negative ({ns})")))?;
     Ok(Nanos::from_ns(ns))
@@ -361,7 +360,7 @@ fn optional(name: &str, ns: i64) -> Result<Option<Nanos>, Failure> {
 }
 
 /// # Safety
-/// `first` is null, or so many numbers can be read there.
+/// `first` is null, or `count` numbers can be read there.
 pub(crate) unsafe fn cpus<'a>(first: *const u32, count: u32) -> Result<&'a [u32], Failure> {
     if count == 0 {
         return Ok(&[]);

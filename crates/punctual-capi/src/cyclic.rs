@@ -16,7 +16,7 @@ pub struct prt_cyclic([u8; 0]);
 
 handled!(prt_cyclic, 2: Paced);
 
-/// The loop, which is its thread's, and what is anybody's.
+/// The loop, which only its thread may use, and what any thread may use.
 pub struct Paced {
     cyclic: Owned<Cyclic>,
     stop: Stopper,
@@ -103,8 +103,8 @@ pub extern "C" fn prt_cyclic_shift_phase(cyclic: *mut prt_cyclic, by_ns: i64) ->
     hot(with(cyclic, |cyclic| cyclic.shift_phase(Delta::from_ns(by_ns))))
 }
 
-/// Forgets releases that have passed, as after something long that was meant to be; `passed`, which may be NULL, tells
-/// how many.
+/// Forgets releases that have passed, as after a long operation that was intended; `passed`, which may be NULL, tells how
+/// many.
 ///
 /// For the loop: one reading of the clock.
 #[unsafe(no_mangle)]

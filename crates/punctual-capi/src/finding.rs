@@ -21,14 +21,14 @@ pub struct Found {
     remedy: CString,
 }
 
-/// Most tasks that are judged together.
+/// The largest number of tasks that are judged together.
 const TASKS_MAX: usize = 4096;
 
-/// Worth knowing.
+/// Worth knowing; no effect on latency of its own.
 pub const PRT_SEVERITY_INFO: u32 = 0;
-/// Microseconds, or rare.
+/// Costs microseconds, or happens rarely.
 pub const PRT_SEVERITY_MEDIUM: u32 = 1;
-/// Tens of microseconds to milliseconds, or regular.
+/// Costs tens of microseconds to milliseconds, or happens regularly.
 pub const PRT_SEVERITY_HIGH: u32 = 2;
 /// The task cannot start, or cannot keep its period.
 pub const PRT_SEVERITY_FATAL: u32 = 3;
@@ -43,7 +43,7 @@ pub struct prt_finding {
     pub version: u32,
     /// Which rule found it: the id of a knob of `punctual audit`, or `task.` and a word.
     pub code: *const c_char,
-    /// The task.
+    /// The name of the task.
     pub task: *const c_char,
     /// What was planned or read.
     pub evidence: *const c_char,
@@ -103,7 +103,7 @@ pub unsafe extern "C" fn prt_group_check(
             return Err(Failure::new(-libc::E2BIG, format!("count is {count}, more than {TASKS_MAX}")));
         }
         let plan = |index| {
-            // SAFETY: so many pointers, says the caller.
+            // SAFETY: `count` pointers, says the caller.
             let config = unsafe { configs.wrapping_add(index).read_unaligned() };
             // SAFETY: null or valid, says the caller.
             Ok(unsafe { crate::config::config(config) }?.plan())
@@ -150,7 +150,7 @@ pub unsafe extern "C" fn prt_findings_get(
 ) -> c_int {
     done(|| {
         let all = handle::shared(findings)?;
-        let found = all.get(index).ok_or(Failure::new(-libc::ERANGE, "there are not so many findings"))?;
+        let found = all.get(index).ok_or(Failure::new(-libc::ERANGE, "there is no finding of this number"))?;
         let value = prt_finding {
             code: found.code.as_ptr(),
             task: found.task.as_ptr(),

@@ -34,7 +34,7 @@ pub unsafe extern "C" fn prt_group_open(group: *mut *mut prt_group) -> c_int {
 /// Starts a thread and sets it up; it waits for `prt_group_start`. Returns the number of the task in its group.
 ///
 /// The epoch of the group lies where the phase of the first task puts its first release. Of the others only
-/// `PRT_PHASE_OFFSET` counts: so long after the epoch.
+/// `PRT_PHASE_OFFSET` counts: their first releases are `phase_offset_ns` after the epoch.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn prt_group_add(
     group: *mut prt_group,

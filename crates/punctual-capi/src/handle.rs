@@ -26,8 +26,8 @@ pub(crate) trait Handled {
     type Value;
 }
 
-/// A value with a part that one thread may use at a time, and a part that is anybody's: who only looks, looks there, and
-/// is never in the way of who works.
+/// A value with one part that a single thread may use at a time, and one part that any thread may read: a reader never
+/// delays the thread that works, nor is it delayed.
 pub(crate) struct Single<Mine, Open> {
     busy: AtomicBool,
     mine: UnsafeCell<Mine>,
@@ -43,13 +43,13 @@ impl<Mine, Open> Single<Mine, Open> {
         Self { busy: AtomicBool::new(false), mine: UnsafeCell::new(mine), open }
     }
 
-    /// The part of its own, of a value that no handle stands for any more.
+    /// The part for a single thread, of a value that no handle stands for any more.
     pub(crate) fn into_mine(self) -> Mine {
         self.mine.into_inner()
     }
 }
 
-/// A value of one thread: of the one that made it, until another one adopts it.
+/// A value that only the thread that made it may use, or the thread that adopts it.
 pub(crate) struct Owned<T> {
     thread: AtomicU64,
     value: RefCell<T>,
@@ -63,7 +63,7 @@ impl<T> Owned<T> {
         Self { thread: AtomicU64::new(this_thread()), value: RefCell::new(value) }
     }
 
-    /// Makes it the calling thread's, before any other thread can know of it.
+    /// Hands the value to the calling thread. Call before another thread can know of the value.
     pub(crate) fn adopt(&self) {
         self.thread.store(this_thread(), Relaxed);
     }
@@ -82,12 +82,12 @@ impl<T> Owned<T> {
     }
 }
 
-/// Bits of a handle that number the slot, and of a slot's word that count the calls inside.
+/// How many low bits of a handle number the slot, and of a slot's word count the calls inside.
 const LOW: u32 = 24;
 const LOW_MASK: u64 = (1 << LOW) - 1;
 const CHUNK: usize = 256;
 const CHUNKS: usize = 1024;
-/// How often closing is tried while another thread is inside, before it is refused.
+/// How often closing is tried while another thread is inside, before closing is refused.
 const TRIES: u32 = 1000;
 
 /// One place of the table.
@@ -98,7 +98,7 @@ struct Slot {
 }
 
 static TABLE: [OnceLock<Box<[Slot]>>; CHUNKS] = [const { OnceLock::new() }; CHUNKS];
-/// Slots that are not in use, and how many were ever used.
+/// Indices of slots that are free again, and how many slots were ever used.
 static FREE: Mutex<(Vec<usize>, usize)> = Mutex::new((Vec::new(), 0));
 
 /// A number for the calling thread that no other thread has had.
@@ -139,7 +139,8 @@ fn vacant() -> Option<(usize, &'static Slot)> {
     Some((index, chunk.get(index % CHUNK)?))
 }
 
-/// The slot of a handle that looks as if it were one of this kind, and its word with nobody inside.
+/// The slot that a handle of this kind names, and the word that the slot has when the handle is valid and no call is
+/// inside.
 #[inline]
 fn find<K: Handled>(handle: *const K) -> Result<(&'static Slot, u64), Code> {
     if handle.is_null() {
@@ -197,7 +198,7 @@ where
     Err(PRT_E_HANDLE)
 }
 
-/// Does something with the part that one thread may use at a time. Others may be inside beside it, who only look.
+/// Does something with the part for a single thread. Other threads may read the open part meanwhile.
 ///
 /// # Errors
 /// As [`shared`]; `-EBUSY` when another call has that part.
@@ -219,7 +220,7 @@ where
     Ok(outcome)
 }
 
-/// Makes the handle one no more, and gives the value back.
+/// Invalidates the handle and gives its value back.
 ///
 /// # Errors
 /// As [`shared`]; `-EBUSY` when a call stays inside.
@@ -242,7 +243,7 @@ pub(crate) fn close<K: Handled>(handle: *const K) -> Result<K::Value, Code> {
     Err(-libc::EBUSY)
 }
 
-/// Makes the handle one no more, and drops the value.
+/// Invalidates the handle and drops its value.
 ///
 /// # Errors
 /// As [`close`].

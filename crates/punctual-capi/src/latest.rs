@@ -114,7 +114,7 @@ impl Reader {
     }
 }
 
-/// The two ends of the least cell that holds so many bytes.
+/// The two ends of the smallest cell that holds a value of `bytes` bytes.
 fn make(bytes: usize, initial: &Bytes<512>) -> (Writer, Reader) {
     fn cell<const N: usize>(initial: &Bytes<512>) -> (LatestWriter<Bytes<N>>, LatestReader<Bytes<N>>) {
         latest(std::array::from_fn(|index| initial.get(index).copied().unwrap_or(0)))

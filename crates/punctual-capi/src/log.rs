@@ -101,10 +101,11 @@ pub unsafe extern "C" fn prt_log_open(
 }
 
 fn create(path: &str) -> Result<File, Failure> {
-    File::create(path).map_err(|error| {
-        let code = error.raw_os_error().unwrap_or(libc::EIO).saturating_neg();
-        Failure::new(code, format!("create {path}: {error}"))
-    })
+    File::create(path).map_err(|error| failed(&format!("create {path}"), &error))
+}
+
+fn failed(what: &str, error: &std::io::Error) -> Failure {
+    Failure::new(error.raw_os_error().unwrap_or(libc::EIO).saturating_neg(), format!("{what}: {error}"))
 }
 
 /// One more end of a log, with room for `capacity` records, for the thread that `name` describes.
@@ -249,10 +250,7 @@ pub extern "C" fn prt_log_writer_close(writer: *mut prt_log_writer) -> c_int {
 pub unsafe extern "C" fn prt_log_close(log: *mut prt_log, records: *mut u64, lost: *mut u64) -> c_int {
     cold(|| {
         let Gathering { drain, barred } = handle::close(log)?;
-        let drained = drain.stop().map_err(|error| {
-            let code = error.raw_os_error().unwrap_or(libc::EIO).saturating_neg();
-            Failure::new(code, format!("write the log: {error}"))
-        })?;
+        let drained = drain.stop().map_err(|error| failed("write the log", &error))?;
         // SAFETY: null or valid, says the caller.
         unsafe { text::tell(records, drained.records) };
         // SAFETY: as before.

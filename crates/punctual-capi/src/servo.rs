@@ -19,13 +19,13 @@ pub struct prt_servo([u8; 0]);
 
 handled!(prt_servo, 6: Single<Steering, Shown>);
 
-/// The loop's part.
+/// The part that only the loop uses.
 pub struct Steering {
     servo: PhaseServo,
     widener: Widener,
 }
 
-/// Everybody's part: the state after the last call of the loop.
+/// The part that any thread may read: the state after the last call of the loop.
 #[derive(Default)]
 pub struct Shown {
     calls: AtomicU64,
@@ -33,12 +33,12 @@ pub struct Shown {
 }
 
 const WORDS: usize = 5;
-/// How often a state is read that changes meanwhile. The loop needs some ten nanoseconds to write one; it takes longer
-/// only when it is held up in between.
+/// How often reading a state is tried while the loop writes it. Writing takes some ten nanoseconds, or longer when the loop
+/// is interrupted in the middle.
 const TRIES: u32 = 1000;
 
 impl Shown {
-    /// By one thread at a time.
+    /// Publishes the state; only one thread at a time may.
     #[inline]
     fn show(&self, servo: &PhaseServo) {
         let calls = self.calls.load(Relaxed);
@@ -126,7 +126,7 @@ pub struct prt_servo_state {
     pub version: u32,
     /// How late the releases are against the target, filtered.
     pub error_ns: i64,
-    /// The target.
+    /// Where the releases are held, or walked to, as reference time modulo the period.
     pub target_ns: i64,
     /// How much faster the reference runs than the local clock, in parts per million, as learned.
     pub frequency_ppm: f64,
@@ -194,7 +194,7 @@ fn with<T>(servo: *const prt_servo, act: impl FnOnce(&mut Steering) -> T) -> Res
     })
 }
 
-/// Tells by how much to steer; not at all where that is refused.
+/// Tells by how much to steer: zero where the call is refused.
 ///
 /// # Safety
 /// `to` is null, or can be written.

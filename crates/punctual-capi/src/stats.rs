@@ -9,17 +9,18 @@ use punctual_rt::stats::{Report, Snapshot, idle_states};
 use punctual_rt::{Counts, Error, Nanos, StatsReader};
 use std::ffi::{c_char, c_int};
 
-/// What many values came to. -1 for what can not be said: there were no values, or too few for that percentile.
+/// The distribution of a quantity. A member is -1 where it cannot be told: there were no values, or too few for that
+/// percentile.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct prt_summary {
     /// How many values.
     pub count: u64,
-    /// The least.
+    /// The smallest value.
     pub min_ns: i64,
-    /// Their mean.
+    /// The mean, rounded down.
     pub mean_ns: i64,
-    /// Half of them are at most this.
+    /// Half of the values are at most this.
     pub p50_ns: i64,
     /// 90 % are at most this.
     pub p90_ns: i64,
@@ -29,7 +30,7 @@ pub struct prt_summary {
     pub p999_ns: i64,
     /// 99.99 % are at most this.
     pub p9999_ns: i64,
-    /// The largest of these, which is not the largest possible.
+    /// The largest value seen, which is not the largest possible.
     pub max_ns: i64,
 }
 

@@ -16,7 +16,7 @@ pub(crate) unsafe fn optional<'a>(at: *const c_char, max: usize, name: &str) -> 
     if length > max {
         return Err(Failure::new(PRT_E_TEXT, format!("{name} is longer than {max} bytes")));
     }
-    // SAFETY: so many bytes were just read.
+    // SAFETY: `strnlen` has just read these bytes.
     let bytes = unsafe { std::slice::from_raw_parts(at.cast::<u8>(), length) };
     let text = std::str::from_utf8(bytes).map_err(|_| Failure::new(PRT_E_TEXT, format!("{name} is not UTF-8")))?;
     Ok(Some(text))

@@ -96,7 +96,7 @@ pub unsafe extern "C" fn prt_watchdog_open(
     done(|| {
         // SAFETY: null or valid, says the caller.
         let given = unsafe { take(config) }?;
-        // SAFETY: null, or so many numbers, says the caller.
+        // SAFETY: null, or `cpu_count` numbers, says the caller.
         let cpus = unsafe { cpus(given.cpus, given.cpu_count) }?.to_vec();
         let policy = match u8::try_from(given.priority) {
             Ok(0) => Policy::Other,

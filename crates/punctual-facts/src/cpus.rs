@@ -1,25 +1,24 @@
-//! The CPUs of a machine as far as placing threads on them is concerned.
+//! The CPUs of a machine, for those who place threads on them.
 
 use crate::cpu_set::CpuSet;
 use crate::machine::Machine;
 use crate::tree::{Tree, text};
 use std::collections::BTreeMap;
 
-/// The CPUs of a machine as far as placing threads is concerned.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cpus {
     pub online: CpuSet,
-    /// This process may use.
+    /// CPUs that this process may use.
     pub allowed: CpuSet,
-    /// Kept from the scheduler at boot.
+    /// CPUs that were isolated at boot.
     pub isolated: CpuSet,
     /// SMT siblings of each CPU, itself included; a CPU that is missing has none.
     pub siblings: BTreeMap<u32, CpuSet>,
 }
 
 impl Cpus {
-    /// Reads them. What cannot be read narrows nothing: without a list of on-line CPUs those that this process may use
-    /// count, and without topology no CPU has a sibling.
+    /// Reads them. Without a list of online CPUs those that this process may use count as online, and without topology no
+    /// CPU has a sibling.
     pub fn read(tree: &dyn Tree, machine: &Machine) -> Self {
         let allowed = allowed(tree).unwrap_or_default();
         let online = machine.topology.online.known().cloned().unwrap_or_else(|| allowed.clone());
@@ -32,18 +31,18 @@ impl Cpus {
         Self { siblings: online.iter().filter_map(sibling).collect(), online, allowed, isolated }
     }
 
-    /// CPUs an ordinary task may end up on: allowed and not isolated; all allowed ones when all are isolated.
+    /// CPUs on which the scheduler may put an ordinary task: those that are not isolated, or all if all are isolated.
     pub fn ordinary(&self) -> CpuSet {
         first_nonempty([self.allowed.difference(&self.isolated), self.allowed.clone()])
     }
 
-    /// Those CPUs and every SMT sibling of them.
+    /// These CPUs and their SMT siblings.
     pub fn siblings_of(&self, cpus: &CpuSet) -> CpuSet {
         cpus.iter().filter_map(|cpu| self.siblings.get(&cpu)).fold(CpuSet::new(), |all, more| all.union(more))
     }
 }
 
-/// The CPUs the calling process may use.
+/// The CPUs that the calling process may use.
 pub fn allowed(tree: &dyn Tree) -> Option<CpuSet> {
     allowed_by(text(tree, "/proc/self/status").known()?)
 }

@@ -1,16 +1,16 @@
 //! What is known of one thing, or why it is not known.
 //!
-//! On real machines half the files are missing or forbidden. A fact carries that, so that nobody downstream can
-//! mistake "not there" for zero. This module knows nothing of files.
+//! On real machines half the files are missing or forbidden. A fact carries that, so that "not there" cannot be mistaken
+//! for zero further on. This module knows nothing of files.
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fact<T> {
     Known(T),
     /// There is no such thing on this machine.
     Absent,
-    /// It is there, and reading it was refused.
+    /// Reading it was refused.
     Denied,
-    /// It was read and makes no sense, because of this.
+    /// It was read and makes no sense, for this reason.
     Garbled(String),
 }
 
@@ -22,7 +22,6 @@ impl<T> Fact<T> {
         }
     }
 
-    /// The same fact about something derived from the value.
     pub fn map<U>(self, derive: impl FnOnce(T) -> U) -> Fact<U> {
         self.and_then(|value| Fact::Known(derive(value)))
     }
@@ -36,8 +35,8 @@ impl<T> Fact<T> {
         }
     }
 
-    /// Another source, asked only where this one is not known. The better of two failures is kept: something that
-    /// exists but cannot be read says more than something that does not exist.
+    /// Another source, asked only where this one is not known. Of two failures the more telling one is kept: something
+    /// that exists and cannot be read says more than something that does not exist.
     #[must_use]
     pub fn or_else(self, other: impl FnOnce() -> Self) -> Self {
         match self {
@@ -59,7 +58,7 @@ impl<T> Fact<T> {
         }
     }
 
-    /// Why the value is not known, as a reader is told; `None` when it is.
+    /// Why the value is not known; `None` where it is known.
     pub fn trouble(&self) -> Option<String> {
         match self {
             Self::Known(_) => None,
@@ -70,8 +69,8 @@ impl<T> Fact<T> {
     }
 }
 
-/// What a machine says, fit for a terminal and a report: no control characters, which could do anything there, and no
-/// more than so many characters.
+/// A text of the machine, fit for a terminal and a report: without control characters, which could do anything there,
+/// and cut after `most_chars` characters.
 pub fn printable(text: &str, most_chars: usize) -> String {
     let fit = |c: char| if c == '\t' { ' ' } else { Some(c).filter(|c| !c.is_control()).unwrap_or('\u{fffd}') };
     let mut shown: String = text.chars().take(most_chars).map(fit).collect();

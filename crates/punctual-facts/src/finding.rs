@@ -1,4 +1,4 @@
-//! What the audit says of one knob on one machine.
+//! What the audit says about one knob on one machine.
 
 use serde::Serialize;
 
@@ -9,12 +9,23 @@ use serde::Serialize;
 #[serde(rename_all = "kebab-case")]
 pub enum Severity {
     Info,
-    /// Microseconds, or rare.
+    /// It costs microseconds, or it is rare.
     Medium,
-    /// Tens to hundreds of microseconds, or regular.
+    /// It costs tens to hundreds of microseconds, or it happens regularly.
     High,
     /// The need cannot be met while this stands.
     Fatal,
+}
+
+impl Severity {
+    /// One level worse; what is high stays so, since only a knob itself knows what cannot be lived with.
+    pub fn raised(self) -> Self {
+        match self {
+            Self::Info => Self::Medium,
+            Self::Medium | Self::High => Self::High,
+            Self::Fatal => Self::Fatal,
+        }
+    }
 }
 
 /// What the *effective* state of a knob is, judged for the need. Requested is not effective.
@@ -22,18 +33,18 @@ pub enum Severity {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "state", content = "because", rename_all = "kebab-case")]
 pub enum State {
-    /// Proven as wanted by what was read.
+    /// What was read proves that it is as wanted.
     Good,
     Bad,
-    /// Could not be told, because of this.
+    /// It could not be determined, for this reason.
     Unknown(String),
-    /// Cannot be seen from software; where to look for it.
+    /// Software cannot see it; this is where to look.
     Advice(String),
-    /// Makes no difference here, because of this.
+    /// It makes no difference here, for this reason.
     NotApplicable(String),
 }
 
-/// How the reason of an unknown state ends where another user may see more.
+/// The end of the reason of an unknown state that root may be able to determine.
 pub const ROOT_MAY: &str = "root may be allowed to";
 
 /// One thing that was read, and what it held.
@@ -42,7 +53,7 @@ pub const ROOT_MAY: &str = "root may be allowed to";
 pub struct Evidence {
     /// Path (or other source) that was read.
     pub source: String,
-    /// What it held, or why it could not be read.
+    /// The content, or why it could not be read.
     pub value: String,
 }
 
@@ -51,11 +62,11 @@ pub struct Evidence {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Confidence {
-    /// Usual advice, not verified by us.
+    /// Common advice that we have not verified.
     Low,
-    /// Documented by the kernel, effect depends on the machine.
+    /// The kernel documents it, and the effect depends on the machine.
     Medium,
-    /// Verified in kernel source or measured.
+    /// It was verified in the kernel source, or measured.
     High,
 }
 
@@ -69,7 +80,6 @@ pub struct Finding {
     pub title: String,
     /// How much it matters when bad.
     pub severity: Severity,
-    /// What it is.
     #[serde(flatten)]
     pub state: State,
     /// What was read to know.
@@ -80,6 +90,5 @@ pub struct Finding {
     pub fix: String,
     /// What the change costs.
     pub cost: String,
-    /// How sure we are.
     pub confidence: Confidence,
 }

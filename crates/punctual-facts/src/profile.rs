@@ -1,4 +1,4 @@
-//! What the user wants of which CPUs. Advice is judged against this, never against a fixed ideal.
+//! What the user needs of which CPUs. Advice is judged against this need, never against a fixed ideal.
 
 use crate::cpu_set::CpuSet;
 use punctual_hist::Nanos;
@@ -9,12 +9,12 @@ use serde::Serialize;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
-    /// A loop that blocks in the kernel until its next release: control, field buses.
+    /// A loop that blocks in the kernel until its next release, as in control or field buses.
     #[default]
     Periodic,
-    /// A thread that never gives its CPU up and stays out of the kernel: packet processing.
+    /// A thread that never gives up its CPU and stays out of the kernel, as in packet processing.
     Poll,
-    /// Audio and the like on a desktop shared with others.
+    /// Audio and similar work on a desktop shared with other programs.
     Audio,
 }
 
@@ -37,8 +37,10 @@ pub struct Need {
     pub kind: Kind,
     /// Time between releases, where it is known.
     pub period: Option<Nanos>,
-    /// Largest latency the user can live with, where it is known.
+    /// Largest latency that the work tolerates, where it is known.
     pub budget: Option<Nanos>,
-    /// CPUs the work is to run on; empty leaves it to the machine: its isolated CPUs, or else all.
+    /// CPUs for the work; if empty, the isolated CPUs of the machine count, or else all.
     pub cpus: CpuSet,
+    /// Knobs, by their ids, that weigh one level more for this work than for others of its kind.
+    pub weighs_more: &'static [&'static str],
 }

@@ -1,9 +1,9 @@
-//! Where facts come from: something that looks like a file system and is only ever read.
+//! The source of all facts: something that looks like a file system and is only read.
 //!
-//! The live machine, a captured machine and a test are the same to everything behind this trait; that is what makes
-//! the audit testable and a bug report replayable. Facts that are no files (the cost of reading the clock, the
-//! unpacked kernel configuration, the list of tasks, settings of network devices) stand under the reserved prefix
-//! `punctual:/`. This module knows nothing of what the files mean.
+//! To everything behind this trait a live machine, a captured machine and a test look alike, so an audit can be tested
+//! and a bug report replayed. Facts that are not in files (the cost of reading the clock, the unpacked kernel
+//! configuration, the list of tasks, settings of network devices) have a path below `punctual:/`. This module knows
+//! nothing of what the files mean.
 
 mod mask;
 mod snapshot;
@@ -15,7 +15,7 @@ pub use transcript::Transcript;
 
 use crate::fact::Fact;
 
-/// How many bytes the command line had, in a machine whose command line is not as it was: it is masked.
+/// The number of bytes that the command line had before it was masked.
 pub const CMDLINE_BYTES: &str = "punctual:/cmdline/bytes";
 
 /// Something that can be read like a machine's file system. Paths are absolute, with `/` between the parts.
@@ -38,7 +38,7 @@ pub fn text(tree: &dyn Tree, path: &str) -> Fact<String> {
     })
 }
 
-/// Whether there is a file or folder of that name; `false` also where the folder around it cannot be read.
+/// Whether a file or folder exists; `false` also where its folder cannot be read.
 pub fn exists(tree: &dyn Tree, path: &str) -> bool {
     let (folder, name) = path.trim_end_matches('/').rsplit_once('/').unwrap_or(("", path));
     let folder = if folder.is_empty() { "/" } else { folder };

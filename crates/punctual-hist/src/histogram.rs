@@ -28,7 +28,7 @@ impl Default for BucketCells {
     }
 }
 
-/// A histogram over storage that lies somewhere.
+/// A histogram over storage that its owner placed, in shared memory for example.
 ///
 /// One thread records, any number read. Two recording threads would lose counts, nothing worse; [`Histogram`] makes
 /// that impossible by handing out one writing end.

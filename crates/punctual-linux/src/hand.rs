@@ -11,11 +11,10 @@ use std::io;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileKind {
-    /// A file with bytes in it.
     Regular,
     Folder,
     Link,
-    /// A device, a pipe, a socket.
+    /// A device, a pipe or a socket.
     Other,
 }
 
@@ -30,59 +29,56 @@ impl FileKind {
     }
 }
 
-/// What is known of a path, links not followed.
+/// What is known of a path; links are not followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Meta {
     pub kind: FileKind,
-    /// Permission bits.
+    /// Permission bits without the kind of file.
     pub mode: u32,
     pub uid: u32,
     pub gid: u32,
 }
 
-/// The lock, held as long as this lives and the process does.
 #[derive(Debug)]
 pub struct Lock(pub(crate) File);
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // A program that is just being started may still have the file open, and closing it would not be enough.
+        // A program that is just being started may have the file open as well, and then closing it would not release
+        // the lock.
         let _ = rustix::fs::flock(&self.0, rustix::fs::FlockOperation::Unlock);
     }
 }
 
-/// What came of asking for the lock.
 #[derive(Debug)]
 pub enum LockAnswer {
     Taken(Lock),
-    /// Another process has it.
     Held {
-        /// Which, if it said so.
+        /// The number that the holder wrote into the file; `None` where it wrote none.
         by: Option<u32>,
     },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnitState {
-    /// It runs, or is about to.
+    /// The unit runs or is about to.
     pub active: bool,
-    /// It cannot be started until the machine starts anew.
+    /// The unit cannot be started before the next boot.
     pub masked: bool,
-    /// It cannot be started after that either.
+    /// The unit cannot be started after the next boot either.
     pub masked_for_good: bool,
 }
 
-/// What is done to a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnitVerb {
     Stop,
     Start,
     Mask {
-        /// After the next start of the machine, too.
+        /// The mask outlives the next boot.
         lasting: bool,
     },
     Unmask {
-        /// The lasting kind of mask.
+        /// The mask to remove is the one that outlives a boot.
         lasting: bool,
     },
 }
@@ -90,48 +86,46 @@ pub enum UnitVerb {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ran {
     pub well: bool,
-    /// Its exit code, if it ended by itself.
+    /// The exit code; `None` where a signal ended the program.
     pub code: Option<i32>,
     pub how: String,
-    /// The end of what it said.
+    /// The last part of its output.
     pub said: String,
 }
 
 /// Looks at a machine and changes it.
 ///
-/// What is not there is `NotFound`, or `None` where a method says so; of threads that are gone, `ESRCH`.
+/// A path or unit that does not exist is `NotFound`, or `None` where a method says so; a thread that is gone is
+/// `ESRCH`.
 pub trait Hand {
-    /// A regular file with these permission bits that belongs to this process's user and group.
+    /// A regular file with these permission bits that belongs to the user and group of this process.
     fn ours(&self, mode: u32) -> Meta;
     fn boot_id(&self) -> io::Result<String>;
-    /// What is known of a path; `None` where nothing is.
     fn stat(&self, path: &str) -> io::Result<Option<Meta>>;
     fn read(&self, path: &str) -> io::Result<Vec<u8>>;
     fn list(&self, path: &str) -> io::Result<Vec<String>>;
-    /// CPUs a thread may run on.
     fn affinity(&self, task: &TaskName) -> io::Result<CpuSet>;
     fn policy(&self, task: &TaskName) -> io::Result<SchedPolicy>;
-    /// Settings of a network device, those of `names` in that order.
+    /// Settings of a network device, in the order of `names`.
     fn nic(&self, device: &str, names: &[&str]) -> io::Result<Vec<(String, u32)>>;
-    /// A unit; `None` where there is none of that name.
+    /// `None` where there is no unit of that name.
     fn unit(&self, unit: &str) -> io::Result<Option<UnitState>>;
-    /// Asks for the lock and does not wait.
+    /// Tries to take the lock without waiting.
     fn lock(&self, path: &str) -> io::Result<LockAnswer>;
 
-    /// Writes a value to a file of the kernel, in one piece.
+    /// Writes a value to a file of the kernel in one piece.
     fn write_value(&self, path: &str, value: &str) -> io::Result<()>;
     /// Makes a new file and syncs it.
     fn create(&self, path: &str, bytes: &[u8], meta: Meta) -> io::Result<()>;
-    /// Renames a file over another (or none) in the same folder, and syncs the folder.
+    /// Renames a file over another one (or none) in the same folder, and syncs the folder.
     fn rename(&self, from: &str, to: &str) -> io::Result<()>;
-    /// Writes into a file as it lies on disk, and syncs it.
+    /// Overwrites a file without replacing it, and syncs it.
     fn overwrite(&self, path: &str, bytes: &[u8]) -> io::Result<()>;
-    /// Appends to a file and syncs it.
     fn append(&self, path: &str, bytes: &[u8]) -> io::Result<()>;
     fn truncate(&self, path: &str, length: u64) -> io::Result<()>;
-    /// Makes sure that a file can grow by so many bytes beyond `length`.
+    /// Makes sure that a file of `length` bytes can grow by `bytes` more.
     fn reserve(&self, path: &str, length: u64, bytes: u64) -> io::Result<()>;
-    /// Takes a file away and syncs its folder.
+    /// Removes a file and syncs its folder.
     fn remove(&self, path: &str) -> io::Result<()>;
     fn make_folder(&self, path: &str, mode: u32) -> io::Result<()>;
     fn remove_folder(&self, path: &str) -> io::Result<()>;

@@ -6,7 +6,7 @@ use punctual_numbers::recording::{InForce, Moment};
 use std::fs;
 use std::io::Read;
 
-/// Another in each boot.
+/// Holds another id in each boot.
 pub const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 
 const MACHINE_WIDE: &[&str] = &[
@@ -34,7 +34,8 @@ const PER_CPU: &[&str] = &[
     "thermal_throttle/package_throttle_count",
 ];
 
-/// What is in force now for these CPUs. Files that do not exist here are left out; files that cannot be read say why.
+/// What is in force now for these CPUs. Files that do not exist here are left out; of files that cannot be read the
+/// reason is kept.
 pub fn read(moment: Moment, cpus: &CpuSet) -> InForce {
     let mut values: Vec<(String, String)> =
         MACHINE_WIDE.iter().filter_map(|path| Some(((*path).to_owned(), text(path)?))).collect();
@@ -46,14 +47,14 @@ pub fn read(moment: Moment, cpus: &CpuSet) -> InForce {
     InForce { moment, values }
 }
 
-/// How often the CPUs were throttled for heat up to then, as the counters in `state` tell.
+/// How often heat throttled the CPUs up to then, as the counters in `state` tell.
 pub fn times_throttled(state: &InForce) -> u64 {
     let counters = state.values.iter().filter(|(path, _)| path.ends_with("_throttle_count"));
     counters.filter_map(|(_, value)| value.parse::<u64>().ok()).sum()
 }
 
-/// How long the kernel keeps real-time threads from running when they have used up their share; `None` when it never
-/// does.
+/// How long the kernel keeps real-time threads from running when they have used up their share of a period; `None`
+/// where it never does.
 pub fn real_time_pause() -> Option<Nanos> {
     let number = |name: &str| text(&format!("/proc/sys/kernel/{name}"))?.parse::<i64>().ok();
     let (runtime, period) = (number("sched_rt_runtime_us")?, number("sched_rt_period_us")?);
@@ -74,7 +75,7 @@ fn text(path: &str) -> Option<String> {
     }
 }
 
-/// The aggregate of all requests, in microseconds: four bytes, native order.
+/// The lowest latency that anyone asked for, in microseconds: four bytes in native order.
 fn dma_latency() -> Option<String> {
     let mut bytes = [0; 4];
     match fs::File::open("/dev/cpu_dma_latency").and_then(|mut file| file.read_exact(&mut bytes)) {

@@ -7,13 +7,9 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
-/// The signals that end a run.
 const ENDING: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
 
-/// A flag that the first such signal sets. The second one ends the process at once.
-///
-/// # Errors
-/// The system's reason when a handler cannot be installed.
+/// A flag that the first of these signals sets. The second one ends the process at once.
 pub fn flag() -> io::Result<Arc<AtomicBool>> {
     let interrupted = Arc::new(AtomicBool::new(false));
     second_ends_at_once(&interrupted)?;
@@ -28,11 +24,11 @@ fn second_ends_at_once(interrupted: &Arc<AtomicBool>) -> io::Result<()> {
     Ok(())
 }
 
-/// Signals of a process that has changed its terminal: until [`Signals::let_go`] none of them ends or stops it without
-/// the holder's doing. The holder has to look often.
+/// Signals of a process that has changed its terminal. Until [`Signals::let_go`] none of them ends or stops the process
+/// by itself: its owner asks for them several times a second.
 pub struct Signals {
     interrupted: Arc<AtomicBool>,
-    /// The last signal that wants the end; 0 for none.
+    /// The last signal that asked for the end; 0 for none.
     ending: Arc<AtomicUsize>,
     stop: Arc<AtomicBool>,
     resumed: Arc<AtomicBool>,
@@ -41,10 +37,6 @@ pub struct Signals {
 }
 
 impl Signals {
-    /// Catches them from now on.
-    ///
-    /// # Errors
-    /// The system's reason when a handler cannot be installed.
     pub fn catch() -> io::Result<Self> {
         let mut signals = Self {
             interrupted: Arc::default(),
@@ -54,7 +46,7 @@ impl Signals {
             resized: Arc::default(),
             caught: Vec::new(),
         };
-        // From outside: the holder of a terminal has taken its key away.
+        // SIGQUIT can only come from another process: the key for it is switched off in the terminal.
         for signal in ENDING.into_iter().chain([SIGQUIT]) {
             signals.caught.push(flag::register(signal, Arc::clone(&signals.interrupted))?);
             let number = usize::try_from(signal).unwrap_or_default();
@@ -68,47 +60,45 @@ impl Signals {
         Ok(signals)
     }
 
-    /// The flag that the first signal which wants the end sets, as [`flag()`] does.
     pub fn interrupted(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.interrupted)
     }
 
-    /// A signal that wants the end and came since the last call.
+    /// A signal since the last call that asked for the end.
     pub fn take_ending(&self) -> Option<i32> {
         i32::try_from(self.ending.swap(0, Relaxed)).ok().filter(|signal| *signal != 0)
     }
 
-    /// Whether somebody wanted the process to stop (Ctrl-Z) since the last call.
+    /// Whether Ctrl-Z was pressed since the last call.
     pub fn take_stop(&self) -> bool {
         self.stop.swap(false, Relaxed)
     }
 
-    /// Whether the process went on after a stop since the last call.
+    /// Whether the process was resumed since the last call.
     pub fn take_resumed(&self) -> bool {
         self.resumed.swap(false, Relaxed)
     }
 
-    /// Whether the terminal has another size since the last call.
+    /// Whether the terminal changed its size since the last call.
     pub fn take_resized(&self) -> bool {
         self.resized.swap(false, Relaxed)
     }
 
-    /// Stops the whole process, as Ctrl-Z does; returns when it goes on.
     pub fn stop_here(&self) {
-        // Nothing can be done where even this fails; then the process has simply not stopped.
+        // Where even this fails, the process simply does not stop.
         let _ = low_level::emulate_default_handler(SIGTSTP);
     }
 
-    /// Ends the process as the signal does that nobody catches.
+    /// Ends the process as the signal's default action does.
     pub fn end_by(&self, signal: i32) {
-        // Each of them ends a process; whatever failed, the run ends by the flag.
+        // Where this fails, the run ends by the flag.
         let _ = low_level::emulate_default_handler(signal);
     }
 
-    /// The terminal is put right: from now on the first signal sets the flag and the second one ends the process.
+    /// The terminal is restored: from now on the first signal sets the flag and the second one ends the process.
     pub fn let_go(&mut self) {
-        // None must be missed, so the new handlers come before the old ones go. Where they are refused nothing ends the
-        // process at once, which is no worse than before.
+        // The new handlers are installed before the old ones are removed, so that no signal is missed. Where they are
+        // refused no second signal ends the process at once, which is no worse than before.
         let _ = second_ends_at_once(&self.interrupted);
         for signal in [SIGTSTP, SIGQUIT] {
             let _ = flag::register_conditional_default(signal, Arc::new(AtomicBool::new(true)));
@@ -127,7 +117,7 @@ mod tests {
     fn what_is_caught_is_told_once() {
         let mut signals = Signals::catch().unwrap();
         assert_eq!((signals.take_ending(), signals.take_resized()), (None, false));
-        // Others end the whole test program.
+        // The other signals would end the whole test program.
         low_level::raise(SIGWINCH).unwrap();
         assert_eq!((signals.take_resized(), signals.take_resized()), (true, false));
         assert!(!signals.take_stop() && !signals.take_resumed() && !signals.interrupted().load(Relaxed));

@@ -5,28 +5,27 @@ use punctual_hist::MonoTime;
 use punctual_numbers::recording::{Frame, Growing, Mark, MarkKind, Recording};
 use std::path::Path;
 
-/// Writes frames to a file and folds them.
 #[derive(Debug)]
 pub struct RecordingKeeper {
     writer: RecordingWriter,
     growing: Growing,
-    /// The first thing that could not be written.
+    /// The first error of the writer.
     failure: Option<String>,
 }
 
 impl RecordingKeeper {
-    /// For a recording of its own, in a file that must not exist yet.
+    /// For a new recording, in a file that must not exist yet.
     pub fn create(path: &Path) -> Result<Self, RecordingError> {
         Ok(Self { writer: RecordingWriter::create(path)?, growing: Growing::default(), failure: None })
     }
 
-    /// For a further run of a recording, which was read from this file.
+    /// For one more run of a recording that was read from this file.
     pub fn resume(path: &Path, former: Recording) -> Result<Self, RecordingError> {
         let writer = RecordingWriter::resume(path, former.cut_off.as_ref())?;
         Ok(Self { writer, growing: Growing::behind(former), failure: None })
     }
 
-    /// The next frame of the measurement. An error is told once; the frame is folded all the same.
+    /// Writes and folds the next frame. A write error is returned once, and the frame is folded in any case.
     pub fn keep(&mut self, frame: Frame) -> Result<(), RecordingError> {
         let frame = self.growing.placed(frame);
         let written = self.writer.append(&frame);
@@ -34,13 +33,13 @@ impl RecordingKeeper {
         self.noted(written)
     }
 
-    /// Something that was noted by hand, at an instant of the measurement's clock.
+    /// Adds a note that a person made at an instant of the measurement's clock.
     pub fn note(&mut self, at: MonoTime, text: String) -> Result<(), RecordingError> {
         let at = self.growing.since_epoch(at);
         self.keep(Frame::Mark(Mark { at, kind: MarkKind::Note(text) }))
     }
 
-    /// Sends what was kept on its way to the disk.
+    /// Starts syncing everything that was kept.
     pub fn checkpoint(&mut self) -> Result<(), RecordingError> {
         let written = self.writer.checkpoint();
         self.noted(written)
@@ -58,17 +57,15 @@ impl RecordingKeeper {
         })
     }
 
-    /// The first thing that could not be written.
     pub fn failure(&self) -> Option<&str> {
         self.failure.as_deref()
     }
 
-    /// The recording so far, and where the measurement stands in it.
     pub fn growing(&self) -> &Growing {
         &self.growing
     }
 
-    /// The recording, which also says what could not be written: the frame that tells it may be what was lost.
+    /// The recording with the first write error in it: the frame that tells it may be one that was lost.
     pub fn into_recording(self) -> Option<Recording> {
         let mut recording = self.growing.into_recording()?;
         if let Some(end) = &mut recording.end {

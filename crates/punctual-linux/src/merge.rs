@@ -7,12 +7,12 @@ use crate::recording::{RecordingError, RecordingWriter, read_frames};
 use punctual_numbers::recording::{Frame, Merging};
 use std::path::{Path, PathBuf};
 
-/// Writes the recordings as one into `out`, which must not exist; gives its length in bytes.
+/// Writes the recordings as one into `out`, which must not exist. Returns its length in bytes.
 pub fn merge(merging: &Merging, from: &[PathBuf], out: &Path) -> Result<u64, RecordingError> {
     let mut writer = RecordingWriter::create(out)?;
     let written = append(merging, from, &mut writer).and_then(|()| writer.finish());
     if let Err(error) = written {
-        // The runs are still where they were; half of them would look like all.
+        // The original recordings still exist, and half a copy would look like a whole one.
         let _best_effort = std::fs::remove_file(out);
         return Err(error);
     }
@@ -24,7 +24,7 @@ fn append(merging: &Merging, from: &[PathBuf], writer: &mut RecordingWriter) -> 
         let Some(path) = from.get(part.recording) else { continue };
         let (mut run, mut written) = (0, Ok(()));
         read_frames(path, |frame| {
-            run += usize::from(matches!(frame, Frame::Run(_)));
+            run += usize::from(matches!(frame, Frame::FurtherRun(_)));
             if run == part.run && written.is_ok() {
                 written = writer.append(&part.place.map_or(frame.clone(), |place| place.put(frame)));
             }

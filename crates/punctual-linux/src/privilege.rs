@@ -20,7 +20,7 @@ fn explain_permission() -> String {
     if let Some(text) = group_without_budget().or_else(refused_despite_capability) {
         return text;
     }
-    let limit = real_time_priority_limit().unwrap_or_else(|| "unknown".to_owned());
+    let limit = limit("Max realtime priority");
     format!(
         "this user may not use real-time priorities: RLIMIT_RTPRIO is {limit} (/proc/self/limits, \"Max realtime \
          priority\") and CAP_SYS_NICE is missing. Run as root, or give the user `@realtime - rtprio 95` in \
@@ -28,13 +28,14 @@ fn explain_permission() -> String {
     )
 }
 
-fn real_time_priority_limit() -> Option<String> {
-    let limits = fs::read_to_string("/proc/self/limits").ok()?;
-    let line = limits.lines().find(|l| l.starts_with("Max realtime priority"))?;
-    line.split_whitespace().nth(3).map(str::to_owned)
+/// The soft limit on the line of `/proc/self/limits` that begins with these three words.
+fn limit(name: &str) -> String {
+    let limits = fs::read_to_string("/proc/self/limits").unwrap_or_default();
+    let line = limits.lines().find(|line| line.starts_with(name)).unwrap_or_default();
+    line.split_whitespace().nth(3).unwrap_or("unknown").to_owned()
 }
 
-/// With `RT_GROUP_SCHED` a control group without real-time run time refuses everybody, root too.
+/// With `RT_GROUP_SCHED`, a control group without real-time run time refuses every user, root included.
 fn group_without_budget() -> Option<String> {
     let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
     let path = groups.lines().find_map(|line| {
@@ -54,8 +55,8 @@ fn group_without_budget() -> Option<String> {
     })
 }
 
-/// A process that may do this by right and still may not is in a control group that gives no real-time run time: with
-/// `RT_GROUP_SCHED` and cgroup v2 every group but the root.
+/// A process with the capability that is still refused is in a control group without real-time run time: with
+/// `RT_GROUP_SCHED` and cgroup v2, that is every group but the root.
 fn refused_despite_capability() -> Option<String> {
     const CAP_SYS_NICE: u64 = 1 << 23;
     let status = fs::read_to_string("/proc/self/status").ok()?;
@@ -72,15 +73,10 @@ fn refused_despite_capability() -> Option<String> {
     })
 }
 
-/// Why memory could not be locked, and what would allow it.
 pub fn explain_memory_lock() -> String {
-    let limit = fs::read_to_string("/proc/self/limits").ok().and_then(|limits| {
-        let line = limits.lines().find(|l| l.starts_with("Max locked memory"))?;
-        line.split_whitespace().nth(3).map(str::to_owned)
-    });
+    let limit = limit("Max locked memory");
     format!(
-        "RLIMIT_MEMLOCK is {} bytes (/proc/self/limits) and CAP_IPC_LOCK is missing: run as root or raise `memlock` in \
-         /etc/security/limits.d/",
-        limit.as_deref().unwrap_or("unknown")
+        "RLIMIT_MEMLOCK is {limit} bytes (/proc/self/limits) and CAP_IPC_LOCK is missing: run as root or raise `memlock` in \
+         /etc/security/limits.d/"
     )
 }

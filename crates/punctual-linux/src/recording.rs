@@ -13,54 +13,44 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-/// How much of a recording is read at once.
+/// Bytes that are read at once.
 const PIECE: usize = 1 << 18;
 
-/// Why a recording could not be written or read: path, operation, reason.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordingError {
-    /// The file exists; a recording is never overwritten.
+    /// Recordings are never overwritten.
     #[error("{}: create recording: the file exists", path.display())]
     Exists { path: PathBuf },
     #[error("{}: create recording: {reason}", path.display())]
     Create { path: PathBuf, reason: io::Error },
-    /// A frame could not be written. What was written before is a recording that can be read.
+    /// What was written before this frame is a readable recording.
     #[error("{}: write recording: {reason}", path.display())]
     Write { path: PathBuf, reason: io::Error },
-    /// The recording cannot be gone on with.
     #[error("{}: go on with recording: {reason}", path.display())]
     Resume { path: PathBuf, reason: Unresumable },
-    /// A frame that has no place in a recording.
     #[error("{}: write recording: {reason}", path.display())]
-    Frame {
-        path: PathBuf,
-        /// What is wrong with the frame.
-        reason: Unencodable,
-    },
+    Frame { path: PathBuf, reason: Unencodable },
     #[error("{}: read recording: {reason}", path.display())]
     Read { path: PathBuf, reason: io::Error },
-    /// The file was read and is no recording.
+    /// The file is no recording.
     #[error("{}: read recording: {reason}", path.display())]
     Unreadable { path: PathBuf, reason: Unreadable },
 }
 
-/// Why a recording cannot be gone on with.
 #[derive(Debug, thiserror::Error)]
 pub enum Unresumable {
     #[error("{0}")]
     Refused(io::Error),
-    /// Another program appends to it, perhaps the one that measures it.
+    /// Another program appends to the file; perhaps it measures.
     #[error("another program writes to it")]
     Held,
-    /// Bytes that could still be of use to somebody stand behind what is damaged.
+    /// Behind the damage stand bytes that could still be of use.
     #[error("{reason}, and {rest} bytes after it would be lost")]
     Damaged { reason: CutReason, rest: u64 },
 }
 
-/// Appends frames to a recording. Uses the same memory however long the run.
-///
-/// The first error is returned once; from then on frames are counted and dropped, and the file stays as it was after
-/// the last good frame.
+/// Appends frames to a recording, in memory that does not grow with the run. The first error is returned once; after it
+/// frames are counted and dropped, and the file ends with the last good frame.
 #[derive(Debug)]
 pub struct RecordingWriter {
     path: PathBuf,
@@ -75,22 +65,21 @@ pub struct RecordingWriter {
 }
 
 impl RecordingWriter {
-    /// Makes the file, which must not exist, and writes its first line.
-    ///
-    /// A file beyond `ulimit -f` is then an error like any other: the signal that would end the process is caught.
+    /// Makes the file, which must not exist, and writes its first line. From then on a file beyond `ulimit -f` is an
+    /// error like any other: the signal that would end the process is caught.
     pub fn create(path: &Path) -> Result<Self, RecordingError> {
         let file = OpenOptions::new().write(true).create_new(true).open(path);
         let file = file.map_err(|reason| match reason.kind() {
             io::ErrorKind::AlreadyExists => RecordingError::Exists { path: path.to_owned() },
             _ => RecordingError::Create { path: path.to_owned(), reason },
         })?;
-        // Nobody else can have opened it yet.
+        // No other program can have opened it yet.
         let _best_effort = hold(&file);
         let mut writer = Self::over(path, file);
         survive_file_size_limit().map_err(|reason| RecordingError::Create { path: path.to_owned(), reason })?;
         encode_preamble(&mut writer.buffer);
         if let Err(error) = writer.flush().and_then(|()| writer.sync()) {
-            // Made just now and empty: nobody misses it, and the name is free for the next attempt.
+            // The file is new and empty, and the name is free for the next attempt.
             let _best_effort = std::fs::remove_file(path);
             return Err(error);
         }
@@ -98,8 +87,8 @@ impl RecordingWriter {
         Ok(writer)
     }
 
-    /// Opens a recording that was read, to append to it. What was `cut_off` in the middle of a frame is cut off for
-    /// good; bytes that could still be of use to somebody are left alone, and the recording is refused.
+    /// Opens a recording to append to it. An incomplete last frame is removed for good. A recording with damage before
+    /// its end is refused.
     pub fn resume(path: &Path, cut_off: Option<&CutOff>) -> Result<Self, RecordingError> {
         let refused = |reason| RecordingError::Resume { path: path.to_owned(), reason };
         let unopened = |reason| refused(Unresumable::Refused(reason));
@@ -123,7 +112,7 @@ impl RecordingWriter {
         self.file.sync_data().map_err(|reason| self.fail(reason))
     }
 
-    /// Appends one frame. After a failure the frame is dropped, and counted, without another error.
+    /// Appends one frame. After a failure frames are dropped and counted without further errors.
     pub fn append(&mut self, frame: &Frame) -> Result<(), RecordingError> {
         if self.failed {
             self.dropped = self.dropped.saturating_add(1);
@@ -137,7 +126,7 @@ impl RecordingWriter {
         self.flush()
     }
 
-    /// Writes the buffer in full, or not at all.
+    /// Writes the whole buffer, or none of it.
     fn flush(&mut self) -> Result<(), RecordingError> {
         match self.file.write_all(&self.buffer) {
             Ok(()) => {
@@ -151,15 +140,14 @@ impl RecordingWriter {
         }
     }
 
-    /// Half a frame at the end would be found and ignored by any reader; without it there is nothing to find.
+    /// Removes half a frame from the end, so that readers need not ignore it.
     fn fail(&mut self, reason: io::Error) -> RecordingError {
         self.failed = true;
         let _best_effort = self.file.set_len(self.good_bytes);
         RecordingError::Write { path: self.path.clone(), reason }
     }
 
-    /// Sends everything appended so far on its way to the disk, without waiting for it. What has been appended
-    /// survives the end of this process in any case.
+    /// Starts syncing what was appended, without waiting. Appended frames survive the end of this process in any case.
     pub fn checkpoint(&mut self) -> Result<(), RecordingError> {
         if self.failed {
             return Ok(());
@@ -167,7 +155,7 @@ impl RecordingWriter {
         self.request_sync().map_err(|reason| self.fail(reason))
     }
 
-    /// The thread that syncs starts with the first request, and so stays where the requesting thread is by then.
+    /// The syncing thread is started by the first request, and runs on the CPUs of the requesting thread.
     fn request_sync(&mut self) -> io::Result<()> {
         match &self.syncer {
             Some(syncer) => syncer.request(),
@@ -175,7 +163,6 @@ impl RecordingWriter {
         }
     }
 
-    /// Waits until all of it is on the disk.
     pub fn finish(&mut self) -> Result<(), RecordingError> {
         let done = self.syncer.take().map_or(Ok(()), Syncer::wait);
         if self.failed {
@@ -184,18 +171,16 @@ impl RecordingWriter {
         done.and_then(|()| self.file.sync_data()).map_err(|reason| self.fail(reason))
     }
 
-    /// How many frames are not in the file.
     pub fn dropped(&self) -> u64 {
         self.dropped
     }
 
-    /// Length of the file up to the last good frame.
     pub fn good_bytes(&self) -> u64 {
         self.good_bytes
     }
 }
 
-/// Keeps others from appending to the file as long as this program writes to it. Some file systems know no locks.
+/// Keeps other programs from appending to the file. Some file systems have no locks.
 fn hold(file: &File) -> io::Result<()> {
     match flock(file, FlockOperation::NonBlockingLockExclusive) {
         Err(held @ rustix::io::Errno::WOULDBLOCK) => Err(held.into()),
@@ -203,7 +188,7 @@ fn hold(file: &File) -> io::Result<()> {
     }
 }
 
-/// The default action of `SIGXFSZ` ends the process in the middle of a measurement.
+/// By default `SIGXFSZ` ends the process in the middle of a measurement.
 fn survive_file_size_limit() -> io::Result<()> {
     static ONCE: std::sync::OnceLock<Result<(), i32>> = std::sync::OnceLock::new();
     let seen = std::sync::Arc::default();
@@ -212,15 +197,15 @@ fn survive_file_size_limit() -> io::Result<()> {
     registered.map_err(io::Error::from_raw_os_error)
 }
 
-/// Without this the name may be lost with the power although the content is not. Some file systems refuse it; then
-/// nothing better can be done.
+/// Without this sync a power failure may lose the name although the content is on the disk. Some file systems refuse
+/// it, and nothing better can be done there.
 fn sync_directory(path: &Path) {
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let _best_effort = File::open(parent).and_then(|directory| directory.sync_all());
 }
 
-/// Reads a recording and folds it, in memory that does not grow with its length. A file that was cut off is read up to
-/// its last good frame, and says so.
+/// Reads a recording in memory that does not grow with its length. Of a file that was cut off all good frames are read,
+/// and the result says so.
 pub fn read_file(path: &Path) -> Result<Recording, RecordingError> {
     fold(path, RecordingReader::new())
 }
@@ -230,7 +215,7 @@ pub fn read_stretch(path: &Path, stretch: Stretch) -> Result<Recording, Recordin
     fold(path, RecordingReader::of_stretch(stretch))
 }
 
-/// Hands out the frames of a recording one by one, as far as it is good.
+/// Hands out the good frames of a recording one by one.
 pub fn read_frames(path: &Path, mut sink: impl FnMut(Frame)) -> Result<(), RecordingError> {
     let mut reader = FrameReader::new();
     pieces(path, |piece| reader.feed(piece, &mut sink))
@@ -241,14 +226,14 @@ fn fold(path: &Path, mut reader: RecordingReader) -> Result<Recording, Recording
     reader.finish().map_err(|reason| RecordingError::Unreadable { path: path.to_owned(), reason })
 }
 
-/// Hands out the bytes of a file, some at a time.
+/// Hands out the bytes of a file in pieces.
 fn pieces(path: &Path, mut feed: impl FnMut(&[u8]) -> Result<(), Unreadable>) -> Result<(), RecordingError> {
     let unread = |reason| RecordingError::Read { path: path.to_owned(), reason };
     let unreadable = |reason| RecordingError::Unreadable { path: path.to_owned(), reason };
     in_pieces(&mut File::open(path).map_err(unread)?, |piece| feed(piece).map_err(unreadable), unread)
 }
 
-/// Hands out what is left of a file, some at a time.
+/// Hands out the rest of a file in pieces.
 pub(crate) fn in_pieces<E>(
     file: &mut File,
     mut take: impl FnMut(&[u8]) -> Result<(), E>,

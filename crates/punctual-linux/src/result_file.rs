@@ -13,24 +13,21 @@ use std::path::{Path, PathBuf};
 
 pub enum ResultFile {
     Recording(Box<Recording>),
-    /// What another program measured.
     Foreign(Box<ForeignRun>),
 }
 
-/// Why there is no result: path, operation, reason, remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum ResultError {
-    /// It is a recording, and cannot be read.
     #[error(transparent)]
     Recording(#[from] RecordingError),
     #[error("{}: read result: {reason}. Check the name and that you may read it", path.display())]
     Read { path: PathBuf, reason: io::Error },
-    /// The file was read, and is no result that is understood.
+    /// The content of the file is not understood.
     #[error("{}: import: {problem}", path.display())]
     Import { path: PathBuf, problem: Problem },
 }
 
-/// Reads a file. With `options` that name a format it is taken for that, and else for what its first bytes say.
+/// Reads a file in the format that `options` name, or else in the one that its first bytes show.
 pub fn read_result(path: &Path, options: ImportOptions) -> Result<ResultFile, ResultError> {
     let unread = |reason| ResultError::Read { path: path.to_owned(), reason };
     let mut file = File::open(path).map_err(unread)?;
@@ -47,11 +44,11 @@ pub fn read_result(path: &Path, options: ImportOptions) -> Result<ResultFile, Re
     import.finish().map(Box::new).map(ResultFile::Foreign).map_err(problem)
 }
 
-/// Writes a file in one step: whoever reads it finds what was there before, or all of what is there now.
+/// Replaces a file in one step: readers find the old content or all of the new.
 pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let name = path.file_name().ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "no name of a file"))?;
-    // Collectors read files by their ending, and leave this one alone.
+    // Programs that collect files by their ending leave this name alone.
     let mut beside = name.to_owned();
     beside.push(format!(".{}.tmp", std::process::id()));
     let beside = folder.join(beside);

@@ -9,7 +9,7 @@ use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-/// Syncs one file from a thread of its own, which runs where its maker runs.
+/// Syncs one file from a thread of its own, on the CPUs of the thread that makes it.
 #[derive(Debug)]
 pub struct Syncer {
     wanted: Option<SyncSender<()>>,
@@ -18,13 +18,9 @@ pub struct Syncer {
 }
 
 impl Syncer {
-    /// A syncer of `file`.
-    ///
-    /// # Errors
-    /// The file could not be duplicated, or no thread started.
     pub fn new(file: &File) -> io::Result<Self> {
         let file = file.try_clone()?;
-        // One request may wait while another is served: it covers everything written until it is.
+        // One request may wait while another is served; it covers everything written until its turn.
         let (wanted, requests) = sync_channel(1);
         let failure = Arc::new(Mutex::new(None));
         let shared = Arc::clone(&failure);
@@ -32,10 +28,7 @@ impl Syncer {
         Ok(Self { wanted: Some(wanted), failure, thread: Some(thread) })
     }
 
-    /// Asks for a sync, and does not wait.
-    ///
-    /// # Errors
-    /// What a former sync said, once.
+    /// Asks for a sync without waiting. An error of a former sync is returned once.
     pub fn request(&self) -> io::Result<()> {
         if let Some(wanted) = &self.wanted {
             if let Err(TrySendError::Disconnected(())) = wanted.try_send(()) {
@@ -45,10 +38,7 @@ impl Syncer {
         self.failure.lock().unwrap_or_else(PoisonError::into_inner).take().map_or(Ok(()), Err)
     }
 
-    /// Waits until everything asked for is done.
-    ///
-    /// # Errors
-    /// What the last syncs said.
+    /// Waits until all requests are served, and returns an error of the last ones.
     pub fn wait(mut self) -> io::Result<()> {
         self.wanted = None;
         if self.thread.take().is_some_and(|thread| thread.join().is_err()) {

@@ -10,40 +10,35 @@ use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-/// Gone with the boot, as is the process.
+/// The note vanishes with the boot, as the process does.
 const NOTE: &str = "/run/punctual-campaign";
 const NEW: &str = "new";
-/// Everybody is to see it.
+/// Every user may read the note.
 const MODE: u32 = 0o644;
 
-/// The campaign that measures now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnderWay {
     pub pid: u32,
-    /// Where the campaign is kept.
     pub folder: String,
 }
 
-/// The note, which is taken away with this.
+/// The note; dropping this removes it.
 #[derive(Debug)]
 pub struct Note(PathBuf);
 
 impl Drop for Note {
     fn drop(&mut self) {
-        // One that stays is not believed any more.
+        // A note that stays is not believed, because its process has ended.
         let _ = fs::remove_file(&self.0);
     }
 }
 
-/// Another process's campaign, if one measures now.
+/// The campaign of another process that measures now.
 pub fn under_way() -> Option<UnderWay> {
     read(Path::new(NOTE), 0)
 }
 
-/// Says that this process measures for the campaign in this folder, as long as the note lives.
-///
-/// # Errors
-/// It cannot be written.
+/// Notes that this process measures for the campaign in this folder, while the returned note lives.
 pub fn say_so(folder: &Path) -> io::Result<Note> {
     write(Path::new(NOTE), folder)
 }
@@ -62,7 +57,7 @@ fn read(note: &Path, writer: u32) -> Option<UnderWay> {
 fn write(note: &Path, folder: &Path) -> io::Result<Note> {
     let Owner { pid, started } = this_process()?;
     let new = note.with_extension(NEW);
-    // One that a process left behind. What is made anew follows no link.
+    // A killed process may have left this file. A file that is created anew follows no link.
     match fs::remove_file(&new) {
         Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
         _ => {}
@@ -79,12 +74,12 @@ mod tests {
     use super::*;
     use std::process::Command;
 
-    /// Of whoever runs the tests.
+    /// The user who runs the tests.
     fn me() -> u32 {
         rustix::process::geteuid().as_raw()
     }
 
-    /// A note of a process, as that would have written it.
+    /// A note as that process would have written it.
     fn noted(path: &Path, pid: u32, started: u64) {
         fs::write(path, format!("{pid} {started} /srv/my campaign\n")).unwrap();
     }

@@ -1,26 +1,24 @@
-//! Who runs where: our helpers keep off the measured CPUs and their SMT siblings as long as there is room, and say so
-//! when there is not.
+//! Which CPUs our helpers and the loads run on. Helpers keep off the measured CPUs and their SMT siblings if there is room,
+//! and the recording tells when there is not.
 
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::cpus::Cpus;
 
-/// Who ran where.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Placement {
-    /// CPUs our own helper threads kept to.
+    /// CPUs that our own helper threads kept to.
     pub housekeeping: CpuSet,
-    /// CPUs the loads could use.
+    /// CPUs that the loads could use.
     pub loads: CpuSet,
     /// CPUs isolated from the scheduler.
     pub isolated: CpuSet,
-    /// Measured CPUs our helpers had to share.
+    /// Measured CPUs that our helpers had to share.
     pub shared: CpuSet,
     /// Measured CPUs whose SMT sibling our helpers had to use.
     pub shared_siblings: CpuSet,
 }
 
-/// Where helpers and loads run when `measured` is measured. Loads go where `wanted` says, or wherever an ordinary task
-/// could run.
+/// The placement for a measurement of `measured`. Loads go to `wanted`, or wherever an ordinary task could run.
 pub fn place(measured: &CpuSet, cpus: &Cpus, wanted: Option<&CpuSet>) -> Placement {
     let near = cpus.siblings_of(measured).union(measured);
     let ordinary = cpus.ordinary();
@@ -68,24 +66,21 @@ mod tests {
     const PAIRS: &[(u32, &str)] = &[(0, "0,2"), (1, "1,3"), (2, "0,2"), (3, "1,3")];
 
     #[test]
-    fn helpers_leave_the_measured_core_alone_when_they_can() {
-        let placement = place(&set("3"), &machine("0-3", "", PAIRS), None);
-        assert_eq!(
-            (placement.housekeeping, placement.shared, placement.shared_siblings),
-            (set("0,2"), set(""), set(""))
-        );
-    }
-
-    #[test]
-    fn a_sibling_is_better_than_the_measured_cpu_itself_and_is_named() {
-        let placement = place(&set("0,1,3"), &machine("0-3", "", PAIRS), None);
-        assert_eq!((placement.housekeeping, placement.shared_siblings), (set("2"), set("0")));
-    }
-
-    #[test]
-    fn one_cpu_is_shared_and_that_is_said() {
-        let placement = place(&set("0"), &machine("0", "", &[]), None);
-        assert_eq!((placement.housekeeping, placement.shared), (set("0"), set("0")));
+    fn helpers_keep_off_the_measured_cores_where_they_can_and_name_what_they_share() {
+        let smt = machine("0-3", "", PAIRS);
+        for (measured, cpus, housekeeping, shared, shared_siblings) in [
+            ("3", &smt, "0,2", "", ""),
+            ("0,1,3", &smt, "2", "", "0"),
+            ("0", &machine("0", "", &[]), "0", "0", ""),
+            ("2", &machine("0-3", "2-3", &[]), "0-1", "", ""),
+        ] {
+            let placement = place(&set(measured), cpus, None);
+            assert_eq!(
+                (placement.housekeeping, placement.shared, placement.shared_siblings),
+                (set(housekeeping), set(shared), set(shared_siblings)),
+                "{measured}"
+            );
+        }
     }
 
     #[test]
@@ -93,10 +88,5 @@ mod tests {
         let cpus = machine("0-3", "2-3", &[]);
         assert_eq!(place(&set("2-3"), &cpus, None).loads, set("0-1"));
         assert_eq!(place(&set("2-3"), &cpus, Some(&set("2"))).loads, set("2"));
-    }
-
-    #[test]
-    fn helpers_do_not_settle_on_isolated_cpus() {
-        assert_eq!(place(&set("2"), &machine("0-3", "2-3", &[]), None).housekeeping, set("0-1"));
     }
 }

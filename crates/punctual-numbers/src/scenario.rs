@@ -1,7 +1,8 @@
 //! What to measure: which threads, how they wait, for how long, under which loads.
 //!
-//! A scenario is a complete, explicit value; every default has been decided by whoever made it.
+//! A scenario is a complete, explicit value: no default is left to be decided later.
 
+use crate::stats::random::SplitMix;
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::cpus::Cpus;
 use punctual_hist::Nanos;
@@ -17,11 +18,10 @@ pub enum Policy {
     RoundRobin(u8),
     /// `SCHED_DEADLINE` with this run time per period; the threads are then not pinned.
     Deadline {
-        /// Run time granted in each period.
         #[serde(rename = "runtime_ns")]
         runtime: Nanos,
     },
-    /// `SCHED_OTHER`, for those whom the real-time class is refused.
+    /// `SCHED_OTHER`, where the kernel refuses a real-time policy.
     Other,
 }
 
@@ -57,28 +57,24 @@ pub enum TimerPhase {
     Aligned,
     /// Spread evenly over the period, CPU by CPU.
     Staggered,
-    /// At random, from this seed.
+    /// At random offsets, drawn from this seed.
     Random(u64),
 }
 
-/// One measuring thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProbeThread {
-    /// The CPU it is measured for.
+    /// The CPU whose latency the thread measures.
     pub cpu: u32,
-    /// Time between releases.
     pub period: Nanos,
 }
 
-/// An amount of running.
+/// How much is run: a length of time, or a number of activations of every thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Amount {
-    /// For so long.
     #[serde(rename = "time_ns")]
     Time(Nanos),
-    /// For so many activations of every thread.
     Activations(u64),
 }
 
@@ -88,7 +84,7 @@ pub enum Amount {
 pub struct LoadPhase {
     /// Names of loads; empty is idle. `cmd:PROGRAM ARGS` is an outside program.
     pub loads: Vec<String>,
-    /// The phase's part of the whole: so many parts of the sum over all phases.
+    /// The phase lasts this part of the sum of `parts` over all phases.
     pub parts: u32,
 }
 
@@ -99,7 +95,7 @@ impl LoadPhase {
     }
 }
 
-/// Everything a measurement is told.
+/// Everything that a measurement has to know.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Scenario {
@@ -108,7 +104,6 @@ pub struct Scenario {
     pub threads: Vec<ProbeThread>,
     pub policy: Policy,
     pub mechanism: Mechanism,
-    /// Where the releases lie.
     #[serde(rename = "timer_phase")]
     pub phase: TimerPhase,
     /// What runs before statistics begin.
@@ -121,7 +116,7 @@ pub struct Scenario {
     /// Stop at the first activation later than this.
     #[serde(rename = "limit_ns")]
     pub limit: Option<Nanos>,
-    /// Hold `/dev/cpu_dma_latency` at so many microseconds during the run.
+    /// The value in microseconds at which `/dev/cpu_dma_latency` is held during the run.
     pub dma_latency_us: Option<u32>,
     /// Phases of load, in order.
     pub load_phases: Vec<LoadPhase>,
@@ -162,7 +157,6 @@ pub const PRIORITY_MAX: u8 = 95;
 /// Why a scenario cannot be run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ScenarioError {
-    /// No CPU was named.
     NoCpus,
     /// These CPUs are not on-line; those are.
     NotOnline(CpuSet, CpuSet),
@@ -170,7 +164,7 @@ pub enum ScenarioError {
     Period(Nanos),
     /// A priority outside 1..=95.
     Priority(u8),
-    /// Less than one activation would be measured: (length asked for).
+    /// This length is less than one activation.
     TooShort(Nanos),
     /// A warm-up or a run of more than `LONGEST`.
     TooLong(Nanos),
@@ -254,29 +248,21 @@ impl Scenario {
 /// the two grids share.
 pub fn phase_offsets(scenario: &Scenario, tick: Nanos) -> Vec<Nanos> {
     let count = scenario.threads.len() as u64;
-    let mut state = if let TimerPhase::Random(seed) = scenario.phase { seed } else { 0 };
+    let mut random = SplitMix::new(if let TimerPhase::Random(seed) = scenario.phase { seed } else { 0 });
     let offset = |(i, thread): (usize, &ProbeThread)| {
         let period = thread.period.as_ns();
         Nanos::from_ns(match scenario.phase {
             TimerPhase::Aligned => 0,
             TimerPhase::Auto => greatest_common_divisor(period, tick.as_ns()) / 2,
             TimerPhase::Staggered => period / count * i as u64,
-            TimerPhase::Random(_) => split_mix(&mut state) % period,
+            TimerPhase::Random(_) => random.bits() % period,
         })
     };
     scenario.threads.iter().enumerate().map(offset).collect()
 }
 
-fn greatest_common_divisor(a: u64, b: u64) -> u64 {
+pub(crate) fn greatest_common_divisor(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { greatest_common_divisor(b, a % b) }
-}
-
-/// `SplitMix64`: reproducible on every machine.
-fn split_mix(state: &mut u64) -> u64 {
-    *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
-    let z = (*state ^ (*state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    z ^ (z >> 31)
 }
 
 #[cfg(test)]

@@ -9,7 +9,6 @@ use super::{Arm, Campaign, Candidate, Strategy};
 use punctual_hist::Nanos;
 use punctual_tuning::plan::Keep;
 use serde::{Deserialize, Deserializer, Serialize};
-use std::fmt;
 
 /// Name and version of the document.
 const SCHEMA: &str = "punctual/campaign/1";
@@ -48,27 +47,17 @@ pub struct Doubts {
 }
 
 /// Why a kept campaign cannot be used.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum Unusable {
-    /// It is no such document.
+    #[error("it is no campaign: {0}")]
     Malformed(serde_json::Error),
     /// It is of another kind or version, which it names.
+    #[error("it is '{0}', and this program reads '{SCHEMA}'")]
     Other(String),
     /// Its numbers contradict each other, in this way.
+    #[error("it is damaged: {0}")]
     Senseless(&'static str),
 }
-
-impl fmt::Display for Unusable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Malformed(error) => write!(f, "it is no campaign: {error}"),
-            Self::Other(name) => write!(f, "it is '{name}', and this program reads '{SCHEMA}'"),
-            Self::Senseless(what) => write!(f, "it is damaged: {what}"),
-        }
-    }
-}
-
-impl std::error::Error for Unusable {}
 
 /// The name of a strategy, as it is typed and written.
 pub fn strategy_name(strategy: Strategy) -> &'static str {

@@ -1,7 +1,7 @@
-//! What can be refused, grouped by when it is: while a configuration is checked, while a thread is set up, at a lock, and
-//! while another program's statistics are read.
+//! What can be refused, grouped by when that happens: while a configuration is checked, while a thread is set up, at a lock,
+//! and while another program's statistics are read.
 
-use std::fmt;
+use std::{fmt, io};
 
 /// What was refused. `Copy`, so it can cross threads and languages. Prints as what happened and why; [`Error::remedy`] says
 /// what to do about it.
@@ -12,7 +12,7 @@ pub enum Error {
     Config(ConfigError),
     /// The kernel or the C library refused something while a thread was set up.
     Setup(SetupError),
-    /// A lock was not had.
+    /// A lock could not be taken.
     Lock(LockError),
     /// The statistics of a program could not be read.
     Page(PageError),
@@ -28,15 +28,15 @@ pub enum ConfigError {
     Margin,
     /// The steering limit is as long as the period, or longer.
     SteerMax,
-    /// A priority outside 1..=95: 96 and above belong to the kernel's own threads, whose starvation hangs the machine.
+    /// The priority is outside 1..=95: 96 and above belong to the kernel's own threads, whose starvation hangs the machine.
     Priority(u8),
-    /// A reservation no kernel takes: 1024 ns <= runtime <= deadline <= period is not so.
+    /// No kernel takes the reservation: 1024 ns <= runtime <= deadline <= period does not hold.
     Reservation,
     /// A length of time is zero that must not be.
     ZeroLength,
-    /// A task's name that is empty, longer than 32 bytes, or has control characters.
+    /// A task's name is empty, longer than 32 bytes, or has control characters.
     TaskName,
-    /// A flight recorder's length that is not a power of two from 64 to 65536.
+    /// The length of the flight recorder is not a power of two from 64 to 65536.
     FlightCycles(u32),
     /// A phase servo cannot be made from these values.
     Servo(ServoRefusal),
@@ -64,53 +64,53 @@ pub enum ServoRefusal {
     Lock,
 }
 
-/// What the system refused. Most variants carry the `errno` it gave.
+/// What the system refused while a thread was set up. Most variants carry the `errno` it gave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SetupError {
-    /// The scheduling policy.
+    /// The kernel refused the scheduling policy.
     Policy(i32),
-    /// The reservation of run time (`SCHED_DEADLINE`).
+    /// The kernel refused the reservation of run time (`SCHED_DEADLINE`).
     Deadline(i32),
-    /// To run the thread on this CPU: off-line, or outside the allowed set.
+    /// The kernel refused to run the thread on a CPU, which is off-line or outside the allowed set.
     Affinity {
         /// The first CPU that was refused.
         cpu: u32,
-        /// Why.
+        /// The kernel's reason.
         errno: i32,
     },
-    /// To lock memory.
+    /// The kernel refused to lock memory.
     MemoryLock(i32),
-    /// To touch as much stack as was asked for: the thread's has less room.
+    /// The thread's stack has less room than was to be touched.
     Stack {
         /// How much could be touched.
         room_bytes: usize,
     },
-    /// The heap to be touched.
+    /// The heap that was to be touched could not be allocated.
     Heap(i32),
-    /// To keep freed memory: this C library cannot be told to, so a touched heap does not stay.
+    /// This C library cannot be told to keep freed memory, so a touched heap would not stay.
     Allocator,
-    /// The request to keep idle CPUs awake.
+    /// The kernel refused the request to keep idle CPUs awake.
     LatencyQos(i32),
-    /// A timer.
+    /// No timer could be made.
     Timer(i32),
-    /// To let the thread sleep.
+    /// The kernel does not let the thread sleep.
     Sleep(i32),
-    /// A thread.
+    /// The thread could not be started.
     Thread(i32),
-    /// A system call that reads back what was granted.
+    /// A system call that reads back what was granted failed.
     ReadBack(i32),
-    /// Memory for a page of statistics.
+    /// There is no memory for a page of statistics.
     StatsMemory(i32),
 }
 
-/// Why a lock was not had.
+/// Why a lock was not taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LockError {
-    /// The calling thread would wait for itself: it holds the lock, or waits for one who waits for it.
+    /// The calling thread holds the lock already, or holds one that the lock's owner waits for.
     WouldDeadlock,
-    /// The lock was not free in time.
+    /// The lock was not free before the deadline.
     TimedOut,
     /// The kernel refused, with this `errno`.
     Refused(i32),
@@ -124,11 +124,11 @@ pub enum PageError {
     NoSuchTask,
     /// The process, or its page of statistics, could not be opened, with this `errno`.
     Open(i32),
-    /// A page whose size its owner could still change: reading it could end the reader.
+    /// The owner of the page could still change its size: reading it could end the reader.
     Unsealed,
-    /// A page of another layout version.
+    /// The page has another layout version.
     Version(u64),
-    /// Memory that is named like a page of statistics and isn't one.
+    /// The memory is named like a page of statistics and isn't one.
     Foreign,
 }
 
@@ -174,7 +174,7 @@ impl ConfigError {
 impl SetupError {
     /// Why the standard library could not start a thread: a limit, where it does not say.
     #[allow(clippy::needless_pass_by_value, reason = "for map_err")]
-    pub(crate) fn of_thread(error: std::io::Error) -> Self {
+    pub(crate) fn of_thread(error: io::Error) -> Self {
         Self::Thread(error.raw_os_error().unwrap_or(libc::EAGAIN))
     }
 
@@ -247,7 +247,7 @@ impl LockError {
             Self::WouldDeadlock => {
                 "release the lock before taking it again; look at the order in which locks are taken"
             }
-            Self::TimedOut => "wait longer, or look at who should have come",
+            Self::TimedOut => "set a later deadline, or look at what the owner does under the lock",
             Self::Refused(_) => {
                 "look whether a sandbox (seccomp) filters futex, and at the kernel's version (PI futexes: 2.6.18)"
             }
@@ -258,7 +258,9 @@ impl LockError {
 impl PageError {
     const fn remedy(self) -> &'static str {
         match self {
-            Self::NoSuchTask => "list the process's tasks; only those of a running program with this library are there",
+            Self::NoSuchTask => {
+                "list the process's tasks (`stats::task_names`); it has some while this library runs in it"
+            }
             Self::Open(_) => "run as the same user or as root; look whether the process still runs",
             Self::Unsealed | Self::Foreign => "trust no page that this library did not make",
             Self::Version(_) => "use the same version of the library on both sides",
@@ -314,7 +316,7 @@ impl fmt::Display for ServoRefusal {
 
 impl fmt::Display for SetupError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let why = std::io::Error::from_raw_os_error(self.errno());
+        let why = io::Error::from_raw_os_error(self.errno());
         match self {
             Self::Policy(_) => write!(f, "the kernel refused the scheduling policy: {why}"),
             Self::Deadline(_) => write!(f, "the kernel refused to reserve run time: {why}"),
@@ -336,12 +338,9 @@ impl fmt::Display for SetupError {
 impl fmt::Display for LockError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::WouldDeadlock => write!(f, "the calling thread would wait for itself"),
-            Self::TimedOut => write!(f, "what was waited for did not come in time"),
-            Self::Refused(errno) => {
-                let why = std::io::Error::from_raw_os_error(*errno);
-                write!(f, "the kernel refused a lock: {why}")
-            }
+            Self::WouldDeadlock => f.write_str("the calling thread would wait for itself"),
+            Self::TimedOut => f.write_str("the lock was not free before the deadline"),
+            Self::Refused(errno) => write!(f, "the kernel refused a lock: {}", io::Error::from_raw_os_error(*errno)),
         }
     }
 }
@@ -351,7 +350,7 @@ impl fmt::Display for PageError {
         match self {
             Self::NoSuchTask => f.write_str("the process has no statistics of that name"),
             Self::Open(errno) => {
-                let why = std::io::Error::from_raw_os_error(*errno);
+                let why = io::Error::from_raw_os_error(*errno);
                 write!(f, "the process's statistics could not be opened: {why}")
             }
             Self::Unsealed => {
@@ -393,10 +392,7 @@ mod tests {
 
     #[test]
     fn a_thread_that_could_not_be_started_says_why() {
-        assert_eq!(
-            SetupError::of_thread(std::io::Error::from_raw_os_error(libc::ENOMEM)),
-            SetupError::Thread(libc::ENOMEM)
-        );
-        assert_eq!(SetupError::of_thread(std::io::Error::other("a limit")), SetupError::Thread(libc::EAGAIN));
+        assert_eq!(SetupError::of_thread(io::Error::from_raw_os_error(libc::ENOMEM)), SetupError::Thread(libc::ENOMEM));
+        assert_eq!(SetupError::of_thread(io::Error::other("a limit")), SetupError::Thread(libc::EAGAIN));
     }
 }

@@ -5,19 +5,19 @@ use punctual_hist::{Delta, MonoTime, Nanos};
 
 /// What becomes of releases that passed while the thread was kept away, or was still busy.
 ///
-/// The one that was waited for is always run, at once and late. This is about those after it that had passed as well when
-/// the thread was back: whichever it is, every one that is not run is counted and handed to the body.
+/// The release that was waited for is always run, at once and late. The choice concerns the releases after it that had
+/// passed as well when the thread was back. Each one that is not run is counted and reported to the body.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Overrun {
-    /// They are not run; the activation after the late one is the first release still to come, on the old grid.
+    /// Passed releases are not run; the next activation is the first release still to come, on the old grid.
     #[default]
     Skip,
-    /// They are run without a pause in between, but no more than `max` in a row; the rest are missed, the oldest first.
+    /// Passed releases are run without a pause, but no more than `max` in a row; the rest are missed, the oldest first.
     CatchUp {
         /// The most activations that follow a late one without a wait between them.
         max: u32,
     },
-    /// They are not run, and the grid begins anew one period from now: the phase is lost.
+    /// Passed releases are not run, and the grid begins anew one period from now: the phase is lost.
     Reanchor,
     /// The loop of a [`Cyclic`](crate::Cyclic) or [`Task`](crate::Task) ends; a bare [`Pacer`](crate::Pacer) goes on as with
     /// `Skip`.
@@ -194,7 +194,7 @@ impl Grid {
         passed
     }
 
-    /// How many of `passed` releases are run all the same.
+    /// How many of `passed` releases are run late instead of missed.
     fn run_all_the_same(&self, passed: u64) -> u64 {
         match self.overrun {
             Overrun::CatchUp { max } => passed.min(u64::from(max.saturating_sub(self.in_a_row))),

@@ -7,7 +7,7 @@ use crate::sys::{self, Poison};
 /// What took time from a polling thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Interference {
-    /// The signs do not decide.
+    /// Neither the mark nor the counters tell.
     #[default]
     Unknown,
     /// The kernel ran another thread on the CPU, or throttled this one.
@@ -16,7 +16,7 @@ pub enum Interference {
     Interrupted,
 }
 
-/// What the kernel left behind.
+/// What the kernel left behind for [`Signs::judge`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Signs {
     /// Whether the mark was gone; `None` when there is none to look at.

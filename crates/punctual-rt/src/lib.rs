@@ -39,6 +39,8 @@
 #![warn(missing_docs)]
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects, clippy::cast_possible_truncation, clippy::cast_sign_loss))]
 
+#[macro_use]
+mod setters;
 mod atomics;
 mod channel;
 pub mod check;

@@ -6,17 +6,17 @@
 use crate::{Error, SetupError, sys};
 use std::sync::{Mutex, PoisonError};
 
-/// What must still fit under the limit on locked memory after everything was locked. Memory yet to come counts, too, and
-/// so does address space that is only set aside: the C library takes 64 MiB of it for each thread that allocates.
+/// How much must still fit under the limit on locked memory after everything was locked: later memory counts as well, even
+/// address space that is only set aside, of which the C library takes 64 MiB for each thread that allocates.
 pub(crate) const ROOM_BYTES: usize = 1 << 30;
 
-/// What remains untouched at the lower end of a stack, for the frames of whoever touches it.
+/// What remains untouched at the lower end of a stack, for the frames of the function that touches the rest.
 const STACK_RESERVE_BYTES: usize = 16 * 1024;
 
 /// What to do about memory before a loop starts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Memory {
-    /// Nothing.
+    /// Memory stays as it is.
     #[default]
     Leave,
     /// Lock all memory of the process, present and future, and touch some in advance.
@@ -34,7 +34,7 @@ pub enum Memory {
     },
 }
 
-/// Threads of this process that rely on one thing, and whether it was so before the first of them.
+/// How many threads of this process rely on a state of the process, and whether it held before the first of them.
 struct Holders {
     count: usize,
     was_so: bool,
@@ -48,7 +48,7 @@ impl Holders {
         self.count = self.count.saturating_add(1);
     }
 
-    /// Whether the last one left, and it was not so before.
+    /// Whether the state must be undone: the last holder left, and the state did not hold before the first.
     fn remove(&mut self) -> bool {
         self.count = self.count.saturating_sub(1);
         self.count == 0 && !self.was_so
@@ -87,17 +87,17 @@ pub fn lock_memory() -> Result<(), Error> {
     Ok(())
 }
 
-/// Takes one [`lock_memory`] back; memory stays locked for the others, and where it was locked before the first.
+/// Undoes one [`lock_memory`]. Memory stays locked while other threads rely on it, or if it was locked before the first.
 pub(crate) fn unlock_memory() {
     if held(&LOCKED).remove() {
         sys::unlock_all_memory();
     }
 }
 
-/// Touches so many bytes of stack below the caller, so that the loop's frames are resident.
+/// Touches `bytes` bytes of stack below the caller, so that the loop's frames are resident.
 ///
 /// # Errors
-/// [`SetupError::Stack`]: the stack has no room for that; nothing was touched.
+/// [`SetupError::Stack`]: the stack has less room; nothing was touched.
 ///
 /// # Real-time
 /// Faults: call before the loop.
@@ -125,11 +125,11 @@ fn touch_down_to(lowest: usize) {
     core::hint::black_box(&mut frame);
 }
 
-/// Touches so many bytes of heap and gives them back to the allocator, told to keep what it has. What this thread
-/// allocates afterwards, up to so many bytes, does not fault.
+/// Touches `bytes` bytes of heap and gives them back to the allocator, which is told to keep freed memory. The next `bytes`
+/// bytes that this thread allocates do not fault.
 ///
 /// # Errors
-/// [`SetupError::Heap`]: the memory cannot be had. [`SetupError::Allocator`]: this C library (all but glibc) cannot be told to keep it.
+/// [`SetupError::Heap`]: no such memory. [`SetupError::Allocator`]: this C library (any but glibc) cannot be told to keep it.
 ///
 /// # Real-time
 /// Allocates and faults: call before the loop.
@@ -150,8 +150,8 @@ pub(crate) fn prefault_heap(bytes: usize) -> Result<(), Error> {
     Ok(())
 }
 
-/// Takes one [`prefault_heap`] back. What the C library is told then is its default; that it adapts its thresholds by
-/// itself is lost, and some other call's setting, too.
+/// Undoes one [`prefault_heap`]: sets the C library's default thresholds. The library no longer adapts them by itself, and
+/// what another part of the program had set is lost.
 pub(crate) fn release_heap() {
     if held(&KEPT).remove() {
         sys::keep_freed_memory(false);

@@ -6,10 +6,10 @@ use crate::wait::{Approach, Clock, Means, Monotonic, Sleeper, Wait, Waited, Wait
 use crate::{Class, Error, Stopper, Wake};
 use punctual_hist::{Delta, MonoTime, Nanos};
 
-/// How long before the release the way out of a wait is rehearsed: longer than that way takes.
+/// How long before the release the return from a wait is rehearsed: longer than returning takes.
 const REHEARSAL: Nanos = Nanos::from_us(2);
 
-/// An error of at most this much counts as on time, unless said otherwise.
+/// The largest error that counts as on time, unless said otherwise.
 pub const TOLERANCE: Nanos = Nanos::from_us(10);
 
 /// Paces a thread along a grid.
@@ -30,8 +30,8 @@ pub const TOLERANCE: Nanos = Nanos::from_us(10);
 pub struct Pacer(Engine<Monotonic>);
 
 pub(crate) struct Engine<C> {
-    grid: Grid,
-    waiter: Waiter<C>,
+    pub(crate) grid: Grid,
+    pub(crate) waiter: Waiter<C>,
 }
 
 impl Pacer {
@@ -46,14 +46,14 @@ impl Pacer {
     /// # Kernel
     /// Any supported Linux (4.4 and later).
     pub fn new(grid: Grid, wait: &Wait, sleeper: Sleeper) -> Result<Self, Error> {
-        Ok(Self(Engine::new(grid, Waiter::new(wait, sleeper, TOLERANCE)?)))
+        Ok(Self(Engine { grid, waiter: Waiter::new(wait, sleeper, TOLERANCE)? }))
     }
 
     /// An error of at most `tolerance` is classed as on time; [`TOLERANCE`] unless said otherwise.
     #[must_use]
-    pub fn with_tolerance(self, tolerance: Nanos) -> Self {
-        let Engine { grid, waiter } = self.0;
-        Self(Engine::new(grid, waiter.with_tolerance(tolerance)))
+    pub fn with_tolerance(mut self, tolerance: Nanos) -> Self {
+        self.0.waiter.tolerance = tolerance;
+        self
     }
 
     /// After an activation that was hit while polling, asks the kernel whether another thread ran (`getrusage`, 0.3 us).
@@ -63,22 +63,22 @@ impl Pacer {
     /// Enters the kernel: call before the loop.
     #[must_use]
     pub fn confirming_interference(mut self) -> Self {
-        self.0.waiter.clock().confirm_interference();
+        self.0.waiter.clock.confirm_interference();
         self
     }
 
-    /// With what it waits here.
+    /// What this pacer waits with on this machine.
     ///
     /// # Real-time
     /// Pure.
     pub fn means(&mut self) -> Means {
-        self.0.waiter.clock().means()
+        self.0.waiter.clock.means()
     }
 
     /// Lets waits that are long end early when `stop` says so.
-    pub(crate) fn stopped_by(self, stop: Stopper) -> Self {
-        let Engine { grid, waiter } = self.0;
-        Self(Engine::new(grid, waiter.with_stop(stop)))
+    pub(crate) fn stopped_by(mut self, stop: Stopper) -> Self {
+        self.0.waiter.stop = stop;
+        self
     }
 
     /// The grid as it stands.
@@ -183,15 +183,6 @@ impl Delay {
 }
 
 impl<C: Clock> Engine<C> {
-    pub(crate) const fn new(grid: Grid, waiter: Waiter<C>) -> Self {
-        Self { grid, waiter }
-    }
-
-    #[cfg(test)]
-    pub(crate) fn waiter(&mut self) -> &mut Waiter<C> {
-        &mut self.waiter
-    }
-
     /// Waits for the next release. `warm` is called where there is time to burn, between the sleep and the release;
     /// `deliver` gets the outcome, and before that a draft of it in rehearsal.
     ///
@@ -234,7 +225,7 @@ impl<C: Clock> Engine<C> {
         self.told(&waited, deliver)
     }
 
-    /// What the grid says of a wait.
+    /// Moves the grid on by the outcome of a wait.
     #[inline(never)]
     fn told(&mut self, waited: &Waited, mut deliver: impl FnMut(&Wake)) -> Wake {
         let Waited { woke, class, overshoot, polled } = *waited;
@@ -252,7 +243,7 @@ impl<C: Clock> Engine<C> {
     }
 
     fn at_now<T>(&mut self, act: impl FnOnce(&mut Grid, MonoTime) -> T) -> T {
-        let now = self.waiter.clock().now();
+        let now = self.waiter.clock.now();
         act(&mut self.grid, now)
     }
 }

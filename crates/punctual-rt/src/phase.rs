@@ -9,8 +9,8 @@
 //! 1 ms changes it. So all gaps are laid onto one circle of that length, and the offset is the point of it farthest from
 //! those places where gaps recur.
 //!
-//! `choose` is pure; `scan` reads the clock and nothing else. Neither changes policy or affinity: who calls it has chosen
-//! the CPU, and what is found holds for that CPU only, as every CPU may have its own tick phase.
+//! `choose` is pure; `scan` reads the clock and nothing else. Neither changes policy or affinity. The result holds only for
+//! the CPU that the caller runs on, as every CPU may have its own tick phase.
 
 #[cfg(test)]
 mod tests;
@@ -18,25 +18,25 @@ mod tests;
 use crate::sys;
 use punctual_hist::{MonoTime, Nanos};
 
-/// Room for this many gaps: 16 a millisecond for a second.
+/// How many gaps are noted at most: 16 per millisecond for a second.
 const ROOM: usize = 16_384;
 /// The longest scan.
 const LONGEST: Nanos = Nanos::from_secs(10);
-/// Shorter gaps than this are the clock's own noise.
+/// Shorter gaps are the clock's own noise.
 const SHORTEST_GAP: Nanos = Nanos::from_us(1);
-/// Two lengths whose greatest common divisor is below this have, for all that matters here, none.
+/// Two lengths, in nanoseconds, whose greatest common divisor is smaller count as having none.
 const FINEST: u64 = 1_000;
-/// The circle is cut into pieces of at least this length …
+/// The shortest piece of the circle, in nanoseconds.
 const PIECE: u64 = 2_000;
-/// … and into at most so many.
+/// The largest number of pieces of the circle.
 const PIECES: u64 = 512;
 
 /// What a scan saw.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Gaps {
-    /// When it began to poll.
+    /// When the scan began to poll.
     pub began: MonoTime,
-    /// When it ended.
+    /// When the scan ended.
     pub ended: MonoTime,
     /// Each gap: the last instant the clock was read before it, and how long it took until it was read again. In order.
     pub seen: Vec<(MonoTime, Nanos)>,
@@ -44,7 +44,7 @@ pub struct Gaps {
     pub lost: u64,
     /// Gaps shorter than this were not noted: the larger of 1 us and eight times what reading the clock usually takes.
     pub shortest: Nanos,
-    /// The CPU it ran on; `None` when it was moved meanwhile, and the gaps may be of several CPUs.
+    /// The CPU that was scanned; `None` when the thread was moved meanwhile, so that the gaps may be of several CPUs.
     pub cpu: Option<u32>,
 }
 
@@ -65,18 +65,17 @@ pub struct Choice {
     pub tick_phase: Option<Nanos>,
     /// Ticks seen at that phase.
     pub ticks_seen: u64,
-    /// Ticks that fit into the scan: how sure the tick phase is, is seen of expected.
+    /// Ticks that fit into the scan. The share of them that was seen says how sure the tick phase is.
     pub ticks_expected: u64,
-    /// What offsets count modulo: the greatest common divisor of period and tick length, to the microsecond.
+    /// The modulus of offsets: the greatest common divisor of period and tick length, to the microsecond.
     pub circle: Nanos,
     /// Distance from the offset to the nearest place where gaps recur: half the circle when there is none, zero when no
     /// place is free, or most of the scan was taken by others.
     pub clearance: Nanos,
     /// Usual (median) length of the gaps that recur: what a release on the tick would have been late by.
     pub hit: Nanos,
-    /// How long the clearance lasts: period and tick length may fit to each other only nearly (1 ms and a tick of
-    /// 3.333333 ms), and then the releases wander towards the tick; and the sooner they start, the better the offset still
-    /// is. `Nanos::MAX` when they fit exactly.
+    /// How long the clearance lasts. Where the period and the tick length fit to each other only nearly (1 ms and a tick of
+    /// 3.333333 ms), the releases wander towards the tick, so start soon after the scan. `Nanos::MAX` when they fit exactly.
     pub lasts: Nanos,
 }
 
@@ -103,7 +102,7 @@ impl Choice {
 /// by `length`, and by a count of polls should the clock stand still.
 pub fn scan(length: Nanos) -> Gaps {
     let length = length.min(LONGEST);
-    let read = clock_read_time();
+    let read = sys::clock_read_cost();
     let shortest = (read * 8).max(SHORTEST_GAP);
     // Not zeros, which would be pages yet to be faulted in.
     let mut room = vec![(MonoTime::from_ns(1), Nanos::from_ns(1)); ROOM];
@@ -134,18 +133,6 @@ pub fn scan(length: Nanos) -> Gaps {
         shortest,
         cpu: Some(cpu).filter(|before| *before == sys::current_cpu()),
     }
-}
-
-/// What reading the clock usually takes: the median of 101.
-fn clock_read_time() -> Nanos {
-    let mut times = [Nanos::ZERO; 101];
-    let mut last = sys::now();
-    for time in &mut times {
-        let now = sys::now();
-        (*time, last) = (now - last, now);
-    }
-    times.sort_unstable();
-    times.get(50).copied().unwrap_or_default()
 }
 
 /// The offset for releases every `period` that keeps farthest from what `gaps` shows to recur, the tick (nominally every
@@ -219,7 +206,7 @@ struct Ring {
     piece: u64,
     /// How many gaps touch each piece.
     touched: Vec<u64>,
-    /// Of how many on they are called recurring.
+    /// From this number on, the gaps of a piece are called recurring.
     recurring: u64,
 }
 

@@ -4,7 +4,7 @@ use crate::{ConfigError, Error};
 use punctual_hist::Nanos;
 use std::fmt;
 
-/// The highest priority handed out. The kernel's migration and watchdog threads live above.
+/// The highest priority that a thread can be given. The kernel's migration and watchdog threads run above it.
 pub const PRIORITY_MAX: u8 = 95;
 
 /// A scheduling policy with its parameters.
@@ -17,14 +17,14 @@ pub enum Policy {
     Fifo(u8),
     /// `SCHED_RR` at this priority.
     RoundRobin(u8),
-    /// `SCHED_DEADLINE`: so much run time in each period, granted before the deadline. For admission; not a clock: the
-    /// grid stays ours.
+    /// `SCHED_DEADLINE`: the kernel reserves run time in each period, granted before the deadline. It decides admission
+    /// only; the releases stay those of the [`Grid`](crate::Grid).
     Deadline {
         /// Run time per period, at least 1024 ns.
         runtime: Nanos,
         /// Relative deadline, from `runtime` to `period`.
         deadline: Nanos,
-        /// Period.
+        /// How often the run time is granted.
         period: Nanos,
     },
 }

@@ -9,13 +9,11 @@ use punctual_hist::{MonoTime, Nanos};
 
 /// Where the time comes from; a pretend one in tests.
 pub(crate) trait Clock {
-    /// The time now.
     fn now(&mut self) -> MonoTime;
 }
 
 /// A CPU that can wait for its own counter; a pretend one in tests.
 pub(crate) trait Rest {
-    /// The counter.
     fn counter(&mut self) -> u64;
     /// Waits for the counter to reach `tick`; may return early.
     fn until(&mut self, tick: u64);
@@ -29,12 +27,12 @@ const BARE: Nanos = Nanos::from_us(1);
 const REST_MAX: Nanos = Nanos::from_us(200);
 /// A shorter rest is not worth its beginning and end.
 const REST_MIN: Nanos = Nanos::from_ns(500);
-/// Reading the clock takes longer than this on any CPU, so a loop that ran so often is not early by its own count.
+/// Reading the clock takes longer than this on any CPU, so one reading for each 4 ns reaches the release on a sound clock.
 const READ_AT_LEAST_NS: u64 = 4;
-/// Readings granted beyond that.
+/// Readings granted beyond one for each 4 ns.
 const READINGS_SPARE: u64 = 1_000;
 
-/// What one polling came to, or has come to so far.
+/// The state of one polling, and its outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Polled {
     /// The clock when it was last read, at the end at or after the release, unless the clock itself failed (stood
@@ -185,7 +183,7 @@ impl Polled {
     }
 }
 
-/// How many counter ticks a nanosecond has, learned from the pairs that polling reads anyway.
+/// How many counter ticks a nanosecond has, learned from pairs of counter and clock that polling reads anyway.
 ///
 /// Each estimate spans two calls. A counter that is stopped, reset or not steady gives estimates that disagree, and
 /// then the rate is unknown: nothing rests, everything polls.
@@ -201,11 +199,11 @@ pub(crate) struct Rate {
 const SCALE: u32 = 24;
 /// Estimates that must agree before the rate counts as known.
 const KNOWN: u8 = 3;
-/// So many are remembered: one disturbed estimate does not unlearn the rate.
+/// The count of agreeing estimates stops here: above [`KNOWN`], so that one disturbed estimate does not unlearn the rate.
 const CERTAIN: u8 = 8;
 /// Estimates agree within 1/256.
 const AGREE: u32 = 8;
-/// Of an estimate's difference, the share 1/8 is taken over.
+/// The rate follows each estimate by 1/8 of the difference.
 const SMOOTH: u32 = 3;
 /// An estimate over less than this would be as coarse as the readings.
 const SPAN_MIN: Nanos = Nanos::from_us(100);
@@ -279,7 +277,7 @@ mod tests {
         ticks_per_us: u64,
         /// What the clock shows at a true time.
         shows: fn(u64) -> u64,
-        /// A rest takes so much longer than asked (an interrupt at its end).
+        /// By how much a rest is longer than asked for (an interrupt at its end).
         rest_late_ns: u64,
         /// A rest ends after this at the latest (the kernel's cap).
         rest_cap_ns: u64,
@@ -308,12 +306,19 @@ mod tests {
             poll_resting(&mut { self }, &mut { self }, rate, release)
         }
 
+        /// Polls for a release in `us` microseconds: how late that came back, negative when early, and at what cost.
+        fn poll_in(&self, rate: &mut Rate, us: u64) -> (i64, Polled) {
+            let release = self.in_us(us);
+            let polled = self.poll_resting(rate, release);
+            (polled.at.signed_since(release).as_ns(), polled)
+        }
+
         /// A rate learned as a periodic thread learns it.
         fn learned(&self) -> Rate {
             let mut rate = Rate::UNKNOWN;
             for _ in 0..10 {
                 self.pass(950_000);
-                self.poll_resting(&mut rate, self.in_us(50));
+                self.poll_in(&mut rate, 50);
             }
             self.rests.set(0);
             rate
@@ -364,10 +369,8 @@ mod tests {
     fn rests_once_and_arrives_as_exactly() {
         for ticks_per_us in [24, 1_000, 5_800] {
             let machine = Machine { ticks_per_us, ..Machine::new(TRUE) };
-            let mut rate = machine.learned();
-            let release = machine.in_us(50);
-            let polled = machine.poll_resting(&mut rate, release);
-            assert!(polled.at >= release && polled.at - release <= Nanos::from_ns(50), "{polled:?}");
+            let (late, polled) = machine.poll_in(&mut machine.learned(), 50);
+            assert!((0..=50).contains(&late), "{polled:?}");
             assert_eq!(machine.rests.get(), 1, "at {ticks_per_us} ticks/us");
             assert!(polled.iterations < 100, "{polled:?}");
         }
@@ -377,13 +380,12 @@ mod tests {
     fn without_a_rate_nothing_rests() {
         let machine = Machine::new(TRUE);
         let mut rate = Rate::UNKNOWN;
-        assert!(machine.poll_resting(&mut rate, machine.in_us(50)).iterations > 1_000);
+        assert!(machine.poll_in(&mut rate, 50).1.iterations > 1_000);
         let stopped = Machine { ticks_per_us: 0, ..Machine::new(TRUE) };
         let mut rate = Rate::UNKNOWN;
         for _ in 0..20 {
             stopped.pass(950_000);
-            let release = stopped.in_us(50);
-            assert!(stopped.poll_resting(&mut rate, release).at >= release);
+            assert!(stopped.poll_in(&mut rate, 50).0 >= 0);
         }
         assert_eq!(stopped.rests.get() + machine.rests.get(), 0);
     }
@@ -391,20 +393,14 @@ mod tests {
     #[test]
     fn a_capped_rest_is_resumed() {
         let machine = Machine { rest_cap_ns: 10_000, ..Machine::new(TRUE) };
-        let mut rate = machine.learned();
-        let release = machine.in_us(100);
-        let polled = machine.poll_resting(&mut rate, release);
-        assert!(polled.at >= release && polled.at - release < Nanos::from_ns(25));
+        assert!((0..25).contains(&machine.poll_in(&mut machine.learned(), 100).0));
         assert_eq!(machine.rests.get(), 10);
     }
 
     #[test]
     fn a_rest_that_returns_at_once_is_polling() {
         let machine = Machine { rest_cap_ns: 0, ..Machine::new(TRUE) };
-        let mut rate = machine.learned();
-        let release = machine.in_us(50);
-        let polled = machine.poll_resting(&mut rate, release);
-        assert!(polled.at >= release && polled.at - release <= Nanos::from_ns(25), "{polled:?}");
+        assert!((0..=25).contains(&machine.poll_in(&mut machine.learned(), 50).0));
     }
 
     #[test]
@@ -425,8 +421,7 @@ mod tests {
         let release = machine.in_us(50);
         assert!(poll_plainly(&mut &machine, release).iterations <= 50_100 / 4 + 1_000);
         let (mut rate, before) = (Machine::new(TRUE).learned(), machine.true_ns.get());
-        let release = machine.in_us(50);
-        assert!(machine.poll_resting(&mut rate, release).at < release);
+        assert!(machine.poll_in(&mut rate, 50).0 < 0);
         assert!(machine.true_ns.get() - before < 1_000_000);
     }
 
@@ -453,13 +448,10 @@ mod tests {
         machine.ticks_per_us = 2_000;
         for _ in 0..30 {
             machine.pass(950_000);
-            let release = machine.in_us(50);
-            machine.poll_resting(&mut rate, release);
+            machine.poll_in(&mut rate, 50);
         }
         machine.rests.set(0);
-        let release = machine.in_us(50);
-        let polled = machine.poll_resting(&mut rate, release);
-        assert!(polled.at - release <= Nanos::from_ns(50));
+        assert!(machine.poll_in(&mut rate, 50).0 <= 50);
         assert_eq!(machine.rests.get(), 1);
     }
 
@@ -495,11 +487,9 @@ mod tests {
             let mut rate = Rate::UNKNOWN;
             for ahead in ahead_us {
                 machine.pass(500_000);
-                let release = machine.in_us(ahead);
-                let polled = machine.poll_resting(&mut rate, release);
-                prop_assert!(polled.at >= release);
-                let late = (polled.at - release).as_ns();
-                prop_assert!(late <= reading_ns + rest_late_ns, "late by {} with {:?}", late, polled);
+                let (late, polled) = machine.poll_in(&mut rate, ahead);
+                let most = i64::try_from(reading_ns + rest_late_ns).unwrap();
+                prop_assert!((0..=most).contains(&late), "late by {} with {:?}", late, polled);
             }
         }
 

@@ -62,16 +62,16 @@ pub use widen::Widener;
 
 /// The part of the step limit that walking uses; the rest is the controller's.
 const WALKING_SHARE: f64 = 0.75;
-/// How many lock windows of error the controller handles; what is beyond is walked.
+/// How many lock windows of error the controller handles; a larger error is walked off.
 const LINEAR_WINDOWS: f64 = 4.0;
-/// After so many cycles in a row with more error than that, what was learned is wrong: it begins wide again.
+/// After this number of cycles in a row beyond [`LINEAR_WINDOWS`], what was learned is wrong: the bandwidth is wide again.
 const STRAINED_FOR: u32 = 16;
 
 /// Keeps a grid's releases at a fixed phase to a reference clock. See the [module](self) for what is fed when.
 #[derive(Clone, Copy, Debug)]
 pub struct PhaseServo {
     config: ServoConfig,
-    /// ωT in the long run.
+    /// The product ωT of bandwidth and period in the long run.
     narrow: f64,
     filter: Filter,
     /// How much faster the reference runs than the local clock, learned.
@@ -148,8 +148,8 @@ impl PhaseServo {
         self.take(as_ns(self.folded(phase)))
     }
 
-    /// The plain form of [`sample`](Self::sample), for who has the error of this cycle's release already: positive when
-    /// the release is late. It takes what it answers for what was steered. Of the two forms, use one.
+    /// The plain form of [`sample`](Self::sample), for callers that have the error of this cycle's release already: positive
+    /// when the release is late. The servo assumes that its answer is steered in full. Use one of the two forms only.
     ///
     /// # Real-time
     /// Pure and bounded: a few hundred instructions.
@@ -209,9 +209,9 @@ impl PhaseServo {
         self.frequency * 1e6
     }
 
-    /// Whether the error has been within the lock window for about half of one over the bandwidth, and not since been
-    /// beyond twice that window for longer than outliers are. Missing samples are forgiven for four times one over the
-    /// bandwidth. While a new target is still walked to, `false`.
+    /// Whether the error is held within the lock window. The servo is locked after about `0.5/bandwidth` within the window,
+    /// and no longer so after errors of twice the window that last longer than outliers, or after `4/bandwidth` without
+    /// samples. While it walks to a new target the answer is `false`.
     ///
     /// # Real-time
     /// Pure.
@@ -252,7 +252,7 @@ impl PhaseServo {
         if rest > period.wrapping_shr(1) { rest.saturating_sub(period) } else { rest }
     }
 
-    /// Filters the error and answers it.
+    /// Filters the error and answers by how much to steer.
     fn take(&mut self, raw: f64) -> Delta {
         let ahead = self.moved + self.frequency * self.elapsed;
         (self.moved, self.elapsed) = (0.0, 0.0);
@@ -276,7 +276,7 @@ impl PhaseServo {
         self.control()
     }
 
-    /// Takes checked values.
+    /// Takes over a configuration that was checked.
     fn configure(&mut self, config: ServoConfig) {
         self.config = config;
         self.config.target = Delta::from_ns(self.folded(config.target.as_ns()));
@@ -306,7 +306,7 @@ impl PhaseServo {
         }
     }
 
-    /// Moves the leaky counter by so many cycles' worth of the bandwidth.
+    /// Moves the leaky counter that decides about being locked, by `weight` cycles of the bandwidth.
     fn trust(&mut self, weight: f64) {
         let share = (self.narrow * (1.0 / core::f64::consts::TAU)).min(1.0 / 32.0);
         self.confidence = (self.confidence + weight * share).clamp(0.0, 1.0);

@@ -1,4 +1,4 @@
-//! What one wait came to: the value that the wait hands to the body and to the statistics.
+//! The outcome of one wait: the value that the wait hands to the body and to the statistics.
 
 use punctual_hist::{Delta, MonoTime, Nanos};
 
@@ -21,7 +21,7 @@ pub enum Class {
     Interrupted = 5,
     /// Woke before the release, as anticipation may.
     Early = 6,
-    /// The outside event did not come in time; the wait gave up.
+    /// The outside event did not happen in time; the wait gave up.
     TimedOut = 7,
 }
 
@@ -47,14 +47,14 @@ pub struct Wake {
     pub index: u64,
     /// The planned instant.
     pub release: MonoTime,
-    /// When the thread was back.
+    /// When the thread read the clock after its wait.
     pub woke: MonoTime,
     /// Time from the former release that was run, or missed, to this one: the period with what it was steered by.
     pub interval: Nanos,
     /// Releases that will not be run: those after this one that had passed as well when the thread was back. Where an
     /// event from outside came, those before it for which none did.
     pub missed: u64,
-    /// How it came about.
+    /// How the activation came about.
     pub class: Class,
     /// By how much the kernel's sleep was longer than asked for; `None` when there was none.
     pub overshoot: Option<Nanos>,

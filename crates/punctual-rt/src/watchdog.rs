@@ -3,10 +3,10 @@
 //! The loop's [`Heart`] beats once per cycle, which costs one store. The [`Watchdog`], a thread of its own, looks at
 //! an interval whether each heart has beaten within its limit, and otherwise calls an action.
 //!
-//! Time counts only as far as the watchdog itself ran: when it comes back late, the whole machine may have stood
-//! still (a paused virtual machine, firmware), so what exceeds its interval is held against nobody. The other reason
-//! for being late is a runaway thread above it on the same CPU: give the watchdog a CPU or a priority where the threads
-//! it watches cannot hold it up.
+//! Time counts only as far as the watchdog itself ran: when it comes back late, the whole machine may have stood still (a
+//! paused virtual machine, firmware), so the time beyond its interval counts against no heart. The watchdog also comes back
+//! late when a thread of higher priority keeps its CPU: give it a CPU or a priority where the threads it watches cannot
+//! delay it.
 
 use crate::sync::{PiMutex, Signal};
 use crate::sys::now;
@@ -20,9 +20,9 @@ use std::sync::atomic::{
 };
 use std::thread::{Builder, JoinHandle};
 
-/// What a heart counts when it is to be watched no longer.
+/// The count of a heart that has retired.
 const RETIRED: u64 = u64::MAX;
-/// What the watchdog remembers of a heart it has not looked at yet: no count.
+/// The count that the watchdog remembers of a heart it has not looked at yet; no heart counts so far.
 const NEVER_SEEN: u64 = RETIRED - 1;
 
 /// The loop's end: beats.
@@ -58,11 +58,11 @@ impl Heart {
 /// A heart that has not beaten in time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Miss {
-    /// Its name.
+    /// The name that it was given.
     pub heart: Arc<str>,
-    /// For how long at least it has not beaten, as far as that can be held against it.
+    /// For how long at least it has not beaten, without the time in which the watchdog itself did not run.
     pub silent: Nanos,
-    /// Its limit.
+    /// The longest pause between two beats that it was allowed.
     pub limit: Nanos,
     /// How much longer it was silent while the watchdog itself did not run.
     pub excused: Nanos,
@@ -93,7 +93,7 @@ impl WatchdogConfig {
 /// Boxed so that several kinds can be chosen between at run time; any `FnMut(&Miss) + Send` will do.
 pub type Action = Box<dyn FnMut(&Miss) + Send>;
 
-/// Writes a line of text to `output`. Failures to write are ignored: there is nobody left to tell.
+/// Writes a line of text to `output`. Failures to write are ignored, as there is nowhere else to report them.
 ///
 /// # Real-time
 /// Allocates; what it returns blocks as long as `output` does, on the watchdog's thread.

@@ -73,7 +73,7 @@ fn privileged_a_refusal_in_the_last_step_leaves_nothing_behind() {
         assert_eq!(grants().cpu_latency, before.cpu_latency);
         // It set the timer slack and the signals, too.
         let before = grants();
-        // No kernel takes a reservation of so long a period: refused in the last step.
+        // No kernel takes a reservation with a period of an hour: refused in the last step.
         let (runtime, period) = (Nanos::from_ms(1), Nanos::from_secs(3600));
         let policy = Policy::Deadline { runtime, deadline: period, period };
         let refused = wanted().cpus(&[]).policy(policy).latency_qos(LatencyQos::PerCpu).apply();

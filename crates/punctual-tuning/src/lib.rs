@@ -12,4 +12,5 @@ pub mod diff;
 pub mod knobs;
 mod own_files;
 pub mod plan;
+pub mod presets;
 pub mod programs;

@@ -7,32 +7,31 @@
 #[derive(Debug)]
 pub struct Program {
     pub name: &'static str,
-    /// Its units, the one that is silenced first.
+    /// The units of systemd that start the program, the one to silence first.
     pub units: &'static [&'static str],
-    /// Its processes, as the kernel cuts their names to 15 bytes.
+    /// The names of its processes, cut to 15 bytes by the kernel.
     pub processes: &'static [&'static str],
-    /// The knobs for which it is bad that it is at work at all; the remedy of each keeps it silent.
+    /// The knobs that are bad while the program is at work; the remedy of each silences it.
     pub bad_for: &'static [&'static str],
-    /// The knobs that want one owner of what it sets (`agree.owners_*`).
+    /// The knobs (`agree.owners_*`) that are bad if this and another program set the same things.
     pub owner_for: &'static [&'static str],
-    /// What it sets, in words; empty where it sets nothing that a plan may set.
+    /// What the program sets, in words; empty if a plan never sets the same.
     pub sets: &'static str,
-    /// What it writes, in groups: a plan that writes some of it, too, is in conflict with it.
+    /// What the program writes, in groups. A plan that writes the same is in conflict with it.
     pub writes: &'static [&'static [Written]],
-    /// What to do by hand, where it must not simply be stopped and masked.
+    /// What a person has to do, if the program must not simply be stopped and masked.
     pub by_hand: Option<&'static str>,
 }
 
-/// A kind of value that a program writes.
 #[derive(Debug)]
 pub enum Written {
-    /// Files of the kernel whose path holds this.
+    /// Files of the kernel whose path contains this text.
     File(&'static str),
     Sysctl(&'static str),
     AnySysctl,
     /// Words on the kernel's command line.
     AnyWord,
-    /// Priorities of threads whose names begin so.
+    /// The priorities of threads whose names begin with this text.
     Thread(&'static str),
 }
 
@@ -50,17 +49,15 @@ const FREQUENCIES: &[Written] = &[
 const INTERRUPTS: &[Written] = &[Written::File("/proc/irq/")];
 const WORDS: &[Written] = &[Written::AnyWord];
 
-/// An entry that says only what to look for.
 const fn entry(name: &'static str, units: &'static [&'static str], processes: &'static [&'static str]) -> Program {
     Program { name, units, processes, bad_for: &[], owner_for: &[], sets: "", writes: &[], by_hand: None }
 }
 
-/// A timer, which has no process of its own.
 const fn timer(units: &'static [&'static str; 1], bad_for: &'static [&'static str]) -> Program {
     entry(units[0], units, &[]).bad_for(bad_for)
 }
 
-/// A program of which the probe knows the process, and a person the way to stop it.
+/// A program that is known by its process only; a person has to know how to stop it.
 const fn process(processes: &'static [&'static str; 1], bad_for: &'static [&'static str]) -> Program {
     entry(processes[0], &[], processes).bad_for(bad_for)
 }
@@ -82,18 +79,17 @@ impl Program {
         Self { by_hand: Some(how), ..self }
     }
 
-    /// The knob whose remedy silences it.
+    /// The knob whose remedy silences the program.
     pub fn knob(&self) -> &'static str {
         self.bad_for.iter().chain(self.owner_for).next().copied().unwrap_or_default()
     }
 }
 
-/// The programs that must not be at work for this knob to be good.
 pub fn bad_for(knob: &str) -> impl Iterator<Item = &'static Program> {
     PROGRAMS.iter().filter(move |program| program.bad_for.contains(&knob))
 }
 
-/// The programs of which this knob wants one at most.
+/// The programs of which at most one may be at work for this knob to be good.
 pub fn owners(knob: &str) -> impl Iterator<Item = &'static Program> {
     PROGRAMS.iter().filter(move |program| program.owner_for.contains(&knob))
 }

@@ -1,14 +1,15 @@
-//! Exit codes, and how several reasons become one.
+//! Exit codes, and how several reasons become one. `book/src/claims.md` has the same for users.
 
+use punctual_numbers::report::{Answer, Inconclusive, Verdict};
 use std::process::ExitCode;
 
 /// How a command ended. When several hold, the first of error, exceeded, doubtful, fine is told: an error hides
-/// nothing, a limit that was exceeded stays exceeded however doubtful the rest.
+/// nothing, and a limit that was exceeded stays exceeded however doubtful the rest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Exit {
     /// 0: fine.
     Fine,
-    /// 3: inconclusive, or the run cannot be trusted.
+    /// 3: inconclusive, or results are missing.
     Doubtful,
     /// 2: a limit was exceeded, the need was not held, or findings reached `--fail-on`.
     Exceeded,
@@ -36,6 +37,17 @@ impl Exit {
     }
 }
 
+/// A verdict alone; doubts have had their say in it. Without a budget nothing was asked, so nothing can be inconclusive.
+impl From<&Verdict> for Exit {
+    fn from(verdict: &Verdict) -> Self {
+        match (verdict.answer, &verdict.inconclusive_because) {
+            (Answer::Held, _) | (Answer::Inconclusive, Some(Inconclusive::NoBudget)) => Self::Fine,
+            (Answer::NotHeld, _) => Self::Exceeded,
+            (Answer::Inconclusive, _) => Self::Doubtful,
+        }
+    }
+}
+
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
         Self::from(match exit {
@@ -51,11 +63,38 @@ impl From<Exit> for ExitCode {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use punctual_hist::Nanos;
+    use punctual_numbers::report::{Distrust, Seen};
+
+    #[test]
+    fn a_verdict_has_a_code_of_its_own() {
+        let seen = |missed| Seen {
+            has_budget: true,
+            all_ran: true,
+            due: 30_000,
+            missed,
+            spread: 1.0,
+            measured: Nanos::from_secs(30),
+        };
+        let exit = |seen, doubts: &[Distrust]| Exit::from(&Verdict::of(&seen, doubts));
+        let [adds, hides] = [[Distrust::Throttled], [Distrust::CutOff]];
+        assert_eq!(
+            [exit(seen(0), &[]), exit(seen(0), &adds), exit(seen(0), &hides)],
+            [Exit::Fine, Exit::Fine, Exit::Doubtful]
+        );
+        assert_eq!([exit(seen(1), &[]), exit(seen(1), &adds), exit(seen(1), &hides)], [Exit::Exceeded; 3]);
+        assert_eq!(exit(Seen { has_budget: false, ..seen(1) }, &hides), Exit::Fine);
+    }
 
     #[test]
     fn the_graver_reason_wins() {
         assert_eq!(Exit::Fine.and(Exit::Doubtful).and(Exit::Exceeded), Exit::Exceeded);
         assert_eq!(Exit::Error.and(Exit::Exceeded), Exit::Error);
         assert_eq!(Exit::Doubtful.and(Exit::Fine), Exit::Doubtful);
+        let page = std::fs::read_to_string(fixtures::repository("book/src/claims.md")).unwrap();
+        let (_, table) = page.split_once("| code | when |\n|---|---|\n").unwrap();
+        let codes: Vec<&str> = table.lines().map_while(|row| row.get(2..3)).collect();
+        assert_eq!(codes, ["1", "2", "3", "0"], "the book has them gravest first");
+        assert!(Exit::Error > Exit::Exceeded && Exit::Exceeded > Exit::Doubtful && Exit::Doubtful > Exit::Fine);
     }
 }

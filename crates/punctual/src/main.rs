@@ -19,6 +19,7 @@ fn main() -> ExitCode {
     let done = match cli.command {
         Command::Check(args) => commands::check::run(&args),
         Command::Audit(args) => commands::audit::run(&args),
+        Command::Init(args) => commands::init::run(&args),
         Command::Lint(args) => commands::lint::run(&args),
         Command::Tune(args) => commands::tune::run(&args),
         Command::Status(args) => commands::status::run(&args),

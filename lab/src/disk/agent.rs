@@ -19,9 +19,7 @@ pub const UNIT: &str = include_str!("guest/agent.service");
 pub struct Output {
     /// Exit code; 124 and above as the shell has it (124: took too long, 128 + N: killed by signal N).
     pub code: i32,
-    /// Standard output.
     pub out: String,
-    /// Standard error.
     pub err: String,
 }
 

@@ -7,13 +7,11 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// State by finding.
 pub type Findings = BTreeMap<String, String>;
 
 /// Findings that move by themselves, and why.
 const RESTLESS: [(&str, &str); 0] = [];
 
-/// Audits the guest.
 pub fn in_guest(machine: &mut Machine) -> Result<Findings> {
     let command = format!("{PROGRAM} audit --json");
     let output = machine.run(&command, Duration::from_secs(180))?;

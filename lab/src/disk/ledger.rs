@@ -15,7 +15,6 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// Nothing held yet.
     pub fn new(claims: &'static [Claim]) -> Self {
         Self { claims, verdicts: Vec::new() }
     }

@@ -109,7 +109,6 @@ impl Machine {
         let _ = file.and_then(|mut file| writeln!(file, "# {command}\n{out}{err}# ended with {code}\n"));
     }
 
-    /// Sends a command.
     fn put(&mut self, command: &str, limit: Duration) -> Result<()> {
         self.asked += 1;
         let question = agent::question(self.asked, limit, command);
@@ -180,7 +179,6 @@ impl Machine {
         Ok(asked.elapsed())
     }
 
-    /// Pulls the plug.
     pub fn cut_power(mut self) {
         self.qemu.kill();
     }

@@ -29,11 +29,9 @@ pub struct Computer {
 /// A kernel that is started without a boot loader.
 #[derive(Clone, Debug)]
 pub struct Kernel {
-    /// The image.
     pub image: PathBuf,
     /// The first file system.
     pub initrd: PathBuf,
-    /// Its command line.
     pub words: String,
 }
 

@@ -8,7 +8,6 @@ use anyhow::{Context, Result};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-/// CPUs by number.
 pub type Cpus = BTreeSet<u32>;
 
 const SCRIPT: &str = include_str!("guest/reader.sh");
@@ -26,7 +25,6 @@ pub struct Seen {
     log: Vec<String>,
 }
 
-/// One thread.
 #[derive(Clone, Debug)]
 struct Thread {
     name: String,
@@ -35,7 +33,6 @@ struct Thread {
 }
 
 impl Seen {
-    /// Reads it all.
     pub fn in_guest(machine: &mut Machine) -> Result<Self> {
         let text = machine.run(SCRIPT, Duration::from_secs(90))?.ok("the reader")?;
         Ok(Self::from_lines(&text))

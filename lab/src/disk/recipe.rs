@@ -20,7 +20,6 @@ use std::time::{Duration, Instant};
 pub const HOST_PACKAGES: [&str; 7] =
     ["debian-archive-keyring", "e2fsprogs", "fdisk", "mmdebstrap", "qemu-system-x86", "qemu-utils", "util-linux"];
 
-/// The release.
 const SUITE: &str = "bookworm";
 
 /// What is on the disk beside the base. Two kernels, so that choosing an entry is a choice.
@@ -69,7 +68,6 @@ const FIRST_START: [&str; 3] = ["grub-install --target=i386-pc /dev/vda", "updat
 /// A disk that has never been started through its own boot loader; not to be written to.
 #[derive(Clone, Debug)]
 pub struct Image {
-    /// The file.
     pub disk: PathBuf,
     /// How long it took to make, if it was made just now.
     pub made_in: Option<Duration>,

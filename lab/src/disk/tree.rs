@@ -27,7 +27,6 @@ pub type Files = BTreeMap<String, Entry>;
 /// One path that is not in two trees alike.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// The path.
     pub path: String,
     /// What happened to it: `gone`, `new`, or what changed.
     pub what: String,

@@ -17,7 +17,6 @@ pub struct Word {
 }
 
 impl Word {
-    /// What stands before `=`.
     pub fn name(&self) -> &str {
         self.word.split('=').next().unwrap_or(&self.word)
     }

@@ -19,11 +19,8 @@ const TRIES: u32 = 4;
 pub struct Look<'a> {
     /// Where logs go, and the product comes from.
     pub lab: &'a Lab,
-    /// What runs.
     pub kernel: &'a Kernel,
-    /// The scenario's name.
     pub name: &'static str,
-    /// The guest.
     pub guest: Guest,
 }
 
@@ -110,7 +107,7 @@ pub fn paths(findings: &state::Findings) -> BTreeSet<String> {
     state::named(findings).into_iter().chain(line::EFFECTS.map(|(_, path, _)| path.to_owned())).collect()
 }
 
-/// Words put together to lines of up to that many bytes.
+/// Words put together to lines of `longest` bytes at most.
 fn in_lines<'w>(words: impl IntoIterator<Item = &'w str>, longest: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in words {

@@ -27,7 +27,6 @@ use std::time::{Duration, Instant};
 /// Something that is to be true of the product on a real kernel.
 #[derive(Debug)]
 pub struct Claim {
-    /// Its name.
     pub id: &'static str,
     /// The claim itself, one sentence.
     pub says: &'static str,
@@ -36,7 +35,6 @@ pub struct Claim {
 /// What became of a claim.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It is true.
     Held,
     /// It is not, because of this.
     Failed(String),
@@ -56,7 +54,6 @@ pub type Judged = Vec<(&'static str, Verdict)>;
 
 /// Several claims that share a boot.
 pub struct Scenario {
-    /// Its name.
     pub name: &'static str,
     /// What it claims, in the order in which it is told.
     pub claims: &'static [Claim],
@@ -66,7 +63,6 @@ pub struct Scenario {
     pub run: fn(&Lab, &Kernel) -> Result<Judged>,
 }
 
-/// All of them.
 pub const SCENARIOS: &[&Scenario] = &[
     &guide::GUIDE,
     &guide::POLL,
@@ -93,11 +89,8 @@ const EXPECTED_SKIPS: &[(&str, &str, &str)] = &[
 /// What came of a claim with a kernel.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// The scenario's name.
     pub scenario: &'static str,
-    /// The claim's name.
     pub claim: &'static str,
-    /// The kernel's name.
     pub kernel: &'static str,
     /// What became of it.
     pub verdict: Verdict,
@@ -139,7 +132,6 @@ impl Default for Outfit<'_> {
 
 /// What scenarios work with.
 pub struct Lab {
-    /// The repository.
     pub root: PathBuf,
     shelf: Shelf,
     /// Where logs and outputs are left.

@@ -3,7 +3,6 @@
 use super::facts::Finding;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Findings, by id.
 pub type Findings = BTreeMap<String, Finding>;
 /// Files and their first lines.
 pub type Files = BTreeMap<String, String>;

@@ -12,10 +12,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// What is tried.
 #[derive(Clone, Debug)]
 pub struct Cost {
-    /// The product.
     pub punctual: PathBuf,
     /// The CPU that is measured.
     pub cpu: u32,
@@ -23,7 +21,6 @@ pub struct Cost {
     pub seconds: u64,
     /// How often each is done.
     pub rounds: u32,
-    /// Where recordings go.
     pub folder: PathBuf,
 }
 

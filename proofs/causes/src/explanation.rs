@@ -13,7 +13,6 @@ const SCHEMA: &str = "punctual/explain/2";
 #[derive(Clone, Debug, Deserialize)]
 pub struct Explanation {
     schema: String,
-    /// How was looked.
     pub tracing: Option<Tracing>,
     /// What the trace of each CPU came to.
     #[serde(default)]
@@ -21,7 +20,6 @@ pub struct Explanation {
     /// How many were late.
     #[serde(rename = "all_late")]
     pub late: Late,
-    /// Late activations.
     pub spikes: Vec<Spike>,
 }
 
@@ -37,13 +35,11 @@ pub struct Trace {
 /// Late activations in numbers.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Late {
-    /// All of them.
     pub late: u64,
     /// Those of which no window could be cut.
     pub passed_over: u64,
 }
 
-/// How was looked.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Tracing {
     /// The means, by name.
@@ -59,10 +55,8 @@ impl Tracing {
     }
 }
 
-/// A late activation.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Spike {
-    /// The measured CPU.
     pub cpu: u32,
     /// When it was due.
     pub release_ns: u64,
@@ -88,26 +82,21 @@ impl Spike {
 pub struct Part {
     /// The kind of what took it.
     pub class: String,
-    /// Its name.
     pub name: String,
     /// From, on `CLOCK_MONOTONIC`.
     pub from_ns: u64,
-    /// How long.
     pub length_ns: u64,
 }
 
 /// Something that took time.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Cause {
-    /// Its kind.
     pub class: String,
-    /// Its name.
     pub name: String,
     /// How much it took.
     pub time_ns: u64,
 }
 
-/// Reads one.
 pub fn parse(text: &str) -> Result<Explanation> {
     let explanation: Explanation = serde_json::from_str(text).context("understand the explanation")?;
     ensure!(explanation.schema == SCHEMA, "this is `{}`, not `{SCHEMA}`", explanation.schema);

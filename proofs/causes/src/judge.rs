@@ -14,11 +14,9 @@ use std::ops::AddAssign;
 /// Activations less late than this are nobody's case.
 #[derive(Clone, Copy, Debug)]
 pub struct Case {
-    /// What was planted.
     pub kind: Kind,
     /// How much of it can be seen.
     pub sight: Sight,
-    /// Where.
     pub cpu: u32,
     /// The least latency that counts, in nanoseconds.
     pub least_ns: u64,
@@ -72,8 +70,8 @@ impl Tally {
         self.incomplete * 5 > self.planted
     }
 
-    /// Good enough: so many complete ones at least, no more than a fifth incomplete, 95 of 100 complete ones named
-    /// right, and as many of these timed right where the truth is exact; otherwise why not.
+    /// Good enough: at least `least` complete cases, no more than a fifth incomplete, 95 % of the complete ones named right,
+    /// and 95 % of these timed right where the truth is exact. Otherwise the error says why not.
     pub fn verdict(&self, kind: Kind, least: u64) -> Result<(), String> {
         if self.complete() < least {
             return Err(format!("only {} of {least} late activations", self.complete()));
@@ -98,7 +96,6 @@ impl Tally {
     }
 }
 
-/// Counts.
 pub fn judge(case: Case, plants: &[Plant], spikes: &[Spike]) -> Tally {
     let mut tally = Tally { plants: plants.len() as u64, ..Tally::default() };
     for spike in spikes.iter().filter(|spike| spike.cpu == case.cpu && spike.latency_ns() >= case.least_ns) {

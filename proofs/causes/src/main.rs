@@ -77,16 +77,16 @@ struct CostWords {
     /// How often it is measured with and without
     #[arg(long, default_value_t = 5)]
     rounds: u32,
-    /// Where recordings go
+    /// The folder for the recordings
     #[arg(long)]
     folder: PathBuf,
 }
 
 #[derive(clap::Args)]
 struct JudgeWords {
-    /// What was planted
+    /// The kind that was planted
     kind: Kind,
-    /// On which CPU
+    /// The CPU it was planted on
     #[arg(long)]
     cpu: u32,
     /// What the planter wrote
@@ -95,7 +95,7 @@ struct JudgeWords {
     /// What `punctual explain FILE --json` printed
     #[arg(long)]
     explanation: PathBuf,
-    /// So many late activations make a verdict
+    /// The number of late activations that a verdict takes
     #[arg(long, default_value_t = 200)]
     least: u64,
     /// Activations less late than this do not count, in microseconds
@@ -105,7 +105,7 @@ struct JudgeWords {
 
 #[derive(clap::Args)]
 struct RunWords {
-    /// The product
+    /// The product, as a program
     #[arg(long)]
     punctual: PathBuf,
     /// The CPU that is measured
@@ -114,7 +114,7 @@ struct RunWords {
     /// A few seconds a kind, and kinds that any machine has
     #[arg(long)]
     quick: bool,
-    /// Only these kinds
+    /// Plant only these kinds
     #[arg(long = "kind")]
     kinds: Vec<Kind>,
     /// Where recordings and truths go
@@ -124,7 +124,7 @@ struct RunWords {
 
 #[derive(clap::Args)]
 struct PlantWords {
-    /// What to plant
+    /// The kind to plant
     kind: Kind,
     /// The CPU that is to be late
     #[arg(long)]
@@ -135,7 +135,7 @@ struct PlantWords {
     /// How long each delay is, in microseconds
     #[arg(long, default_value_t = 300)]
     burst_us: u64,
-    /// From one to the next, about so many microseconds
+    /// Mean time from one delay to the next, in microseconds
     #[arg(long, default_value_t = 7000)]
     every_us: u64,
     /// Priority of real-time threads
@@ -189,7 +189,6 @@ fn plant(words: PlantWords) -> Result<()> {
     Ok(())
 }
 
-/// Becomes that program.
 fn unlocked(words: &[String]) -> Result<ExitCode> {
     let (program, words) = words.split_first().context("which program?")?;
     let mut command = std::process::Command::new(program);

@@ -14,11 +14,9 @@ use std::time::{Duration, Instant};
 /// A run of all or of some kinds.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// The product.
     pub punctual: PathBuf,
     /// The CPU that is measured.
     pub cpu: u32,
-    /// Kinds, in turn.
     pub kinds: Vec<Kind>,
     /// How long each round plants, in seconds.
     pub seconds: u64,
@@ -33,7 +31,6 @@ pub struct Run {
 /// What a kind came to.
 #[derive(Clone, Debug)]
 pub enum Outcome {
-    /// It ran.
     Judged(Tally),
     /// It could not, because of this.
     NotRun(String),
@@ -48,7 +45,7 @@ const PERIOD_US: u64 = 997;
 /// The measuring thread's priority, and that of threads above it.
 const PRIORITY: u8 = 90;
 const ABOVE: u8 = 95;
-/// So many more rounds are tried where the trace had holes: on some virtual machines it has them for a while.
+/// How many more rounds are tried where the trace had holes: on some virtual machines it has them for a while.
 const HOLES_MAX: u32 = 3;
 const BURST_US: u64 = 300;
 const EVERY_US: u64 = 7000;
@@ -105,7 +102,6 @@ impl Run {
         Ok(if holes && tally.mostly_incomplete() { Round::Holes } else { Round::Judged(tally) })
     }
 
-    /// Starts the measurement.
     fn measure(&self, kind: Kind, recording: &Path) -> Result<Ours> {
         let seconds = self.seconds + BEFORE.as_secs() + AFTER_S;
         let log = recording.with_extension("log");
@@ -233,7 +229,6 @@ fn said(log: &Path) -> String {
 pub struct Ours(Child);
 
 impl Ours {
-    /// Starts it.
     pub fn start(command: &mut Command) -> Result<Self> {
         Ok(Self(command.spawn().with_context(|| format!("start {:?}", command.get_program()))?))
     }

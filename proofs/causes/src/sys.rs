@@ -13,9 +13,7 @@ use std::process::Command;
 /// A real-time policy with its priority, 1 to 95.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Policy {
-    /// `SCHED_FIFO`.
     Fifo(u8),
-    /// `SCHED_RR`.
     RoundRobin(u8),
 }
 
@@ -34,7 +32,7 @@ fn read(clock: ClockId) -> u64 {
     u64::try_from(now.tv_sec).unwrap_or(0) * 1_000_000_000 + u64::try_from(now.tv_nsec).unwrap_or(0)
 }
 
-/// Sleeps until `CLOCK_MONOTONIC` shows that many nanoseconds; signals may end it early.
+/// Sleeps until `CLOCK_MONOTONIC` shows `ns`; signals may end it early.
 pub fn sleep_until(ns: u64) {
     // An early end is what the callers' loops expect: they look at the clock.
     let _ = rustix::thread::clock_nanosleep_absolute(ClockId::Monotonic, &timespec(ns));
@@ -49,8 +47,7 @@ pub fn timespec(ns: u64) -> Timespec {
 /// Between two looks at the clock there is less than this, unless somebody else has the CPU.
 pub const GAP_NS: u64 = 3000;
 
-/// Burns time until `CLOCK_MONOTONIC` shows that many nanoseconds; returns what it showed at last, and how much of the
-/// time others had.
+/// Burns time until `CLOCK_MONOTONIC` shows `ns`. Returns what it showed at last, and how much of the time others had.
 pub fn burn_until(ns: u64) -> (u64, u64) {
     let mut last = now_ns();
     let mut gaps = 0;

@@ -14,11 +14,9 @@ pub struct Plant {
     pub kind: String,
     /// Who did it: a thread, a function of the kernel, a softirq; `-` where the kind says it all.
     pub name: String,
-    /// From, in nanoseconds.
     pub start_ns: u64,
-    /// To, in nanoseconds.
     pub end_ns: u64,
-    /// So much of that was taken from the planter itself, as far as it saw: by interrupts, or by a hypervisor.
+    /// The part of it that interrupts or a hypervisor took from the planter, as far as it saw.
     pub gaps_ns: u64,
 }
 
@@ -34,7 +32,6 @@ pub fn write(path: &Path, plants: &[Plant]) -> Result<()> {
     std::fs::write(path, text).with_context(|| format!("write what was planted to {}", path.display()))
 }
 
-/// Reads them back.
 pub fn read(path: &Path) -> Result<Vec<Plant>> {
     let text =
         std::fs::read_to_string(path).with_context(|| format!("read what was planted from {}", path.display()))?;

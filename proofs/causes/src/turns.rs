@@ -10,13 +10,12 @@ use crate::sys::{self, Policy};
 use anyhow::{Context, Result};
 use std::hint;
 
-/// The longest turn.
 const TURN_NS: u64 = 100_000;
 /// Between two looks at the clock, and one time that it says that it spins: a few microseconds.
 const STEPS: u32 = 400;
 
-/// Keeps turns short on a CPU for so long; if so asked, also before ordinary threads that are at work, on kernels that do
-/// not throttle real-time ones.
+/// Keeps turns short on a CPU for `seconds`. With `first` it also goes before ordinary threads that are at work there, on
+/// kernels that do not throttle real-time ones.
 pub fn keep_short(cpu: u32, seconds: u64, first: bool) -> Result<()> {
     sys::bound(seconds)?;
     sys::pin(cpu)?;

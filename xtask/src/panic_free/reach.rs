@@ -19,7 +19,6 @@ pub struct Library<'data> {
 /// A thing that is reached, and by which chain of names, itself last.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Reached<'data> {
-    /// Its symbol.
     pub name: &'data str,
     /// Whether it lies outside the library.
     pub is_outside: bool,

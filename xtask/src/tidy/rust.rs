@@ -19,7 +19,8 @@ const PURE: [&str; 5] = [
 
 /// Where forms that are read back may be defined: one module for each outside format, because such a form outlives the
 /// code. Values that are only published derive `Serialize` where they stand.
-const FORMATS: [&str; 3] = [
+const FORMATS: [&str; 4] = [
+    "crates/punctual/src/commands/need.rs",
     "crates/punctual-optimize/src/format",
     "crates/punctual-numbers/src/recording/",
     "crates/punctual-linux/src/journal/format/",

@@ -14,7 +14,7 @@ fn bytes_of(words: &mut [u64; WORDS]) -> &mut [u8] {
     unsafe { std::slice::from_raw_parts_mut(words.as_mut_ptr().cast(), WORDS * 8) }
 }
 
-/// A structure of so many bytes: header, then `content`, then what must stay.
+/// A structure that states `size` bytes: header, then `content`, then what must stay.
 fn structure(size: u32, version: u32, content: &[u8]) -> [u64; WORDS] {
     let mut words = [0; WORDS];
     let bytes = bytes_of(&mut words);

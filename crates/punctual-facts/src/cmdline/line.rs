@@ -1,27 +1,26 @@
 //! A command line cut into words exactly as the kernel cuts it.
 //!
-//! Works on bytes, since the kernel does: it knows no encoding, and takes a no-break space of Latin-1 for a blank. Knows
-//! nothing of what the words mean.
+//! Works on bytes, as the kernel does: the kernel knows no encoding and takes a no-break space of Latin-1 for a blank.
+//! This module knows nothing of what the words mean.
 
 use std::ops::Range;
 
 /// Bytes of the command line that x86 and arm64 keep, the final NUL included (`COMMAND_LINE_SIZE`).
 pub const KEPT_BYTES: usize = 2048;
 
-/// One word, and where it stands.
+/// One word, and its place in the line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Token {
-    /// As it was typed.
+    /// The word as it was typed.
     pub raw: String,
-    /// What stands before `=`, with `-` written as `_`, without quotes.
+    /// The text before `=`, with `-` written as `_`, without quotes.
     pub name: String,
-    /// What stands behind `=`, without quotes; `None` where there is no `=`.
+    /// The text behind `=`, without quotes; `None` where there is no `=`.
     pub value: Option<String>,
-    /// Bytes of the line in front of this word.
+    /// Offset of the first byte in the line, and of the byte behind the last.
     pub start: usize,
-    /// Bytes of the line up to the end of this word.
     pub end: usize,
-    /// Behind a lone `--`.
+    /// Whether the word stands behind a lone `--`.
     pub is_for_init: bool,
 }
 
@@ -44,7 +43,7 @@ pub fn words(line: &[u8]) -> Vec<Token> {
     words
 }
 
-/// A name as the kernel compares it: to it, `-` and `_` are the same.
+/// A name as the kernel compares it, to which `-` and `_` are the same.
 pub fn same_dashes(name: &str) -> String {
     name.replace('-', "_")
 }
@@ -71,7 +70,7 @@ fn token(line: &[u8], Range { start, end }: Range<usize>, is_for_init: bool) -> 
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let unquoted = raw.strip_prefix(b"\"").map(|rest| rest.strip_suffix(b"\"").unwrap_or(rest));
     let inner = unquoted.unwrap_or(raw);
-    // A word that begins with `=` has no value: to the kernel a `=` at its beginning is none.
+    // To the kernel a `=` at the beginning of a word is part of its name.
     let equals = inner.iter().skip(1).position(|b| *b == b'=').map(|at| at + 1);
     let (name, value) = match equals {
         Some(at) => (&inner[..at], Some(&inner[at + 1..])),

@@ -1,4 +1,4 @@
-//! The words the kernel was booted with, in order. What was asked for, never what is in force.
+//! The words the kernel was booted with, in order: what was asked for, which need not be in force.
 
 mod line;
 
@@ -6,13 +6,11 @@ pub use line::{KEPT_BYTES, Token, same_dashes, words};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cmdline {
-    /// Words for the kernel: everything before a lone `--`.
     words: Vec<Token>,
 }
 
 impl Cmdline {
-    /// Splits a command line as the kernel does, up to a lone `--`. What follows that is for init, none of our business,
-    /// and may be private.
+    /// Splits a command line as the kernel does, up to a lone `--`. What follows is for init and may be private.
     pub fn parse(line: &str) -> Self {
         let is_for_kernel = |word: &Token| !word.is_for_init && word.raw != "--";
         Self { words: words(line.as_bytes()).into_iter().filter(is_for_kernel).collect() }
@@ -30,7 +28,6 @@ impl Cmdline {
         self.words.iter().map(|word| word.raw.as_str())
     }
 
-    /// The words for the kernel as one line.
     pub fn for_the_kernel(&self) -> String {
         self.words().collect::<Vec<_>>().join(" ")
     }
@@ -38,16 +35,12 @@ impl Cmdline {
 
 #[cfg(test)]
 mod tests {
-    use super::Cmdline;
-
     #[test]
     fn the_last_word_counts_and_what_is_behind_two_dashes_is_private() {
-        let line = Cmdline::parse("ro quiet isolcpus=1 dyndbg=\"file a +p\" isolcpus=2-3 rcu-nocbs=2 -- secret=1");
-        assert_eq!(line.value("isolcpus"), Some("2-3"));
-        assert_eq!(line.value("quiet"), Some(""));
-        assert_eq!(line.value("rcu_nocbs"), Some("2"));
-        assert_eq!(line.value("dyndbg"), Some("file a +p"));
-        assert_eq!(line.value("secret"), None);
+        let line = "ro quiet isolcpus=1 dyndbg=\"file a +p\" isolcpus=2-3 rcu-nocbs=2 -- secret=1";
+        let line = super::Cmdline::parse(line);
+        let values = ["isolcpus", "quiet", "rcu_nocbs", "dyndbg", "secret"].map(|name| line.value(name));
+        assert_eq!(values, [Some("2-3"), Some(""), Some("2"), Some("file a +p"), None]);
         assert!(!line.for_the_kernel().contains("secret"));
     }
 }

@@ -1,10 +1,10 @@
 //! Words about CPUs that the kernel takes one by one, and that do not make sense together.
 //!
-//! Only the later word of those that do not fit is told of. For lines without a machine: on one that runs, what is in
-//! force is compared by the audit. Knows nothing of words that the kernel drops: those are handed over as refused.
+//! Of words that do not fit each other only the last is reported. This is for lines without a machine: on one that runs,
+//! the audit compares what is in force. The caller names the words that the kernel drops, as refused.
 
 use super::Target;
-use super::housekeeping;
+use super::housekeeping::{self, Named};
 use super::values::cpu_list;
 use crate::cmdline::Token;
 use crate::cpu_set::CpuSet;
@@ -16,10 +16,7 @@ pub(super) struct Contradiction {
     pub(super) source: &'static str,
 }
 
-/// CPUs, and the word that names them.
-type Named<'a> = (CpuSet, &'a Token);
-
-/// What the words of a line come to.
+/// The words of a line about CPUs, of which the kernel honours the last of each name.
 struct OnLine<'a> {
     isolated: Option<Named<'a>>,
     tickless: Option<Named<'a>>,
@@ -28,39 +25,29 @@ struct OnLine<'a> {
     boot: u32,
 }
 
-/// What is wrong between this word and those in front of it; of a word that sets CPU 0 apart, by itself.
+/// What is wrong between this word and those in front of it, or with a word that sets the boot CPU apart.
 pub(super) fn find(
     token: &Token,
     line: &[Token],
     target: &Target,
     is_refused: impl Fn(&Token) -> bool,
 ) -> Option<Contradiction> {
-    let is_one = housekeeping::is_one(token) || matches!(token.name.as_str(), "irqaffinity" | "rcu_nocbs");
-    if !is_one || token.is_for_init {
+    let is_about_cpus = housekeeping::is_one(token) || matches!(token.name.as_str(), "irqaffinity" | "rcu_nocbs");
+    if !is_about_cpus || token.is_for_init {
         return None;
     }
-    let [isolated, _, tickless] = housekeeping::kept(line, target, is_refused);
-    let asked = OnLine {
-        isolated,
-        tickless,
-        interrupts: last(line, "irqaffinity", target),
-        callbacks: last(line, "rcu_nocbs", target),
-        boot: target.possible.as_ref().and_then(CpuSet::first).unwrap_or(0),
+    let last = |name: &str| {
+        let word = line.iter().rev().find(|word| word.name == name && !word.is_for_init)?;
+        Some(Named { cpus: housekeeping::cpus(word.value.as_deref()?, target)?, word })
     };
-    asked
-        .boot_cpu(token)
-        .or_else(|| asked.tick_without_isolation(token))
-        .or_else(|| asked.interrupts_where_none_should_be(token))
-        .or_else(|| asked.callbacks_elsewhere(token))
+    let [isolated, _, tickless] = housekeeping::kept(line, target, is_refused);
+    let boot = target.possible.as_ref().and_then(CpuSet::first).unwrap_or(0);
+    let words = OnLine { isolated, tickless, interrupts: last("irqaffinity"), callbacks: last("rcu_nocbs"), boot };
+    let rules = [OnLine::boot_cpu, OnLine::tick_without_isolation, OnLine::interrupts, OnLine::callbacks];
+    rules.iter().find_map(|rule| rule(&words, token))
 }
 
-/// Of these words the last one counts.
-fn last<'a>(line: &'a [Token], name: &str, target: &Target) -> Option<Named<'a>> {
-    let word = line.iter().rev().find(|word| word.name == name && !word.is_for_init)?;
-    Some((housekeeping::cpus(word.value.as_deref()?, target)?, word))
-}
-
-/// Whether the word is the last of these.
+/// Whether the word is the last of these: the contradiction is reported once, at its last word.
 fn is_last(token: &Token, words: &[&Token]) -> bool {
     words.iter().map(|word| word.end).max() == Some(token.end)
 }
@@ -69,118 +56,105 @@ fn raw(word: &Token) -> String {
     crate::fact::printable(&word.raw, 80)
 }
 
+fn joined(words: &[&Token]) -> String {
+    words.iter().map(|word| raw(word)).collect::<Vec<_>>().join(" and ")
+}
+
+/// `NAME=CPUS`, or a hint where no CPU is left to name.
+fn or_hint(prefix: &str, cpus: &CpuSet, hint: &str) -> String {
+    if cpus.is_empty() { hint.to_owned() } else { format!("{prefix}{cpus}") }
+}
+
 impl OnLine<'_> {
-    /// CPUs that are set apart by either word, and the words.
-    fn apart(&self) -> (CpuSet, Vec<&Token>) {
-        let named = || self.isolated.iter().chain(&self.tickless);
-        let cpus = named().fold(CpuSet::new(), |all, (cpus, _)| all.union(cpus));
-        (cpus, named().map(|(_, word)| *word).collect())
+    /// The words that set CPUs apart.
+    fn apart(&self) -> impl Iterator<Item = &Named<'_>> {
+        self.isolated.iter().chain(&self.tickless)
+    }
+
+    fn cpus_apart(&self) -> CpuSet {
+        self.apart().fold(CpuSet::new(), |all, named| all.union(&named.cpus))
     }
 
     fn boot_cpu(&self, token: &Token) -> Option<Contradiction> {
-        let mut named = self.isolated.iter().chain(&self.tickless);
-        let (cpus, word) = named.find(|(cpus, word)| word.end == token.end && cpus.contains(self.boot))?;
-        let rest: CpuSet = cpus.iter().filter(|cpu| *cpu != self.boot).collect();
+        let boot = self.boot;
+        let Named { cpus, word } =
+            self.apart().find(|named| named.word.end == token.end && named.cpus.contains(boot))?;
+        let rest = cpus.iter().filter(|cpu| *cpu != boot).collect();
         let value = word.value.as_deref().unwrap_or_default();
         let flags = value.strip_suffix(cpu_list(value).1).unwrap_or_default();
-        let instead = if rest.is_empty() {
-            format!("{} with other CPUs", word.name)
-        } else {
-            format!("{}={flags}{rest}", word.name)
-        };
         let why = format!(
-            "CPU {0} is in it; where that is the boot CPU, the kernel keeps time there at first, and irqaffinity= always \
-             includes it",
-            self.boot
+            "CPU {boot} is in it; where that is the boot CPU, the kernel keeps time there at first, and irqaffinity= always \
+             includes it"
         );
+        let instead = or_hint(&format!("{}={flags}", word.name), &rest, &format!("{} with other CPUs", word.name));
         Some(Contradiction { why, instead, source: "kernel 6.12 kernel/time/tick-common.c, kernel/irq/irqdesc.c" })
     }
 
     fn tick_without_isolation(&self, token: &Token) -> Option<Contradiction> {
-        let ((isolated, isolating), (tickless, stopping)) = (self.isolated.as_ref()?, self.tickless.as_ref()?);
-        let only = tickless.difference(isolated);
-        if only.is_empty() || !is_last(token, &[*isolating, *stopping]) {
+        let (isolated, tickless) = (self.isolated.as_ref()?, self.tickless.as_ref()?);
+        let only = tickless.cpus.difference(&isolated.cpus);
+        if only.is_empty() || !is_last(token, &[isolated.word, tickless.word]) {
             return None;
         }
         let why = format!(
             "{} stops the tick of CPU {only}, which {} leaves to the scheduler: tasks are still moved there, and with \
              more than one the tick goes on",
-            raw(stopping),
-            raw(isolating)
+            raw(tickless.word),
+            raw(isolated.word)
         );
-        Some(Contradiction {
-            why,
-            instead: format!("nohz_full={isolated}"),
-            source: "kernel 6.1, 6.12, 7.3 kernel/sched/isolation.c, kernel/sched/core.c: sched_can_stop_tick",
-        })
+        let source = "kernel 6.1, 6.12, 7.3 kernel/sched/isolation.c, kernel/sched/core.c: sched_can_stop_tick";
+        Some(Contradiction { why, instead: format!("nohz_full={}", isolated.cpus), source })
     }
 
-    fn interrupts_where_none_should_be(&self, token: &Token) -> Option<Contradiction> {
-        let (wanted, word) = self.interrupts.as_ref()?;
-        let (apart, mut words) = self.apart();
-        let both = wanted.intersection(&apart);
-        words.retain(|word| [&self.isolated, &self.tickless].iter().any(|named| has(named.as_ref(), word, &both)));
-        words.push(*word);
-        if both.is_empty() || !is_last(token, &words) {
+    fn interrupts(&self, token: &Token) -> Option<Contradiction> {
+        let wanted = self.interrupts.as_ref()?;
+        let both = wanted.cpus.intersection(&self.cpus_apart());
+        let concerned = self.apart().filter(|named| !named.cpus.intersection(&both).is_empty());
+        let setting_apart: Vec<&Token> = concerned.map(|named| named.word).collect();
+        if both.is_empty() || !is_last(token, &[&setting_apart[..], &[wanted.word]].concat()) {
             return None;
         }
-        let rest = wanted.difference(&apart);
-        let instead = if rest.is_empty() {
-            "irqaffinity= with CPUs that are not set apart".to_owned()
-        } else {
-            format!("irqaffinity={rest}")
-        };
-        let why = format!("{} lets interrupts go to CPU {both}, which is set apart by {}", raw(word), by(&words));
+        let rest = wanted.cpus.difference(&both);
+        let by = joined(&setting_apart);
+        let why = format!("{} lets interrupts go to CPU {both}, which is set apart by {by}", raw(wanted.word));
+        let instead = or_hint("irqaffinity=", &rest, "irqaffinity= with CPUs that are not set apart");
         Some(Contradiction { why, instead, source: "kernel 6.1, 6.12, 7.3 kernel/irq/irqdesc.c: irq_affinity_setup" })
     }
 
-    fn callbacks_elsewhere(&self, token: &Token) -> Option<Contradiction> {
-        let (offloaded, word) = self.callbacks.as_ref()?;
-        let (apart, mut words) = self.apart();
-        // All of them is no mistake in a list.
+    fn callbacks(&self, token: &Token) -> Option<Contradiction> {
+        let Named { cpus: offloaded, word } = self.callbacks.as_ref()?;
+        let apart = self.cpus_apart();
+        let setting_apart: Vec<&Token> = self.apart().map(|named| named.word).collect();
+        // Whoever offloads all CPUs means all of them.
         let is_all = word.value.as_deref().is_some_and(|v| matches!(v, "all" | "0-N"));
-        words.push(*word);
-        if is_all || words.len() == 1 || *offloaded == apart || !is_last(token, &words) {
+        let is_last = is_last(token, &[&setting_apart[..], &[*word]].concat());
+        if is_all || setting_apart.is_empty() || *offloaded == apart || !is_last {
             return None;
         }
         let (missing, more) = (apart.difference(offloaded), offloaded.difference(&apart));
-        let by = by(&words);
+        let (word, by) = (raw(word), joined(&setting_apart));
         let why = if missing.is_empty() {
-            format!("{} also names CPU {more}, which is not set apart by {by}", raw(word))
-        } else if self.tickless.as_ref().is_some_and(|(tickless, _)| missing.is_subset(tickless)) {
-            format!("{} lacks CPU {missing}, which nohz_full= offloads all the same", raw(word))
+            format!("{word} also names CPU {more}, which is not set apart by {by}")
+        } else if self.tickless.as_ref().is_some_and(|tickless| missing.is_subset(&tickless.cpus)) {
+            format!("{word} lacks CPU {missing}, which nohz_full= offloads all the same")
         } else {
-            format!(
-                "{} lacks CPU {missing}, which is set apart by {by}: the callbacks of RCU still run there",
-                raw(word)
-            )
+            format!("{word} lacks CPU {missing}, which is set apart by {by}: the callbacks of RCU still run there")
         };
         let instead = format!("rcu_nocbs={apart}");
         Some(Contradiction { why, instead, source: "kernel 6.1, 6.12, 7.3 kernel/rcu/tree_nocb.h: rcu_init_nohz" })
     }
 }
 
-/// Whether that word names some of the CPUs.
-fn has(named: Option<&Named<'_>>, word: &Token, cpus: &CpuSet) -> bool {
-    named.is_some_and(|(own, by)| by.end == word.end && !own.intersection(cpus).is_empty())
-}
-
-/// The words that set CPUs apart: all but the last, which is compared with them.
-fn by(words: &[&Token]) -> String {
-    let apart = words.split_last().map(|(_, apart)| apart).unwrap_or_default();
-    apart.iter().map(|word| raw(word)).collect::<Vec<_>>().join(" and ")
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::{Testimony, lint};
     use super::*;
-    use crate::machine::{Arch, Flavour, Version};
+    use crate::machine::Flavour;
 
-    /// The words that are told of, with what to write instead.
+    /// The words that are reported, with the reason and what to write instead.
     fn told(line: &str, possible: Option<&str>) -> Vec<(String, String, String)> {
         let possible = possible.and_then(|list| CpuSet::parse_list(list).ok());
-        let target = Target { version: Version::new(6, 12), flavour: Flavour::Rt, arch: Arch::X86, possible };
+        let target = Target { possible, ..Target::x86(6, 12, Flavour::Rt) };
         let words = lint(line.as_bytes(), &target, &Testimony::none()).into_iter().filter(|word| word.is_trap);
         words.map(|word| (word.word, word.why, word.instead.unwrap_or_default())).collect()
     }

@@ -1,7 +1,6 @@
-//! Where the command line stands in the files that hold one: a file of its own, or a setting of a boot loader.
+//! Finds the command lines in a file: the whole file, or settings of a boot loader in it.
 //!
-//! Knows the settings by their names only. What a shell would make of a file that does more than assign is not told:
-//! what it fills in is called so.
+//! Knows the settings by their names only. What a shell would fill in is not judged, and reported as filled in at boot.
 
 use super::{Target, Testimony, Word, WordVerdict, judge};
 use crate::cmdline::{Token, words};
@@ -20,40 +19,40 @@ const ASSIGNED: [&str; 8] = [
     "CMDLINE",
     "APPEND",
 ];
-/// Takes the place of `_DEFAULT` in another entry of the menu.
+/// Replaces `_DEFAULT` in the recovery entry of the menu.
 const RECOVERY: &str = "GRUB_CMDLINE_LINUX_RECOVERY";
-/// All of a file's add up.
+/// A key of loader entries, of which all lines of a file add up.
 const OPTIONS: &str = "options";
 const APPEND: [&str; 2] = ["append", "APPEND"];
-/// GRUB's menu names the kernel first.
+/// Commands of GRUB's menu, which name the kernel before its words.
 const AFTER_IMAGE: [&str; 3] = ["linux", "linux16", "linuxefi"];
-/// U-Boot's scripts.
+/// Commands of U-Boot's scripts.
 const SET: [&[&str]; 2] = [&["setenv", "bootargs"], &["env", "set", "bootargs"]];
 
-/// Stand for a blank and a quote in what is filled in at boot, which is one word whatever is in it.
+/// Stand for a blank and a quote within an expression that is filled in at boot, so that it stays one word.
 const BLANK: u8 = 1;
 const QUOTE: u8 = 2;
 
-/// A word of a file, judged, and where it stands.
+/// A word of a file with its verdict and its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placed {
     pub word: Word,
-    /// The line of the file, from 1.
+    /// Number of the line, from 1.
     pub line: usize,
-    /// Its characters in that line: the first, from 1, and the one after the last.
+    /// Columns in that line, in characters from 1.
     pub columns: Range<usize>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Contents {
-    /// Every word, in the order of the file; those for init at the end.
+    /// Every word, in the order of the file; words for init come last.
     pub words: Vec<Placed>,
-    /// Whether a setting that holds command lines stands there.
+    /// Whether the file has a setting that holds a command line.
     pub has_setting: bool,
 }
 
 impl Contents {
-    /// Whether this is a file with a command line: a setting says so, or one word that some kernel takes.
+    /// Whether the file holds a command line at all: it has such a setting, or a word that some kernel takes.
     pub fn is_command_line(&self) -> bool {
         let is_known =
             |placed: &Placed| !matches!(placed.word.verdict, WordVerdict::Unknown | WordVerdict::ForUserSpace);
@@ -61,8 +60,8 @@ impl Contents {
     }
 }
 
-/// Judges every command line of a file. A file without any setting is one command line, over however many lines; lines
-/// that begin with `#` are remarks.
+/// Judges every command line of a file. A file without any setting is one command line over all its lines; lines that
+/// begin with `#` are remarks.
 pub fn lint_file(text: &str, target: &Target, evidence: &Testimony<'_>) -> Contents {
     let settings = settings(text);
     let has_setting = !settings.is_empty();
@@ -72,18 +71,18 @@ pub fn lint_file(text: &str, target: &Target, evidence: &Testimony<'_>) -> Conte
     Contents { words: words.into_iter().map(|(_, word)| word).collect(), has_setting }
 }
 
-/// Characters of a file that make up a piece of a command line, each with its line and column from 1.
+/// Characters that make up a piece of a command line, each with its line and column from 1.
 type Piece = Vec<(char, usize, usize)>;
 
 struct Setting {
     name: String,
-    /// Adds to what the same one held before.
+    /// Whether it adds to the value before.
     adds: bool,
     piece: Piece,
 }
 
-/// The pieces that are one command line each. Of two assignments to a variable the last one counts; entries of a menu
-/// are lines of their own.
+/// The pieces of each command line. Of two assignments to a variable the last one counts; each entry of a menu is a
+/// command line of its own.
 fn grouped(settings: Vec<Setting>) -> Vec<Vec<Piece>> {
     let mut assigned: Vec<(String, Vec<Piece>)> = Vec::new();
     let mut options = Vec::new();
@@ -130,7 +129,6 @@ fn numbered(line: &str, number: usize, from: usize) -> impl Iterator<Item = (cha
     line.chars().enumerate().skip(from).map(move |(n, c)| (c, number + 1, n + 1))
 }
 
-/// The settings of a file that hold command lines, in order.
 fn settings(text: &str) -> Vec<Setting> {
     let lines: Vec<&str> = text.lines().collect();
     let mut found = Vec::new();
@@ -140,7 +138,7 @@ fn settings(text: &str) -> Vec<Setting> {
             at += 1;
             continue;
         };
-        // From the value on, as one stream of characters; a setting ends on the line where its value ends.
+        // One stream of characters from the value on, because a value in quotes may go over several lines.
         let before = lines[at].len() - head.rest.len();
         let skipped = lines[at][..before].chars().count();
         let first = numbered(lines[at], at, skipped);
@@ -156,11 +154,12 @@ fn settings(text: &str) -> Vec<Setting> {
     found
 }
 
+/// Where the value of a setting ends.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Style {
     /// At the closing quote; without quotes, at the end of the line.
     Quoted,
-    /// The same, and without quotes at a semicolon.
+    /// Like `Quoted`, and without quotes also at a semicolon.
     Script,
     /// At the end of the line: quotes are the kernel's.
     Plain,
@@ -194,19 +193,11 @@ impl<'a> Head<'a> {
             return Some(Self { name: word, adds: true, style: Style::Plain, rest });
         }
         let is_told = word == OPTIONS || APPEND.contains(&word);
-        // A value of its own must be there: a word of that name in a running text is none.
-        (is_told && trimmed.len() > word.len()).then_some(Self {
-            name: told(word),
-            adds: true,
-            style: Style::Plain,
-            rest,
-        })
+        // `APPEND` is also the name of a variable; without `=` it is a key of extlinux.
+        let name = if word == "APPEND" { "append" } else { word };
+        // Without a value, it is an ordinary word of some text.
+        (is_told && trimmed.len() > word.len()).then_some(Self { name, adds: true, style: Style::Plain, rest })
     }
-}
-
-/// `APPEND` is also a variable; told, it is extlinux's.
-fn told(word: &str) -> &str {
-    if word == "APPEND" { "append" } else { word }
 }
 
 fn after<'a>(text: &'a str, words: &[&str]) -> Option<&'a str> {
@@ -217,8 +208,8 @@ fn after<'a>(text: &'a str, words: &[&str]) -> Option<&'a str> {
 }
 
 impl Style {
-    /// The value at the beginning of a stream, and the line on which it ends; `first` is where it begins. A backslash
-    /// at the end of a line joins the next one to it. `None` where a quote is never closed.
+    /// The value at the beginning of a stream, and the line on which it ends; `first` is the line on which it begins. A
+    /// backslash at the end of a line joins the next line. `None` where a quote is never closed.
     fn cut(self, stream: impl Iterator<Item = (char, usize, usize)>, first: usize) -> Option<(Piece, usize)> {
         let mut chars = stream.peekable();
         let quote = match chars.peek() {
@@ -263,7 +254,7 @@ fn judged(pieces: &[Piece], target: &Target, evidence: &Testimony<'_>) -> Vec<(b
         for (c, line, column) in filled_in(piece) {
             let mut bytes = [0; 4];
             let bytes = c.encode_utf8(&mut bytes).as_bytes();
-            // A byte of a letter may be a blank to the kernel.
+            // The kernel splits bytes, and a byte of a letter may be a blank to it.
             text.extend_from_slice(bytes);
             places.extend(bytes.iter().map(|_| (line, column)));
         }
@@ -283,7 +274,7 @@ fn judged(pieces: &[Piece], target: &Target, evidence: &Testimony<'_>) -> Vec<(b
     found.collect()
 }
 
-/// What stands between `$(` and `)` or two backquotes is one thing, whatever is in it.
+/// The piece with stand-ins for blanks and quotes between `$(` and `)` or two backquotes.
 fn filled_in(piece: &[(char, usize, usize)]) -> Piece {
     let mut depth = 0_usize;
     let mut is_quoted = false;
@@ -308,7 +299,7 @@ fn filled_in(piece: &[(char, usize, usize)]) -> Piece {
     out
 }
 
-/// A word that something else completes cannot be judged by what stands in the file.
+/// A word with an expression gets no verdict, because the file does not say what it becomes.
 fn at_boot(word: Word) -> Word {
     let text = word.word.replace(char::from(BLANK), " ").replace(char::from(QUOTE), "\"");
     if !text.contains(['$', '`']) {
@@ -328,24 +319,19 @@ fn at_boot(word: Word) -> Word {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::{Arch, Flavour, Version};
+    use crate::machine::Flavour;
     use proptest::prelude::*;
 
     fn target() -> Target {
-        Target { version: Version::new(6, 12), flavour: Flavour::Stock, arch: Arch::X86, possible: None }
+        Target { possible: None, ..Target::x86(6, 12, Flavour::Stock) }
     }
 
-    /// Words with the line and the column they begin at.
-    fn told(text: &str) -> Vec<(usize, usize, String)> {
-        let words = lint_file(text, &target(), &Testimony::none()).words;
-        words.into_iter().map(|placed| (placed.line, placed.columns.start, placed.word.word)).collect()
-    }
-
+    /// The words of a text are these, with the line and the column at which each begins.
     #[track_caller]
     fn is(text: &str, expected: &[(usize, usize, &str)]) {
-        let told = told(text);
-        let told: Vec<_> = told.iter().map(|(line, column, word)| (*line, *column, word.as_str())).collect();
-        assert_eq!(told, expected, "{text}");
+        let words = lint_file(text, &target(), &Testimony::none()).words;
+        let found: Vec<_> = words.iter().map(|at| (at.line, at.columns.start, at.word.word.as_str())).collect();
+        assert_eq!(found, expected, "{text}");
     }
 
     #[test]

@@ -1,8 +1,7 @@
-//! `isolcpus=` and `nohz_full=` together: the kernel keeps the CPUs of the first and refuses what does not agree with
-//! them.
+//! `isolcpus=` and `nohz_full=` together: the kernel keeps the CPUs of the first word and refuses a word that does not
+//! agree with them.
 //!
-//! Follows `housekeeping_setup` over the words in their order. Knows nothing of words whose own value is refused: those
-//! are handed over as refused.
+//! Follows `housekeeping_setup` over the words in their order. The caller names the words whose own value is refused.
 
 use super::Target;
 use super::values::{Wrong, cpu_list};
@@ -12,10 +11,19 @@ use crate::machine::Version;
 
 const SOURCE: &str = "kernel 6.1, 6.12, 7.3 kernel/sched/isolation.c: housekeeping_setup";
 
-/// What CPUs can be kept from, as far as the words are compared by it; in the order of 7.3.
+/// What CPUs can be kept from, as far as the kernel compares the words by it; in the order of 7.3.
 const DOMAIN: usize = 0;
 const MANAGED_IRQ: usize = 1;
 const NOISE: usize = 2;
+
+/// CPUs, and the word that names them.
+pub(super) struct Named<'a> {
+    pub(super) cpus: CpuSet,
+    pub(super) word: &'a Token,
+}
+
+/// The first word that kept CPUs from each of the three.
+type Kept<'a> = [Option<Named<'a>>; 3];
 
 /// Whether a word is one of the two.
 pub(super) fn is_one(token: &Token) -> bool {
@@ -29,10 +37,7 @@ pub(super) fn check(
     target: &Target,
     is_refused: impl Fn(&Token) -> bool,
 ) -> Option<Wrong> {
-    if !is_one(token) {
-        return None;
-    }
-    if is_refused(token) {
+    if !is_one(token) || is_refused(token) {
         return None;
     }
     let place = line.iter().position(|word| word.end == token.end)?;
@@ -41,29 +46,25 @@ pub(super) fn check(
     Some(Wrong::rejected(why, SOURCE))
 }
 
-/// What the words of a line come to, and which word it was.
-pub(super) fn kept<'a>(
-    line: &'a [Token],
-    target: &Target,
-    is_refused: impl Fn(&Token) -> bool,
-) -> [Option<(CpuSet, &'a Token)>; 3] {
-    let mut kept: [Option<(CpuSet, &Token)>; 3] = [None, None, None];
+/// What the kernel makes of the words of a line.
+pub(super) fn kept<'a>(line: &'a [Token], target: &Target, is_refused: impl Fn(&Token) -> bool) -> Kept<'a> {
+    let mut kept: Kept<'a> = [None, None, None];
     for word in line.iter().filter(|word| is_one(word) && !is_refused(word)) {
         let Some((kinds, apart)) = read(word, target) else { continue };
         if refusal(&kinds, &apart, &kept, target).is_none() {
             for kind in kinds {
-                kept[kind].get_or_insert_with(|| (apart.clone(), word));
+                kept[kind].get_or_insert_with(|| Named { cpus: apart.clone(), word });
             }
         }
     }
     kept
 }
 
-fn refusal(kinds: &[usize], apart: &CpuSet, kept: &[Option<(CpuSet, &Token)>; 3], target: &Target) -> Option<String> {
+fn refusal(kinds: &[usize], apart: &CpuSet, kept: &Kept<'_>, target: &Target) -> Option<String> {
     disagrees(kinds, apart, kept).or_else(|| leaves_none(kinds, apart, kept, target))
 }
 
-/// The CPUs of a list; `None` where they are not known without the machine.
+/// The CPUs of a list; `None` where the machine must be known to tell.
 pub(super) fn cpus(list: &str, target: &Target) -> Option<CpuSet> {
     let needs_machine = list.contains('N') || list.contains("all");
     if needs_machine && target.possible.is_none() {
@@ -72,58 +73,43 @@ pub(super) fn cpus(list: &str, target: &Target) -> Option<CpuSet> {
     CpuSet::parse_kernel(list, target.cpus().unwrap_or(u32::MAX)).ok()
 }
 
-/// What a word keeps from its CPUs, and which these are; `None` where that is not known without the machine.
+/// What a word keeps from its CPUs, and which these are; `None` where the machine must be known to tell.
 fn read(word: &Token, target: &Target) -> Option<(Vec<usize>, CpuSet)> {
     let value = word.value.as_deref()?;
-    let (flags, list) = if word.name == "nohz_full" { (Vec::new(), value) } else { cpu_list(value) };
-    let mut kinds: Vec<usize> = flags
-        .iter()
-        .filter_map(|flag| match *flag {
-            "domain" => Some(DOMAIN),
-            "managed_irq" => Some(MANAGED_IRQ),
-            "nohz" => Some(NOISE),
-            _ => None,
-        })
-        .collect();
-    if word.name == "nohz_full" {
-        kinds.push(NOISE);
-    } else if kinds.is_empty() {
+    let (flags, list) = if word.name == "nohz_full" { (vec!["nohz"], value) } else { cpu_list(value) };
+    let kind = |flag: &&str| ["domain", "managed_irq", "nohz"].iter().position(|known| known == flag);
+    let mut kinds: Vec<usize> = flags.iter().filter_map(kind).collect();
+    if kinds.is_empty() {
         kinds.push(DOMAIN);
     }
     let apart = cpus(list, target)?;
     let Some(possible) = &target.possible else { return Some((kinds, apart)) };
-    // Where no CPU would be left, the boot CPU is taken out again.
+    // Where no CPU would be left, the kernel takes the boot CPU out again.
     let apart = apart.intersection(possible);
     let boot = possible.iter().next();
     Some((kinds, if apart == *possible { apart.iter().filter(|cpu| Some(*cpu) != boot).collect() } else { apart }))
 }
 
-fn disagrees(kinds: &[usize], apart: &CpuSet, kept: &[Option<(CpuSet, &Token)>; 3]) -> Option<String> {
-    let (_, first) = kinds.iter().filter_map(|kind| kept[*kind].as_ref()).find(|(before, _)| before != apart)?;
+fn disagrees(kinds: &[usize], apart: &CpuSet, kept: &Kept<'_>) -> Option<String> {
+    let first = kinds.iter().filter_map(|kind| kept[*kind].as_ref()).find(|first| first.cpus != *apart)?;
     Some(format!(
         "{} stands in front of it with other CPUs; the kernel keeps the first and drops this word",
-        crate::fact::printable(&first.raw, 80)
+        crate::fact::printable(&first.word.raw, 80)
     ))
 }
 
-/// From 7.x on a CPU must be left that is in neither.
-fn leaves_none(
-    kinds: &[usize],
-    apart: &CpuSet,
-    kept: &[Option<(CpuSet, &Token)>; 3],
-    target: &Target,
-) -> Option<String> {
-    let matters = |kind: &usize| matches!(*kind, DOMAIN | NOISE);
+/// From 7.x on a CPU must be left that is in neither word.
+fn leaves_none(kinds: &[usize], apart: &CpuSet, kept: &Kept<'_>, target: &Target) -> Option<String> {
     let possible = target.possible.as_ref().filter(|_| target.version >= Version::new(7, 0))?;
-    if !kinds.iter().any(matters) {
+    if kinds.iter().all(|kind| *kind == MANAGED_IRQ) {
         return None;
     }
-    let (before, first) = [DOMAIN, NOISE].iter().find_map(|kind| kept[*kind].as_ref())?;
-    let is_left = possible.iter().any(|cpu| !apart.contains(cpu) && !before.contains(cpu));
+    let first = [DOMAIN, NOISE].iter().find_map(|kind| kept[*kind].as_ref())?;
+    let is_left = possible.iter().any(|cpu| !apart.contains(cpu) && !first.cpus.contains(cpu));
     (!is_left).then(|| {
         format!(
             "with {} in front of it no CPU is left that is in neither; from 7.x the kernel then drops this word",
-            crate::fact::printable(&first.raw, 80)
+            crate::fact::printable(&first.word.raw, 80)
         )
     })
 }
@@ -132,16 +118,11 @@ fn leaves_none(
 mod tests {
     use super::*;
     use crate::cmdline::words;
-    use crate::machine::{Arch, Flavour};
+    use crate::machine::Flavour;
 
-    /// Which words are refused, one letter each.
+    /// One letter for each word: `R` is refused, `a` is accepted.
     fn fates(line: &str, major: u32, minor: u32) -> String {
-        let target = Target {
-            version: Version::new(major, minor),
-            flavour: Flavour::Dynamic,
-            arch: Arch::X86,
-            possible: CpuSet::parse_list("0-3").ok(),
-        };
+        let target = Target::x86(major, minor, Flavour::Dynamic);
         let line = words(line.as_bytes());
         line.iter().map(|w| if check(w, &line, &target, |_| false).is_some() { 'R' } else { 'a' }).collect()
     }
@@ -170,7 +151,7 @@ mod tests {
 
     #[test]
     fn what_a_list_means_is_not_guessed() {
-        let target = Target { version: Version::new(6, 12), flavour: Flavour::Stock, arch: Arch::X86, possible: None };
+        let target = Target { possible: None, ..Target::x86(6, 12, Flavour::Stock) };
         let refused = |line: &str| {
             let line = words(line.as_bytes());
             line.last().is_some_and(|word| check(word, &line, &target, |_| false).is_some())

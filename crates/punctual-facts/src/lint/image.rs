@@ -1,7 +1,7 @@
-//! The words that one kernel was built with, as its image tells them, and what that says of a word.
+//! The words that one kernel was built with, as its image lists them, and what the list says about a word.
 //!
-//! Compares as the kernel does (`init/main.c`, `kernel/params.c`): early words and parameters whole, others by their
-//! beginning, `-` and `_` alike. Knows nothing of images, and nothing of modules that are loaded from files.
+//! Compares as the kernel does (`init/main.c`, `kernel/params.c`): early words and parameters as a whole, others by their
+//! beginning, with `-` and `_` alike. Knows nothing of images, and nothing of modules that are loaded from files.
 
 use crate::cmdline::{Token, same_dashes, words};
 use crate::fact::Fact;
@@ -11,7 +11,6 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Where a tree has the list: a first line `complete`, then lines `early NAME`, `setup NAME` and `param NAME PERMISSION`.
 pub const WORDS: &str = "punctual:/kernel/words";
 
-/// The whole list of a kernel's own words.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Image {
     early: BTreeSet<String>,
@@ -19,20 +18,20 @@ pub struct Image {
     params: BTreeMap<String, u16>,
 }
 
-/// What the list says of a word.
+/// What the list says about a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Has {
+    /// The kernel has the word, in this way.
     Yes(&'static str),
-    /// A handler gets to see it, and may say that it is not its own.
+    /// A handler gets to see the word, and may refuse it.
     Perhaps,
-    /// Nothing in the kernel takes it.
     No,
-    /// It is looked for in the line itself, or set as a sysctl, neither of which is on the list.
+    /// The kernel searches the line for the word or sets it as a sysctl; the list has neither.
     Elsewhere,
 }
 
 impl Image {
-    /// The list in a text; why it tells nothing, where it is not whole.
+    /// Reads the list; the error says why it is not complete.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut lines = text.lines();
         match lines.next() {
@@ -55,7 +54,7 @@ impl Image {
                 _ => return Err(format!("'{}' is not understood", crate::fact::printable(line, 60))),
             }
         }
-        // Every kernel has this one.
+        // Every kernel has this word.
         if !image.setup.contains("init=") {
             return Err("it is not whole".to_owned());
         }
@@ -69,14 +68,13 @@ impl Image {
         }
     }
 
-    /// Whether the kernel has a parameter of its own that begins so.
+    /// Whether the kernel itself has a parameter of this module.
     pub(super) fn has_module(&self, module: &str) -> bool {
         let begin = format!("{module}.");
         self.params.range(begin.clone()..).next().is_some_and(|(name, _)| name.starts_with(&begin))
     }
 
-    /// Whether the kernel itself takes this word; `None` where the list cannot tell. What a module in a file takes is not
-    /// on it.
+    /// Whether the kernel itself takes this word; `None` where the list cannot tell. Words of modules in files are not on it.
     pub fn takes(&self, word: &str) -> Option<bool> {
         match self.has(words(word.as_bytes()).first()?) {
             Has::Yes(_) => Some(true),
@@ -105,8 +103,8 @@ impl Image {
         begins.map_or(Has::No, |_| Has::Perhaps)
     }
 
-    /// Whether a handler's name is the beginning of the word; `Some(true)` where it is all of its name. A handler for
-    /// `ro` is asked for `root_x` as well, and says no.
+    /// Whether a handler's name is the beginning of the word; `Some(true)` where it is the whole name. The kernel calls the
+    /// handler for `ro` with `root_x` as well, and the handler refuses it.
     fn by_beginning(&self, token: &Token) -> Option<bool> {
         let whole = match &token.value {
             Some(value) => format!("{}={}", token.name, same_dashes(value)),
@@ -118,16 +116,16 @@ impl Image {
     }
 }
 
-/// Words on no list: parts of x86-64, arm64 and the EFI stub look for them in the line itself, some are other names of
-/// sysctls (`fs/proc/proc_sysctl.c`), and `dyndbg` and `async_probe` are taken for every module.
+/// Words on no list: parts of x86-64, arm64 and the EFI stub search the line for them, some are other names of sysctls
+/// (`fs/proc/proc_sysctl.c`), and `dyndbg` and `async_probe` exist for every module.
 const ELSEWHERE: &str = "acpi acpi_rsdp async_probe bootconfig clearcpuid console debug dis_ucode_ldr dyndbg \
     earlyprintk edd efi forcepae fred hardlockup_all_cpu_backtrace hung_task_panic initrd kexec mem_encrypt microcode \
     microcode.amd_sha_check no387 no5lvl nofxsr nokaslr nopti nospec_store_bypass_disable nospectre_v2 nousershstk \
     noxsave noxsaveopt noxsaves numa_zonelist_order pti quiet setcpuid softlockup_all_cpu_backtrace \
     spec_store_bypass_disable spectre_v2 spectre_v2_user split_lock_detect tsx";
-/// What stands before the dot of such words.
-const ELSEWHERE_BEFORE_DOT: &str = "arm64 arm64_sw id_aa64isar1 id_aa64isar2 id_aa64mmfr0 id_aa64mmfr1 id_aa64mmfr2 id_aa64mmfr4 id_aa64pfr0 \
-    id_aa64pfr1 id_aa64smfr0 sysctl";
+/// The parts before the dot of such words.
+const ELSEWHERE_BEFORE_DOT: &str = "arm64 arm64_sw id_aa64isar1 id_aa64isar2 id_aa64mmfr0 id_aa64mmfr1 id_aa64mmfr2 \
+    id_aa64mmfr4 id_aa64pfr0 id_aa64pfr1 id_aa64smfr0 sysctl";
 
 fn is_elsewhere(name: &str) -> bool {
     let is_one_of = |list: &str, name: &str| list.split(' ').any(|word| word == name);
@@ -152,26 +150,13 @@ mod tests {
 
     #[test]
     fn words_are_compared_as_the_kernel_does() {
-        let known = [
-            "quiet=1",
-            "nosmt",
-            "nosmt=force",
-            "init=/bin/sh",
-            "ro",
-            "mce=off",
-            "workqueue.unbound-cpus=1",
-            "panic=1",
-            "panic",
-            "rcutree.kthread-prio=1",
-            "hidden.one=2",
-            "mce",
-        ];
-        for word in known {
+        let known = "quiet=1 nosmt nosmt=force init=/bin/sh ro mce=off workqueue.unbound-cpus=1 panic=1 panic \
+            rcutree.kthread-prio=1 hidden.one=2 mce";
+        for word in known.split(' ') {
             assert!(matches!(has(word), Has::Yes(_)), "{word}");
         }
-        for word in
-            ["init", "quiet2", "panic2", "rcutree.kthread_pri", "rcutree.x=1", "x", "sysctl", "workqueue.unbound_cpus"]
-        {
+        let unknown = "init quiet2 panic2 rcutree.kthread_pri rcutree.x=1 x sysctl workqueue.unbound_cpus";
+        for word in unknown.split(' ') {
             assert_eq!(has(word), Has::No, "{word}");
         }
         for word in ["root", "mcelog=1", "roroot=x"] {

@@ -1,9 +1,9 @@
 //! The linter of kernel command lines: for every word, what the kernel makes of it, why, and what to write instead.
 //!
-//! Most words that do nothing fail silently: a module that is not there, a name that was removed years ago, a list the
-//! kernel refuses. Judged by the names that kernels register ([`names`]), by what is known of single words ([`rules`]),
-//! by what their values must look like ([`values`]) and, on a live machine, by its own testimony ([`Testimony`]). Reads
-//! through a [`Tree`] and decides; knows nothing of how a verdict is shown.
+//! Most words that do nothing fail silently: a module that is not there, a name that was removed years ago, a list that
+//! the kernel refuses. A word is judged by the names that kernels register ([`names`]), by what is known of single words
+//! ([`rules`]), by what their values must look like ([`values`]) and, on a live machine, by its own testimony
+//! ([`Testimony`]). Reads through a [`Tree`] and decides; knows nothing of how a verdict is shown.
 //!
 //! [`Tree`]: crate::tree::Tree
 
@@ -41,12 +41,12 @@ pub struct Target {
     pub version: Version,
     pub flavour: Flavour,
     pub arch: Arch,
-    /// CPUs that can exist, where that is known.
+    /// CPUs that can exist, where they are known.
     pub possible: Option<CpuSet>,
 }
 
 impl Target {
-    /// The kernel that runs; `None` where it does not say enough of itself.
+    /// The running kernel; `None` where its version, flavour or architecture is not known.
     pub fn of(machine: &Machine) -> Option<Self> {
         Some(Self {
             version: *machine.kernel.version.known()?,
@@ -56,7 +56,7 @@ impl Target {
         })
     }
 
-    /// The kernel of an image, by what it says of itself (`Linux version ...`) and the words it was built with.
+    /// The kernel of an image, by its banner (`Linux version ...`) and the words it was built with.
     pub fn of_image(banner: &str, arch: Arch, image: &Image) -> Option<Self> {
         let mut says = banner.split_whitespace().skip(2);
         let version = Version::parse(says.next()?)?;
@@ -71,13 +71,12 @@ impl Target {
         Some(Self { version, flavour, arch, possible: None })
     }
 
-    /// Whether versions around this one were looked at; otherwise the nearest stands in for it.
+    /// Whether this version lies between those that were looked at; otherwise the nearest one stands in for it.
     pub fn was_looked_at(&self) -> bool {
         let [first, .., last] = names::LOOKED_AT;
         (first..=last).contains(&self.version) && self.arch != Arch::Other
     }
 
-    /// Whether exactly this version was looked at.
     pub fn is_looked_at(&self) -> bool {
         names::LOOKED_AT.contains(&self.version) && self.arch != Arch::Other
     }
@@ -86,6 +85,11 @@ impl Target {
     fn cpus(&self) -> Option<u32> {
         Some(self.possible.as_ref()?.iter().last()? + 1)
     }
+
+    #[cfg(test)]
+    fn x86(major: u32, minor: u32, flavour: Flavour) -> Self {
+        Self { version: Version::new(major, minor), flavour, arch: Arch::X86, possible: CpuSet::parse_list("0-3").ok() }
+    }
 }
 
 /// What becomes of a word. Ordered from the worst to the best.
@@ -93,23 +97,23 @@ impl Target {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum WordVerdict {
-    /// It is taken, and does harm.
+    /// The kernel takes it, and it does harm.
     Harmful,
-    /// Nothing takes it.
+    /// Nothing in the kernel takes it.
     Unknown,
-    /// Its name is known; its value is refused.
+    /// Its name is known, and its value is refused.
     RejectedValue,
-    /// It is taken, and changes nothing here.
+    /// The kernel takes it, and it changes nothing here.
     Inert,
-    /// It is taken, but not as it was written.
+    /// The kernel takes it, but not as it was written.
     Clamped,
     /// It is for a module that is not loaded.
     ModuleNotLoaded,
     /// The kernel leaves it to the boot loader, the initial RAM disk or init.
     ForUserSpace,
-    /// It is taken.
+    /// The kernel takes it as it was written.
     Accepted,
-    /// It is taken, and what it asks for is in force.
+    /// The kernel takes it, and what it asks for is in force.
     Effective,
 }
 
@@ -141,17 +145,16 @@ impl WordVerdict {
     }
 }
 
-/// One word of a command line, judged.
+/// One word of a command line with its verdict.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Word {
-    /// As it stands there.
+    /// The word as it was written.
     pub word: String,
-    /// What becomes of it.
     pub verdict: WordVerdict,
-    /// Taken, but it does something else than is commonly believed.
+    /// Whether it does something else than is commonly believed.
     pub is_trap: bool,
-    /// Nobody lists the word, and this machine, which could tell more, shows no modules.
+    /// Whether a module of this machine, which shows none, may take the word although no table lists it.
     pub is_untold: bool,
     pub why: String,
     /// What to write instead; `None` where there is nothing better to write.
@@ -164,12 +167,10 @@ pub fn lint(line: &[u8], target: &Target, evidence: &Testimony<'_>) -> Vec<Word>
     judge::judge(&words(line), target, evidence)
 }
 
-/// Whether a word is one the kernel would act on: a name of at least four letters that needs a value, or has a dot, so
-/// that words of init are not mistaken for it.
+/// Whether the kernel would act on a word behind `--`. Only names with a dot count, and names of at least four letters
+/// that need a value, so that words of init are not mistaken for the kernel's.
 pub fn is_kernels(token: &Token) -> bool {
     let is_long = token.name.len() >= 4;
-    let is_parameter = token.name.split_once('.').is_some_and(|(module, parameter)| {
-        names::NAMES.modules.get(module).is_some_and(|module| module.parameter(parameter).is_some())
-    });
-    is_parameter || (is_long && token.value.is_some() && !names::NAMES.exact(&token.name, true).is_empty())
+    names::NAMES.is_parameter(&token.name)
+        || (is_long && token.value.is_some() && !names::NAMES.exact(&token.name, true).is_empty())
 }

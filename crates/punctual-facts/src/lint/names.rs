@@ -1,7 +1,7 @@
 //! The names that kernels take, by version, architecture and flavour.
 //!
-//! The facts stand in `words.txt` and `modules.txt`, whose headers say what the columns are. Three versions were looked
-//! at; what lies between is interpolated, and said to be. Knows nothing of values and of what a word does.
+//! The facts are in `words.txt` and `modules.txt`, whose headers describe the columns. Three versions were looked at;
+//! versions between them are interpolated, and the verdict says so. Knows nothing of values and of what a word does.
 
 use super::Target;
 use crate::machine::{Arch, Flavour, Version};
@@ -10,14 +10,14 @@ use std::sync::LazyLock;
 
 pub(super) const LOOKED_AT: [Version; 3] = [Version::new(6, 1), Version::new(6, 12), Version::new(7, 3)];
 
-/// The versions that speak for another: itself where it was looked at, otherwise those around it.
+/// The versions that stand for this one: itself where it was looked at, otherwise the nearest before and after it.
 pub(super) fn nearest(version: Version) -> (Version, Version) {
     let after = LOOKED_AT.iter().find(|looked_at| **looked_at >= version).unwrap_or(&LOOKED_AT[LOOKED_AT.len() - 1]);
     let before = LOOKED_AT.iter().rfind(|looked_at| **looked_at <= version).unwrap_or(&LOOKED_AT[0]);
     (*before, *after)
 }
 
-/// In which of the kernels that were looked at a name exists.
+/// In which of the kernels that were looked at a name exists; one set of bits for each version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Where {
     bits: [u8; 3],
@@ -26,9 +26,9 @@ pub(super) struct Where {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Presence {
-    /// It has, as far as its options allow.
+    /// The kernel has the name, as far as its options allow.
     Yes,
-    /// One of the versions around it has, the other has not: the one that has.
+    /// Of the versions around this one only the given one has the name.
     Perhaps(Version),
     No,
 }
@@ -45,7 +45,7 @@ impl Where {
     pub(super) fn on(self, target: &Target) -> Presence {
         let mask = mask(target);
         if target.arch == Arch::Other {
-            // Of other architectures only what is common was looked at.
+            // For other architectures only the common parts of the kernel were looked at.
             let is_there = self.on_others || self.bits.iter().any(|b| *b != 0);
             return if is_there { Presence::Yes } else { Presence::No };
         }
@@ -59,13 +59,13 @@ impl Where {
         }
     }
 
-    /// Where else it is, in words; `None` where nowhere near.
+    /// Which other kernels have the name, in words; `None` where none has.
     pub(super) fn elsewhere(self, target: &Target) -> Option<String> {
         let any = |mask: u8| self.bits.iter().any(|b| b & mask != 0);
         let (mine, others) = if target.arch == Arch::X86 { (3, 12) } else { (12, 3) };
         if any(mask(target)) {
             let has = LOOKED_AT.iter().zip(self.bits).filter(|(_, b)| b & mask(target) != 0);
-            let versions: Vec<String> = has.map(|(v, _)| number(*v)).collect();
+            let versions: Vec<String> = has.map(|(v, _)| v.to_string()).collect();
             return Some(format!("of the versions looked at only {} has it", versions.join(" and ")));
         }
         if any(mine) {
@@ -80,29 +80,25 @@ impl Where {
     }
 }
 
-/// A version as it is written.
-pub(super) fn number(version: Version) -> String {
-    format!("{}.{}", version.major, version.minor)
-}
-
 fn mask(target: &Target) -> u8 {
     let stock = if target.arch == Arch::Arm64 { 4 } else { 1 };
     if target.flavour == Flavour::Rt { stock << 1 } else { stock }
 }
 
-/// How a built-in word is compared, and what it needs.
+/// A word that is built into kernels. The fields are the columns of `words.txt`.
 #[derive(Clone, Debug)]
-pub(super) struct Entry {
+pub(super) struct KernelWord {
     /// Ends in `=` where the kernel asks for a value.
     pub(super) name: &'static str,
     kinds: &'static str,
     pub(super) place: Where,
-    /// Type of its value, as a letter.
+    /// The type of its value, as a letter.
     pub(super) kind: char,
+    /// The configuration options without which it is not compiled in.
     pub(super) needs: &'static str,
 }
 
-impl Entry {
+impl KernelWord {
     fn parse(line: &'static str) -> Option<Self> {
         let mut parts = line.split(' ');
         let (kinds, name, place) = (parts.next()?, parts.next()?, parts.next()?);
@@ -110,31 +106,30 @@ impl Entry {
         Some(Self { name, kinds, place: Where::parse(place), kind, needs: parts.next()? })
     }
 
-    /// Whether the kernel's own code writes its value into a variable.
+    /// Whether the kernel's own code writes the value into a variable, without a handler.
     pub(super) fn is_variable(&self) -> bool {
         self.kinds == "c"
     }
 
-    /// Whether its beginning is all that is compared.
+    /// Whether the kernel compares only the beginning of a word with this name.
     pub(super) fn is_by_beginning(&self) -> bool {
         self.kinds.contains('s')
     }
 }
 
-/// One parameter of a module, or of core code with a prefix.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Parameter {
     pub(super) place: Where,
     pub(super) kind: char,
 }
 
-/// What takes parameters with a dot.
+/// A module, or core code, that takes parameters with a dot.
 #[derive(Clone, Debug)]
 pub(super) struct Module {
     pub(super) name: &'static str,
     pub(super) can_be_loaded: bool,
     pub(super) place: Where,
-    /// Has more parameters than are known.
+    /// Whether it has more parameters than are known.
     pub(super) has_more: bool,
     pub(super) needs: &'static str,
     parameters: &'static str,
@@ -168,23 +163,28 @@ impl Module {
     }
 }
 
-/// Everything that is known of names.
 pub(super) struct Names {
-    pub(super) words: Vec<Entry>,
+    pub(super) words: Vec<KernelWord>,
     pub(super) modules: BTreeMap<&'static str, Module>,
 }
 
 pub(super) static NAMES: LazyLock<Names> = LazyLock::new(|| {
     let lines = |text: &'static str| text.lines().filter(|line| !line.starts_with('#'));
     Names {
-        words: lines(include_str!("words.txt")).filter_map(Entry::parse).collect(),
+        words: lines(include_str!("words.txt")).filter_map(KernelWord::parse).collect(),
         modules: lines(include_str!("modules.txt")).filter_map(Module::parse).map(|m| (m.name, m)).collect(),
     }
 });
 
 impl Names {
-    /// Every entry that means exactly this word: one that ends in `=` asks for a value.
-    pub(super) fn exact(&self, name: &str, has_value: bool) -> Vec<&Entry> {
+    /// Whether the name is `MODULE.PARAMETER` of a known module.
+    pub(super) fn is_parameter(&self, name: &str) -> bool {
+        let Some((module, parameter)) = name.split_once('.') else { return false };
+        self.modules.get(module).is_some_and(|module| module.parameter(parameter).is_some())
+    }
+
+    /// Every entry of exactly this name; one that ends in `=` counts only with a value.
+    pub(super) fn exact(&self, name: &str, has_value: bool) -> Vec<&KernelWord> {
         let from = self.words.partition_point(|entry| entry.name < name);
         let mine = self.words[from..].iter().take_while(|entry| entry.name.starts_with(name));
         mine.filter(|entry| match entry.name.strip_prefix(name) {
@@ -195,10 +195,10 @@ impl Names {
         .collect()
     }
 
-    /// The longest entry whose beginning the kernel takes this word for.
-    pub(super) fn by_beginning(&self, name: &str, value: Option<&str>) -> Option<&Entry> {
+    /// The longest name that the kernel finds at the beginning of this word.
+    pub(super) fn by_beginning(&self, name: &str, value: Option<&str>) -> Option<&KernelWord> {
         let whole = value.map_or_else(|| name.to_owned(), |value| format!("{name}={value}"));
-        let is_taken = |entry: &&Entry| entry.is_by_beginning() && whole.starts_with(entry.name);
+        let is_taken = |entry: &&KernelWord| entry.is_by_beginning() && whole.starts_with(entry.name);
         self.words.iter().filter(is_taken).max_by_key(|entry| entry.name.len())
     }
 }
@@ -226,15 +226,7 @@ mod tests {
 
     #[test]
     fn versions_between_are_interpolated() {
-        let on = |bits, major, minor| {
-            let target = Target {
-                version: Version::new(major, minor),
-                flavour: Flavour::Stock,
-                arch: Arch::X86,
-                possible: None,
-            };
-            Where::parse(bits).on(&target)
-        };
+        let on = |bits, major, minor| Where::parse(bits).on(&Target::x86(major, minor, Flavour::Stock));
         assert_eq!(on("011", 6, 12), Presence::Yes);
         assert_eq!(on("011", 6, 6), Presence::Perhaps(Version::new(6, 12)));
         assert_eq!(on("110", 6, 18), Presence::Perhaps(Version::new(6, 12)));

@@ -1,24 +1,13 @@
-//! What somebody may have meant.
+//! The name that a mistyped word may stand for.
 
 use super::Target;
 use super::names::{NAMES, Presence};
 
-/// Words that take CPUs or protections away: nobody should come by them through a typing error.
-const NEVER: &[&str] = &[
-    "maxcpus",
-    "noapic",
-    "nolapic",
-    "nomce",
-    "nopti",
-    "nosmp",
-    "nospec_store_bypass_disable",
-    "nospectre_bhb",
-    "nospectre_v1",
-    "nospectre_v2",
-    "nr_cpus",
-];
+/// Words that take CPUs or protections away. They are never suggested, because a typing error must not lead to them.
+const NEVER: &str = "maxcpus noapic nolapic nomce nopti nosmp nospec_store_bypass_disable nospectre_bhb nospectre_v1 \
+    nospectre_v2 nr_cpus";
 
-/// Words that got another name, the older first.
+/// Words that were renamed: the old name, then the new one.
 const RENAMED: &[(&str, &str)] = &[
     ("slub_debug", "slab_debug"),
     ("slub_max_order", "slab_max_order"),
@@ -26,8 +15,8 @@ const RENAMED: &[(&str, &str)] = &[
     ("slub_min_order", "slab_min_order"),
 ];
 
-/// The name that `target` knows and that is nearest to `name`, if any is near. What another kernel takes under exactly
-/// this name is no typing error: then only its other name is told.
+/// The name that `target` knows and that is nearest to `name`, if one is near. A name that another kernel takes is no
+/// typing error, so for such a name only its other name is suggested.
 pub(super) fn near(name: &str, target: &Target) -> Option<String> {
     let renamed = RENAMED.iter().find_map(|(old, new)| match name {
         _ if name == *old => Some(*new),
@@ -38,7 +27,7 @@ pub(super) fn near(name: &str, target: &Target) -> Option<String> {
         let is_there = NAMES.exact(other, true).iter().any(|entry| entry.place.on(target) == Presence::Yes);
         return is_there.then(|| other.to_owned());
     }
-    if is_a_name(name) {
+    if NAMES.is_parameter(name) || !NAMES.exact(name, true).is_empty() {
         return None;
     }
     // In a short name, one letter is a large part.
@@ -52,18 +41,14 @@ pub(super) fn near(name: &str, target: &Target) -> Option<String> {
     }
     let known = NAMES.words.iter().filter(|entry| entry.place.on(target) != Presence::No);
     let is_negated = |name: &str| name.starts_with("no");
-    let known = known.filter(|entry| !NEVER.contains(&entry.name.trim_end_matches('=')));
-    // Of a word and its opposite, neither was meant for the other.
+    let known = known.filter(|entry| !is_never(entry.name.trim_end_matches('=')));
+    // A word is no typing error for its opposite.
     let known = known.filter(|entry| is_negated(entry.name) == is_negated(name));
     nearest(name, most, known.map(|entry| entry.name.trim_end_matches('='))).map(str::to_owned)
 }
 
-/// Whether any kernel that was looked at takes exactly this name.
-fn is_a_name(name: &str) -> bool {
-    let is_parameter = name.split_once('.').is_some_and(|(module, parameter)| {
-        NAMES.modules.get(module).is_some_and(|module| module.parameter(parameter).is_some())
-    });
-    is_parameter || !NAMES.exact(name, true).is_empty()
+fn is_never(name: &str) -> bool {
+    NEVER.split(' ').any(|never| never == name)
 }
 
 fn near_parameter(module: &str, parameter: &str, target: &Target) -> Option<String> {
@@ -77,7 +62,7 @@ fn near_parameter(module: &str, parameter: &str, target: &Target) -> Option<Stri
         let near = nearest(parameter, 2, known.parameters())?;
         return Some(format!("{module}.{near}"));
     }
-    // A module of another name with exactly this parameter: the file's name instead of the module's, or a letter wrong.
+    // A module with exactly this parameter: the name of its file was typed instead of the module's, or a wrong letter.
     let has_it =
         NAMES.modules.values().filter(|m| m.parameter(parameter).is_some() && m.place.on(target) != Presence::No);
     let is_near = |name: &str| module.starts_with(name) || name.starts_with(module) || distance(module, name, 2) <= 2;
@@ -90,8 +75,8 @@ fn nearest<'a>(wanted: &str, most: usize, names: impl Iterator<Item = &'a str>) 
     near.min_by_key(|(distance, _)| *distance).map(|(_, name)| name)
 }
 
-/// How many letters have to be added, removed, replaced or swapped; more than `most` is not counted out, and nobody
-/// mistypes a word that long.
+/// How many letters have to be added, removed, replaced or swapped. A distance above `most`, or between words too long
+/// to be mistyped, is not counted out.
 fn distance(a: &str, b: &str, most: usize) -> usize {
     if a.len().abs_diff(b.len()) > most || a.len() > 64 { most + 1 } else { strsim::osa_distance(a, b) }
 }
@@ -114,7 +99,7 @@ mod tests {
                 }
                 for name in ["spectre_v3", "nospectre_v3", "nomcf", "nosmq", "nospectre_v22"] {
                     let found = on(arch, version, name);
-                    assert!(found.iter().all(|found| !NEVER.contains(&found.as_str())), "{name}: {found:?}");
+                    assert!(found.iter().all(|found| !is_never(found)), "{name}: {found:?}");
                     assert!(found.iter().all(|found| found.starts_with("no") == name.starts_with("no")), "{name}");
                 }
                 assert_eq!(on(arch, version, "pcie_asmp").as_deref(), Some("pcie_aspm"));
@@ -128,9 +113,10 @@ mod tests {
 
     #[test]
     fn swapped_letters_are_one_mistake() {
-        assert_eq!(distance("pcie_asmp", "pcie_aspm", 2), 1);
-        assert_eq!(distance("abc", "abc", 2), 0);
-        assert_eq!(distance("abcd", "ab", 2), 2);
-        assert!(distance("abcdef", "uvwxyz", 2) > 2);
+        let of = |a, b| distance(a, b, 2).min(3);
+        assert_eq!(
+            [of("pcie_asmp", "pcie_aspm"), of("abc", "abc"), of("abcd", "ab"), of("abcdef", "uvwxyz")],
+            [1, 0, 2, 3]
+        );
     }
 }

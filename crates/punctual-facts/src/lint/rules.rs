@@ -1,8 +1,7 @@
 //! What is known of single words beyond their names, as data: under which condition a word does harm, does nothing or
-//! does something else than most believe.
+//! does something else than most people believe.
 //!
-//! The first rule that fits is taken. A rule about what a word does applies only where the kernel takes the word at all,
-//! unless it says otherwise.
+//! The first rule that fits applies. A rule applies only where the kernel takes the word at all, unless it is `always`.
 
 use super::WordVerdict::{self, Clamped, Harmful, Inert, RejectedValue, Unknown};
 use super::values::{cpu_list, integer};
@@ -10,48 +9,45 @@ use super::{Target, words};
 use crate::cmdline::Token;
 use crate::machine::{Arch, Flavour, Version};
 
-/// A condition on a word and what stands around it.
+/// A condition on a word, on the kernel, or on the other words of the line.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum If {
-    /// Its value is one of these.
+    /// The value is one of these.
     Is(&'static [&'static str]),
     HasValue,
-    /// Flags stand in front of its list of CPUs.
+    /// There are flags in front of the list of CPUs.
     HasFlags,
-    /// None stands there.
     LacksFlags,
-    /// This one does not.
+    /// This flag is not among the flags in front of the list of CPUs.
     LacksFlag(&'static str),
-    /// Its value as a number has this bit clear.
+    /// The value is a number in which this bit is 0.
     BitClear(u32),
-    /// The kernel is of this kind.
     Rt,
-    /// It is not.
     NotRt,
     Cobalt,
-    /// Neither Cobalt nor EVL runs beside it.
+    /// The kernel has neither Cobalt nor EVL.
     NotDual,
     X86,
     Arm64,
-    /// It is at least that version.
+    /// The kernel has at least this version.
     From(u32, u32),
-    /// It is older than that version.
+    /// The kernel is older than this version.
     Before(u32, u32),
-    /// A word stands beside it, whole.
+    /// The line has this word with this value.
     Beside(&'static str),
-    /// A word of that name does not stand beside it.
+    /// The line has no word of this name.
     Without(&'static str),
 }
 
-/// What is known of one word under conditions.
+/// What is known of one word under conditions, all of which must hold.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rule {
     word: &'static str,
     when: &'static [If],
-    /// `None`: as the names and the evidence have it.
+    /// `None` leaves the verdict to the names and the evidence.
     pub(super) verdict: Option<WordVerdict>,
     pub(super) is_trap: bool,
-    /// Applies whether or not the kernel takes the word.
+    /// Whether the rule applies even where the kernel does not take the word.
     pub(super) is_always: bool,
     pub(super) why: &'static str,
     pub(super) instead: Option<&'static str>,
@@ -60,7 +56,7 @@ pub(super) struct Rule {
 
 const fn rule(word: &'static str, when: &'static [If], verdict: WordVerdict, why: &'static str) -> Rule {
     let verdict = Some(verdict);
-    // A removed name must say so whatever else is known of it.
+    // The kernel does not take a removed name, and the rule says why.
     let is_always = matches!(verdict, Some(Unknown));
     Rule { word, when, verdict, is_trap: false, is_always, why, instead: None, sources: &[] }
 }
@@ -121,11 +117,6 @@ impl If {
 
 pub(super) fn find(token: &Token, target: &Target, line: &[Token], is_taken: bool) -> Option<&'static Rule> {
     RULES.iter().find(|rule| (is_taken || rule.is_always) && rule.fits(token, target, line))
-}
-
-/// Whether any rule is about that name, for what to say of a word somebody may have meant.
-pub(super) fn about(token: &Token, target: &Target, line: &[Token]) -> Option<&'static Rule> {
-    find(token, target, line, true)
 }
 
 #[rustfmt::skip]

@@ -1,65 +1,58 @@
-//! Whether kernels take a name: what the tables say, in words.
+//! Whether kernels take a name, as the tables say it.
 //!
 //! Knows nothing of a machine's testimony, and looks at no value.
 
-use super::names::{NAMES, Presence, Where, nearest, number};
-use super::user_space;
-use super::{Target, WordVerdict};
+use super::WordVerdict::{self, Accepted, ModuleNotLoaded, Unknown};
+use super::names::{NAMES, Presence, Where, nearest};
+use super::{Target, user_space};
 use crate::cmdline::Token;
 use crate::machine::{Arch, Flavour, Version};
 
-/// How a word stands with the kernel, before anybody looks at its value.
-pub(super) struct Standing {
-    /// As far as the name goes.
+/// A verdict on a word while it is being made; at first it rests on the name alone.
+pub(super) struct Draft {
     pub(super) verdict: WordVerdict,
     pub(super) why: String,
     pub(super) instead: Option<String>,
     pub(super) sources: Vec<String>,
+    /// The type of the value, as a letter of the tables.
     pub(super) kind: char,
-    /// That nobody lists it proves nothing: the machine that could tell more does not show its modules.
+    /// Whether the verdict "unknown" is uncertain, because the machine does not show its modules.
     pub(super) is_untold: bool,
 }
 
-impl Standing {
+impl Draft {
     pub(super) fn new(verdict: WordVerdict, why: impl Into<String>, source: impl Into<String>) -> Self {
         Self { verdict, why: why.into(), instead: None, sources: vec![source.into()], kind: '-', is_untold: false }
     }
 
     pub(super) fn is_taken(&self) -> bool {
-        matches!(self.verdict, WordVerdict::Accepted | WordVerdict::ModuleNotLoaded)
+        matches!(self.verdict, Accepted | ModuleNotLoaded)
     }
 }
 
-/// What the tables say, and the options the word needs.
-pub(super) fn by_name(token: &Token, target: &Target) -> (Standing, &'static str) {
+/// What the tables say, and the configuration options that the word needs.
+pub(super) fn by_name(token: &Token, target: &Target) -> (Draft, &'static str) {
     let name = token.name.as_str();
     if name.starts_with("sysctl.") || name.starts_with("sysctl/") {
-        return (
-            Standing::new(WordVerdict::Accepted, "set as a sysctl before init starts", "kernel fs/proc/proc_sysctl.c"),
-            "-",
-        );
+        return (Draft::new(Accepted, "set as a sysctl before init starts", "kernel fs/proc/proc_sysctl.c"), "-");
     }
     let entries = NAMES.exact(name, token.value.is_some());
     if let Some(entry) = entries.iter().max_by_key(|e| rank(e.place.on(target))) {
-        let mut standing = placed(entry.place, target, "kernel parameter", "");
-        standing.kind = entry.kind;
-        if standing.verdict == WordVerdict::Unknown && is_patched_in(name, target) {
+        let mut draft = placed(entry.place, target, "kernel parameter", "");
+        draft.kind = entry.kind;
+        if draft.verdict == Unknown && is_patched_in(name, target) {
             let why = "kernels from kernel.org lack it with PREEMPT_RT before 7.x; the PREEMPT_RT patches for 6.12, which \
                 distributions take, bring it";
-            standing = Standing::new(
-                WordVerdict::Accepted,
-                why,
-                "kernel 6.12 kernel/Kconfig.preempt; unverified: the patches",
-            );
+            draft = Draft::new(Accepted, why, "kernel 6.12 kernel/Kconfig.preempt; unverified: the patches");
         }
-        return (with_needs(standing, entry.needs), entry.needs);
+        return (with_needs(draft, entry.needs), entry.needs);
     }
     if let Some((module, parameter)) = name.split_once('.') {
         return dotted(module, parameter, target);
     }
     if let Some(owner) = user_space::downstream(name) {
         let why = format!("it belongs to {owner}; the kernel's own sources do not have it");
-        return (Standing::new(WordVerdict::Accepted, why, "not verified"), "-");
+        return (Draft::new(Accepted, why, "not verified"), "-");
     }
     (unknown_bare(token, target), "-")
 }
@@ -78,42 +71,36 @@ fn rank(presence: Presence) -> u8 {
     }
 }
 
-/// The versions whose names speak for the target's, and what they are to it.
+/// The versions that stand for the target's, and a remark where they are not the same.
 fn looked_at(target: &Target, and: &str) -> (String, String) {
-    let (before, after) = nearest(target.version);
-    let asked = number(target.version);
-    if before == after && before == target.version {
-        (asked, String::new())
+    let ((before, after), asked) = (nearest(target.version), target.version);
+    if before == after && before == asked {
+        (asked.to_string(), String::new())
     } else if before == after {
-        (number(before), format!(", the nearest to {asked} that was looked at"))
+        (before.to_string(), format!(", the nearest to {asked} that was looked at"))
     } else {
-        (format!("{} {and} {}", number(before), number(after)), format!(", the nearest to {asked} that were looked at"))
+        (format!("{before} {and} {after}"), format!(", the nearest to {asked} that were looked at"))
     }
 }
 
-fn placed(place: Where, target: &Target, what: &str, of: &str) -> Standing {
-    let version = number(target.version);
+fn placed(place: Where, target: &Target, what: &str, of: &str) -> Draft {
+    let version = target.version;
     let source = format!("kernel 6.1, 6.12, 7.3: names registered{of}");
     match place.on(target) {
         Presence::Yes => {
             let (versions, nearest) = looked_at(target, "and");
-            Standing::new(WordVerdict::Accepted, format!("a {what} of {versions}{nearest}"), source)
+            Draft::new(Accepted, format!("a {what} of {versions}{nearest}"), source)
         }
         Presence::Perhaps(has) => {
-            let why = format!(
-                "a {what} of {}; of the versions around {version} that were looked at, the other lacks it",
-                number(has)
-            );
-            Standing::new(WordVerdict::Accepted, why, source)
+            let why =
+                format!("a {what} of {has}; of the versions around {version} that were looked at, the other lacks it");
+            Draft::new(Accepted, why, source)
         }
         Presence::No => {
             let (versions, nearest) = looked_at(target, "or");
             let elsewhere = place.elsewhere(target).map(|text| format!(": {text}")).unwrap_or_default();
-            Standing::new(
-                WordVerdict::Unknown,
-                format!("no {what} of {versions} for {}{nearest}{elsewhere}", kernel(target)),
-                source,
-            )
+            let why = format!("no {what} of {versions} for {}{nearest}{elsewhere}", kernel(target));
+            Draft::new(Unknown, why, source)
         }
     }
 }
@@ -122,11 +109,11 @@ fn kernel(target: &Target) -> String {
     format!("{}, {}", target.arch.name(), target.flavour.name())
 }
 
-fn with_needs(mut standing: Standing, needs: &str) -> Standing {
-    if needs != "-" && standing.is_taken() {
-        standing.why = format!("{}; needs {}", standing.why, options(needs));
+fn with_needs(mut draft: Draft, needs: &str) -> Draft {
+    if needs != "-" && draft.is_taken() {
+        draft.why = format!("{}; needs {}", draft.why, options(needs));
     }
-    standing
+    draft
 }
 
 /// `A&!B|C` in words.
@@ -139,70 +126,64 @@ pub(super) fn options(needs: &str) -> String {
     needs.split('|').map(all).collect::<Vec<_>>().join(", or ")
 }
 
-fn dotted(module: &str, parameter: &str, target: &Target) -> (Standing, &'static str) {
+fn dotted(module: &str, parameter: &str, target: &Target) -> (Draft, &'static str) {
     const SILENT: &str = "the kernel says nothing of it, as it has a dot";
     let Some(known) = NAMES.modules.get(module) else {
         let is_second_kernel = matches!((module, target.flavour), ("xenomai", Flavour::Cobalt) | ("evl", Flavour::Evl));
         if is_second_kernel {
             let why = format!("a parameter of {}, of which not all were looked at", target.flavour.name());
-            return (Standing::new(WordVerdict::Accepted, why, "not verified"), "-");
+            return (Draft::new(Accepted, why, "not verified"), "-");
         }
         if let Some(owner) = user_space::downstream(module) {
             let why = format!("it is for {owner}, which is not part of the kernel's sources");
-            return (Standing::new(WordVerdict::ModuleNotLoaded, why, "not verified"), "-");
+            return (Draft::new(ModuleNotLoaded, why, "not verified"), "-");
         }
         let why = format!("no module called {module} takes parameters in 6.1, 6.12 or 7.3; {SILENT}");
-        return (Standing::new(WordVerdict::Unknown, why, "kernel 6.1, 6.12, 7.3: names registered by modules"), "-");
+        return (Draft::new(Unknown, why, "kernel 6.1, 6.12, 7.3: names registered by modules"), "-");
     };
     let what =
         if known.can_be_loaded { format!("parameter of the module {module}") } else { "kernel parameter".to_owned() };
-    // The loader of modules takes these for every module.
+    // Every module has these.
     if matches!(parameter, "dyndbg" | "async_probe") {
         return (placed(known.place, target, &what, " by modules"), known.needs);
     }
     let Some(found) = known.parameter(parameter) else {
         let whole = format!("{module}.{parameter}");
-        let standing = if let Some(owner) = user_space::downstream(&whole) {
+        let draft = if let Some(owner) = user_space::downstream(&whole) {
             let why = format!("{owner} have it; the kernel's own sources do not");
-            Standing::new(WordVerdict::ModuleNotLoaded, why, "not verified")
+            Draft::new(ModuleNotLoaded, why, "not verified")
         } else if known.has_more {
-            Standing::new(
-                WordVerdict::Accepted,
-                format!("{module} has parameters made by macros, which were not followed"),
-                "kernel sources",
-            )
+            let why = format!("{module} has parameters made by macros, which were not followed");
+            Draft::new(Accepted, why, "kernel sources")
         } else {
             let why = format!("{module} has no parameter {parameter}; {SILENT}");
-            Standing::new(WordVerdict::Unknown, why, "kernel 6.1, 6.12, 7.3: names registered by modules")
+            Draft::new(Unknown, why, "kernel 6.1, 6.12, 7.3: names registered by modules")
         };
-        return (standing, known.needs);
+        return (draft, known.needs);
     };
-    let mut standing = with_needs(placed(found.place, target, &what, " by modules"), known.needs);
-    standing.kind = found.kind;
-    // Debian's patches let i915 be built with PREEMPT_RT up to 6.12, others may.
+    let mut draft = with_needs(placed(found.place, target, &what, " by modules"), known.needs);
+    draft.kind = found.kind;
+    // With Debian's patches i915 can be built with PREEMPT_RT up to 6.12, and other distributions may have such patches.
     let is_patched = module == "i915" && target.arch == Arch::X86 && target.version.major < 7;
-    if standing.verdict == WordVerdict::Unknown && is_patched {
+    if draft.verdict == Unknown && is_patched {
         let stock = Target { flavour: Flavour::Stock, ..target.clone() };
         if found.place.on(&stock) != Presence::No {
             let why = "kernels from kernel.org have no i915 with PREEMPT_RT; distributions patch it in up to 6.12";
-            standing = Standing {
-                kind: found.kind,
-                ..Standing::new(WordVerdict::Accepted, why, "kernel 6.1, 6.12 drivers/gpu/drm/i915/Kconfig")
-            };
+            draft = Draft::new(Accepted, why, "kernel 6.1, 6.12 drivers/gpu/drm/i915/Kconfig");
+            draft.kind = found.kind;
         }
     }
-    (standing, known.needs)
+    (draft, known.needs)
 }
 
-fn unknown_bare(token: &Token, target: &Target) -> Standing {
+fn unknown_bare(token: &Token, target: &Target) -> Draft {
     let source = "kernel 6.1, 6.12, 7.3: names registered; init/main.c: obsolete_checksetup";
     let (versions, nearest) = looked_at(target, "or");
     let begins =
         NAMES.by_beginning(&token.name, token.value.as_deref()).filter(|entry| entry.place.on(target) != Presence::No);
     let only_valued = NAMES.exact(&token.name, true);
-    let why = if let Some(entry) =
-        only_valued.iter().find(|e| token.value.is_none() && e.place.on(target) != Presence::No)
-    {
+    let only_valued = only_valued.iter().find(|e| token.value.is_none() && e.place.on(target) != Presence::No);
+    let why = if let Some(entry) = only_valued {
         format!("{} of {versions} wants a value{nearest}", entry.name)
     } else if let Some(entry) = begins {
         format!(
@@ -213,5 +194,5 @@ fn unknown_bare(token: &Token, target: &Target) -> Standing {
     } else {
         format!("no kernel parameter of {versions} for {}{nearest}", kernel(target))
     };
-    Standing::new(WordVerdict::Unknown, why, source)
+    Draft::new(Unknown, why, source)
 }

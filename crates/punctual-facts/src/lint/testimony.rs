@@ -1,7 +1,7 @@
-//! What a live machine says of its own words, in the order in which it is believed.
+//! What a live machine says about its own words, by the sources in the order in which they are believed.
 //!
-//! Reads through a tree; judges nothing. What the kernel's image knows is asked for last, and only where nothing else
-//! says enough: to unpack it takes longer than everything else together.
+//! Reads through a tree and judges nothing. The kernel's image is read last, and only where nothing else says enough:
+//! unpacking it takes longer than everything else together.
 
 use super::image::{Has, Image};
 use crate::cmdline::{Token, same_dashes, words};
@@ -13,16 +13,16 @@ use std::cell::OnceCell;
 
 /// Where the log of the running kernel is found, as text.
 pub const LOG: &str = "punctual:/kernel/log";
-/// Where modules are described: `NAME` below it.
+/// The folder with one description for each module.
 pub const MODULE_INFO: &str = "punctual:/modinfo";
 
-/// From which version on the log lists words nobody took; before, that none is listed says nothing.
+/// The first version whose log lists unknown words; in an older log their absence says nothing.
 const LISTS_UNKNOWN: Version = Version::new(5, 14);
 
-/// What is known of a machine beside its command line.
+/// What is known of a machine besides its command line.
 pub struct Testimony<'a> {
     live: Option<Live<'a>>,
-    /// Of whose image the list is read once it is wanted; none is for a kernel whose list was given, or that has none.
+    /// The machine from which the list of the image is read on first use; `None` where the list is given or unavailable.
     images: Option<&'a dyn Tree>,
     image: OnceCell<Option<Image>>,
 }
@@ -34,44 +34,27 @@ struct Live<'a> {
     loaded: Fact<Vec<String>>,
 }
 
-/// What the log says of unknown words.
+/// What the log says about words.
 #[derive(Default)]
 struct Log {
-    /// Names it calls unknown; `None` where the log does not reach back to the boot.
+    /// Names that it calls unknown; `None` where the log does not reach back to the boot.
     unknown: Option<Vec<String>>,
-    /// Its lines that speak of parameters.
+    /// Its lines about parameters.
     lines: Vec<String>,
 }
 
-/// A place that knows of words, in the order of belief.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Source {
-    /// The kernel's log: words it did not know.
-    Log,
-    /// `/sys/module/M/parameters/P`.
-    Parameter,
-    /// What is known of the module's file.
-    ModuleInfo,
-    /// The kernel's image: all words it was built with.
-    Image,
-    Config,
-}
-
-impl Source {
-    pub(super) const ORDER: [Self; 5] = [Self::Log, Self::Parameter, Self::ModuleInfo, Self::Image, Self::Config];
-}
-
+/// What a source says about a word, each with the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Says {
     Taken(String),
     NotTaken(String),
-    /// It has no such word, whatever its value.
+    /// The kernel has no such word, whatever its value.
     NotThere(String),
     /// The module that would take it is not loaded.
     NotLoaded(String),
 }
 
-/// What the log says became of a value.
+/// What became of a value, each with the line of the log that says so.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Became {
     Rejected(String),
@@ -85,17 +68,17 @@ impl<'a> Testimony<'a> {
         Self { live: None, images: None, image: OnceCell::new() }
     }
 
-    /// A kernel of which only its own words are known.
+    /// A kernel of which only the words of its image are known.
     pub fn image(image: Image) -> Self {
         Self { image: OnceCell::from(Some(image)), ..Self::none() }
     }
 
-    /// The kernel of a machine that runs (or was captured running), for a line that is not its own.
+    /// The kernel of a running or captured machine, for a line that is not its own.
     pub fn kernel_of(tree: &'a dyn Tree) -> Self {
         Self { images: Some(tree), ..Self::none() }
     }
 
-    /// A machine that runs (or was captured running) with the line.
+    /// A machine that runs, or was captured running, with the line.
     pub fn live(tree: &'a dyn Tree, machine: &'a Machine) -> Self {
         let lists_unknown = machine.kernel.version.known().is_some_and(|version| *version >= LISTS_UNKNOWN);
         let log = Log::read(tree, lists_unknown);
@@ -103,7 +86,7 @@ impl<'a> Testimony<'a> {
         Self { live: Some(live), ..Self::kernel_of(tree) }
     }
 
-    /// Whether the kernel's log says which words nobody took.
+    /// Whether the kernel's log lists the unknown words.
     pub fn lists_unknown(&self) -> bool {
         self.live.as_ref().is_some_and(|live| live.log.unknown.is_some())
     }
@@ -112,19 +95,21 @@ impl<'a> Testimony<'a> {
         self.live.is_some()
     }
 
-    /// Whether a machine testifies that does not show which modules it has; every running kernel has some built in.
+    /// Whether there is a live machine that shows no modules, although every running kernel has some built in.
     pub(super) fn hides_modules(&self) -> bool {
         self.live.as_ref().is_some_and(|live| live.loaded.known().is_none_or(Vec::is_empty))
     }
 
-    /// Asks the sources in their order; `needs` are the options the word is compiled with.
+    /// Asks the sources in the order of belief; `needs` are the options that the word is compiled with.
     pub(super) fn ask(&self, token: &Token, needs: &str) -> Option<Says> {
-        let live = |source| self.live.as_ref().and_then(|live| live.ask(source, token, needs));
-        let says = Source::ORDER.iter().find_map(|source| match source {
-            Source::Image => self.by_image(token, needs),
-            source => live(*source),
-        })?;
-        // The log names what a handler refused and what is not there alike.
+        let live = self.live.as_ref();
+        let says = live
+            .and_then(|live| live.by_log(token))
+            .or_else(|| live?.by_parameter(token))
+            .or_else(|| live?.by_module(token))
+            .or_else(|| self.by_image(token, needs))
+            .or_else(|| live?.by_config(needs))?;
+        // The log lists words that a handler refused and words that do not exist alike.
         match (&says, token.name.contains('.')) {
             (Says::NotTaken(why), false) => match self.by_image(token, needs) {
                 Some(Says::NotThere(image)) => Some(Says::NotThere(format!("{image}; {why}"))),
@@ -143,7 +128,7 @@ impl<'a> Testimony<'a> {
         self.image.get_or_init(|| self.images.and_then(Image::read)).as_ref()
     }
 
-    /// What the kernel's image says, where it is known and the word is one it would know.
+    /// What the kernel's image says, where it is known and would have the word.
     fn by_image(&self, token: &Token, needs: &str) -> Option<Says> {
         let image = self.own_words()?;
         match image.has(token) {
@@ -159,7 +144,7 @@ impl<'a> Testimony<'a> {
         Some(Says::NotThere(format!("this kernel's image does not know it{}", why.unwrap_or_default())))
     }
 
-    /// That no module in a file can have what the image lacks: the module is built in, or there is none.
+    /// `Some` where no module in a file can have what the image lacks: the module is built in, or does not exist.
     fn is_without(&self, image: &Image, module: &str) -> Option<()> {
         let info = self.live.as_ref().map(|live| text(live.tree, &format!("{MODULE_INFO}/{module}")));
         match info {
@@ -169,7 +154,7 @@ impl<'a> Testimony<'a> {
         }
     }
 
-    /// The parameter of that name as it reads now, and its file.
+    /// The file of the parameter, and the value that it has now.
     pub(super) fn parameter(&self, token: &Token) -> Option<(String, String)> {
         let path = parameter_path(token);
         let value = text(self.live.as_ref()?.tree, &path).known()?.trim().to_owned();
@@ -181,48 +166,42 @@ impl<'a> Testimony<'a> {
         self.live.as_ref()?.log.became(token)
     }
 
-    /// What is in force, of what the word asks for: whether it agrees, and the file that says so.
+    /// Whether what is in force agrees with what the word asks for, and the file that says so.
     pub(super) fn effect(&self, token: &Token) -> Option<(bool, String)> {
         effect(self.live.as_ref()?.tree, token)
     }
 }
 
 impl Live<'_> {
-    fn ask(&self, source: Source, token: &Token, needs: &str) -> Option<Says> {
-        let dotted = token.name.split_once('.');
-        match (source, dotted) {
-            (Source::Log, None) => {
-                let unknown = self.log.unknown.as_ref()?;
-                Some(if unknown.contains(&token.name) {
-                    Says::NotTaken("the kernel's log lists it among the words it does not know".to_owned())
-                } else {
-                    Says::Taken("the kernel's log does not list it among the words it does not know".to_owned())
-                })
-            }
-            (Source::Log, Some((module, parameter))) => self.log.refused_by(module, parameter).map(Says::NotTaken),
-            (Source::Parameter, _) => {
-                let path = parameter_path(token);
-                match text(self.tree, &path) {
-                    Fact::Known(value) => {
-                        Some(Says::Taken(format!("{path} = {}", crate::fact::printable(value.trim(), 60))))
-                    }
-                    Fact::Denied => Some(Says::Taken(format!("{path} exists"))),
-                    _ => None,
-                }
-            }
-            (Source::ModuleInfo, Some((module, parameter))) => self.module(module, parameter),
-            (Source::ModuleInfo, None) | (Source::Image, _) => None,
-            (Source::Config, _) => self.missing_option(needs).map(|option| {
-                Says::NotTaken(format!("it needs CONFIG_{option}, which {} has off", self.config.source))
-            }),
+    fn by_log(&self, token: &Token) -> Option<Says> {
+        if let Some((module, parameter)) = token.name.split_once('.') {
+            return self.log.refused_by(module, parameter).map(Says::NotTaken);
+        }
+        Some(if self.log.unknown.as_ref()?.contains(&token.name) {
+            Says::NotTaken("the kernel's log lists it among the words it does not know".to_owned())
+        } else {
+            Says::Taken("the kernel's log does not list it among the words it does not know".to_owned())
+        })
+    }
+
+    fn by_parameter(&self, token: &Token) -> Option<Says> {
+        let path = parameter_path(token);
+        match text(self.tree, &path) {
+            Fact::Known(value) => Some(Says::Taken(format!("{path} = {}", crate::fact::printable(value.trim(), 60)))),
+            Fact::Denied => Some(Says::Taken(format!("{path} exists"))),
+            _ => None,
         }
     }
 
-    fn module(&self, module: &str, parameter: &str) -> Option<Says> {
-        let path = format!("{MODULE_INFO}/{module}");
-        let info = text(self.tree, &path);
+    fn by_config(&self, needs: &str) -> Option<Says> {
+        let option = self.missing_option(needs)?;
+        Some(Says::NotTaken(format!("it needs CONFIG_{option}, which {} has off", self.config.source)))
+    }
+
+    fn by_module(&self, token: &Token) -> Option<Says> {
+        let (module, parameter) = token.name.split_once('.')?;
+        let Fact::Known(info) = text(self.tree, &format!("{MODULE_INFO}/{module}")) else { return None };
         let is_loaded = self.loaded.known().map(|names| names.iter().any(|name| same_dashes(name) == module));
-        let Fact::Known(info) = info else { return None };
         let mut lines = info.lines();
         let is_built_in = lines.next().is_some_and(|first| first.trim() == "built-in");
         let has_it = lines.any(|line| {
@@ -234,7 +213,7 @@ impl Live<'_> {
                 Some(Says::NotLoaded(format!("the module {module} has it, and is not loaded")))
             }
             (true, ..) => Some(Says::Taken(format!("the module {module} has it"))),
-            // What is built in may stand there under another name than the one that is typed.
+            // A built-in module may be listed under another name than the one that is typed.
             (false, true, _) => None,
             (false, false, _) => {
                 Some(Says::NotTaken(format!("the module {module} of this kernel has no such parameter")))
@@ -242,9 +221,9 @@ impl Live<'_> {
         }
     }
 
-    /// An option without which the word is not compiled in, and that is off; the alternatives are all tried.
+    /// An option that is off and without which the word is not compiled in, where no alternative is on either.
     fn missing_option(&self, needs: &str) -> Option<String> {
-        // In a part of a configuration, what is not there is not off; every whole one for these machines has this line.
+        // An option that a partial configuration lacks is not off. Every complete one for these machines has 64BIT.
         let is_whole = self.config.is_on("64BIT") == Fact::Known(true);
         if needs == "-" || !is_whole {
             return None;
@@ -260,7 +239,7 @@ impl Live<'_> {
 
 impl Log {
     fn read(tree: &dyn Tree, lists_unknown: bool) -> Self {
-        // Logs hold bytes of any kind: what is not text does not make the rest worthless.
+        // A log may hold bytes that are not text, and the rest of it is still worth reading.
         let Fact::Known(bytes) = tree.read(LOG) else { return Self::default() };
         let log = String::from_utf8_lossy(&bytes);
         let mut found = Self::default();
@@ -269,7 +248,7 @@ impl Log {
                 found.unknown = Some(Vec::new());
             } else if let Some(list) = unknown_words(line) {
                 found.unknown.get_or_insert_default().extend(words(list.as_bytes()).into_iter().map(|t| t.name));
-            } else if SIGNS.iter().any(|sign| line.contains(sign)) {
+            } else if SIGNS.iter().any(|sign| line.contains(sign)) || fate(line).is_some() {
                 found.lines.push(line.to_owned());
             }
         }
@@ -291,7 +270,6 @@ impl Log {
             Some(same_dashes(after.split(marks[1]).next()?))
         };
         self.lines.iter().find_map(|line| {
-            let is_mine = |names: &[&str]| names.contains(&token.name.as_str());
             let said = || format!("the kernel's log: {}", shown(line));
             if line.contains("Malformed early option '") {
                 let name = line.split('\'').nth(1).map(same_dashes);
@@ -305,52 +283,42 @@ impl Log {
                 return (name.as_deref().map(|n| n.trim_end_matches('=')) == Some(&token.name))
                     .then(|| Became::Ignored(said()));
             }
-            let (_, names, rejects) = *FATES.iter().find(|(sign, ..)| line.contains(sign))?;
-            is_mine(names).then(|| if rejects { Became::Rejected(said()) } else { Became::Changed(said()) })
+            let (_, names, rejects) = fate(line)?;
+            let is_mine = names.split(' ').any(|name| name == token.name);
+            is_mine.then(|| if *rejects { Became::Rejected(said()) } else { Became::Changed(said()) })
         })
     }
 }
 
-/// Parameters without a dot belong to the kernel itself.
+/// The file of a parameter; one without a dot belongs to the kernel itself.
 fn parameter_path(token: &Token) -> String {
     let (module, parameter) = token.name.split_once('.').unwrap_or(("kernel", &token.name));
     format!("/sys/module/{module}/parameters/{parameter}")
 }
 
-/// Lines about certain words, and whether they refuse the value or change it.
-const FATES: &[(&str, &[&str], bool)] = &[
-    ("nohz_full= or isolcpus= incorrect CPU range", &["isolcpus", "nohz_full"], true),
-    ("nohz_full= must match isolcpus=", &["isolcpus", "nohz_full"], true),
-    ("isolcpus: Invalid flag", &["isolcpus"], true),
-    ("isolcpus: Skipped unknown flag", &["isolcpus"], false),
-    ("Housekeeping: must include one present CPU, using", &["isolcpus", "nohz_full"], false),
-    ("Housekeeping: must include one present CPU neither", &["isolcpus", "nohz_full"], true),
-    ("Housekeeping: nohz unsupported", &["nohz_full"], true),
-    ("NO_HZ: Clearing", &["nohz_full"], false),
-    ("rcu_nocbs= bad CPU range", &["rcu_nocbs"], true),
-    ("contains nonexistent CPUs", &["rcu_nocbs"], false),
-    ("Dynamic Preempt: unsupported mode", &["preempt"], true),
-    ("transparent_hugepage= cannot parse", &["transparent_hugepage"], true),
-    ("Unable to parse numa_balancing=", &["numa_balancing"], true),
-    ("Unsupported mitigations=", &["mitigations"], true),
+/// Parts of lines about certain words: the words, and whether the value was refused (or only changed).
+const FATES: &[(&str, &str, bool)] = &[
+    ("nohz_full= or isolcpus= incorrect CPU range", "isolcpus nohz_full", true),
+    ("nohz_full= must match isolcpus=", "isolcpus nohz_full", true),
+    ("isolcpus: Invalid flag", "isolcpus", true),
+    ("isolcpus: Skipped unknown flag", "isolcpus", false),
+    ("Housekeeping: must include one present CPU, using", "isolcpus nohz_full", false),
+    ("Housekeeping: must include one present CPU neither", "isolcpus nohz_full", true),
+    ("Housekeeping: nohz unsupported", "nohz_full", true),
+    ("NO_HZ: Clearing", "nohz_full", false),
+    ("rcu_nocbs= bad CPU range", "rcu_nocbs", true),
+    ("contains nonexistent CPUs", "rcu_nocbs", false),
+    ("Dynamic Preempt: unsupported mode", "preempt", true),
+    ("transparent_hugepage= cannot parse", "transparent_hugepage", true),
+    ("Unable to parse numa_balancing=", "numa_balancing", true),
+    ("Unsupported mitigations=", "mitigations", true),
 ];
+/// Parts of lines about any word.
+const SIGNS: [&str; 4] = ["Malformed early option", ": unknown parameter '", "is obsolete, ignored", "for parameter `"];
 
-/// What is kept of the log.
-const SIGNS: &[&str] = &[
-    "Malformed early option",
-    ": unknown parameter '",
-    "is obsolete, ignored",
-    "for parameter `",
-    "Housekeeping: ",
-    "isolcpus: ",
-    "NO_HZ: Clearing",
-    "rcu_nocbs= bad",
-    "contains nonexistent CPUs",
-    "Dynamic Preempt: unsupported",
-    "transparent_hugepage= cannot",
-    "Unable to parse numa_balancing",
-    "Unsupported mitigations=",
-];
+fn fate(line: &str) -> Option<&'static (&'static str, &'static str, bool)> {
+    FATES.iter().find(|(part, ..)| line.contains(part))
+}
 
 /// The words between quotes in `Unknown kernel command line parameters "a b=c", will be passed to user space.`
 fn unknown_words(line: &str) -> Option<&str> {
@@ -360,13 +328,13 @@ fn unknown_words(line: &str) -> Option<&str> {
     line.split_once("Unknown command line parameters: ").map(|(_, list)| list)
 }
 
-/// A line of the log without its time.
+/// A line of the log without its time stamp.
 fn shown(line: &str) -> String {
     let text = line.rsplit_once("] ").map_or(line, |(_, text)| text);
     crate::fact::printable(text.trim(), 120)
 }
 
-/// Whether `isolcpus=` asks for what `/sys/devices/system/cpu/isolated` shows: by that flag, or by none.
+/// Whether `isolcpus=` sets what `/sys/devices/system/cpu/isolated` shows: with the flag `domain`, or without flags.
 fn is_about_domains(value: &str) -> bool {
     let has = |wanted: &str| value.split(',').any(|flag| flag == wanted);
     has("domain") || !(has("nohz") || has("managed_irq"))

@@ -1,8 +1,8 @@
 //! Words that are not for the kernel: for boot loaders, initial RAM disks and init.
 //!
-//! The kernel hands them on; its log then calls them unknown, which they are, to it.
+//! The kernel hands them on, and its log calls them unknown.
 
-/// Whole names; for everything below a prefix that ends in `.`, the prefix.
+/// Names by their readers. A name that ends in `.` stands for all words that begin with it.
 #[rustfmt::skip]
 const NAMES: &[(&str, &[&str])] = &[
     ("the boot loader", &["BOOT_IMAGE", "BOOTIF", "initrd", "kexec", "subarch", "vga"]),
@@ -36,7 +36,7 @@ const NAMES: &[(&str, &[&str])] = &[
     ("the environment of init", &["COLUMNS", "HOME", "LANG", "PATH", "TERM"]),
 ];
 
-/// What a word with such a name (`-` written as `_`) is for.
+/// Who reads a word of this name, with `-` written as `_`.
 pub(super) fn reader(name: &str) -> Option<&'static str> {
     let is_it = |known: &str| match known.strip_suffix('.') {
         Some(prefix) => name.strip_prefix(prefix).is_some_and(|rest| rest.starts_with('.')),
@@ -45,49 +45,35 @@ pub(super) fn reader(name: &str) -> Option<&'static str> {
     NAMES.iter().find(|(_, names)| names.iter().any(|known| is_it(known))).map(|(reader, _)| *reader)
 }
 
-/// Modules that are not part of the kernel's sources, and prefixes that only vendors' kernels know.
+/// Modules that are not part of the kernel's sources, and prefixes that only vendors' kernels know; by their owners.
 const DOWNSTREAM: &[(&str, &str)] = &[
-    ("nvidia", "NVIDIA's driver"),
-    ("nvidia_drm", "NVIDIA's driver"),
-    ("nvidia_modeset", "NVIDIA's driver"),
-    ("nvidia_uvm", "NVIDIA's driver"),
-    ("zfs", "OpenZFS"),
-    ("spl", "OpenZFS"),
-    ("vboxdrv", "VirtualBox"),
-    ("vboxguest", "VirtualBox"),
-    ("vmmon", "VMware's modules"),
-    ("wl", "Broadcom's wireless driver"),
-    ("ec_master", "the IgH EtherCAT master"),
-    ("ec_generic", "the IgH EtherCAT master"),
+    ("NVIDIA's driver", "nvidia nvidia_drm nvidia_modeset nvidia_uvm"),
+    ("OpenZFS", "zfs spl"),
+    ("VirtualBox", "vboxdrv vboxguest"),
+    ("VMware's modules", "vmmon"),
+    ("Broadcom's wireless driver", "wl"),
+    ("the IgH EtherCAT master", "ec_master ec_generic"),
     ("v4l2loopback", "v4l2loopback"),
-    ("evdi", "DisplayLink's driver"),
+    ("DisplayLink's driver", "evdi"),
     ("acpi_call", "acpi_call"),
     ("ryzen_smu", "ryzen_smu"),
-    ("i915_sriov", "Intel's out-of-tree i915"),
-    ("bcm2708_fb", "Raspberry Pi's kernels"),
-    ("bcm2708", "Raspberry Pi's kernels"),
-    ("bcm2709", "Raspberry Pi's kernels"),
-    ("vc_mem", "Raspberry Pi's kernels"),
-    ("snd_bcm2835", "Raspberry Pi's kernels"),
-    ("dwc_otg", "Raspberry Pi's kernels"),
-    ("system_heap", "Raspberry Pi's kernels"),
-    ("cgroup_memory", "Raspberry Pi's kernels"),
-    ("cgroup_enable", "patched kernels (Debian's, Raspberry Pi's)"),
-    ("smsc95xx.macaddr", "Raspberry Pi's kernels"),
-    ("hdmi", "Allwinner's kernels"),
-    ("disp", "Allwinner's kernels"),
-    ("numa_policy", "Raspberry Pi's kernels"),
-    ("bl_prof_dataptr", "NVIDIA's kernels for Jetson"),
-    ("bl_prof_ro_ptr", "NVIDIA's kernels for Jetson"),
-    ("nvdumper_reserved", "NVIDIA's kernels for Jetson"),
-    ("video_hdmi", "vendors' kernels for boards"),
-    ("storagemedia", "Rockchip's kernels"),
-    ("androidboot", "Android's kernels and init"),
+    ("Intel's out-of-tree i915", "i915_sriov"),
+    (
+        "Raspberry Pi's kernels",
+        "bcm2708_fb bcm2708 bcm2709 vc_mem snd_bcm2835 dwc_otg system_heap cgroup_memory smsc95xx.macaddr numa_policy",
+    ),
+    ("patched kernels (Debian's, Raspberry Pi's)", "cgroup_enable"),
+    ("Allwinner's kernels", "hdmi disp"),
+    ("NVIDIA's kernels for Jetson", "bl_prof_dataptr bl_prof_ro_ptr nvdumper_reserved"),
+    ("vendors' kernels for boards", "video_hdmi"),
+    ("Rockchip's kernels", "storagemedia"),
+    ("Android's kernels and init", "androidboot"),
 ];
 
-/// Whose word it is, where it is known but not from the kernel's own sources: by whole name or by what stands before
-/// the dot.
+/// The owner of a word that is known, but not from the kernel's own sources, by its whole name or the part before the
+/// dot.
 pub(super) fn downstream(name: &str) -> Option<&'static str> {
     let prefix = name.split_once('.').map_or(name, |(module, _)| module);
-    DOWNSTREAM.iter().find(|(known, _)| *known == prefix || *known == name).map(|(_, owner)| *owner)
+    let is_owned = |known: &str| known == prefix || known == name;
+    DOWNSTREAM.iter().find(|(_, known)| known.split(' ').any(is_owned)).map(|(owner, _)| *owner)
 }

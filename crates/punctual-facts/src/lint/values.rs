@@ -1,8 +1,9 @@
 //! What values must look like, and what the kernel does with those that do not.
 //!
-//! Only words whose handlers were read stand here. Knows nothing of evidence and of other words.
+//! Covers only words whose handlers were read. Knows nothing of evidence and of other words.
 
-use super::{Target, WordVerdict};
+use super::Target;
+use super::WordVerdict::{self, Clamped, Inert, RejectedValue};
 use crate::cmdline::Token;
 use crate::cpu_set::CpuSet;
 use crate::machine::{Arch, Flavour, Version};
@@ -17,50 +18,42 @@ pub(super) struct Wrong {
 
 impl Wrong {
     pub(super) fn rejected(why: impl Into<String>, source: &'static str) -> Self {
-        Self { verdict: WordVerdict::RejectedValue, why: why.into(), instead: None, source }
+        Self { verdict: RejectedValue, why: why.into(), instead: None, source }
     }
 }
 
-/// Words that take one of a few values, as the handlers of 6.1 to 7.3 compare them, and what becomes of others.
-const CHOICES: &[(&str, &[&str], &str, &str)] = &[
-    ("numa_balancing", &["enable", "disable"], "the kernel warns and ignores it", "kernel mm/mempolicy.c"),
-    (
-        "transparent_hugepage",
-        &["always", "madvise", "never"],
-        "the kernel warns and ignores it",
-        "kernel mm/huge_memory.c",
-    ),
-    (
-        "mce",
-        &[
-            "off",
-            "no_cmci",
-            "no_lmce",
-            "dont_log_ce",
-            "print_all",
-            "ignore_ce",
-            "bootlog",
-            "nobootlog",
-            "bios_cmci_threshold",
-            "recovery",
-            "0",
-            "1",
-            "2",
-            "3",
-        ],
-        "the kernel ignores it",
-        "kernel arch/x86/kernel/cpu/mce/core.c",
-    ),
-    (
-        "tsc",
-        &["reliable", "noirqtime", "unstable", "nowatchdog", "recalibrate", "watchdog"],
-        "the kernel ignores it without a word",
-        "kernel arch/x86/kernel/tsc.c",
-    ),
-    ("pcie_aspm", &["off", "force"], "the kernel ignores it without a word", "kernel drivers/pci/pcie/aspm.c"),
+/// Words that take one of a few values, as the handlers of 6.1 to 7.3 compare them.
+struct Choice {
+    word: &'static str,
+    values: &'static str,
+    /// What becomes of other values.
+    otherwise: &'static str,
+    source: &'static str,
+}
+
+const WARNS: &str = "the kernel warns and ignores it";
+const SILENT: &str = "the kernel ignores it without a word";
+
+#[rustfmt::skip]
+const CHOICES: [Choice; 5] = [
+    Choice { word: "numa_balancing", values: "enable disable", otherwise: WARNS, source: "kernel mm/mempolicy.c" },
+    Choice { word: "transparent_hugepage", values: "always madvise never", otherwise: WARNS, source: "kernel mm/huge_memory.c" },
+    Choice {
+        word: "mce",
+        values: "off no_cmci no_lmce dont_log_ce print_all ignore_ce bootlog nobootlog bios_cmci_threshold recovery 0 1 2 3",
+        otherwise: "the kernel ignores it",
+        source: "kernel arch/x86/kernel/cpu/mce/core.c",
+    },
+    Choice {
+        word: "tsc",
+        values: "reliable noirqtime unstable nowatchdog recalibrate watchdog",
+        otherwise: SILENT,
+        source: "kernel arch/x86/kernel/tsc.c",
+    },
+    Choice { word: "pcie_aspm", values: "off force", otherwise: SILENT, source: "kernel drivers/pci/pcie/aspm.c" },
 ];
 
-/// Checks a word's value; `kind` is the type of a parameter as the tables have it, `-` where it has none.
+/// Checks a word's value. `kind` is the type of the parameter as a letter of the tables, `-` where there is none.
 pub(super) fn check(token: &Token, target: &Target, kind: char) -> Option<Wrong> {
     let value = token.value.as_deref();
     match (token.name.as_str(), value) {
@@ -70,9 +63,8 @@ pub(super) fn check(token: &Token, target: &Target, kind: char) -> Option<Wrong>
             .err()
             .map(|e| Wrong::rejected(format!("{e}; the kernel then offloads all CPUs"), "kernel/rcu/tree_nocb.h")),
         ("irqaffinity", Some(value)) => list(value, target).err().map(|e| {
-            let why =
-                format!("{e}; the kernel then keeps what it had read before that and the boot CPU, and says nothing");
-            Wrong::rejected(why, "kernel/irq/irqdesc.c")
+            let then = "the kernel then keeps what it had read before that and the boot CPU, and says nothing";
+            Wrong::rejected(format!("{e}; {then}"), "kernel/irq/irqdesc.c")
         }),
         ("preempt", Some(value)) => preempt(value, target),
         ("idle", Some(value)) => idle(value, target),
@@ -89,7 +81,7 @@ fn list(value: &str, target: &Target) -> Result<CpuSet, String> {
     CpuSet::parse_kernel(value, target.cpus().unwrap_or(u32::MAX)).map_err(|e| e.to_string())
 }
 
-/// Flags, then a list: `managed_irq,domain,2-3`. A flag ends at its comma; a word there that is no flag is skipped.
+/// Flags, then a list: `managed_irq,domain,2-3`. A flag ends at its comma; the kernel skips a flag it does not know.
 fn isolcpus(value: &str, target: &Target) -> Option<Wrong> {
     const SOURCE: &str = "kernel/sched/isolation.c";
     let mut rest = value;
@@ -117,13 +109,13 @@ fn isolcpus(value: &str, target: &Target) -> Option<Wrong> {
         } else {
             format!("the kernel does not know the flag '{skipped}' and skips it")
         };
-        let verdict = if apart.is_some() { WordVerdict::RejectedValue } else { WordVerdict::Clamped };
+        let verdict = if apart.is_some() { RejectedValue } else { Clamped };
         return Some(Wrong { verdict, instead: plain(value, target), ..Wrong::rejected(why, SOURCE) });
     }
     None
 }
 
-/// The flags of `isolcpus=` and the list behind them, as the kernel parts them.
+/// The flags of `isolcpus=` and the list behind them, separated as the kernel does it.
 pub(super) fn cpu_list(value: &str) -> (Vec<&str>, &str) {
     let mut flags = Vec::new();
     let mut rest = value;
@@ -135,14 +127,14 @@ pub(super) fn cpu_list(value: &str) -> (Vec<&str>, &str) {
     (flags, rest)
 }
 
-/// CPUs to set apart: at least one, and not all.
+/// Checks a list of CPUs to set apart: it must name at least one, and not all.
 fn set_apart(value: &str, target: &Target) -> Option<Wrong> {
     const SOURCE: &str = "kernel/sched/isolation.c";
     match list(value, target) {
         Err(e) => Some(Wrong::rejected(format!("{e}; the kernel drops the whole word"), SOURCE)),
         Ok(set) if set.is_empty() => Some(Wrong::rejected("it names no CPU; the kernel drops the whole word", SOURCE)),
         Ok(set) if target.possible.as_ref().is_some_and(|possible| possible.is_subset(&set)) => Some(Wrong {
-            verdict: WordVerdict::Clamped,
+            verdict: Clamped,
             ..Wrong::rejected("it names every CPU; the kernel takes the boot CPU out again", SOURCE)
         }),
         Ok(_) => None,
@@ -152,7 +144,7 @@ fn set_apart(value: &str, target: &Target) -> Option<Wrong> {
 fn with_boot_cpu(value: &str, target: &Target) -> Option<Wrong> {
     let has_boot_cpu = list(value, target).is_ok_and(|set| set.contains(0));
     has_boot_cpu.then(|| Wrong {
-        verdict: WordVerdict::Clamped,
+        verdict: Clamped,
         ..Wrong::rejected(
             "CPU 0 is in it; where that is the boot CPU, kernels that can suspend take it out again",
             "kernel/time/tick-sched.c: tick_nohz_init",
@@ -160,7 +152,7 @@ fn with_boot_cpu(value: &str, target: &Target) -> Option<Wrong> {
     })
 }
 
-/// The same CPUs as numbers: `N` and `all` are taken for flags where a flag could stand.
+/// The word with the CPUs as numbers, because the kernel takes `N` and `all` for flags where a flag may stand.
 fn plain(value: &str, target: &Target) -> Option<String> {
     target.cpus()?;
     let set = list(value, target).ok()?;
@@ -173,7 +165,7 @@ fn preempt(value: &str, target: &Target) -> Option<Wrong> {
         |why: &str, instead: &str| Some(Wrong { instead: Some(instead.to_owned()), ..Wrong::rejected(why, SOURCE) });
     match value {
         "full" => None,
-        // With PREEMPT_RT it is older: the patches for 6.12 bring it.
+        // With PREEMPT_RT there is lazy preemption already in 6.12, by the patches.
         "lazy" if target.version >= Version::new(6, if target.flavour == Flavour::Rt { 12 } else { 13 }) => None,
         "lazy" => refused("kernels before 6.13 have no lazy preemption", "preempt=full"),
         "none" | "voluntary" if target.version < Version::new(7, 0) && target.flavour != Flavour::Rt => None,
@@ -195,7 +187,7 @@ fn idle(value: &str, target: &Target) -> Option<Wrong> {
     })
 }
 
-/// 6.3 brought the modes that leave the choice to the chip.
+/// The modes that leave the choice to the chip exist since 6.3.
 fn amd_pstate(value: &str, target: &Target) -> Option<Wrong> {
     let known: &[&str] = if target.version < Version::new(6, 3) {
         &["disable", "passive"]
@@ -211,7 +203,7 @@ fn amd_pstate(value: &str, target: &Target) -> Option<Wrong> {
 fn clocksource(value: &str, target: &Target) -> Option<Wrong> {
     let is_wrong = value == "tsc" && target.arch == Arch::Arm64;
     is_wrong.then(|| Wrong {
-        verdict: WordVerdict::Inert,
+        verdict: Inert,
         why: "no arm64 machine has a clock source of that name; the kernel goes on with its own choice".to_owned(),
         instead: Some("clocksource=arch_sys_counter".to_owned()),
         source: "kernel drivers/clocksource/arm_arch_timer.c, kernel/time/clocksource.c",
@@ -219,24 +211,26 @@ fn clocksource(value: &str, target: &Target) -> Option<Wrong> {
 }
 
 fn choice(name: &str, value: &str) -> Option<Wrong> {
-    let (_, known, then, source) = CHOICES.iter().find(|(word, ..)| *word == name)?;
+    let Choice { values, otherwise, source, .. } = CHOICES.iter().find(|choice| choice.word == name)?;
     let is_number = name == "mce" && value.starts_with(|c: char| c.is_ascii_digit());
-    let is_known = is_number || known.contains(&value);
-    (!is_known).then(|| Wrong::rejected(format!("one of {} is expected; {then}", known.join(", ")), source))
+    let is_known = is_number || values.split(' ').any(|known| known == value);
+    let why = || format!("one of {} is expected; {otherwise}", values.replace(' ', ", "));
+    (!is_known).then(|| Wrong::rejected(why(), source))
 }
 
 /// What `kernel/params.c` accepts for a parameter of a type.
 fn typed(value: &str, kind: char) -> Option<Wrong> {
     const SOURCE: &str = "kernel/params.c, lib/kstrtox.c";
+    let is_within = |(low, high): (i128, i128)| integer(value).is_some_and(|n| (low..=high).contains(&n));
     let is_right = match kind {
         'b' | 'd' | 'n' => is_bool(value),
-        'i' => integer(value).is_some_and(|n| i32::try_from(n).is_ok()),
-        'u' => integer(value).is_some_and(|n| u32::try_from(n).is_ok()),
-        'h' => integer(value).is_some_and(|n| i16::try_from(n).is_ok()),
-        'H' => integer(value).is_some_and(|n| u16::try_from(n).is_ok()),
-        'y' => integer(value).is_some_and(|n| u8::try_from(n).is_ok()),
-        'l' => integer(value).is_some_and(|n| i64::try_from(n).is_ok()),
-        'L' | 'q' => integer(value).is_some_and(|n| u64::try_from(n).is_ok()),
+        'i' => is_within((i32::MIN.into(), i32::MAX.into())),
+        'u' => is_within((0, u32::MAX.into())),
+        'h' => is_within((i16::MIN.into(), i16::MAX.into())),
+        'H' => is_within((0, u16::MAX.into())),
+        'y' => is_within((0, u8::MAX.into())),
+        'l' => is_within((i64::MIN.into(), i64::MAX.into())),
+        'L' | 'q' => is_within((0, u64::MAX.into())),
         _ => true,
     };
     let expected = match kind {
@@ -248,7 +242,7 @@ fn typed(value: &str, kind: char) -> Option<Wrong> {
         .then(|| Wrong::rejected(format!("{expected}; the kernel calls the value invalid and keeps its own"), SOURCE))
 }
 
-/// As `kstrtobool`: the first letter decides, `o` needs its second.
+/// As `kstrtobool` reads it: the first letter decides, and after `o` the second.
 fn is_bool(value: &str) -> bool {
     let mut letters = value.bytes().map(|b| b.to_ascii_lowercase());
     match letters.next() {
@@ -258,7 +252,7 @@ fn is_bool(value: &str) -> bool {
     }
 }
 
-/// As `kstrtoll` with base 0: sign, then `0x`, `0` or decimal digits.
+/// As `kstrtoll` with base 0 reads it: a sign, then `0x`, `0` or decimal digits.
 pub(super) fn integer(value: &str) -> Option<i128> {
     let (negative, digits) = match value.strip_prefix('-') {
         Some(digits) => (true, digits),
@@ -283,18 +277,11 @@ mod tests {
     use crate::cmdline::words;
 
     fn wrong(word: &str, kind: char, minor: u32) -> Option<WordVerdict> {
-        let target = Target {
-            version: Version::new(6, minor),
-            flavour: Flavour::Dynamic,
-            arch: Arch::X86,
-            possible: CpuSet::parse_list("0-3").ok(),
-        };
-        check(&words(word.as_bytes())[0], &target, kind).map(|w| w.verdict)
+        check(&words(word.as_bytes())[0], &Target::x86(6, minor, Flavour::Dynamic), kind).map(|w| w.verdict)
     }
 
     #[test]
     fn lists_and_flags_as_the_kernel_takes_them() {
-        use WordVerdict::{Clamped, RejectedValue};
         for (word, expected) in [
             ("isolcpus=2,3", None),
             ("isolcpus=managed_irq,domain,2-N", None),
@@ -342,9 +329,9 @@ mod tests {
             assert_eq!(wrong(word, kind, 12).is_none(), is_fine, "{word} {kind}");
         }
         assert_eq!(wrong("preempt=none", '-', 12), None);
-        assert_eq!(wrong("preempt=lazy", '-', 12), Some(WordVerdict::RejectedValue));
+        assert_eq!(wrong("preempt=lazy", '-', 12), Some(RejectedValue));
         assert_eq!(wrong("preempt=lazy", '-', 13), None);
-        assert_eq!(wrong("idle=pol", '-', 1), Some(WordVerdict::RejectedValue));
+        assert_eq!(wrong("idle=pol", '-', 1), Some(RejectedValue));
         assert_eq!(wrong("mce=30000,1", '-', 1), None);
     }
 }

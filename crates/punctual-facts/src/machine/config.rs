@@ -1,20 +1,20 @@
-//! How the running kernel was built, and whether what lies around really belongs to it.
+//! The configuration of the running kernel, and whether the file that was found really belongs to it.
 
 use crate::fact::Fact;
 use crate::tree::{Tree, text};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
-/// The unpacked `/proc/config.gz`, which whoever reads the live machine puts there.
+/// The unpacked `/proc/config.gz`, which the live tree provides.
 pub const UNPACKED: &str = "punctual:/kernel/config";
 
-/// Stands in what [`Config::part`] keeps: an option that is not in it was not kept, which is not the same as off.
+/// Marks what [`Config::part`] wrote. An option that such a text lacks was not kept, which is not the same as off.
 const PART: &str = "# Only options that were asked for";
 
 #[derive(Clone, Debug)]
 pub struct Config {
     pub source: String,
-    /// Whether what was found belongs to another kernel, and is not believed.
+    /// Whether the file that was found belongs to another kernel, so that it is not believed.
     pub is_foreign: bool,
     text: Fact<String>,
     asked: RefCell<BTreeSet<String>>,
@@ -25,7 +25,7 @@ impl Config {
         Self { source, is_foreign, text, asked: RefCell::default() }
     }
 
-    /// Reads the kernel's own copy, or else the file a distribution leaves beside the kernel.
+    /// Reads the kernel's own copy, or else the file that distributions install beside the kernel.
     pub fn read(tree: &dyn Tree, release: &Fact<String>) -> Self {
         let own = text(tree, UNPACKED);
         if own != Fact::Absent {
@@ -62,7 +62,7 @@ impl Config {
         })
     }
 
-    /// What it means that an option has no value in the text.
+    /// The value of an option that has no line in the text.
     fn without_line(text: &str, option: &str) -> Fact<String> {
         let off = format!("# CONFIG_{option} is not set");
         if is_part(text) && !text.lines().any(|line| line == off) {
@@ -71,8 +71,8 @@ impl Config {
         Fact::Known("n".to_owned())
     }
 
-    /// The lines about options that somebody has asked for so far, and about no others: a configuration has ten
-    /// thousand. `None` where there is none to be believed.
+    /// A configuration with only those options that were asked for so far, because a whole one has ten thousand. `None`
+    /// where there is no configuration to be believed.
     pub fn part(&self) -> Option<String> {
         let text = self.text.known()?;
         let header = header(text).unwrap_or_default();
@@ -89,25 +89,22 @@ impl Config {
         Some(part.join("\n") + "\n")
     }
 
-    /// The options somebody has asked for so far: those that matter to the catalogue, once it was held against them.
+    /// The options that were asked for so far. After an audit these are the options that matter to the catalogue.
     pub fn asked(&self) -> BTreeSet<String> {
         self.asked.borrow().clone()
     }
 
-    /// Whether an option is built in or a module.
     pub fn is_on(&self, option: &str) -> Fact<bool> {
         self.value(option).map(|value| value != "n")
     }
 }
 
-/// A file in /boot of a container, or one left over from an update, is about another kernel: its own header names the
-/// version it is for.
+/// Refuses a text whose header names another kernel, as in a container or after an update.
 fn of_this_kernel(text: String, release: &str) -> Fact<String> {
     let Some(version) = header(&text).and_then(|line| line.split_whitespace().nth(2)) else {
         return Fact::Garbled("does not say which kernel it is for".to_owned());
     };
-    // Distributions' releases (6.12.107+deb13-amd64) may hide the version (6.1.0-43 is 6.1.192), so only the series
-    // is compared.
+    // A distribution's release may hide the version (6.1.0-43 is 6.1.192), so only the series is compared.
     let series = |text: &str| text.split('.').take(2).map(str::to_owned).collect::<Vec<_>>();
     let (mine, theirs) = (series(release), series(version));
     if mine.iter().zip(&theirs).all(|(a, b)| leading_number(a) == leading_number(b)) {

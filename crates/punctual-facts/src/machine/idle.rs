@@ -1,21 +1,20 @@
-//! The idle states of a machine, by the first of its CPUs: what a recording must know to tell a slow way out of idle
-//! from something worse.
+//! The idle states of the first CPU. A recording keeps them to tell slow exits from idle from something worse.
 
 use crate::tree::{Tree, text};
 use punctual_hist::Nanos;
 
 const FOLDER: &str = "/sys/devices/system/cpu/cpu0/cpuidle";
 
-/// An idle state; its number is its place.
+/// An idle state; its number is its index in the list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IdleState {
     pub name: String,
-    /// How long leaving it takes at most, by the driver.
+    /// Longest time to leave the state, as the driver states it.
     pub exit: Nanos,
 }
 
 impl IdleState {
-    /// All of them; none where the kernel does not describe them.
+    /// All idle states; none where the kernel does not describe them.
     pub(super) fn read(tree: &dyn Tree) -> Vec<Self> {
         let one = |number: usize| {
             let known = |file: &str| text(tree, &format!("{FOLDER}/state{number}/{file}")).known().cloned();
@@ -26,14 +25,13 @@ impl IdleState {
         (0..16).map_while(one).collect()
     }
 
-    /// As a line: `POLL 0 us, C1 2 us`.
+    /// The states as one line: `POLL 0 us, C1 2 us`.
     pub fn line(states: &[Self]) -> String {
         let shown = |state: &Self| format!("{} {} us", state.name, state.exit.as_ns() / 1_000);
         states.iter().map(shown).collect::<Vec<_>>().join(", ")
     }
 
-    /// What [`line`](Self::line) wrote; what is not of that form is left out with all that follows, because numbers are
-    /// places.
+    /// Reads what [`line`](Self::line) wrote, up to the first part of another form: numbers of later states would be wrong.
     pub fn parse_line(line: &str) -> Vec<Self> {
         let one = |state: &str| {
             let (name, exit) = state.strip_suffix(" us")?.rsplit_once(' ')?;

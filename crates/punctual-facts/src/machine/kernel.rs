@@ -1,4 +1,4 @@
-//! Which kernel runs, and of which kind it is.
+//! The running kernel: its version, flavour and architecture.
 
 use super::cpuinfo_field;
 use crate::fact::Fact;
@@ -8,10 +8,10 @@ use std::fmt;
 
 #[derive(Clone, Debug)]
 pub struct Kernel {
-    /// Its release, as `uname -r` prints it.
+    /// As `uname -r` prints it.
     pub release: Fact<String>,
     pub version: Fact<Version>,
-    /// Its build line, as `uname -v` prints it.
+    /// As `uname -v` prints it.
     pub build: Fact<String>,
     pub flavour: Fact<Flavour>,
     pub arch: Fact<Arch>,
@@ -44,7 +44,7 @@ impl Version {
         Self { major, minor }
     }
 
-    /// Out of a release: `6.12.107+deb13-rt-amd64` is 6.12.
+    /// The version in a release: `6.12.107+deb13-rt-amd64` is 6.12.
     pub fn parse(release: &str) -> Option<Self> {
         let mut numbers = release.split(|c: char| !c.is_ascii_digit());
         Some(Self::new(numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
@@ -56,15 +56,15 @@ impl Version {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Flavour {
-    /// Neither of the others: preemption as built.
+    /// A kernel that preempts as it was built.
     Stock,
-    /// Preemption chosen at boot (`PREEMPT_DYNAMIC`).
+    /// A kernel whose preemption is chosen at boot (`PREEMPT_DYNAMIC`).
     Dynamic,
-    /// `PREEMPT_RT`.
+    /// A kernel with `PREEMPT_RT`, stock or patched.
     Rt,
-    /// Xenomai 3 beside Linux.
+    /// A kernel with Xenomai 3 beside Linux.
     Cobalt,
-    /// Xenomai 4 beside Linux.
+    /// A kernel with Xenomai 4 beside Linux.
     Evl,
 }
 
@@ -79,7 +79,7 @@ impl Flavour {
         }
     }
 
-    /// Whether real-time work runs beside Linux and not under its scheduler.
+    /// Whether real-time threads run under a second kernel and not under the scheduler of Linux.
     pub fn is_dual(self) -> bool {
         matches!(self, Self::Cobalt | Self::Evl)
     }
@@ -107,7 +107,6 @@ impl Arch {
 }
 
 impl Kernel {
-    /// Reads it; `cpuinfo` tells the architecture to kernels before 6.1.
     pub(super) fn read(tree: &dyn Tree, cpuinfo: &Fact<String>) -> Self {
         let release = text(tree, "/proc/sys/kernel/osrelease");
         let version = release.as_ref().and_then(|r| {
@@ -126,7 +125,7 @@ const CO_KERNELS: [(&str, &str, Flavour); 3] = [
     ("/sys/class/evl", "control", Flavour::Evl),
 ];
 
-/// The build line is the first witness: `/sys/kernel/realtime` exists only in kernels built from the patch queue.
+/// The build line counts first, because `/sys/kernel/realtime` exists only in kernels built from the patch queue.
 fn flavour(tree: &dyn Tree, build: &Fact<String>) -> Fact<Flavour> {
     for (folder, name, flavour) in CO_KERNELS {
         match tree.list(folder) {
@@ -155,7 +154,7 @@ fn arch(tree: &dyn Tree, cpuinfo: &Fact<String>) -> Fact<Arch> {
         "aarch64" => Arch::Arm64,
         _ => Arch::Other,
     });
-    // Kernels before 6.1 do not name it there.
+    // Kernels before 6.1 have no such file.
     if named != Fact::Absent {
         return named;
     }

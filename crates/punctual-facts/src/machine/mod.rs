@@ -1,5 +1,4 @@
-//! What the machine is: the few facts that decide which advice applies. State that only one knob looks at is read by
-//! that knob.
+//! The few facts about a machine that decide which advice applies. A knob reads by itself the state that only it needs.
 //!
 //! Each part reads itself from a [`Tree`] and cannot fail: what is not known is a [`Fact`] that says so. This module
 //! knows nothing of what is wanted of the machine.
@@ -31,29 +30,24 @@ pub struct Machine {
     pub kernel: Kernel,
     pub config: Config,
     pub cmdline: Fact<Cmdline>,
-    /// What started it, and what runs it.
     pub boot: Boot,
     pub topology: Topology,
-    /// CPUs the scheduler leaves alone since boot.
+    /// CPUs that were isolated from the scheduler at boot.
     pub isolated: Fact<CpuSet>,
     /// CPUs that may stop their tick.
     pub nohz_full: Fact<CpuSet>,
     pub clocksource: Fact<String>,
     pub idle: Vec<IdleState>,
-    /// What is between the kernel and the hardware.
     pub virtualisation: Fact<Virtualisation>,
 }
 
-/// Where the kernel says which CPUs were isolated at boot.
 pub const ISOLATED: &str = "/sys/devices/system/cpu/isolated";
-/// Where the kernel says which CPUs may stop their tick.
 pub const NOHZ_FULL: &str = "/sys/devices/system/cpu/nohz_full";
 pub const CLOCKSOURCE: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
-/// The name of the line of a recording that tells idle states.
+/// Name of the line in a recording that lists the idle states.
 pub const IDLE: &str = "idle states";
 /// Longest line of a fingerprint; x86 and arm64 kernels keep 2048 bytes of their command line.
 const LINE_CHARS: usize = 2048;
-/// What the kernel was booted with.
 pub const CMDLINE: &str = "/proc/cmdline";
 
 impl Machine {
@@ -75,14 +69,14 @@ impl Machine {
         }
     }
 
-    /// What a recording says of the machine: the fingerprint, and what is needed to find causes.
+    /// What a recording keeps of the machine: the fingerprint, and the idle states, which are needed to find causes.
     pub fn recorded(&self) -> Vec<(String, String)> {
         let idle =
             (!self.idle.is_empty()).then(|| (IDLE.to_owned(), printable(&IdleState::line(&self.idle), LINE_CHARS)));
         self.fingerprint().into_iter().chain(idle).collect()
     }
 
-    /// The five lines that say which machine this is: (name, value).
+    /// Five lines that identify the machine, each with a name and a value.
     pub fn fingerprint(&self) -> Vec<(String, String)> {
         let shown = |fact: Fact<String>| match fact {
             Fact::Known(value) => value,
@@ -92,7 +86,7 @@ impl Machine {
             Fact::Known(set) if set.is_empty() => "none".to_owned(),
             other => shown(other.as_ref().map(CpuSet::to_string)),
         };
-        // A kernel that cannot stop its tick has no such file; believed only where its neighbour can be read.
+        // A kernel that cannot stop its tick has no such file. It counts as absent only where the file beside it can be read.
         let tick_free = match (&self.nohz_full, &self.isolated) {
             (Fact::Absent, Fact::Known(_)) => "none".to_owned(),
             (cpus, _) => list(cpus),

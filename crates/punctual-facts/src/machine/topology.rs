@@ -1,7 +1,7 @@
-//! Which CPUs there are, of which kinds, and which memory they are near to.
+//! The CPUs of a machine, their kinds, and the memory nodes.
 //!
-//! Only what a handful of files tell: files that exist once per CPU are read by whoever needs them, for the CPUs it
-//! needs.
+//! Holds only what a handful of files tell. Files that exist once per CPU are read where they are needed, for the CPUs
+//! that matter there.
 
 use super::cpus;
 use crate::cpu_set::{CPU_LIMIT, CpuSet};
@@ -10,11 +10,10 @@ use crate::tree::{Tree, text};
 
 #[derive(Clone, Debug)]
 pub struct Topology {
-    /// CPUs that could exist.
+    /// CPUs that the kernel could ever use.
     pub possible: Fact<CpuSet>,
-    /// CPUs that are there, running or not.
+    /// CPUs that are plugged in, online or not.
     pub present: Fact<CpuSet>,
-    /// CPUs that run.
     pub online: Fact<CpuSet>,
     /// Whether some core runs more than one thread.
     pub smt_active: Fact<bool>,
@@ -30,17 +29,16 @@ pub struct CoreKind {
     pub cpus: CpuSet,
 }
 
-/// Memory, and the CPUs that are near to it.
+/// A memory node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
     pub number: u32,
-    /// Its CPUs; none where it is memory only.
+    /// The CPUs near to it; none where the node is memory only.
     pub cpus: CpuSet,
 }
 
-/// The CPU every one of our architectures boots on, and which the kernel keeps for itself in more than one place.
+/// The CPU on which all our architectures boot. The kernel itself relies on it in several places.
 pub const BOOT_CPU: u32 = 0;
-/// Where the memory nodes stand.
 pub const NODES: &str = "/sys/devices/system/node";
 /// Kinds of cores of hybrid x86 machines: the names of their performance counters.
 pub const KINDS: [&str; 3] = ["cpu_core", "cpu_atom", "cpu_lowpower"];
@@ -82,7 +80,7 @@ fn nodes(tree: &dyn Tree) -> Vec<Node> {
     nodes
 }
 
-/// The CPUs that `/proc/cpuinfo` tells of, which are those that run.
+/// The CPUs in `/proc/cpuinfo`, which lists the online ones.
 fn listed(cpuinfo: &Fact<String>) -> Fact<CpuSet> {
     cpuinfo.as_ref().and_then(|info| {
         let fields = info.lines().filter_map(|line| line.split_once(':'));

@@ -1,16 +1,15 @@
-//! What stands between the kernel and the hardware: it bounds every number, and makes half the knobs the host's.
+//! Hypervisors and containers. A hypervisor bounds every number, and half of the knobs are then the host's.
 
 use super::{CLOCKSOURCE, cpuinfo_field};
 use crate::fact::Fact;
 use crate::tree::{Tree, exists, text};
 use std::fmt;
 
-/// What is between the kernel and the hardware, and between us and the kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Virtualisation {
-    /// The hypervisor, where there is one: its name, as far as it gives one.
+    /// The name of the hypervisor, if there is one.
     pub hypervisor: Option<String>,
-    /// The container this program runs in, where it runs in one.
+    /// The engine of the container in which this program runs, if it runs in one.
     pub container: Option<String>,
 }
 
@@ -25,7 +24,7 @@ impl fmt::Display for Virtualisation {
     }
 }
 
-/// Makers of virtual machines, as they name themselves in the DMI tables.
+/// Makers of virtual machines: how their names begin in the DMI tables, and how they are called here.
 const MAKERS: [(&str, &str); 7] = [
     ("QEMU", "QEMU"),
     ("VMware", "VMware"),

@@ -13,12 +13,12 @@
 //! ```
 //!
 //! A value after `=` is one line of text with its newline; an indented block is any number of lines. `\e` is nothing,
-//! `\c` at the end of a block says that the last line has no newline, `\xNN` is a byte and `\\` a backslash. `!` is
-//! `absent`, `denied` or `garbled` and why. A path that ends in `/` is a folder; a blank in a path is `\x20`. Later
-//! lines replace earlier ones.
+//! `\c` at the end of a block means that the last line has no newline, `\xNN` is a byte and `\\` a backslash. After `!`
+//! stands `absent`, `denied`, or `garbled` and the reason. A path that ends in `/` is a folder; a blank in a path is
+//! `\x20`. Later lines replace earlier ones.
 //!
-//! A file that says in its second line who wrote it ends in the remark `# end`: without that it was cut, and what is
-//! missing would look like what does not exist.
+//! A file whose second line says what wrote it ends in the remark `# end`: without that it was cut, and missing files
+//! would look like files that do not exist.
 //!
 //! This module knows nothing of what the files mean.
 
@@ -29,9 +29,8 @@ use std::fmt;
 use std::ops::Bound;
 
 const FIRST_LINE: &str = "punctual-machine 1";
-/// How the second line begins in what `punctual snapshot` writes.
+/// The beginning of the second line, and the last line, of what `punctual snapshot` writes.
 const WRITTEN_BY: &str = "# Written by punctual ";
-/// The last line of what it writes.
 const END: &str = "# end";
 const INDENT: &str = "    ";
 
@@ -43,21 +42,14 @@ pub struct MemTree {
 }
 
 /// Why a snapshot could not be read.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: {reason}")]
 pub struct SnapshotError {
-    /// Line number, from one.
+    /// Number of the line, from 1.
     pub line: usize,
     /// What is wrong with it, and what is expected.
     pub reason: String,
 }
-
-impl fmt::Display for SnapshotError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "line {}: {}", self.line, self.reason)
-    }
-}
-
-impl std::error::Error for SnapshotError {}
 
 impl MemTree {
     /// A machine on which nothing exists.
@@ -65,7 +57,7 @@ impl MemTree {
         Self::default()
     }
 
-    /// Reads a snapshot as it was found in a file.
+    /// Reads a snapshot from the bytes of a file.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, SnapshotError> {
         Self::parse(std::str::from_utf8(bytes).map_err(|e| {
             let offset = e.valid_up_to();
@@ -95,8 +87,8 @@ impl MemTree {
         Ok(tree)
     }
 
-    /// The snapshot as a file that shows where it was cut, if it is: `version` and `date` say what wrote it when, and
-    /// `remarks` are lines of their own, each with a hash.
+    /// The snapshot as a file in which a cut is detected. `version` and `date` say what wrote it and when; `remarks` are whole
+    /// lines, each with a hash.
     pub fn signed(&self, version: &str, date: &str, remarks: &str) -> String {
         let text = self.to_string();
         let (first, entries) = text.split_once('\n').unwrap_or((&text, ""));
@@ -140,13 +132,12 @@ impl MemTree {
         Ok(())
     }
 
-    /// Says what is known of a file.
     pub fn file(&mut self, path: &str, content: Fact<Vec<u8>>) {
         self.folders.remove(path);
         self.files.insert(path.to_owned(), content);
     }
 
-    /// Says what is known of a folder; its entries are the paths below it.
+    /// Adds a folder; its entries are the paths below it.
     pub fn folder(&mut self, path: &str, state: Fact<()>) {
         self.folders.insert(trimmed(path).to_owned(), state);
     }
@@ -157,22 +148,22 @@ impl MemTree {
 
     fn trouble(&mut self, path: &str, state: &str) -> Result<(), String> {
         let (word, why) = state.split_once(' ').unwrap_or((state, ""));
-        let why = &decode_text(why)?;
-        let is_folder = path.ends_with('/');
-        match word {
-            "absent" if is_folder => self.folder(path, Fact::Absent),
-            "denied" if is_folder => self.folder(path, Fact::Denied),
-            "garbled" if is_folder => self.folder(path, Fact::Garbled(why.to_owned())),
-            "absent" => self.file(path, Fact::Absent),
-            "denied" => self.file(path, Fact::Denied),
-            "garbled" => self.file(path, Fact::Garbled(why.to_owned())),
+        let state = match word {
+            "absent" => Fact::Absent,
+            "denied" => Fact::Denied,
+            "garbled" => Fact::Garbled(decode_text(why)?),
             _ => return Err(format!("'{word}' is not a state: expected absent, denied or garbled")),
+        };
+        if path.ends_with('/') {
+            self.folder(path, state);
+        } else {
+            self.file(path, state.map(|()| Vec::new()));
         }
         Ok(())
     }
 }
 
-/// Whether `punctual snapshot` wrote this, and not all of it is here. What somebody added behind the end counts.
+/// Whether `punctual snapshot` wrote this and the end is missing. Lines that were added behind the end are allowed.
 fn is_cut(rest: &str) -> bool {
     let (second, has_more) = rest.split_once('\n').map_or((rest, false), |(second, _)| (second, true));
     let is_begun = !has_more && !second.is_empty() && WRITTEN_BY.starts_with(second);
@@ -183,8 +174,8 @@ fn trimmed(folder: &str) -> &str {
     folder.trim_end_matches('/')
 }
 
-/// Adds the first part of every path below a folder. What lies deeper is jumped over: a folder near the root has most
-/// of the machine below it.
+/// Adds the names in a folder. Paths below a name that was found are skipped at once, because a folder near the root has
+/// most of the machine below it.
 fn entries<T>(paths: &BTreeMap<String, T>, folder: &str, is_there: impl Fn(&T) -> bool, names: &mut BTreeSet<String>) {
     let start = format!("{folder}/");
     let from = |path: &str| paths.range::<str, _>((Bound::Included(path), Bound::Unbounded));
@@ -197,7 +188,7 @@ fn entries<T>(paths: &BTreeMap<String, T>, folder: &str, is_there: impl Fn(&T) -
         }
         names.insert(name.to_owned());
         if is_deeper {
-            // The character after `/` begins what does not lie below that name.
+            // `0` is the character after `/`, so this is the first path that is not below the name.
             next = from(&format!("{start}{name}0"));
         }
     }
@@ -210,11 +201,8 @@ impl Tree for MemTree {
 
     fn list(&self, path: &str) -> Fact<Vec<String>> {
         let folder = trimmed(path);
-        match self.folders.get(folder) {
-            Some(Fact::Absent) => return Fact::Absent,
-            Some(Fact::Denied) => return Fact::Denied,
-            Some(Fact::Garbled(why)) => return Fact::Garbled(why.clone()),
-            Some(Fact::Known(())) | None => {}
+        if let Some(state) = self.folders.get(folder).filter(|state| state.known().is_none()) {
+            return state.clone().map(|()| Vec::new());
         }
         let mut names = BTreeSet::new();
         entries(&self.files, folder, |content| *content != Fact::Absent, &mut names);
@@ -283,7 +271,7 @@ fn encode_line(line: &[u8]) -> String {
     out
 }
 
-/// Everything but newlines as text that survives an editor: blanks at either end would not.
+/// Bytes without a newline as text that an editor keeps: blanks at either end are protected.
 fn encode_text(bytes: &[u8]) -> String {
     let mut out = String::new();
     for chunk in bytes.utf8_chunks() {
@@ -306,7 +294,7 @@ fn encode_text(bytes: &[u8]) -> String {
     out
 }
 
-/// A path ends at the first blank, so it holds none; and what starts like a remark is not one.
+/// A path without blanks, because it ends at the first one, and with a beginning that is not that of a remark.
 fn encode_path(path: &str) -> String {
     let path = encode_text(path.as_bytes()).replace(' ', "\\x20");
     if path.starts_with('#') { format!("\\e{path}") } else { path }

@@ -1,14 +1,13 @@
-//! Writes down everything that is read through it, so that the same reading can be repeated elsewhere.
+//! Records everything that is read through it, so that the same reading can be repeated elsewhere.
 //!
-//! Each question is passed on once: whoever asks again gets the answer that was written down, so that what was
-//! concluded first and what will be concluded from the record rest on the same facts.
+//! Each question is passed on once. When it is asked again the recorded answer is given, so that first conclusions and
+//! conclusions from the record rest on the same facts.
 
 use super::{MemTree, Tree};
 use crate::fact::Fact;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-/// A tree that passes every question on and keeps the answers.
 pub struct Transcript<'a> {
     source: &'a dyn Tree,
     files: RefCell<Answers<Vec<u8>>>,
@@ -19,7 +18,6 @@ pub struct Transcript<'a> {
 type Answers<T> = BTreeMap<String, Fact<T>>;
 
 impl<'a> Transcript<'a> {
-    /// Listens to `source`.
     pub fn new(source: &'a dyn Tree) -> Self {
         Self { source, files: RefCell::default(), folders: RefCell::default(), links: RefCell::default() }
     }
@@ -28,21 +26,15 @@ impl<'a> Transcript<'a> {
     pub fn into_tree(self) -> MemTree {
         let (files, folders) = (self.files.into_inner(), self.folders.into_inner());
         let mut tree = MemTree::new();
-        for (folder, names) in &folders {
-            match names {
-                Fact::Known(names) => {
-                    tree.folder(folder, Fact::Known(()));
-                    for name in names {
-                        keep_name(&mut tree, &entry(folder, name), &files, &folders);
-                    }
-                }
-                Fact::Absent => {}
-                Fact::Denied => tree.folder(folder, Fact::Denied),
-                Fact::Garbled(why) => tree.folder(folder, Fact::Garbled(why.clone())),
+        for (folder, names) in folders.iter().filter(|(_, names)| **names != Fact::Absent) {
+            tree.folder(folder, names.as_ref().map(|_| ()));
+            for name in names.known().into_iter().flatten() {
+                let path = format!("{}/{name}", folder.trim_end_matches('/'));
+                keep_name(&mut tree, &path, &files, &folders);
             }
         }
         for (path, content) in files {
-            // As a file it would hide the folder it is, whose entries say more.
+            // A file entry would hide the folder of the same path.
             let is_folder = matches!(folders.get(&path), Some(Fact::Known(_)));
             if content != Fact::Absent && !is_folder {
                 tree.file(&path, content);
@@ -57,7 +49,7 @@ impl<'a> Transcript<'a> {
     }
 }
 
-/// Keeps an entry that was only seen by name: as a folder, which claims nothing of content, unless it is known to be
+/// Keeps an entry of which only the name is known: as a folder, which says nothing about content, unless it is known to be
 /// none.
 fn keep_name(tree: &mut MemTree, path: &str, files: &Answers<Vec<u8>>, folders: &Answers<Vec<String>>) {
     let is_kept = |fact: Option<&Fact<()>>| fact.is_some_and(|fact| *fact != Fact::Absent);
@@ -73,11 +65,7 @@ fn keep_name(tree: &mut MemTree, path: &str, files: &Answers<Vec<u8>>, folders: 
     }
 }
 
-fn entry(folder: &str, name: &str) -> String {
-    format!("{}/{name}", folder.trim_end_matches('/'))
-}
-
-/// The answer that was written down, or else a new one.
+/// The recorded answer, or else a new one.
 fn ask<T: Clone>(answers: &RefCell<Answers<T>>, path: &str, source: impl FnOnce() -> Fact<T>) -> Fact<T> {
     if let Some(answer) = answers.borrow().get(path) {
         return answer.clone();

@@ -8,10 +8,10 @@ use punctual_tuning::plan::{Before, Expected, Step};
 use std::io;
 use std::time::{Duration, Instant};
 
-/// How long the kernel gets to bring a value into force.
+/// How long the kernel may take to bring a value into force.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// How `systemctl stop` ends where the unit is unknown to the manager: then it is as good as stopped.
+/// Exit code of `systemctl stop` for a unit that the manager does not know: such a unit is as good as stopped.
 pub const NOT_LOADED: i32 = 5;
 
 pub fn act(hand: &dyn Hand, step: &Step, before: &Before) -> Outcome {
@@ -66,7 +66,7 @@ fn outcome<T>(
     }
 }
 
-/// A value is in force when the file says so, and where there is another that tells what is in force, that one too.
+/// A value is in force when its file says so and, where another file tells what is in force, that file too.
 fn write(hand: &dyn Hand, path: &str, value: &str, expected: &Expected) -> Outcome {
     match hand.write_value(path, value) {
         Err(error) if is_gone(&error) => return Outcome::Gone { what: format!("{path} is not there") },
@@ -113,7 +113,7 @@ fn edit(hand: &dyn Hand, path: &str, content: &[u8], in_place: bool, before: &Be
     }
 }
 
-/// Masked first, so that nobody starts it again in between.
+/// The unit is masked first, so that nothing starts it again before it is stopped.
 fn silence(hand: &dyn Hand, unit: &str, lasting: bool) -> Outcome {
     for verb in [UnitVerb::Mask { lasting }, UnitVerb::Stop] {
         match hand.do_unit(unit, verb) {
@@ -135,7 +135,6 @@ fn silence(hand: &dyn Hand, unit: &str, lasting: bool) -> Outcome {
     }
 }
 
-/// Whether a program ended well; else why not.
 pub fn ran(what: &str, ran: io::Result<Ran>) -> Result<(), String> {
     match ran {
         Ok(Ran { well: true, .. }) => Ok(()),

@@ -17,26 +17,25 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-/// How long a guard waits for somebody else who is changing the machine.
+/// How long a guard waits for another process that is changing the machine.
 const PATIENCE: Duration = Duration::from_secs(600);
 const LOOK: Duration = Duration::from_millis(200);
 const TIED: &str = "tied";
 const DEADLINE: &str = "deadline";
-/// What a supervisor says at its own good end.
+/// The byte that a supervisor sends to its guard when it ends in good order.
 const FAREWELL: u8 = b'.';
-/// There while systemd runs this machine.
+/// This folder exists while systemd runs the machine.
 const SYSTEMD: &str = "run/systemd/system";
 
-/// The program that a guard is: this one, and the words that make it one.
+/// The program that a guard runs as: this program, and the words that make it a guard.
 #[derive(Clone, Debug)]
 pub struct Program {
     pub path: PathBuf,
-    /// What stands before the guard's own words.
     pub words: Vec<OsString>,
 }
 
 impl Program {
-    /// This program, which a first argument `word` makes [`run`] what follows.
+    /// This program; the first argument `word` makes it call [`run`].
     pub fn this(word: &str) -> io::Result<Self> {
         Ok(Self { path: std::env::current_exe()?, words: vec![word.into()] })
     }
@@ -54,18 +53,17 @@ impl Program {
     }
 }
 
-/// A guard that is tied to this process.
 #[derive(Debug)]
 pub struct Tied {
     guard: Child,
 }
 
 impl Tied {
-    /// Starts it. To be done before anything is changed.
+    /// Starts the guard. Call this before anything is changed.
     pub fn start(program: &Program, transaction: u32) -> Result<Self, EngineError> {
         let start = program.command(TIED, transaction).stdin(Stdio::piped()).spawn();
         let mut guard = start.map_err(program.failed("Without its guard nothing is changed"))?;
-        // It says that it holds out against signals by closing nothing; what it needs to be told is our end.
+        // The guard ignores signals by itself; without a pipe it would never learn that we ended.
         if guard.stdin.is_none() {
             let _ = guard.kill();
             let _ = guard.wait();
@@ -73,10 +71,9 @@ impl Tied {
         Ok(Self { guard })
     }
 
-    /// Everything is put back, or was never changed: the guard may go.
     pub fn dismiss(mut self) {
         if let Some(mut pipe) = self.guard.stdin.take() {
-            // If it is gone already, nobody is left to be told.
+            // A guard that has ended needs no farewell.
             let _ = pipe.write_all(&[FAREWELL]);
         }
         let _ = self.guard.wait();
@@ -91,11 +88,11 @@ pub fn watch_deadline(program: &Program, transaction: u32) -> Result<(), EngineE
         return Ok(());
     }
     let start = program.command(DEADLINE, transaction).stdin(Stdio::null()).spawn();
-    // It makes a session of its own, and is the machine's first process's to wait for when we have ended.
+    // The guard makes a session of its own; when we have ended, init waits for it.
     start.map(drop).map_err(program.failed(remedy))
 }
 
-/// As a unit of its own: the end of a user's session ends what was started in it, however it was started.
+/// Starts the guard as a systemd unit: the end of a user's session ends every process that was started in it.
 fn under_systemd(program: &Program, transaction: u32) -> bool {
     let Some(path) = program.path.to_str() else { return false };
     let mut command = Command::new("/usr/bin/systemd-run");
@@ -106,11 +103,12 @@ fn under_systemd(program: &Program, transaction: u32) -> bool {
     command.status().is_ok_and(|status| status.success())
 }
 
-/// Whether a guard's words are these, and if so, the whole of its life.
+/// Does the work of a guard if these words are those of one; `None` where they are not, or where nothing was left to
+/// do.
 pub fn run(hand: &dyn Hand, words: &[String]) -> Result<Option<Reverted>, EngineError> {
     let [kind, transaction] = words else { return Ok(None) };
     let Ok(transaction) = transaction.parse() else { return Ok(None) };
-    // Fails where it leads a session already, which is as good.
+    // This fails where the guard leads a session already, which is as good.
     let _ = rustix::process::setsid();
     hold_out();
     let Some(begun) = beginning(hand, transaction) else { return Ok(None) };
@@ -121,28 +119,20 @@ pub fn run(hand: &dyn Hand, words: &[String]) -> Result<Option<Reverted>, Engine
     }
 }
 
-/// How the transaction began that is to be guarded: its number may be another's by the time it matters. Nothing: it is
-/// over already, or cannot be read for so long that nobody could put it back either.
+/// How the transaction began that is to be guarded: its number may be another's by the time it matters. `None` where it is
+/// over already, or where the journal could not be read during all of [`PATIENCE`].
 fn beginning(hand: &dyn Hand, transaction: u32) -> Option<Begun> {
-    let until = Instant::now() + PATIENCE;
-    loop {
-        match journal::read(hand) {
-            Ok(contents) => {
-                let sessions = contents.into_iter().flat_map(|contents| contents.sessions);
-                let mut guarded = sessions.filter(|session| session.transaction == transaction);
-                return guarded.find(|session| session.stage != Stage::Reverted)?.begun;
-            }
-            Err(_) if Instant::now() < until => std::thread::sleep(LOOK),
-            Err(_) => return None,
-        }
-    }
+    let contents = retried(|| journal::read(hand), |_| true).ok()?;
+    let sessions = contents.into_iter().flat_map(|contents| contents.sessions);
+    let mut guarded = sessions.filter(|session| session.transaction == transaction);
+    guarded.find(|session| session.stage != Stage::Reverted)?.begun
 }
 
-/// What would end another process is heard and not followed.
+/// Signals that would end another process are caught and ignored.
 fn hold_out() {
     use signal_hook::consts::{SIGALRM, SIGHUP, SIGINT, SIGPIPE, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
     for signal in [SIGALRM, SIGHUP, SIGINT, SIGPIPE, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2] {
-        // Best effort: the journal tells the next `status` what we could not finish.
+        // Where a handler is refused, the journal still tells the next `status` what was not finished.
         let _ = signal_hook::flag::register(signal, Arc::new(AtomicBool::new(false)));
     }
 }
@@ -160,8 +150,8 @@ fn left_alone(pipe: &mut dyn Read) -> bool {
     }
 }
 
-/// Waits until a transaction's time is up; no if it was confirmed or put back before. What cannot be read now may be
-/// read at the next look, and the time comes all the same.
+/// Waits until a transaction's time is up; `false` if it was confirmed or put back before. A journal that cannot be
+/// read now is read again at the next look, and the deadline holds in any case.
 fn time_is_up(hand: &dyn Hand, begun: &Begun) -> bool {
     let Some(by) = begun.confirm_by_ns else { return false };
     loop {
@@ -180,11 +170,16 @@ fn time_is_up(hand: &dyn Hand, begun: &Begun) -> bool {
 }
 
 /// Puts back, and tries again for a while, whatever is in the way: nobody else will.
-fn insist(put_back: impl Fn() -> Result<Option<Reverted>, EngineError>) -> Result<Option<Reverted>, EngineError> {
+fn insist<T>(put_back: impl Fn() -> Result<T, EngineError>) -> Result<T, EngineError> {
+    retried(put_back, |_| true)
+}
+
+/// Tries for a while as long as this error may pass.
+fn retried<T, E>(attempt: impl Fn() -> Result<T, E>, may_pass: fn(&E) -> bool) -> Result<T, E> {
     let until = Instant::now() + PATIENCE;
     loop {
-        match put_back() {
-            Err(_) if Instant::now() < until => std::thread::sleep(LOOK),
+        match attempt() {
+            Err(error) if may_pass(&error) && Instant::now() < until => std::thread::sleep(LOOK),
             done => return done,
         }
     }
@@ -195,18 +190,12 @@ pub fn revert_patiently(hand: &dyn Hand, extent: Extent) -> Result<Reverted, Eng
     patiently(|| revert(hand, extent, false))
 }
 
-/// Puts back, unasked, the transaction that began so, if it still is to be put back when nobody else changes the
-/// machine any more. Nothing: it is not.
+/// Puts back, without being asked, the transaction that began with `begun`, once no other process changes the machine.
+/// `None` where it is not to be put back any more.
 pub fn revert_pending_patiently(hand: &dyn Hand, begun: &Begun) -> Result<Option<Reverted>, EngineError> {
     patiently(|| revert_pending(hand, begun))
 }
 
 fn patiently<T>(put_back: impl Fn() -> Result<T, EngineError>) -> Result<T, EngineError> {
-    let until = Instant::now() + PATIENCE;
-    loop {
-        match put_back() {
-            Err(EngineError::Locked { .. }) if Instant::now() < until => std::thread::sleep(LOOK),
-            done => return done,
-        }
-    }
+    retried(put_back, |error| matches!(error, EngineError::Locked { .. }))
 }

@@ -7,17 +7,15 @@ use crate::hand::{FileKind, Hand};
 use punctual_tuning::plan::{Before, Expected, SchedPolicy, Step, TaskName};
 use std::io;
 
-/// No thread of the machine's own work runs above this; the kernel's own watchmen do.
+/// The highest real-time priority that is given out: watchdog threads of the kernel run above it.
 const HIGHEST_PRIORITY: u32 = 95;
 
 pub enum Look {
     Already,
-    /// What the step is about is gone.
     Gone(String),
     Ready {
-        /// What to keep; a file's copy has no name yet.
+        /// What to keep. The copy of a file has no name yet.
         before: Before,
-        /// The bytes of that copy.
         bytes: Option<Vec<u8>>,
     },
 }
@@ -28,7 +26,7 @@ impl Look {
     }
 }
 
-/// Looks; an error is why the step cannot be done.
+/// An error says why the step cannot be done.
 pub fn look(hand: &dyn Hand, step: &Step) -> Result<Look, String> {
     match step {
         Step::Write { path, value, expected } => value_of(hand, path, value, expected),
@@ -90,7 +88,7 @@ fn value_of(hand: &dyn Hand, path: &str, value: &str, expected: &Expected) -> Re
     Ok(if expected.met(value, &now) && settled() { Look::Already } else { Look::ready(Before::Value(now)) })
 }
 
-/// A value as it would be written back.
+/// A value in the form in which it would be written back.
 pub fn read_value(hand: &dyn Hand, path: &str, about: &str, expected: &Expected) -> io::Result<String> {
     let bytes = hand.read(path)?;
     let text = String::from_utf8(bytes).map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not text"))?;
@@ -118,7 +116,6 @@ fn edit(hand: &dyn Hand, path: &str, seen: &[u8], content: &[u8]) -> Result<Look
     }
 }
 
-/// A regular file, to be saved.
 fn file(hand: &dyn Hand, path: &str) -> Result<Look, String> {
     let meta = hand.stat(path).map_err(|e| told(path, "look at", &e))?;
     let Some(meta) = meta else { return Err(format!("{path}: it is not there")) };
@@ -151,7 +148,7 @@ fn gone_or(what: &str, operation: &str, error: &io::Error) -> Result<Look, Strin
     if is_gone(error) { Ok(Look::Gone(format!("{what} is gone"))) } else { Err(told(what, operation, error)) }
 }
 
-/// What it was about is not there: file, thread, device, CPU.
+/// Whether the subject of a step is gone: file, thread, device or CPU.
 pub fn is_gone(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::NotFound
         || matches!(error.raw_os_error(), Some(libc::ESRCH | libc::ENODEV | libc::ENXIO))

@@ -14,13 +14,13 @@ pub fn beside(path: &str) -> String {
     format!("{folder}/.{name}.punctual")
 }
 
-/// Takes away what a program that ended early has left.
+/// Removes the new file of a program that ended before it renamed it.
 pub fn sweep(hand: &dyn Hand, path: &str) -> io::Result<()> {
     let left = beside(path);
     if hand.stat(&left)?.is_some() { hand.remove(&left) } else { Ok(()) }
 }
 
-/// Puts a file in the place of another, or of none.
+/// Puts a file in the place of another one, or where none is.
 pub fn replace(hand: &dyn Hand, path: &str, bytes: &[u8], meta: Meta) -> io::Result<()> {
     sweep(hand, path)?;
     let new = beside(path);
@@ -28,7 +28,6 @@ pub fn replace(hand: &dyn Hand, path: &str, bytes: &[u8], meta: Meta) -> io::Res
     hand.rename(&new, path)
 }
 
-/// Folders above `path` that are not there, outermost first.
 pub fn missing_folders(hand: &dyn Hand, path: &str) -> io::Result<Vec<String>> {
     let mut missing = Vec::new();
     let mut folder = path;

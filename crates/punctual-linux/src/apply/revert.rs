@@ -14,9 +14,9 @@ use std::io;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
     All,
-    /// Everything after this transaction, which stays.
+    /// Every transaction after this one, which stays.
     DownTo(u32),
-    /// This transaction alone. Steps over which later ones were laid go back together with those.
+    /// This transaction alone. Its steps that lie beneath steps of later transactions go back together with those.
     Only(u32),
 }
 
@@ -71,14 +71,14 @@ pub struct Trouble {
     pub conflict: bool,
 }
 
-/// The lock, in a folder that is made if it is not there.
+/// Takes the lock, in a folder that is made if it does not exist.
 pub(super) fn lock(hand: &dyn Hand) -> Result<Lock, EngineError> {
     for _ in 0..10 {
         store::folder(hand)?;
         match hand.lock(store::LOCK) {
             Ok(LockAnswer::Taken(lock)) => return Ok(lock),
             Ok(LockAnswer::Held { by }) => return Err(EngineError::Locked { by }),
-            // Whoever held it took the last trace away just now.
+            // The former holder has just removed the folder together with the last trace.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(EngineError::Lock { reason: error }),
         }
@@ -86,26 +86,21 @@ pub(super) fn lock(hand: &dyn Hand) -> Result<Lock, EngineError> {
     Err(EngineError::Locked { by: None })
 }
 
-/// This run of the machine.
+/// The id of this boot.
 pub(super) fn boot(hand: &dyn Hand) -> Result<String, EngineError> {
     hand.boot_id().map_err(|reason| EngineError::Unknown { what: "the number of this run of the machine", reason })
 }
 
-/// Takes back. With `leave_conflicts`, what somebody else changed meanwhile stays and is forgotten.
-///
-/// # Errors
-/// Nothing was done: the lock is taken, or the journal cannot be used; or everything was undone and the journal could
-/// not be removed.
+/// Takes back. With `leave_conflicts`, steps that someone else changed meanwhile stay as they are and are forgotten. An
+/// error means that nothing was undone (the lock is taken, or the journal cannot be used), or that everything was
+/// undone and only the journal could not be removed.
 pub fn revert(hand: &dyn Hand, extent: Extent, leave_conflicts: bool) -> Result<Reverted, EngineError> {
     let wanted = |_: &Contents| Some(extent);
     Ok(revert_if(hand, &wanted, leave_conflicts)?.unwrap_or(Reverted { closed: true, ..Reverted::default() }))
 }
 
-/// Takes back, unasked, the transaction that began so, if it still is to be put back now that nobody else changes the
-/// machine: since it was looked at, it may have been confirmed, or taken back, and its number be another's.
-///
-/// # Errors
-/// As of [`revert`]. Nothing at all: it is not to be put back any more.
+/// Takes back, without being asked, the transaction that began with `begun`. `None` where it was confirmed or taken
+/// back since it was last looked at.
 pub fn revert_pending(hand: &dyn Hand, begun: &Begun) -> Result<Option<Reverted>, EngineError> {
     let present = now(hand).map_err(|reason| EngineError::Unknown { what: "the time since the start", reason })?;
     let wanted = |contents: &Contents| {
@@ -115,7 +110,7 @@ pub fn revert_pending(hand: &dyn Hand, begun: &Begun) -> Result<Option<Reverted>
     revert_if(hand, &wanted, false)
 }
 
-/// The same, of a transaction whose process is known to have ended.
+/// As [`revert_pending`], for a transaction whose process is known to have ended.
 pub(super) fn revert_orphan(hand: &dyn Hand, begun: &Begun) -> Result<Option<Reverted>, EngineError> {
     let wanted = |contents: &Contents| {
         let mut standing = contents.standing();
@@ -124,12 +119,14 @@ pub(super) fn revert_orphan(hand: &dyn Hand, begun: &Begun) -> Result<Option<Rev
     revert_if(hand, &wanted, false)
 }
 
-/// Whether it is the one that began so: a number alone is given again when a journal begins anew.
+/// Whether the session is the one that began with `begun`. Its number alone is not enough: a new journal begins with 1
+/// again.
 fn is_of(session: &Session, begun: &Begun) -> bool {
     session.begun.as_ref() == Some(begun)
 }
 
-/// Takes back as far as `wanted` says when the lock is ours; not at all where it says nothing, or nothing is there.
+/// Takes back what `wanted` says once the lock is ours. `None` where there is no journal, or where `wanted` says
+/// nothing.
 fn revert_if(
     hand: &dyn Hand,
     wanted: &dyn Fn(&Contents) -> Option<Extent>,
@@ -153,7 +150,7 @@ fn revert_if(
     for transaction in &chosen {
         work.note(&mut journal, Record::Leaving { transaction: *transaction });
     }
-    // What was to go back earlier, and lay beneath something of these.
+    // Earlier reverts may have left steps that lay beneath steps of the chosen transactions.
     let leaving = journal.contents().standing().filter(|session| session.stage == Stage::Leaving);
     let chosen: Vec<u32> = leaving.map(|session| session.transaction).collect();
     work.undo(&mut journal, |intent| chosen.contains(&intent.transaction));
@@ -165,7 +162,7 @@ pub(super) struct Work<'a> {
     pub boot: String,
     pub leave_conflicts: bool,
     pub done: Reverted,
-    /// Steps that are undone, which could not be written down.
+    /// Steps that were undone although that could not be written down.
     remembered: Vec<Intent>,
 }
 
@@ -174,7 +171,7 @@ impl<'a> Work<'a> {
         Self { hand, boot, leave_conflicts, done: Reverted::default(), remembered: Vec::new() }
     }
 
-    /// Undoes the chosen steps that are outstanding, the last first.
+    /// Undoes the chosen outstanding steps, the last one first.
     pub fn undo(&mut self, journal: &mut Journal<'_>, chosen: impl Fn(&Intent) -> bool) {
         let sessions = journal.contents().standing().rev();
         let entries = sessions.flat_map(|session| session.outstanding().map(|entry| entry.intent.clone()));
@@ -204,8 +201,8 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Where the beginning cannot be read, the machine is taken to be still running: writing an old value once more
-    /// does less harm than leaving a new one.
+    /// Where the begin record cannot be read, the machine counts as still running: writing an old value once more does
+    /// less harm than leaving a new one.
     fn since(&self, contents: &Contents, intent: &Intent) -> Since {
         let session = contents.sessions.iter().find(|session| session.transaction == intent.transaction);
         match session.and_then(|session| session.begun.as_ref()) {
@@ -216,8 +213,8 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Writes a record down if it can be: undoing does not depend on it, and a full disk is no reason to stop. Tells
-    /// whether it is written.
+    /// Writes a record if the journal can be written: undoing goes on when the disk is full. Returns whether the record
+    /// is on the disk.
     fn note(&mut self, journal: &mut Journal<'_>, record: Record) -> bool {
         if self.done.unwritten.is_none() {
             match journal.append(record.clone()) {
@@ -229,9 +226,10 @@ impl<'a> Work<'a> {
         false
     }
 
-    /// A later step that has to be undone first: of a transaction that changed the same thing or relies on it, or, where programs are
-    /// run, of the same change, since what they make follows from it. And it has to be written down that it is, or the
-    /// next revert would find beneath it what it cannot know.
+    /// Why a step cannot be undone yet. Later steps go first if they changed the same thing; so do later steps of the
+    /// same change where this step runs a program, since what programs make depends on those. The step also stays while
+    /// another transaction relies on it, or while the undoing of a step above it is not written down: the next revert
+    /// would not know of that.
     fn in_the_way(&self, contents: &Contents, intent: &Intent, ended: bool) -> Option<String> {
         let at = |intent: &Intent| (intent.transaction, intent.number);
         let runs = |other: &Intent| {
@@ -254,7 +252,7 @@ impl<'a> Work<'a> {
         })
     }
 
-    /// Says what is wholly undone, and removes the last trace when everything is.
+    /// Writes down which transactions are wholly undone, and removes the last trace when all are.
     pub fn finish(mut self, mut journal: Journal<'_>, chosen: &[u32]) -> Result<Reverted, EngineError> {
         for transaction in chosen {
             let session = journal.contents().sessions.iter().find(|session| session.transaction == *transaction);
@@ -272,7 +270,8 @@ impl<'a> Work<'a> {
     }
 }
 
-/// A later transaction that found done what this step did, and wants it to stay. One that is leaving wants it no more.
+/// A later transaction that found this step's work done and relies on it. A transaction that is being undone relies on
+/// nothing.
 fn relied_on(contents: &Contents, intent: &Intent) -> Option<u32> {
     let stays = |session: &&Session| session.transaction > intent.transaction && session.stage != Stage::Leaving;
     let relies = |session: &Session| session.was.iter().any(|was| is_same_place(&intent.step, &was.step));
@@ -290,7 +289,7 @@ fn overlap(one: &Intent, other: &Intent) -> bool {
         || (matches!(one.step, Step::Folder { .. }) && place(&one.step).zip(place(&other.step)).is_some_and(is_below))
 }
 
-/// Whether both are about the same thing.
+/// Whether both steps change the same thing.
 fn is_same_place(one: &Step, other: &Step) -> bool {
     match (one, other) {
         (Step::Affinity { task, .. }, Step::Affinity { task: other, .. })
@@ -303,13 +302,12 @@ fn is_same_place(one: &Step, other: &Step) -> bool {
     }
 }
 
-/// Whether the same value is written by files of ours at each boot.
+/// Whether files of ours write the same value again at each boot.
 fn is_kept(keeps: &[(String, Keep)], step: &Step) -> bool {
     let Step::Write { path: written, .. } = step else { return false };
     keeps.iter().any(|(_, keep)| keep.writes(written))
 }
 
-/// The path a step is about.
 fn place(step: &Step) -> Option<&str> {
     match step {
         Step::Write { path, .. }

@@ -14,12 +14,12 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrived {
     pub signal: i32,
-    /// A process sent it; otherwise the kernel did, for a terminal to its whole foreground group.
+    /// Another process sent the signal. Otherwise the kernel did, for a terminal to its whole foreground group.
     pub by_a_process: bool,
 }
 
-/// Signals that are held back from this process as long as this lives, to be waited for. Programs started meanwhile
-/// have them as always.
+/// While this lives, these signals are queued for [`Held::next`] instead of acting on this process. Programs that are
+/// started meanwhile receive them as usual.
 pub struct Held {
     signals: Vec<i32>,
     delivery: SignalDelivery<UnixStream, WithRawSiginfo>,
@@ -36,7 +36,7 @@ impl Held {
     pub fn next(&mut self, at_most: Duration) -> Option<Arrived> {
         if self.arrived.is_empty() {
             let timeout = Timespec::try_from(at_most).ok()?;
-            // An interruption is a signal, which is pending.
+            // When `poll` is interrupted, the signal is pending.
             let _ = poll(&mut [PollFd::new(self.delivery.get_read(), PollFlags::IN)], Some(&timeout));
             let of = |info: libc::siginfo_t| Arrived { signal: info.si_signo, by_a_process: info.si_code <= 0 };
             self.arrived.extend(self.delivery.pending().map(of));
@@ -47,7 +47,7 @@ impl Held {
 
 impl Drop for Held {
     fn drop(&mut self) {
-        // A handler that does nothing stays behind: without this, nothing would end the process any more.
+        // The handlers stay installed and do nothing; without this line no signal would end the process any more.
         for signal in &self.signals {
             let _ = register_conditional_default(*signal, Arc::new(AtomicBool::new(true)));
         }

@@ -17,10 +17,10 @@ use std::io;
 use std::process::{Child, Command, ExitStatus};
 use std::time::Duration;
 
-/// Signals that are the command's to answer.
+/// Signals that are passed on to the command.
 const PASSED_ON: [i32; 7] =
     [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGUSR1, libc::SIGUSR2, libc::SIGWINCH];
-/// The end of the command wakes us; should that be lost, we look.
+/// How often to look although the end of the command wakes us: that signal may be lost.
 const LOOK: Duration = Duration::from_millis(250);
 
 #[derive(Debug)]
@@ -30,7 +30,7 @@ pub struct Supervised {
     pub reverted: Reverted,
 }
 
-/// Tunes, runs the command, and puts everything back. `ready` is called between the two, and may still say no.
+/// Tunes, runs the command, and puts everything back. `ready` is called before the command starts and may refuse.
 pub fn supervise(
     hand: &dyn Hand,
     guard: &Program,
@@ -42,7 +42,8 @@ pub fn supervise(
     let words = command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let request = Request { kind: Kind::ForCommand { command: words }, ..request.clone() };
     let signals = PASSED_ON.iter().copied().chain([libc::SIGCHLD]).collect::<Vec<_>>();
-    // Held from here on: what comes while changes are made is passed on, or ends us once they are undone.
+    // Signals are held from here on: one that comes while changes are made is passed on later, or ends us once they are
+    // undone.
     let mut held = Held::new(&signals).map_err(|reason| EngineError::Unknown { what: "signals", reason })?;
     let transaction = Transaction::begin(hand, &request)?;
     let number = transaction.number();
@@ -53,7 +54,7 @@ pub fn supervise(
             return Err(error);
         }
     };
-    // What could not be rolled back is the guard's: it tries again when we are gone.
+    // What rolling back could not undo is left to the guard, which tries again when we are gone.
     let applied = transaction.apply(changes, allowed)?;
     let wanted = ready(&applied) && !told_to_end(&mut held);
     let status = if wanted { run(command, &mut held) } else { Err(io::ErrorKind::Interrupted.into()) };
@@ -62,7 +63,7 @@ pub fn supervise(
     Ok(Supervised { applied, status, reverted })
 }
 
-/// Whether somebody wanted an end while changes were made.
+/// Whether a signal asked for the end while changes were made.
 fn told_to_end(held: &mut Held) -> bool {
     let ends = [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM];
     std::iter::from_fn(|| held.next(Duration::ZERO)).any(|arrived| ends.contains(&arrived.signal))
@@ -73,7 +74,7 @@ fn run(command: &[OsString], held: &mut Held) -> io::Result<ExitStatus> {
     let mut child = Command::new(program).args(arguments).spawn()?;
     let status = wait(&mut child, held);
     if status.is_err() {
-        // Cannot be waited for, so it cannot be watched over either.
+        // A child that cannot be waited for cannot be supervised either.
         let _ = child.kill();
     }
     status
@@ -85,12 +86,12 @@ fn wait(child: &mut Child, held: &mut Held) -> io::Result<ExitStatus> {
             return Ok(status);
         }
         let Some(arrived) = held.next(LOOK) else { continue };
-        // What a terminal sends, it sends to the command as well.
+        // A terminal sends its signals to the command as well.
         if arrived.signal == libc::SIGCHLD || !arrived.by_a_process {
             continue;
         }
         if let Some(signal) = Signal::from_named_raw(arrived.signal) {
-            // It may have ended just now.
+            // The command may have ended just now.
             let _ = kill_process(Pid::from_child(child), signal);
         }
     }

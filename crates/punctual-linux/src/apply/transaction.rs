@@ -12,25 +12,22 @@ use punctual_tuning::plan::{Before, Change, Step};
 use serde::Serialize;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Room in the journal for all records of one step, without the step's own content.
+/// Bytes in the journal for all records of one step, without the step's own content.
 const ROOM_BYTES: u64 = 4096;
 
-/// What a transaction is to be.
+/// What a transaction is to be begun with.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// What it is for.
     pub kind: Kind,
-    /// What the user asked for.
     pub asked: Asked,
     /// Everything goes back after this time, unless confirmed.
     pub confirm_within: Option<Duration>,
 }
 
-/// A transaction that has begun. As long as this lives, nobody else changes the machine.
+/// A transaction that has begun. No other process changes the machine while this lives.
 #[derive(Debug)]
 pub struct Transaction<'a>(Applying<'a>);
 
-/// A transaction in its making.
 struct Applying<'a> {
     hand: &'a dyn Hand,
     journal: Journal<'a>,
@@ -112,7 +109,7 @@ pub enum Fate {
 }
 
 impl<'a> Transaction<'a> {
-    /// Begins one: takes the lock and makes sure that what will be done can be written down.
+    /// Takes the lock and writes the begin record: from then on everything that is done can be written down.
     pub fn begin(hand: &'a dyn Hand, request: &Request) -> Result<Self, EngineError> {
         let boot = boot(hand)?;
         let owner = this_process().map_err(|reason| EngineError::Unknown { what: "this process", reason })?;
@@ -154,10 +151,8 @@ impl<'a> Transaction<'a> {
         self.0.number
     }
 
-    /// Does the changes, in order. What fails is a result; the rest goes on.
-    ///
-    /// # Errors
-    /// The journal could not be written. Everything done was undone.
+    /// Makes the changes in order. A change that fails is part of the result, and the others go on. An error means that
+    /// the journal could not be written, and that everything was undone.
     pub fn apply(mut self, changes: &[Change], allowed: Blast) -> Result<Applied, EngineError> {
         if let Err(cause) = self.0.journal.reserve(room(changes)) {
             return Err(self.0.roll_back(cause));
@@ -177,17 +172,16 @@ impl<'a> Transaction<'a> {
         Ok(Applied { transaction, changes: tried, stands })
     }
 
-    /// Ends it before anything was done.
     pub fn cancel(self) -> Result<(), EngineError> {
         self.0.close_if_nothing_stands().map(drop)
     }
 }
 
-/// A beginning that failed leaves no trace, if a journal was not there before.
+/// Removes the journal of a beginning that failed, unless older transactions are in it.
 fn abandon(hand: &dyn Hand) {
     let empty =
         Journal::open(hand).ok().flatten().filter(|journal| *journal.contents() == crate::journal::Contents::default());
-    // Best effort: what stays is an empty folder, which the next revert takes away.
+    // An empty folder may stay; the next revert removes it.
     if let Some(journal) = empty {
         let _ = journal.close();
     }
@@ -205,7 +199,7 @@ fn room(changes: &[Change]) -> u64 {
         _ => 0,
     };
     let steps = changes.iter().flat_map(|change| &change.steps);
-    // A byte can need six where JSON has to escape it.
+    // JSON may need six bytes to escape one.
     steps.map(|step| ROOM_BYTES + 6 * content(step) as u64).sum::<u64>() + ROOM_BYTES
 }
 
@@ -246,7 +240,7 @@ impl Applying<'_> {
         Ok(Tried { id, fate, steps })
     }
 
-    /// Nothing: the machine was so already.
+    /// `None` where the machine had the value already.
     fn step(&mut self, change: &Change, step: &Step) -> Result<Option<Outcome>, JournalError> {
         let transaction = self.number;
         let (mut before, bytes) = match look(self.hand, step) {
@@ -280,7 +274,7 @@ impl Applying<'_> {
         Ok(Some(outcome))
     }
 
-    /// Undoes those of our steps, the last first. Returns what could not be undone.
+    /// Undoes the chosen steps of this transaction, the last one first. Returns why steps could not be undone.
     fn take_back(&mut self, chosen: impl Fn(u32) -> bool) -> Vec<String> {
         let mut work = Work::new(self.hand, self.boot.clone(), false);
         let transaction = self.number;
@@ -288,17 +282,17 @@ impl Applying<'_> {
         work.done.trouble.into_iter().map(|trouble| trouble.why).collect()
     }
 
-    /// The journal can no longer be written: nothing may stay that it does not tell of.
+    /// Undoes everything because the journal cannot be written: no change may stay that it does not tell of.
     fn roll_back(mut self, cause: JournalError) -> EngineError {
         let left = self.take_back(|_| true);
         if left.is_empty() {
-            // What cannot be removed now is removed by the next revert: it tells of steps, all of which are undone.
+            // The next revert removes a journal that cannot be removed now: all steps in it are undone.
             let _ = self.close_if_nothing_stands();
         }
         EngineError::RolledBack { cause, left }
     }
 
-    /// A transaction that changed nothing is no transaction. Tells whether something stands.
+    /// Removes a transaction that changed nothing. Returns whether some change stands.
     fn close_if_nothing_stands(mut self) -> Result<bool, EngineError> {
         let transaction = self.number;
         let session = self.journal.contents().sessions.iter().find(|session| session.transaction == transaction);
@@ -329,7 +323,7 @@ fn fate(steps: &[Option<Outcome>]) -> Fate {
     }
 }
 
-/// Says that a transaction that waits for it is good: that one, or the last that waits. Returns its number.
+/// Marks as good the transaction of this number, or else the last one that waits for it. Returns its number.
 pub fn confirm(hand: &dyn Hand, transaction: Option<u32>) -> Result<u32, EngineError> {
     if hand.stat(store::FOLDER).map_err(|reason| EngineError::Lock { reason })?.is_none() {
         return Err(EngineError::NothingToConfirm("nothing is applied"));

@@ -14,14 +14,13 @@ use std::io;
 /// Why a step is not undone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stuck {
-    /// Somebody else changed it meanwhile.
+    /// Another program or person changed it since.
     Conflict(String),
     Failed(String),
 }
 
-/// There while systemd runs this machine.
 const SYSTEMD: &str = "/run/systemd/system";
-/// Folders that are made anew at each start.
+/// Folders that are empty after each boot.
 const PASSING: [&str; 2] = ["/run/", "/tmp/"];
 
 type Result<T = Undone> = std::result::Result<T, Stuck>;
@@ -35,12 +34,12 @@ fn nothing(why: impl Into<String>) -> Undone {
     Undone::Nothing { why: why.into() }
 }
 
-/// What became of a step since it was done.
+/// What happened to the machine since a step was done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Since {
     Running,
     Restarted,
-    /// It was started anew, and files of ours may have set the same value again.
+    /// The machine was restarted, and files of ours may have set the same value again.
     SetAgain,
 }
 
@@ -98,13 +97,12 @@ pub fn undo(hand: &dyn Hand, intent: &Intent, since: Since) -> Result {
     }
 }
 
-/// Whether a value is what we wrote.
 fn reads_as_ours(hand: &dyn Hand, step: &Step) -> bool {
     let Step::Write { path, value, expected } = step else { return false };
     read_value(hand, path, value, expected).is_ok_and(|now| expected.met(value, &now))
 }
 
-/// Whether the start of the machine has undone it.
+/// Whether a restart of the machine undoes the step by itself.
 pub fn ends_with_the_boot(intent: &Intent) -> bool {
     match &intent.step {
         Step::Own { path, .. } | Step::Edit { path, .. } | Step::Remove { path } => {
@@ -134,7 +132,7 @@ fn write(hand: &dyn Hand, path: &str, written: &str, before: &str, expected: &Ex
     match read() {
         Ok(now) if expected.reading.same(before, &now) => return Ok(nothing("it is as before")),
         Err(error) if is_gone(&error) => return Ok(nothing(format!("{path} is gone"))),
-        // What cannot be read may still be written.
+        // A file that cannot be read may still take a value.
         Ok(_) | Err(_) => {}
     }
     let done = gone_is_fine(path, &format!("write back '{before}'"), hand.write_value(path, before))?;
@@ -146,7 +144,7 @@ fn write(hand: &dyn Hand, path: &str, written: &str, before: &str, expected: &Ex
     }
 }
 
-/// Of the CPUs that were there, some may be gone.
+/// Whether the old value is in force again; CPUs that have gone meanwhile may be missing from it.
 fn is_back(expected: &Expected, before: &str, now: &str) -> bool {
     let fewer = || {
         let (before, now) = (expected.reading.cpus(before)?, expected.reading.cpus(now)?);
@@ -155,7 +153,7 @@ fn is_back(expected: &Expected, before: &str, now: &str) -> bool {
     expected.reading.same(before, now) || fewer().unwrap_or(false)
 }
 
-/// A file of our own, where none was.
+/// Removes a file that we made where none was.
 fn own(hand: &dyn Hand, path: &str, content: &[u8], folders_made: &[String]) -> Result {
     let folder_is_there = path.rsplit_once('/').map_or(Ok(None), |(folder, _)| hand.stat(folder));
     if folder_is_there.map_err(failed(path, "look at"))?.is_some() {
@@ -186,7 +184,6 @@ fn own(hand: &dyn Hand, path: &str, content: &[u8], folders_made: &[String]) -> 
     Ok(if matches!(found, Present::Nothing) { nothing("it is gone") } else { Undone::Restored })
 }
 
-/// Folders that were made go, unless something else is in them by now.
 fn unmake(hand: &dyn Hand, folders: &[String]) -> Result<()> {
     for folder in folders.iter().rev() {
         match hand.remove_folder(folder) {
@@ -211,7 +208,7 @@ fn present(hand: &dyn Hand, path: &str) -> Result<Present> {
     }
 }
 
-/// The bytes and the rights of the file that was there.
+/// The saved bytes and permissions of a file, and where the copy is.
 fn saved(hand: &dyn Hand, before: &Before, seen: Option<&[u8]>) -> Result<(Vec<u8>, Meta, String)> {
     let Before::File { copy, mode, uid, gid, sum } = before else {
         return Err(Stuck::Failed("the journal names no copy".to_owned()));
@@ -224,7 +221,7 @@ fn saved(hand: &dyn Hand, before: &Before, seen: Option<&[u8]>) -> Result<(Vec<u
     Ok((bytes, meta, copy))
 }
 
-/// A file that was there goes back, if what is there now is ours.
+/// Restores a file if its present content is ours.
 fn put_back(
     hand: &dyn Hand,
     path: &str,
@@ -261,7 +258,7 @@ fn put_back(
     done.map(|()| Undone::Restored).map_err(failed(path, "put back"))
 }
 
-/// A file that we took away goes back, if nothing else is in its place.
+/// Restores a file that we removed, unless another one is in its place.
 fn removed(hand: &dyn Hand, path: &str, before: &Before) -> Result {
     let (bytes, meta, copy) = saved(hand, before, None)?;
     match present(hand, path)? {
@@ -278,8 +275,8 @@ fn removed(hand: &dyn Hand, path: &str, before: &Before) -> Result {
     }
 }
 
-/// Runs what undoes. What is said to a manager that does not run this machine (a rescue shell) need not be said: it has
-/// nothing running, and reads its files when it next does.
+/// Runs a program that undoes. Orders to a systemd that does not run this machine (in a rescue shell) are left out: it
+/// has nothing running, and reads its files when it starts next.
 fn run(hand: &dyn Hand, invocation: &Invocation) -> Result {
     let is_said_to = |verbs: &[&str]| {
         invocation.program == "systemctl"
@@ -301,7 +298,7 @@ fn runs_systemd(hand: &dyn Hand) -> Result<bool> {
     Ok(hand.stat(SYSTEMD).map_err(failed(SYSTEMD, "look at"))?.is_some())
 }
 
-/// A mask is a link in a folder: without its manager, it is all there is of a unit.
+/// Removes the link that masks a unit. Without a running systemd that link is the only trace of the mask.
 fn unmask_offline(hand: &dyn Hand, unit: &str, lasting: bool, was_masked: bool) -> Result {
     let link = format!("/etc/systemd/system/{unit}");
     let meta = hand.stat(&link).map_err(failed(&link, "look at"))?;

@@ -17,12 +17,11 @@ use twins::{Line, Written};
 pub const VERSION: u32 = 1;
 const MAGIC: &str = "punctual journal ";
 
-/// What stands on the first line, with its end.
 pub fn first_line() -> String {
     format!("{MAGIC}{VERSION}\n")
 }
 
-/// A record as a line, with its end.
+/// A record as one line of the file.
 pub fn line(record: &Record) -> Result<String, serde_json::Error> {
     let json = serde_json::to_string(&Line::of(record.clone()))?;
     Ok(format!("{:08x} {json}\n", crc32fast::hash(json.as_bytes())))
@@ -32,7 +31,7 @@ pub fn line(record: &Record) -> Result<String, serde_json::Error> {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Damage {
-    /// Counted from one.
+    /// Lines are counted from one.
     pub line: usize,
     pub why: String,
 }
@@ -43,31 +42,27 @@ impl std::fmt::Display for Damage {
     }
 }
 
-/// What a journal's bytes hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Parsed {
     pub records: Vec<Record>,
-    /// Lines that could not be used.
     pub damage: Vec<Damage>,
-    /// Where the whole lines end: what follows was cut off while it was written.
+    /// Where the last whole line ends. What follows was cut off while it was written.
     pub good_bytes: usize,
 }
 
-/// Why nothing of a journal is used.
+/// Why a journal is not used at all.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unusable {
-    /// It is of a later version.
     Newer(u32),
     NotAJournal,
-    /// A sound line says something that this program does not know.
+    /// A line with a right checksum holds a record that this program does not know.
     UnknownRecord {
-        /// Counted from one.
         line: usize,
         kind: String,
     },
 }
 
-/// Reads all of a journal that can be read.
+/// Reads all lines that can be read.
 pub fn parse(bytes: &[u8]) -> Result<Parsed, Unusable> {
     let mut parsed = Parsed::default();
     let mut sound = false;

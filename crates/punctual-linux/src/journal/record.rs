@@ -3,47 +3,41 @@
 use punctual_tuning::plan::{Before, Keep, Lasts, Step, subject};
 use serde::Serialize;
 
-/// One thing that was announced or has happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Record {
     Begun(Begun),
-    /// A step is about to be done.
+    /// The step is about to be done.
     Intent(Intent),
-    /// A step was not needed: the machine was so already. There is nothing to undo.
+    /// The machine had the value already, so there is nothing to undo.
     Was(Was),
-    /// How a step ended.
+    /// The step has ended.
     Outcome {
         transaction: u32,
         number: u32,
         outcome: Outcome,
     },
-    /// All changes of a transaction were tried.
     Applied {
         transaction: u32,
     },
-    /// The user said that a transaction is good.
     Confirmed {
         transaction: u32,
     },
-    /// A transaction is being undone.
     Leaving {
         transaction: u32,
     },
-    /// A step is undone, or needs no undoing.
+    /// The step is undone, or needed no undoing.
     Undone {
         transaction: u32,
         number: u32,
         /// What was done for it.
         how: Undone,
     },
-    /// Nothing of a transaction is left.
     Reverted {
         transaction: u32,
     },
 }
 
 impl Record {
-    /// The transaction it is about.
     pub fn transaction(&self) -> u32 {
         match self {
             Self::Begun(begun) => begun.transaction,
@@ -59,67 +53,57 @@ impl Record {
     }
 }
 
-/// The beginning of a transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Begun {
-    /// Its number; later ones are larger.
+    /// Later transactions have larger numbers.
     pub transaction: u32,
-    /// When, in seconds of Unix time.
     pub at_unix_s: u64,
-    /// In which run of the machine.
     pub boot: String,
-    /// The program that did it.
+    /// The version of the program that wrote it.
     pub version: String,
-    /// What was asked for.
     pub asked: Asked,
-    /// What it is for.
     pub kind: Kind,
-    /// The process that does it, and for [`Kind::ForCommand`] watches over it.
+    /// The process that makes the changes. For a command it is the one that supervises it.
     pub owner: Owner,
-    /// Everything goes back at this time since the machine was started (`CLOCK_BOOTTIME`), unless confirmed.
+    /// The transaction goes back when `CLOCK_BOOTTIME` shows this, unless it was confirmed.
     pub confirm_by_ns: Option<u64>,
 }
 
-/// What the user asked for, in words.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Asked {
     pub cpus: String,
     pub profile: String,
     /// The words of the command line.
     pub arguments: Vec<String>,
-    /// What is to be kept for the boots to come, and for which knob.
+    /// Knobs and what is kept for each of them across boots.
     pub keeps: Vec<(String, Keep)>,
 }
 
 /// What a transaction is for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A machine is tuned.
     Tuned,
-    /// A machine is tuned as long as a command runs.
+    /// The machine is tuned while a command runs.
     ForCommand {
-        /// The command and its arguments.
         command: Vec<String>,
     },
-    /// What was tried out is made the default.
+    /// The changes of a transaction that tried them out are made the default.
     Adopted {
-        /// The transaction that tried it.
         of: u32,
     },
-    /// What has to be set anew whenever the machine starts.
+    /// Settings that have to be written again at each boot.
     Boot,
-    /// A part of a campaign of measurements across boots.
+    /// One part of a campaign of measurements across boots.
     Campaign {
-        /// The folder of the campaign.
         folder: String,
     },
 }
 
-/// A process that cannot be mistaken for another.
+/// A process, with its starting time because numbers are used again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Owner {
     pub pid: u32,
-    /// When it was started, in clock ticks since boot.
+    /// Clock ticks from boot to the start of the process.
     pub started: u64,
 }
 
@@ -146,11 +130,9 @@ fn subject_of<S: serde::Serializer>(step: &Step, serializer: S) -> Result<S::Ok,
     serializer.serialize_str(&subject(step))
 }
 
-/// A step that was not needed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Was {
     pub transaction: u32,
-    /// The change it belongs to.
     pub change: String,
     pub step: Step,
 }

@@ -9,12 +9,11 @@ use punctual_tuning::plan::Keep;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Session {
     pub transaction: u32,
-    /// How it began; nothing where that line is damaged.
+    /// `None` where the begin record is damaged.
     pub begun: Option<Begun>,
     pub entries: Vec<Entry>,
     pub was: Vec<Was>,
     pub stage: Stage,
-    /// The user said that it is good.
     pub confirmed: bool,
 }
 
@@ -23,17 +22,14 @@ pub enum Stage {
     #[default]
     Applying,
     Applied,
-    /// Its undoing has begun.
     Leaving,
-    /// Nothing of it is left.
     Reverted,
 }
 
-/// A step and what became of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
     pub intent: Intent,
-    /// How it ended; nothing where the program ended first.
+    /// `None` where the program ended before the step did.
     pub outcome: Option<Outcome>,
     pub undone: Option<Undone>,
 }
@@ -41,30 +37,30 @@ pub struct Entry {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Contents {
     pub sessions: Vec<Session>,
-    /// Lines that could not be used.
+    /// Lines that could not be read.
     pub damage: Vec<Damage>,
-    /// The last line was cut off while it was written. Nothing it announced was done.
+    /// The last line was cut off while it was written. What it announced was not done.
     pub torn: bool,
 }
 
-/// The present, as far as the journal's times are about it.
+/// The boot and the instant that deadlines in the journal are compared with.
 #[derive(Clone, Debug)]
 pub struct Now {
     pub boot: String,
-    /// Time since it was started (`CLOCK_BOOTTIME`).
+    /// `CLOCK_BOOTTIME`: time since boot, suspension included.
     pub boottime_ns: u64,
 }
 
-/// Why a transaction should be put back by whoever comes across it.
+/// Why a transaction should be put back by the next program that reads the journal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pending {
-    /// The program was ended in the middle of applying it.
+    /// The program ended while it applied the transaction.
     HalfApplied,
-    /// The program was ended in the middle of undoing it.
+    /// The program ended while it undid the transaction.
     HalfReverted,
-    /// The command it was for has ended, and nobody undid it.
+    /// The command ended, and the transaction that was made for it was not undone.
     OwnerGone,
-    /// It was to be confirmed, and was not in time.
+    /// The deadline passed without a confirmation.
     NotConfirmed,
 }
 
@@ -97,7 +93,7 @@ impl Contents {
         }
     }
 
-    /// The transaction of that number, made where it was not heard of.
+    /// The session of that transaction; an empty one is added where none exists.
     fn session(&mut self, transaction: u32) -> &mut Session {
         let at = self.sessions.partition_point(|session| session.transaction < transaction);
         if self.sessions.get(at).is_none_or(|session| session.transaction != transaction) {
@@ -106,12 +102,12 @@ impl Contents {
         &mut self.sessions[at]
     }
 
-    /// Transactions of which something is left.
+    /// Sessions of which some change is left.
     pub fn standing(&self) -> impl DoubleEndedIterator<Item = &Session> {
         self.sessions.iter().filter(|session| session.stage != Stage::Reverted)
     }
 
-    /// Transactions to be put back without being asked. `alive` tells whether a process of this boot still runs.
+    /// Sessions to be put back without being asked. `alive` tells whether a process of this boot still runs.
     pub fn pending<'a>(
         &'a self,
         now: &'a Now,
@@ -120,14 +116,13 @@ impl Contents {
         self.standing().filter_map(move |session| Some((session, session.pending(now, alive)?)))
     }
 
-    /// The number of the next transaction.
     pub fn next_transaction(&self) -> u32 {
         self.sessions.last().map_or(1, |session| session.transaction.saturating_add(1))
     }
 }
 
 impl Session {
-    /// What it keeps for the boots to come, and for which knob; nothing where it is no tuning.
+    /// Knobs and what is kept for each across boots; empty unless the transaction tuned the machine.
     pub fn keeps(&self) -> impl Iterator<Item = &(String, Keep)> {
         let begun = self.begun.iter().filter(|begun| begun.kind == Kind::Tuned);
         begun.flat_map(|begun| &begun.asked.keeps)
@@ -137,7 +132,7 @@ impl Session {
         self.entries.iter_mut().find(|entry| entry.intent.number == number)
     }
 
-    /// Steps that are still to be undone, the last first.
+    /// Steps that are still to be undone, the last one first.
     pub fn outstanding(&self) -> impl Iterator<Item = &Entry> {
         self.entries.iter().rev().filter(|entry| entry.undone.is_none())
     }

@@ -9,29 +9,28 @@ use super::session::Contents;
 use crate::hand::{FileKind, Hand, Meta};
 use std::io;
 
-/// Where everything of ours is kept.
+/// Holds all files of ours: journal, saved copies and lock.
 pub const FOLDER: &str = "/var/lib/punctual";
 pub const FILE: &str = "/var/lib/punctual/journal";
-/// Copies of files as they were.
+/// Copies of files as they were before we changed them.
 pub const SAVED: &str = "/var/lib/punctual/saved";
-/// Held by whoever changes the machine.
+/// The process that changes the machine holds a lock on this file.
 pub const LOCK: &str = "/var/lib/punctual/lock";
-/// A journal while its first line is written.
 const NEW: &str = "/var/lib/punctual/journal.new";
-/// What the names of a journal of which lines are damaged, and of its copies, end with after the rest was undone.
+/// Ending for the names of a journal with damaged lines and of its copies. They are kept after all that could be read
+/// was undone.
 const ASIDE: &str = ".damaged";
 
-/// Why the journal cannot be used: path, operation, reason, remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
     #[error("{path}: {operation}: {reason}. {}", remedy(reason))]
     Io { path: String, operation: &'static str, reason: io::Error },
-    /// Somebody else could have written it.
+    /// Another user could have written it.
     #[error(
         "{path}: read journal: {why}, so what it says cannot be trusted. Find out who wrote it; only a file and a folder of the superuser's that nobody else may write to are used"
     )]
     Unsafe { path: String, why: String },
-    /// A later program wrote it.
+    /// A later version of the program wrote it.
     #[error(
         "{FILE}: read journal: it is of version {version}, and this program reads up to {}. Use the punctual that wrote it, or a later one",
         format::VERSION
@@ -41,16 +40,11 @@ pub enum JournalError {
         "{FILE}: read journal: it is no journal of punctual's. Nothing was undone; saved copies, if there are any, are in {SAVED}. Move the file away to go on"
     )]
     NotAJournal,
-    /// It says something that this program does not know.
+    /// A record of a kind that only later versions know.
     #[error(
         "{FILE}: read journal: line {line} is of the unknown kind '{kind}'. Nothing was undone; use the punctual that wrote it"
     )]
-    UnknownRecord {
-        /// Counted from one.
-        line: usize,
-        kind: String,
-    },
-    /// A record that cannot be written down.
+    UnknownRecord { line: usize, kind: String },
     #[error("{FILE}: write journal: {0}. This is a mistake in punctual: please report it")]
     Unwritable(serde_json::Error),
 }
@@ -76,12 +70,11 @@ fn failed(path: &str, operation: &'static str) -> impl FnOnce(io::Error) -> Jour
     move |reason| JournalError::Io { path, operation, reason }
 }
 
-/// What the journal holds; nothing where there is none.
 pub fn read(hand: &dyn Hand) -> Result<Option<Contents>, JournalError> {
     Ok(load(hand)?.map(|(contents, ..)| contents))
 }
 
-/// Contents, length of the whole lines, and length of the file.
+/// The contents, the length of the whole lines, and the length of the file.
 fn load(hand: &dyn Hand) -> Result<Option<(Contents, u64, u64)>, JournalError> {
     if safe(hand, FOLDER, FileKind::Folder)?.is_none() || safe(hand, FILE, FileKind::Regular)?.is_none() {
         return Ok(None);
@@ -97,7 +90,7 @@ fn load(hand: &dyn Hand) -> Result<Option<(Contents, u64, u64)>, JournalError> {
     Ok(Some((contents, parsed.good_bytes as u64, bytes.len() as u64)))
 }
 
-/// What is known of a path of ours, if nobody else can have written it.
+/// Looks at a path of ours and refuses one that another user could have written.
 fn safe(hand: &dyn Hand, path: &str, kind: FileKind) -> Result<Option<Meta>, JournalError> {
     let Some(meta) = hand.stat(path).map_err(failed(path, "look at"))? else { return Ok(None) };
     let uid = hand.ours(0).uid;
@@ -110,7 +103,7 @@ fn safe(hand: &dyn Hand, path: &str, kind: FileKind) -> Result<Option<Meta>, Jou
     }
 }
 
-/// The journal, open for more. Whoever has one holds the lock.
+/// The journal, open for writing. Its owner holds the lock.
 pub struct Journal<'a> {
     hand: &'a dyn Hand,
     contents: Contents,
@@ -125,18 +118,16 @@ impl std::fmt::Debug for Journal<'_> {
 }
 
 impl<'a> Journal<'a> {
-    /// The journal that is there.
     pub fn open(hand: &'a dyn Hand) -> Result<Option<Self>, JournalError> {
         let loaded = load(hand)?;
         Ok(loaded.map(|(contents, good_bytes, file_bytes)| Self { hand, contents, good_bytes, file_bytes }))
     }
 
-    /// The journal that is there, or a new one.
     pub fn open_or_create(hand: &'a dyn Hand) -> Result<Self, JournalError> {
         if let Some(journal) = Self::open(hand)? {
             return Ok(journal);
         }
-        // Copies of a journal that somebody moved away: ours would be written over them.
+        // Copies without a journal: someone moved it away, and ours would overwrite them.
         if hand.stat(SAVED).map_err(failed(SAVED, "look at"))?.is_some() {
             put_aside(hand, &[SAVED])?;
         }
@@ -148,8 +139,8 @@ impl<'a> Journal<'a> {
         Ok(Self { hand, contents: Contents::default(), good_bytes: bytes, file_bytes: bytes })
     }
 
-    /// Forgets transactions of which nothing is left, so that a machine that sets something anew at each boot has a
-    /// journal that stays small. A journal with damage is kept as it is.
+    /// Drops the records of transactions that are wholly undone, so that a machine which sets values anew at each boot
+    /// keeps a short journal. A journal with damage is kept as it is.
     pub fn forget_reverted(&mut self) -> Result<(), JournalError> {
         let is_left = |number: u32| self.contents.standing().any(|session| session.transaction == number);
         let is_sound = self.contents.damage.is_empty() && !self.contents.torn;
@@ -177,7 +168,7 @@ impl<'a> Journal<'a> {
         &self.contents
     }
 
-    /// Appends a record; when this returns, it is on the disk.
+    /// When this returns, the record is on the disk.
     pub fn append(&mut self, record: Record) -> Result<(), JournalError> {
         let line = format::line(&record).map_err(JournalError::Unwritable)?;
         if self.file_bytes > self.good_bytes {
@@ -185,7 +176,7 @@ impl<'a> Journal<'a> {
             self.file_bytes = self.good_bytes;
         }
         if let Err(reason) = self.hand.append(FILE, line.as_bytes()) {
-            // Half of it may be there; the next record must not be glued to it.
+            // Half of the line may be there; the next record must not be appended to it.
             self.file_bytes = u64::MAX;
             return Err(failed(FILE, "write journal")(reason));
         }
@@ -195,32 +186,30 @@ impl<'a> Journal<'a> {
         Ok(())
     }
 
-    /// Takes a record in without writing it down, where it cannot be: undoing goes on when the disk is full.
+    /// Takes in a record that cannot be written: undoing goes on when the disk is full.
     pub(crate) fn remember(&mut self, record: Record) {
         self.contents.take(record);
     }
 
-    /// Makes sure that there is room for so many bytes more.
     pub fn reserve(&self, bytes: u64) -> Result<(), JournalError> {
         self.hand.reserve(FILE, self.good_bytes, bytes).map_err(failed(FILE, "reserve room"))
     }
 
-    /// Saves a copy of a file under `name`.
     pub fn save(&self, name: &str, bytes: &[u8]) -> Result<(), JournalError> {
         if self.hand.stat(SAVED).map_err(failed(SAVED, "look at"))?.is_none() {
             self.hand.make_folder(SAVED, 0o700).map_err(failed(SAVED, "make folder"))?;
         }
         let path = copy_path(name);
-        // A copy that is there was saved for a step that never was announced.
+        // A copy of that name was saved for a step that never was announced.
         sweep(self.hand, &path)?;
         self.hand.create(&path, bytes, self.hand.ours(0o600)).map_err(failed(&path, "save copy"))
     }
 
-    /// Removes every trace, when nothing is left to undo. Where lines were damaged something may be left that we do
-    /// not know of: then the journal is put aside, with the saved copies.
+    /// Removes every trace when nothing is left to undo. A journal with damaged lines may tell of steps that we do not
+    /// know: then it is put aside together with the saved copies.
     pub fn close(self) -> Result<(), JournalError> {
         if !self.contents.damage.is_empty() {
-            // The journal last: as long as it is there, this is done again.
+            // The journal comes last: as long as it exists, this is done again.
             return put_aside(self.hand, &[SAVED, FILE]);
         }
         if self.hand.stat(SAVED).map_err(failed(SAVED, "look at"))?.is_some() {
@@ -234,7 +223,7 @@ impl<'a> Journal<'a> {
     }
 }
 
-/// Puts what is there of these aside, all under the same ending, and never over what was put aside before.
+/// Renames these paths with one ending for all of them, never over what was put aside before.
 fn put_aside(hand: &dyn Hand, paths: &[&str]) -> Result<(), JournalError> {
     let is_there = |path: &str| Ok(hand.stat(path).map_err(failed(path, "look at"))?.is_some());
     let mut there = Vec::new();
@@ -258,7 +247,7 @@ fn put_aside(hand: &dyn Hand, paths: &[&str]) -> Result<(), JournalError> {
     Ok(())
 }
 
-/// Where the copy of that name is.
+/// Where the copy of that name is kept.
 pub fn copy_path(name: &str) -> String {
     format!("{SAVED}/{name}")
 }
@@ -270,7 +259,6 @@ fn sweep(hand: &dyn Hand, path: &str) -> Result<(), JournalError> {
     }
 }
 
-/// The folder, made if it is not there, and found safe.
 pub(crate) fn folder(hand: &dyn Hand) -> Result<(), JournalError> {
     if safe(hand, FOLDER, FileKind::Folder)?.is_some() {
         return Ok(());
@@ -281,8 +269,8 @@ pub(crate) fn folder(hand: &dyn Hand) -> Result<(), JournalError> {
     }
 }
 
-/// Removes what a program that ended early has left of a folder without a journal. Saved copies without a journal are
-/// somebody's last hope and stay.
+/// Removes what an interrupted program left in a folder without a journal. Saved copies stay: they may be the only
+/// ones.
 pub(crate) fn sweep_folder(hand: &dyn Hand) -> Result<(), JournalError> {
     if hand.stat(FILE).map_err(failed(FILE, "look at"))?.is_some() {
         return Ok(());

@@ -1,13 +1,13 @@
 //! Where a task may run, for the list of tasks: the one thing about a task that its line in `/proc` does not
 //! say.
 
-use rustix::thread::{CpuSet, sched_getaffinity};
+use crate::sys::sched;
 
 const KERNEL_THREAD: u64 = 0x0020_0000;
-/// Set for threads that belong to one CPU; nothing is learnt by asking.
+/// Set for threads that are bound to one CPU; asking for their affinity tells nothing new.
 const CANNOT_BE_MOVED: u64 = 0x0400_0000;
 
-/// A line of the list of tasks, with the CPUs told before the name, but for kernel threads that cannot be moved.
+/// Puts the affinity of a task before its name. Kernel threads that cannot be moved are left as they are.
 pub(super) fn told(pid: &str, line: String) -> String {
     let parts: Vec<&str> = line.splitn(5, ' ').collect();
     let flags: u64 = parts.first().and_then(|flags| flags.parse().ok()).unwrap_or_default();
@@ -16,19 +16,16 @@ pub(super) fn told(pid: &str, line: String) -> String {
     }
     match of(pid) {
         Some(cpus) => format!("{} @{cpus} {}", parts[..4].join(" "), parts[4]),
-        // Gone meanwhile; a name that looks like CPUs must not be taken for them.
+        // The task ended meanwhile. Without an affinity, a name that begins with `@` would be read as one.
         None if parts[4].starts_with('@') => String::new(),
         None => line,
     }
 }
 
-/// The CPU list of a task. Nothing where the task is gone, or the machine has more CPUs than the call was given room
-/// for.
+/// The CPU list of a task; `None` where the task is gone or the machine has more CPUs than the mask holds.
 fn of(pid: &str) -> Option<String> {
     let pid = rustix::process::Pid::from_raw(pid.parse().ok()?)?;
-    let allowed = sched_getaffinity(Some(pid)).ok()?;
-    let cpus = (0..CpuSet::MAX_CPU).filter(|cpu| allowed.is_set(*cpu)).filter_map(|cpu| u32::try_from(cpu).ok());
-    let cpus: punctual_facts::cpu_set::CpuSet = cpus.collect();
+    let cpus = sched::cpus(Some(pid)).ok()?;
     (!cpus.is_empty()).then(|| cpus.to_string())
 }
 

@@ -8,12 +8,11 @@ use punctual_facts::tree::Tree;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-/// What the machine below a root folder answers.
 #[derive(Debug)]
 pub(super) struct Answers {
     files: Files,
     modules: Modules,
-    /// What the kernel's image tells, read once.
+    /// Read from the kernel's image once.
     words: OnceLock<Fact<Vec<u8>>>,
 }
 
@@ -22,7 +21,6 @@ impl Answers {
         Self { files: Files::new(root), modules: Modules::default(), words: OnceLock::new() }
     }
 
-    /// The kernel's own copy of its configuration, unpacked.
     fn config(&self) -> Fact<Vec<u8>> {
         self.files.file("/proc/config.gz").and_then(|packed| {
             let unpacked = bounded(flate2::read::GzDecoder::new(packed.as_slice()), MOST_BYTES);
@@ -42,7 +40,7 @@ impl Tree for Answers {
             Some("/tasks") => tasks::read(&self.files),
             Some("/clock/resolution_ns") => Fact::Known(line(clock::resolution_ns())),
             Some("/clock/read_cost_ns") => Fact::Known(line(clock::read_cost_ns())),
-            // Every CPU of a machine counts the same: the firmware stops them all.
+            // CPU 0 stands for all: firmware stops all CPUs at once.
             Some("/msr/34") => smi::count(&self.files.place("/dev/cpu/0/msr")),
             Some("/dmi/memory") => {
                 self.files.file("/sys/firmware/dmi/tables/DMI").and_then(|table| modules::described(&table))

@@ -9,7 +9,6 @@ use rustix::io::Errno;
 use std::fmt::Write as _;
 use std::io;
 
-/// The fact at `DEVICE/SUBJECT`.
 pub fn read(path: &str) -> Fact<Vec<u8>> {
     let Some((device, subject)) = path.split_once('/') else { return Fact::Absent };
     let Some(subject) = SUBJECTS.iter().find(|known| known.name == subject) else { return Fact::Absent };
@@ -30,7 +29,7 @@ fn lines(answer: &[u32], subject: &Subject) -> String {
     lines
 }
 
-/// A driver without the setting says so; that is no error.
+/// A driver that has no such setting says so, which is no error.
 fn trouble<T>(error: &io::Error) -> Fact<T> {
     match Errno::from_io_error(error) {
         Some(Errno::OPNOTSUPP | Errno::NODEV) => Fact::Absent,
@@ -49,7 +48,7 @@ mod tests {
         for path in ["", "lo", "lo/nothing", "no-such-device/eee", "a-name-longer-than-any-device/eee", "/eee"] {
             assert_eq!(read(path), Fact::Absent, "{path}");
         }
-        // The loopback device has no hardware that could have any of these.
+        // The loopback device has no hardware with such settings.
         for Subject { name, .. } in SUBJECTS {
             let fact = read(&format!("lo/{name}"));
             assert!(matches!(fact, Fact::Absent | Fact::Denied), "{name}: {fact:?}");

@@ -8,20 +8,18 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-/// More of a file than this is not read. The largest that means something to us is `/proc/cpuinfo`: some 1.5 KiB for
-/// each CPU.
+/// The most that is read of one file. The largest one that is used is `/proc/cpuinfo` with about 1.5 KiB per CPU.
 pub(super) const MOST_BYTES: u64 = 4 << 20;
-/// The table of interrupts has a row for each line and a column for each CPU.
+/// This table has a row for each interrupt and a column for each CPU, and so a limit of its own.
 const INTERRUPTS: &str = "/proc/interrupts";
 const MOST_BYTES_OF_INTERRUPTS: u64 = 16 << 20;
-/// More names of a folder than this are not listed; `/proc/irq` of the largest machines has some thousands.
+/// The most names that are listed of one folder; `/proc/irq` of the largest machines has some thousands.
 const MOST_NAMES: usize = 16_384;
-/// A device that tells by being read and does nothing by being opened.
+/// The one device that may be read: opening it has no effect.
 const READABLE_DEVICE: &str = "/dev/cpu_dma_latency";
-/// What most files fit into, so that reading takes two calls.
+/// Room for most files, so that reading one takes two system calls.
 const USUAL_BYTES: usize = 4096;
 
-/// The files below a root folder.
 #[derive(Debug)]
 pub(super) struct Files {
     root: PathBuf,
@@ -32,7 +30,6 @@ impl Files {
         Self { root }
     }
 
-    /// Whether these are the files of the machine this runs on.
     pub(super) fn are_of_this_machine(&self) -> bool {
         self.root == Path::new("/")
     }
@@ -42,13 +39,13 @@ impl Files {
     }
 
     pub(super) fn file(&self, path: &str) -> Fact<Vec<u8>> {
-        // A process's environment is where people put passwords.
+        // Environments of processes hold passwords.
         if path.starts_with("/proc/") && path.ends_with("/environ") {
             return Fact::Denied;
         }
         let place = self.place(path);
         let limit = if path == INTERRUPTS { MOST_BYTES_OF_INTERRUPTS } else { MOST_BYTES };
-        // Opening a watchdog starts it and opening a tape winds it, so what is not a plain file is not opened.
+        // Opening a watchdog starts it and opening a tape winds it, so only regular files are opened.
         let read = std::fs::metadata(&place).and_then(|meta| {
             if meta.is_file() || path == READABLE_DEVICE {
                 bounded(open(&place)?, limit)
@@ -66,7 +63,7 @@ impl Files {
                 if names.len() == MOST_NAMES {
                     return Err(io::Error::other(format!("more than {MOST_NAMES} names")));
                 }
-                // Names that are not text are no names of ours.
+                // Names that are not UTF-8 are left out: none that is used here is such a name.
                 names.extend(entry?.file_name().into_string().ok());
             }
             names.sort_unstable();
@@ -88,7 +85,7 @@ pub(super) fn open(place: &Path) -> io::Result<File> {
     Ok(File::from(rustix::fs::open(place, flags, Mode::empty())?))
 }
 
-/// Reads to the end, or fails when there are more bytes than this.
+/// Reads to the end; more bytes than this are an error.
 pub(super) fn bounded(source: impl Read, most_bytes: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::with_capacity(USUAL_BYTES);
     source.take(most_bytes + 1).read_to_end(&mut bytes)?;

@@ -5,7 +5,7 @@ use super::files::{Files, fact};
 use punctual_facts::fact::Fact;
 use std::os::unix::fs::PermissionsExt;
 
-/// More interrupts than this are not looked at.
+/// The most interrupts that are looked at.
 const MOST_LINES: usize = 16_384;
 const WRITABLE: u32 = 0o222;
 

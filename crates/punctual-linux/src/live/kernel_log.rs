@@ -3,16 +3,15 @@
 //! Lines that programs wrote into the log are left out: they prove nothing of the kernel, and anybody's words may
 //! stand in them. A line is `[seconds] text`, without the level in front.
 
-use super::clock;
 use super::files::{Files, fact};
 use crate::sys;
 use punctual_facts::fact::Fact;
 use std::time::{Duration, SystemTime};
 
-/// Where distributions keep a copy of what the kernel said while booting.
+/// Distributions keep the boot messages of the kernel here.
 const COPY: &str = "/var/log/dmesg";
 
-/// The log, or the copy of it when the log is refused and the copy is of this boot.
+/// The log; or the copy of it where reading the log is refused and the copy is of this boot.
 pub(super) fn read(files: &Files) -> Fact<Vec<u8>> {
     if !files.are_of_this_machine() {
         return Fact::Absent;
@@ -22,7 +21,7 @@ pub(super) fn read(files: &Files) -> Fact<Vec<u8>> {
 
 fn copy(files: &Files) -> Fact<Vec<u8>> {
     let written = std::fs::metadata(files.place(COPY)).and_then(|meta| meta.modified());
-    let booted = SystemTime::now().checked_sub(Duration::from_nanos(clock::since_boot_ns()));
+    let booted = SystemTime::now().checked_sub(Duration::from_nanos(punctual_rt::kernel::boot_time()));
     if !written.is_ok_and(|written| booted.is_some_and(|booted| written >= booted)) {
         return Fact::Absent;
     }
@@ -38,8 +37,7 @@ fn has_cmdline(log: &[u8], cmdline: &str) -> bool {
     log.lines().filter_map(|line| line.split_once("ommand line: ")).any(|(_, said)| said.trim() == cmdline.trim())
 }
 
-/// Lines with the facility of the kernel, which no program can give its own. A line without a level goes on with the
-/// one before it.
+/// Keeps lines of the kernel's facility, which programs cannot use. A line without a level continues the one before it.
 fn of_the_kernel(log: &[u8]) -> Vec<u8> {
     let mut kept = Vec::with_capacity(log.len());
     let mut is_kernel = true;
@@ -58,7 +56,7 @@ fn of_the_kernel(log: &[u8]) -> Vec<u8> {
     kept
 }
 
-/// Splits `<6>text`.
+/// Splits a line such as `<6>text`.
 fn prefix(line: &[u8]) -> Option<(u32, &[u8])> {
     let rest = line.strip_prefix(b"<")?;
     let end = rest.iter().take(4).position(|b| *b == b'>')?;

@@ -7,9 +7,9 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-/// More devices than this are not asked.
+/// The most devices that are asked.
 const MOST_DEVICES: usize = 512;
-/// A list of capabilities has at most this many entries; a broken one may be a ring.
+/// A list of capabilities has at most this many entries; a broken list may be a ring.
 const MOST_CAPABILITIES: usize = 48;
 const STATUS: u64 = 0x06;
 const HAS_CAPABILITIES: u16 = 0x10;
@@ -18,7 +18,8 @@ const EXPRESS: u8 = 0x10;
 const LINK_CONTROL: u64 = 0x10;
 const ASPM: u16 = 0b11;
 const CLOCK_PM: u16 = 1 << 8;
-/// Ends of links: endpoints, root ports and the two sides of switches. What is inside the chip has no link.
+/// Kinds of devices at the ends of links: endpoints, root ports and both sides of switches. Parts inside the chip have
+/// no link.
 const WITH_LINK: [u16; 5] = [0, 1, 4, 5, 6];
 
 /// A line `DEVICE aspm=N clkpm=N` for each device with a link, below the folder of PCI devices.
@@ -41,7 +42,7 @@ pub(super) fn told(folder: &Path, devices: &[String]) -> Fact<Vec<u8>> {
             Asked::CutShort => was_cut_short = true,
         }
     }
-    // Without privilege the kernel gives the first 64 bytes only.
+    // Without privilege the kernel shows only the first 64 bytes.
     match (text.is_empty(), was_cut_short) {
         (_, true) => Fact::Denied,
         (true, false) => Fact::Absent,

@@ -47,32 +47,30 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// So long after its first reading a file is read again: three ticks of the slowest kernel (100 a second).
+/// A file is read again this long after its first reading: three ticks at 100 Hz, the slowest rate of kernels.
 const LATER: Duration = Duration::from_millis(30);
 const ROOT: &str = "/";
 const LATER_PREFIX: &str = "punctual:/later";
 
-/// Reads for a [`LiveTree::apart`] in another process, until that asks no more.
+/// Answers the questions of a [`LiveTree::apart`] in another process until that closes the stream.
 pub fn answer() -> io::Result<()> {
     reader::answer(&Answers::new(ROOT.into()))
 }
 
-/// The live machine below a root folder.
 #[derive(Debug)]
 pub struct LiveTree {
     files: Patient<Answers>,
-    /// When each file was first read.
     first_read: Mutex<BTreeMap<String, Instant>>,
 }
 
 impl LiveTree {
-    /// This machine, read by processes of their own: this program, which a first argument `word` makes [`answer`]. So
-    /// no file that hangs keeps the program from ending.
+    /// This machine, read by processes of this program, which a first argument `word` makes call [`answer`]. A file
+    /// that hangs then does not keep this process from ending.
     pub fn apart(word: &'static str) -> Self {
         Self { files: Patient::apart(Answers::new(ROOT.into()), word), first_read: Mutex::default() }
     }
 
-    /// The machine whose files are below `root`, read by threads; `/` is this machine.
+    /// The machine whose files are below `root`, read by threads. With `/` it is this machine.
     pub fn new(root: impl Into<PathBuf>) -> Self {
         Self { files: Patient::new(Answers::new(root.into())), first_read: Mutex::default() }
     }

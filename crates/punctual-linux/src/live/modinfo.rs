@@ -12,10 +12,10 @@ use std::fmt::Write as _;
 use std::io::{Cursor, ErrorKind};
 use std::sync::OnceLock;
 
-/// More of an unpacked module than this is not looked at; the largest graphics drivers have some 20 MB.
+/// The most that is unpacked of a module; the largest graphics drivers have about 20 MB.
 const MOST_BYTES: u64 = 64 << 20;
 
-/// The lists of the running kernel's modules, each read once.
+/// The running kernel's lists of modules, each read once.
 #[derive(Debug, Default)]
 pub(super) struct Modules {
     lists: OnceLock<Lists>,
@@ -24,11 +24,11 @@ pub(super) struct Modules {
 #[derive(Debug)]
 struct Lists {
     folder: String,
-    /// Lines `PATH: DEPENDENCIES`.
+    /// Lines such as `PATH: DEPENDENCIES`.
     loadable: Fact<String>,
-    /// Lines `PATH`.
+    /// One path on each line.
     built_in: Fact<String>,
-    /// `MODULE.KEY=VALUE`, each with a zero byte at its end.
+    /// Entries `MODULE.KEY=VALUE`, each with a zero byte at its end.
     built_in_info: Fact<String>,
 }
 
@@ -76,7 +76,7 @@ impl Lists {
             Fact::Known(list) => {
                 list.lines().filter_map(|line| line.split(':').next()).find(|path| module(path) == name)
             }
-            // Without the list, that a module is not on it says nothing.
+            // Without the list nothing can be concluded from a missing name.
             Fact::Absent => {
                 return Fact::Garbled(format!("there is no list of this kernel's modules ({})", self.folder));
             }
@@ -89,14 +89,14 @@ impl Lists {
                 Ok(info) => Fact::Known(described(&format!("file {path}"), info.split('\0'))),
                 Err(why) => Fact::Garbled(format!("{path}: {why}")),
             },
-            // Left on the list by an update that took the file away.
+            // An update may remove the file and leave it on the list.
             Err(e) if e.kind() == ErrorKind::NotFound => Fact::Garbled(format!("{path} is listed and not there")),
             Err(e) => fact(Err(e)),
         }
     }
 }
 
-/// The name of the module in a file of that path, as the kernel writes it.
+/// The kernel's name of the module in a file of that path.
 fn module(path: &str) -> String {
     let file = path.trim().rsplit('/').next().unwrap_or_default();
     file.split(".ko").next().unwrap_or_default().replace('-', "_")
@@ -117,7 +117,7 @@ fn unpacked(path: &str, bytes: Vec<u8>) -> Result<Vec<u8>, String> {
     done.map_err(|e| format!("cannot be unpacked: {e}"))
 }
 
-/// The text in which a module describes itself.
+/// The section in which a module describes itself.
 fn section(elf: &[u8]) -> Result<String, String> {
     let file = object::File::parse(elf).map_err(|e| e.to_string())?;
     let section = file.section_by_name(".modinfo").ok_or("has no section .modinfo")?;
@@ -125,7 +125,7 @@ fn section(elf: &[u8]) -> Result<String, String> {
     Ok(String::from_utf8_lossy(bytes).into_owned())
 }
 
-/// The answer: where the module is and its parameters, in order of their names.
+/// Where the module is, and its parameters in order of their names.
 fn described<'a>(place: &str, entries: impl Iterator<Item = &'a str>) -> String {
     let mut parameters: BTreeMap<String, String> = BTreeMap::new();
     for entry in entries {
@@ -158,7 +158,7 @@ mod tests {
     const INFO: &[u8] = b"license=GPL\0parmtype=modeset:int\0parm=modeset:Use it or not\0parm=odd:no type\0\
         parmtype=names:array of charp\0";
 
-    /// The smallest relocatable file with a section of that name.
+    /// The smallest relocatable file with such a section.
     fn elf(section: &[u8], content: &[u8]) -> Vec<u8> {
         let mut object = object::write::Object::new(
             object::BinaryFormat::Elf,

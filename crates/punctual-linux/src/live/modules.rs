@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 const MEMORY_DEVICE: u8 = 17;
 const END_OF_TABLE: u8 = 127;
-/// More slots than this are not told.
+/// The most slots that are told.
 const MOST_SLOTS: usize = 256;
 
 /// One line for each slot of the table: `slot=NAME bank=NAME size_mib=N width=TOTAL/DATA rated_mts=N configured_mts=N`.
@@ -30,8 +30,8 @@ pub(super) fn described(table: &[u8]) -> Fact<Vec<u8>> {
     if text.is_empty() { Fact::Absent } else { Fact::Known(text.into_bytes()) }
 }
 
-/// What is left of a table: each structure is a formatted part, whose length it tells, and strings that end in two
-/// zeros.
+/// The rest of a table. Each structure begins with a part that tells its own length, followed by strings that end in
+/// two zero bytes.
 struct Structures<'a>(&'a [u8]);
 
 struct Structure<'a> {
@@ -44,7 +44,7 @@ impl<'a> Iterator for Structures<'a> {
 
     fn next(&mut self) -> Option<Structure<'a>> {
         let length = usize::from(*self.0.get(1)?);
-        // Four bytes are the head itself; less cannot be, and would be read for ever.
+        // The head alone has four bytes; a shorter structure would never let the loop end.
         if length < 4 || self.0[0] == END_OF_TABLE {
             return None;
         }
@@ -60,7 +60,7 @@ impl Structure<'_> {
         self.formatted[0]
     }
 
-    /// Zero where this version of the structure ends before that.
+    /// Zero where this version of the structure is shorter.
     fn u16(&self, at: usize) -> u16 {
         let bytes = self.formatted.get(at..at + 2).and_then(|bytes| bytes.try_into().ok());
         bytes.map_or(0, u16::from_le_bytes)
@@ -71,14 +71,14 @@ impl Structure<'_> {
         bytes.map_or(0, u32::from_le_bytes)
     }
 
-    /// All ones stand for what is not known.
+    /// Firmware writes all ones where it does not know a number.
     fn known_u16(&self, at: usize) -> u16 {
         Some(self.u16(at)).filter(|number| *number != u16::MAX).unwrap_or(0)
     }
 
     fn size_mib(&self) -> u32 {
         match self.u16(0x0c) {
-            // Not known, or too large for this field.
+            // 0xffff is not known; 0x7fff says that the size is in a larger field.
             u16::MAX => 0,
             0x7fff => self.u32(0x1c) & 0x7fff_ffff,
             size if size & 0x8000 != 0 => u32::from(size & 0x7fff) / 1024,
@@ -93,7 +93,7 @@ impl Structure<'_> {
         }
     }
 
-    /// The string whose number stands there, as one word.
+    /// The string of the number at that place, as one word.
     fn name(&self, at: usize) -> String {
         let number = usize::from(self.formatted.get(at).copied().unwrap_or(0));
         let string =
@@ -108,7 +108,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// A structure of type 17 as of SMBIOS 2.7, with a serial number among its strings.
+    /// A structure of type 17 of SMBIOS 2.7, with a serial number among its strings.
     fn module(size: u16, rated: u16, configured: u16) -> Vec<u8> {
         let mut bytes = vec![0; 0x22];
         (bytes[0], bytes[1]) = (MEMORY_DEVICE, 0x22);

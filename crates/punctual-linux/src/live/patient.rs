@@ -16,27 +16,27 @@ use std::io::ErrorKind;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// A question waits this long at most.
+/// The longest wait for one question.
 const MOST_FOR_ONE: Duration = Duration::from_millis(500);
-/// All questions that hang wait about this long together: each waits a quarter of what is left, but never less than
-/// `LEAST`, in which even a busy machine answers most questions.
+/// Questions that hang wait about this long together: each waits a quarter of what is left, but at least `LEAST`, in
+/// which even a busy machine answers most questions.
 const MOST_FOR_ALL: Duration = Duration::from_secs(2);
 const LEAST: Duration = Duration::from_millis(20);
-/// When this many files of a folder hung, its other files are not asked.
+/// When this many files of a folder hung, its other files are not read.
 const MOST_OF_FOLDER: u32 = 2;
-/// When this many files hung, nothing is asked any more; each has left a reader behind.
+/// When this many files hung, nothing more is read: each of them has left a reader behind.
 const MOST_HUNG: u32 = 32;
-/// Questions that take computing (`punctual:/...`) may take this many times longer.
+/// Questions that need computing (`punctual:/...`) may take this many times longer.
 const COMPUTING: u32 = 4;
-/// To unpack a kernel takes a second, and longer where all CPUs are busy.
+/// Unpacking a kernel takes a second, and longer where all CPUs are busy.
 const UNPACKING: (&str, u32) = ("punctual:/kernel/words", 12);
 
-/// How long to wait for which file, given what hung before.
+/// How long to wait for a file, which depends on the files that hung before.
 #[derive(Debug)]
 struct Patience {
     left: Duration,
-    /// How many hung in which folder; the numbers in its name do not count, so that the same file of every CPU is
-    /// one place.
+    /// How many files hung in each folder. Digits in folder names are ignored, so that the same file of every CPU
+    /// counts as one place.
     hung: BTreeMap<String, u32>,
 }
 
@@ -45,7 +45,7 @@ impl Patience {
         Self { left: MOST_FOR_ALL, hung: BTreeMap::new() }
     }
 
-    /// How long to wait for `path`, or why it is not asked.
+    /// How long to wait for `path`, or why it is not read.
     fn limit(&self, path: &str) -> Result<Duration, String> {
         if self.hung.values().sum::<u32>() >= MOST_HUNG {
             return Err(format!("not asked, because {MOST_HUNG} other files did not answer"));
@@ -61,14 +61,14 @@ impl Patience {
         })
     }
 
-    /// Learns that `path` did not answer in this time.
+    /// Notes that `path` did not answer in this time.
     fn lose(&mut self, path: &str, waited: Duration) {
         self.left = self.left.saturating_sub(waited);
         *self.hung.entry(folder(path)).or_default() += 1;
     }
 }
 
-/// The folder of a path, with every number in it as `#`.
+/// The folder of a path with `#` for every number.
 fn folder(path: &str) -> String {
     let folder = path.trim_end_matches('/').rsplit_once('/').map_or("", |(folder, _)| folder);
     let mut squashed = String::with_capacity(folder.len());
@@ -82,7 +82,6 @@ fn folder(path: &str) -> String {
     squashed
 }
 
-/// Asks somebody else, and not longer than is reasonable.
 #[derive(Debug)]
 pub(super) struct Patient<T> {
     tree: Arc<T>,
@@ -92,7 +91,7 @@ pub(super) struct Patient<T> {
 #[derive(Debug)]
 struct State {
     reader: Option<Reader>,
-    /// The word that makes this program a reader, as long as that works.
+    /// The word that makes this program a reader; `None` once that has failed.
     word: Option<&'static str>,
     patience: Patience,
 }
@@ -111,13 +110,13 @@ impl State {
 }
 
 impl<T: Tree + Send + Sync + 'static> Patient<T> {
-    /// Has threads of this process ask `tree`.
+    /// Reads in threads of this process.
     pub(super) fn new(tree: T) -> Self {
         let state = State { reader: None, word: None, patience: Patience::new() };
         Self { tree: Arc::new(tree), state: Mutex::new(state) }
     }
 
-    /// Has processes ask: this program, told by `word` to answer from the same tree.
+    /// Reads in processes of this program, which `word` makes answer from the same tree.
     pub(super) fn apart(tree: T, word: &'static str) -> Self {
         let state = State { reader: None, word: Some(word), patience: Patience::new() };
         Self { tree: Arc::new(tree), state: Mutex::new(state) }
@@ -130,8 +129,8 @@ impl<T: Tree + Send + Sync + 'static> Patient<T> {
             Err(why) => return Fact::Garbled(why),
         };
         let Some(reader) = state.reader(&self.tree) else {
-            // Neither process nor thread is to be had (a limit on tasks): an answer without a time limit is better
-            // than none.
+            // Neither a process nor a thread can be started (a limit on tasks): reading without a time limit is better
+            // than no answer.
             return question.of(&*self.tree, path);
         };
         let start = Instant::now();
@@ -164,7 +163,7 @@ impl<T: Tree + Send + Sync + 'static> Tree for Patient<T> {
     }
 }
 
-/// Names were text before they were sent.
+/// Names were UTF-8 before they were sent.
 fn text(fact: Fact<Vec<u8>>) -> Fact<String> {
     fact.map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
 }
@@ -174,7 +173,7 @@ mod tests {
     use super::*;
     use std::sync::Condvar;
 
-    /// Files below a folder `stuck` do not answer before they are let go.
+    /// Files below a folder `stuck` do not answer until they are released.
     #[derive(Default)]
     struct Sticky {
         let_go: Mutex<bool>,
@@ -219,7 +218,7 @@ mod tests {
         for name in ["a", "b", "c", "d", "e", "f"] {
             assert!(matches!(tree.link(&format!("/stuck-{name}/x")), Fact::Garbled(_)));
         }
-        // By now there is little patience left, and a busy machine may need more than that once or twice.
+        // Little patience is left by now, and a busy machine may exceed it once or twice.
         let mut others = ["a", "b", "c", "d", "e"].iter().map(|name| tree.read(&format!("/good-{name}/x")));
         assert!(others.any(|fact| fact.known().is_some()), "what is good is still answered");
         *sticky.0.let_go.lock().unwrap() = true;

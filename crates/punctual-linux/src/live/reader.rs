@@ -19,18 +19,17 @@ use std::time::{Duration, Instant};
 /// This program, even where an update has just replaced its file.
 const THIS_PROGRAM: &str = "/proc/self/exe";
 const HELLO: u8 = b'p';
-/// Who has not said hello by then is not waited for.
+/// How long a reader may take to start.
 const MOST_FOR_HELLO: Duration = Duration::from_secs(2);
-/// An answer that has begun is whole by then.
+/// How long the rest of an answer may take once it has begun.
 const MOST_FOR_THE_REST: Duration = Duration::from_secs(1);
-/// What most answers fit into.
+/// Room for most answers.
 const USUAL_BYTES: usize = 16 << 10;
 /// Longer than any answer; the largest is the table of interrupts.
 const MOST_BYTES: u32 = 64 << 20;
-/// Reading is shallow; unpacking a module is the deepest it gets.
+/// Enough for the deepest calls, which unpack a module.
 const STACK_BYTES: usize = 512 << 10;
 
-/// What is asked of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Question {
     Read,
@@ -49,7 +48,7 @@ impl Question {
         }
     }
 
-    /// The answer as bytes: names with `/` between them, which no name holds.
+    /// The answer as bytes. Names are joined with `/`, which no name holds.
     pub(super) fn of(self, tree: &impl Tree, path: &str) -> Fact<Vec<u8>> {
         match self {
             Self::Read => tree.read(path),
@@ -66,23 +65,23 @@ pub(super) struct Reader {
 }
 
 impl Reader {
-    /// Starts this program once more, told by `word` to [`answer`].
+    /// Starts this program once more; `word` makes it call [`answer`].
     pub(super) fn process(word: &str) -> io::Result<Self> {
         let (ours, theirs) = UnixStream::pair()?;
         let mut command = Command::new(THIS_PROGRAM);
-        // It may outlive us: it holds nothing that others wait for the end of.
+        // The reader may outlive us, so it holds no stream whose end anyone waits for.
         command.arg(word).current_dir("/").stdin(OwnedFd::from(theirs)).stdout(Stdio::null()).stderr(Stdio::null());
         let process = command.spawn()?;
-        // With the command our copy of their end goes, so that their death shows.
+        // This closes our copy of the reader's end, so that its death can be seen.
         drop(command);
         Self::greeted(ours, Some(process))
     }
 
-    /// Starts a thread. One that is stuck for good keeps the ended program from leaving the process table.
+    /// Starts a thread. A thread that hangs for good keeps the ended program in the process table.
     pub(super) fn thread<T: Tree + Send + Sync + 'static>(tree: Arc<T>) -> io::Result<Self> {
         let (ours, theirs) = UnixStream::pair()?;
         let answer = move || {
-            // It ends when nobody asks any more.
+            // The thread ends when the stream is closed.
             let _ = serve(&*tree, &theirs);
         };
         thread::Builder::new().name("punctual-reader".to_owned()).stack_size(STACK_BYTES).spawn(answer)?;
@@ -98,7 +97,6 @@ impl Reader {
         if hello == [HELLO] { Ok(reader) } else { Err(io::ErrorKind::InvalidData.into()) }
     }
 
-    /// Asks, and waits for the beginning of the answer at most that long.
     pub(super) fn ask(&mut self, question: Question, path: &str, limit: Duration) -> io::Result<Fact<Vec<u8>>> {
         put(self.stream.get_ref(), question.code(), path.as_bytes())?;
         self.wait(limit)?;
@@ -124,18 +122,18 @@ impl Reader {
 impl Drop for Reader {
     fn drop(&mut self) {
         if let Some(process) = &mut self.process {
-            // It has only read. Where it is stuck it cannot be waited for, and init will.
+            // Killing it is safe: it only reads. One that hangs cannot be waited for, and init will do that.
             let _ = process.kill();
             let _ = process.try_wait();
         }
     }
 }
 
-/// Answers at standard input, a stream, until nobody can ask any more.
+/// Answers on standard input, a stream, until the other end is closed.
 pub(super) fn answer(tree: &impl Tree) -> io::Result<()> {
     use std::os::fd::AsFd;
     crate::sys::process::close_inherited();
-    // The name is for those who look at the list of processes.
+    // The name is for people who look at the list of processes.
     let _ = rustix::thread::set_name(c"punctual-reader");
     let stream = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
     serve(tree, &stream)
@@ -179,7 +177,7 @@ fn put(mut stream: &UnixStream, code: u8, bytes: &[u8]) -> io::Result<()> {
     stream.write_all(&message)
 }
 
-/// The next message; `None` where there will be none.
+/// The next message; `None` at the end of the stream.
 fn take(source: &mut impl Read) -> io::Result<Option<(u8, Vec<u8>)>> {
     let mut head = [0; 5];
     match source.read_exact(&mut head) {

@@ -6,14 +6,14 @@ use std::io;
 use std::os::unix::fs::{FileExt, FileTypeExt};
 use std::path::Path;
 
-/// The register's number, which is also its place in the device.
+/// The number of the register, which is also its offset in the device file.
 const SMI_COUNT: u64 = 0x34;
 
-/// The register of the CPU whose device this is. Without the module `msr` there is no device, and without the register
-/// (any CPU but Intel's) the kernel refuses to read there.
+/// Reads the register of the CPU whose device this is. Without the module `msr` there is no device; without the
+/// register (on CPUs of other makers) the kernel refuses to read at that offset.
 pub(super) fn count(device: &Path) -> Fact<Vec<u8>> {
     let register = std::fs::metadata(device).and_then(|meta| {
-        // Asked at a place that means something for this kind of device only.
+        // The offset means the register for this kind of device only.
         if !meta.file_type().is_char_device() {
             return Err(io::Error::other("not the device of a CPU's registers"));
         }
@@ -23,7 +23,7 @@ pub(super) fn count(device: &Path) -> Fact<Vec<u8>> {
     });
     match register {
         Err(e) if e.raw_os_error() == Some(libc::EIO) => Fact::Absent,
-        // The upper half is reserved.
+        // The upper half of the register is reserved.
         register => fact(register).map(|register| line(u64::from_le_bytes(register) & u64::from(u32::MAX))),
     }
 }

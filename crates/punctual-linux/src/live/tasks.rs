@@ -6,7 +6,7 @@ use super::files::{Files, fact};
 use punctual_facts::fact::Fact;
 use std::fmt::Write as _;
 
-/// More tasks than this are not looked at: each takes some ten microseconds.
+/// The most tasks that are read: each takes about ten microseconds.
 const MOST_TASKS: usize = 2_048;
 
 /// One line for each process: flags, last CPU, real-time priority, policy, name.
@@ -33,11 +33,11 @@ pub(super) fn read(files: &Files) -> Fact<Vec<u8>> {
     if count == 0 { Fact::Absent } else { Fact::Known(lines.into_bytes()) }
 }
 
-/// Picks what matters out of a `/proc/PID/stat`. The name stands in parentheses and may hold some itself.
+/// Picks the fields that matter out of `/proc/PID/stat`. The name stands in parentheses and may hold some itself.
 fn task_line(stat: &str) -> Option<String> {
     let (before, after) = stat.rsplit_once(')')?;
     let (_, name) = before.split_once('(')?;
-    // Field 3 of proc_pid_stat(5) is the first after the name.
+    // The first word after the name is field 3 of proc_pid_stat(5).
     let fields: Vec<&str> = after.split_whitespace().collect();
     let field = |number: usize| fields.get(number - 3).copied();
     let (flags, cpu, rt_priority, policy) = (field(9)?, field(39)?, field(40)?, field(41)?);

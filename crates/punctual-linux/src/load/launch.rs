@@ -22,10 +22,10 @@ const END: Duration = Duration::from_secs(2);
 /// How long a killed process may take to be gone; only one that hangs in the kernel takes longer.
 const KILLED: Duration = Duration::from_secs(2);
 
-/// How a worker process is started: the program, and what precedes the load's name on its command line.
+/// The program of worker processes, and the words before the load's name.
 #[derive(Clone, Debug)]
 pub struct Launcher {
-    /// The program that calls [`super::worker_main`].
+    /// This program calls [`super::worker_main`].
     pub program: PathBuf,
     pub arguments: Vec<OsString>,
 }
@@ -38,9 +38,8 @@ impl Default for Launcher {
 }
 
 impl Launcher {
-    /// Starts a load and waits until it works. It runs for `limit` at most.
-    ///
-    /// The kernel ends the load when the thread that called this ends, so that must be one that outlives the load.
+    /// Starts a load and waits until it works. The load runs for `limit` at most. The kernel also ends it when the
+    /// calling thread ends, so that thread must outlive the load.
     pub fn start(&self, name: &str, on: &CpuSet, dir: &Path, limit: Nanos) -> Result<RunningLoad, LoadError> {
         let spec = LoadSpec::parse(name)?;
         if on.is_empty() {
@@ -71,16 +70,14 @@ impl Launcher {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoadOutcome {
     pub name: String,
-    /// What one operation is.
     pub unit: &'static str,
-    /// How many operations; `None` for an outside program, or for a load that ended without a word.
+    /// `None` for an outside program, and for a load that ended without a report.
     pub operations: Option<u64>,
-    /// In how much time.
     pub time: Nanos,
     pub failure: Option<String>,
 }
 
-/// A load that runs. Dropping it ends it too.
+/// A running load. Dropping it ends the load, too.
 #[derive(Debug)]
 pub struct RunningLoad {
     name: String,
@@ -98,7 +95,7 @@ impl RunningLoad {
         Launcher::default().start(name, on, dir, limit)
     }
 
-    /// The number of its worker process, which is also that of its process group.
+    /// The number of the worker process and of its process group.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
@@ -108,7 +105,7 @@ impl RunningLoad {
         self.stdin = None;
     }
 
-    /// Ends the load and says what it achieved. Takes two seconds at most, or four when the load hangs in the kernel.
+    /// Ends the load. Takes two seconds at most, or four when the load hangs in the kernel.
     pub fn stop(mut self) -> LoadOutcome {
         self.finish()
     }
@@ -158,7 +155,7 @@ impl RunningLoad {
         LoadOutcome { name: self.name.clone(), unit: self.spec.unit(), operations, time, failure }
     }
 
-    /// Kills the process and its group; what there is to say about it.
+    /// Kills the process and its group. Returns what to report about it.
     fn kill(&mut self) -> String {
         // The child has not been waited for, so the number is still its own.
         let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
@@ -192,7 +189,7 @@ impl Drop for RunningLoad {
     }
 }
 
-/// Ends loads that run together, and says what each achieved.
+/// Ends loads that run together.
 pub fn stop_all(mut loads: Vec<RunningLoad>) -> Vec<LoadOutcome> {
     loads.iter_mut().for_each(RunningLoad::ask_to_end);
     loads.into_iter().map(RunningLoad::stop).collect()
@@ -212,14 +209,13 @@ fn nanos(time: Duration) -> Nanos {
     Nanos::from_ns(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))
 }
 
-/// What comes next from a worker process.
 enum Line {
     Said(String),
     End,
     Late,
 }
 
-/// The lines a worker process says, with a limit to one's patience.
+/// Lines of a worker process, read with a deadline.
 #[derive(Debug)]
 struct Lines {
     stdout: Option<ChildStdout>,
@@ -227,7 +223,7 @@ struct Lines {
 }
 
 impl Lines {
-    /// The most that is kept of a line; ours are far shorter.
+    /// The most that is kept of a line without an end; real lines are far shorter.
     const LONGEST: usize = 64 * 1024;
 
     fn next_before(&mut self, deadline: Instant) -> Line {

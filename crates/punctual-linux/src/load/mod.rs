@@ -5,36 +5,26 @@
 //! ([`RunningLoad`]). A load ends when it is asked to, when its parent is gone, or at its time limit, whichever comes
 //! first, and leaves no file and no process behind.
 //!
-//! To add a load, write one file with a `LOAD` constant and name it in [`ALL`]. Nothing here knows of phases,
-//! scenarios or recordings.
+//! To add a load, write its declaration in [`ALL`] and the work of one thread. Nothing here knows of phases, scenarios or
+//! recordings.
 
-mod cache;
-mod catalogue;
-mod cpu;
+mod builtin;
 mod error;
-mod fork;
-mod io_copy;
-mod io_read;
-mod io_write;
+mod io;
 mod launch;
-mod memory;
 mod net;
+mod parent;
 mod preset;
 mod process;
 mod procfs;
 mod program;
 mod room;
-mod say;
 mod scratch;
 mod spec;
-mod stop;
-mod switch;
-mod syscall;
-mod timers;
 mod words;
 mod worker;
 
-pub use catalogue::{ALL, find};
+pub use builtin::ALL;
 pub use error::LoadError;
 pub use launch::{Launcher, LoadOutcome, RunningLoad, stop_all};
 pub use preset::{PRESETS, Preset};

@@ -1,25 +1,17 @@
 //! Traffic over loopback, never over a real network.
 
-use super::worker::{Load, Worker};
+use super::worker::Worker;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-pub(super) const LOAD: Load = Load {
-    name: "net",
-    stresses: "The network stack over loopback: UDP echoes and a TCP stream, and the softirqs they raise.",
-    unit: "UDP echoes and TCP writes",
-    needs_dir: false,
-    run,
-};
-
-/// How long a packet may take; on loopback one that takes longer is lost.
+/// On loopback, a packet that takes longer than this is lost.
 const PATIENCE: Duration = Duration::from_millis(100);
 /// Echoes for each write to the stream.
 const ECHOES: u32 = 16;
 
-fn run(worker: &Worker) -> io::Result<()> {
+pub(super) fn run(worker: &Worker) -> io::Result<()> {
     let (asker, echoer) = udp_pair().map_err(|error| explain(&error))?;
     let (mut source, sink) = tcp_pair().map_err(|error| explain(&error))?;
     let block = vec![0x55_u8; 64 * 1024];
@@ -28,7 +20,7 @@ fn run(worker: &Worker) -> io::Result<()> {
         scope.spawn(|| echo(worker, &echoer, &over));
         scope.spawn(|| drain(worker, sink));
         let outcome = talk(worker, &asker, &mut source, &block).map_err(|error| explain(&error));
-        // Both helpers end: one at the end of its stream, the other because it is told to.
+        // Both helpers end now: one sees the end of its stream, the other one this flag.
         over.store(true, Ordering::Relaxed);
         let _ = source.shutdown(Shutdown::Both);
         outcome
@@ -40,43 +32,34 @@ fn talk(worker: &Worker, asker: &UdpSocket, source: &mut TcpStream, block: &[u8]
     if ask(asker, &mut answer)? == 0 && ask(asker, &mut answer)? == 0 {
         return Err(io::Error::new(ErrorKind::TimedOut, "nothing comes back (a firewall?)"));
     }
-    worker.begun();
-    while worker.wanted() {
+    worker.work(|| {
+        let mut done = 0;
         for _ in 0..ECHOES {
-            worker.count(ask(asker, &mut answer)?);
+            done += ask(asker, &mut answer)?;
         }
-        match source.write(block) {
-            Ok(_) => worker.count(1),
-            Err(error) if is_late(&error) => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
+        Ok(done + unless_late(source.write(block))?)
+    })
 }
 
-/// Sends a packet and waits for it to come back: 1 if it did, 0 if it was lost.
+/// Sends a packet and waits for the echo. Returns 1, or 0 where the packet was lost.
 fn ask(asker: &UdpSocket, answer: &mut [u8]) -> io::Result<u64> {
     asker.send(&[0x55; 64])?;
-    match asker.recv(answer) {
-        Ok(_) => Ok(1),
-        Err(error) if is_late(&error) => Ok(0),
-        Err(error) => Err(error),
-    }
+    unless_late(asker.recv(answer))
 }
 
-/// Sends back whatever comes, until it is over.
+/// Echoes packets until the load is over.
 fn echo(worker: &Worker, echoer: &UdpSocket, over: &AtomicBool) {
     let _ = worker.pin();
     let mut packet = [0_u8; 64];
     while !over.load(Ordering::Relaxed) {
-        // An error is a packet that did not come; the asker counts it as lost.
+        // An error is a packet that did not come; `ask` counts it as lost.
         if let Ok(length) = echoer.recv(&mut packet) {
             let _ = echoer.send(&packet[..length]);
         }
     }
 }
 
-/// Takes whatever comes, until the stream ends.
+/// Reads until the stream ends.
 fn drain(worker: &Worker, mut sink: TcpStream) {
     let _ = worker.pin();
     let mut bytes = vec![0_u8; 64 * 1024];
@@ -103,8 +86,15 @@ fn tcp_pair() -> io::Result<(TcpStream, TcpStream)> {
     Ok((source, sink))
 }
 
-fn is_late(error: &io::Error) -> bool {
-    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted)
+/// 1 where the operation was done, 0 where it ran into its time limit.
+fn unless_late(done: io::Result<usize>) -> io::Result<u64> {
+    let is_late = |error: &io::Error| {
+        matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted)
+    };
+    match done {
+        Err(error) if !is_late(&error) => Err(error),
+        done => Ok(u64::from(done.is_ok())),
+    }
 }
 
 fn explain(error: &io::Error) -> io::Error {

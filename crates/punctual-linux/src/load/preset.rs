@@ -5,21 +5,17 @@ use super::words::{bad_command, split_words};
 use punctual_hist::Nanos;
 use std::path::{Path, PathBuf};
 
-/// An outside program that is known by name.
 #[derive(Clone, Copy, Debug)]
 pub struct Preset {
-    /// What the user types; also the program that must be found.
+    /// The name that users type, and the program to look for.
     pub name: &'static str,
-    /// What it stresses, in one sentence.
     pub stresses: &'static str,
-    /// Its command line, as a shell splits it; `{seconds}`, `{cpus}` and `{dir}` stand for the time limit, the number of CPUs, and the
-    /// directory for temporary files.
+    /// The command line; words are split as in a shell. `{seconds}`, `{cpus}` and `{dir}` are replaced by the time
+    /// limit, the number of CPUs and the folder for temporary files.
     pub command: &'static str,
-    /// Whether it draws, and so needs a display.
     pub draws: bool,
 }
 
-/// Every outside program that is known by name.
 pub const PRESETS: &[Preset] = &[
     Preset {
         name: "stress-ng",
@@ -66,23 +62,21 @@ impl Preset {
         find_program(self.name)
     }
 
-    /// Why it cannot run on this machine.
     pub fn unavailable(&self) -> Option<String> {
         let shown = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
         if self.program().is_none() {
             return Some(format!("{} is not found on PATH; install it to use this load", self.name));
         }
-        // The oldest of them knows X only.
+        // x11perf draws on X only.
         let display = shown("DISPLAY") || (self.name != "x11perf" && shown("WAYLAND_DISPLAY"));
         (self.draws && !display).then(|| "there is no display to draw on (DISPLAY is not set)".to_owned())
     }
 
-    /// The command line for this many CPUs, this directory and this time limit.
     pub(super) fn command(&self, cpus: usize, dir: &Path, limit: Nanos) -> Result<Vec<String>, LoadError> {
         if let Some(reason) = self.unavailable() {
             return Err(LoadError::NotOffered { name: self.name.to_owned(), reason });
         }
-        // Its own limit lies behind ours, so that an end of its own accord is always one too early.
+        // The program's own limit is longer than ours, so that it never ends by itself too early.
         let seconds = limit.whole(Nanos::from_secs(1)).saturating_add(5).to_string();
         let cpus = cpus.to_string();
         let dir = dir.to_string_lossy();

@@ -1,11 +1,11 @@
 //! The worker process: one thread per CPU that works, one that waits for the end, and the lines said to the parent.
 //! A thread that hangs in the kernel does not keep the process from reporting.
 
-use super::say::{say, say_end};
-use super::stop::StopRequest;
-use super::worker::{Event, Load, Shared, Worker, pin};
+use super::parent::{StopRequest, say, say_end};
+use super::worker::{Event, Load, Shared, Worker};
 use super::{LoadError, LoadSpec, program};
 use crate::sys::process::become_ordinary;
+use crate::sys::sched::set_cpus;
 use punctual_facts::cpu_set::CpuSet;
 use punctual_hist::Nanos;
 use rustix::process::{Resource, Rlimit, Signal, getrlimit, set_parent_process_death_signal, setrlimit};
@@ -17,12 +17,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// How long threads get to end once they have been told to.
+/// How long threads may take to end after they were told to.
 const WIND_DOWN: Duration = Duration::from_millis(1200);
 
-/// What the hidden command `__load` does: runs the load `name` on the CPUs `on`, with temporary files in `dir`, until
-/// standard input ends, SIGTERM or SIGINT comes, or `limit` is over. Never to be called in a process that measures, and only from
-/// its first thread: others that already run would keep their policy.
+/// The hidden command `__load`: runs the load `name` on the CPUs `on`, with temporary files in `dir`, until standard
+/// input ends, SIGTERM or SIGINT comes, or `limit` is over. Call it only in the first thread of a process that does not
+/// measure: other threads would keep their scheduling policy.
 pub fn worker_main(name: &str, on: &CpuSet, dir: &Path, limit: Nanos) -> Result<(), LoadError> {
     let outcome = run(name, on, dir, limit);
     if let Err(error) = &outcome {
@@ -38,7 +38,8 @@ fn run(name: &str, on: &CpuSet, dir: &Path, limit: Nanos) -> Result<(), LoadErro
     }
     let failed = |operation: String| |source| LoadError::Start { name: name.to_owned(), operation, source };
     become_ordinary().map_err(failed("leave the real-time class".to_owned()))?;
-    pin(on).map_err(failed(format!("run on CPUs {on} (are they online, and allowed by taskset and cgroup?)")))?;
+    set_cpus(None, on)
+        .map_err(failed(format!("run on CPUs {on} (are they online, and allowed by taskset and cgroup?)")))?;
     brace();
     lift_run_time_limit();
     let stop = StopRequest::listen(limit).map_err(failed("listen for the end".to_owned()))?;
@@ -53,17 +54,18 @@ fn run(name: &str, on: &CpuSet, dir: &Path, limit: Nanos) -> Result<(), LoadErro
     }
 }
 
-/// The measuring process bounds its real-time threads (`RLIMIT_RTTIME`); a load is no business of that bound.
+/// The measuring process limits the run time of its real-time threads (`RLIMIT_RTTIME`). Loads inherit that limit and
+/// do not need it.
 fn lift_run_time_limit() {
     let limit = getrlimit(Resource::Rttime);
     let _ = setrlimit(Resource::Rttime, Rlimit { current: limit.maximum, ..limit });
 }
 
-/// Prepares for running out of memory or disk, as far as the system lets it; a load can work without.
+/// Prepares for a full memory or disk where the system allows it.
 fn brace() {
-    // When memory runs out, it is the load that goes, not the user's programs.
+    // When memory runs out, the kernel shall kill the load and not the user's programs.
     let _ = std::fs::write("/proc/self/oom_score_adj", "1000");
-    // A user's file size limit must be an error of `write`, as a full disk is, not the end of the process.
+    // Beyond a file size limit, `write` shall fail as on a full disk instead of ending the process.
     let _ = signal_hook::flag::register(libc::SIGXFSZ, Arc::new(AtomicBool::new(false)));
 }
 
@@ -94,7 +96,7 @@ fn run_threads(load: &'static Load, on: &CpuSet, dir: &Path, stop: StopRequest) 
     Ok(())
 }
 
-/// Says goodbye for a thread, also when it panics.
+/// Reports the end of a thread, also when it panics.
 struct Farewell {
     number: usize,
     events: Sender<Event>,
@@ -106,7 +108,7 @@ impl Drop for Farewell {
     }
 }
 
-/// Sees the threads through: ready, end, report.
+/// Waits until all threads are ready, then until the end, and reports.
 fn conduct(shared: &Shared, events: &Receiver<Event>, mut threads: Vec<Option<JoinHandle<io::Result<()>>>>) {
     let (mut begun, mut alive) = (0, threads.len());
     let mut since = (Instant::now(), 0);
@@ -149,7 +151,7 @@ fn conduct(shared: &Shared, events: &Receiver<Event>, mut threads: Vec<Option<Jo
     say_end(Some(operations), since.0.elapsed(), trouble.as_deref());
 }
 
-/// Notes how a thread ended, when not as asked.
+/// Reports a thread that ended in error.
 fn collect(shared: &Shared, thread: &mut Option<JoinHandle<io::Result<()>>>) {
     match thread.take().map(JoinHandle::join) {
         None | Some(Ok(Ok(()))) => {}

@@ -2,34 +2,27 @@
 //!
 //! Reads only where reading neither blocks, nor consumes, nor does something on every CPU or to a device.
 
-use super::worker::{Load, Worker};
+use super::worker::Worker;
 use rustix::fs::{Mode, OFlags};
 use std::fs::{DirEntry, File};
 use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-pub(super) const LOAD: Load = Load {
-    name: "proc",
-    stresses: "Walking /proc as monitoring programs do: locks of processes, memory maps and kernel tables.",
-    unit: "files read",
-    needs_dir: false,
-    run,
-};
-
 const ROOT: &str = "/proc";
-/// How deep the walk goes; threads of a process lie at four.
+/// Depth of the walk; threads of a process are at depth four.
 const DEPTH: u32 = 4;
 /// The most that is read of a file.
 const MOST_BYTES: u64 = 64 * 1024;
-/// Folders at the top, besides those of processes. Others belong to drivers and buses, where a read may act.
+/// Top folders that are walked beside those of processes. The other ones belong to drivers and buses, where a read may
+/// act.
 const FOLDERS: [&str; 4] = ["irq", "pressure", "sys", "sysvipc"];
-/// Files that block (kmsg), that wait for every CPU (locks: an RCU grace period each), hold physical or foreign memory,
-/// or whose reading runs work on every CPU (`stat_refresh`).
+/// Files that block (kmsg), that wait for every CPU (locks: one RCU grace period each), that hold physical or foreign
+/// memory, or whose reading runs work on every CPU (`stat_refresh`).
 const SKIPPED: [&str; 10] =
     ["kmsg", "kcore", "kpagecgroup", "kpagecount", "kpageflags", "locks", "mem", "pagemap", "stat_refresh", "vmcore"];
 
-fn run(worker: &Worker) -> io::Result<()> {
+pub(super) fn run(worker: &Worker) -> io::Result<()> {
     let device = std::fs::metadata(ROOT)
         .and_then(|root| std::fs::read_dir(ROOT).map(|_| root.dev()))
         .map_err(|error| io::Error::new(error.kind(), format!("cannot read the folder {ROOT}: {error}")))?;
@@ -49,7 +42,7 @@ fn walk(worker: &Worker, folder: &Path, device: u64, depth: u32) {
         }
         let Ok(kind) = entry.file_type() else { continue };
         if kind.is_dir() && depth > 0 && (!top || is_walked(&entry)) {
-            // Another file system is not entered: it may be one that is mounted by looking at it.
+            // Other file systems are not entered: looking at some of them mounts them.
             if entry.metadata().is_ok_and(|meta| meta.dev() == device) {
                 walk(worker, &entry.path(), device, depth - 1);
             }
@@ -59,14 +52,14 @@ fn walk(worker: &Worker, folder: &Path, device: u64, depth: u32) {
     }
 }
 
-/// Whether a folder at the top is entered: one of a process, or one that is known to be harmless.
+/// Whether a top folder is walked: that of a process, or one of [`FOLDERS`].
 fn is_walked(entry: &DirEntry) -> bool {
     let name = entry.file_name();
     let Some(name) = name.to_str() else { return false };
     name.bytes().all(|byte| byte.is_ascii_digit()) || FOLDERS.contains(&name)
 }
 
-/// Reads a file's beginning; whether it could be read.
+/// Reads the beginning of a file. Returns whether that worked.
 fn read(path: &Path) -> bool {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::NOCTTY | OFlags::CLOEXEC;
     let Ok(file) = rustix::fs::open(path, flags, Mode::empty()) else { return false };

@@ -2,8 +2,7 @@
 //! even when the measuring process is killed.
 
 use super::LoadError;
-use super::say::{say, say_end};
-use super::stop::StopRequest;
+use super::parent::{StopRequest, say, say_end};
 use crate::sys::process::tie_to_this_thread;
 use rustix::process::{
     Pid, Signal, WaitId, WaitIdOptions, WaitOptions, getpid, kill_process, kill_process_group, set_child_subreaper,
@@ -13,11 +12,11 @@ use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// How often the program is looked at; it may end by itself.
+/// How often to look whether the program has ended by itself.
 const LOOK: Duration = Duration::from_millis(50);
-/// How long the program gets between the request to end and the end.
+/// Time from the request to end until the program is killed.
 const GRACE: Duration = Duration::from_millis(800);
-/// How long what is left of it is hunted.
+/// How long remaining children are killed.
 const SWEEP: Duration = Duration::from_millis(800);
 
 /// Runs a program until told to stop or until it ends by itself.
@@ -26,7 +25,7 @@ pub(super) fn supervise(name: &str, words: &[String], stop: &StopRequest) -> Res
     let Some((program, arguments)) = words.split_first() else {
         return Err(LoadError::Command { command: String::new(), reason: "no program is named" });
     };
-    // What the program starts and leaves becomes our child instead of running on for ever.
+    // Orphans of the program become our children instead of running on for ever.
     set_child_subreaper(Some(getpid())).map_err(|error| failed("adopt orphans".to_owned(), error.into()))?;
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
@@ -46,7 +45,7 @@ pub(super) fn supervise(name: &str, words: &[String], stop: &StopRequest) -> Res
     Ok(())
 }
 
-/// How the program ended, if it has. It stays a zombie, so that its group's number stays its own.
+/// How the program ended; `None` while it runs. It is not reaped here, so that the number of its group stays its own.
 fn how_it_ended(leader: Pid) -> Option<String> {
     let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
     match waitid(WaitId::Pid(leader), look) {
@@ -60,7 +59,7 @@ fn how_it_ended(leader: Pid) -> Option<String> {
     }
 }
 
-/// Ends the program, its group, and whatever else it left.
+/// Ends the program, its group and all remaining children.
 fn end(leader: Pid) {
     let _ = kill_process_group(leader, Signal::TERM);
     let deadline = Instant::now() + GRACE;
@@ -93,6 +92,6 @@ fn children() -> Vec<Pid> {
 fn parent_of(pid: i32) -> Option<i32> {
     let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
     let stat = String::from_utf8_lossy(&stat);
-    // The name is in brackets and may hold anything; the state and the parent follow the last bracket.
+    // The name is in brackets and may hold anything; state and parent follow the last bracket.
     stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
 }

@@ -1,11 +1,9 @@
-//! How much memory and disk a load may take: enough to matter, never so much that the machine suffers for longer
-//! than the load runs.
+//! How much memory and disk a load may take: enough to matter, and the machine recovers when the load ends.
 
-/// One mebibyte.
 pub(super) const MIB: usize = 1024 * 1024;
 
-/// Bytes of memory for each of so many workers: 256 MiB, but not more than a sixteenth of the machine's memory each
-/// nor a quarter of what is free for all together; in whole mebibytes, and at least two.
+/// Bytes of memory for each worker: 256 MiB, but at most a sixteenth of the machine's memory each and a quarter of the
+/// free memory for all workers together; whole multiples of 2 MiB, and at least one.
 pub(super) fn memory_bytes(workers: usize) -> usize {
     let total = meminfo_bytes("MemTotal:").unwrap_or(0);
     let free = [meminfo_bytes("MemAvailable:"), cgroup_bytes()].into_iter().flatten().min().unwrap_or(total);
@@ -24,7 +22,7 @@ fn meminfo_bytes(field: &str) -> Option<u64> {
     line.split_whitespace().next()?.parse::<u64>().ok()?.checked_mul(1024)
 }
 
-/// What this process's own cgroup still allows; `None` without such a limit.
+/// Memory that this process's cgroup still allows; `None` without a limit.
 fn cgroup_bytes() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/self/cgroup").ok()?;
     let group = text.lines().find_map(|line| line.strip_prefix("0::/"))?;

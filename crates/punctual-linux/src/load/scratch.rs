@@ -13,7 +13,7 @@ const LARGEST: u64 = 64 * MIB as u64;
 /// The most that the files of one load take together.
 const TOGETHER: u64 = 256 * MIB as u64;
 
-/// A nameless file of bounded size, written block by block and over again from the start when it is full.
+/// A nameless file of bounded size. When it is full, writing starts over from its beginning.
 pub(super) struct Scratch {
     file: File,
     dir: PathBuf,
@@ -23,7 +23,7 @@ pub(super) struct Scratch {
 }
 
 impl Scratch {
-    /// Makes an empty file, one of `files` of this worker, in the directory for temporary files.
+    /// Makes one of the `files` empty files of this worker.
     pub(super) fn create(worker: &Worker, files: u64) -> io::Result<Self> {
         let dir = worker.dir();
         let file = nameless(dir).or_else(|_| unnamed(dir)).map_err(explain(
@@ -32,15 +32,15 @@ impl Scratch {
             "give a directory that can be written",
         ))?;
         let all = files.saturating_mul(u64::try_from(worker.workers()).unwrap_or(u64::MAX)).max(1);
-        // A quarter of what is free: a load must not starve the user's programs of disk.
+        // At most a quarter of the free space, which the user's programs need as well.
         let free = rustix::fs::fstatvfs(&file).map_or(u64::MAX, |fs| fs.f_bavail.saturating_mul(fs.f_frsize));
         let most = LARGEST.min(TOGETHER / all).min(free / 4 / all) / MIB as u64 * MIB as u64;
         Ok(Self { file, dir: dir.to_owned(), most: most.max(MIB as u64), size: 0, next: 0 })
     }
 
-    /// Whether it has grown as far as it may.
-    pub(super) fn full(&self) -> bool {
-        self.size >= self.most
+    /// Writes one block more, unless the file is as large as it may be.
+    pub(super) fn grow(&mut self, block: &[u8]) -> io::Result<()> {
+        if self.size < self.most { self.write_next(block) } else { Ok(()) }
     }
 
     pub(super) fn size(&self) -> u64 {
@@ -59,22 +59,22 @@ impl Scratch {
         Ok(())
     }
 
-    /// Reads a block from the device, not from memory.
+    /// Reads a block from the device: the page cache is dropped first.
     pub(super) fn read(&self, block: &mut [u8], offset: u64) -> io::Result<()> {
         let _ =
             rustix::fs::fadvise(&self.file, offset, std::num::NonZeroU64::new(block.len() as u64), Advice::DontNeed);
         self.file.read_exact_at(block, offset).map_err(explain("read a file", &self.dir, "is the device sound?"))
     }
 
-    /// Gives its space back.
+    /// Frees the space of the file.
     fn clear(&mut self) {
         let _ = self.file.set_len(0);
         (self.size, self.next) = (0, 0);
     }
 }
 
-/// Lets a load survive a directory that fills up: says so once, gives the space back, and waits a little.
-/// Any other failure is passed on. Whether the step was done.
+/// Lets a load survive a full file system: reports it once, frees the space and waits a little. Other errors are passed
+/// on. Returns whether the step was done.
 pub(super) fn survive(worker: &Worker, step: io::Result<()>, files: &mut [&mut Scratch]) -> io::Result<bool> {
     match step {
         Ok(()) => Ok(true),
@@ -95,7 +95,7 @@ fn is_no_room(error: &io::Error) -> bool {
     matches!(error.kind(), StorageFull | QuotaExceeded | FileTooLarge)
 }
 
-/// Says what was tried where, and what to do about its failure.
+/// Adds operation, folder and remedy to an error.
 fn explain(operation: &str, dir: &Path, remedy: &str) -> impl Fn(io::Error) -> io::Error {
     move |error| io::Error::new(error.kind(), format!("cannot {operation} in '{}': {error}; {remedy}", dir.display()))
 }
@@ -106,7 +106,7 @@ fn nameless(dir: &Path) -> io::Result<File> {
     Ok(rustix::fs::open(dir, flags, Mode::RUSR | Mode::WUSR)?.into())
 }
 
-/// A file that loses its name at once, for file systems that cannot do better.
+/// A file that is unlinked at once, for file systems without nameless files.
 fn unnamed(dir: &Path) -> io::Result<File> {
     let thread = rustix::thread::gettid().as_raw_nonzero();
     for attempt in 0..100 {
@@ -120,7 +120,7 @@ fn unnamed(dir: &Path) -> io::Result<File> {
     Err(io::ErrorKind::AlreadyExists.into())
 }
 
-/// A block that no file system or device can store in less room.
+/// A block that cannot be compressed.
 pub(super) fn block() -> Vec<u8> {
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
     let mut block = Vec::with_capacity(MIB);
@@ -156,7 +156,7 @@ mod tests {
         for text in [b"aaaa", b"bbbb", b"cccc"] {
             scratch.write_next(text).unwrap();
         }
-        assert!(scratch.full());
+        scratch.grow(b"dddd").unwrap();
         let mut held = [0; 8];
         scratch.read(&mut held, 0).unwrap();
         assert_eq!(&held, b"ccccbbbb");

@@ -2,26 +2,23 @@
 //!
 //! Knows names only; whether a program exists on this machine is asked when it is listed or started.
 
-use super::catalogue::{ALL, find};
+use super::builtin::ALL;
 use super::error::LoadError;
 use super::preset::{PRESETS, Preset, find_program};
 use super::words::{bad_command, split_words};
 use super::worker::Load;
 use std::path::Path;
 
-/// What the name of a load stands for.
 #[derive(Clone, Debug)]
 pub enum LoadSpec {
-    /// A load that is part of the program.
     BuiltIn(&'static Load),
-    /// An outside program that is known by name.
     Preset(&'static Preset),
     /// `cmd:PROGRAM ARGS`: the program and its arguments.
     Program(Vec<String>),
 }
 
 impl LoadSpec {
-    /// Reads one name: that of a load, of a preset, or `cmd:PROGRAM ARGS`.
+    /// Accepts the name of a load, the name of a preset, or `cmd:PROGRAM ARGS`.
     pub fn parse(name: &str) -> Result<Self, LoadError> {
         if let Some(command) = name.strip_prefix("cmd:") {
             return match split_words(command) {
@@ -30,11 +27,11 @@ impl LoadSpec {
                 Err(reason) => Err(bad_command(command, reason)),
             };
         }
+        let built_in = ALL.iter().find(|load| load.name == name);
         let preset = || PRESETS.iter().find(|preset| preset.name == name);
-        find(name).map(Self::BuiltIn).or_else(|| preset().map(Self::Preset)).ok_or_else(|| unknown(name))
+        built_in.map(Self::BuiltIn).or_else(|| preset().map(Self::Preset)).ok_or_else(|| unknown(name))
     }
 
-    /// What one operation is.
     pub fn unit(&self) -> &'static str {
         match self {
             Self::BuiltIn(load) => load.unit,
@@ -42,12 +39,11 @@ impl LoadSpec {
         }
     }
 
-    /// Whether it writes files in the directory given.
     pub fn needs_dir(&self) -> bool {
         matches!(self, Self::BuiltIn(load) if load.needs_dir)
     }
 
-    /// Why it cannot run on this machine, as far as can be told without starting it.
+    /// Why it cannot run on this machine, as far as that is known before it starts.
     pub fn unavailable(&self) -> Option<String> {
         match self {
             Self::Preset(preset) => preset.unavailable(),
@@ -57,7 +53,7 @@ impl LoadSpec {
     }
 }
 
-/// Why an outside program cannot be found: a bare name on `PATH`, a path as it is.
+/// A bare name is looked for on `PATH`, a path is taken as it is.
 fn missing(program: &str) -> Option<String> {
     let found = if program.contains('/') { Path::new(program).is_file() } else { find_program(program).is_some() };
     (!found).then(|| format!("there is no program '{program}'; is it installed, and the name right?"))

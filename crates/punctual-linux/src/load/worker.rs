@@ -1,5 +1,6 @@
 //! A load, and one of its worker threads as the load sees it.
 
+use crate::sys::sched::set_cpus;
 use punctual_facts::cpu_set::CpuSet;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,22 +9,16 @@ use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// A load that is part of the program.
 #[derive(Clone, Copy, Debug)]
 pub struct Load {
-    /// What the user types.
     pub name: &'static str,
-    /// What it stresses, in one sentence.
     pub stresses: &'static str,
-    /// What one operation is.
     pub unit: &'static str,
-    /// Whether it writes files in the directory given.
     pub needs_dir: bool,
-    /// The work of one worker thread: prepare, [`Worker::begun`], then work while [`Worker::wanted`].
+    /// The work of one worker thread: it prepares, then calls [`Worker::work`].
     pub run: fn(&Worker) -> io::Result<()>,
 }
 
-/// What the threads of a worker process share.
 #[derive(Debug)]
 pub(super) struct Shared {
     pub(super) ends: AtomicBool,
@@ -40,15 +35,14 @@ impl Shared {
     }
 }
 
-/// What a worker thread tells the main thread.
+/// Messages of worker threads to the main thread.
 pub(super) enum Event {
     Begun,
-    /// The worker of this number has ended, for whatever reason.
+    /// The worker of this number has ended for whatever reason.
     Ended(usize),
     Stop,
 }
 
-/// One worker thread, as its load sees it.
 #[derive(Debug)]
 pub struct Worker {
     pub(super) cpu: u32,
@@ -61,7 +55,6 @@ impl Worker {
         self.cpu
     }
 
-    /// How many workers this load has.
     pub fn workers(&self) -> usize {
         self.shared.workers
     }
@@ -70,49 +63,41 @@ impl Worker {
         &self.shared.dir
     }
 
-    /// Says, once, that preparations are over and the work begins.
+    /// Call this once, when preparations are over and the work begins.
     pub fn begun(&self) {
         let _ = self.events.send(Event::Begun);
     }
 
-    /// Whether the work shall go on. To be asked every few milliseconds.
+    /// Says that preparations are over, then takes steps until the end is wanted and counts the operations of each. A step
+    /// takes a few milliseconds at most.
+    pub fn work(&self, mut step: impl FnMut() -> io::Result<u64>) -> io::Result<()> {
+        self.begun();
+        while self.wanted() {
+            self.count(step()?);
+        }
+        Ok(())
+    }
+
+    /// Whether to go on. Ask this every few milliseconds.
     pub fn wanted(&self) -> bool {
         !self.shared.ends.load(Ordering::Relaxed)
     }
 
-    /// Counts operations that are done.
     pub fn count(&self, operations: u64) {
         self.shared.operations.fetch_add(operations, Ordering::Relaxed);
     }
 
-    /// Notes a trouble that the load survives.
     pub fn report(&self, trouble: impl FnOnce() -> String) {
         self.shared.report(trouble);
     }
 
     /// Keeps the calling thread on this worker's CPU.
     pub fn pin(&self) -> io::Result<()> {
-        pin(&CpuSet::from_iter([self.cpu]))
+        set_cpus(None, &CpuSet::from_iter([self.cpu]))
     }
 
     /// Waits a little before trying again what failed.
     pub fn pause(&self) {
         std::thread::sleep(Duration::from_millis(20));
     }
-}
-
-/// Keeps the calling thread, and those it starts, on these CPUs.
-pub(super) fn pin(cpus: &CpuSet) -> io::Result<()> {
-    let mut mask = rustix::thread::CpuSet::new();
-    for cpu in cpus.iter() {
-        let cpu = usize::try_from(cpu).unwrap_or(usize::MAX);
-        if cpu >= rustix::thread::CpuSet::MAX_CPU {
-            return Err(io::Error::other(format!(
-                "CPU {cpu} is beyond the {} supported",
-                rustix::thread::CpuSet::MAX_CPU
-            )));
-        }
-        mask.set(cpu);
-    }
-    Ok(rustix::thread::sched_setaffinity(None, &mask)?)
 }

@@ -10,20 +10,20 @@ use punctual_numbers::recording::Frame;
 use punctual_numbers::scenario::Scenario;
 use punctual_numbers::trace::{Blind, Rung, SelfTest, Tracing};
 
-/// What is late before anything is known.
+/// Threshold before any activation has run.
 const LATE_AT_FIRST: Nanos = Nanos::from_us(100);
-/// Activations that may be late until a thousand times as many have run; from then on one in a thousand may be.
+/// At first up to this many activations may be late; from a thousand times as many on, one in a thousand.
 const LATE_AT_LEAST: u64 = 10;
-/// Ordinary activations handed over by each thread in a phase, to choose from.
+/// How many ordinary activations each thread hands over in a phase, to compare late ones with.
 const ORDINARY: u64 = 400;
 
 pub(super) struct Causes {
     flight: Flight,
     tracing: Tracing,
     explain: Explain,
-    /// Nothing later than this is in time, whatever is usual.
+    /// Later activations count as late, whatever is usual on the machine.
     budget: Nanos,
-    /// What is later ends the run, and must not be the one that nobody looked at.
+    /// A later activation ends the run, and its cause must be known.
     limit: Nanos,
     /// What ran in former phases, by thread.
     former: Vec<Counts>,
@@ -31,7 +31,7 @@ pub(super) struct Causes {
 }
 
 impl Causes {
-    /// Starts looking, by the best means that can be had; `None` with the reason where there is none.
+    /// Starts looking by the best means there is. The error says why there is none.
     pub(super) fn start(
         explain: &Explain,
         scenario: &Scenario,
@@ -39,7 +39,7 @@ impl Causes {
         probes: &[Probe],
     ) -> Result<Self, String> {
         let limit = scenario.limit.unwrap_or(Nanos::MAX);
-        // The recording and the loads come after all this, and need files too.
+        // Keeps open files free for the recording and the loads, which come later.
         let reserve = Reserve::new(online.len() as u64);
         let thread = |probe: &Probe| MeasuredThread { cpu: probe.granted.cpu, tid: probe.granted.tid };
         let threads: Vec<MeasuredThread> = probes.iter().map(thread).collect();
@@ -68,18 +68,17 @@ impl Causes {
         Ok(Self { flight, tracing, explain, budget, limit, former: vec![Counts::new(); probes.len()], on: false })
     }
 
-    /// How is looked on, for the recording.
     pub(super) fn frame(&self) -> Frame {
         Frame::Tracing(self.tracing.clone())
     }
 
-    /// A phase is about to begin. Stops every CPU for moments.
+    /// Call this before a phase. It stops every CPU for moments.
     pub(super) fn prepare(&mut self, phase: u16) {
         self.on = self.tracing.phases.contains(&phase);
         self.flight.prepare(self.on);
     }
 
-    /// What each measuring thread takes along in phase number `phase`; empty where it is not traced.
+    /// A tap for each measuring thread in this phase; none where the phase is not traced.
     pub(super) fn taps(&self, scenario: &Scenario, phase: usize) -> Vec<LateTap> {
         if !self.on {
             return Vec::new();
@@ -94,12 +93,12 @@ impl Causes {
         taps
     }
 
-    /// The warm-up of a phase is over: what it showed tells what is late at first.
+    /// Sets the first thresholds by the latencies of the warm-up.
     pub(super) fn warmed_up(&self, collectors: &[Collector]) {
         self.set_thresholds(collectors.iter().map(Collector::warm_up_counts));
     }
 
-    /// What was found since the last call; what is late is judged anew.
+    /// Hands out what was found since the last call, and sets the thresholds anew.
     pub(super) fn look(&self, collectors: &mut [Collector]) -> Vec<Frame> {
         if !self.on {
             return Vec::new();
@@ -129,7 +128,7 @@ impl Causes {
         let known = tracing.blind.clone();
         let found = self.flight.holes().into_iter().map(Blind::Holes).filter(|holes| !known.contains(holes));
         tracing.blind.extend(found);
-        // What is known now about how was looked replaces what was said at the start.
+        // Blind spots that showed during the run: this frame replaces the one from the start.
         if tracing.blind == known { vec![totals] } else { vec![Frame::Tracing(tracing), totals] }
     }
 
@@ -143,7 +142,7 @@ impl Causes {
         frames
     }
 
-    /// Gaps that were judged to be latencies.
+    /// Hands over gaps that were judged to be latencies.
     fn hand_over_gaps(&self, collectors: &mut [Collector]) {
         for (thread, collector) in collectors.iter_mut().enumerate() {
             for activation in collector.take_judged() {
@@ -198,7 +197,7 @@ fn traced_phases(explain: &Explain, scenario: &Scenario) -> Vec<u16> {
     (0..count).filter(|phase| explain.phases.is_empty() || explain.phases.contains(phase)).collect()
 }
 
-/// The 99.9 % of what ran so far; at first less of it, so that early spikes are not missed.
+/// The 99.9th percentile of what ran so far; a lower one at first, so that early spikes are not missed.
 fn running_threshold(so_far: &Counts) -> Nanos {
     let later = (so_far.count() / 1000).max(LATE_AT_LEAST);
     match so_far.count().checked_sub(later) {

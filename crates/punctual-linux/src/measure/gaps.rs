@@ -6,16 +6,15 @@ use crate::probe::{Collector, Gap};
 use punctual_hist::{MonoTime, Nanos};
 use punctual_numbers::recording::EventKind;
 
-/// A gap is judged when every other thread has had time to report its own.
+/// Age at which a gap is judged: by then every other thread has reported its own.
 const JUDGE_AFTER: Nanos = Nanos::from_ms(200);
 /// Judged gaps are remembered this long, to tell which CPUs stood still together.
 const REMEMBERED: Nanos = Nanos::from_secs(60);
 
-/// Gaps of all measuring threads; a thread is known by its place among the collectors.
 pub(super) struct Gaps {
     periods: Vec<Nanos>,
     waiting: Vec<(usize, Gap)>,
-    /// (thread, from, to) of all gaps of late.
+    /// Thread, start and end of all gaps in the last [`REMEMBERED`].
     recent: Vec<(usize, MonoTime, MonoTime)>,
 }
 
@@ -24,13 +23,13 @@ impl Gaps {
         Self { periods, waiting: Vec::new(), recent: Vec::new() }
     }
 
-    /// Takes in what the threads set aside, and judges what is old enough.
+    /// Takes over gaps that threads set aside, and judges those that are old enough.
     pub(super) fn settle(&mut self, at: MonoTime, collectors: &mut [Collector], watch: &Watch) -> Option<Incident> {
         self.take(at, collectors);
         self.judge(at.minus(JUDGE_AFTER), collectors, watch)
     }
 
-    /// Judges everything: no more will come.
+    /// Judges all gaps at the end of a phase.
     pub(super) fn settle_all(&mut self, at: MonoTime, collectors: &mut [Collector], watch: &Watch) -> Option<Incident> {
         self.take(at, collectors);
         self.judge(at, collectors, watch)
@@ -63,7 +62,7 @@ impl Gaps {
         standstill
     }
 
-    /// Whether another measuring thread was seen alive during the gap.
+    /// Whether another measuring thread ran during the gap.
     fn others_ran(&self, thread: usize, gap: &Gap) -> bool {
         let (from, to) = (gap.activation.release, gap.activation.woke);
         let half = Nanos::from_ns(to.since(from).as_ns() / 2);

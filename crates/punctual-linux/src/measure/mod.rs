@@ -21,10 +21,8 @@ use punctual_numbers::recording::EndReason;
 use punctual_numbers::scenario::Scenario;
 use std::sync::atomic::AtomicBool;
 
-/// Runs a scenario that was checked. Sets `interrupted` from a signal handler to end it early and cleanly.
-///
-/// # Errors
-/// Only before the first activation: once measuring has begun, whatever happens is in the recording.
+/// Runs a scenario that was checked. A signal handler may set `interrupted` to end it early and cleanly. Errors come
+/// only before the first activation: later events are in the recording.
 pub fn measure(
     scenario: &Scenario,
     setting: &Setting,

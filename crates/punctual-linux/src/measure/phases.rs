@@ -7,7 +7,7 @@ use punctual_numbers::recording::{Frame, LoadDone, Mark, MarkKind, RecTime};
 use punctual_numbers::scenario::{Amount, LoadPhase, Scenario};
 use std::path::PathBuf;
 
-/// How long after its phase a load's own time limit ends it, should we be unable to.
+/// How long after its phase a load's own time limit ends it, in case we cannot.
 const GRACE: Nanos = Nanos::from_secs(30);
 
 pub(super) struct Lengths {
@@ -21,7 +21,7 @@ impl Lengths {
     }
 }
 
-/// How long phase number `phase` takes for the slowest thread.
+/// Lengths of a phase for the thread that takes longest.
 pub(super) fn lengths(scenario: &Scenario, phase: usize) -> Lengths {
     let longest = |count: &dyn Fn(Nanos) -> u64| {
         scenario.threads.iter().map(|t| t.period.times(count(t.period))).max().unwrap_or_default()
@@ -32,7 +32,7 @@ pub(super) fn lengths(scenario: &Scenario, phase: usize) -> Lengths {
     }
 }
 
-/// How long all phases count.
+/// Length of all phases without their warm-ups.
 pub(super) fn total(scenario: &Scenario) -> Nanos {
     (0..scenario.load_phases.len()).fold(Nanos::ZERO, |sum, phase| sum.plus(lengths(scenario, phase).counted))
 }
@@ -58,7 +58,7 @@ impl Loads {
         Self { on, dir, running: Vec::new(), phase: 0 }
     }
 
-    /// Starts the loads of phase `number`; a load that cannot be started is skipped, and the recording says so.
+    /// Starts the loads of a phase. A load that cannot be started is skipped, and the returned marks say so.
     pub(super) fn start(&mut self, number: u16, phase: &LoadPhase, length: Nanos) -> Vec<MarkKind> {
         self.phase = number;
         let mut skipped = Vec::new();
@@ -71,7 +71,6 @@ impl Loads {
         skipped
     }
 
-    /// Stops what runs and says what it achieved.
     pub(super) fn stop(&mut self) -> Vec<Frame> {
         let done = |outcome: LoadOutcome| {
             Frame::LoadDone(LoadDone {

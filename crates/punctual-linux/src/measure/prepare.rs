@@ -20,9 +20,7 @@ pub(super) struct Prepared {
     pub clock: Clock,
     pub probes: Vec<Probe>,
     pub control: Arc<RunControl>,
-    /// Things the reader of the recording should know.
     pub notes: Vec<Mark>,
-    /// Held as long as the run lasts.
     pub dma_latency: Option<LatencyRequest>,
     pub causes: Option<Causes>,
 }
@@ -31,7 +29,7 @@ pub(super) fn prepare(scenario: &Scenario, setting: &Setting) -> Result<Prepared
     let mut notes = Vec::new();
     let mut note = |text: String| notes.push(Mark { at: RecTime::EPOCH, kind: MarkKind::Note(text) });
     setting.notes.iter().cloned().for_each(&mut note);
-    // One that records beside us would be paid for by every CPU.
+    // An instance left behind by a killed measurement still records, and costs every CPU time.
     crate::trace::sweep();
     let placement = place(&scenario.cpus(), &setting.cpus, scenario.load_cpus.as_ref());
     let housekeeping: Vec<u32> = placement.housekeeping.iter().collect();
@@ -78,12 +76,12 @@ pub(super) fn prepare(scenario: &Scenario, setting: &Setting) -> Result<Prepared
     Ok(Prepared { placement, clock, probes, control, notes, dma_latency, causes })
 }
 
-/// A real-time thread that runs on for seconds without ever sleeping is a defect of ours: then the kernel shall end us
-/// before the machine is lost. Threads that spin on purpose leave a CPU free, and are exempt.
+/// A real-time thread that runs for seconds without sleeping is a defect of ours: the kernel shall end us before the
+/// machine is lost. Threads that spin on purpose leave a CPU free and are exempt.
 fn bound_run_away(scenario: &Scenario) {
     const SECOND_IN_US: u64 = 1_000_000;
     if scenario.mechanism != Mechanism::Spin && scenario.policy != Policy::Other {
-        // Only the soft limit, which the workers of loads put back.
+        // Only the soft limit is set, which the workers of loads lift again.
         let limit = Rlimit { current: Some(2 * SECOND_IN_US), ..getrlimit(Resource::Rttime) };
         // A lower hard limit that is already in force is as good.
         let _ = setrlimit(Resource::Rttime, limit);

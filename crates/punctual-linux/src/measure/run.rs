@@ -23,11 +23,11 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 const SECOND: Nanos = Nanos::from_secs(1);
 /// How often the housekeeping thread looks around.
 const TICK: Nanos = Nanos::from_ms(100);
-/// Ticks are never early and always a little late: what is due once a second is due half a tick before.
+/// Ticks are never early and always a little late, so what is due once a second is done from half a tick before.
 const HALF_TICK: Nanos = Nanos::from_ms(50);
 /// From the last preparation to the first release of the warm-up.
 const LEAD: Nanos = Nanos::from_ms(20);
-/// How long after the end of a phase its threads are waited for.
+/// How long to wait for a thread after the end of its phase.
 const PATIENCE: Nanos = Nanos::from_secs(10);
 
 pub(super) fn run(
@@ -38,7 +38,7 @@ pub(super) fn run(
     observer: &mut dyn Observer,
 ) -> EndReason {
     let mut run = Run::new(prepared, scenario, setting, observer);
-    // A phase without a part was over before the recording was resumed.
+    // A resumed recording has phases without parts: they were over before.
     let phases = scenario.load_phases.iter().enumerate().filter(|(_, phase)| phase.parts > 0);
     for (phase, first) in phases.map(|(number, _)| number).zip(std::iter::once(true).chain(std::iter::repeat(false))) {
         run.begin_phase(phase, first, setting, interrupted);
@@ -64,11 +64,11 @@ struct Run<'a> {
     _dma_latency: Option<LatencyRequest>,
     loads: Loads,
     phase: usize,
-    /// Where the recording's time begins: the first release of the first phase.
+    /// Origin of the recording's time: the first release of the first phase.
     epoch: MonoTime,
-    /// When the last thread should be done with the phase.
+    /// When the last thread should have finished the phase.
     phase_end: MonoTime,
-    /// Time measured in former phases.
+    /// Counted time of former phases.
     measured: Nanos,
     watch: Watch,
     next_tick: MonoTime,
@@ -77,9 +77,9 @@ struct Run<'a> {
     skipped: u64,
     gaps: Gaps,
     causes: Option<Causes>,
-    /// When an observer who looks closely is told more than that it goes on.
+    /// When an observer that looks closely gets latencies next.
     next_close_look: MonoTime,
-    /// The worst lists as last written, one per thread.
+    /// The worst lists as last written, one for each thread.
     worst: Vec<Vec<Worst>>,
     mid_state_written: bool,
     throttled_before: u64,
@@ -131,7 +131,7 @@ impl<'a> Run<'a> {
         let lengths = phases::lengths(self.scenario, phase);
         let skipped = self.loads.start(self.phase_number(), &self.scenario.load_phases[phase], lengths.total());
         let earliest = now().plus(LEAD).plus(lengths.warm_up);
-        // Seconds of the run stay whole across phases.
+        // Whole seconds keep their numbers across phases.
         let second = if first { 0 } else { earliest.since(self.epoch).whole(SECOND) + 1 };
         if first {
             self.epoch = earliest;
@@ -153,7 +153,7 @@ impl<'a> Run<'a> {
         self.rest();
     }
 
-    /// Sleeps, but ends the run, and returns, when interrupted.
+    /// Sleeps; when interrupted it stops the run and returns.
     fn sleep_until(&mut self, until: MonoTime, interrupted: &AtomicBool) {
         while now() < until && !self.control.stopped() {
             let warming_up = self.progress(now(), true);
@@ -165,7 +165,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Gives each thread its stretch; releases lie at the thread's offset from multiples of its period.
+    /// Sends each thread off. Its releases lie at its offset from multiples of its period.
     fn send_off(&mut self, from: MonoTime, second: u64) {
         self.phase_end = from;
         let taps = self.causes.as_ref().map(|causes| causes.taps(self.scenario, self.phase));
@@ -188,7 +188,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// The frames that come before all others; written during the first warm-up.
+    /// Writes the frames that come first, during the first warm-up.
     fn announce(&mut self, setting: &Setting) {
         let header = Header {
             tool_version: setting.tool_version.clone(),
@@ -213,11 +213,11 @@ impl<'a> Run<'a> {
         self.emit(tracing);
         let notes = std::mem::take(&mut self.notes);
         self.emit(notes.into_iter().map(Frame::Mark));
-        // The first checkpoint may start a thread; that must not fall into the measurement.
+        // The first checkpoint may start a thread, which must not happen during the measurement.
         self.observer.checkpoint();
     }
 
-    /// Looks around until every thread has finished its stretch.
+    /// Watches until every thread has finished the phase.
     fn housekeep(&mut self, interrupted: &AtomicBool) {
         let mut alive = (0, now());
         while !self.probes.iter().all(Probe::is_idle) {
@@ -232,7 +232,7 @@ impl<'a> Run<'a> {
                 alive = (activations, at);
             }
             if at >= self.phase_end.plus(PATIENCE) && at >= alive.1.plus(PATIENCE) {
-                // A thread that is still not back cannot be waited for, and must not be.
+                // A thread that is still not back is not waited for.
                 return self.give_up(at);
             }
         }
@@ -250,7 +250,7 @@ impl<'a> Run<'a> {
         self.emit_seen(standstill);
         let causes = self.causes.as_mut().map(|causes| causes.end_phase(&mut self.collectors));
         self.emit(causes.into_iter().flatten());
-        // Nothing was due after the end of the phase, though it may have been noticed later.
+        // Releases end with the phase, although that may be noticed later.
         self.cut_interval(at.min(self.phase_end).max(self.interval_from), true);
         self.check_rt_throttling(at);
         let loads_done = self.loads.stop();
@@ -292,7 +292,7 @@ impl<'a> Run<'a> {
         self.rest();
     }
 
-    /// What took long here is not the machine's doing: the next tick is due a tick from now.
+    /// Plans the next tick from now: time that was spent here is not the machine's doing.
     fn rest(&mut self) {
         self.next_tick = now().plus(TICK);
     }
@@ -322,7 +322,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Writes what happened since the last one; the last one of a phase holds nothing back.
+    /// Writes what happened since the last interval. The last interval of a phase holds nothing back.
     fn cut_interval(&mut self, at: MonoTime, last: bool) {
         let (start, length) = (self.recorded(self.interval_from), at.since(self.interval_from));
         self.interval_from = at.max(self.epoch);
@@ -338,7 +338,7 @@ impl<'a> Run<'a> {
         self.observer.checkpoint();
     }
 
-    /// A CPU that goes off-line takes the pinning of its threads with it.
+    /// When a CPU goes off-line, its pinned threads are moved.
     fn check_affinity(&mut self, at: MonoTime) {
         let moved = self
             .collectors
@@ -350,7 +350,8 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// A spinning thread never sleeps, so a gap about as long as the kernel's pause for real-time threads is that pause.
+    /// A spinning thread never sleeps, so a gap about as long as the kernel's pause for real-time threads is that
+    /// pause.
     fn check_rt_throttling(&mut self, at: MonoTime) {
         let spins = self.scenario.mechanism == Mechanism::Spin && self.scenario.policy != Policy::Other;
         let Some(pause) = in_force::real_time_pause().filter(|_| spins) else { return };
@@ -360,7 +361,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Only the lists that changed: a frame replaces those of the CPUs it names.
+    /// Writes only lists that changed: a frame replaces those of the CPUs it names.
     fn write_worst(&mut self) {
         let mut changed = Vec::new();
         for (collector, written) in self.collectors.iter().zip(&mut self.worst) {

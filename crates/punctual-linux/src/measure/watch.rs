@@ -8,28 +8,24 @@ use punctual_numbers::recording::{Event, EventKind};
 use punctual_rt::{kernel, now};
 use std::fs;
 
-/// `CLOCK_BOOTTIME` or the wall clock may differ by this much between two readings without meaning anything.
+/// `CLOCK_BOOTTIME` and the wall clock may differ by this much between two readings.
 const CLOCK_TOLERANCE: Nanos = Nanos::from_ms(10);
-/// The watcher itself came late by this much: worth remembering when a gap is judged.
+/// A watcher that was late by this much did not run itself, which matters when a gap is judged.
 const WATCHER_LATE: Nanos = Nanos::from_ms(50);
-/// Clock sources outside the CPU: then the kernel does not rely on the TSC, most often because it is wrong.
+/// Clock sources outside the CPU. The kernel uses them where it does not trust the TSC.
 const OUTSIDE_CPU: [&str; 4] = ["hpet", "acpi_pm", "jiffies", "refined-jiffies"];
-/// One tick of `/proc/stat`.
 const STAT_TICK: Nanos = Nanos::from_ms(10);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Readings {
-    /// `CLOCK_MONOTONIC`.
     pub at: MonoTime,
-    /// `CLOCK_BOOTTIME`, ns.
     pub boot: u64,
-    /// `CLOCK_REALTIME`, ns.
     pub real: u64,
     pub tsc: Option<u64>,
 }
 
 impl Readings {
-    /// Reads them, again if something came in between: readings that are far apart would look like a step.
+    /// Reads all clocks, and again if something came in between: readings far apart would look like a step.
     pub fn take() -> Self {
         const APART: Nanos = Nanos::from_us(100);
         let read = || Self {
@@ -49,12 +45,11 @@ impl Readings {
     }
 }
 
-/// Accounted time of all CPUs since boot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Accounted {
     /// Time spent on tasks and interrupts.
     pub busy: Nanos,
-    /// Time the hypervisor gave to others.
+    /// Time the hypervisor gave to other guests.
     pub steal: Nanos,
 }
 
@@ -78,24 +73,21 @@ pub type Incident = Event<MonoTime>;
 
 pub struct Watch {
     last: Readings,
-    /// First reading, to learn the rate of the TSC from.
     first: Readings,
     tsc_rate: Option<f64>,
     tsc_drifted: bool,
     accounted: Accounted,
-    /// How many CPUs can work at a time.
+    /// Number of CPUs, which bounds how much work can be done in a time.
     cpus: u64,
-    /// Busy time of former readings, to know what ran during a gap: (when, busy).
+    /// Instants of former readings and the busy time up to each.
     busy: Vec<(MonoTime, Nanos)>,
-    /// Stretches in which the watcher did not run though it should have.
+    /// Stretches in which the watcher should have run and did not.
     holes: Vec<(MonoTime, MonoTime)>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Judgement {
-    /// A latency: something else ran, or this CPU alone stood still.
     Latency,
-    /// The whole machine stood still and did no work.
     MachinePaused,
 }
 
@@ -113,7 +105,7 @@ impl Watch {
         }
     }
 
-    /// Heeds the TSC only where the clock source may depend on it.
+    /// Ignores the TSC where the kernel takes time from another source.
     #[must_use]
     pub fn for_clock_source(mut self, name: Option<&str>) -> Self {
         if name.is_some_and(|name| OUTSIDE_CPU.contains(&name)) {
@@ -133,7 +125,7 @@ impl Watch {
         let elapsed = |now: u64, then: u64| i128::from(now) - i128::from(then);
         let mono = elapsed(readings.at.as_ns(), last.at.as_ns());
         let suspended = elapsed(readings.boot, last.boot) - mono;
-        // The boot clock never falls behind; a negative difference is two readings that were far apart.
+        // The boot clock never falls behind; a negative difference means readings that were far apart.
         if let Some(length) = beyond_tolerance(suspended.max(0)) {
             events.push(Incident::new(readings.at, length, EventKind::Suspended));
         }
@@ -145,7 +137,7 @@ impl Watch {
         events
     }
 
-    /// The TSC's rate is learnt over the first second; after that it must predict the monotonic clock to 0.1 %.
+    /// The TSC's rate is learnt over the first second. After that it must predict the monotonic clock to 0.1 %.
     #[allow(clippy::cast_precision_loss, reason = "a ratio to three digits")]
     fn check_tsc(&mut self, readings: &Readings) -> Option<Incident> {
         let (first, tsc) = (self.first.tsc?, readings.tsc?);
@@ -159,23 +151,22 @@ impl Watch {
         self.tsc_drifted.then(|| Incident::new(readings.at, Nanos::ZERO, EventKind::TscDrift))
     }
 
-    /// Takes in accounted time, at every tick: what ran during a gap is only known as sharply as this is read.
+    /// Takes in accounted time at every tick: what ran during a gap is known only as precisely as this is read.
     pub fn note_busy(&mut self, at: MonoTime, accounted: Accounted) {
         self.busy.push((at, accounted.busy));
         self.forget_before(at.minus(Nanos::from_secs(60)));
     }
 
-    /// How much the hypervisor stole since the last time this was asked.
+    /// Time the hypervisor stole since the last call.
     pub fn account(&mut self, at: MonoTime, accounted: Accounted) -> Option<Incident> {
         let stolen = accounted.steal.minus(self.accounted.steal);
         self.accounted = accounted;
         (stolen > Nanos::ZERO).then(|| Incident::new(at, stolen, EventKind::Steal))
     }
 
-    /// What happened during a gap, given whether another measured thread was seen alive meanwhile.
-    ///
-    /// A stalled CPU is a latency as soon as anybody ran: another measuring thread, the watcher on its housekeeping
-    /// CPU, or the culprit itself, whose time the kernel accounted. Only if nobody did, the machine stood still.
+    /// Judges a gap, given whether another measured thread ran meanwhile. A stalled CPU is a latency as soon as
+    /// anything ran: another measuring thread, the watcher on its housekeeping CPU, or the culprit, whose time the
+    /// kernel accounted. Only if nothing did, the whole machine stood still.
     pub fn judge(&self, gap: &Gap, others_ran: bool) -> Judgement {
         let (from, to) = (gap.activation.release, gap.activation.woke);
         let half = Nanos::from_ns(to.since(from).as_ns() / 2);
@@ -187,8 +178,8 @@ impl Watch {
         }
     }
 
-    /// Time that was surely spent working between the two instants: what was accounted from the last reading before to
-    /// the first one after, less all that every CPU could have done in between but outside of the two instants.
+    /// Time surely spent working between two instants: all that was accounted from the last reading before to the first
+    /// one after, less what every CPU could have done outside of the two instants.
     fn worked(&self, from: MonoTime, to: MonoTime) -> Nanos {
         let before = self.busy.iter().rev().find(|(at, _)| *at <= from).or(self.busy.first());
         let after = self.busy.iter().find(|(at, _)| *at >= to).or(self.busy.last());
@@ -197,7 +188,7 @@ impl Watch {
         busy_now.minus(*busy_then).minus(outside.times(self.cpus))
     }
 
-    /// Nothing older than a minute is needed, but the last busy reading before that must stay.
+    /// Keeps a minute, and the last busy reading before that.
     fn forget_before(&mut self, oldest: MonoTime) {
         self.holes.retain(|(_, end)| *end >= oldest);
         let keep_from = self.busy.iter().rposition(|(at, _)| *at < oldest).unwrap_or(0);
@@ -285,7 +276,7 @@ pub(super) mod tests {
         }
     }
 
-    /// Two loaded CPUs up to 100 ms and from 5000 ms on; in between `worked_ms` of work were accounted.
+    /// Two loaded CPUs up to 100 ms and from 5000 ms on; `worked_ms` of work were accounted in between.
     fn after_a_hole(worked_ms: u64) -> Watch {
         let mut watch = watch();
         for (at, busy) in [(100, 200), (5_000, 200 + worked_ms), (5_100, 400 + worked_ms)] {

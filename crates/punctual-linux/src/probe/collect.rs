@@ -7,7 +7,6 @@ use punctual_numbers::recording::{Counters, CpuInterval, Granted, WarmUp, Worst}
 use std::collections::BTreeMap;
 use std::fs;
 
-/// Reads one thread's recorder from a housekeeping CPU.
 pub struct Collector {
     pub cpu: u32,
     period: Nanos,
@@ -20,76 +19,73 @@ pub struct Collector {
     over_budget: u64,
     early: u64,
     counters: Counters,
-    /// Releases of gaps that were judged to be latencies in this stretch and are counted.
+    /// Releases in judged gaps of this stretch that are counted.
     settled: u64,
-    /// Gaps judged to be latencies, waiting for the next interval.
+    /// Judged gaps for the next interval.
     late: Vec<Gap>,
-    /// The same, until somebody asks for them.
+    /// Judged gaps for [`Self::take_judged`].
     judged: Vec<Activation>,
-    /// Of all intervals so far, including judged gaps, which the recorder's own extremes do not know.
+    /// Extremes of all intervals so far. They include judged gaps, which the recorder does not know.
     ran_min: Option<Nanos>,
     ran_max: Option<Nanos>,
     skipped_max: Nanos,
     judged_worst: Vec<Worst>,
-    /// Largest judged gap of seconds that are not finished yet.
+    /// Largest judged gap of each unfinished second.
     judged_max: BTreeMap<u64, Nanos>,
     former_worst: Vec<Worst>,
-    /// Of former stretches, and of all gaps that were judged to be latencies.
+    /// Former stretches, and all judged gaps.
     former_ran: Counts,
     former_skipped: u64,
     stretch: Assignment,
-    /// Finished seconds that are held back, because a gap in them may still be waiting for its judgement.
+    /// Finished seconds that are held back because a gap in them may still wait for judgement.
     held: Vec<Block>,
-    /// Releases that came due and were neither run nor seen to be skipped when the thread was given up.
+    /// Releases that came due after the thread was given up.
     unserved: Option<Unserved>,
-    /// Longest time between two wake-ups in the stretch, as of the last interval.
+    /// Longest time between two wake-ups in the stretch up to the last interval.
     pub longest_gap: Nanos,
-    /// Finished seconds that could not be read in time.
+    /// Finished seconds that were not read in time.
     pub blocks_lost: u64,
 }
 
-/// What a thread is sent off to do.
+/// The stretch that a thread is sent to measure.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Assignment {
-    /// From when seconds are counted.
     pub from: MonoTime,
-    /// Number of the first of them in the whole run.
+    /// The number of the first second in the whole run.
     pub first_second: u64,
     pub due: u64,
     /// No release at or after this is due.
     pub end: MonoTime,
 }
 
-/// What one measured CPU has seen so far.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CpuSoFar {
     pub cpu: u32,
-    /// Latency of the activations that ran, over the whole run. Gaps that wait for a judgement are missing.
+    /// Latency of the activations that ran, without gaps that wait for judgement.
     pub ran: Counts,
     pub skipped: u64,
     pub last_spike: Option<Spike>,
 }
 
-/// An activation that stands out: one of the latest of its CPU, and later than the run's p99.9 up to now.
+/// One of the worst activations of its CPU that is later than the run's p99.9 so far.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spike {
     pub woke: MonoTime,
     pub latency: Nanos,
-    /// Who made it late, where that is known already.
+    /// The cause, where that is known already.
     pub cause: Option<String>,
 }
 
-/// Releases a thread that was given up never ran.
+/// Releases that a thread which was given up never ran.
 struct Unserved {
     count: u64,
-    /// Age of the last one.
+    /// Age of the last release.
     least_late: Nanos,
     /// Time since the thread last woke.
     since: Nanos,
 }
 
 impl Collector {
-    /// A collector for one measuring thread.
     pub fn new(thread: &Granted, period: Nanos, budget: Option<Nanos>) -> Self {
         let epoch = MonoTime::default();
         let ((_, warm_up), (_, reader)) = (Recorder::new(epoch, period, None), Recorder::new(epoch, period, None));
@@ -124,7 +120,6 @@ impl Collector {
         }
     }
 
-    /// Begins a stretch that starts at `from`, the run's second number `first_second`.
     pub fn begin(&mut self, stretch: &Assignment, warm_up: RecorderReader, reader: RecorderReader) {
         self.former_worst = self.worst();
         self.former_ran.merge(&self.reader.ran());
@@ -136,7 +131,7 @@ impl Collector {
         (self.over_budget, self.early, self.settled, self.longest_gap) = (0, 0, 0, Nanos::ZERO);
     }
 
-    /// Takes the thread's counters as the zero from which they are counted.
+    /// Counters of the kernel are told from this moment on.
     pub fn zero_counters(&mut self) {
         self.counters = self.kernel_counters();
     }
@@ -150,12 +145,11 @@ impl Collector {
         self.reader.activations()
     }
 
-    /// The oldest gap that waits for judgement.
     pub fn take_gap(&mut self) -> Option<Gap> {
         self.reader.take_gap()
     }
 
-    /// The gap was a latency after all: it goes into the next interval.
+    /// Counts a gap that was judged to be a latency.
     pub fn count_late(&mut self, gap: Gap) {
         self.judged_worst.push(Worst { cpu: self.cpu, activation: gap.activation });
         self.judged_worst.sort_by_key(|w| std::cmp::Reverse(w.activation.latency()));
@@ -169,7 +163,7 @@ impl Collector {
         self.late.push(gap);
     }
 
-    /// Gaps that were judged to be latencies since the last call.
+    /// Gaps judged to be latencies since the last call.
     pub fn take_judged(&mut self) -> Vec<Activation> {
         std::mem::take(&mut self.judged)
     }
@@ -193,7 +187,7 @@ impl Collector {
         worst
     }
 
-    /// All that was seen up to now, for whoever looks on.
+    /// What was seen up to now, for observers.
     pub fn so_far(&self) -> CpuSoFar {
         let mut ran = self.reader.ran();
         ran.merge(&self.former_ran);
@@ -208,7 +202,7 @@ impl Collector {
         self.ran_max
     }
 
-    /// Gives the thread up: all it still owes in its stretch was due and did not run.
+    /// Gives the thread up: its remaining releases were due and did not run.
     pub fn give_up(&mut self, now: MonoTime) {
         let served = self.reader.ran().count() + self.reader.skipped().count() + self.reader.gaps_waiting();
         let in_late_gaps: u64 = self.late.iter().map(Gap::due).sum();
@@ -218,7 +212,7 @@ impl Collector {
             (count > 0).then_some(Unserved { count, least_late, since: now.since(self.reader.last_wake()) });
     }
 
-    /// Everything since the last call; `at` is now. With `all` nothing is held back.
+    /// What happened since the last call; `at` is now. With `all` nothing is held back.
     pub fn interval(&mut self, at: MonoTime, all: bool) -> CpuInterval {
         let (ran_now, skipped_now) = (self.reader.ran(), self.reader.skipped());
         let (mut ran, mut skipped) = (ran_now.since(&self.ran), skipped_now.since(&self.skipped));
@@ -269,12 +263,12 @@ impl Collector {
         interval
     }
 
-    /// The number of a stretch's second in the whole run.
+    /// The number of a second of the stretch in the whole run.
     fn run_second(&self, second: u64) -> u32 {
         u32::try_from(self.stretch.first_second.saturating_add(second)).unwrap_or(u32::MAX)
     }
 
-    /// Finished seconds in which no gap can be waiting for its judgement any more.
+    /// Finished seconds in which no gap can wait for judgement any more.
     fn take_blocks(&mut self, at: MonoTime, all: bool) -> Vec<Block> {
         const JUDGED: Nanos = Nanos::from_ms(500);
         self.held.extend(self.reader.take_blocks());
@@ -294,7 +288,7 @@ impl Collector {
         self.skipped_max = self.skipped_max.max(skipped.max().max(gap_skipped).max(never).unwrap_or_default());
     }
 
-    /// CPUs the kernel lets the thread run on now; `None` when that cannot be read (the thread has ended).
+    /// CPUs that the kernel lets the thread run on now; `None` when the thread has ended.
     pub fn affinity(&self) -> Option<CpuSet> {
         CpuSet::parse_list(status_field(&self.status()?, "Cpus_allowed_list")?).ok()
     }
@@ -309,7 +303,7 @@ impl Collector {
             let status = self.status()?;
             let stat = fs::read_to_string(format!("/proc/self/task/{}/stat", self.tid)).ok()?;
             let field = |name| status_field(&status, name)?.parse().ok();
-            // After the name in parentheses come the fields from number 3 on; 10 and 12 are the faults.
+            // The first word after the name is field 3; fields 10 and 12 are the faults.
             let (_, rest) = stat.rsplit_once(')')?;
             let number = |n: usize| rest.split_whitespace().nth(n - 3)?.parse().ok();
             Some(Counters {
@@ -338,7 +332,7 @@ fn difference(now: &Counters, then: &Counters) -> Counters {
     }
 }
 
-/// The skipped releases of a gap, as the recorder would have recorded them.
+/// Latencies of the gap's skipped releases, as the recorder would have counted them.
 fn skipped_in(gap: &Gap, period: Nanos) -> Counts {
     series(gap.last_skipped_late, period, gap.skipped)
 }

@@ -6,23 +6,22 @@
 
 use punctual_hist::{Activation, Nanos};
 
-/// Gaps that may wait for judgement; when there are more, the loop records them as latencies itself.
+/// How many gaps may wait for judgement; the loop records further ones as latencies.
 pub(super) const SLOTS: usize = 64;
 
-/// An activation that came very late, with the releases skipped meanwhile.
+/// A very late activation and the releases that were skipped after it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Gap {
     pub activation: Activation,
-    /// Releases skipped after it.
+    /// Releases skipped after the activation.
     pub skipped: u64,
     /// Time from the last skipped release to the wake-up.
     pub last_skipped_late: Nanos,
-    /// Time since the thread woke before that; in no [`Block`](super::Block) either.
+    /// Time since the wake-up before. It is in no [`Block`](super::Block).
     pub since_last_wake: Nanos,
 }
 
 impl Gap {
-    /// Releases that were due in it.
     pub fn due(&self) -> u64 {
         self.skipped.saturating_add(1)
     }

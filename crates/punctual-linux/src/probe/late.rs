@@ -10,39 +10,33 @@ use rtrb::{Consumer, Producer};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Late activations that may wait to be looked at.
+/// How many activations may wait in the ring.
 const ROOM: usize = 4096;
 
-/// An activation that is worth a look.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Seen {
-    /// When it was due.
     pub release: MonoTime,
-    /// When its body ran.
     pub woke: MonoTime,
-    /// It was late; else it is an ordinary one, to compare with.
+    /// `false` for an ordinary activation, which late ones are compared with.
     pub late: bool,
 }
 
 impl Seen {
-    /// By how much it was late.
     pub fn latency(&self) -> Nanos {
         self.woke.since(self.release)
     }
 }
 
-/// Late activations that found no room.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CrowdedOut {
     pub count: u64,
-    /// The sum of their latencies.
     pub latency: Nanos,
 }
 
 #[derive(Debug)]
 struct Shared {
     threshold: AtomicU64,
-    /// Late ones that found no room, and the sum of their latencies.
+    /// Late activations that found no room, and the sum of their latencies.
     crowded_out: AtomicU64,
     crowded_out_ns: AtomicU64,
 }
@@ -51,7 +45,7 @@ struct Shared {
 pub struct LateTap {
     ring: Producer<Seen>,
     shared: Arc<Shared>,
-    /// Every so many activations one that is not late is handed over, too.
+    /// One ordinary activation is handed over in this many.
     each: u64,
     until_next: u64,
 }
@@ -63,10 +57,8 @@ pub struct LateReader {
 }
 
 impl LateTap {
-    /// The two sides; later than `threshold` is late, and each `each`-th activation is handed over as an ordinary one.
-    ///
-    /// # Real-time
-    /// Allocates: call before the loop.
+    /// The two sides. Activations later than `threshold` are handed over, and one ordinary activation in `each`.
+    /// Allocates: call this before the loop.
     pub fn new(threshold: Nanos, each: u64) -> (Self, LateReader) {
         let (producer, consumer) = ring(ROOM);
         let shared = Arc::new(Shared {
@@ -78,10 +70,7 @@ impl LateTap {
         (Self { ring: producer, shared, each: each.max(1), until_next: each.max(1) }, reader)
     }
 
-    /// Looks at one activation.
-    ///
-    /// # Real-time
-    /// Wait-free, allocates nothing.
+    /// Looks at one activation. Wait-free, allocates nothing.
     #[inline]
     pub fn see(&mut self, wake: &Wake) {
         let latency = wake.latency();
@@ -107,22 +96,18 @@ impl LateTap {
 }
 
 impl LateReader {
-    /// The oldest one not yet taken.
     pub fn take(&mut self) -> Option<Seen> {
         self.ring.pop().ok()
     }
 
-    /// Later than this is late from now on.
     pub fn set_threshold(&self, threshold: Nanos) {
         self.shared.threshold.store(threshold.as_ns(), Relaxed);
     }
 
-    /// What is late now.
     pub fn threshold(&self) -> Nanos {
         Nanos::from_ns(self.shared.threshold.load(Relaxed))
     }
 
-    /// Late ones that found no room so far.
     pub fn crowded_out(&self) -> CrowdedOut {
         let Shared { crowded_out, crowded_out_ns, .. } = &*self.shared;
         CrowdedOut { count: crowded_out.load(Relaxed), latency: Nanos::from_ns(crowded_out_ns.load(Relaxed)) }

@@ -12,19 +12,17 @@ use rtrb::{Consumer, Producer};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// From this latency on an activation is set aside as a [`Gap`] to be judged, if it also spans two periods.
+/// From this latency on an activation that also spans two periods is set aside as a [`Gap`] to be judged.
 pub const GAP_DEFERRED: Nanos = Nanos::from_ms(100);
 const SECOND: Nanos = Nanos::from_secs(1);
-/// Seconds kept for a reader that is late: 17 minutes.
+/// Seconds kept for a slow reader: 17 minutes.
 const BLOCKS_KEPT: usize = 1024;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Block {
-    /// Its number, from the epoch.
     pub second: u64,
-    /// The largest latency in it.
     pub max: Nanos,
-    /// The longest time between two wake-ups that ended in it, without those set aside as gaps.
+    /// The longest time between two wake-ups that ended in this second, without gaps that were set aside.
     pub longest_gap: Nanos,
 }
 
@@ -39,7 +37,7 @@ struct Shared {
     blocks_lost: AtomicU64,
 }
 
-/// The writing side: one call per activation.
+/// The writing side of a thread's statistics.
 pub struct Recorder {
     ran: HistogramWriter,
     skipped: HistogramWriter,
@@ -68,9 +66,7 @@ struct Usage {
 
 impl Recorder {
     /// The two sides for a thread whose releases start at `epoch`. Activations later than `budget` are counted.
-    ///
-    /// # Real-time
-    /// Allocates: call before the loop.
+    /// Allocates: call this before the loop.
     pub fn new(epoch: MonoTime, period: Nanos, budget: Option<Nanos>) -> (Self, RecorderReader) {
         let ((ran, ran_reader), (skipped, skipped_reader)) = (Histogram::new(), Histogram::new());
         let (worst, worst_reader) = WorstList::new();
@@ -106,26 +102,21 @@ impl Recorder {
         (recorder, reader)
     }
 
-    /// Hands late activations to `tap`, too.
+    /// Hands late activations to `tap` as well.
     #[must_use]
     pub fn tapped(self, tap: Option<LateTap>) -> Self {
         Self { late: tap, ..self }
     }
 
-    /// Reads the kernel's counters once more, so that what setting up cost is not blamed on the first activation.
-    ///
-    /// # Real-time
-    /// Enters the kernel: call last before the loop.
+    /// Reads the kernel's counters, so that costs of setting up are not blamed on the first activation. Enters the
+    /// kernel: call this last before the loop.
     pub fn arm(&mut self) {
         self.cpu = kernel::current_cpu();
         self.usage = Usage::read(now(), self.migrations);
     }
 
-    /// Records one activation.
-    ///
-    /// # Real-time
-    /// Wait-free, allocates nothing; about 25 ns. Once a second, and for one of the worst activations so far, it
-    /// reads the thread's counters (`getrusage`, 0.3 us).
+    /// Records one activation. Wait-free, allocates nothing; about 25 ns. Once a second, and for one of the worst
+    /// activations so far, it reads the thread's counters (`getrusage`, 0.3 us).
     #[inline]
     pub fn record(&mut self, wake: &Wake) {
         let (at, late) = (wake.woke, wake.latency());
@@ -170,7 +161,7 @@ impl Recorder {
         }
     }
 
-    /// Hands over the unfinished second. Call once, after the loop.
+    /// Hands over the unfinished second after the loop.
     pub fn finish(mut self) {
         self.hand_over_block();
     }
@@ -239,7 +230,7 @@ impl Usage {
     }
 }
 
-/// The reading side. Nothing it does delays the thread that records.
+/// The reading side. It never delays the thread that records.
 pub struct RecorderReader {
     ran: HistogramReader,
     skipped: HistogramReader,
@@ -269,47 +260,42 @@ impl RecorderReader {
         std::iter::from_fn(|| self.blocks.pop().ok()).collect()
     }
 
-    /// Seconds that were lost since the last call, because the calls of [`Self::take_blocks`] were too far apart.
+    /// Seconds that were lost since the last call because calls of [`Self::take_blocks`] were too far apart.
     pub fn take_blocks_lost(&self) -> u64 {
         self.shared.blocks_lost.swap(0, Relaxed)
     }
 
-    /// The oldest gap that was set aside and not yet taken; it is in no histogram.
+    /// The oldest gap that was set aside; it is in no histogram.
     pub fn take_gap(&mut self) -> Option<Gap> {
         self.gaps.pop().ok()
     }
 
-    /// Releases in gaps that are set aside: the late activation and those skipped.
+    /// Releases in gaps that are set aside, the late ones and the skipped ones.
     pub fn gaps_waiting(&mut self) -> u64 {
         let waiting = self.gaps.slots();
-        // Dropped without being committed, the piece stays in the queue.
+        // A chunk that is not committed stays in the queue.
         self.gaps.read_chunk(waiting).map_or(0, |gaps| {
             let (first, rest) = gaps.as_slices();
             first.iter().chain(rest).fold(0, |due: u64, gap| due.saturating_add(gap.due()))
         })
     }
 
-    /// Activations so far: proof of life.
     pub fn activations(&self) -> u64 {
         self.shared.activations.load(Relaxed)
     }
 
-    /// When the thread last woke.
     pub fn last_wake(&self) -> MonoTime {
         MonoTime::from_ns(self.shared.last_wake.load(Relaxed))
     }
 
-    /// Activations that ran later than the budget.
     pub fn over_budget(&self) -> u64 {
         self.shared.over_budget.load(Relaxed)
     }
 
-    /// Changes of CPU between two wake-ups.
     pub fn migrations(&self) -> u64 {
         self.shared.migrations.load(Relaxed)
     }
 
-    /// Activations that woke before their release.
     pub fn early(&self) -> u64 {
         self.shared.early.load(Relaxed)
     }
@@ -323,7 +309,7 @@ mod tests {
 
     const MS: Nanos = Nanos::from_ms(1);
 
-    /// A pretend clock: each wake-up is late by the given amount; what was recorded must be what the clock did.
+    /// Runs with a simulated clock on which each wake-up is late by the given amount.
     fn run(lates_us: &[u64], budget: Option<Nanos>) -> (u64, RecorderReader) {
         let epoch = MonoTime::from_ns(5_000_000_000);
         let mut grid = Grid::new(epoch, MS);

@@ -2,10 +2,8 @@
 
 use rtrb::{Consumer, Producer, RingBuffer};
 
-/// Both ends of a queue with this much room.
-///
-/// # Real-time
-/// Allocates, and touches all of its pages, so that the loop does not fault on them: call before the loop.
+/// Both ends of a queue. Allocates, and touches all of its pages so that the loop does not fault on them: call this
+/// before the loop.
 pub(super) fn ring<T: Copy + Default>(room: usize) -> (Producer<T>, Consumer<T>) {
     let (mut producer, mut consumer) = RingBuffer::new(room);
     while producer.push(T::default()).is_ok() {}

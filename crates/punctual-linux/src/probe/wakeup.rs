@@ -22,18 +22,14 @@ use thiserror::Error;
 const STACK_BYTES: usize = 256 * 1024;
 const STACK_TOUCHED_BYTES: usize = 64 * 1024;
 
-/// Why a measuring thread could not be set up.
 #[derive(Debug, Error)]
 pub enum ProbeError {
     #[error("CPU {cpu}: {source}")]
     Refused { cpu: u32, source: punctual_rt::Error },
-    /// The kernel granted something else than was asked.
     #[error("CPU {cpu}: asked for {asked}, granted {granted}")]
     GrantedOtherwise { cpu: u32, asked: String, granted: String },
-    /// The period is shorter than one sleep takes.
     #[error("CPU {cpu}: one sleep takes {needs:?} here, so a period of {period:?} cannot be kept")]
     PeriodTooShort { cpu: u32, period: Nanos, needs: Nanos },
-    /// The thread itself could not be made.
     #[error(
         "CPU {cpu}: no thread could be started: {reason}; look at RLIMIT_NPROC and RLIMIT_AS (/proc/self/limits) and at \
          pids.max of the control group"
@@ -43,7 +39,7 @@ pub enum ProbeError {
     Died { cpu: u32 },
 }
 
-/// How a run is stopped from outside, and how it stops itself.
+/// Stops a run from outside or from within.
 #[derive(Debug, Default)]
 pub struct RunControl {
     stop: AtomicBool,
@@ -67,7 +63,6 @@ impl RunControl {
     }
 }
 
-/// Everything a thread needs to begin.
 pub struct Go {
     /// First release of the warm-up.
     pub warm_up_from: MonoTime,
@@ -79,22 +74,18 @@ pub struct Go {
     pub recorder: Recorder,
 }
 
-/// A measuring thread that is set up and waits to begin.
 pub struct Probe {
     pub thread: ProbeThread,
     pub granted: Granted,
     go: Sender<Go>,
-    /// Stretches the thread has finished, and was sent.
+    /// Stretches that the thread has finished, and that it was sent.
     done: Arc<AtomicU32>,
     sent: u32,
     handle: JoinHandle<()>,
 }
 
 impl Probe {
-    /// Starts a thread and waits until it is set up.
-    ///
-    /// # Errors
-    /// The kernel refused or changed something; then no thread is left behind.
+    /// Starts a thread and waits until it is set up. On errors no thread is left behind.
     pub fn start(
         thread: ProbeThread,
         policy: Policy,
@@ -126,10 +117,9 @@ impl Probe {
         Ok(Self { thread, granted: Granted { memory_locked, ..granted }, go, done, sent: 0, handle })
     }
 
-    /// Lets the thread measure one stretch.
     pub fn begin(&mut self, go: Go) {
         self.sent += 1;
-        // A thread that died shows as one that ended.
+        // `is_idle` tells that a thread has died.
         let _ = self.go.send(go);
     }
 
@@ -218,7 +208,7 @@ impl ThreadPlan {
         Ok(())
     }
 
-    /// A sleep has a price; a period below it would leave nothing of the CPU to anyone.
+    /// A period shorter than one sleep would leave no time for other work on the CPU.
     fn check_period(&self) -> Result<(), ProbeError> {
         if self.mechanism == Mechanism::Spin {
             return Ok(());
@@ -230,7 +220,7 @@ impl ThreadPlan {
             *cost = now().since(before);
         }
         costs.sort_unstable();
-        // The quickest, not the median: a busy machine is no reason to refuse.
+        // The quickest sleep counts, because others may only show that the machine is busy.
         let needs = costs[0];
         let Self { thread: ProbeThread { cpu, period }, .. } = *self;
         if period <= needs { Err(ProbeError::PeriodTooShort { cpu, period, needs }) } else { Ok(()) }
@@ -250,7 +240,7 @@ impl ThreadPlan {
         recorder.finish();
     }
 
-    /// The loop, over the releases in `span`. The stop limit does not hold for a warm-up.
+    /// The loop over the releases in `span`.
     fn on_grid(&self, pacer: &mut Pacer, span: Range<MonoTime>, limit: Nanos, recorder: &mut Recorder) {
         pacer.set_grid(Grid::new(span.start, self.thread.period).ending(span.end));
         while pacer.grid().release() < span.end && !self.control.stop.load(Relaxed) {
@@ -260,7 +250,7 @@ impl ThreadPlan {
         }
     }
 
-    /// The loop of 2002: sleep a period from wherever we are.
+    /// The loop of 2002, which sleeps for a period after each activation.
     fn sleep_from_here(&self, span: Range<MonoTime>, limit: Nanos, recorder: &mut Recorder) {
         kernel::sleep_until(span.start);
         let count = span.end.since(span.start).whole(self.thread.period);

@@ -9,7 +9,7 @@ const SIOCETHTOOL: libc::c_ulong = 0x8946;
 /// Longest name of a device, with the zero at its end.
 const NAME_BYTES: usize = 16;
 
-/// The kernel's `struct ifreq`, as this question needs it. On 32-bit machines the kernel's is shorter.
+/// The kernel's `struct ifreq` as used here. On 32-bit machines the kernel's is shorter.
 #[repr(C)]
 struct Request {
     name: [u8; NAME_BYTES],
@@ -20,11 +20,11 @@ struct Request {
 /// A question of `linux/ethtool.h`. Its answer is a row of words, of which the first repeats the question.
 #[derive(Clone, Copy, Debug)]
 pub struct Question {
-    /// Its number: one of the `ETHTOOL_G...`, which change nothing.
+    /// One of the `ETHTOOL_G...` commands, which change nothing.
     number: u32,
-    /// The number of the order that changes the same: `ETHTOOL_S...`.
+    /// The `ETHTOOL_S...` command that sets what the question reads.
     order: u32,
-    /// Words of the answer, the first included.
+    /// Words of the answer, including the first.
     words: usize,
 }
 
@@ -32,7 +32,7 @@ pub fn ask(device: &str, question: Question) -> io::Result<Vec<u32>> {
     exchange(device, question.number, vec![0; question.words])
 }
 
-/// Tells a device what it answered to the same question, with some words changed.
+/// Sets what the question reads; `words` is a changed answer.
 pub fn tell(device: &str, question: Question, words: Vec<u32>) -> io::Result<()> {
     if words.len() != question.words {
         return Err(io::Error::from(io::ErrorKind::InvalidInput));
@@ -40,7 +40,7 @@ pub fn tell(device: &str, question: Question, words: Vec<u32>) -> io::Result<()>
     exchange(device, question.order, words).map(drop)
 }
 
-/// `words` are as many as the structure of that number has; its first is set here.
+/// Sends a command whose structure has as many words as `words`; the first one is set here.
 fn exchange(device: &str, number: u32, mut words: Vec<u32>) -> io::Result<Vec<u32>> {
     let mut request = Request { name: [0; NAME_BYTES], data: std::ptr::null_mut(), rest: [0; 16] };
     if device.is_empty() || device.len() >= NAME_BYTES || device.contains('\0') {
@@ -58,18 +58,17 @@ fn exchange(device: &str, number: u32, mut words: Vec<u32>) -> io::Result<Vec<u3
     if done < 0 { Err(io::Error::last_os_error()) } else { Ok(words) }
 }
 
-/// What can be asked of a device, and its words by name.
 #[derive(Debug)]
 pub struct Subject {
     pub name: &'static str,
     pub question: Question,
-    /// Words that no order changes, by number.
+    /// Words by number that no order changes.
     pub read_only: &'static [(&'static str, usize)],
-    /// Words that an order changes.
+    /// Words by number that an order changes.
     pub settings: &'static [(&'static str, usize)],
 }
 
-/// By the structures `ethtool_coalesce`, `ethtool_pauseparam`, `ethtool_channels` and `ethtool_eee`.
+/// From the structures `ethtool_coalesce`, `ethtool_pauseparam`, `ethtool_channels` and `ethtool_eee`.
 pub const SUBJECTS: [Subject; 4] = [
     Subject {
         name: "coalesce",

@@ -4,10 +4,10 @@ use std::io;
 
 const READ_ALL: libc::c_int = 3;
 const SIZE: libc::c_int = 10;
-/// More than this is not read; then it is the newest that is kept.
+/// Of a larger buffer only the newest messages are read.
 const MOST_BYTES: usize = 1 << 20;
 
-/// What the buffer holds, each line with its level in front.
+/// The messages in the buffer, each with its level in front.
 pub fn kernel_log() -> io::Result<Vec<u8>> {
     // SAFETY: this action takes no buffer.
     let size = unsafe { libc::klogctl(SIZE, std::ptr::null_mut(), 0) };

@@ -20,7 +20,7 @@ struct Attr {
 }
 
 const SIZE: u32 = 64;
-/// All counters of a group are read at once.
+/// One read returns all counters of the group.
 const READ_GROUP: u64 = 1 << 3;
 const CLOSE_ON_EXEC: libc::c_ulong = 1 << 3;
 const EVERY_TASK: libc::pid_t = -1;
@@ -28,13 +28,13 @@ const EVERY_TASK: libc::pid_t = -1;
 /// Counters of one CPU that are read together.
 #[derive(Debug)]
 pub struct CounterGroup<const N: usize> {
-    /// Those of the group after the first, which only have to stay open.
+    /// The other counters of the group, which only have to stay open.
     members: Vec<OwnedFd>,
     leader: OwnedFd,
 }
 
 impl<const N: usize> CounterGroup<N> {
-    /// Opens them: the events of a kind of counter that the kernel has a folder for.
+    /// Opens counters of the kind that the kernel's folder of event sources names by number.
     pub fn open(kind: u32, events: [u64; N], cpu: u32) -> io::Result<Self> {
         let mut opened: Option<Self> = None;
         for event in events {
@@ -49,14 +49,14 @@ impl<const N: usize> CounterGroup<N> {
         opened.ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))
     }
 
-    /// Their values. Where the CPU is another one than the caller's it is interrupted for this.
+    /// Reads all values. This interrupts the CPU unless the caller runs on it.
     pub fn read(&self) -> io::Result<[u64; N]> {
-        // How many there are, then each.
+        // The first word is the number of values.
         let mut words = [[0; 8]; 16];
         let bytes = words.as_flattened_mut();
         let read = rustix::io::read(&self.leader, bytes)?;
         let mut values = words.iter().map(|word| u64::from_ne_bytes(*word)).take(read / 8);
-        // Nothing comes from a counter whose CPU is gone.
+        // A counter whose CPU has gone off-line returns nothing.
         if values.next() != Some(N as u64) {
             return Err(io::Error::other("the counter stopped"));
         }
@@ -92,7 +92,7 @@ mod tests {
                 let second = counters.read().unwrap();
                 assert!(second[0] > first[0] && second[1] > first[1], "{first:?} {second:?}");
             }
-            // No right to, or no such thing in this kernel or container.
+            // The right or the feature is missing in this kernel or container.
             Err(e) => assert!(matches!(e.raw_os_error(), Some(libc::EACCES | libc::EPERM | libc::ENOSYS)), "{e}"),
         }
     }

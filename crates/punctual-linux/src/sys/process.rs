@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-/// Makes the calling thread an ordinary one (`SCHED_OTHER`). Threads and processes it starts later inherit that.
+/// Makes the calling thread an ordinary one (`SCHED_OTHER`). Threads and processes that it starts later inherit that.
 pub fn become_ordinary() -> io::Result<()> {
     let priority: libc::c_int = 0; // `struct sched_param` is this one number
     // SAFETY: the kernel reads one int behind the pointer, which lives until the call returns. The raw call is used
@@ -33,26 +33,26 @@ pub fn fork_and_wait() -> io::Result<()> {
     }
 }
 
-/// Closes every file this process inherited beside the three standard ones. To be called before it opens any itself.
+/// Closes every inherited file but the three standard ones. Call this before the process opens files.
 pub fn close_inherited() {
     const FIRST: libc::c_int = 3;
     // SAFETY: nothing of ours is open yet, so no owner loses its file.
     if unsafe { libc::syscall(libc::SYS_close_range, FIRST, libc::c_uint::MAX, 0) } == 0 {
         return;
     }
-    // Before Linux 5.9.
+    // Kernels before 5.9 have no `close_range`.
     for file in FIRST..1024 {
         // SAFETY: as above; a number that is no file is refused.
         unsafe { libc::close(file) };
     }
 }
 
-/// Lets the program that `command` will start be killed when the calling thread ends, however it ends.
+/// The program that `command` starts will be killed when the calling thread ends.
 pub fn tie_to_this_thread(command: &mut Command) {
     let parent = rustix::process::getpid();
     let tie = move || {
         set_parent_process_death_signal(Some(Signal::KILL))?;
-        // The parent may have ended before the tie was made.
+        // The parent may have ended before this was set.
         if getppid() == Some(parent) { Ok(()) } else { Err(io::Error::from(rustix::io::Errno::SRCH)) }
     };
     // SAFETY: between fork and exec, `tie` makes two system calls; it neither allocates nor locks.

@@ -1,6 +1,8 @@
-//! A thread's scheduling policy with everything that belongs to it.
+//! A thread's CPUs, and its scheduling policy with everything that belongs to it.
 
+use punctual_facts::cpu_set::CpuSet;
 use rustix::process::Pid;
+use rustix::thread::{CpuSet as Mask, sched_getaffinity, sched_setaffinity};
 use std::io;
 
 /// The kernel's `struct sched_attr` of its first version (`SCHED_ATTR_SIZE_VER0`).
@@ -18,18 +20,31 @@ struct Attr {
 }
 
 const SIZE: u32 = 48;
-/// Children do not inherit the policy. The one flag that is carried over.
+/// Children do not inherit the policy. Of all flags only this one is carried over.
 const RESET_ON_FORK: u64 = 1;
 
-/// What a thread is scheduled by.
+/// CPUs that a thread may run on; `None` is the calling thread.
+pub fn cpus(thread: Option<Pid>) -> io::Result<CpuSet> {
+    let mask = sched_getaffinity(thread)?;
+    Ok((0..Mask::MAX_CPU).filter(|cpu| mask.is_set(*cpu)).filter_map(|cpu| u32::try_from(cpu).ok()).collect())
+}
+
+/// Keeps a thread, and those it starts afterwards, on these CPUs.
+pub fn set_cpus(thread: Option<Pid>, cpus: &CpuSet) -> io::Result<()> {
+    let mut mask = Mask::new();
+    for cpu in cpus.iter() {
+        let known = usize::try_from(cpu).ok().filter(|cpu| *cpu < Mask::MAX_CPU);
+        let beyond = || io::Error::other(format!("CPU {cpu} is beyond the {} supported", Mask::MAX_CPU));
+        mask.set(known.ok_or_else(beyond)?);
+    }
+    Ok(sched_setaffinity(thread, &mask)?)
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attributes {
-    /// `SCHED_...`.
     pub policy: u32,
-    /// Of the real-time policies.
     pub priority: u32,
     pub nice: i32,
-    /// What else it was told.
     pub flags: u64,
 }
 

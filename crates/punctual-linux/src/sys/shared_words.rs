@@ -20,7 +20,7 @@ unsafe impl Send for SharedWords {}
 unsafe impl Sync for SharedWords {}
 
 impl SharedWords {
-    /// Maps the first `count` words of what `fd` stands for, to read and to write.
+    /// Maps the first `count` words of the memory of `fd` for reading and writing.
     pub fn map(fd: impl AsFd, count: usize) -> io::Result<Self> {
         let bytes = count.checked_mul(WORD).ok_or(io::ErrorKind::InvalidInput)?;
         let protection = ProtFlags::READ | ProtFlags::WRITE;
@@ -31,8 +31,8 @@ impl SharedWords {
     }
 
     pub fn words(&self) -> &[AtomicU64] {
-        // SAFETY: so much was mapped, at the beginning of a page, and stays mapped as long as `self` lives; atomic words
-        // may be changed by others.
+        // SAFETY: `map` mapped `count` words at the beginning of a page, which stay mapped while `self` lives; atomic
+        // words may be changed by others.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.count) }
     }
 }

@@ -6,31 +6,28 @@ use punctual_hist::{MonoTime, Nanos};
 use punctual_numbers::trace::keep::WindowSlot;
 use punctual_numbers::trace::{Incomplete, Kept, Names, Record, Tid, What, Window};
 
-/// Who ran at the release is told by the last switch at least this long before it.
+/// A switch at least this long before the release tells who ran at the release.
 const LEAD: Nanos = Nanos::from_us(200);
-/// How far before the release that switch, and the arming of our timer, are looked for: farther back only where
-/// they are not found: decoding is what costs.
+/// How far before the release to look for that switch and for the arming of our timer. Later values are tried only if
+/// needed, because decoding is costly.
 const LOOK_BACK: [Nanos; 3] = [Nanos::from_us(1_250), Nanos::from_ms(5), Nanos::from_ms(20)];
-/// What comes just after the wake-up closes what was going on.
+/// Records just after the wake-up close what was going on.
 pub const TRAIL: Nanos = Nanos::from_us(20);
-/// More records of one activation are not kept.
+/// The most records that are kept of one activation.
 const RECORDS_MAX: usize = 4000;
 
-/// The activation whose window is cut out.
 #[derive(Clone, Copy, Debug)]
 pub struct Target {
     pub cpu: u32,
     pub tid: Tid,
-    /// When it was due.
     pub release: MonoTime,
-    /// When its body ran.
     pub woke: MonoTime,
     pub phase: u16,
-    /// What holds for all windows of this CPU, by its self-test.
+    /// What the self-test says of all windows of this CPU.
     pub doubted: Option<Incomplete>,
 }
 
-/// Cuts. Without an engine the window has no records and says so.
+/// Cuts the window of an activation. Without an engine the window has no records and says so.
 pub fn cut(a: &Target, place: WindowSlot, engine: Option<&dyn Engine>, book: &mut NameBook) -> Window {
     let Some(engine) = engine else { return window(a, place, Vec::new(), Names::default(), Some(Incomplete::NoTrace)) };
     let (mut records, mut seen) = (Vec::new(), Names::default());
@@ -45,7 +42,7 @@ pub fn cut(a: &Target, place: WindowSlot, engine: Option<&dyn Engine>, book: &mu
     if records.len() > RECORDS_MAX {
         records.drain(..beginning(&records, a.release));
     }
-    // Our own timer was armed before that: its record alone tells which expiry is ours.
+    // The timer was armed before the window begins. Its record tells which expiry is ours.
     if let Some(armed) = armed.filter(|armed| records.first().is_none_or(|first| armed.at < first.at)) {
         records.insert(0, armed);
     }
@@ -60,7 +57,7 @@ pub fn cut(a: &Target, place: WindowSlot, engine: Option<&dyn Engine>, book: &mu
     window
 }
 
-/// What is missing of the trace of an activation.
+/// Why the trace of an activation is incomplete.
 fn missing(covered: Covered, missed: bool, records: &[Record], a: &Target) -> Option<Incomplete> {
     let lost = |record: &Record| matches!(record.what, What::Lost { .. }) && record.at <= a.woke;
     match () {
@@ -73,7 +70,7 @@ fn missing(covered: Covered, missed: bool, records: &[Record], a: &Target) -> Op
     }
 }
 
-/// Of too many records the first and the last ones stay: how it began, and how it ended.
+/// Keeps the first and the last of too many records: how the latency began and how it ended.
 fn shorten(records: &mut Vec<Record>) {
     let half = RECORDS_MAX / 2;
     let Some(more) = records.len().checked_sub(RECORDS_MAX).filter(|more| *more > 0) else { return };
@@ -82,10 +79,11 @@ fn shorten(records: &mut Vec<Record>) {
     records.splice(half..=half + more, before);
 }
 
-/// Our thread was woken, and ran, and nothing says when it got the CPU: a record is missing that nobody counted as lost.
+/// Whether the thread was woken and ran without a switch to it in the trace: a record is missing that the kernel did
+/// not count as lost.
 pub fn lacks_switch(a: &Window) -> bool {
     let span = a.release..=a.woke;
-    // Woken while it was still on its way to sleep it needs no switch.
+    // A thread that is woken on its way to sleep needs no switch.
     let woken = |record: &&Record| {
         record.tid != a.tid
             && matches!(record.what, What::Waking { tid, target, .. } if tid == a.tid && target == a.cpu)
@@ -101,8 +99,8 @@ fn last_arming(records: &[Record], a: &Target) -> Option<Record> {
     records.iter().rev().filter(|record| record.at < a.release).find(ours).cloned()
 }
 
-/// The first record that is worth keeping: the last switch before `by`, else the first record after the last loss before
-/// it. A loss before that switch tells nothing about what follows.
+/// The first record to keep: the last switch before `by`, or else the record after the last loss before it. A loss
+/// before that switch does not matter.
 fn beginning(records: &[Record], by: MonoTime) -> usize {
     let before = records.partition_point(|record| record.at < by);
     let before = records.get(..before).unwrap_or_default();
@@ -128,13 +126,12 @@ fn window(a: &Target, place: WindowSlot, records: Vec<Record>, names: Names, inc
     }
 }
 
-/// About as many bytes as a window takes in a file.
+/// About how many bytes the window takes in a file.
 pub fn bytes(window: &Window) -> u64 {
     const EACH_RECORD: u64 = 12;
     EACH_RECORD * (window.records.len() + window.elsewhere.len()) as u64 + 512
 }
 
-/// The same window in another slot.
 pub fn moved(window: Window, WindowSlot { slot, kept }: WindowSlot) -> Window {
     debug_assert_eq!(kept, Kept::Worst, "only the worst move");
     Window { slot, kept, ..window }

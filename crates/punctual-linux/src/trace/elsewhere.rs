@@ -11,29 +11,29 @@ use punctual_facts::cpu_set::CpuSet;
 use punctual_numbers::trace::{Blind, Decoder, Names, PageLayout, Record, What};
 use punctual_rt::now;
 
-/// Of each other CPU: only what is aimed at measured CPUs is in it.
+/// Enough for other CPUs: only what is aimed at measured CPUs is recorded there.
 pub const BUFFER_BYTES: u64 = 256 << 10;
-/// Events, and the field that says at which CPU they are aimed, or at which set of CPUs.
+/// Events, each with the field that names the CPU or the set of CPUs it is aimed at.
 const AIMED: [(&str, &str, &str); 6] = [
     ("sched", "sched_waking", "target_cpu"),
     ("ipi", "ipi_send_cpu", "cpu"),
     ("csd", "csd_queue_cpu", "cpu"),
     ("ipi", "ipi_send_cpumask", "cpumask"),
     ("ipi", "ipi_raise", "target_cpus"),
-    // Nothing says where the task runs whose priority a lock changes: all of them, which are few.
+    // A change of priority by a lock does not say where the task runs. All of them are recorded; they are few.
     ("sched", "sched_pi_setprio", ANYWHERE),
 ];
-/// A field that says no CPU.
+/// A field that names no CPU.
 const ANYWHERE: &str = "newprio";
-/// Records of other CPUs that are kept with a window at most.
+/// The most records of other CPUs that are kept with a window.
 const RECORDS_MAX: usize = 400;
 
-/// The trace of the other CPUs. Its files are closed before the instance is removed: the order of fields matters.
+/// The trace of the other CPUs. Its files must be closed before the instance is removed, so the order of fields
+/// matters.
 pub struct Elsewhere {
     pages: Vec<Pages>,
     instance: Instance,
-    /// Events that this kernel has and that cannot be had for the measured CPUs alone: senders of what they tell are not
-    /// known.
+    /// Events of this kernel that cannot be filtered by CPU; what sent them stays unknown.
     pub blind: Vec<Blind>,
 }
 
@@ -48,7 +48,7 @@ impl Elsewhere {
         for (group, name, field) in AIMED {
             let file = format!("events/{group}/{name}/filter");
             let known = instance.folder().read(&file).is_ok();
-            // Unfiltered they would be too many: then rather none.
+            // Unfiltered events would be too many, so these are not recorded.
             if known && instance.folder().write(&file, &filter(field, measured)).is_err() {
                 blind.push(Blind::Event(format!("{group}:{name}")));
             }
@@ -56,7 +56,6 @@ impl Elsewhere {
         Ok(Self { pages, instance, blind })
     }
 
-    /// Switches its events on or off.
     pub fn enable(&self, on: bool) {
         for (group, name, _) in AIMED {
             let filtered = self.instance.folder().read(&format!("events/{group}/{name}/filter"));
@@ -82,30 +81,28 @@ impl Elsewhere {
         self.drain(layout);
     }
 
-    /// Takes what the kernel has.
     pub fn drain(&mut self, layout: &PageLayout) {
         self.pages.iter_mut().for_each(|pages| pages.drain(layout, now));
     }
 
-    /// The trace of each of the other CPUs.
     pub fn pages(&self) -> impl Iterator<Item = &Pages> {
         self.pages.iter()
     }
 }
 
-/// What is aimed at one of these CPUs.
+/// A filter for events that are aimed at these CPUs.
 fn filter(field: &str, cpus: &CpuSet) -> String {
     if field == ANYWHERE {
         return format!("{field}>=-1");
     }
     if field == "cpumask" || field == "target_cpus" {
-        // Since Linux 6.6.
+        // Kernels since 6.6 have this operator.
         return format!("{field} & CPUS{{{cpus}}}");
     }
     cpus.iter().map(|cpu| format!("{field}=={cpu}")).collect::<Vec<_>>().join("||")
 }
 
-/// What these CPUs did to `cpu` in a span, in order: (who, what).
+/// What other CPUs did to `cpu` in a span, in order, each with the CPU that did it.
 pub fn aimed_at<'a>(
     cpu: u32,
     pages: impl Iterator<Item = &'a Pages>,
@@ -122,15 +119,14 @@ pub fn aimed_at<'a>(
     nearest(found)
 }
 
-/// In order, and no more than are worth keeping.
+/// Sorts by time and keeps the last ones.
 pub fn nearest(mut found: Vec<(u32, Record)>) -> Vec<(u32, Record)> {
     found.sort_by_key(|(_, record)| record.at);
-    // The last ones are nearest to what was late.
+    // The last records are nearest to the wake-up.
     found.drain(..found.len().saturating_sub(RECORDS_MAX));
     found
 }
 
-/// Whether something is done to this CPU.
 pub fn is_aimed_at(cpu: u32, what: &What) -> bool {
     match what {
         What::Waking { target, .. } | What::IpiSend { target, .. } => *target == cpu,

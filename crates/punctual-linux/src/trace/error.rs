@@ -3,33 +3,29 @@
 use rustix::io::Errno;
 use thiserror::Error;
 
-/// Why the kernel's trace could not be used.
 #[derive(Debug, Error)]
 pub enum TraceError {
     #[error("no tracefs: {0}")]
     NoTracefs(String),
-    /// The kernel's trace numbers threads otherwise than this process does.
+    /// The kernel's trace uses other thread numbers than this process.
     #[error(
         "this process has a PID namespace of its own, and the kernel's trace has the numbers that threads have in the \
          machine: run it in the machine's own namespace (docker run --pid=host)"
     )]
     Namespace,
-    /// It could not be told which process this is.
     #[error("read when this process was started: {0}; mount /proc")]
     NoStart(std::io::Error),
-    /// Known timers left nothing in the trace.
+    /// Known timers left no records in the trace.
     #[error("its self-test saw nothing: {0} timers on each CPU left neither expiries nor wakings nor switches in it")]
     SawNothing(u32),
-    /// A file of it refused something.
+    /// A file operation was refused.
     #[error("{operation} {path}: {errno}{}", remedy(*.errno))]
     File { operation: &'static str, path: String, errno: Errno },
-    /// A setting was taken and then read back as something else.
+    /// A setting was accepted and reads back as something else.
     #[error("{file}: asked for {asked}, got {got}")]
     Otherwise { file: &'static str, asked: String, got: String },
-    /// What a file says is not understood.
     #[error("{0}")]
     NotUnderstood(String),
-    /// No program can be put into the kernel.
     #[error("no program in the kernel: {0}")]
     NoBpf(String),
     #[error("start a thread for the trace: {0}; look at RLIMIT_NPROC and at pids.max of the control group")]

@@ -5,16 +5,15 @@ use super::place::Folder;
 use punctual_numbers::trace::{Blind, Decoder, EVENTS, Rung, Wanted};
 use std::collections::BTreeSet;
 
-/// Events that can be read, and what is missing.
 pub struct Events {
     pub decoder: Decoder,
     wanted: Vec<&'static Wanted>,
-    /// Events every kernel should have, and this one has not or not as we know them.
+    /// Events that every kernel should have and that are missing or unknown here.
     pub blind: Vec<Blind>,
 }
 
 impl Events {
-    /// Learns the events of an instance; those of the noise tracer if it runs there.
+    /// Learns the events of an instance, with those of the noise tracer if that runs there.
     pub fn learn(instance: &Folder, noise: bool) -> Result<Self, TraceError> {
         let mut decoder = Decoder::new();
         let mut blind = Vec::new();
@@ -39,8 +38,8 @@ impl Events {
         Ok(Self { decoder, wanted, blind })
     }
 
-    /// Switches them on; those that are refused are left out with their other half. Takes the kernel some milliseconds
-    /// each, in which it stops every CPU for a moment: never while measuring.
+    /// Switches the events on. A refused event is left out together with its other half. Each takes the kernel some
+    /// milliseconds, in which it stops every CPU for a moment: do not call this while measuring.
     pub fn enable(&mut self, instance: &Folder) {
         let refused: BTreeSet<(&str, &str)> = self
             .wanted
@@ -65,13 +64,12 @@ impl Events {
         }
     }
 
-    /// Those that are recorded: `group:name`.
     pub fn names(&self) -> Vec<String> {
         self.wanted.iter().map(|event| event.path()).collect()
     }
 }
 
-/// Of timers that are armed and of page faults only those of these threads matter, and there are very many others.
+/// Records armed timers and page faults for these threads only: other threads have very many.
 pub fn only_ours(instance: &Folder, threads: &[u32]) {
     let any: Vec<String> = threads.iter().map(|tid| format!("common_pid=={tid}")).collect();
     for event in ["timer/hrtimer_start", "exceptions/page_fault_user", "exceptions/page_fault_kernel"] {

@@ -9,6 +9,7 @@ use super::cut::{self, TRAIL, Target, cut};
 use super::engine::{Engine, MeasuredThread};
 use super::names::NameBook;
 use crate::probe::{CrowdedOut, LateReader, Seen};
+use crate::sys::sched;
 use punctual_hist::{MonoTime, Nanos};
 use punctual_numbers::trace::keep::{Keep, Keeper};
 use punctual_numbers::trace::{Blind, Incomplete, Late, LateList, LateTotal, SelfTest, Tid, TraceTotal, Window};
@@ -18,7 +19,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
-/// How often it looks.
+/// How often the recorder thread looks.
 const TICK: Nanos = Nanos::from_ms(10);
 /// How often counters are read. A late activation adds a reading, but not within `SAMPLE_AGAIN` of the one before it, so
 /// that a burst of them does not make reading itself a load.
@@ -31,40 +32,37 @@ const AT_ONCE: Nanos = Nanos::from_ms(5);
 const WAITING_MAX: usize = 4096;
 /// When to give up waiting for the records of an activation: the reader is stuck, or the records were lost.
 const PATIENCE: Nanos = Nanos::from_secs(1);
-/// Late activations that are written one by one between two looks of the housekeeping thread.
+/// The most late activations that are listed one by one between two looks of the housekeeping thread.
 const LATE_MAX: usize = 4096;
 /// The trace of a CPU is called unreliable when at least `HOLES_MIN` of its windows, and one in `HOLES_PART` of all, lack
 /// records that nobody counted as lost.
 const HOLES_MIN: u64 = 3;
 const HOLES_PART: u64 = 100;
-/// Each time about this many bytes of windows have been written, fewer are kept from then on; the worst always are.
+/// After each this many bytes of windows, fewer are kept from then on; the worst always are.
 const BYTES_UNTIL_SPARING: u64 = 64 << 20;
 
-/// A measuring thread, as the recorder knows it.
 struct Thread {
     cpu: u32,
     tid: Tid,
-    /// It may run on other CPUs as well, where nobody looks.
+    /// The thread may also run on other CPUs, which are not traced.
     roams: bool,
     tap: Option<LateReader>,
     crowded_out: CrowdedOut,
     total: LateTotal,
-    /// Windows cut, and those of them with holes.
+    /// Number of windows cut, and of those with holes.
     cut: (u64, u64),
-    /// What its self-test says of all its windows.
+    /// What the self-test says of all windows of this CPU.
     doubted: Option<Incomplete>,
 }
 
-/// An activation that waits until the trace is read up to its end.
+/// An activation whose trace is not completely read yet.
 struct Waiting {
     activation: Target,
     late: bool,
 }
 
-/// What was found since the last look.
 #[derive(Debug, Default)]
 pub struct Found {
-    /// Windows, a later one in the same slot replaces an earlier one.
     pub windows: Vec<Window>,
     pub late: LateList,
 }
@@ -92,7 +90,7 @@ pub struct Flight {
 }
 
 impl Flight {
-    /// Starts it for these measuring threads. Nothing is recorded yet.
+    /// Starts the recorder thread. Nothing is recorded yet.
     pub fn start(
         engine: Option<Box<dyn Engine>>,
         self_test: &[SelfTest],
@@ -113,7 +111,7 @@ impl Flight {
         };
         let mut witness = Witness::new(&threads.iter().map(|thread| thread.cpu).collect(), threads);
         if engine.is_none() {
-            // Then these may be the very phases that are not to be disturbed.
+            // These may be the very phases that are not to be disturbed.
             witness.leave_alone();
         }
         let core = Arc::new(Mutex::new(Core {
@@ -140,14 +138,14 @@ impl Flight {
         self.core.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Switches events on or off, for a phase that is traced or not. Not while measuring.
+    /// Switches events on for a traced phase and off for others. Do not call it while measuring.
     pub fn prepare(&self, traced: bool) {
         let mut core = self.core();
         let Some(engine) = &mut core.engine else { return };
         if traced { engine.enable() } else { engine.disable() }
     }
 
-    /// A traced phase begins; a tap for each measuring thread, in order.
+    /// Begins a traced phase; `taps` has one tap for each measuring thread, in order.
     pub fn begin(&self, phase: u16, taps: Vec<LateReader>) {
         let mut core = self.core();
         core.phase = phase;
@@ -155,13 +153,13 @@ impl Flight {
             (thread.tap, thread.crowded_out) = (Some(tap), CrowdedOut::default());
         }
         if let Some(engine) = &mut core.engine {
-            // Where it cannot be switched on, windows will be empty and say that they are.
+            // Where this fails, windows are empty and say so.
             let _ = engine.begin();
         }
         core.witness.begin(now());
     }
 
-    /// The traced phase has ended: what is still to be cut is cut.
+    /// Ends the traced phase and cuts all remaining windows.
     pub fn end(&self) {
         let mut core = self.core();
         if let Some(engine) = &mut core.engine {
@@ -186,7 +184,7 @@ impl Flight {
         }
     }
 
-    /// A gap of thread number `thread` that was judged to be a latency.
+    /// Adds a gap that was judged to be a latency.
     pub fn add_late(&self, thread: usize, release: MonoTime, woke: MonoTime) {
         self.core().note(thread, Seen { release, woke, late: true });
     }
@@ -212,13 +210,12 @@ impl Flight {
         firmware.into_iter().chain(core.witness.missing()).collect()
     }
 
-    /// CPUs of which windows lack records that nobody reported as lost.
+    /// CPUs whose windows lack records that the kernel did not count as lost.
     pub fn holes(&self) -> Vec<u32> {
         let core = self.core();
         core.threads.iter().filter(|thread| thread.has_holes()).map(|thread| thread.cpu).collect()
     }
 
-    /// What the trace of each CPU came to.
     pub fn totals(&self) -> Vec<TraceTotal> {
         self.core().engine.as_ref().map(|engine| engine.totals()).unwrap_or_default()
     }
@@ -235,7 +232,7 @@ impl Drop for Flight {
 }
 
 fn run(core: &Mutex<Core>, stop: &AtomicBool) {
-    // Before other ordinary work, behind all real-time work; where that is refused it is late now and then.
+    // This puts the thread before other ordinary work; where it is refused, the thread is late now and then.
     let _ = rustix::process::nice(-10);
     while !stop.load(Relaxed) {
         kernel::sleep_for(TICK);
@@ -243,13 +240,13 @@ fn run(core: &Mutex<Core>, stop: &AtomicBool) {
     }
 }
 
-/// Whether a thread may run on several CPUs; not where that is not to be known.
+/// Whether a thread may run on several CPUs; `false` where that is unknown.
 fn roams(tid: u32) -> bool {
     let pid = i32::try_from(tid).ok().and_then(rustix::process::Pid::from_raw);
-    pid.and_then(|pid| rustix::thread::sched_getaffinity(Some(pid)).ok()).is_some_and(|cpus| cpus.count() > 1)
+    pid.and_then(|pid| sched::cpus(Some(pid)).ok()).is_some_and(|cpus| cpus.len() > 1)
 }
 
-/// What a self-test that failed says of all windows of its CPU.
+/// What a failed self-test means for all windows of its CPU.
 fn doubt(test: &SelfTest) -> Option<Incomplete> {
     match () {
         () if test.is_warped() => Some(Incomplete::Warped),
@@ -279,7 +276,7 @@ impl Core {
         }
         let at = now();
         self.witness.saw(at);
-        // First: what is taken out then was woken before the trace was read.
+        // Late activations are taken before the trace is read, so that the trace reaches beyond them.
         self.take_late();
         if let Some(engine) = &mut self.engine {
             engine.drain();
@@ -288,7 +285,7 @@ impl Core {
         self.cut_ripe(Some(now().plus(AT_ONCE)));
     }
 
-    /// Reads the counters, unless that was done less than `apart` ago.
+    /// Reads the counters unless they were read less than `apart` ago.
     fn sample(&mut self, at: MonoTime, apart: Nanos) {
         if at.since(self.sampled) >= apart {
             self.sampled = at;
@@ -331,7 +328,7 @@ impl Core {
         }
     }
 
-    /// Cuts windows of what the trace is read up to; of everything where no time is set.
+    /// Cuts windows of activations whose trace is read; without `until`, of all.
     fn cut_ripe(&mut self, until: Option<MonoTime>) {
         while let Some(first) = self.waiting.front() {
             let at = now();
@@ -360,7 +357,7 @@ impl Core {
         let cpu = activation.cpu;
         let (place, moved) = if *late {
             let Some(Keep { place, moved }) = self.keeper.late(cpu, activation.woke.since(activation.release)) else {
-                // Where all may be kept that are drawn, who was not drawn is no loss.
+                // While the keeper is not sparing, activations that were not drawn are no loss.
                 return self.pass_over(cpu, self.keeper.sparing() > 0);
             };
             (place, moved)

@@ -12,32 +12,31 @@ use punctual_facts::cpu_set::CpuSet;
 use rustix::fs::{AtFlags, Mode, OFlags, mkdirat, unlinkat};
 use std::os::fd::OwnedFd;
 
-/// How often to retry when another process removes our trace instance between making and opening it.
+/// How often to retry when another process removes our new instance before we open a file of it.
 const ATTEMPTS: u32 = 3;
-/// The clock of `clock_nanosleep`, so that nothing needs to be converted.
+/// The clock of `clock_nanosleep`, so that times need no conversion.
 pub const CLOCK: &str = "mono";
-/// While nothing is measured on a CPU it gets no more than this.
+/// Buffer size in KiB for CPUs that are not measured.
 const SMALLEST_KB: u64 = 8;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Recorded {
     pub records: u64,
-    /// Those that were overwritten before they were read, or found no room.
+    /// Records that were overwritten before they were read, or found no room.
     pub lost: u64,
 }
 
-/// A private instance; removed when dropped.
 #[derive(Debug)]
 pub struct Instance {
     tracefs: Folder,
     folder: Folder,
     name: String,
-    /// Keeps others from removing it.
+    /// An open file keeps other programs from removing the instance.
     hold: Option<OwnedFd>,
 }
 
 impl Instance {
-    /// Makes one, records nothing yet.
+    /// Makes an instance that records nothing yet.
     pub fn new(tracefs: &Folder, suffix: &str) -> Result<Self, TraceError> {
         let tracefs = tracefs.folder(".")?;
         let name = this_process().map(|owner| name_of(owner, suffix)).map_err(TraceError::NoStart)?;
@@ -45,7 +44,7 @@ impl Instance {
         let mut attempts = 0;
         loop {
             mkdirat(tracefs.fd(), &path, Mode::RWXU).map_err(|errno| tracefs.error("make", &path, errno))?;
-            // Another program of ours may take it for a dead one's as long as nobody has opened a file of it.
+            // Until a file of it is open, another punctual may take it for one left behind and remove it.
             let opened =
                 tracefs.folder(&path).and_then(|folder| Ok((folder.open("tracing_on", OFlags::RDONLY)?, folder)));
             match opened {
@@ -66,12 +65,12 @@ impl Instance {
         &self.folder
     }
 
-    /// Clock, CPUs and buffers. Returns the bytes granted to each CPU of `cpus`.
+    /// Sets clock, CPUs and buffers. Returns the bytes that each CPU of `cpus` got.
     pub fn set_up(&self, cpus: &CpuSet, buffer_bytes: u64) -> Result<u64, TraceError> {
         let folder = &self.folder;
         folder.write("tracing_on", "0")?;
         self.set_clock()?;
-        // Older kernels call it an option only; where it is missing it is on.
+        // On kernels without this file overwriting is always on.
         let _ = folder.write("options/overwrite", "1");
         for option in ["options/markers", "options/record-tgid", "options/record-cmd"] {
             let _ = folder.write(option, "0");
@@ -97,17 +96,14 @@ impl Instance {
         Err(TraceError::Otherwise { file: "trace_clock", asked: CLOCK.to_owned(), got: chosen.to_owned() })
     }
 
-    /// Lets events be recorded, or not.
     pub fn switch(&self, on: bool) -> Result<(), TraceError> {
         self.folder.write("tracing_on", if on { "1" } else { "0" })
     }
 
-    /// The raw sub-buffers of a CPU, to be read without ever waiting.
     pub fn raw(&self, cpu: u32) -> Result<OwnedFd, TraceError> {
         self.folder.open(&format!("per_cpu/cpu{cpu}/trace_pipe_raw"), OFlags::RDONLY | OFlags::NONBLOCK)
     }
 
-    /// What the kernel counted of a CPU.
     pub fn recorded(&self, cpu: u32) -> Recorded {
         let stats = self.folder.read(&format!("per_cpu/cpu{cpu}/stats")).unwrap_or_default();
         let value = |name: &str| {
@@ -120,26 +116,26 @@ impl Instance {
 
 impl Drop for Instance {
     fn drop(&mut self) {
-        // Its pages must be closed by now: the kernel refuses to remove an instance of which a file is open.
+        // Files of the instance must be closed by now, or the kernel refuses to remove it.
         let _ = self.switch(false);
         self.hold = None;
         remove(&self.tracefs, &self.name);
     }
 }
 
-/// Removes instances of ours whose process is gone, and tells their names.
+/// Removes instances of ours whose process has ended. Returns their names.
 pub fn sweep(tracefs: &Folder) -> Vec<String> {
     left_behind(tracefs).into_iter().filter(|name| remove(tracefs, name)).collect()
 }
 
-/// Removes an instance of ours, and puts back before what it changed for others.
+/// Removes an instance of ours after restoring what it changed for other instances.
 fn remove(tracefs: &Folder, name: &str) -> bool {
     let suffix = parse(name).map_or("", |(_, suffix)| suffix);
     let path = format!("{INSTANCES}/{name}");
     timerlat::put_back(tracefs, &path, suffix) && unlinkat(tracefs.fd(), path, AtFlags::REMOVEDIR).is_ok()
 }
 
-/// Instances of ours whose process is gone.
+/// Instances of ours whose process has ended.
 pub fn left_behind(tracefs: &Folder) -> Vec<String> {
     let is_dead = |name: &String| parse(name).is_some_and(|(owner, _)| !is_alive(owner));
     tracefs.folders(INSTANCES).into_iter().filter(is_dead).collect()
@@ -149,7 +145,7 @@ fn name_of(Owner { pid, started }: Owner, suffix: &str) -> String {
     format!("{OURS}{pid}-{started}{suffix}")
 }
 
-/// Whose instance this is and what its name ends with, if it is named as ours are.
+/// The process in the name of an instance of ours, and the end of the name.
 fn parse(name: &str) -> Option<(Owner, &str)> {
     let (pid, rest) = number(name.strip_prefix(OURS)?)?;
     let (started, suffix) = number(rest.strip_prefix('-')?)?;
@@ -157,14 +153,14 @@ fn parse(name: &str) -> Option<(Owner, &str)> {
     (suffix.is_empty() || suffix == ELSEWHERE || timerlat::is_suffix(suffix)).then_some((owner, suffix))
 }
 
-/// The number a text begins with, and the rest.
+/// The number at the beginning of a text, and the rest.
 fn number(text: &str) -> Option<(u64, &str)> {
     let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (digits, rest) = text.split_at_checked(end)?;
     Some((digits.parse().ok()?, rest))
 }
 
-/// Ends the name of the instance that watches the other CPUs.
+/// Ending for the name of the instance that watches the other CPUs.
 pub const ELSEWHERE: &str = "-else";
 
 /// CPUs as the kernel writes masks: groups of 32 in hexadecimal digits, the highest first.
@@ -175,7 +171,7 @@ fn mask(cpus: &CpuSet) -> String {
     words.join(",")
 }
 
-/// The number a text begins with: sizes may have `(expanded: ...)` behind them.
+/// The number at the beginning of a text; sizes may be followed by `(expanded: ...)`.
 fn leading_number(text: &str) -> u64 {
     let digits: String = text.trim().chars().take_while(char::is_ascii_digit).collect();
     digits.parse().unwrap_or_default()
@@ -215,7 +211,8 @@ mod tests {
         let instances = dir.path().join(INSTANCES);
         std::fs::create_dir(&instances).unwrap();
         let here = this_process().unwrap();
-        // The same number, given to another process before; and two above the largest a process can have.
+        // One with a number of this process and another start, and two with numbers above the largest a process can
+        // have.
         let former = name_of(Owner { started: here.started - 1, ..here }, "");
         let dead = ["punctual-4194400-1", "punctual-4194401-1-else", &former];
         let others = ["osnoise", &name_of(here, ""), "rtla-4194400-1"];

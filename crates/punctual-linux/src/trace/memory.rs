@@ -2,31 +2,30 @@
 
 use std::fs;
 
-/// Room for 400,000 switches of tasks, the longest of the usual records with 72 bytes: of a million a second they are
-/// those of 0.4 s, and they are read every 10 ms.
+/// Room for 400,000 task switches of 72 bytes, the longest of the usual records: 0.4 s of a million switches a second.
+/// They are read every 10 ms.
 const BUFFER_BYTES: u64 = 32 << 20;
-/// The trace may take this part of the memory that is available: what the kernel holds, and what was read.
+/// The trace may take one part in this many of the available memory, for the kernel's buffers and for what was read.
 const PART_OF_MEMORY: u64 = 16;
-/// What was read is held until it takes this many times the size of the kernel's buffer.
+/// What was read is held up to this many times the size of the kernel's buffer.
 pub const READ_PART: u64 = 2;
-/// A buffer that is asked for may take this part of it.
+/// Buffers of a requested size may take one part in this many.
 const PART_IF_ASKED: u64 = 4;
-/// A buffer smaller than this holds nothing worth reading.
+/// Smaller buffers hold nothing worth reading.
 pub const BUFFER_BYTES_MIN: u64 = 64 << 10;
 
-/// Bytes that each buffer of `cpus` measured CPUs may have, when `READ_PART` times as much is held of each besides, and other
+/// Bytes for each buffer of `cpus` measured CPUs when [`READ_PART`] times as many are held of what was read, and other
 /// buffers take `beside` bytes.
 pub fn default_bytes(cpus: u64, beside: u64) -> u64 {
     granted(available(), cpus, beside)
 }
 
-/// The most bytes that may be asked for, for each of these CPUs: the kernel would grant all there are, and then the
-/// machine has none left. `None` where it cannot be told.
+/// The largest buffer that may be requested for each of these CPUs: the kernel would grant all memory of the machine.
+/// `None` where the free memory is unknown.
 pub fn largest_buffer(cpus: u64) -> Option<u64> {
     available().map(|available| available / PART_IF_ASKED / cpus.max(1))
 }
 
-/// Bytes of memory that are available.
 fn available() -> Option<u64> {
     let text = fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;

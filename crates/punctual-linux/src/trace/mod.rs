@@ -39,18 +39,17 @@ pub use memory::{BUFFER_BYTES_MIN, largest_buffer};
 pub use open::{Opened, open};
 pub use reserve::Reserve;
 
-/// Whether this process may have a tracing instance of its own here.
+/// Whether this process may have a tracing instance here.
 pub fn permitted() -> bool {
     place::tracefs().and_then(|tracefs| instance::Instance::new(&tracefs, "")).is_ok()
 }
 
-/// Removes what measurements that were killed left in the kernel, and tells the names of it: tracing instances that
-/// would record for ever.
+/// Removes tracing instances that killed measurements left behind, which would record for ever. Returns their names.
 pub fn sweep() -> Vec<String> {
     place::tracefs().map(|tracefs| instance::sweep(&tracefs)).unwrap_or_default()
 }
 
-/// Names of tracing instances that measurements that were killed left behind, as far as this process may see them.
+/// Tracing instances that killed measurements left behind, as far as this process can see them.
 pub fn left_behind() -> Vec<String> {
     place::tracefs().map(|tracefs| instance::left_behind(&tracefs)).unwrap_or_default()
 }

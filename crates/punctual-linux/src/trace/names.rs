@@ -8,31 +8,30 @@ use std::fs;
 use std::hash::{BuildHasher, RandomState};
 use std::os::unix::fs::PermissionsExt;
 
-/// A function is no longer than this: an address farther behind belongs to nothing we know.
+/// Longest function, in bytes: an address farther behind a symbol belongs to something else.
 const FUNCTION_MAX: u64 = 1 << 20;
-/// Of what stands for an address, 40 bits tell the some thousands of a run apart.
+/// The other 40 bits of a hash are enough to tell the addresses of a run apart.
 const UNUSED_BITS: u32 = 24;
 
-/// What the machine calls things.
 #[derive(Debug, Default)]
 pub struct NameBook {
     functions: Vec<(u64, Box<str>)>,
-    /// Lines whose CPUs the kernel alone chooses, or not.
+    /// Interrupts, and whether only the kernel chooses their CPUs.
     managed: BTreeMap<u32, bool>,
-    /// What stands for addresses in this run, and tells nobody where the kernel is.
+    /// Makes the numbers that replace addresses, so that a recording does not tell where the kernel is.
     disguise: RandomState,
 }
 
-/// The kernel's mark of its own threads.
+/// The flag of the kernel's own threads.
 const PF_KTHREAD: u64 = 0x0020_0000;
 
 impl NameBook {
-    /// Reads the names of functions: some tenths of a second.
+    /// Reads the names of functions, which takes some tenths of a second.
     pub fn read() -> Self {
         Self { functions: functions(&fs::read("/proc/kallsyms").unwrap_or_default()), ..Self::default() }
     }
 
-    /// Names of what occurs in these records; `seen` is what the records themselves said.
+    /// Names for what these records mention; `seen` are names from the records themselves.
     pub fn of<'a>(&mut self, records: impl Iterator<Item = &'a Record>, mut seen: Names) -> Names {
         let (mut tasks, mut irqs, mut addresses) = (BTreeSet::new(), BTreeSet::new(), BTreeMap::new());
         let mut current = BTreeSet::new();
@@ -57,8 +56,8 @@ impl NameBook {
         names
     }
 
-    /// Addresses in a window become other numbers, the same for the same in all of a run: who reads a recording learns
-    /// which they were by their names alone.
+    /// Replaces addresses by other numbers, the same number for the same address in all of a run. Readers of a
+    /// recording learn functions by name only.
     pub fn disguise(&self, window: &mut Window) {
         let other = |address: &mut Address| *address = self.other(*address);
         let records = window.records.iter_mut().chain(window.elsewhere.iter_mut().map(|(_, record)| record));
@@ -67,7 +66,7 @@ impl NameBook {
         window.names.functions = names.map(|(address, name)| (self.other(address), name)).collect();
     }
 
-    /// 0 is no address.
+    /// 0 stands for no address and stays 0.
     fn other(&self, Address(address): Address) -> Address {
         let other = self.disguise.hash_one(address) >> UNUSED_BITS;
         Address(if address == 0 { 0 } else { other.max(1) })
@@ -75,10 +74,10 @@ impl NameBook {
 
     fn line(&mut self, irq: u32, action: String) -> Line {
         let path = format!("/proc/irq/{irq}/smp_affinity_list");
-        // Where it goes may change at any time, who decides may not.
+        // The CPUs may change at any time; that the kernel alone chooses them does not.
         let affinity = text(&path).unwrap_or_default();
         let managed = *self.managed.entry(irq).or_insert_with(|| {
-            // Newer kernels let nobody write where that would be refused.
+            // Newer kernels make the file read-only where writing would be refused.
             let fixed = fs::metadata(&path).is_ok_and(|file| file.permissions().mode() & 0o222 == 0);
             let told = text(&format!("/sys/kernel/debug/irq/irqs/{irq}"));
             fixed || told.is_some_and(|text| text.contains("IRQD_AFFINITY_MANAGED"))
@@ -101,9 +100,7 @@ impl NameBook {
 /// How an address belongs to a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Points {
-    /// It is where the function begins.
     AtIt,
-    /// It is somewhere in it.
     Into,
 }
 
@@ -144,7 +141,7 @@ fn note(what: &What, tasks: &mut BTreeSet<Tid>, irqs: &mut BTreeSet<u32>, addres
     }
 }
 
-/// The code symbols of `/proc/kallsyms`, sorted. Where the kernel hides addresses there are none.
+/// The code symbols of `/proc/kallsyms`, sorted; empty where the kernel hides addresses.
 fn functions(text: &[u8]) -> Vec<(u64, Box<str>)> {
     let symbol = |line: &[u8]| {
         let line = std::str::from_utf8(line).ok()?;
@@ -163,12 +160,12 @@ fn comm(tid: Tid) -> Option<String> {
     if tid > 0 { text(&format!("/proc/{tid}/comm")) } else { None }
 }
 
-/// Whether a task that is still there is a thread of the kernel.
+/// Whether a task that still exists is a thread of the kernel.
 fn is_kernel_thread(tid: Tid) -> bool {
     tid > 0 && text(&format!("/proc/{tid}/stat")).is_some_and(|stat| flags(&stat) & PF_KTHREAD != 0)
 }
 
-/// The flags in a task's `stat`; its name, which may hold anything, ends with the last parenthesis.
+/// The flags in a task's `stat`. The name in it may hold anything and ends with the last parenthesis.
 fn flags(stat: &str) -> u64 {
     let mut words = stat.rsplit_once(')').map_or("", |(_, words)| words).split_whitespace();
     words.nth(6).and_then(|word| word.parse().ok()).unwrap_or(0)

@@ -5,18 +5,16 @@ use super::tracefs::Tracefs;
 use super::{TraceError, self_test};
 use punctual_numbers::trace::{Rung, SelfTest};
 
-/// An engine that was tried out, if there is one, and why others were not used.
 #[derive(Default)]
 pub struct Opened {
-    /// The engine, and what known timers came to.
+    /// The engine and the results of its self-test.
     pub engine: Option<(Box<dyn Engine>, Vec<SelfTest>)>,
-    /// Others, and why not.
     pub refused: Vec<(Rung, String)>,
 }
 
 type Opening = fn(&Wish<'_>) -> Result<Box<dyn Engine>, TraceError>;
 
-/// Opens the engine that is wanted, or else the best that can be had; events are on, nothing is recorded yet.
+/// Opens the engine that is wanted, or else the best one. Its events are on, and nothing is recorded yet.
 pub fn open(wish: &Wish<'_>) -> Opened {
     let (tracefs, bpf) = ((Rung::Tracefs, tracefs as Opening), (Rung::Bpf, bpf as Opening));
     let timerlat = (Rung::Timerlat, timerlat as Opening);
@@ -41,7 +39,7 @@ pub fn open(wish: &Wish<'_>) -> Opened {
             Err(error) => opened.refused.push((rung, error.to_string())),
         }
     }
-    // Of two reasons the first stays: why it failed, not that it was not tried again.
+    // The first of two reasons tells why the engine failed, the second only that it was not tried again.
     opened.refused.sort_by_key(|(rung, _)| *rung);
     opened.refused.dedup_by_key(|(rung, _)| *rung);
     opened

@@ -9,13 +9,13 @@ use rustix::io::{Errno, read};
 use std::collections::VecDeque;
 use std::os::fd::OwnedFd;
 
-/// Pages older than this are dropped.
+/// How long pages are kept.
 const KEPT: Nanos = Nanos::from_secs(3);
-/// Pages of one CPU that are read in one go at most: then other CPUs have their turn.
+/// The most pages of one CPU that are read before other CPUs get their turn.
 const PAGES_AT_ONCE: usize = 4096;
 
-/// One page, and the time of its first record. One that could not be understood has no bytes, and the time up to which
-/// all was read before it.
+/// One page and the time of its first record. A page that was not understood has no bytes; its time is that up to which
+/// everything before it was read.
 struct Kept {
     start: MonoTime,
     bytes: Box<[u8]>,
@@ -27,19 +27,17 @@ pub struct Pages {
     read: VecDeque<Kept>,
     bytes: u64,
     bytes_max: u64,
-    /// Everything between these was read and is still here.
+    /// All of this stretch was read and is still here.
     covered: Span,
-    /// A page claimed to be of the future.
+    /// A page had a time in the future.
     pub warped: bool,
-    /// Bytes read so far.
     pub bytes_read: u64,
-    /// Pages that were not understood.
     pub damaged: u64,
     buffer: Box<[u8]>,
 }
 
 impl Pages {
-    /// Reads pages of `size` bytes; holds at most `bytes_max`.
+    /// Reads pages of `size` bytes and holds at most `bytes_max`.
     pub fn new(cpu: u32, fd: OwnedFd, size: usize, bytes_max: u64) -> Self {
         Self {
             cpu,
@@ -55,14 +53,14 @@ impl Pages {
         }
     }
 
-    /// Recording has begun: what was read before is of no use.
+    /// Recording begins: what was read before is dropped.
     pub fn begin(&mut self, at: MonoTime) {
         self.read.clear();
         self.bytes = 0;
         self.covered = Span { from: at, to: at };
     }
 
-    /// Takes what is there, without waiting; `now` reads the clock.
+    /// Reads all pages that are there, without waiting; `now` reads the clock.
     pub fn drain(&mut self, layout: &PageLayout, now: impl Fn() -> MonoTime) {
         let before = now();
         for _ in 0..PAGES_AT_ONCE {
@@ -73,7 +71,7 @@ impl Pages {
                 }
                 Ok(n) => self.keep(layout, n),
                 Err(Errno::INTR) => {}
-                // The CPU has gone: its trace ends here.
+                // The CPU is off-line: its trace ends here.
                 Err(_) => break,
             }
         }
@@ -87,7 +85,7 @@ impl Pages {
         let bytes: Box<[u8]> = self.buffer.get(..length).unwrap_or_default().into();
         let Ok(page) = layout.page(&bytes) else {
             self.damaged += 1;
-            // Nobody knows what was in it: it stays as a hole in its place.
+            // The content is unknown, so the page stays as a hole in its place.
             self.read.push_back(Kept { start: self.covered.to, bytes: Box::default() });
             return;
         };
@@ -114,8 +112,8 @@ impl Pages {
         self.covered
     }
 
-    /// Records between two instants, in order. What is missing is a record of its own, at the last instant up to which
-    /// all is there: it reaches to the record after it.
+    /// Records of a span in order. A loss is a record of its own at the last instant before it, and reaches to the next
+    /// record.
     pub fn records(
         &self,
         Span { from, to }: Span,
@@ -144,7 +142,7 @@ impl Pages {
             hole = None;
             for event in page.events() {
                 let Ok(event) = event else {
-                    // What follows in this page cannot be found any more.
+                    // The rest of this page cannot be found.
                     hole = Some(None);
                     break;
                 };
@@ -157,7 +155,7 @@ impl Pages {
                 }
             }
         }
-        // No page after it says where it ends.
+        // No later page tells where the hole ends.
         records.extend(hole.map(|count| lost(last, count)));
         records
     }

@@ -10,30 +10,23 @@ use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 
-/// Where all instances are.
 pub const INSTANCES: &str = "instances";
-/// The name of an instance of ours begins like this.
+/// Names of our instances begin with this.
 pub const OURS: &str = "punctual-";
-/// What `statfs` calls a tracefs.
 const TRACEFS_MAGIC: u64 = 0x7472_6163;
-/// Where distributions mount it.
 const MOUNTED: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 
 /// Number of the machine's own PID namespace, the same in every kernel since 3.8.
 const PID_NAMESPACE: u64 = 0xEFFF_FFFC;
 
-/// A folder of files that the kernel answers in.
 #[derive(Debug)]
 pub struct Folder {
     fd: OwnedFd,
-    /// For messages.
+    /// The path for messages.
     name: String,
 }
 
-/// The kernel's trace, mounted somewhere or detached.
-///
-/// # Errors
-/// Why there is none, or none that is of use here.
+/// The kernel's trace, mounted somewhere or detached. The error says why there is none that can be used here.
 pub fn tracefs() -> Result<Folder, TraceError> {
     if std::fs::metadata("/proc/self/ns/pid").is_ok_and(|namespace| namespace.ino() != PID_NAMESPACE) {
         return Err(TraceError::Namespace);
@@ -47,7 +40,7 @@ fn mounted(path: &str) -> Option<Folder> {
     (u64::try_from(kind).ok()? == TRACEFS_MAGIC).then(|| Folder { fd, name: path.to_owned() })
 }
 
-/// Mounts a tracefs that has no place in the file system; it is gone with its descriptor.
+/// Mounts a tracefs without a place in the file system; it is gone with its descriptor.
 fn detached() -> Result<Folder, TraceError> {
     let refused = |errno: Errno| TraceError::NoTracefs(why_no_mount(errno));
     let context = fsopen("tracefs", FsOpenFlags::FSOPEN_CLOEXEC).map_err(refused)?;
@@ -55,7 +48,7 @@ fn detached() -> Result<Folder, TraceError> {
     let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
     let fd = fsmount(context.as_fd(), FsMountFlags::FSMOUNT_CLOEXEC, attributes).map_err(refused)?;
     let folder = Folder { fd, name: "tracefs (mounted detached)".to_owned() };
-    // Lockdown lets it be mounted and then shows nothing in it.
+    // Under lockdown it can be mounted and then shows no files.
     folder.read("trace_clock")?;
     Ok(folder)
 }
@@ -78,7 +71,7 @@ fn open_folder(at: BorrowedFd<'_>, path: &str) -> Result<OwnedFd, Errno> {
 }
 
 impl Folder {
-    /// A folder of the file system, for tests.
+    /// A folder of an ordinary file system, for tests.
     #[cfg(test)]
     pub fn of(path: &std::path::Path) -> Self {
         let name = path.display().to_string();
@@ -95,7 +88,6 @@ impl Folder {
         self.fd.as_fd()
     }
 
-    /// An error about a file in it.
     pub fn error(&self, operation: &'static str, path: &str, errno: Errno) -> TraceError {
         TraceError::File { operation, path: format!("{}/{path}", self.name), errno }
     }
@@ -118,7 +110,7 @@ impl Folder {
         }
     }
 
-    /// Tells a file something, all at once, as the kernel wants it.
+    /// Writes in one piece, as the kernel wants it.
     pub fn write(&self, path: &str, text: &str) -> Result<(), TraceError> {
         let fd = self.open(path, OFlags::WRONLY | OFlags::TRUNC)?;
         loop {
@@ -130,7 +122,7 @@ impl Folder {
         }
     }
 
-    /// Names of the folders in a folder.
+    /// Names of the folders below `path`.
     pub fn folders(&self, path: &str) -> Vec<String> {
         let Ok(fd) = open_folder(self.fd.as_fd(), path) else { return Vec::new() };
         let Ok(entries) = Dir::read_from(&fd) else { return Vec::new() };

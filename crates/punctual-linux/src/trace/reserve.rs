@@ -1,30 +1,31 @@
-//! Open files that are kept for others while looking for causes opens its own: a process may have only so many, and a
-//! recording that cannot be written is worse than one without causes. Knows nothing of what the files are for.
+//! Open files that are kept for others while looking for causes opens its own. The number of files of a process is
+//! limited, and a recording that cannot be written is worse than one without causes.
 
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::os::fd::OwnedFd;
 
-/// Files kept free for the recording, the loads and what is read in passing.
+/// Files kept free for the recording, the loads and short readings.
 const KEPT: usize = 24;
-/// What looking for causes opens for each CPU, and besides.
+/// Files that looking for causes opens for each CPU, and other ones.
 const FOR_EACH_CPU: u64 = 32;
 const BESIDES: u64 = 256;
 
-/// Places for files; free again when dropped.
+/// Open files that keep places; dropping them frees the places.
 #[derive(Debug)]
 pub struct Reserve(
-    /// Never read: they only take their place.
+    /// The files are never read.
     #[allow(dead_code, reason = "held for what it takes up")]
     Vec<OwnedFd>,
 );
 
 impl Reserve {
-    /// Raises this process's own limit as far as a machine with this many CPUs needs and as it may, and keeps some places.
+    /// Raises this process's limit as far as this number of CPUs needs and the hard limit allows, and keeps some
+    /// places.
     pub fn new(cpus: u64) -> Self {
         let limit = getrlimit(Resource::Nofile);
         if let Some(current) = raised(limit, FOR_EACH_CPU.saturating_mul(cpus).saturating_add(BESIDES)) {
-            // Refused, it stays as it is: then less is opened.
+            // Where this is refused, fewer counters are opened.
             let _ = setrlimit(Resource::Nofile, Rlimit { current: Some(current), ..limit });
         }
         let place = |_| openat(CWD, "/", OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).ok();
@@ -32,7 +33,7 @@ impl Reserve {
     }
 }
 
-/// The soft limit that is needed, as far as the hard one allows it; `None` where it is fine as it is.
+/// The soft limit that is needed, as far as the hard limit allows it; `None` where the present one is enough.
 fn raised(limit: Rlimit, needed: u64) -> Option<u64> {
     let current = limit.current?;
     let possible = limit.maximum.map_or(needed, |most| most.min(needed));

@@ -11,10 +11,9 @@ use std::collections::BTreeSet;
 
 const TIMERS: u32 = 20;
 const APART: Nanos = Nanos::from_ms(1);
-/// The kernel may let a timer of an ordinary thread be late by this much.
+/// The kernel may delay a timer of an ordinary thread by this much.
 const SLACK: Nanos = Nanos::from_us(100);
 
-/// One sleep, by the thread's own clock.
 #[derive(Clone, Copy, Debug)]
 struct Sleep {
     before: MonoTime,
@@ -22,19 +21,18 @@ struct Sleep {
     after: MonoTime,
 }
 
-/// All sleeps of one thread.
 struct Slept {
     tid: Tid,
     sleeps: Vec<Sleep>,
 }
 
-/// Lets known timers fire on every CPU and counts what is seen of them.
+/// Lets known timers fire on every CPU, and counts what the trace shows of them. Failed tests are repeated.
 pub fn repeated(engine: &mut dyn Engine) -> Result<Vec<SelfTest>, TraceError> {
     engine.begin()?;
     let mut results = run(&engine.cpus(), engine);
     for _ in 0..TRIES {
-        // A busy machine may have kept a thread from sleeping: what is missing once may be there the next time. And
-        // kernels were seen that recorded no switch at all until the event was switched off and on again.
+        // A busy machine may have kept a thread from sleeping. And some kernels recorded no switch at all until the
+        // event was switched off and on again.
         let failed: Vec<u32> = results.iter().filter(|test| !test.passed()).map(|test| test.cpu).collect();
         if failed.is_empty() {
             break;
@@ -51,10 +49,10 @@ pub fn repeated(engine: &mut dyn Engine) -> Result<Vec<SelfTest>, TraceError> {
     Ok(results)
 }
 
-/// How often a test that failed is repeated.
+/// How often a failed test is repeated.
 const TRIES: usize = 3;
 
-/// What the sleeps on these CPUs look like in the trace. Recording must have begun.
+/// Tests these CPUs. Recording must have begun.
 fn run(cpus: &[u32], engine: &mut dyn Engine) -> Vec<SelfTest> {
     let start = |cpu: u32| std::thread::Builder::new().name(format!("self-test/{cpu}")).spawn(move || sleeps_on(cpu));
     let started: Vec<_> = cpus.iter().map(|cpu| (*cpu, start(*cpu).ok())).collect();
@@ -73,16 +71,16 @@ fn run(cpus: &[u32], engine: &mut dyn Engine) -> Vec<SelfTest> {
     slept.into_iter().map(judged).collect()
 }
 
-/// A trace in which nothing is seen anywhere is none.
+/// A trace that shows nothing on any CPU is refused.
 pub fn believed(tests: Vec<SelfTest>) -> Result<Vec<SelfTest>, TraceError> {
     let is_blank = |test: &SelfTest| test.expiries + test.wakings + test.switches == 0;
     if tests.iter().all(is_blank) { Err(TraceError::SawNothing(TIMERS)) } else { Ok(tests) }
 }
 
-/// `None` where the thread cannot be kept to the CPU.
+/// `None` where the thread cannot be pinned to the CPU.
 fn sleeps_on(cpu: u32) -> Option<Slept> {
     setup::pin_current(&[cpu]).ok()?;
-    // As an ordinary thread it is woken later, and seen all the same.
+    // An ordinary thread is woken later, which does not matter here.
     let _ = setup::set_policy(Policy::Fifo(50));
     setup::quiet_current();
     let tid = Tid::try_from(setup::granted().ok()?.tid).ok()?;
@@ -130,7 +128,7 @@ mod tests {
         MonoTime::from_ns(n * 1_000)
     }
 
-    /// A trace of a thread 77 that sleeps as told; expiry 2 us after the release.
+    /// The trace of thread 77 with these sleeps. Timers expire 2 us after the release.
     fn trace(sleeps: &[Sleep]) -> Vec<Record> {
         let record = |at, tid, what| Record { at, tid, context: Context::default(), what };
         let timer = Address(0xabc);

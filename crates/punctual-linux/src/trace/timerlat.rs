@@ -10,25 +10,25 @@ use super::TraceError;
 use super::place::{Folder, INSTANCES, OURS};
 use punctual_facts::cpu_set::CpuSet;
 
-/// Follows the process in the name of an instance whose tracer this is.
+/// Follows the process in the name of an instance that runs the tracer.
 const SUFFIX: &str = "-osnoise";
-/// Stands before each word of what was before.
+/// Stands before each saved option in the name.
 const WORD: char = '=';
-/// A longer name is not taken by the kernel.
+/// Longest name that the kernel accepts.
 const NAME_MAX: usize = 255;
-/// Digits of a process's number and of the time of its start, and what parts them.
+/// Longest number of a process and of its start, with the character between them.
 const PROCESS_MAX: usize = 10 + 1 + 20;
-/// Who is looked for: of both tracers, they share their options.
+/// Both tracers share their options.
 const TRACERS: [&str; 2] = ["osnoise", "timerlat"];
 const OPTIONS: &str = "osnoise/options";
 const CPUS: &str = "osnoise/cpus";
-/// Its threads, which measure in a loop; without them it only looks on.
+/// The tracer's own threads, which measure in a loop. Without them it only watches.
 const WORKLOAD: &str = "OSNOISE_WORKLOAD";
 const NO_WORKLOAD: &str = "NO_OSNOISE_WORKLOAD";
-/// What is said where it could be used.
+/// The reason that is told where the tracer could be used.
 const NOT_ASKED_FOR: &str = "the engine timerlat was not asked for";
 
-/// The options of the tracer that are shared, as they were.
+/// Saved options of the tracer, which all instances share.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shared {
     workload: bool,
@@ -36,7 +36,7 @@ pub struct Shared {
 }
 
 impl Shared {
-    /// As they are, if the tracer can be used now.
+    /// Reads the options; an error says why the tracer cannot be used now.
     pub fn read(tracefs: &Folder) -> Result<Self, TraceError> {
         let refused = |why: &str| Err(TraceError::NotUnderstood(why.to_owned()));
         let available = tracefs.read("available_tracers")?;
@@ -55,7 +55,7 @@ impl Shared {
         Ok(Self { workload, cpus: tracefs.read(CPUS)?.trim().to_owned() })
     }
 
-    /// What the name of an instance that changes them ends with.
+    /// The end of the name of an instance that changes the options.
     pub fn suffix(&self) -> Result<String, TraceError> {
         let workload = if self.workload { "on" } else { "off" };
         let suffix = format!("{SUFFIX}{WORD}{workload}{WORD}{}", self.cpus);
@@ -65,7 +65,7 @@ impl Shared {
         fits.then_some(suffix).ok_or_else(too_long)
     }
 
-    /// From what the name of an instance of ours has after its process.
+    /// Reads the end of such a name.
     fn of_suffix(suffix: &str) -> Option<Self> {
         let mut words = suffix.strip_prefix(SUFFIX)?.split(WORD).skip(1);
         let workload = words.next()? == "on";
@@ -73,17 +73,17 @@ impl Shared {
     }
 }
 
-/// Whether the name of an instance of ours may go on like this after its process.
+/// Whether this is the end of the name of such an instance.
 pub fn is_suffix(suffix: &str) -> bool {
     Shared::of_suffix(suffix).is_some()
 }
 
-/// Why the tracer is not used although it was not asked for.
+/// Why the tracer is not used where it was not asked for.
 pub fn unused(tracefs: &Folder) -> String {
     Shared::read(tracefs).map_or_else(|error| error.to_string(), |_| NOT_ASKED_FOR.to_owned())
 }
 
-/// Lets the tracer look on in an instance whose name says what was before. To be done before its pages are opened.
+/// Starts the tracer in an instance whose name holds the saved options. Call this before pages are opened.
 pub fn start(tracefs: &Folder, instance: &Folder, cpus: &CpuSet) -> Result<(), TraceError> {
     tracefs.write(OPTIONS, NO_WORKLOAD)?;
     if workload(&tracefs.read(OPTIONS)?) != Some(false) {
@@ -94,12 +94,11 @@ pub fn start(tracefs: &Folder, instance: &Folder, cpus: &CpuSet) -> Result<(), T
     instance.write("current_tracer", "osnoise")
 }
 
-/// Ends the tracer of the instance at `path`, and makes the options what the end of its name says they were. `false`
-/// where that cannot be now, as somebody else uses them or its pages are read: then the instance must stay, for the next
-/// one who tries.
+/// Stops the tracer of the instance at `path` and restores the options from the end of its name. `false` where another
+/// instance uses them or pages are being read: then the instance must stay until the next attempt.
 pub fn put_back(tracefs: &Folder, path: &str, suffix: &str) -> bool {
     let Some(before) = Shared::of_suffix(suffix) else { return true };
-    // With threads allowed again while it runs, it would start them.
+    // A running tracer would start its threads as soon as they are allowed again.
     if tracefs.write(&format!("{path}/current_tracer"), "nop").is_err() || user(tracefs).is_some() {
         return false;
     }
@@ -108,7 +107,6 @@ pub fn put_back(tracefs: &Folder, path: &str, suffix: &str) -> bool {
     cpus.is_ok() && options.is_ok()
 }
 
-/// The instance in which one of the tracers runs.
 fn user(tracefs: &Folder) -> Option<String> {
     let runs = |file: &str| {
         let tracer = tracefs.read(file).unwrap_or_default();
@@ -137,7 +135,7 @@ mod tests {
     use std::fs;
     use std::path::Path;
 
-    /// As much of a tracefs as is looked at.
+    /// The part of a tracefs that is looked at.
     fn tracefs(at: &Path, options: &str, others: &[(&str, &str)]) -> Folder {
         fs::create_dir_all(at.join("osnoise")).unwrap();
         fs::create_dir_all(at.join(INSTANCES)).unwrap();

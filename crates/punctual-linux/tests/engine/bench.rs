@@ -97,7 +97,6 @@ impl Bench {
         fs::write(self.file(path), text).unwrap();
     }
 
-    /// Everything on it.
     pub fn picture(&self) -> Picture {
         self.try_picture().unwrap()
     }
@@ -336,7 +335,7 @@ impl Hand for Bench {
         self.set(&path, &(words.join(" ") + "\n"));
         Ok(ended(0))
     }
-    /// systemd knows the slice only as long as it runs, and can be told nothing where it does not run the machine. The
+    /// The manager knows the slice only as long as it runs, and can be told nothing where it does not run the machine. The
     /// boot loader's generator: what it writes follows from the drop-ins that are there.
     fn run(&self, invocation: &Invocation) -> io::Result<Ran> {
         let _whole = self.whole();

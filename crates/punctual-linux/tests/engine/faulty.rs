@@ -14,7 +14,6 @@ pub enum Fault {
     Before,
     /// In the middle of it.
     Within,
-    /// After it.
     After,
     /// It fails with this number, and the program goes on.
     Fails(i32),

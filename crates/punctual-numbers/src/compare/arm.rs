@@ -4,7 +4,7 @@
 //! between blocks is what limits are computed from.
 
 use super::{Group, LeftOut};
-use crate::recording::{EventKind, MarkKind, Recording, SliceCpu};
+use crate::recording::{CpuTallies, EventKind, MarkKind, Recording};
 use punctual_hist::{Counts, Nanos, bucket_high, bucket_low};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -41,7 +41,7 @@ pub(super) struct Arm {
 #[derive(Clone, Debug)]
 pub(super) struct CpuSlice {
     pub length: Nanos,
-    pub cpu: SliceCpu,
+    pub cpu: CpuTallies,
 }
 
 /// A block, as the range of its slices.

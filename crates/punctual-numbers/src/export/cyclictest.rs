@@ -1,9 +1,9 @@
-//! The text of `cyclictest -h`, in the dialect that every script reads: each row, tabs between columns, and a line of
+//! The text of `cyclictest -h`, in the dialect that every script reads: all rows, tabs between columns, and a line of
 //! totals.
 //!
-//! Scripts take lines that do not begin with `#`, split them at blanks, and find the columns by their number. A column is
-//! a CPU in ascending order. Where that would be a file of gigabytes, only rows that hold something are written, as newer
-//! versions of cyclictest do.
+//! Scripts take lines that do not begin with `#`, split them at blanks, and find columns by their numbers. Columns are CPUs
+//! in ascending order. If all rows would be gigabytes, only rows that hold something are written, as newer versions of
+//! cyclictest do.
 
 use super::{MOST_ROWS, NotExported, Rows, floor_us, has_end, has_histogram, largest, marks, one_line, rows_of};
 use crate::foreign::{ForeignRun, IN_MICROSECONDS, Series};
@@ -11,10 +11,10 @@ use punctual_hist::Nanos;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-/// So many counts are written row by row: 30 MB.
+/// Empty rows are written only if there are at most this many counts: 30 MB.
 const MOST_CELLS: u64 = 1 << 22;
 
-/// The text. What is later than the last row is an overflow, whose cycle is not known.
+/// Values above the last row are overflows, whose cycles are not known.
 pub fn cyclictest(run: &ForeignRun) -> Result<String, NotExported> {
     has_histogram(run)?;
     let rows = rows_of(run);
@@ -44,7 +44,7 @@ pub fn cyclictest(run: &ForeignRun) -> Result<String, NotExported> {
         columns.iter().map(|column| column.counts.values().fold(0u64, |sum, count| sum.saturating_add(*count)));
     foot(&mut text, "Total", totals, 9);
     foot(&mut text, "Min Latencies", run.series.iter().map(|series| floor_us(series.smallest())), 5);
-    // A line that the file has not is better than a number nobody measured.
+    // A line is left out rather than filled with a number that was not measured.
     if let Some(means) = known(run, |series, _| series.mean) {
         foot(&mut text, "Avg Latencies", means.into_iter().map(|mean| floor_us(Some(mean))), 5);
     }
@@ -59,7 +59,7 @@ pub fn cyclictest(run: &ForeignRun) -> Result<String, NotExported> {
     Ok(text)
 }
 
-/// A number of each series; `None` where one with values does not know it.
+/// A number of each series; `None` if one series with values does not know it.
 fn known(run: &ForeignRun, of: fn(&Series, &ForeignRun) -> Option<Nanos>) -> Option<Vec<Nanos>> {
     let one = |series: &Series| if series.counted() == 0 { Some(Nanos::ZERO) } else { of(series, run) };
     run.series.iter().map(one).collect()

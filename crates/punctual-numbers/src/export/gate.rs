@@ -1,43 +1,41 @@
 //! Passed or failed, for formats that know nothing else.
 //!
-//! What the file itself gives reason to doubt has not passed: a budget is held only by a largest value that is one. What
-//! was missed stays missed, whatever else is doubted.
+//! A series that the file itself gives reason to doubt has not passed: a budget is held only if the largest value can be
+//! trusted. A missed budget stays missed, whatever else is doubted.
 
 use crate::foreign::{ForeignRun, Series};
 use punctual_hist::Nanos;
 
-/// How a note begins that tells of a doubt.
+/// The beginning of a note that tells of a doubt.
 const DOUBTED: &str = "doubted: ";
 
 /// Whether a series held a budget.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Gate {
-    /// Every release did.
     Held,
-    /// So many releases did not: later than the budget, or skipped.
+    /// This many releases were later than the budget, or skipped. With `at_least` there may be more: a cell of the histogram
+    /// reaches beyond the budget.
     Missed {
         count: u64,
-        /// More may have: a cell of the histogram reaches beyond the budget.
         at_least: bool,
     },
-    /// Nothing is later than the budget, and this speaks against taking that for all there was.
+    /// No value is larger than the budget, but there is this reason not to trust that.
     Doubted(String),
-    /// No budget says what a miss is.
     NoBudget,
-    /// Nothing was measured.
+    /// The series has no values.
     Nothing,
-    /// The file does not say how late the latest was.
+    /// The file does not tell the largest latency.
     NoMaximum,
 }
 
 impl Gate {
-    /// A budget was stated, and nothing says whether it was held.
+    /// Whether there is a budget, and it is not known whether it was held.
     pub fn is_open(&self) -> bool {
         matches!(self, Self::Doubted(_) | Self::Nothing | Self::NoMaximum)
     }
 }
 
-/// Holds a series of a run against a budget. A largest value that was rounded down counts as what it can have been.
+/// Compares a series of a run with a budget.
 pub fn gate(run: &ForeignRun, series: &Series, budget: Option<Nanos>) -> Gate {
     let Some(budget) = budget else { return Gate::NoBudget };
     let missed = missed(series, budget);
@@ -54,7 +52,7 @@ pub fn gate(run: &ForeignRun, series: &Series, budget: Option<Nanos>) -> Gate {
     if doubts.is_empty() { missed } else { Gate::Doubted(doubts.join("; ")) }
 }
 
-/// What is doubted of a series: of it by its name, or of the run as a whole.
+/// The doubts about a series: those that name it, and those about the run as a whole.
 pub fn doubts<'a>(run: &'a ForeignRun, series: &'a Series) -> impl Iterator<Item = &'a str> {
     let others: Vec<&str> =
         run.series.iter().map(|one| one.label.as_str()).filter(|label| *label != series.label).collect();

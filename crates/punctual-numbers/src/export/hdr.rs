@@ -2,7 +2,7 @@
 //! to three digits.
 //!
 //! A recording has a line for each CPU in each slice of its time line, so that viewers show the run over time, and the sum
-//! of all lines is the whole run; the file of another program has one for each series. `HdrHistogram`'s buckets are finer
+//! of all lines is the whole run. The file of another program has one for each series. Buckets of `HdrHistogram` are finer
 //! than ours, so that a cell of ours, at its upper edge, comes back as one bucket.
 
 mod packed;
@@ -16,18 +16,18 @@ use packed::Packed;
 use punctual_hist::Nanos;
 use std::fmt::Write;
 
-/// Readers take an interval for one since the start where it is more than a year before it. A clock that says less was
-/// never set.
+/// A wall clock that was never set. Readers take the time of an interval as relative to the start of the log, if it is more
+/// than a year before that.
 const CLOCK_IS_SET: Nanos = Nanos::from_secs(2 * 366 * 86_400);
 
-/// The log of a run that does not say when anything was.
+/// The log of a run without times.
 pub fn hdr(run: &ForeignRun) -> Result<String, NotExported> {
     has_histogram(run)?;
     log(None, run, foreign_fleet_rows(run).zip(names(run, tag)))
 }
 
-/// The log of a recording, whose run tells what is to be known of it. Where it has several load phases, a CPU has a tag for each. What is kept apart from the headline
-/// numbers is not in it.
+/// The log of a recording over time; `run` has its notes. If there are several load phases, a CPU has a tag for each. Phases
+/// that are kept apart from the headline numbers are left out.
 pub fn hdr_over_time(recording: &Recording, run: &ForeignRun) -> Result<String, NotExported> {
     if recording.cpus.values().all(|cpu| cpu.ran.is_empty()) {
         return Err(NotExported::NoHistogram);
@@ -43,7 +43,6 @@ pub fn hdr_over_time(recording: &Recording, run: &ForeignRun) -> Result<String, 
     log(Some(started).filter(|started| *started > CLOCK_IS_SET), run, headline_rows(recording).map(tagged))
 }
 
-/// Intervals in order of time, the first of which begins when the run did.
 fn log(
     started: Option<Nanos>,
     run: &ForeignRun,
@@ -73,11 +72,11 @@ fn log(
 
 /// The largest value of the last bucket that holds something, and all of them as text.
 fn histogram(row: &FleetRow) -> Result<(u64, String), &'static str> {
-    // Of values beyond the last cell nothing is known but their number, and the largest at best.
+    // Only the number of values beyond the last cell is known, and the largest of them at best.
     let beyond = row.beyond.map(|beyond| (row.max.unwrap_or(beyond.from), beyond.count));
     let values = || row.cells.iter().map(|cell| (cell.end(row.max), cell.count)).chain(beyond);
     let highest = values().map(|(value, _)| value).chain(row.cells.last().map(|cell| cell.high)).chain(row.max).max();
-    // Up to the end of its octave, so that a log that was read is written as it was.
+    // Up to the end of its octave, so that a log that was imported is exported without change.
     let highest = u64::MAX >> highest.map_or(2, Nanos::as_ns).max(2).leading_zeros();
     let mut packed = Packed::default();
     for (value, count) in values() {

@@ -1,8 +1,7 @@
-//! A run in the formats of others, so that scripts that plot, gate and collect work unchanged.
+//! A run in the formats of other programs, so that scripts that plot, gate and collect work unchanged.
 //!
-//! One module for each format, which alone knows how that one is written. Each takes a [`ForeignRun`], so that a recording and
-//! the file of another program are exported alike, and none says more than the run does: what is not known is left out.
-//! Must not know where the text goes.
+//! Each format has one module, which alone knows how it is written. Each takes a [`ForeignRun`], so that a recording and the
+//! file of another program are exported alike. A number that is not known is left out. Must not know where the text goes.
 
 mod cyclictest;
 mod fleet;
@@ -17,7 +16,7 @@ mod tests;
 mod values;
 
 pub use cyclictest::cyclictest;
-pub use fleet::{FleetRow, FleetRun, fleet_rows, fleet_run, foreign_fleet_rows, foreign_fleet_run};
+pub use fleet::{FleetHead, FleetRow, fleet_head, fleet_rows, foreign_fleet_head, foreign_fleet_rows};
 pub use gate::{Gate, doubts, gate};
 pub use hdr::{hdr, hdr_over_time};
 pub use ours::run_of;
@@ -28,14 +27,15 @@ pub use values::{csv, gnuplot};
 
 use crate::foreign::{ForeignRun, Series};
 use punctual_hist::Nanos;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 /// Why a run cannot be written in a format.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NotExported {
-    /// No series has a histogram, and the format is one.
+    /// No series has a histogram, and the format needs one.
     NoHistogram,
-    /// The format could not be made, for this reason.
+    /// The format could not be made, and this is why.
     Failed(String),
 }
 
@@ -52,10 +52,10 @@ impl fmt::Display for NotExported {
 
 impl std::error::Error for NotExported {}
 
-/// A name for each series, each its own, which `of` makes of a label: where two series have one name, readers take them
-/// for one, or give up.
+/// A name for each series, made of its label by `of` and numbered if another series has the same: readers take series with
+/// one name for one, or refuse them.
 fn names(run: &ForeignRun, of: fn(&str) -> String) -> Vec<String> {
-    let mut taken = std::collections::BTreeSet::new();
+    let mut taken = BTreeSet::new();
     let mut own = |series: &Series| {
         let name = of(&series.label);
         let numbered = (2u64..).map(|number| format!("{name}_{number}"));
@@ -74,16 +74,16 @@ fn has_histogram(run: &ForeignRun) -> Result<(), NotExported> {
     if any { Ok(()) } else { Err(NotExported::NoHistogram) }
 }
 
-/// Counts in rows of whole microseconds, as cyclictest has them: a cell is counted where it ends, so that nothing becomes
-/// earlier than it was. What is from `rows` on is no row.
+/// Counts in rows of whole microseconds, as cyclictest has them. A cell is counted where it ends, so that no value becomes
+/// smaller than it was.
 struct Rows {
-    counts: std::collections::BTreeMap<u64, u64>,
+    counts: BTreeMap<u64, u64>,
     later: u64,
 }
 
 impl Rows {
     fn of(series: &Series, rows: u64) -> Self {
-        let mut counts = std::collections::BTreeMap::new();
+        let mut counts = BTreeMap::new();
         let mut later = series.beyond.map_or(0, |beyond| beyond.count);
         for cell in &series.cells {
             let row = cell.end(series.max).whole(US);
@@ -94,7 +94,7 @@ impl Rows {
     }
 }
 
-/// Most rows that are written: a tenth of a second. What is later is counted as an overflow.
+/// Most rows that are written: a tenth of a second. Larger values are counted as overflows.
 const MOST_ROWS: u64 = 100_000;
 
 /// One row more than the last that holds something.
@@ -110,18 +110,18 @@ fn floor_us(length: Option<Nanos>) -> u64 {
     length.map_or(0, |length| length.whole(US))
 }
 
-/// Whether the series is known to hold the latest there was: its file says how late that is, or how much is beyond its
-/// cells, or nothing speaks against its cells being all.
+/// Whether the largest value of a series is known: the file states it or counts values beyond its cells, or there is no
+/// reason to doubt that the cells are complete.
 fn has_end(run: &ForeignRun, series: &Series) -> bool {
     series.beyond.is_some() || series.max.is_some() || doubts(run, series).next().is_none()
 }
 
-/// The largest value, where the series is known to hold it.
+/// The largest value, if it is known.
 fn largest(series: &Series, run: &ForeignRun) -> Option<Nanos> {
     series.largest().filter(|_| has_end(run, series))
 }
 
-/// What a reader of the copy has to know: what was repaired, doubted or lost.
+/// The notes that a reader of the copy has to know: what was repaired, doubted or lost.
 fn marks(run: &ForeignRun) -> impl Iterator<Item = String> + '_ {
     let marked = |note: &&String| ["repaired:", "doubted:", "lost:"].iter().any(|mark| note.starts_with(mark));
     run.notes.iter().filter(marked).map(|note| one_line(note))

@@ -1,16 +1,17 @@
-//! A recording as a run: what other formats can hold of it.
+//! A recording as a run, as far as other formats can hold it.
 
 use crate::foreign::{Cell, ForeignRun, Format, Series, Stated};
+use crate::published::named;
 use crate::recording::{CpuTotals, Recording};
 use punctual_facts::machine::{Arch, Flavour};
 use punctual_hist::{Counts, Nanos};
 use std::collections::BTreeMap;
 
-/// The run of a recording: latency of what ran, CPU by CPU.
+/// The run of a recording, with the latencies of activations that ran, CPU by CPU.
 pub fn run_of(recording: &Recording) -> ForeignRun {
     let header = &recording.header;
-    let periods: BTreeMap<u32, Nanos> =
-        header.scenario.threads.iter().map(|thread| (thread.cpu, thread.period)).collect();
+    let periods = header.scenario.threads.iter().map(|thread| (thread.cpu, thread.period));
+    let periods: BTreeMap<u32, Nanos> = periods.collect();
     let budget = header.scenario.budget;
     let one = |(cpu, totals): (&u32, &CpuTotals)| {
         let label = format!("CPU {cpu}");
@@ -34,7 +35,7 @@ pub fn run_of(recording: &Recording) -> ForeignRun {
     }
 }
 
-/// How long skipped releases waited, no longer than the longest did.
+/// Waits of skipped releases; the last cell ends at the longest of them.
 fn waits(skipped: &Counts) -> Vec<Cell> {
     let mut cells = Series::of_counts(String::new(), None, skipped).cells;
     if let (Some(last), Some(max)) = (cells.last_mut(), skipped.max()) {
@@ -43,7 +44,7 @@ fn waits(skipped: &Counts) -> Vec<Cell> {
     cells
 }
 
-/// What has no place in a histogram of what ran.
+/// A note about skipped releases, which have no place in a histogram of activations that ran.
 fn skips((cpu, totals): (&u32, &CpuTotals)) -> Option<String> {
     let skipped = totals.skipped.count();
     let due = skipped.saturating_add(totals.ran.count());
@@ -56,12 +57,12 @@ fn skips((cpu, totals): (&u32, &CpuTotals)) -> Option<String> {
     })
 }
 
-/// What the line about the kernel says, in the words of `uname`: `6.18.44, stock (PREEMPT_DYNAMIC), x86-64`.
+/// The fact about the kernel, such as `6.18.44, stock (PREEMPT_DYNAMIC), x86-64`, in the words of `uname`.
 fn system(machine: &[(String, String)]) -> Vec<(String, String)> {
-    let Some((_, kernel)) = machine.iter().find(|(name, _)| name == "kernel") else { return Vec::new() };
+    let Some(kernel) = named(machine, "kernel") else { return Vec::new() };
     let parts: Vec<&str> = kernel.split(", ").collect();
     let mut known = vec![("sysname", "Linux".to_owned())];
-    // A kernel whose release could not be read has a word about that instead.
+    // If the release could not be read, a word about that stands in its place.
     let release = parts.first().filter(|release| release.starts_with(|c: char| c.is_ascii_digit()));
     known.extend(release.map(|release| ("release", (*release).to_owned())));
     let is_one_of = |known: &[&str]| parts.iter().any(|part| known.contains(part));

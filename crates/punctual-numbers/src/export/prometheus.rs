@@ -1,7 +1,7 @@
 //! Prometheus text 0.0.4, for the textfile collector: classic buckets, in seconds. It is `OpenMetrics` text as well.
 //!
-//! A cell is counted in the first bucket that it lies in as a whole, so that a bucket never claims more than is known. No
-//! timestamps: the collector refuses them.
+//! A cell is counted in the first bucket that holds all of it, so that a bucket never claims more than is known. There are
+//! no timestamps, since the collector refuses them.
 
 use super::{NotExported, has_histogram};
 use crate::foreign::{ForeignRun, Series};
@@ -12,10 +12,8 @@ use std::fmt::Write as _;
 pub const BUCKETS_NS: [u64; 12] =
     [1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000, 500_000, 1_000_000, 2_000_000, 5_000_000];
 
-/// A point of a series.
 type Point = fn(&Series) -> Option<Nanos>;
 
-/// The metrics of a run.
 pub fn prometheus(run: &ForeignRun) -> Result<String, NotExported> {
     has_histogram(run)?;
     let mut text = String::new();
@@ -25,7 +23,7 @@ pub fn prometheus(run: &ForeignRun) -> Result<String, NotExported> {
     }
     let gauges: [(&str, &str, Point); 4] = [
         ("punctual_latency_min_seconds", "Smallest latency", Series::smallest),
-        ("punctual_latency_max_seconds", "Largest latency of so many activations", Series::largest),
+        ("punctual_latency_max_seconds", "Largest latency of the activations that were counted", Series::largest),
         ("punctual_latency_p999_seconds", "99.9 % of the activations were not later", |s| s.percentile_ppm(999_000)),
         ("punctual_latency_p9999_seconds", "99.99 % of the activations were not later", |s| s.percentile_ppm(999_900)),
     ];
@@ -36,10 +34,10 @@ pub fn prometheus(run: &ForeignRun) -> Result<String, NotExported> {
     let skipped = run.series.iter().filter_map(|series| Some((series, series.skipped?.to_string())));
     metric(&mut text, ("punctual_skipped_releases", "gauge", "Releases that passed without running"), skipped);
     if let Some(duration) = run.duration {
-        head(&mut text, "punctual_run_duration_seconds", "gauge", "For how long was measured");
+        head(&mut text, "punctual_run_duration_seconds", "gauge", "Length of the measurement");
         let _ = writeln!(text, "punctual_run_duration_seconds {}", seconds(duration.length));
     }
-    // A comment in the one, the end in the other.
+    // A comment in Prometheus text, and the end of the text in OpenMetrics.
     text.push_str("# EOF\n");
     Ok(text)
 }
@@ -91,7 +89,7 @@ fn escaped(value: &str) -> String {
     value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 
-/// Exact, without an exponent.
+/// The exact number of seconds, without an exponent.
 fn seconds(length: Nanos) -> String {
     let text = format!("{}.{:09}", length.as_ns() / 1_000_000_000, length.as_ns() % 1_000_000_000);
     let text = text.trim_end_matches('0');

@@ -6,7 +6,7 @@ use crate::foreign::{ForeignRun, Series};
 use punctual_hist::Nanos;
 use std::fmt::Write as _;
 
-/// KTAP, version 1: one test for each series, whether it held the budget. Where that cannot be told, it did not pass.
+/// KTAP, version 1: one test for each series, which passes if the series held the budget for certain.
 pub fn ktap(run: &ForeignRun, budget: Option<Nanos>) -> String {
     let mut text = format!("KTAP version 1\n1..{}\n", run.series.len());
     for (index, (series, name)) in run.series.iter().zip(names(run, id)).enumerate() {
@@ -30,8 +30,8 @@ pub fn ktap(run: &ForeignRun, budget: Option<Nanos>) -> String {
     text
 }
 
-/// Signals of LAVA: the points of each series as measurements, and whether it held the budget. What is doubted is
-/// unknown, and a line beside the signals says why.
+/// Signals of LAVA: the points of each series as measurements, and whether it held the budget. The result of a doubted series
+/// is `unknown`, and a line beside the signals tells why.
 pub fn lava(run: &ForeignRun, budget: Option<Nanos>) -> String {
     let mut text = String::new();
     for (series, name) in run.series.iter().zip(names(run, id)) {
@@ -80,9 +80,6 @@ fn numbers(series: &Series) -> String {
 
 /// A name that is one word and no comment.
 fn id(label: &str) -> String {
-    label
-        .chars()
-        .map(|c| if c.is_ascii_alphanumeric() || c == '.' { c } else { '_' })
-        .collect::<String>()
-        .to_lowercase()
+    let id = |c: char| if c.is_ascii_alphanumeric() || c == '.' { c.to_ascii_lowercase() } else { '_' };
+    label.chars().map(id).collect()
 }

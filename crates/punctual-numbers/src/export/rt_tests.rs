@@ -1,21 +1,21 @@
-//! The JSON of rt-tests, as `KernelCI`, `OpenShift` and others read it; keys of the wrapper end in a colon there, too.
+//! The JSON of rt-tests, as `KernelCI`, `OpenShift` and others read it. Keys of its wrapper end in a colon.
 
 use super::{NotExported, Rows, US, has_histogram, largest, marks, rows_of};
 use crate::foreign::{ForeignRun, Series};
+use crate::published::named;
 use punctual_hist::Nanos;
 use serde_json::{Map, Value, json};
 
-/// The document. Values later than the last row are in `cycles` and in no row, as with cyclictest.
+/// Values above the last row are in `cycles` and in no row, as with cyclictest.
 pub fn rt_tests(run: &ForeignRun) -> Result<String, NotExported> {
     has_histogram(run)?;
     let rows = rows_of(run);
     let facts = ["sysname", "nodename", "release", "version", "machine", "realtime"];
-    let fact = |name: &&str| run.machine.iter().find(|(known, _)| known == *name).map(|(_, value)| value.clone());
-    let own = |name: &str, value: String| match (name, value.parse::<u64>()) {
+    let own = |name: &str, value: &str| match (name, value.parse::<u64>()) {
         ("realtime", Ok(number)) => Value::from(number),
         _ => Value::from(value),
     };
-    let info = |name: &str| Some((name.to_owned(), own(name, fact(&name)?)));
+    let info = |name: &str| Some((name.to_owned(), own(name, named(&run.machine, name)?)));
     let sysinfo: Map<String, Value> = facts.into_iter().filter_map(info).collect();
     let threads = run.series.iter().enumerate();
     let threads: Map<String, Value> =
@@ -41,7 +41,7 @@ pub fn rt_tests(run: &ForeignRun) -> Result<String, NotExported> {
         .map_err(|error| NotExported::Failed(error.to_string()))
 }
 
-/// Of rt-tests where they measured, and of whoever else did.
+/// The version of rt-tests, or the name and version of the other program that measured.
 fn version(run: &ForeignRun) -> &str {
     let program = run.program.as_deref().unwrap_or_default();
     program.strip_prefix("rt-tests ").unwrap_or(program)
@@ -52,7 +52,7 @@ fn thread(run: &ForeignRun, series: &Series, rows: u64) -> Value {
     let cycles = rows.counts.values().fold(rows.later, |sum, count| sum.saturating_add(*count));
     let histogram: Map<String, Value> =
         rows.counts.iter().map(|(row, count)| (row.to_string(), Value::from(*count))).collect();
-    // The mean has two decimals there.
+    // The mean has two decimals.
     let mean = series.mean.map(|mean| mean.as_ns() / 10);
     let mean = mean.and_then(|mean| serde_json::from_str(&format!("{}.{:02}", mean / 100, mean % 100)).ok());
     let us = |length: Option<Nanos>| length.map(|length| Value::from(length.whole(US)));

@@ -1,4 +1,4 @@
-//! What is written reads back as it was, within what each format can hold.
+//! An exported run is imported as it was, as far as the format can hold it.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -73,7 +73,7 @@ proptest! {
         prop_assert_eq!(&back.series[0].label, "CPU 3");
         let mut cells = Counts::new();
         for cell in &back.series[0].cells {
-            // Their bucket lies in one of ours.
+            // A bucket of theirs lies in one of ours.
             cells.record_n(cell.low, cell.count);
         }
         prop_assert_eq!(cells.nonzero().collect::<Vec<_>>(), counts.nonzero().collect::<Vec<_>>());
@@ -193,7 +193,7 @@ fn what_is_doubted_has_not_passed_and_what_was_missed_stays_missed() {
     assert!(text.contains("# doubted: the file was cut off\n") && !text.contains("\nok "), "{text}");
     let text = lava(&run, missed);
     assert!(text.contains("TEST_CASE_ID=thread_1-within-budget RESULT=unknown>") && !text.contains("=pass"), "{text}");
-    // What is beyond the last cell has missed, though nobody knows by how much.
+    // Values beyond the last cell have missed the budget, though it is not known by how much.
     run.series[0].max = None;
     assert_eq!(gate(&run, &run.series[0], missed), Gate::Missed { count: 3, at_least: true });
 }
@@ -283,8 +283,8 @@ fn what_is_later_than_the_rows_is_an_overflow_and_not_lost() {
     assert!(text.contains("\n000005 000010\n"));
 }
 
-/// The rules of public plotting scripts: what does not begin with `#` is rows, blanks part columns, and the number of
-/// columns is that of the CPUs and one.
+/// The rules of public plotting scripts: lines that do not begin with `#` are rows, blanks separate columns, and there is one
+/// column more than CPUs.
 #[test]
 fn rows_of_cyclictest_text_are_what_plotting_scripts_take() {
     let text = cyclictest(&two()).unwrap();

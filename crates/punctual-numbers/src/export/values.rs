@@ -6,8 +6,8 @@ use punctual_hist::Nanos;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// One line for each cell: `label,cpu,context,low_ns,high_ns,count`. Both edges belong to the cell; what is beyond a
-/// histogram has no upper edge.
+/// One line for each cell: `label,cpu,context,low_ns,high_ns,count`. Both edges belong to the cell. Values beyond the
+/// histogram have no upper edge.
 pub fn csv(run: &ForeignRun) -> Result<String, NotExported> {
     has_histogram(run)?;
     let mut text = "label,cpu,context,low_ns,high_ns,count\n".to_owned();
@@ -25,7 +25,7 @@ pub fn csv(run: &ForeignRun) -> Result<String, NotExported> {
     Ok(text)
 }
 
-/// A field as RFC 4180 wants it.
+/// A field, quoted by RFC 4180.
 fn quoted(field: &str) -> String {
     if field.contains(['"', ',', '\n', '\r']) {
         format!("\"{}\"", field.replace('"', "\"\""))
@@ -34,8 +34,8 @@ fn quoted(field: &str) -> String {
     }
 }
 
-/// Columns between blanks: the upper edge of a cell in microseconds, then a count for each series. Cells of all series are
-/// rows; where a series has no such cell, its count is 0.
+/// Columns between blanks: the upper edge of a cell in microseconds, then a count for each series. The cells of all series
+/// are rows; a series without that cell has the count 0.
 pub fn gnuplot(run: &ForeignRun) -> Result<String, NotExported> {
     has_histogram(run)?;
     let mut rows: BTreeMap<(Nanos, Nanos), Vec<u64>> = BTreeMap::new();
@@ -53,7 +53,7 @@ pub fn gnuplot(run: &ForeignRun) -> Result<String, NotExported> {
         let _ = writeln!(text, "# note: {note}");
     }
     for ((high, _), counts) in rows {
-        // The edge itself belongs to the cell: one nanosecond further is the next.
+        // The edge belongs to the cell, so the next one begins a nanosecond above it.
         let edge = high.as_ns().saturating_add(1);
         let counts: Vec<String> = counts.iter().map(u64::to_string).collect();
         let _ = writeln!(text, "{}.{:03} {}", edge / 1_000, edge % 1_000, counts.join(" "));
@@ -65,7 +65,7 @@ pub fn gnuplot(run: &ForeignRun) -> Result<String, NotExported> {
     Ok(text)
 }
 
-/// Blanks would be columns.
+/// A label without blanks, which would separate columns.
 fn name(label: &str) -> String {
     label.chars().map(|c| if c.is_whitespace() || c.is_control() { '_' } else { c }).collect()
 }

@@ -1,12 +1,12 @@
-//! Tables of boards as vendors print them, one column for each core, put into JSON: for each board `total`, `min`, `avg`
-//! and `max` in microseconds, and a `source` that quotes the command.
+//! Tables of boards as vendors print them, put into JSON: for each board a list by core of `total`, `min`, `avg` and `max`
+//! in microseconds, and a `source` that quotes the command.
 //!
-//! There is no histogram in such a table. What can be checked is whether its totals fit the length of the run.
+//! A table has no histogram. What can be checked is whether its totals fit the length of the run.
 
 use super::command;
 use super::rt_tests::of_json;
 use super::run::Stated;
-use super::{ForeignRun, Format, MOST_COLUMNS, Problem, Series};
+use super::{ForeignRun, MOST_COLUMNS, Problem, Series};
 use punctual_hist::Nanos;
 use serde_json::{Map, Value};
 
@@ -16,7 +16,6 @@ pub(super) fn read(bytes: &[u8]) -> Result<ForeignRun, Problem> {
     let quoted = quoted(source);
     let asked = quoted.as_deref().map(command::asked).unwrap_or_default();
     let mut run = ForeignRun {
-        format: Format::Boards,
         program: quoted.is_some().then(|| "cyclictest".to_owned()),
         machine: vec![("source".to_owned(), source.to_owned())],
         duration: asked.duration.map(|length| Stated { length, grain: Nanos::from_secs(1) }),
@@ -30,7 +29,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<ForeignRun, Problem> {
         let (min, avg, max) =
             (column(board, table, "min")?, column(board, table, "avg")?, column(board, table, "max")?);
         if [&min, &avg, &max].iter().any(|column| column.len() != total.len()) {
-            return Err(Problem::new(format!("{board}: total, min, avg and max have not the same number of cores")));
+            return Err(Problem::new(format!("{board}: total, min, avg and max are not for the same number of cores")));
         }
         if total.len() > MOST_COLUMNS {
             return Err(Problem::new(format!("{board}: {} cores, more than any machine has", total.len())));

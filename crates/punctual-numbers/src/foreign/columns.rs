@@ -1,40 +1,37 @@
-//! Where the numbers of a text are: what separates them, what heads them, and which column holds what.
+//! The layout of a text of numbers: its separator, its heading, and which column holds what.
 //!
-//! The separator is one that the heading and every row agree about: a comma is the decimal point of one file and the
-//! separator of the next, and only both together tell which. Must not know what becomes of the numbers.
+//! The separator must fit the heading and every row: a comma is the decimal point of one file and the separator of the next,
+//! and only both together tell which. Must not know what becomes of the numbers.
 
 use super::Format;
 use super::lines::{Lines, SNIFFED};
 use super::number::{Unit, number};
 
-/// What may separate; a blank last, since it stands behind the others, too.
+/// Possible separators. The blank is last, since it also stands behind the others.
 const SEPARATORS: [u8; 4] = [b'\t', b';', b',', b' '];
-/// No machine has a CPU of a higher number.
+/// A higher number is not that of a CPU.
 const LAST_CPU: u32 = 1 << 16;
 
-/// What the first bytes of a text of numbers tell.
 #[derive(Debug, Default)]
 pub(super) struct Layout {
-    /// What separates; `None` for one column.
+    /// `None` for one column.
     pub separator: Option<u8>,
-    /// The heading, column by column, and its line.
+    /// The number of its line, and the names of the columns.
     pub heading: Option<(u64, Vec<String>)>,
-    /// How many columns there are.
     pub columns: usize,
     /// Columns whose names say what they hold: (index, what, unit).
     pub known: Vec<(usize, Format, Option<Unit>)>,
     /// The column with the number of the CPU.
     pub cpu: Option<usize>,
-    /// The rows that are complete, with their lines, without the heading.
+    /// The complete rows without the heading, with the numbers of their lines.
     pub rows: Vec<(u64, Vec<u8>)>,
-    /// Not even the first line is complete.
+    /// Whether not even the first line is complete.
     pub is_too_long: bool,
 }
 
 impl Layout {
-    /// Of the first bytes.
     pub fn of(first: &[u8]) -> Self {
-        let mut rows = looked_at(first);
+        let mut rows = complete_lines(first);
         if rows.is_empty() {
             return Self { is_too_long: first.len() >= SNIFFED, columns: 1, ..Self::default() };
         }
@@ -51,14 +48,14 @@ impl Layout {
         let names: Vec<String> = fields(&model, separator, has_heading).map(name).collect();
         let columns = names.len();
         let (known, cpu) = if has_heading { (known(&names), cpu(&names)) } else { (Vec::new(), None) };
-        // A column of that name may hold a load, which is no number of a CPU.
+        // A column with that name may hold the load of a CPU instead of its number.
         let cpu = cpu.filter(|at| rows.iter().all(|(_, row)| cpu_number(field(row, separator, *at)).is_some()));
         Self { separator, heading: head.map(|(line, _)| (line, names)), columns, known, cpu, rows, is_too_long: false }
     }
 }
 
-/// The lines that are complete, of which none is a comment.
-fn looked_at(first: &[u8]) -> Vec<(u64, Vec<u8>)> {
+/// The complete lines without comments.
+fn complete_lines(first: &[u8]) -> Vec<(u64, Vec<u8>)> {
     let first = first.get(..SNIFFED).unwrap_or(first);
     let (mut lines, mut kept) = (Lines::default(), Vec::new());
     let mut keep = |number: u64, line: &[u8]| {
@@ -68,7 +65,7 @@ fn looked_at(first: &[u8]) -> Vec<(u64, Vec<u8>)> {
         }
         Ok(())
     };
-    // Shorter than the longest line, so that none is refused.
+    // The bytes are shorter than the longest line, so that none is refused.
     let _never = lines.feed(first, &mut keep);
     if first.len() < SNIFFED {
         let _never = lines.end(&mut keep);
@@ -76,12 +73,12 @@ fn looked_at(first: &[u8]) -> Vec<(u64, Vec<u8>)> {
     kept
 }
 
-/// A line that is neither a heading nor a row.
+/// Whether a line is neither a heading nor a row.
 pub(super) fn is_skipped(line: &[u8]) -> bool {
     line.is_empty() || line.starts_with(b"#")
 }
 
-/// Words, of which the first does not begin like a number.
+/// Whether a line has words of which the first does not begin like a number.
 fn is_heading(line: &[u8]) -> bool {
     let number = match line {
         [b'-' | b'+' | b'.', digit, ..] | [digit, ..] => digit.is_ascii_digit(),
@@ -107,7 +104,7 @@ fn fits(model: &[u8], has_heading: bool, rows: &[(u64, Vec<u8>)], separator: u8)
     names.len() > 1 && rows.iter().all(|(_, row)| row_fits(row))
 }
 
-/// The columns of a line. Blanks separate as one, however many, and the unit in brackets belongs to its name.
+/// The columns of a line. Several blanks separate as one does, and a unit in brackets belongs to the name before it.
 pub(super) fn fields(line: &[u8], separator: Option<u8>, is_heading: bool) -> impl Iterator<Item = &[u8]> {
     let mut rest = Some(line);
     std::iter::from_fn(move || {
@@ -127,7 +124,7 @@ pub(super) fn fields(line: &[u8], separator: Option<u8>, is_heading: bool) -> im
     })
 }
 
-/// One column of a row; empty where there is none.
+/// One column of a row; empty if the row has fewer.
 pub(super) fn field(row: &[u8], separator: Option<u8>, at: usize) -> &[u8] {
     fields(row, separator, false).nth(at).unwrap_or_default()
 }
@@ -149,7 +146,7 @@ fn cpu(names: &[String]) -> Option<usize> {
     names.iter().position(is_cpu)
 }
 
-/// `3` or `cpu3`.
+/// Reads `3` and `cpu3`.
 pub(super) fn cpu_number(field: &[u8]) -> Option<u32> {
     let text = std::str::from_utf8(field).ok()?.trim_matches('"');
     let digits = ["cpu", "CPU"].iter().find_map(|start| text.strip_prefix(start)).unwrap_or(text);
@@ -157,7 +154,7 @@ pub(super) fn cpu_number(field: &[u8]) -> Option<u32> {
     digits.parse().ok().filter(|cpu| is_number && *cpu <= LAST_CPU)
 }
 
-/// What a column of this name holds, and in which unit: `latency_us`, `period [ns]`, `frame.time_epoch`.
+/// What a column with this name holds, and in which unit: `latency_us`, `period [ns]`, `frame.time_epoch`.
 fn named(name: &str) -> Option<(Format, Option<Unit>)> {
     match name {
         "frame.time_epoch" | "frame.time_relative" => return Some((Format::Timestamps, Some(Unit::S))),

@@ -1,20 +1,18 @@
-//! What a command line of cyclictest asked for: the results say it nowhere else.
+//! What a command line of cyclictest asked for: its results tell it nowhere else.
 //!
-//! Knows the few options that tell how much was to be measured, and skips the rest as `getopt` would.
+//! Knows the few options that tell how much was to be measured, and skips the others as `getopt` would.
 
 use super::number::{self, Unit};
 use punctual_hist::Nanos;
 
-/// What was asked for, as far as the line says it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct CyclictestOptions {
-    /// Between releases of the first thread.
+    /// Time between releases of the first thread.
     pub interval: Option<Nanos>,
-    /// By how much each thread's period is longer than that of the one before.
+    /// The period of each thread is longer than that of the thread before by this time.
     pub distance: Nanos,
-    /// For how long.
     pub duration: Option<Nanos>,
-    /// For how many activations of each thread.
+    /// Activations of each thread.
     pub loops: Option<u64>,
     /// Rows of the histogram, in the unit of the result.
     pub rows: Option<u64>,
@@ -22,7 +20,7 @@ pub(super) struct CyclictestOptions {
 
 /// Options that take a value, which may be in the next word.
 const WITH_VALUE: &str = "bcdDFhHilopTx";
-/// Long forms of those that matter.
+/// Long forms of the options that matter.
 const LONG: [(&str, char); 7] = [
     ("interval", 'i'),
     ("distance", 'd'),
@@ -32,7 +30,7 @@ const LONG: [(&str, char); 7] = [
     ("histofall", 'H'),
     ("smp", 'S'),
 ];
-/// What cyclictest does unasked.
+/// Defaults of cyclictest.
 const INTERVAL: Nanos = Nanos::from_us(1_000);
 const DISTANCE: Nanos = Nanos::from_us(500);
 
@@ -63,7 +61,7 @@ pub(super) fn asked(command: &str) -> CyclictestOptions {
                 break;
             }
             asked.take(letter, "");
-            // -a and -t take a value that is part of the word, if any: what follows is no option.
+            // A value of -a or -t is part of the word, so that the letters behind them are no options.
             if matches!(letter, 'a' | 't' | 'A') {
                 break;
             }
@@ -81,13 +79,13 @@ impl CyclictestOptions {
             'D' => self.duration = length(value),
             'l' => self.loops = number::count(value).filter(|loops| *loops > 0),
             'h' | 'H' => (self.rows, self.distance) = (number::count(value), Nanos::ZERO),
-            // One thread for each CPU, all with one period.
+            // One thread for each CPU, all with the same period.
             'S' => self.distance = Nanos::ZERO,
             _ => {}
         }
     }
 
-    /// Time between releases of one thread.
+    /// Time between releases of the thread with this number.
     pub fn period(&self, thread: u64) -> Option<Nanos> {
         self.interval.map(|interval| interval.plus(self.distance.times(thread)))
     }

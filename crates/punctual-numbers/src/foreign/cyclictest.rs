@@ -3,25 +3,24 @@
 //! Up to rt-tests 2.4 every row is printed, and a line of totals; 2.10 prints rows that hold something, and no totals.
 //! A row `b` holds the values from `b` to just below `b + 1`. What is later than the last row is counted and not kept.
 //! Columns are threads in their order; which CPU each had is not in the text, and neither is the unit: microseconds, or
-//! nanoseconds with `-N`. Where the smallest latency is a millisecond and more, whoever imports is asked.
+//! nanoseconds with `-N`. Where the smallest latency is a millisecond or more, the unit has to be told.
 
 use super::lines::LineReader;
 use super::number::{self, Unit};
 use super::run::Series;
 use super::sniff::thread_line;
 use super::table::Table;
-use super::{Beyond, Cell, ForeignRun, Format, MOST_COLUMNS, Problem};
+use super::{Beyond, Cell, ForeignRun, MOST_COLUMNS, Problem};
 use punctual_hist::{Counts, Nanos};
+use std::collections::BTreeMap;
 
-/// What our own text says of its rows.
+/// The comment by which our own text tells the unit of its rows.
 pub(crate) const IN_MICROSECONDS: &str = "values are microseconds";
 
 #[derive(Default)]
 pub(super) struct Reader {
     unit: Option<Unit>,
     table: Table,
-    rows: u64,
-    last_row: u64,
     feet: Feet,
     threads: Vec<Thread>,
     samples: Vec<Counts>,
@@ -29,20 +28,20 @@ pub(super) struct Reader {
     command: Option<String>,
 }
 
-/// The lines below a histogram, each with a value for each thread.
+/// The lines below a histogram by their names, each with a value for each thread.
 #[derive(Default)]
-struct Feet {
-    total: Vec<u64>,
-    min: Vec<u64>,
-    avg: Vec<u64>,
-    max: Vec<u64>,
-    overflows: Vec<u64>,
+struct Feet(BTreeMap<String, Vec<u64>>);
+
+impl Feet {
+    fn get(&self, name: &str) -> &[u64] {
+        self.0.get(name).map_or(&[], Vec::as_slice)
+    }
 }
 
-/// What the line of a thread says; live output has many for each, and the last counts.
+/// The line of a thread. Live output has many for each thread, and the last one counts.
 #[derive(Clone, Debug, Default)]
 struct Thread {
-    interval_us: Option<u64>,
+    period: Option<Nanos>,
     cycles: u64,
     min: u64,
     avg: u64,
@@ -69,7 +68,7 @@ impl LineReader for Reader {
 
     fn finish(&mut self) -> Result<ForeignRun, Problem> {
         let mut notes = std::mem::take(&mut self.notes);
-        let series = match (self.rows > 0, self.samples.is_empty(), self.threads.is_empty()) {
+        let series = match (!self.table.is_empty(), self.samples.is_empty(), self.threads.is_empty()) {
             (true, _, _) => self.of_histogram(&mut notes)?,
             (false, false, _) => self.of_samples(),
             (false, true, false) => self.of_threads(&mut notes),
@@ -84,7 +83,6 @@ impl LineReader for Reader {
         );
         number::is_in_microseconds(self.unit, series.iter().filter_map(Series::smallest).min(), "cyclictest")?;
         Ok(ForeignRun {
-            format: Format::Cyclictest,
             program: Some("cyclictest".to_owned()),
             command: self.command.take(),
             series,
@@ -100,7 +98,6 @@ impl Reader {
         Ok(Self { unit, ..Self::default() })
     }
 
-    /// One of what the numbers count.
     fn grain(&self) -> Nanos {
         Nanos::from_ns(self.unit.unwrap_or(Unit::Us).ns())
     }
@@ -110,22 +107,14 @@ impl Reader {
             self.unit = number::own_unit(line, Unit::Us, self.unit)?;
         }
         let Some((name, rest)) = comment.split_once(':') else { return Ok(()) };
-        let foot = match name {
-            "Total" => &mut self.feet.total,
-            "Min Latencies" => &mut self.feet.min,
-            "Avg Latencies" => &mut self.feet.avg,
-            "Max Latencies" => &mut self.feet.max,
-            "Histogram Overflows" => &mut self.feet.overflows,
-            "cmdline" | "Command line" => {
-                self.command = Some(rest.trim().to_owned());
-                return Ok(());
+        match name {
+            "cmdline" | "Command line" => self.command = Some(rest.trim().to_owned()),
+            "Total" | "Min Latencies" | "Avg Latencies" | "Max Latencies" | "Histogram Overflows" => {
+                let foot: Option<Vec<u64>> = rest.split_whitespace().map(number::count).collect();
+                let bad = || Problem::at(line, format!("`{name}` holds something that is no count"));
+                self.feet.0.insert(name.to_owned(), foot.ok_or_else(bad)?);
             }
-            _ => return Ok(()),
-        };
-        let bad = || Problem::at(line, format!("`{name}` holds something that is no count"));
-        *foot = rest.split_whitespace().map(|word| number::count(word).ok_or_else(bad)).collect::<Result<_, _>>()?;
-        if foot.len() > MOST_COLUMNS {
-            return Err(Problem::at(line, format!("{} columns, more than any machine has", foot.len())));
+            _ => {}
         }
         Ok(())
     }
@@ -133,34 +122,9 @@ impl Reader {
     fn row(&mut self, line: u64, text: &str) -> Result<(), Problem> {
         let mut words = text.split_whitespace();
         let value = words.next().and_then(number::count);
-        let Some(value) = value else {
-            return Err(Problem::at(line, "a row of the histogram begins with a whole number"));
-        };
-        let counts: Option<Vec<u64>> = words.map(number::count).collect();
-        let Some(counts) = counts.filter(|counts| !counts.is_empty()) else {
-            let what = "a row of the histogram has whole counts; a negative one is a counter that has overrun, and its \
-                        value is lost";
-            return Err(Problem::at(line, what));
-        };
-        if self.rows == 0 {
-            self.table.widen(counts.len(), line)?;
-        } else if counts.len() != self.table.width() {
-            let what = format!(
-                "{} columns where the rows before have {}: the file was cut off or edited here",
-                counts.len(),
-                self.table.width()
-            );
-            return Err(Problem::at(line, what));
-        }
-        if self.rows > 0 && value <= self.last_row {
-            return Err(Problem::at(line, "this row is not above the one before; are these two results in one file?"));
-        }
-        let grain = self.grain();
-        for (column, count) in counts.into_iter().enumerate() {
-            self.table.add(column, Cell::of_width(value, grain, count), line)?;
-        }
-        (self.rows, self.last_row) = (self.rows + 1, value);
-        Ok(())
+        let value = value.ok_or_else(|| Problem::at(line, "a row of the histogram begins with a whole number"))?;
+        let Cell { low, high, .. } = Cell::of_width(value, self.grain(), 0);
+        self.table.row(line, (low, high), words)
     }
 
     /// `T: 0 (14087) P:95 I:1000 C:    200 Min:     11 Act:   14 Avg:   13 Max:      89`
@@ -173,13 +137,13 @@ impl Reader {
             return Err(Problem::at(line, "the line of a thread lacks its number, C or Max"));
         };
         let index = usize::try_from(index).ok().filter(|index| *index < MOST_COLUMNS);
-        let Some(index) = index else { return Err(Problem::at(line, "no machine has so many threads")) };
+        let Some(index) = index else { return Err(Problem::at(line, "no machine has a thread of this number")) };
         if self.threads.len() <= index {
             self.threads.resize(index + 1, Thread::default());
         }
         if let Some(thread) = self.threads.get_mut(index) {
             *thread = Thread {
-                interval_us: field(" I:"),
+                period: field(" I:").map(Nanos::from_us),
                 cycles,
                 min: field("Min:").unwrap_or_default(),
                 avg: field("Avg:").unwrap_or_default(),
@@ -200,7 +164,7 @@ impl Reader {
         let Some(value) = number::length(value, self.unit.unwrap_or(Unit::Us)) else {
             return Err(Problem::at(line, format!("`{value}` is no latency")));
         };
-        // Each is 30 KB.
+        // Each thread has a histogram of 30 KB.
         let index = usize::try_from(thread).ok().filter(|index| *index < 1024);
         let Some(index) = index else { return Err(Problem::at(line, "samples of more than 1024 threads")) };
         if self.samples.len() <= index {
@@ -214,53 +178,53 @@ impl Reader {
 
     fn of_histogram(&mut self, notes: &mut Vec<String>) -> Result<Vec<Series>, Problem> {
         let feet = std::mem::take(&mut self.feet);
+        let end = self.table.end();
         let mut columns = std::mem::take(&mut self.table).into_columns();
+        let (min, max) = (feet.get("Min Latencies").len(), feet.get("Max Latencies").len());
         // With -H, the last column is the sum of the others, and Min has a value less.
         let has_sum = columns.len() > 1
-            && (feet.min.len() + 1 == columns.len()
-                || feet.min.is_empty() && columns.len() > 2 && is_sum_of_others(&columns));
+            && (min + 1 == columns.len() || min == 0 && columns.len() > 2 && is_sum_of_others(&columns));
         if has_sum {
             columns.pop();
         }
-        if feet.min.is_empty() || feet.max.is_empty() {
+        if min == 0 || max == 0 {
             notes.push(
                 "doubted: the lines below the histogram are missing: the file was cut off, and may lack rows and \
                  everything that was later than the last of them"
                     .to_owned(),
             );
-        } else if feet.min.len() != columns.len() {
-            return Err(Problem::new(format!(
-                "the histogram has {} threads and the line of minima {}: parts of different results",
-                columns.len(),
-                feet.min.len()
-            )));
+        } else if min != columns.len() {
+            let threads = columns.len();
+            let what =
+                format!("the histogram has {threads} threads and the line of minima {min}: parts of different results");
+            return Err(Problem::new(what));
         }
-        if (1..columns.len()).contains(&feet.max.len()) {
+        if (1..columns.len()).contains(&max) {
             notes.push("doubted: the line of maxima lacks threads: the file was cut off".to_owned());
         }
-        if feet.overflows.is_empty() {
+        if feet.get("Histogram Overflows").is_empty() {
             notes.push("doubted: no line says how many values were later than the last row".to_owned());
         }
         let threads = columns.into_iter().enumerate();
-        Ok(threads.map(|(index, cells)| self.column(&feet, index, cells)).collect())
+        Ok(threads.map(|(index, cells)| self.column(&feet, end, index, cells)).collect())
     }
 
-    fn column(&self, feet: &Feet, index: usize, cells: Vec<Cell>) -> Series {
+    /// A histogram with every row ends at `end`. One with gaps ends there or above.
+    fn column(&self, feet: &Feet, end: Nanos, index: usize, cells: Vec<Cell>) -> Series {
         let grain = self.grain();
-        let us = |foot: &[u64]| foot.get(index).copied().map(|value| grain.times(value));
-        let overflows = feet.overflows.get(index).copied().filter(|count| *count > 0);
-        // A histogram with every row ends at its size. One with gaps ends there or above.
-        let end = grain.times(self.last_row.saturating_add(1));
+        let foot = |name: &str| feet.get(name).get(index).copied();
+        let overflows = foot("Histogram Overflows").filter(|count| *count > 0);
+        // A thread that never woke prints the starting values of its extremes.
         let empty = cells.is_empty() && overflows.is_none();
+        let time = |name: &str| foot(name).filter(|_| !empty).map(|value| grain.times(value));
         Series {
             label: format!("thread {index}"),
             beyond: overflows.map(|count| Beyond { from: end, count }),
-            // A thread that never woke prints the starting values of its extremes.
-            min: us(&feet.min).filter(|_| !empty),
-            mean: us(&feet.avg).filter(|_| !empty),
-            max: us(&feet.max).filter(|_| !empty),
+            min: time("Min Latencies"),
+            mean: time("Avg Latencies"),
+            max: time("Max Latencies"),
             grain,
-            stated_count: feet.total.get(index).copied().map(|in_rows| in_rows.saturating_add(overflows.unwrap_or(0))),
+            stated_count: foot("Total").map(|in_rows| in_rows.saturating_add(overflows.unwrap_or(0))),
             cells,
             ..Series::default()
         }
@@ -270,7 +234,7 @@ impl Reader {
         let threads = std::mem::take(&mut self.samples).into_iter().enumerate();
         let grain = self.grain();
         let series = threads.filter(|(_, counts)| !counts.is_empty()).map(|(index, counts)| {
-            let period = self.threads.get(index).and_then(|thread| thread.interval_us).map(Nanos::from_us);
+            let period = self.threads.get(index).and_then(|thread| thread.period);
             Series { period, ..Series::of_rounded(format!("thread {index}"), &counts, grain) }
         });
         series.collect()
@@ -279,22 +243,25 @@ impl Reader {
     fn of_threads(&self, notes: &mut Vec<String>) -> Vec<Series> {
         notes.push("there is no histogram in it: percentiles are not known (run cyclictest with -h)".to_owned());
         let grain = self.grain();
-        let one = |(index, thread): (usize, &Thread)| Series {
-            label: format!("thread {index}"),
-            period: thread.interval_us.map(Nanos::from_us),
-            // One that has not woken yet prints the starting values.
-            min: (thread.cycles > 0).then(|| grain.times(thread.min)),
-            mean: (thread.cycles > 0).then(|| grain.times(thread.avg)),
-            max: (thread.cycles > 0).then(|| grain.times(thread.max)),
-            grain,
-            stated_count: Some(thread.cycles),
-            ..Series::default()
+        let one = |(index, thread): (usize, &Thread)| {
+            // A thread that has not woken yet prints the starting values of its extremes.
+            let time = |value: u64| (thread.cycles > 0).then(|| grain.times(value));
+            Series {
+                label: format!("thread {index}"),
+                period: thread.period,
+                min: time(thread.min),
+                mean: time(thread.avg),
+                max: time(thread.max),
+                grain,
+                stated_count: Some(thread.cycles),
+                ..Series::default()
+            }
         };
         self.threads.iter().enumerate().map(one).collect()
     }
 }
 
-/// Fewer than the three numbers of a sample, and nothing else.
+/// Whether a line is one or two of the three numbers of a sample, and nothing else.
 fn is_torn(text: &str) -> bool {
     let mut parts = text.split(':').map(str::trim);
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -304,7 +271,7 @@ fn is_torn(text: &str) -> bool {
 
 fn is_sum_of_others(columns: &[Vec<Cell>]) -> bool {
     let Some((last, others)) = columns.split_last() else { return false };
-    let mut sums = std::collections::BTreeMap::new();
+    let mut sums = BTreeMap::new();
     for cell in others.iter().flatten() {
         let sum: &mut u64 = sums.entry(cell.low).or_default();
         *sum = sum.saturating_add(cell.count);

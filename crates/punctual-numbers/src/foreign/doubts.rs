@@ -1,13 +1,13 @@
-//! Do the numbers of a run agree with each other? What does not is a note, and no number is changed but by `wrapped`.
+//! Checks whether the numbers of a run agree with each other. Disagreement becomes a note; only `wrapped` changes numbers.
 //!
-//! Counts are held against what the file states and against its duration, extremes and mean against the cells.
+//! Counts are compared with what the file states and with its duration, extremes and mean with the cells.
 
 use super::number::{span, us};
 use super::run::{ForeignRun, Quantity, Series, Stated, Unfit, as_f64};
 use super::wrapped;
 use punctual_hist::Nanos;
 
-/// Adds what there is to doubt to the notes of a run.
+/// Adds doubts to the notes of a run.
 pub(crate) fn weigh(run: &mut ForeignRun) {
     let mut notes = Vec::new();
     let (format, duration) = (run.format, run.duration);
@@ -32,7 +32,7 @@ pub(crate) fn weigh(run: &mut ForeignRun) {
     run.notes.splice(0..0, notes);
 }
 
-/// Percentiles rise, from the smallest value to the largest.
+/// Percentiles must rise, from the smallest value to the largest.
 fn points(series: &mut Series, notes: &mut Vec<String>) {
     let mut points = series.points.clone();
     if points.is_empty() {
@@ -100,7 +100,7 @@ fn extremes(series: &Series, notes: &mut Vec<String>) {
             notes.push(format!("doubted: {label}: values are counted above the largest that is stated, {}", us(max)));
         }
     }
-    // oslat names its rows by their upper edges, and its minimum, too.
+    // oslat names its rows by their upper edges, and its minimum as well.
     if let Some(min) = series.min.filter(|_| series.quantity == Quantity::Latency) {
         if min > first.high || min.plus(series.grain) <= first.low {
             notes.push(format!(
@@ -129,7 +129,7 @@ fn mean(series: &Series, notes: &mut Vec<String>) {
     }
 }
 
-/// Holds the count against the duration. Tells whether cells were changed.
+/// Compares the count with the duration. Tells whether cells were changed.
 fn length(series: &mut Series, duration: Stated, notes: &mut Vec<String>) -> bool {
     let (Some(period), Some(count)) = (series.period, series.count()) else { return false };
     if series.quantity == Quantity::Noise || period == Nanos::ZERO || duration.length == Nanos::ZERO {
@@ -137,7 +137,7 @@ fn length(series: &mut Series, duration: Stated, notes: &mut Vec<String>) -> boo
     }
     let due = duration.length.whole(period);
     let ran = count.saturating_add(series.skipped.unwrap_or(0));
-    // What begins and ends within the last digit, and some for starting and stopping the threads.
+    // Twice the grain of the duration, and a little for starting and stopping the threads.
     let slack = duration.grain.times(2).whole(period).saturating_add(due / 1_000).saturating_add(2);
     if due.abs_diff(ran) <= slack {
         return false;

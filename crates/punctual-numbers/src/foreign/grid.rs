@@ -1,31 +1,29 @@
-//! Instants to latency, where nobody wrote down when each activation was due: the grid is fitted.
+//! Instants to latency without known releases: the grid of releases is fitted.
 //!
 //! Instants are taken in blocks, so that memory is constant and clocks may drift. In each block a straight line is laid
-//! through the earlier half of them, and moved down to the earliest: latency is the distance to that line. It is
-//! therefore relative to the earliest activation of its block, and says nothing of what all of them have in common.
+//! through the earlier half of them, and moved down to the earliest: latency is the distance to that line. Latency is
+//! therefore relative to the earliest activation of its block, and does not include what all activations have in common.
 
 use super::run::as_f64;
 use punctual_hist::{Counts, Nanos};
 
 const BLOCK: usize = 1 << 16;
-/// Fewer instants are no grid.
+/// The smallest number of instants to which a grid is fitted.
 pub(super) const LEAST: usize = 16;
 
 /// Takes instants that ascend.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Grid {
-    /// What was said to be the period.
+    /// The period as the user told it, and as it was fitted last.
     told: Option<f64>,
-    /// What came out of the blocks so far.
     period: Option<f64>,
     block: Vec<i64>,
-    /// Latency.
+    /// Latencies.
     pub counts: Counts,
-    /// Releases that no instant belongs to.
+    /// Releases without an instant, and the most of them in a row.
     pub skipped: u64,
-    /// The most of them in a row.
     pub longest_gap: u64,
-    /// Instants that there is no release for.
+    /// Instants that share a release with another.
     pub surplus: u64,
     pub blocks: u64,
     slopes: (f64, f64),
@@ -34,19 +32,7 @@ pub(super) struct Grid {
 impl Grid {
     pub fn new(period: Option<Nanos>) -> Self {
         let told = period.map(|period| as_f64(period.as_ns()));
-        let block = Vec::new();
-        let counts = Counts::new();
-        Self {
-            told,
-            period: None,
-            block,
-            counts,
-            skipped: 0,
-            longest_gap: 0,
-            surplus: 0,
-            blocks: 0,
-            slopes: (f64::MAX, 0.0),
-        }
+        Self { told, slopes: (f64::MAX, 0.0), ..Self::default() }
     }
 
     pub fn push(&mut self, instant: i64) {
@@ -58,7 +44,7 @@ impl Grid {
         }
     }
 
-    /// What is left; tells whether there was enough for a grid.
+    /// Takes the rest; tells whether there were enough instants for a grid.
     pub fn finish(&mut self) -> bool {
         let carried = usize::from(self.blocks > 0);
         if self.block.len() >= LEAST || self.blocks > 0 && self.block.len() > carried {
@@ -67,7 +53,7 @@ impl Grid {
         self.blocks > 0
     }
 
-    /// The period that was fitted: the shortest and the longest of all blocks.
+    /// The shortest and the longest period that was fitted to a block.
     pub fn periods(&self) -> (f64, f64) {
         self.slopes
     }
@@ -84,7 +70,7 @@ impl Grid {
         let lowest = offsets.iter().zip(&slots).map(line).fold(f64::MAX, f64::min);
         let carried = usize::from(self.blocks > 0);
         for pair in offsets.iter().zip(&slots).skip(carried) {
-            self.counts.record(nanos(line(pair) - lowest));
+            self.counts.record(Nanos::from_ns(nearest(line(pair) - lowest)));
         }
         let steps = slots.iter().zip(slots.iter().skip(1)).map(|(a, b)| b.saturating_sub(*a).saturating_sub(1));
         self.longest_gap = steps.clone().fold(self.longest_gap, u64::max);
@@ -101,11 +87,6 @@ impl Grid {
 #[allow(clippy::cast_precision_loss, reason = "a block is far shorter than 2^53 ns, or its latency is coarse anyway")]
 fn offset(instant: i64, origin: i64) -> f64 {
     instant.saturating_sub(origin) as f64
-}
-
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "never negative, and saturates")]
-fn nanos(length: f64) -> Nanos {
-    Nanos::from_ns(length.round().max(0.0) as u64)
 }
 
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "never negative, and saturates")]
@@ -126,8 +107,8 @@ fn median(values: &mut [f64]) -> Option<f64> {
     Some(*values.select_nth_unstable_by(middle, f64::total_cmp).1)
 }
 
-/// Makes a guess exact enough for the whole block: each time over a stretch that is longer by so much that the error of
-/// the last stretch is still less than half a period.
+/// Makes a guess exact enough for the whole block: step by step over longer stretches, so that the error of one step is
+/// less than half a period in the next.
 fn extended(offsets: &[f64], guess: f64) -> f64 {
     let mut period = guess;
     let mut reach = 8;
@@ -142,10 +123,10 @@ fn extended(offsets: &[f64], guess: f64) -> f64 {
     if period > 0.0 { period } else { guess }
 }
 
-/// The slot of each instant, counted from the first; and how many instants have to share one.
+/// The slot of each instant, counted from the first, and the number of instants that share one.
 ///
-/// Where there are as many instants as slots, each has its own, however late it is. Otherwise each takes the nearest slot
-/// that is not before its predecessor's.
+/// If there are as many instants as slots, each has its own, however late it is. Otherwise each takes the nearest slot that
+/// is not before its predecessor's.
 fn slots(offsets: &[f64], period: f64) -> (Vec<u64>, u64) {
     let end = offsets.last().copied().unwrap_or_default();
     let steps = offsets.len().saturating_sub(1) as u64;
@@ -153,7 +134,7 @@ fn slots(offsets: &[f64], period: f64) -> (Vec<u64>, u64) {
         return ((0..=steps).take(offsets.len()).collect(), 0);
     }
     let (mut slots, mut surplus) = (Vec::with_capacity(offsets.len()), 0);
-    // Where the slot of the last instant lies; follows slowly, since one late instant says little of the grid.
+    // The place of the last slot follows the instants slowly, since one late instant tells little about the grid.
     let (mut slot, mut at) = (0u64, 0.0f64);
     for (index, offset) in offsets.iter().enumerate() {
         let ahead = nearest((offset - at) / period);
@@ -225,7 +206,7 @@ mod tests {
 
     #[test]
     fn after_a_stall_each_activation_keeps_its_own_release() {
-        // Six periods of nothing, then the six that were held up, within 10 us.
+        // Nothing for six periods, then the six activations that were held up, within 10 us.
         let instants: Vec<i64> = (0..1_000)
             .map(|k| if (500..506).contains(&k) { 506_000_000 + (k - 500) * 1_000 } else { k * 1_000_000 })
             .collect();
@@ -251,7 +232,7 @@ mod tests {
             let grid = fitted(&instants);
             prop_assert_eq!(grid.counts.count(), late.len() as u64);
             prop_assert_eq!(grid.skipped, 0);
-            // The fitted line cannot be further off than what was planted is scattered, twice over.
+            // The fitted line is off by at most twice the range of the planted latencies.
             prop_assert!(grid.counts.max().unwrap().as_ns() <= 900, "{:?}", grid.counts.max());
         }
 

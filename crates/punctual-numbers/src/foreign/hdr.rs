@@ -1,39 +1,35 @@
 //! A log of `HdrHistogram`, version 2: one packed histogram for each interval, under a tag or none.
 //!
-//! A log does not say what its numbers count; ours say so in a comment, and of others the unit is asked for. Intervals of
-//! one tag are one series. Counts are unpacked here and not by the crate that packs them: it makes room for whatever a
-//! header claims, and a count that no histogram has makes it panic.
+//! A log does not tell the unit of its numbers. Ours do in a comment; for others the user is asked. Intervals with the same
+//! tag are one series. Counts are unpacked here and not by the crate `hdrhistogram`: it reserves memory for whatever a header
+//! claims, and panics on counts that no histogram has.
 
 use super::lines::LineReader;
 use super::number::{self, Unit};
 use super::run::{Series, Stated};
 use super::table::{TOO_LONG, ascending};
-use super::{Cell, ForeignRun, Format, MOST_COLUMNS, Problem, Remedy};
+use super::{Cell, ForeignRun, MOST_COLUMNS, Problem, Remedy};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use flate2::{Decompress, FlushDecompress, Status};
 use punctual_hist::Nanos;
 use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
 
-/// What our logs say of their numbers.
+/// The comment by which our logs tell the unit of their numbers.
 pub(crate) const IN_NANOSECONDS: &str = "values are nanoseconds";
-/// How a packed histogram begins: version 2, deflated.
+/// The first four bytes of a packed histogram of version 2, deflated and inflated.
 const DEFLATED: u32 = 0x1c84_9314;
-/// How the same begins when it is unpacked.
 const PLAIN: u32 = 0x1c84_9313;
-/// What stands before the counts.
+/// Bytes before the counts.
 const HEAD: usize = 40;
-/// Longest histogram, unpacked: every count of the finest and widest one there is, at one byte each.
+/// Longest histogram, inflated: every count of the finest and widest one there is, at one byte each.
 const PLAIN_MAX: usize = 8 << 20;
-/// No histogram has so many cells, empty ones included.
+/// More cells than the largest histogram has, empty ones included.
 const MOST_INDICES: u64 = 1 << 23;
 /// Most cells that are kept: 48 MB.
 const MOST_CELLS: usize = 1 << 20;
-/// What is said of more.
-const TOO_MANY: &str = "more than a million cells that hold something";
 
-/// Takes lines.
+#[derive(Default)]
 pub(super) struct Reader {
     unit: Option<Unit>,
     tags: BTreeMap<String, Tag>,
@@ -43,10 +39,10 @@ pub(super) struct Reader {
     until: Nanos,
 }
 
-/// What is under one tag: counts by (smallest, largest) value.
 struct Tag {
-    /// The how manieth it is in the file.
+    /// The place of the tag in the order of the file.
     place: usize,
+    /// Counts by (smallest, largest) value.
     cells: BTreeMap<(u64, u64), u64>,
 }
 
@@ -77,7 +73,6 @@ impl LineReader for Reader {
             tags.into_iter().map(|(name, tag)| series(&name, tag, unit)).collect();
         let length = self.until.minus(self.from.unwrap_or_default());
         Ok(ForeignRun {
-            format: Format::Hdr,
             started: self.started.take(),
             duration: (length > Nanos::ZERO).then_some(Stated { length, grain: Nanos::from_ms(1) }),
             series: series?,
@@ -88,7 +83,7 @@ impl LineReader for Reader {
 
 impl Reader {
     pub fn new(unit: Option<Unit>) -> Self {
-        Self { unit, tags: BTreeMap::new(), kept: 0, started: None, from: None, until: Nanos::ZERO }
+        Self { unit, ..Self::default() }
     }
 
     fn comment(&mut self, line: u64, comment: &str) -> Result<(), Problem> {
@@ -100,7 +95,7 @@ impl Reader {
         Ok(())
     }
 
-    /// `Tag=NAME,start,length,largest,histogram`, the first of which may be missing.
+    /// Reads `Tag=NAME,start,length,largest,histogram`, of which the tag may be missing.
     fn interval(&mut self, line: u64, text: &str) -> Result<(), Problem> {
         let (name, rest) = match text.strip_prefix("Tag=") {
             Some(tagged) => tagged.split_once(',').unwrap_or((tagged, "")),
@@ -120,28 +115,25 @@ impl Reader {
         self.until = self.until.max(start.plus(length));
         let place = self.tags.len();
         if place >= MOST_COLUMNS && !self.tags.contains_key(name) {
-            return Err(Problem::at(line, format!("more than {MOST_COLUMNS} tags; no machine has so many CPUs")));
+            return Err(Problem::at(line, format!("more than {MOST_COLUMNS} tags, and no machine has as many CPUs")));
         }
         let tag = self.tags.entry(name.to_owned()).or_insert(Tag { place, cells: BTreeMap::new() });
         let cells = &mut tag.cells;
         let all = &mut self.kept;
         unpacked(packed, &mut |low, high, count| {
-            let kept = match cells.entry((low, high)) {
-                Entry::Occupied(kept) => kept.into_mut(),
-                Entry::Vacant(_) if *all >= MOST_CELLS => return Err(TOO_MANY),
-                Entry::Vacant(place) => {
-                    *all = all.saturating_add(1);
-                    place.insert(0)
-                }
-            };
+            let kept = cells.entry((low, high)).or_insert_with(|| {
+                *all = all.saturating_add(1);
+                0
+            });
             *kept = kept.saturating_add(count);
-            Ok(())
+            if *all > MOST_CELLS { Err("more than a million cells that hold something") } else { Ok(()) }
         })
         .map_err(|what| Problem::at(line, what))
     }
 }
 
-/// Our own tags are labels, with `_` for what a tag cannot hold: a CPU, and the load or context where there were several.
+/// Our own tags are labels with `_` for characters that a tag cannot hold: a CPU, and the load or context where there were
+/// several.
 fn series(name: &str, tag: Tag, unit: Unit) -> Result<Series, Problem> {
     let of_cpu = name.strip_prefix("CPU_").map(|rest| rest.split_once('_').unwrap_or((rest, "")));
     let of_cpu = of_cpu.and_then(|(digits, load)| Some((digits.parse::<u32>().ok()?, load)));
@@ -165,10 +157,10 @@ fn series(name: &str, tag: Tag, unit: Unit) -> Result<Series, Problem> {
     Ok(Series { label, cpu, context, cells, ..Series::default() })
 }
 
-/// Takes a cell that holds something: smallest value, largest value, count.
+/// Takes a cell that holds something: (smallest value, largest value, count).
 type Take<'a> = dyn FnMut(u64, u64, u64) -> Result<(), &'static str> + 'a;
 
-/// Hands out each cell that holds something, as long as they are taken.
+/// Hands out each cell that holds something, until one is refused.
 fn unpacked(packed: &str, cell: &mut Take<'_>) -> Result<(), &'static str> {
     let cut = "the histogram is cut off or damaged";
     let bytes = STANDARD.decode(packed).map_err(|_| "the histogram is not in Base64: cut off or damaged")?;
@@ -195,7 +187,7 @@ fn unpacked(packed: &str, cell: &mut Take<'_>) -> Result<(), &'static str> {
         let (count, after) = signed(rest).ok_or(cut)?;
         rest = after;
         match u64::try_from(count) {
-            // So many cells are empty.
+            // A negative number counts empty cells.
             Err(_) => index = index.saturating_add(count.unsigned_abs()),
             Ok(count) => {
                 if count > 0 {
@@ -212,7 +204,7 @@ fn unpacked(packed: &str, cell: &mut Take<'_>) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// What was deflated, as far as it is no larger than any histogram.
+/// The inflated bytes; refuses more than any histogram has.
 fn inflated(bytes: &[u8]) -> Result<Vec<u8>, &'static str> {
     let cut = "the histogram is cut off or damaged";
     let mut inflate = Decompress::new(true);
@@ -222,7 +214,7 @@ fn inflated(bytes: &[u8]) -> Result<Vec<u8>, &'static str> {
         match inflate.decompress_vec(rest, &mut plain, FlushDecompress::None) {
             Ok(Status::StreamEnd) => return Ok(plain),
             Err(_) => return Err(cut),
-            // There is room left, so that it is the input that has ended.
+            // There is room left, so the input has ended too early.
             Ok(_) if plain.len() < plain.capacity() => return Err(cut),
             Ok(_) if plain.len() >= PLAIN_MAX => return Err("the histogram is larger than any of HdrHistogram"),
             Ok(_) => plain.reserve(plain.len()),
@@ -230,11 +222,11 @@ fn inflated(bytes: &[u8]) -> Result<Vec<u8>, &'static str> {
     }
 }
 
-/// Which values a count is of.
+/// Which values each count is for.
 struct Layout {
     /// The width of the narrowest cells, as a power of two.
     unit: u32,
-    /// Cells of one width, as a power of two.
+    /// The number of cells of one width, as a power of two.
     half: u32,
 }
 
@@ -252,7 +244,7 @@ impl Layout {
         if digits > 5 || lowest == 0 {
             return Some(Err("the histogram has a precision that none of HdrHistogram has"));
         }
-        // So many values are told apart one by one, at least.
+        // At least this many values have a cell each.
         let single = 2 * 10u64.pow(digits);
         Some(Ok(Self { unit: lowest.ilog2(), half: single.next_power_of_two().ilog2().saturating_sub(1) }))
     }

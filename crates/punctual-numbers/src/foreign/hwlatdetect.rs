@@ -1,12 +1,13 @@
-//! What hwlatdetect prints, and its `--report`: the times in which nobody but the hardware had the CPU.
+//! What hwlatdetect prints, and its `--report`: the times in which the hardware or firmware had the CPU.
 //!
-//! Only what is above the threshold is listed, and by default half of the time nobody looks: there is no distribution, and
-//! no value is no proof.
+//! Only values above the threshold are listed, and by default the CPU is watched for half of the time: there is no
+//! distribution, and an empty list proves nothing.
 
 use super::lines::LineReader;
 use super::number::{self, Unit};
 use super::run::{Quantity, Series, Stated, Unfit};
-use super::{ForeignRun, Format, Problem};
+use super::{ForeignRun, Problem};
+use crate::published::named;
 use punctual_hist::{Counts, Nanos};
 
 #[derive(Default)]
@@ -41,7 +42,7 @@ impl LineReader for Reader {
     }
 
     fn finish(&mut self) -> Result<ForeignRun, Problem> {
-        let fact = |name: &str| self.facts.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str());
+        let fact = |name: &str| named(&self.facts, name);
         let us = |name: &str| fact(name).and_then(|value| number::length(value.trim_end_matches("us"), Unit::Us));
         let stated = fact("Samples exceeding threshold").or(fact("Samples recorded")).and_then(number::count);
         let mut notes = vec![match us("Latency threshold") {
@@ -73,7 +74,6 @@ impl LineReader for Reader {
             ..Series::of_rounded("all CPUs".to_owned(), &self.samples, Nanos::from_us(1))
         };
         Ok(ForeignRun {
-            format: Format::Hwlatdetect,
             program: Some("hwlatdetect".to_owned()),
             duration: self.duration.map(|length| Stated { length, grain: Nanos::from_secs(1) }),
             machine: std::mem::take(&mut self.facts),

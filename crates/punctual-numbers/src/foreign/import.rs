@@ -1,4 +1,4 @@
-//! Bytes in pieces to a run: each format is read by lines as they come, or as a whole where it is a document.
+//! Bytes in pieces to a run: each format is read line by line as the bytes come, or as a whole if it is a document.
 
 use super::lines::{LineReader, Lines};
 use super::number::us;
@@ -14,19 +14,17 @@ use punctual_hist::Nanos;
 /// Longest document; the largest known (rteval on hundreds of CPUs) has some megabytes.
 const DOCUMENT_MAX: usize = 64 << 20;
 
-/// What whoever imports may say beside the file.
+/// What the user tells beside the file, where the file does not tell it. `period` is the time between releases.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ImportOptions {
-    /// What the file is, where its bytes do not say it.
     pub format: Option<Format>,
-    /// The unit of numbers, where the file does not say it.
     pub unit: Option<Unit>,
-    /// Time between releases, where the file does not say it.
     pub period: Option<Nanos>,
 }
 
 /// Takes bytes in pieces of any size.
 pub struct Import {
+    format: Format,
     way: Way,
     period: Option<Nanos>,
 }
@@ -39,8 +37,8 @@ enum Way {
 }
 
 impl Import {
-    /// Decides by the first bytes ([`SNIFFED`](super::SNIFFED) of them, or all there are) what is read; they are fed
-    /// again afterwards.
+    /// Decides by the first bytes ([`SNIFFED`](super::SNIFFED) of them, or all if there are fewer) what is read. They are
+    /// fed again afterwards.
     pub fn begin(first: &[u8], options: ImportOptions) -> Result<Self, Problem> {
         let format = match options.format {
             Some(format) => format,
@@ -69,10 +67,9 @@ impl Import {
                 Way::Samples(Lines::default(), Box::new(Samples::new(format, first, options.unit, options.period)?))
             }
         };
-        Ok(Self { way, period: options.period })
+        Ok(Self { format, way, period: options.period })
     }
 
-    /// Takes the next bytes.
     pub fn feed(&mut self, bytes: &[u8]) -> Result<(), Problem> {
         match &mut self.way {
             Way::Lines(lines, reader) => lines.feed_text(bytes, &mut |number, line| reader.line(number, line)),
@@ -80,10 +77,9 @@ impl Import {
             Way::Raw(raw) => raw.feed(bytes),
             Way::Document(kept, _) => {
                 if kept.len().saturating_add(bytes.len()) > DOCUMENT_MAX {
-                    let most = DOCUMENT_MAX >> 20;
-                    return Err(Problem::new(format!(
-                        "the document is longer than {most} MiB, which no result of a test is"
-                    )));
+                    let what =
+                        format!("the document is longer than {} MiB, which no result of a test is", DOCUMENT_MAX >> 20);
+                    return Err(Problem::new(what));
                 }
                 kept.extend_from_slice(bytes);
                 Ok(())
@@ -91,9 +87,10 @@ impl Import {
         }
     }
 
-    /// The run, with what there is to doubt.
+    /// The run, with everything that is to be doubted in its notes.
     pub fn finish(self) -> Result<ForeignRun, Problem> {
-        let (period, mut run) = (self.period, self.way.finish()?);
+        let period = self.period;
+        let mut run = ForeignRun { format: self.format, ..self.way.finish()? };
         for series in &mut run.series {
             match series.period {
                 Some(said) => agree(run.format, said, period)?,
@@ -122,20 +119,18 @@ impl Way {
     }
 }
 
-/// All bytes at once.
 pub fn import(bytes: &[u8], options: ImportOptions) -> Result<ForeignRun, Problem> {
     let mut import = Import::begin(bytes, options)?;
     import.feed(bytes)?;
     import.finish()
 }
 
-/// How the last line ended. Every program that prints lines ends the last one, too.
+/// How the last line of a file ended. Programs end their last line, too.
 enum End {
-    /// As it should.
     Whole,
-    /// Not at all, and yet it could be read: it may be longer than what is left of it.
+    /// The line with this number has no end and could be read, although a part of it may be missing.
     Open(u64),
-    /// Not at all, and what is left of it is no line of the format.
+    /// The last line has no end and could not be read.
     Cut(Problem),
 }
 
@@ -149,11 +144,11 @@ impl End {
         }
     }
 
-    /// What was read, with what follows from the end.
+    /// The run, with notes about the end of the file.
     fn tell(self, run: Result<ForeignRun, Problem>, lines: &Lines) -> Result<ForeignRun, Problem> {
         let mut run = match (run, &self) {
             (Ok(run), _) => run,
-            // What is left of the last line is why there is no result.
+            // The rest of the last line is the reason why there is no result.
             (Err(_), Self::Cut(problem)) => return Err(problem.clone()),
             (Err(problem), _) => return Err(problem),
         };
@@ -172,7 +167,7 @@ impl End {
     }
 }
 
-/// Refuses a unit that is not the one in which every file of the format counts.
+/// Refuses a unit if every file of the format counts in another one.
 fn says_its_unit(format: Format, told: Option<Unit>) -> Result<(), Problem> {
     let Some(told) = told else { return Ok(()) };
     let name = format.name();
@@ -191,7 +186,7 @@ fn says_its_unit(format: Format, told: Option<Unit>) -> Result<(), Problem> {
     Err(Problem::new(format!("a file of {name} is in {said}, not in {told}")).with(Remedy::LeaveUnitOut))
 }
 
-/// Refuses a period that is not the one of the file. That of a fitted grid is off by what the clocks are.
+/// Refuses a period that is not the one of the file. A fitted period may be off by as much as the clocks are.
 fn agree(format: Format, said: Nanos, told: Option<Nanos>) -> Result<(), Problem> {
     let Some(told) = told else { return Ok(()) };
     let off = said.max(told).minus(said.min(told));

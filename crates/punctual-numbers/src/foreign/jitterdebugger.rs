@@ -1,20 +1,19 @@
 //! `results.json` of jitterdebugger.
 //!
-//! The keys below `cpu` are threads in their order, not CPUs. Values that are later than the histogram are in `count` and
-//! in the extremes, and in no cell; which unit the cells have stands in `resolution_in_ns`.
+//! The keys below `cpu` are threads in their order, not CPUs. Values above the histogram are in `count` and in the extremes,
+//! but in no cell. `resolution_in_ns` tells the unit of cells.
 
 use super::number::{self, Unit};
-use super::rt_tests::{in_order, of_json};
+use super::rt_tests::{in_order, machine, of_json};
 use super::table::ascending;
-use super::{Beyond, Cell, ForeignRun, Format, MOST_COLUMNS, Problem, Series};
+use super::{Beyond, Cell, ForeignRun, MOST_COLUMNS, Problem, Series};
 use punctual_hist::Nanos;
 use serde_json::{Map, Value};
 
 pub(super) fn read(bytes: &[u8]) -> Result<ForeignRun, Problem> {
     let document: Map<String, Value> = serde_json::from_slice(bytes).map_err(|error| of_json(&error))?;
-    let info = document.get("sysinfo").and_then(Value::as_object);
-    let of_info = |name: &str| info.and_then(|info| info.get(name));
-    let unit = match of_info("resolution_in_ns").and_then(Value::as_u64) {
+    let resolution = document.get("sysinfo").and_then(|info| info.get("resolution_in_ns"));
+    let unit = match resolution.and_then(Value::as_u64) {
         Some(1) => Unit::Ns,
         Some(1_000) | None => Unit::Us,
         Some(other) => return Err(Problem::new(format!("`resolution_in_ns` is {other}, where 1 and 1000 are known"))),
@@ -25,9 +24,8 @@ pub(super) fn read(bytes: &[u8]) -> Result<ForeignRun, Problem> {
         return Err(Problem::new(format!("{} threads, more than any machine has", threads.len())));
     }
     let mut run = ForeignRun {
-        format: Format::Jitterdebugger,
         program: Some("jitterdebugger".to_owned()),
-        machine: info.into_iter().flatten().map(|(name, value)| (name.clone(), plain(value))).collect(),
+        machine: machine(&document),
         notes: vec![
             "jitterdebugger numbers its threads, not the CPUs they ran on, and keeps neither period nor length"
                 .to_owned(),
@@ -38,10 +36,6 @@ pub(super) fn read(bytes: &[u8]) -> Result<ForeignRun, Problem> {
         run.series.push(series(index, thread, unit)?);
     }
     Ok(run)
-}
-
-fn plain(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
 fn series(index: u64, thread: &Value, unit: Unit) -> Result<Series, Problem> {

@@ -1,12 +1,12 @@
 //! `samples.raw` of jitterdebugger: records of 28 bytes in the byte order of the machine that wrote them.
 //!
-//! Thread (4), seconds and nanoseconds of the wake-up (8 and 8), latency (8): in microseconds, or with `-N` in nanoseconds,
-//! which is not in the file. Where the smallest is a millisecond and more, whoever imports is asked. Memory is one
-//! histogram for each thread.
+//! A record has the thread (4 bytes), seconds and nanoseconds of the wake-up (8 and 8), and the latency (8): in microseconds,
+//! or with `-N` in nanoseconds. The file does not tell which, so the user is asked where the smallest latency is a millisecond
+//! or more. Memory is one histogram for each thread.
 
 use super::number::{self, Unit};
 use super::run::Stated;
-use super::{ForeignRun, Format, Problem, Series};
+use super::{ForeignRun, Problem, Series};
 use punctual_hist::{Counts, Nanos};
 use std::collections::BTreeMap;
 
@@ -14,6 +14,7 @@ const RECORD: usize = 28;
 /// Each thread has a histogram of 30 KB.
 const MOST_THREADS: usize = 1024;
 
+#[derive(Default)]
 pub(super) struct Raw {
     unit: Option<Unit>,
     pending: Vec<u8>,
@@ -26,7 +27,7 @@ pub(super) struct Raw {
     last: Nanos,
 }
 
-/// Whether these bytes begin like such a file, in one byte order or the other.
+/// Whether the bytes begin like such a file, in one byte order or the other.
 pub(super) fn looks_like(first: &[u8]) -> bool {
     order(first).is_some()
 }
@@ -37,7 +38,7 @@ fn order(first: &[u8]) -> Option<bool> {
     (first.len() >= RECORD).then(|| [false, true].into_iter().find(|big| fits(*big))).flatten()
 }
 
-/// (thread, instant, latency as it is written)
+/// Reads (thread, instant, latency as it is written).
 fn sample(record: &[u8], big: bool) -> Option<(u32, Nanos, u64)> {
     let (thread, rest) = record.split_first_chunk::<4>()?;
     let (seconds, rest) = rest.split_first_chunk::<8>()?;
@@ -56,13 +57,12 @@ fn sample(record: &[u8], big: bool) -> Option<(u32, Nanos, u64)> {
 }
 
 impl Raw {
-    /// The first bytes tell the order of all.
+    /// The first bytes tell the byte order of the file.
     pub fn new(first: &[u8], unit: Option<Unit>) -> Result<Self, Problem> {
         number::refuse_coarse(unit, "jitterdebugger")?;
         let what = "the first records are none of jitterdebugger, in neither byte order";
         let big = order(first).ok_or_else(|| Problem::new(what))?;
-        let (threads, instants) = (BTreeMap::new(), BTreeMap::new());
-        Ok(Self { unit, pending: Vec::new(), big, threads, instants, records: 0, first: None, last: Nanos::ZERO })
+        Ok(Self { unit, big, ..Self::default() })
     }
 
     pub fn feed(&mut self, bytes: &[u8]) -> Result<(), Problem> {
@@ -91,7 +91,6 @@ impl Raw {
         Ok(())
     }
 
-    /// One of what the latencies count.
     fn grain(&self) -> Nanos {
         Nanos::from_ns(self.unit.unwrap_or(Unit::Us).ns())
     }
@@ -108,7 +107,6 @@ impl Raw {
         let series = |(thread, counts): (&u32, &Counts)| Series::of_rounded(format!("thread {thread}"), counts, grain);
         let said = "jitterdebugger numbers its threads, not the CPUs they ran on, and writes no period";
         Ok(ForeignRun {
-            format: Format::JitterdebuggerRaw,
             program: Some("jitterdebugger".to_owned()),
             duration: self.first.map(|first| Stated { length: self.last.minus(first), grain: Nanos::from_us(1) }),
             series: self.threads.iter().map(series).collect(),

@@ -1,15 +1,16 @@
 //! `latmus -g` of EVL: facts as comments, then cells of one microsecond.
 //!
 //! Since 2020 each count is printed as it is; the first versions add one to every count for the sake of logarithmic axes.
-//! No version is in the file: those that state the number of samples or the time of the peak are later ones, and an end of
-//! the histogram that holds one was not added to, since it holds something. A `+` at the last cell says that it has
-//! everything beyond, too.
+//! The file does not tell its version. Later versions state the number of samples or the time of the peak. Where the first or
+//! last cell holds a count of 1, nothing was added, since the cells at both ends hold something. A `+` behind the last cell
+//! says that it has everything beyond, too.
 
 use super::lines::LineReader;
 use super::number::{self, Unit};
 use super::run::{Series, Stated};
 use super::table::Table;
-use super::{Beyond, Cell, ForeignRun, Format, Problem};
+use super::{Beyond, Cell, ForeignRun, Problem};
+use crate::published::named;
 use punctual_hist::Nanos;
 
 const US: Nanos = Nanos::from_us(1);
@@ -19,7 +20,6 @@ pub(super) struct Reader {
     facts: Vec<(String, String)>,
     machine: Vec<(String, String)>,
     table: Table,
-    rows: u64,
     /// Of the last row, where it has everything beyond, too.
     beyond: Vec<Beyond>,
 }
@@ -45,26 +45,20 @@ impl LineReader for Reader {
     }
 
     fn finish(&mut self) -> Result<ForeignRun, Problem> {
-        if self.rows == 0 {
+        if self.table.is_empty() && self.beyond.is_empty() {
             return Err(Problem::new("there is no histogram in it (latmus -g writes one)"));
         }
         let mut columns = std::mem::take(&mut self.table).into_columns();
         let mut notes: Vec<String> = self.without_ones(&mut columns).into_iter().chain(self.claims()).collect();
-        let names = self.names(columns.len().max(self.beyond.len()));
-        columns.resize_with(names.len(), Vec::new);
-        let series: Vec<Series> = names
-            .iter()
-            .zip(columns)
-            .enumerate()
-            .map(|(index, (name, cells))| self.series(index, name, cells, &mut notes))
-            .collect();
+        let names = self.names(columns.len());
+        let series = names.iter().zip(columns).enumerate();
+        let series: Vec<Series> =
+            series.map(|(index, (name, cells))| self.series(index, name, cells, &mut notes)).collect();
         let length = self.fact("duration (hhmmss)").and_then(number::clock);
         Ok(ForeignRun {
-            format: Format::Latmus,
-            program: self
-                .fact("libevl version")
-                .map(|version| format!("latmus, {version}"))
-                .or(Some("latmus".to_owned())),
+            program: Some(
+                self.fact("libevl version").map_or("latmus".to_owned(), |version| format!("latmus, {version}")),
+            ),
             started: self.fact("test started on").or(self.fact("Test started on")).map(str::to_owned),
             duration: length.map(|length| Stated { length, grain: Nanos::from_secs(1) }),
             machine: self.about_the_machine(),
@@ -77,7 +71,7 @@ impl LineReader for Reader {
 
 impl Reader {
     fn fact(&self, name: &str) -> Option<&str> {
-        self.facts.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+        named(&self.facts, name)
     }
 
     /// Takes the ones off that the first versions add.
@@ -100,11 +94,11 @@ impl Reader {
         )
     }
 
-    /// What stands before the facts of each column, with a blank; later versions measure several things at once.
+    /// The words before the facts of each column, with a blank: later versions measure several things at once.
     fn names(&self, columns: usize) -> Vec<String> {
         let maxima = self.facts.iter().filter_map(|(name, _)| name.strip_suffix("max latency").map(str::to_owned));
         let mut names: Vec<String> = maxima.collect();
-        // A column without a value has no facts, and then nothing says which of them that is.
+        // A column without values has no facts, and then nothing tells which column has which.
         if names.len() != columns {
             names = vec![String::new(); columns];
         }
@@ -150,21 +144,13 @@ impl Reader {
         let cell = words.next().ok_or_else(bad)?;
         let open = cell.ends_with('+');
         let index = number::count(cell.trim_end_matches('+')).ok_or_else(bad)?;
-        let counts: Option<Vec<u64>> = words.map(number::count).collect();
-        let counts = counts.filter(|counts| !counts.is_empty()).ok_or_else(bad)?;
-        if self.rows > 0 && counts.len() != self.table.width().max(self.beyond.len()) {
-            return Err(Problem::at(line, "another number of columns than the rows before"));
-        }
-        self.rows += 1;
+        let Cell { low, high, .. } = Cell::of_width(index, US, 0);
         if open {
-            self.beyond = counts.into_iter().map(|count| Beyond { from: US.times(index), count }).collect();
+            let counts = self.table.counts(line, words)?;
+            self.beyond = counts.into_iter().map(|count| Beyond { from: low, count }).collect();
             return Ok(());
         }
-        self.table.widen(counts.len(), line)?;
-        for (column, count) in counts.into_iter().enumerate() {
-            self.table.add(column, Cell::of_width(index, US, count), line)?;
-        }
-        Ok(())
+        self.table.row(line, (low, high), words)
     }
 
     fn claims(&self) -> Option<String> {
@@ -183,13 +169,13 @@ impl Reader {
     }
 }
 
-/// `1000 microseconds`
+/// Reads `1000 microseconds`.
 fn period(text: &str) -> Option<Nanos> {
     let (number, unit) = text.split_once(' ')?;
     number::length(number, Unit::named(unit.trim())?)
 }
 
-/// `CPU1-noisol`
+/// Reads `CPU1-noisol`.
 fn cpu_of(text: &str) -> Option<u32> {
     let digits = text.strip_prefix("CPU")?;
     digits.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()

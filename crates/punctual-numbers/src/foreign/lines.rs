@@ -4,19 +4,18 @@
 
 use super::{ForeignRun, Problem};
 
-/// How many bytes of a file decide what it is.
+/// The format of a file is decided by this many of its first bytes.
 pub const SNIFFED: usize = 1 << 16;
 /// Longest line: 12 288 columns of 20 digits.
 const LINE_MAX: usize = 1 << 18;
 
-/// Takes a line by its number.
+/// Takes the number of a line and the line.
 pub(super) type Sink<'a, Line> = dyn FnMut(u64, &Line) -> Result<(), Problem> + 'a;
 
 /// Reads lines of one format.
 pub(super) trait LineReader {
     /// Takes one line, without its end.
     fn line(&mut self, number: u64, line: &str) -> Result<(), Problem>;
-    /// What came of it.
     fn finish(&mut self) -> Result<ForeignRun, Problem>;
 }
 
@@ -25,8 +24,9 @@ pub(super) trait LineReader {
 pub struct Lines {
     pending: Vec<u8>,
     number: u64,
-    /// The last byte was a carriage return, so that a line feed ends nothing more.
+    /// Whether the last byte was a carriage return, so that a line feed now ends no other line.
     after_return: bool,
+    /// Lines that ended with a line feed, with both, and with a carriage return.
     seen: [u64; 3],
 }
 
@@ -69,7 +69,7 @@ impl Lines {
         self.keep(rest)
     }
 
-    /// As [`Lines::feed`], for text that people may read.
+    /// As [`Lines::feed`], for lines of text.
     pub fn feed_text(&mut self, bytes: &[u8], sink: &mut Sink<'_, str>) -> Result<(), Problem> {
         self.feed(bytes, &mut |number, line| sink(number, &clean(line)))
     }
@@ -79,12 +79,12 @@ impl Lines {
         !self.pending.is_empty()
     }
 
-    /// How many lines there were.
+    /// The number of the last line.
     pub fn number(&self) -> u64 {
         self.number
     }
 
-    /// The last line, where nothing ended it.
+    /// Hands out the last line, if it has no end.
     pub fn end(&mut self, sink: &mut Sink<'_, [u8]>) -> Result<(), Problem> {
         if self.pending.is_empty() { Ok(()) } else { self.one(&[], sink) }
     }
@@ -94,7 +94,7 @@ impl Lines {
         self.end(&mut |number, line| sink(number, &clean(line)))
     }
 
-    /// What there is to say about the ends of the lines.
+    /// Notes that lines end in different ways.
     pub fn notes(&self) -> Vec<String> {
         let [feeds, both, returns] = self.seen;
         let kinds = self.seen.iter().filter(|seen| **seen > 0).count();
@@ -125,7 +125,7 @@ impl Lines {
         Ok(())
     }
 
-    /// The first line may begin with the mark that some editors of UTF-8 write.
+    /// The line without the byte order mark that some editors write at the beginning of a file.
     fn without_mark<'a>(&self, line: &'a [u8]) -> &'a [u8] {
         let marked = line.strip_prefix(b"\xef\xbb\xbf").filter(|_| self.number == 1);
         marked.unwrap_or(line)

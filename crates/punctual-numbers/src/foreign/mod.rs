@@ -1,17 +1,15 @@
-//! Everybody's files: what other programs measured, as one value.
+//! Files of other programs, each as one value.
 //!
-//! A file is taken for what its first bytes say ([`sniff()`]), never for what they merely allow: where several formats
-//! fit, the reader is told which. [`Import`] takes bytes in pieces and keeps no more of them than its format needs; it
-//! hands out a [`ForeignRun`], whose cells have edges, and whose notes say what was repaired, what is doubted (`doubts`) and
-//! what the format has lost. One module for each format, which alone knows how that one is written.
+//! A file is taken for what its first bytes say ([`sniff()`]), never for what they merely allow: if several formats fit, the
+//! user is told which. [`Import`] takes bytes in pieces and keeps only as many of them as its format needs. It hands out a
+//! [`ForeignRun`], whose cells have edges, and whose notes tell what was repaired, what is doubted (`doubts`) and what the
+//! format has lost. Each format has one module, which alone knows how it is written.
 //!
-//! Must not know what a reader of the report wants to see, nor anything of files: whoever has bytes feeds them.
+//! Must not know what a reader of the report wants to see, nor files: whoever has bytes feeds them.
 
-mod bare;
 mod boards;
 mod columns;
 mod command;
-mod commas;
 mod cyclictest;
 mod doubts;
 mod grid;
@@ -52,21 +50,21 @@ pub use total::total;
 
 use std::fmt;
 
-/// What a file can be.
+/// The formats of files. The name is what the user types.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Format {
-    /// A recording of our own, as a run.
+    /// A recording of punctual itself.
     #[default]
     Punctual,
     /// `cyclictest -h`, `-H`, `-v`, or its last lines with `-q`.
     Cyclictest,
-    /// `--json` of cyclictest, cyclicdeadline or oslat.
+    /// `--json` of cyclictest, cyclicdeadline and oslat.
     RtTestsJson,
     /// `latency -g` of Xenomai 2 and 3.
     Xenomai,
-    /// `latmus -g` of EVL.
+    /// `latmus -g` of Xenomai 4 (EVL).
     Latmus,
     /// `rtla timerlat hist` and `rtla osnoise hist`.
     Rtla,
@@ -74,13 +72,13 @@ pub enum Format {
     Jitterdebugger,
     /// `samples.raw` of jitterdebugger.
     JitterdebuggerRaw,
-    /// `oslat`.
+    /// The table that oslat prints.
     Oslat,
-    /// `hwlatdetect`.
+    /// What hwlatdetect prints, or its `--report`.
     Hwlatdetect,
     /// `summary.xml` of rteval.
     Rteval,
-    /// `stress-ng --cyclic`.
+    /// What `stress-ng --cyclic` prints.
     StressNg,
     /// A log of rt-app.
     RtApp,
@@ -97,7 +95,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// All that can be imported.
+    /// The formats that can be imported.
     pub const IMPORTED: [Self; 17] = [
         Self::Cyclictest,
         Self::RtTestsJson,
@@ -118,7 +116,6 @@ impl Format {
         Self::Latencies,
     ];
 
-    /// Its name, as it is typed and told.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Punctual => "punctual",
@@ -142,12 +139,11 @@ impl Format {
         }
     }
 
-    /// By its name.
     pub fn named(name: &str) -> Option<Self> {
         Self::IMPORTED.into_iter().find(|format| format.name() == name)
     }
 
-    /// Whether a file of this format is numbers and nothing that says of what.
+    /// Whether a file of this format is numbers without anything that tells what they are.
     pub const fn is_bare(self) -> bool {
         matches!(self, Self::Timestamps | Self::Periods | Self::Latencies)
     }
@@ -156,33 +152,31 @@ impl Format {
 /// Why bytes cannot be imported, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// The line, counted from 1.
+    /// The number of the line, counted from 1.
     pub line: Option<u64>,
     pub what: String,
-    /// What to say beside the file so that it can be imported, where that helps.
     pub remedy: Option<Remedy>,
 }
 
-/// What whoever imports a file can do so that it is understood.
+/// What the user can do so that a file can be imported.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Remedy {
-    /// Say which of these formats it is; any, where there is none.
+    /// Tell which of these formats the file has; an empty list stands for all formats.
     SayFormat(Vec<Format>),
-    /// Say in which of these units its numbers are.
+    /// Tell in which of these units its numbers are.
     SayUnit(&'static [Unit]),
-    /// Say no unit: the file has its own.
+    /// Tell no unit or no period, since the file has its own.
     LeaveUnitOut,
-    /// Say no period: the file has its own.
     LeavePeriodOut,
 }
 
 impl Problem {
-    /// Something about the file as a whole.
+    /// A problem of the file as a whole.
     pub fn new(what: impl Into<String>) -> Self {
         Self { line: None, what: what.into(), remedy: None }
     }
 
-    /// Something in one line.
+    /// A problem in one line.
     pub fn at(line: u64, what: impl Into<String>) -> Self {
         Self { line: Some(line), ..Self::new(what) }
     }
@@ -205,7 +199,7 @@ impl std::error::Error for Problem {}
 
 /// Most columns a table may have: three contexts on each of 4096 CPUs.
 const MOST_COLUMNS: usize = 3 * 4096;
-/// Most cells that are kept: 96 MB.
+/// Most cells of a table that are kept: 96 MB.
 const MOST_CELLS: usize = 4 << 20;
 
 #[cfg(test)]

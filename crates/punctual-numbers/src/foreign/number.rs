@@ -1,7 +1,7 @@
 //! Numbers as other programs write them, to nanoseconds, exactly.
 //!
-//! Never through floating point: `1.078` microseconds are 1078 ns. A comma for the decimal point is understood and told
-//! to whoever asks, since it is a repair. Nothing is rounded up, and nothing that does not fit is cut to fit.
+//! Floating point is never used: `1.078` microseconds are 1078 ns. A comma for the decimal point is understood and reported,
+//! since it is a repair. Nothing is rounded up, and a number that does not fit is refused.
 
 use super::{Problem, Remedy};
 use punctual_hist::Nanos;
@@ -10,28 +10,18 @@ use std::fmt;
 /// A unit of time that files count in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
-    /// Nanoseconds.
     Ns,
-    /// Microseconds.
     Us,
-    /// Milliseconds.
     Ms,
-    /// Seconds.
     S,
 }
 
 impl Unit {
-    /// Nanoseconds in one.
+    /// Nanoseconds in one unit.
     pub const fn ns(self) -> u64 {
-        match self {
-            Self::Ns => 1,
-            Self::Us => 1_000,
-            Self::Ms => 1_000_000,
-            Self::S => 1_000_000_000,
-        }
+        10u64.pow(self.decimals())
     }
 
-    /// By its symbol.
     pub fn named(name: &str) -> Option<Self> {
         Some(match name {
             "ns" | "nsec" | "nanoseconds" => Self::Ns,
@@ -42,7 +32,7 @@ impl Unit {
         })
     }
 
-    /// How many decimals say whole nanoseconds.
+    /// The number of decimals that are whole nanoseconds.
     const fn decimals(self) -> u32 {
         match self {
             Self::Ns => 0,
@@ -67,16 +57,15 @@ impl fmt::Display for Unit {
 /// A number with its sign, in nanoseconds, and what was seen of its writing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Number {
-    /// Nanoseconds.
     pub ns: i64,
-    /// Written with a comma for the decimal point.
+    /// Whether a comma stands for the decimal point.
     pub comma: bool,
-    /// How many decimals.
+    /// The number of decimals.
     pub decimals: u32,
 }
 
-/// Reads a decimal number in `unit`. `None` for anything else, and for what nanoseconds of 64 bits cannot hold. Digits
-/// below the nanosecond are dropped.
+/// Reads a decimal number in `unit`. `None` for anything else, and for more than 64 bits of nanoseconds. Digits below the
+/// nanosecond are dropped.
 pub fn number(text: &[u8], unit: Unit) -> Option<Number> {
     let (negative, digits) = match text {
         [b'-', rest @ ..] => (true, rest),
@@ -90,32 +79,32 @@ pub fn number(text: &[u8], unit: Unit) -> Option<Number> {
     if whole.is_empty() && fraction.is_empty() || point.is_some() && fraction.is_empty() {
         return None;
     }
-    let mut ns = decimal(whole, 0)?.checked_mul(unit.ns())?;
+    let mut ns = decimal(whole)?.checked_mul(unit.ns())?;
     let keep = unit.decimals() as usize;
     let kept = fraction.get(..keep).unwrap_or(fraction);
     if !fraction.iter().all(u8::is_ascii_digit) {
         return None;
     }
     let scale = 10u64.pow(u32::try_from(keep.saturating_sub(kept.len())).ok()?);
-    ns = ns.checked_add(decimal(kept, 0)?.checked_mul(scale)?)?;
+    ns = ns.checked_add(decimal(kept)?.checked_mul(scale)?)?;
     let ns = i64::try_from(ns).ok()?;
     Some(Number { ns: if negative { -ns } else { ns }, comma, decimals: u32::try_from(fraction.len()).ok()? })
 }
 
-fn decimal(digits: &[u8], start: u64) -> Option<u64> {
-    digits.iter().try_fold(start, |value, digit| {
+fn decimal(digits: &[u8]) -> Option<u64> {
+    digits.iter().try_fold(0u64, |value, digit| {
         let digit = digit.checked_sub(b'0').filter(|digit| *digit < 10)?;
         value.checked_mul(10)?.checked_add(u64::from(digit))
     })
 }
 
-/// A length that cannot be negative, as programs write it: with a point, whatever the locale.
+/// A length that is not negative, with a point for decimals.
 pub fn length(text: &str, unit: Unit) -> Option<Nanos> {
     let number = number(text.trim().as_bytes(), unit).filter(|number| !number.comma)?;
     u64::try_from(number.ns).ok().map(Nanos::from_ns)
 }
 
-/// Whether the numbers of a program that counts in microseconds, or with `-N` in nanoseconds, can be microseconds: no
+/// Refuses numbers that can hardly be microseconds, of a program that counts in microseconds or with `-N` in nanoseconds: no
 /// machine is a millisecond late in every activation.
 pub fn is_in_microseconds(unit: Option<Unit>, smallest: Option<Nanos>, program: &str) -> Result<(), Problem> {
     match smallest.filter(|smallest| unit.is_none() && *smallest >= Nanos::from_ms(1)) {
@@ -129,7 +118,7 @@ pub fn is_in_microseconds(unit: Option<Unit>, smallest: Option<Nanos>, program: 
     }
 }
 
-/// Refuses a unit in which a program does not count that counts in microseconds, or with `-N` in nanoseconds.
+/// Refuses coarser units than those of a program that counts in microseconds or with `-N` in nanoseconds.
 pub fn refuse_coarse(unit: Option<Unit>, program: &str) -> Result<(), Problem> {
     if matches!(unit, Some(Unit::Ms | Unit::S)) {
         let what = format!("{program} counts in microseconds, or with -N in nanoseconds");
@@ -138,7 +127,7 @@ pub fn refuse_coarse(unit: Option<Unit>, program: &str) -> Result<(), Problem> {
     Ok(())
 }
 
-/// The unit of a file that has it in its own words, unless another one was told.
+/// The unit that a file tells itself; refuses another one that the user told.
 pub fn own_unit(line: u64, own: Unit, told: Option<Unit>) -> Result<Option<Unit>, Problem> {
     match told.filter(|told| *told != own) {
         Some(told) => {
@@ -149,16 +138,14 @@ pub fn own_unit(line: u64, own: Unit, told: Option<Unit>) -> Result<Option<Unit>
     }
 }
 
-/// All units there are.
 pub const UNITS: &[Unit] = &[Unit::Ns, Unit::Us, Unit::Ms, Unit::S];
 
-/// A count.
 pub fn count(text: &str) -> Option<u64> {
     let text = text.trim();
     text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten()
 }
 
-/// `h:mm:ss`, with any number of hours.
+/// Reads `h:mm:ss`, with any number of hours.
 pub fn clock(text: &str) -> Option<Nanos> {
     let mut parts = text.trim().split(':').map(count);
     let (hours, minutes, seconds) = (parts.next()??, parts.next()??, parts.next()??);
@@ -168,12 +155,11 @@ pub fn clock(text: &str) -> Option<Nanos> {
     hours.checked_mul(3_600)?.checked_add(minutes * 60 + seconds).map(Nanos::from_secs)
 }
 
-/// What is said of a field that is no number.
 pub(super) fn no_number(line: u64, field: &[u8]) -> Problem {
     Problem::at(line, format!("`{}` is no number that can be a time", shown(field)))
 }
 
-/// A field as it is shown, cut where it is long.
+/// A field for a message, cut if it is long.
 pub(super) fn shown(field: &[u8]) -> String {
     String::from_utf8_lossy(field).chars().take(40).collect()
 }

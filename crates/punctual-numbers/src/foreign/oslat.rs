@@ -1,13 +1,13 @@
 //! The text of oslat: a table with one column for each CPU, each row named by its upper edge.
 //!
-//! The last row has everything from its lower edge on, however much. The average that oslat prints is made of upper edges
-//! and is not taken over.
+//! The last row has everything from its lower edge on. The average that oslat prints is made of upper edges and is not
+//! taken over.
 
 use super::lines::LineReader;
 use super::number::{self, Unit};
 use super::run::{Quantity, Series, Stated};
 use super::table::Table;
-use super::{Beyond, Cell, ForeignRun, Format, Problem};
+use super::{Beyond, ForeignRun, Problem};
 use punctual_hist::Nanos;
 
 #[derive(Default)]
@@ -15,7 +15,6 @@ pub(super) struct Reader {
     program: Option<String>,
     cpus: Vec<u32>,
     table: Table,
-    low: Nanos,
     last_overflows: bool,
     min: Vec<Nanos>,
     max: Vec<Nanos>,
@@ -64,6 +63,7 @@ impl LineReader for Reader {
                 "there is no table in it: oslat was stopped (-T), or failed before it printed one",
             ));
         }
+        let end = self.table.end();
         let columns = std::mem::take(&mut self.table).into_columns();
         let mut notes = vec![
             "oslat counts turns of its loop by how long each took, not activations of a timer: its values are noise, \
@@ -85,46 +85,28 @@ impl LineReader for Reader {
                 grain: Nanos::from_us(1),
                 ..Series::default()
             };
-            let at_end = one.cells.last().is_some_and(|cell| cell.high.plus(Nanos::from_ns(1)) == self.low);
+            let at_end = one.cells.last().is_some_and(|cell| cell.high.plus(Nanos::from_ns(1)) == end);
             if self.last_overflows && at_end {
                 split_last(&mut one);
             }
             series.push(one);
         }
         let duration = self.duration.map(|length| Stated { length, grain: Nanos::from_ms(1) });
-        Ok(ForeignRun {
-            format: Format::Oslat,
-            program: self.program.take(),
-            duration,
-            series,
-            notes,
-            ..ForeignRun::default()
-        })
+        Ok(ForeignRun { program: self.program.take(), duration, series, notes, ..ForeignRun::default() })
     }
 }
 
 impl Reader {
     fn row(&mut self, line: u64, edge: &str, values: &str, note: &str) -> Result<(), Problem> {
-        let bad = || Problem::at(line, "a row of the table has an upper edge and whole counts");
-        let edge = number::length(edge, Unit::Us).ok_or_else(bad)?;
-        let counts: Vec<u64> =
-            values.split_whitespace().map(|word| number::count(word).ok_or_else(bad)).collect::<Result<_, _>>()?;
-        if counts.len() != self.cpus.len() {
-            let what =
-                format!("{} counts for {} CPUs: the file was cut off or edited here", counts.len(), self.cpus.len());
-            return Err(Problem::at(line, what));
-        }
+        let edge = number::length(edge, Unit::Us);
+        let edge = edge.ok_or_else(|| Problem::at(line, "a row of the table begins with its upper edge"))?;
         // The first row tells the width, also where -z leaves rows out: rows are multiples of it.
         if self.grain == Nanos::ZERO {
             self.grain = if edge.as_ns() % 1_000 == 0 { Nanos::from_us(1) } else { edge };
         }
-        let (low, high) = (edge.minus(self.grain), edge.minus(Nanos::from_ns(1)));
-        for (column, count) in counts.into_iter().enumerate() {
-            self.table.add(column, Cell { low, high, count }, line)?;
-        }
-        self.low = edge;
         self.last_overflows = note.contains("including overflows");
-        Ok(())
+        let edges = (edge.minus(self.grain), edge.minus(Nanos::from_ns(1)));
+        self.table.row(line, edges, values.split_whitespace())
     }
 }
 

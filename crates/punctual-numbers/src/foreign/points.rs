@@ -1,11 +1,13 @@
-//! Decimal commas, as programs write them under a locale that has them: made points before a line is read.
+//! Decimal commas, as programs write them under a locale that has them.
 //!
-//! Only for formats that never write a comma between two digits otherwise. Must not know what a line says.
+//! In formats that never write a comma between two digits otherwise they become points before a line is read. In bare
+//! numbers they are refused where they may part thousands. Must not know what a line says.
 
 use super::lines::LineReader;
+use super::number::shown;
 use super::{ForeignRun, Problem};
 
-/// A reader of such a format.
+/// A reader of a format in which a comma between digits can only be a decimal point.
 pub(super) struct Pointed {
     reader: Box<dyn LineReader>,
     commas: u64,
@@ -36,8 +38,7 @@ impl LineReader for Pointed {
     }
 }
 
-/// What is said of so many decimal commas.
-pub(super) fn repaired(commas: u64) -> String {
+fn repaired(commas: u64) -> String {
     let numbers = if commas == 1 { "1 number has".to_owned() } else { format!("{commas} numbers have") };
     format!("repaired: {numbers} a comma, which was read as the decimal point")
 }
@@ -54,6 +55,39 @@ fn pointed(line: &str) -> (String, u64) {
         last = c;
     }
     (made, commas)
+}
+
+/// Bare numbers with a comma.
+#[derive(Default)]
+pub(super) struct Commas {
+    count: u64,
+    /// Whether one of them can only be a decimal point.
+    is_point: bool,
+    first: Option<(u64, String)>,
+}
+
+impl Commas {
+    pub fn take(&mut self, line: u64, field: &[u8]) {
+        self.count = self.count.saturating_add(1);
+        let digits = field.strip_prefix(b"-").or(field.strip_prefix(b"+")).unwrap_or(field);
+        let whole = digits.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        // Thousands come in three digits, after one to three of which the first is no zero.
+        self.is_point |= digits.len() != whole + 4 || !(1..=3).contains(&whole) || digits.starts_with(b"0");
+        self.first.get_or_insert_with(|| (line, shown(field)));
+    }
+
+    /// Notes what was repaired; refuses where thousands may be meant.
+    pub fn notes(&self) -> Result<Vec<String>, Problem> {
+        let Some((line, first)) = &self.first else { return Ok(Vec::new()) };
+        if !self.is_point {
+            let what = format!(
+                "`{first}` has a comma with three digits after it, as every number with a comma here: a decimal point, or \
+                 thousands? Write decimals with a point, and thousands without a comma"
+            );
+            return Err(Problem::at(*line, what));
+        }
+        Ok(vec![repaired(self.count)])
+    }
 }
 
 #[cfg(test)]

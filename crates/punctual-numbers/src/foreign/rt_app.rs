@@ -1,11 +1,11 @@
 //! A log of rt-app: one line for each activation; `wu_lat` is the wake-up latency in microseconds.
 //!
-//! One file is one thread. Columns are found by their names, since versions add some.
+//! One file is one thread. Columns are found by their names, since versions differ in them.
 
 use super::lines::LineReader;
 use super::number::{self, Unit};
 use super::run::{Series, Stated};
-use super::{ForeignRun, Format, Problem};
+use super::{ForeignRun, Problem};
 use punctual_hist::{Counts, Nanos};
 
 #[derive(Default)]
@@ -80,7 +80,6 @@ impl LineReader for Reader {
             ..Series::of_rounded("the thread".to_owned(), &self.latencies, Nanos::from_us(1))
         };
         Ok(ForeignRun {
-            format: Format::RtApp,
             program: Some("rt-app".to_owned()),
             duration: self.first.map(|first| Stated { length: self.last.minus(first), grain: Nanos::from_us(1) }),
             series: vec![series],

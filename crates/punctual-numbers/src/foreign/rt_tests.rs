@@ -1,15 +1,15 @@
 //! The JSON of rt-tests: cyclictest, cyclicdeadline and oslat.
 //!
-//! Keys of the wrapper end in a colon. Versions do not escape the command line, so that a quotation mark in it makes the
-//! file invalid JSON: that one line is repaired. No field counts what was later than the histogram: it is the difference
-//! of `cycles` and the histogram. Units: microseconds, or nanoseconds with `resolution_in_ns`; oslat's rows are named by
-//! their upper edge.
+//! Keys of the wrapper end in a colon. Some versions do not escape the command line, so that a quotation mark in it makes the
+//! file invalid JSON: that line is repaired. No field counts the values above the histogram: they are the difference of
+//! `cycles` and the histogram. Units are microseconds, or nanoseconds with `resolution_in_ns`. Rows of oslat are named by
+//! their upper edges.
 
 use super::command::{self, CyclictestOptions};
 use super::number::{self, Unit};
 use super::run::{Quantity, Stated};
 use super::table::ascending;
-use super::{Beyond, Cell, ForeignRun, Format, MOST_CELLS, MOST_COLUMNS, Problem, Series};
+use super::{Beyond, Cell, ForeignRun, MOST_CELLS, MOST_COLUMNS, Problem, Series};
 use punctual_hist::Nanos;
 use serde_json::{Map, Value};
 
@@ -28,7 +28,6 @@ pub(super) fn read(bytes: &[u8]) -> Result<ForeignRun, Problem> {
     let asked = command.as_deref().map(command::asked).unwrap_or_default();
     let in_ns = document.get("resolution_in_ns").and_then(Value::as_u64) == Some(1);
     let mut run = ForeignRun {
-        format: Format::RtTestsJson,
         program: text(["rt_test_version:", "rt_test_version"]).map(|version| format!("rt-tests {version}")),
         started: text(["start_time", "start_time:"]),
         machine: machine(&document),
@@ -48,7 +47,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<ForeignRun, Problem> {
     Ok(run)
 }
 
-fn machine(document: &Map<String, Value>) -> Vec<(String, String)> {
+pub(super) fn machine(document: &Map<String, Value>) -> Vec<(String, String)> {
     let Some(info) = document.get("sysinfo").and_then(Value::as_object) else { return Vec::new() };
     let of = |(name, value): (&String, &Value)| {
         let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
@@ -72,8 +71,7 @@ impl Thread<'_> {
         }
         let oslat = self.body.get("freq").is_some();
         let (unit, width) = if self.in_ns { (Unit::Ns, Nanos::from_ns(1)) } else { (Unit::Us, Nanos::from_us(1)) };
-        // oslat with rows that are no whole microseconds names them in microseconds all the same, and gives the extremes
-        // in nanoseconds.
+        // oslat names rows that are no whole microseconds in microseconds as well, and gives the extremes in nanoseconds.
         let fine = self.fine_width().filter(|_| oslat);
         let point = |name: &str| {
             let value = self.body.get(name)?;
@@ -87,7 +85,7 @@ impl Thread<'_> {
             quantity: if oslat { Quantity::Noise } else { Quantity::Latency },
             period: if oslat { None } else { self.asked.period(self.index) },
             min: point("min"),
-            // That of oslat is made of the upper edges of its rows.
+            // The mean of oslat is made of the upper edges of its rows.
             mean: point("avg").filter(|_| !oslat),
             max: point("max"),
             grain: if fine.is_some() { Nanos::from_ns(1) } else { width },
@@ -107,10 +105,8 @@ impl Thread<'_> {
     /// The width of rows whose names have decimals.
     fn fine_width(&self) -> Option<Nanos> {
         let histogram = self.body.get("histogram")?.as_object()?;
-        let mut edges = Vec::new();
-        for key in histogram.keys().filter(|key| key.contains('.')) {
-            edges.push(number::length(key, Unit::Us)?);
-        }
+        let fine = histogram.keys().filter(|key| key.contains('.'));
+        let mut edges = fine.map(|key| number::length(key, Unit::Us)).collect::<Option<Vec<Nanos>>>()?;
         edges.sort_unstable();
         let step =
             edges.iter().zip(edges.iter().skip(1)).map(|(a, b)| b.minus(*a)).filter(|step| *step > Nanos::ZERO).min();
@@ -143,7 +139,7 @@ impl Thread<'_> {
         }
         let last = series.cells.last().map_or(Nanos::ZERO, |cell| cell.high.plus(Nanos::from_ns(1)));
         let from = self.asked.rows.map_or(last, |rows| width.times(rows).max(last));
-        // Whether they were later than the last row, or lost, the file does not say; the maximum does.
+        // The file does not tell whether they were above the last row or lost, but the maximum does.
         if series.max.is_some_and(|max| max < from) {
             notes.push(format!(
                 "doubted: {}: {beyond} of {} cycles are in no row, and none can be later than the last row, since the \

@@ -1,11 +1,11 @@
-//! `summary.xml` of rteval: for the system and for each core, statistics and a histogram whose empty buckets are left out.
+//! `summary.xml` of rteval: statistics for the system and for each core, with a histogram without its empty buckets.
 //!
-//! rteval leaves the statistics out altogether where a value was above its limit (3500 us unless told otherwise).
+//! rteval leaves the statistics out altogether if a value was above its limit (3500 us by default).
 
 use super::number::{self, Unit};
 use super::run::{Series, Stated};
 use super::table::ascending;
-use super::{Cell, ForeignRun, Format, MOST_CELLS, MOST_COLUMNS, Problem};
+use super::{Cell, ForeignRun, MOST_CELLS, MOST_COLUMNS, Problem};
 use punctual_hist::Nanos;
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
@@ -14,21 +14,19 @@ use quick_xml::events::{BytesStart, Event};
 struct Reading {
     run: ForeignRun,
     path: Vec<String>,
-    /// The core that is being read.
     core: Option<Series>,
     kept: usize,
     skipped: bool,
     text: String,
 }
 
-/// Deepest nesting; rteval has some ten.
+/// Deepest nesting that is read; rteval nests about ten levels.
 const DEEPEST: usize = 64;
 
 pub(super) fn read(bytes: &[u8]) -> Result<ForeignRun, Problem> {
     let text = String::from_utf8_lossy(bytes);
     let mut reader = Reader::from_str(&text);
-    let mut reading =
-        Reading { run: ForeignRun { format: Format::Rteval, ..ForeignRun::default() }, ..Reading::default() };
+    let mut reading = Reading::default();
     loop {
         let event = reader.read_event();
         let position = reader.buffer_position();
@@ -79,11 +77,10 @@ impl Reading {
             "cyclictest" | "timerlat" => self.run.command = attribute("command_line").or(self.run.command.take()),
             "run_info" => {
                 let part = |name: &str| attribute(name).and_then(|text| number::count(&text)).unwrap_or(0);
-                let seconds = Nanos::from_secs(part("seconds"));
-                let length = Nanos::from_secs(part("days").saturating_mul(86_400))
-                    .plus(Nanos::from_secs(part("hours").saturating_mul(3_600)))
-                    .plus(Nanos::from_secs(part("minutes").saturating_mul(60)))
-                    .plus(seconds);
+                let units = [("days", 86_400), ("hours", 3_600), ("minutes", 60), ("seconds", 1)];
+                let length = units.iter().fold(Nanos::ZERO, |sum, (name, seconds)| {
+                    sum.plus(Nanos::from_secs(part(name).saturating_mul(*seconds)))
+                });
                 self.run.duration = (length > Nanos::ZERO).then_some(Stated { length, grain: Nanos::from_secs(60) });
             }
             "bucket" => self.bucket(attribute("index").as_deref(), attribute("value").as_deref())?,
@@ -124,7 +121,6 @@ impl Reading {
         let text = std::mem::take(&mut self.text);
         if matches!(name.as_str(), "core" | "system") {
             if let Some(core) = self.core.take() {
-                // The system is the sum of the cores, where there are cores.
                 if self.run.series.len() < MOST_COLUMNS {
                     self.run.series.push(core);
                 }
@@ -150,6 +146,7 @@ impl Reading {
         if !self.path.is_empty() {
             return Err(Problem::new("the file ends before its XML does: it was cut off"));
         }
+        // The system is the sum of the cores, where there are cores.
         if self.run.series.len() > 1 {
             self.run.series.retain(|series| series.cpu.is_some() || series.label != "system");
         }

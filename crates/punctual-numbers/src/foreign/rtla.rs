@@ -1,17 +1,19 @@
 //! `rtla timerlat hist` and `rtla osnoise hist`: one column for each CPU and context.
 //!
-//! An index is the lower edge of a cell. Its width is not in the file: it is what all indices are multiples of, where
-//! there are enough of them for that to be no accident, and else one unit. What is above the histogram stands in `over:`.
-//! Columns are counters of 32 bits.
+//! An index is the lower edge of a cell. The width of cells is not in the file. It is taken to be the largest number of which
+//! all indices are multiples, if there are enough of them, and one unit otherwise. Values above the histogram are counted in
+//! `over:`. Columns are counters of 32 bits.
 
 use super::lines::LineReader;
 use super::number::{self, Unit};
 use super::run::{Quantity, Series, Stated};
 use super::table::{TOO_LONG, Table};
-use super::{Beyond, Cell, ForeignRun, Format, MOST_COLUMNS, Problem};
+use super::{Beyond, Cell, ForeignRun, MOST_COLUMNS, Problem};
+use crate::scenario::greatest_common_divisor;
 use punctual_hist::Nanos;
+use std::collections::BTreeMap;
 
-/// So many rows that are multiples of two by accident are one in 256.
+/// Indices of this many rows are all even by accident in one file of 256.
 const ROWS_FOR_WIDTH: usize = 8;
 
 #[derive(Default)]
@@ -21,21 +23,12 @@ pub(super) struct Reader {
     duration: Option<Nanos>,
     heads: Vec<String>,
     table: Table,
-    /// Rows as printed; cells are made of them when the width is known.
+    /// Rows as they are printed; cells are made of them when the width is known.
     indices: Vec<u64>,
-    summary: Summary,
+    /// The lines below the histogram by their names, with a value for each column, or `-` where there is none.
+    summary: BTreeMap<String, Vec<String>>,
     /// The block over all CPUs repeats what the columns say.
     in_all: bool,
-}
-
-/// A line below the histogram: a value for each column, `-` where there is none.
-#[derive(Default)]
-struct Summary {
-    over: Vec<Option<u64>>,
-    count: Vec<Option<u64>>,
-    min: Vec<Option<Nanos>>,
-    avg: Vec<Option<Nanos>>,
-    max: Vec<Option<Nanos>>,
 }
 
 impl LineReader for Reader {
@@ -53,7 +46,7 @@ impl LineReader for Reader {
                 Ok(())
             }
             "over:" | "count:" | "min:" | "avg:" | "max:" if !self.in_all => {
-                self.summary.take(first, words, self.unit.unwrap_or(Unit::Us));
+                self.summary.insert(first.to_owned(), words.take(MOST_COLUMNS).map(str::to_owned).collect());
                 Ok(())
             }
             _ if first.bytes().all(|byte| byte.is_ascii_digit()) && !self.heads.is_empty() && !self.in_all => {
@@ -73,12 +66,15 @@ impl LineReader for Reader {
         let unit = self.unit.unwrap_or(Unit::Us);
         let width = self.width();
         let mut notes = Vec::new();
-        if self.summary.count.is_empty() {
+        if !self.summary.contains_key("count:") {
             notes.push(
                 "doubted: the lines below the histogram are missing (--no-summary, or the file was cut off)".to_owned(),
             );
         }
-        let lacking = self.summary.lacking(self.heads.len());
+        // The first of the lines that lacks values for columns, if there are such lines at all.
+        let is_whole = |name: &&str| self.summary.get(*name).is_some_and(|line| line.len() >= self.heads.len());
+        let lines = ["count:", "min:", "avg:", "max:"].into_iter();
+        let lacking = lines.filter(|_| !self.summary.is_empty()).find(|name| !is_whole(name));
         notes.extend(lacking.map(|name| {
             format!("doubted: the line `{name}` below the histogram is missing or not whole: the file was cut off")
         }));
@@ -87,7 +83,6 @@ impl LineReader for Reader {
         let series: Vec<Series> =
             series.filter_map(|(index, (head, cells))| self.series(index, head, cells, width, unit)).collect();
         let mut run = ForeignRun {
-            format: Format::Rtla,
             program: Some(if self.osnoise { "rtla osnoise" } else { "rtla timerlat" }.to_owned()),
             duration: self.duration.map(|length| Stated { length, grain: Nanos::from_secs(1) }),
             series,
@@ -125,53 +120,36 @@ impl Reader {
     }
 
     fn row<'a>(&mut self, line: u64, index: &str, words: impl Iterator<Item = &'a str>) -> Result<(), Problem> {
-        let bad = || Problem::at(line, "a row of the histogram has an index and whole counts");
-        let index = number::count(index).ok_or_else(bad)?;
-        if index >= TOO_LONG.as_ns() / 1_000 {
-            return Err(Problem::at(line, "no latency is as long as this row says"));
-        }
-        if self.indices.last().is_some_and(|last| *last >= index) {
-            return Err(Problem::at(line, "this row is not above the one before; are these two results in one file?"));
-        }
+        let index = number::count(index).filter(|index| *index < TOO_LONG.as_ns() / 1_000);
+        let index = index.ok_or_else(|| Problem::at(line, "no latency is as long as this row says"))?;
         if self.indices.len() > super::MOST_CELLS {
             return Err(Problem::at(line, "more rows than rtla has cells"));
         }
-        let counts: Option<Vec<u64>> = words.take(MOST_COLUMNS + 1).map(number::count).collect();
-        let (counts, heads) = (counts.ok_or_else(bad)?, self.heads.len());
-        if counts.len() != heads {
-            let what = format!("{} columns where the heading has {heads}: the file was cut off here", counts.len());
-            return Err(Problem::at(line, what));
-        }
-        let at = Nanos::from_ns(index);
-        for (column, count) in counts.into_iter().enumerate() {
-            self.table.add(column, Cell { low: at, high: at, count }, line)?;
-        }
         self.indices.push(index);
-        Ok(())
+        let at = Nanos::from_ns(index);
+        self.table.row(line, (at, at), words)
     }
 
-    /// Of a cell, in units of the file.
+    /// The width of a cell, in units of the file.
     fn width(&self) -> u64 {
         if self.indices.len() < ROWS_FOR_WIDTH {
             return 1;
         }
-        self.indices.iter().copied().fold(0, common_divisor).max(1)
+        self.indices.iter().copied().fold(0, greatest_common_divisor).max(1)
     }
 
     fn series(&self, index: usize, head: &str, cells: Vec<Cell>, width: u64, unit: Unit) -> Option<Series> {
         let (context, cpu) = column(head)?;
-        let of = |line: &[Option<Nanos>]| line.get(index).copied().flatten();
+        let word = |name: &str| self.summary.get(name)?.get(index);
+        let count = |name: &str| word(name).and_then(|word| number::count(word));
+        let time = |name: &str| word(name).and_then(|word| number::length(word, unit));
+        let units = Nanos::from_ns(unit.ns());
         let scaled = |cell: Cell| {
             let low = cell.low.times(unit.ns());
-            Cell {
-                low,
-                high: low.plus(Nanos::from_ns(width.saturating_mul(unit.ns()).saturating_sub(1))),
-                count: cell.count,
-            }
+            Cell { low, high: low.plus(units.times(width).minus(Nanos::from_ns(1))), count: cell.count }
         };
-        let last = self.indices.last().map_or(0, |last| last.saturating_add(width)).saturating_mul(unit.ns());
-        let over = self.summary.over.get(index).copied().flatten().filter(|over| *over > 0);
-        let over = over.map(|count| Beyond { from: Nanos::from_ns(last), count });
+        let end = units.times(self.indices.last().map_or(0, |last| last.saturating_add(width)));
+        let over = count("over:").filter(|over| *over > 0).map(|count| Beyond { from: end, count });
         let label = if context == "CPU" { format!("CPU {cpu}") } else { format!("CPU {cpu} {context}") };
         let counted = cells.iter().fold(0u64, |sum, cell| sum.saturating_add(cell.count));
         Some(Series {
@@ -181,44 +159,17 @@ impl Reader {
             quantity: if self.osnoise { Quantity::Noise } else { Quantity::Latency },
             cells: cells.into_iter().map(scaled).collect(),
             beyond: over,
-            min: of(&self.summary.min),
-            mean: of(&self.summary.avg),
-            max: of(&self.summary.max),
-            grain: Nanos::from_ns(unit.ns()),
-            stated_count: self.summary.count.get(index).copied().flatten().map(|count| with_over(count, counted, over)),
+            min: time("min:"),
+            mean: time("avg:"),
+            max: time("max:"),
+            grain: units,
+            stated_count: count("count:").map(|count| with_over(count, counted, over)),
             ..Series::default()
         })
     }
 }
 
-impl Summary {
-    /// The first of the lines that has not a value for each column, where there are such lines at all.
-    fn lacking(&self, columns: usize) -> Option<&'static str> {
-        let lengths = [
-            ("count:", self.count.len()),
-            ("min:", self.min.len()),
-            ("avg:", self.avg.len()),
-            ("max:", self.max.len()),
-        ];
-        let any = !self.over.is_empty() || lengths.iter().any(|(_, length)| *length > 0);
-        lengths.into_iter().find(|(_, length)| any && *length < columns).map(|(name, _)| name)
-    }
-
-    fn take<'a>(&mut self, name: &str, words: impl Iterator<Item = &'a str>, unit: Unit) {
-        let words: Vec<&str> = words.take(MOST_COLUMNS).collect();
-        let counts = || words.iter().map(|word| number::count(word)).collect();
-        let times = || words.iter().map(|word| number::length(word, unit)).collect();
-        match name {
-            "over:" => self.over = counts(),
-            "count:" => self.count = counts(),
-            "min:" => self.min = times(),
-            "avg:" => self.avg = times(),
-            _ => self.max = times(),
-        }
-    }
-}
-
-/// `count:` leaves out what is over in some versions, and has it in others: whichever agrees with the cells is meant.
+/// Some versions count the values of `over:` in `count:`, and others do not: the cells tell which is meant.
 fn with_over(stated: u64, counted: u64, over: Option<Beyond>) -> u64 {
     let over = over.map_or(0, |over| over.count);
     if stated == counted { stated.saturating_add(over) } else { stated }
@@ -235,8 +186,4 @@ fn days_and_clock(text: &str) -> Option<Nanos> {
     let mut words = text.split_whitespace();
     let days = words.next().and_then(number::count)?;
     Some(Nanos::from_secs(days.checked_mul(86_400)?).plus(number::clock(words.next()?)?))
-}
-
-fn common_divisor(a: u64, b: u64) -> u64 {
-    if b == 0 { a } else { common_divisor(b, a % b) }
 }

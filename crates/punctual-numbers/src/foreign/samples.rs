@@ -1,24 +1,23 @@
 //! Bare numbers, one in each line or in a column of a CSV: instants, periods or latencies.
 //!
-//! What the numbers are is said by the heading of the column, or by whoever imports; instants are recognised (by `bare`),
-//! too, since nothing else only ascends. The unit is said by the heading, by whoever imports, or by six or nine decimals,
-//! which are written of seconds only. Nothing is assumed beyond that. Memory is a histogram and one block of instants for
-//! each CPU, however long the file.
+//! The heading of the column or the user tells what the numbers are. Instants are also recognised by themselves (by `sniff`),
+//! since nothing else only ascends. The unit is told by the heading, by the user, or by six or nine decimals, which only
+//! seconds have. Nothing is assumed beyond that. Memory is a histogram and one block of instants for each CPU, however long
+//! the file.
 
 use super::columns::{Layout, cpu_number, field, fields, is_skipped};
-use super::commas::Commas;
 use super::lines::SNIFFED;
 use super::number::{UNITS, Unit, no_number, number, shown};
+use super::points::Commas;
 use super::run::Stated;
 use super::stream::Stream;
 use super::{ForeignRun, Format, Problem, Remedy};
 use punctual_hist::Nanos;
 use std::collections::BTreeMap;
 
-/// Each has a block of instants of half a megabyte.
+/// Bounds memory: each CPU has a block of instants of half a megabyte.
 const MOST_CPUS: usize = 256;
 
-/// Takes lines.
 pub(super) struct Samples {
     format: Format,
     unit: Unit,
@@ -83,22 +82,20 @@ impl Samples {
     pub fn finish(mut self) -> Result<ForeignRun, Problem> {
         let mut notes = self.commas.notes()?;
         let grain = self.grain();
-        let mut run = ForeignRun { format: self.format, ..ForeignRun::default() };
+        let mut run = ForeignRun::default();
         let streams = std::mem::take(&mut self.streams);
-        let (mut first, mut last) = (Vec::new(), Vec::new());
+        let mut ends: Option<(i64, i64)> = None;
         for (cpu, mut stream) in streams {
             let Some(series) = stream.series(self.format, cpu, grain, &mut notes)? else { continue };
             run.series.push(series);
-            if let Some(ends) = stream.ends() {
-                first.push(ends.0);
-                last.push(ends.1);
+            if let Some((first, last)) = stream.ends() {
+                ends = Some(ends.map_or((first, last), |(from, to)| (from.min(first), to.max(last))));
             }
         }
         if run.series.is_empty() {
             return Err(Problem::new("there are no numbers in it, or too few of each CPU"));
         }
         let period = run.series.iter().filter_map(|series| series.period).max();
-        let ends = first.into_iter().min().zip(last.into_iter().max());
         run.duration = ends.zip(period).map(|((first, last), grain)| {
             let length = u64::try_from(last.saturating_sub(first)).unwrap_or(0);
             Stated { length: Nanos::from_ns(length), grain }

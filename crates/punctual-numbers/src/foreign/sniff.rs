@@ -1,14 +1,14 @@
-//! What a file is, by its first bytes.
+//! The format of a file, by its first bytes.
 //!
-//! A format is recognised by words that its program alone writes. Where the bytes fit several formats, or are numbers
-//! that could be anything, the answer is a refusal that names the candidates: a wrong unit or a wrong meaning makes
-//! numbers that look right.
+//! A format is recognised by words that its program alone writes. If the bytes fit several formats, or are numbers that
+//! could be anything, the file is refused and the candidates are named: a wrong unit or a wrong meaning makes numbers that
+//! look right.
 
-use super::bare::{Bare, bare};
+use super::columns::Layout;
 use super::lines::SNIFFED;
+use super::number::{Unit, no_number, number};
 use super::{Format, Problem, Remedy};
 
-/// What the bytes are.
 pub fn sniff(first: &[u8]) -> Result<Format, Problem> {
     let first = first.get(..SNIFFED).unwrap_or(first);
     if first.is_empty() {
@@ -92,7 +92,7 @@ pub(super) fn thread_line(line: &str) -> bool {
     line.trim_start().starts_with("T:") && line.contains(" C:") && line.contains("Max:") && line.contains(" I:")
 }
 
-/// What `-v` says of each thread before its first sample.
+/// The line that `-v` prints for each thread before its first sample.
 fn verbose_line(line: &str) -> bool {
     let after = line.strip_prefix("Thread ").and_then(|rest| rest.split_once(" Interval: "));
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -109,21 +109,35 @@ fn hwlat_sample(line: &str) -> bool {
     line.starts_with("ts: ") && line.contains("inner:") && line.contains("outer:")
 }
 
+/// The format of bare numbers: by their heading, or instants if they only ascend.
 fn by_numbers(first: &[u8]) -> Result<Format, Problem> {
-    match bare(first) {
-        Bare::Named(format) => Ok(format),
-        Bare::Several(formats) => Err(ambiguous("its heading names several things", &formats)),
-        Bare::Broken(problem) => Err(problem),
-        Bare::Rising => Ok(Format::Timestamps),
-        Bare::Numbers => {
-            Err(ambiguous("it is numbers, and nothing says of what", &[Format::Latencies, Format::Periods]))
-        }
-        Bare::No => {
-            let names: Vec<&str> = Format::IMPORTED.iter().map(|format| format.name()).collect();
-            let names = names.join(", ");
-            Err(Problem::new(format!("it is not recognised as any of {names}")).with(Remedy::SayFormat(Vec::new())))
+    let unknown = || {
+        let names = Format::IMPORTED.map(Format::name).join(", ");
+        Problem::new(format!("it is not recognised as any of {names}")).with(Remedy::SayFormat(Vec::new()))
+    };
+    let layout = Layout::of(first);
+    let mut named: Vec<Format> = layout.known.iter().map(|(_, format, _)| *format).collect();
+    named.dedup();
+    match named.as_slice() {
+        [] => {}
+        [format] => return Ok(*format),
+        several => return Err(ambiguous("its heading names several things", several)),
+    }
+    if layout.columns != 1 || layout.heading.is_some() || layout.rows.is_empty() {
+        return Err(unknown());
+    }
+    let mut values = Vec::with_capacity(layout.rows.len());
+    for (line, row) in &layout.rows {
+        match number(row, Unit::Us) {
+            Some(number) => values.push(number.ns),
+            None if values.is_empty() => return Err(unknown()),
+            None => return Err(no_number(*line, row)),
         }
     }
+    if values.len() > 2 && values.windows(2).all(|pair| matches!(pair, [a, b] if a < b)) {
+        return Ok(Format::Timestamps);
+    }
+    Err(ambiguous("it is numbers, and nothing says of what", &[Format::Latencies, Format::Periods]))
 }
 
 fn ambiguous(why: &str, candidates: &[Format]) -> Problem {

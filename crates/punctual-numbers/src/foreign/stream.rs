@@ -7,6 +7,7 @@ use super::{Format, Problem};
 use punctual_hist::{Counts, Nanos};
 
 /// The numbers of one CPU, or of all where no column says which.
+#[derive(Default)]
 pub(super) struct Stream {
     counts: Counts,
     grid: Grid,
@@ -19,7 +20,7 @@ pub(super) struct Stream {
 
 impl Stream {
     pub fn new(period: Option<Nanos>) -> Self {
-        Self { counts: Counts::new(), grid: Grid::new(period), at: None, first: 0, count: 0, negative: 0 }
+        Self { grid: Grid::new(period), ..Self::default() }
     }
 
     pub fn take(&mut self, format: Format, line: u64, number: Number) -> Result<(), Problem> {
@@ -45,7 +46,7 @@ impl Stream {
         }
     }
 
-    /// What it comes to; nothing, and a note, where one CPU of several has too few instants.
+    /// The series; `None` and a note if one CPU of several has too few instants.
     pub fn series(
         &mut self,
         format: Format,
@@ -57,7 +58,11 @@ impl Stream {
         let said = label.as_ref().map(|label| format!("{label}: ")).unwrap_or_default();
         if format == Format::Latencies {
             if self.negative > 0 {
-                notes.push(format!("lost: {said}{}", negative(self.negative)));
+                let are = if self.negative == 1 { "latency is" } else { "latencies are" };
+                notes.push(format!(
+                    "lost: {said}{} {are} negative, woken before the release, and in no cell",
+                    self.negative
+                ));
             }
             let series = Series::of_rounded(label.unwrap_or("the samples".to_owned()), &self.counts, grain);
             return Ok(Some(Series { cpu, quantity: Quantity::Latency, ..series }));
@@ -76,7 +81,7 @@ impl Stream {
         Ok(Some(Series { cpu, quantity: Quantity::Latency, period, skipped, ..series }))
     }
 
-    /// The first and the last instant, where the numbers are instants or lead to some.
+    /// The first and the last instant, if the numbers are instants or periods.
     pub fn ends(&self) -> Option<(i64, i64)> {
         self.at.map(|last| (self.first, last))
     }
@@ -95,14 +100,6 @@ impl Stream {
         self.at = Some(at);
         self.grid.push(at);
         Ok(())
-    }
-}
-
-/// What is said of latencies below zero.
-fn negative(count: u64) -> String {
-    match count {
-        1 => "1 latency is negative, woken before the release, and in no cell".to_owned(),
-        _ => format!("{count} latencies are negative, woken before the release, and in no cell"),
     }
 }
 

@@ -1,14 +1,14 @@
-//! What `stress-ng --cyclic` prints: percentiles, of at most 10 000 samples for each stressor.
+//! What `stress-ng --cyclic` prints: percentiles of at most 10 000 samples for each stressor.
 
 use super::lines::LineReader;
 use super::number::{self, Unit};
 use super::run::{Series, Unfit};
-use super::{ForeignRun, Format, MOST_COLUMNS, Problem};
+use super::{ForeignRun, MOST_COLUMNS, Problem};
 use punctual_hist::Nanos;
 
-/// The last percentile it prints, in parts per million.
+/// The last percentile that is printed, in parts per million.
 const LAST: u32 = 999_900;
-/// How many samples it keeps; later ones are measured and dropped.
+/// The number of samples that stress-ng keeps. Later ones are measured and dropped.
 const KEPT: u64 = 10_000;
 
 #[derive(Default)]
@@ -59,7 +59,6 @@ impl LineReader for Reader {
             }
         }
         Ok(ForeignRun {
-            format: Format::StressNg,
             program: Some("stress-ng --cyclic".to_owned()),
             machine: std::mem::take(&mut self.policy),
             series: std::mem::take(&mut self.series),
@@ -70,7 +69,7 @@ impl LineReader for Reader {
 }
 
 impl Reader {
-    /// `SCHED_FIFO: 1000000 ns delay, 3850 samples`
+    /// Reads `SCHED_FIFO: 1000000 ns delay, 3850 samples`.
     fn begin(&mut self, line: u64, text: &str) -> Result<(), Problem> {
         let (policy, rest) = text.split_once(':').ok_or_else(|| Problem::at(line, "no policy is named"))?;
         let mut numbers = rest.split_whitespace().filter_map(number::count);
@@ -88,9 +87,9 @@ impl Reader {
     }
 }
 
-/// `99.90%` in parts per million.
+/// Reads `99.90%` in parts per million.
 fn ppm(name: &str) -> Option<u32> {
-    // A percent has as many decimals below a part in a million as a microsecond below ten nanoseconds.
+    // Read as microseconds, one percent is 1000 ns, and 10 000 parts per million.
     let percent = number::number(name.strip_suffix('%')?.as_bytes(), Unit::Us)?;
     u32::try_from(percent.ns.checked_mul(10)?).ok().filter(|ppm| *ppm <= 1_000_000)
 }

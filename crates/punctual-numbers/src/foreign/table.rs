@@ -2,7 +2,7 @@
 //!
 //! Keeps the cells that hold something, in bounds. Knows no program.
 
-use super::{Cell, MOST_CELLS, MOST_COLUMNS, Problem};
+use super::{Cell, MOST_CELLS, MOST_COLUMNS, Problem, number};
 use punctual_hist::Nanos;
 
 /// A latency of 146 years is a number that went wrong.
@@ -27,15 +27,22 @@ pub(super) fn ascending(mut cells: Vec<Cell>, of: &str) -> Result<Vec<Cell>, Pro
 pub(super) struct Table {
     columns: Vec<Vec<Cell>>,
     kept: usize,
+    /// The largest value of the last row.
+    last: Option<Nanos>,
 }
 
 impl Table {
-    /// How many columns there are.
-    pub fn width(&self) -> usize {
-        self.columns.len()
+    /// Whether there was no row.
+    pub fn is_empty(&self) -> bool {
+        self.last.is_none()
     }
 
-    /// Sets how many columns there are, or says why there cannot be so many.
+    /// The first value above the last row.
+    pub fn end(&self) -> Nanos {
+        self.last.map_or(Nanos::ZERO, |last| last.plus(Nanos::from_ns(1)))
+    }
+
+    /// Sets the number of columns, or refuses one that no machine has.
     pub fn widen(&mut self, columns: usize, line: u64) -> Result<(), Problem> {
         if columns > MOST_COLUMNS {
             let what = format!("{columns} columns; no machine has more than {MOST_COLUMNS}. Is it the right file?");
@@ -45,30 +52,51 @@ impl Table {
         Ok(())
     }
 
-    /// Adds a cell. Rows must ascend: two rows for one value cannot both be right.
-    pub fn add(&mut self, column: usize, cell: Cell, line: u64) -> Result<(), Problem> {
-        if cell.count == 0 {
-            return Ok(());
-        }
-        if cell.high >= TOO_LONG {
-            return Err(Problem::at(line, "no latency is as long as this row says"));
-        }
-        let Some(cells) = self.columns.get_mut(column) else {
-            return Err(Problem::at(line, "more columns than the rows before"));
+    /// The counts of a row. The first row tells the number of columns, where no heading did.
+    pub fn counts<'a>(&mut self, line: u64, words: impl Iterator<Item = &'a str>) -> Result<Vec<u64>, Problem> {
+        let counts: Option<Vec<u64>> = words.map(number::count).collect();
+        let Some(counts) = counts.filter(|counts| !counts.is_empty()) else {
+            let what = "a row of the histogram has whole counts; a negative one is a counter that has overrun, and its \
+                        value is lost";
+            return Err(Problem::at(line, what));
         };
-        if cells.last().is_some_and(|last| last.high >= cell.low) {
-            let what = "the value of this row is not above that of the row before; are these two results in one file?";
+        if self.columns.is_empty() {
+            self.widen(counts.len(), line)?;
+        }
+        let (found, columns) = (counts.len(), self.columns.len());
+        if found != columns {
+            let what =
+                format!("{found} columns where the rows before have {columns}: the file was cut off or edited here");
             return Err(Problem::at(line, what));
         }
-        self.kept += 1;
-        if self.kept > MOST_CELLS {
-            return Err(Problem::at(line, format!("more than {MOST_CELLS} cells that hold something")));
+        Ok(counts)
+    }
+
+    /// Adds a row, which must be above the one before: two rows for one value cannot both be right.
+    pub fn row<'a>(
+        &mut self,
+        line: u64,
+        (low, high): (Nanos, Nanos),
+        words: impl Iterator<Item = &'a str>,
+    ) -> Result<(), Problem> {
+        let counts = self.counts(line, words)?;
+        if high >= TOO_LONG {
+            return Err(Problem::at(line, "no latency is as long as this row says"));
         }
-        cells.push(cell);
+        if self.last.is_some_and(|last| last >= low) {
+            return Err(Problem::at(line, "this row is not above the one before; are these two results in one file?"));
+        }
+        self.last = Some(high);
+        for (cells, count) in self.columns.iter_mut().zip(counts).filter(|(_, count)| *count > 0) {
+            self.kept += 1;
+            if self.kept > MOST_CELLS {
+                return Err(Problem::at(line, format!("more than {MOST_CELLS} cells that hold something")));
+            }
+            cells.push(Cell { low, high, count });
+        }
         Ok(())
     }
 
-    /// The columns.
     pub fn into_columns(self) -> Vec<Vec<Cell>> {
         self.columns
     }

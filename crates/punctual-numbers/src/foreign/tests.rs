@@ -1,4 +1,4 @@
-//! Bad files: each a refusal that says where and why, or a repair that is told; and whatever the bytes, no panic.
+//! Bad files: each is refused with the place and the reason, or repaired with a note, and no bytes lead to a panic.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -6,7 +6,11 @@ use super::*;
 use proptest::prelude::*;
 use punctual_hist::Nanos;
 
-fn refused(text: &str, options: ImportOptions) -> String {
+fn refused(text: &str) -> String {
+    refused_as(text, ImportOptions::default())
+}
+
+fn refused_as(text: &str, options: ImportOptions) -> String {
     match import(text.as_bytes(), options) {
         Ok(run) => panic!("taken for {}: {:?}", run.format.name(), run.notes),
         Err(problem) => match &problem.remedy {
@@ -16,7 +20,11 @@ fn refused(text: &str, options: ImportOptions) -> String {
     }
 }
 
-fn taken(text: &str, options: ImportOptions) -> ForeignRun {
+fn taken(text: &str) -> ForeignRun {
+    taken_as(text, ImportOptions::default())
+}
+
+fn taken_as(text: &str, options: ImportOptions) -> ForeignRun {
     import(text.as_bytes(), options).unwrap()
 }
 
@@ -24,21 +32,30 @@ fn as_format(format: Format) -> ImportOptions {
     ImportOptions { format: Some(format), ..ImportOptions::default() }
 }
 
+fn in_unit(unit: Unit) -> ImportOptions {
+    ImportOptions { unit: Some(unit), ..ImportOptions::default() }
+}
+
+/// Fails unless a note has these words.
+fn says(run: &ForeignRun, words: &str) {
+    assert!(run.notes.iter().any(|note| note.contains(words)), "{words}: {:?}", run.notes);
+}
+
 const HISTOGRAM: &str = "# Histogram\n000001 000005\t000006\n000002 000001\t000002\n# Min Latencies: 00001 00001\n\
                          # Avg Latencies: 00001 00001\n# Max Latencies: 00002 00002\n# Histogram Overflows: 00000 00000\n";
 
 #[test]
 fn what_says_nothing_of_itself_is_refused_with_the_candidates() {
-    let numbers = refused("12\n14\n11\n13\n", ImportOptions::default());
+    let numbers = refused("12\n14\n11\n13\n");
     assert!(numbers.ends_with("SayFormat([Latencies, Periods])"), "{numbers}");
-    let unit = refused("1000\n2000\n3000\n", ImportOptions::default());
+    let unit = refused("1000\n2000\n3000\n");
     assert!(unit.ends_with("SayUnit([Ns, Us, Ms, S])"), "instants are recognised, their unit is not: {unit}");
-    assert!(refused("hello\n", ImportOptions::default()).contains("not recognised"));
-    assert!(refused("", ImportOptions::default()).contains("empty"));
+    assert!(refused("hello\n").contains("not recognised"));
+    assert!(refused("").contains("empty"));
     let two = format!("{HISTOGRAM}oslat V 2.40\n");
-    let both = refused(&two, ImportOptions::default());
+    let both = refused(&two);
     assert!(both.ends_with("SayFormat([Cyclictest, Oslat])"), "{both}");
-    assert!(refused("\u{feff}", ImportOptions::default()).contains("not recognised"));
+    assert!(refused("\u{feff}").contains("not recognised"));
     assert!(import(b"\xff\xfe1\x000\x00", ImportOptions::default()).unwrap_err().what.contains("UTF-16"));
     assert!(import(b"\x7fELF\0\0\0\0", ImportOptions::default()).unwrap_err().what.contains("neither text"));
 }
@@ -60,7 +77,7 @@ fn damaged_rows_are_named_by_their_line() {
         (HISTOGRAM.replace("Max Latencies: 00002 ", "Max Latencies: x "), "line 6: `Max Latencies` holds"),
     ];
     for (text, wanted) in cases {
-        let told = refused(&text, ImportOptions::default());
+        let told = refused(&text);
         assert!(told.contains(wanted), "{told}");
     }
 }
@@ -68,60 +85,56 @@ fn damaged_rows_are_named_by_their_line() {
 #[test]
 fn an_absurd_number_of_columns_or_a_line_without_end_is_refused_early() {
     let row = format!("# Histogram\n000001 {}\n", "1\t".repeat(100_000));
-    let told = refused(&row, as_format(Format::Cyclictest));
+    let told = refused_as(&row, as_format(Format::Cyclictest));
     assert!(told.starts_with("line 2: 100000 columns; no machine"), "{told}");
-    let told = refused(&format!("# Histogram\n000001 {}\n", "1\t".repeat(1_000_000)), as_format(Format::Cyclictest));
+    let told = refused_as(&format!("# Histogram\n000001 {}\n", "1\t".repeat(1_000_000)), as_format(Format::Cyclictest));
     assert!(told.starts_with("line 2: longer than"), "{told}");
-    let told = refused("T: 4000000000 ( 1) P:80 I:1000 C: 1 Min: 1 Act: 1 Avg: 1 Max: 1\n", ImportOptions::default());
-    assert!(told.starts_with("line 1: no machine has so many threads"), "{told}");
+    let told = refused("T: 4000000000 ( 1) P:80 I:1000 C: 1 Min: 1 Act: 1 Avg: 1 Max: 1\n");
+    assert!(told.starts_with("line 1: no machine has a thread of this number"), "{told}");
 }
 
 #[test]
 fn an_empty_histogram_is_no_result_and_says_so() {
-    let run = taken(
-        &HISTOGRAM.replace("000005\t000006", "000000\t000000").replace("000001\t000002", "000000\t000000"),
-        ImportOptions::default(),
-    );
-    assert!(run.notes.iter().any(|note| note.starts_with("doubted: no value at all")), "{:?}", run.notes);
+    let run = taken(&HISTOGRAM.replace("000005\t000006", "000000\t000000").replace("000001\t000002", "000000\t000000"));
+    says(&run, "doubted: no value at all");
     assert_eq!(run.series[0].percentile_ppm(500_000), None);
 }
 
 #[test]
 fn units_and_meanings_are_asked_for_or_read() {
     let us = ImportOptions { unit: Some(Unit::Us), ..as_format(Format::Latencies) };
-    assert_eq!(taken("5\n7\n", us).series[0].max, Some(Nanos::from_us(7)));
-    let named = taken("seq;latency_us\n1;5,25\n2;7\n", ImportOptions::default());
+    assert_eq!(taken_as("5\n7\n", us).series[0].max, Some(Nanos::from_us(7)));
+    let named = taken("seq;latency_us\n1;5,25\n2;7\n");
     assert_eq!(named.series[0].max, Some(Nanos::from_us(7)));
-    assert!(named.notes.iter().any(|note| note.contains("comma")), "{:?}", named.notes);
-    let negative = taken("latency_ns\n-5\n7\n", ImportOptions::default());
-    assert!(negative.notes.iter().any(|note| note.contains("1 latency is negative")), "{:?}", negative.notes);
-    assert!(refused("latency_us\n5\nNaN\n", ImportOptions::default()).starts_with("line 3: `NaN` is no number"));
-    assert!(refused("latency_us\n5\n99999999999999999999\n", ImportOptions::default()).starts_with("line 3:"));
-    let both = refused("time_us,latency_us\n1,5\n2,5\n", ImportOptions::default());
+    says(&named, "comma");
+    let negative = taken("latency_ns\n-5\n7\n");
+    says(&negative, "1 latency is negative");
+    assert!(refused("latency_us\n5\nNaN\n").starts_with("line 3: `NaN` is no number"));
+    assert!(refused("latency_us\n5\n99999999999999999999\n").starts_with("line 3:"));
+    let both = refused("time_us,latency_us\n1,5\n2,5\n");
     assert!(both.ends_with("SayFormat([Timestamps, Latencies])"), "two columns that could be meant: {both}");
     let told = ImportOptions { format: Some(Format::Latencies), ..ImportOptions::default() };
-    assert_eq!(taken("time_us,latency_us\n1,5\n2,6\n", told).series[0].counted(), 2);
+    assert_eq!(taken_as("time_us,latency_us\n1,5\n2,6\n", told).series[0].counted(), 2);
 }
 
 #[test]
 fn instants_that_go_back_and_periods_that_stand_still_are_refused() {
     let us = |format| ImportOptions { unit: Some(Unit::Us), ..as_format(format) };
-    let back = refused("1000\n2000\n1500\n", us(Format::Timestamps));
+    let back = refused_as("1000\n2000\n1500\n", us(Format::Timestamps));
     assert!(back.starts_with("line 3: this instant is before"), "{back}");
-    assert!(refused("1000\n0\n", us(Format::Periods)).starts_with("line 2: a period that is not above zero"));
-    assert!(refused("1000\n2000\n", us(Format::Timestamps)).contains("it takes 16"));
+    assert!(refused_as("1000\n0\n", us(Format::Periods)).starts_with("line 2: a period that is not above zero"));
+    assert!(refused_as("1000\n2000\n", us(Format::Timestamps)).contains("it takes 16"));
 }
 
 #[test]
 fn a_stated_mean_or_maximum_that_cannot_be_is_doubted() {
-    let run =
-        taken(&HISTOGRAM.replace("Max Latencies: 00002 00002", "Max Latencies: 00009 00000"), ImportOptions::default());
+    let run = taken(&HISTOGRAM.replace("Max Latencies: 00002 00002", "Max Latencies: 00009 00000"));
     let doubts: Vec<&String> = run.notes.iter().filter(|note| note.starts_with("doubted")).collect();
     assert_eq!(doubts.len(), 2, "{doubts:?}");
     assert!(doubts[0].contains("thread 0: the largest value, 9 us, is in no cell"), "{doubts:?}");
     assert!(doubts[1].contains("thread 1: values are counted above the largest"), "{doubts:?}");
-    let run = taken(&HISTOGRAM.replace("Avg Latencies: 00001", "Avg Latencies: 00009"), ImportOptions::default());
-    assert!(run.notes.iter().any(|note| note.contains("the stated mean, 9 us, is not possible")), "{:?}", run.notes);
+    let run = taken(&HISTOGRAM.replace("Avg Latencies: 00001", "Avg Latencies: 00009"));
+    says(&run, "the stated mean, 9 us, is not possible");
 }
 
 /// A wrapped counter that the mean points to, and one that several cells lost.
@@ -138,19 +151,19 @@ fn an_overrun_is_repaired_only_where_it_can_be_told() {
     let wrap = 1u64 << 32;
     // 10 000 values a second; 200 hours are 7.2e9.
     let due = 7_200_000_000u64;
-    let alone = taken(&file(due - wrap - 1_010, 1_000, "0.500", "200:00:00"), ImportOptions::default());
+    let alone = taken(&file(due - wrap - 1_010, 1_000, "0.500", "200:00:00"));
     assert_eq!(alone.series[0].counted(), due, "{:?}", alone.notes);
     assert_eq!(alone.series[0].cells[0].count, due - 1_010);
-    assert!(alone.notes.iter().any(|note| note.contains("it was the counter of 0 to 1 us")), "{:?}", alone.notes);
-    let high = taken(&file(1_000, due - wrap - 1_010, "1.500", "200:00:00"), ImportOptions::default());
+    says(&alone, "it was the counter of 0 to 1 us");
+    let high = taken(&file(1_000, due - wrap - 1_010, "1.500", "200:00:00"));
     assert_eq!(high.series[0].cells[1].count, due - 1_010, "{:?}", high.notes);
-    let twice = taken(&file(1_000, 10_000_000_000 - 2 * wrap, "1.500", "277:46:40"), ImportOptions::default());
+    let twice = taken(&file(1_000, 10_000_000_000 - 2 * wrap, "1.500", "277:46:40"));
     assert!(
         twice.series[0].counted() < wrap && twice.notes.iter().any(|note| note.contains("2 overruns")),
         "{:?}",
         twice.notes
     );
-    let none = taken(&file(due - 1_010, 1_000, "0.500", "200:00:00"), ImportOptions::default());
+    let none = taken(&file(due - 1_010, 1_000, "0.500", "200:00:00"));
     assert!(!none.notes.iter().any(|note| note.contains("missing, which")), "{:?}", none.notes);
 }
 
@@ -176,23 +189,20 @@ fn log_of(digits: u32, lowest: u64, length: u32, counts: &[u8]) -> String {
 #[test]
 fn a_packed_histogram_is_unpacked_by_hand_as_by_its_definition() {
     // 7 empty cells, one with 3, 2040 empty, one with 1: with two digits, 256 cells are of one unit, then 128 of two, …
-    let us = ImportOptions { unit: Some(Unit::Us), ..ImportOptions::default() };
     let log = log_of(2, 1, 5, &[13, 6, 0xef, 0x1f, 2]);
-    let run = taken(&log, us);
+    let run = taken_as(&log, in_unit(Unit::Us));
     let cells: Vec<(u64, u64, u64)> =
         run.series[0].cells.iter().map(|cell| (cell.low.as_ns(), cell.high.as_ns(), cell.count)).collect();
     // Cell 2048 = 256 + 14 * 128: the first whose width is 2^15, from 2^22 on.
     assert_eq!(cells, [(7_000, 7_999, 3), (4_194_304_000, 4_227_071_999, 1)]);
     assert_eq!(run.series[0].label, "no tag");
-    assert!(refused(&log, ImportOptions::default()).ends_with("SayUnit([Ns, Us, Ms, S])"));
-    let coarse =
-        taken(&log_of(0, 1_000, 2, &[2, 4]), ImportOptions { unit: Some(Unit::Ns), ..ImportOptions::default() });
+    assert!(refused(&log).ends_with("SayUnit([Ns, Us, Ms, S])"));
+    let coarse = taken_as(&log_of(0, 1_000, 2, &[2, 4]), in_unit(Unit::Ns));
     assert_eq!(coarse.series[0].cells[1], Cell { low: Nanos::from_ns(512), high: Nanos::from_ns(1_023), count: 2 });
 }
 
 #[test]
 fn a_log_that_claims_what_no_histogram_has_is_refused_at_its_line() {
-    let us = ImportOptions { unit: Some(Unit::Us), ..ImportOptions::default() };
     let least = [0xff; 9];
     for (log, wanted) in [
         (log_of(3, 1, 9, &least), "line 1: the histogram is cut off"),
@@ -207,11 +217,11 @@ fn a_log_that_claims_what_no_histogram_has_is_refused_at_its_line() {
         ("0.0,1.0,2.0,HISTEQAA\n".to_owned(), "line 1: the histogram is of an older version"),
         ("0,0,1,0,2,0,HISTFAAA\n".to_owned(), "line 1: an interval has"),
     ] {
-        let told = refused(&log, us);
+        let told = refused_as(&log, in_unit(Unit::Us));
         assert!(told.starts_with(wanted), "{wanted}: {told}");
     }
     let mixed = log_of(3, 1, 1, &[2]) + &log_of(3, 8, 1, &[2]);
-    assert!(refused(&mixed, us).contains("two rows of the histogram are for 0 ns"));
+    assert!(refused_as(&mixed, in_unit(Unit::Us)).contains("two rows of the histogram are for 0 ns"));
 }
 
 #[test]
@@ -219,16 +229,15 @@ fn nanoseconds_of_cyclictest_are_not_taken_for_microseconds() {
     let ns = HISTOGRAM.replace("000001 000005", "020687 000005").replace("000002 000001", "068603 000001");
     let ns =
         ns.replace("Min Latencies: 00001 00001", "Min Latencies: 20687 20687").replace("00002 00002", "68603 68603");
-    let asked = refused(&ns, ImportOptions::default());
+    let asked = refused(&ns);
     assert!(asked.ends_with("SayUnit([Ns, Us])"), "{asked}");
-    let max = |unit| taken(&ns, ImportOptions { unit: Some(unit), ..ImportOptions::default() }).series[0].max;
+    let max = |unit| taken_as(&ns, in_unit(unit)).series[0].max;
     assert_eq!((max(Unit::Ns), max(Unit::Us)), (Some(Nanos::from_ns(68_603)), Some(Nanos::from_us(68_603))));
-    assert!(refused(&ns, ImportOptions { unit: Some(Unit::Ms), ..ImportOptions::default() }).contains("with -N"));
-    let verbose =
-        taken("Max CPUs = 2\nThread 0 Interval: 1500\n       0:       0:      20\n", ImportOptions::default());
+    assert!(refused_as(&ns, in_unit(Unit::Ms)).contains("with -N"));
+    let verbose = taken("Max CPUs = 2\nThread 0 Interval: 1500\n       0:       0:      20\n");
     assert_eq!((verbose.format, verbose.series[0].counted()), (Format::Cyclictest, 1));
     let thread = "T: 0 ( 1) P:80 I:1000 C: 9 Min: 20687 Act: 9 Avg: 30000 Max: 68603\n";
-    assert!(refused(thread, ImportOptions::default()).ends_with("SayUnit([Ns, Us])"));
+    assert!(refused(thread).ends_with("SayUnit([Ns, Us])"));
 }
 
 /// Of three generations of latmus, only the first adds one to each count, and only the last has several columns.
@@ -236,30 +245,22 @@ fn nanoseconds_of_cyclictest_are_not_taken_for_microseconds() {
 fn generations_of_latmus_are_told_apart() {
     let file = |facts: &str, rows: &str| format!("# sampling period: 1000 microseconds\n{facts}{rows}");
     let counts = |run: &ForeignRun| run.series.iter().map(Series::counted).collect::<Vec<_>>();
-    let first = taken(&file("# max latency: 2.100\n", "0 5\n1 1\n2 3\n"), ImportOptions::default());
+    let first = taken(&file("# max latency: 2.100\n", "0 5\n1 1\n2 3\n"));
     assert_eq!(counts(&first), [6]);
-    assert!(first.notes.iter().any(|note| note.contains("first versions of latmus")), "{:?}", first.notes);
-    let second =
-        taken(&file("# peak (hhmmss): 00:00:07\n# max latency: 2.100\n", "0 5\n1 1\n2 3\n"), ImportOptions::default());
+    says(&first, "first versions of latmus");
+    let second = taken(&file("# peak (hhmmss): 00:00:07\n# max latency: 2.100\n", "0 5\n1 1\n2 3\n"));
     assert_eq!(counts(&second), [9]);
-    let holds_one = taken(&file("# max latency: 2.100\n", "0 5\n1 0\n2 1\n"), ImportOptions::default());
+    let holds_one = taken(&file("# max latency: 2.100\n", "0 5\n1 0\n2 1\n"));
     assert_eq!(counts(&holds_one), [6], "the last cell holds the maximum, and so was not added to");
     let facts = "# thread affinity: CPU3\n# wakeup min latency: -0.200\n# wakeup max latency: 1.100\n\
                  # wakeup sample count: 6\n# response max latency: 9.500\n# response sample count: 6\n";
-    let third = taken(&file(facts, "0 5 0\n1 1 4\n2+ 0 2\n"), ImportOptions::default());
+    let third = taken(&file(facts, "0 5 0\n1 1 4\n2+ 0 2\n"));
     let labels: Vec<&str> = third.series.iter().map(|series| series.label.as_str()).collect();
     assert_eq!((labels, counts(&third)), (vec!["CPU 3 wakeup", "CPU 3 response"], vec![6, 6]));
     assert_eq!(third.series[0].beyond, None);
     assert_eq!(third.series[1].beyond, Some(Beyond { from: Nanos::from_us(2), count: 2 }));
-    assert!(
-        third.notes.iter().any(|note| note.contains("wakeup: the smallest latency is negative")),
-        "{:?}",
-        third.notes
-    );
-    assert!(
-        refused(&file(facts, "0 5 0\n1 1\n"), ImportOptions::default())
-            .starts_with("line 9: another number of columns")
-    );
+    says(&third, "wakeup: the smallest latency is negative");
+    assert!(refused(&file(facts, "0 5 0\n1 1\n")).starts_with("line 9: 1 columns where the rows before have 2"));
 }
 
 #[test]
@@ -308,64 +309,49 @@ proptest! {
 
 #[test]
 fn a_log_with_too_many_cells_is_refused_within_its_interval() {
-    use base64::Engine as _;
-    use std::io::Write as _;
-    let counts = (1usize << 20) + 1;
-    // Head, as many counts of one, and a number that is cut off, to which nobody comes.
-    let mut plain = 0x1c84_9313u32.to_be_bytes().to_vec();
-    plain.extend(u32::try_from(counts + 1).unwrap().to_be_bytes());
-    plain.extend([0u32, 5].map(u32::to_be_bytes).concat());
-    plain.extend([1u64, 1 << 40, 1f64.to_bits()].map(u64::to_be_bytes).concat());
-    plain.resize(plain.len() + counts, 2);
-    plain.push(0x80);
-    let mut deflate = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::fast());
-    deflate.write_all(&plain).unwrap();
-    let deflated = deflate.finish().unwrap();
-    let mut packed = 0x1c84_9314u32.to_be_bytes().to_vec();
-    packed.extend(u32::try_from(deflated.len()).unwrap().to_be_bytes());
-    packed.extend(deflated);
-    let log = format!("0.0,1.0,1.0,{}\n", base64::engine::general_purpose::STANDARD.encode(packed));
-    let told = refused(&log, ImportOptions { unit: Some(Unit::Ns), ..as_format(Format::Hdr) });
-    assert_eq!(told, "line 1: more than a million cells that hold something");
+    let most = 1 << 20;
+    // The last number is cut off, but the cells before it are refused first.
+    let counts = [vec![2; most + 1], vec![0x80]].concat();
+    let log = log_of(5, 1, u32::try_from(counts.len()).unwrap(), &counts);
+    assert_eq!(refused_as(&log, in_unit(Unit::Ns)), "line 1: more than a million cells that hold something");
 }
 
 /// A blank in the heading, a comma in the rows: values were read with the CPU as their decimals.
 #[test]
 fn columns_are_cut_where_heading_and_rows_agree() {
-    let us = ImportOptions { unit: Some(Unit::Us), ..ImportOptions::default() };
     for (text, options) in [
         ("latency_us, cpu\n5,3\n6,2\n7,1\n", ImportOptions::default()),
-        ("Latency (us),CPU\n5,3\n6,2\n7,1\n", us),
+        ("Latency (us),CPU\n5,3\n6,2\n7,1\n", in_unit(Unit::Us)),
         ("CPU\tLatency (us)\n3\t5\n2\t6\n1\t7\n", ImportOptions::default()),
         ("cpu latency_us\ncpu3  5\ncpu2  6\ncpu1  7\n", ImportOptions::default()),
     ] {
-        let run = taken(text, options);
+        let run = taken_as(text, options);
         let each: Vec<(Option<u32>, Option<Nanos>)> = run.series.iter().map(|one| (one.cpu, one.max)).collect();
         let wanted = [(1, 7), (2, 6), (3, 5)].map(|(cpu, us)| (Some(cpu), Some(Nanos::from_us(us))));
         assert_eq!(each, wanted, "{text}");
         assert!(!run.notes.iter().any(|note| note.contains("repaired")), "{text} {:?}", run.notes);
     }
-    let alone = taken("Latency (us)\n5\n6\n", ImportOptions::default());
+    let alone = taken("Latency (us)\n5\n6\n");
     assert_eq!((alone.series[0].max, alone.series[0].cpu), (Some(Nanos::from_us(6)), None));
-    let uneven = refused("latency_us,cpu\n5,25,1\n6,25,2\n", ImportOptions::default());
+    let uneven = refused("latency_us,cpu\n5,25,1\n6,25,2\n");
     assert!(uneven.starts_with("line 2: 3 columns where the lines before have 2, separated by ,"), "{uneven}");
-    let load = taken("cpu,latency_us\n12.5,5\n3,6\n", ImportOptions::default());
+    let load = taken("cpu,latency_us\n12.5,5\n3,6\n");
     assert_eq!((load.series.len(), load.series[0].cpu), (1, None), "a load is no CPU");
     let many = lines((0..300).map(|cpu| format!("5,{cpu}")));
-    let told = refused(&format!("latency_us,cpu\n{many}"), ImportOptions::default());
+    let told = refused(&format!("latency_us,cpu\n{many}"));
     assert!(told.starts_with("line 258: more than 256 CPUs"), "{told}");
 }
 
 #[test]
 fn a_comma_before_three_digits_is_asked_about() {
-    let told = refused("latency_us\n1,234\n20,500\n", ImportOptions::default());
+    let told = refused("latency_us\n1,234\n20,500\n");
     assert!(told.starts_with("line 2: `1,234` has a comma with three digits after it"), "{told}");
     for (text, max) in [
         ("latency_us\n1,234\n0,500\n", 1_234),
         ("latency_us\n1,234\n2,5\n", 2_500),
         ("latency_us\n1234,567\n20,500\n", 1_234_567),
     ] {
-        assert_eq!(taken(text, ImportOptions::default()).series[0].max, Some(Nanos::from_ns(max)), "{text}");
+        assert_eq!(taken(text).series[0].max, Some(Nanos::from_ns(max)), "{text}");
     }
 }
 
@@ -373,29 +359,28 @@ fn a_comma_before_three_digits_is_asked_about() {
 fn two_columns_of_one_kind_are_both_named() {
     let latencies = as_format(Format::Latencies);
     for options in [latencies, ImportOptions::default()] {
-        let told = refused("latency_us,latency_ms\n5,1\n6,2\n", options);
+        let told = refused_as("latency_us,latency_ms\n5,1\n6,2\n", options);
         assert_eq!(told, "line 1: 2 columns of latencies: `latency_us` and `latency_ms`; keep one");
     }
 }
 
 #[test]
 fn a_unit_or_period_that_contradicts_the_file_is_refused() {
-    let with = |unit| ImportOptions { unit: Some(unit), ..ImportOptions::default() };
-    let told = refused("latency_us\n5\n", with(Unit::Ms));
+    let told = refused_as("latency_us\n5\n", in_unit(Unit::Ms));
     assert_eq!(told, "line 1: the heading says us, not ms; LeaveUnitOut");
-    assert_eq!(taken("latency_us\n5\n", with(Unit::Us)).series[0].max, Some(Nanos::from_us(5)));
+    assert_eq!(taken_as("latency_us\n5\n", in_unit(Unit::Us)).series[0].max, Some(Nanos::from_us(5)));
 }
 
 #[test]
 fn what_stands_in_for_a_number_is_told_with_its_line() {
     let us = ImportOptions { unit: Some(Unit::Us), ..as_format(Format::Latencies) };
-    assert!(refused("1e9\n5\n", us).starts_with("line 1: `1e9` is no number"));
-    assert!(refused("5\n1e9\n6\n", ImportOptions::default()).starts_with("line 2: `1e9` is no number"));
+    assert!(refused_as("1e9\n5\n", us).starts_with("line 1: `1e9` is no number"));
+    assert!(refused("5\n1e9\n6\n").starts_with("line 2: `1e9` is no number"));
     let wide = format!("{}latency_us\n{}5\n", "a,".repeat(1_500), "1,".repeat(1_500));
-    assert_eq!(taken(&wide, ImportOptions::default()).series[0].max, Some(Nanos::from_us(5)));
+    assert_eq!(taken(&wide).series[0].max, Some(Nanos::from_us(5)));
     let endless = format!("{}latency_us\n", "a,".repeat(1_000_000));
-    assert!(refused(&endless, us).starts_with("line 1: the first line is longer than 65536 bytes"));
-    let returns = taken(&HISTOGRAM.replace('\n', "\r"), ImportOptions::default());
+    assert!(refused_as(&endless, us).starts_with("line 1: the first line is longer than 65536 bytes"));
+    let returns = taken(&HISTOGRAM.replace('\n', "\r"));
     assert_eq!((returns.format, returns.series.len()), (Format::Cyclictest, 2));
 }
 
@@ -428,8 +413,7 @@ fn decimal_commas_change_no_number() {
                   # sample count: 6\n0 2\n1 3\n2 1\n";
     let stress = file("stress-ng-cyclic.txt");
     for text in [latmus, &file("xenomai-live.txt"), &stress] {
-        let (plain, comma) =
-            (taken(text, ImportOptions::default()), taken(&with_commas(text), ImportOptions::default()));
+        let (plain, comma) = (taken(text), taken(&with_commas(text)));
         assert_ne!(with_commas(text), text);
         assert_eq!(comma.series, plain.series);
         assert!(
@@ -439,16 +423,13 @@ fn decimal_commas_change_no_number() {
         );
         assert!(plain.series[0].max.is_some() && !plain.notes.iter().any(|note| note.contains("comma")));
     }
-    assert_eq!(
-        taken(&with_commas(&stress), ImportOptions::default()).series[0].percentile_ppm(500_000),
-        Some(Nanos::from_ns(41_318))
-    );
+    assert_eq!(taken(&with_commas(&stress)).series[0].percentile_ppm(500_000), Some(Nanos::from_ns(41_318)));
 }
 
 #[test]
 fn percentiles_that_fall_are_doubted() {
     let falls = file("stress-ng-cyclic.txt").replace("     52406 ns", "     12406 ns");
-    let run = taken(&falls, ImportOptions::default());
+    let run = taken(&falls);
     assert!(doubts(&run)[0].contains("of 50 % of the values the largest is 41.318 us, and of 75 % it is 12.406 us"));
     assert_eq!(run.series[0].unfit, Some(Unfit::Doubted));
 }
@@ -471,7 +452,7 @@ fn what_was_cut_off_is_said_to_be() {
         (cut_after(&file("hwlatdetect.txt"), "test finished\n"), "before the result", false),
         ("latency_us\n50\n5".to_owned(), "the last line, 3, has no end", false),
     ] {
-        let run = taken(&text, ImportOptions::default());
+        let run = taken(&text);
         assert!(
             doubts(&run).iter().any(|note| note.contains(wanted) && note.contains("cut off")),
             "{wanted} {:?}",
@@ -479,7 +460,7 @@ fn what_was_cut_off_is_said_to_be() {
         );
         assert_eq!(run.series.iter().all(|one| one.unfit == Some(Unfit::Doubted)), unfit, "{wanted}");
     }
-    let torn = refused("latency_us\nab", ImportOptions::default());
+    let torn = refused("latency_us\nab");
     assert!(torn.starts_with("line 2: `ab` is no number"), "{torn}");
 }
 
@@ -498,12 +479,12 @@ fn zeros_and_instants_that_stand_are_no_measurement() {
 #[test]
 fn releases_without_an_instant_are_told() {
     let instants = lines((0..10_000).filter(|k| !(2_000..7_000).contains(k)).map(|k| (1_000 * k).to_string()));
-    let run = taken(&format!("timestamp_us\n{instants}"), ImportOptions::default());
+    let run = taken(&format!("timestamp_us\n{instants}"));
     assert_eq!((run.series[0].counted(), run.series[0].skipped), (5_000, Some(5_000)));
     let wanted = "doubted: 5000 of 10000 releases have no instant, at most 5000 of them in a row";
-    assert!(run.notes.iter().any(|note| note.starts_with(wanted)), "{:?}", run.notes);
+    says(&run, wanted);
     let two = lines((0..40).map(|k| format!("{},{}", 1_000 * (k / 2), k % 2)));
-    let each = taken(&format!("timestamp_us,cpu\n{two}"), ImportOptions::default());
+    let each = taken(&format!("timestamp_us,cpu\n{two}"));
     assert_eq!(
         each.series.iter().map(|one| (one.cpu, one.counted())).collect::<Vec<_>>(),
         [(Some(0), 20), (Some(1), 20)]
@@ -513,20 +494,19 @@ fn releases_without_an_instant_are_told() {
 #[test]
 fn a_unit_or_period_beside_a_file_that_says_its_own_is_refused() {
     let latmus = "# sampling period: 1000 microseconds\n# max latency: 2.1\n0 5\n1 0\n2 1\n";
-    let unit = |unit| ImportOptions { unit: Some(unit), ..ImportOptions::default() };
     let period = |us| ImportOptions { period: Some(Nanos::from_us(us)), ..ImportOptions::default() };
-    assert_eq!(refused(latmus, unit(Unit::Ms)), "a file of latmus is in us, not in ms; LeaveUnitOut");
-    assert_eq!(taken(latmus, unit(Unit::Us)), taken(latmus, period(1_000)));
-    let told = refused(latmus, period(2_000));
+    assert_eq!(refused_as(latmus, in_unit(Unit::Ms)), "a file of latmus is in us, not in ms; LeaveUnitOut");
+    assert_eq!(taken_as(latmus, in_unit(Unit::Us)), taken_as(latmus, period(1_000)));
+    let told = refused_as(latmus, period(2_000));
     assert_eq!(told, "the period is 1000 us by the file, not 2000 us; LeavePeriodOut");
     let ours = format!("# values are microseconds\n{HISTOGRAM}");
-    assert!(refused(&ours, unit(Unit::Ns)).starts_with("line 1: the file is in us by its own word"));
+    assert!(refused_as(&ours, in_unit(Unit::Ns)).starts_with("line 1: the file is in us by its own word"));
 }
 
 #[test]
 fn json_with_a_mark_is_read_and_json_of_ours_is_named() {
     let marked = format!("\u{feff}{}", file("jitterdebugger.json"));
-    assert_eq!(taken(&marked, ImportOptions::default()), taken(&file("jitterdebugger.json"), ImportOptions::default()));
+    assert_eq!(taken(&marked), taken(&file("jitterdebugger.json")));
     let ours = "{\n  \"schema\": \"punctual/check/1\",\n  \"source\": \"x\", \"total\": 1, \"max\": 2\n}\n";
-    assert!(refused(ours, ImportOptions::default()).contains("JSON that punctual printed"));
+    assert!(refused(ours).contains("JSON that punctual printed"));
 }

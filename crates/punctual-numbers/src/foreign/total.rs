@@ -1,10 +1,10 @@
-//! All series of a run as one: what is the same in all stays, what one of them leaves open is left open.
+//! All series of a run as one. A value is kept if all series agree about it or can be added up, and left open otherwise.
 
 use super::{Beyond, Cell, Series};
 use punctual_hist::Nanos;
 use std::collections::BTreeMap;
 
-/// All series of one quantity and context as one; `None` where there are fewer than two, or values of different kinds.
+/// All series of one quantity and context as one; `None` if there are fewer than two, or values of different kinds.
 pub fn total(series: &[Series]) -> Option<Series> {
     let first = series.first().filter(|_| series.len() > 1)?;
     let alike = |one: &Series| one.quantity == first.quantity && one.context == first.context && !one.cells.is_empty();
@@ -26,7 +26,7 @@ pub fn total(series: &[Series]) -> Option<Series> {
         context: first.context.clone(),
         min: series.iter().map(Series::smallest).min().flatten(),
         mean: mean_of(series),
-        // Of one whose largest is not known, it may be larger than all others.
+        // A series whose largest value is not known may hold the largest of all.
         max: series.iter().map(Series::largest).collect::<Option<Vec<Nanos>>>().and_then(|all| all.into_iter().max()),
         grain: first.grain,
         skipped: series.iter().filter_map(|one| one.skipped).reduce(u64::saturating_add),
@@ -36,7 +36,7 @@ pub fn total(series: &[Series]) -> Option<Series> {
     })
 }
 
-/// The mean over all series, where each states its own.
+/// The mean over all series, if each states its own.
 fn mean_of(series: &[Series]) -> Option<Nanos> {
     let sums =
         series.iter().map(|one| Some((u128::from(one.mean?.as_ns()) * u128::from(one.counted()), one.counted())));
@@ -46,7 +46,7 @@ fn mean_of(series: &[Series]) -> Option<Nanos> {
     u64::try_from(sum.checked_div(count)?).ok().map(Nanos::from_ns)
 }
 
-/// How many values there are in all, where each series states its own.
+/// The number of all values, if each series states its own.
 fn stated_of(series: &[Series]) -> Option<u64> {
     series.iter().try_fold(0u64, |sum, one| Some(sum.saturating_add(one.stated_count?)))
 }

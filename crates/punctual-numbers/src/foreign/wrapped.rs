@@ -1,24 +1,24 @@
-//! A counter of 32 bits that has overrun: found by the duration, narrowed down by the mean.
+//! A 32-bit counter that has overrun: found by the duration, narrowed down by the mean.
 //!
-//! When the values missing from a histogram are as many as such a counter loses, which cell lost them is asked of the
-//! stated mean: a cell whose true count would put the mean out of reach cannot be it. Where several remain, the highest
-//! is repaired, so that no percentile is understated, and what follows for each is told.
+//! If a histogram lacks as many values as such a counter loses, the stated mean tells which cell lost them: a cell whose true
+//! count would put the mean out of reach cannot be it. If several cells remain, the highest is repaired, so that no
+//! percentile is understated, and the notes tell what follows for each.
 
 use super::number::{span, us};
 use super::run::{Cell, Series, Unfit, as_f64};
 use punctual_hist::Nanos;
 
 const OVERRUN: u64 = 1 << 32;
-/// Percentiles that are told: name, parts per million.
+/// Percentiles of the notes: (name, parts per million).
 const TOLD: [(&str, u32); 5] =
     [("p50", 500_000), ("p90", 900_000), ("p99", 990_000), ("p99.9", 999_000), ("p99.99", 999_900)];
 
-/// Whether cells were repaired, and what there is to say; nothing where no counter of 32 bits explains what is missing.
+/// Tells whether cells were repaired, with notes; there are none if no 32-bit counter explains what is missing.
 pub(super) fn examine(series: &mut Series, due: u64, ran: u64, slack: u64) -> (bool, Vec<String>) {
     let Some(missing) = due.checked_sub(ran) else { return (false, Vec::new()) };
     let times = missing.saturating_add(OVERRUN / 2) / OVERRUN;
     let rest = missing.abs_diff(times.saturating_mul(OVERRUN));
-    // The slack of a long run may be more than a counter holds; then nothing can be told.
+    // The slack of a long run may be larger than a counter, and then nothing can be told.
     if times == 0 || rest > slack || slack > OVERRUN / 100 || series.cells.is_empty() {
         return (false, Vec::new());
     }
@@ -48,7 +48,7 @@ pub(super) fn examine(series: &mut Series, due: u64, ran: u64, slack: u64) -> (b
     (true, vec![found, which, follows])
 }
 
-/// Whether the stated mean can be, if this cell has lost an overrun.
+/// Whether the stated mean is possible if this cell has lost an overrun.
 fn possible(series: &Series, index: usize) -> bool {
     let grain = as_f64(series.grain.as_ns().max(1));
     match (series.mean.map(Nanos::as_ns), with_overrun(series, index).mean_between()) {

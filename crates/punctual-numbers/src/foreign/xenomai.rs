@@ -1,24 +1,24 @@
 //! `latency -g` of Xenomai: three comments, the configuration, then the histogram for gnuplot.
 //!
 //! Each row is the centre of a cell and its count plus one, so that logarithmic axes work. The first and the last row
-//! stand at the edges of the histogram, each with a one that counts nothing. Cells are 32-bit numbers with a sign: a run
-//! of days overruns them (`wrapped` finds it). One CPU, whose number is not in the file.
+//! stand at the edges of the histogram, each with a one that counts nothing. Cells are signed 32-bit numbers, which a run
+//! of days overruns (`wrapped` finds that). The file is about one CPU and does not tell its number.
 //!
-//! What `latency` and `latmus` print on a terminal is read, too: the last line of numbers, which has no histogram.
+//! What `latency` and `latmus` print on a terminal is read as well: the last line of numbers, without a histogram.
 
 use super::lines::LineReader;
 use super::number::{self, Unit};
 use super::run::{Series, Stated};
 use super::table::TOO_LONG;
-use super::{Cell, ForeignRun, Format, MOST_CELLS, Problem};
+use super::{Cell, ForeignRun, MOST_CELLS, Problem};
 use punctual_hist::Nanos;
 
 #[derive(Default)]
 pub(super) struct Reader {
     comments: Vec<String>,
-    /// Centre or edge in nanoseconds, and what is printed beside it.
+    /// (line, centre of a cell or edge of the histogram, printed count).
     rows: Vec<(u64, Nanos, i64)>,
-    /// The last line of numbers on the terminal, and the last title.
+    /// The last line of numbers on a terminal, and the last title.
     live: Option<String>,
     live_title: Option<String>,
 }
@@ -41,7 +41,7 @@ impl LineReader for Reader {
         if line.is_empty() || line.contains('|') || line.starts_with("---") || line.starts_with("==") {
             return Ok(());
         }
-        // What a terminal shows besides: the mode, that it warms up.
+        // A terminal also shows the mode and that the program warms up.
         let is_text = !line.starts_with(|c: char| c.is_ascii_digit() || c == '-');
         if is_text && self.comments.is_empty() && self.rows.is_empty() {
             return Ok(());
@@ -73,30 +73,26 @@ impl LineReader for Reader {
         } else {
             self.cells(&mut notes)?
         };
-        let [min, mean, max] = self.numbers();
+        let us = |index: usize| self.field(index).and_then(|text| number::length(text, Unit::Us));
         let (length, period) = self.title();
         let series = Series {
             label: "the sampler".to_owned(),
             period,
             cells,
-            min,
-            mean,
-            max,
+            min: us(0),
+            mean: us(1),
+            max: us(2),
             grain: Nanos::from_ns(1),
-            skipped: self.overruns(),
+            skipped: self.field(3).and_then(number::count),
             ..Series::default()
         };
+        let says = self.comments.iter().filter(|comment| !comment.contains('|'));
+        let machine = says.map(|comment| ("says".to_owned(), comment.clone())).collect();
         let program = self.comments.iter().find_map(|comment| comment.strip_prefix("Xenomai version:"));
         Ok(ForeignRun {
-            format: Format::Xenomai,
             program: Some(program.map_or("latency".to_owned(), |version| format!("latency, {}", version.trim()))),
             duration: length.map(|length| Stated { length, grain: Nanos::from_secs(1) }),
-            machine: self
-                .comments
-                .iter()
-                .filter(|c| !c.contains('|'))
-                .map(|c| ("says".to_owned(), c.clone()))
-                .collect(),
+            machine,
             series: vec![series],
             notes,
             ..ForeignRun::default()
@@ -105,7 +101,7 @@ impl LineReader for Reader {
 }
 
 impl Reader {
-    /// Takes off the ones and the rows at the edges.
+    /// Takes one off each count, and drops the rows at the edges.
     fn cells(&self, notes: &mut Vec<String>) -> Result<Vec<Cell>, Problem> {
         let inner = match self.rows.as_slice() {
             [(_, _, 1), inner @ .., (_, _, 1)] => inner,
@@ -136,16 +132,7 @@ impl Reader {
         Ok(cells)
     }
 
-    /// The line below the heading `----lat min|----lat avg|…`.
-    fn numbers(&self) -> [Option<Nanos>; 3] {
-        let us = |index: usize| self.field(index).and_then(|text| number::length(text, Unit::Us));
-        [us(0), us(1), us(2)]
-    }
-
-    fn overruns(&self) -> Option<u64> {
-        self.field(3).and_then(number::count)
-    }
-
+    /// A number of the line below the heading `----lat min|----lat avg|----lat max|-overrun|`, or of the terminal.
     fn field(&self, index: usize) -> Option<&str> {
         if let (Some(live), true) = (&self.live, self.rows.is_empty()) {
             return live.split('|').nth(index.checked_add(1)?).map(str::trim);
@@ -155,12 +142,12 @@ impl Reader {
         line.split('|').nth(index).map(str::trim)
     }
 
-    /// `211:04:55 (periodic user-mode task, 100 us period, priority 99)`
+    /// Length and period of `211:04:55 (periodic user-mode task, 100 us period, priority 99)`.
     fn title(&self) -> (Option<Nanos>, Option<Nanos>) {
         let title = self.comments.iter().find(|comment| comment.contains("us period")).or(self.live_title.as_ref());
         let title = title.map(String::as_str);
         let length = title.and_then(|title| number::clock(title.split_whitespace().next()?));
-        // The closing line has the time it took, and the time it was to take.
+        // The closing line has the time that the run took before the time that it was to take.
         let live = self.live.as_deref().filter(|live| live.starts_with("RTS|"));
         let closing = live.and_then(|live| number::clock(live.split('|').nth(6)?.split('/').next()?));
         let length = closing.or(length);
@@ -172,18 +159,18 @@ impl Reader {
     }
 }
 
-/// The width of cells whose centres these are: the smallest step, of which every other is a multiple.
+/// The width of the cells with these centres: the smallest step, if all others are multiples of it.
 fn width(rows: &[(u64, Nanos, i64)]) -> Option<Nanos> {
     let steps = rows.iter().zip(rows.iter().skip(1)).map(|(a, b)| b.1.minus(a.1));
     let first = rows.first()?.1;
-    // A single cell has its centre at half a width, or an odd number of halves; one microsecond is what everybody uses.
+    // A single cell does not tell its width; one microsecond is the default of the program.
     let width = steps.clone().min().unwrap_or(Nanos::from_us(1));
     let fits = |length: Nanos| length.as_ns().checked_rem(width.as_ns()) == Some(0);
     let half = width.divided_by(2);
     (width > Nanos::ZERO && steps.clone().all(fits) && fits(first.plus(half))).then_some(width)
 }
 
-/// A count that has overrun half of its range is printed with a sign: it is still known.
+/// A count above half of the range of 32 bits is printed with a sign, and still known.
 fn counted(line: u64, printed: i64, notes: &mut Vec<String>) -> Result<u64, Problem> {
     let plain = printed.saturating_sub(1);
     if let Ok(count) = u64::try_from(plain) {

@@ -5,16 +5,15 @@ use super::{Interval, schedule::BLOCK};
 use punctual_hist::Nanos;
 use std::collections::BTreeMap;
 
-/// No more blocks than this for each phase and CPU.
+/// Largest number of blocks of one phase and CPU, and of all of them together (16 bytes each).
 const BLOCKS_MAX: usize = 8192;
-/// No more in all (16 bytes each).
 const ALL_MAX: usize = 1 << 20;
 
-/// Block maxima.
 #[derive(Clone, Debug)]
 pub struct Blocks {
     /// Seconds in a block: a power of two.
     seconds: u32,
+    /// By phase and CPU, then by number of the block since the epoch.
     lists: BTreeMap<(u16, u32), BTreeMap<u32, Block>>,
 }
 
@@ -39,18 +38,17 @@ impl Block {
 }
 
 impl Blocks {
-    /// Length of a block.
     pub fn length(&self) -> Nanos {
         BLOCK.times(u64::from(self.seconds))
     }
 
-    /// The phases and CPUs of which there are block maxima.
+    /// The (phase, CPU) of which there are block maxima.
     pub fn keys(&self) -> impl Iterator<Item = (u16, u32)> + '_ {
         self.lists.keys().copied()
     }
 
     /// The maxima of a phase over these CPUs together, as (number of the block since the epoch, largest), in order of
-    /// time. Only blocks of which each second of each of the CPUs is known.
+    /// time. A block is left out unless each second of each of the CPUs is known.
     pub fn of(&self, phase: u16, cpus: impl Fn(u32) -> bool) -> Vec<(u32, Nanos)> {
         let lists: Vec<_> =
             self.lists.iter().filter(|((p, cpu), _)| *p == phase && cpus(*cpu)).map(|(_, list)| list).collect();

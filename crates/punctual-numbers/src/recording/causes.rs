@@ -1,24 +1,21 @@
-//! What a recording keeps to find causes in: windows by slot, late activations, what the trace came to.
+//! What a recording keeps to find causes in: windows by slot, late activations, the size of the trace.
 
 use super::windows::Windows;
-use crate::trace::{Late, LateList, LateTotal, TraceTotal, Tracing, Window};
+use crate::trace::{Late, LateList, LateTotal, TraceTotal, Tracing};
 use std::collections::BTreeMap;
 
-/// So many late activations are kept one by one; all are counted.
+/// Most late activations that are kept one by one; all are counted.
 const LATE_MAX: usize = 1 << 20;
 
-/// What there is to find causes in.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Causes {
-    /// How was looked on; `None` when nobody did.
+    /// How causes were looked for; `None` if they were not.
     pub tracing: Option<Tracing>,
-    /// Windows, by slot.
     pub windows: Windows,
-    /// Late activations one by one, the first 2^20 that were written.
+    /// The first 2^20 late activations that were written.
     pub late: Vec<Late>,
-    /// By CPU: all late activations, their sum, the threshold last in force.
+    /// All late activations by CPU, with the threshold last in force.
     pub late_totals: BTreeMap<u32, LateTotal>,
-    /// What the trace of each CPU came to.
     pub totals: Vec<TraceTotal>,
 }
 
@@ -28,10 +25,6 @@ impl Causes {
         self.tracing.as_ref().is_some_and(|tracing| {
             tracing.phases.contains(&phase) && (0..phases).any(|p| !tracing.phases.iter().any(|t| usize::from(*t) == p))
         })
-    }
-
-    pub(super) fn keep(&mut self, window: &Window) {
-        self.windows.keep(window);
     }
 
     pub(super) fn add_late(&mut self, list: LateList) {

@@ -3,7 +3,7 @@
 use super::blocks::Blocks;
 use super::causes::Causes;
 use super::runs::{Earlier, FurtherRun, Run};
-use super::tally::{Tally, narrowed};
+use super::tally::{CpuTallies, narrowed};
 use super::{
     Counters, CpuInterval, CutOff, End, Event, EventKind, Frame, Granted, Header, InForce, Interval, LoadDone, Mark,
     RecTime, Stretch, TimeLine, WarmUp, Worst,
@@ -12,96 +12,69 @@ use punctual_facts::finding::Finding;
 use punctual_hist::{Counts, Nanos};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// So many events are kept one by one; all are counted.
+/// Most events that are kept one by one; all are counted.
 const EVENTS_MAX: usize = 4096;
 
 /// All frames of a recording, folded. Memory does not grow with the length of the run.
 #[derive(Clone, Debug)]
 pub struct Recording {
-    /// The first frame.
     pub header: Header,
     /// The runs it is made of, in order: one, where nothing was merged or resumed.
     pub runs: Vec<Run>,
     pub threads: Vec<Granted>,
     /// What the audit found before the run.
     pub findings: Vec<Finding>,
-    /// State before, during, after.
     pub in_force: Vec<InForce>,
     pub warm_up: Vec<WarmUp>,
-    /// Totals by CPU.
     pub cpus: BTreeMap<u32, CpuTotals>,
-    /// Totals by (phase, CPU).
-    pub phases: BTreeMap<(u16, u32), PhaseTotals>,
-    /// The run over time.
+    /// By (phase, CPU).
+    pub phases: BTreeMap<(u16, u32), CpuTallies>,
     pub slices: TimeLine,
-    /// Exact maxima of blocks of equal length.
     pub blocks: Blocks,
     pub marks: Vec<Mark>,
     /// The first 4096 events, in order.
     pub events: Vec<Event>,
-    /// All events, by kind.
     pub event_totals: BTreeMap<EventKind, EventTotals>,
     /// Exact maxima of a second of a CPU that were overwritten before they were collected.
     pub maxima_lost: u64,
     /// The worst activations, by measured CPU.
     pub worst: BTreeMap<u32, Vec<Worst>>,
-    /// What loads achieved.
     pub loads: Vec<LoadDone>,
     /// The last frame; `None` when the recording was cut off.
     pub end: Option<End>,
-    /// How the file was cut off, if it was.
     pub cut_off: Option<CutOff>,
     /// Activation time covered by intervals.
     pub covered: Nanos,
-    /// What there is to find causes in.
     pub causes: Causes,
-    /// Only this stretch of the file is here.
+    /// The stretch of the file that was read, where it is not the whole.
     pub stretch: Option<Stretch>,
-    /// What later runs add to instead of replacing it.
     earlier: Earlier,
-    /// The last interval was of a phase that is kept apart because it was traced.
+    /// Whether the last interval was of a phase that is kept apart because it was traced.
     disturbed: bool,
 }
 
-/// Totals of one CPU.
+/// Totals of one CPU, of the same things as a [`CpuInterval`] has.
 #[derive(Clone, Debug, Default)]
 pub struct CpuTotals {
-    /// Latency of the activations that ran.
     pub ran: Counts,
-    /// Time from skipped releases to the next wake-up.
     pub skipped: Counts,
-    /// Ran later than the budget.
     pub over_budget: u64,
-    /// Woke before the release.
     pub early: u64,
     /// Longest time between two wake-ups.
     pub longest_gap: Nanos,
     pub counters: Counters,
-    /// How many seconds of the run have an exact maximum.
+    /// Seconds of the run that have an exact maximum.
     pub blocks: u64,
     /// The second with the largest latency, and that latency.
     pub worst_block: Option<(u32, Nanos)>,
 }
 
-/// All events of one kind.
+/// All events of one kind: how many there were, and the sums of what they say.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EventTotals {
     pub times: u64,
-    /// Sum of their lengths.
     pub length: Nanos,
-    /// Releases that are in no histogram because of them.
     pub releases_lost: u64,
-}
-
-/// Totals of one CPU in one load phase.
-#[derive(Clone, Debug, Default)]
-pub struct PhaseTotals {
-    /// Latency of the activations that ran.
-    pub ran: Tally,
-    /// Time from skipped releases to the next wake-up.
-    pub skipped: Tally,
-    /// Ran later than the budget.
-    pub over_budget: u64,
 }
 
 impl Recording {
@@ -139,7 +112,7 @@ impl Recording {
         match frame {
             Frame::Header(_) => {}
             Frame::Threads(threads) => self.add_threads(threads),
-            // Those of the last run that was audited.
+            // The findings of the last run that was audited stand.
             Frame::Findings(findings) if findings.is_empty() && self.runs.len() > 1 => {}
             Frame::Findings(findings) => self.findings = findings,
             Frame::InForce(state) => self.in_force.push(state),
@@ -162,21 +135,21 @@ impl Recording {
                 self.end = Some(end);
             }
             Frame::Tracing(tracing) => self.causes.tracing = Some(tracing),
-            Frame::Window(window) => self.causes.keep(&window),
+            Frame::Window(window) => self.causes.windows.keep(&window),
             Frame::Late(list) => self.causes.add_late(list),
             Frame::TraceTotals(totals) => self.causes.totals = self.earlier.with_totals(totals),
-            Frame::Run(further) => self.begin(&further),
+            Frame::FurtherRun(further) => self.begin(&further),
         }
     }
 
-    /// What a further run says of itself joins what others said; how the last one ended is how the recording does.
+    /// Begins a further run. The recording ends as its last run does.
     fn begin(&mut self, further: &FurtherRun) {
         self.runs.push(Run::new(&further.header, further.at));
         self.earlier.keep(&self.worst, &self.causes.totals);
         self.end = None;
     }
 
-    /// A grant is told once, though each run has threads of its own.
+    /// Equal grants are kept once, though each run has threads of its own.
     fn add_threads(&mut self, threads: Vec<Granted>) {
         let same = |a: &Granted, b: &Granted| Granted { tid: b.tid, ..a.clone() } == *b;
         if self.runs.len() == 1 {
@@ -191,7 +164,7 @@ impl Recording {
     }
 
     fn add_interval(&mut self, interval: &Interval) {
-        // What is traced is a little disturbed: it stays out of the totals where there is anything else.
+        // Tracing disturbs a little, so traced phases stay out of the totals if there are others.
         self.disturbed = self.causes.apart(interval.phase, self.header.scenario.load_phases.len());
         let headline = !self.disturbed;
         if headline {
@@ -229,8 +202,8 @@ impl Recording {
 }
 
 impl CpuInterval {
-    /// The running extremes are exact and cover this interval, so they narrow its bucket edges; where the extreme of
-    /// the whole run lies, they *are* its value.
+    /// The extremes of the run so far are exact and cover this interval, so they narrow its bucket edges. In the bucket that
+    /// holds the extreme of the whole run, they are its value.
     pub(super) fn ran_limits(&self) -> (Nanos, Nanos) {
         (self.ran_min.unwrap_or(Nanos::ZERO), self.ran_max.unwrap_or(Nanos::MAX))
     }
@@ -260,14 +233,6 @@ impl CpuTotals {
         self.early = self.early.saturating_add(interval.early);
         self.longest_gap = self.longest_gap.max(interval.longest_gap);
         self.counters.add(&interval.counters);
-    }
-}
-
-impl PhaseTotals {
-    fn add(&mut self, interval: &CpuInterval) {
-        self.ran.add(&interval.ran, interval.ran_limits(), interval.ran_sum);
-        self.skipped.add(&interval.skipped, interval.skipped_limits(), interval.skipped_sum);
-        self.over_budget = self.over_budget.saturating_add(interval.over_budget);
     }
 }
 

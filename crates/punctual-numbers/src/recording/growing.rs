@@ -10,19 +10,19 @@ use punctual_hist::MonoTime;
 #[derive(Debug, Default)]
 pub struct Growing {
     recording: Option<Recording>,
-    /// `None` as long as nothing is before the measurement.
+    /// `None` where nothing is before the measurement.
     place: Option<Shift>,
     epoch: MonoTime,
 }
 
 impl Growing {
-    /// Behind the runs of a recording that was read. That its file was cut off is told of those runs alone.
+    /// Behind the runs of a recording that was read. The whole is not called cut off because its earlier part was.
     pub fn behind(mut former: Recording) -> Self {
         former.cut_off = None;
         Self { recording: Some(former), ..Self::default() }
     }
 
-    /// The measurement's frame as the recording has it.
+    /// A frame of the measurement as the recording has it.
     pub fn placed(&mut self, frame: Frame) -> Frame {
         if let Frame::Header(header) = &frame {
             self.epoch = header.epoch;
@@ -38,7 +38,7 @@ impl Growing {
         }
     }
 
-    /// Folds a frame that was placed. What comes before the first header has no recording to belong to.
+    /// Folds a frame that was placed. Frames before the first header are dropped.
     pub fn add(&mut self, frame: Frame) {
         match (&mut self.recording, frame) {
             (Some(recording), frame) => recording.add(frame),
@@ -57,12 +57,11 @@ impl Growing {
         self.place.map_or(at, |place| place.moved(at))
     }
 
-    /// What was folded so far; `None` before the first header.
+    /// `None` before the first header.
     pub fn recording(&self) -> Option<&Recording> {
         self.recording.as_ref()
     }
 
-    /// All that was folded.
     pub fn into_recording(self) -> Option<Recording> {
         self.recording
     }

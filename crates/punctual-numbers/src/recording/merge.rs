@@ -1,8 +1,8 @@
 //! Whether recordings are runs of one scenario on one machine, one after the other, and where each run goes in the
 //! whole.
 //!
-//! What is planned here from headers is carried out frame by frame by whoever reads the files, so that memory does not
-//! grow with them. Must not know files.
+//! The plan is made from folded recordings and carried out frame by frame by whoever reads the files, so that memory does
+//! not grow with them. Must not know files.
 
 use super::RecTime;
 use super::runs::{Shift, whole_second};
@@ -12,50 +12,35 @@ use crate::trace::Rung;
 use punctual_facts::cpu_set::CpuSet;
 use punctual_hist::Nanos;
 
-/// Something in which two recordings are not of the same kind: (of the first, of the other).
+/// Something in which two recordings are not of the same kind: the value of the first, then that of the other. `Machine`
+/// has the name of the fact before them, and `Period` the CPU.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Mismatch {
-    /// A fact of the machine: its name, and the two values.
     Machine(String, Option<String>, Option<String>),
-    /// Measured CPUs.
     Cpus(CpuSet, CpuSet),
-    /// The time between releases on a CPU.
     Period(u32, Nanos, Nanos),
-    /// Scheduling policy.
     Policy(Policy, Policy),
-    /// How the threads waited.
     Mechanism(Mechanism, Mechanism),
-    /// Where the releases lay.
     Phase(TimerPhase, TimerPhase),
-    /// The warm-up.
     WarmUp(Amount, Amount),
-    /// What is late: it was counted while measuring.
+    /// Misses of the budget were counted during the measurement, so that another budget is another count.
     Budget(Option<Nanos>, Option<Nanos>),
-    /// What ended the run.
     Limit(Option<Nanos>, Option<Nanos>),
-    /// The request for short sleeps, in microseconds.
     DmaLatency(Option<u32>, Option<u32>),
     /// Names of the load phases, in order.
     Loads(Vec<String>, Vec<String>),
-    /// CPUs the loads could use.
     LoadCpus(CpuSet, CpuSet),
-    /// CPUs isolated from the scheduler.
     Isolated(CpuSet, CpuSet),
-    /// Measured CPUs that our helpers shared.
     Shared(CpuSet, CpuSet),
-    /// The published suite it belongs to.
     Suite(Option<String>, Option<String>),
     ClockSource(Option<String>, Option<String>),
-    /// Length of the scheduler tick.
     Tick(Nanos, Nanos),
-    /// The means by which causes were looked for.
     Engine(Option<Rung>, Option<Rung>),
     /// Numbers of the load phases that were traced.
     Traced(Vec<u16>, Vec<u16>),
 }
 
-/// In what two recordings are not of the same kind. How long they are, and which share of it each load phase had, is no
-/// difference.
+/// The ways in which two recordings are not of the same kind. Their lengths, and the shares of the load phases, may differ.
 pub fn differences(first: &Recording, other: &Recording) -> Vec<Mismatch> {
     let mut all = machine_differences(&first.header.machine, &other.header.machine);
     scenario(&first.header.scenario, &other.header.scenario, &mut all);
@@ -75,7 +60,6 @@ fn note<T: PartialEq>(first: T, other: T, differs: impl FnOnce(T, T) -> Mismatch
     }
 }
 
-/// In what two machines differ, as recordings know them.
 pub fn machine_differences(first: &[(String, String)], other: &[(String, String)]) -> Vec<Mismatch> {
     let value = |machine: &[(String, String)], name: &str| {
         machine.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone())
@@ -123,10 +107,10 @@ fn surroundings(first: &Header, other: &Header, all: &mut Vec<Mismatch>) {
 pub enum Unmergeable {
     /// The recording with this number is of another kind than the first.
     Mismatch(usize, Vec<Mismatch>),
-    /// The same run is in both.
+    /// Both recordings hold the same run.
     Same(usize, usize),
-    /// Runs of both were under way at the same time, by the wall clock: (the end of the one, the beginning of the other,
-    /// nanoseconds since 1970).
+    /// Runs of both overlapped by the wall clock: the end of the one and the beginning of the other, in nanoseconds since
+    /// 1970.
     Overlap(usize, usize, u64, u64),
     /// The recording with this number holds no interval.
     Nothing(usize),
@@ -135,11 +119,10 @@ pub enum Unmergeable {
 /// One run of one recording, and where it goes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MergePart {
-    /// Number of the recording.
     pub recording: usize,
-    /// Number of the run in it.
+    /// Number of the run in the recording.
     pub run: usize,
-    /// Where its frames go; `None`: where they are.
+    /// How the frames are moved; `None`: they stay where they are.
     pub place: Option<Shift>,
 }
 
@@ -150,14 +133,12 @@ pub struct Merging {
     pub parts: Vec<MergePart>,
 }
 
-/// Wall clocks are set by a little now and then; runs of the same CPU that overlap by more did not follow each other.
+/// Wall clocks are corrected by small steps now and then; runs that overlap by more did not follow each other.
 const OVERLAP_MAX: Nanos = Nanos::from_secs(1);
 
 impl Merging {
-    /// The plan.
-    ///
     /// # Errors
-    /// All there is against it.
+    /// Everything that is against merging.
     pub fn of(recordings: &[Recording]) -> Result<Self, Vec<Unmergeable>> {
         let Some(first) = recordings.first() else { return Ok(Self { parts: Vec::new() }) };
         let mut against = Vec::new();
@@ -186,11 +167,11 @@ impl Merging {
     }
 }
 
-/// What keeps a run from following the one before it.
+/// The reason why a run cannot follow the one before it.
 fn in_the_way(pair: &[(usize, usize, &Run)]) -> Option<Unmergeable> {
     let [(a, _, earlier), (b, _, later)] = pair else { return None };
     if a == b {
-        // They were told apart when they were put together.
+        // Runs of one recording were checked when they were merged.
         return None;
     }
     if earlier.header.started_unix_ns == later.header.started_unix_ns {

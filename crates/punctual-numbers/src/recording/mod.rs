@@ -24,16 +24,16 @@ mod wire;
 
 pub use blocks::Blocks;
 pub use causes::Causes;
-pub use fold::{CpuTotals, EventTotals, PhaseTotals, Recording};
+pub use fold::{CpuTotals, EventTotals, Recording};
 pub use growing::Growing;
 pub use merge::{MergePart, Merging, Mismatch, Unmergeable, differences, machine_differences};
 pub use read::{FrameReader, Good, RecordingReader, Unreadable, begins_like_a_recording, read};
 pub use remaining::remaining;
 pub use runs::{FurtherRun, Run, Shift};
 pub use schedule::interval_length;
-pub use slices::{SliceCpu, TimeLine, TimeSlice};
+pub use slices::{TimeLine, TimeSlice};
 pub use stretch::{Edges, Stretch};
-pub use tally::Tally;
+pub use tally::{CpuTallies, Tally};
 pub use time::RecTime;
 pub use windows::Windows;
 #[cfg(test)]
@@ -63,29 +63,27 @@ pub enum Frame {
     WarmUp(Vec<WarmUp>),
     /// What happened in one stretch of time.
     Interval(Interval),
-    /// Something we did.
+    /// Something that the measurement itself did.
     Mark(Mark),
     /// Something that happened to the machine.
     Event(Event),
-    /// Exact maxima that nobody will know.
     MaximaLost(MaximaLost),
     /// The worst activations so far. For each CPU a later frame replaces an earlier one, so it is enough to write the
     /// CPUs whose list has changed.
     Worst(Vec<Worst>),
-    /// What a load achieved in a phase.
     LoadDone(LoadDone),
     /// Last frame of a run that was finished.
     End(End),
-    /// How causes are looked for; before the first interval.
+    /// How causes are looked for. Stands before the first interval.
     Tracing(Tracing),
     /// All that is known of one activation; a later frame replaces an earlier one in the same slot.
     Window(Box<Window>),
     /// Late activations since the last such frame.
     Late(LateList),
-    /// What the trace of each CPU came to; a later frame replaces an earlier one.
+    /// The size of the trace of each CPU; a later frame replaces an earlier one.
     TraceTotals(Vec<TraceTotal>),
-    /// A further run of the same scenario begins; what follows is of it.
-    Run(Box<FurtherRun>),
+    /// A further run of the same scenario begins; the frames that follow belong to it.
+    FurtherRun(Box<FurtherRun>),
 }
 
 /// What is known before the first activation.
@@ -100,31 +98,28 @@ pub struct Header {
     /// Instant all times of the recording are relative to.
     #[serde(rename = "epoch_ns")]
     pub epoch: MonoTime,
-    /// What was asked.
     #[serde(skip)]
     pub scenario: Scenario,
     /// Facts that identify the machine: (name, value), in the order to show them.
     #[serde(skip)]
     pub machine: Vec<(String, String)>,
-    /// Who ran where.
     #[serde(skip)]
     pub placement: Placement,
-    /// The clock that was read.
     #[serde(skip)]
     pub clock: Clock,
-    /// How often, at first, a checkpoint is written: what a crash can lose.
+    /// The longest time that a crash can lose at the beginning: how often a checkpoint is written.
     #[serde(skip)]
     pub checkpoint: Nanos,
 }
 
 impl Header {
-    /// The instant `at` of the measuring machine's monotonic clock in this recording.
+    /// An instant of the measuring machine's monotonic clock in this recording.
     pub fn at(&self, at: MonoTime) -> RecTime {
         RecTime::of(at, self.epoch)
     }
 }
 
-/// The clock that was read.
+/// The clock by which latency was measured.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Clock {
     /// Name of the kernel's clock source, when known.
@@ -151,7 +146,7 @@ pub struct Granted {
     pub memory_locked: bool,
 }
 
-/// When a state was read.
+/// When a state of the machine was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -160,7 +155,7 @@ pub enum Moment {
     Before,
     /// In the middle of the run.
     During,
-    /// After the last.
+    /// After the last activation.
     After,
 }
 
@@ -169,20 +164,19 @@ pub enum Moment {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct InForce {
     pub moment: Moment,
-    /// (path, value or reason).
+    /// Each path with its value, or with the reason why it could not be read.
     #[serde(serialize_with = "crate::published::map")]
     #[cfg_attr(feature = "schema", schemars(with = "std::collections::BTreeMap<String, String>"))]
     pub values: Vec<(String, String)>,
 }
 
-/// The warm-up of one thread: not in the statistics, but not hidden.
+/// The warm-up of one thread, which is in no statistics and is told apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WarmUp {
     pub cpu: u32,
-    /// How many activations.
     pub activations: u64,
-    /// The latest of them.
+    /// The largest latency of the warm-up.
     #[serde(rename = "max_ns")]
     pub max: Nanos,
 }
@@ -192,28 +186,23 @@ pub struct WarmUp {
 pub struct Interval {
     pub start: RecTime,
     pub length: Nanos,
-    /// Which load phase was on.
+    /// Number of the load phase.
     pub phase: u16,
     pub cpus: Vec<CpuInterval>,
 }
 
-/// What happened to one measuring thread in an interval.
+/// What happened to one measuring thread in an interval. `ran` has the latencies of activations that ran, `skipped` the
+/// time from each skipped release to the moment the thread ran next, both as (bucket, count) in ascending order. Sums are
+/// those of the interval, and extremes those of the run so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CpuInterval {
     pub cpu: u32,
-    /// Latency of activations that ran: (bucket, count), ascending.
     pub ran: Vec<(u16, u64)>,
-    /// Sum of those latencies.
     pub ran_sum: Nanos,
-    /// Smallest latency since the start of the run; `None` until something ran.
     pub ran_min: Option<Nanos>,
-    /// Largest latency since the start of the run; `None` until something ran.
     pub ran_max: Option<Nanos>,
-    /// Time from each skipped release to the moment the thread ran next: (bucket, count), ascending.
     pub skipped: Vec<(u16, u64)>,
-    /// Sum of those times.
     pub skipped_sum: Nanos,
-    /// Largest of those times since the start of the run.
     pub skipped_max: Nanos,
     /// Activations that ran later than the budget.
     pub over_budget: u64,
@@ -227,38 +216,29 @@ pub struct CpuInterval {
     pub counters: Counters,
 }
 
-/// Kernel counters of a thread.
+/// Kernel counters of a thread. Minor faults are served from memory, major ones from disk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Switches because the thread waited.
     pub voluntary_switches: u64,
-    /// Switches because it was pre-empted.
     pub involuntary_switches: u64,
-    /// Page faults served from memory.
     pub minor_faults: u64,
-    /// Page faults served from disk.
     pub major_faults: u64,
-    /// Changes of CPU.
     pub migrations: u64,
 }
 
-/// Something we did.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mark {
     pub at: RecTime,
     pub kind: MarkKind,
 }
 
-/// What we did.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MarkKind {
-    /// Load phase of this number began to count: its loads run, the threads are warm.
+    /// The load phase of this number began to count: its loads run, the threads are warm.
     PhaseStart(u16),
-    /// Load phase of this number ended.
     PhaseEnd(u16),
-    /// A load could not be run, and why.
+    /// A load could not be run: (its name, why).
     LoadSkipped(String, String),
-    /// A note for the reader.
     Note(String),
 }
 
@@ -267,10 +247,10 @@ pub enum MarkKind {
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Event"))]
 pub struct Event<At = RecTime> {
-    /// When it was over, or seen.
+    /// When the event was over, or when it was seen.
     #[serde(rename = "at_ns")]
     pub at: At,
-    /// How long it lasted, or how far the clock jumped; zero where that makes no sense.
+    /// How long the event lasted, or how far the clock jumped; zero where neither makes sense.
     #[serde(rename = "length_ns")]
     pub length: Nanos,
     pub kind: EventKind,
@@ -280,14 +260,14 @@ pub struct Event<At = RecTime> {
 }
 
 impl<At> Event<At> {
-    /// An event in which no release was lost.
+    /// An event by which no release was lost.
     pub fn new(at: At, length: Nanos, kind: EventKind) -> Self {
         Self { at, length, kind, releases_lost: 0 }
     }
 }
 
 impl Event<MonoTime> {
-    /// The same in a recording of this epoch.
+    /// The same event in a recording of this epoch.
     pub fn recorded(self, epoch: MonoTime) -> Event {
         let Self { at, length, kind, releases_lost } = self;
         Event { at: RecTime::of(at, epoch), length, kind, releases_lost }
@@ -301,13 +281,13 @@ impl Event<MonoTime> {
 pub enum EventKind {
     /// `CLOCK_BOOTTIME` gained on `CLOCK_MONOTONIC`: the machine was suspended.
     Suspended,
-    /// Every CPU stood still at once while nothing ran: a virtual machine was paused, or starved of its host.
+    /// Every CPU stood still at once while nothing ran: a virtual machine was paused, or its host did not run it.
     Paused,
     /// `CLOCK_REALTIME` was set.
     WallClockStep,
     /// The TSC and `CLOCK_MONOTONIC` drifted apart.
     TscDrift,
-    /// The hypervisor ran others while this machine wanted to run.
+    /// The hypervisor ran other guests while this one wanted to run.
     Steal,
     /// A CPU was throttled for heat.
     Throttled,
@@ -317,13 +297,12 @@ pub enum EventKind {
     Moved,
 }
 
-/// Exact maxima of finished seconds that were overwritten before they were collected. A count and no length of time, and
-/// nothing that happened to the machine: the histograms have every sample all the same.
+/// Exact maxima of finished seconds that were overwritten before they were collected. The histograms have every sample all
+/// the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MaximaLost {
-    /// When they were missed.
     pub at: RecTime,
-    /// How many, one for each second and measured CPU.
+    /// Lost maxima, one for each second and measured CPU.
     pub blocks: u64,
 }
 
@@ -332,7 +311,7 @@ pub struct MaximaLost {
 pub struct Worst {
     /// The measured CPU.
     pub cpu: u32,
-    /// As the thread saw it; instants of `CLOCK_MONOTONIC`.
+    /// The activation as the thread saw it, with instants of `CLOCK_MONOTONIC`.
     pub activation: Activation,
 }
 
@@ -342,16 +321,16 @@ pub struct Worst {
 pub struct LoadDone {
     pub phase: u16,
     pub name: String,
-    /// Where it ran.
+    /// The CPUs on which the load ran.
     pub cpus: CpuSet,
     /// What one operation is.
     pub unit: String,
-    /// How many operations; `None` for an outside program, which does not say.
+    /// Operations that were done; `None` for an outside program, which does not tell.
     pub operations: Option<u64>,
-    /// In how much time.
+    /// The time in which they were done.
     #[serde(rename = "time_ns")]
     pub time: Nanos,
-    /// How it ended, when not as asked.
+    /// How the load ended, if not as asked.
     pub failure: Option<String>,
 }
 
@@ -359,11 +338,10 @@ pub struct LoadDone {
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct End {
-    /// When.
     #[serde(rename = "at_ns")]
     pub at: RecTime,
     pub reason: EndReason,
-    /// The recording could not be written completely, because of this.
+    /// Why the recording could not be written completely.
     pub write_error: Option<String>,
 }
 
@@ -372,9 +350,9 @@ pub struct End {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum EndReason {
-    /// It had run as long as asked.
+    /// The run was as long as asked.
     Completed,
-    /// SIGINT or SIGTERM.
+    /// SIGINT or SIGTERM ended the run.
     Interrupted,
     /// An activation was later than the stop limit.
     LimitExceeded,
@@ -386,9 +364,8 @@ pub enum EndReason {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CutOff {
-    /// Bytes that are good.
+    /// Length of the part of the file that is good.
     pub good_bytes: u64,
-    /// What follows them.
     pub reason: CutReason,
 }
 
@@ -396,22 +373,18 @@ pub struct CutOff {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "String", inline))]
 pub enum CutReason {
-    /// Nothing, and yet the run was never finished.
+    /// Nothing follows, and yet the run was never finished.
     Unfinished,
-    /// The beginning of a frame that was never written to its end.
+    /// The beginning of a frame follows that was never written to its end.
     InAFrame,
-    /// A frame that is damaged, and how.
+    /// A damaged frame follows, and this is wrong with it.
     Damaged(&'static str),
 }
 
 impl CutOff {
-    /// Whether nothing follows but the beginning of a frame that was never written to its end: what a killed or full
-    /// program leaves.
+    /// Whether at most the beginning of a frame follows: what a killed program or a full disk leaves.
     pub fn is_clean(&self) -> bool {
-        match self.reason {
-            CutReason::Unfinished | CutReason::InAFrame => true,
-            CutReason::Damaged(_) => false,
-        }
+        !matches!(self.reason, CutReason::Damaged(_))
     }
 }
 

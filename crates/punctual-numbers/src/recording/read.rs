@@ -1,6 +1,6 @@
 //! Bytes of a recording, as they come, to its frames and to the whole.
 //!
-//! Knows no files: whoever has bytes feeds them. Memory is one frame and the fold, however long the recording.
+//! Must not know files: whoever has bytes feeds them. Memory is one frame and the fold, however long the recording.
 
 use super::stretch::{Filter, Stretch};
 use super::wire::{self, Damage, FORMAT, HEAD, MAGIC, PAYLOAD_MAX, TAIL};
@@ -13,18 +13,14 @@ const PREAMBLE_MAX: usize = MAGIC.len() + 11;
 /// Why bytes are not a recording that can be read. A recording that merely ends too early can be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unreadable {
-    /// There are no bytes.
     Empty,
-    /// They begin like something else.
     NotARecording,
-    /// Written in a later format.
     Newer {
-        /// Its number.
         format: u32,
     },
-    /// It ends before its header does: the run was ended before it began to measure.
+    /// The file ends before its header does: the run was ended before it began to measure.
     NoHeader,
-    /// Nothing before the end of the header can be shown, because of this.
+    /// Why the header cannot be read, without which nothing can be shown.
     HeaderDamaged(String),
 }
 
@@ -55,23 +51,19 @@ pub fn begins_like_a_recording(first: &[u8]) -> bool {
 pub struct FrameReader {
     /// Bytes of a frame that is not complete.
     pending: Vec<u8>,
-    /// Length of the first line and all good frames.
     good_bytes: u64,
     begun: bool,
     damage: Option<&'static str>,
 }
 
-/// How much of a file is good.
+/// The part of a file that is good: its first line and all good frames, and what follows them if anything does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Good {
-    /// Length of the first line and all good frames.
     pub bytes: u64,
-    /// What follows them, if anything does.
     pub then: Option<CutReason>,
 }
 
 impl FrameReader {
-    /// Nothing read yet.
     pub fn new() -> Self {
         Self::default()
     }
@@ -79,7 +71,7 @@ impl FrameReader {
     /// Takes the next bytes and hands each frame they complete to `sink`. After damage, the rest is ignored.
     pub fn feed(&mut self, bytes: &[u8], mut sink: impl FnMut(Frame)) -> Result<(), Unreadable> {
         let mut rest = bytes;
-        // What is pending is joined with just the bytes it lacks, so that most frames are read where they lie.
+        // The pending piece is joined with just the bytes it lacks, so that most frames are read where they lie.
         while !self.pending.is_empty() && !rest.is_empty() && self.damage.is_none() {
             let lacking = self.lacking();
             let (more, later) = rest.split_at(lacking.min(rest.len()));
@@ -100,18 +92,12 @@ impl FrameReader {
         Ok(())
     }
 
-    /// Whether nothing was wrong so far.
-    fn is_sound(&self) -> bool {
-        self.damage.is_none()
-    }
-
-    /// Bytes that are good, and what follows them if it is not.
     pub fn finish(self) -> Good {
         let cut = (!self.pending.is_empty()).then_some(CutReason::InAFrame);
         Good { bytes: self.good_bytes, then: self.damage.map(CutReason::Damaged).or(cut) }
     }
 
-    /// How many bytes the pending piece lacks at least; never zero.
+    /// The number of bytes that the pending piece lacks at least; never zero.
     fn lacking(&self) -> usize {
         let have = self.pending.len();
         let want = match self.pending.first_chunk::<4>() {
@@ -122,7 +108,7 @@ impl FrameReader {
         want.saturating_sub(have).max(1)
     }
 
-    /// Reads whole frames from the start of `bytes`; gives how many bytes they were.
+    /// Reads whole frames from the start of `bytes` and gives their length.
     fn read(&mut self, bytes: &[u8], sink: &mut impl FnMut(Frame)) -> Result<usize, Unreadable> {
         let mut used = 0;
         if !self.begun {
@@ -164,7 +150,7 @@ fn preamble(bytes: &[u8]) -> Result<usize, Unreadable> {
     }
 }
 
-/// The frame `bytes` begin with, if it is complete, and its length. Its frame is `None` if of an unknown kind.
+/// The frame with which `bytes` begin, if it is complete, and its length. The frame is `None` if its kind is unknown.
 #[allow(clippy::type_complexity, reason = "is it damaged, is it complete, is it known: three questions, three layers")]
 fn next_frame(bytes: &[u8]) -> Result<Option<(Option<Frame>, usize)>, Damage> {
     let Some([a, b, c, d, kind]) = bytes.first_chunk::<HEAD>() else { return Ok(None) };
@@ -192,17 +178,15 @@ pub struct RecordingReader {
 }
 
 impl RecordingReader {
-    /// Nothing read yet.
     pub fn new() -> Self {
         Self { empty: true, ..Self::default() }
     }
 
-    /// Nothing read yet; what did not happen in `stretch` will be passed over.
+    /// A reader that passes over what did not happen in `stretch`.
     pub fn of_stretch(stretch: Stretch) -> Self {
         Self { filter: Some(Filter::new(stretch)), ..Self::new() }
     }
 
-    /// Takes the next bytes.
     pub fn feed(&mut self, bytes: &[u8]) -> Result<(), Unreadable> {
         self.empty &= bytes.is_empty();
         let Self { recording, headless, filter, .. } = self;
@@ -226,12 +210,12 @@ impl RecordingReader {
         })
     }
 
-    /// The whole, as far as it is good.
+    /// The recording, as far as it is good.
     pub fn finish(self) -> Result<Recording, Unreadable> {
         if self.empty {
             return Err(Unreadable::Empty);
         }
-        if self.recording.is_none() && !self.headless && self.frames.is_sound() {
+        if self.recording.is_none() && !self.headless && self.frames.damage.is_none() {
             return Err(Unreadable::NoHeader);
         }
         let Good { bytes: good_bytes, then } = self.frames.finish();

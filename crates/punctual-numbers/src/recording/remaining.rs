@@ -1,14 +1,14 @@
-//! What is left of a scenario that ended before its time, or what more of it is wanted.
+//! The scenario by which a recording goes on: what is left of it, or as much more as is asked for.
 
 use super::{EndReason, Recording};
 use crate::scenario::{Amount, LoadPhase, ProbeThread, Scenario};
 use punctual_hist::Nanos;
 
-/// Shares of load phases are told in parts no smaller than this.
+/// One part of a load phase, where the length of the scenario is a time.
 const PART: Nanos = Nanos::from_ms(1);
 
 /// The scenario of a recording, shortened to what is left of it phase by phase, or with the length that is asked for.
-/// A phase that is over has no part in it. `None` when nothing is left.
+/// A phase that is over gets no part of it. `None` when nothing is left.
 pub fn remaining(recording: &Recording, more: Option<Amount>) -> Option<Scenario> {
     let scenario = &recording.header.scenario;
     if let Some(length) = more {

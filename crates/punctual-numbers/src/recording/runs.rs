@@ -6,17 +6,17 @@
 
 use super::RecTime;
 use super::{End, Frame, Header, Interval, Mark, MaximaLost, TraceTotal, Worst};
-use crate::trace::{LateList, Record, What, Window};
+use crate::trace::{Record, What, Window};
 use punctual_hist::{Delta, MonoTime, Nanos, WORST_K};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// Begins a further run of the same scenario.
+/// The beginning of a further run of the same scenario.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FurtherRun {
-    /// Its epoch, relative to that of the first run, in whole seconds.
+    /// Epoch of the run, relative to that of the first run, in whole seconds.
     pub at: RecTime,
-    /// Its own header, as it was measured.
+    /// The header of the run as it was measured.
     pub header: Header,
 }
 
@@ -24,23 +24,22 @@ pub struct FurtherRun {
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Run {
-    /// Its epoch, relative to that of the first run.
+    /// Epoch of the run, relative to that of the first run.
     #[serde(rename = "from_ns")]
     pub at: RecTime,
-    /// What was known before its first activation.
     #[serde(flatten)]
     pub header: Header,
-    /// Activation time covered by its intervals.
+    /// Activation time that the intervals of the run cover.
     #[serde(rename = "measured_ns")]
     pub covered: Nanos,
-    /// End of its last interval, relative to the epoch of the first run.
+    /// End of the last interval of the run, relative to the epoch of the first run.
     #[serde(rename = "to_ns")]
     pub until: RecTime,
     /// Activations that ran, on all CPUs.
     pub ran: u64,
     /// Releases that were skipped, on all CPUs.
     pub skipped: u64,
-    /// How it ended; `None` when it was cut off.
+    /// How the run ended; `None` when it was cut off.
     pub end: Option<End>,
 }
 
@@ -58,13 +57,13 @@ impl Run {
         }
     }
 
-    /// Wall clock at the end of its last interval, nanoseconds since 1970.
+    /// Wall clock at the end of the last interval, in nanoseconds since 1970.
     pub fn until_unix_ns(&self) -> u64 {
         self.header.started_unix_ns.saturating_add(self.until.since(self.at).as_ns())
     }
 }
 
-/// What earlier runs left behind that later frames would replace.
+/// Lists of earlier runs, which frames of a later run add to instead of replacing them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Earlier {
     worst: BTreeMap<u32, Vec<Worst>>,
@@ -72,13 +71,12 @@ pub(super) struct Earlier {
 }
 
 impl Earlier {
-    /// A run is over; what it left is kept from now on.
     pub(super) fn keep(&mut self, worst: &BTreeMap<u32, Vec<Worst>>, totals: &[TraceTotal]) {
         self.worst.clone_from(worst);
         self.totals = totals.to_vec();
     }
 
-    /// The worst of a CPU in all runs: no more than of one.
+    /// The worst of a CPU in all runs, no more than of one run.
     pub(super) fn with_worst(&self, cpu: u32, mut own: Vec<Worst>) -> Vec<Worst> {
         let Some(earlier) = self.worst.get(&cpu) else { return own };
         own.extend(earlier);
@@ -87,7 +85,7 @@ impl Earlier {
         own
     }
 
-    /// What the traces of all runs came to.
+    /// Sums over the traces of all runs.
     pub(super) fn with_totals(&self, own: Vec<TraceTotal>) -> Vec<TraceTotal> {
         let mut sums: BTreeMap<u32, TraceTotal> = BTreeMap::new();
         for total in self.totals.iter().copied().chain(own) {
@@ -103,9 +101,9 @@ impl Earlier {
 /// Where the frames of one run go in a recording that began with another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shift {
-    /// So much later than they say, in whole seconds: the maxima of seconds keep their seconds.
+    /// In whole seconds, so that the maxima of seconds stay maxima of whole seconds.
     later: Nanos,
-    /// By how much instants of the run's clock are moved.
+    /// Shift of instants of the run's own clock.
     by: Delta,
     /// Slots of windows that are taken.
     slots: u32,
@@ -119,28 +117,28 @@ pub(super) fn whole_second(at: Nanos) -> Nanos {
 }
 
 impl Shift {
-    /// For frames whose times count from the epoch of `of`, moved by `later`, into a recording that begins with
-    /// `first`; with so many slots of windows taken.
+    /// Moves frames whose times count from the epoch of `of` by `later`, into a recording that begins with `first` and in
+    /// which `slots` slots of windows are taken.
     pub fn new(first: &Header, of: &Header, later: Nanos, slots: u32) -> Self {
         let later = whole_second(later);
         Self { later, by: first.epoch.plus(later).signed_since(of.epoch), slots }
     }
 
-    /// For a run that begins at this wall clock, behind `until` in a recording that begins with `first`.
+    /// Moves the run `of` to where the wall clock has it, but behind `until`, in a recording that begins with `first`.
     pub fn behind(first: &Header, of: &Header, until: RecTime, slots: u32) -> Self {
         let apart = Nanos::from_ns(of.started_unix_ns.saturating_sub(first.started_unix_ns));
         Self::new(first, of, apart.max(until.since_epoch()), slots)
     }
 
-    /// The frame where it belongs. A header becomes the beginning of a further run.
+    /// The moved frame. A header becomes the beginning of a further run.
     pub fn put(&self, frame: Frame) -> Frame {
         match frame {
             Frame::Header(header) => {
-                Frame::Run(Box::new(FurtherRun { at: RecTime::after_epoch(self.later), header: *header }))
+                Frame::FurtherRun(Box::new(FurtherRun { at: RecTime::after_epoch(self.later), header: *header }))
             }
-            Frame::Run(mut further) => {
+            Frame::FurtherRun(mut further) => {
                 further.at = self.later(further.at);
-                Frame::Run(further)
+                Frame::FurtherRun(further)
             }
             Frame::Interval(interval) => Frame::Interval(self.interval(interval)),
             Frame::Mark(mark) => Frame::Mark(Mark { at: self.later(mark.at), ..mark }),
@@ -157,7 +155,10 @@ impl Shift {
                 }
                 Frame::Worst(worst)
             }
-            Frame::Late(list) => Frame::Late(self.late(list)),
+            Frame::Late(mut list) => {
+                list.late.iter_mut().for_each(|late| late.release = self.moved(late.release));
+                Frame::Late(list)
+            }
             Frame::Window(mut window) => {
                 self.window(&mut window);
                 Frame::Window(window)
@@ -185,16 +186,11 @@ impl Shift {
         let seconds = u32::try_from(self.later.whole(SECOND)).unwrap_or(u32::MAX);
         interval.start = self.later(interval.start);
         for cpu in &mut interval.cpus {
-            // A second that no number holds any more is left out: a run of a century.
+            // A second whose number does not fit any more is left out: a run of a century.
             let moved = |(second, max): &(u32, Nanos)| Some((second.checked_add(seconds)?, *max));
             cpu.block_max = cpu.block_max.iter().filter_map(moved).collect();
         }
         interval
-    }
-
-    fn late(&self, mut list: LateList) -> LateList {
-        list.late.iter_mut().for_each(|late| late.release = self.moved(late.release));
-        list
     }
 
     fn window(&self, window: &mut Window) {
@@ -211,7 +207,7 @@ impl Shift {
         record.at = self.moved(record.at);
         match &mut record.what {
             What::Noise { start, .. } => *start = self.moved(*start),
-            // On the timer's own clock, which for those that concern us is the monotonic one.
+            // On the timer's own clock, which for the timers that we judge is the monotonic one.
             What::HrtimerStart { expires, .. } => *expires = expires.saturating_add(self.by.as_ns()),
             _ => {}
         }

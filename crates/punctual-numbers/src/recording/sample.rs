@@ -1,4 +1,4 @@
-//! A small run, for the tests of what is done with several.
+//! Small runs, for tests of what is done with several of them.
 
 use super::{
     CpuInterval, End, EndReason, Frame, Header, Interval, Mark, MarkKind, Recording, RecordingReader, Worst, encode,
@@ -13,7 +13,7 @@ use punctual_hist::{Activation, MonoTime, Nanos, bucket_index};
 pub(super) const STARTED: u64 = 1_800_000_000_000_000_000;
 const SECOND: u64 = 1_000_000_000;
 
-/// A run of 10 s on CPU 1 that began so many seconds after the first, on a clock of its own.
+/// A run of 10 s on CPU 1 that began `later_s` seconds after the first, on a clock of its own.
 pub(crate) fn header(later_s: u64) -> Header {
     let mut header = made_up::header(1, Nanos::from_secs(10));
     header.started_unix_ns = STARTED + later_s * SECOND;
@@ -24,7 +24,7 @@ pub(crate) fn header(later_s: u64) -> Header {
     header
 }
 
-/// One second of 1000 activations that were all so late.
+/// One second of 1000 activations, all with this latency.
 pub(crate) fn second(second: u64, latency: Nanos) -> Frame {
     let bucket = u16::try_from(bucket_index(latency.as_ns())).unwrap();
     let cpu = CpuInterval {
@@ -45,7 +45,7 @@ pub(super) fn worst(header: &Header, at: Nanos, latency: Nanos) -> Worst {
     Worst { cpu: 1, activation: Activation { release, woke: release.plus(latency), cpu: 1, ..Activation::default() } }
 }
 
-/// The frames of a run of so many seconds; second `n` is `latency + n` microseconds late.
+/// The frames of a run of this many seconds; in second `n` each latency is `latency_us + n` microseconds.
 pub(super) fn run(later_s: u64, seconds: u64, latency_us: u64, end: Option<EndReason>) -> Vec<Frame> {
     let header = header(later_s);
     let mut frames = vec![Frame::Header(Box::new(header.clone()))];

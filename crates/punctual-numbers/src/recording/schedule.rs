@@ -1,6 +1,6 @@
 //! How often a measurement writes down what it has: often while little is known, seldom in a run of weeks.
 //!
-//! One interval is what a crash can lose and one point of the time line; all of them together are the size of the
+//! One interval is what a crash can lose, and one point of the time line. The number of intervals decides the size of the
 //! file. Exact block maxima are kept for every second throughout.
 
 use punctual_hist::Nanos;

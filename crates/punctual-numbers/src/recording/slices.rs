@@ -1,15 +1,15 @@
 //! The run over time, in slices that grow with it, so that a run of weeks has no longer time line than one of minutes.
 
-use super::tally::Tally;
-use super::{CpuInterval, Interval, RecTime};
+use super::tally::CpuTallies;
+use super::{Interval, RecTime};
 use punctual_hist::Nanos;
 use std::collections::BTreeMap;
 
-/// No more slices than this, so many as a screen has pixels.
+/// Largest number of slices: about the pixels of a screen.
 const SLICES_MAX: usize = 1024;
-/// No more buckets in all slices than this (64 MB); a machine of hundreds of CPUs gets fewer slices.
+/// Largest number of buckets in all slices (64 MB), so that a machine of hundreds of CPUs gets fewer slices, but never fewer
+/// than `SLICES_MIN`.
 const BUCKETS_MAX: usize = 4 << 20;
-/// But so many slices in any case.
 const SLICES_MIN: usize = 16;
 
 /// The time line: at most 1024 slices. Slices are joined while they fit into one target length, which doubles whenever
@@ -26,24 +26,12 @@ pub struct TimeLine {
 pub struct TimeSlice {
     pub start: RecTime,
     pub length: Nanos,
-    /// Load phase at its start.
+    /// Number of the load phase at its start.
     pub phase: u16,
-    pub cpus: BTreeMap<u32, SliceCpu>,
-}
-
-/// One CPU in a stretch of the time line.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct SliceCpu {
-    /// Latency of the activations that ran.
-    pub ran: Tally,
-    /// Time from skipped releases to the next wake-up.
-    pub skipped: Tally,
-    /// Activations that ran later than the budget.
-    pub over_budget: u64,
+    pub cpus: BTreeMap<u32, CpuTallies>,
 }
 
 impl TimeLine {
-    /// In order of time.
     pub fn iter(&self) -> impl Iterator<Item = &TimeSlice> {
         self.list.iter()
     }
@@ -69,16 +57,16 @@ impl TimeLine {
     }
 
     fn too_many(&self) -> bool {
-        let size = |cpu: &SliceCpu| cpu.ran.size().saturating_add(cpu.skipped.size());
+        let size = |cpu: &CpuTallies| cpu.ran.size().saturating_add(cpu.skipped.size());
         let buckets = || self.list.iter().flat_map(|slice| slice.cpus.values()).map(size).sum::<usize>();
         self.list.len() > SLICES_MAX || (self.list.len() > SLICES_MIN && buckets() > BUCKETS_MAX)
     }
 
-    /// Removes a quarter of the slices or more by joining neighbours: of the same phase, and where phases change too
-    /// often for that, across phases. Ends at the latest when the target is the longest length there is.
+    /// Removes a quarter of the slices or more by joining neighbours of the same phase, or across phases if phases change
+    /// too often. Ends at the latest when the target is the longest length there is.
     fn thin(&mut self) {
         let enough = self.list.len() / 4 * 3;
-        // A little more than two of them, since slices are whole intervals: or else three would be joined where two do.
+        // 9/8 of the length of two slices: slices are whole intervals, and with less three would be joined instead of two.
         let useful = Nanos::from_ns(self.covered.as_ns() / (SLICES_MAX as u64 / 2)).times(9);
         let useful = Nanos::from_ns(useful.as_ns() / 8);
         self.target = self.target.max(useful).max(Nanos::from_ns(1));
@@ -120,32 +108,22 @@ impl TimeSlice {
     fn absorb(&mut self, next: &Self) {
         self.length = self.length.plus(next.length);
         for (cpu, theirs) in &next.cpus {
-            let mine = self.cpus.entry(*cpu).or_default();
-            mine.ran.absorb(&theirs.ran);
-            mine.skipped.absorb(&theirs.skipped);
-            mine.over_budget = mine.over_budget.saturating_add(theirs.over_budget);
+            self.cpus.entry(*cpu).or_default().absorb(theirs);
         }
-    }
-}
-
-impl SliceCpu {
-    fn add(&mut self, interval: &CpuInterval) {
-        self.ran.add(&interval.ran, interval.ran_limits(), interval.ran_sum);
-        self.skipped.add(&interval.skipped, interval.skipped_limits(), interval.skipped_sum);
-        self.over_budget = self.over_budget.saturating_add(interval.over_budget);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::recording::CpuInterval;
 
     fn interval(second: u64, length: Nanos, phase: u16) -> Interval {
         let cpu = CpuInterval { cpu: 1, ran: vec![(100, 7)], skipped: vec![(9, 2)], ..CpuInterval::default() };
         Interval { start: RecTime::from_secs(second), length, phase, cpus: vec![cpu] }
     }
 
-    /// (how many slices, samples in them, skips in them, covered time)
+    /// (slices, samples in them, skips in them, covered time)
     fn sums(slices: &TimeLine) -> (usize, u64, u64, Nanos) {
         let cpus = || slices.iter().flat_map(|slice| slice.cpus.values());
         let covered = slices.iter().fold(Nanos::ZERO, |total, slice| total.plus(slice.length));

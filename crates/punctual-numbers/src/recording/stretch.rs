@@ -1,7 +1,7 @@
 //! A stretch of a recording as a recording of its own: only what happened in it is folded.
 //!
-//! Intervals are the finest there is: the stretch is widened to their edges. What is known of the whole run alone is
-//! left out: warm-ups, what loads achieved, what the trace came to.
+//! Nothing finer than intervals is known, so the stretch is widened to their edges. What is known only of the whole run is
+//! left out: warm-ups, what loads achieved, the size of the trace.
 
 use super::{Event, Frame, Header, Interval, Mark, MarkKind, RecTime, Worst};
 use crate::trace::{LateList, LateTotal};
@@ -12,31 +12,26 @@ use std::collections::BTreeMap;
 /// A stretch of time, relative to the epoch of the recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stretch {
-    /// Its beginning as asked for.
+    /// Beginning and end as they were asked for.
     pub from: RecTime,
-    /// Its end as asked for.
     pub to: RecTime,
-    /// From the start of the first interval that lies in it, if only in part, to the end of the last. `None`: there is
-    /// none.
+    /// `None`: no interval lies in the stretch.
     pub edges: Option<Edges>,
 }
 
-/// Where intervals begin and end.
+/// From the start of the first interval that lies in a stretch, if only in part, to the end of the last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Edges {
-    /// The start of the first.
     pub from: RecTime,
-    /// The end of the last.
     pub to: RecTime,
 }
 
 impl Stretch {
-    /// From one moment to another.
     pub fn new(from: RecTime, to: RecTime) -> Self {
         Self { from, to, edges: None }
     }
 
-    /// Whether it had to be widened to the edges of intervals.
+    /// Whether the stretch had to be widened to the edges of intervals.
     pub fn is_widened(&self) -> bool {
         self.edges.is_some_and(|edges| edges.from < self.from || edges.to > self.to)
     }
@@ -93,10 +88,10 @@ impl Filter {
             Frame::Window(window) => self.is_due(window.release).then_some(Frame::Window(window)),
             Frame::Late(list) => Some(Frame::Late(self.late(list))),
             Frame::WarmUp(_) | Frame::LoadDone(_) | Frame::TraceTotals(_) => None,
-            Frame::Run(further) => {
-                // Lists of the worst are by run.
+            Frame::FurtherRun(further) => {
+                // Each run has its own list of the worst.
                 self.worst.clear();
-                Some(Frame::Run(further))
+                Some(Frame::FurtherRun(further))
             }
             whole @ (Frame::Header(_)
             | Frame::Threads(_)
@@ -111,7 +106,7 @@ impl Filter {
         self.stretch.holds(RecTime::of(release, self.epoch))
     }
 
-    /// Phases are needed to name the stretch; what was said before the run concerns all of it.
+    /// Phases are needed to name the stretch, and notes made before the run concern all of it.
     fn says(&self, mark: &Mark) -> bool {
         match mark.kind {
             MarkKind::PhaseStart(_) | MarkKind::PhaseEnd(_) => true,
@@ -123,7 +118,7 @@ impl Filter {
         self.stretch.holds(event.at) || self.stretch.touches(event.at.minus(event.length), event.at)
     }
 
-    /// A list holds the worst of the run so far; those of the stretch are gathered from all of them.
+    /// A list holds the worst of the run so far; the worst of the stretch are gathered from all lists.
     fn latest(&mut self, list: Vec<Worst>) -> Option<Frame> {
         let due: Vec<Worst> = list.into_iter().filter(|worst| self.is_due(worst.activation.release)).collect();
         for worst in due {

@@ -2,15 +2,41 @@
 //!
 //! There is one per CPU and load phase, and one per CPU and point of the time line: too many for 30 KB each.
 
+use super::CpuInterval;
 use punctual_hist::{Counts, Nanos, bucket_high, bucket_low};
 
 /// Non-empty buckets with the extremes and the sum of what was counted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// (bucket, count), ascending.
+    /// Bucket and count, in ascending order.
     pairs: Vec<(u16, u64)>,
     extremes: Option<(Nanos, Nanos)>,
     sum: Nanos,
+}
+
+/// The latencies and skips of one CPU in one load phase, or in one stretch of the time line.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CpuTallies {
+    /// Latency of the activations that ran.
+    pub ran: Tally,
+    /// Time from skipped releases to the next wake-up.
+    pub skipped: Tally,
+    /// Activations that ran later than the budget.
+    pub over_budget: u64,
+}
+
+impl CpuTallies {
+    pub(super) fn add(&mut self, interval: &CpuInterval) {
+        self.ran.add(&interval.ran, interval.ran_limits(), interval.ran_sum);
+        self.skipped.add(&interval.skipped, interval.skipped_limits(), interval.skipped_sum);
+        self.over_budget = self.over_budget.saturating_add(interval.over_budget);
+    }
+
+    pub(super) fn absorb(&mut self, other: &Self) {
+        self.ran.absorb(&other.ran);
+        self.skipped.absorb(&other.skipped);
+        self.over_budget = self.over_budget.saturating_add(other.over_budget);
+    }
 }
 
 impl Tally {
@@ -19,7 +45,6 @@ impl Tally {
         self.merge(pairs, narrowed(pairs, limits), sum);
     }
 
-    /// Adds all of `other`.
     pub(super) fn absorb(&mut self, other: &Self) {
         self.merge(&other.pairs, other.extremes, other.sum);
     }
@@ -47,17 +72,17 @@ impl Tally {
         }
     }
 
-    /// How many non-empty buckets there are.
+    /// The number of non-empty buckets.
     pub(super) fn size(&self) -> usize {
         self.pairs.len()
     }
 
-    /// How many values there are.
+    /// The number of values.
     pub fn count(&self) -> u64 {
         self.pairs.iter().fold(0, |total, (_, n)| total.saturating_add(*n))
     }
 
-    /// How many values lie in buckets above that of `level`.
+    /// The number of values in buckets above that of `level`.
     pub fn above(&self, level: Nanos) -> u64 {
         let from = punctual_hist::bucket_index(level.as_ns());
         let above = self.pairs.iter().rev().take_while(|(bucket, _)| usize::from(*bucket) > from);
@@ -79,7 +104,7 @@ impl Tally {
         self.pairs.iter().filter(|(_, n)| *n > 0).map(|(bucket, n)| (usize::from(*bucket), *n))
     }
 
-    /// The same as a histogram with random access.
+    /// The same values as a histogram with random access.
     pub fn counts(&self) -> Counts {
         let mut counts = Counts::new();
         if let Some((min, max)) = self.extremes {

@@ -14,27 +14,25 @@ impl RecTime {
     /// The epoch of the recording.
     pub const EPOCH: Self = Self(Nanos::ZERO);
 
-    /// This much after the epoch.
     pub const fn after_epoch(length: Nanos) -> Self {
         Self(length)
     }
 
-    /// This many seconds after the epoch.
+    /// The instant `n` seconds after the epoch.
     pub const fn from_secs(n: u64) -> Self {
         Self(Nanos::from_secs(n))
     }
 
-    /// The instant `at` of the monotonic clock in a recording whose epoch is `epoch`; what came before is at the epoch.
+    /// The instant `at` of the monotonic clock in a recording whose epoch is `epoch`. Earlier instants are at the epoch.
     pub const fn of(at: MonoTime, epoch: MonoTime) -> Self {
         Self(at.since(epoch))
     }
 
-    /// Time from the epoch to here.
     pub const fn since_epoch(self) -> Nanos {
         self.0
     }
 
-    /// Nanoseconds from the epoch to here.
+    /// Nanoseconds since the epoch.
     pub const fn as_ns(self) -> u64 {
         self.0.as_ns()
     }

@@ -1,14 +1,14 @@
-//! Windows of a recording, kept as they are written: ten thousand take some thirty megabytes so, and half a gigabyte
-//! otherwise. Each is unpacked when it is looked at.
+//! Windows of a recording, kept as they are written: ten thousand of them take some 30 MB packed and half a gigabyte
+//! unpacked. Each is unpacked when it is looked at.
 
 use super::wire;
 use crate::trace::{Kept, Window};
 use punctual_hist::MonoTime;
 use std::collections::BTreeMap;
 
-/// Windows, by slot.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Windows {
+    /// By slot.
     packed: BTreeMap<u32, Packed>,
 }
 
@@ -28,18 +28,16 @@ impl Packed {
 }
 
 impl Windows {
-    /// Keeps a window; it replaces another in the same slot.
+    /// Keeps a window, which replaces another in the same slot.
     pub fn keep(&mut self, window: &Window) {
         let Window { kept, cpu, release, woke, .. } = *window;
         self.packed.insert(window.slot, Packed { kept, cpu, release, woke, bytes: wire::pack(window).into() });
     }
 
-    /// How many there are.
     pub fn len(&self) -> usize {
         self.packed.len()
     }
 
-    /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.packed.is_empty()
     }
@@ -49,29 +47,29 @@ impl Windows {
         self.packed.keys().next_back().map_or(0, |last| last.saturating_add(1))
     }
 
-    /// All, by slot.
+    /// All windows, by slot.
     pub fn iter(&self) -> impl Iterator<Item = Window> {
         self.packed.values().filter_map(Packed::unpack)
     }
 
-    /// All, CPU by CPU, by the time they were due.
+    /// All windows, CPU by CPU, in order of their releases.
     pub fn by_cpu_and_time(&self) -> impl Iterator<Item = Window> {
         let mut order: Vec<&Packed> = self.packed.values().collect();
         order.sort_by_key(|packed| (packed.cpu, packed.release));
         order.into_iter().filter_map(Packed::unpack)
     }
 
-    /// Those of ordinary activations.
+    /// Windows of ordinary activations.
     pub fn ordinary(&self) -> impl Iterator<Item = Window> {
         self.packed.values().filter(|packed| packed.kept == Kept::Ordinary).filter_map(Packed::unpack)
     }
 
-    /// Those of late activations.
+    /// Windows of late activations.
     pub fn late(&self) -> impl Iterator<Item = Window> {
         self.packed.values().filter(|packed| packed.kept != Kept::Ordinary).filter_map(Packed::unpack)
     }
 
-    /// That of the late activation whose body ran at this moment.
+    /// The window of the late activation whose body ran at this instant.
     pub fn woken_at(&self, woke: MonoTime) -> Option<Window> {
         let late = self.packed.values().filter(|packed| packed.kept != Kept::Ordinary);
         late.filter(|packed| packed.woke == woke).find_map(Packed::unpack)

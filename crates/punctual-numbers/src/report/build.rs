@@ -1,7 +1,9 @@
 //! A recording as rows of numbers.
 
 use super::over_time::{Phases, timeline};
-use super::{CpuRow, Need, Percentiles, PhaseRow, Report, Row, SkippedLoad, WorstAt, WorstRow, next, trust, verdict};
+use super::{
+    CpuRow, Need, Percentiles, PhaseRow, Report, Row, Seen, SkippedLoad, Verdict, WorstAt, WorstRow, next, trust,
+};
 use crate::claims::Claims;
 use crate::explain::Explanation;
 use crate::recording::{CpuTotals, MarkKind, RecTime, Recording};
@@ -18,8 +20,9 @@ impl Report {
         let cpus = cpu_rows(recording, &phases);
         let causes = recording.causes.tracing.is_some().then(|| Explanation::of(recording));
         let claims = Claims::of(recording, causes.as_ref());
-        let verdict = verdict::judge(&need, &cpus, claims.miss_spread());
-        let trust = trust::judge(recording, &cpus);
+        let trust = trust::judge(recording, &cpus, &claims);
+        let seen = Seen::of(&need, &cpus, claims.miss_spread(), recording.covered);
+        let verdict = Verdict::of(&seen, &trust.reasons);
         let findings = worst_first(recording.findings.clone());
         let next = next::steps(recording.covered, &findings, &cpus, &verdict, &trust);
         let header = &recording.header;
@@ -144,7 +147,7 @@ fn total(cpus: &[CpuRow]) -> Option<Row> {
 }
 
 fn phase_rows(recording: &Recording, phases: &Phases) -> Vec<PhaseRow> {
-    let row = |(&(phase, cpu), totals): (&(u16, u32), &crate::recording::PhaseTotals)| PhaseRow {
+    let row = |(&(phase, cpu), totals): (&(u16, u32), &crate::recording::CpuTallies)| PhaseRow {
         phase,
         name: phases.name(phase),
         cpu,

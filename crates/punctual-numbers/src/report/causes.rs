@@ -23,6 +23,8 @@ pub enum CausesDoubt {
     SelfTest,
     /// More than a fifth of the latency lies in windows that do not tell all.
     Incomplete,
+    /// Something that only adds latency was at work as well: stolen time, a pause, another tracer.
+    Added,
 }
 
 impl Report {
@@ -76,6 +78,7 @@ impl Report {
             None => Some(CausesDoubt::NoTimes),
             explained if seldom(explained) => Some(CausesDoubt::Unexplained),
             _ if seldom(causes.complete) => Some(CausesDoubt::Incomplete),
+            _ if self.verdict.cause_open => Some(CausesDoubt::Added),
             _ => None,
         }
     }

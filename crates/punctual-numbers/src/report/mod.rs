@@ -13,7 +13,7 @@ mod trust;
 mod verdict;
 
 pub use causes::CausesDoubt;
-pub use verdict::DUE_WANTED;
+pub use verdict::{DUE_WANTED, Direction, Seen, may_differ_by_doubt};
 
 use crate::claims::Claims;
 use crate::explain::Explanation;
@@ -294,6 +294,10 @@ pub struct Verdict {
     pub confidence: f64,
     /// Why the answer is inconclusive.
     pub inconclusive_because: Option<Inconclusive>,
+    /// Doubts that leave the answer standing and belong beside it; none where it is inconclusive.
+    pub although: Vec<Distrust>,
+    /// Misses are a fact, but what only adds latency may have made them, so that their cause is open.
+    pub cause_open: bool,
 }
 
 /// Was the need held?
@@ -316,35 +320,39 @@ pub enum Answer {
 pub enum Inconclusive {
     /// No budget was stated, so there is nothing to hold.
     NoBudget,
-    /// Fewer releases than the bound is worth anything with.
+    /// Fewer releases came due than the question needs, of all CPUs together or of one.
     TooFew {
-        /// How many there were.
         due: u64,
         /// How many would do.
         wanted: u64,
+        /// How long a run takes that has as many; null if nothing came due.
+        #[serde(rename = "time_ns")]
+        time: Option<Nanos>,
     },
     /// A measured thread has no samples at all.
     NothingRan,
+    /// No miss was seen, but this can have hidden some.
+    Doubt { doubt: Distrust },
 }
 
 /// Whether the numbers can be relied upon.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Trust {
-    /// Reasons why not; none means yes.
+    /// Doubts that count for the verdict, each by its direction.
     pub reasons: Vec<Distrust>,
     /// Things worth knowing that do not spoil the numbers.
     pub remarks: Vec<Distrust>,
 }
 
 impl Trust {
-    /// Whether the numbers can be relied upon.
+    /// Whether what was measured is no better than the machine is: no doubt can have hidden latency.
     pub fn ok(&self) -> bool {
-        self.reasons.is_empty()
+        !self.reasons.iter().any(|doubt| doubt.direction().hides())
     }
 }
 
 /// A reason to doubt the numbers.
-#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "code", rename_all = "kebab-case")]
 pub enum Distrust {
@@ -413,6 +421,8 @@ pub enum Distrust {
     Tracing { tracer: String },
     /// Woke before the release: (CPU, how many).
     Early { cpu: u32, times: u64 },
+    /// The machine changed over the run under this load, so its moods are longer than about a fifth of the run.
+    Drifts { load: String },
 }
 
 /// What to do next.

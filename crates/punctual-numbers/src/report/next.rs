@@ -1,6 +1,7 @@
 //! What to do next, most useful first.
 
-use super::{Answer, CpuRow, Distrust, Inconclusive, NextStep, Trust, Verdict};
+use super::verdict::time_for;
+use super::{Answer, CpuRow, Direction, Distrust, Inconclusive, NextStep, Trust, Verdict};
 use crate::stats::binomial;
 use punctual_facts::finding::{Finding, ROOT_MAY, Severity, State};
 use punctual_hist::Nanos;
@@ -28,7 +29,7 @@ pub(super) fn steps(
     if verdict.answer == Answer::NotHeld {
         steps.extend(fix.clone());
     }
-    if worth_repeating(trust) {
+    if worth_repeating(verdict, trust) {
         steps.push(NextStep::Repeat);
     }
     steps.extend(skips_differ(cpus));
@@ -48,9 +49,10 @@ fn worst_bad(findings: &[Finding]) -> Option<NextStep> {
         .map(|finding| NextStep::Fix { id: finding.id.clone() })
 }
 
-/// More samples cure too few; for everything else the run is spoilt.
-fn worth_repeating(trust: &Trust) -> bool {
-    trust.reasons.iter().any(|reason| !matches!(reason, Distrust::TooFew { .. }))
+/// A need that was held needs no second run, and too few samples or slow moods need a longer one instead.
+fn worth_repeating(verdict: &Verdict, trust: &Trust) -> bool {
+    let cured = |doubt: &Distrust| !matches!(doubt.direction(), Direction::TooFew | Direction::MoodsLong);
+    verdict.answer != Answer::Held && trust.reasons.iter().any(cured)
 }
 
 /// The CPU on which the two views of p99 differ most, where that is twofold or more.
@@ -78,14 +80,13 @@ fn longer(measured: Nanos, verdict: &Verdict) -> Option<NextStep> {
             let claims = std::iter::successors(Some(ONE_IN_MIN), |claim| claim.checked_mul(10));
             claims.take_while(|claim| *claim <= ONE_IN_MAX).find(|claim| wanted(*claim) > Some(verdict.due))?
         }
-        (_, Some(Inconclusive::TooFew { .. })) => ONE_IN_VERDICT,
+        (_, Some(Inconclusive::TooFew { time, .. })) => {
+            return time.map(|length| NextStep::MeasureLonger { length, one_in: ONE_IN_VERDICT });
+        }
         _ => return None,
     };
-    let length = u128::from(measured.as_ns())
-        .saturating_mul(u128::from(wanted(one_in)?))
-        .checked_div(u128::from(verdict.due))?;
-    let whole_seconds = u64::try_from(length.div_ceil(1_000_000_000)).ok()?;
-    Some(NextStep::MeasureLonger { length: Nanos::from_secs(whole_seconds), one_in })
+    let length = time_for(measured, verdict.due, wanted(one_in)?)?;
+    Some(NextStep::MeasureLonger { length, one_in })
 }
 
 #[allow(clippy::cast_precision_loss, reason = "powers of ten up to 1e12 are exact")]

@@ -1,13 +1,14 @@
 //! Can the numbers be relied upon? Judged from what the recording proves about itself.
 //!
 //! A *reason* is something after which the numbers may say something about the measurement instead of the machine, or
-//! may lack what mattered. A *remark* is worth knowing and spoils nothing. Involuntary switches are neither: being
-//! pre-empted is what is measured.
+//! may lack what mattered; its direction says what that does to a verdict. A *remark* is worth knowing and changes none.
+//! Involuntary switches are neither: being pre-empted is what is measured.
 
 use super::causes::records;
 use super::{CpuRow, Distrust, Trust};
+use crate::claims::Claims;
 use crate::recording::{CpuTotals, EndReason, EventKind, Granted, Header, MarkKind, Moment, Recording};
-use crate::scenario::{Policy, Scenario};
+use crate::scenario::{LoadPhase, Policy, Scenario};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_hist::Nanos;
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,11 +16,11 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A reading through the vDSO takes some 20 to 60 ns; one that enters the kernel takes more than this.
 const VDSO_READ_MAX: Nanos = Nanos::from_ns(100);
 /// Fewer releases than this have no p99.9 …
-const DUE_MIN: u64 = 1_000;
+pub(super) const DUE_MIN: u64 = 1_000;
 /// … and fewer than this no p99.99.
 const DUE_FOR_ALL: u64 = 10_000;
 
-pub(super) fn judge(recording: &Recording, cpus: &[CpuRow]) -> Trust {
+pub(super) fn judge(recording: &Recording, cpus: &[CpuRow], claims: &Claims) -> Trust {
     let mut trust = Trust::default();
     from_events(recording, &mut trust);
     from_loads(recording, &mut trust);
@@ -30,6 +31,7 @@ pub(super) fn judge(recording: &Recording, cpus: &[CpuRow]) -> Trust {
     from_tracing(recording, &mut trust);
     from_ending(recording, &mut trust);
     from_amount(cpus, &mut trust);
+    from_course(recording, claims, &mut trust);
     trust
 }
 
@@ -216,5 +218,15 @@ fn from_amount(cpus: &[CpuRow], trust: &mut Trust) {
         trust.doubt(Distrust::TooFew { due: fewest });
     } else if fewest < DUE_FOR_ALL {
         trust.remark(Distrust::TooFew { due: fewest });
+    }
+}
+
+/// Drift is told only of runs of many minutes: a shorter one cannot show that it changes.
+fn from_course(recording: &Recording, claims: &Claims, trust: &mut Trust) {
+    let loads = &recording.header.scenario.load_phases;
+    for phase in claims.phases.iter().filter(|phase| phase.drift.is_some()) {
+        let load =
+            loads.get(usize::from(phase.phase)).map_or_else(|| format!("phase {}", phase.phase), LoadPhase::name);
+        trust.doubt(Distrust::Drifts { load });
     }
 }

@@ -1,99 +1,168 @@
-//! Was the need held, and how sure is that?
+//! Was the need held, how sure is that, and which doubt decided?
 
-use super::{Answer, CpuRow, Inconclusive, Need, Verdict};
+use super::{Answer, CpuRow, Distrust, Inconclusive, Need, Verdict, trust};
 use crate::claims::{CONFIDENCE, miss_upper};
+use punctual_hist::Nanos;
 
-/// With so many releases and no miss, a miss is less probable than one in 1000 at that confidence (2995, rounded up).
+/// With 3000 releases and no miss, a miss is less probable than one in 1000 at 95 % (2995 would do).
 pub const DUE_WANTED: u64 = 3_000;
 
-/// `spread` is by how much more misses vary than independent ones.
-pub(super) fn judge(need: &Need, cpus: &[CpuRow], spread: f64) -> Verdict {
-    let sum = |of: fn(&CpuRow) -> u64| cpus.iter().map(of).fold(0u64, u64::saturating_add);
-    let due = sum(|cpu| cpu.row.due);
-    let missed = sum(|cpu| cpu.row.skipped.saturating_add(cpu.row.over_budget));
-    let because = match need.budget {
-        None => Some(Inconclusive::NoBudget),
-        // One miss is enough to know, however little else there is.
-        Some(_) if missed > 0 => None,
-        Some(_) if cpus.is_empty() || cpus.iter().any(|cpu| cpu.row.ran == 0) => Some(Inconclusive::NothingRan),
-        Some(_) if due < DUE_WANTED => Some(Inconclusive::TooFew { due, wanted: DUE_WANTED }),
-        Some(_) => None,
-    };
-    let answer = match because {
-        Some(_) => Answer::Inconclusive,
-        None if missed > 0 => Answer::NotHeld,
-        None => Answer::Held,
-    };
-    Verdict {
-        answer,
-        due,
-        missed,
-        miss_probability_upper: need.budget.and_then(|_| miss_upper(missed, due, spread)),
-        confidence: CONFIDENCE,
-        inconclusive_because: because,
+/// Which way a doubt can have moved what was measured. It alone decides what becomes of a verdict.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Direction {
+    /// It can only have added latency: what was held without it is held, and the cause of a miss is open.
+    OnlyAdds,
+    /// It can have hidden latency or misses: nothing was shown to be held, and a miss that was seen stays one.
+    MayHide,
+    /// It can have done either, so that only a miss that was seen says something.
+    Both,
+    /// There are too few samples, which a longer run cures.
+    TooFew,
+    /// The machine changes more slowly than the run is long: the answer is about this run only.
+    MoodsLong,
+    /// It touches no number that a verdict rests on.
+    Neither,
+}
+
+impl Direction {
+    /// Whether latency may have come from it.
+    pub fn adds(self) -> bool {
+        matches!(self, Self::OnlyAdds | Self::Both)
     }
+
+    /// Whether there may be misses that were not seen.
+    pub fn hides(self) -> bool {
+        matches!(self, Self::MayHide | Self::Both | Self::TooFew)
+    }
+}
+
+impl Distrust {
+    /// Which way this doubt can have moved the numbers. `book/src/claims.md` shows the same as a table.
+    pub fn direction(&self) -> Direction {
+        match self {
+            Self::Steal { .. }
+            // Releases that were due while the whole machine stood still are counted apart, as releases lost.
+            | Self::Paused { .. }
+            | Self::Suspended { .. }
+            | Self::HelperShared { .. }
+            | Self::HelperSibling { .. }
+            | Self::Throttled
+            // The releases that a throttled thread missed are counted as skipped.
+            | Self::RtThrottled
+            | Self::SlowClock { .. }
+            | Self::Faults { .. }
+            // An ordinary thread waits longer than a real-time one. One that was to be real-time is also granted otherwise.
+            | Self::NotRealTime
+            | Self::Tracing { .. } => Direction::OnlyAdds,
+            // A guest that was stopped together with its monotonic clock shows only as a step of the wall clock.
+            Self::WallClockStep { .. }
+            | Self::TscDrift
+            | Self::Migrations { .. }
+            | Self::GrantedOtherwise { .. }
+            | Self::EndedEarly { .. }
+            | Self::CutOff
+            | Self::WriteFailed
+            | Self::LoadMissing { .. }
+            | Self::Early { .. } => Direction::MayHide,
+            Self::ChangedDuring { .. } => Direction::Both,
+            Self::TooFew { .. } => Direction::TooFew,
+            Self::Drifts { .. } => Direction::MoodsLong,
+            // Page faults are counted where they happen, and histograms hold the maxima that the list of blocks lacks.
+            Self::MemoryNotLocked | Self::MaximaLost { .. } => Direction::Neither,
+        }
+    }
+}
+
+/// What was counted, before anything is doubted.
+#[derive(Clone, Copy, Debug)]
+pub struct Seen {
+    /// A budget says what a miss is.
+    pub has_budget: bool,
+    /// Every CPU that was to be measured has samples.
+    pub all_ran: bool,
+    pub due: u64,
+    pub missed: u64,
+    /// By how much more misses vary than independent ones would: 1 or more.
+    pub spread: f64,
+    pub measured: Nanos,
+}
+
+impl Seen {
+    pub fn of(need: &Need, cpus: &[CpuRow], spread: f64, measured: Nanos) -> Self {
+        let sum = |of: fn(&CpuRow) -> u64| cpus.iter().map(of).fold(0u64, u64::saturating_add);
+        Self {
+            has_budget: need.budget.is_some(),
+            all_ran: !cpus.is_empty() && cpus.iter().all(|cpu| cpu.row.ran > 0),
+            due: sum(|cpu| cpu.row.due),
+            missed: sum(|cpu| cpu.row.skipped.saturating_add(cpu.row.over_budget)),
+            spread,
+            measured,
+        }
+    }
+
+    /// What is too little, if anything: of that which takes longest.
+    fn too_few(&self, doubts: &[Distrust]) -> Option<Inconclusive> {
+        let of_a_cpu = doubts.iter().filter_map(|doubt| match doubt {
+            Distrust::TooFew { due } => Some((*due, trust::DUE_MIN)),
+            _ => None,
+        });
+        let few = of_a_cpu.chain([(self.due, DUE_WANTED)]).filter(|(due, wanted)| due < wanted);
+        let told = few.map(|(due, wanted)| (time_for(self.measured, due, wanted), due, wanted));
+        let (time, due, wanted) = told.max()?;
+        Some(Inconclusive::TooFew { due, wanted, time })
+    }
+}
+
+/// How long it takes until `wanted` releases came due, at the rate of `due` in `measured`, in whole seconds.
+pub(super) fn time_for(measured: Nanos, due: u64, wanted: u64) -> Option<Nanos> {
+    let length = u128::from(measured.as_ns()).saturating_mul(u128::from(wanted)).checked_div(u128::from(due))?;
+    u64::try_from(length.div_ceil(1_000_000_000)).ok().map(Nanos::from_secs)
+}
+
+impl Verdict {
+    /// The answer from what was seen and what is to be doubted of it. Everything that tells whether a need was held, and
+    /// every exit code, rests on this.
+    pub fn of(seen: &Seen, doubts: &[Distrust]) -> Self {
+        let hidden = || doubts.iter().find(|doubt| matches!(doubt.direction(), Direction::MayHide | Direction::Both));
+        let because = if !seen.has_budget {
+            Some(Inconclusive::NoBudget)
+        } else if seen.missed > 0 {
+            // One miss is enough to know, however little else there is and whatever else was not seen.
+            None
+        } else if !seen.all_ran {
+            Some(Inconclusive::NothingRan)
+        } else {
+            // More time would not cure what hides, so it is told first.
+            hidden().map(|doubt| Inconclusive::Doubt { doubt: doubt.clone() }).or_else(|| seen.too_few(doubts))
+        };
+        let answer = match because {
+            Some(_) => Answer::Inconclusive,
+            None if seen.missed > 0 => Answer::NotHeld,
+            None => Answer::Held,
+        };
+        let stands = answer != Answer::Inconclusive;
+        Self {
+            answer,
+            due: seen.due,
+            missed: seen.missed,
+            miss_probability_upper: seen.has_budget.then(|| miss_upper(seen.missed, seen.due, seen.spread)).flatten(),
+            confidence: CONFIDENCE,
+            inconclusive_because: because,
+            although: if stands { doubts.to_vec() } else { Vec::new() },
+            cause_open: answer == Answer::NotHeld
+                && doubts.iter().any(|doubt| doubt.direction() == Direction::OnlyAdds),
+        }
+    }
+}
+
+/// Whether doubts can have made a difference between two runs: the one with lower latency may hide some, or the other
+/// may have been given some.
+pub fn may_differ_by_doubt(lower: &[Distrust], higher: &[Distrust]) -> bool {
+    let any = |doubts: &[Distrust], way: fn(Direction) -> bool| doubts.iter().any(|doubt| way(doubt.direction()));
+    any(lower, Direction::hides) || any(higher, Direction::adds)
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::Row;
-    use super::*;
-    use punctual_hist::{Counts, Nanos};
-
-    fn cpu(ran: u64, skipped: u64, over_budget: u64) -> CpuRow {
-        let (mut ran_counts, mut skipped_counts) = (Counts::new(), Counts::new());
-        ran_counts.record_n(Nanos::from_us(5), ran);
-        skipped_counts.record_n(Nanos::from_ms(5), skipped);
-        CpuRow {
-            cpu: 0,
-            period: Nanos::from_ms(1),
-            row: Row::of(&ran_counts, &skipped_counts, over_budget),
-            worst_at: None,
-            longest_gap: Nanos::ZERO,
-            early: 0,
-            ran: ran_counts,
-            skipped: skipped_counts,
-        }
-    }
-
-    fn verdict(budget_us: Option<u64>, cpus: &[CpuRow]) -> Verdict {
-        let need = Need {
-            period: Nanos::from_ms(1),
-            budget: budget_us.map(Nanos::from_us),
-            cpus: std::iter::once(0).collect(),
-        };
-        judge(&need, cpus, 1.0)
-    }
-
-    #[test]
-    fn held_needs_a_budget_enough_releases_and_no_miss() {
-        let held = verdict(Some(50), &[cpu(3_000, 0, 0)]);
-        assert_eq!((held.answer, held.due, held.missed), (Answer::Held, 3_000, 0));
-        assert!(held.miss_probability_upper.unwrap() <= 1e-3, "{held:?}");
-        let few = verdict(Some(50), &[cpu(2_999, 0, 0)]);
-        assert_eq!(few.answer, Answer::Inconclusive);
-        assert_eq!(few.inconclusive_because, Some(Inconclusive::TooFew { due: 2_999, wanted: 3_000 }));
-        let no_budget = verdict(None, &[cpu(9_000, 1, 0)]);
-        assert_eq!(
-            (no_budget.answer, no_budget.missed, no_budget.miss_probability_upper),
-            (Answer::Inconclusive, 1, None)
-        );
-        assert_eq!(no_budget.inconclusive_because, Some(Inconclusive::NoBudget));
-    }
-
-    #[test]
-    fn late_and_skipped_releases_are_both_missed() {
-        let verdict = verdict(Some(50), &[cpu(100, 20, 0), cpu(100, 0, 3)]);
-        assert_eq!((verdict.answer, verdict.due, verdict.missed), (Answer::NotHeld, 220, 23));
-        assert_eq!(verdict.inconclusive_because, None);
-        assert!(verdict.miss_probability_upper.unwrap() > 23.0 / 220.0);
-    }
-
-    #[test]
-    fn a_cpu_that_never_ran_proves_nothing() {
-        for cpus in [&[cpu(9_000, 0, 0), cpu(0, 0, 0)][..], &[]] {
-            assert_eq!(verdict(Some(50), cpus).inconclusive_because, Some(Inconclusive::NothingRan));
-        }
-        assert_eq!(verdict(Some(50), &[]).miss_probability_upper, None);
-    }
-}
+mod tests;

@@ -6,11 +6,11 @@ use std::ops::Deref;
 /// How much a finding matters; the words are those of `punctual audit`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
-    /// Worth knowing.
+    /// Worth knowing; no effect on latency of its own.
     Info,
-    /// Microseconds, or rare.
+    /// Costs microseconds, or happens rarely.
     Medium,
-    /// Tens of microseconds to milliseconds, or regular.
+    /// Costs tens of microseconds to milliseconds, or happens regularly.
     High,
     /// The task cannot start, or cannot keep its period.
     Fatal,
@@ -23,7 +23,7 @@ pub struct Finding {
     pub code: &'static str,
     /// How much it matters.
     pub severity: Severity,
-    /// The task, or tasks.
+    /// The names of the tasks concerned.
     pub task: String,
     /// What was planned or read.
     pub evidence: String,

@@ -1,4 +1,4 @@
-//! What stands between a task and its period, said before it starts.
+//! What stands between a task and its period, found before the task starts.
 //!
 //! A decision over two values: what is planned ([`Plan`]) and what was read of the machine ([`Host`]). What could not be
 //! read makes no finding. Findings about the machine bear the id of the knob that `punctual audit` knows; those about
@@ -22,9 +22,9 @@ mod read;
 mod rules;
 
 pub use crate::idle::IdleState;
+pub use crate::sys::clock_read_cost;
 pub use finding::{Finding, Findings, Severity};
 pub use host::{Host, HostCpu, Rights};
-pub use read::clock_read_cost;
 
 use crate::setup::{LatencyQos, Require, Setup};
 use crate::{Memory, Nanos, Policy};
@@ -32,9 +32,9 @@ use crate::{Memory, Nanos, Policy};
 /// How a task waits for its next release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Waits {
-    /// Sleeps until then.
+    /// Sleeps until the release.
     Sleeps,
-    /// Sleeps until at most so long before, then polls the clock.
+    /// Sleeps until at most this time before the release, then polls the clock.
     Polls(Nanos),
     /// Polls all the time, and never gives its CPU up.
     Spins,
@@ -45,16 +45,16 @@ pub enum Waits {
 pub struct Plan {
     /// What the task is called in findings.
     pub name: String,
-    /// Its period.
+    /// The time from one release to the next.
     pub period: Nanos,
-    /// Its releases against those of other tasks of the same epoch, and of the first of them against multiples of its
-    /// period on the clock; `None` when it has none that is known.
+    /// When its releases are, counted from those of the first task of the same epoch, or for that first task from the
+    /// multiples of its period on the clock; `None` when that is not known.
     pub phase: Option<Nanos>,
-    /// Until when after the release it must have finished; `None` for the period.
+    /// The time from the release by which the body must have finished; `None` for the period.
     pub deadline: Option<Nanos>,
-    /// How long its body runs at most; `None` when not known.
+    /// The longest time that its body runs; `None` when not known.
     pub execution: Option<Nanos>,
-    /// How it waits.
+    /// How the task waits for its next release.
     pub waits: Waits,
     /// Policy, CPUs, memory, idle states.
     pub setup: Setup,

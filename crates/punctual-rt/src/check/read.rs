@@ -20,7 +20,7 @@ impl Host {
     pub fn here() -> Self {
         let slack = sys::timer_slack().map(Nanos::from_ns);
         Self {
-            clock_read: Some(clock_read_cost()),
+            clock_read: Some(sys::clock_read_cost()),
             wake_up: wake_up_cost(),
             tick: Some(sys::tick_length()).filter(|length| *length > Nanos::ZERO),
             timer_slack: slack,
@@ -187,23 +187,6 @@ fn parse_list(text: &str) -> Option<Vec<u32>> {
         cpus.extend(first..=last);
     }
     Some(cpus)
-}
-
-/// Median time of one clock reading: above 100 ns the clock is hardly read in user space.
-///
-/// # Real-time
-/// Allocates; takes some 50 us with a good clock.
-pub fn clock_read_cost() -> Nanos {
-    const BATCH: u64 = 16;
-    let mut costs: Vec<u64> = (0..101)
-        .map(|_| {
-            let before = now();
-            let last = (0..BATCH).fold(before, |_, _| now());
-            (last - before).as_ns() / BATCH
-        })
-        .collect();
-    costs.sort_unstable();
-    Nanos::from_ns(costs.get(costs.len() / 2).copied().unwrap_or(0))
 }
 
 /// The quickest of a few sleeps of a microsecond, without the rounding that an ordinary thread's timers have before it is

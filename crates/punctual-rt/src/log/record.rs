@@ -14,7 +14,7 @@ pub enum Kind {
     Message,
     /// Something of this name begins in this thread.
     Begin,
-    /// What began last in this thread ends.
+    /// What last began in this thread ends.
     End,
     /// A quantity of this name has its first value from now on.
     Counter,
@@ -35,56 +35,35 @@ pub enum Value {
 }
 
 macro_rules! value_from {
-    ($kind:ident: $($number:ty),+) => {$(
+    ($($(#[$doc:meta])* $kind:ident of $($number:ty),+: $convert:expr;)+) => {$(
+        value_from!(@ [$(#[$doc])*] $kind $convert => $($number)+);
+    )+};
+    (@ $doc:tt $kind:ident $convert:expr => $($number:ty)+) => {$(
+        value_from!(# $doc $kind $convert, $number);
+    )+};
+    (# [$(#[$doc:meta])*] $kind:ident $convert:expr, $number:ty) => {
+        $(#[$doc])*
         impl From<$number> for Value {
             #[inline]
             fn from(number: $number) -> Self {
-                Self::$kind(number.into())
+                Self::$kind($convert(number))
             }
         }
-    )+};
+    };
 }
 
-value_from!(Signed: i8, i16, i32, i64);
-value_from!(Unsigned: u8, u16, u32, u64, bool);
-value_from!(Float: f32, f64);
-
-impl From<usize> for Value {
-    #[inline]
-    fn from(number: usize) -> Self {
-        Self::Unsigned(number as u64)
-    }
-}
-
-impl From<isize> for Value {
-    #[inline]
-    fn from(number: isize) -> Self {
-        Self::Signed(number as i64)
-    }
-}
-
-/// In nanoseconds.
-impl From<Nanos> for Value {
-    #[inline]
-    fn from(length: Nanos) -> Self {
-        Self::Unsigned(length.as_ns())
-    }
-}
-
-/// In nanoseconds.
-impl From<Delta> for Value {
-    #[inline]
-    fn from(length: Delta) -> Self {
-        Self::Signed(length.as_ns())
-    }
-}
-
-/// In nanoseconds of `CLOCK_MONOTONIC`.
-impl From<MonoTime> for Value {
-    #[inline]
-    fn from(time: MonoTime) -> Self {
-        Self::Unsigned(time.as_ns())
-    }
+value_from! {
+    Signed of i8, i16, i32, i64: i64::from;
+    Signed of isize: |number| number as i64;
+    Unsigned of u8, u16, u32, u64, bool: u64::from;
+    Unsigned of usize: |number| number as u64;
+    Float of f32, f64: f64::from;
+    /// The number of nanoseconds.
+    Unsigned of Nanos: Nanos::as_ns;
+    /// The number of nanoseconds.
+    Signed of Delta: Delta::as_ns;
+    /// The number of nanoseconds on `CLOCK_MONOTONIC`.
+    Unsigned of MonoTime: MonoTime::as_ns;
 }
 
 impl fmt::Display for Value {

@@ -48,19 +48,26 @@ pub(crate) struct Each<T> {
     pub(crate) early: T,
 }
 
+impl<T> Each<T> {
+    /// One value for each pair.
+    #[inline]
+    pub(crate) fn of<'a, A, B>(a: &'a Each<A>, b: &'a Each<B>, make: impl Fn(&'a A, &'a B) -> T) -> Self {
+        Self {
+            latency: make(&a.latency, &b.latency),
+            overshoot: make(&a.overshoot, &b.overshoot),
+            polled: make(&a.polled, &b.polled),
+            period_error: make(&a.period_error, &b.period_error),
+            execution: make(&a.execution, &b.execution),
+            response: make(&a.response, &b.response),
+            early: make(&a.early, &b.early),
+        }
+    }
+}
+
 impl Head {
     #[inline]
     pub(crate) fn histograms(&self) -> Each<HistogramCells<'_>> {
-        let (b, e) = (&self.buckets, &self.live.extremes);
-        Each {
-            latency: HistogramCells { buckets: &b.latency, extremes: &e.latency },
-            overshoot: HistogramCells { buckets: &b.overshoot, extremes: &e.overshoot },
-            polled: HistogramCells { buckets: &b.polled, extremes: &e.polled },
-            period_error: HistogramCells { buckets: &b.period_error, extremes: &e.period_error },
-            execution: HistogramCells { buckets: &b.execution, extremes: &e.execution },
-            response: HistogramCells { buckets: &b.response, extremes: &e.response },
-            early: HistogramCells { buckets: &b.early, extremes: &e.early },
-        }
+        Each::of(&self.buckets, &self.live.extremes, |buckets, extremes| HistogramCells { buckets, extremes })
     }
 }
 

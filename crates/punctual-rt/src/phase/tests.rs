@@ -12,8 +12,8 @@ fn mixed(n: u64, below: u64) -> u64 {
     (z ^ (z >> 32)).checked_rem(below).unwrap_or(0)
 }
 
-/// What a scan of a second would see of a tick at `phase`, each up to `jitter` late, of so many in a hundred none, and of
-/// `strays` gaps anywhere.
+/// What a scan of a second would see of a tick at `phase`, each up to `jitter` late and `missing` percent of them unseen,
+/// and of `strays` gaps anywhere.
 fn scanned(tick: Nanos, phase: Nanos, jitter: u64, missing: u64, strays: u64) -> Gaps {
     let began = MonoTime::from_ns(123_456_789_012);
     let first = began.as_ns().next_multiple_of(tick.as_ns()) + phase.as_ns();

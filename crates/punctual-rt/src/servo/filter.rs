@@ -1,4 +1,4 @@
-//! What is believed of a stream of errors: the median of five, without those that cannot be.
+//! What is believed of a stream of errors: the median of five, without outliers.
 //!
 //! Knows nothing of control; it is told by how much an error was expected to change since the last.
 
@@ -12,7 +12,7 @@ const NARROWEST: f64 = 1_000.0;
 const NEAR: f64 = 2.0;
 /// Memory of the mean deviation, in samples.
 const MEMORY: f64 = 64.0;
-/// So many ignored in a row are a step of the reference, not outliers.
+/// This number of ignored errors in a row is a step of the reference, not outliers.
 const STEP_AFTER: u32 = 16;
 const KEPT: u32 = 5;
 
@@ -29,7 +29,7 @@ pub(super) struct Filter {
 }
 
 impl Filter {
-    /// Whether there are five.
+    /// Whether five errors were taken, which an estimate needs.
     pub(super) const fn ready(&self) -> bool {
         self.count >= KEPT
     }
@@ -52,15 +52,15 @@ impl Filter {
         self.in_a_row = 0;
     }
 
-    /// Restates all of them.
+    /// Adds `by` to each kept error.
     pub(super) fn shift(&mut self, by: f64) {
         for error in &mut self.recent {
             *error += by;
         }
     }
 
-    /// Takes the error `raw`, one modulo `period`, after the ones before changed by `ahead`. `false` when it was ignored;
-    /// when that was once too often, there are no longer five.
+    /// Takes the error `raw`, known modulo `period`, after the former errors changed by `ahead`. `false` when it was ignored as
+    /// an outlier; after too many of those in a row the filter starts from nothing.
     pub(super) fn take(&mut self, raw: f64, ahead: f64, period: f64) -> bool {
         self.shift(ahead);
         let [_, b, c, d, newest] = self.recent;

@@ -9,14 +9,14 @@ use std::path::Path;
 /// A limit of the process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Limit {
-    /// So much, in the limit's own unit.
+    /// The limit, in its own unit.
     At(u64),
-    /// None.
+    /// No limit is set.
     Unlimited,
 }
 
 /// How the thread is scheduled.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ThreadGrant {
     /// Thread id.
     pub tid: u32,
@@ -27,7 +27,7 @@ pub struct ThreadGrant {
 }
 
 /// What is known of the process's memory. The kernel does not show its `mlockall` flags, so their effects are read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MemoryGrant {
     /// What is locked (`VmLck`).
     pub locked_bytes: Option<u64>,
@@ -38,7 +38,7 @@ pub struct MemoryGrant {
 }
 
 /// What the system gave. `None` is what could not be read; prints as a sheet of plain words.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Grants {
     /// Thread id, policy, CPUs.
     pub thread: ThreadGrant,
@@ -261,20 +261,10 @@ mod tests {
 
     #[test]
     fn what_could_not_be_read_is_said_so() {
-        let grants = Grants {
-            thread: ThreadGrant { tid: 7, policy: None, cpus: None },
-            memory: MemoryGrant { locked_bytes: None, mapped_bytes: None, new_is_resident: None },
-            timer_slack: None,
-            open_signals: vec![10],
-            latency_us: None,
-            cpu_latency: vec![],
-            rt_time_us: None,
-            group_runtime_us: None,
-            group_period_us: None,
-        };
+        let grants = Grants { open_signals: vec![10], ..Grants::default() };
         let text = grants.to_string();
         let parts = [
-            "thread 7: a policy that could not be read, on CPUs that could not be read",
+            "thread 0: a policy that could not be read, on CPUs that could not be read",
             "an unknown amount of an unknown amount",
             "could not be tried",
             "1 of the 22",

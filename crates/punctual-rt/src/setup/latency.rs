@@ -1,8 +1,8 @@
 //! Keeping CPUs out of deep idle states while a loop runs: requests that hold as long as a value is kept.
 //!
-//! Of the global request the kernel keeps the books: it goes with the file. Of the ones per CPU nobody does: there is one
-//! value per CPU, which stays when a program ends. So the value before is put back when the last holder in this process
-//! leaves; a program that is killed leaves its request behind.
+//! The kernel drops the global request when its file is closed. For a single CPU there is only one value, which stays when a
+//! program ends. So the former value is restored when the last holder in this process leaves; a program that is killed
+//! leaves its request behind.
 
 use crate::{Error, Nanos, SetupError};
 use std::fs::{self, File, OpenOptions};
@@ -21,18 +21,18 @@ pub enum LatencyQos {
     Leave,
     /// On all CPUs only states that are left within this time. The kernel counts in microseconds: the rest is cut off.
     Global(Nanos),
-    /// On the loop's CPUs none: they poll while idle.
+    /// No idle state on the loop's CPUs: they poll while idle.
     ///
-    /// Of this limit there is one value per CPU, and nobody takes it back: a program that ends without dropping its task (a
-    /// signal, `exit`, a return from `main`) leaves it behind, and the next one finds it and takes it for the
-    /// machine's own. [`check`](crate::check) tells of one that is found. [`LatencyQos::Global`] ends with the process.
+    /// Each CPU has one such value, which the kernel keeps when a program ends. A program that ends without dropping its task
+    /// (a signal, `exit`, a return from `main`) leaves it behind, and the next program takes it for the machine's own
+    /// setting. [`check`](crate::check) reports a value that it finds. [`LatencyQos::Global`] ends with the process.
     PerCpu,
 }
 
 /// A request that holds until it is dropped.
 #[derive(Debug)]
 pub struct LatencyRequest {
-    /// Read by nobody: what counts is that it stays open.
+    /// Never read: the request holds while the file is open.
     _global: Option<File>,
     cpus: Vec<PathBuf>,
 }
@@ -126,13 +126,13 @@ fn release(file: &Path) {
     let Some(held) = all.iter_mut().find(|held| held.file == file) else { return };
     held.holders = held.holders.saturating_sub(1);
     if held.holders == 0 {
-        // Nobody to tell: whoever could write before can now, unless the CPU was plugged out, and then nothing is left.
+        // Writing was possible before, so it fails only when the CPU was unplugged, and then nothing is left to restore.
         let _ = fs::write(file, &held.before);
         all.retain(|held| held.file != file);
     }
 }
 
-/// The limit of this file that is not this process's own: what was there before it asked, if it did.
+/// The limit in this file without this process's own request: the value before the request, if there is one.
 pub(crate) fn others_limit(file: &Path) -> Option<String> {
     let all = HELD.lock().unwrap_or_else(PoisonError::into_inner);
     let held = all.iter().find(|held| held.file == file).map(|held| held.before.clone());

@@ -17,7 +17,7 @@ use crate::{Error, Memory, Policy, SetupError, sys};
 /// What to do when the system refuses something.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Require {
-    /// Refuse, too, with the reason, and leave nothing behind.
+    /// Refuse as well, with the reason, and undo what was done.
     #[default]
     Strict,
     /// Go on, and list what was refused.
@@ -60,34 +60,17 @@ impl Setup {
         Self::default()
     }
 
-    /// The scheduling policy; an ordinary thread that shall be ordinary stays as it is.
-    #[must_use]
-    pub fn policy(self, policy: Policy) -> Self {
-        Self { policy, ..self }
-    }
-
-    /// The CPUs to run on; none to leave that as it is.
-    #[must_use]
-    pub fn cpus(self, cpus: &[u32]) -> Self {
-        Self { cpus: cpus.to_vec(), ..self }
-    }
-
-    /// What to lock and touch.
-    #[must_use]
-    pub fn memory(self, memory: Memory) -> Self {
-        Self { memory, ..self }
-    }
-
-    /// Which idle states to rule out.
-    #[must_use]
-    pub fn latency_qos(self, latency_qos: LatencyQos) -> Self {
-        Self { latency_qos, ..self }
-    }
-
-    /// What to do when something is refused.
-    #[must_use]
-    pub fn require(self, require: Require) -> Self {
-        Self { require, ..self }
+    setters! {
+        /// The scheduling policy. An ordinary thread that is to be ordinary keeps its niceness.
+        policy: Policy;
+        /// The CPUs to run on; an empty list leaves the thread's affinity alone.
+        cpus: &[u32] => (cpus.to_vec());
+        /// What memory to lock and touch.
+        memory: Memory;
+        /// Which idle states to rule out.
+        latency_qos: LatencyQos;
+        /// What to do when something is refused.
+        require: Require;
     }
 
     /// Sets the calling thread up. What is returned must be kept as long as the loop runs: it holds the request for idle

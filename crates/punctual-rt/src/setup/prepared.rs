@@ -97,18 +97,8 @@ pub(super) fn apply(setup: &Setup) -> Result<Prepared, Error> {
     sys::set_timer_slack(1);
     let mut before = Before { signals, timer_slack, cpus, memory_locked: false, heap_kept: false };
     let mut prepared = Prepared { refusals: Vec::new(), latency: None };
-    let steps: [(What, Step); 7] = [
-        (What::Cpus, cpus_step),
-        (What::MemoryLock, memory_step),
-        (What::Stack, stack_step),
-        (What::Heap, heap_step),
-        (What::LatencyQos, latency_step),
-        (What::ReadBack, read_back_step),
-        // Last: nothing of the above is done at real-time priority, and a policy that was granted never needs a way back.
-        (What::Policy, policy_step),
-    ];
-    for (what, step) in steps {
-        if let Err(error) = step(setup, &mut before, &mut prepared) {
+    for what in STEPS {
+        if let Err(error) = take(what, setup, &mut before, &mut prepared.latency) {
             if setup.require == Require::Strict {
                 before.restore();
                 return Err(error);
@@ -119,68 +109,44 @@ pub(super) fn apply(setup: &Setup) -> Result<Prepared, Error> {
     Ok(prepared)
 }
 
-type Step = fn(&Setup, &mut Before, &mut Prepared) -> Result<(), Error>;
+/// The policy comes last: nothing else is done at real-time priority, and a granted policy never needs a way back.
+const STEPS: [What; 7] =
+    [What::Cpus, What::MemoryLock, What::Stack, What::Heap, What::LatencyQos, What::ReadBack, What::Policy];
 
-/// The kernel takes a list of which it can grant a part; here that is a refusal, too.
-fn cpus_step(setup: &Setup, _: &mut Before, _: &mut Prepared) -> Result<(), Error> {
-    if setup.cpus.is_empty() {
-        return Ok(());
-    }
-    pin_current(&setup.cpus)?;
-    let granted = sys::affinity().map_err(SetupError::ReadBack)?;
-    let missing = setup.cpus.iter().find(|cpu| !granted.contains(cpu));
-    missing.map_or(Ok(()), |cpu| Err(Error::Setup(SetupError::Affinity { cpu: *cpu, errno: libc::EINVAL })))
-}
-
-fn memory_step(setup: &Setup, before: &mut Before, _: &mut Prepared) -> Result<(), Error> {
-    if setup.memory == Memory::Leave {
-        return Ok(());
-    }
-    lock_memory()?;
-    before.memory_locked = true;
-    Ok(())
-}
-
-fn stack_step(setup: &Setup, _: &mut Before, _: &mut Prepared) -> Result<(), Error> {
-    match setup.memory {
-        Memory::Lock { stack_bytes, .. } => prefault_stack(stack_bytes),
-        Memory::Leave => Ok(()),
-    }
-}
-
-fn heap_step(setup: &Setup, before: &mut Before, _: &mut Prepared) -> Result<(), Error> {
-    match setup.memory {
-        Memory::Lock { heap_bytes, .. } if heap_bytes > 0 => {
+/// Takes one step; does nothing where nothing is asked for.
+fn take(what: What, setup: &Setup, before: &mut Before, latency: &mut Option<LatencyRequest>) -> Result<(), Error> {
+    match (what, setup.memory) {
+        (What::Cpus, _) if !setup.cpus.is_empty() => {
+            pin_current(&setup.cpus)?;
+            let granted = sys::affinity().map_err(SetupError::ReadBack)?;
+            // The kernel takes a list of which it can grant a part; here that is a refusal, too.
+            if let Some(cpu) = setup.cpus.iter().find(|cpu| !granted.contains(cpu)) {
+                return Err(SetupError::Affinity { cpu: *cpu, errno: libc::EINVAL }.into());
+            }
+        }
+        (What::MemoryLock, Memory::Lock { .. }) => {
+            lock_memory()?;
+            before.memory_locked = true;
+        }
+        (What::Stack, Memory::Lock { stack_bytes, .. }) => prefault_stack(stack_bytes)?,
+        (What::Heap, Memory::Lock { heap_bytes, .. }) if heap_bytes > 0 => {
             prefault_heap(heap_bytes)?;
             before.heap_kept = true;
-            Ok(())
         }
-        _ => Ok(()),
+        (What::LatencyQos, _) => {
+            *latency = match setup.latency_qos {
+                LatencyQos::Leave => None,
+                LatencyQos::Global(limit) => Some(LatencyRequest::global(limit)?),
+                // Where the CPUs were left as they are, or some were refused: those the thread may run on.
+                LatencyQos::PerCpu => Some(LatencyRequest::per_cpu(&sys::affinity().map_err(SetupError::ReadBack)?)?),
+            }
+        }
+        (What::ReadBack, _) => drop(granted()?),
+        // Where the policy cannot even be read, the step before has told.
+        (What::Policy, _) if setup.policy != Policy::Other || sys::policy().is_ok() => set_policy(setup.policy)?,
+        (What::Cpus | What::MemoryLock | What::Stack | What::Heap | What::Policy, _) => {}
     }
-}
-
-fn latency_step(setup: &Setup, _: &mut Before, prepared: &mut Prepared) -> Result<(), Error> {
-    prepared.latency = match setup.latency_qos {
-        LatencyQos::Leave => None,
-        LatencyQos::Global(limit) => Some(LatencyRequest::global(limit)?),
-        LatencyQos::PerCpu => {
-            // Where the CPUs were left as they are, or some were refused: those the thread may run on.
-            Some(LatencyRequest::per_cpu(&sys::affinity().map_err(SetupError::ReadBack)?)?)
-        }
-    };
     Ok(())
-}
-
-fn read_back_step(_: &Setup, _: &mut Before, _: &mut Prepared) -> Result<(), Error> {
-    granted().map(drop)
-}
-
-fn policy_step(setup: &Setup, _: &mut Before, _: &mut Prepared) -> Result<(), Error> {
-    // Nothing is asked for; that the policy cannot even be read was told in the step before.
-    if setup.policy == Policy::Other && sys::policy().is_err() {
-        return Ok(());
-    }
-    set_policy(setup.policy)
 }
 
 impl Before {

@@ -1,4 +1,4 @@
-//! Reading the statistics of another process, which may be anybody's: nothing it does can crash or hang the reader.
+//! Reading the statistics of another process, which is not trusted: nothing it does can crash or hang the reader.
 //!
 //! The pages are found by the names of the memory behind a process's descriptors; nothing else is opened.
 
@@ -66,7 +66,7 @@ fn pages_of(pid: u32) -> Result<Vec<Found>, PageError> {
         let descriptor = entry.ok()?.path();
         let link = std::fs::read_link(&descriptor).ok()?;
         let name = link.to_str()?.strip_prefix(LINK)?.strip_prefix(MEMORY_NAME)?.strip_suffix(DELETED)?;
-        // Ours have none of those, and a terminal would obey them.
+        // No name of ours has such characters, and a terminal would obey them.
         (!name.contains(is_obeyed)).then(|| Found { name: name.to_owned(), descriptor })
     };
     let mut pages: Vec<Found> = entries.filter_map(found).collect();
@@ -78,8 +78,8 @@ fn open_error(error: &io::Error) -> PageError {
     PageError::Open(error.raw_os_error().unwrap_or(libc::EIO))
 }
 
-/// The page in a file, if it is one, of this version, and its size can not change. Nothing is mapped before that is
-/// known.
+/// The page in a file. Refused before anything is mapped: a file that is no page, is of another version, or can change its
+/// size.
 pub(super) fn page_in(file: &File) -> Result<PageMemory, PageError> {
     let [magic, version, bytes] = first_words(file)?;
     if magic != MAGIC {
@@ -106,7 +106,7 @@ fn first_words(file: &File) -> Result<[u64; 3], PageError> {
     Ok([(); 3].map(|()| words.next().unwrap_or(0)))
 }
 
-/// How many slots a page of so many bytes has; `None` if it can not be one.
+/// How many slots a page of `bytes` bytes has; `None` if no page has this size.
 fn slots_in(bytes: u64) -> Option<u32> {
     let tail = usize::try_from(bytes).ok()?.checked_sub(size_of::<Head>())?;
     let slots = u32::try_from(tail.checked_div(size_of::<CycleSlot>())?).ok()?;

@@ -4,7 +4,7 @@
 //! atomic words. The page is a sealed memfd, so nothing is left behind when the process dies, and `/proc/PID/fd` shows
 //! it to others ([`StatsReader::attach`]).
 //!
-//! This module knows nothing of how a wait is made; it is told what one came to ([`crate::Wake`]).
+//! This module knows nothing of how a wait is made; it is given the outcome ([`crate::Wake`]).
 
 mod attach;
 #[cfg(test)]
@@ -81,7 +81,7 @@ impl StatsConfig {
     /// # Real-time
     /// Pure.
     pub fn validate(&self) -> Result<(), Error> {
-        name_words(&self.name).ok_or(Error::Config(ConfigError::TaskName))?;
+        name_words(&self.name).ok_or(ConfigError::TaskName)?;
         let cycles = self.flight_cycles;
         let fits = cycles.is_power_of_two() && FLIGHT_LENGTHS.contains(&cycles);
         if fits { Ok(()) } else { Err(Error::Config(ConfigError::FlightCycles(cycles))) }
@@ -108,11 +108,9 @@ impl Stats {
     /// [`ConfigError::TaskName`], [`ConfigError::FlightCycles`] or [`SetupError::StatsMemory`].
     pub fn create(config: &StatsConfig) -> Result<(StatsWriter, StatsReader), Error> {
         config.validate()?;
-        let (name, slots) =
-            (name_words(&config.name).ok_or(Error::Config(ConfigError::TaskName))?, config.flight_cycles);
-        let memory_name =
-            CString::new(format!("{MEMORY_NAME}{}", config.name)).map_err(|_| Error::Config(ConfigError::TaskName))?;
-        let page = Arc::new(PageMemory::create(&memory_name, slots).map_err(SetupError::StatsMemory)?);
+        let name = name_words(&config.name).ok_or(ConfigError::TaskName)?;
+        let memory = CString::new(format!("{MEMORY_NAME}{}", config.name)).map_err(|_| ConfigError::TaskName)?;
+        let page = Arc::new(PageMemory::create(&memory, config.flight_cycles).map_err(SetupError::StatsMemory)?);
         fill(&page.head().fixed, config, name);
         Ok((StatsWriter::new(Arc::clone(&page), config), StatsReader::new(page)))
     }
@@ -136,13 +134,13 @@ fn fill(fixed: &Fixed, config: &StatsConfig, name: [u64; NAME_BYTES / 8]) {
     fixed.magic.store(MAGIC, Release);
 }
 
-/// Whether a terminal does something else with it than show it: the direction of what follows, or another line.
+/// Whether a terminal would obey the character instead of showing it: by turning the direction, or by a new line.
 fn is_obeyed(c: char) -> bool {
     let turns = matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     c.is_control() || turns || matches!(c, '\u{2028}' | '\u{2029}')
 }
 
-/// The name's bytes as words; `None` if there are too many, none, or such that a terminal would obey.
+/// The name's bytes as words; `None` if there are none, too many, or characters that a terminal would obey.
 fn name_words(name: &str) -> Option<[u64; NAME_BYTES / 8]> {
     if name.is_empty() || name.len() > NAME_BYTES || name.contains(is_obeyed) {
         return None;

@@ -13,11 +13,11 @@ const ENOUGH_PAIRS: u64 = 1_000;
 /// errors they come from; nanoseconds and their squares.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PeriodMoments {
-    /// Period errors.
+    /// How many period errors were summed.
     pub count: u64,
-    /// Their sum.
+    /// The sum of the period errors.
     pub sum: i128,
-    /// The sum of their squares.
+    /// The sum of the squares of the period errors.
     pub squares: i128,
     /// Pairs of successive period errors.
     pub pairs: u64,
@@ -25,7 +25,7 @@ pub struct PeriodMoments {
     pub products: i128,
     /// The sum of the wake-up errors (woke minus release) that ended each period.
     pub error_sum: i128,
-    /// The sum of their squares.
+    /// The sum of the squares of those wake-up errors.
     pub error_squares: i128,
 }
 
@@ -89,7 +89,8 @@ impl PeriodMoments {
         variance(self.error_sum, self.error_squares, self.count).map(f64::sqrt)
     }
 
-    /// The former divided by the latter: the square root of two if latencies are independent.
+    /// The standard deviation of the period errors divided by that of the wake-up errors: the square root of two if
+    /// latencies are independent.
     ///
     /// # Real-time
     /// Pure; floating point.
@@ -120,7 +121,7 @@ impl PeriodMoments {
         far && self.ratio().is_some_and(|ratio| ratio < 0.2)
     }
 
-    /// What it says, taken by itself; [`Snapshot::rhythm`](super::Snapshot::rhythm) knows of what kinds the wake-ups were.
+    /// What the autocorrelation says by itself. [`Snapshot::rhythm`](super::Snapshot::rhythm) also considers how the loop woke.
     ///
     /// # Real-time
     /// Pure; floating point.

@@ -8,7 +8,7 @@ use crate::wake::Class;
 use punctual_hist::{Counts, Nanos};
 use std::fmt;
 
-/// Of the worst activations so many are shown.
+/// How many of the worst activations are shown.
 const SHOWN_WORST: usize = 5;
 
 /// A snapshot's report; [`fmt::Display`] is the text.

@@ -4,21 +4,21 @@
 
 use super::{PeriodMoments, Rhythm, name_from};
 use crate::atomics::{AtomicU64, Ordering::Relaxed};
-use crate::page::{CycleRecord, CycleSlot, Head, Live};
+use crate::page::{CycleRecord, CycleSlot, Each, Head, Live};
 use crate::sys::{PageMemory, boot_and_monotonic};
 use crate::wake::Class;
-use punctual_hist::{Counts, MonoTime, Nanos};
+use punctual_hist::{Counts, HistogramCells, MonoTime, Nanos};
 use std::sync::Arc;
 use std::time::Duration;
 
 /// How often a copy is tried before one that may not belong together is taken.
 const TRIES: usize = 64;
-/// Of these so many in a row; then the loop is given time, for it may have been taken off its CPU while writing.
+/// Tries without a pause. Later ones wait first, for the loop may have been taken off its CPU while writing.
 const TRIES_AT_ONCE: usize = 8;
 const PAUSE: Duration = Duration::from_micros(100);
-/// More than one in so many is a part of its own.
+/// A kind of wake-up with more than one in 20 activations is not a tail but a part of its own.
 const PART: u64 = 20;
-/// From here on the two clocks' difference is a suspend, not the time it takes to read them.
+/// From this length on, what `CLOCK_BOOTTIME` has gained on `CLOCK_MONOTONIC` is a suspend, not the time of reading both.
 const SUSPEND: Nanos = Nanos::from_ms(1);
 
 /// The reading end; clones read the same page.
@@ -27,7 +27,7 @@ pub struct StatsReader {
     page: Arc<PageMemory>,
 }
 
-/// How many of what. A plain copy.
+/// How many activations and releases were counted, by kind. A plain copy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Activations that ran.
@@ -67,7 +67,7 @@ pub struct Snapshot {
     pub name: String,
     /// The process, as it calls itself.
     pub pid: u32,
-    /// The CPU it was set up for; somebody may have moved it since.
+    /// The CPU it was set up for; the thread may have been moved since.
     pub cpu: Option<u32>,
     /// Whether events from outside activate it; its releases are then a model of them, and latency is against that.
     pub follows_events: bool,
@@ -86,7 +86,7 @@ pub struct Snapshot {
     /// Whether everything up to `periods` belongs together. If not, the loop wrote during every try (it is very fast,
     /// or its process ended in the midst), and `activations` is what the latency histogram holds, and those that timed out.
     pub coherent: bool,
-    /// How many of what.
+    /// How many activations and releases were counted, by kind.
     pub counters: Counters,
     /// Woke minus release; zero where early. One value per activation that did not time out.
     pub latency: Counts,
@@ -105,7 +105,7 @@ pub struct Snapshot {
     pub response: Counts,
     /// Sums over period errors; `None` if the copy is not coherent.
     pub periods: Option<PeriodMoments>,
-    /// The latest, worst first.
+    /// The activations of the largest latency, worst first.
     pub worst: Vec<CycleRecord>,
     /// The flight recorder: the last activations, oldest first.
     pub recent: Vec<CycleRecord>,
@@ -159,8 +159,9 @@ impl StatsReader {
         let mut copied = copied.unwrap_or_else(|| Copied::of(head));
         if !coherent {
             let timed_out = copied.counters.of(Class::TimedOut);
-            copied.counters.activations = copied.latency.count().saturating_add(timed_out);
+            copied.counters.activations = copied.histograms.latency.count().saturating_add(timed_out);
         }
+        let Each { latency, overshoot, polled, period_error, execution, response, early } = copied.histograms;
         let fixed = &head.fixed;
         let (started, taken) = (MonoTime::from_ns(load(&fixed.started)), boot_and_monotonic());
         Snapshot {
@@ -176,13 +177,13 @@ impl StatsReader {
             suspended: suspended((load(&fixed.started_boot), started), taken),
             coherent,
             counters: copied.counters,
-            latency: copied.latency,
-            early: copied.early,
-            overshoot: copied.overshoot,
-            polled: copied.polled,
-            period_error: copied.period_error,
-            execution: copied.execution,
-            response: copied.response,
+            latency,
+            early,
+            overshoot,
+            polled,
+            period_error,
+            execution,
+            response,
             periods: coherent.then_some(copied.periods),
             worst: worst(head),
             recent: in_order(records(self.page.slots())),
@@ -195,29 +196,15 @@ impl StatsReader {
 struct Copied {
     counters: Counters,
     periods: PeriodMoments,
-    latency: Counts,
-    early: Counts,
-    overshoot: Counts,
-    polled: Counts,
-    period_error: Counts,
-    execution: Counts,
-    response: Counts,
+    histograms: Each<Counts>,
 }
 
 impl Copied {
     fn of(head: &Head) -> Self {
-        let histograms = head.histograms();
-        Self {
-            counters: counters(&head.live),
-            periods: moments(&head.live),
-            latency: histograms.latency.snapshot(),
-            early: histograms.early.snapshot(),
-            overshoot: histograms.overshoot.snapshot(),
-            polled: histograms.polled.snapshot(),
-            period_error: histograms.period_error.snapshot(),
-            execution: histograms.execution.snapshot(),
-            response: histograms.response.snapshot(),
-        }
+        let (buckets, extremes) = (&head.buckets, &head.live.extremes);
+        let histograms =
+            Each::of(buckets, extremes, |buckets, extremes| HistogramCells { buckets, extremes }.snapshot());
+        Self { counters: counters(&head.live), periods: moments(&head.live), histograms }
     }
 }
 

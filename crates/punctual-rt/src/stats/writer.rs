@@ -31,7 +31,7 @@ pub struct StatsWriter {
     last: Last,
 }
 
-/// The values recorded last: near them lie the next.
+/// The values recorded last; the next ones are probably in the same buckets.
 #[derive(Default)]
 struct Last {
     late: Nanos,
@@ -48,7 +48,7 @@ struct Open {
     woke: MonoTime,
     cycle: u64,
     worst_place: Option<usize>,
-    /// Woken by nothing but its patience: there is no release it could be late for, or answer to.
+    /// The wait for an outside event gave up: there is no release to be late for, or to answer to.
     timed_out: bool,
 }
 
@@ -67,8 +67,8 @@ impl StatsWriter {
         }
     }
 
-    /// Records what a wait came to. Call right after it, or after the cycle's urgent work. One that timed out is counted,
-    /// and that is all.
+    /// Records the outcome of a wait. Call right after the wait, or after the cycle's urgent work. An activation that timed
+    /// out is only counted.
     ///
     /// # Real-time
     /// Wait-free: no allocation, no kernel entry, no panic; with [`StatsWriter::finished`] about 30 ns while the caches
@@ -228,9 +228,9 @@ fn distribute(head: &Head, wake: &Wake, late: Nanos) {
 }
 
 /// Sums over period errors. Two activations make a period only if no release was missed between them, nor after the
-/// second: such a one was late by a period and more, which is an event with its own count, and as the period after it
-/// is none, the two would not make up for each other as late and early periods do. Nor does one that timed out end or
-/// begin a period.
+/// second. An activation after which releases were missed was late by more than a period, which is counted elsewhere; and
+/// as no period follows it, no shorter one would make up for the longer one. An activation that timed out neither ends nor
+/// begins a period.
 #[derive(Default)]
 struct Periods {
     former: Option<Former>,

@@ -64,9 +64,9 @@ fn lock_in_kernel(word: &AtomicU32, deadline: Option<MonoTime>) -> Result<bool, 
     }
 }
 
-/// Makes the lock the caller's whose owner was known to be dead when the kernel, asked after that, knew of nobody who
-/// waits. The dead cannot take a lock, so if the word is as it was, that owner has been in it all the while; and nobody
-/// can have begun to wait, because whoever tries is told the same.
+/// Takes a lock whose owner was known to be dead before the kernel said that no thread waits. A dead thread cannot take a
+/// lock, so if the word is unchanged, it has named that owner all the while; and no thread can have begun to wait, because
+/// the kernel gives each the same answer.
 fn take_from_the_dead(word: &AtomicU32, seen: u32, me: u32) -> bool {
     word.compare_exchange(seen, (seen & WAITERS) | me, Ordering::Acquire, Ordering::Relaxed).is_ok()
 }

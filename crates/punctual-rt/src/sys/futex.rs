@@ -24,7 +24,8 @@ impl Scope {
     }
 }
 
-// What a loop may enter the kernel by, beside its wait, is not inlined: the proof knows these functions by name.
+// These functions are not inlined: the proof that a loop cannot panic or allocate knows them by name as the only ones,
+// beside its wait, by which it may enter the kernel.
 
 /// Sleeps while `word` is `expected`, at most until `deadline`. Returns `false` when the deadline was reached. May
 /// return early, for whatever reason: the caller looks at its word again.

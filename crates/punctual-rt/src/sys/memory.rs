@@ -51,8 +51,8 @@ pub(crate) fn unlock_all_memory() {
     unsafe { libc::munlockall() };
 }
 
-/// Whether the kernel would map so much more now; under `MCL_FUTURE` it counts that as locked. Nothing is touched, and
-/// the mapping is given back.
+/// Whether the kernel would map `bytes` bytes more now, which under `MCL_FUTURE` count as locked. The mapping is not touched,
+/// and is given back.
 ///
 /// # Errors
 /// The `errno`.

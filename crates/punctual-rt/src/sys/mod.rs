@@ -13,7 +13,7 @@ mod sched;
 mod storm;
 
 pub(crate) use clock::{Arrival, Timerfd, boot_and_monotonic, futex_wait_until, tai_time, try_sleep, wait_readable};
-pub use clock::{boot_time, now, real_time, sleep_for, sleep_until, tick_length, time_stamp_counter};
+pub use clock::{boot_time, clock_read_cost, now, real_time, sleep_for, sleep_until, tick_length, time_stamp_counter};
 pub(crate) use futex::{
     Scope, futex_lock_pi, futex_unlock_pi, futex_wait, futex_wake_one, remembered_thread_id, thread_is_gone,
 };

@@ -16,7 +16,7 @@ const NO_EXEC_SEAL: libc::c_uint = 8;
 const FUTURE_WRITE_SEAL: i32 = 0x10;
 const SMALLEST_PAGE: usize = 4096;
 
-/// A page's memory.
+/// The memory that holds one page of statistics.
 pub(crate) struct PageMemory {
     start: NonNull<u8>,
     bytes: usize,
@@ -37,7 +37,7 @@ unsafe impl Send for PageMemory {}
 // SAFETY: as above; shared access is to atomics.
 unsafe impl Sync for PageMemory {}
 
-/// Bytes of a page with so many slots.
+/// The size of a page with `slots` slots.
 pub(crate) fn page_bytes(slots: u32) -> usize {
     size_of::<Head>().saturating_add((slots as usize).saturating_mul(size_of::<CycleSlot>()))
 }
@@ -137,7 +137,7 @@ impl PageMemory {
         // SAFETY: both constructors made the memory at least as large as a head.
         let first = unsafe { self.start.add(size_of::<Head>()) }.cast::<CycleSlot>();
         let count = self.bytes.saturating_sub(size_of::<Head>()).checked_div(size_of::<CycleSlot>()).unwrap_or(0);
-        // SAFETY: so many slots lie between there and the end; a head's size is a multiple of a slot's alignment; a
+        // SAFETY: `count` slots lie between there and the end; a head's size is a multiple of a slot's alignment; a
         // slot is atomics only.
         unsafe { std::slice::from_raw_parts(first.as_ptr(), count) }
     }
@@ -148,7 +148,7 @@ impl PageMemory {
     /// All words of the page, to put anything there.
     pub(crate) fn words(&self) -> &[crate::atomics::AtomicU64] {
         let count = self.bytes.checked_div(8).unwrap_or(0);
-        // SAFETY: the memory is so long, aligned, and consists of atomic words throughout.
+        // SAFETY: the memory has `count` words, is aligned, and consists of atomic words throughout.
         unsafe { std::slice::from_raw_parts(self.start.cast().as_ptr(), count) }
     }
 }

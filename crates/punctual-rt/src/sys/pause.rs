@@ -7,9 +7,9 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(dead_code, reason = "each is made on its own architecture")]
 pub(crate) enum TimedPause {
-    /// x86 `TPAUSE` (`WAITPKG`).
+    /// `TPAUSE` of x86, where CPUID says `WAITPKG`.
     Tpause,
-    /// arm64 `WFET` (`FEAT_WFxT`).
+    /// `WFET` of arm64, where the kernel says `FEAT_WFxT`.
     Wfet,
 }
 

@@ -3,7 +3,7 @@
 use crate::check::{Findings, Host, Plan, Waits, check};
 use crate::setup::{LatencyQos, Require, Setup};
 use crate::stats::{FLIGHT_CYCLES, StatsConfig};
-use crate::{ConfigError, Error, Margin, Memory, Overrun, Policy, TOLERANCE, Wait, Wake};
+use crate::{ConfigError, Error, Margin, Memory, Overrun, Policy, TOLERANCE, Wait};
 use punctual_hist::Nanos;
 
 /// Where on a clock the releases of a task lie.
@@ -12,15 +12,15 @@ pub enum Phase {
     /// Away from the scheduler tick, which is looked for when the task starts (0.2 s of polling on its CPU).
     #[default]
     Auto,
-    /// So long after a multiple of the period on `CLOCK_MONOTONIC`; in a [`Group`](crate::Group), after its epoch.
+    /// At this offset from the multiples of the period on `CLOCK_MONOTONIC`; in a [`Group`](crate::Group), from its epoch.
     Offset(Nanos),
-    /// So that the first release is `offset` after a multiple of `multiple` on this clock, as it stands at the start.
+    /// The first release is `offset` after a multiple of `multiple` on a clock, as that clock stands at the start.
     AlignedTo {
-        /// The clock.
+        /// Which clock the multiples are counted on.
         clock: PhaseClock,
-        /// Of what a multiple; zero is taken as the period.
+        /// The distance of the instants to align to; zero is taken as the period.
         multiple: Nanos,
-        /// How long after it.
+        /// The time from such an instant to the first release.
         offset: Nanos,
     },
 }
@@ -64,7 +64,6 @@ pub struct TaskConfig {
     pub(crate) phase: Phase,
     pub(crate) wait: Wait,
     pub(crate) overrun: Overrun,
-    pub(crate) on_overrun: Option<fn(&Wake)>,
     pub(crate) tolerance: Nanos,
     pub(crate) confirms_interference: bool,
     pub(crate) flight_cycles: u32,
@@ -85,7 +84,6 @@ impl TaskConfig {
             phase: Phase::Auto,
             wait: Wait::Hybrid(Margin::AUTO),
             overrun: Overrun::Skip,
-            on_overrun: None,
             tolerance: TOLERANCE,
             confirms_interference: false,
             flight_cycles: FLIGHT_CYCLES,
@@ -104,36 +102,6 @@ impl TaskConfig {
         Self { name: name.to_owned(), ..self }
     }
 
-    /// Where on the clock the releases lie.
-    #[must_use]
-    pub fn phase(self, phase: Phase) -> Self {
-        Self { phase, ..self }
-    }
-
-    /// How to wait for a release.
-    #[must_use]
-    pub fn wait(self, wait: Wait) -> Self {
-        Self { wait, ..self }
-    }
-
-    /// What becomes of releases that were missed.
-    #[must_use]
-    pub fn overrun(self, overrun: Overrun) -> Self {
-        Self { overrun, ..self }
-    }
-
-    /// Called in the loop, before the body, when releases were missed. It must keep the loop's rules.
-    #[must_use]
-    pub fn on_overrun(self, call: fn(&Wake)) -> Self {
-        Self { on_overrun: Some(call), ..self }
-    }
-
-    /// An activation within so much of its release is on time; 10 us unless said otherwise.
-    #[must_use]
-    pub fn tolerance(self, tolerance: Nanos) -> Self {
-        Self { tolerance, ..self }
-    }
-
     /// Lets the loop ask the kernel who took the time, after it was hit while polling, see
     /// [`Pacer::confirming_interference`](crate::Pacer::confirming_interference).
     #[must_use]
@@ -141,65 +109,36 @@ impl TaskConfig {
         Self { confirms_interference: true, ..self }
     }
 
-    /// How many of the last cycles are kept for whoever looks: a power of two from 64 to 65536; 1024 unless said
-    /// otherwise.
-    #[must_use]
-    pub fn flight_cycles(self, flight_cycles: u32) -> Self {
-        Self { flight_cycles, ..self }
-    }
-
-    /// By when after its release the body must have finished; what is later is counted.
-    #[must_use]
-    pub fn deadline(self, deadline: Nanos) -> Self {
-        Self { deadline: Some(deadline), ..self }
-    }
-
-    /// The largest latency you can live with; later activations are counted.
-    #[must_use]
-    pub fn budget(self, budget: Nanos) -> Self {
-        Self { budget: Some(budget), ..self }
-    }
-
-    /// How long the body is expected to run at most, for [`TaskConfig::check`].
-    #[must_use]
-    pub fn execution(self, execution: Nanos) -> Self {
-        Self { execution: Some(execution), ..self }
-    }
-
-    /// By how much a release may be steered at most; a hundredth of the period unless said otherwise.
-    #[must_use]
-    pub fn steer_max(self, steer_max: Nanos) -> Self {
-        Self { steer_max: Some(steer_max), ..self }
-    }
-
-    /// The scheduling policy.
-    #[must_use]
-    pub fn policy(self, policy: Policy) -> Self {
-        Self { setup: self.setup.policy(policy), ..self }
-    }
-
-    /// The CPUs to run on.
-    #[must_use]
-    pub fn cpus(self, cpus: &[u32]) -> Self {
-        Self { setup: self.setup.cpus(cpus), ..self }
-    }
-
-    /// How memory is treated.
-    #[must_use]
-    pub fn memory(self, memory: Memory) -> Self {
-        Self { setup: self.setup.memory(memory), ..self }
-    }
-
-    /// Which idle states are ruled out.
-    #[must_use]
-    pub fn latency_qos(self, latency_qos: LatencyQos) -> Self {
-        Self { setup: self.setup.latency_qos(latency_qos), ..self }
-    }
-
-    /// Whether to refuse or to go on when the system refuses something.
-    #[must_use]
-    pub fn require(self, require: Require) -> Self {
-        Self { setup: self.setup.require(require), ..self }
+    setters! {
+        /// Where on the clock the releases lie.
+        phase: Phase;
+        /// How to wait for a release.
+        wait: Wait;
+        /// What becomes of releases that were missed.
+        overrun: Overrun;
+        /// The largest error of an activation that is classed as on time; 10 us unless said otherwise.
+        tolerance: Nanos;
+        /// How many of the last cycles the flight recorder keeps: a power of two from 64 to 65536; 1024 unless said
+        /// otherwise.
+        flight_cycles: u32;
+        /// The time from its release by which the body must have finished; later ends are counted.
+        deadline: Nanos => (Some(deadline));
+        /// The largest latency you can live with; later activations are counted.
+        budget: Nanos => (Some(budget));
+        /// How long the body is expected to run at most, for [`TaskConfig::check`].
+        execution: Nanos => (Some(execution));
+        /// By how much a release may be steered at most; a hundredth of the period unless said otherwise.
+        steer_max: Nanos => (Some(steer_max));
+        /// The scheduling policy.
+        policy: Policy => (in setup);
+        /// The CPUs to run on.
+        cpus: &[u32] => (in setup);
+        /// How memory is treated.
+        memory: Memory => (in setup);
+        /// Which idle states are ruled out.
+        latency_qos: LatencyQos => (in setup);
+        /// Whether to refuse or to go on when the system refuses something.
+        require: Require => (in setup);
     }
 
     /// Refuses what no system could do, or would occupy the CPU without having been asked to.
@@ -250,7 +189,6 @@ impl TaskConfig {
         Plan { phase, deadline: self.deadline, execution: self.execution, waits, ..plan }
     }
 
-    /// What its statistics need to know.
     pub(super) fn stats(&self) -> StatsConfig {
         let cpu = match self.setup.cpus.as_slice() {
             [only] => Some(*only),
@@ -278,10 +216,9 @@ impl TaskConfig {
     }
 }
 
-/// The shortest period that is taken: below it there is nothing but catching up.
+/// The shortest period: a shorter one would leave no time between two releases.
 const PERIOD_MIN: Nanos = Nanos::from_us(1);
 
-/// Refuses a period that is too short to be one.
 pub(super) fn check_period(period: Nanos) -> Result<(), Error> {
     if period < PERIOD_MIN { Err(Error::Config(ConfigError::Period)) } else { Ok(()) }
 }

@@ -56,7 +56,6 @@ pub struct Cyclic {
     /// What the grid will be, until the first wait.
     waiting: Option<TaskConfig>,
     stops_at_overrun: bool,
-    on_overrun: Option<fn(&Wake)>,
     stop: Stopper,
     ended: Option<Ended>,
     prepared: Prepared,
@@ -95,7 +94,6 @@ impl Cyclic {
             reader,
             waiting: Some(config.clone()),
             stops_at_overrun: config.overrun == Overrun::Stop,
-            on_overrun: config.on_overrun,
             stop,
             ended: None,
             prepared,
@@ -128,10 +126,11 @@ impl Cyclic {
             (self.open, self.ended) = (None, Some(Ended::Stopped));
             return None;
         }
-        if wake.missed > 0 {
-            self.overrun(&wake);
+        if wake.missed > 0 && self.stops_at_overrun {
+            self.ended = Some(Ended::Overrun { missed: wake.missed });
+            return None;
         }
-        if self.ended.is_some() { None } else { Some(wake) }
+        Some(wake)
     }
 
     /// Notes that the body is done: its execution time, its response time, and whether it kept its deadline. Only the
@@ -193,7 +192,8 @@ impl Cyclic {
         }
     }
 
-    /// Forgets releases that have passed, as after something long that was meant to be; returns how many.
+    /// Forgets releases that have passed, as after a long operation that was intended; returns how many. They count neither
+    /// as run nor as missed.
     ///
     /// # Real-time
     /// One reading of the clock.
@@ -211,7 +211,7 @@ impl Cyclic {
         self.ended
     }
 
-    /// With what it waits here.
+    /// What this loop waits with on this machine.
     ///
     /// # Real-time
     /// Pure.
@@ -235,7 +235,7 @@ impl Cyclic {
         &self.reader
     }
 
-    /// What ends the loop, for any thread.
+    /// A handle that ends the loop from any thread.
     ///
     /// # Real-time
     /// Counts a reference; neither allocates nor locks.
@@ -258,16 +258,6 @@ impl Cyclic {
         if let Some(config) = &self.waiting {
             let first = Epoch::choose(config).soon();
             self.begin_at(first);
-        }
-    }
-
-    #[cold]
-    fn overrun(&mut self, wake: &Wake) {
-        if let Some(call) = self.on_overrun {
-            call(wake);
-        }
-        if self.stops_at_overrun {
-            self.ended = Some(Ended::Overrun { missed: wake.missed });
         }
     }
 }

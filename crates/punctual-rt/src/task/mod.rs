@@ -17,12 +17,12 @@ use start::Epoch;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 
-/// What a body says at its end.
+/// What a body returns: whether the task goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Control {
-    /// Again at the next release.
+    /// The body runs again at the next release.
     Continue,
-    /// No more.
+    /// The task ends.
     Stop,
 }
 
@@ -80,15 +80,8 @@ pub struct Task {
     refusals: Vec<Refusal>,
 }
 
-/// What a thread reports when it is set up.
-struct Report {
-    stop: Stopper,
-    stats: StatsReader,
-    grants: Grants,
-    refusals: Vec<Refusal>,
-    /// Where its first release would be, if it leads the group.
-    epoch: Option<Epoch>,
-}
+/// What a thread reports when it is set up: its task, and where its first release would be if it leads the group.
+type Report = Result<(Task, Option<Epoch>), Error>;
 
 impl Task {
     /// Starts a thread, sets it up, and runs `body` at each release. Returns when the thread is set up.
@@ -189,7 +182,7 @@ impl Group {
     /// Starts a thread and sets it up; it waits for [`Group::start`].
     ///
     /// The epoch of the group lies where the phase of the task added first puts its first release. Of the tasks added
-    /// later only [`Phase::Offset`] counts: so long after the epoch.
+    /// later only [`Phase::Offset`] counts: their first releases are at that offset from the epoch.
     ///
     /// # Errors
     /// What [`Cyclic::new`] refuses; [`SetupError::Thread`].
@@ -211,16 +204,13 @@ impl Group {
             .stack_size(config.stack_bytes())
             .spawn(move || run(&own, body, leads, &report, &begin))
             .map_err(SetupError::of_thread)?;
-        let report = reported.recv().map_err(|_| Error::Setup(SetupError::Thread(libc::ECHILD)))??;
-        let Report { stop, stats, grants, refusals, epoch } = report;
-        if let Some(epoch) = epoch {
-            self.epoch = epoch;
-        }
+        let (mut task, epoch) = reported.recv().map_err(|_| SetupError::Thread(libc::ECHILD))??;
+        task.thread = Some(thread);
+        self.epoch = epoch.unwrap_or(self.epoch);
         let offset = match config.phase {
             Phase::Offset(offset) if !leads => offset,
             _ => Nanos::ZERO,
         };
-        let task = Task { thread: Some(thread), stop, stats, grants, refusals };
         self.waiting.push(Waiting { go, offset, task });
         Ok(())
     }
@@ -241,31 +231,21 @@ impl Group {
 }
 
 /// The life of a task's thread.
-fn run<F>(
-    config: &TaskConfig,
-    mut body: F,
-    leads: bool,
-    report: &Sender<Result<Report, Error>>,
-    begin: &Receiver<MonoTime>,
-) -> Ended
+fn run<F>(config: &TaskConfig, mut body: F, leads: bool, report: &Sender<Report>, begin: &Receiver<MonoTime>) -> Ended
 where
     F: FnMut(&mut Cycle<'_>) -> Control,
 {
-    let mut cyclic = match set_up(config, leads) {
-        Ok((cyclic, done)) => {
-            let _ = report.send(Ok(done));
-            cyclic
-        }
-        Err(error) => {
-            let _ = report.send(Err(error));
-            return Ended::Stopped;
-        }
+    let (set_up, mut cyclic) = match Cyclic::new(config) {
+        Ok(cyclic) => (Ok(reported(&cyclic, config, leads)), Some(cyclic)),
+        Err(error) => (Err(error), None),
     };
+    let _ = report.send(set_up);
+    let Some(cyclic) = &mut cyclic else { return Ended::Stopped };
     // Without a beginning, the group was given up.
     let Ok(first) = begin.recv() else { return Ended::Stopped };
     cyclic.begin_at(first);
     while let Some(wake) = cyclic.wait() {
-        let control = body(&mut Cycle { wake, cyclic: &mut cyclic });
+        let control = body(&mut Cycle { wake, cyclic });
         cyclic.finish();
         if control == Control::Stop {
             return Ended::Stopped;
@@ -274,17 +254,10 @@ where
     cyclic.ended().unwrap_or(Ended::Stopped)
 }
 
-fn set_up(config: &TaskConfig, leads: bool) -> Result<(Cyclic, Report), Error> {
-    let cyclic = Cyclic::new(config)?;
-    let report = Report {
-        stop: cyclic.stopper(),
-        stats: cyclic.stats().clone(),
-        grants: grants(),
-        refusals: cyclic.refusals().to_vec(),
-        // On its own thread, for the tick is looked for on its own CPU.
-        epoch: leads.then(|| Epoch::choose(config)),
-    };
-    Ok((cyclic, report))
+/// What is known of a task on its own thread, where the tick is looked for on its own CPU.
+fn reported(cyclic: &Cyclic, config: &TaskConfig, leads: bool) -> (Task, Option<Epoch>) {
+    let (stop, stats, refusals) = (cyclic.stopper(), cyclic.stats().clone(), cyclic.refusals().to_vec());
+    (Task { thread: None, stop, stats, grants: grants(), refusals }, leads.then(|| Epoch::choose(config)))
 }
 
 #[cfg(test)]

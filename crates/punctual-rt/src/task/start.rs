@@ -5,9 +5,9 @@ use crate::phase::Gaps;
 use crate::{Policy, Wait, phase, sys};
 use punctual_hist::{Delta, MonoTime, Nanos};
 
-/// Polling on the task's CPU to find the tick.
+/// How long the task's CPU is polled to find the tick.
 const SCAN: Nanos = Nanos::from_ms(200);
-/// At least so long from the start to the first release.
+/// The shortest time from the start to the first release.
 const LEAD: Nanos = Nanos::from_us(200);
 
 /// Instants at which a task may begin: one of them, and how far they are apart.
@@ -114,16 +114,19 @@ mod tests {
     const MS: Nanos = Nanos::from_ms(1);
     const TICK: Nanos = Nanos::from_ms(4);
 
+    /// A deadline task would be throttled while it scans, and one that follows events has no phase of its own.
     #[test]
     fn what_cannot_scan_keeps_clear_of_where_the_tick_usually_is() {
         let deadline = Policy::Deadline { runtime: Nanos::from_us(200), deadline: MS, period: MS };
-        let config = TaskConfig::periodic(MS).policy(deadline);
-        let epoch = Epoch::choose_by(&config, TICK, |_| panic!("a deadline task is throttled while it scans"));
-        let phase = epoch.first.as_ns() % MS.as_ns();
-        assert!((250_000..750_000).contains(&phase), "{phase}");
+        let external = Wait::External { event: crate::Event::Readable(0), patience: MS };
+        for config in [TaskConfig::periodic(MS).policy(deadline), TaskConfig::periodic(MS).wait(external)] {
+            let epoch = Epoch::choose_by(&config, TICK, |_| unreachable!("it must not scan"));
+            let phase = epoch.first.as_ns() % MS.as_ns();
+            assert!((250_000..750_000).contains(&phase), "{phase}");
+        }
     }
 
-    /// What a scan sees of a tick that comes so long after each multiple of its length.
+    /// What a scan sees of a tick at this phase.
     fn ticks_at(phase: Nanos) -> Gaps {
         let began = MonoTime::from_ns(8_000_000_000);
         let tick = |n| (began + phase + TICK * n, Nanos::from_us(9));
@@ -149,20 +152,6 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_reserved_task_and_one_that_follows_events_do_not_look_for_the_tick() {
-        let us = Nanos::from_us;
-        let reserved = Policy::Deadline { runtime: us(50), deadline: us(1_000), period: us(1_000) };
-        let event = crate::Event::Readable(0);
-        let configs = [
-            TaskConfig::periodic(MS).policy(reserved),
-            TaskConfig::periodic(MS).wait(Wait::External { event, patience: MS }),
-        ];
-        for config in configs {
-            Epoch::choose_by(&config, TICK, |_| unreachable!("it would be throttled, or has no phase of its own"));
-        }
-    }
-
     /// What a clock will show at an instant, as well as it can be told: by the quickest of some looks at both.
     fn reading(clock: fn() -> u64, at: MonoTime) -> u64 {
         let looks = (0..100).map(|_| {
@@ -177,24 +166,22 @@ mod tests {
     #[test]
     fn a_first_release_that_is_aligned_to_a_clock_is_a_multiple_of_it() {
         let (multiple, offset) = (Nanos::from_ms(10), Nanos::from_us(300));
-        let clocks: [(_, fn() -> u64); 2] = [(PhaseClock::Realtime, sys::real_time), (PhaseClock::Tai, sys::tai_time)];
+        let clocks: [(_, fn() -> u64); 3] = [
+            (PhaseClock::Monotonic, || sys::now().as_ns()),
+            (PhaseClock::Realtime, sys::real_time),
+            (PhaseClock::Tai, sys::tai_time),
+        ];
         for (clock, read) in clocks {
             let config = TaskConfig::periodic(MS).phase(Phase::AlignedTo { clock, multiple, offset });
             // Whoever is kept away between a look at the one clock and one at the other is wrong by as much: then again.
-            let off = |_| (reading(read, Epoch::choose(&config).soon()) % multiple.as_ns()).abs_diff(offset.as_ns());
+            let off = |_| {
+                let before = sys::now();
+                let first = Epoch::choose(&config).soon();
+                assert!(first > before && first - sys::now() <= multiple + LEAD, "{clock:?}: not soon");
+                (reading(read, first) % multiple.as_ns()).abs_diff(offset.as_ns())
+            };
             let least = (0..20).map(off).min().unwrap();
             assert!(least <= 1_000, "{clock:?}: {least} ns off");
-        }
-    }
-
-    #[test]
-    fn each_clock_gives_an_instant_soon() {
-        for clock in [PhaseClock::Monotonic, PhaseClock::Realtime, PhaseClock::Tai] {
-            let multiple = Nanos::from_ms(10);
-            let before = sys::now();
-            let phase = Phase::AlignedTo { clock, multiple, offset: Nanos::from_us(300) };
-            let first = Epoch::choose(&TaskConfig::periodic(Nanos::from_ms(1)).phase(phase)).soon();
-            assert!(first > before && first - sys::now() <= multiple + LEAD, "{clock:?}");
         }
     }
 }

@@ -19,7 +19,7 @@ pub(crate) trait Clock: poll::Clock {
     fn wait_for(&mut self, event: &Event, until: MonoTime) -> Arrival;
 }
 
-/// With what a waiter works here: what the CPU, the kernel and the C library have.
+/// What a waiter works with on this machine: what the CPU, the kernel and the C library have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Means {
     /// How it polls: `"tpause"` or `"wfet"` where the CPU can rest until an instant, else `"pause"` or `"isb"`.
@@ -57,7 +57,7 @@ impl Monotonic {
         Ok(Self { call, poller: Poller::detect(), watch: Watch::of_current_thread(false) })
     }
 
-    /// Lets it ask the kernel who took the time, after a hit.
+    /// Lets the kernel be asked who took the time, after a hit while polling.
     pub(crate) fn confirm_interference(&mut self) {
         self.watch = Watch::of_current_thread(true);
     }

@@ -7,9 +7,9 @@ use punctual_hist::{Delta, Nanos};
 const RESERVE: Nanos = Nanos::from_us(2);
 /// The longest margin, whatever the period: a sleep that takes longer is an outage, not something to poll against.
 const LONGEST: Nanos = Nanos::from_us(500);
-/// The margin as long as nothing is known of sleeps.
+/// The largest margin before any sleep was seen.
 const FIRST: Nanos = Nanos::from_us(100);
-/// Before so many sleeps were seen, the margin stays at its bound.
+/// The margin stays at its bound until this number of sleeps was seen.
 const LEARNED: u16 = 16;
 
 /// How long before the release polling begins.
@@ -36,7 +36,7 @@ pub(super) struct MarginTracker {
     kind: Margin,
     recent: Recent,
     now: Nanos,
-    /// What recent releases left of their share, each; negative when they took more.
+    /// How much of its share of polling a recent release left over, in the mean; negative when it took more.
     spare: Delta,
 }
 

@@ -29,11 +29,11 @@ pub enum Wait {
     Hybrid(Margin),
     /// Polls the clock all the time. Occupies the CPU.
     Spin,
-    /// Waits for something from outside. The grid follows it, as a model for the statistics.
+    /// Waits for an outside event. The grid follows the events, as a model for the statistics.
     External {
-        /// What to wait for.
+        /// The event to wait for.
         event: Event,
-        /// How long to wait for it before the activation is given as [`Class::TimedOut`]; above zero.
+        /// How long to wait for the event before the activation counts as [`Class::TimedOut`]; above zero.
         patience: Nanos,
     },
 }
@@ -54,7 +54,7 @@ impl Wait {
     }
 }
 
-/// Something outside that activates a task.
+/// An outside event that activates a task.
 #[derive(Clone, Debug)]
 pub enum Event {
     /// A file descriptor becomes readable. The wait does not read it: the body does.
@@ -90,13 +90,12 @@ pub(crate) struct Waited {
 
 /// How far a wait got without polling.
 pub(crate) enum Approach {
-    /// To its end.
+    /// The wait is over.
     There(Waited),
-    /// To where polling begins.
+    /// The rest of the wait is to be polled.
     Near {
-        /// Since when.
+        /// When the thread was back from the kernel.
         back: MonoTime,
-        /// As in [`Waited`].
         overshoot: Option<Nanos>,
     },
 }
@@ -106,13 +105,14 @@ const UNATTENDED: Nanos = Nanos::from_ms(100);
 
 /// A way to wait, in use.
 pub(crate) struct Waiter<C> {
-    clock: C,
+    pub(crate) clock: C,
     way: Way,
-    /// An error of at most this much is on time.
-    tolerance: Nanos,
+    /// The largest error that is on time.
+    pub(crate) tolerance: Nanos,
     /// How long the last wait polled.
     polled: Nanos,
-    stop: Stopper,
+    /// Long waits end early when it says so.
+    pub(crate) stop: Stopper,
 }
 
 enum Way {
@@ -146,21 +146,6 @@ impl<C: Clock> Waiter<C> {
             Wait::External { event, patience } => Way::External(event.clone(), *patience),
         };
         Self { clock, way, tolerance, polled: Nanos::ZERO, stop: Stopper::default() }
-    }
-
-    /// An error of at most `tolerance` is on time.
-    pub(crate) fn with_tolerance(self, tolerance: Nanos) -> Self {
-        Self { tolerance, ..self }
-    }
-
-    /// Long waits end early when it is told to stop.
-    pub(crate) fn with_stop(self, stop: Stopper) -> Self {
-        Self { stop, ..self }
-    }
-
-    /// The clock it waits on.
-    pub(crate) fn clock(&mut self) -> &mut C {
-        &mut self.clock
     }
 
     /// Whether activations come from outside.

@@ -102,12 +102,12 @@ impl Clock for Pretended {
 fn engine(wait: &Wait, whims: Vec<Whim>) -> Engine<Pretended> {
     let clock = Pretended::new(whims);
     let grid = Grid::new(MonoTime::from_ns(clock.now + 2_000_000), MS);
-    Engine::new(grid, Waiter::on(clock, wait, TOLERANCE))
+    Engine { grid, waiter: Waiter::on(clock, wait, TOLERANCE) }
 }
 
 /// The next activation, after the clock had its whim.
 fn next(engine: &mut Engine<Pretended>) -> crate::Wake {
-    engine.waiter().clock().turn();
+    engine.waiter.clock.turn();
     engine.wait(|| {}, |_| {})
 }
 
@@ -129,7 +129,7 @@ fn what_made_an_activation_late_is_told_apart() {
     let mut hybrid = engine(&Wait::Hybrid(Margin::AUTO), whims);
     let classes: Vec<_> = (0..4).map(|_| next(&mut hybrid).class).collect();
     assert_eq!(classes, [Class::LateFromSleep, Class::HitWhilePolling, Class::PastOnArrival, Class::OnTime]);
-    assert_eq!(hybrid.waiter().clock().sleeps, 3, "into the past nobody sleeps");
+    assert_eq!(hybrid.waiter.clock.sleeps, 3, "into the past nobody sleeps");
 }
 
 #[test]
@@ -182,10 +182,10 @@ fn a_million_cycles_through_a_bad_week_lose_no_release_and_each_has_its_cause() 
         let first = MonoTime::from_ns(1_002_000_000);
         let (mut due, mut now) = (0, first);
         // Less exact, so that a million polls take seconds.
-        engine.waiter().clock().reading = 500;
+        engine.waiter.clock.reading = 500;
         for _ in 0..1_000_000 {
             let whim = whim();
-            engine.waiter().clock().take(whim);
+            engine.waiter.clock.take(whim);
             let wake = engine.wait(|| {}, |_| {});
             assert_eq!((wake.index, wake.release), (due, first + MS * due), "the grid stays, at {whim:?}");
             due += 1 + wake.missed;
@@ -235,7 +235,7 @@ fn a_suspend_is_one_gap_whatever_its_length_and_the_policy_decides_what_is_made_
     for overrun in [Overrun::Skip, Overrun::CatchUp { max: 2 }, Overrun::Reanchor, Overrun::Stop] {
         let clock = Pretended::new(vec![Whim::Oversleep(1), Whim::Oversleep(YEAR_NS), Whim::Oversleep(1)]);
         let grid = Grid::new(MonoTime::from_ns(clock.now + 2_000_000), MS).with_overrun(overrun);
-        let mut engine = Engine::new(grid, Waiter::on(clock, &Wait::Sleep, TOLERANCE));
+        let mut engine = Engine { grid, waiter: Waiter::on(clock, &Wait::Sleep, TOLERANCE) };
         let woke: Vec<_> = (0..6).map(|_| next(&mut engine)).collect();
         let missed: Vec<_> = woke.iter().map(|wake| wake.missed).filter(|missed| *missed > 0).collect();
         let made_up = if matches!(overrun, Overrun::CatchUp { .. }) { 2 } else { 0 };
@@ -331,11 +331,11 @@ fn a_signal_wakes_its_task_and_silence_times_out() {
 fn what_quiet_sleeps_leave_over_a_long_one_may_poll_and_the_share_is_kept() {
     const CYCLES: u64 = 40_000;
     let mut hybrid = engine(&Wait::Hybrid(Margin::AUTO), vec![]);
-    hybrid.waiter().clock().reading = 200;
+    hybrid.waiter.clock.reading = 200;
     let (mut noise, mut late, mut polled) = (Noise(1), 0, Nanos::ZERO);
     for _ in 0..CYCLES {
         let whim = Whim::Oversleep(if noise.below(10) < 3 { 75_000 } else { 20_000 });
-        hybrid.waiter().clock().take(whim);
+        hybrid.waiter.clock.take(whim);
         let wake = hybrid.wait(|| {}, |_| {});
         late += u64::from(wake.class != Class::OnTime);
         polled += wake.polled;

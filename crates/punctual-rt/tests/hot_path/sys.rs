@@ -86,7 +86,7 @@ pub const ALWAYS_ALLOWED: [libc::c_long; 4] =
 /// What came of a loop under the filter.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Came {
-    /// So many turns were made.
+    /// The number of turns that were made.
     Through(u64),
     /// This system call was caught.
     Caught(libc::c_long),
@@ -105,7 +105,7 @@ impl Report {
         Box::leak(Box::new(Self(AtomicI64::new(SILENT))))
     }
 
-    /// The thread came through so many turns.
+    /// The thread came through `turns` turns.
     pub fn through(&self, turns: u64) {
         // Numbers of calls are positive.
         let _ = self.0.compare_exchange(SILENT, -1 - i64::try_from(turns).unwrap(), Relaxed, Relaxed);

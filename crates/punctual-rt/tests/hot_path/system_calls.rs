@@ -12,7 +12,7 @@ use std::time::Duration;
 
 /// Turns under the filter, of one loop or of several.
 const TURNS: u64 = 2_000;
-/// Of loops that end, so many are made: each leaves a thread behind.
+/// How many loops are made of those that end: each leaves a thread behind.
 const LOOPS: u32 = 10;
 
 /// Turns of a loop under a filter that allows the wait, and `more`. Where it ends, another is made.

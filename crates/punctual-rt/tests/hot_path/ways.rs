@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// The period of all of them: short, for what is proven does not depend on it.
 const PERIOD: Nanos = Nanos::from_us(100);
-/// Each so-many-th body runs into the next releases.
+/// One body in this number runs into the next releases.
 const STALLED: u64 = 64;
 
 /// One turn of a loop, wait included; whether the loop goes on. One that has ended is made anew, unmeasured.
@@ -57,8 +57,8 @@ pub fn endless(mut turn: impl FnMut(u64) + 'static) -> Turn {
     })
 }
 
-/// Makes so many turns of a loop after the first, and of those made after it where it ends; the first of each is for
-/// choosing a release, and not measured. What `measured`, which makes the turn, comes to is added up.
+/// Makes `turns` of a loop, and of further loops where it ends; the first turn of each chooses a release and is not
+/// measured. Adds up what `measured`, which makes the turn, returns.
 pub fn summed(prepare: &Prepare, turns: Range<u64>, mut measured: impl FnMut(&mut dyn FnMut() -> bool) -> u64) -> u64 {
     let mut turn = prepare();
     turn(turns.start);
@@ -77,7 +77,6 @@ pub fn summed(prepare: &Prepare, turns: Range<u64>, mut measured: impl FnMut(&mu
     sum
 }
 
-/// All of them.
 pub fn all() -> Vec<Way> {
     let mut ways = paced();
     ways.extend(tasks());
@@ -108,7 +107,7 @@ fn tasks() -> Vec<Way> {
     let all = waits().into_iter().flat_map(|wait| OVERRUNS.map(|overrun| (wait.clone(), overrun)));
     let way = |(wait, overrun): (Wait, Overrun)| {
         let config = TaskConfig::periodic(PERIOD).phase(Phase::Offset(Nanos::ZERO)).wait(wait.clone()).overrun(overrun);
-        let config = config.budget(Nanos::from_us(20)).deadline(Nanos::from_us(50)).on_overrun(|_| ());
+        let config = config.budget(Nanos::from_us(20)).deadline(Nanos::from_us(50));
         Way::new(format!("task, {wait:?}, {overrun:?}"), move || cycles(Cyclic::new(&config).unwrap()))
     };
     all.map(way).collect()

@@ -23,7 +23,11 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "log.console",
         title: "No serial console",
         severity: Weight::of(Medium, Medium, Info).adjusted(told_by_nbcon),
-        check: Check::Probe(serial),
+        check: Check::Probe(|case| {
+            let consoles =
+                case.text("/sys/class/tty/console/active", TellsNothing("which consoles are active is not shown"))?;
+            Ok(!consoles.split_whitespace().any(is_serial))
+        }),
         why: "At 115200 baud each character takes 87 us, and most drivers wait for it.",
         fix: Fix::NotAtRunTime("a console level of 4 or less (log.level) leaves only errors."),
         persist: &[Lasting::other(
@@ -43,7 +47,12 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "trace.active",
         title: "No tracing left on",
         severity: Weight::all(Medium),
-        check: Check::Probe(tracing),
+        check: Check::Probe(|case| {
+            can_trace(case)?;
+            let tracer = case.text(&format!("{TRACEFS}/current_tracer"), UNSEEN)?;
+            let events = case.text(&format!("{TRACEFS}/set_event"), UNSEEN)?;
+            Ok(tracer == "nop" && events.trim().is_empty())
+        }),
         why: "Every traced event costs where it happens, and turning tracing on or off interrupts all CPUs.",
         fix: Fix::command("echo nop > /sys/kernel/tracing/current_tracer; echo > /sys/kernel/tracing/set_event"),
         persist: &[
@@ -201,7 +210,10 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "trace.bpf",
         title: "Known programs of BPF only",
         severity: Weight::all(Info),
-        applies: bpf,
+        applies: |case| {
+            let none = CannotBe("this kernel runs no BPF programs of its users");
+            case.number("/proc/sys/kernel/unprivileged_bpf_disabled", none).map(|_| ())
+        },
         check: Check::advice("cannot be seen without the bpf system call: bpftool prog list, bpftool link list"),
         why: "A BPF program runs wherever it is attached: at every system call, switch or packet.",
         fix: Fix::prose("Stop the program that loaded it."),
@@ -246,12 +258,6 @@ fn level(case: &Case<'_>) -> Judged {
     }
 }
 
-fn serial(case: &Case<'_>) -> Judged {
-    let consoles =
-        case.text("/sys/class/tty/console/active", TellsNothing("which consoles are active is not shown"))?;
-    Ok(!consoles.split_whitespace().any(is_serial))
-}
-
 /// From 6.12 on, `PREEMPT_RT` prints on consoles of the old kind in a thread of its own.
 fn printed_in_a_thread(case: &Case<'_>, severity: Severity) -> Severity {
     let is_threaded = case.flavour() == Ok(Flavour::Rt) && case.version().is_ok_and(|v| v >= Version::new(6, 12));
@@ -272,13 +278,6 @@ fn can_trace(case: &Case<'_>) -> Result<(), Doubt> {
         return Doubt::not_applicable("this kernel cannot trace");
     }
     Ok(())
-}
-
-fn tracing(case: &Case<'_>) -> Judged {
-    can_trace(case)?;
-    let tracer = case.text(&format!("{TRACEFS}/current_tracer"), UNSEEN)?;
-    let events = case.text(&format!("{TRACEFS}/set_event"), UNSEEN)?;
-    Ok(tracer == "nop" && events.trim().is_empty())
 }
 
 fn probes(case: &Case<'_>) -> Judged {
@@ -310,11 +309,6 @@ fn instances(case: &Case<'_>) -> Judged {
         }
     }
     case.none_found(folder, at_work.join(", "), format!("{} at work of {}", 0, names.len()))
-}
-
-fn bpf(case: &Case<'_>) -> Result<(), Doubt> {
-    let none = CannotBe("this kernel runs no BPF programs of its users");
-    case.number("/proc/sys/kernel/unprivileged_bpf_disabled", none).map(|_| ())
 }
 
 /// One line of `/proc/consoles`: the console's name and its flags.

@@ -24,7 +24,13 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "blk.rq_affinity",
         title: "I/O does not complete on the CPU that asked",
         severity: Weight::all(Info),
-        check: Check::Probe(rq_affinity),
+        check: Check::Probe(|case| {
+            every_disk(case, "queue/rq_affinity", |disk, text| match text.as_str() {
+                "0" | "1" => Ok(Some(true)),
+                "2" => Ok(Some(false)),
+                other => Doubt::unknown(format!("{BLOCKS}/{disk}/queue/rq_affinity holds '{other}'")),
+            })
+        }),
         why: "With rq_affinity 2 each completion interrupts exactly the CPU that sent the request.",
         fix: Fix::prose("echo 1 > /sys/block/DISK/queue/rq_affinity, and send no requests from CPUs <I>."),
         persist: &[Lasting::udev("ACTION==\"add|change\", SUBSYSTEM==\"block\", ATTR{queue/rq_affinity}=\"1\"")],
@@ -88,7 +94,14 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "fs.commit",
         title: "File systems do not commit more often than usual",
         severity: Weight::all(Info),
-        check: Check::Probe(commit),
+        check: Check::Probe(|case| {
+            no_mount(case, |_, options| {
+                let seconds = options.iter().find_map(|option| option.strip_prefix("commit=")?.parse::<u32>().ok());
+                let at_once = ["sync", "dirsync", "data=journal"];
+                seconds.is_some_and(|seconds| seconds < 5)
+                    || options.iter().any(|option| at_once.contains(&option.as_str()))
+            })
+        }),
         why: "A commit interval below five seconds, or writing everything at once (sync, dirsync, data=journal), \
             makes more and smaller bursts.",
         fix: Fix::prose("mount -o remount,commit=30 PLACE; or without sync, dirsync"),
@@ -107,7 +120,12 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "fs.atime",
         title: "Reading does not write",
         severity: Weight::all(Info),
-        check: Check::Probe(atime),
+        check: Check::Probe(|case| {
+            no_mount(case, |kind, options| {
+                let has = |word: &str| options.iter().any(|option| option == word);
+                has("rw") && !has("noatime") && !has("relatime") && !["vfat", "exfat", "ntfs3"].contains(&kind)
+            })
+        }),
         why: "With strict access times every read of a file is followed by a write.",
         fix: Fix::command("mount -o remount,noatime PLACE"),
         persist: &[Lasting::other("noatime in the options in /etc/fstab")],
@@ -223,14 +241,6 @@ fn scheduler(case: &Case<'_>) -> Judged {
     })
 }
 
-fn rq_affinity(case: &Case<'_>) -> Judged {
-    every_disk(case, "queue/rq_affinity", |disk, text| match text.as_str() {
-        "0" | "1" => Ok(Some(true)),
-        "2" => Ok(Some(false)),
-        other => Doubt::unknown(format!("{BLOCKS}/{disk}/queue/rq_affinity holds '{other}'")),
-    })
-}
-
 /// Only events that cannot be told by an interrupt are polled for.
 fn poll(case: &Case<'_>) -> Judged {
     let parameter = "/sys/module/block/parameters/events_dfl_poll_msecs";
@@ -286,21 +296,6 @@ fn no_mount(case: &Case<'_>, is_bad: impl Fn(&str, &[String]) -> bool) -> Judged
     let bad: Vec<&str> =
         mounts.iter().filter(|(_, kind, options)| is_bad(kind, options)).map(|(place, ..)| place.as_str()).collect();
     case.none_found("/proc/mounts", bad.join(", "), format!("none of {}", mounts.len()))
-}
-
-fn commit(case: &Case<'_>) -> Judged {
-    no_mount(case, |_, options| {
-        let seconds = options.iter().find_map(|option| option.strip_prefix("commit=")?.parse::<u32>().ok());
-        let at_once = ["sync", "dirsync", "data=journal"];
-        seconds.is_some_and(|seconds| seconds < 5) || options.iter().any(|option| at_once.contains(&option.as_str()))
-    })
-}
-
-fn atime(case: &Case<'_>) -> Judged {
-    no_mount(case, |kind, options| {
-        let has = |word: &str| options.iter().any(|option| option == word);
-        has("rw") && !has("noatime") && !has("relatime") && !["vfat", "exfat", "ntfs3"].contains(&kind)
-    })
 }
 
 fn rng(case: &Case<'_>) -> Judged {

@@ -7,19 +7,17 @@ use super::lasting::Lasting;
 use super::setting::{File, Setting, Value};
 use super::template::Template;
 
-/// How a knob is changed while the machine runs, or put back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fix {
-    /// What follows from the check and from the places in which the change is made to last.
+    /// It follows from the check and from the places in which the change is made to last.
     Implied,
-    /// A value for a file.
     Setting(Setting),
-    /// What can be typed as it stands, once its blanks are filled.
+    /// A command line that can be typed once its blanks are filled.
     Command(Template<'static>),
-    /// Only a boot changes it, or loading a module again: then the way to do that is the fix. The words say what else
+    /// Only a boot, or loading a module again, changes the state: then the lasting change is the fix. The words say
+    /// what else
     /// there is to know, if anything.
     NotAtRunTime(&'static str),
-    /// Something that a person has to do or to decide.
     Prose(Template<'static>),
 }
 
@@ -28,7 +26,6 @@ impl Fix {
         Self::Command(Template::new(text))
     }
 
-    /// This value for the file at this path.
     pub const fn set(path: &'static str, value: &'static str) -> Self {
         Self::Setting(Setting { file: File::Path(path), value: Value::text(value) })
     }
@@ -40,14 +37,14 @@ impl Fix {
 
 const WRITE_BACK: &str = "Write back the value that was there.";
 
-/// How a knob is changed now, with nothing implied any more. What is text here still has its blanks.
+/// How a knob is changed now, after `Fix::Implied` was resolved. A text still has its blanks.
 enum Now {
     Text(String),
     NotAtRunTime(&'static str),
 }
 
 impl Knob {
-    /// Where the change is made to last: what the check itself says, and what the entry adds.
+    /// The places in which the change is made to last: those the check implies, then those of the entry.
     pub fn places(&self) -> Vec<Lasting> {
         let by_boot = |place: &Lasting| matches!(place, Lasting::Word(_) | Lasting::NoWord(_) | Lasting::Module(_));
         let implied = self.check.places().into_iter().filter(|place| match place {
@@ -60,7 +57,7 @@ impl Knob {
         implied.chain(self.persist.iter().copied()).collect()
     }
 
-    /// The value that is written now, where the check names it.
+    /// The value that is written now, if the fix or the check names one.
     pub fn setting(&self) -> Option<Setting> {
         match self.fix {
             Fix::Setting(setting) => Some(setting),
@@ -69,7 +66,7 @@ impl Knob {
         }
     }
 
-    /// What is written now: what the check wants, or else what the places say that name a file and a value.
+    /// The values that are written now: the one the check wants, or else those of the lasting places.
     fn settings(&self, case: Option<&Case<'_>>) -> Vec<Setting> {
         if let Some(setting) = self.setting() {
             return vec![setting];
@@ -79,17 +76,15 @@ impl Knob {
         chosen.filter_map(|place| if let Lasting::Set(setting) = place { Some(*setting) } else { None }).collect()
     }
 
-    /// Whether only a boot changes it, or loading a module again.
+    /// Whether only a boot, or loading a module again, changes the state.
     pub fn is_for_boot_only(&self) -> bool {
         matches!(self.now(None), Now::NotAtRunTime(_))
     }
 
-    /// How to change it now, on any machine.
     pub fn fix_anywhere(&self) -> String {
         Template::parse(&self.fix_text(None)).anywhere()
     }
 
-    /// How to change it now, on this machine.
     pub fn fix_here(&self, case: &Case<'_>) -> String {
         case.fill(Template::parse(&self.fix_text(Some(case))))
     }
@@ -112,13 +107,13 @@ impl Knob {
                 if settings.is_empty() {
                     return self.implied_by_places();
                 }
-                commands(settings.iter().map(|setting| setting.write()))
+                commands(settings.iter().map(|setting| (*setting, setting.value.source())))
             }
         };
         Now::Text(text)
     }
 
-    /// The way that goes with the first place in which the change is made to last.
+    /// The fix that matches the first place in which the change is made to last.
     fn implied_by_places(&self) -> Now {
         let places = self.places();
         let units = || joined(&places, |place| if let Lasting::NoService(unit) = place { Some(unit) } else { None });
@@ -140,12 +135,10 @@ impl Knob {
         })
     }
 
-    /// How to put it back, on any machine.
     pub fn undo_anywhere(&self) -> String {
         Template::parse(&self.undo_text(None)).anywhere()
     }
 
-    /// How to put it back, on this machine.
     pub fn undo_here(&self, case: &Case<'_>) -> String {
         case.fill(Template::parse(&self.undo_text(Some(case))))
     }
@@ -162,13 +155,12 @@ impl Knob {
         let settings = self.settings(case);
         let is_written = !settings.is_empty() && matches!(self.fix, Fix::Implied | Fix::Setting(_));
         if is_written {
-            let back = |setting: &Setting| Some(setting.command(&setting.before(case?)?));
-            let back: Option<Vec<String>> = settings.iter().map(back).collect();
+            let back: Option<Vec<_>> = settings.iter().map(|s| Some((*s, s.before(case?)?))).collect();
             return back.map_or_else(|| WRITE_BACK.to_owned(), |back| commands(back.into_iter()));
         }
         let places = self.places();
         let units = || joined(&places, |place| if let Lasting::NoService(unit) = place { Some(unit) } else { None });
-        // What somebody did by hand, the places say nothing of.
+        // The places say nothing about a change that was made by hand.
         let is_by_hand = !matches!(self.fix, Fix::Implied | Fix::NotAtRunTime(_));
         let says_nothing = |place: &&Lasting| {
             matches!(place.usual(), Lasting::Word(_) | Lasting::NoWord(_) | Lasting::Module(_) | Lasting::Set(_))
@@ -197,15 +189,16 @@ fn joined(places: &[Lasting], name: impl Fn(&Lasting) -> Option<&'static str>) -
     places.iter().filter_map(name).collect::<Vec<_>>().join(" ")
 }
 
-/// Several commands in a row; several values for sysctl are one command.
-fn commands(all: impl Iterator<Item = String>) -> String {
-    let mut row = String::new();
-    for command in all {
-        match command.strip_prefix("sysctl ") {
-            Some(more) if row.starts_with("sysctl ") => row.extend([" ", more]),
-            _ if row.is_empty() => row = command,
-            _ => row.extend(["; ", &command]),
+/// The commands that write these values; several in a row for sysctl are one command.
+fn commands(values: impl Iterator<Item = (Setting, String)>) -> String {
+    let (mut row, mut is_sysctl) = (String::new(), false);
+    for (setting, value) in values {
+        match setting.file {
+            File::Sysctl(name) if is_sysctl => row.extend([" ", name, "=", &setting.quoted(&value)]),
+            _ if row.is_empty() => row = setting.command(&value),
+            _ => row.extend(["; ", &setting.command(&value)]),
         }
+        is_sysctl = matches!(setting.file, File::Sysctl(_));
     }
     row
 }

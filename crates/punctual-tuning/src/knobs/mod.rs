@@ -52,43 +52,46 @@ use punctual_facts::finding::{Confidence, Severity, State};
 use punctual_facts::profile::Kind;
 use serde::Serialize;
 
-/// One thing about a machine that can stand between it and real time.
 #[derive(Clone, Copy, Debug)]
 pub struct Knob {
-    /// Name, as `audit --explain` takes it: family prefix, dot, word.
+    /// A prefix shared by related knobs, a dot, and a word.
     pub id: &'static str,
-    /// The knob in a few words, as it should be.
+    /// The good state in a few words.
     pub title: &'static str,
-    /// Where it belongs.
     pub family: Family,
-    /// How much it matters when bad.
+    /// How much the bad state matters.
     pub severity: Weight,
-    /// Fails where the knob makes no difference; asked before the check.
+    /// Fails if the knob makes no difference here; called before the check.
     pub applies: fn(&Case<'_>) -> Result<(), Doubt>,
-    /// How its state is told, if it can be told.
     pub check: Check,
-    /// Fails where a bad state does no harm; asked only then.
+    /// Fails if the bad state does no harm here; called only after a bad check.
     pub excused: fn(&Case<'_>) -> Result<(), Doubt>,
-    /// What the bad state does to punctuality.
     pub why: &'static str,
-    /// How to change it now.
+    /// How to change the state while the machine runs.
     pub fix: Fix,
-    /// How to make that last, beyond what the check itself says.
+    /// How to make the change last, beyond what the check itself implies.
     pub persist: &'static [Lasting],
-    /// How to put it back.
     pub undo: Fix,
-    /// What the change costs.
     pub cost: &'static str,
-    /// What the change can do to a machine at work.
     pub blast: Blast,
-    /// How sure we are.
     pub confidence: Confidence,
-    /// Where that is known from.
+    /// Manuals, kernel sources and reports that say so. A source that begins with `unverified` marks a claim that
+    /// nobody checked.
     pub sources: &'static [&'static str],
+    /// What this program offers to someone who wants to change or try it.
+    pub resort: Option<Resort>,
+}
+
+/// A use of this program. The command line words it, since a library knows no options.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Resort {
+    /// Name the real-time CPUs and leave some for housekeeping.
+    ChooseCpus,
+    /// Measure while a limit on the sleep of all CPUs is held.
+    LimitSleep,
 }
 
 impl Knob {
-    /// The state on this machine, as far as the probes know it.
     pub(crate) fn judge(&self, case: &Case<'_>) -> Result<State, Doubt> {
         (self.applies)(case)?;
         let state = self.check.judge(self.id, case)?;
@@ -98,7 +101,7 @@ impl Knob {
         Ok(state)
     }
 
-    /// What most knobs of a family share. Tests see to it that no entry leaves out its words.
+    /// The defaults for an entry. A test finds entries that leave a text empty.
     pub const fn of(family: Family) -> Self {
         Self {
             id: "",
@@ -116,41 +119,37 @@ impl Knob {
             blast: Blast::Harmless,
             confidence: Confidence::High,
             sources: &[],
+            resort: None,
         }
     }
 }
 
-/// How much a knob matters when bad, by kind of work.
+/// How much the bad state of a knob matters, by kind of work.
 #[derive(Clone, Copy, Debug)]
 pub struct Weight {
-    /// For loops that block until their next release.
     pub periodic: Severity,
-    /// For threads that never give up their CPU.
     pub poll: Severity,
-    /// For audio on a shared desktop.
     pub audio: Severity,
-    /// What this machine makes of it, given the weight for the kind of work.
+    /// The severity on this machine, given the one for the kind of work.
     pub here: fn(&Case<'_>, Severity) -> Severity,
 }
 
 impl Weight {
-    /// These weights on every machine.
     pub const fn of(periodic: Severity, poll: Severity, audio: Severity) -> Self {
         Self { periodic, poll, audio, here: |_, severity| severity }
     }
 
-    /// The same weight for every kind of work.
     pub const fn all(severity: Severity) -> Self {
         Self::of(severity, severity, severity)
     }
 
-    /// Changed by what the machine is.
+    /// With a function that changes the severity for the machine.
     #[must_use]
     pub const fn adjusted(self, here: fn(&Case<'_>, Severity) -> Severity) -> Self {
         Self { here, ..self }
     }
 
-    /// The weight for a kind of work, on no machine in particular.
+    /// The severity for a kind of work, before [`Weight::here`] changes it.
     pub fn for_kind(&self, kind: Kind) -> Severity {
         match kind {
             Kind::Periodic => self.periodic,
@@ -165,16 +164,12 @@ impl Weight {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Blast {
-    /// Nothing.
     Harmless,
-    /// Disturbs running real-time work for a moment.
     Disturbing,
-    /// Can break a service or lose a function.
     Breaking,
 }
 
 impl Blast {
-    /// The word for it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Harmless => "harmless",
@@ -186,7 +181,6 @@ impl Blast {
 
 macro_rules! families {
     ($($variant:ident = $name:literal in [$($module:ident $(:: $part:ident)?),* $(,)?];)*) => {
-        /// Where a knob belongs.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "String", inline))]
         pub enum Family {
@@ -194,10 +188,8 @@ macro_rules! families {
         }
 
         impl Family {
-            /// Every family, in the order they are shown.
             pub const ALL: &[Self] = &[$(Self::$variant),*];
 
-            /// The words for it.
             pub fn name(self) -> &'static str {
                 match self {
                     $(Self::$variant => $name,)*
@@ -288,15 +280,14 @@ static JOINED: [Knob; COUNT] = {
     all
 };
 
-/// Every knob, family by family.
+/// Every knob, ordered by family.
 pub static ALL: &[Knob] = &JOINED;
 
-/// The knob of that id.
 pub fn find(id: &str) -> Option<&'static Knob> {
     ALL.iter().find(|knob| knob.id == id)
 }
 
-/// Ids that look like what somebody meant, best first.
+/// The ids that are most like a misspelt one, best first.
 pub fn near(id: &str) -> Vec<&'static str> {
     let wanted = id.to_ascii_lowercase();
     let is_part = |knob: &str| !wanted.is_empty() && (knob.contains(&wanted) || wanted.contains(knob));

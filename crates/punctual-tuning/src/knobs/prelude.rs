@@ -5,7 +5,7 @@ pub(super) use super::case::{Case, Doubt, Judged, LOG, Missing, Task};
 pub(super) use super::check::{Check, Want};
 pub(super) use super::fix::Fix;
 pub(super) use super::lasting::{Lasting, When};
-pub(super) use super::{Blast, Family, Knob, Weight};
+pub(super) use super::{Blast, Family, Knob, Resort, Weight};
 pub(super) use punctual_facts::cpu_set::CpuSet;
 pub(super) use punctual_facts::fact::Fact;
 pub(super) use punctual_facts::finding::Confidence;

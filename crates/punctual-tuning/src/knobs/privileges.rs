@@ -72,7 +72,10 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "lim.rtprio_max",
         title: "The caller may not use priority 99",
         severity: Weight::all(Info),
-        check: Check::Probe(rtprio_max),
+        check: Check::Probe(|case| {
+            Doubt::not_applicable_if(has_capability(case, CAP_SYS_NICE)?, "with CAP_SYS_NICE no limit is asked")?;
+            Ok(soft_limit(case, "Max realtime priority")?.is_some_and(|limit| limit < 99))
+        }),
         why: "Nothing that a user can start pre-empts a thread of priority 99 that spins: no shell, no watchdog of \
             one's own.",
         fix: Fix::command("prlimit --pid PID --rtprio=95"),
@@ -98,7 +101,12 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "lim.cpu_max",
         title: "The caller's control group has no CPU quota",
         severity: Weight::all(Medium),
-        check: Check::Probe(cpu_max),
+        check: Check::Probe(|case| {
+            if let Some(is_free) = is_unlimited_v1(case, "cpu", "cpu.cfs_quota_us", |quota_us| quota_us < 0)? {
+                return Ok(is_free);
+            }
+            is_unlimited(case, &["cpu.max"])
+        }),
         why: "When the quota is used up, every ordinary thread of the group stops until the next period: also one \
             that holds a lock the real-time thread needs.",
         fix: Fix::command("echo max > /sys/fs/cgroup/GROUP/cpu.max"),
@@ -112,7 +120,13 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "lim.memory_max",
         title: "The caller's control group has no memory limit",
         severity: Weight::all(Info),
-        check: Check::Probe(memory_max),
+        check: Check::Probe(|case| {
+            let is_free = |limit_bytes| limit_bytes >= NO_LIMIT_BYTES;
+            if let Some(is_free) = is_unlimited_v1(case, "memory", "memory.limit_in_bytes", is_free)? {
+                return Ok(is_free);
+            }
+            is_unlimited(case, &["memory.high", "memory.max"])
+        }),
         why: "At memory.high every allocation of the group waits for reclaim; at memory.max something in it is \
             killed.",
         fix: Fix::prose("echo max > /sys/fs/cgroup/GROUP/memory.high; the same for memory.max"),
@@ -126,7 +140,12 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "proc.policy",
         title: "Each real-time thread has its class and rank",
         severity: Weight::all(High),
-        applies: policy,
+        applies: |case| {
+            Doubt::not_applicable_if(
+                case.flavour().is_ok_and(Flavour::is_dual),
+                "the threads that matter belong to the other kernel, which has classes of its own",
+            )
+        },
         check: Check::advice(
             "cannot be seen before the application runs: chrt -a -p PID shows class and priority of every \
                 thread; no two that must not wait for each other should have the same",
@@ -147,7 +166,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "proc.affinity",
         title: "Each real-time thread has its CPU",
         severity: Weight::all(Medium),
-        applies: affinity,
+        applies: |case| Doubt::not_applicable_if(case.rt().len() == 1 && case.has_no_others(), "there is one CPU"),
         check: Check::advice(
             "cannot be seen before the application runs: taskset -a -p PID shows where every thread may run; \
                 CPU numbers need not be without gaps",
@@ -205,27 +224,11 @@ fn soft_limit(case: &Case<'_>, name: &str) -> Result<Option<u64>, Doubt> {
     }
 }
 
-fn rtprio_max(case: &Case<'_>) -> Judged {
-    Doubt::not_applicable_if(has_capability(case, CAP_SYS_NICE)?, "with CAP_SYS_NICE no limit is asked")?;
-    Ok(soft_limit(case, "Max realtime priority")?.is_some_and(|limit| limit < 99))
-}
-
 const LARGE_STACK_BYTES: u64 = 16 << 20;
 
 /// Without a limit the C library takes a size of its own, which is small.
 fn stack(case: &Case<'_>) -> Judged {
     Ok(soft_limit(case, "Max stack size")?.is_none_or(|limit| limit <= LARGE_STACK_BYTES))
-}
-
-fn policy(case: &Case<'_>) -> Result<(), Doubt> {
-    Doubt::not_applicable_if(
-        case.flavour().is_ok_and(Flavour::is_dual),
-        "the threads that matter belong to the other kernel, which has classes of its own",
-    )
-}
-
-fn affinity(case: &Case<'_>) -> Result<(), Doubt> {
-    Doubt::not_applicable_if(case.rt().len() == 1 && case.has_no_others(), "there is one CPU")
 }
 
 /// The file that says which CPUs the caller's control group may use: its own, or that of the nearest group above which
@@ -374,20 +377,5 @@ fn is_unlimited(case: &Case<'_>, files: &[&str]) -> Judged {
     Ok(is_free)
 }
 
-fn cpu_max(case: &Case<'_>) -> Judged {
-    if let Some(is_free) = is_unlimited_v1(case, "cpu", "cpu.cfs_quota_us", |quota_us| quota_us < 0)? {
-        return Ok(is_free);
-    }
-    is_unlimited(case, &["cpu.max"])
-}
-
 /// The old version writes no limit as the largest number of whole pages.
 const NO_LIMIT_BYTES: i64 = i64::MAX >> 16 << 16;
-
-fn memory_max(case: &Case<'_>) -> Judged {
-    let is_free = |limit_bytes| limit_bytes >= NO_LIMIT_BYTES;
-    if let Some(is_free) = is_unlimited_v1(case, "memory", "memory.limit_in_bytes", is_free)? {
-        return Ok(is_free);
-    }
-    is_unlimited(case, &["memory.high", "memory.max"])
-}

@@ -105,7 +105,13 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "sec.seccomp",
         title: "The application's system calls are not filtered",
         severity: Weight::all(Info),
-        applies: seccomp,
+        applies: |case| {
+            if case.config("SECCOMP").is_ok_and(|value| value == "n") {
+                return Doubt::not_applicable("this kernel filters no system calls");
+            }
+            case.take_evidence();
+            Ok(())
+        },
         check: Check::advice(
             "cannot be seen before the application runs: Seccomp in /proc/PID/status should be 0; 2 means that filters look at \
                 each of its system calls",
@@ -129,7 +135,11 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "sec.ssbd",
         title: "Loads may pass stores in the caller",
         severity: Weight::all(Info),
-        check: Check::Probe(ssbd),
+        check: Check::Probe(|case| match case.status("Speculation_Store_Bypass")?.as_str() {
+            "thread force mitigated" | "thread mitigated" | "globally mitigated" => Ok(false),
+            "thread vulnerable" | "vulnerable" | "not vulnerable" => Ok(true),
+            other => Doubt::unknown(format!("/proc/self/status Speculation_Store_Bypass says '{other}'")),
+        }),
         why: "With speculative store bypass disabled for a task, every load waits for earlier stores; kernels \
             before 5.16 did that to whatever had a seccomp filter.",
         fix: Fix::NotAtRunTime("a task that disabled it for good cannot take it back."),
@@ -207,21 +217,5 @@ fn kvm_nx(case: &Case<'_>) -> Judged {
         "N" | "never" => Ok(true),
         "Y" => Ok(case.text(&format!("{folder}/nx_huge_pages_recovery_ratio"), TellsNothing("not shown"))? == "0"),
         other => Doubt::unknown(format!("{path} holds '{other}'")),
-    }
-}
-
-fn seccomp(case: &Case<'_>) -> Result<(), Doubt> {
-    if case.config("SECCOMP").is_ok_and(|value| value == "n") {
-        return Doubt::not_applicable("this kernel filters no system calls");
-    }
-    case.take_evidence();
-    Ok(())
-}
-
-fn ssbd(case: &Case<'_>) -> Judged {
-    match case.status("Speculation_Store_Bypass")?.as_str() {
-        "thread force mitigated" | "thread mitigated" | "globally mitigated" => Ok(false),
-        "thread vulnerable" | "vulnerable" | "not vulnerable" => Ok(true),
-        other => Doubt::unknown(format!("/proc/self/status Speculation_Store_Bypass says '{other}'")),
     }
 }

@@ -1,24 +1,21 @@
 //! A value for a file of the kernel: what is written, where, and how that is told.
 
 use super::case::{Case, marked};
-use super::template::Template;
+use super::template::{Part, Template};
 use punctual_facts::fact::Fact;
 
-/// A value for a file of the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Setting {
     pub file: File,
     pub value: Value,
 }
 
-/// What is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Value {
     Number(i64),
     Text(Template<'static>),
 }
 
-/// A file of the kernel that holds one value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum File {
     /// A file below `/proc/sys`, as sysctl names it.
@@ -30,7 +27,28 @@ pub enum File {
     Parameter { module: &'static str, name: &'static str },
 }
 
+/// Which CPUs have a file each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Each {
+    RealTime,
+    Others,
+}
+
 impl File {
+    /// Which CPUs the path stands for, if it is one for each of them.
+    pub fn each(self) -> Option<Each> {
+        Template::parse(&self.path()).parts().find_map(|part| match part {
+            Part::Cpus => Some(Each::RealTime),
+            Part::Housekeeping => Some(Each::Others),
+            _ => None,
+        })
+    }
+
+    /// The path with this for the number of a CPU.
+    pub(crate) fn path_of(self, cpu: &str) -> String {
+        Template::parse(&self.path()).filled(|_| cpu.to_owned())
+    }
+
     pub fn path(self) -> String {
         match self {
             Self::Sysctl(name) => format!("/proc/sys/{}", name.replace('.', "/")),
@@ -49,7 +67,6 @@ impl Value {
         matches!(self, Self::Text(text) if text.names_housekeeping())
     }
 
-    /// The value on this machine.
     pub fn here(self, case: &Case<'_>) -> String {
         match self {
             Self::Number(number) => number.to_string(),
@@ -57,7 +74,7 @@ impl Value {
         }
     }
 
-    /// The value on this machine, where nothing is left for a person to choose.
+    /// The value on this machine, unless a person still has to choose something.
     pub fn whole(self, case: &Case<'_>) -> Option<String> {
         match self {
             Self::Number(number) => Some(number.to_string()),
@@ -95,18 +112,23 @@ impl Setting {
         self.command(&self.value.source())
     }
 
-    pub(crate) fn command(self, value: &str) -> String {
+    /// A value as a shell takes it.
+    pub(crate) fn quoted(self, value: &str) -> String {
         let is_one = self.value.names_housekeeping() || !value.contains(' ');
-        let value = if is_one { value.to_owned() } else { format!("'{value}'") };
+        if is_one { value.to_owned() } else { format!("'{value}'") }
+    }
+
+    /// The command that writes this value into the file; the text still has its blanks.
+    pub(crate) fn command(self, value: &str) -> String {
+        let value = self.quoted(value);
         if let File::Sysctl(name) = self.file {
             return format!("sysctl {name}={value}");
         }
-        let path = self.file.path();
-        for (mark, cpus) in [("cpu<I>", "<I>"), ("cpu<H>", "<H>")] {
-            if path.contains(mark) {
-                return format!("echo {value} > {} for N in {cpus}", path.replace(mark, "cpuN"));
-            }
+        if let Some(each) = self.file.each() {
+            let cpus = if each == Each::RealTime { "<I>" } else { "<H>" };
+            return format!("echo {value} > {} for N in {cpus}", self.file.path_of("N"));
         }
+        let path = self.file.path();
         if path.contains('*') {
             format!("for f in {path}; do echo {value} > $f; done")
         } else {
@@ -114,7 +136,7 @@ impl Setting {
         }
     }
 
-    /// The value that is there and is to go.
+    /// The value that the file holds now, if it differs from the wanted one and may stand in a command.
     pub(crate) fn before(self, case: &Case<'_>) -> Option<String> {
         let path = self.file.path();
         if path.contains(['*', '<']) {

@@ -1,6 +1,7 @@
 //! Texts of the catalogue with typed blanks: what stands for CPUs of the machine, and what a person has to choose.
 //!
-//! `<I>` stands for the CPUs meant for real-time work, `<H>` for the others, `<H mask>` for those as a hex mask. Other
+//! `<I>` stands for the CPUs meant for real-time work, `<I apart>` for the same where they are set apart from others (which
+//! all CPUs can never be), `<H>` for the others, `<H mask>` for those as a hex mask. Other
 //! capitals in angle brackets, `<FREQUENCY_KHZ>`, are a blank that only a person can fill; they are shown without the
 //! brackets. Angle brackets around anything else are plain text.
 
@@ -8,18 +9,16 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Template<'t>(&'t str);
 
-/// A piece of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part<'t> {
-    /// Stands as it is.
     Text(&'t str),
     /// The CPUs meant for real-time work, as a list.
     Cpus,
-    /// The other CPUs, as a list.
+    /// The same, where they are to be set apart from others: never all CPUs.
+    CpusApart,
     Housekeeping,
-    /// The other CPUs, as a hex mask.
     HousekeepingMask,
-    /// What a person has to choose, by its name.
+    /// A blank that a person has to fill, by its name.
     Blank(&'t str),
 }
 
@@ -38,14 +37,14 @@ impl Template<'static> {
     }
 }
 
-/// Where a blank closes that begins there.
+/// The index of the bracket that closes the blank beginning at `start`.
 const fn end_of_blank(bytes: &[u8], start: usize) -> usize {
     let mut end = start;
     while end < bytes.len() && bytes[end] != b'>' {
         let is_name =
             bytes[end].is_ascii_uppercase() || bytes[end].is_ascii_digit() || matches!(bytes[end], b'_' | b'-');
-        let is_mask = bytes[start] == b'H' && matches!(bytes[end], b' ' | b'm' | b'a' | b's' | b'k');
-        assert!(is_name || is_mask, "a blank is named by capitals");
+        let is_kind = matches!(bytes[start], b'H' | b'I') && (bytes[end] == b' ' || bytes[end].is_ascii_lowercase());
+        assert!(is_name || is_kind, "a blank is named by capitals");
         end += 1;
     }
     assert!(end < bytes.len(), "a blank is closed by >");
@@ -53,7 +52,6 @@ const fn end_of_blank(bytes: &[u8], start: usize) -> usize {
 }
 
 impl<'t> Template<'t> {
-    /// The text in pieces, in order.
     pub fn parts(self) -> impl Iterator<Item = Part<'t>> {
         let mut rest = self.0;
         std::iter::from_fn(move || {
@@ -63,7 +61,6 @@ impl<'t> Template<'t> {
         })
     }
 
-    /// The text with its pieces filled in.
     pub fn filled(self, mut fill: impl FnMut(Part<'t>) -> String) -> String {
         self.parts().map(|part| if let Part::Text(text) = part { text.to_owned() } else { fill(part) }).collect()
     }
@@ -71,24 +68,18 @@ impl<'t> Template<'t> {
     /// The text for no machine in particular.
     pub fn anywhere(self) -> String {
         self.filled(|part| match part {
-            Part::Cpus => "<I>".to_owned(),
+            Part::Cpus | Part::CpusApart => "<I>".to_owned(),
             Part::Housekeeping => "<H>".to_owned(),
             Part::HousekeepingMask => "<H mask>".to_owned(),
             Part::Blank(text) | Part::Text(text) => text.to_owned(),
         })
     }
 
-    /// Whether a person has to fill something in.
-    pub fn has_blank(self) -> bool {
-        self.parts().any(|part| matches!(part, Part::Blank(_)))
-    }
-
-    /// Whether it names the CPUs that do everything but real-time work.
+    /// Whether the text names housekeeping CPUs.
     pub fn names_housekeeping(self) -> bool {
         self.parts().any(|part| matches!(part, Part::Housekeeping | Part::HousekeepingMask))
     }
 
-    /// A text that was put together from texts of the catalogue.
     pub(super) fn parse(text: &'t str) -> Self {
         Self(text)
     }
@@ -99,7 +90,7 @@ impl<'t> Template<'t> {
     }
 }
 
-/// The first piece of a text, and how many bytes it takes.
+/// The first part of a text, and its length in bytes.
 fn first(text: &str) -> Option<(Part<'_>, usize)> {
     if let Some(part) = blank(text) {
         return Some(part);
@@ -114,6 +105,7 @@ fn blank(text: &str) -> Option<(Part<'_>, usize)> {
     let is_name = |b: u8| b.is_ascii_uppercase() || b.is_ascii_digit() || matches!(b, b'_' | b'-');
     let part = match name {
         "I" => Part::Cpus,
+        "I apart" => Part::CpusApart,
         "H" => Part::Housekeeping,
         "H mask" => Part::HousekeepingMask,
         _ if name.starts_with(|c: char| c.is_ascii_uppercase()) && name.bytes().all(is_name) => Part::Blank(name),
@@ -128,11 +120,13 @@ mod tests {
 
     #[test]
     fn a_text_falls_into_its_parts() {
-        let text = Template::new("a <I>, <H> and <H mask> at <FREQUENCY_KHZ> in <locked/> of x > 1 < 2");
+        let text = Template::new("a <I>, <I apart>, <H> and <H mask> at <FREQUENCY_KHZ> in <locked/> of x > 1 < 2");
         let parts: Vec<Part<'_>> = text.parts().collect();
         let expected = [
             Part::Text("a "),
             Part::Cpus,
+            Part::Text(", "),
+            Part::CpusApart,
             Part::Text(", "),
             Part::Housekeeping,
             Part::Text(" and "),
@@ -142,16 +136,6 @@ mod tests {
             Part::Text(" in <locked/> of x > 1 < 2"),
         ];
         assert_eq!(parts, expected);
-        assert_eq!(text.anywhere(), "a <I>, <H> and <H mask> at FREQUENCY_KHZ in <locked/> of x > 1 < 2");
-    }
-
-    #[test]
-    fn only_what_a_person_chooses_is_a_blank() {
-        for chosen in ["<FREQUENCY_KHZ>", "@realtime - rtprio <PRIORITY>", "video=<HDMI-A-1>:d"] {
-            assert!(Template::new(chosen).has_blank(), "{chosen}");
-        }
-        for value in ["performance", "<H mask>", "N", "0", "irqaffinity=<H>", "-1", "LIMIT", ""] {
-            assert!(!Template::new(value).has_blank(), "{value}");
-        }
+        assert_eq!(text.anywhere(), "a <I>, <I>, <H> and <H mask> at FREQUENCY_KHZ in <locked/> of x > 1 < 2");
     }
 }

@@ -1,7 +1,7 @@
 //! What holds for every knob: its words are complete, its verdicts are shown by cases in `fixtures/knobs`, and
 //! nothing a machine may answer makes it panic.
 
-use super::{ALL, Case, Doubt, Family, Lasting, Missing, near};
+use super::{ALL, Case, Check, Doubt, Family, Lasting, Missing, near};
 use crate::audit::{audit, lasting, undoing};
 use proptest::prelude::*;
 use punctual_facts::cpu_set::CpuSet;
@@ -74,7 +74,7 @@ pub(super) fn examples() -> Vec<Example> {
             let head = lines[*start].trim_matches(['[', ']']);
             let mut words = head.split_whitespace();
             let (id, expected) = (words.next().unwrap().to_owned(), words.next().expect(&place).to_owned());
-            let mut need = Need { cpus: CpuSet::parse_list("2-3").unwrap(), ..Need::default() };
+            let mut need = on("2-3");
             for word in words {
                 match word.strip_prefix("cpus=") {
                     Some(list) => need.cpus = CpuSet::parse_list(list).unwrap(),
@@ -125,7 +125,11 @@ fn every_knob_has_a_good_and_a_bad_case() {
     let lacking: Vec<String> = ALL
         .iter()
         .flat_map(|knob| {
-            let states = if knob.check.is_advice() { ["advice", "not-applicable"] } else { ["good", "bad"] };
+            let states = if matches!(knob.check, Check::Firmware(_) | Check::Advice(_)) {
+                ["advice", "not-applicable"]
+            } else {
+                ["good", "bad"]
+            };
             states.map(|state| (knob.id, state))
         })
         .filter(|(id, state)| !examples.iter().any(|e| e.id == *id && e.expected == *state))
@@ -134,16 +138,30 @@ fn every_knob_has_a_good_and_a_bad_case() {
     assert!(lacking.is_empty(), "no case for: {}", lacking.join(", "));
 }
 
+fn on(cpus: &str) -> Need {
+    Need { cpus: CpuSet::parse_list(cpus).unwrap(), ..Need::default() }
+}
+
+/// What the audit says of one knob on a machine with these files.
+fn finding(id: &str, lines: &str, need: &Need) -> Finding {
+    let tree = MemTree::parse(&format!("punctual-machine 1\n{lines}\n")).unwrap();
+    audit(&tree, &Machine::read(&tree), need).into_iter().find(|finding| finding.id == id).unwrap()
+}
+
+fn because(finding: Finding) -> String {
+    let State::Unknown(because) = finding.state else { panic!("{finding:?}") };
+    because
+}
+
+const FOUR_CPUS: &str = "/sys/devices/system/cpu/online = 0-3";
+
 #[test]
 fn compaction_that_leaves_locked_pages_alone_weighs_less() {
     let severity = |unevictable: &str| {
         let text = format!(
-            "punctual-machine 1\n/proc/sys/vm/compact_unevictable_allowed = {unevictable}\n\
-             /proc/sys/vm/compaction_proactiveness = 20\n"
+            "/proc/sys/vm/compact_unevictable_allowed = {unevictable}\n/proc/sys/vm/compaction_proactiveness = 20"
         );
-        let tree = MemTree::parse(&text).unwrap();
-        let findings = audit(&tree, &Machine::read(&tree), &Need::default());
-        let finding = findings.into_iter().find(|finding| finding.id == "mem.compact").unwrap();
+        let finding = finding("mem.compact", &text, &Need::default());
         (finding.state, finding.severity)
     };
     assert_eq!(severity("0"), (State::Bad, Severity::Info));
@@ -152,17 +170,12 @@ fn compaction_that_leaves_locked_pages_alone_weighs_less() {
 
 #[test]
 fn weight_follows_kernel_size_and_need() {
-    let severity = |id: &str, lines: &str, period: Option<Nanos>| {
-        let tree = MemTree::parse(&format!("punctual-machine 1\n{lines}\n")).unwrap();
-        let need = Need { period, ..Need::default() };
-        let findings = audit(&tree, &Machine::read(&tree), &need);
-        findings.into_iter().find(|finding| finding.id == id).unwrap().severity
-    };
+    let severity = |id: &str, lines: &str, period| finding(id, lines, &Need { period, ..Need::default() }).severity;
     let (rt, stock) = ("/proc/sys/kernel/version = #1 SMP PREEMPT_RT", "/proc/sys/kernel/version = #1 SMP PREEMPT");
     let boost = |build| severity("kconf.rcu_boost", build, None);
     assert_eq!((boost(rt), boost(stock)), (Severity::Medium, Severity::Info));
     // One device's interrupts may be there on purpose; those of several are not.
-    let cpus = "/sys/devices/system/cpu/online = 0-3\n/sys/devices/system/cpu/isolated = 2-3";
+    let cpus = &format!("{FOUR_CPUS}\n/sys/devices/system/cpu/isolated = 2-3");
     let line =
         |number, name: &str| format!("/proc/irq/{number}/effective_affinity_list = 2\n/proc/irq/{number}/{name}/");
     let one = format!("{cpus}\n{}\n{}", line(24, "eth0-rx-0"), line(25, "eth0-tx-0"));
@@ -201,13 +214,7 @@ fn weight_follows_kernel_size_and_need() {
 
 #[test]
 fn one_state_is_told_once_above_info() {
-    let severity = |id: &str, lines: &str| {
-        let text = format!("punctual-machine 1\n/sys/devices/system/cpu/online = 0-3\n{lines}\n");
-        let tree = MemTree::parse(&text).unwrap();
-        let need = Need { cpus: CpuSet::parse_list("2-3").unwrap(), ..Need::default() };
-        let finding = audit(&tree, &Machine::read(&tree), &need).into_iter().find(|finding| finding.id == id).unwrap();
-        finding.severity
-    };
+    let severity = |id: &str, lines: &str| finding(id, &format!("{FOUR_CPUS}\n{lines}"), &on("2-3")).severity;
     // One mask serves both detectors.
     let watched = "/proc/sys/kernel/soft_watchdog = 1\n/proc/sys/kernel/watchdog_cpumask = 0-3";
     let both = format!("{watched}\n/proc/sys/kernel/nmi_watchdog = 1");
@@ -249,14 +256,8 @@ fn one_state_is_told_once_above_info() {
 #[test]
 fn a_queue_that_nobody_can_move_is_told_once() {
     let state = |handler: &str, id: &str| {
-        let text = format!(
-            "punctual-machine 1\n/sys/devices/system/cpu/online = 0-3\n\
-             /proc/irq/24/effective_affinity_list = 2\n/proc/irq/24/{handler}/\n"
-        );
-        let tree = MemTree::parse(&text).unwrap();
-        let need = Need { cpus: CpuSet::parse_list("2-3").unwrap(), ..Need::default() };
-        let findings = audit(&tree, &Machine::read(&tree), &need);
-        findings.into_iter().find(|finding| finding.id == id).unwrap().state
+        let text = format!("{FOUR_CPUS}\n/proc/irq/24/effective_affinity_list = 2\n/proc/irq/24/{handler}/");
+        finding(id, &text, &on("2-3")).state
     };
     for queue in ["nvme0q1", "virtio2-req.2"] {
         assert_eq!((state(queue, "irq.affinity"), state(queue, "irq.managed")), (State::Good, State::Bad), "{queue}");
@@ -271,15 +272,10 @@ fn a_queue_that_nobody_can_move_is_told_once() {
 fn who_is_root_is_not_sent_to_root() {
     let because = |uid: &str| {
         let text = format!(
-            "punctual-machine 1\n/sys/devices/system/cpu/online = 0-3\n/proc/sys/kernel/sched_rt_runtime_us ! denied\n\
-             /proc/sys/kernel/sched_rt_period_us ! denied\n{uid}\n"
+            "{FOUR_CPUS}\n/proc/sys/kernel/sched_rt_runtime_us ! denied\n\
+             /proc/sys/kernel/sched_rt_period_us ! denied\n{uid}"
         );
-        let tree = MemTree::parse(&text).unwrap();
-        let findings = audit(&tree, &Machine::read(&tree), &Need::default());
-        match &findings.iter().find(|finding| finding.id == "sched.rt_runtime").unwrap().state {
-            State::Unknown(because) => because.clone(),
-            other => panic!("{other:?}"),
-        }
+        because(finding("sched.rt_runtime", &text, &Need::default()))
     };
     let status = |uid: &str| because(&format!("/proc/self/status = Uid:\t1000\t{uid}\t0\t0"));
     for (said, is_sent) in [(because(""), true), (status("1000"), true), (status("0"), false)] {
@@ -291,17 +287,9 @@ fn who_is_root_is_not_sent_to_root() {
 #[test]
 fn debugfs_without_interrupts_is_told_from_no_debugfs() {
     let because = |lines: &str| {
-        let text = format!(
-            "punctual-machine 1\n/sys/devices/system/cpu/online = 0-3\n\
-             /proc/irq/24/effective_affinity_list = 2\n/proc/irq/24/mpt3sas0-msix1/\n{lines}\n"
-        );
-        let tree = MemTree::parse(&text).unwrap();
-        let need = Need { cpus: CpuSet::parse_list("2-3").unwrap(), ..Need::default() };
-        let findings = audit(&tree, &Machine::read(&tree), &need);
-        match &findings.iter().find(|finding| finding.id == "irq.managed").unwrap().state {
-            State::Unknown(because) => because.clone(),
-            other => panic!("{other:?}"),
-        }
+        let text =
+            format!("{FOUR_CPUS}\n/proc/irq/24/effective_affinity_list = 2\n/proc/irq/24/mpt3sas0-msix1/\n{lines}");
+        because(finding("irq.managed", &text, &on("2-3")))
     };
     let without = "built without CONFIG_GENERIC_IRQ_DEBUGFS";
     assert!(because("/sys/kernel/debug/sched/preempt = (full)").contains(without));
@@ -310,16 +298,17 @@ fn debugfs_without_interrupts_is_told_from_no_debugfs() {
     assert!(!because(other_line).contains(without));
 }
 
+/// What is said of changing a knob now, and for good.
+fn told(id: &str, lines: &str, need: &Need) -> (String, String) {
+    let tree = MemTree::parse(&format!("punctual-machine 1\n{lines}\n")).unwrap();
+    let machine = Machine::read(&tree);
+    (finding(id, lines, need).fix, lasting(super::find(id).unwrap(), &Case::new(&tree, &machine, need)))
+}
+
 #[test]
 fn advice_follows_the_work_and_the_machine() {
-    let told = |id: &str, kind: Kind, lines: &str| {
-        let text = format!("punctual-machine 1\n/sys/devices/system/cpu/online = 0-3\n{lines}\n");
-        let tree = MemTree::parse(&text).unwrap();
-        let (machine, need) =
-            (Machine::read(&tree), Need { kind, cpus: CpuSet::parse_list("2-3").unwrap(), ..Need::default() });
-        let finding = audit(&tree, &machine, &need).into_iter().find(|finding| finding.id == id).unwrap();
-        (finding.fix, lasting(super::find(id).unwrap(), &Case::new(&tree, &machine, &need)))
-    };
+    let told =
+        |id: &str, kind: Kind, lines: &str| told(id, &format!("{FOUR_CPUS}\n{lines}"), &Need { kind, ..on("2-3") });
     let (poll, _) = told("iso.nohz_full", Kind::Poll, "/sys/devices/system/cpu/nohz_full = (null)");
     assert!(poll.contains("nohz_full=2-3") && !poll.contains("without"), "{poll}");
     for kind in [Kind::Periodic, Kind::Audio] {
@@ -408,53 +397,17 @@ impl Tree for Noise {
         }
     }
     fn list(&self, path: &str) -> Fact<Vec<String>> {
-        const NAMES: [&str; 33] = [
-            "0",
-            "1",
-            "state0",
-            "package_00",
-            "card0",
-            "dmc",
-            "eth0",
-            "rx-0",
-            "l1_aspm",
-            "smi",
-            "schemata",
-            "\u{e9}",
-            "state1",
-            "uncore00",
-            "gpu",
-            "cooling_device0",
-            "intel-rapl:0",
-            "watchdog0",
-            "mc0",
-            "nvme0",
-            "host0",
-            "1-1",
-            "0000:00:1c.0",
-            "GHES.0",
-            "tee0",
-            "elc_floor_freq_khz",
-            "sdram_scrub_rate",
-            "state",
-            "node0",
-            "index3",
-            "a.conf",
-            "b.cfg",
-            "grub.cfg",
-        ];
+        const NAMES: &str = "0 1 state0 package_00 card0 dmc eth0 rx-0 l1_aspm smi schemata \u{e9} state1 uncore00 gpu \
+            cooling_device0 intel-rapl:0 watchdog0 mc0 nvme0 host0 1-1 0000:00:1c.0 GHES.0 tee0 \
+            elc_floor_freq_khz sdram_scrub_rate state node0 index3 a.conf b.cfg grub.cfg";
         let n = self.draw(path);
         match n % 8 {
             0 => Fact::Absent,
             1 => Fact::Denied,
-            _ => Fact::Known(
-                NAMES
-                    .iter()
-                    .enumerate()
-                    .filter(|(i, _)| n >> (i + 8) & 1 == 1)
-                    .map(|(_, name)| (*name).to_owned())
-                    .collect(),
-            ),
+            _ => {
+                let names = NAMES.split(' ').enumerate().filter(|(i, _)| n >> (i + 8) & 1 == 1);
+                Fact::Known(names.map(|(_, name)| name.to_owned()).collect())
+            }
         }
     }
     fn link(&self, _: &str) -> Fact<String> {
@@ -534,15 +487,10 @@ fn absence_is_believed_only_where_one_can_see() {
 fn advice_names_no_cpus_that_are_not_there() {
     let said = |online: &str| {
         let text = format!(
-            "punctual-machine 1\n/sys/devices/system/cpu/online = {online}\n/proc/sys/kernel/soft_watchdog = 1\n\
-             /proc/sys/kernel/watchdog_cpumask = {online}\n"
+            "/sys/devices/system/cpu/online = {online}\n/proc/sys/kernel/soft_watchdog = 1\n\
+             /proc/sys/kernel/watchdog_cpumask = {online}"
         );
-        let tree = MemTree::parse(&text).unwrap();
-        let machine = Machine::read(&tree);
-        let need = Need { cpus: CpuSet::parse_list("0-1").unwrap(), ..Need::default() };
-        let finding = audit(&tree, &machine, &need).into_iter().find(|finding| finding.id == "wd.soft").unwrap();
-        let case = Case::new(&tree, &machine, &need);
-        (finding.fix, lasting(super::find("wd.soft").unwrap(), &case))
+        told("wd.soft", &text, &on("0-1"))
     };
     let (fix, lasting) = said("0-3");
     assert_eq!(fix, "sysctl kernel.watchdog_cpumask=2-3");
@@ -602,14 +550,14 @@ fn a_weight_that_follows_from_other_knobs_judges_none_of_them_again() {
 #[test]
 fn what_a_person_has_to_choose_is_a_blank() {
     use super::{Part, Setting, Value};
-    let mut blanks = 0;
+    let mut blanks = 0_usize;
     for place in ALL.iter().flat_map(super::Knob::places) {
         let (Lasting::Word(text) | Lasting::Limit(text) | Lasting::Set(Setting { value: Value::Text(text), .. })) =
             place
         else {
             continue;
         };
-        blanks += u32::from(text.has_blank());
+        blanks += text.parts().filter(|part| matches!(part, Part::Blank(_))).count();
         for part in text.parts() {
             let Part::Text(plain) = part else { continue };
             let is_capitals = |word: &str| word.len() >= 4;

@@ -2,6 +2,7 @@
 
 #![allow(clippy::doc_markdown, reason = "these comments are the help a user reads on a terminal")]
 
+use super::need::NeedArgs;
 use super::result::ImportArgs;
 use super::value::{parse_duration, parse_percent};
 use clap::{Args, ValueEnum};
@@ -16,6 +17,8 @@ pub struct CompareArgs {
     pub recordings: Vec<PathBuf>,
     #[command(flatten)]
     pub import: ImportArgs,
+    #[command(flatten)]
+    pub need: NeedArgs,
     /// Hold all of them against this recording
     #[arg(long, value_name = "FILE")]
     pub baseline: Option<PathBuf>,

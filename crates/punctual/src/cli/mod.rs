@@ -6,6 +6,7 @@ mod compare;
 mod explain;
 mod long;
 mod names;
+mod need;
 mod optimize;
 mod plot;
 mod result;
@@ -16,24 +17,24 @@ pub use compare::{CompareArgs, CompareLevel};
 pub use explain::ExplainArgs;
 pub use long::{MergeArgs, ResumeArgs};
 pub use names::Printed;
+pub use need::{InitArgs, NeedArgs};
 pub use optimize::OptimizeArgs;
 pub use plot::ChartName;
 pub use result::{ExportArgs, ExportFormat, ImportArgs, ReportArgs};
 pub use tune::{RevertArgs, StatusArgs, TuneArgs};
-pub use value::{Loads, Period, When, parse_duration};
+pub use value::{Loads, Period, When, parse_cpus, parse_duration, parse_loads};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use names::{ARCHES, ENGINES, FINDING_LEVELS, FLAVOURS, MECHANISMS, PROFILES, one_of};
+use names::{ARCHES, ENGINES, FINDING_LEVELS, FLAVOURS, MECHANISMS, one_of};
 use punctual_facts::cpu_set::{CPU_LIMIT, CpuSet};
 use punctual_facts::finding::Severity;
 use punctual_facts::machine::{Arch, Flavour, Version};
-use punctual_facts::profile::Kind;
 use punctual_hist::Nanos;
 use punctual_linux::trace::EngineChoice;
-use punctual_numbers::scenario::{Amount, Mechanism};
+use punctual_numbers::scenario::{Amount, LoadPhase, Mechanism};
 use std::ffi::OsString;
 use std::path::PathBuf;
-use value::{parse_amount, parse_cpus, parse_loads, parse_period, parse_trace_buffer, parse_version};
+use value::{parse_amount, parse_period, parse_trace_buffer, parse_version};
 
 /// Makes a Linux machine punctual, and proves it.
 #[derive(Debug, Parser)]
@@ -51,6 +52,8 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Write a project file that states the need once, from four questions or from options
+    Init(InitArgs),
     /// The main job: audit, measure under load, and say whether the need is held
     Check(CheckArgs),
     /// What on this machine stands between it and real time
@@ -107,9 +110,8 @@ pub enum Command {
 
 #[derive(Args, Clone, Debug)]
 pub struct AuditArgs {
-    /// Kind of work the machine is for
-    #[arg(long, default_value = "periodic", value_parser = one_of(PROFILES))]
-    pub profile: Kind,
+    #[command(flatten)]
+    pub need: NeedArgs,
     /// CPUs for the real-time work, for example 2-3 [default: the isolated ones, or else all]
     #[arg(long, value_name = "LIST", value_parser = parse_cpus)]
     pub cpus: Option<CpuSet>,
@@ -210,27 +212,30 @@ pub enum LintLevel {
 
 #[derive(Debug, Args)]
 pub struct CheckArgs {
-    /// Time between releases, for example 1ms or 250us
-    #[arg(long, value_name = "TIME", default_value = "1ms", value_parser = parse_duration)]
-    pub period: Nanos,
-    /// Largest latency you can live with
-    #[arg(long, value_name = "TIME", default_value = "50us", value_parser = parse_duration)]
-    pub budget: Nanos,
+    #[command(flatten)]
+    pub need: NeedArgs,
+    /// Time between releases, for example 1ms or 250us [default: the profile's, or 1ms]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub period: Option<Nanos>,
+    /// Largest latency you can live with [default: the profile's, or 50us]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub budget: Option<Nanos>,
     /// CPUs to check, for example 2-3 [default: the isolated ones, or all but the first core]
     #[arg(long, value_name = "LIST", value_parser = parse_cpus)]
     pub cpus: Option<CpuSet>,
-    /// SCHED_FIFO priority, 1 to 95
-    #[arg(long, value_name = "N", default_value_t = 90)]
-    pub priority: u8,
-    /// How long to measure; looking for causes takes a quarter of it in addition
-    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = parse_duration)]
-    pub duration: Nanos,
+    /// SCHED_FIFO priority, 1 to 95 [default: the profile's, or 90]
+    #[arg(long, value_name = "N")]
+    pub priority: Option<u8>,
+    /// How long to measure; looking for causes takes a quarter of it in addition [default: 30s]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub duration: Option<Nanos>,
     /// Do not look for causes in a second, traced pass
     #[arg(long)]
     pub no_explain: bool,
-    /// Load phases in turn, loads of a phase joined by +; `none` for no load
-    #[arg(long, value_name = "NAMES", default_value = "idle:1,cpu+memory+io-write+switch+net:2", value_parser = parse_loads)]
-    pub load: Loads,
+    /// Load phases in turn, loads of a phase joined by +; `none` for no load [default: the profile's, or
+    /// idle:1,cpu+memory+io-write+switch+net:2]
+    #[arg(long, value_name = "NAMES", value_parser = parse_loads)]
+    pub load: Option<Loads>,
     /// Recording to write; the HTML report goes beside it [default: punctual-DATE-TIME.punctual]
     #[arg(long, value_name = "PATH")]
     pub out: Option<PathBuf>,
@@ -255,9 +260,11 @@ pub struct Form {
     pub json: bool,
 }
 
-#[derive(Debug, Args)]
+#[derive(Args, Clone, Debug)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub struct MeasureArgs {
+    #[command(flatten)]
+    pub need: NeedArgs,
     /// CPUs to measure; leave one out for our helpers, or the run is not trusted [default: every CPU this process may use]
     #[arg(long, value_name = "LIST", value_parser = parse_cpus)]
     pub cpus: Option<CpuSet>,
@@ -267,9 +274,9 @@ pub struct MeasureArgs {
     /// Scheduling policy
     #[arg(long, value_enum, default_value_t = PolicyName::Fifo)]
     pub policy: PolicyName,
-    /// Priority for fifo and rr, 1 to 95
-    #[arg(long, value_name = "N", default_value_t = 90)]
-    pub priority: u8,
+    /// Priority for fifo and rr, 1 to 95 [default: the profile's, or 90]
+    #[arg(long, value_name = "N")]
+    pub priority: Option<u8>,
     /// Run time per period for deadline [default: a fifth of the shortest period]
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub runtime: Option<Nanos>,
@@ -300,9 +307,9 @@ pub struct MeasureArgs {
     /// Hold /dev/cpu_dma_latency at so many microseconds meanwhile; never touched otherwise
     #[arg(long, value_name = "US", value_parser = clap::value_parser!(u32).range(..=2_147_483_647))]
     pub dma_latency: Option<u32>,
-    /// Load phases in turn, each with an optional weight: idle:1,cpu+memory:2
-    #[arg(long, value_name = "NAMES", default_value = "none", value_parser = parse_loads)]
-    pub load: Loads,
+    /// Load phases in turn, each with an optional weight: idle:1,cpu+memory:2 [default: the profile's, or none]
+    #[arg(long, value_name = "NAMES", value_parser = parse_loads)]
+    pub load: Option<Loads>,
     /// CPUs the loads run on [default: every CPU that is not isolated]
     #[arg(long, value_name = "LIST", value_parser = parse_cpus)]
     pub load_cpus: Option<CpuSet>,
@@ -332,8 +339,19 @@ pub struct MeasureArgs {
     pub live: bool,
 }
 
+impl MeasureArgs {
+    pub fn priority(&self) -> u8 {
+        self.priority.unwrap_or(90)
+    }
+
+    /// The load phases; none is one that is idle.
+    pub fn phases(&self) -> Vec<LoadPhase> {
+        self.load.clone().map_or_else(|| vec![LoadPhase { loads: Vec::new(), parts: 1 }], |loads| loads.0)
+    }
+}
+
 /// How `punctual measure` looks for causes.
-#[derive(Debug, Args)]
+#[derive(Args, Clone, Debug)]
 pub struct TraceArgs {
     /// Look for the causes of late activations meanwhile: punctual explain shows them
     #[arg(long)]

@@ -4,7 +4,6 @@
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use punctual_facts::finding::Severity;
 use punctual_facts::machine::{Arch, Flavour};
-use punctual_facts::profile::Kind;
 use punctual_linux::trace::EngineChoice;
 use punctual_numbers::scenario::Mechanism;
 use punctual_optimize::Strategy;
@@ -34,12 +33,6 @@ pub const ARCHES: &[Word<Arch>] = &[
     Word("amd64", Arch::X86, ""),
     Word("aarch64", Arch::Arm64, "64-bit ARM"),
     Word("arm64", Arch::Arm64, ""),
-];
-
-pub const PROFILES: &[Word<Kind>] = &[
-    Word("periodic", Kind::Periodic, "A loop that blocks until its next release: control, field buses"),
-    Word("poll", Kind::Poll, "A thread that never gives its CPU up: packet processing"),
-    Word("audio", Kind::Audio, "Audio and the like on a shared desktop"),
 ];
 
 /// From which findings on the exit code is 2.

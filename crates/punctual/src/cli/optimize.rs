@@ -2,15 +2,38 @@
 
 #![allow(clippy::doc_markdown, reason = "these comments are the help a user reads on a terminal")]
 
-use super::names::{PROFILES, RADII, STRATEGIES, one_of};
+use super::names::{RADII, STRATEGIES, one_of};
+use super::need::NeedArgs;
 use super::value::{Loads, parse_cpus, parse_duration, parse_loads, parse_percent};
 use clap::Args;
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::profile::Kind;
 use punctual_hist::Nanos;
+use punctual_numbers::scenario::LoadPhase;
 use punctual_optimize::Strategy;
 use punctual_tuning::knobs::Blast;
 use std::path::PathBuf;
+
+impl OptimizeArgs {
+    /// The kind of work, as a campaign keeps it.
+    pub fn kind(&self) -> Kind {
+        let named = |kind: &Kind| self.need.profile.as_deref() == Some(kind.name());
+        Kind::ALL.into_iter().find(named).unwrap_or_default()
+    }
+
+    pub fn period(&self) -> Nanos {
+        self.period.unwrap_or(Nanos::from_ms(1))
+    }
+
+    pub fn priority(&self) -> u8 {
+        self.priority.unwrap_or(90)
+    }
+
+    /// The load phases; none is one that is idle.
+    pub fn phases(&self) -> Vec<LoadPhase> {
+        self.load.clone().map_or_else(|| vec![LoadPhase { loads: Vec::new(), parts: 1 }], |loads| loads.0)
+    }
+}
 
 #[derive(Args, Clone, Debug)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
@@ -18,9 +41,9 @@ pub struct OptimizeArgs {
     /// CPUs of the real-time work, which are measured [default: chosen as tune does]
     #[arg(long, value_name = "LIST", value_parser = parse_cpus)]
     pub cpus: Option<CpuSet>,
-    /// Time for all of it
+    /// Time for the whole campaign
     #[arg(long, value_name = "TIME", default_value = "30m", value_parser = parse_duration)]
-    pub budget: Nanos,
+    pub time: Nanos,
     /// Knobs to try; script:/PATH is a program of yours that is called with `on` and `off` [default: what tune would change now]
     #[arg(long, value_name = "IDS", value_delimiter = ',')]
     pub knobs: Vec<String>,
@@ -36,27 +59,26 @@ pub struct OptimizeArgs {
     /// Length of one measurement; many short ones tell more than few long ones
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = parse_duration)]
     pub run: Nanos,
-    /// Load to measure under, loads joined by +, phases by commas; `none` for no load
-    #[arg(long, value_name = "NAMES", default_value = "none", value_parser = parse_loads)]
-    pub load: Loads,
+    /// Load to measure under, loads joined by +, phases by commas [default: the profile's, or none]
+    #[arg(long, value_name = "NAMES", value_parser = parse_loads)]
+    pub load: Option<Loads>,
     /// Directory for the files of I/O loads [default: the campaign's]
     #[arg(long, value_name = "DIR")]
     pub load_dir: Option<PathBuf>,
-    /// Time between releases
-    #[arg(long, value_name = "TIME", default_value = "1ms", value_parser = parse_duration)]
-    pub period: Nanos,
-    /// Largest latency you can live with: what is later is a miss [default: only skipped releases are]
+    /// Time between releases [default: the profile's, or 1ms]
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
-    pub late: Option<Nanos>,
-    /// SCHED_FIFO priority, 1 to 95
-    #[arg(long, value_name = "N", default_value_t = 90)]
-    pub priority: u8,
+    pub period: Option<Nanos>,
+    /// Largest latency you can live with: what is later is a miss [default: the profile's, or only skipped releases are]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub budget: Option<Nanos>,
+    /// SCHED_FIFO priority, 1 to 95 [default: the profile's, or 90]
+    #[arg(long, value_name = "N")]
+    pub priority: Option<u8>,
     /// Hold /dev/cpu_dma_latency at so many microseconds in every measurement, as the application does
     #[arg(long, value_name = "US", value_parser = clap::value_parser!(u32).range(..=2_147_483_647))]
     pub dma_latency: Option<u32>,
-    /// Kind of work the machine is for
-    #[arg(long, default_value = "periodic", value_parser = one_of(PROFILES))]
-    pub profile: Kind,
+    #[command(flatten)]
+    pub need: NeedArgs,
     /// What a change may do to the machine at work; what can do more is left out
     #[arg(long, value_name = "RADIUS", default_value = "disturbing", value_parser = one_of(RADII))]
     pub blast: Blast,

@@ -2,12 +2,12 @@
 
 #![allow(clippy::doc_markdown, reason = "these comments are the help a user reads on a terminal")]
 
-use super::names::{ARCHES, ARTEFACTS, FLAVOURS, PROFILES, Printed, RADII, one_of};
+use super::names::{ARCHES, ARTEFACTS, FLAVOURS, Printed, RADII, one_of};
+use super::need::NeedArgs;
 use super::value::{parse_cpus, parse_duration, parse_version};
 use clap::Args;
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::machine::{Arch, Flavour, Version};
-use punctual_facts::profile::Kind;
 use punctual_hist::Nanos;
 use punctual_tuning::knobs::Blast;
 use std::ffi::OsString;
@@ -19,9 +19,8 @@ pub struct TuneArgs {
     /// CPUs for the real-time work, for example 2-3 [default: chosen, and the choice explained]
     #[arg(long, value_name = "LIST", value_parser = parse_cpus)]
     pub cpus: Option<CpuSet>,
-    /// Kind of work the machine is for
-    #[arg(long, default_value = "periodic", value_parser = one_of(PROFILES))]
-    pub profile: Kind,
+    #[command(flatten)]
+    pub need: NeedArgs,
     /// Time between releases, where it is known
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub period: Option<Nanos>,

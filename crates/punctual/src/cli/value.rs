@@ -162,6 +162,19 @@ pub fn parse_period(text: &str) -> Result<Period, String> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loads(pub Vec<LoadPhase>);
 
+impl std::fmt::Display for Loads {
+    /// As it is typed.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        for (place, phase) in self.0.iter().enumerate() {
+            let comma = if place > 0 { "," } else { "" };
+            let is_program = phase.loads.iter().any(|load| load.starts_with("cmd:"));
+            let parts = if is_program { String::new() } else { format!(":{}", phase.parts) };
+            write!(f, "{comma}{}{parts}", phase.name())?;
+        }
+        Ok(())
+    }
+}
+
 /// Phases separated by commas, loads of a phase by `+`, an optional weight after a colon: `idle:1,cpu+memory:2`. An
 /// outside program (`cmd:…`) is a phase of its own and takes the rest of its part as it stands.
 pub fn parse_loads(text: &str) -> Result<Loads, String> {

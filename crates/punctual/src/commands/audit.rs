@@ -2,6 +2,7 @@
 //!
 //! Tree -> Machine -> Findings -> one of several forms. Reads only, and works the same on a captured machine.
 
+use super::need::Stated;
 use super::source::{Source, knob};
 use crate::cli::{AuditArgs, AuditForm};
 use crate::exit::Exit;
@@ -84,8 +85,14 @@ struct Judged<'a> {
 
 impl<'a> Judged<'a> {
     fn new(source: &'a Source, args: &AuditArgs) -> Result<Self> {
-        let cpus = args.cpus.clone().unwrap_or_default();
-        let need = Need { kind: args.profile, period: args.period, budget: args.budget, cpus };
+        let stated = Stated::read(&args.need)?;
+        let need = Need {
+            kind: stated.kind,
+            period: args.period.or(stated.period),
+            budget: args.budget.or(stated.budget),
+            cpus: args.cpus.clone().or(stated.cpus).unwrap_or_default(),
+            weighs_more: stated.weighs_more,
+        };
         refuse_offline(source, &need.cpus)?;
         let findings = audit(source.tree(), &source.machine, &need);
         Ok(Self { source, need, findings })

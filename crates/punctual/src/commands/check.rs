@@ -1,28 +1,35 @@
 //! `punctual check`: audit, measure under load, say whether the need is held.
 
-use crate::cli::{CheckArgs, Form};
+use crate::cli::{CheckArgs, Form, Loads, parse_loads};
 use crate::commands::here::Here;
+use crate::commands::need::Stated;
 use crate::commands::session::{self, Outputs, Telling};
 use crate::exit::Exit;
 use crate::render::{self, text::Opening};
-use anyhow::Result;
+use anyhow::{Error, Result};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::cpus::Cpus;
 use punctual_facts::finding::Finding;
-use punctual_facts::profile::{Kind, Need};
+use punctual_facts::profile::Need;
 use punctual_hist::Nanos;
 use punctual_linux::measure::{Explain, Setting};
 use punctual_linux::trace;
-use punctual_numbers::report::Answer;
 use punctual_numbers::scenario::{Amount, LoadPhase, Mechanism, Policy, ProbeThread, Scenario, TimerPhase};
 use punctual_tuning::audit::worst;
 
+/// What is asked for where nobody says otherwise.
+const PERIOD: Nanos = Nanos::from_ms(1);
+const BUDGET: Nanos = Nanos::from_us(50);
+const DURATION: Nanos = Nanos::from_secs(30);
+const PRIORITY: u8 = 90;
+const LOAD: &str = "idle:1,cpu+memory+io-write+switch+net:2";
+
 pub fn run(args: &CheckArgs) -> Result<Exit> {
     let here = Here::read();
-    let cpus = args.cpus.clone().unwrap_or_else(|| cpus_worth_checking(&here.cpus));
-    let causes = if args.no_explain { None } else { Some(causes(&args.load.0)) };
-    let scenario = scenario(args, &cpus, causes.as_ref()).checked(&here.cpus).map_err(render::words::scenario_error)?;
-    let need = Need { kind: Kind::Periodic, period: Some(args.period), budget: Some(args.budget), cpus };
+    let wanted = Wanted::of(args, Stated::read(&args.need)?, &here.cpus)?;
+    let causes = if args.no_explain { None } else { Some(causes(&wanted.load.0)) };
+    let scenario = scenario(&wanted, causes.as_ref()).checked(&here.cpus).map_err(render::words::scenario_error)?;
+    let need = wanted.need;
     let findings = here.audit(&need);
     let recording = Outputs::recording_path(args.out.as_deref());
     let outputs = Outputs {
@@ -37,9 +44,36 @@ pub fn run(args: &CheckArgs) -> Result<Exit> {
     let finished = session::run(&scenario, &setting, &outputs, None)?;
     let exit = finished.tell(&outputs, &telling)?;
     let report = &finished.report;
-    Ok(exit
-        .and(Exit::exceeded_if(args.fail_on.is_some_and(|least| worst(&report.findings) >= Some(least))))
-        .and(Exit::doubtful_if(report.verdict.answer == Answer::Inconclusive)))
+    Ok(exit.and(Exit::exceeded_if(args.fail_on.is_some_and(|least| worst(&report.findings) >= Some(least)))))
+}
+
+/// What is asked for: typed, stated in a project file, usual for the work, or else usual.
+struct Wanted {
+    need: Need,
+    period: Nanos,
+    priority: u8,
+    duration: Nanos,
+    load: Loads,
+}
+
+impl Wanted {
+    fn of(args: &CheckArgs, stated: Stated, cpus: &Cpus) -> Result<Self> {
+        let period = args.period.or(stated.period).unwrap_or(PERIOD);
+        let load = args.load.clone().or(stated.load);
+        Ok(Self {
+            need: Need {
+                kind: stated.kind,
+                period: Some(period),
+                budget: args.budget.or(stated.budget).or(Some(BUDGET)),
+                cpus: args.cpus.clone().or(stated.cpus).unwrap_or_else(|| cpus_worth_checking(cpus)),
+                weighs_more: stated.weighs_more,
+            },
+            period,
+            priority: args.priority.or(stated.priority).unwrap_or(PRIORITY),
+            duration: args.duration.or(stated.duration).unwrap_or(DURATION),
+            load: load.map_or_else(|| parse_loads(LOAD).map_err(Error::msg), Ok)?,
+        })
+    }
 }
 
 /// Says what is known before anything is measured, and how long that takes: an audit is there at once.
@@ -83,26 +117,26 @@ fn causes(load_phases: &[LoadPhase]) -> Explain {
 }
 
 /// The load phases, a second time where that one is traced, and how long all of it takes.
-fn passes(args: &CheckArgs, causes: Option<&Explain>) -> (Vec<LoadPhase>, Nanos) {
+fn passes(wanted: &Wanted, causes: Option<&Explain>) -> (Vec<LoadPhase>, Nanos) {
     if causes.is_none_or(|causes| causes.phases.is_empty()) {
-        return (args.load.0.clone(), args.duration);
+        return (wanted.load.0.clone(), wanted.duration);
     }
     let untraced = |phase: &LoadPhase| LoadPhase { parts: phase.parts.saturating_mul(UNTRACED_PARTS), ..phase.clone() };
-    let phases = args.load.0.iter().map(untraced).chain(args.load.0.iter().cloned()).collect();
-    let traced = Nanos::from_ns(args.duration.as_ns() / u64::from(UNTRACED_PARTS));
-    (phases, args.duration.plus(traced))
+    let phases = wanted.load.0.iter().map(untraced).chain(wanted.load.0.iter().cloned()).collect();
+    let traced = Nanos::from_ns(wanted.duration.as_ns() / u64::from(UNTRACED_PARTS));
+    (phases, wanted.duration.plus(traced))
 }
 
-fn scenario(args: &CheckArgs, cpus: &CpuSet, causes: Option<&Explain>) -> Scenario {
-    let (load_phases, length) = passes(args, causes);
+fn scenario(wanted: &Wanted, causes: Option<&Explain>) -> Scenario {
+    let (load_phases, length) = passes(wanted, causes);
     Scenario {
-        threads: cpus.iter().map(|cpu| ProbeThread { cpu, period: args.period }).collect(),
-        policy: Policy::Fifo(args.priority),
+        threads: wanted.need.cpus.iter().map(|cpu| ProbeThread { cpu, period: wanted.period }).collect(),
+        policy: Policy::Fifo(wanted.priority),
         mechanism: Mechanism::Absolute,
         phase: TimerPhase::Auto,
         warm_up: Amount::Time(Nanos::from_ms(500)),
         length: Amount::Time(length),
-        budget: Some(args.budget),
+        budget: wanted.need.budget,
         limit: None,
         dma_latency_us: None,
         load_phases,

@@ -63,12 +63,13 @@ fn say_notes(run: &ForeignRun) {
     run.notes.iter().for_each(|note| render::say(&format!("note: {note}")));
 }
 
-/// The run of a recording, with what its report has against it as doubts, so that no gate passes what the report doubts.
+/// The run of a recording, with what may have hidden latency as doubts, so that no gate passes what its report would not.
 fn judged(recording: &Recording, budget: Option<Nanos>) -> ForeignRun {
     let report = Report::of(recording);
     let mut run = run_of(recording);
     run.started = units::mail_date(recording.header.started_unix_ns);
-    let mut doubts: Vec<String> = report.trust.reasons.iter().map(words::distrust).collect();
+    let mut doubts: Vec<String> =
+        report.trust.reasons.iter().filter(|doubt| doubt.direction().hides()).map(words::distrust).collect();
     // One miss is enough to know, however little else there is.
     let may_pass = run.series.iter().any(|series| gate(&run, series, budget) == Gate::Held);
     if may_pass && report.verdict.due < DUE_WANTED {
@@ -95,13 +96,13 @@ fn write(args: &ExportArgs, text: &str) -> Result<()> {
 
 #[cfg(feature = "parquet")]
 fn table(args: &ExportArgs, file: &ResultFile) -> Result<()> {
-    use punctual_numbers::export::{fleet_rows, fleet_run, foreign_fleet_rows, foreign_fleet_run};
+    use punctual_numbers::export::{fleet_head, fleet_rows, foreign_fleet_head, foreign_fleet_rows};
     use render::export::parquet::parquet;
     let Some(out) = &args.out else { bail!("Parquet is no text: name the file to write with --out") };
     let name = args.run.clone().unwrap_or_else(|| crate::commands::files::title(&args.file));
     let mut run = match file {
-        ResultFile::Recording(recording) => fleet_run(recording),
-        ResultFile::Foreign(run) => foreign_fleet_run(run),
+        ResultFile::Recording(recording) => fleet_head(recording),
+        ResultFile::Foreign(run) => foreign_fleet_head(run),
     };
     run.machine = args.machine_name.clone().or(run.machine);
     let bytes = match file {

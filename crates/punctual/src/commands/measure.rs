@@ -2,6 +2,7 @@
 
 use crate::cli::{MeasureArgs, Period, PhaseName, PolicyName, SuiteName, TraceArgs};
 use crate::commands::here::Here;
+use crate::commands::need::Stated;
 use crate::commands::resume;
 use crate::commands::session::{self, Outputs, Telling};
 use crate::exit::Exit;
@@ -30,7 +31,8 @@ pub fn run(args: &MeasureArgs) -> Result<Exit> {
     if let Some(path) = &args.resume.resume {
         return resume::run(args, path, &machine);
     }
-    let (phases, notes) = if args.suite.is_some() { classic() } else { (args.load.0.clone(), Vec::new()) };
+    let args = &filled(args)?;
+    let (phases, notes) = if args.suite.is_some() { classic() } else { (args.phases(), Vec::new()) };
     let scenario =
         scenario(args, phases, &machine.cpus)?.checked(&machine.cpus).map_err(render::words::scenario_error)?;
     fits(&args.explain, &scenario)?;
@@ -44,6 +46,24 @@ pub fn run(args: &MeasureArgs) -> Result<Exit> {
     session::check_loads(&scenario.load_phases, &load_dir)?;
     let setting = Setting { notes, explain: explain(&args.explain), ..machine.setting(load_dir, Vec::new(), false) };
     session::run(&scenario, &setting, &outputs, None)?.tell(&outputs, &Telling::Form(args.form, machine.reader()))
+}
+
+/// With what a project file or a preset states, but for a published suite, which says everything itself.
+fn filled(args: &MeasureArgs) -> Result<MeasureArgs> {
+    let stated = Stated::read(&args.need)?;
+    let args = args.clone();
+    if args.suite.is_some() {
+        return Ok(args);
+    }
+    Ok(MeasureArgs {
+        period: args.period.or(stated.period.map(Period::All)),
+        budget: args.budget.or(stated.budget),
+        cpus: args.cpus.or(stated.cpus),
+        priority: args.priority.or(stated.priority),
+        load: args.load.or(stated.load),
+        duration: if args.activations.is_some() { args.duration } else { args.duration.or(stated.duration) },
+        ..args
+    })
 }
 
 /// A trace buffer that leaves no memory for the rest of the machine is refused, since the kernel would grant it.
@@ -110,8 +130,8 @@ fn threads(args: &MeasureArgs, cpus: &Cpus, default_ms: u64) -> Result<Vec<Probe
 
 fn policy(args: &MeasureArgs, shortest: Nanos) -> Policy {
     match args.policy {
-        PolicyName::Fifo => Policy::Fifo(args.priority),
-        PolicyName::Rr => Policy::RoundRobin(args.priority),
+        PolicyName::Fifo => Policy::Fifo(args.priority()),
+        PolicyName::Rr => Policy::RoundRobin(args.priority()),
         PolicyName::Other => Policy::Other,
         PolicyName::Deadline => {
             Policy::Deadline { runtime: args.runtime.unwrap_or(Nanos::from_ns(shortest.as_ns() / 5)) }

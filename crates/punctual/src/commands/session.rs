@@ -15,7 +15,7 @@ use punctual_linux::measure::{Observer, Progress, Setting, measure};
 use punctual_linux::recording::RecordingError;
 use punctual_numbers::explain::primary_cause;
 use punctual_numbers::recording::{EndReason, Frame, Recording};
-use punctual_numbers::report::{Answer, Report};
+use punctual_numbers::report::Report;
 use punctual_numbers::scenario::{LoadPhase, Scenario};
 use std::fs::File;
 use std::io::Write;
@@ -77,7 +77,7 @@ pub struct Finished {
 
 impl Finished {
     /// Prints the numbers and says what failed after them. The exit code is 1 when something failed, 2 when the stop
-    /// limit or the budget was exceeded, 3 when the run cannot be trusted.
+    /// limit was exceeded or the need not held, 3 when that is inconclusive or the run stalled.
     pub fn tell(&self, outputs: &Outputs, telling: &Telling) -> Result<Exit> {
         let report = &self.report;
         // A page that could not be written is on no list.
@@ -92,10 +92,10 @@ impl Finished {
             render::error(failure);
         }
         let is_incomplete = self.failure.is_some() || report.write_error.is_some();
-        let limit = report.end == Some(EndReason::LimitExceeded);
         Ok(if is_incomplete { Exit::Error } else { Exit::Fine }
-            .and(Exit::exceeded_if(limit || report.verdict.answer == Answer::NotHeld))
-            .and(Exit::doubtful_if(!report.trust.ok())))
+            .and(Exit::exceeded_if(report.end == Some(EndReason::LimitExceeded)))
+            .and(Exit::doubtful_if(report.end == Some(EndReason::Stalled)))
+            .and(Exit::from(&report.verdict)))
     }
 }
 

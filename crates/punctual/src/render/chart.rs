@@ -4,7 +4,6 @@
 //! gives, so that a picture follows the reader's light or dark. Must not know the page around it.
 
 mod axis;
-mod cells;
 mod effects;
 mod exceedance;
 mod histogram;
@@ -13,21 +12,25 @@ mod ruler;
 mod shape;
 mod timeline;
 
-pub use axis::{LogScale, Times, as_f64, moment_label, round_moments};
-pub use cells::{cells, columns, counts};
+pub use axis::{LogScale, Times, as_f64, moment_label, round_moments, whole};
 pub use effects::{Bar, effects};
 pub use exceedance::{exceedance, limits};
-pub use histogram::{Series, histogram, histogram_of, legend_has_skips};
+pub use histogram::{columns, counts, histogram};
 pub use lanes::{colour_of, lanes};
 pub use ruler::ruler;
 pub use shape::{Shape, by_context, is_drawn, of_run, range};
-pub use timeline::{reach, timeline, times};
+pub use timeline::{TIMELINE_HEIGHT, reach, timeline, times};
 
-use crate::render::text::clean::visible;
+use crate::render::clean::visible;
 use crate::render::units::THIN;
+use std::fmt::{Display, Write as _};
 
-/// Colours repeat after so many CPUs; the dash of the line then tells them apart.
+/// How many colours there are. They repeat for further CPUs; the dash of the line then tells them apart.
 pub const COLOURS: usize = 8;
+
+/// The size of a picture as wide as the page.
+pub const WIDTH: f64 = 900.0;
+pub const HEIGHT: f64 = 376.0;
 
 /// `text` for a page: the real micro sign, which a terminal need not have.
 pub fn typeset(text: &str) -> String {
@@ -62,6 +65,37 @@ fn px(value: f64) -> String {
     text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
 }
 
+/// The opening tag of a picture; `says` is what a screen reader tells of it.
+fn opened(class: &str, width: f64, height: f64, says: &str) -> String {
+    let says = escaped(says);
+    format!(r#"<svg class="{class}" viewBox="0 0 {} {}" role="img" aria-label="{says}">"#, px(width), px(height))
+}
+
+fn path(out: &mut String, class: &str, d: impl Display) {
+    let _ = write!(out, r#"<path class="{class}" d="{d}"/>"#);
+}
+
+fn text(out: &mut String, class: &str, (x, y): (f64, f64), said: &str) {
+    let _ = write!(out, r#"<text class="{class}" x="{}" y="{}">{}</text>"#, px(x), px(y), escaped(said));
+}
+
+/// A rectangle from one corner to the other, with what it says when pointed at.
+fn rect(out: &mut String, class: &str, (left, top): (f64, f64), (right, bottom): (f64, f64), says: Option<&str>) {
+    let (width, height) = (px((right - left).max(0.0)), px(bottom - top));
+    let title = says.map_or_else(String::new, |says| format!("<title>{}</title>", escaped(says)));
+    let _ = write!(
+        out,
+        r#"<rect class="{class}" x="{}" y="{}" width="{width}" height="{height}">{title}</rect>"#,
+        px(left),
+        px(top)
+    );
+}
+
+/// Roughly how wide a text is, in the units of a picture.
+fn wide(text: &str) -> f64 {
+    as_f64(text.chars().count() as u64) * 6.8
+}
+
 /// Where a picture draws, inside its margins.
 #[derive(Clone, Copy, Debug)]
 struct Plot {
@@ -69,6 +103,23 @@ struct Plot {
     top: f64,
     right: f64,
     bottom: f64,
+}
+
+impl Plot {
+    /// Leaves room for labels and titles of both axes.
+    fn of(width: f64, height: f64) -> Self {
+        Self { left: 92.0, top: 20.0, right: width - 14.0, bottom: height - 46.0 }
+    }
+
+    /// A line from top to bottom.
+    fn upright(self, x: f64) -> String {
+        format!("M{} {}V{}", px(x), px(self.top), px(self.bottom))
+    }
+
+    /// A line from left to right.
+    fn level(self, y: f64) -> String {
+        format!("M{} {}H{}", px(self.left), px(y), px(self.right))
+    }
 }
 
 #[cfg(test)]

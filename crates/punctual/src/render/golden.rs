@@ -11,6 +11,29 @@ pub(in crate::render) fn assert_golden(name: &str, text: &str) {
     fixtures::check(&fixtures::repository("crates/punctual/tests/golden").join(name), text);
 }
 
+/// Asserts what every page has to be: whole, closed, with no script but ours, and loading nothing. Writes it into the folder
+/// `PUNCTUAL_SAMPLE_DIR` for a browser: `cargo xtask screenshots` looks at pages there.
+pub(in crate::render) fn assert_page(name: &str, page: &str) {
+    if let Some(folder) = std::env::var_os("PUNCTUAL_SAMPLE_DIR") {
+        std::fs::write(Path::new(&folder).join(format!("{name}.html")), page).unwrap();
+    }
+    assert!(page.trim_end().ends_with("</html>"), "{name} is complete");
+    for lacks in ["http:", "https:", "src=", "@import", "url(", "<link", "<img", "<iframe", "NaN", "worst case", "inf "]
+    {
+        assert!(!page.contains(lacks), "{name} contains {lacks}");
+    }
+    assert_eq!(page.matches("<script>").count(), 1, "{name}: our own");
+    for tag in "svg table tbody tr td th section figure dl ul ol li g article p div details summary nav a".split(' ') {
+        let open = page.matches(&format!("<{tag}>")).count() + page.matches(&format!("<{tag} ")).count();
+        assert_eq!(open, page.matches(&format!("</{tag}>")).count(), "{name}: {tag}");
+    }
+    let links = page.split("href=\"#").skip(1).map(|part| part.split('"').next().unwrap());
+    assert!(links.clone().count() > 0, "{name} has a list of its sections");
+    for link in links {
+        assert_eq!(page.matches(&format!("id=\"{link}\"")).count(), 1, "{name}: {link}");
+    }
+}
+
 const NO_FILES: [Option<&Path>; 2] = [None, None];
 
 fn paths() -> [Option<&'static Path>; 2] {

@@ -8,7 +8,7 @@ mod imported;
 pub use imported::imported_page;
 
 use super::{chart, explain, plot, units, words};
-use crate::render::text::clean::visible;
+use crate::render::clean::visible;
 use minijinja::value::merge_maps;
 use minijinja::{AutoEscape, Environment, UndefinedBehavior, Value, context};
 use punctual_facts::finding::{Finding, Severity, State};
@@ -20,8 +20,13 @@ use std::path::Path;
 const TEMPLATE: &str = include_str!("html/report.html.jinja");
 const EXPLAIN: &str = include_str!("html/explain.html.jinja");
 const CAUSES: &str = include_str!("html/causes.html.jinja");
-pub(super) const STYLE: &str = include_str!("html/report.css");
-pub(super) const SCRIPT: &str = include_str!("html/report.js");
+/// What all pages have in common.
+const PAGE: &str = include_str!("html/page.html.jinja");
+const STYLE: &str = include_str!("html/report.css");
+const SCRIPT: &str = include_str!("html/report.js");
+
+/// What a template has where the list of its sections goes.
+const CONTENTS: &str = "<!-- contents -->";
 
 /// With more CPUs than this only those with the largest latency are drawn; the table always has all.
 const CHARTED_MAX: usize = 16;
@@ -45,13 +50,28 @@ pub fn causes_page(report: &Report, title: &str, recording: Option<&Path>) -> Re
     rendered(EXPLAIN, around(report, title, recording))
 }
 
-/// A template of our own with what it is to hold.
+/// Fills in a template that extends the common page.
 pub(super) fn rendered(template: &str, context: Value) -> Result<String, minijinja::Error> {
     let mut environment = Environment::new();
     environment.set_auto_escape_callback(|_| AutoEscape::Html);
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
     environment.add_template("causes.html", CAUSES)?;
-    environment.render_str(template, context).map(|page| visible_only(&chart::typeset(&page)))
+    environment.add_template("page.html", PAGE)?;
+    let common = context! { css => STYLE, js => SCRIPT, tool_version => env!("CARGO_PKG_VERSION") };
+    let page = environment.render_str(template, merge_maps([context, common]))?;
+    Ok(visible_only(&chart::typeset(&page.replacen(CONTENTS, &contents(&page), 1))))
+}
+
+/// Links to the sections of a page: a heading with an `id` of its own is listed. No text from outside can become one, since
+/// the template escapes it.
+fn contents(page: &str) -> String {
+    let heading = |part: &str| {
+        let (id, rest) = part.split_once("\">")?;
+        let title = rest.split('<').next()?.trim();
+        Some(format!("<li><a href=\"#{id}\">{title}</a></li>"))
+    };
+    let links: String = page.split("<h2 id=\"").skip(1).filter_map(heading).collect();
+    format!("<nav class=\"contents\" aria-label=\"Contents\"><ul>{links}</ul></nav>")
 }
 
 /// Names come from outside: none of them may turn the text around or reach a terminal that shows the source.
@@ -61,11 +81,11 @@ fn visible_only(page: &str) -> String {
 
 /// What every page has: its title, its looks, the run, the machine, the causes.
 fn around(report: &Report, title: &str, recording: Option<&Path>) -> Value {
+    let is_whole = report.cut_off.is_none() && report.write_error.is_none();
+    let recording = recording.map(|path| format!("{}{}", path.display(), if is_whole { "" } else { " (incomplete)" }));
     let page = context! {
-        css => STYLE,
-        js => SCRIPT,
-        title => title,
-        recording => recording.map(|path| path.display().to_string()),
+        title,
+        recording,
         tool_version => &report.tool_version,
         measured => words::runs::measured(report),
         causes => explain::section(report),
@@ -110,7 +130,7 @@ fn head(report: &Report) -> Value {
     }
 }
 
-/// The tables of latencies.
+/// The tables of latencies, per CPU, per phase and of the worst wake-ups.
 fn numbers(report: &Report) -> Value {
     let budget = report.need.budget;
     let many = report.cpus.len() > 1;
@@ -136,7 +156,7 @@ fn numbers(report: &Report) -> Value {
         cpus,
         asked => format!("Period {}, {asked}.", units::latency(report.need.period)),
         scenario => words::scenario(report),
-        any_skips => chart::legend_has_skips(&report.cpus),
+        any_skips => report.cpus.iter().any(|row| !row.skipped.is_empty()),
         differences => report.cpus.iter().filter_map(words::skip_difference).collect::<Vec<_>>(),
         phases => phases(report),
         worst => worst(report),
@@ -210,13 +230,13 @@ fn worst(report: &Report) -> Vec<Value> {
     rows.collect()
 }
 
-/// The pictures.
 fn figures(report: &Report, charted: &[usize]) -> Value {
     let budget = report.need.budget;
+    let shapes = chart::Shape::of_cpus(&report.cpus);
     let rows = || charted.iter().filter_map(|i| report.cpus.get(*i).map(|cpu| (*i, cpu)));
     let separate: Vec<Value> = rows()
         .filter_map(|(number, cpu)| {
-            let svg = chart::histogram(&report.cpus, &[number], budget, true)?;
+            let svg = chart::histogram(&shapes, &[number], budget, true)?;
             let largest = cpu.row.latency.max.map_or_else(|| units::ABSENT.to_owned(), units::latency);
             Some(context! { cpu => cpu.cpu, key => chart::series(number), largest, svg })
         })
@@ -235,8 +255,8 @@ fn figures(report: &Report, charted: &[usize]) -> Value {
     let left_out = report.cpus.len().saturating_sub(charted.len());
     let note = format!("Drawn are the {} CPUs with the largest latency; the table has all.", charted.len());
     context! {
-        overlaid => chart::histogram(&report.cpus, charted, budget, false),
-        overlaid_small => chart::histogram(&report.cpus, charted, budget, true),
+        overlaid => chart::histogram(&shapes, charted, budget, false),
+        overlaid_small => chart::histogram(&shapes, charted, budget, true),
         exceedance => exceedance(report),
         band => plot::BAND,
         separate,
@@ -253,7 +273,7 @@ fn exceedance(report: &Report) -> Option<String> {
     chart::exceedance(&[all], report.need.budget)
 }
 
-/// What the machine is and what happened to it.
+/// What the machine is, and what happened to it during the run.
 fn machine(report: &Report) -> Value {
     let events = report.events.iter().map(|e| format!("{}: {}", units::moment(e.at), words::event(e)));
     let loads = report.loads.iter().map(|load| {

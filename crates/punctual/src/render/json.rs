@@ -12,7 +12,7 @@ pub use imported::imported;
 use super::document::{self, Published};
 use super::{units, words};
 use punctual_numbers::explain::Ranked;
-use punctual_numbers::report::{CausesDoubt, Distrust, NextStep, Report};
+use punctual_numbers::report::{CausesDoubt, Direction, Distrust, NextStep, Report};
 use punctual_numbers::trace::Rung;
 use serde::Serialize;
 use std::path::Path;
@@ -39,11 +39,21 @@ pub(in crate::render) struct Document<'a> {
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Trust<'a> {
+    /// No doubt can have hidden latency: the machine is as good as the numbers, or better.
     ok: bool,
-    /// Reasons why not; none means yes.
-    reasons: Vec<Said<'a, Distrust>>,
-    /// Things worth knowing that do not spoil the numbers.
-    remarks: Vec<Said<'a, Distrust>>,
+    /// Doubts that count for the verdict, each by its direction.
+    reasons: Vec<Doubt<'a>>,
+    /// Things worth knowing that change no verdict.
+    remarks: Vec<Doubt<'a>>,
+}
+
+/// A doubt, with a sentence for people.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct Doubt<'a> {
+    direction: Direction,
+    #[serde(flatten)]
+    said: Said<'a, Distrust>,
 }
 
 /// A fact and its numbers for programs, with a sentence for people.
@@ -81,7 +91,8 @@ impl Published for Document<'_> {
 impl<'a> Document<'a> {
     pub(in crate::render) fn of(report: &'a Report, recording: Option<&Path>) -> Self {
         let distrust = |reasons: &'a [Distrust]| {
-            reasons.iter().map(|fact| Said { fact, text: plain(&words::distrust(fact)) }).collect()
+            let said = |fact| Said { fact, text: plain(&words::distrust(fact)) };
+            reasons.iter().map(|fact| Doubt { direction: fact.direction(), said: said(fact) }).collect()
         };
         Self {
             started: started(report.started_unix_ns),

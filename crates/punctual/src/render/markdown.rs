@@ -47,7 +47,7 @@ pub fn prose(text: &str) -> String {
 }
 
 fn one_line(text: &str) -> String {
-    super::text::clean::clean(text).trim().to_owned()
+    super::clean::clean(text).trim().to_owned()
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 
 pub mod audit;
 mod chart;
+mod clean;
 pub mod compare;
 pub mod document;
 pub mod explain;

@@ -11,8 +11,8 @@ use punctual_numbers::recording::{
     CutOff, CutReason, EndReason, Event, EventKind, Granted, InForce, LoadDone, Moment, RecTime, WarmUp,
 };
 use punctual_numbers::report::{
-    Answer, CpuRow, Distrust, Inconclusive, Need, NextStep, Percentiles, PhaseRow, PhaseSpan, Report, Row, SkippedLoad,
-    TimelinePoint, Trust, Verdict, WorstAt, WorstRow,
+    CpuRow, Distrust, Need, NextStep, Percentiles, PhaseRow, PhaseSpan, Report, Row, Seen, SkippedLoad, TimelinePoint,
+    Trust, Verdict, WorstAt, WorstRow,
 };
 use punctual_numbers::scenario::{Amount, LoadPhase, Mechanism, Policy, ProbeThread, Scenario, TimerPhase};
 use punctual_numbers::stats::tail::Estimate;
@@ -46,11 +46,10 @@ pub fn two_cpus() -> Report {
 pub fn eight_cpus() -> Report {
     let mut report = Run { cpus: 8, seconds: 120, budget: Some(Nanos::from_us(72)), hog: false }.report();
     report.events = vec![event(40, 0, EventKind::WallClockStep, 0), event(83, 2_300, EventKind::Paused, 18_400)];
-    report.trust.reasons =
-        vec![Distrust::Paused { times: 1, total: Nanos::from_ms(2_300) }, Distrust::Faults { cpu: 3, faults: 2 }];
     report.next =
         vec![NextStep::Repeat, NextStep::RunAsRoot { adds: "reads /dev/cpu/*/msr and the tracing state".to_owned() }];
-    report
+    let paused = Distrust::Paused { times: 1, total: Nanos::from_ms(2_300) };
+    doubted(report, vec![paused, Distrust::Faults { cpu: 3, faults: 2 }])
 }
 
 /// Two CPUs of which the first is blocked for 20 ms of every second.
@@ -67,9 +66,7 @@ pub fn empty() -> Report {
     report.findings.clear();
     (report.next, report.loads, report.threads) = (Vec::new(), Vec::new(), Vec::new());
     (report.warm_up, report.in_force, report.spans, report.notes) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    report.verdict.inconclusive_because = Some(Inconclusive::NothingRan);
-    report.trust = Trust { reasons: vec![Distrust::TooFew { due: 0 }], remarks: Vec::new() };
-    report
+    doubted(report, vec![Distrust::TooFew { due: 0 }])
 }
 
 /// A recording that ends in the middle, on a disk that was full.
@@ -78,9 +75,8 @@ pub fn cut_off() -> Report {
     report.end = None;
     report.cut_off = Some(CutOff { good_bytes: 18_211, reason: CutReason::Damaged("the next frame is incomplete") });
     report.write_error = Some("write to run.punctual: no space left on device".to_owned());
-    report.trust.reasons = vec![Distrust::CutOff, Distrust::WriteFailed];
     report.next = vec![NextStep::Repeat];
-    report
+    doubted(report, vec![Distrust::CutOff, Distrust::WriteFailed])
 }
 
 /// A short run of one CPU without a budget, by a user who may not use the real-time class.
@@ -180,6 +176,8 @@ pub fn every_distrust() -> Vec<Distrust> {
         Distrust::ChangedDuring { path: "/proc/sys/kernel/sched_rt_runtime_us".to_owned() },
         Distrust::Tracing { tracer: "function".to_owned() },
         Distrust::Early { cpu: 1, times: 4 },
+        Distrust::LoadMissing { load: "net".to_owned(), why: "no peer".to_owned() },
+        Distrust::Drifts { load: LOADED.to_owned() },
     ]
 }
 
@@ -245,7 +243,8 @@ impl Run {
         let mut worst: Vec<WorstRow> = drawn.iter().flat_map(|d| d.worst.iter().cloned()).collect();
         worst.sort_by_key(|w| std::cmp::Reverse(w.activation.latency()));
         worst.truncate(12);
-        let split = self.split();
+        let (split, measured) = (self.split(), Nanos::from_secs(self.seconds));
+        let need = Need { period: PERIOD, budget: self.budget, cpus: (0..self.cpus).collect() };
         let span = |name: &str, from, to| PhaseSpan {
             name: name.to_owned(),
             from: RecTime::after_epoch(Nanos::from_secs(from)),
@@ -257,12 +256,12 @@ impl Run {
             epoch: MonoTime::from_ns(EPOCH_NS),
             runs: Vec::new(),
             stretch: None,
-            measured: Nanos::from_secs(self.seconds),
-            need: Need { period: PERIOD, budget: self.budget, cpus: (0..self.cpus).collect() },
+            measured,
             scenario: self.scenario(),
             machine: machine(),
             findings: findings(),
-            verdict: verdict(&total, self.budget),
+            verdict: verdict(&need, &cpus, measured, &[]),
+            need,
             total: (self.cpus > 1).then_some(total),
             cpus,
             phases: (0..2).flat_map(|phase| self.phase_rows(phase, &drawn)).collect(),
@@ -527,24 +526,15 @@ fn worst_row(cpu: u32, at: Nanos, late: Nanos, loaded: bool) -> WorstRow {
     }
 }
 
-fn verdict(total: &Row, budget: Option<Nanos>) -> Verdict {
-    let missed = total.over_budget + total.skipped;
-    let answer = match (budget, total.due, missed) {
-        (None, _, _) | (_, 0, _) => Answer::Inconclusive,
-        (_, _, 0) => Answer::Held,
-        _ => Answer::NotHeld,
-    };
-    // Three misses more than seen is near enough to the true bound for a sample.
-    #[allow(clippy::cast_precision_loss, reason = "a sample")]
-    let upper = (total.due > 0).then(|| (missed as f64 * 1.2 + 3.0) / total.due as f64);
-    Verdict {
-        answer,
-        due: total.due,
-        missed,
-        miss_probability_upper: upper,
-        confidence: 0.95,
-        inconclusive_because: (answer == Answer::Inconclusive).then_some(Inconclusive::NoBudget),
-    }
+fn verdict(need: &Need, cpus: &[CpuRow], measured: Nanos, doubts: &[Distrust]) -> Verdict {
+    Verdict::of(&Seen::of(need, cpus, 1.0, measured), doubts)
+}
+
+/// The same with these doubts, and the verdict that they leave.
+fn doubted(mut report: Report, doubts: Vec<Distrust>) -> Report {
+    report.verdict = verdict(&report.need, &report.cpus, report.measured, &doubts);
+    report.trust.reasons = doubts;
+    report
 }
 
 fn granted(cpu: u32) -> Granted {

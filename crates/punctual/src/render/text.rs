@@ -3,7 +3,6 @@
 //! ASCII because the machines this runs on are read over serial consoles. Must not compute: it picks, orders and lays
 //! out what the report holds.
 
-pub(super) mod clean;
 mod full;
 mod imported;
 mod merged;
@@ -14,7 +13,6 @@ pub(super) mod table;
 
 pub use imported::imported;
 pub use merged::merged;
-pub(super) use section::shortened;
 pub use short::{Opening, ahead, opening, results, short};
 
 use super::words::answer::Reader;

@@ -14,13 +14,17 @@ pub const ABSENT: &str = "-";
 
 /// A count with its digits in groups of three: `3 600 000`.
 pub fn count(n: u64) -> String {
-    let digits = n.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i) % 3 == 0 {
+    grouped(&n.to_string())
+}
+
+/// A whole number, which may have a sign, with its digits in groups of three.
+pub fn grouped(number: &str) -> String {
+    let mut text = String::with_capacity(number.len() * 2);
+    for (i, c) in number.char_indices() {
+        if (number.len() - i) % 3 == 0 && text.ends_with(|before: char| before.is_ascii_digit()) {
             text.push(THIN);
         }
-        text.push(digit);
+        text.push(c);
     }
     text
 }
@@ -58,10 +62,10 @@ pub fn exact_us(length: Option<Nanos>) -> String {
     length.map_or_else(|| ABSENT.to_owned(), |l| decimal_up(l.as_ns(), 1_000, 3))
 }
 
-/// A latency that is an estimate, in microseconds without the unit: `12.3`, `1204`.
+/// A latency that is an estimate, in microseconds without the unit: `12.3`, `1 204`.
 pub fn column_us_of(ns: f64) -> String {
     let us = ns / 1e3;
-    if us.abs() < 1e3 { format!("{us:.1}") } else { format!("{us:.0}") }
+    if us.abs() < 1e3 { format!("{us:.1}") } else { grouped(&format!("{us:.0}")) }
 }
 
 /// A change of a latency in microseconds without the unit, with its sign: `+1.2`, `-30.0`. A dash where it has no end.
@@ -70,7 +74,7 @@ pub fn signed_us(ns: f64) -> String {
         return ABSENT.to_owned();
     }
     let us = ns / 1e3;
-    let text = if us.abs() < 1e3 { format!("{us:+.1}") } else { format!("{us:+.0}") };
+    let text = if us.abs() < 1e3 { format!("{us:+.1}") } else { grouped(&format!("{us:+.0}")) };
     // Rounded to nothing, a sign would still say something.
     if text == "-0.0" { "+0.0".to_owned() } else { text }
 }
@@ -267,12 +271,15 @@ mod tests {
 
     #[test]
     fn changes_have_a_sign_and_no_more_digits_than_they_are_worth() {
-        let cases = [(1_240.0, "+1.2"), (-30_000.0, "-30.0"), (-20.0, "+0.0"), (1_347_300.0, "+1347")];
+        let cases = [(1_240.0, "+1.2"), (-30_000.0, "-30.0"), (-20.0, "+0.0"), (1_347_300.0, "+1 347")];
         for (ns, text) in cases {
-            assert_eq!(signed_us(ns), text);
+            assert_eq!(plain(&signed_us(ns)), text);
         }
         assert_eq!((signed_us(f64::NEG_INFINITY), signed_us(f64::NAN)), (ABSENT.to_owned(), ABSENT.to_owned()));
-        assert_eq!((column_us_of(12_340.0), column_us_of(1_204_000.0)), ("12.3".to_owned(), "1204".to_owned()));
+        assert_eq!(
+            (column_us_of(12_340.0), plain(&column_us_of(1_204_000.0))),
+            ("12.3".to_owned(), "1 204".to_owned())
+        );
     }
 
     #[test]

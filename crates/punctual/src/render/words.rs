@@ -14,9 +14,9 @@ pub mod runs;
 mod trust;
 mod verdict;
 
-pub use findings::{blast_meaning, by_family, by_reason, findings_counted, otherwise, standing_in_the_way};
+pub use findings::{blast_meaning, by_family, by_reason, findings_counted, otherwise, resort, standing_in_the_way};
 pub use refusal::{import_problem, measure_error, scenario_error, told};
-pub use trust::{distrust, trust_answer};
+pub use trust::{although, distrust, trust_answer};
 pub use verdict::{next_step, skip_difference, verdict};
 
 use super::units;
@@ -241,7 +241,7 @@ pub fn short_phase_name(name: &str) -> String {
     let name = phase_name(name);
     match name.split('+').count() {
         _ if name.chars().count() <= ROOM => name.to_owned(),
-        1 => super::text::shortened(name, ROOM),
+        1 => super::clean::shortened(name, ROOM),
         loads => format!("{loads} loads"),
     }
 }

@@ -152,7 +152,7 @@ fn a_planted_knob_is_found_among_six() {
     let (cpu, knobs) = (cpu.to_string(), format!("{others},{}", planted.knob()));
     let (budget, length, strategy) = (asked("BUDGET", "12m"), asked("RUN", "3s"), asked("STRATEGY", "one-at-a-time"));
     let words =
-        ["optimize", "--cpus", &cpu, "--knobs", &knobs, "--budget", &budget, "--run", &length, "--late", "50us"];
+        ["optimize", "--cpus", &cpu, "--knobs", &knobs, "--time", &budget, "--run", &length, "--budget", "50us"];
     let more =
         ["--strategy", &strategy, "--dma-latency", "0", "--yes", "--out", "campaign", "--json", "--html", "page.html"];
     let begun = Instant::now();

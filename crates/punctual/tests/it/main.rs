@@ -18,6 +18,7 @@ mod lint;
 mod live;
 mod long;
 mod measuring;
+mod need;
 mod optimize;
 mod optimize_privileged;
 mod privileged;

@@ -13,7 +13,7 @@ fn what_cannot_be_tried_is_refused_with_a_remedy() {
     let mine = format!("script:{}", run.path("mine").display());
     dry(&["--knobs", &mine]).refused(&["root's alone"]);
     dry(&["--knobs", "mem.compact", "--run", "1s"]).refused(&["1000 releases", "--run"]);
-    dry(&["--knobs", "mem.compact,rcu.normal", "--budget", "20s"]).refused(&["cannot tell anything", "--budget"]);
+    dry(&["--knobs", "mem.compact,rcu.normal", "--time", "20s"]).refused(&["cannot tell anything", "--time"]);
     run.punctual(&["optimize", "--resume", "."]).refused(&["campaign.json"]);
     std::fs::write(run.path("campaign.json"), "{\"schema\": \"other\"}").unwrap();
     run.punctual(&["optimize", "--resume", "."]).refused(&["no campaign"]);

@@ -37,9 +37,8 @@ fn nobody_changes_it() -> bool {
 /// A campaign of short runs, on the last CPU.
 fn begun(run: &Run) -> Child {
     let cpu = last_cpu().to_string();
-    let words = [
-        "optimize", "--cpus", &cpu, "--knobs", KNOBS, "--budget", "90s", "--period", "200us", "--run", "400ms", "--yes",
-    ];
+    let words =
+        ["optimize", "--cpus", &cpu, "--knobs", KNOBS, "--time", "90s", "--period", "200us", "--run", "400ms", "--yes"];
     let mut command = run.command(&[words.as_slice(), &["--seed", "1", "--out", "campaign"]].concat());
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
 }

@@ -42,7 +42,7 @@ pub fn tell(given: &Given, ledger: &mut Ledger) -> Result<()> {
     let mut watched = Watched { machine: before.machine, boots: Vec::new() };
     let knobs = [BAD.0, GOOD.0].join(",");
     let begin = format!(
-        "{PROGRAM} optimize --boots --cpus 2-3 --knobs {knobs} --run 2s --budget 24h --settle 0s --margin 50 --seed 1 \
+        "{PROGRAM} optimize --boots --cpus 2-3 --knobs {knobs} --run 2s --time 24h --settle 0s --margin 50 --seed 1 \
          --yes --out {FOLDER}"
     );
     let start = watched.machine.restart_by(&begin)?;

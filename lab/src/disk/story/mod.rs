@@ -23,7 +23,6 @@ pub struct Given {
     pub program: PathBuf,
 }
 
-/// One story.
 struct Story {
     name: &'static str,
     claims: &'static [Claim],

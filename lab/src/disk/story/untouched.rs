@@ -17,7 +17,6 @@ pub const CLAIMS: &[Claim] = &[
 pub const BY_ITSELF: &Exceptions =
     &[("/var/log/", "logs"), ("/var/lib/systemd/random-seed", "a new seed at each shutdown")];
 
-/// Starts twice, compares.
 pub fn tell(given: &Given, ledger: &mut Ledger) -> Result<()> {
     let bench = Bench::new(&given.cache, &given.image, "untouched", Some(&given.program))?;
     let (mut machine, start) = bench.start()?;
@@ -36,7 +35,6 @@ pub fn tell(given: &Given, ledger: &mut Ledger) -> Result<()> {
     ledger.enter("disk.findings-rest", &findings::differences(&first, &second))
 }
 
-/// Differences as complaints.
 pub fn told(differences: &[Difference]) -> Vec<String> {
     differences.iter().map(|difference| format!("{}: {}", difference.path, difference.what)).collect()
 }

@@ -16,12 +16,10 @@ pub const MODULE: &str = "/usr/lib/lab/lab_plant.ko";
 /// How rtla is started in a guest: by its own loader, with its own libraries.
 pub const RTLA: &str = "/usr/lib/rtla/ld.so --library-path /usr/lib/rtla /usr/lib/rtla/rtla";
 
-/// The module's sources.
 const SOURCES: [&str; 2] = ["Kbuild", "lab_plant.c"];
 /// What building takes beside headers, which bring their compiler along.
 const TOOLS: [&str; 7] = ["base-files", "coreutils", "dash", "gawk", "grep", "make", "sed"];
 
-/// All of it.
 pub fn files(lab: &Lab, kernel: &Kernel) -> Result<Vec<(String, PathBuf)>> {
     let mut files = rtla(lab)?;
     files.push((MODULE.to_owned(), module(lab, kernel)?));
@@ -74,7 +72,7 @@ fn package_version(kernel: &Kernel) -> Option<&str> {
     tree.split('_').nth(1)
 }
 
-/// rtla of Debian 13, the first that analyses what stopped it, and its libraries.
+/// Debian 13 has the first rtla that analyses what stopped it. Its libraries come along.
 fn rtla(lab: &Lab) -> Result<Vec<(String, PathBuf)>> {
     let wanted = Wanted { name: "rtla", packages: &["base-files", "rtla"], spared: None };
     let tree = lab.shelf.closure(Release::Trixie, Arch::Amd64, wanted)?;

@@ -35,9 +35,9 @@ pub const KINDS: [(&str, Planter); 11] = [
     // The last one: not every kernel lets its server for ordinary threads be set back.
     ("throttle", Planter::Throttling),
 ];
-/// A kind is measured for so long, for 200 sections that nothing disturbed.
+/// Seconds of measurement for each kind, which yield 200 sections that nothing disturbed.
 const SECONDS: u32 = 5;
-/// A measurement may take so much longer, as guests are slow. Whoever plants is ended after it.
+/// Seconds that a measurement may take longer than planned, as guests are slow. The planter is ended after them.
 const SPARE: u32 = 90;
 /// These come less often.
 const SECONDS_MORE: u32 = 9;
@@ -61,7 +61,7 @@ impl Planter {
         if self.has_length() { SECONDS } else { SECONDS_MORE }
     }
 
-    /// Measures for so long, and plants.
+    /// Measures and plants for this number of seconds.
     pub fn command(self, kind: &str, seconds: u32) -> String {
         let plant = |every: u32, more: &str| {
             format!(

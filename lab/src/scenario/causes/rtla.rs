@@ -25,9 +25,9 @@ const KINDS: [(&str, u32); 4] = [("irqoff", 90), ("preemptoff", 90), ("stopper",
 /// Stops of each kind, and how often rtla is started for them at most: some are not analysed.
 const STOPS: usize = 5;
 const TRIES: u32 = 8;
-/// What we rank first is plain after so long.
+/// Seconds after which it is plain what we rank first.
 const SECONDS: u32 = 2;
-/// So many in all make a verdict, and so many of a hundred must agree.
+/// A verdict takes at least `LEAST` cases, of which `PERCENT` of a hundred must agree.
 const LEAST: usize = 20;
 const PERCENT: usize = 90;
 

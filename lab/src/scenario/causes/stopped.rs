@@ -22,13 +22,12 @@ const STOPS: u32 = 24;
 /// The shortest stop, and the next longer one; they come in no order.
 const SHORTEST: Duration = Duration::from_millis(25);
 const STEP: Duration = Duration::from_millis(8);
-/// Between two stops.
 const BETWEEN: Duration = Duration::from_millis(900);
-/// So long after a stop its threads may still wait for their first turn.
+/// How long after a stop threads may still wait for their first turn.
 const AFTER: Duration = Duration::from_millis(40);
 /// A standstill that is told lies no further than this from where it was made: clocks are compared over a serial line.
 const APART_NS: i64 = 100_000_000;
-/// So many of a hundred stops must be told, and to 10 %.
+/// This share of the stops must be told, with lengths right to 10 %.
 const PERCENT: usize = 95;
 
 /// On a kernel that is tried for other causes as well.

@@ -30,7 +30,7 @@ const CLAIMS: &[Claim] = &[
     },
 ];
 
-/// So many cases are enough to judge by.
+/// A verdict takes at least this number of cases.
 const CASES_LEAST: u64 = 100;
 /// What there is to be left as it was.
 const FACTS: &str = "cd /sys/kernel/tracing; cat osnoise/options osnoise/cpus current_tracer; ls instances; cd /";

@@ -1,7 +1,7 @@
 //! `tune` and `revert`, killed in the middle of what they do.
 //!
-//! A script in the guest lets the program go on for so many milliseconds once its folder is there, and kills it. How many
-//! a whole run takes is found out first; the moments are spread evenly over that.
+//! A script in the guest lets the program go on for some milliseconds once its folder is there, and kills it. How long a
+//! whole run takes is found out first; the moments are spread evenly over that time.
 
 use super::super::{Claim, Judged, Lab, Scenario, Verdict};
 use super::seen::Seen;
@@ -23,11 +23,10 @@ const CLAIMS: &[Claim] = &[
     Claim { id: "killed.revert", says: "killed in the middle as well, `revert` is finished by the next one" },
 ];
 
-/// So many times.
 const RUNS: u32 = 12;
 /// And no more than this to get there: a busy host's guest may end its work sooner than the last time.
 const MOST_RUNS: u32 = 20;
-/// At so many different places of the journal, or the moments were not spread.
+/// With fewer different places in the journal, the moments were not spread.
 const PLACES: usize = 5;
 /// Changes of all kinds there are without systemd: values, masks, threads, interrupts, a file. Not the one that patches an
 /// emulated kernel for seconds: nearly all moments would fall on it.
@@ -128,7 +127,7 @@ impl Far {
 }
 
 impl Bench<'_> {
-    /// Starts a command and kills it after so many milliseconds, or lets it end.
+    /// Starts a command and kills it after `ms` milliseconds, or lets it end.
     fn kill(&mut self, ms: Option<u64>, command: &str) -> Result<Far> {
         let ms = ms.map_or("all".to_owned(), |ms| ms.to_string());
         let said = self.must(&format!("sh /usr/lib/lab/kill {ms} {command}"))?;

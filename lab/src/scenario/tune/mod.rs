@@ -17,7 +17,7 @@ use crate::wire::Output;
 use anyhow::{Result, ensure};
 use seen::Seen;
 
-/// Tuned and reverted; on so many kernels as there is time for in a quick run.
+/// Tunes and reverts, in a quick run on as few kernels as there is time for.
 pub const TUNE: Scenario = Scenario {
     name: "tune",
     claims: CLAIMS,
@@ -42,7 +42,6 @@ const CLAIMS: &[Claim] = &[
     },
 ];
 
-/// What is typed.
 const TUNE_NOW: &str = "punctual tune --cpus 2-3 --yes --json";
 
 fn run(lab: &Lab, kernel: &Kernel) -> Result<Judged> {

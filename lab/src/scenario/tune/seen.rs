@@ -34,7 +34,6 @@ pub struct Seen {
     threads: BTreeMap<String, Thread>,
 }
 
-/// One thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Thread {
     /// Nobody can move it.

@@ -16,7 +16,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 pub struct Burn {
     /// On this CPU only.
     pub cpu: u32,
-    /// For so long each time, in nanoseconds.
+    /// Length of each delay, in nanoseconds.
     pub burst_ns: u32,
     /// From one start to the next at least that, in nanoseconds.
     pub every_ns: u32,
@@ -24,7 +24,7 @@ pub struct Burn {
     pub tid: Option<u32>,
     /// Only where the first argument of the tracepoint is this.
     pub argument: Option<u32>,
-    /// What the tracepoint's first argument points to holds the address of a function, so many bytes in.
+    /// Offset in bytes of a function's address in what the tracepoint's first argument points to.
     pub function_at: Option<u8>,
 }
 
@@ -33,9 +33,8 @@ pub struct Burn {
 pub struct Burnt {
     /// `CLOCK_MONOTONIC` before, in nanoseconds.
     pub start_ns: u64,
-    /// And after.
     pub end_ns: u64,
-    /// So much of that was taken from the program itself.
+    /// The part of it, in nanoseconds, that was taken from the program itself.
     pub gaps_ns: u64,
     /// Name of the thread that was interrupted, or that ran.
     pub comm: String,

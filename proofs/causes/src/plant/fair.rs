@@ -13,13 +13,13 @@ use std::hint;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
-/// It steps in for so long, once in so long. Whatever else, the share fits into the period.
+/// The server runs for `RUNTIME_NS` once in each `PERIOD_NS`. The first must fit into the second after every write.
 const RUNTIME_NS: u64 = 1_500_000;
 const PERIOD_NS: u64 = 10_000_000;
 /// The real-time thread wants to run nearly always: an ordinary one that gets the CPU by itself needs no server.
 const BURST_NS: u64 = 20_000_000;
-/// In an emulator that runs its CPUs in turns the real-time thread gives up its own so often: it has nearly all of the time,
-/// and who measures works on another CPU.
+/// How often the real-time thread gives up its turn in an emulator that runs its CPUs in turns: it has nearly all of the
+/// time, and the measuring program works on another CPU.
 const TURN_NS: u64 = 20_000;
 /// It serves for its runtime, and until the next tick, which may be 4 ms apart. A longer gap has a turn of another CPU in it.
 const SERVED_NS: RangeInclusive<u64> = RUNTIME_NS..=4_300_000;

@@ -17,7 +17,7 @@ use std::os::unix::fs::FileExt;
 
 /// A page is written to where it is swapped to within this.
 const WRITTEN_NS: u64 = 2_200_000;
-/// A thread that is there for so long measures.
+/// A thread that has existed for this long measures.
 const SETTLED_NS: u64 = 2_500_000_000;
 const PAGE: u64 = 4096;
 

@@ -26,15 +26,13 @@ use stimulus::Stimulus;
 /// What is to be planted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Planting {
-    /// What.
     pub kind: Kind,
-    /// On this CPU.
     pub cpu: u32,
-    /// For so long in all, in seconds.
+    /// Length of the whole planting, in seconds.
     pub seconds: u64,
-    /// Each time so long, in nanoseconds.
+    /// Length of each delay, in nanoseconds.
     pub burst_ns: u64,
-    /// About so often, in nanoseconds.
+    /// Mean time from one delay to the next, in nanoseconds.
     pub every_ns: u64,
     /// Priority of real-time threads.
     pub priority: u8,
@@ -104,7 +102,6 @@ impl Stop {
         self.asked.load(Ordering::Relaxed) || sys::now_ns() >= self.at_ns
     }
 
-    /// Waits for it.
     fn wait(&self) {
         while !self.asked() {
             sys::sleep_until(sys::now_ns() + 10_000_000);

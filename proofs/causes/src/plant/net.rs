@@ -26,14 +26,14 @@ pub fn packets(planting: &Planting, stop: &Stop) -> Result<()> {
 /// A group of our own network.
 const GROUP: Ipv4Addr = Ipv4Addr::new(239, 255, 0, 1);
 const PORT: u16 = 9999;
-/// Receiving a packet takes so long at least, which is longer than sending one: they pile up.
+/// Shortest time to receive a packet. It is longer than sending one takes, so that packets pile up.
 const PACKET_NS: u64 = 15_000;
-/// So many receivers are added at a time, until they take long enough; and at most so many.
+/// Receivers are added by `STEP` until receiving takes long enough, up to `MOST`.
 const STEP: usize = 2;
 const MOST: usize = 64;
 
 /// Dozens of packets at once, sent on another CPU, which hands each over: interrupts from there and softirqs here follow
-/// one another until all are received. A plant lasts as long as receiving that many takes.
+/// one another until all are received. A plant lasts as long as receiving all of them takes.
 pub fn flood(planting: &Planting, stop: &Stop) -> Result<Vec<Plant>> {
     sys::own_network()?;
     sys::loopback_up()?;

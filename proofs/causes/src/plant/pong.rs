@@ -8,7 +8,7 @@ use std::thread::{self, Thread};
 /// Each turn is a waking and a switch.
 const EVENTS_A_TURN: u64 = 2;
 
-/// Plays for so long on a CPU; how many events of the scheduler that made at least.
+/// Plays on a CPU for `seconds`. Returns a lower bound for the events of the scheduler that this made.
 pub fn run(cpu: u32, seconds: u64) -> Result<u64> {
     let until_ns = sys::now_ns() + seconds * 1_000_000_000;
     let (to_first, for_first) = mpsc::channel::<Thread>();

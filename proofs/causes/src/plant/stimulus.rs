@@ -53,7 +53,6 @@ impl Running {
 }
 
 impl Stimulus {
-    /// Starts its threads.
     pub fn start(self, planting: &Planting, stop: &Stop) -> Result<Running> {
         let (said, heard) = mpsc::channel();
         let (planting, stop) = (planting.clone(), stop.clone());

@@ -11,7 +11,7 @@ use rustix::time::{
 };
 use std::os::fd::OwnedFd;
 
-/// A callback of a timer that is traced takes about so long.
+/// About how long the callback of a traced timer takes.
 const CALLBACK_NS: u64 = 400;
 
 /// Arms timers for the same instant, again and again, and waits for them with a sleep that ends just after.

@@ -15,8 +15,8 @@ use std::ops::RangeInclusive;
 
 const PERIOD: &str = "/proc/sys/kernel/sched_rt_period_us";
 const RUNTIME: &str = "/proc/sys/kernel/sched_rt_runtime_us";
-/// Two fifths of the time, by periods short enough that nobody is kept waiting for long: halved so often. It is lowered for
-/// every CPU, and threads that serve timers are real-time ones: elsewhere less than this is enough for them.
+/// Real-time threads get two fifths of the time, in periods that are halved `HALVED` times, so that no thread waits for
+/// long. This holds for every CPU; threads that serve timers are real-time ones, and need less than this elsewhere.
 const HALVED: u32 = 5;
 const SHARE: (u64, u64) = (2, 5);
 /// Throttling takes three fifths of 31.25 ms, less what others took of it. A gap far from that was something else, as an
@@ -26,7 +26,7 @@ const THROTTLED_NS: RangeInclusive<u64> = 5_000_000..=20_000_000;
 const GAP_NS: u64 = 500_000;
 /// It wants to run nearly always: throttling that begins while it sleeps would not be seen.
 const BURST_NS: u64 = 5_000_000;
-/// It does sleep, for so long: the time is bounded that a real-time thread may take in one go.
+/// Sleep between two bursts: a limit holds for the time that a real-time thread may run without sleeping.
 pub const NAP_NS: u64 = 200_000;
 
 /// Throttles again and again. A plant is a gap in the time of the thread that uses it up.
@@ -40,8 +40,8 @@ pub fn run(planting: &Planting, stop: &Stop) -> Result<Vec<Plant>> {
     Ok(planting.plants("-", &noted))
 }
 
-/// Runs so long of so long until told to stop, and notes when it wanted to run and did not. It says so often that it spins,
-/// if at all, for an emulator that runs its CPUs in turns: others have none while this runs.
+/// Runs for `burst_ns` of each `every_ns` until told to stop, and notes when it wanted to run and did not. With `turn_ns` it
+/// says in these intervals that it spins: an emulator that runs its CPUs in turns gives other CPUs none while this runs.
 pub fn gaps(burst_ns: u64, every_ns: u64, turn_ns: Option<u64>, stop: &Stop) -> Vec<Noted> {
     let mut noted = notes();
     let mut turned = 0;

@@ -1,7 +1,7 @@
 //! What the next boot will ask for: the words for the kernel in the files of the boot loader.
 //!
 //! Files are read as their owners read them, as far as that can be done without running them: a shell fragment that
-//! does more than assign is said to be unreadable rather than guessed at.
+//! does more than assign is reported as unreadable.
 
 use super::loader::ESPS;
 use super::{Boot, Loader};
@@ -10,22 +10,21 @@ use crate::fact::Fact;
 use crate::tree::{Tree, text};
 use std::collections::BTreeMap;
 
-/// Begins lines of punctual's that take words out of the variables set so far; the words follow.
+/// Begins and ends the lines in which punctual takes words out of the variables set so far; the words follow the first.
 pub const WITHOUT: &str = "# punctual { without: ";
-/// Ends them.
 pub const WITHOUT_END: &str = "# } without";
 
-/// Words for the kernel in one place.
+/// The words for the kernel in one place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Configured {
     pub place: String,
-    /// The files it was read from, in order.
+    /// The files that it was read from, in order.
     pub files: Vec<String>,
     pub line: Fact<String>,
 }
 
-/// Every place in which the boot loader of this machine keeps words for the kernel that runs. `release` chooses among
-/// the entries of several kernels.
+/// Every place in which the boot loader of this machine keeps words for the running kernel. `release` chooses among the
+/// entries of several kernels.
 pub fn configured(tree: &dyn Tree, boot: &Boot, release: Option<&str>) -> Vec<Configured> {
     let mut found: Vec<Configured> = Vec::new();
     for loader in &boot.loaders {
@@ -59,34 +58,40 @@ impl Configured {
     fn one(path: &str, line: Fact<String>) -> Self {
         Self { place: path.to_owned(), files: vec![path.to_owned()], line }
     }
+
+    /// The words in one file, if there is such a file.
+    fn read(tree: &dyn Tree, path: &str, words: impl FnOnce(String) -> Fact<String>) -> Option<Self> {
+        let content = text(tree, path);
+        (content != Fact::Absent).then(|| Self::one(path, content.and_then(words)))
+    }
 }
 
 /// A file that holds the words and nothing else.
 fn line(tree: &dyn Tree, path: &str) -> Option<Configured> {
-    let content = text(tree, path);
-    (content != Fact::Absent).then(|| Configured::one(path, content.map(|t| t.replace('\n', " "))))
+    Configured::read(tree, path, |content| Fact::Known(content.replace('\n', " ")))
+}
+
+/// The files of a folder whose name ends in `ending`, in the order of their names.
+fn fragments(tree: &dyn Tree, folder: &str, ending: &str) -> Vec<String> {
+    let names = tree.list(folder).known().cloned().unwrap_or_default();
+    names.iter().filter(|name| name.ends_with(ending)).map(|name| format!("{folder}/{name}")).collect()
 }
 
 fn grub(tree: &dyn Tree) -> Option<Configured> {
-    let names = tree.list("/etc/default/grub.d").known().cloned().unwrap_or_default();
-    let fragments = names.iter().filter(|name| name.strip_suffix(".cfg").is_some());
-    let fragments = fragments.map(|name| format!("/etc/default/grub.d/{name}"));
-    let files = std::iter::once("/etc/default/grub".to_owned()).chain(fragments).collect();
+    let mut files = vec!["/etc/default/grub".to_owned()];
+    files.extend(fragments(tree, "/etc/default/grub.d", ".cfg"));
     shell_words(tree, "/etc/default/grub, grub.d", files, &["GRUB_CMDLINE_LINUX", "GRUB_CMDLINE_LINUX_DEFAULT"])
 }
 
 fn u_boot_menu(tree: &dyn Tree) -> Option<Configured> {
     let mut files = vec!["/etc/default/u-boot".to_owned()];
     for folder in ["/usr/share/u-boot-menu/conf.d", "/etc/u-boot-menu/conf.d"] {
-        let names = tree.list(folder).known().cloned().unwrap_or_default();
-        files.extend(
-            names.iter().filter(|name| name.strip_suffix(".conf").is_some()).map(|name| format!("{folder}/{name}")),
-        );
+        files.extend(fragments(tree, folder, ".conf"));
     }
     shell_words(tree, "/etc/default/u-boot, u-boot-menu/conf.d", files, &["U_BOOT_PARAMETERS"])
 }
 
-/// The values of some variables after files were sourced in order; `None` where there is none of the files.
+/// The values of these variables after the files were sourced in order; `None` where none of the files exists.
 fn shell_words(tree: &dyn Tree, place: &str, mut files: Vec<String>, wanted: &[&str]) -> Option<Configured> {
     files.retain(|path| tree.read(path) != Fact::Absent);
     if files.is_empty() {
@@ -105,7 +110,7 @@ fn shell_words(tree: &dyn Tree, place: &str, mut files: Vec<String>, wanted: &[&
     Some(Configured { place: place.to_owned(), files, line })
 }
 
-/// Reads assignments, one a line; what sets a wanted variable in any other way is refused.
+/// Reads assignments, one in each line. An error is a line that sets a wanted variable in any other way.
 fn source(content: &str, values: &mut BTreeMap<String, String>, wanted: &[&str]) -> Result<(), String> {
     let joined = content.replace("\\\n", "");
     let mut lines = joined.lines();
@@ -126,7 +131,7 @@ fn source(content: &str, values: &mut BTreeMap<String, String>, wanted: &[&str])
         let (adds, value) = match (rest.strip_prefix("+="), rest.strip_prefix('=')) {
             (Some(value), _) => (true, value),
             (None, Some(value)) => (false, value),
-            // A line of another kind matters only if it could set one of them.
+            // A line of another kind matters only where it could set a wanted variable.
             (None, None) if wanted.iter().any(|name| code.contains(&format!("{name}="))) => {
                 return Err(format!("sets {} in a way that cannot be followed", wanted.join(" or ")));
             }
@@ -146,7 +151,7 @@ fn source(content: &str, values: &mut BTreeMap<String, String>, wanted: &[&str])
     Ok(())
 }
 
-/// What the lines of punctual's do to the variables, told by the words they name.
+/// Does what the lines of punctual do, which is to take these words out of the variables.
 fn take_out(gone: &str, values: &mut BTreeMap<String, String>, wanted: &[&str]) {
     let gone: Vec<&str> = gone.split_whitespace().collect();
     let is_gone = |word: &str| {
@@ -164,7 +169,7 @@ fn take_out(gone: &str, values: &mut BTreeMap<String, String>, wanted: &[&str]) 
     }
 }
 
-/// The value of one assignment: quotes, backslashes and variables, up to the first blank outside quotes.
+/// The value of one assignment up to the first blank outside quotes, with quotes, backslashes and variables resolved.
 fn expand(value: &str, values: &BTreeMap<String, String>) -> Result<String, String> {
     let mut out = String::new();
     let mut chars = value.chars().peekable();
@@ -223,7 +228,7 @@ fn entry(tree: &dyn Tree, places: &[&str], release: Option<&str>) -> Option<Conf
     None
 }
 
-/// Entries of Fedora and its kin may name variables that GRUB keeps in a file of its own.
+/// Entries of Fedora and its relatives may name variables that GRUB keeps in a file of its own.
 fn with_grubenv(tree: &dyn Tree, options: &str) -> Fact<String> {
     let environment = text(tree, "/boot/grub2/grubenv").or_else(|| text(tree, "/boot/grub/grubenv"));
     environment.and_then(|environment| {
@@ -234,25 +239,19 @@ fn with_grubenv(tree: &dyn Tree, options: &str) -> Fact<String> {
 }
 
 fn kernelstub(tree: &dyn Tree) -> Option<Configured> {
-    let path = "/etc/kernelstub/configuration";
-    let content = text(tree, path);
-    let line = content.and_then(|content| {
+    Configured::read(tree, "/etc/kernelstub/configuration", |content| {
         let parsed: Result<serde_json::Value, _> = serde_json::from_str(&content);
         let options = parsed.ok().and_then(|all| {
             let options = all.get("user")?.get("kernel_options")?.as_array()?.clone();
             Some(options.iter().filter_map(|word| word.as_str()).collect::<Vec<_>>().join(" "))
         });
         options.map_or_else(|| Fact::Garbled("names no kernel_options of the user".to_owned()), Fact::Known)
-    });
-    (line != Fact::Absent).then(|| Configured::one(path, line))
+    })
 }
 
 fn extlinux(tree: &dyn Tree) -> Option<Configured> {
-    let path = "/boot/extlinux/extlinux.conf";
-    let content = text(tree, path);
-    let line =
-        content.and_then(|content| append_of(&content).map_or(Fact::Garbled("has no APPEND".to_owned()), Fact::Known));
-    (line != Fact::Absent).then(|| Configured::one(path, line))
+    let words = |content: String| append_of(&content).map_or(Fact::Garbled("has no APPEND".to_owned()), Fact::Known);
+    Configured::read(tree, "/boot/extlinux/extlinux.conf", words)
 }
 
 /// The words of the default label, or of the first one.
@@ -274,10 +273,9 @@ fn append_of(content: &str) -> Option<String> {
 
 fn armbian(tree: &dyn Tree) -> Option<Configured> {
     let path = "/boot/armbianEnv.txt";
-    let content = text(tree, path);
-    let line = content.map(|content| {
+    let found = Configured::read(tree, path, |content| {
         let extra = content.lines().filter_map(|line| line.trim().strip_prefix("extraargs="));
-        extra.fold("", |_, last| last).to_owned()
-    });
-    (line != Fact::Absent).then(|| Configured { place: format!("{path} extraargs"), ..Configured::one(path, line) })
+        Fact::Known(extra.fold("", |_, last| last).to_owned())
+    })?;
+    Some(Configured { place: format!("{path} extraargs"), ..found })
 }

@@ -1,20 +1,19 @@
-//! Which program is the first process, by the traces it leaves while it runs.
+//! Which init runs the machine, by the traces that it leaves while it runs.
 
 use super::{Sign, has_folder};
 use crate::tree::{Tree, text};
 
-/// The program that starts and stops everything else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Init {
     Systemd,
-    /// `OpenRC`, whatever runs as process 1.
+    /// `OpenRC`, whichever program is process 1.
     OpenRc,
     Runit,
     S6,
     Dinit,
     /// `BusyBox` init with an inittab.
     Busybox,
-    /// The old `init` with its run levels.
+    /// System V init with run levels.
     SysV,
 }
 
@@ -60,7 +59,7 @@ pub(super) fn read(tree: &dyn Tree) -> Option<Sign<Init>> {
             let busybox = links.iter().find(|(_, to)| to.known().is_some_and(|to| to.ends_with("busybox")));
             match busybox {
                 Some((path, _)) => Some(Sign::new(Init::Busybox, format!("{path} -> busybox"))),
-                // Without run levels the inittab is BusyBox's.
+                // BusyBox has no run levels in its inittab.
                 None if text(tree, "/etc/inittab").known().is_some_and(|table| table.contains("::sysinit:")) => {
                     Some(Sign::new(Init::Busybox, "/etc/inittab"))
                 }

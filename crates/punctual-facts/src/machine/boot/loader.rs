@@ -1,25 +1,25 @@
-//! Which boot loader started the machine. Files of several may be there; what the one that ran left behind decides.
+//! Which boot loader started the machine. Files of several loaders may exist; what the one that ran left behind decides.
 
 use super::{Sign, has_file, has_folder, os_release};
 use crate::fact::Fact;
 use crate::machine::CMDLINE;
 use crate::tree::{Tree, text};
 
-/// Where the words for the kernel come from.
+/// What the words for the kernel come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Loader {
-    /// GRUB as Debian and Ubuntu set it up: `/etc/default/grub.d` and `update-grub`.
+    /// GRUB of Debian and Ubuntu, with `/etc/default/grub.d` and `update-grub`.
     UpdateGrub,
-    /// GRUB as others set it up: `/etc/default/grub` and `grub-mkconfig`.
+    /// GRUB of other distributions, with `/etc/default/grub` and `grub-mkconfig`.
     Grub,
-    /// GRUB that reads one file per kernel, kept by `grubby`.
+    /// GRUB with one file per kernel, which `grubby` edits.
     Bls,
     /// An image-based system: rpm-ostree or bootc.
     Ostree,
     SystemdBoot,
-    /// A kernel that carries its command line inside itself.
+    /// A kernel image that contains its command line.
     Uki,
-    /// systemd-boot as Pop!_OS sets it up.
+    /// systemd-boot of Pop!_OS.
     Kernelstub,
     /// `extlinux.conf`, read by U-Boot or by extlinux itself.
     Extlinux,
@@ -31,13 +31,11 @@ pub enum Loader {
     /// U-Boot with its command line in its own environment.
     UBootEnv,
     UbuntuCore,
-    /// `NixOS`: everything is generated.
     NixOs,
-    /// A node whose words come from a `MachineConfig` of `OpenShift`.
+    /// A node of `OpenShift`, whose words come from a `MachineConfig`.
     MachineConfig,
-    /// Talos: its words come from the machine configuration.
     Talos,
-    /// An image made by Yocto or `OpenEmbedded`.
+    /// An image of Yocto or `OpenEmbedded`.
     Yocto,
 }
 
@@ -88,7 +86,7 @@ pub(super) fn read(tree: &dyn Tree) -> Vec<Sign<Loader>> {
     decide(tree, found)
 }
 
-/// Systems that are made elsewhere, whatever their boot loader: an edit here would be lost.
+/// Systems whose image is made elsewhere, whatever their boot loader: an edit on the machine would be lost.
 fn image(tree: &dyn Tree) -> Option<Sign<Loader>> {
     let line = text(tree, CMDLINE);
     if line.known().is_some_and(|line| line.split_whitespace().any(|word| word.starts_with("snapd_recovery_mode="))) {
@@ -128,7 +126,7 @@ fn grub(tree: &dyn Tree) -> Option<Sign<Loader>> {
     if has_defaults {
         return Some(Sign::new(Loader::Grub, "/etc/default/grub"));
     }
-    // Its configuration is readable by root alone on some machines; that it is there is enough.
+    // On some machines only root can read GRUB's configuration, but its name shows.
     let folder = ["/boot/grub", "/boot/grub2"]
         .into_iter()
         .find(|folder| tree.list(folder).known().is_some_and(|names| names.iter().any(|name| name == "grub.cfg")))?;
@@ -150,7 +148,7 @@ fn unified(tree: &dyn Tree) -> Option<Sign<Loader>> {
     Some(Sign::new(Loader::Uki, format!("{}: {stub}", info_path("StubInfo"))))
 }
 
-/// Boards: most specific first. Two of them stay side by side only where U-Boot would take either.
+/// Boot loaders of boards, the most specific first; several only where U-Boot may use either.
 fn board(tree: &dyn Tree) -> Vec<Sign<Loader>> {
     let mut found = Vec::new();
     let model = text(tree, "/proc/device-tree/model");
@@ -175,7 +173,8 @@ fn board(tree: &dyn Tree) -> Vec<Sign<Loader>> {
     found
 }
 
-/// Among several, the one that ran: by what it says of itself, or by the word that only some of them add.
+/// Keeps the loader that ran, if there are several: by what it left in a firmware variable, or by a word that only some
+/// loaders add.
 fn decide(tree: &dyn Tree, mut found: Vec<Sign<Loader>>) -> Vec<Sign<Loader>> {
     let mut keep = |wanted: fn(Loader) -> bool, proof: String| {
         if found.iter().any(|sign| wanted(sign.what)) {
@@ -202,7 +201,7 @@ fn decide(tree: &dyn Tree, mut found: Vec<Sign<Loader>>) -> Vec<Sign<Loader>> {
     if !is_decided && has_image {
         keep(Loader::is_grub, format!("{CMDLINE}: BOOT_IMAGE="));
     }
-    // A kernel that carries its words takes no others, whoever starts it.
+    // A kernel that contains its words takes no others, whichever loader starts it.
     if found.iter().any(|sign| sign.what == Loader::Uki) {
         found.retain(|sign| sign.what == Loader::Uki);
     }
@@ -217,7 +216,8 @@ fn loader_info(tree: &dyn Tree) -> Option<String> {
     efi_variable(tree, "LoaderInfo")
 }
 
-/// What the boot loader left in a variable of the firmware: four bytes of attributes, then text of 16-bit characters that ends with a zero.
+/// The text that the boot loader left in a firmware variable: four bytes of attributes, then 16-bit characters that end
+/// with a zero.
 pub fn efi_variable(tree: &dyn Tree, name: &str) -> Option<String> {
     let bytes = tree.read(&info_path(name));
     let units = bytes.known()?.get(4..)?.chunks_exact(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]]));

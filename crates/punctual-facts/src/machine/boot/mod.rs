@@ -1,8 +1,8 @@
 //! What starts this machine and what runs it: the boot loader and the init, as far as files tell.
 //!
-//! They decide what has to be edited so that a change outlives the next boot. Everything found is told with the file
-//! that proves it; where several boot loaders left their files and nothing says which one ran, all of them are named.
-//! This module knows nothing of knobs.
+//! They decide what has to be edited so that a change outlives the next boot. Everything found comes with the file that
+//! proves it; where several boot loaders left files and nothing says which one ran, all of them are named. This module
+//! knows nothing of knobs.
 
 mod configured;
 mod init;
@@ -19,11 +19,10 @@ use super::virtualisation;
 use crate::fact::{Fact, printable};
 use crate::tree::{Tree, text};
 
-/// Something that was found, and what proves it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sign<T> {
     pub what: T,
-    /// The file it is known from, and what that said where that matters.
+    /// The file that proves it, with its content where that matters.
     pub seen: String,
 }
 
@@ -33,7 +32,7 @@ impl<T> Sign<T> {
     }
 }
 
-/// What rebuilds the first file system of the kernel.
+/// The tool that builds the initial RAM disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Initramfs {
     /// Debian's and Ubuntu's `update-initramfs`.
@@ -43,19 +42,17 @@ pub enum Initramfs {
     Mkinitfs,
 }
 
-/// Longest name of a container engine.
 const NAME_CHARS: usize = 40;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Boot {
-    /// The boot loader; several where nothing tells which one ran, none where nothing is known.
+    /// The boot loader; several where nothing tells which one ran, none where none was found.
     pub loaders: Vec<Sign<Loader>>,
     pub init: Option<Sign<Init>>,
-    /// Whether GRUB keeps its files in `/boot/grub2`, and calls its programs so.
+    /// Whether GRUB has its files in `/boot/grub2`, and its programs are called `grub2-...`.
     pub is_grub2: bool,
-    /// What rebuilds the first file system.
     pub initramfs: Option<Initramfs>,
-    /// The container this is, where it is one: what lasts is decided outside.
+    /// The container engine, if this is a container: its host decides what lasts.
     pub container: Option<String>,
 }
 
@@ -87,7 +84,7 @@ fn initramfs(tree: &dyn Tree) -> Option<Initramfs> {
     found.into_iter().find(|(is_there, _)| *is_there).map(|(_, tool)| tool)
 }
 
-/// Whether that file is there, readable or not. Asked by reading, which keeps the names of its neighbours private.
+/// Whether a file exists, readable or not. It is read rather than listed, so that a capture keeps no names beside it.
 fn has_file(tree: &dyn Tree, path: &str) -> bool {
     tree.read(path) != Fact::Absent
 }
@@ -96,7 +93,7 @@ fn has_folder(tree: &dyn Tree, path: &str) -> bool {
     tree.list(path) != Fact::Absent
 }
 
-/// A field of `/etc/os-release`, without its quotes.
+/// A field of `/etc/os-release`, without quotes.
 fn os_release(tree: &dyn Tree, name: &str) -> Option<String> {
     let file = text(tree, "/etc/os-release").or_else(|| text(tree, "/usr/lib/os-release"));
     let value = file.known()?.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('='));

@@ -116,26 +116,16 @@ fn other_loaders_keep_their_words_elsewhere() {
     );
     assert_eq!(words(&bls), [known("root=/dev/x ro  isolcpus=2")]);
     assert_eq!(words("/etc/default/grub = GRUB_ENABLE_BLSCFG=true\n/boot/loader/entries/ ! denied\n"), [Fact::Denied]);
-    assert_eq!(
-        words(
-            "/boot/extlinux/extlinux.conf =\n    DEFAULT b\n    LABEL a\n      APPEND one\n    label b\n      append ${cbootargs} two\n"
-        ),
-        [known("${cbootargs} two")]
-    );
-    assert_eq!(words("/boot/armbianEnv.txt =\n    verbosity=1\n    extraargs=isolcpus=4-5\n"), [known("isolcpus=4-5")]);
-    let model = "/proc/device-tree/model =\n    Raspberry Pi 4 Model B Rev 1.4\\x00\\c\n";
-    assert_eq!(
-        words(&format!("{model}/boot/firmware/cmdline.txt = console=tty1 quiet\n")),
-        [known("console=tty1 quiet")]
-    );
-    assert_eq!(
-        words("/etc/kernelstub/configuration = {\"user\":{\"kernel_options\":[\"quiet\",\"splash\"]}}\n"),
-        [known("quiet splash")]
-    );
-    assert_eq!(
-        words(
-            "/etc/default/u-boot = U_BOOT_PARAMETERS=\"ro quiet\"\n/etc/u-boot-menu/conf.d/rt.conf = U_BOOT_PARAMETERS=\"ro isolcpus=3\"\n"
-        ),
-        [known("ro isolcpus=3")]
-    );
+    let labels = "DEFAULT b\n    LABEL a\n      APPEND one\n    label b\n      append ${cbootargs} two";
+    let model = "/proc/device-tree/model =\n    Raspberry Pi 4 Model B Rev 1.4\\x00\\c";
+    let fragment = "/etc/u-boot-menu/conf.d/rt.conf = U_BOOT_PARAMETERS=\"ro isolcpus=3\"";
+    for (files, line) in [
+        (format!("/boot/extlinux/extlinux.conf =\n    {labels}"), "${cbootargs} two"),
+        ("/boot/armbianEnv.txt =\n    verbosity=1\n    extraargs=isolcpus=4-5".to_owned(), "isolcpus=4-5"),
+        (format!("{model}\n/boot/firmware/cmdline.txt = console=tty1 quiet"), "console=tty1 quiet"),
+        ("/etc/kernelstub/configuration = {\"user\":{\"kernel_options\":[\"quiet\"]}}".to_owned(), "quiet"),
+        (format!("/etc/default/u-boot = U_BOOT_PARAMETERS=\"ro quiet\"\n{fragment}"), "ro isolcpus=3"),
+    ] {
+        assert_eq!(words(&format!("{files}\n")), [known(line)]);
+    }
 }

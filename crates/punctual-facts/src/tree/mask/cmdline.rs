@@ -1,17 +1,16 @@
-//! Which words of a kernel command line may be shown with their values: those the kernel itself takes, and values
-//! that say no more than how much or whether. Anything else may be an address, a name or a key.
+//! Which words of a kernel command line may be shown with their values: words that the kernel itself takes, and values
+//! that are only numbers or yes and no. Any other value may be an address, a name or a key.
 
-use super::{Kind, Masks};
+use super::{Masks, Secret};
 use std::ops::Range;
 
-/// Files that hold a command line, beside what is below the folders.
+/// Files that hold a command line, besides those below [`FOLDERS`].
 const FILES: [&str; 5] =
     ["/proc/cmdline", "/proc/bootconfig", "/etc/default/grub", "/etc/kernel/cmdline", "/etc/lilo.conf"];
 const FOLDERS: [&str; 4] = ["/boot/", "/efi/", "/etc/default/grub.d/", "/etc/cmdline.d/"];
 const LOG: &str = "punctual:/kernel/log";
 
-/// Words whose value is the kernel's business and nobody's secret. What a value of theirs may hold beside (the UUID of
-/// a disk) is found by its look.
+/// Words whose value is technical. A secret within such a value, as the UUID of a disk, is recognised by its form.
 const KERNELS: &str = "acpi acpi_backlight acpi_enforce_resources acpi_irq_balance acpi_osi acpi_rsdp amd_iommu \
     amd_prefcore amd_pstate apic apparmor arm64 audit audit_backlog_limit boot_delay boot_image bootconfig cgroup \
     cgroup_disable cgroup_enable cgroup_memory clearcpuid clk_ignore_unused clocksource cma coherent_pool console \
@@ -45,24 +44,23 @@ pub(super) fn is_one(path: &str) -> bool {
     path == LOG || FILES.contains(&path) || (FOLDERS.iter().any(|folder| path.starts_with(folder)) && !is_config)
 }
 
-/// The values in these lines of that file that are not to be shown.
+/// The private values in a text of the file at this path.
 pub(super) fn private_values(path: &str, text: &str) -> Vec<String> {
     let lines = text.lines().flat_map(|line| parts_of_line(line, path == LOG));
     lines.flat_map(|line| private(line, true).into_iter().map(|range| line[range].to_owned())).collect()
 }
 
 impl Masks {
-    /// The lines with stand-ins for those values.
+    /// The text with stand-ins for its private values.
     pub(super) fn command_lines(&mut self, path: &str, text: &str) -> String {
         let mut out = String::with_capacity(text.len());
         for line in text.split_inclusive('\n') {
             let mut copied = 0;
             for part in parts_of_line(line, path == LOG) {
-                // Parts of a line lie in it.
                 let start = part.as_ptr() as usize - line.as_ptr() as usize;
                 for range in private(part, true) {
                     out.push_str(&line[copied..start + range.start]);
-                    out.push_str(&self.stand_in(Kind::Value, &part[range.clone()]));
+                    out.push_str(&self.stand_in(Secret::Value, &part[range.clone()]));
                     copied = start + range.end;
                 }
             }
@@ -72,8 +70,8 @@ impl Masks {
     }
 }
 
-/// The parts of a line that are command lines: in the kernel's log, what follows a colon or stands in quotes; of a
-/// boot loader's line the whole.
+/// The parts of a line that are command lines: in the kernel's log the text behind a colon or in quotes, in a file of a
+/// boot loader the whole line.
 fn parts_of_line(line: &str, is_log: bool) -> Vec<&str> {
     let line = line.trim_end();
     if let Some((_, rest)) = line.split_once("ommand line: ") {
@@ -85,7 +83,7 @@ fn parts_of_line(line: &str, is_log: bool) -> Vec<&str> {
     if is_log { Vec::new() } else { vec![line] }
 }
 
-/// A command line fit for a report: without the values that are nobody's business.
+/// A command line fit for a report, with its private values masked.
 pub fn without_private_values(line: &str) -> String {
     let mut out = String::with_capacity(line.len());
     let mut copied = 0;
@@ -97,7 +95,7 @@ pub fn without_private_values(line: &str) -> String {
     out + &line[copied..]
 }
 
-/// Where in a command line the private values stand. After a lone `--` everything is init's.
+/// The places of the private values in a command line. Behind a lone `--` every value is private.
 fn private(line: &str, is_outermost: bool) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let (mut is_init, mut is_password) = (false, false);
@@ -110,7 +108,7 @@ fn private(line: &str, is_outermost: bool) -> Vec<Range<usize>> {
             if (is_init && !is_option && !is_simple(inner)) || is_password {
                 found.push(word.clone());
             }
-            // Of a boot loader: `password_pbkdf2 USER HASH`.
+            // GRUB has lines `password_pbkdf2 USER HASH`.
             is_password |= inner.to_ascii_lowercase().starts_with("password");
             continue;
         };
@@ -124,7 +122,7 @@ fn private(line: &str, is_outermost: bool) -> Vec<Range<usize>> {
         } else if !body.is_empty() && (is_init || !is_kernels(name)) && !is_simple(body) {
             found.push(start..start + body.len());
         } else if let Some(at) = body.find("LABEL=").filter(|_| body.contains(char::is_whitespace)) {
-            // In quotes it may hold blanks; else it is found by its look.
+            // A label in quotes may hold blanks. Without blanks the scan of the whole text recognises it.
             let (label, end) = (start + at + "LABEL=".len(), start + body.len());
             found.extend((label < end).then_some(label..end));
         }

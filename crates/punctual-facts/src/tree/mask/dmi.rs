@@ -1,7 +1,6 @@
-//! Serial numbers in the firmware's tables (SMBIOS 3, chapter 7), overwritten in place so that everything else stays
-//! where it is.
+//! Masks serial numbers in the firmware's tables (SMBIOS 3, chapter 7) in place, so that all offsets stay as they are.
 
-/// Type of a structure, and where in it numbers of strings stand that tell one machine from another.
+/// Types of structures, and the offsets in them that hold the numbers of strings which identify a machine.
 const STRINGS: [(u8, &[usize]); 7] = [
     (1, &[7]),           // system: serial number
     (2, &[7, 8]),        // board: serial number, asset tag
@@ -11,24 +10,23 @@ const STRINGS: [(u8, &[usize]); 7] = [
     (22, &[7]),          // battery: serial number
     (39, &[8, 9]),       // power supply: serial number, asset tag
 ];
-/// Structures that hold nothing but strings of the maker, or of whoever installed the machine.
+/// Types of structures that hold only free text of the maker or the installer.
 const FREE_TEXT: [u8; 2] = [11, 12];
 const SYSTEM: u8 = 1;
 const UUID: std::ops::Range<usize> = 8..24;
 const HEADER: usize = 4;
 
-/// Whether a file of that path is a table or one structure of it.
 pub(super) fn is_table(path: &str) -> bool {
     path.contains("/firmware/dmi/tables/") || (path.contains("/firmware/dmi/entries/") && path.ends_with("/raw"))
 }
 
-/// The table with every such string as a row of `x`.
+/// The table in which each identifying string is overwritten with `x`.
 pub(super) fn masked(bytes: &[u8]) -> Vec<u8> {
     let mut out = bytes.to_vec();
     let mut start = 0;
     while let Some(structure) = out.get_mut(start..).filter(|rest| rest.len() >= HEADER) {
         let (kind, length) = (structure[0], usize::from(structure[1]));
-        // What is shorter than its header is no structure, and nothing after it can be found: take no chances.
+        // Without a valid length the next structure cannot be found, so all that follows is cleared.
         if length < HEADER || length > structure.len() {
             structure[HEADER..].fill(0);
             return out;
@@ -38,7 +36,7 @@ pub(super) fn masked(bytes: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Masks the first structure and says where the next one begins.
+/// Masks the first structure and returns the offset of the next one.
 fn mask_structure(bytes: &mut [u8], kind: u8, length: usize) -> usize {
     if kind == SYSTEM && length >= UUID.end {
         bytes[UUID].fill(0);
@@ -46,7 +44,7 @@ fn mask_structure(bytes: &mut [u8], kind: u8, length: usize) -> usize {
     let places = STRINGS.iter().find(|(known, _)| *known == kind).map_or(&[][..], |(_, places)| *places);
     let wanted: Vec<u8> = places.iter().filter(|place| **place < length).map(|place| bytes[*place]).collect();
     let (mut at, mut number) = (length, 0_u8);
-    // Strings, each with a zero byte at its end; an empty one ends them.
+    // Each string ends with a zero byte, and an empty string ends the list.
     while at < bytes.len() && bytes[at] != 0 {
         let end = bytes[at..].iter().position(|b| *b == 0).map_or(bytes.len(), |length| at + length);
         number = number.saturating_add(1);
@@ -55,7 +53,7 @@ fn mask_structure(bytes: &mut [u8], kind: u8, length: usize) -> usize {
         }
         at = end + 1;
     }
-    // Without any string there are two zero bytes.
+    // A structure without strings ends with two zero bytes.
     if number == 0 { length + 2 } else { at + 1 }
 }
 

@@ -1,10 +1,10 @@
-//! Takes out of a captured machine what tells whose it is, so that it can be shown to others.
+//! Masks what identifies a captured machine and its owner, so that it can be shown to others.
 //!
 //! Masked are the host name, serial numbers, UUIDs, MAC and IP addresses, user names, keys and passwords, and the
-//! values of command-line words that are not the kernel's. The same thing gets the same stand-in wherever it stands,
-//! in names and in contents, so that no finding changes. What is looked for and how it is found is in the modules
-//! below; this one knows which files hold what, and goes over them twice: some things are recognised in one place
-//! only, and stand in others.
+//! values of command-line words that are not the kernel's. The same secret gets the same stand-in everywhere, in names
+//! and in contents, so that no finding changes. The modules below recognise secrets in texts; this one knows which files
+//! hold which secrets. It goes over the machine twice, because a secret may be recognised in one place only and occur in
+//! others.
 
 mod cmdline;
 mod dmi;
@@ -16,9 +16,9 @@ use super::{CMDLINE_BYTES, MemTree, text};
 use crate::fact::Fact;
 use std::collections::BTreeMap;
 
-/// What is masked, each with stand-ins of its own.
+/// Kinds of secrets, each with stand-ins of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Kind {
+enum Secret {
     Hex,
     Host,
     Ipv4,
@@ -33,54 +33,30 @@ enum Kind {
 /// Stand-ins for what was found so far.
 #[derive(Debug, Default)]
 pub struct Masks {
-    /// Which number each thing has among those of its kind.
-    numbers: BTreeMap<(Kind, String), usize>,
-    /// How many there are of each kind.
-    counts: BTreeMap<Kind, usize>,
-    /// Words that are masked wherever they stand, by the first byte in lower case.
+    /// The number of each secret among those of its kind.
+    numbers: BTreeMap<(Secret, String), usize>,
+    counts: BTreeMap<Secret, usize>,
+    /// Words that are masked everywhere, with their stand-ins, by the first byte in lower case.
     words: BTreeMap<u8, Vec<(String, String)>>,
-    /// The kernel's release may look like an address, and must stay.
+    /// The kernel's release, which is kept although it may look like an address.
     release: String,
 }
 
 const CMDLINE: &str = "/proc/cmdline";
-/// Files that hold one serial number or the like, by their names.
-const IDENTITIES: [&str; 24] = [
-    "asset_tag",
-    "board_asset_tag",
-    "board_serial",
-    "boot_id",
-    "chassis_asset_tag",
-    "chassis_serial",
-    "eui",
-    "hostid",
-    "iccid",
-    "imei",
-    "machine-id",
-    "nguid",
-    "node_guid",
-    "phys_port_id",
-    "phys_switch_id",
-    "product_serial",
-    "product_uuid",
-    "serial",
-    "serial-number",
-    "serial_number",
-    "sys_image_guid",
-    "unique_id",
-    "uuid",
-    "wwid",
-];
-/// Files whose bytes hold serial numbers in forms of their own, and nothing a finding rests on.
+/// Names of files that hold one serial number or another identity.
+const IDENTITIES: &str = "asset_tag board_asset_tag board_serial boot_id chassis_asset_tag chassis_serial eui hostid iccid \
+    imei machine-id nguid node_guid phys_port_id phys_switch_id product_serial product_uuid serial serial-number \
+    serial_number sys_image_guid unique_id uuid wwid";
+/// Names of files that hold serial numbers in binary forms, and nothing that a finding needs.
 const OPAQUE: [&str; 3] = ["edid", "vpd", "vpd_pg80"];
 const HOST_FILES: [&str; 2] = ["/proc/sys/kernel/hostname", "/etc/hostname"];
-/// What stands here belongs to no machine: names of firmware variables end in UUIDs of their makers.
+/// Paths below these are kept: their UUIDs belong to makers of firmware and drivers, not to a machine.
 const PUBLIC_NAMES: [&str; 3] = ["/sys/firmware/efi/", "/sys/bus/wmi/", "/sys/bus/vmbus/drivers/"];
-/// Shorter words are not told from ordinary ones.
+/// Words of fewer characters are not masked, because they occur in other meanings.
 const LEAST_CHARS: usize = 4;
-/// Longer ones are masked where they were found only.
+/// Words of more bytes are masked only where they were found.
 const LONGEST_WORD: usize = 255;
-/// Host and user names that tell nothing, and that stand in many places for something else.
+/// Host and user names that identify nobody, and that occur in other meanings.
 const ORDINARY: &str = "acpi_pm admin alpine arch archlinux armbian audio balance centos cloud conservative daemon \
     debian default desktop fedora gentoo guest hpet intel internal iommu jiffies kernel kvm-clock laptop linux local \
     localhost machine manjaro mask masked menu module nixos node none ondemand opensuse orangepi pcie performance \
@@ -88,23 +64,23 @@ const ORDINARY: &str = "acpi_pm admin alpine arch archlinux armbian audio balanc
     schedutil server suse switch system systemd test ubuntu unknown user userspace virtual voyage windows workstation \
     xenomai xeon yocto";
 
-/// The machine with everything masked that tells whose it is.
+/// The machine with everything masked that identifies it or its owner.
 pub fn masked(tree: &MemTree) -> MemTree {
     let mut masks = Masks::default();
     masks.learn(tree);
-    // Once for what is recognised, once with what was recognised.
+    // The first pass recognises secrets; the second one masks them wherever they occur.
     masks.over(tree);
     let mut out = masks.over(tree);
     let is_masked = tree.files.contains_key(CMDLINE_BYTES);
     if let Some(line) = text(tree, CMDLINE).known().filter(|_| !is_masked) {
-        // Stand-ins are shorter or longer than what they stand for; whether the kernel cut the line shows in this.
+        // Stand-ins change the length of the line, which tells whether the kernel cut it.
         out.file(CMDLINE_BYTES, Fact::Known(format!("{}\n", line.len()).into_bytes()));
     }
     out
 }
 
 impl Masks {
-    /// What a machine's own files say its names and numbers are.
+    /// Reads the names and numbers of the machine from the files that hold them.
     fn learn(&mut self, tree: &MemTree) {
         let text_of = |path: &str| match tree.files.get(path) {
             Some(Fact::Known(bytes)) => String::from_utf8_lossy(bytes).trim().to_owned(),
@@ -114,28 +90,27 @@ impl Masks {
         for path in HOST_FILES {
             let host = text_of(path);
             let short = host.split('.').next().unwrap_or_default();
-            let is_telling = is_telling(short) && !names_of_the_kernel(tree).any(|name| name == short);
-            if is_telling {
-                self.word(short, Kind::Host);
+            if is_telling(short) && !names_of_the_kernel(tree).any(|name| name == short) {
+                self.word(short, Secret::Host);
             }
         }
         for (path, content) in &tree.files {
             let Fact::Known(bytes) = content else { continue };
             let text = String::from_utf8_lossy(bytes);
             if is_identity(path) && is_telling(text.trim()) {
-                self.word(text.trim(), Kind::Serial);
+                self.word(text.trim(), Secret::Serial);
             }
             if path.contains("/etc/security/limits") {
-                text.lines().filter_map(limited_user).for_each(|user| self.word(user, Kind::User));
+                text.lines().filter_map(limited_user).for_each(|user| self.word(user, Secret::User));
             }
             for user in homes(&text).chain(homes(path)).filter(|user| is_telling(user)) {
-                self.word(user, Kind::User);
+                self.word(user, Secret::User);
             }
             if cmdline::is_one(path) {
                 for value in cmdline::private_values(path, &text) {
-                    self.stand_in(Kind::Value, &value);
+                    self.stand_in(Secret::Value, &value);
                     if is_telling(&value) && value.len() > LEAST_CHARS {
-                        self.word(&value, Kind::Value);
+                        self.word(&value, Secret::Value);
                     }
                 }
             }
@@ -185,7 +160,7 @@ impl Masks {
             return if cmdline::is_one(path) { self.torn_command_lines(path, bytes) } else { self.binary(bytes) };
         };
         if HOST_FILES.contains(&path) {
-            return self.instead(Kind::Host, text);
+            return self.instead(Secret::Host, text);
         }
         if cmdline::is_one(path) {
             let line = self.command_lines(path, text);
@@ -193,12 +168,12 @@ impl Masks {
         }
         let masked = self.text(text);
         if is_identity(path) && masked == text && !text.trim().is_empty() {
-            return self.instead(Kind::Serial, text);
+            return self.instead(Secret::Serial, text);
         }
         masked.into_bytes()
     }
 
-    /// Command lines that are no text: masked as such, and still no text.
+    /// Command lines with bytes that are not text: the text between them is masked, and the bytes become 0xff.
     fn torn_command_lines(&mut self, path: &str, bytes: &[u8]) -> Vec<u8> {
         let lines = self.command_lines(path, &String::from_utf8_lossy(bytes));
         let text = self.text(&lines);
@@ -206,27 +181,26 @@ impl Masks {
         parts.join(&0xff)
     }
 
-    /// A stand-in for all of a text, with the newline at its end.
-    fn instead(&mut self, kind: Kind, text: &str) -> Vec<u8> {
+    /// A stand-in for a whole text, with the white space at its end.
+    fn instead(&mut self, kind: Secret, text: &str) -> Vec<u8> {
         let stand_in = self.stand_in(kind, text.trim());
         let end = &text[text.trim_end().len()..];
         format!("{stand_in}{end}").into_bytes()
     }
 
-    /// Adds a word that is masked wherever it stands.
-    fn word(&mut self, word: &str, kind: Kind) {
+    /// Adds a word that is masked wherever it occurs.
+    fn word(&mut self, word: &str, kind: Secret) {
         let stand_in = self.stand_in(kind, word);
         let Some(first) = word.bytes().next().filter(|_| word.len() <= LONGEST_WORD) else { return };
         let words = self.words.entry(first.to_ascii_lowercase()).or_default();
         if !words.iter().any(|(known, _)| known == word) {
             words.push((word.to_owned(), stand_in));
-            // The longest that fits is meant.
+            // The longest word that fits is the right one.
             words.sort_by_key(|(known, _)| std::cmp::Reverse(known.len()));
         }
     }
 
-    /// What stands for this from now on.
-    fn stand_in(&mut self, kind: Kind, original: &str) -> String {
+    fn stand_in(&mut self, kind: Secret, original: &str) -> String {
         let key = (kind, original.to_ascii_lowercase());
         let number = *self.numbers.entry(key).or_insert_with(|| {
             let count = self.counts.entry(kind).or_default();
@@ -234,24 +208,26 @@ impl Masks {
             *count
         });
         match kind {
-            Kind::Hex => format!("{number:0width$x}", width = original.len()),
-            Kind::Host => "masked-host".to_owned(),
-            Kind::Ipv4 => format!("198.18.{}.{}", number / 256 % 256, number % 256),
-            Kind::Ipv6 => format!("2001:db8::{number:x}"),
-            Kind::Mac => format!("02:00:00:{:02x}:{:02x}:{:02x}", number >> 16 & 255, number >> 8 & 255, number & 255),
-            Kind::Serial => format!("masked-serial-{number}"),
-            Kind::User => format!("masked-user-{number}"),
-            Kind::Uuid => format!("00000000-0000-0000-0000-{number:012x}"),
-            Kind::Value => format!("masked-{number}"),
+            Secret::Hex => format!("{number:0width$x}", width = original.len()),
+            Secret::Host => "masked-host".to_owned(),
+            Secret::Ipv4 => format!("198.18.{}.{}", number / 256 % 256, number % 256),
+            Secret::Ipv6 => format!("2001:db8::{number:x}"),
+            Secret::Mac => {
+                format!("02:00:00:{:02x}:{:02x}:{:02x}", number >> 16 & 255, number >> 8 & 255, number & 255)
+            }
+            Secret::Serial => format!("masked-serial-{number}"),
+            Secret::User => format!("masked-user-{number}"),
+            Secret::Uuid => format!("00000000-0000-0000-0000-{number:012x}"),
+            Secret::Value => format!("masked-{number}"),
         }
     }
 }
 
 fn is_identity(path: &str) -> bool {
-    path.rsplit('/').next().is_some_and(|name| IDENTITIES.contains(&name))
+    path.rsplit('/').next().is_some_and(|name| IDENTITIES.split(' ').any(|identity| identity == name))
 }
 
-/// Whether a word tells one machine from another, and does not stand for something else elsewhere.
+/// Whether a word identifies a machine or a person, and hardly occurs in another meaning.
 fn is_telling(word: &str) -> bool {
     let is_ordinary = |word: &str| ORDINARY.split_whitespace().any(|known| known.eq_ignore_ascii_case(word));
     word.len() >= LEAST_CHARS
@@ -259,10 +235,11 @@ fn is_telling(word: &str) -> bool {
         && !is_ordinary(word)
 }
 
-/// The names near the root, which are the kernel's: a host of that name would take `/proc/sys/vm` away. Below these
-/// places one level more is, and elsewhere devices begin.
+const DEEPER: [&str; 3] = ["/proc/sys/", "/sys/devices/system/", "/sys/kernel/"];
+
+/// The names near the root, which are the kernel's: masking a host called `vm` must not mask `/proc/sys/vm`. Below
+/// [`DEEPER`] one level more belongs to the kernel.
 fn names_of_the_kernel(tree: &MemTree) -> impl Iterator<Item = &str> {
-    const DEEPER: [&str; 3] = ["/proc/sys/", "/sys/devices/system/", "/sys/kernel/"];
     let paths = tree.files.keys().chain(tree.folders.keys());
     paths.filter(|path| !path.starts_with("/home/") && !path.starts_with("/sys/fs/cgroup/")).flat_map(|path| {
         let is_deeper = DEEPER.iter().any(|place| path.starts_with(place));
@@ -270,12 +247,12 @@ fn names_of_the_kernel(tree: &MemTree) -> impl Iterator<Item = &str> {
     })
 }
 
-/// User names in paths of home directories.
+/// The user names in paths of home directories.
 fn homes(text: &str) -> impl Iterator<Item = &str> {
     text.split("/home/").skip(1).map(|rest| &rest[..scan::name_length(rest)])
 }
 
-/// The user that a line of `limits.conf` is about, if it is about one.
+/// The user in a line of `limits.conf`, unless the line is about a group.
 fn limited_user(line: &str) -> Option<&str> {
     let user = line.split_whitespace().next()?;
     (!user.starts_with(['#', '@', '*', '%']) && is_telling(user)).then_some(user)

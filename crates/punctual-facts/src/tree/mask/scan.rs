@@ -1,51 +1,48 @@
-//! Finds in any text what looks like an address, a UUID, a key or a known word, wherever a word begins.
+//! Finds addresses, UUIDs, keys and known words in a text, at the beginnings of its words.
 
-use super::{Kind, Masks};
+use super::{Masks, Secret};
 
-/// So many hex digits in a row are a key, a checksum or a machine's identity, not a number.
+/// A row of at least this many hex digits is a key, a checksum or an identity, not a number.
 const LEAST_HEX: usize = 32;
 /// A shortened address with fewer digits than this is more likely something else.
 const LEAST_IPV6: usize = 5;
-/// No address is longer (that of an `InfiniBand` port has twenty pairs of digits); looking further at every word of a
-/// line without end would never end either.
+/// The longest address is that of an `InfiniBand` port, with twenty pairs of digits. The limit keeps the time for a line
+/// proportional to its length.
 const LONGEST_ADDRESS: usize = 64;
-/// No file name is longer.
+/// The longest file name on Linux.
 const LONGEST_NAME: usize = 255;
-/// Beginnings of network device names that are made of a MAC address.
+/// Beginnings of network device names that continue with a MAC address.
 const MAC_NAMES: [&str; 4] = ["enx", "wlx", "wwx", "ibx"];
-/// Folders below which each user has one.
 const HOMES: [&str; 2] = ["/home/", "/Users/"];
-/// Below these each disk and each part of one has a name, which holds its serial number, its label or the like.
+/// Below these each disk and partition has a name that holds its serial number or its label.
 const DISKS: [&str; 2] = ["/dev/disk/by-", "dev-disk-by\\x2d"];
-/// Before what a disk, a part of one or a file system is called.
+/// Precede the name of a disk, a partition or a file system.
 const LABELS: [&str; 5] = ["LABEL=", "PARTLABEL=", "PARTUUID=", "UUID=", "subvol="];
-/// What installers call file systems, without `/` and `@`.
+/// Labels that installers give to file systems, without `/` and `@`.
 const ORDINARY_LABELS: [&str; 4] = ["", "root", "rootfs", "home"];
-/// After these words a value follows that is nobody's business.
+/// Precede a private value.
 const SECRETS: [&str; 9] =
     ["password", "passwd", "passphrase", "secret", "token", "psk", "api_key", "apikey", "credential"];
-/// After these a number that only one machine has.
+/// Precede a serial number.
 const SERIALS: [&str; 4] = ["serialnumber", "serial number", "serial_number", "serial"];
-/// What is shorter counts something.
+/// A shorter number behind one of [`SERIALS`] counts something.
 const LEAST_SERIAL: usize = 4;
 
-/// What was found: how long it is, and what stands for it.
+/// The length of what was found, and its stand-in.
 type Found = Option<(usize, String)>;
 
 impl Masks {
-    /// The text with everything masked that is found in it.
+    /// The text with all secrets masked.
     pub fn text(&mut self, text: &str) -> String {
         let mut out = String::with_capacity(text.len());
         for line in text.split_inclusive('\n') {
-            match self.assignment(line) {
-                Some(line) => self.scan(&line, &mut out),
-                None => self.scan(line, &mut out),
-            }
+            let assigned = self.assignment(line);
+            self.scan(assigned.as_deref().unwrap_or(line), &mut out);
         }
         out
     }
 
-    /// The same for what is no text: the length stays.
+    /// Bytes that are not text, with all secrets overwritten and the same length.
     pub(super) fn binary(&mut self, bytes: &[u8]) -> Vec<u8> {
         let mut out = Vec::with_capacity(bytes.len());
         for chunk in bytes.utf8_chunks() {
@@ -119,8 +116,9 @@ impl Masks {
         let rest = &rest[start.len()..];
         let rest = rest[..rest.len().min(LONGEST_NAME)].utf8_chunks().next()?.valid();
         let name = Some(&rest[..name_length(rest)]).filter(|name| !name.is_empty())?;
-        // Masked before: the second time over, it stays.
-        let stand_in = if name.starts_with("masked-user-") { name.to_owned() } else { self.stand_in(Kind::User, name) };
+        // The second pass keeps the stand-ins of the first one.
+        let stand_in =
+            if name.starts_with("masked-user-") { name.to_owned() } else { self.stand_in(Secret::User, name) };
         Some((start.len() + name.len(), format!("{start}{stand_in}")))
     }
 
@@ -128,7 +126,7 @@ impl Masks {
         let start = DISKS.iter().find(|start| rest.starts_with(start.as_bytes()))?;
         let is_unit = !start.starts_with('/');
         let rest = &rest[..rest.len().min(LONGEST_NAME)];
-        // Behind the kind of name: `id/`, of a unit `id-`.
+        // The name stands behind its kind: `id/NAME`, in the name of a unit `id-NAME`.
         let kind = count(&rest[start.len()..], |b| b.is_ascii_alphanumeric());
         let from = start.len() + kind + 1;
         let has_name = rest.get(from - 1) == Some(if is_unit { &b'-' } else { &b'/' });
@@ -137,9 +135,9 @@ impl Masks {
         let name = rest.get(from..).filter(|_| has_name)?;
         let name = &name[..label_length(name)];
         let name = name.split('/').next().unwrap_or_default();
-        // Of a unit the kind stays.
+        // The ending of a unit's name is kept.
         let name = if is_unit { name.rsplit_once('.').map_or(name, |(name, _)| name) } else { name };
-        let stand_in = self.stand_in_for_label(name, Kind::Serial)?;
+        let stand_in = self.stand_in_for_label(name, Secret::Serial)?;
         Some((from + name.len(), format!("{}{stand_in}", &rest[..from])))
     }
 
@@ -153,13 +151,13 @@ impl Masks {
             Some(quote) => value[1..].split(char::from(quote)).next().unwrap_or_default(),
             None => &value[..label_length(value)],
         };
-        let stand_in = self.stand_in_for_label(value, Kind::Value)?;
+        let stand_in = self.stand_in_for_label(value, Secret::Value)?;
         let start = std::str::from_utf8(&rest[..from]).ok()?;
         Some((from + value.len(), format!("{start}{stand_in}")))
     }
 
-    /// Nothing for what is found by its look, tells nothing, or is a stand-in.
-    fn stand_in_for_label(&mut self, name: &str, kind: Kind) -> Option<String> {
+    /// `None` for UUIDs, which are recognised by their form, for ordinary labels, and for stand-ins.
+    fn stand_in_for_label(&mut self, name: &str, kind: Secret) -> Option<String> {
         let plain = name.trim_matches(['/', '@']);
         let is_variable = name.starts_with(['$', '%']);
         let is_left = ORDINARY_LABELS.contains(&plain) || is_variable || name.starts_with("masked-");
@@ -180,9 +178,9 @@ impl Masks {
 
     fn hex(&mut self, rest: &[u8], length: usize) -> Found {
         let digits = std::str::from_utf8(&rest[..length]).ok()?;
-        // A CPU mask.
+        // Such digits are a mask of CPUs.
         let is_mask = digits.bytes().all(|b| b"0fF".contains(&b));
-        (ends_word(rest, length) && !is_mask).then(|| (length, self.stand_in(Kind::Hex, digits)))
+        (ends_word(rest, length) && !is_mask).then(|| (length, self.stand_in(Secret::Hex, digits)))
     }
 
     fn uuid(&mut self, rest: &[u8]) -> Found {
@@ -190,7 +188,7 @@ impl Masks {
         let text = std::str::from_utf8(rest.get(..LENGTH)?).ok()?;
         let fits = text.split('-').map(str::len).eq([8, 4, 4, 4, 12])
             && text.bytes().all(|b| b == b'-' || b.is_ascii_hexdigit());
-        (fits && ends_word(rest, LENGTH)).then(|| (LENGTH, self.stand_in(Kind::Uuid, text)))
+        (fits && ends_word(rest, LENGTH)).then(|| (LENGTH, self.stand_in(Secret::Uuid, text)))
     }
 
     fn ipv4(&mut self, rest: &[u8]) -> Found {
@@ -200,10 +198,10 @@ impl Masks {
         let octets: Vec<u8> = text.split('.').map(str::parse).collect::<Result<_, _>>().ok()?;
         let is_public = matches!(octets.first(), Some(0 | 127 | 255)) || self.release.starts_with(text);
         (octets.len() == 4 && !is_public && ends_word(rest, text.len()))
-            .then(|| (text.len(), self.stand_in(Kind::Ipv4, text)))
+            .then(|| (text.len(), self.stand_in(Secret::Ipv4, text)))
     }
 
-    /// Six pairs of digits or more: some buses have longer addresses.
+    /// An address of at least six pairs of digits: some buses have longer ones.
     fn mac(&mut self, rest: &[u8]) -> Found {
         let rest = &rest[..rest.len().min(LONGEST_ADDRESS)];
         let separator = rest[2];
@@ -223,24 +221,24 @@ impl Masks {
         if count < 6 || length != count * 3 - 1 || is_nobody || !ends_word(rest, length) {
             return None;
         }
-        let stand_in = self.stand_in(Kind::Mac, &digits);
+        let stand_in = self.stand_in(Secret::Mac, &digits);
         let padding = "00:".repeat(count - 6);
         Some((length, format!("{padding}{stand_in}").replace(':', &char::from(separator).to_string())))
     }
 
-    /// A network device named by its address, or the digits of an address that is known.
+    /// A network device named by its address, or the bare digits of an address that was found before.
     fn mac_name(&mut self, rest: &[u8]) -> Found {
         const DIGITS: usize = 12;
         let start = MAC_NAMES.iter().find(|start| rest.starts_with(start.as_bytes()));
         let skip = start.map_or(0, |start| start.len());
         let digits = rest.get(skip..skip + DIGITS).filter(|digits| digits.iter().all(u8::is_ascii_hexdigit))?;
         let digits = std::str::from_utf8(digits).ok()?;
-        let is_known = self.numbers.contains_key(&(Kind::Mac, digits.to_ascii_lowercase()));
+        let is_known = self.numbers.contains_key(&(Secret::Mac, digits.to_ascii_lowercase()));
         let is_end = rest.get(skip + DIGITS).is_none_or(|b| !b.is_ascii_alphanumeric());
         if !is_end || (start.is_none() && !is_known) {
             return None;
         }
-        let stand_in = self.stand_in(Kind::Mac, digits).replace(':', "");
+        let stand_in = self.stand_in(Secret::Mac, digits).replace(':', "");
         Some((skip + DIGITS, format!("{}{stand_in}", start.unwrap_or(&""))))
     }
 
@@ -248,7 +246,7 @@ impl Masks {
         let rest = &rest[..rest.len().min(LONGEST_ADDRESS)];
         let length = count(rest, |b| b.is_ascii_hexdigit() || b == b':');
         let text = std::str::from_utf8(&rest[..length]).ok()?;
-        // What ends a sentence is not part of it.
+        // A colon at the end is punctuation.
         let text = text.strip_suffix(':').filter(|shorter| !shorter.ends_with(':')).unwrap_or(text);
         let groups: Vec<&str> = text.split(':').collect();
         // A line of /proc/PID/cgroup begins with `0::`.
@@ -257,28 +255,28 @@ impl Masks {
         let fits = (is_short || groups.len() == 8) && groups.iter().all(|group| group.len() <= 4);
         let is_public = text.bytes().all(|b| b == b':') || text == "::1";
         let is_end = ends_word(rest, text.len()) && rest.get(text.len()) != Some(&b'.');
-        (fits && !is_public && is_end).then(|| (text.len(), self.stand_in(Kind::Ipv6, text)))
+        (fits && !is_public && is_end).then(|| (text.len(), self.stand_in(Secret::Ipv6, text)))
     }
 
-    /// The line without the value that it gives to a password or a serial number; `None` where it gives none.
+    /// The line with the values of its passwords and serial numbers masked; `None` where it has none.
     fn assignment(&mut self, line: &str) -> Option<String> {
-        // Most lines hold none of the letters that all these words begin with.
+        // Most lines hold none of the letters with which all these words begin.
         if line.starts_with("CONFIG_") || !line.bytes().any(|b| matches!(b | 32, b'p' | b's' | b't' | b'a' | b'c')) {
             return None;
         }
         let lower = line.to_ascii_lowercase();
         let mut found = Vec::new();
         for (kind, name) in
-            SECRETS.iter().map(|name| (Kind::Value, name)).chain(SERIALS.iter().map(|name| (Kind::Serial, name)))
+            SECRETS.iter().map(|name| (Secret::Value, name)).chain(SERIALS.iter().map(|name| (Secret::Serial, name)))
         {
             let values = lower.match_indices(name).filter_map(|(start, _)| value_after(line, start + name.len()));
             found.extend(values.map(|(from, to)| (from, to, kind)));
         }
         found.retain(|(from, to, kind)| {
-            // `Serial: 8250/16550 driver` is what the kernel says of a kind of port.
+            // The kernel logs `Serial: 8250/16550 driver`, which is a kind of port.
             let is_driver = line[..*from].ends_with("Serial: ") && line[*to..].contains(" driver");
             let is_masked = line[*from..*to].starts_with("masked-") || is_driver;
-            !is_masked && (*kind != Kind::Serial || to - from >= LEAST_SERIAL)
+            !is_masked && (*kind != Secret::Serial || to - from >= LEAST_SERIAL)
         });
         found.sort_unstable();
         if found.is_empty() {
@@ -286,7 +284,7 @@ impl Masks {
         }
         let (mut out, mut copied) = (String::with_capacity(line.len()), 0);
         for (from, to, kind) in found {
-            // What lies in another value is masked with it.
+            // A value within another one is masked with it.
             if from >= copied {
                 out.push_str(&line[copied..from]);
                 out.push_str(&self.stand_in(kind, &line[from..to]));
@@ -298,7 +296,7 @@ impl Masks {
     }
 }
 
-/// Where the value stands that is given with `=` or `:`.
+/// The place of the value behind a name and `=` or `:`.
 fn value_after(line: &str, end_of_name: usize) -> Option<(usize, usize)> {
     let bytes = line.as_bytes();
     let skip = |from: usize, what: &dyn Fn(u8) -> bool| from + count(&bytes[from..], what);
@@ -312,7 +310,7 @@ fn value_after(line: &str, end_of_name: usize) -> Option<(usize, usize)> {
     (from < to).then_some((from, to))
 }
 
-/// `(user@host)` names who built a kernel, where.
+/// `(user@host)` in the banner of a kernel: the person and the host that built it.
 fn builder(rest: &[u8]) -> Found {
     let end = rest.iter().take(130).position(|b| *b == b')')?;
     let (user, host) = std::str::from_utf8(&rest[1..end]).ok()?.split_once('@')?;
@@ -333,7 +331,7 @@ fn ends_word(bytes: &[u8], at: usize) -> bool {
     bytes.get(at).is_none_or(|b| !b.is_ascii_alphanumeric())
 }
 
-/// The rest of a host's full name: `.example.org`.
+/// The length of the domain behind a host name: `.example.org`.
 fn domain_length(rest: &[u8]) -> usize {
     let mut length = 0;
     while rest.get(length) == Some(&b'.') {
@@ -346,12 +344,12 @@ fn domain_length(rest: &[u8]) -> usize {
     length
 }
 
-/// How long a label is, or a disk's name with what lies below it.
+/// The length of a label, or of a disk's name with the path below it.
 fn label_length(text: &str) -> usize {
     text.find(|c: char| c.is_whitespace() || c.is_control() || "\"',;)(]<>".contains(c)).unwrap_or(text.len())
 }
 
-/// How long a file name is that ends where a path or a word does.
+/// The length of a file name, up to the end of the word or the next part of the path.
 pub(super) fn name_length(text: &str) -> usize {
     text.find(|c: char| c.is_whitespace() || c.is_control() || "/:\"',;)(]<>".contains(c)).unwrap_or(text.len())
 }

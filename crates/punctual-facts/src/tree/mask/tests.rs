@@ -47,38 +47,16 @@ punctual:/kernel/log =
 /var/log/x ! garbled cannot open /home/fordprefect/x on zaphod
 "#;
 
-const SECRETS: &[&str] = &[
-    "zaphod",
-    "trillian",
-    "01234567-89ab",
-    "10.11.12",
-    "mostly-harmless",
-    "deep thought",
-    "marvin",
-    "s3cr3t",
-    "deadbeef",
-    "52:54:00",
-    "525400abcdef",
-    "VMX-77",
-    "4c4c4544",
-    "S3X9NX",
-    "0f1e2d3c",
-    "fordprefect",
-    "eddie",
-    "ABCDEF",
-    "factory-floor",
-    "feab:cdef",
-    "AA001122",
-    "6ccece7e",
-    "galaxy",
-    "vogon",
-];
+/// Separated by `|`.
+const SECRETS: &str = "zaphod|trillian|01234567-89ab|10.11.12|mostly-harmless|deep thought|marvin|s3cr3t|deadbeef|52:54:00|\
+    525400abcdef|VMX-77|4c4c4544|S3X9NX|0f1e2d3c|fordprefect|eddie|ABCDEF|factory-floor|feab:cdef|AA001122|6ccece7e|galaxy|\
+    vogon";
 
 #[test]
 fn nothing_planted_is_left() {
     let text = masked(&MemTree::parse(PLANTED).unwrap()).to_string();
-    let left: Vec<&&str> =
-        SECRETS.iter().filter(|secret| text.to_lowercase().contains(&secret.to_lowercase())).collect();
+    let left: Vec<&str> =
+        SECRETS.split('|').filter(|secret| text.to_lowercase().contains(&secret.to_lowercase())).collect();
     assert!(left.is_empty(), "{left:?} in\n{text}");
     for kept in [
         "6.12.0.1-custom",

@@ -8,7 +8,7 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
-/// No file that is tuned is longer; a file of the kernel that never ends must not fill the memory.
+/// No file that is tuned is longer. The limit keeps a file of the kernel that never ends from filling the memory.
 const LONGEST: u64 = 16 << 20;
 const ACCESS_BITS: u32 = 0o7777;
 
@@ -50,7 +50,7 @@ pub fn list(path: &Path) -> io::Result<Vec<String>> {
     Ok(names)
 }
 
-/// In one piece and with a line end, as a shell's `echo` writes it: some files take nothing else.
+/// Writes in one piece and with a line end, as a shell's `echo` does: some files take nothing else.
 pub fn write_value(path: &Path, value: &str) -> io::Result<()> {
     let mut file = open(OpenOptions::new().write(true).truncate(true), path)?;
     let line = format!("{value}\n");
@@ -69,7 +69,7 @@ pub fn create(path: &Path, bytes: &[u8], meta: Meta) -> io::Result<()> {
         file.sync_all()
     });
     if filled.is_err() {
-        // Made just now: nobody misses half of it.
+        // The file was made just now, so half of it is of no use to anyone.
         let _best_effort = fs::remove_file(path);
     }
     filled?;
@@ -84,7 +84,7 @@ pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Security labels and access lists of the file that is replaced go over to the new one, where there are any.
+/// Copies security labels and access lists of the replaced file to the new one.
 fn keep_labels(old: &Path, new: &Path) {
     let mut names = vec![0_u8; 4096];
     let Ok(length) = rustix::fs::llistxattr(old, &mut names) else { return };
@@ -92,7 +92,7 @@ fn keep_labels(old: &Path, new: &Path) {
     for name in names.split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
         let mut value = vec![0_u8; 4096];
         if let Ok(length) = rustix::fs::lgetxattr(old, name, &mut value) {
-            // Best effort: the kernel gives a new file the label of its folder by itself.
+            // Where this fails, the kernel gives the new file the label of its folder.
             let _ = rustix::fs::lsetxattr(new, name, &value[..length.min(value.len())], XattrFlags::empty());
         }
     }
@@ -120,7 +120,7 @@ pub fn truncate(path: &Path, length: u64) -> io::Result<()> {
 pub fn reserve(path: &Path, length: u64, bytes: u64) -> io::Result<()> {
     let file = open(OpenOptions::new().write(true), path)?;
     match fallocate(&file, FallocateFlags::KEEP_SIZE, length, bytes) {
-        // A file system that cannot tell beforehand tells when it happens.
+        // On a file system that cannot reserve, the write itself reports a full disk.
         Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => Ok(()),
         Err(error) => Err(error.into()),
     }
@@ -132,7 +132,7 @@ pub fn remove(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// With a mode for folders of ours; the kernel chooses for its own.
+/// Only folders of ours get a mode; the kernel chooses the mode of its own.
 pub fn make_folder(path: &Path, mode: Option<u32>) -> io::Result<()> {
     fs::DirBuilder::new().mode(mode.unwrap_or(0o755)).create(path)?;
     if let Some(mode) = mode {
@@ -148,8 +148,8 @@ pub fn remove_folder(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Without this a name may be lost with the power although the content is not. Some file systems refuse it; then
-/// nothing better can be done.
+/// Without this sync a power failure may lose the name although the content is on the disk. Some file systems refuse
+/// it, and nothing better can be done there.
 fn sync_folder(path: &Path) {
     if let Some(folder) = path.parent() {
         let _best_effort = File::open(folder).and_then(|folder| folder.sync_all());
@@ -169,14 +169,14 @@ pub fn lock(path: &Path) -> io::Result<LockAnswer> {
             }
             Err(error) => return Err(error.into()),
         }
-        // Whoever had it may have taken the file away with the last trace: then this is no lock.
+        // The former holder may have removed the file together with the last trace: then this lock protects nothing.
         let (mine, there) = (file.metadata()?, fs::symlink_metadata(path));
         if !there.is_ok_and(|there| (there.dev(), there.ino()) == (mine.dev(), mine.ino())) {
             continue;
         }
         file.set_len(0)?;
         file.seek(SeekFrom::Start(0))?;
-        // Who it is is for the other's information; on a full disk it stays unsaid.
+        // The number only informs the other process; on a full disk it is left out.
         let _ = writeln!(file, "{}", std::process::id());
         return Ok(LockAnswer::Taken(Lock(file)));
     }

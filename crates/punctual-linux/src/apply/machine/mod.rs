@@ -10,10 +10,10 @@ mod programs;
 mod tasks;
 
 use crate::hand::{FileKind, Hand, LockAnswer, Meta, Ran, UnitState, UnitVerb};
+use crate::in_force::BOOT_ID;
 use crate::journal::Now;
 use punctual_facts::cpu_set::CpuSet;
 use punctual_tuning::plan::{Invocation, SchedPolicy, TaskName};
-use rustix::time::{ClockId, clock_gettime};
 use std::fs::File;
 use std::io;
 use std::path::PathBuf;
@@ -21,13 +21,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 pub use tasks::{is_alive, this_process};
 
-const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
-
 #[derive(Clone, Debug)]
 pub struct Machine {
     root: PathBuf,
-    /// The lock, once it was taken: programs that are run keep it open, so that nobody changes the machine beside one
-    /// that outlived whoever started it.
+    /// The lock, once it was taken. Programs that are run keep it open, so that nobody changes the machine beside one
+    /// that outlived the process which started it.
     lock: Arc<Mutex<Option<File>>>,
 }
 
@@ -36,7 +34,6 @@ impl Machine {
         Self::below("/")
     }
 
-    /// The files of a machine below `root`.
     pub fn below(root: impl Into<PathBuf>) -> Self {
         Self { root: root.into(), lock: Arc::default() }
     }
@@ -51,10 +48,7 @@ impl Machine {
 }
 
 pub fn now(hand: &dyn Hand) -> io::Result<Now> {
-    let since = clock_gettime(ClockId::Boottime);
-    let seconds = u64::try_from(since.tv_sec).unwrap_or(0);
-    let boottime_ns = seconds.saturating_mul(1_000_000_000).saturating_add(u64::try_from(since.tv_nsec).unwrap_or(0));
-    Ok(Now { boot: hand.boot_id()?, boottime_ns })
+    Ok(Now { boot: hand.boot_id()?, boottime_ns: punctual_rt::kernel::boot_time() })
 }
 
 impl Hand for Machine {
@@ -81,23 +75,19 @@ impl Hand for Machine {
     }
 
     fn affinity(&self, task: &TaskName) -> io::Result<CpuSet> {
-        self.only_here()?;
-        tasks::affinity(task)
+        self.only_here().and_then(|()| tasks::affinity(task))
     }
 
     fn policy(&self, task: &TaskName) -> io::Result<SchedPolicy> {
-        self.only_here()?;
-        tasks::policy(task)
+        self.only_here().and_then(|()| tasks::policy(task))
     }
 
     fn nic(&self, device: &str, names: &[&str]) -> io::Result<Vec<(String, u32)>> {
-        self.only_here()?;
-        nics::ask(device, names)
+        self.only_here().and_then(|()| nics::ask(device, names))
     }
 
     fn unit(&self, unit: &str) -> io::Result<Option<UnitState>> {
-        self.only_here()?;
-        programs::unit(unit)
+        self.only_here().and_then(|()| programs::unit(unit))
     }
 
     fn lock(&self, path: &str) -> io::Result<LockAnswer> {
@@ -150,28 +140,24 @@ impl Hand for Machine {
     }
 
     fn set_affinity(&self, task: &TaskName, cpus: &CpuSet) -> io::Result<()> {
-        self.only_here()?;
-        tasks::set_affinity(task, cpus)
+        self.only_here().and_then(|()| tasks::set_affinity(task, cpus))
     }
 
     fn set_policy(&self, task: &TaskName, policy: SchedPolicy) -> io::Result<()> {
-        self.only_here()?;
-        tasks::set_policy(task, policy)
+        self.only_here().and_then(|()| tasks::set_policy(task, policy))
     }
 
     fn set_nic(&self, device: &str, settings: &[(String, u32)]) -> io::Result<()> {
-        self.only_here()?;
-        nics::tell(device, settings)
+        self.only_here().and_then(|()| nics::tell(device, settings))
     }
 
     fn do_unit(&self, unit: &str, verb: UnitVerb) -> io::Result<Ran> {
-        self.only_here()?;
-        programs::do_unit(unit, verb)
+        self.only_here().and_then(|()| programs::do_unit(unit, verb))
     }
 
     fn run(&self, invocation: &Invocation) -> io::Result<Ran> {
         self.only_here()?;
-        // For as long as any of them has it open, nobody else gets the lock.
+        // Until the last of these programs has closed it, no other process gets the lock.
         let lock =
             self.lock.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(File::try_clone).transpose()?;
         programs::run(invocation, lock)

@@ -3,7 +3,6 @@
 use crate::sys::ethtool::{self, SUBJECTS, ask as question};
 use std::io;
 
-/// The subject and the word of a name.
 fn word(name: &str) -> io::Result<(usize, usize)> {
     let (subject, field) = name.split_once('/').unwrap_or(("coalesce", name));
     let found =
@@ -23,7 +22,7 @@ pub fn ask(device: &str, names: &[&str]) -> io::Result<Vec<(String, u32)>> {
     names.iter().map(value).collect()
 }
 
-/// One order for each subject, so that values that only go together arrive together.
+/// Sends one order for each subject, so that values that belong together arrive together.
 pub fn tell(device: &str, settings: &[(String, u32)]) -> io::Result<()> {
     let wanted: Vec<(usize, usize, u32)> = settings
         .iter()
@@ -56,7 +55,7 @@ mod tests {
         for name in ["", "rx", "channels", "channels/other", "channels/max-rx", "x/rx-usecs"] {
             assert!(word(name).is_err(), "{name}");
         }
-        // The loopback device has no hardware that could take any of it.
+        // The loopback device has no hardware with such settings.
         assert!(ask("lo", &["rx-usecs"]).is_err() && tell("lo", &[("rx-usecs".to_owned(), 0)]).is_err());
         assert!(tell("no-such-device", &[("eee/enabled".to_owned(), 0)]).is_err());
     }

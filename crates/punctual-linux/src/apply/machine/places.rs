@@ -6,7 +6,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Folders in which files of our own are made, and files of others changed.
+/// Where files of our own are made and files of others are changed.
 const OURS: [&str; 23] = [
     "/boot/",
     "/efi/",
@@ -32,10 +32,10 @@ const OURS: [&str; 23] = [
     "/run/systemd/",
     "/var/lib/punctual/",
 ];
-/// Folders of the kernel's own making.
+/// Folders that only the kernel makes files in.
 const KERNEL_FOLDERS: [&str; 2] = ["/sys/fs/cgroup/", "/sys/fs/resctrl/"];
 
-/// The path on our file system, links and places aside.
+/// The path on our file system; links are not followed and places not checked.
 pub fn below(root: &Path, path: &str) -> PathBuf {
     root.join(path.trim_start_matches('/'))
 }
@@ -44,7 +44,7 @@ fn refused(path: &str, why: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, format!("{path}: {why}"))
 }
 
-/// A path that is written as a path has to be.
+/// Accepts absolute paths without `.`, `..` and empty parts only.
 pub fn named(root: &Path, path: &str) -> io::Result<PathBuf> {
     let parts = path.strip_prefix('/').map(|rest| rest.split('/'));
     let sound = parts.is_some_and(|mut parts| parts.all(|part| !matches!(part, "" | "." | "..")));
@@ -63,7 +63,7 @@ fn is_kernels_folder(path: &str) -> bool {
     KERNEL_FOLDERS.iter().any(|place| path.starts_with(place))
 }
 
-/// Where a path of the machine really is, by the machine's own names.
+/// Where a path really is after all links, as a path of that machine.
 fn real(root: &Path, path: &Path) -> io::Result<String> {
     let (root, path) = (fs::canonicalize(root)?, fs::canonicalize(path)?);
     let inside = path.strip_prefix(&root).ok().and_then(Path::to_str);
@@ -71,7 +71,7 @@ fn real(root: &Path, path: &Path) -> io::Result<String> {
     Ok(format!("/{inside}"))
 }
 
-/// A path whose folder, links followed, is where such things may be.
+/// Refuses a path unless both the path and its folder, after all links, are allowed.
 fn within(root: &Path, path: &str, allowed: fn(&str) -> bool) -> io::Result<PathBuf> {
     let full = named(root, path)?;
     let outside = || refused(path, "outside of the places that are changed");
@@ -89,7 +89,7 @@ fn within(root: &Path, path: &str, allowed: fn(&str) -> bool) -> io::Result<Path
     }
 }
 
-/// A file of ours, or one that we may change. Its last part is not followed if it is a link.
+/// A file of ours, or one that we may change. A link in its last part is not followed.
 pub fn ours(root: &Path, path: &str) -> io::Result<PathBuf> {
     within(root, path, is_ours)
 }
@@ -107,16 +107,14 @@ pub fn kernel(root: &Path, path: &str) -> io::Result<PathBuf> {
     }
 }
 
-/// A file that we may look into.
 pub fn readable(root: &Path, path: &str) -> io::Result<PathBuf> {
     if is_ours(path) { ours(root, path) } else { kernel(root, path) }
 }
 
-/// A folder that we may make or remove.
 #[derive(Debug)]
 pub struct Folder {
     pub path: PathBuf,
-    /// The kernel makes it, and chooses its permissions.
+    /// The kernel makes the folder and chooses its permissions.
     pub of_kernel: bool,
 }
 

@@ -3,11 +3,10 @@
 //! A number alone may be another thread's by now, so the time it was started has to agree as well.
 
 use crate::journal::Owner;
-use crate::sys::sched::{Attributes, attributes, set_attributes};
+use crate::sys::sched::{Attributes, attributes, cpus, set_attributes, set_cpus};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_tuning::plan::{SchedPolicy, TaskName};
 use rustix::process::Pid;
-use rustix::thread::{CpuSet as Mask, sched_getaffinity, sched_setaffinity};
 use std::fs;
 use std::io;
 
@@ -15,12 +14,12 @@ fn gone() -> io::Error {
     io::Error::from_raw_os_error(libc::ESRCH)
 }
 
-/// State and starting time, from a thread's `stat`. Its name may hold spaces and parentheses.
+/// State and starting time, from a thread's `stat`. The name in it may hold spaces and parentheses.
 fn state_and_start(pid: u32) -> Option<(char, u64)> {
     let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
     let stat = String::from_utf8_lossy(&stat);
     let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
-    // Fields 3 and 22 of proc_pid_stat(5); the first after the name is field 3.
+    // Fields 3 and 22 of proc_pid_stat(5): the first word after the name is field 3.
     Some((fields.first()?.chars().next()?, fields.get(19)?.parse().ok()?))
 }
 
@@ -30,7 +29,7 @@ fn found(task: &TaskName) -> io::Result<Pid> {
     pid.filter(|_| start == Some(task.started)).ok_or_else(gone)
 }
 
-/// Whether that process still runs on this machine.
+/// Whether that very process still runs.
 pub fn is_alive(owner: Owner) -> bool {
     state_and_start(owner.pid).is_some_and(|(state, start)| start == owner.started && !matches!(state, 'Z' | 'X'))
 }
@@ -42,16 +41,11 @@ pub fn this_process() -> io::Result<Owner> {
 }
 
 pub fn affinity(task: &TaskName) -> io::Result<CpuSet> {
-    let mask = sched_getaffinity(Some(found(task)?))?;
-    Ok((0..Mask::MAX_CPU).filter(|cpu| mask.is_set(*cpu)).filter_map(|cpu| u32::try_from(cpu).ok()).collect())
+    cpus(Some(found(task)?))
 }
 
 pub fn set_affinity(task: &TaskName, cpus: &CpuSet) -> io::Result<()> {
-    let mut mask = Mask::new();
-    for cpu in cpus.iter().filter_map(|cpu| usize::try_from(cpu).ok()).filter(|cpu| *cpu < Mask::MAX_CPU) {
-        mask.set(cpu);
-    }
-    Ok(sched_setaffinity(Some(found(task)?), &mask)?)
+    set_cpus(Some(found(task)?), cpus)
 }
 
 pub fn policy(task: &TaskName) -> io::Result<SchedPolicy> {
@@ -67,7 +61,6 @@ pub fn policy(task: &TaskName) -> io::Result<SchedPolicy> {
     }
 }
 
-/// Whether children inherit the policy stays as it is.
 pub fn set_policy(task: &TaskName, policy: SchedPolicy) -> io::Result<()> {
     let pid = found(task)?;
     let now = attributes(pid)?;

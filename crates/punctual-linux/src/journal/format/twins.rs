@@ -5,7 +5,6 @@ use punctual_facts::cpu_set::CpuSet;
 use punctual_tuning::plan::{Before, Expected, Invocation, Keep, Lasts, Reading, SchedPolicy, Step, TaskName};
 use serde::{Deserialize, Serialize};
 
-/// Every value of a line's `record`.
 pub(super) const KINDS: [&str; 9] =
     ["begun", "intent", "was", "outcome", "applied", "confirmed", "leaving", "undone", "reverted"];
 
@@ -99,7 +98,7 @@ pub(super) enum UndoneTwin {
     Left { what: String },
 }
 
-/// Bytes as text where they are text, else in hexadecimal.
+/// Text where the bytes are UTF-8, else hexadecimal digits.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum BytesTwin {
@@ -154,7 +153,6 @@ pub(super) enum BeforeTwin {
     Program,
 }
 
-/// What is kept for the boots to come.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub(super) enum KeepTwin {
@@ -171,14 +169,13 @@ pub(super) enum KeepTwin {
     Anew,
 }
 
-/// How a value is written down, and what it is then.
+/// A value's form in the file, and the way back.
 pub(super) trait Written<Own>: Sized {
     fn of(own: Own) -> Self;
-    /// Fails where what was written is no such value.
     fn own(self) -> Result<Own, String>;
 }
 
-/// Values that are written as they are.
+/// Types whose form in the file is themselves.
 macro_rules! as_they_are {
     ($($type:ty)*) => {$(
         impl Written<$type> for $type {
@@ -235,7 +232,7 @@ impl Written<CpuSet> for String {
     }
 }
 
-/// The program, and its arguments.
+/// The program is the first word, and its arguments are the others.
 impl Written<Invocation> for Vec<String> {
     fn of(own: Invocation) -> Self {
         std::iter::once(own.program).chain(own.arguments).collect()
@@ -271,8 +268,8 @@ impl Written<Vec<u8>> for BytesTwin {
     }
 }
 
-/// Twins with the same variants. A twin has no structures inside: what stands behind a semicolon is one of the own type,
-/// and what stands behind `as` is the one that makes up the whole variant.
+/// Converts between types with the same variants. Twins hold no structures: behind a semicolon stands a structure
+/// inside a variant, behind `as` one that is the whole variant. Their fields are spread over the twin's.
 macro_rules! twins {
     ($($own:ident = $twin:ident { $(
         $variant:ident

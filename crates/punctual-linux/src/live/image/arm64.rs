@@ -10,11 +10,11 @@ use punctual_facts::machine::Arch;
 use std::collections::BTreeMap;
 
 const RELATIVE: u64 = 0x403;
-/// Fewer such triples may be chance.
+/// Fewer such triples may be there by chance.
 const FEWEST_RELOCATIONS: usize = 1000;
-/// Kernels are linked at multiples of this.
+/// Kernels are linked at multiples of 2 to the power of this.
 const LINK_SHIFT: u32 = 27;
-/// Where the header says how large the kernel is in memory.
+/// Words of the image's header: where the kernel begins, and its size in memory.
 const TEXT_OFFSET: usize = 1;
 const IMAGE_SIZE: usize = 2;
 
@@ -48,19 +48,19 @@ fn words(bytes: &[u8]) -> Result<Vec<Word>, String> {
     Ok(words)
 }
 
-/// Places and what belongs there.
+/// Pairs of an address and the pointer that belongs there.
 fn relocations(numbers: &[u64]) -> Vec<(u64, u64)> {
     let triples = numbers.windows(3).filter(|w| w[1] == RELATIVE && is_pointer(w[0]) && is_pointer(w[2]));
     let found: Vec<(u64, u64)> = triples.map(|w| (w[0], w[2])).collect();
     if found.len() < FEWEST_RELOCATIONS { Vec::new() } else { found }
 }
 
-/// In the kernel's half, and not a small negative number.
+/// Whether a number lies in the kernel's half of the addresses and is no small negative number.
 fn is_pointer(number: u64) -> bool {
     number >> 48 == 0xffff && number >> 32 != 0xffff_ffff
 }
 
-/// The multiple that most pointers lie behind.
+/// The multiple of the link size that most pointers lie behind.
 fn base(pointers: impl Iterator<Item = u64>) -> Option<u64> {
     let mut counts = BTreeMap::<u64, usize>::new();
     for pointer in pointers {

@@ -12,14 +12,14 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
-/// Root's, for everybody.
+/// Kept by root for all users.
 const SHARED: &str = "/var/cache/punctual";
 const NAME: &str = "punctual";
-/// The first line; another number is another program's.
+/// The first line. Another number is of another version.
 const MARK: &str = "punctual-kernel-words 1";
 const MOST_BYTES: u64 = 1 << 20;
 
-/// What was kept of that kernel.
+/// The kept text for that kernel.
 pub(super) fn find(id: &[u8]) -> Option<String> {
     let name = name(id);
     places().iter().find_map(|folder| opened(&folder.join(&name), owner()).and_then(|bytes| content(&bytes, id)))
@@ -27,12 +27,12 @@ pub(super) fn find(id: &[u8]) -> Option<String> {
 
 pub(super) fn keep(id: &[u8], text: &str) {
     if let Some(folder) = places().first() {
-        // Next time it takes as long as this time.
+        // Where it cannot be kept, the next read takes as long as this one.
         let _ = write(folder, &name(id), &wrapped(id, text));
     }
 }
 
-/// Where to look, the place where to write first.
+/// Folders to look into; new files go into the first.
 fn places() -> Vec<PathBuf> {
     let shared = PathBuf::from(SHARED);
     if owner() == 0 {
@@ -56,7 +56,7 @@ fn name(id: &[u8]) -> String {
     })
 }
 
-/// The bytes of a file that nobody but root and `user` could have written or exchanged.
+/// The bytes of a file that only root and `user` could have written or exchanged.
 fn opened(path: &Path, user: u32) -> Option<Vec<u8>> {
     let is_safe = |meta: &fs::Metadata| (meta.uid() == 0 || meta.uid() == user) && meta.mode() & 0o022 == 0;
     let folder = fs::symlink_metadata(path.parent()?).ok()?;
@@ -88,7 +88,7 @@ fn wrapped(id: &[u8], text: &str) -> String {
     format!("{}{text}end {:08x}\n", head(id), sum(text))
 }
 
-/// What was wrapped; `None` where a part of it is missing or was changed.
+/// The text without its first and last line; `None` where a part is missing or was changed.
 fn content(bytes: &[u8], id: &[u8]) -> Option<String> {
     let text = std::str::from_utf8(bytes).ok()?.strip_prefix(&head(id))?;
     let (text, end) = text.split_at_checked(text.len().checked_sub("end 00000000\n".len())?)?;
@@ -146,7 +146,7 @@ mod tests {
         assert_eq!(opened(&path, user), None);
         mode(&mine, 0o755);
         assert!(opened(&path, user).is_some());
-        // Root's is everybody's; nobody else's is.
+        // A file of root's is believed for every user, and a file of another user's for none.
         assert_eq!(opened(&path, user + 1).is_some(), user == 0);
         std::os::unix::fs::symlink(&path, mine.join("link")).unwrap();
         assert_eq!(opened(&mine.join("link"), user), None);

@@ -23,7 +23,7 @@ fn words(bytes: &[u8]) -> Result<Vec<Word>, String> {
     let memory = Memory::new(pieces.collect());
     let section = |name: &str| file.section_by_name(name).and_then(|section| section.data().ok());
     let params = section("__param").ok_or("it has no section __param")?;
-    // The other table has no section of its own any more.
+    // Newer kernels have no section for the table of `__setup`.
     let data = section(".init.data").ok_or("it has no section .init.data")?;
     let mut words = memory.setup(data)?;
     words.extend(memory.params(params)?);

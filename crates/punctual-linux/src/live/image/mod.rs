@@ -29,9 +29,9 @@ use std::path::Path;
 
 const RELEASE: &str = "/proc/sys/kernel/osrelease";
 const VERSION: &str = "/proc/version";
-/// Where the notes of the running kernel are, its build id among them.
+/// ELF notes of the running kernel; the build id is among them.
 const NOTES: &str = "/sys/kernel/notes";
-/// Where images are kept, each with the release at its end or in its middle.
+/// Where images are kept: what stands before and after the release.
 const PLACES: [(&str, &str); 5] = [
     ("/boot/vmlinuz-", ""),
     ("/usr/lib/modules/", "/vmlinuz"),
@@ -39,13 +39,13 @@ const PLACES: [(&str, &str); 5] = [
     ("/boot/Image-", ""),
     ("/boot/vmlinux-", ""),
 ];
-/// Boards have it here, whatever its release.
+/// Boards keep their image here, whatever its release.
 const OF_BOARDS: [&str; 2] = ["/boot/Image", "/boot/vmlinuz"];
-/// Begins what a kernel says of itself.
+/// The kernel's description of itself begins with this.
 const BANNER: &str = "Linux version ";
 const MOST_OF_BANNER: usize = 512;
 
-/// Why an image tells nothing.
+/// Why the words of an image cannot be told.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Undetermined(String);
@@ -56,32 +56,30 @@ impl From<String> for Undetermined {
     }
 }
 
-/// A word that a kernel takes.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Word {
-    /// As it was registered: with the `=` where that belongs to it.
+    /// As it was registered: with `=` where that is part of it.
     pub name: String,
     pub kind: Kind,
 }
 
-/// How the kernel compares a word.
+/// How the kernel compares a word with those of its command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
-    /// `early_param`: whole.
+    /// `early_param`: the whole word.
     Early,
-    /// `__setup`: by its beginning.
+    /// `__setup`: the beginning of the word.
     Setup,
-    /// A parameter: whole; with the permission of its file, 0 where it has none.
+    /// A parameter: the whole word. The number is the mode of its file, 0 where it has none.
     Param(u16),
 }
 
-/// Everything that a kernel takes by itself.
+/// All words that a kernel takes without its modules.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Words {
     pub arch: Arch,
-    /// What it says of itself: `Linux version ...`.
+    /// The kernel's description of itself: `Linux version ...`.
     pub banner: String,
-    /// In order of their names.
     pub words: Vec<Word>,
 }
 
@@ -99,13 +97,12 @@ impl fmt::Display for Words {
     }
 }
 
-/// The words of the kernel in a boot image.
 pub fn words(image: &[u8]) -> Result<Words, Undetermined> {
     let kernel = payload::kernel(image)?;
     Ok(Unpacked::new(&kernel)?.words()?)
 }
 
-/// A kernel out of its wrappings.
+/// A kernel without what it was wrapped and packed in.
 struct Unpacked<'a> {
     arch: Arch,
     bytes: &'a [u8],
@@ -118,7 +115,7 @@ impl<'a> Unpacked<'a> {
     }
 
     fn words(&self) -> Result<Words, String> {
-        // The first may be a draft without the number of the build.
+        // The first one may be a template without the number of the build.
         let banners: Vec<String> = self.banners().collect();
         let banner = banners.iter().find(|banner| banner.contains(" #1") || banner.contains(" #2")).or(banners.first());
         let banner = banner.ok_or("it does not say which kernel it is")?.clone();
@@ -137,7 +134,7 @@ impl<'a> Unpacked<'a> {
     }
 }
 
-/// The running kernel's words, from where they were kept when they were last read, or from its image.
+/// The running kernel's words, from the cache or else from its image.
 pub(super) fn read(files: &Files) -> Fact<Vec<u8>> {
     let running = match Running::ask(files) {
         Fact::Known(running) => running,
@@ -159,7 +156,6 @@ pub(super) fn read(files: &Files) -> Fact<Vec<u8>> {
     }
 }
 
-/// What is known of the running kernel without its image.
 struct Running {
     release: String,
     version: String,
@@ -175,9 +171,9 @@ impl Running {
         })
     }
 
-    /// Of the first image that is this kernel's.
+    /// The words of the first image that is the running kernel's.
     fn words(&self, files: &Files) -> Result<Words, String> {
-        // It becomes part of a path.
+        // The release becomes part of a path.
         if self.release.contains('/') {
             return Err(format!("'{}' is no kernel release", self.release));
         }
@@ -219,7 +215,6 @@ fn image(place: &Path) -> io::Result<Vec<u8>> {
     bounded(open(place)?, MOST_BYTES)
 }
 
-/// The build id among ELF notes.
 fn build_id(notes: &[u8]) -> Option<Vec<u8>> {
     const GNU_BUILD_ID: usize = 3;
     let mut rest = notes;

@@ -7,19 +7,18 @@ use crate::live::files::bounded;
 use std::borrow::Cow;
 use std::io::Read;
 
-/// More of an unpacked kernel is not looked at; the largest, built with everything for debugging and stripped, have
-/// some 120 MB.
+/// The most that is unpacked. The largest kernels, built for debugging and stripped, have about 120 MB.
 pub const MOST_BYTES: u64 = 256 << 20;
-/// What a decoder of xz may take for its dictionary; kernels are packed with 32 MiB, or 128 MiB since 6.12.
+/// Memory for the dictionary of xz, in KiB; kernels are packed with 32 MiB, or 128 MiB since 6.12.
 const MOST_KIB: u32 = 256 << 10;
-/// A unified image around a boot image around a packed kernel.
+/// A unified image holds a boot image, which holds a packed kernel.
 const MOST_LAYERS: usize = 4;
 
-/// Kinds of packing that are known and not undone here.
+/// Packings that are recognised and not unpacked.
 const OTHERS: [(&[u8], &str); 4] =
     [(b"\x02\x21\x4c\x18", "lz4"), (b"\x89LZO\0\r\n\x1a\n", "lzo"), (b"BZh", "bzip2"), (b"\x5d\0\0", "lzma")];
 
-/// The kernel as it will lie in memory: an ELF file, or the raw image of arm64.
+/// The kernel in the form in which it is loaded: an ELF file, or the raw image of arm64.
 pub(super) fn kernel(image: &[u8]) -> Result<Cow<'_, [u8]>, String> {
     within(image, MOST_BYTES)
 }
@@ -42,7 +41,6 @@ pub(super) fn is_elf(bytes: &[u8]) -> bool {
     bytes.starts_with(b"\x7fELF")
 }
 
-/// The raw image of arm64 (`Documentation/arch/arm64/booting.rst`).
 pub(super) fn is_raw(bytes: &[u8]) -> bool {
     bytes.get(56..60) == Some(b"ARM\x64")
 }
@@ -87,7 +85,7 @@ fn part(bytes: &[u8], start: usize, length: usize) -> Result<&[u8], String> {
     end.and_then(|end| bytes.get(start..end)).ok_or_else(|| "it is cut off".to_owned())
 }
 
-/// A section of a PE file, as unified kernel images are.
+/// A section of a PE file, which unified kernel images are.
 fn section<'a>(bytes: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     let head = size_at(bytes, 0x3c)?;
     if bytes.get(head..head.checked_add(4)?)? != b"PE\0\0" {
@@ -98,7 +96,7 @@ fn section<'a>(bytes: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     let sections = bytes.get(table..)?.chunks_exact(40).take(count);
     let found =
         sections.into_iter().find(|s| s[..8].strip_prefix(name).is_some_and(|rest| rest.iter().all(|b| *b == 0)))?;
-    // What is in use of it, and what lies in the file; the smaller is the content.
+    // The size in memory and the size in the file; the smaller one is the content.
     let length = size_at(found, 8)?.min(size_at(found, 16)?);
     part(bytes, size_at(found, 20)?, length).ok()
 }

@@ -10,20 +10,19 @@ use super::{Kind, Word};
 const SETUP_BYTES: usize = 24;
 /// `struct kernel_param`: name, module, operations, permission with level and flags, value.
 const PARAM_BYTES: usize = 40;
-/// A run that is shorter may be chance.
+/// Runs of fewer records may be chance.
 const CHANCE: usize = 8;
-/// No word is longer.
+/// Longest name of a word, in bytes.
 const MOST_OF_NAME: usize = 128;
 /// Words of `init/main.c` and `kernel/panic.c`, which every kernel has.
 const ALWAYS_SETUP: [&str; 4] = ["init=", "rdinit=", "quiet", "loglevel"];
 const ALWAYS_PARAM: [&str; 2] = ["initcall_debug", "panic"];
 
-/// A kernel as it lies in memory.
 pub(super) struct Memory<'a> {
     pieces: Vec<Piece<'a>>,
 }
 
-/// Bytes from an address on; behind them, up to `size`, are zeros that no file holds.
+/// Bytes from an address on. After them, up to `size`, memory is zero and not in the file.
 pub(super) struct Piece<'a> {
     pub(super) address: u64,
     pub(super) bytes: &'a [u8],
@@ -39,7 +38,7 @@ impl<'a> Memory<'a> {
         self.pieces.iter().any(|piece| address.checked_sub(piece.address).is_some_and(|at| at < piece.size))
     }
 
-    /// The text at that address, where it can be a word's name.
+    /// The text at an address if it can be the name of a word.
     fn name(&self, address: u64) -> Option<&'a str> {
         let bytes = self.pieces.iter().find_map(|piece| {
             let at = usize::try_from(address.checked_sub(piece.address)?).ok()?;
@@ -52,11 +51,11 @@ impl<'a> Memory<'a> {
         std::str::from_utf8(&bytes[..end]).ok()
     }
 
-    /// The words that `__setup` and `early_param` registered, from somewhere in these bytes.
+    /// The words that `__setup` and `early_param` registered, wherever their table lies in `region`.
     pub(super) fn setup(&self, region: &[u8]) -> Result<Vec<Word>, String> {
         let found = table(region, SETUP_BYTES, &ALWAYS_SETUP, |record| {
             let early = u64_at(record, 16);
-            // A handler that is not there marks an obsolete word.
+            // A record without a handler marks an obsolete word.
             let is_one = early <= 1 && (u64_at(record, 8) == 0 || self.has(u64_at(record, 8)));
             let kind = if early == 1 { Kind::Early } else { Kind::Setup };
             is_one.then(|| self.name(u64_at(record, 0))).flatten().map(|name| Word { name: name.to_owned(), kind })
@@ -64,7 +63,7 @@ impl<'a> Memory<'a> {
         found.ok_or_else(|| "its table of __setup is not found".to_owned())
     }
 
-    /// The parameters, from somewhere in these bytes.
+    /// The parameters, wherever their table lies in `region`.
     pub(super) fn params(&self, region: &[u8]) -> Result<Vec<Word>, String> {
         let found = table(region, PARAM_BYTES, &ALWAYS_PARAM, |record| self.param(record));
         found.ok_or_else(|| "its table of __param is not found".to_owned())
@@ -74,7 +73,7 @@ impl<'a> Memory<'a> {
         let permission = u16::from_le_bytes([record[24], record[25]]);
         let level = i8::from_le_bytes([record[26]]);
         let value = u64_at(record, 32);
-        // What is built in belongs to no module.
+        // Parameters of what is built in have no module.
         let is_one = u64_at(record, 8) == 0
             && self.has(u64_at(record, 16))
             && permission <= 0o777
@@ -86,13 +85,13 @@ impl<'a> Memory<'a> {
     }
 }
 
-/// The longest run of records with the words that are always there. Records lie at multiples of eight bytes, and other
+/// The longest run of records that holds the words every kernel has. Records lie at multiples of eight bytes, and other
 /// tables look alike.
 fn table(region: &[u8], size: usize, always: &[&str], parse: impl Fn(&[u8]) -> Option<Word>) -> Option<Vec<Word>> {
     let (mut best, mut at) = (None, 0);
     while at + size <= region.len() {
         let run: Vec<Word> = region[at..].chunks_exact(size).map_while(&parse).collect();
-        // Behind a short run a longer one may begin within its records.
+        // A longer run may begin within the records of a short one.
         at += if run.len() < CHANCE { 8 } else { run.len() * size };
         let is_it = run.len() >= CHANCE && always.iter().all(|wanted| run.iter().any(|word| word.name == **wanted));
         if is_it && best.as_ref().is_none_or(|best: &Vec<Word>| run.len() > best.len()) {
@@ -102,7 +101,7 @@ fn table(region: &[u8], size: usize, always: &[&str], parse: impl Fn(&[u8]) -> O
     best
 }
 
-/// The number there; a record is as long as its kind says.
+/// The number at that place of a record, which is long enough by its kind.
 fn u64_at(record: &[u8], at: usize) -> u64 {
     record.get(at..at + 8).and_then(|bytes| bytes.try_into().ok()).map_or(0, u64::from_le_bytes)
 }

@@ -34,12 +34,10 @@ const PARAMS: [(&str, u16); 8] = [
     ("x.e", 0o400),
 ];
 
-/// A kernel's memory, and where things are in it.
 struct Made {
     bytes: Vec<u8>,
     setup: std::ops::Range<usize>,
     params: std::ops::Range<usize>,
-    /// Where pointers stand.
     pointers: Vec<usize>,
 }
 
@@ -47,7 +45,6 @@ fn number(bytes: &mut Vec<u8>, number: u64) {
     bytes.extend(number.to_le_bytes());
 }
 
-/// `head` bytes of something else stand in front.
 fn made(base: u64, head: usize) -> Made {
     let mut bytes = vec![0xcc; head];
     let mut pointers = Vec::new();
@@ -88,7 +85,7 @@ fn made(base: u64, head: usize) -> Made {
     Made { bytes, setup, params, pointers }
 }
 
-/// As x86-64's `vmlinux`: one segment, and the sections that are looked for.
+/// An x86-64 `vmlinux`: one segment, and the sections that are looked for.
 fn elf() -> Vec<u8> {
     const HEAD: usize = 64 + 56;
     let Made { bytes: memory, setup, params, .. } = made(X86_BASE, 16);
@@ -109,7 +106,7 @@ fn elf() -> Vec<u8> {
     out.extend(names);
     out.resize(sections_at, 0);
     out.extend([0; 64]);
-    // The table of `__setup` lies among other data.
+    // The table of `__setup` lies between other data.
     let data = setup.start - 8..setup.end + 8;
     for (name, kind, range, at) in
         [(1_u32, 1_u32, params.start..params.end, HEAD), (9, 1, data, HEAD), (20, 3, 0..names.len(), names_at)]
@@ -124,7 +121,7 @@ fn elf() -> Vec<u8> {
     out
 }
 
-/// As arm64's `Image`: its pointers in place, or in a table of relocations.
+/// An arm64 `Image`: pointers in place, or in a table of relocations.
 fn raw(has_relocations: bool) -> Vec<u8> {
     let Made { mut bytes, pointers, .. } = made(ARM_BASE, 64);
     let size = bytes.len() as u64 + 4096;
@@ -138,7 +135,7 @@ fn raw(has_relocations: bool) -> Vec<u8> {
             bytes[*at..at + 8].fill(0);
         }
         let zero = ARM_BASE.to_le_bytes();
-        // As many as a small kernel has: others move a place that does not matter.
+        // A small kernel has about this many relocations; these all move a place that does not matter.
         let others = std::iter::repeat_n((24_usize, zero), 2000);
         for (at, value) in pointers.iter().copied().zip(values).chain(others) {
             number(&mut bytes, ARM_BASE + at as u64);
@@ -216,7 +213,7 @@ fn expected() -> Vec<Word> {
 #[test]
 fn every_form_tells_the_same_words() {
     let tail = |mut bytes: Vec<u8>| {
-        // The size of what is packed stands behind it.
+        // Packed kernels have their unpacked size at the end.
         bytes.extend(1_u32.to_le_bytes());
         bytes
     };
@@ -252,7 +249,7 @@ fn a_table_without_a_word_that_every_kernel_has_is_not_believed() {
     }
 }
 
-/// A machine of which `image` is the kernel's.
+/// What is read on a machine whose kernel image this is.
 fn machine(version: &str, image: &[u8]) -> String {
     let folder = tempfile::tempdir().unwrap();
     let put = |path: &str, bytes: &[u8]| {
@@ -295,7 +292,7 @@ fn only_the_running_kernels_image_is_believed() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// Whatever is broken: all words, or a reason; never a part of them.
+    /// A damaged image yields all words or a reason, never some of them.
     #[test]
     fn a_cut_image_tells_everything_or_nothing(which in 0_usize..5, cut in any::<prop::sample::Index>()) {
         let image = vec![elf(), raw(false), raw(true), bz_image(&zst(&elf())), zboot(&xz(&raw(true)))].swap_remove(which);

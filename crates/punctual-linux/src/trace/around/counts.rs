@@ -9,13 +9,12 @@ use punctual_numbers::trace::tables::{CountRow, CountTable, first, lines_of_cpus
 use std::collections::BTreeMap;
 use std::io;
 
-/// Number 7 of a CPU's line: stolen ticks in one file, waited nanoseconds in the other.
+/// Field 7 of a CPU's line: stolen ticks in `/proc/stat`, nanoseconds of waiting in `/proc/schedstat`.
 const SEVENTH: usize = 7;
-/// No CPU has more idle states (`CPUIDLE_STATE_MAX` is 10).
+/// The kernel has at most 10 idle states (`CPUIDLE_STATE_MAX`).
 const MOST_STATES: u32 = 16;
 const NS_PER_SECOND: u64 = 1_000_000_000;
 
-/// `/proc/interrupts`.
 pub(super) fn interrupts(root: &Root, cpus: &CpuSet) -> Result<Reading, String> {
     table(root, "/proc/interrupts", cpus, |row| {
         let counter = Counter::Interrupt(row.label(), row.meaning());
@@ -23,7 +22,6 @@ pub(super) fn interrupts(root: &Root, cpus: &CpuSet) -> Result<Reading, String> 
     })
 }
 
-/// `/proc/softirqs`.
 pub(super) fn softirqs(root: &Root, cpus: &CpuSet) -> Result<Reading, String> {
     table(root, "/proc/softirqs", cpus, |row| Counted::Plain(Counter::Softirq(row.label())))
 }
@@ -32,7 +30,7 @@ fn table(root: &Root, path: &str, cpus: &CpuSet, of_row: fn(&CountRow) -> Counte
     let file = root.open(path)?;
     let mut table = CountTable::new(cpus);
     let width = cpus.iter().max().map_or(0, |cpu| cpu as usize + 1);
-    // By row, then by CPU; and by row, what is counted.
+    // Slots by row and CPU, and counters by row.
     let mut slots: Vec<Option<Slot>> = Vec::new();
     let mut counters: Vec<Option<usize>> = Vec::new();
     let mut values = Vec::new();
@@ -55,13 +53,13 @@ fn table(root: &Root, path: &str, cpus: &CpuSet, of_row: fn(&CountRow) -> Counte
     }))
 }
 
-/// Time the hypervisor ran others, from `/proc/stat`: as coarse as its ticks.
+/// Time that the hypervisor ran other guests, from `/proc/stat`: as coarse as its ticks.
 pub(super) fn steal(root: &Root, cpus: &CpuSet, ledger: &mut Ledger) -> Result<Reading, String> {
     let tick = NS_PER_SECOND / rustix::param::clock_ticks_per_second().max(1);
     lines(root, "/proc/stat", Counter::Steal, tick, cpus, ledger)
 }
 
-/// Time tasks waited to run, from `/proc/schedstat`.
+/// Time that tasks waited to run, from `/proc/schedstat`.
 pub(super) fn run_delay(root: &Root, cpus: &CpuSet, ledger: &mut Ledger) -> Result<Reading, String> {
     lines(root, "/proc/schedstat", Counter::RunDelay, 1, cpus, ledger)
 }
@@ -87,13 +85,13 @@ fn lines(
     }))
 }
 
-/// A place for each of these CPUs.
+/// A slot for each of these CPUs.
 pub(super) fn slots_of(cpus: &CpuSet, counted: Counted, ledger: &mut Ledger) -> BTreeMap<u32, Slot> {
     let of_all = ledger.counter(counted);
     cpus.iter().map(|cpu| (cpu, ledger.slot(cpu, of_all))).collect()
 }
 
-/// Entries into the idle states of a CPU, one by one: a state may be lost and the others stay.
+/// Entries into each idle state of a CPU. Each state is a reading of its own, so that one may fail alone.
 pub(super) fn idle_states(root: &Root, cpu: u32, ledger: &mut Ledger) -> Result<Vec<Reading>, String> {
     let mut readings = Vec::new();
     for state in 0..MOST_STATES {
@@ -109,15 +107,15 @@ pub(super) fn idle_states(root: &Root, cpu: u32, ledger: &mut Ledger) -> Result<
     Ok(readings)
 }
 
-/// How often this CPU and its package were too hot.
+/// How often this CPU and its package were throttled for heat.
 pub(super) fn heat(root: &Root, cpu: u32, ledger: &mut Ledger) -> Opened {
     let file = |of| root.open(&format!("/sys/devices/system/cpu/cpu{cpu}/thermal_throttle/{of}_throttle_count"));
-    // Some CPUs count for themselves only.
+    // Some CPUs have no counter for the package.
     let files: Vec<Open> = [Ok(file("core")?), file("package")].into_iter().flatten().collect();
     Ok(sum(files, cpu, Counter::Throttled, ledger))
 }
 
-/// What several files with one number each say together.
+/// The sum of files with one number each.
 fn sum(files: Vec<Open>, cpu: u32, counter: Counter, ledger: &mut Ledger) -> Reading {
     let counter = ledger.counter(Counted::Plain(counter));
     let slot = ledger.slot(cpu, counter);

@@ -25,12 +25,10 @@ use std::path::Path;
 
 const FIRMWARE: &str = "SMI count";
 
-/// Reads something and puts it into the ledger, with a buffer that all share.
+/// Reads a file and puts counters into the ledger. All readings share one buffer.
 type Reading = Box<dyn FnMut(&mut Vec<u8>, &mut Ledger) -> io::Result<()> + Send>;
-/// Such a reading, or why there is none.
 type Opened = Result<Reading, String>;
 
-/// Reads counters again and again, and says what they did around an activation.
 pub struct Witness {
     sources: Vec<Source>,
     frequencies: Vec<Frequency>,
@@ -46,13 +44,13 @@ struct Source {
     read: Reading,
 }
 
-/// What cannot be had: what it is and why, and of which CPUs.
+/// What cannot be read and why, with the CPUs concerned.
 #[derive(Default)]
 struct Missing(BTreeMap<(&'static str, String), CpuSet>);
 
 impl Missing {
     fn add(&mut self, name: &'static str, cpus: &CpuSet, why: &str) {
-        // The same reason once for all CPUs.
+        // One entry for all CPUs with the same reason.
         let why = match cpus.first() {
             Some(cpu) if cpus.len() == 1 => why.replace(&format!("/cpu{cpu}/"), "/cpuN/"),
             _ => why.to_owned(),
@@ -63,12 +61,11 @@ impl Missing {
 }
 
 impl Witness {
-    /// Opens what can be had of these CPUs and of their measuring threads.
     pub fn new(cpus: &CpuSet, threads: &[MeasuredThread]) -> Self {
         Self::below(Path::new("/"), cpus, threads)
     }
 
-    /// The same from files below a folder, without the counters that are no files.
+    /// As [`Self::new`], from files below a folder and without counters that are no files.
     pub fn below(root: &Path, cpus: &CpuSet, threads: &[MeasuredThread]) -> Self {
         let mut witness = Self {
             sources: Vec::new(),
@@ -135,7 +132,7 @@ impl Witness {
         }
     }
 
-    /// What cannot be had, or not any more: what it is, and why.
+    /// What cannot be read, or not any more, and why.
     pub fn missing(&self) -> Vec<Blind> {
         let told = |((name, why), cpus): (&(&str, String), &CpuSet)| {
             Blind::Witness(format!("{name} (CPU {cpus})"), why.clone())
@@ -143,7 +140,6 @@ impl Witness {
         self.missing.0.iter().map(told).collect()
     }
 
-    /// Whether nothing at all can be read.
     pub fn is_blind(&self) -> bool {
         self.sources.is_empty() && self.frequencies.is_empty()
     }
@@ -153,7 +149,7 @@ impl Witness {
         self.sources.iter().any(|source| source.name == FIRMWARE)
     }
 
-    /// Nothing is to be read from now on that disturbs a measured CPU.
+    /// From now on nothing is read that would disturb a measured CPU.
     pub fn leave_alone(&mut self) {
         for frequency in self.frequencies.drain(..) {
             let of_it = [frequency.cpu()].into_iter().collect();
@@ -161,7 +157,7 @@ impl Witness {
         }
     }
 
-    /// A stretch begins in which late activations are looked into. May disturb the measured CPUs: not while measuring.
+    /// Begins a stretch. This may disturb the measured CPUs: do not call it while measuring.
     pub fn begin(&mut self, at: MonoTime) {
         let Self { frequencies, missing, .. } = self;
         frequencies.retain_mut(|frequency| {
@@ -170,8 +166,9 @@ impl Witness {
         });
     }
 
-    /// Reads everything that can be read without disturbing a measured CPU; `at` is now. To be called about ten times a second by a thread that does not measure, and
-    /// when a late activation has been heard of: the sooner, the narrower is what is told of it.
+    /// Reads all counters that can be read without disturbing a measured CPU; `at` is now. Call this about ten times a
+    /// second from a thread that does not measure, and soon after each late activation: the sooner, the fewer other
+    /// events are in the difference.
     pub fn sample(&mut self, at: MonoTime) {
         self.sample_by(at, now);
     }
@@ -187,17 +184,18 @@ impl Witness {
         ledger.close(clock());
     }
 
-    /// A thread of ours that does not measure ran at this instant; [`sample`](Self::sample) says so of its caller.
+    /// Notes that a thread of ours which does not measure ran at this instant. [`sample`](Self::sample) does so for its
+    /// caller.
     pub fn saw(&mut self, at: MonoTime) {
         self.pulses.saw(at);
     }
 
-    /// Whether there has been a sample since, so that [`around`](Self::around) can tell.
+    /// Whether a sample was taken since, which [`around`](Self::around) needs.
     pub fn reaches(&self, woke: MonoTime) -> bool {
         self.ledger.last().is_some_and(|last| last >= woke)
     }
 
-    /// What counters of a CPU did around an activation; `None` without a sample before and one after.
+    /// What counters of a CPU did around an activation; `None` unless there is a sample before and one after.
     pub fn around(&mut self, cpu: u32, release: MonoTime, woke: MonoTime) -> Option<Around> {
         self.around_by(cpu, release, woke, now)
     }
@@ -211,7 +209,7 @@ impl Witness {
     ) -> Option<Around> {
         let mut around = self.ledger.around(cpu, release, woke)?;
         let frequency = self.frequencies.iter_mut().find(|frequency| frequency.cpu() == cpu);
-        // A counter that fails now is noticed by the next sample.
+        // The next sample notices a counter that fails now.
         let ratio = frequency.and_then(|frequency| frequency.around(release, woke, clock()).ok().flatten());
         around.changes.extend(ratio);
         around.standstill = self.pulses.standstill(release, woke);

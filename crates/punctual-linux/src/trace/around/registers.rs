@@ -17,11 +17,11 @@ use std::os::unix::fs::{FileExt, FileTypeExt};
 
 /// The kernel's folder of counters that are plain registers.
 const REGISTERS: &str = "/sys/bus/event_source/devices/msr";
-/// Intel's register that counts system management interrupts; its upper half is reserved.
+/// Intel's register with the number of system management interrupts; its upper half is reserved.
 const SMI_COUNT: u64 = 0x34;
-/// A ratio over longer than this tells nothing about one activation in it.
+/// A ratio over a longer time tells nothing about one activation in it.
 const TELLING: Nanos = Nanos::from_secs(2);
-/// Shortest time between two readings of a frequency: each interrupts its CPU.
+/// Shortest time between two readings of a frequency, each of which interrupts its CPU.
 const AT_MOST: Nanos = Nanos::from_ms(100);
 
 pub(super) fn firmware(root: &Root, cpus: &CpuSet, ledger: &mut Ledger) -> Opened {
@@ -44,16 +44,16 @@ pub(super) fn firmware(root: &Root, cpus: &CpuSet, ledger: &mut Ledger) -> Opene
     }))
 }
 
-/// A CPU that runs and does not measure.
+/// A CPU that is online and not measured.
 fn unmeasured(root: &Root, measured: &CpuSet) -> Option<u32> {
     let online = CpuSet::parse_list(&root.text("/sys/devices/system/cpu/online").ok()?).ok()?;
     online.difference(measured).first()
 }
 
-/// The register by its device, which is there where the module `msr` is loaded.
+/// The register in its device file, which exists where the module `msr` is loaded.
 fn register(root: &Root, cpu: u32) -> Result<impl FnMut() -> io::Result<u64> + Send + use<>, String> {
     let path = format!("/dev/cpu/{cpu}/msr");
-    // Asked at a place that means something for this kind of device only.
+    // The offset means the register for this kind of device only.
     let told = |e: io::Error| format!("{path}: {e}");
     if !std::fs::metadata(root.path(&path)).map_err(told)?.file_type().is_char_device() {
         return Err(format!("{path}: not the device of a CPU's registers"));
@@ -68,7 +68,7 @@ fn register(root: &Root, cpu: u32) -> Result<impl FnMut() -> io::Result<u64> + S
     Ok(read)
 }
 
-/// Counters that the kernel reads from registers, by their names.
+/// Counters of the kernel that are registers, by name.
 fn counters<const N: usize>(root: &Root, names: [&str; N], cpu: u32) -> Result<CounterGroup<N>, String> {
     let kind = root.text(&format!("{REGISTERS}/type"))?;
     let kind = kind.parse().map_err(|_| format!("{REGISTERS}/type: not a number"))?;
@@ -85,7 +85,7 @@ fn counters<const N: usize>(root: &Root, names: [&str; N], cpu: u32) -> Result<C
     opened.map_err(|e| format!("perf_event_open: {e}"))
 }
 
-/// `event=0x04`.
+/// Reads text such as `event=0x04`.
 fn configuration(text: &str) -> Option<u64> {
     let value = text.trim().strip_prefix("event=")?;
     value.strip_prefix("0x").map_or_else(|| value.parse().ok(), |hex| u64::from_str_radix(hex, 16).ok())
@@ -94,7 +94,7 @@ fn configuration(text: &str) -> Option<u64> {
 pub(super) struct Frequency {
     cpu: u32,
     read: Box<dyn FnMut() -> io::Result<[u64; 2]> + Send>,
-    /// Of its own, since it is read at other times than all else.
+    /// A ledger of its own, since frequencies are read at other times.
     ledger: Ledger,
     slots: [Slot; 2],
 }
@@ -118,7 +118,7 @@ impl Frequency {
         self.cpu
     }
 
-    /// The ratio around an activation, which is looked at now where that has not been done since.
+    /// The ratio around an activation. The counters are read now if that was not done since.
     pub(super) fn around(&mut self, release: MonoTime, woke: MonoTime, now: MonoTime) -> io::Result<Option<Change>> {
         if self.ledger.last().is_some_and(|last| last < woke && now.since(last) >= AT_MOST) {
             self.look(now)?;
@@ -127,7 +127,7 @@ impl Frequency {
         Ok(around.filter(|around| around.to.since(around.from) <= TELLING).and_then(|mut around| around.changes.pop()))
     }
 
-    /// Reads it: the CPU is interrupted for that.
+    /// Reads the counters, which interrupts the CPU.
     pub(super) fn look(&mut self, at: MonoTime) -> io::Result<()> {
         let values = (self.read)()?;
         self.ledger.begin(at);

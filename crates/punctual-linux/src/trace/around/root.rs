@@ -8,12 +8,12 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-/// More of one file than this is not read.
+/// The most that is read of one file.
 const MOST_BYTES: usize = 16 << 20;
-/// What most files fit into.
+/// Room for most files.
 const USUAL_BYTES: usize = 4096;
 
-/// Where files are looked for, and how many more may be open.
+/// The root folder, and how many more files may be opened.
 #[derive(Debug)]
 pub(super) struct Root {
     root: PathBuf,
@@ -21,7 +21,7 @@ pub(super) struct Root {
 }
 
 impl Root {
-    /// Below this folder. Half of the files this process may have open are left to others.
+    /// Half of the files that this process may open are left to others.
     pub(super) fn new(root: &Path) -> Self {
         let most = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
         Self { root: root.into(), left: Cell::new(most / 2) }
@@ -36,7 +36,6 @@ impl Root {
         self.root.join(path.trim_start_matches('/'))
     }
 
-    /// Opens a file for good, or says why not.
     pub(super) fn open(&self, path: &str) -> Result<Open, String> {
         let place = self.path(path);
         let told = |e: &dyn std::fmt::Display| format!("{}: {e}", place.display());
@@ -49,7 +48,7 @@ impl Root {
         Ok(Open(File::from(file)))
     }
 
-    /// What a small file says now, without the end of the line.
+    /// The text of a small file without its line end.
     pub(super) fn text(&self, path: &str) -> Result<String, String> {
         let mut buffer = Vec::new();
         let told = |e: io::Error| format!("{}: {e}", self.path(path).display());
@@ -59,17 +58,16 @@ impl Root {
     }
 }
 
-/// A file that stays open.
 #[derive(Debug)]
 pub(super) struct Open(pub(super) File);
 
 impl Open {
-    /// All of it as it is now. The kernel tells long tables in pieces.
+    /// Reads the whole file. The kernel hands out long tables in pieces.
     pub(super) fn whole<'a>(&self, buffer: &'a mut Vec<u8>) -> io::Result<&'a [u8]> {
         self.read(buffer, false)
     }
 
-    /// As much as one read gives: all of a file with one value.
+    /// Reads once, which is enough for a file with one value.
     pub(super) fn small<'a>(&self, buffer: &'a mut Vec<u8>) -> io::Result<&'a [u8]> {
         self.read(buffer, true)
     }

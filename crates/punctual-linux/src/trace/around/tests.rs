@@ -13,7 +13,6 @@ fn thread(cpu: u32, tid: u32) -> MeasuredThread {
     MeasuredThread { cpu, tid }
 }
 
-/// The witness that is missing.
 fn name(blind: &Blind) -> &str {
     match blind {
         Blind::Witness(name, _) => name,
@@ -25,7 +24,7 @@ fn ms(ms: u64) -> MonoTime {
     MonoTime::from_ns(1_000_000 * ms)
 }
 
-/// A machine of two CPUs, of which CPU 1 is measured by thread 7.
+/// A machine of two CPUs; thread 7 measures CPU 1.
 struct Machine(tempfile::TempDir);
 
 impl Machine {
@@ -45,7 +44,7 @@ impl Machine {
         fs::write(path, text).unwrap();
     }
 
-    /// All counters, `n` steps on.
+    /// Sets all counters to what they are after `n` steps.
     fn at(&self, n: u64) {
         self.write(
             "proc/interrupts",
@@ -82,7 +81,7 @@ impl Machine {
     }
 }
 
-/// A sample every 100 ms, the first at 0.
+/// Takes samples 100 ms apart, the first at 0.
 fn sample(witness: &mut Witness, n: u64) {
     witness.sample_by(ms(100 * n), || ms(100 * n + 1));
 }
@@ -95,7 +94,7 @@ fn change(around: &Around, counter: &Counter) -> Option<(u64, Option<u64>)> {
 fn every_counter_is_told_with_what_is_usual() {
     let machine = Machine::new();
     let mut witness = machine.witness();
-    // One step each, but three from the fifth sample to the sixth.
+    // One step between samples, but three between the fifth and the sixth.
     for (n, steps) in [0, 1, 2, 3, 4, 7, 8, 9, 10].into_iter().enumerate() {
         machine.at(steps);
         sample(&mut witness, n as u64);

@@ -50,7 +50,7 @@ pub(super) fn switches(root: &Root, cpu: u32, tid: u32, ledger: &mut Ledger) -> 
     }))
 }
 
-/// How long a thread could have run and waited to.
+/// How long a thread was ready and waited for a CPU.
 pub(super) fn run_delay(root: &Root, cpu: u32, tid: u32, ledger: &mut Ledger) -> Opened {
     let file = root.open(&format!("/proc/self/task/{tid}/schedstat"))?;
     let slot = plain(cpu, Counter::OwnRunDelay, ledger);
@@ -60,7 +60,7 @@ pub(super) fn run_delay(root: &Root, cpu: u32, tid: u32, ledger: &mut Ledger) ->
     }))
 }
 
-/// How often the control group of this process, or one above it, had used up its time.
+/// How often this process's control group, or one above it, had used up its CPU time.
 pub(super) fn throttling(root: &Root, cpus: &CpuSet, ledger: &mut Ledger) -> Opened {
     let groups = root.text("/proc/self/cgroup")?;
     let files: Vec<Open> = folders(&groups).iter().filter_map(|folder| counting(root, folder)).collect();
@@ -80,14 +80,14 @@ pub(super) fn throttling(root: &Root, cpus: &CpuSet, ledger: &mut Ledger) -> Ope
     }))
 }
 
-/// The file of a group that counts how often it was throttled.
+/// The file of a group that counts its throttling.
 fn counting(root: &Root, folder: &str) -> Option<Open> {
     let file = root.open(&format!("{folder}/cpu.stat")).ok()?;
     let mut buffer = Vec::new();
     named(file.small(&mut buffer).ok()?, b"nr_throttled").is_some().then_some(file)
 }
 
-/// Folders of the groups that may limit the CPU time of whom `/proc/PID/cgroup` tells of, and of all above them.
+/// Folders of the groups named in `/proc/PID/cgroup` that may limit CPU time, and of all groups above them.
 fn folders(groups: &str) -> Vec<String> {
     let mut folders = Vec::new();
     for line in groups.lines() {
@@ -98,14 +98,14 @@ fn folders(groups: &str) -> Vec<String> {
             controllers if controllers.split(',').any(|name| name == "cpu") => &FIRST_VERSION,
             _ => continue,
         };
-        // Outside of what a container sees of the groups.
+        // Outside of the groups that a container sees.
         if path.split('/').any(|part| part == "..") {
             continue;
         }
         let path = path.trim_end_matches('/');
         let ends = path.match_indices('/').map(|(at, _)| at).chain([path.len()]);
         let above: Vec<&str> = ends.filter_map(|end| path.get(..end)).collect();
-        // One mount that is two names away is counted once.
+        // A mount with two names is counted once.
         let mount = mounts.iter().flat_map(|mount| above.iter().map(move |path| format!("{mount}{path}")));
         folders.extend(mount);
     }

@@ -8,38 +8,35 @@ use crate::sys::shared_words::SharedWords;
 use punctual_hist::{MonoTime, Nanos};
 use std::sync::atomic::{AtomicU64, Ordering::Acquire, Ordering::Relaxed, fence};
 
-/// Words that belong to a lane beside its ring.
+/// Words of a lane beside its ring.
 pub const LANE_WORDS: usize = 16;
-/// The number in a mark; above it is the CPU.
+/// The lower bits of a mark are the number of the record; the CPU is above them.
 const NUMBER: u64 = (1 << 48) - 1;
-/// Where things are among the words of a lane: as in `struct lane`.
+/// Offsets in `struct lane`.
 const HEAD: usize = 0;
 const ON: usize = 8;
 const THREAD: usize = 9;
 const STACK_OVER: usize = 10;
-/// How many of the oldest records are left alone, because they may be overwritten before they are read.
+/// The oldest records are left alone because they may be overwritten while they are read.
 const MARGIN: u64 = 256;
 
-/// All lanes: one for each measured CPU, and one for all others.
+/// All lanes: one for each measured CPU, and one for all other CPUs.
 pub struct Lanes {
-    /// What belongs to each beside its ring.
     heads: SharedWords,
     ring: SharedWords,
     count: usize,
     shift: u32,
 }
 
-/// What became of reading a record.
+/// The outcome of reading a record.
 pub enum Read {
     Whole(Raw),
-    /// Another has taken its place.
     Overwritten,
-    /// It is still being written.
     Unfinished,
 }
 
 impl Lanes {
-    /// `count` lanes of 2 to the power of `shift` records each.
+    /// Makes `count` lanes of 2^`shift` records each.
     pub fn new(heads: SharedWords, ring: SharedWords, count: usize, shift: u32) -> Self {
         let lanes = Self { heads, ring, count, shift };
         (0..count).for_each(|lane| lanes.set_stack_over(lane, Nanos::MAX));
@@ -56,23 +53,21 @@ impl Lanes {
         }
     }
 
-    /// Lets records be written, or not.
+    /// Switches recording on or off.
     pub fn switch(&self, on: bool) {
         (0..self.count).for_each(|lane| self.set(lane, ON, u64::from(on)));
     }
 
-    /// The thread that measures there.
     pub fn set_thread(&self, lane: usize, tid: u32) {
         self.set(lane, THREAD, u64::from(tid));
     }
 
-    /// When the measuring thread is later than this, the stack of who kept it waiting is worth recording.
+    /// When the measuring thread is later than this, the program records the stack of the thread in its way.
     pub fn set_stack_over(&self, lane: usize, over: Nanos) {
-        // Compared with differences that have a sign.
+        // The program compares this with signed differences.
         self.set(lane, STACK_OVER, over.as_ns().min(u64::MAX >> 1));
     }
 
-    /// Records written so far.
     pub fn written(&self, lane: usize) -> u64 {
         self.word(lane, HEAD).map_or(0, |head| head.load(Acquire))
     }
@@ -85,13 +80,13 @@ impl Lanes {
         1 << self.shift
     }
 
-    /// The number of the oldest record that will be there for a while.
+    /// The oldest record that will stay for a while.
     fn first(&self, lane: usize) -> u64 {
         let oldest = self.written(lane).saturating_sub(self.capacity());
         if oldest == 0 { 0 } else { oldest + MARGIN.min(self.capacity() / 4) }
     }
 
-    /// When the oldest record was written; at no time where none was overwritten yet.
+    /// When the oldest record was written; zero where none was overwritten yet.
     pub fn oldest(&self, lane: usize) -> MonoTime {
         match self.first(lane) {
             0 => MonoTime::default(),
@@ -108,7 +103,7 @@ impl Lanes {
         MonoTime::from_ns(self.words_of(lane, number).get(1).map_or(0, |word| word.load(Relaxed)))
     }
 
-    /// Records from an instant on, as they were written.
+    /// Records from an instant on, in the order of writing.
     pub fn read(&self, lane: usize, from: MonoTime) -> impl Iterator<Item = Read> + '_ {
         let head = self.written(lane);
         let (mut low, mut high) = (self.first(lane), head);
@@ -126,7 +121,8 @@ impl Lanes {
         for (to, word) in copy.iter_mut().zip(words) {
             *to = word.load(Relaxed);
         }
-        // Whoever overwrites it has moved the head before: having seen anything of that, we see the head.
+        // The writer moves the head before it overwrites a record: if we saw any of the new content, we see the new
+        // head.
         fence(Acquire);
         if self.written(lane) > number + self.capacity() {
             return Read::Overwritten;
@@ -154,7 +150,7 @@ mod tests {
         Lanes::new(map(2 * LANE_WORDS), map((2 * RECORD_WORDS) << SHIFT), 2, SHIFT)
     }
 
-    /// Writes record number `n` at time `n`, as the kernel does.
+    /// Writes record `n` with time `n`, as the kernel does.
     fn write(lanes: &Lanes, lane: usize, n: u64, whole: bool) {
         lanes.set(lane, HEAD, n + 1);
         let words = lanes.words_of(lane, n);

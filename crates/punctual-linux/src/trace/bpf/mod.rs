@@ -23,14 +23,13 @@ use punctual_numbers::trace::{Blind, Context, Names, Record, Rung, TraceTotal, W
 use punctual_rt::now;
 use std::collections::VecDeque;
 
-/// How often the kernel's count of programs that were not run is read; records are believed up to the last reading.
+/// How often to read the kernel's count of skipped program runs; records are trusted up to the last reading.
 const CHECK: Nanos = Nanos::from_ms(50);
-/// How long times in which programs were not run are remembered.
+/// How long times with skipped runs are remembered.
 const REMEMBERED: Nanos = Nanos::from_secs(10);
-/// How far records may be out of order: one that interrupts the writing of another is done before it.
+/// How far records may be out of order: a record that interrupts the writing of another is finished first.
 const DISORDER: Nanos = Nanos::from_us(50);
 
-/// Programs in the kernel and what they write.
 pub struct Bpf {
     cpus: Vec<u32>,
     lanes: Lanes,
@@ -38,12 +37,12 @@ pub struct Bpf {
     begun: MonoTime,
     covered_to: MonoTime,
     missed: u64,
-    /// Between these instants programs were not run.
+    /// Stretches in which program runs were skipped.
     gaps: VecDeque<Span>,
 }
 
 impl Bpf {
-    /// Loads and attaches it; nothing is recorded yet.
+    /// Loads and attaches the programs; nothing is recorded yet.
     pub fn open(cpus: &CpuSet, buffer_bytes: Option<u64>) -> Result<Self, TraceError> {
         let cpus: Vec<u32> = cpus.iter().collect();
         // One more, for what other CPUs do to these.
@@ -62,7 +61,7 @@ impl Bpf {
         })
     }
 
-    /// Learns up to when what was recorded is all there was.
+    /// Reads the count of skipped runs: records are complete up to now, or a gap is noted.
     fn check(&mut self) {
         let at = now();
         let missed = self.programs.missed();
@@ -79,7 +78,7 @@ impl Bpf {
         self.cpus.iter().position(|measured| *measured == cpu)
     }
 
-    /// Records of a lane with the CPU that wrote them, in order; names go into `names`.
+    /// Records of a lane in order, each with the CPU that wrote it; names go into `names`.
     fn read(&self, lane: usize, Span { from, to }: Span, names: &mut Names) -> Vec<(u32, Record)> {
         let mut found: Vec<(u32, Record)> = Vec::new();
         let mut last = from;
@@ -132,7 +131,7 @@ impl Engine for Bpf {
     }
 
     fn enable(&mut self) {
-        // What worked when it was opened works again; if not, windows are empty and say so.
+        // Attaching worked before. Where it fails now, windows are empty and say so.
         let _ = self.programs.attach();
     }
 
@@ -147,7 +146,7 @@ impl Engine for Bpf {
     }
 
     fn late_is(&mut self, cpu: u32, threshold: Nanos) {
-        // Not before: a stack takes so long that it could make late what is not.
+        // Taking a stack is slow enough to make late an activation that is not, so it is only done above the threshold.
         self.lane(cpu).into_iter().for_each(|lane| self.lanes.set_stack_over(lane, threshold));
     }
 
@@ -199,7 +198,7 @@ impl Engine for Bpf {
     fn totals(&self) -> Vec<TraceTotal> {
         let total = |(lane, cpu): (usize, &u32)| {
             let records = self.lanes.written(lane);
-            // Nobody knows on which CPU a program was not run: they are counted once.
+            // The count has no CPU, so it is told for the first one.
             let lost = if lane == 0 { self.programs.missed() } else { 0 };
             TraceTotal { cpu: *cpu, records, lost, bytes: records * record::RECORD_BYTES }
         };

@@ -15,25 +15,25 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 
 static OBJECT: &[u8] = include_bytes_aligned!(concat!(env!("OUT_DIR"), "/flight.bpf.o"));
-/// As in the program: CPUs it knows, ...
+/// Number of CPUs that the program knows.
 const CPUS: usize = 1024;
 const NOT_MEASURED: u16 = u16::MAX;
-/// ... and measured ones that are told of interrupts to a set of CPUs.
+/// Number of measured CPUs that are told of interrupts to a set of CPUs, as in the program.
 const TOLD: usize = 16;
-/// Records of a lane, as powers of two.
+/// Binary logarithm of the records in a lane.
 const SHIFTS: std::ops::RangeInclusive<u32> = 10..=20;
 
 pub struct Programs {
     ebpf: Ebpf,
     loaded: Vec<&'static Wanted>,
     absent: Vec<&'static Wanted>,
-    /// Detached when dropped.
+    /// Dropping these detaches the programs.
     links: Vec<Box<dyn Any + Send>>,
 }
 
 impl Programs {
-    /// Loads all that this kernel has the events for, with a lane of about `lane_bytes` for each measured CPU and one for
-    /// the others.
+    /// Loads programs for all events of this kernel, with a lane of about `lane_bytes` for each measured CPU and one
+    /// for the others.
     pub fn load(cpus: &[u32], lane_bytes: u64) -> Result<(Self, Lanes), TraceError> {
         let btf = Btf::from_sys_fs().map_err(|error| {
             refused(&format!("the kernel does not describe itself (CONFIG_DEBUG_INFO_BTF): {error}"))
@@ -51,7 +51,7 @@ impl Programs {
         Ok((Self { ebpf, loaded, absent, links: Vec::new() }, lanes))
     }
 
-    /// Attaches them, if they are not.
+    /// Attaches the programs unless they are attached.
     pub fn attach(&mut self) -> Result<(), TraceError> {
         if !self.links.is_empty() {
             return Ok(());
@@ -67,7 +67,7 @@ impl Programs {
                 Err(_) => drop(refused_ones.insert((event.group, event.name))),
             }
         }
-        // An entry whose exit is refused stays attached: records of it are closed by what follows.
+        // An entry whose exit is refused stays attached: later records close what it opened.
         self.loaded.retain(|event| !refused_ones.contains(&(event.group, event.name)));
         Ok(())
     }
@@ -80,18 +80,18 @@ impl Programs {
         self.loaded.iter().copied()
     }
 
-    /// Events that every kernel should have and that are not recorded.
+    /// Events of every kernel that are not recorded here.
     pub fn absent(&self) -> impl Iterator<Item = &'static Wanted> {
         self.absent.iter().copied()
     }
 
-    /// How often a program was not run because it was running already on that CPU.
+    /// How often a program was skipped because it was already running on that CPU.
     pub fn missed(&self) -> u64 {
         self.loaded.iter().filter_map(|event| missed(self.ebpf.program(event.name)?)).sum()
     }
 }
 
-/// The object with its maps, no program loaded yet.
+/// The object and its maps, before any program is loaded.
 fn prepare(btf: &Btf, cpus: &[u32], shift: u32) -> Result<Ebpf, TraceError> {
     let mut lane_of = [NOT_MEASURED; CPUS];
     for (lane, cpu) in cpus.iter().enumerate() {
@@ -118,8 +118,8 @@ fn prepare(btf: &Btf, cpus: &[u32], shift: u32) -> Result<Ebpf, TraceError> {
 
 type Loaded = (Vec<&'static Wanted>, Vec<&'static Wanted>);
 
-/// Loads the programs of all events that this kernel has, in pairs or not at all. Returns those, and those that are absent
-/// and should not be.
+/// Loads the programs of this kernel's events, pairs whole or not at all. Returns the loaded events and those that are
+/// unexpectedly absent.
 fn load_all(ebpf: &mut Ebpf, btf: &Btf) -> Result<Loaded, TraceError> {
     let mut known = BTreeSet::new();
     for event in EVENTS.iter().filter(|event| event.rung == Rung::Tracefs) {
@@ -143,7 +143,7 @@ fn load_all(ebpf: &mut Ebpf, btf: &Btf) -> Result<Loaded, TraceError> {
     Ok((loaded, EVENTS.iter().filter(|event| event.everywhere && !whole(event)).collect()))
 }
 
-/// Without these nothing can be told.
+/// Without these events nothing can be explained.
 fn is_needed(event: &Wanted) -> bool {
     event.group == "sched" && ["sched_switch", "sched_waking"].contains(&event.name)
 }
@@ -176,7 +176,7 @@ fn refused(why: &str) -> TraceError {
     TraceError::NoBpf(why.to_owned())
 }
 
-/// What failed and why, without what the verifier has to say over many pages.
+/// The error and its causes, without the many pages of the verifier.
 fn chain(error: &(dyn std::error::Error + 'static)) -> String {
     let mut parts = Vec::new();
     let mut denied = false;

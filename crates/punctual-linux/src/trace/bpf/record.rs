@@ -7,20 +7,19 @@ use punctual_numbers::trace::{Address, Context, Names, Record, Tid, Vector, What
 
 pub const RECORD_WORDS: usize = 8;
 pub const RECORD_BYTES: u64 = 64;
-/// Addresses of a stack in one record.
 const FRAMES: usize = 5;
 const STACK: u8 = 27;
-/// What `cpu_idle` says when the CPU woke.
+/// The state that `cpu_idle` reports when the CPU woke.
 const WOKE: u32 = u32::MAX;
 
-/// A record that is whole: mark, time, who, and what.
+/// A whole record: mark, time, thread and content.
 #[derive(Clone, Copy, Debug)]
 pub struct Raw {
     mark: u64,
     at: u64,
     kind: u8,
     flags: u8,
-    /// Of a stack that does not fit into one record.
+    /// The number of this part of a stack that needs several records.
     part: u8,
     tid: Tid,
     words: [u64; FRAMES],
@@ -32,7 +31,6 @@ impl Raw {
         Self { mark, at, kind, flags, part, tid: high(who), words }
     }
 
-    /// When it was begun.
     pub fn at(&self) -> MonoTime {
         MonoTime::from_ns(self.at)
     }
@@ -41,7 +39,7 @@ impl Raw {
         u32::try_from(self.mark >> 48).unwrap_or_default()
     }
 
-    /// Adds itself to the stack before it, if it is the rest of that.
+    /// Appends this record to the stack before it if it is the next part.
     pub fn continues(&self, before: &mut Record) -> bool {
         match &mut before.what {
             What::Stack { addresses } if self.kind == STACK && self.part > 0 => {
@@ -56,7 +54,6 @@ impl Raw {
         self.words.into_iter().take_while(|address| *address != 0).map(Address)
     }
 
-    /// What it says; names in it are put into `names`.
     pub fn record(&self, names: &mut Names) -> Option<Record> {
         let context = Context { flags: self.flags, preempt: 0 };
         Some(Record { at: self.at(), tid: self.tid, context, what: self.what(names)? })
@@ -94,7 +91,7 @@ impl Raw {
         })
     }
 
-    /// What it says if it names nobody.
+    /// The content of records without names.
     fn plain(&self) -> Option<What> {
         let [first, second, third, ..] = self.words;
         let (timer, function) = (Address(first), Address(second));
@@ -137,13 +134,13 @@ fn high(word: u64) -> i32 {
     low(word >> 32)
 }
 
-/// The text in these words, up to the first 0.
+/// The text in these words up to the first zero byte.
 fn text(words: &[u64]) -> String {
     let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).take_while(|byte| *byte != 0).collect();
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// The idle task has none: it is another one on each CPU.
+/// Notes the name of a task. Task 0 is another idle task on each CPU and gets none.
 fn name(names: &mut Names, tid: Tid, words: [u64; 2]) {
     if tid != 0 {
         names.tasks.insert(tid, text(&words));

@@ -22,7 +22,7 @@ fn at(us: u64) -> MonoTime {
     MonoTime::from_ns(us * 1_000)
 }
 
-/// A page with an idle record at each of these microseconds.
+/// A page with idle records at these microseconds.
 fn page(missed: bool, times_us: &[u64]) -> Vec<u8> {
     let mut data = Vec::new();
     let mut now = times_us[0];
@@ -38,12 +38,12 @@ fn page(missed: bool, times_us: &[u64]) -> Vec<u8> {
     page
 }
 
-/// A page that claims to be longer than any.
+/// A page that claims an impossible length.
 fn noise() -> Vec<u8> {
     [at(0).as_ns().to_le_bytes(), 100_000_u64.to_le_bytes()].concat()
 }
 
-/// What was read of these pages at 10 ms; recording began at 0.
+/// Pages read at 10 ms from a recording that began at 0.
 fn read_of(pages: &[Vec<u8>]) -> Pages {
     let mut file = tempfile::tempfile().unwrap();
     for page in pages {
@@ -58,7 +58,7 @@ fn read_of(pages: &[Vec<u8>]) -> Pages {
     read
 }
 
-/// Microseconds of the records in a span; what is missing is marked.
+/// Microseconds of the records in a span, each with whether it is a loss.
 fn told(pages: &Pages, from_us: u64, to_us: u64) -> Vec<(u64, bool)> {
     let mut decoder = Decoder::new();
     decoder.learn("power", "cpu_idle", IDLE).unwrap();

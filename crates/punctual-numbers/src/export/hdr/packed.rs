@@ -1,8 +1,8 @@
 //! A histogram as `HdrHistogram` packs it: version 2 of its encoding, three digits, deflated, in Base64.
 //!
 //! Values below 2048 have a cell each; of every later octave there are 1024 cells, each twice as wide as those of the octave
-//! before. Only the counts up to the largest value are written, each as a number of one to nine bytes; a run of empty cells
-//! is one negative number. The reader of the same encoding is `foreign/hdr.rs`.
+//! before. Only the counts up to the largest value are written, each as a number of one to nine bytes; successive empty cells
+//! are one negative number. The reader of the same encoding is `foreign/hdr.rs`.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -15,9 +15,9 @@ const HALF: u32 = 10;
 const PLAIN: u32 = 0x1c84_9313;
 const DEFLATED: u32 = 0x1c84_9314;
 
-/// What is counted, by the number of the cell.
 #[derive(Default)]
 pub struct Packed {
+    /// By number of the cell.
     counts: BTreeMap<u64, u64>,
 }
 
@@ -35,7 +35,7 @@ impl Packed {
         (within << octave) + ((1 << octave) - 1)
     }
 
-    /// The text of it. The head of it says that values up to `highest` could have been counted.
+    /// The packed text. Its head tells that values up to `highest` could have been counted.
     pub fn text(&self, highest: u64) -> Result<String, &'static str> {
         let mut counts = Vec::new();
         let mut next = 0;
@@ -64,7 +64,7 @@ fn deflated(plain: &[u8]) -> Result<Vec<u8>, &'static str> {
     let mut deflate = Compress::new(Compression::default(), true);
     let mut deflated = Vec::new();
     loop {
-        // Room is made, for it takes no more than there is.
+        // The compressor writes into free room only.
         deflated.reserve(plain.len().max(1 << 10));
         let rest = usize::try_from(deflate.total_in()).ok().and_then(|taken| plain.get(taken..)).unwrap_or_default();
         match deflate.compress_vec(rest, &mut deflated, FlushCompress::Finish) {
@@ -75,7 +75,7 @@ fn deflated(plain: &[u8]) -> Result<Vec<u8>, &'static str> {
     }
 }
 
-/// Cells of this value are two to the power of this wide.
+/// The width of the cell of a value, as a power of two.
 fn octave(value: u64) -> u64 {
     u64::from((u64::BITS - value.leading_zeros()).saturating_sub(HALF + 1))
 }
@@ -92,7 +92,7 @@ fn as_signed(count: u64) -> Result<i64, &'static str> {
     i64::try_from(count).map_err(|_| "a count beyond 63 bits cannot be packed")
 }
 
-/// Seven bits in each byte but the ninth, the sign in the lowest bit.
+/// Appends seven bits in each byte but the ninth, with the sign in the lowest bit.
 fn number(to: &mut Vec<u8>, signed: i64) {
     let mut rest = u64::from_ne_bytes(((signed << 1) ^ (signed >> 63)).to_ne_bytes());
     for _ in 0..8 {

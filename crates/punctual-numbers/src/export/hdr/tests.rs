@@ -1,4 +1,4 @@
-//! Logs over time: each line is where it belongs, and all of them are the run.
+//! Logs over time: each line is in its place, and all lines together are the run.
 
 use super::*;
 use crate::export::run_of;
@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use punctual_hist::{Counts, bucket_index};
 use std::collections::BTreeMap;
 
-/// A recording of CPUs 0 and 1 under these loads, of these seconds.
+/// A recording of CPUs 0 and 1 with these load phases and seconds.
 fn recording(loads: &[&[&str]], seconds: &[(u16, Vec<u64>)]) -> Recording {
     let mut recording = begun(loads);
     measure(&mut recording, seconds);
@@ -25,7 +25,7 @@ fn begun(loads: &[&[&str]]) -> Recording {
     Recording::new(header)
 }
 
-/// Second by second: (load phase, latencies on CPU 0); those on CPU 1 are half as large.
+/// Adds seconds with their load phases and the latencies on CPU 0. Those on CPU 1 are half as large.
 fn measure(recording: &mut Recording, seconds: &[(u16, Vec<u64>)]) {
     let mut so_far = [Counts::new(), Counts::new()];
     for (second, (phase, values)) in (0u64..).zip(seconds) {
@@ -61,7 +61,7 @@ fn lines(log: &str) -> Vec<(String, u64, u64)> {
     log.lines().filter_map(line).collect()
 }
 
-/// How many values of each CPU lie in which of our buckets.
+/// The number of values by CPU and our bucket.
 fn held(run: &ForeignRun) -> BTreeMap<(u32, usize), u64> {
     let mut held = BTreeMap::new();
     for series in &run.series {

@@ -8,14 +8,13 @@ use crate::recording::{CutReason, Mismatch, encode};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree as _;
 
-/// What merging makes of files.
 fn merged(files: &[Vec<Frame>]) -> Result<Vec<Frame>, Vec<Unmergeable>> {
     let recordings: Vec<Recording> = files.iter().map(|frames| fold(frames)).collect();
     let mut whole = Vec::new();
     for part in Merging::of(&recordings)?.parts {
         let mut number = 0;
         for frame in &files[part.recording] {
-            number += usize::from(matches!(frame, Frame::Run(_)));
+            number += usize::from(matches!(frame, Frame::FurtherRun(_)));
             if number == part.run {
                 whole.push(part.place.map_or(frame.clone(), |place| place.put(frame.clone())));
             }
@@ -72,12 +71,12 @@ fn a_run_that_was_cut_off_stays_one_that_was() {
     assert_eq!(last.cut_off.unwrap().reason, CutReason::Unfinished);
 }
 
-/// Else the whole would begin with a run that has no header before it, and nobody could read it.
+/// Otherwise the whole could begin with a run that has no header before it, and could not be read.
 #[test]
 fn runs_of_one_recording_keep_their_order_though_the_clock_was_set_back() {
     let mut set_back = merged(&[done(1000, 10, 5), done(2000, 10, 6)]).unwrap();
     for frame in &mut set_back {
-        if let Frame::Run(further) = frame {
+        if let Frame::FurtherRun(further) = frame {
             further.header.started_unix_ns = header(10).started_unix_ns;
         }
     }

@@ -52,7 +52,7 @@ proptest! {
     #[test]
     fn stretches_add_up(seconds in 1u64..20, cut in 0u64..20, frames in prop::collection::vec(strategies::frame(), 0..4)) {
         let whole: Vec<Frame> = run(0, seconds, 5, None).into_iter().chain(frames.into_iter().filter(|frame| {
-            !matches!(frame, Frame::Interval(_) | Frame::Run(_) | Frame::Tracing(_))
+            !matches!(frame, Frame::Interval(_) | Frame::FurtherRun(_) | Frame::Tracing(_))
         })).collect();
         let count = |recording: &super::super::Recording| recording.cpus.values().map(|cpu| cpu.ran.count()).sum::<u64>();
         let parts = [Stretch::new(RecTime::from_secs(0), RecTime::from_secs(cut)), Stretch::new(RecTime::from_secs(cut), RecTime::after_epoch(Nanos::MAX))];

@@ -14,7 +14,7 @@ const SHORT: Damage = Damage("a frame ends too early");
 pub(crate) struct BitWriter<'a> {
     bytes: &'a mut Vec<u8>,
     pending: u64,
-    /// Bits in `pending`; below 8 between calls.
+    /// Bits in `pending`; fewer than 8 between calls.
     filled: u32,
 }
 
@@ -72,7 +72,7 @@ impl<'a> BitWriter<'a> {
 #[derive(Clone)]
 pub(crate) struct BitReader<'a> {
     bytes: &'a [u8],
-    /// Position in bits.
+    /// The position, counted in bits.
     at: usize,
 }
 
@@ -86,7 +86,7 @@ impl<'a> BitReader<'a> {
         self.bytes.len().saturating_mul(8).saturating_sub(self.at)
     }
 
-    /// The next bits, of which at least 57 are real where there are so many; zeros follow the end.
+    /// The next 57 bits or more, with zeros behind the end of the bytes.
     fn window(&self) -> u64 {
         let rest = self.bytes.get(self.at / 8..).unwrap_or_default();
         let word = if let Some(eight) = rest.first_chunk::<8>() {
@@ -171,7 +171,7 @@ impl<'a> BitReader<'a> {
         usize::try_from(count).ok().filter(|count| *count <= self.left()).ok_or(SHORT)
     }
 
-    /// Nothing but padding may be left.
+    /// Fails if anything but padding is left.
     pub(crate) fn finish(mut self) -> Result<(), Damage> {
         self.align()?;
         if self.left() == 0 { Ok(()) } else { Err(Damage("a frame is longer than its content")) }
@@ -182,7 +182,7 @@ const fn mask(width: u32) -> u64 {
     if width >= 64 { u64::MAX } else { (1 << width) - 1 }
 }
 
-/// Signed differences as small numbers: 0, -1, 1, -2, 2 …
+/// Signed differences as small numbers: 0, -1, 1, -2, 2 become 0, 1, 2, 3, 4.
 pub(crate) const fn zigzag(difference: u64) -> u64 {
     let sign = if difference >> 63 == 1 { u64::MAX } else { 0 };
     (difference << 1) ^ sign

@@ -113,7 +113,7 @@ fn take_buckets(from: &mut BitReader) -> Result<Vec<(u16, u64)>, Damage> {
     Ok(pairs)
 }
 
-/// The first bucket is somewhere, the next one is next to it.
+/// The first bucket can be anywhere, and the following ones are mostly next to each other.
 const fn gap_order(position: usize) -> u32 {
     if position == 0 { 9 } else { 0 }
 }

@@ -2,7 +2,7 @@
 //!
 //! A recording is one line of text (what it is, and the format's number), then frames, each
 //! `[u32 length][u8 kind][payload][u32 crc32]`, little endian, the length that of the payload, the checksum over all
-//! before it. Nothing is ever written twice, so whatever ends a file, the frames before it stand.
+//! before it. Nothing is written twice, so however a file is cut off, the frames before stand.
 
 mod bits;
 mod interval;
@@ -22,9 +22,8 @@ use values::Wire;
 pub const FORMAT: u32 = 1;
 /// What a recording begins with; the format's number and a line feed follow.
 pub(super) const MAGIC: &[u8] = b"punctual recording ";
-/// Bytes before a frame's payload.
+/// Bytes before and after a frame's payload.
 pub(super) const HEAD: usize = 5;
-/// Bytes after it.
 pub(super) const TAIL: usize = 4;
 /// No payload is longer: a damaged length must not make a reader wait for gigabytes. An interval of 8192 CPUs fits.
 pub(super) const PAYLOAD_MAX: usize = 8 << 20;
@@ -32,7 +31,7 @@ pub(super) const PAYLOAD_MAX: usize = 8 << 20;
 /// Why a frame cannot be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unencodable {
-    /// It would be longer than any reader accepts.
+    /// The frame would be longer than any reader accepts.
     TooLong,
     /// An interval whose CPUs, buckets or seconds are out of range or out of order.
     Unordered,
@@ -87,7 +86,6 @@ pub(super) fn pack(window: &Window) -> Vec<u8> {
     bytes
 }
 
-/// The window that was packed.
 pub(super) fn unpack(bytes: &[u8]) -> Option<Window> {
     Window::take(&mut BitReader::new(bytes)).ok()
 }
@@ -137,7 +135,8 @@ macro_rules! kinds {
 
 kinds! {
     1 => Header, 2 => Threads, 3 => Findings, 4 => InForce, 5 => WarmUp, 6 => Interval, 7 => Mark,
-    9 => Worst, 10 => LoadDone, 11 => End, 12 => Tracing, 13 => Window, 14 => Late, 15 => TraceTotals, 16 => Run
+    9 => Worst, 10 => LoadDone, 11 => End, 12 => Tracing, 13 => Window, 14 => Late, 15 => TraceTotals,
+    16 => FurtherRun
 }
 
 #[cfg(test)]
@@ -162,7 +161,7 @@ mod tests {
 
         #[test]
         fn any_payload_is_decoded_or_refused(kind in 0u8..19, payload in prop::collection::vec(any::<u8>(), 0..300)) {
-            // That nothing panics is half of it; the other half is that what is accepted is a frame that can be written.
+            // A payload that is accepted must be a frame that can be written.
             if let Ok(Some(frame)) = decode(kind, &payload) {
                 let mut again = Vec::new();
                 prop_assert_eq!(encode(&frame, &mut again), Ok(()));

@@ -76,7 +76,7 @@ impl Wire for i64 {
     }
 }
 
-/// The kernel lives at the upper end of all addresses.
+/// Kernel addresses are the highest, so the complement is the smaller number.
 impl Wire for Address {
     fn put(&self, to: &mut BitWriter) {
         to.number(31, !self.0);
@@ -99,7 +99,8 @@ impl<K: Wire + Ord, V: Wire> Wire for BTreeMap<K, V> {
     }
 }
 
-/// A record after another: most follow within microseconds. Clocks may go back, so differences have a sign.
+/// The time of a record is written as the difference to the record before, mostly microseconds. Differences have a sign,
+/// since clocks may step back.
 fn put_record(record: &Record, last: &mut MonoTime, to: &mut BitWriter) {
     to.difference(11, last.as_ns(), record.at.as_ns());
     *last = record.at;

@@ -1,7 +1,7 @@
 //! How each value of a recording is written: its fields, in this order, and nothing else.
 //!
-//! The types themselves do not know that they can be written. A new field, or a new variant, is a new format number;
-//! a new kind of frame is not, because readers skip frames they do not know.
+//! The types themselves do not know that they can be written. A new field or variant needs a new format number; a new kind
+//! of frame does not, because readers skip frames they do not know.
 
 use super::bits::{BitReader, BitWriter, Damage};
 use super::interval::{put_interval, take_interval};
@@ -127,7 +127,7 @@ variants! {
     Amount { 0 => Time(length), 1 => Activations(n) }
 }
 
-/// The kind of event that format 1 has for lost maxima. Their number is written as that many seconds, where an event has
+/// The kind of event that format 1 has for lost maxima. Their number is written as a length in seconds, where an event has
 /// its length.
 const MAXIMA_LOST: u64 = 7;
 const SECOND: Nanos = Nanos::from_secs(1);
@@ -241,7 +241,7 @@ impl<T: Wire> Wire for Vec<T> {
         }
     }
     fn take(from: &mut BitReader) -> Result<Self, Damage> {
-        // Grows as it is read, so that a wrong count costs nothing.
+        // The vector grows while it is read, so that a wrong count reserves no memory.
         (0..from.count(4)?).map(|_| T::take(from)).collect()
     }
 }
@@ -268,7 +268,7 @@ impl<T: Wire> Wire for Box<T> {
 /// As the distance from each CPU to the next.
 impl Wire for CpuSet {
     fn put(&self, to: &mut BitWriter) {
-        // A number past the limit is no CPU, and no reader would take it.
+        // A CPU past the limit is left out: no reader would take it.
         let cpus = || self.iter().filter(|cpu| *cpu < CPU_LIMIT);
         to.number(4, cpus().count() as u64);
         let mut next = 0;
@@ -299,7 +299,7 @@ impl Wire for Interval {
     }
 }
 
-/// Written again whenever it changed, so worth some care: 17 bytes where plain fields take 40.
+/// Lists of the worst are written often, so each takes 17 bytes instead of the 40 of plain fields.
 impl Wire for Worst {
     fn put(&self, to: &mut BitWriter) {
         let late = &self.activation;

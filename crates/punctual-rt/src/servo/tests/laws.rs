@@ -4,7 +4,7 @@ use super::*;
 use crate::ConfigError;
 use proptest::prelude::*;
 
-/// Lets the servo follow `world` for so many cycles; the largest move.
+/// Lets the servo follow `world` for `cycles` cycles; returns the largest move.
 fn follow(world: &mut World, servo: &mut PhaseServo, cycles: usize) -> u64 {
     let mut most = 0;
     for _ in 0..cycles {

@@ -13,11 +13,12 @@ pub(crate) const KNOBS: &[Knob] = &[
         check: Check::Probe(all_cpus),
         why: "Interrupts, kernel threads and every ordinary process need a CPU; where all are meant for real-time work \
             they share those, and a busy one locks the machine up.",
-        fix: Fix::prose("Choose fewer: --cpus, or a smaller cpuset partition."),
+        fix: Fix::prose("Choose fewer CPUs for the real-time work, or make the cpuset partition smaller."),
         persist: &[Lasting::other(
             "Kernel command line: isolcpus= with at least one CPU left out, the boot CPU first.",
         )],
         cost: "One CPU.",
+        resort: Some(Resort::ChooseCpus),
         sources: &["kernel 6.12 kernel/sched/isolation.c: must include one present CPU"],
         ..KNOB
     },
@@ -73,7 +74,11 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "agree.boot_cpu",
         title: "The boot CPU does other work",
         severity: Weight::of(Medium, Medium, Info),
-        check: Check::Probe(boot_cpu),
+        check: Check::Probe(|case| {
+            case.has_housekeeping()?;
+            case.note("real-time CPUs", case.rt().to_string());
+            Ok(!case.rt().contains(BOOT_CPU))
+        }),
         why: "The boot CPU is where the kernel falls back to: early interrupts, timekeeping without others, parse errors of \
             irqaffinity=, and devices whose interrupt cannot move.",
         fix: Fix::prose("Choose another CPU for the real-time work."),
@@ -92,7 +97,7 @@ fn all_cpus(case: &Case<'_>) -> Judged {
     Doubt::not_applicable_if(online.len() == 1, "there is one CPU, and it has to do everything")?;
     let isolated = case.isolated()?;
     if case.need.cpus.is_empty() && isolated.is_empty() {
-        return Doubt::not_applicable("no CPUs were chosen, neither by --cpus nor by isolation");
+        return Doubt::not_applicable("no CPUs were chosen, neither for this work nor by isolation");
     }
     case.note("real-time CPUs", case.rt().to_string());
     case.note("online", online.to_string());
@@ -152,10 +157,4 @@ fn kinds(case: &Case<'_>) -> Judged {
     let path = "/sys/devices/system/cpu/cpu{cpu}/cpu_capacity";
     let capacities = case.per_cpu(path, case.rt(), TellsNothing("how fast each CPU is, is not shown"))?;
     Ok(capacities.len() == 1)
-}
-
-fn boot_cpu(case: &Case<'_>) -> Judged {
-    case.has_housekeeping()?;
-    case.note("real-time CPUs", case.rt().to_string());
-    Ok(!case.rt().contains(BOOT_CPU))
 }

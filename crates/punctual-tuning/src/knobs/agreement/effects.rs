@@ -13,7 +13,19 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "Nothing is left of RT throttling where it was turned off",
         // The state itself is told, and weighed, by sched.fair_server.
         severity: Weight::all(Info),
-        check: Check::Probe(throttling),
+        applies: |case| {
+            Doubt::not_applicable_if(case.version()? < FAIR_SERVER_SINCE, "before 6.12 the setting does what it says")?;
+            let missing = CannotBe("this kernel has no limit on real-time work");
+            let runtime_us = case.number("/proc/sys/kernel/sched_rt_runtime_us", missing)?;
+            Doubt::not_applicable_if(runtime_us != -1, "throttling was not turned off")
+        },
+        check: Check::seen(
+            "/sys/kernel/debug/sched/fair_server/cpu<I>/runtime",
+            Want::ZERO,
+            TellsNothing(
+                "throttling was turned off, but what replaced it is not shown: debugfs not mounted, or locked down",
+            ),
+        ),
         why: "Every guide turns throttling off with sched_rt_runtime_us = -1. From 6.12 on that does nothing for ordinary \
             real-time threads: what takes time from them is the fair server, 50 ms of each second by default, and that \
             stays on.",
@@ -38,7 +50,7 @@ pub(crate) const KNOBS: &[Knob] = &[
             "Find the device of that number in /proc/interrupts; echo <H> > /proc/irq/N/smp_affinity_list. The real-time \
             device's own interrupt may stay.",
         ),
-        persist: &[Lasting::word("irqaffinity=<H>"), Lasting::word("isolcpus=managed_irq,domain,<I>")],
+        persist: &[Lasting::word("irqaffinity=<H>"), Lasting::word("isolcpus=managed_irq,domain,<I apart>")],
         undo: Fix::prose("Write back each list that was there; remove the words."),
         cost: "Other CPUs get the load.",
         blast: Blast::Disturbing,
@@ -66,18 +78,6 @@ pub(crate) const KNOBS: &[Knob] = &[
 
 /// The first version whose fair server does what throttling did.
 const FAIR_SERVER_SINCE: Version = Version::new(6, 12);
-
-fn throttling(case: &Case<'_>) -> Judged {
-    Doubt::not_applicable_if(case.version()? < FAIR_SERVER_SINCE, "before 6.12 the setting does what it says")?;
-    let missing = CannotBe("this kernel has no limit on real-time work");
-    if case.number("/proc/sys/kernel/sched_rt_runtime_us", missing)? != -1 {
-        return Doubt::not_applicable("throttling was not turned off");
-    }
-    let because = "throttling was turned off, but what replaced it is not shown: debugfs not mounted, or locked down";
-    let path = "/sys/kernel/debug/sched/fair_server/cpu{cpu}/runtime";
-    let runtimes = case.per_cpu(path, case.rt(), TellsNothing(because))?;
-    Ok(runtimes.iter().all(|(_, runtime)| runtime == "0"))
-}
 
 /// One line of the kernel's table of interrupts.
 struct Line<'a> {

@@ -12,12 +12,16 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "agree.tick",
         title: "Tick-free CPUs are isolated too",
         severity: Weight::of(Medium, High, Info).adjusted(tick_severity),
-        check: Check::Probe(tick),
+        check: Check::Probe(|case| {
+            let apart = set_apart(case)?;
+            Doubt::not_applicable_if(apart.tick_free.is_empty(), "no CPU may stop its tick")?;
+            Ok(apart.tick_free.is_subset(&apart.domain))
+        }),
         why: "The tick stops only while one task runs: a CPU that the scheduler still balances onto gets a second one. \
             From 7.x on, kernel threads and unbound work keep off isolated CPUs only, so that nohz_full= alone, which \
             did that up to 6.12, no longer does.",
         fix: Fix::prose("Put the same CPUs into an isolated cpuset partition, or isolate them at boot."),
-        persist: &[Lasting::word("isolcpus=managed_irq,domain,<I>")],
+        persist: &[Lasting::word("isolcpus=managed_irq,domain,<I apart>")],
         undo: Fix::prose("echo member > GROUP/cpuset.cpus.partition; remove the word and boot again."),
         cost: "Tasks must be placed on these CPUs by hand.",
         blast: Blast::Disturbing,
@@ -31,7 +35,13 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "agree.irq_default",
         title: "New interrupts keep off the CPUs set apart",
         severity: Weight::of(Medium, Medium, Info),
-        check: Check::Probe(irq_default),
+        check: Check::Probe(|case| {
+            let apart = set_apart(case)?;
+            let missing = TellsNothing("the kernel does not show where new interrupts go");
+            let mask = case.cpu_mask("/proc/irq/default_smp_affinity", missing)?;
+            not_told_by("irq.default", default_affinity(case) != Ok(false))?;
+            Ok(mask.intersection(&apart.all()).is_empty())
+        }),
         why: "The default affinity knows nothing of isolation: without irqaffinity= a device that appears later may \
             interrupt an isolated CPU.",
         fix: Fix::command("echo <H mask> > /proc/irq/default_smp_affinity"),
@@ -58,7 +68,13 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "agree.workqueues",
         title: "Unbound work keeps off the CPUs set apart",
         severity: Weight::of(Medium, Medium, Info),
-        check: Check::Probe(workqueues),
+        check: Check::Probe(|case| {
+            let apart = set_apart(case)?;
+            let missing = TellsNothing("this kernel does not show where unbound work may run");
+            let mask = case.cpu_mask("/sys/devices/virtual/workqueue/cpumask", missing)?;
+            not_told_by("wq.unbound", unbound(case) != Ok(false))?;
+            Ok(mask.intersection(&apart.all()).is_empty())
+        }),
         why: "The mask of unbound work follows isolation at boot; written later, or with nohz_full= alone from 7.x on, it \
             covers CPUs that were meant to be left alone.",
         persist: &[Lasting::write("/sys/devices/virtual/workqueue/cpumask", "<H mask>")],
@@ -91,34 +107,12 @@ fn tick_severity(case: &Case<'_>, severity: Severity) -> Severity {
     if is_swapped && severity > Info { High } else { severity }
 }
 
-fn tick(case: &Case<'_>) -> Judged {
-    let apart = set_apart(case)?;
-    Doubt::not_applicable_if(apart.tick_free.is_empty(), "no CPU may stop its tick")?;
-    Ok(apart.tick_free.is_subset(&apart.domain))
-}
-
-fn irq_default(case: &Case<'_>) -> Judged {
-    let apart = set_apart(case)?;
-    let missing = TellsNothing("the kernel does not show where new interrupts go");
-    let mask = case.cpu_mask("/proc/irq/default_smp_affinity", missing)?;
-    not_told_by("irq.default", default_affinity(case) != Ok(false))?;
-    Ok(mask.intersection(&apart.all()).is_empty())
-}
-
 fn watchdog(case: &Case<'_>) -> Judged {
     let apart = set_apart(case)?;
     let missing = CannotBe("this kernel has no lockup watchdog");
     Doubt::not_applicable_if(case.number("/proc/sys/kernel/watchdog", missing)? == 0, "the lockup watchdog is off")?;
     let mask = case.cpu_list("/proc/sys/kernel/watchdog_cpumask", missing)?;
     not_told_by("family 'watchdogs and RAS'", mask.intersection(case.rt()).is_empty())?;
-    Ok(mask.intersection(&apart.all()).is_empty())
-}
-
-fn workqueues(case: &Case<'_>) -> Judged {
-    let apart = set_apart(case)?;
-    let missing = TellsNothing("this kernel does not show where unbound work may run");
-    let mask = case.cpu_mask("/sys/devices/virtual/workqueue/cpumask", missing)?;
-    not_told_by("wq.unbound", unbound(case) != Ok(false))?;
     Ok(mask.intersection(&apart.all()).is_empty())
 }
 

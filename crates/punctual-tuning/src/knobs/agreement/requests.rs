@@ -406,7 +406,7 @@ fn missing_cpus(case: &Case<'_>) -> Judged {
     }
     if named.is_empty() {
         booted(case)?;
-        return Doubt::not_applicable("no CPUs are named, neither on the command line nor by --cpus");
+        return Doubt::not_applicable("no CPUs are named, neither on the kernel's command line nor for this work");
     }
     case.note("online", online.to_string());
     Ok(named.is_subset(online))

@@ -40,39 +40,22 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
 ];
 
-/// Sysctls that knobs judge; those that knobs make last are added.
+/// Sysctls that knobs judge or that bear on what they judge; those that knobs write or make last are added.
 const NAMES: &[&str] = &[
     "kernel.hung_task_timeout_secs",
     "kernel.nmi_watchdog",
-    "kernel.numa_balancing",
     "kernel.perf_event_max_sample_rate",
-    "kernel.printk",
-    "kernel.sched_autogroup_enabled",
-    "kernel.sched_energy_aware",
     "kernel.sched_rr_timeslice_ms",
     "kernel.sched_rt_period_us",
-    "kernel.sched_rt_runtime_us",
-    "kernel.sched_schedstats",
     "kernel.soft_watchdog",
-    "kernel.task_delayacct",
-    "kernel.timer_migration",
     "kernel.watchdog",
-    "kernel.watchdog_thresh",
-    "net.core.busy_poll",
-    "net.core.busy_read",
     "net.core.netdev_budget",
     "net.core.netdev_budget_usecs",
-    "vm.compact_unevictable_allowed",
-    "vm.compaction_proactiveness",
     "vm.dirty_background_ratio",
     "vm.dirty_ratio",
     "vm.dirty_writeback_centisecs",
     "vm.min_free_kbytes",
     "vm.nr_hugepages",
-    "vm.overcommit_memory",
-    "vm.stat_interval",
-    "vm.swappiness",
-    "vm.zone_reclaim_mode",
 ];
 
 /// Folders in the order in which one file hides another of the same name.

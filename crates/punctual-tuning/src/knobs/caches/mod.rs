@@ -20,7 +20,7 @@ pub(crate) const KNOBS: &[Knob] = &[
             "Choose real-time CPUs that share no second-level cache with the others, or give the whole cluster to \
             real-time work.",
         ),
-        persist: &[Lasting::word("isolcpus=managed_irq,domain,<I>"), Lasting::unit("AllowedCPUs=<I>")],
+        persist: &[Lasting::word("isolcpus=managed_irq,domain,<I apart>"), Lasting::unit("AllowedCPUs=<I>")],
         cost: "CPUs.",
         confidence: Confidence::Low,
         blast: Blast::Harmless,
@@ -37,7 +37,7 @@ pub(crate) const KNOBS: &[Knob] = &[
             "On machines with several last-level caches (chiplets, clusters, sockets), choose all CPUs of one; \
             elsewhere see cat.l3.",
         ),
-        persist: &[Lasting::word("isolcpus=managed_irq,domain,<I>"), Lasting::unit("AllowedCPUs=<I>")],
+        persist: &[Lasting::word("isolcpus=managed_irq,domain,<I apart>"), Lasting::unit("AllowedCPUs=<I>")],
         cost: "CPUs.",
         confidence: Confidence::Low,
         blast: Blast::Harmless,
@@ -84,7 +84,11 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "cat.shareable",
         title: "The cache part is not shared with devices",
         severity: Weight::all(Info),
-        check: Check::Probe(shareable),
+        check: Check::Probe(|case| {
+            has_flag(case, "cat_l3")?;
+            let bits = resctrl::mask(case, "L3/shareable_bits")?;
+            Ok(Partitions::read(case)?.own_ways(case, "L3")?.values().all(|ways| ways & bits == 0))
+        }),
         why: "The ways in shareable_bits are used by graphics and devices, too: a part that overlaps them is not \
             one's own.",
         fix: Fix::prose(
@@ -114,7 +118,13 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "cat.cdp",
         title: "Code and data are not partitioned apart unawares",
         severity: Weight::all(Info),
-        check: Check::Probe(cdp),
+        check: Check::Probe(|case| {
+            has_flag(case, "cat_l3")?;
+            Partitions::read(case)?;
+            let kinds = case.known(resctrl::INFO, case.list(resctrl::INFO), resctrl::UNMOUNTED)?;
+            case.note(resctrl::INFO, kinds.join(", "));
+            Ok(!kinds.iter().any(|kind| kind == "L3CODE" || kind == "L2CODE"))
+        }),
         why: "With code and data prioritisation every group has two masks for one cache, half as many groups exist, \
             and no part can be locked.",
         fix: Fix::prose(
@@ -131,7 +141,12 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "cat.mba",
         title: "Memory bandwidth of the others is limited",
         severity: Weight::all(Info),
-        check: Check::Probe(mba),
+        check: Check::Probe(|case| {
+            has_flag(case, "mba")?;
+            Partitions::read(case)?;
+            let limits = resctrl::domains(&Partitions::line(case, "", "MB")?, 10);
+            Ok(!limits.is_empty() && limits.values().all(|percent| *percent < 100))
+        }),
         why: "Where the CPU can throttle memory accesses, limiting the other CPUs keeps the path to memory free.",
         fix: Fix::prose("Write MB:0=50 to /sys/fs/resctrl/schemata, and MB:0=100 to that of the group of CPUs <I>."),
         persist: &[Lasting::other("The same lines in the unit that writes the group at boot")],
@@ -144,7 +159,10 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "cat.lock",
         title: "No cache lock left half done",
         severity: Weight::all(Info),
-        check: Check::Probe(lock),
+        check: Check::Probe(|case| {
+            has_flag(case, "cat_l3")?;
+            Ok(!Partitions::read(case)?.modes(case).iter().any(|mode| mode == "pseudo-locksetup"))
+        }),
         why: "A group in mode pseudo-locksetup holds ways of the cache that nobody can use until the region is \
             locked or the group removed.",
         fix: Fix::prose(
@@ -269,12 +287,6 @@ fn has_flag(case: &Case<'_>, flag: &str) -> Result<(), Doubt> {
     Ok(())
 }
 
-fn shareable(case: &Case<'_>) -> Judged {
-    has_flag(case, "cat_l3")?;
-    let bits = resctrl::mask(case, "L3/shareable_bits")?;
-    Ok(Partitions::read(case)?.own_ways(case, "L3")?.values().all(|ways| ways & bits == 0))
-}
-
 fn ioalloc(case: &Case<'_>) -> Judged {
     has_flag(case, "cat_l3")?;
     let partitions = Partitions::read(case)?;
@@ -288,26 +300,6 @@ fn ioalloc(case: &Case<'_>) -> Judged {
     let ways = resctrl::domains(&case.text(&format!("{}/L3/io_alloc_cbm", resctrl::INFO), none)?, 16);
     let own = partitions.own_ways(case, "L3")?;
     Ok(own.iter().all(|(domain, mine)| ways.get(domain).is_some_and(|theirs| theirs & mine == 0)))
-}
-
-fn cdp(case: &Case<'_>) -> Judged {
-    has_flag(case, "cat_l3")?;
-    Partitions::read(case)?;
-    let kinds = case.known(resctrl::INFO, case.list(resctrl::INFO), resctrl::UNMOUNTED)?;
-    case.note(resctrl::INFO, kinds.join(", "));
-    Ok(!kinds.iter().any(|kind| kind == "L3CODE" || kind == "L2CODE"))
-}
-
-fn mba(case: &Case<'_>) -> Judged {
-    has_flag(case, "mba")?;
-    Partitions::read(case)?;
-    let limits = resctrl::domains(&Partitions::line(case, "", "MB")?, 10);
-    Ok(!limits.is_empty() && limits.values().all(|percent| *percent < 100))
-}
-
-fn lock(case: &Case<'_>) -> Judged {
-    has_flag(case, "cat_l3")?;
-    Ok(!Partitions::read(case)?.modes(case).iter().any(|mode| mode == "pseudo-locksetup"))
 }
 
 fn mpam(case: &Case<'_>) -> Judged {

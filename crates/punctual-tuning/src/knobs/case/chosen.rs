@@ -6,7 +6,7 @@
 use punctual_facts::cpu_set::CpuSet;
 use std::cell::Cell;
 
-/// A set of CPUs; empty where it is not known.
+/// A set of CPUs, which is empty if it is not known.
 #[derive(Debug)]
 pub(super) struct Chosen {
     cpus: CpuSet,
@@ -15,18 +15,17 @@ pub(super) struct Chosen {
 }
 
 impl Chosen {
-    /// These CPUs; if they are not known, there are none.
     pub(super) fn new(cpus: CpuSet, is_known: bool) -> Self {
         Self { cpus: if is_known { cpus } else { CpuSet::new() }, is_known, was_asked: Cell::default() }
     }
 
-    /// The CPUs; that they were asked for is remembered.
+    /// The CPUs. The call is remembered.
     pub(super) fn ask(&self) -> &CpuSet {
         self.was_asked.set(true);
         &self.cpus
     }
 
-    /// Whether an answer was drawn from it since the last time this was asked, though it is not known.
+    /// Whether a set that is not known was asked for since the last call of this method.
     pub(super) fn take_asked_in_vain(&self) -> bool {
         self.was_asked.take() && !self.is_known
     }

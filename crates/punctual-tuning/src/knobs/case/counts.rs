@@ -6,16 +6,14 @@ use super::{Case, Doubt, INTERRUPTS};
 /// The table read again, at least 30 ms after; whoever reads the live machine puts it there.
 pub(crate) const INTERRUPTS_LATER: &str = "punctual:/later/proc/interrupts";
 
-/// One row of the table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Row {
-    /// A number, or the letters of an interrupt that belongs to the CPU itself.
+    /// The number of a line, or the letters of an interrupt that belongs to the CPU itself.
     pub name: String,
-    /// CPU and count.
     pub counts: Vec<(u32, u64)>,
 }
 
-/// The rows that `wanted` picks by their name and by what stands after the counts.
+/// The rows that `wanted` picks by their name and by the text after the name.
 fn rows(table: &str, wanted: impl Fn(&str, &str) -> bool) -> Vec<Row> {
     let mut lines = table.lines();
     let cpus: Vec<u32> = lines
@@ -37,7 +35,7 @@ fn rows(table: &str, wanted: impl Fn(&str, &str) -> bool) -> Vec<Row> {
 }
 
 impl Case<'_> {
-    /// How much the counts of the real-time CPUs rose between two looks, row by row; only rows that both looks show.
+    /// By how much each row's counts of the real-time CPUs rose between the two readings, for rows that are in both.
     pub(crate) fn rises(&self, wanted: impl Fn(&str, &str) -> bool) -> Result<Vec<Row>, Doubt> {
         let look = |path: &str| {
             let missing = TellsNothing("interrupts were not counted twice");

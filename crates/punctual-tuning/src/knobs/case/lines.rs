@@ -5,18 +5,16 @@ use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::fact::Fact;
 use std::cell::OnceCell;
 
-/// One interrupt line.
 #[derive(Clone, Debug)]
 pub(crate) struct Line {
-    /// Its number.
     pub(crate) number: u32,
-    /// Where it is delivered, if the kernel shows it.
+    /// The CPUs it is delivered to, if the kernel shows them.
     pub(crate) delivered: Option<CpuSet>,
     handlers: Kept<Vec<String>>,
 }
 
 impl Line {
-    /// The device of a handler as far as its name tells: `eth0-TxRx-3` and `nvme0q1` are queues of `eth0` and `nvme0`.
+    /// The device that the name of a handler begins with: `eth0-TxRx-3` and `nvme0q1` are queues of `eth0` and `nvme0`.
     pub(crate) fn device(handler: &str) -> &str {
         let name = handler.split(['-', '@', ':', ' ', '.']).next().unwrap_or(handler);
         match name.rsplit_once('q') {
@@ -25,7 +23,7 @@ impl Line {
         }
     }
 
-    /// Names of the handlers: each has a folder among the line's files.
+    /// The names of the handlers. Each has a folder among the line's files.
     pub(crate) fn handlers(&self, case: &Case<'_>) -> &[String] {
         const FILES: [&str; 9] = [
             "smp_affinity",
@@ -52,18 +50,17 @@ impl Line {
         !handlers.is_empty() && handlers.iter().all(|handler| is_managed_queue(handler))
     }
 
-    /// Whether it is delivered to one of the real-time CPUs.
     pub(crate) fn is_ours(&self, case: &Case<'_>) -> bool {
         self.delivered.as_ref().is_some_and(|cpus| !cpus.intersection(case.rt()).is_empty())
     }
 
-    /// Whether it is, and somebody handles it.
+    /// Whether the line is delivered to one of the real-time CPUs and has a handler.
     pub(crate) fn intrudes(&self, case: &Case<'_>) -> bool {
         self.is_ours(case) && !self.handlers(case).is_empty()
     }
 }
 
-/// Whether the name of a handler is that of such a queue: `nvme0q1` (not `nvme0q0`, which administers the drive) and
+/// Whether this is the name of a queue's handler: `nvme0q1` (not `nvme0q0`, which administers the drive) or
 /// `virtio0-req.1`.
 fn is_managed_queue(handler: &str) -> bool {
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());

@@ -14,8 +14,8 @@ pub(crate) use lines::Line;
 pub use tasks::{TASKS, Task};
 pub(crate) use told::{ROLES_SWAPPED, SOUND_TSC};
 
-use super::Knob;
 use super::template::{Part, Template};
+use super::{Knob, Resort};
 use chosen::Chosen;
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::fact::{Fact, printable};
@@ -28,50 +28,45 @@ use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
 use tasks::TaskList;
 
-/// What sets CPUs apart from others, and therefore never all of them.
-const SETS_APART: [&str; 3] = ["isolcpus=", "nohz_full=", "cpuset.cpus"];
-const CHOOSE: &str = "(choose CPUS first, with --cpus, and leave at least one out).";
-/// Longest value shown as evidence; more of it proves nothing more.
+const CHOOSE: &str = "(choose CPUS first, and leave at least one out).";
+/// Longest value shown as evidence, in characters; the beginning of a longer one is enough to recognise it.
 const EVIDENCE_CHARS: usize = 160;
 
-/// How often each interrupt came on each CPU; the same under `punctual:/later` is a later look.
+/// The counts of every interrupt on each CPU. The live machine puts a later reading under `punctual:/later`.
 pub(crate) const INTERRUPTS: &str = "/proc/interrupts";
 
-/// Why nothing can be said of CPUs.
 const NO_CPUS: &str = "which CPUs are online is not known";
 
-/// What the kernel said since it was booted; whoever reads the live machine puts it there.
+/// The kernel's log since boot, which the live machine puts there.
 pub(crate) const LOG: &str = "punctual:/kernel/log";
 
-/// `Ok(true)` is good, `Ok(false)` is bad.
+/// `Ok(true)` is good and `Ok(false)` is bad.
 pub type Judged = Result<bool, Doubt>;
 
 /// Why a knob has no verdict.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Doubt {
-    /// It could not be told.
+    /// The state cannot be told, because of this.
     Unknown(String),
-    /// It makes no difference here.
+    /// The knob makes no difference here, because of this.
     NotApplicable(String),
 }
 
 impl Doubt {
-    /// Could not be told, because of this.
     pub fn unknown<T>(because: impl Into<String>) -> Result<T, Self> {
         Err(Self::Unknown(because.into()))
     }
 
-    /// Makes no difference here, because of this.
     pub fn not_applicable<T>(because: impl Into<String>) -> Result<T, Self> {
         Err(Self::NotApplicable(because.into()))
     }
 
-    /// Goes on unless this holds, in which case it could not be told.
+    /// Fails as unknown if this holds.
     pub fn unknown_if(holds: bool, because: impl Into<String>) -> Result<(), Self> {
         if holds { Self::unknown(because) } else { Ok(()) }
     }
 
-    /// Goes on unless this holds, in which case it makes no difference here.
+    /// Fails as not applicable if this holds.
     pub fn not_applicable_if(holds: bool, because: impl Into<String>) -> Result<(), Self> {
         if holds { Self::not_applicable(because) } else { Ok(()) }
     }
@@ -80,21 +75,18 @@ impl Doubt {
 /// What it means when a file is not there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Missing {
-    /// The thing itself is not there, because of this. Believed only where the file system around it can be seen.
+    /// The thing itself is absent, because of this. This is believed only if the folders above the file can be listed.
     CannotBe(&'static str),
-    /// Nothing follows from it, because of this.
+    /// Nothing follows from a missing file, because of this.
     TellsNothing(&'static str),
 }
 
-/// What is read once for all who ask, and what was refused meanwhile.
+/// A value that is read once for all callers, with the path that was refused while it was read.
 pub(crate) type Kept<T> = OnceCell<(T, Option<String>)>;
 
-/// One machine and one need, as a probe sees them.
 pub struct Case<'a> {
     tree: &'a dyn Tree,
-    /// The machine.
     pub machine: &'a Machine,
-    /// The need.
     pub need: &'a Need,
     rt: Chosen,
     housekeeping: Chosen,
@@ -110,14 +102,13 @@ pub struct Case<'a> {
 }
 
 impl<'a> Case<'a> {
-    /// A case in which nothing was looked at yet.
     pub fn new(tree: &'a dyn Tree, machine: &'a Machine, need: &'a Need) -> Self {
         let online = machine.topology.online.known().cloned().unwrap_or_default();
         let rt = match (&need.cpus, &machine.isolated) {
             (asked, _) if !asked.is_empty() => asked.clone(),
             (_, Fact::Known(isolated)) if !isolated.is_empty() => isolated.clone(),
             (_, Fact::Known(_) | Fact::Absent) => online.clone(),
-            // Perhaps some are isolated; which ones then do the work is anybody's guess.
+            // Some CPUs may be isolated, so which of them do the work is not known.
             (_, Fact::Denied | Fact::Garbled(_)) => CpuSet::new(),
         };
         let is_known = !rt.is_empty();
@@ -140,14 +131,14 @@ impl<'a> Case<'a> {
         }
     }
 
-    /// The same case with these CPUs for everything else, where others of them are about to go off line.
+    /// The same case with these housekeeping CPUs, because the others are about to go off line.
     #[must_use]
     pub(crate) fn keeping_house(self, cpus: CpuSet) -> Self {
         let is_known = !cpus.is_empty();
         Self { housekeeping: Chosen::new(cpus, is_known), ..self }
     }
 
-    /// CPUs for the real-time work; none where that is not known, and then no verdict can rest on the answer.
+    /// The real-time CPUs. An unknown set is empty, and then [`Case::settled`] lets no verdict rest on it.
     pub fn rt(&self) -> &CpuSet {
         self.rt.ask()
     }
@@ -169,19 +160,19 @@ impl<'a> Case<'a> {
         self.rt().first().map_or_else(|| Doubt::unknown(NO_CPUS), Ok)
     }
 
-    /// What was looked at since the last time it was asked.
+    /// The evidence since the last call.
     pub fn take_evidence(&self) -> Vec<Evidence> {
         self.evidence.take()
     }
 
-    /// Forgets what was looked at, refused or asked in vain.
+    /// Forgets the evidence, what was refused, and questions about unknown CPUs.
     pub fn forget(&self) {
         self.evidence.take();
         self.refused.take();
         self.asked_in_vain();
     }
 
-    /// Whether an answer was drawn from CPUs that are not known.
+    /// Whether a probe asked for CPUs that are not known.
     fn asked_in_vain(&self) -> bool {
         self.rt.take_asked_in_vain() | self.housekeeping.take_asked_in_vain()
     }
@@ -220,13 +211,13 @@ impl<'a> Case<'a> {
         judged == Some(Ok(State::Bad))
     }
 
-    /// Bad by what was seen, whatever else was refused.
+    /// Bad by what was read, so that other files that were refused do not matter.
     pub fn bad_anyway(&self) -> Judged {
         self.refused.take();
         Ok(false)
     }
 
-    /// Remembers what was refused. A look at something else that tells the same is taken aside, see [`Case::aside`].
+    /// Remembers that this path was refused. A second source for the same answer is read in [`Case::aside`].
     pub(crate) fn seen<T>(&self, path: &str, fact: Fact<T>) -> Fact<T> {
         if matches!(fact, Fact::Denied) {
             self.refused.borrow_mut().get_or_insert_with(|| path.to_owned());
@@ -234,7 +225,7 @@ impl<'a> Case<'a> {
         fact
     }
 
-    /// Why what was looked at was not shown. Who is root already is not sent to root.
+    /// Why reading was refused. A caller that is root is not told to become root.
     pub(crate) fn refusal(&self, look: &str) -> String {
         if self.reads_as_root() {
             format!("{look} is refused, even to root: a container, kernel lockdown or a mount option stands before it")
@@ -243,14 +234,14 @@ impl<'a> Case<'a> {
         }
     }
 
-    /// Whether the effective user of whoever reads the machine is root, as far as that is known.
+    /// Whether the effective user of the reading process is known to be root.
     fn reads_as_root(&self) -> bool {
         let status = tree::text(self.tree, "/proc/self/status");
         let users = status.known().and_then(|status| status.lines().find_map(|line| line.strip_prefix("Uid:")));
         users.is_some_and(|users| users.split_whitespace().nth(1) == Some("0"))
     }
 
-    /// Reads once; being refused is told to everybody who asks.
+    /// Reads once. A refusal counts for every caller, not only for the first.
     pub(crate) fn kept<'k, T>(&self, kept: &'k Kept<T>, read: impl FnOnce() -> T) -> &'k T {
         let (value, refused) = kept.get_or_init(|| {
             let before = self.refused.take();
@@ -263,7 +254,7 @@ impl<'a> Case<'a> {
         value
     }
 
-    /// Looks at what only explains or repeats what is known otherwise: being refused that spoils no verdict.
+    /// Reads what only explains or repeats other evidence: a refusal there does not turn the verdict into unknown.
     pub fn aside<T>(&self, look: impl FnOnce(&Self) -> T) -> T {
         let before = self.refused.take();
         let found = look(self);
@@ -271,51 +262,55 @@ impl<'a> Case<'a> {
         found
     }
 
-    /// Puts this machine's CPUs into a text of the catalogue.
+    /// Fills the blanks of a text of the catalogue with this machine's CPUs.
     pub fn fill(&self, text: Template<'_>) -> String {
         let list = |set: &CpuSet, none: &str| if set.is_empty() { none.to_owned() } else { set.to_string() };
         // Nothing can be set apart from nothing: with all CPUs meant, they have to be chosen first.
-        let chooses = self.has_no_others() && SETS_APART.iter().any(|word| text.source().contains(word));
-        let is_filled = chooses && text.parts().any(|part| !matches!(part, Part::Text(_) | Part::Blank(_)));
+        let chooses = self.has_no_others() && text.parts().any(|part| part == Part::CpusApart);
         let filled = text.filled(|part| match part {
-            Part::Cpus if chooses => "CPUS".to_owned(),
-            Part::Cpus => list(self.rt(), "CPUS"),
+            Part::Cpus | Part::CpusApart if chooses => "CPUS".to_owned(),
+            Part::Cpus | Part::CpusApart => list(self.rt(), "CPUS"),
             Part::Housekeeping => list(self.housekeeping(), "OTHER-CPUS"),
             Part::HousekeepingMask if self.housekeeping().is_empty() => "MASK".to_owned(),
             Part::HousekeepingMask => self.housekeeping().mask(),
             Part::Blank(text) | Part::Text(text) => text.to_owned(),
         });
-        if is_filled { format!("{} {CHOOSE}", filled.trim_end_matches('.')) } else { filled }
+        if chooses { format!("{} {CHOOSE}", filled.trim_end_matches('.')) } else { filled }
     }
 
-    /// The same, where nothing is left for a person to choose: no blank, and no CPUs that are not known.
+    /// The filled text, unless a person still has to choose something: a blank, or CPUs that are not known.
     pub fn fill_whole(&self, text: Template<'_>) -> Option<String> {
         let is_open = |part: Part<'_>| match part {
             Part::Text(_) => false,
             Part::Cpus => self.rt().is_empty(),
+            Part::CpusApart => self.rt().is_empty() || self.has_no_others(),
             Part::Housekeeping | Part::HousekeepingMask => self.housekeeping().is_empty(),
             Part::Blank(_) => true,
         };
         (!text.parts().any(is_open)).then(|| self.fill(text))
     }
 
-    /// Whether every CPU there is does real-time work; `false` where nothing is known of CPUs.
+    /// Whether every online CPU is a real-time CPU; `false` if the CPUs are not known.
     pub fn has_no_others(&self) -> bool {
         self.knows_others() && self.housekeeping().is_empty()
     }
 
-    /// Whether it is known which CPUs do other work, though it may be none.
+    /// What this program offers to the user of such a machine.
+    pub fn resort(&self) -> Option<Resort> {
+        (self.has_no_others() && self.rt().len() > 1).then_some(Resort::ChooseCpus)
+    }
+
+    /// Whether the housekeeping CPUs are known; the set may be empty.
     fn knows_others(&self) -> bool {
         !self.rt().is_empty() && self.online().is_some_and(|online| !online.is_empty())
     }
 
-    /// Adds evidence that is not one file's content.
     pub fn note(&self, source: impl Into<String>, value: impl Into<String>) {
         let value = printable(&value.into(), EVIDENCE_CHARS);
         self.evidence.borrow_mut().push(Evidence { source: printable(&source.into(), EVIDENCE_CHARS), value });
     }
 
-    /// A fact that was read for this verdict, kept as evidence.
+    /// Adds a fact as evidence: its value, or why it has none.
     pub fn cite(&self, path: &str, fact: &Fact<String>) {
         match fact {
             Fact::Known(value) if value.trim().is_empty() => self.note(path, "(empty)"),
@@ -324,34 +319,32 @@ impl<'a> Case<'a> {
         }
     }
 
-    /// A file's text, without keeping it as evidence.
+    /// A file's text, not kept as evidence.
     pub fn peek(&self, path: &str) -> Fact<String> {
         self.seen(path, tree::text(self.tree, path))
     }
 
-    /// A file's text, without keeping it as evidence, or the doubt that follows from not knowing it.
+    /// A file's text, not kept as evidence, or the doubt that follows from not knowing it.
     pub fn content(&self, path: &str, missing: Missing) -> Result<String, Doubt> {
         self.known(path, self.peek(path), missing)
     }
 
-    /// The names in a folder, without keeping them as evidence, or the doubt that follows from not knowing them.
+    /// The names in a folder, not kept as evidence, or the doubt that follows from not knowing them.
     pub fn names(&self, folder: &str, missing: Missing) -> Result<Vec<String>, Doubt> {
         self.known(folder, self.list(folder), missing)
     }
 
-    /// Good where nothing was found; what was found, or else these words, is the evidence.
+    /// Good if nothing was found. The evidence is what was found, or else the words in `none`.
     pub fn none_found(&self, source: impl Into<String>, found: String, none: impl Into<String>) -> Judged {
         let is_none = found.is_empty();
         self.note(source, if is_none { none.into() } else { found });
         Ok(is_none)
     }
 
-    /// A file's bytes, without keeping them as evidence.
     pub fn peek_bytes(&self, path: &str) -> Fact<Vec<u8>> {
         self.seen(path, self.tree.read(path))
     }
 
-    /// The names in a folder, without keeping them as evidence.
     pub fn list(&self, path: &str) -> Fact<Vec<String>> {
         self.seen(path, self.tree.list(path))
     }
@@ -373,7 +366,8 @@ impl<'a> Case<'a> {
         }
     }
 
-    /// The folder, of the two highest above a path, that cannot be listed: then the absence of the path proves nothing.
+    /// The folder two levels below the root that leads to a path, if it cannot be listed: then the absence of the path
+    /// proves nothing.
     fn blind_around(&self, path: &str) -> Option<String> {
         let parts: Vec<&str> = path.split('/').skip(1).collect();
         let folders = parts.len().saturating_sub(1).min(2);
@@ -385,27 +379,24 @@ impl<'a> Case<'a> {
         (!seen).then_some(folder)
     }
 
-    /// A file's text.
+    /// A file's text, kept as evidence like every value read by the methods below.
     pub fn text(&self, path: &str, missing: Missing) -> Result<String, Doubt> {
         let fact = self.peek(path);
         self.cite(path, &fact);
         self.known(path, fact, missing)
     }
 
-    /// The whole number a file holds.
     pub fn number(&self, path: &str, missing: Missing) -> Result<i64, Doubt> {
         let text = self.text(path, missing)?;
         text.trim().parse().or_else(|_| Doubt::unknown(format!("{path} holds '{}', not a number", text.trim())))
     }
 
-    /// The CPU list a file holds.
     pub fn cpu_list(&self, path: &str, missing: Missing) -> Result<CpuSet, Doubt> {
         let text = self.text(path, missing)?;
         let list = if text.trim() == "(null)" { "" } else { text.trim() };
         CpuSet::parse_list(list).or_else(|e| Doubt::unknown(format!("{path}: {e}")))
     }
 
-    /// The CPU mask a file holds.
     pub fn cpu_mask(&self, path: &str, missing: Missing) -> Result<CpuSet, Doubt> {
         let text = self.text(path, missing)?;
         CpuSet::parse_mask(&text).or_else(|e| Doubt::unknown(format!("{path}: {e}")))
@@ -438,7 +429,6 @@ impl<'a> Case<'a> {
         Ok(values.into_iter().map(|(value, cpus)| (cpus, value)).collect())
     }
 
-    /// An option of the kernel's configuration, with its value as evidence.
     pub fn config(&self, option: &str) -> Result<String, Doubt> {
         let config = &self.machine.config;
         let value = config.value(option);
@@ -453,7 +443,7 @@ impl<'a> Case<'a> {
         }
     }
 
-    /// Goes on only where some CPU remains for everything that is not real-time work.
+    /// Fails if no housekeeping CPU remains.
     pub fn has_housekeeping(&self) -> Result<(), Doubt> {
         Doubt::unknown_if(!self.knows_others(), NO_CPUS)?;
         if !self.housekeeping().is_empty() {
@@ -461,13 +451,13 @@ impl<'a> Case<'a> {
         }
         Doubt::not_applicable_if(self.rt().len() == 1, "there is one CPU, and nowhere to move anything to")?;
         Doubt::not_applicable(format!(
-            "all CPUs ({}) are meant for real-time work, so there is nowhere to move anything to; --cpus keeps \
+            "all CPUs ({}) are meant for real-time work, so there is nowhere to move anything to; choose fewer to keep \
                 some free",
             self.rt()
         ))
     }
 
-    /// Goes on only where the hardware is ours to control.
+    /// Fails in a guest, whose host controls the hardware.
     pub fn not_a_guest(&self) -> Result<(), Doubt> {
         match self.virtualisation().and_then(|v| v.hypervisor.as_ref()) {
             Some(host) => Doubt::not_applicable(format!("this is a guest of {host}; the host decides this")),
@@ -475,7 +465,6 @@ impl<'a> Case<'a> {
         }
     }
 
-    /// The kind of kernel.
     pub fn flavour(&self) -> Result<Flavour, Doubt> {
         self.known(
             "/proc/sys/kernel/version",
@@ -484,7 +473,6 @@ impl<'a> Case<'a> {
         )
     }
 
-    /// The kernel's version.
     pub fn version(&self) -> Result<Version, Doubt> {
         self.known(
             "/proc/sys/kernel/osrelease",
@@ -493,12 +481,12 @@ impl<'a> Case<'a> {
         )
     }
 
-    /// The CPUs isolated at boot; none on kernels that know of no such thing.
+    /// The CPUs isolated at boot; empty on kernels without isolation.
     pub fn isolated(&self) -> Result<CpuSet, Doubt> {
         self.set_or_none(ISOLATED, &self.machine.isolated)
     }
 
-    /// The CPUs that may stop their tick; none on kernels that cannot.
+    /// The CPUs that may stop their tick; empty on kernels that cannot stop it.
     pub fn tick_free(&self) -> Result<CpuSet, Doubt> {
         self.set_or_none(NOHZ_FULL, &self.machine.nohz_full)
     }
@@ -510,27 +498,25 @@ impl<'a> Case<'a> {
         }
     }
 
-    /// Whether the need is for work of this kind.
     pub fn is(&self, kind: Kind) -> bool {
         self.need.kind == kind
     }
 
-    /// Goes on only for work of this kind.
     pub fn only_for(&self, kind: Kind, because: &str) -> Result<(), Doubt> {
         if self.is(kind) { Ok(()) } else { Doubt::not_applicable(because) }
     }
 
-    /// Goes on only for work of another kind.
     pub fn not_for(&self, kind: Kind, because: &str) -> Result<(), Doubt> {
         if self.is(kind) { Doubt::not_applicable(because) } else { Ok(()) }
     }
 
-    /// What the command line asks for; a request proves nothing, so this only explains a doubt.
+    /// Whether the command line has this word. A request proves nothing about the state, so this may only explain a
+    /// doubt.
     pub fn requested(&self, word: &str) -> bool {
         self.cmdline().is_some_and(|line| line.value(word).is_some())
     }
 
-    /// The words of the command line, judged once for all who ask; `None` where the line or the kernel is not known.
+    /// The words of the command line, judged once; `None` if the line or the kernel is not known.
     pub(crate) fn words(&self) -> Option<&[Word]> {
         let judge = || {
             let line = self.peek_bytes(CMDLINE);
@@ -541,17 +527,16 @@ impl<'a> Case<'a> {
         self.kept(&self.words, judge).as_deref()
     }
 
-    /// Whether the kernel's log still says which words of the command line nobody took.
+    /// Whether the kernel's log still lists the words of the command line that are unknown to the kernel.
     pub(crate) fn log_lists_unknown_words(&self) -> bool {
         lint::Testimony::live(self.tree, self.machine).lists_unknown()
     }
 
-    /// The list of tasks, read once: many knobs ask for it, and it takes the machine longest to make.
+    /// The list of tasks, read once: many knobs need it, and the live machine needs longest to make it.
     fn task_list(&self) -> &Fact<TaskList> {
         self.kept(&self.tasks, || self.peek(TASKS).map(|list| TaskList::parse(&list)))
     }
 
-    /// Where a symbolic link points, without keeping it as evidence.
     pub fn link(&self, path: &str) -> Fact<String> {
         self.seen(path, self.tree.link(path))
     }
@@ -573,14 +558,14 @@ impl<'a> Case<'a> {
         Ok(value)
     }
 
-    /// Goes on only on this architecture.
     pub fn only_on(&self, arch: Arch, because: &str) -> Result<(), Doubt> {
         let missing = Missing::TellsNothing("the architecture is not known");
         let here = self.known("/proc/sys/kernel/arch", self.machine.kernel.arch.clone(), missing)?;
         if here == arch { Ok(()) } else { Doubt::not_applicable(because) }
     }
 
-    /// What `/proc/cpuinfo` says of the first CPU under this name. Read once: it takes large machines long to write.
+    /// The value of a field of the first CPU in `/proc/cpuinfo`, read once: large machines need long to write that
+    /// file.
     pub fn cpu_field(&self, name: &str) -> Result<String, Doubt> {
         let path = "/proc/cpuinfo";
         let info = self.kept(&self.cpuinfo, || self.peek(path)).as_ref().and_then(|info| {
@@ -596,26 +581,27 @@ impl<'a> Case<'a> {
         }
     }
 
-    /// Whether the first CPU has this flag; the answer is kept as evidence.
+    /// Whether the first CPU has this flag, with the answer as evidence.
     pub fn cpu_flag(&self, flag: &str) -> Result<bool, Doubt> {
         let has = self.cpu_field("flags")?.split_whitespace().any(|f| f == flag);
         self.note("/proc/cpuinfo flags", if has { flag.to_owned() } else { format!("no {flag}") });
         Ok(has)
     }
 
-    /// Looks at what will be compared with itself later, so that as much time as possible lies between.
+    /// Reads the counts of interrupts that are read again later: the first reading comes early so that much time lies
+    /// between the two.
     pub fn begin(&self) {
         if self.has_housekeeping().is_ok() {
             self.interrupts();
         }
     }
 
-    /// How often each interrupt came, when it was looked at first.
+    /// The counts of interrupts as they were at the first reading.
     pub(crate) fn interrupts(&self) -> &Fact<String> {
         self.kept(&self.interrupts, || self.peek(INTERRUPTS))
     }
 
-    /// What the boot loader's files ask for, read once; not kept as evidence.
+    /// What the boot loader's files ask for, read once and not kept as evidence.
     pub fn configured(&self) -> &[Configured] {
         let places: &Vec<Configured> = self.kept(&self.configured, || {
             let release = self.machine.kernel.release.known().map(String::as_str);
@@ -624,7 +610,7 @@ impl<'a> Case<'a> {
         places
     }
 
-    /// Whether a file or folder is there, as far as the folder around it can be listed.
+    /// Whether the folder around a path can be listed and has it.
     pub fn exists(&self, path: &str) -> bool {
         let (folder, name) = path.trim_end_matches('/').rsplit_once('/').unwrap_or(("", path));
         let names = self.list(if folder.is_empty() { "/" } else { folder });
@@ -632,7 +618,7 @@ impl<'a> Case<'a> {
     }
 }
 
-/// Whoever reads a machine through a case is refused nothing unnoticed.
+/// Readers from other modules go through the case, so that what they are refused is remembered too.
 impl Tree for Case<'_> {
     /// The kernel's log is refused to nearly everybody, and adds to what the files say; a knob that rests on it looks
     /// at it by itself.

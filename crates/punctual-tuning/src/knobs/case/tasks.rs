@@ -11,20 +11,17 @@ pub const TASKS: &str = "punctual:/tasks";
 
 const KERNEL_THREAD: u64 = 0x0020_0000;
 
-/// One process or kernel thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Task {
-    /// Its name, at most 15 bytes for processes.
+    /// The name, which the kernel cuts to 15 bytes for processes.
     pub name: String,
-    /// Whether it is the kernel's.
     pub is_kernel: bool,
-    /// The CPU it ran on last.
     pub cpu: u32,
-    /// Its real-time priority; zero without the real-time class.
+    /// The real-time priority; 0 for tasks outside the real-time class.
     pub rt_priority: u32,
-    /// The number of its scheduling policy.
+    /// The scheduling policy, as a number of the kernel.
     pub policy: u32,
-    /// Where it may run, where that was told: not for kernel threads that cannot be moved.
+    /// The CPUs the task may run on; `None` for kernel threads that cannot be moved.
     pub cpus: Option<CpuSet>,
 }
 
@@ -50,7 +47,6 @@ impl Task {
     }
 }
 
-/// The list, read.
 #[derive(Debug)]
 pub(super) struct TaskList {
     tasks: Vec<Task>,
@@ -65,7 +61,7 @@ impl TaskList {
 }
 
 impl Case<'_> {
-    /// Every task that `wanted` picks. Nobody of that name is an answer only if the list is complete.
+    /// Every task that `wanted` picks. An empty answer is given only if the list is complete.
     pub fn tasks(&self, wanted: impl Fn(&Task) -> bool) -> Result<Vec<Task>, Doubt> {
         let fact = self.task_list();
         if let Some(trouble) = fact.trouble() {
@@ -74,14 +70,14 @@ impl Case<'_> {
         let list = self.known(TASKS, fact.as_ref(), Missing::TellsNothing("the list of tasks is not known"))?;
         let found: Vec<Task> = list.tasks.iter().filter(|task| wanted(task)).cloned().collect();
         Doubt::unknown_if(found.is_empty() && list.is_cut_off, "there are more tasks than were looked at")?;
-        // Without a single kernel thread in sight this is a container's own list, which proves no absence.
+        // A list without any kernel thread is that of a container, which proves no absence.
         if found.is_empty() && !list.tasks.iter().any(|task| task.is_kernel) {
             return Doubt::unknown("only the tasks of this container can be seen");
         }
         Ok(found)
     }
 
-    /// Daemons of these names that run, kept as evidence.
+    /// The names of those of these daemons that run, kept as evidence.
     pub fn daemons(&self, names: &[&str]) -> Result<Vec<String>, Doubt> {
         let mut found: Vec<String> = Vec::new();
         for task in self.tasks(|task| !task.is_kernel && names.contains(&task.name.as_str()))? {

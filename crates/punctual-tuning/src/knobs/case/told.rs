@@ -9,49 +9,44 @@ use punctual_facts::fact::Fact;
 use punctual_facts::machine::{Arch, CMDLINE, Cmdline, CoreKind, Flavour, KINDS, NODES, Node, Version, Virtualisation};
 
 impl Case<'_> {
-    /// The architecture, where it is known.
     pub fn arch(&self) -> Option<&Arch> {
         self.told("/proc/sys/kernel/arch", &self.machine.kernel.arch)
     }
 
-    /// What the kernel was booted with, where it is known.
     pub fn cmdline(&self) -> Option<&Cmdline> {
         self.told(CMDLINE, &self.machine.cmdline)
     }
 
-    /// The CPUs that run, where they are known.
     pub fn online(&self) -> Option<&CpuSet> {
         self.told("/sys/devices/system/cpu/online", &self.machine.topology.online)
     }
 
-    /// The CPUs that could exist, where they are known.
+    /// The CPUs that could exist, online or not.
     pub fn possible(&self) -> Option<&CpuSet> {
         self.told("/sys/devices/system/cpu/possible", &self.machine.topology.possible)
     }
 
-    /// What is between the kernel and the hardware, where it is known.
+    /// What is between the kernel and the hardware.
     pub fn virtualisation(&self) -> Option<&Virtualisation> {
         self.told("/proc/cpuinfo", &self.machine.virtualisation)
     }
 
-    /// Whether this is `PREEMPT_RT`.
     pub fn is_rt(&self) -> bool {
         self.told("/proc/sys/kernel/version", &self.machine.kernel.flavour) == Some(&Flavour::Rt)
     }
 
-    /// Whether the kernel is known to be built without an option.
+    /// Whether the configuration is known and does not have this option.
     pub fn lacks(&self, option: &str) -> bool {
         let config = &self.machine.config;
         self.told(&config.source, &config.value(option)).is_some_and(|value| value == "n")
     }
 
-    /// The container this runs in.
     pub fn container(&self) -> Option<&String> {
         self.peek("/run/systemd/container");
         self.machine.boot.container.as_ref()
     }
 
-    /// The memory nodes, all of them or none.
+    /// The memory nodes; empty if one of them could not be read.
     pub fn nodes(&self) -> &[Node] {
         let names = self.list(NODES);
         for name in names.known().into_iter().flatten().filter(|name| name.starts_with("node")) {
@@ -60,7 +55,6 @@ impl Case<'_> {
         &self.machine.topology.nodes
     }
 
-    /// CPUs by kind of core.
     pub fn kinds(&self) -> &[CoreKind] {
         for kind in KINDS {
             self.peek(&format!("/sys/devices/{kind}/cpus"));
@@ -68,12 +62,11 @@ impl Case<'_> {
         &self.machine.topology.kinds
     }
 
-    /// The kernel's build line, where it is known.
     pub fn build(&self) -> Option<&String> {
         self.told("/proc/sys/kernel/version", &self.machine.kernel.build)
     }
 
-    /// The value of one of the machine's own facts; being refused it is remembered as anywhere else.
+    /// The value of one of the machine's facts, if it is known. That it was refused is remembered.
     pub fn told<'f, T>(&self, path: &str, fact: &'f Fact<T>) -> Option<&'f T> {
         if matches!(fact, Fact::Denied) {
             self.seen(path, Fact::<()>::Denied);

@@ -11,7 +11,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "clk.source",
         title: "Clock source in the CPU",
         severity: Weight::all(High),
-        check: Check::Probe(source),
+        check: Check::seen(CLOCKSOURCE, Want::Word { good: FAST, bad: SLOW }, UNSHOWN),
         why: "A clock in the CPU is read in tens of nanoseconds; HPET and the ACPI timer are reached over a bus, \
             in microseconds, by one CPU at a time.",
         fix: Fix::prose(
@@ -119,28 +119,21 @@ const TSC: Lasting = Lasting::Either {
     ),
 };
 
+const UNSHOWN: Missing = TellsNothing("the clock source is not shown");
+/// Clock sources in the CPU, or in memory that the host shares.
+const FAST: &[&str] = &["tsc", "arch_sys_counter", "kvm-clock", "hyperv_clocksource_tsc_page"];
 /// Clock sources that are slow by every way to read them.
-const SLOW: [&str; 7] = ["tsc-early", "hpet", "acpi_pm", "jiffies", "refined-jiffies", "pit", "hyperv_clocksource_msr"];
+const SLOW: &[&str] = &["tsc-early", "hpet", "acpi_pm", "jiffies", "refined-jiffies", "pit", "hyperv_clocksource_msr"];
 
 /// Why a knob about the same slow clock has nothing to add.
 const TOLD_BY_SOURCE: &str = "this clock source is slow however it is read, see clk.source";
 
-fn source(case: &Case<'_>) -> Judged {
-    let name = case.text(CLOCKSOURCE, TellsNothing("the clock source is not shown"))?;
-    match name.as_str() {
-        "tsc" | "arch_sys_counter" | "kvm-clock" | "hyperv_clocksource_tsc_page" => Ok(true),
-        slow if SLOW.contains(&slow) => Ok(false),
-        other => Doubt::unknown(format!("the clock source '{other}' is not known to this program")),
-    }
-}
-
 fn vdso(case: &Case<'_>) -> Judged {
-    let name = case.text(CLOCKSOURCE, TellsNothing("the clock source is not shown"))?;
+    let name = case.text(CLOCKSOURCE, UNSHOWN)?;
     Doubt::not_applicable_if(SLOW.contains(&name.as_str()), TOLD_BY_SOURCE)?;
-    let in_vdso = ["tsc", "arch_sys_counter", "kvm-clock", "hyperv_clocksource_tsc_page", "riscv_clocksource"];
     let missing = TellsNothing("the cost of reading the clock was not measured");
     let cost_ns = case.number("punctual:/clock/read_cost_ns", missing)?;
-    if !in_vdso.contains(&name.as_str()) {
+    if !FAST.contains(&name.as_str()) && name != "riscv_clocksource" {
         return match name.as_str() {
             "xen" | "arch_mem_counter" => Ok(false),
             other => Doubt::unknown(format!("whether the vDSO can read '{other}' is not known to this program")),
@@ -175,7 +168,7 @@ fn trusted_packages(version: Version) -> usize {
 
 fn watchdog(case: &Case<'_>) -> Judged {
     case.only_on(Arch::X86, "the TSC of x86 is what the kernel checks against another clock")?;
-    if case.text(CLOCKSOURCE, TellsNothing("the clock source is not shown"))? != "tsc" {
+    if case.text(CLOCKSOURCE, UNSHOWN)? != "tsc" {
         return Doubt::not_applicable("the TSC is not in use");
     }
     // Where a hypervisor vouches for the TSC nothing is compared, whatever the flags.
@@ -213,7 +206,7 @@ fn watchdog(case: &Case<'_>) -> Judged {
 
 fn hpet(case: &Case<'_>) -> Judged {
     case.only_on(Arch::X86, "only x86 has a HPET")?;
-    let current = case.text(CLOCKSOURCE, TellsNothing("the clock source is not shown"))?;
+    let current = case.text(CLOCKSOURCE, UNSHOWN)?;
     Doubt::not_applicable_if(current == "hpet", TOLD_BY_SOURCE)?;
     let path = "/sys/devices/system/clocksource/clocksource0/available_clocksource";
     let names = case.text(path, TellsNothing("the clock sources are not shown"))?;

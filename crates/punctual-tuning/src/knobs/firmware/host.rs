@@ -46,7 +46,13 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "fw.bios_limit",
         title: "Firmware does not limit the frequency",
         severity: Weight::all(Medium),
-        check: Check::Probe(bios_limit),
+        check: Check::Probe(|case| {
+            let highest =
+                case.per_cpu("/sys/devices/system/cpu/cpu{cpu}/cpufreq/cpuinfo_max_freq", case.rt(), NO_DRIVER)?;
+            let none = CannotBe("this frequency driver shows no limit of the firmware's");
+            let limits = case.per_cpu("/sys/devices/system/cpu/cpu{cpu}/cpufreq/bios_limit", case.rt(), none)?;
+            Ok(limits == highest)
+        }),
         why: "Firmware that lowers the highest frequency does so for power or heat, at run time, and nobody is told.",
         fix: Fix::prose("Look in the firmware for power limits, and at cooling and power supply."),
         persist: &[Lasting::Firmware("Power and thermal limits, usually under Advanced, Power & Performance")],
@@ -117,7 +123,12 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "fw.microcode",
         title: "Microcode not known to be old",
         severity: Weight::all(Info),
-        check: Check::Probe(microcode),
+        applies: is_our_x86,
+        check: Check::seen(
+            "/sys/devices/system/cpu/vulnerabilities/old_microcode",
+            Want::Word { good: &["Not affected"], bad: &["Vulnerable"] },
+            TellsNothing("this kernel does not judge the microcode (newer ones do); compare with the maker's list"),
+        ),
         why: "Old microcode has errata that the kernel works around the slow way, timers among them, or not at all.",
         fix: Fix::prose(
             "Install the distribution's microcode package (intel-microcode, amd64-microcode) and boot again; not late \
@@ -133,7 +144,13 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "fw.microcode_same",
         title: "The same microcode on every real-time CPU",
         severity: Weight::all(Info),
-        check: Check::Probe(microcode_same),
+        applies: is_our_x86,
+        check: Check::Probe(|case| {
+            let mut cpus = case.rt().clone();
+            cpus.insert(case.online().and_then(CpuSet::first).unwrap_or(0));
+            let none = TellsNothing("the revision of the microcode is not shown");
+            Ok(case.per_cpu("/sys/devices/system/cpu/cpu{cpu}/microcode/version", &cpus, none)?.len() == 1)
+        }),
         why: "CPUs with different microcode differ in errata and timing; a failed or partial update looks like this.",
         fix: Fix::prose("Load microcode early, from the initial RAM disk, and boot again."),
         persist: &[Lasting::Firmware("an update of the whole firmware brings microcode, too")],
@@ -175,13 +192,6 @@ fn efi_runtime(case: &Case<'_>) -> Judged {
     Ok(in_force.intersection(case.rt()).is_empty())
 }
 
-fn bios_limit(case: &Case<'_>) -> Judged {
-    let highest = case.per_cpu("/sys/devices/system/cpu/cpu{cpu}/cpufreq/cpuinfo_max_freq", case.rt(), NO_DRIVER)?;
-    let none = CannotBe("this frequency driver shows no limit of the firmware's");
-    let limits = case.per_cpu("/sys/devices/system/cpu/cpu{cpu}/cpufreq/bios_limit", case.rt(), none)?;
-    Ok(limits == highest)
-}
-
 fn fwupd(case: &Case<'_>) -> Judged {
     let wanted = "/etc/systemd/system/timers.target.wants/fwupd-refresh.timer";
     let is_enabled = case.exists(wanted);
@@ -200,23 +210,7 @@ fn optee(case: &Case<'_>) -> Judged {
     }
 }
 
-fn microcode(case: &Case<'_>) -> Judged {
+fn is_our_x86(case: &Case<'_>) -> Result<(), Doubt> {
     case.only_on(Arch::X86, "microcode is x86's")?;
-    case.not_a_guest()?;
-    let none = TellsNothing("this kernel does not judge the microcode (newer ones do); compare with the maker's list");
-    let verdict = case.text("/sys/devices/system/cpu/vulnerabilities/old_microcode", none)?;
-    match verdict.as_str() {
-        "Not affected" => Ok(true),
-        "Vulnerable" => Ok(false),
-        other => Doubt::unknown(other.to_owned()),
-    }
-}
-
-fn microcode_same(case: &Case<'_>) -> Judged {
-    case.only_on(Arch::X86, "microcode is x86's")?;
-    case.not_a_guest()?;
-    let mut cpus = case.rt().clone();
-    cpus.insert(case.online().and_then(CpuSet::first).unwrap_or(0));
-    let none = TellsNothing("the revision of the microcode is not shown");
-    Ok(case.per_cpu("/sys/devices/system/cpu/cpu{cpu}/microcode/version", &cpus, none)?.len() == 1)
+    case.not_a_guest()
 }

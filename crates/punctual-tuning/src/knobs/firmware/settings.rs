@@ -18,7 +18,12 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "fw.smt",
         title: "SMT off in the firmware",
         severity: Weight::all(Info),
-        check: Check::Probe(smt),
+        applies: has_setup,
+        check: Check::seen(
+            "/sys/devices/system/cpu/smt/control",
+            Want::Word { good: &["notsupported", "forceoff", "off"], bad: &["on"] },
+            CannotBe("this kernel knows no SMT"),
+        ),
         why: "Off in the firmware, no core is ever shared, and buffers that are split between two \
             threads of a core belong to one. Off by Linux, the siblings are started once and parked.",
         fix: Fix::command("echo off > /sys/devices/system/cpu/smt/control"),
@@ -203,17 +208,6 @@ pub(crate) const KNOBS: &[Knob] = &[
         ..KNOB
     },
 ];
-
-fn smt(case: &Case<'_>) -> Judged {
-    has_setup(case)?;
-    let none = CannotBe("this kernel knows no SMT");
-    let control = case.text("/sys/devices/system/cpu/smt/control", none)?;
-    match control.as_str() {
-        "notsupported" | "forceoff" | "off" => Ok(true),
-        "on" => Ok(false),
-        other => Doubt::unknown(format!("SMT is '{other}'")),
-    }
-}
 
 fn speedstep(case: &Case<'_>) -> Judged {
     has_setup(case)?;

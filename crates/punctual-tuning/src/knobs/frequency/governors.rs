@@ -34,7 +34,13 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "pm.freq_pin",
         title: "One frequency, not a range",
         severity: Weight::all(Info),
-        check: Check::Probe(freq_pin),
+        check: Check::Probe(|case| {
+            let lowest =
+                case.per_cpu("/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_min_freq", case.rt(), NO_DRIVER)?;
+            let highest =
+                case.per_cpu("/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_max_freq", case.rt(), NO_DRIVER)?;
+            Ok(lowest == highest)
+        }),
         why: "While a range is allowed, the same code takes different times from one activation to the next.",
         fix: Fix::prose(
             "Write one sustained frequency, below turbo, into scaling_min_freq and scaling_max_freq of the CPUs <I>.",
@@ -104,12 +110,6 @@ pub(crate) const KNOBS: &[Knob] = &[
         ..KNOB
     },
 ];
-
-fn freq_pin(case: &Case<'_>) -> Judged {
-    let lowest = case.per_cpu("/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_min_freq", case.rt(), NO_DRIVER)?;
-    let highest = case.per_cpu("/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_max_freq", case.rt(), NO_DRIVER)?;
-    Ok(lowest == highest)
-}
 
 fn driver(case: &Case<'_>) -> Judged {
     case.not_a_guest()?;

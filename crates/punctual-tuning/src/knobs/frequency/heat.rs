@@ -6,6 +6,8 @@ use crate::knobs::prelude::*;
 const MOST_DEVICES: usize = 1024;
 const POWERCLAMP: &str = "intel_powerclamp";
 
+const NOT_COUNTED: Missing = CannotBe("this CPU does not count how often it was throttled");
+
 /// What keeps a CPU from getting too hot.
 const COOLER: &[Lasting] = &[
     Lasting::write("/sys/devices/system/cpu/cpu*/cpufreq/scaling_max_freq", "<SUSTAINED_KHZ>"),
@@ -19,7 +21,12 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "pm.thermal",
         title: "Never throttled for heat since boot",
         severity: Weight::all(High),
-        check: Check::Probe(|case| throttled(case, "core_throttle_count")),
+        applies: |case| case.not_a_guest(),
+        check: Check::seen(
+            "/sys/devices/system/cpu/cpu<I>/thermal_throttle/core_throttle_count",
+            Want::ZERO,
+            NOT_COUNTED,
+        ),
         why: "A CPU that gets too hot is slowed down by hardware, for as long as it takes, and no priority helps.",
         fix: Fix::prose(
             "Improve cooling, or lower the sustained frequency until the counters stand still under full load.",
@@ -33,7 +40,12 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "pm.thermal_package",
         title: "Package never throttled for heat since boot",
         severity: Weight::all(High),
-        check: Check::Probe(|case| throttled(case, "package_throttle_count")),
+        applies: |case| case.not_a_guest(),
+        check: Check::seen(
+            "/sys/devices/system/cpu/cpu<I>/thermal_throttle/package_throttle_count",
+            Want::ZERO,
+            NOT_COUNTED,
+        ),
         why: "The package has a sensor of its own: other CPUs, or graphics, heat it up, and then all of its CPUs are \
             slowed down, the idle real-time one too.",
         fix: Fix::prose(
@@ -115,14 +127,6 @@ pub(crate) const KNOBS: &[Knob] = &[
         ..KNOB
     },
 ];
-
-fn throttled(case: &Case<'_>, counter: &str) -> Judged {
-    case.not_a_guest()?;
-    let none = CannotBe("this CPU does not count how often it was throttled");
-    let path = format!("/sys/devices/system/cpu/cpu{{cpu}}/thermal_throttle/{counter}");
-    let counts = case.per_cpu(&path, case.rt(), none)?;
-    Ok(counts.iter().all(|(_, count)| count == "0"))
-}
 
 /// What of the kernel's cooling slows CPUs down, with its state.
 fn cpu_coolers(case: &Case<'_>) -> Result<Vec<(String, i64)>, Doubt> {

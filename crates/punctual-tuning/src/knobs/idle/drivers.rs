@@ -13,7 +13,14 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "pm.idle_driver",
         title: "An idle driver that knows how long waking takes",
         severity: Weight::all(Info),
-        check: Check::Probe(driver),
+        applies: |case| {
+            case.only_on(
+                Arch::X86,
+                "without a driver a CPU of this architecture only halts (WFI), which is left quickly",
+            )?;
+            case.not_a_guest()
+        },
+        check: Check::seen(DRIVER, Want::Word { good: &[], bad: &["none"] }, UNSHOWN),
         why: "Without a driver the CPU still sleeps, as deep as firmware lets a plain halt go, and no limit of \
             latency is heeded.",
         fix: Fix::NotAtRunTime(""),
@@ -75,7 +82,13 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "pm.nohlt",
         title: "ARM CPUs do not idle by spinning",
         severity: Weight::all(Info),
-        check: Check::Probe(nohlt),
+        check: Check::Probe(|case| {
+            case.only_on(Arch::Arm64, "on x86 this word is unknown to the kernel")?;
+            if case.word("nohlt")?.is_some() {
+                return Ok(false);
+            }
+            Ok(!matches!(case.word("idle")?.as_deref(), Some("yield" | "nop")))
+        }),
         why: "nohlt, and idle=yield or idle=nop of 7.x kernels, are for bringing up a board: every idle CPU spins, \
             heats its neighbours and shortens their time at full speed.",
         persist: &[Lasting::NoWord("nohlt"), Lasting::NoWord("idle")],
@@ -84,12 +97,6 @@ pub(crate) const KNOBS: &[Knob] = &[
         ..KNOB
     },
 ];
-
-fn driver(case: &Case<'_>) -> Judged {
-    case.only_on(Arch::X86, "without a driver a CPU of this architecture only halts (WFI), which is left quickly")?;
-    case.not_a_guest()?;
-    Ok(case.text(DRIVER, UNSHOWN)? != "none")
-}
 
 fn governor(case: &Case<'_>) -> Judged {
     let is_guest = case.virtualisation().is_some_and(|v| v.hypervisor.is_some());
@@ -137,12 +144,4 @@ fn idle_poll(case: &Case<'_>) -> Judged {
 fn spinning(case: &Case<'_>, severity: Severity) -> Severity {
     let shares_core = case.machine.topology.smt_active.known() == Some(&true);
     if shares_core || case.not_a_guest().is_err() { Medium } else { severity }
-}
-
-fn nohlt(case: &Case<'_>) -> Judged {
-    case.only_on(Arch::Arm64, "on x86 this word is unknown to the kernel")?;
-    if case.word("nohlt")?.is_some() {
-        return Ok(false);
-    }
-    Ok(!matches!(case.word("idle")?.as_deref(), Some("yield" | "nop")))
 }

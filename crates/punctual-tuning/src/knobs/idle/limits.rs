@@ -18,11 +18,12 @@ pub(crate) const KNOBS: &[Knob] = &[
             anything else as hexadecimal text: echo 100 is four bytes, and allows 170 seconds of sleep.",
         fix: Fix::prose(
             "Write the limit in microseconds as a binary number of 32 bits, and keep the file open: the limit goes \
-            when it is closed (punctual measure --dma-latency does so).",
+            when it is closed.",
         ),
         persist: &[Lasting::other("The application itself, which keeps the file open while it runs.")],
         undo: Fix::prose("Close the file."),
         cost: "Every CPU stays warm; less room for turbo.",
+        resort: Some(Resort::LimitSleep),
         sources: &["kernel 6.1, 7.3 kernel/power/qos.c", "kernel 7.3 include/linux/pm_qos.h"],
         ..KNOB
     },

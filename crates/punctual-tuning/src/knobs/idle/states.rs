@@ -18,14 +18,15 @@ pub(crate) const KNOBS: &[Knob] = &[
             (10 us where none is stated).",
         fix: Fix::prose(
             "echo 2 > /sys/devices/system/cpu/cpuN/power/pm_qos_resume_latency_us for N in <I>; or hold \
-            /dev/cpu_dma_latency open with the limit while the application runs (punctual measure --dma-latency \
-            shows the effect). On ARM, cpuidle.off=1 leaves the plain WFI to all CPUs.",
+            /dev/cpu_dma_latency open with the limit while the application runs. On ARM, cpuidle.off=1 leaves the \
+            plain WFI to all CPUs.",
         ),
         persist: &[
             Lasting::write("/sys/devices/system/cpu/cpu<I>/power/pm_qos_resume_latency_us", "2"),
             Lasting::other("Or the application itself holds /dev/cpu_dma_latency open."),
         ],
         undo: Fix::prose("echo 0 > /sys/devices/system/cpu/cpuN/power/pm_qos_resume_latency_us; close the file."),
+        resort: Some(Resort::LimitSleep),
         cost: "Power and heat; less room for turbo.",
         sources: &[
             "kernel admin-guide/pm/cpuidle.rst",

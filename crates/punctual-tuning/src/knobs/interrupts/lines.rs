@@ -70,7 +70,7 @@ pub(crate) const KNOBS: &[Knob] = &[
             and interrupts when they themselves do I/O.",
         ),
         persist: &[
-            Lasting::word("isolcpus=managed_irq,domain,<I>"),
+            Lasting::word("isolcpus=managed_irq,domain,<I apart>"),
             Lasting::other(
                 "isolcpus=managed_irq does not help a queue all of whose CPUs are isolated; no I/O from these CPUs \
                     does.",

@@ -24,7 +24,7 @@ pub(crate) const KNOBS: &[Knob] = &[
             Lasting::other(
                 "A unit that makes the partition at boot, ordered before the application, and reads the file back.",
             ),
-            Lasting::word("isolcpus=managed_irq,domain,<I>"),
+            Lasting::word("isolcpus=managed_irq,domain,<I apart>"),
         ],
         undo: Fix::command("echo member > GROUP/cpuset.cpus.partition"),
         cost: "Tasks outside the group cannot run on these CPUs.",
@@ -46,7 +46,7 @@ pub(crate) const KNOBS: &[Knob] = &[
             "systemctl set-property --runtime system.slice AllowedCPUs=<H>; the same for user.slice and init.scope; \
             taskset -acp <H> 1",
         ),
-        persist: &[Lasting::word("isolcpus=managed_irq,domain,<I>"), Lasting::Manager],
+        persist: &[Lasting::word("isolcpus=managed_irq,domain,<I apart>"), Lasting::Manager],
         undo: Fix::prose("systemctl revert each slice; taskset -acp with the list it had; remove the line."),
         cost: "The real-time work's own unit must then say CPUAffinity=<I> or AllowedCPUs=<I>.",
         sources: &[

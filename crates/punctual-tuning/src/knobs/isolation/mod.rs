@@ -20,11 +20,11 @@ pub(crate) const KNOBS: &[Knob] = &[
         why: "On a CPU the scheduler balances onto, other tasks, their timers and their kernel work run between \
             the activations and delay the next one.",
         fix: Fix::prose(
-            "Make a cpuset partition of the CPUs (cgroup v2: echo <I> > GROUP/cpuset.cpus; echo isolated > \
+            "Make a cpuset partition of the CPUs (cgroup v2: echo <I apart> > GROUP/cpuset.cpus; echo isolated > \
             GROUP/cpuset.cpus.partition) and leave at least one CPU out of it.",
         ),
         persist: &[
-            Lasting::word("isolcpus=managed_irq,domain,<I>"),
+            Lasting::word("isolcpus=managed_irq,domain,<I apart>"),
             Lasting::other("On 6.1 to 6.12 kernel threads may still roam there, see kthr.affinity."),
         ],
         undo: Fix::prose("echo member > GROUP/cpuset.cpus.partition; remove the word and boot again."),
@@ -46,7 +46,7 @@ pub(crate) const KNOBS: &[Knob] = &[
             it at every entry, which is why the kernel's own guide advises periodic loops against it.",
         persist: &[Lasting::Either {
             when: When::Polls,
-            then: &Lasting::word("nohz_full=<I>"),
+            then: &Lasting::word("nohz_full=<I apart>"),
             otherwise: &Lasting::NoWord("nohz_full"),
         }],
         cost: "With it: slower kernel entry on these CPUs. Without it: 100 to 1000 ticks a second, and up to 6.12 \

@@ -25,7 +25,17 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "rcu.patience",
         title: "RCU waits before it disturbs tick-free CPUs",
         severity: Weight::all(Info),
-        check: Check::Probe(patience),
+        applies: |case| {
+            case.only_for(Kind::Poll, "only work that stays out of the kernel gains from it")?;
+            let tick_free = case.cpu_list(NOHZ_FULL, CannotBe("this kernel cannot stop its tick"))?;
+            let is_other = case.rt().intersection(&tick_free).is_empty();
+            Doubt::not_applicable_if(is_other, "these CPUs are not tick-free, see iso.nohz_full")
+        },
+        check: Check::seen(
+            "/sys/module/rcutree/parameters/nohz_full_patience_delay",
+            Want::AtLeast(1),
+            CannotBe("this kernel's RCU has no patience to set (6.12 has, 6.1 has not)"),
+        ),
         why: "A grace period that is not given time asks the tick-free CPU soon for a sign of life, which takes it \
             into the kernel.",
         persist: &[Lasting::word("rcutree.nohz_full_patience_delay=1000")],
@@ -55,7 +65,12 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "rcu.kthread_prio",
         title: "RCU's threads above what spins, below your loop",
         severity: Weight::of(Info, Medium, Info),
-        check: Check::Probe(kthread_prio),
+        // The threads of interrupts have 50 unless somebody changed it, and must not be pushed back.
+        check: Check::seen(
+            "/sys/module/rcutree/parameters/kthread_prio",
+            Want::Within(1, 49),
+            CannotBe("this kernel's RCU has no threads to set"),
+        ),
         why: "RCU's own threads that a spinning real-time thread keeps out end in a stall and in exhausted memory; \
             above the interrupts' threads they delay everybody.",
         fix: Fix::prose("chrt -f -p 11 PID for each rcuc/N, rcub/N and rcu_preempt."),
@@ -107,25 +122,6 @@ fn nocb_poll(case: &Case<'_>) -> Judged {
         return Ok(false);
     }
     Doubt::unknown("the kernel's log no longer holds its beginning")
-}
-
-fn patience(case: &Case<'_>) -> Judged {
-    Doubt::not_applicable_if(!case.is(Kind::Poll), "only work that stays out of the kernel gains from it")?;
-    let tick_free = case.cpu_list(NOHZ_FULL, CannotBe("this kernel cannot stop its tick"))?;
-    if case.rt().intersection(&tick_free).is_empty() {
-        return Doubt::not_applicable("these CPUs are not tick-free, see iso.nohz_full");
-    }
-    let missing = CannotBe("this kernel's RCU has no patience to set (6.12 has, 6.1 has not)");
-    Ok(case.number("/sys/module/rcutree/parameters/nohz_full_patience_delay", missing)? > 0)
-}
-
-/// From this priority on the threads of interrupts are pushed back, which have 50 unless somebody changed it.
-const INTERRUPTS: i64 = 50;
-
-fn kthread_prio(case: &Case<'_>) -> Judged {
-    let missing = CannotBe("this kernel's RCU has no threads to set");
-    let priority = case.number("/sys/module/rcutree/parameters/kthread_prio", missing)?;
-    Ok((1..INTERRUPTS).contains(&priority))
 }
 
 fn use_softirq(case: &Case<'_>) -> Judged {

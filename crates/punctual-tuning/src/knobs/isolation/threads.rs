@@ -19,9 +19,9 @@ pub(crate) const KNOBS: &[Knob] = &[
         ),
         persist: &[Lasting::Either {
             when: When::ThreadsKeepOffIsolated,
-            then: &Lasting::word("isolcpus=managed_irq,domain,<I>"),
+            then: &Lasting::word("isolcpus=managed_irq,domain,<I apart>"),
             otherwise: &Lasting::other(
-                "Up to 6.12 isolcpus= does not move them: nohz_full=<I> where the work polls; else a timer that \
+                "Up to 6.12 isolcpus= does not move them: nohz_full=<I apart> where the work polls; else a timer that \
                         runs taskset again and again, since threads made later start on the kernel's own mask.",
             ),
         }],

@@ -71,7 +71,7 @@ pub(crate) const KNOBS: &[Knob] = &[
             "Leave one runnable thread on each of CPUs <I>, see leftovers and kthr.affinity; the events \
             timer:timer_expire_entry and timer:tick_stop in a trace name the cause.",
         ),
-        persist: &[Lasting::word("nohz_full=<I>"), Lasting::word("isolcpus=managed_irq,domain,<I>")],
+        persist: &[Lasting::word("nohz_full=<I apart>"), Lasting::word("isolcpus=managed_irq,domain,<I apart>")],
         cost: "None beyond that of the isolation.",
         sources: &["kernel timers/no_hz.rst", "kernel 7.3 kernel/time/tick-sched.c"],
         ..KNOB

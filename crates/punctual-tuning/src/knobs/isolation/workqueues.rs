@@ -31,11 +31,16 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "wq.isolated",
         title: "Work queues know which CPUs are isolated",
         severity: Weight::all(Info),
-        check: Check::Probe(isolated),
+        check: Check::Probe(|case| {
+            case.has_housekeeping()?;
+            let missing = CannotBe("this kernel's work queues do not tell (6.12 does, 6.1 does not)");
+            let isolated = case.cpu_mask("/sys/devices/virtual/workqueue/cpumask_isolated", missing)?;
+            Ok(case.rt().is_subset(&isolated))
+        }),
         why: "A CPU that the queues know as isolated stays out of the mask whatever somebody writes to it; otherwise \
             the next tool that sets the mask brings the work back.",
         fix: Fix::prose("Isolate the CPUs by isolcpus=domain or an isolated partition, see iso.domain."),
-        persist: &[Lasting::word("isolcpus=managed_irq,domain,<I>")],
+        persist: &[Lasting::word("isolcpus=managed_irq,domain,<I apart>")],
         undo: Fix::prose("Remove the word and boot again; echo member > GROUP/cpuset.cpus.partition"),
         cost: "None beyond the isolation itself.",
         blast: Blast::Disturbing,
@@ -122,13 +127,6 @@ pub(crate) const KNOBS: &[Knob] = &[
         ..KNOB
     },
 ];
-
-fn isolated(case: &Case<'_>) -> Judged {
-    case.has_housekeeping()?;
-    let missing = CannotBe("this kernel's work queues do not tell (6.12 does, 6.1 does not)");
-    let isolated = case.cpu_mask("/sys/devices/virtual/workqueue/cpumask_isolated", missing)?;
-    Ok(case.rt().is_subset(&isolated))
-}
 
 fn named(case: &Case<'_>) -> Judged {
     case.has_housekeeping()?;

@@ -46,7 +46,12 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "kconf.isolation",
         title: "Kernel able to isolate CPUs",
         severity: Weight::of(High, High, Info),
-        applies: has_several_cpus,
+        applies: |case| {
+            if case.online().is_some_and(|online| online.len() == 1) {
+                return Doubt::not_applicable("there is one CPU, and it has to do everything");
+            }
+            Ok(())
+        },
         check: Check::BuiltWith(&["CPU_ISOLATION", "CPUSETS"]),
         why: "Without CPU_ISOLATION the words isolcpus= and nohz_full= are unknown, and without CPUSETS there are no \
             partitions: nothing keeps other work off a CPU.",
@@ -74,7 +79,12 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "kconf.rcu_boost",
         title: "Readers that hold RCU up are hurried",
         severity: Weight::all(Info).adjusted(more_on_rt),
-        applies: preempts_readers,
+        applies: |case| {
+            Doubt::not_applicable_if(
+                !case.built_with("PREEMPT_RCU")?,
+                "readers under RCU cannot be preempted in this kernel",
+            )
+        },
         check: Check::BuiltWith(&["RCU_BOOST"]),
         why: "A low-priority task that was preempted while it read under RCU keeps memory from being freed, for as \
             long as real-time work keeps it from running; boosting lets it finish.",
@@ -90,7 +100,15 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "kconf.rcu_lazy",
         title: "RCU callbacks not saved up",
         severity: Weight::all(Info),
-        applies: offloads_callbacks,
+        applies: |case| {
+            let is_offloader = |name: &str| name.starts_with("rcuop/") || name.starts_with("rcuos/");
+            if matches!(case.tasks(|task| task.is_kernel && is_offloader(&task.name)), Ok(found) if found.is_empty()) {
+                return Doubt::not_applicable(
+                    "it happens only on CPUs whose callbacks are offloaded, and here none are",
+                );
+            }
+            Ok(())
+        },
         check: Check::parameter(
             "rcutree",
             "enable_rcu_lazy",
@@ -177,7 +195,10 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "kconf.cpu_idle",
         title: "Kernel able to choose how deep CPUs sleep",
         severity: Weight::all(Info),
-        applies: ours_to_put_to_sleep,
+        applies: |case| {
+            case.not_a_guest()?;
+            Doubt::not_applicable_if(case.flavour()?.is_dual(), "second kernels ask for other settings")
+        },
         check: Check::BuiltWith(&["CPU_IDLE"]),
         why: "Without CPU_IDLE nobody can cap the sleep states to C1; CPUs then either halt in whatever way the \
             firmware means or run hot.",
@@ -189,7 +210,12 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "kconf.migration",
         title: "Pages stay where they are beside a second kernel",
         severity: Weight::of(Medium, Medium, Info),
-        applies: has_second_kernel,
+        applies: |case| {
+            Doubt::not_applicable_if(
+                !case.flavour()?.is_dual(),
+                "without a second kernel it is enough to switch compaction and balancing off at run time",
+            )
+        },
         check: Check::BuiltWithout(&["MIGRATION", "COMPACTION"]),
         why: "A page that the kernel moves faults in the real-time thread, locked or not, and throws it out of the \
             second kernel's care.",
@@ -305,25 +331,6 @@ fn nohz_full(case: &Case<'_>) -> Judged {
     }
 }
 
-fn has_several_cpus(case: &Case<'_>) -> Result<(), Doubt> {
-    if case.online().is_some_and(|online| online.len() == 1) {
-        return Doubt::not_applicable("there is one CPU, and it has to do everything");
-    }
-    Ok(())
-}
-
-fn preempts_readers(case: &Case<'_>) -> Result<(), Doubt> {
-    Doubt::not_applicable_if(!case.built_with("PREEMPT_RCU")?, "readers under RCU cannot be preempted in this kernel")
-}
-
-fn offloads_callbacks(case: &Case<'_>) -> Result<(), Doubt> {
-    let is_offloader = |name: &str| name.starts_with("rcuop/") || name.starts_with("rcuos/");
-    if matches!(case.tasks(|task| task.is_kernel && is_offloader(&task.name)), Ok(found) if found.is_empty()) {
-        return Doubt::not_applicable("it happens only on CPUs whose callbacks are offloaded, and here none are");
-    }
-    Ok(())
-}
-
 fn tracers(case: &Case<'_>) -> Judged {
     for folder in ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"] {
         let path = format!("{folder}/available_tracers");
@@ -361,18 +368,6 @@ fn ondemand(case: &Case<'_>) -> Judged {
     let names = case.text(&path, CannotBe("this kernel does not set the frequency of these CPUs"))?;
     Doubt::unknown_if(names.trim().is_empty(), format!("{path} is empty"))?;
     Ok(!names.split_whitespace().any(|name| name == "ondemand" || name == "conservative"))
-}
-
-fn ours_to_put_to_sleep(case: &Case<'_>) -> Result<(), Doubt> {
-    case.not_a_guest()?;
-    Doubt::not_applicable_if(case.flavour()?.is_dual(), "second kernels ask for other settings")
-}
-
-fn has_second_kernel(case: &Case<'_>) -> Result<(), Doubt> {
-    Doubt::not_applicable_if(
-        !case.flavour()?.is_dual(),
-        "without a second kernel it is enough to switch compaction and balancing off at run time",
-    )
 }
 
 /// Drivers of displays that only show what the CPU wrote: of servers' management controllers, virtual machines and

@@ -12,7 +12,12 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "kconf.flavour",
         title: "A kernel made for real time",
         severity: Weight::of(Fatal, Medium, Medium).adjusted(flavour_severity),
-        check: Check::Probe(flavour),
+        check: Check::Probe(|case| {
+            let flavour = case.flavour()?;
+            case.cite("/proc/sys/kernel/version", &case.machine.kernel.build);
+            case.note("flavour", flavour.name());
+            Ok(flavour == Flavour::Rt || flavour.is_dual())
+        }),
         why: "Only PREEMPT_RT runs interrupt handlers in threads and sleeps where other kernels spin with \
             preemption off; without it a driver can hold a CPU for milliseconds, rarely, and no setting prevents \
             it.",
@@ -65,7 +70,11 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "kconf.highres",
         title: "Timers finer than the tick",
         severity: Weight::of(Fatal, High, High),
-        check: Check::Probe(highres),
+        check: Check::seen(
+            "punctual:/clock/resolution_ns",
+            Want::Is(1),
+            TellsNothing("the clock was not asked for its resolution"),
+        ),
         why: "Without high-resolution timers every sleep ends at a tick: 1 to 10 ms late.",
         fix: Fix::prose(
             "Find out why they are off: CONFIG_HIGH_RES_TIMERS, highres=off on the command line, or an unfit \
@@ -142,7 +151,12 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "sec.lockdown",
         title: "Kernel not locked down",
         severity: Weight::all(Info),
-        applies: can_lock_down,
+        applies: |case| {
+            if case.version().is_ok_and(|version| version < Version::new(5, 4)) {
+                return Doubt::not_applicable("kernels before 5.4 have no lockdown");
+            }
+            Ok(())
+        },
         check: Check::file(
             "/sys/kernel/security/lockdown",
             Want::Choice { good: &["none"], bad: &[] },
@@ -162,13 +176,6 @@ pub(crate) const KNOBS: &[Knob] = &[
 fn flavour_severity(case: &Case<'_>, severity: Severity) -> Severity {
     let is_roomy = case.need.budget.is_some_and(|budget| budget >= Nanos::from_ms(1));
     if is_roomy { severity.min(High) } else { severity }
-}
-
-fn flavour(case: &Case<'_>) -> Judged {
-    let flavour = case.flavour()?;
-    case.cite("/proc/sys/kernel/version", &case.machine.kernel.build);
-    case.note("flavour", flavour.name());
-    Ok(flavour == Flavour::Rt || flavour.is_dual())
 }
 
 fn config(case: &Case<'_>) -> Judged {
@@ -210,12 +217,6 @@ fn preempt(case: &Case<'_>) -> Judged {
     }
 }
 
-fn highres(case: &Case<'_>) -> Judged {
-    let resolution =
-        case.number("punctual:/clock/resolution_ns", TellsNothing("the clock was not asked for its resolution"))?;
-    Ok(resolution == 1)
-}
-
 /// Notes which of the options are on; good is none.
 fn none_on(case: &Case<'_>, options: &[&str]) -> Judged {
     let config = &case.machine.config;
@@ -250,13 +251,6 @@ fn debug_heavy(case: &Case<'_>) -> Judged {
             "DEBUG_KMEMLEAK",
         ],
     )
-}
-
-fn can_lock_down(case: &Case<'_>) -> Result<(), Doubt> {
-    if case.version().is_ok_and(|version| version < Version::new(5, 4)) {
-        return Doubt::not_applicable("kernels before 5.4 have no lockdown");
-    }
-    Ok(())
 }
 
 /// A caller whose group has a budget is not refused the class; it is only stopped when the budget is used up, which

@@ -41,13 +41,11 @@ pub(super) fn word(case: &Case<'_>, word: &str, direction: Direction) -> String 
     }
 }
 
-/// Whether this boot's command line holds exactly that word.
 fn is_booted(case: &Case<'_>, name: &str, word: &str) -> bool {
     let value = case.machine.cmdline.known().and_then(|line| line.value(name));
     value.is_some_and(|value| word.split_once('=').map_or("", |(_, wanted)| wanted) == value)
 }
 
-/// How to take a word off, or to put it back.
 pub(super) fn no_word(case: &Case<'_>, name: &str, direction: Direction) -> String {
     let name = name.split('=').next().unwrap_or(name);
     let standing = standing(case, name);
@@ -85,12 +83,12 @@ fn is_plain(text: &str) -> bool {
     text.bytes().all(|b| b.is_ascii_alphanumeric() || b"=,.:-_/+@%".contains(&b))
 }
 
-/// Words that may stand there several times, each with a meaning of its own.
+/// Words that may be given several times, since each of them counts.
 fn accumulates(name: &str) -> bool {
     matches!(name, "console" | "earlycon" | "module_blacklist" | "initcall_blacklist" | "hugepagesz" | "hugepages")
 }
 
-/// Where the loader's files hold that word, and how it stands there.
+/// The file of the boot loader that holds a word, and the word as it is written there.
 fn standing(case: &Case<'_>, name: &str) -> Option<(String, String)> {
     case.configured().iter().find_map(|place| {
         let line = Cmdline::parse(place.line.known()?);
@@ -104,7 +102,7 @@ fn standing(case: &Case<'_>, name: &str) -> Option<(String, String)> {
     })
 }
 
-/// The same for every loader that may have started the machine; `None` where none is known.
+/// One text for every loader that may have started the machine; `None` if no loader is known.
 fn each_loader(case: &Case<'_>, how: impl Fn(Loader) -> String) -> Option<String> {
     match case.machine.boot.loaders.as_slice() {
         [] => None,
@@ -122,7 +120,6 @@ fn has_tool(loader: Loader) -> bool {
     matches!(loader, Loader::Bls | Loader::Ostree | Loader::Kernelstub | Loader::MachineConfig)
 }
 
-/// How to take off a word that stands in that place.
 fn out_of(case: &Case<'_>, loader: Loader, word: &str, place: &str) -> String {
     if has_tool(loader) {
         take_off(case, loader, word)
@@ -131,7 +128,6 @@ fn out_of(case: &Case<'_>, loader: Loader, word: &str, place: &str) -> String {
     }
 }
 
-/// How to put back a word that stood in that place.
 fn put_back(case: &Case<'_>, loader: Loader, word: &str, place: &str) -> String {
     if has_tool(loader) {
         add(case, loader, word)
@@ -140,7 +136,7 @@ fn put_back(case: &Case<'_>, loader: Loader, word: &str, place: &str) -> String 
     }
 }
 
-/// What has to run after a file was edited by hand.
+/// The edit of a file, and the command that has to follow it.
 fn edited(case: &Case<'_>, loader: Loader, edit: &str) -> String {
     match loader {
         Loader::UpdateGrub => format!("{edit}, then update-grub"),
@@ -172,13 +168,11 @@ fn has_kernel_cmdline(case: &Case<'_>) -> bool {
     case.configured().iter().any(|place| place.place == "/etc/kernel/cmdline")
 }
 
-/// The one line of a Raspberry Pi.
 fn pi_file(case: &Case<'_>) -> String {
     let found = case.configured().iter().find(|place| place.place.ends_with("cmdline.txt"));
     found.map_or_else(|| "/boot/firmware/cmdline.txt".to_owned(), |place| place.place.clone())
 }
 
-/// Entries of systemd-boot, wherever its partition is mounted.
 fn entries(case: &Case<'_>) -> String {
     let entry = case.configured().iter().find_map(|place| Some(place.place.split_once("/entries")?.0));
     let mut signs = case.machine.boot.loaders.iter();

@@ -8,14 +8,12 @@ mod cmdline;
 mod places;
 
 use super::case::Case;
-use super::setting::{File, Setting, Value};
+use super::setting::{Each, File, Setting, Value};
 use super::template::{Part, Template};
 use punctual_facts::profile::Kind;
 
-/// One place that makes a change last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lasting {
-    /// A word to add to the kernel's command line.
     Word(Template<'static>),
     /// A word to take off the kernel's command line: its name, without a value.
     NoWord(&'static str),
@@ -25,7 +23,6 @@ pub enum Lasting {
     Udev(Template<'static>),
     /// An `options` line of `/etc/modprobe.d`, without the word `options`.
     Module(Template<'static>),
-    /// A module to keep from loading.
     NoModule(&'static str),
     /// A service (or timer, or target) to keep from running: its unit's name.
     NoService(&'static str),
@@ -33,28 +30,28 @@ pub enum Lasting {
     Unit(Template<'static>),
     /// The other CPUs for everything that systemd starts, in its own configuration.
     Manager,
-    /// A line of `/etc/security/limits.d`.
     Limit(Template<'static>),
     /// An option to build the kernel with, or without.
-    Kernel { option: &'static str, is_on: bool },
+    Kernel {
+        option: &'static str,
+        is_on: bool,
+    },
     /// A setting of the firmware, and where it is usually found.
     Firmware(&'static str),
-    /// Anything else, as a sentence.
     Other(Template<'static>),
-    /// One place or another, as the case may be.
-    Either { when: When, then: &'static Lasting, otherwise: &'static Lasting },
+    /// One of two places, depending on the machine or the work.
+    Either {
+        when: When,
+        then: &'static Lasting,
+        otherwise: &'static Lasting,
+    },
 }
 
-/// What a place may depend on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum When {
-    /// The work never gives up its CPU.
     Polls,
-    /// The flags of the CPU promise a TSC that keeps its pace and does not stop.
     TscIsSound,
-    /// Kernel threads keep off CPUs that are isolated.
     ThreadsKeepOffIsolated,
-    /// Some CPU remains for everything that is not real-time work.
     OthersRemain,
 }
 
@@ -119,13 +116,11 @@ impl Lasting {
         Self::Other(Template::new(sentence))
     }
 
-    /// What to do on any machine.
     #[allow(clippy::redundant_closure_for_method_calls, reason = "the method itself is of one lifetime only")]
     pub fn anywhere(&self) -> String {
         self.told(|text| text.anywhere())
     }
 
-    /// What to do on any machine, with this machine's CPUs.
     fn filled(&self, case: &Case<'_>) -> String {
         self.told(|text| case.fill(text))
     }
@@ -154,7 +149,6 @@ impl Lasting {
         }
     }
 
-    /// Whether it names the CPUs that do everything but real-time work.
     pub fn names_housekeeping(&self) -> bool {
         match self {
             Self::Word(text) | Self::Udev(text) | Self::Module(text) | Self::Unit(text) | Self::Limit(text) => {
@@ -168,25 +162,23 @@ impl Lasting {
         }
     }
 
-    /// The place that counts where nothing is known of the case.
+    /// The place to name if nothing is known of the machine and the work.
     pub(super) fn usual(&self) -> &Self {
         if let Self::Either { then, .. } = self { then.usual() } else { self }
     }
 
-    /// What to do on this machine, with its boot loader and its init.
     pub fn here(&self, case: &Case<'_>) -> String {
         self.chosen(case).on(case, Direction::Do)
     }
 
-    /// How to take that back on this machine; what was written at run time stays until the next boot. `None` where the
-    /// knob's own words on undoing have to do.
+    /// How to undo it on this machine; values written at run time stay until the next boot. `None` if the
+    /// knob's own undo is all there is to say.
     pub fn undo_here(&self, case: &Case<'_>) -> Option<String> {
         let chosen = self.chosen(case);
         let undone = (!matches!(chosen, Self::Firmware(_) | Self::Other(_))).then(|| chosen.on(case, Direction::Undo));
         undone.filter(|how| !how.is_empty())
     }
 
-    /// The place that counts in this case.
     pub(crate) fn chosen(&self, case: &Case<'_>) -> &Self {
         match self {
             Self::Either { when, then, otherwise } => (if when.holds(case) { *then } else { *otherwise }).chosen(case),
@@ -211,7 +203,7 @@ impl Lasting {
             Self::Set(Setting { file: File::Sysctl(name), value }) => {
                 places::sysctl(case, name, &value.here(case), direction)
             }
-            Self::Set(Setting { file, value }) => places::write(case, &file.path(), &value.here(case), direction),
+            Self::Set(Setting { file, value }) => places::write(case, *file, &value.here(case), direction),
             Self::Udev(rule) => places::udev(&case.fill(*rule), direction),
             Self::Module(line) => places::modprobe(case, &format!("options {}", case.fill(*line)), direction),
             Self::NoModule(module) => places::modprobe(case, &format!("blacklist {module}"), direction),
@@ -229,19 +221,18 @@ impl Lasting {
 const MANAGER: Template<'static> =
     Template::new("With systemd: [Manager] CPUAffinity=<H> in /etc/systemd/system.conf.d");
 
-/// To make a change last, or to take that back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Direction {
     Do,
     Undo,
 }
 
-/// A word about CPUs. Where all are meant for real-time work nobody has chosen yet, and a word that names all of them
+/// Fills in a word about CPUs. If all CPUs are real-time CPUs, nobody has chosen yet, and a word that names all of them
 /// must not be printed for copying.
 fn choice(case: &Case<'_>, word: Template<'_>) -> String {
     if case.housekeeping().is_empty() {
         word.filled(|part| match part {
-            Part::Cpus => "CPUS".to_owned(),
+            Part::Cpus | Part::CpusApart => "CPUS".to_owned(),
             Part::Housekeeping | Part::HousekeepingMask => "OTHER-CPUS".to_owned(),
             Part::Blank(text) | Part::Text(text) => text.to_owned(),
         })

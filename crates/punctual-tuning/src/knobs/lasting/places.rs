@@ -1,6 +1,6 @@
 //! Everything that lasts and is no word for the kernel: files the init and its helpers read.
 
-use super::{Case, Direction, Template};
+use super::{Case, Direction, Each, File, Template};
 use crate::own_files::{LIMITS, MANAGER, MODPROBE, SYSCTL, TMPFILES, UDEV};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::machine::{Init, Initramfs, Loader};
@@ -13,7 +13,6 @@ fn init(case: &Case<'_>) -> Option<Init> {
     case.machine.boot.init.as_ref().map(|init| init.what)
 }
 
-/// Takes a line out of a file of ours.
 fn cut(line: &str, file: &str) -> String {
     format!("Take '{line}' out of {file}")
 }
@@ -39,15 +38,9 @@ pub(super) fn sysctl(case: &Case<'_>, name: &str, value: &str, direction: Direct
     }
 }
 
-/// A file to write at boot. `path` is as the catalogue has it.
-pub(super) fn write(case: &Case<'_>, path: &str, value: &str, direction: Direction) -> String {
-    let (path, cpus) = if path.contains("cpu<I>") {
-        (path.replace("cpu<I>", "cpu$c"), Some(case.rt()))
-    } else if path.contains("cpu<H>") {
-        (path.replace("cpu<H>", "cpu$c"), Some(case.housekeeping()))
-    } else {
-        (path.to_owned(), None)
-    };
+pub(super) fn write(case: &Case<'_>, file: File, value: &str, direction: Direction) -> String {
+    let path = file.path_of("$c");
+    let cpus = file.each().map(|each| if each == Each::RealTime { case.rt() } else { case.housekeeping() });
     // debugfs is mounted beside tmpfiles, not before.
     let is_early = !path.starts_with("/sys/kernel/debug") && !path.starts_with("/sys/kernel/tracing");
     if case.machine.boot.is_systemd() && is_early {
@@ -98,7 +91,6 @@ fn tmpfiles(case: &Case<'_>, path: &str, cpus: Option<&CpuSet>, value: &str, dir
     }
 }
 
-/// The shell command that writes it.
 fn command(path: &str, cpus: Option<&CpuSet>, value: &str) -> String {
     match cpus {
         Some(cpus) => format!("for c in {}; do echo {value} > {path}; done", numbers(cpus)),
@@ -127,7 +119,7 @@ pub(super) fn udev(rule: &str, direction: Direction) -> String {
     }
 }
 
-/// A line for modprobe; the module may be loaded from the first file system already, which is then built anew.
+/// A line for modprobe. The initramfs is built anew, since the module may be loaded from there.
 pub(super) fn modprobe(case: &Case<'_>, line: &str, direction: Direction) -> String {
     let boot = &case.machine.boot;
     let is_ostree = boot.loaders.iter().any(|loader| loader.what == Loader::Ostree);
@@ -204,7 +196,7 @@ pub(super) fn unit(case: &Case<'_>, line: &str, direction: Direction) -> String 
     }
 }
 
-/// Only systemd has CPUs of its own to set; a list in one file adds to those in others, the empty one starts anew.
+/// Only systemd can be given CPUs. Lists in several files add up; an empty list discards those before it.
 pub(super) fn manager(case: &Case<'_>, direction: Direction) -> String {
     let cpus = case.fill(Template::new("<H>")).replace(',', " ");
     match (init(case), direction) {
@@ -247,7 +239,6 @@ pub(super) fn limit(case: &Case<'_>, line: &str, direction: Direction) -> String
     format!("echo '{line}' >> {LIMITS} (log in again){for_services}")
 }
 
-/// systemd's name and unit for a limit of PAM.
 fn service_limit(item: &str, value: &str) -> Option<String> {
     let value = match value {
         "unlimited" | "infinity" | "-1" if item != "nice" => "infinity".to_owned(),

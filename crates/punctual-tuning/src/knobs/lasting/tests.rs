@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 
 /// One of each kind.
 const SAMPLES: &[Lasting] = &[
-    Lasting::word("isolcpus=managed_irq,domain,<I>"),
+    Lasting::word("isolcpus=managed_irq,domain,<I apart>"),
     Lasting::word("nosmt"),
     Lasting::NoWord("nohz_full"),
     Lasting::sysctl("vm.stat_interval", "10"),

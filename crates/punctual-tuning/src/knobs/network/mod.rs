@@ -203,7 +203,11 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "net.tsn",
         title: "Sending at exact times uses the hardware",
         severity: Weight::all(Info),
-        applies: tsn,
+        applies: |case| {
+            let folder = "/sys/class/ptp";
+            let clocks = case.names(folder, CannotBe("no network device here has a clock"))?;
+            Doubt::not_applicable_if(clocks.is_empty(), "no network device here has a clock")
+        },
         check: Check::advice(
             "cannot be seen by file: ethtool -T DEVICE tells whether the device stamps and sends by its own \
                 clock, tc qdisc whether etf or taprio use it",
@@ -247,10 +251,4 @@ fn nics(case: &Case<'_>) -> Result<Vec<Nic>, Doubt> {
     };
     let nics: Vec<Nic> = devices(case)?.into_iter().filter_map(nic).collect();
     if nics.is_empty() { Doubt::not_applicable("no network device here is hardware") } else { Ok(nics) }
-}
-
-fn tsn(case: &Case<'_>) -> Result<(), Doubt> {
-    let folder = "/sys/class/ptp";
-    let clocks = case.names(folder, CannotBe("no network device here has a clock"))?;
-    Doubt::not_applicable_if(clocks.is_empty(), "no network device here has a clock")
 }

@@ -11,7 +11,13 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "sched.rt_group",
         title: "Caller's control group may have real-time threads",
         severity: Weight::all(High),
-        check: Check::Probe(rt_group),
+        check: Check::Probe(|case| {
+            Doubt::not_applicable_if(
+                !has_rt_group(case)?,
+                "this kernel does not hand the real-time class out by groups",
+            )?;
+            may_be_real_time(case)
+        }),
         why: "Where the real-time class is handed out by groups, a group without a budget gets EPERM for every \
             real-time thread; with cgroup v2 no group but the root can be given one.",
         fix: Fix::prose(
@@ -103,11 +109,6 @@ pub(crate) const KNOBS: &[Knob] = &[
         ..KNOB
     },
 ];
-
-fn rt_group(case: &Case<'_>) -> Judged {
-    Doubt::not_applicable_if(!has_rt_group(case)?, "this kernel does not hand the real-time class out by groups")?;
-    may_be_real_time(case)
-}
 
 /// Numbers of scheduling policies, as `/proc/PID/stat` has them.
 const FIFO: u32 = 1;

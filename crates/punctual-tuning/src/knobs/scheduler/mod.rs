@@ -36,7 +36,12 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "sched.fair_server",
         title: "No fair server on the real-time CPUs",
         severity: Weight::of(Medium, High, Info),
-        applies: has_fair_server,
+        applies: |case| {
+            if case.version()? < FAIR_SERVER_SINCE {
+                return Doubt::not_applicable("kernels before 6.12 have none; they throttle, see sched.rt_runtime");
+            }
+            Ok(())
+        },
         check: Check::file(
             "/sys/kernel/debug/sched/fair_server/cpu<I>/runtime",
             Want::ZERO,
@@ -66,7 +71,12 @@ pub(crate) const KNOBS: &[Knob] = &[
             Want::ZERO,
             CannotBe("this kernel has no automatic grouping"),
         ),
-        excused: groups_automatically,
+        excused: |case| {
+            Doubt::not_applicable_if(
+                matches!(counted(case), Ok(Some(_))),
+                "the caller's control group counts CPU time by itself, so automatic groups do not",
+            )
+        },
         why: "With it the nice values of an audio program count only within its own session, against nobody outside.",
         persist: &[Lasting::word("noautogroup")],
         cost: "A compilation in one terminal weighs more against the rest.",
@@ -78,7 +88,11 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "sched.ext",
         title: "No BPF scheduler loaded",
         severity: Weight::of(Medium, Medium, Info),
-        check: Check::Probe(sched_ext),
+        check: Check::seen(
+            "/sys/kernel/sched_ext/state",
+            Want::Word { good: &["disabled"], bad: &[] },
+            CannotBe("this kernel cannot load a scheduler"),
+        ),
         why: "A scheduler loaded at run time places ordinary tasks by its own rules and brings a reservation of \
             its own that goes ahead of FIFO threads.",
         fix: Fix::prose("Stop the program that loaded it (scx_*)."),
@@ -138,25 +152,6 @@ fn rt_runtime(case: &Case<'_>) -> Judged {
     )?;
     let period = case.number("/proc/sys/kernel/sched_rt_period_us", missing)?;
     Ok(runtime < 0 || runtime >= period)
-}
-
-fn has_fair_server(case: &Case<'_>) -> Result<(), Doubt> {
-    if case.version()? < FAIR_SERVER_SINCE {
-        return Doubt::not_applicable("kernels before 6.12 have none; they throttle, see sched.rt_runtime");
-    }
-    Ok(())
-}
-
-fn groups_automatically(case: &Case<'_>) -> Result<(), Doubt> {
-    Doubt::not_applicable_if(
-        matches!(counted(case), Ok(Some(_))),
-        "the caller's control group counts CPU time by itself, so automatic groups do not",
-    )
-}
-
-fn sched_ext(case: &Case<'_>) -> Judged {
-    let missing = CannotBe("this kernel cannot load a scheduler");
-    Ok(case.text("/sys/kernel/sched_ext/state", missing)? == "disabled")
 }
 
 fn energy_aware(case: &Case<'_>) -> Judged {

@@ -4,6 +4,8 @@ use crate::knobs::prelude::*;
 
 /// More PCI devices than this are not asked for their errors.
 const MOST_DEVICES: usize = 512;
+const MACHINE_CHECKS: &str = "/sys/devices/system/machinecheck/machinecheck0";
+const NO_MACHINE_CHECKS: Missing = CannotBe("this machine reports no machine checks to this kernel");
 const CONTROLLERS: &str = "/sys/devices/system/edac/mc";
 
 const KNOB: Knob = Knob { confidence: Confidence::Medium, ..Knob::of(Family::Watchdogs) };
@@ -13,7 +15,11 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "ras.mce",
         title: "No polling for corrected hardware errors",
         severity: Weight::of(Medium, Medium, Info),
-        check: Check::Probe(mce),
+        check: Check::Probe(|case| {
+            let is =
+                |file: &str, value| Ok(case.text(&format!("{MACHINE_CHECKS}/{file}"), NO_MACHINE_CHECKS)? == value);
+            Ok(is("check_interval", "0")? || is("ignore_ce", "1")?)
+        }),
         why: "Every five minutes a timer on every CPU, isolated or not, reads its machine-check banks.",
         fix: Fix::prose(
             "echo 0 > /sys/devices/system/machinecheck/machinecheck0/check_interval (keeps the interrupts for \
@@ -48,7 +54,15 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "ras.cmci",
         title: "Corrected errors are reported by interrupt",
         severity: Weight::all(Info),
-        check: Check::Probe(cmci),
+        applies: |case| {
+            let is_ignored = case.text(&format!("{MACHINE_CHECKS}/ignore_ce"), NO_MACHINE_CHECKS)? == "1";
+            Doubt::not_applicable_if(is_ignored, "corrected errors are ignored altogether")
+        },
+        check: Check::seen(
+            "/sys/devices/system/machinecheck/machinecheck0/cmci_disabled",
+            Want::ZERO,
+            NO_MACHINE_CHECKS,
+        ),
         why: "Without the interrupt for corrected errors (cmci_disabled=1) only the polling on every CPU finds them, so \
             that it cannot be stopped without going blind.",
         fix: Fix::command("echo 0 > /sys/devices/system/machinecheck/machinecheck0/cmci_disabled"),
@@ -62,7 +76,13 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "ras.edac",
         title: "No polling of the memory controller for errors",
         severity: Weight::all(Info),
-        applies: has_controller,
+        applies: |case| {
+            let controllers = case.list(CONTROLLERS);
+            if controllers.known().is_some_and(|names| !names.iter().any(|name| is_controller(name))) {
+                return Doubt::not_applicable("no memory controller is registered to be polled");
+            }
+            Ok(())
+        },
         check: Check::parameter(
             "edac_core",
             "edac_mc_poll_msec",
@@ -164,23 +184,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
 ];
 
-fn mce(case: &Case<'_>) -> Judged {
-    let folder = "/sys/devices/system/machinecheck/machinecheck0";
-    let none = CannotBe("this machine reports no machine checks to this kernel");
-    if case.text(&format!("{folder}/check_interval"), none)? == "0" {
-        return Ok(true);
-    }
-    Ok(case.text(&format!("{folder}/ignore_ce"), none)? == "1")
-}
-
-fn has_controller(case: &Case<'_>) -> Result<(), Doubt> {
-    let controllers = case.list(CONTROLLERS);
-    if controllers.known().is_some_and(|names| !names.iter().any(|name| is_controller(name))) {
-        return Doubt::not_applicable("no memory controller is registered to be polled");
-    }
-    Ok(())
-}
-
 fn is_controller(name: &str) -> bool {
     name.strip_prefix("mc").is_some_and(|number| number.parse::<u32>().is_ok())
 }
@@ -196,15 +199,6 @@ fn mce_off(case: &Case<'_>) -> Judged {
     let cpus = case.names(folder, unshown)?;
     case.note(folder, format!("{} entries", cpus.len()));
     if cpus.is_empty() { Doubt::unknown("whether machine checks are handled is not shown") } else { Ok(true) }
-}
-
-fn cmci(case: &Case<'_>) -> Judged {
-    let folder = "/sys/devices/system/machinecheck/machinecheck0";
-    let none = CannotBe("this machine reports no machine checks to this kernel");
-    if case.text(&format!("{folder}/ignore_ce"), none)? == "1" {
-        return Doubt::not_applicable("corrected errors are ignored altogether");
-    }
-    Ok(case.text(&format!("{folder}/cmci_disabled"), none)? == "0")
 }
 
 fn corrected(case: &Case<'_>) -> Judged {

@@ -11,7 +11,10 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "wd.panic",
         title: "A panic ends in a new start",
         severity: Weight::all(Info),
-        applies: panic,
+        applies: |case| match number(case, "panic")? {
+            0 => Ok(()),
+            _ => Doubt::not_applicable("a panic ends in a new start"),
+        },
         check: Check::advice(
             "a matter of judgement, and of what is safe for the machine that hangs on this one: now it is 0",
         ),
@@ -30,7 +33,13 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "wd.panic_on_oops",
         title: "An oops stops the machine",
         severity: Weight::all(Info),
-        applies: panic_on_oops,
+        applies: |case| {
+            Doubt::not_applicable_if(case.is(Kind::Audio), "on a desktop, unsaved work is worth more")?;
+            match number(case, "panic_on_oops")? {
+                0 => Ok(()),
+                _ => Doubt::not_applicable("an oops stops the machine"),
+            }
+        },
         check: Check::advice(
             "a matter of judgement, and of what is safe for the machine that hangs on this one: now it is 0",
         ),
@@ -108,21 +117,6 @@ pub(crate) const KNOBS: &[Knob] = &[
 
 fn number(case: &Case<'_>, name: &str) -> Result<i64, Doubt> {
     case.number(&format!("/proc/sys/kernel/{name}"), UNSHOWN)
-}
-
-fn panic(case: &Case<'_>) -> Result<(), Doubt> {
-    match number(case, "panic")? {
-        0 => Ok(()),
-        _ => Doubt::not_applicable("a panic ends in a new start"),
-    }
-}
-
-fn panic_on_oops(case: &Case<'_>) -> Result<(), Doubt> {
-    Doubt::not_applicable_if(case.is(Kind::Audio), "on a desktop, unsaved work is worth more")?;
-    match number(case, "panic_on_oops")? {
-        0 => Ok(()),
-        _ => Doubt::not_applicable("an oops stops the machine"),
-    }
 }
 
 fn backtrace(case: &Case<'_>) -> Judged {

@@ -1,7 +1,7 @@
-//! The CPUs of a machine as far as choosing among them is concerned: who shares a core, a cache, a node, a kind.
+//! What matters for a choice of CPUs: which of them share a core, a cache, a memory node or a kind.
 //!
-//! Files that exist once per CPU are read at most once, and not at all for a CPU that another one's file has named
-//! already: a machine of hundreds of CPUs costs some hundreds of small reads. It chooses nothing.
+//! Files that exist once per CPU are read at most once, and not at all for a CPU that another CPU's file has named
+//! already: a machine of hundreds of CPUs costs some hundreds of small reads. This module chooses nothing.
 
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::cpus::allowed;
@@ -9,44 +9,39 @@ use punctual_facts::machine::{Arch, BOOT_CPU, CoreKind, Machine, Node};
 use punctual_facts::tree::{Tree, text};
 
 const CPUS: &str = "/sys/devices/system/cpu";
-/// CPUs of the caller's control group, where it is the top one that can be seen: in a container, the container's own.
+/// CPUs of the topmost control group that can be seen, which in a container is the container's own.
 const GROUP_CPUS: [&str; 2] = ["/sys/fs/cgroup/cpuset.cpus.effective", "/sys/fs/cgroup/cpuset/cpuset.effective_cpus"];
-/// CPUs of isolated cpuset partitions, which the scheduler leaves alone like those isolated at boot.
+/// CPUs of isolated cpuset partitions, which the scheduler avoids like those isolated at boot.
 const PARTITIONED: &str = "/sys/fs/cgroup/cpuset.cpus.isolated";
-/// Cores count as one kind down to this part of the fastest one's capacity, in percent: clusters of the same core
+/// Cores count as one kind down to this percentage of the fastest one's capacity, because clusters of the same core
 /// often differ a little in their highest clock.
 const SAME_KIND_PERCENT: u128 = 90;
 
-/// CPUs of one kind of core.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KindOfCore {
-    /// What it is called in a sentence.
+    /// The name of the kind in a sentence.
     pub name: String,
     pub cpus: CpuSet,
 }
 
-/// CPUs that are kept from the scheduler.
+/// CPUs that are kept from the scheduler, and by which means.
 #[derive(Clone, Debug)]
 pub(super) struct Isolated {
     pub cpus: CpuSet,
-    /// What keeps them from it.
     pub by: &'static str,
 }
 
-/// What is shared on a machine.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Layout {
-    /// CPUs that are there, running or not, where that is known.
+    /// CPUs that exist, online or not, where that is known.
     pub present: Option<CpuSet>,
-    /// CPUs that run.
     pub online: CpuSet,
-    /// CPUs this program could hand out: all that run or, in a container, those it was given.
+    /// CPUs that can be chosen: all that are online or, in a container, those it was given.
     pub usable: CpuSet,
-    /// CPUs that are kept from the scheduler already.
     pub isolated: Option<Isolated>,
-    /// Threads of one core, for every CPU that runs; single CPUs where the machine does not show it.
+    /// The online CPUs by core; single CPUs where the machine does not show which share a core.
     pub cores: Vec<CpuSet>,
-    /// Whether the machine shows who shares a core.
+    /// Whether the machine shows which CPUs share a core.
     pub knows_cores: bool,
     /// CPUs that share a second-level cache.
     pub l2: Vec<CpuSet>,
@@ -55,14 +50,13 @@ pub(super) struct Layout {
     /// Kinds of cores, the fastest first; none where there is one kind, or nothing is known of kinds.
     pub kinds: Vec<KindOfCore>,
     pub nodes: Vec<Node>,
-    /// Whether a host may hide siblings from this machine.
+    /// Whether there is a host, which may hide siblings from this machine.
     pub is_guest: bool,
-    /// Whether this program runs in a container.
     pub is_contained: bool,
 }
 
 impl Layout {
-    /// Reads it. `None` where not even the running CPUs are known.
+    /// Reads the layout; `None` where not even the online CPUs are known.
     pub fn read(tree: &dyn Tree, machine: &Machine) -> Option<Self> {
         let topology = &machine.topology;
         let allowed = allowed(tree);
@@ -99,13 +93,13 @@ impl Layout {
         cpus.iter().fold(CpuSet::new(), |all, cpu| all.union(&self.core(cpu)))
     }
 
-    /// The CPU that keeps house in any case: the boot CPU, or the first one where that is not to be had.
+    /// The CPU that is a housekeeping CPU in any case: the boot CPU, or the first one where that is not usable.
     pub fn keeper(&self) -> u32 {
         if self.usable.contains(BOOT_CPU) { BOOT_CPU } else { self.usable.first().unwrap_or(BOOT_CPU) }
     }
 }
 
-/// The set among these that holds the CPU; the CPU alone where none does.
+/// The set among these that contains the CPU; the CPU alone where none does.
 pub(super) fn share(sets: &[CpuSet], cpu: u32) -> CpuSet {
     sets.iter().find(|set| set.contains(cpu)).cloned().unwrap_or_else(|| [cpu].into_iter().collect())
 }
@@ -127,7 +121,7 @@ fn isolated(tree: &dyn Tree, machine: &Machine) -> Option<Isolated> {
     found.into_iter().find(|isolated| !isolated.cpus.is_empty())
 }
 
-/// Threads of a core; a CPU that another one's file has named is not asked again.
+/// The online CPUs by core, and whether the machine shows all of them.
 fn cores(tree: &dyn Tree, online: &CpuSet) -> (Vec<CpuSet>, bool) {
     let mut cores: Vec<CpuSet> = Vec::new();
     let (mut seen, mut is_known) = (CpuSet::new(), true);
@@ -145,9 +139,9 @@ fn cores(tree: &dyn Tree, online: &CpuSet) -> (Vec<CpuSet>, bool) {
     (cores, is_known)
 }
 
-/// CPUs that share a cache, by level: the second and the third.
+/// The levels of caches that matter.
 const LEVELS: [&str; 2] = ["2", "3"];
-/// Where caches of these levels usually stand in the kernel's list, and where else they could.
+/// The indices of these caches in the kernel's list: the usual ones first.
 const INDEXES: [u32; 3] = [2, 3, 1];
 
 fn caches(tree: &dyn Tree, online: &CpuSet) -> [Vec<CpuSet>; 2] {
@@ -190,7 +184,7 @@ fn kinds(tree: &dyn Tree, machine: &Machine, online: &CpuSet) -> Vec<KindOfCore>
     }))
 }
 
-/// CPUs by how fast they are, the fastest first; none where all are alike.
+/// CPUs by their capacity, the fastest first; none where all are alike.
 fn by_capacity(capacities: impl Iterator<Item = (u64, u32)>) -> Vec<KindOfCore> {
     let mut capacities: Vec<(u64, u32)> = capacities.collect();
     capacities.sort_by_key(|(capacity, cpu)| (std::cmp::Reverse(*capacity), *cpu));

@@ -1,8 +1,8 @@
-//! Which CPUs do the real-time work and which keep house.
+//! Which CPUs do the real-time work, and which are housekeeping CPUs.
 //!
-//! What the user names is checked and, where it is questionable, said to be; where nothing is named, CPUs that are
-//! isolated already are kept to, and otherwise some are chosen. Every step is explained in a sentence. It changes
-//! nothing, and knows nothing of how a choice is put into force.
+//! CPUs that the user names are checked, and warnings say what is questionable. Otherwise the isolated CPUs are chosen,
+//! or some others where none is isolated. A sentence explains every step. This module changes nothing, and knows nothing
+//! of how a choice is put into force.
 
 mod layout;
 mod pick;
@@ -29,9 +29,9 @@ pub struct Choice {
     /// CPUs for everything else: never empty, and without those to be taken offline. Only CPUs that run.
     pub housekeeping: CpuSet,
     /// Siblings of chosen CPUs that were not chosen themselves and can be taken offline, so that no core is split.
-    /// Where that is not done, they keep house.
+    /// While they are online, they are housekeeping CPUs.
     pub offline: CpuSet,
-    /// How it came about, a sentence a step.
+    /// The reasons for the choice, one sentence for each step.
     pub reasons: Vec<String>,
     /// What is questionable about it.
     pub warnings: Vec<Warning>,
@@ -61,7 +61,7 @@ pub fn choose(tree: &dyn Tree, machine: &Machine, need: &Need) -> Result<Choice,
     Ok(chosen(&layout, pick.cpus, pick.reasons))
 }
 
-/// Refuses what cannot be had.
+/// Refuses CPUs that cannot be chosen.
 fn check(layout: &Layout, cpus: &CpuSet) -> Result<(), ChoiceRefusal> {
     let present =
         layout.present.as_ref().map_or_else(|| layout.online.clone(), |present| present.union(&layout.online));
@@ -94,11 +94,8 @@ fn chosen(layout: &Layout, cpus: CpuSet, mut reasons: Vec<String>) -> Choice {
         .iter()
         .any(|cpu| !layout.l3.is_empty() && !layout::share(&layout.l3, cpu).intersection(&housekeeping).is_empty());
     if shares_last_level {
-        reasons.push(
-            "The last-level cache is shared with housekeeping CPUs; where the CPU can, a part of it can be \
-            set apart (cat.l3)."
-                .to_owned(),
-        );
+        let told = "The last-level cache is shared with housekeeping CPUs; where the CPU can, a part of it can be set apart (cat.l3).";
+        reasons.push(told.to_owned());
     }
     if layout.is_guest && layout.cores.iter().all(|core| core.len() == 1) {
         reasons.push("No siblings are shown, but a host may hide from its guests which CPUs share a core.".to_owned());

@@ -1,7 +1,7 @@
-//! Chooses where nobody said which: whole cores of one kind on one node, near to each other and far from the rest.
+//! Chooses CPUs where the user named none: whole cores of one kind on one node, near to each other and far from the rest.
 //!
-//! How many: half of the cores and at most four, or one for audio on a desktop. A control job is a loop or two and what
-//! wakes them; a core more would be missing elsewhere and buy nothing. Who needs more says so.
+//! It chooses half of the cores and at most four, or one for audio on a desktop. A control job is a loop or two and what
+//! wakes them, so one more core would be missing elsewhere and gain nothing. A user who needs more names the CPUs.
 
 use super::layout::{Layout, share};
 use super::refusal::{ChoiceRefusal, named, verb};
@@ -10,16 +10,15 @@ use punctual_facts::machine::Node;
 use punctual_facts::profile::Kind;
 use std::cmp::Reverse;
 
-/// The most cores that are chosen unasked.
+/// The most cores that are chosen without a request.
 const MOST_CORES: usize = 4;
 
-/// What was chosen, and why, in sentences.
 pub(super) struct Pick {
     pub cpus: CpuSet,
     pub reasons: Vec<String>,
 }
 
-/// Chooses among the CPUs that can be had.
+/// Chooses among the usable CPUs.
 pub(super) fn pick(layout: &Layout, kind: Kind) -> Result<Pick, ChoiceRefusal> {
     let cores: Vec<CpuSet> =
         layout.cores.iter().filter(|core| !core.intersection(&layout.usable).is_empty()).cloned().collect();
@@ -54,16 +53,14 @@ pub(super) fn pick(layout: &Layout, kind: Kind) -> Result<Pick, ChoiceRefusal> {
 fn house(layout: &Layout, keeper: u32) -> String {
     let core = layout.core(keeper);
     let siblings = core.difference(&[keeper].into_iter().collect());
-    let role = if keeper == punctual_facts::machine::BOOT_CPU {
-        "booted the machine and"
+    let is_boot_cpu = keeper == punctual_facts::machine::BOOT_CPU;
+    let why = if is_boot_cpu { "booted the machine" } else { "is the first CPU" };
+    let rest = if siblings.is_empty() {
+        String::new()
     } else {
-        "is the first there is and"
+        format!(", and so does the rest of its core, {}", named(&siblings))
     };
-    if siblings.is_empty() {
-        format!("CPU {keeper} {role} keeps house.")
-    } else {
-        format!("CPU {keeper} {role} keeps house, and with it the rest of its core, {}.", named(&siblings))
-    }
+    format!("CPU {keeper} {why} and does the housekeeping{rest}.")
 }
 
 fn how_many(kind: Kind, cores: usize, taken: usize) -> String {
@@ -90,7 +87,7 @@ fn of_one_kind(layout: &Layout, cores: Vec<CpuSet>, reasons: &mut Vec<String>) -
     cores
 }
 
-/// The cores of one node, and how many of them may be taken so that it keeps one for the house.
+/// The cores of one node, and how many of them may be taken so that the node keeps a housekeeping CPU.
 fn of_one_node(
     layout: &Layout,
     all: &[CpuSet],
@@ -122,18 +119,18 @@ fn of_one_node(
             ));
             (mine, most)
         }
-        // Every one of them is alone on its node.
+        // Every core is alone on its node.
         None => (cores, 1),
     }
 }
 
-/// Cores that share a cache, as far as they can be chosen, and all that share it.
+/// The cores that share a cache and can be chosen, and all CPUs that share it.
 struct Domain {
     cores: Vec<CpuSet>,
     cpus: CpuSet,
 }
 
-/// The cores by the cache they share; one domain where nothing is known of it.
+/// The cores by the cache that they share; one domain where no caches are known.
 fn domains(caches: &[CpuSet], cores: &[CpuSet]) -> Vec<Domain> {
     let mut found: Vec<Domain> = Vec::new();
     for core in cores {
@@ -155,25 +152,22 @@ fn is_free(domain: &Domain, all: &[CpuSet]) -> bool {
     !domain.cpus.is_empty() && sharing == domain.cores.len()
 }
 
-/// Cores with fewer threads first, since the siblings of a loop lie idle; then the highest numbers, since interrupts
-/// and daemons gather on the lowest.
+/// The key to prefer cores by: those with fewer threads, because the siblings of a loop stay idle; then those with the
+/// highest numbers, because interrupts and daemons gather on the lowest.
 fn preferred(core: &CpuSet) -> (usize, Reverse<Option<u32>>) {
     (core.len(), Reverse(core.first()))
 }
 
-/// Up to so many cores: those of a last-level cache of their own if there is one that fits, or else of one such cache,
-/// by second-level caches as far as these can be had whole.
+/// Chooses up to `most` cores: those with a last-level cache of their own if such a group fits, otherwise cores of one
+/// last-level cache, in groups with a whole second-level cache where possible.
 fn by_caches(layout: &Layout, all: &[CpuSet], cores: &[CpuSet], most: usize, reasons: &mut Vec<String>) -> Vec<CpuSet> {
     let keeper = layout.keeper();
     let l3 = domains(&layout.l3, cores);
     let fits = |domain: &&Domain| is_free(domain, all) && domain.cores.len() <= most;
     let nearest = |domain: &&Domain| domain.cores.iter().map(preferred).min().map(Reverse);
     if let Some(own) = l3.iter().filter(fits).max_by_key(|domain| (domain.cores.len(), nearest(domain))) {
-        reasons.push(format!(
-            "{} {} a last-level cache that nobody else uses.",
-            named(&own.cpus),
-            verb(&own.cpus, "has", "have")
-        ));
+        let has = verb(&own.cpus, "has", "have");
+        reasons.push(format!("{} {has} a last-level cache that nobody else uses.", named(&own.cpus)));
         return own.cores.clone();
     }
     let is_far = |domain: &Domain| !domain.cpus.contains(keeper);
@@ -190,10 +184,7 @@ fn by_caches(layout: &Layout, all: &[CpuSet], cores: &[CpuSet], most: usize, rea
         return cores.into_iter().take(most).collect();
     }
     let cpus = taken.iter().fold(CpuSet::new(), |all, core| all.union(core)).intersection(&layout.usable);
-    reasons.push(format!(
-        "{} {} no second-level cache with a housekeeping CPU.",
-        named(&cpus),
-        verb(&cpus, "shares", "share")
-    ));
+    let shares = verb(&cpus, "shares", "share");
+    reasons.push(format!("{} {shares} no second-level cache with a housekeeping CPU.", named(&cpus)));
     taken
 }

@@ -1,39 +1,35 @@
-//! Why a choice of CPUs is refused, and what is questionable about one that is not: each a sentence, with a remedy.
+//! Why a choice of CPUs is refused, and what is questionable about a choice: a sentence with a remedy for each.
 
 use super::layout::KindOfCore;
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::machine::Node;
 use std::fmt;
 
-/// Why these CPUs, or none at all, can be set apart.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Why CPUs cannot be set apart.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ChoiceRefusal {
-    /// Not even the running CPUs are known.
+    #[error("which CPUs run is not known: neither /sys nor /proc says so")]
     Unknown,
-    /// Some do not exist.
-    Missing {
-        cpus: CpuSet,
-        /// The CPUs that exist, where they are known, or else those that run.
-        present: CpuSet,
-    },
-    /// Some exist and do not run.
+    /// The request names CPUs that do not exist; `present` are those that do, or those that are online.
+    #[error("{} {} not exist: there {} {present}", named(.cpus), verb(.cpus, "does", "do"), verb(.present, "is", "are"))]
+    Missing { cpus: CpuSet, present: CpuSet },
+    #[error("{} {} offline", named(.cpus), verb(.cpus, "is", "are"))]
     Offline { cpus: CpuSet },
-    /// The container was not given some of them.
-    NotGiven {
-        cpus: CpuSet,
-        /// What it was given.
-        given: CpuSet,
-    },
-    /// None would be left for everything else.
-    NoHousekeeping {
-        /// What was asked for.
-        cpus: CpuSet,
-        /// The CPUs there are.
-        usable: CpuSet,
-    },
-    /// There is one CPU.
+    /// The request names CPUs that the container was not given.
+    #[error("{} {} not this container's: it was given {given}", named(.cpus), verb(.cpus, "is", "are"))]
+    NotGiven { cpus: CpuSet, given: CpuSet },
+    /// The request leaves no CPU for everything else.
+    #[error(
+        "{cpus} are all the CPUs there are ({usable}): none is left for interrupts, kernel threads and everything else"
+    )]
+    NoHousekeeping { cpus: CpuSet, usable: CpuSet },
+    #[error("there is one CPU ({cpu}), and it has to do everything")]
     OneCpu { cpu: u32 },
-    /// All CPUs are threads of one core, so that none can be chosen unasked.
+    /// All CPUs are threads of one core, so that none can be chosen without a request.
+    #[error(
+        "{} are threads of one core: whichever did real-time work, the others would take half of it away",
+        named(.cpus)
+    )]
     OneCore { cpus: CpuSet },
 }
 
@@ -42,44 +38,10 @@ pub(super) fn named(cpus: &CpuSet) -> String {
     format!("{} {cpus}", if cpus.len() == 1 { "CPU" } else { "CPUs" })
 }
 
-/// The verb for so many.
+/// The verb in the singular for one CPU, else in the plural.
 pub(super) fn verb<'a>(cpus: &CpuSet, one: &'a str, more: &'a str) -> &'a str {
     if cpus.len() == 1 { one } else { more }
 }
-
-impl fmt::Display for ChoiceRefusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unknown => write!(f, "which CPUs run is not known: neither /sys nor /proc says so"),
-            Self::Missing { cpus, present } => {
-                write!(
-                    f,
-                    "{} {} not exist: there {} {present}",
-                    named(cpus),
-                    verb(cpus, "does", "do"),
-                    verb(present, "is", "are")
-                )
-            }
-            Self::Offline { cpus } => write!(f, "{} {} offline", named(cpus), verb(cpus, "is", "are")),
-            Self::NotGiven { cpus, given } => {
-                write!(f, "{} {} not this container's: it was given {given}", named(cpus), verb(cpus, "is", "are"))
-            }
-            Self::NoHousekeeping { cpus, usable } => write!(
-                f,
-                "{cpus} are all the CPUs there are ({usable}): none is left for interrupts, kernel threads and \
-                 everything else"
-            ),
-            Self::OneCpu { cpu } => write!(f, "there is one CPU ({cpu}), and it has to do everything"),
-            Self::OneCore { cpus } => write!(
-                f,
-                "{} are threads of one core: whichever did real-time work, the others would take half of it away",
-                named(cpus)
-            ),
-        }
-    }
-}
-
-impl std::error::Error for ChoiceRefusal {}
 
 impl ChoiceRefusal {
     /// What to do about it.
@@ -103,44 +65,42 @@ impl ChoiceRefusal {
     }
 }
 
-/// What is questionable about a choice. It can be had, and the plan says so.
+/// What is questionable about a choice that is possible all the same.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "String", inline))]
 pub enum Warning {
-    /// A core is chosen in part.
+    /// A core is chosen in part; `offline` are those of its other threads that can be taken offline.
     SplitCore {
-        /// The chosen part.
         cpus: CpuSet,
         siblings: CpuSet,
-        /// Those of the others that can be taken offline.
         offline: CpuSet,
     },
     /// The machine does not show which CPUs share a core.
     CoresUnknown,
-    /// The chosen CPUs are of several kinds.
+    /// The chosen CPUs are of several kinds, each with its chosen CPUs.
     MixedKinds {
-        /// The chosen CPUs of each kind.
         kinds: Vec<KindOfCore>,
     },
-    /// The boot CPU is chosen.
-    BootCpu { cpu: u32 },
+    BootCpu {
+        cpu: u32,
+    },
     /// A memory node is left without a housekeeping CPU.
-    NodeWithoutHousekeeping { node: u32, cpus: CpuSet },
-    /// The chosen CPUs are near to several memory nodes.
+    NodeWithoutHousekeeping {
+        node: u32,
+        cpus: CpuSet,
+    },
+    /// The chosen CPUs are near to several memory nodes, each with its chosen CPUs.
     SeveralNodes {
-        /// The chosen CPUs of each node.
         nodes: Vec<Node>,
     },
-    /// A second-level cache is shared with housekeeping CPUs.
+    /// Chosen CPUs share a second-level cache with these housekeeping CPUs.
     SharedL2 {
-        /// The chosen ones that share it.
         cpus: CpuSet,
         with: CpuSet,
     },
-    /// CPUs are kept from the scheduler that are not among the chosen.
+    /// CPUs that are not chosen are kept from the scheduler by this means.
     IsolatedBeside {
         cpus: CpuSet,
-        /// What keeps them from it.
         by: &'static str,
     },
 }
@@ -164,8 +124,7 @@ impl Warning {
             Self::NodeWithoutHousekeeping { cpus, .. } => format!("Leave out one of {cpus}."),
             Self::SeveralNodes { .. } => "Choose CPUs of one node: the one whose devices the work uses.".to_owned(),
             Self::SharedL2 { .. } => {
-                "Where the machine has them, choose CPUs with a second-level cache of their own; some \
-                can partition it (cat.l2)."
+                "Where the machine has them, choose CPUs with a second-level cache of their own; some can partition it (cat.l2)."
                     .to_owned()
             }
             Self::IsolatedBeside { cpus, .. } => {
@@ -217,10 +176,10 @@ impl fmt::Display for Warning {
             }
             Self::SharedL2 { cpus, with } => write!(
                 f,
-                "{} {} a second-level cache with {with}, which {} house: the loop's data is evicted while it sleeps",
+                "{} {} a second-level cache with {with}, which {} housekeeping work: the loop's data is evicted while it sleeps",
                 named(cpus),
                 verb(cpus, "shares", "share"),
-                verb(with, "keeps", "keep")
+                verb(with, "does", "do")
             ),
             Self::IsolatedBeside { cpus, by } => write!(
                 f,

@@ -1,4 +1,4 @@
-//! What is questionable about a choice, whoever made it.
+//! What is questionable about a choice, whether the user or this program made it.
 
 use super::layout::{Isolated, KindOfCore, Layout, share};
 use super::refusal::Warning;
@@ -6,14 +6,13 @@ use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::machine::{BOOT_CPU, Node};
 
 /// Siblings of the chosen CPUs that were not chosen and can be taken offline: not the boot CPU, not from within a
-/// container, and not if nothing were left to keep house.
+/// container, and not where no housekeeping CPU would be left.
 pub(super) fn offline(layout: &Layout, cpus: &CpuSet) -> CpuSet {
     let siblings = layout.whole_cores(cpus).difference(cpus).difference(&[BOOT_CPU].into_iter().collect());
     let rest = layout.usable.difference(cpus).difference(&siblings);
     if layout.is_contained || rest.is_empty() { CpuSet::new() } else { siblings }
 }
 
-/// What is questionable about choosing these, with `housekeeping` for the rest and `offline` out of the way.
 pub(super) fn warnings(layout: &Layout, cpus: &CpuSet, housekeeping: &CpuSet, offline: &CpuSet) -> Vec<Warning> {
     let mut found = split_cores(layout, cpus, offline);
     if !layout.knows_cores {
@@ -38,7 +37,7 @@ pub(super) fn warnings(layout: &Layout, cpus: &CpuSet, housekeeping: &CpuSet, of
     found
 }
 
-/// One warning for all cores that are split in the same way: those whose siblings can go, and those whose cannot.
+/// One warning for all split cores whose siblings can be taken offline, and one for those whose siblings cannot.
 fn split_cores(layout: &Layout, cpus: &CpuSet, offline: &CpuSet) -> Vec<Warning> {
     let mut ways: [(CpuSet, CpuSet); 2] = Default::default();
     for core in &layout.cores {
@@ -73,7 +72,7 @@ fn nodes(layout: &Layout, cpus: &CpuSet, housekeeping: &CpuSet) -> Vec<Warning> 
     found
 }
 
-/// Siblings of a core share this cache too; of them the split core tells.
+/// Siblings of a chosen CPU are left out: the warning about split cores names them.
 fn shared_l2(layout: &Layout, cpus: &CpuSet, housekeeping: &CpuSet) -> Option<Warning> {
     let (mut mine, mut with) = (CpuSet::new(), CpuSet::new());
     for cpu in cpus.iter() {

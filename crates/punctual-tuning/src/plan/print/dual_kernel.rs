@@ -2,52 +2,30 @@
 
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::machine::{BOOT_CPU, Version};
-use std::fmt;
 
-/// Bits of the mask: an unsigned long.
+/// The mask is an unsigned long.
 const MASK_BITS: u32 = 64;
-/// From here on, Cobalt switches itself off where the mask lacks CPU 0 (commit 5ac4984a6 of July 2021, first released
-/// in 3.2).
+/// Since this version Cobalt switches itself off where the mask lacks CPU 0 (commit 5ac4984a6 of July 2021).
 const NEEDS_BOOT_CPU: Version = Version::new(3, 2);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DualKernelWords {
     pub words: Vec<String>,
-    /// Why they are what they are.
+    /// The reasons for the words.
     pub notes: Vec<String>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DualKernelRefusal {
+    #[error("no CPUs were named")]
     NoCpus,
-    BeyondMask {
-        cpus: CpuSet,
-    },
-    /// What is known here is Xenomai 3.
-    UnknownVersion {
-        version: Version,
-    },
+    #[error(
+        "CPUs {cpus} cannot be named: xenomai.supported_cpus is a mask of {MASK_BITS} bits; choose CPUs below {MASK_BITS}"
+    )]
+    BeyondMask { cpus: CpuSet },
+    #[error("Xenomai {version} is not known here: these words are of Xenomai 3 with the Cobalt core (3.0 to 3.3)")]
+    UnknownVersion { version: Version },
 }
-
-impl fmt::Display for DualKernelRefusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoCpus => f.write_str("no CPUs were named"),
-            Self::BeyondMask { cpus } => write!(
-                f,
-                "CPUs {cpus} cannot be named: xenomai.supported_cpus is a mask of {MASK_BITS} bits; choose CPUs below \
-                 {MASK_BITS}"
-            ),
-            Self::UnknownVersion { version } => write!(
-                f,
-                "Xenomai {}.{} is not known here: these words are of Xenomai 3 with the Cobalt core (3.0 to 3.3)",
-                version.major, version.minor
-            ),
-        }
-    }
-}
-
-impl std::error::Error for DualKernelRefusal {}
 
 /// The mask that Cobalt of this Xenomai version takes for these CPUs.
 pub fn xenomai_words(version: Version, cpus: &CpuSet) -> Result<DualKernelWords, DualKernelRefusal> {

@@ -5,54 +5,29 @@
 //! hardware.
 
 use punctual_facts::cpu_set::{CpuListError, CpuSet};
-use std::fmt;
 
-/// Cores, and quarters of the cache.
+/// The number of cores, and of quarters of the cache.
 const FOUR: u32 = 4;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct L3Split {
-    /// `WORD_3`.
     pub word: u16,
     pub notes: Vec<String>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum L3SplitRefusal {
-    /// A part is not `CPUS=QUARTERS`.
-    NotUnderstood {
-        part: String,
-    },
-    /// A list of CPUs or quarters cannot be read.
-    List(CpuListError),
-    /// There are four cores and four quarters, 0 to 3.
-    OutOfRange {
-        what: &'static str,
-        number: u32,
-    },
-    Twice {
-        cpu: u32,
-    },
-    Empty {
-        cpus: CpuSet,
-    },
+    #[error("'{part}' is not CPUS=QUARTERS; an example: '3=2-3;0-2=0-1'")]
+    NotUnderstood { part: String },
+    #[error(transparent)]
+    List(#[from] CpuListError),
+    #[error("there is no {what} {number}: they are 0 to 3")]
+    OutOfRange { what: &'static str, number: u32 },
+    #[error("core {cpu} is named twice; name all its quarters at once")]
+    Twice { cpu: u32 },
+    #[error("core {cpus} would have no part of the cache; say which quarters it owns, or shares")]
+    Empty { cpus: CpuSet },
 }
-
-impl fmt::Display for L3SplitRefusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotUnderstood { part } => write!(f, "'{part}' is not CPUS=QUARTERS; an example: '3=2-3;0-2=0-1'"),
-            Self::List(e) => write!(f, "{e}"),
-            Self::OutOfRange { what, number } => write!(f, "there is no {what} {number}: they are 0 to 3"),
-            Self::Twice { cpu } => write!(f, "core {cpu} is named twice; name all its quarters at once"),
-            Self::Empty { cpus } => {
-                write!(f, "core {cpus} would have no part of the cache; say which quarters it owns, or shares")
-            }
-        }
-    }
-}
-
-impl std::error::Error for L3SplitRefusal {}
 
 /// Reads who owns which quarters (`3=2-3;0-2=0-1`: core 3 the upper two, the others the lower two) and makes the word.
 pub fn rk3568_l3(owners: &str) -> Result<L3Split, L3SplitRefusal> {
@@ -82,7 +57,7 @@ pub fn rk3568_l3(owners: &str) -> Result<L3Split, L3SplitRefusal> {
 }
 
 fn numbers(list: &str, what: &'static str) -> Result<CpuSet, L3SplitRefusal> {
-    let set = CpuSet::parse_list(list).map_err(L3SplitRefusal::List)?;
+    let set = CpuSet::parse_list(list)?;
     let beyond = set.iter().find(|number| *number >= FOUR);
     beyond.map_or(Ok(set), |number| Err(L3SplitRefusal::OutOfRange { what, number }))
 }
@@ -122,15 +97,18 @@ mod tests {
 
     #[test]
     fn nobody_is_left_without_cache_and_nothing_is_guessed() {
-        let why = |owners| rk3568_l3(owners).unwrap_err().to_string();
-        assert!(why("3=2-3").contains("core 0-2 would have no part"));
-        assert!(why("").contains("core 0-3 would have no part"));
-        assert!(why("0-3=").contains("would have no part"));
-        assert!(why("0-3").contains("is not CPUS=QUARTERS"));
-        assert!(why("=0").contains("is not CPUS=QUARTERS"));
-        assert!(why("4=0;0-3=1").contains("no core 4"));
-        assert!(why("0-3=4").contains("no quarter 4"));
-        assert!(why("0-3=0;3=1").contains("core 3 is named twice"));
-        assert!(why("x=0").contains("not a CPU number"));
+        for (owners, why) in [
+            ("3=2-3", "core 0-2 would have no part"),
+            ("", "core 0-3 would have no part"),
+            ("0-3=", "would have no part"),
+            ("0-3", "is not CPUS=QUARTERS"),
+            ("=0", "is not CPUS=QUARTERS"),
+            ("4=0;0-3=1", "no core 4"),
+            ("0-3=4", "no quarter 4"),
+            ("0-3=0;3=1", "core 3 is named twice"),
+            ("x=0", "not a CPU number"),
+        ] {
+            assert!(rk3568_l3(owners).unwrap_err().to_string().contains(why), "{owners}");
+        }
     }
 }

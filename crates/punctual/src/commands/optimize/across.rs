@@ -167,7 +167,7 @@ impl Hands for Boots<'_, '_> {
             entry,
             hooked: standing.iter().any(|session| !is_entry(session)),
             can_hook: machine.boot.is_systemd() && place().is_ok(),
-            is_late: self.kept.spent > self.args.budget,
+            is_late: self.kept.spent > self.args.time,
             is_after_a_pause,
         })
     }

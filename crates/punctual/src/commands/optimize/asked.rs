@@ -8,6 +8,7 @@ use crate::commands::here::Here;
 use crate::commands::source::Source;
 use crate::commands::tune::{is_roots_alone, place};
 use crate::render;
+use crate::render::words::command::{Command, length};
 use anyhow::{Context, Result, anyhow, bail};
 use punctual_hist::Nanos;
 use punctual_linux::load::LoadSpec;
@@ -23,7 +24,7 @@ const LOAD_DIR: &str = "--load-dir";
 
 /// The campaign that fits into the budget.
 pub fn design(args: &OptimizeArgs, found: &Selection) -> Result<Design> {
-    let releases = args.run.whole(args.period).saturating_mul(found.cpus.len() as u64);
+    let releases = args.run.whole(args.period()).saturating_mul(found.cpus.len() as u64);
     if releases < RELEASES_MIN {
         bail!(
             "in {} there are {releases} releases, and p99.9 takes {RELEASES_MIN} at least: lengthen --run",
@@ -31,7 +32,7 @@ pub fn design(args: &OptimizeArgs, found: &Selection) -> Result<Design> {
         );
     }
     let each = each(args);
-    let runs = args.budget.as_ns() / each.as_ns().max(1);
+    let runs = args.time.as_ns() / each.as_ns().max(1);
     let clock = || SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |since| u64::from(since.subsec_nanos()));
     let seed = args.seed.unwrap_or_else(clock);
     let listed: Vec<_> = found.candidates.iter().map(|found| found.candidate.clone()).collect();
@@ -41,9 +42,9 @@ pub fn design(args: &OptimizeArgs, found: &Selection) -> Result<Design> {
     Design::new(listed, args.strategy, seed, args.margin, runs).map_err(|short| {
         let needed = Nanos::from_ns(each.as_ns().saturating_mul(short.needed));
         anyhow!(
-            "in {} there is time for {} of {}, and fewer than {} cannot tell anything: give it --budget {}s, \
+            "in {} there is time for {} of {}, and fewer than {} cannot tell anything: give it --time {}s, \
              or name fewer knobs, or shorten --run",
-            render::units::duration(args.budget),
+            render::units::duration(args.time),
             render::units::counted(short.have, "measurement"),
             render::units::duration(args.run),
             short.needed,
@@ -55,18 +56,18 @@ pub fn design(args: &OptimizeArgs, found: &Selection) -> Result<Design> {
 /// What is measured each time.
 pub fn scenario(args: &OptimizeArgs, found: &Selection) -> Result<Scenario> {
     let here = Here::read();
-    let threads = found.cpus.iter().map(|cpu| ProbeThread { cpu, period: args.period }).collect();
+    let threads = found.cpus.iter().map(|cpu| ProbeThread { cpu, period: args.period() }).collect();
     let scenario = Scenario {
         threads,
-        policy: Policy::Fifo(args.priority),
+        policy: Policy::Fifo(args.priority()),
         mechanism: Mechanism::Absolute,
         phase: TimerPhase::Auto,
         warm_up: Amount::Time(WARM_UP),
         length: Amount::Time(args.run),
-        budget: args.late,
+        budget: args.budget,
         limit: None,
         dma_latency_us: args.dma_latency,
-        load_phases: args.load.0.clone(),
+        load_phases: args.phases(),
         load_cpus: None,
         suite: None,
     };
@@ -76,7 +77,7 @@ pub fn scenario(args: &OptimizeArgs, found: &Selection) -> Result<Scenario> {
 /// What was typed, and the CPUs that were chosen: a boot with another command line might have others chosen. Who goes on
 /// may stand in another folder.
 pub fn arguments(args: &OptimizeArgs, found: &Selection) -> Result<Vec<String>> {
-    let mut words: Vec<String> = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    let mut words = explicit(args, std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()));
     if let Some(dir) = &args.load_dir {
         let whole = dir.canonicalize().with_context(|| format!("--load-dir: open the folder {}", dir.display()))?;
         name_whole(&mut words, whole.to_str().context("--load-dir: its path is not text")?);
@@ -85,6 +86,22 @@ pub fn arguments(args: &OptimizeArgs, found: &Selection) -> Result<Vec<String>> 
         words.extend(["--cpus".to_owned(), found.cpus.to_string()]);
     }
     Ok(words)
+}
+
+/// What was typed, with what a project file or a preset added: neither may change or be gone after a boot.
+fn explicit(args: &OptimizeArgs, typed: impl Iterator<Item = String>) -> Vec<String> {
+    let load = args.load.as_ref().map(|loads| loads.to_string());
+    let stated = [
+        ("--profile", args.need.profile.clone()),
+        ("--time", Some(length(args.time))),
+        ("--period", args.period.map(length)),
+        ("--budget", args.budget.map(length)),
+        ("--priority", args.priority.map(|priority| priority.to_string())),
+        ("--load", load),
+    ];
+    let typed = Command::new(typed).without("--config");
+    let given = stated.into_iter().filter_map(|(option, value)| Some((option, value?)));
+    given.fold(typed, |command, (option, value)| command.with(option, &value)).into_words()
 }
 
 /// The folder of the loads' files, whichever way it was typed.
@@ -133,7 +150,7 @@ pub fn is_found_after_a_boot(args: &OptimizeArgs) -> Result<()> {
     if let Some(script) = scripts.map(Path::new).find(|path| !path.is_absolute()) {
         bail!("script:{}: name it with its whole path: with --boots it is run from elsewhere", script.display());
     }
-    for name in args.load.0.iter().flat_map(|phase| &phase.loads) {
+    for name in args.phases().iter().flat_map(|phase| &phase.loads) {
         let LoadSpec::Program(words) = LoadSpec::parse(name)? else { continue };
         let program = Path::new(words.first().map_or("", String::as_str));
         if !program.is_absolute() {

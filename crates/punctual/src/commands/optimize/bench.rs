@@ -57,7 +57,7 @@ impl<'a> Bench<'a> {
         let trial = |id: &str| found.candidates.iter().find(|trial| trial.candidate.id == id);
         let asked = Asked {
             cpus: found.cpus.to_string(),
-            profile: args.profile.name().to_owned(),
+            profile: args.kind().name().to_owned(),
             arguments: kept.arguments.clone(),
             keeps: Vec::new(),
         };
@@ -145,7 +145,7 @@ impl<'a> Bench<'a> {
         if let Some(error) = &report.write_error {
             bail!("{error}");
         }
-        self.doubts.runs += usize::from(!report.trust.ok());
+        self.doubts.runs += usize::from(!report.trust.reasons.is_empty());
         for reason in &report.trust.reasons {
             let kind = discriminant(reason);
             if !self.kinds.contains(&kind) {

@@ -155,15 +155,16 @@ fn candidate(change: &Change, boot: Vec<Keep>) -> Candidate {
 fn wishes(args: &OptimizeArgs, ids: &[&String]) -> Wishes {
     Wishes {
         need: Need {
-            kind: args.profile,
-            period: Some(args.period),
-            budget: args.late,
+            kind: args.kind(),
+            period: Some(args.period()),
+            budget: args.budget,
             cpus: args.cpus.clone().unwrap_or_default(),
+            weighs_more: &[],
         },
         only: ids.iter().map(|id| (*id).clone()).collect(),
         except: Vec::new(),
         blast: args.blast,
-        preferences: Preferences { priority: Some(u32::from(args.priority)), ..Preferences::default() },
+        preferences: Preferences { priority: Some(u32::from(args.priority())), ..Preferences::default() },
         lasting: false,
         holds: true,
         standing: Vec::new(),

@@ -22,7 +22,8 @@ mod told;
 use super::preconditions::{allowed_to_change, no_campaign_but, none_measures, nothing_waits, put_back_abandoned};
 use super::session;
 use super::tune::is_agreed;
-use crate::cli::{Cli, Command, OptimizeArgs};
+use crate::cli::{Cli, Command, NeedArgs, OptimizeArgs};
+use crate::commands::need::Stated;
 use crate::exit::Exit;
 use crate::render::{self, optimize as shown};
 use anyhow::{Context, Result, bail};
@@ -55,7 +56,7 @@ fn unattended(hand: &dyn Hand, args: &OptimizeArgs, path: &Path) -> Result<Exit>
 
 fn resume(args: &OptimizeArgs, folder: &Folder) -> Result<Exit> {
     let mut kept = folder.kept()?;
-    let words = std::iter::once("punctual".to_owned()).chain(kept.arguments.iter().cloned());
+    let words = std::iter::once("punctual".to_owned()).chain(in_words_of_today(kept.arguments.clone()));
     let Ok(Cli { command: Command::Optimize(begun) }) = Cli::try_parse_from(words) else {
         bail!("{}: the words this campaign was begun with are not understood by this version", folder.display());
     };
@@ -87,7 +88,38 @@ fn nothing_else(own: Option<&Path>) -> Result<()> {
     no_campaign_but(&Machine::here(), own)
 }
 
+/// With what a project file or a preset states.
+fn filled(args: &OptimizeArgs) -> Result<OptimizeArgs> {
+    let stated = Stated::read(&args.need)?;
+    let args = args.clone();
+    Ok(OptimizeArgs {
+        need: NeedArgs { profile: Some(stated.kind.name().to_owned()), config: None },
+        period: args.period.or(stated.period),
+        budget: args.budget.or(stated.budget),
+        cpus: args.cpus.or(stated.cpus),
+        priority: args.priority.or(stated.priority),
+        load: args.load.or(stated.load),
+        ..args
+    })
+}
+
+/// The words of a campaign that was begun when `--budget` was its time and `--late` its budget; since then each campaign
+/// says its time.
+fn in_words_of_today(words: Vec<String>) -> Vec<String> {
+    let is = |word: &str, option: &str| word == option || word.starts_with(&format!("{option}="));
+    if words.iter().any(|word| is(word, "--time")) {
+        return words;
+    }
+    let renamed = |word: String| match word {
+        word if is(&word, "--budget") => word.replacen("--budget", "--time", 1),
+        word if is(&word, "--late") => word.replacen("--late", "--budget", 1),
+        word => word,
+    };
+    words.into_iter().map(renamed).collect()
+}
+
 fn begin(args: &OptimizeArgs) -> Result<Exit> {
+    let args = &filled(args)?;
     if !args.dry_run {
         nothing_else(None)?;
         if args.boots {

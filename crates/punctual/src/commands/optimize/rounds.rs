@@ -32,7 +32,7 @@ pub fn drive(
         if interrupted.load(Ordering::Relaxed) {
             return Ok(false);
         }
-        if kept.spent > args.budget && place == 0 && stage == Stage::Rounds {
+        if kept.spent > args.time && place == 0 && stage == Stage::Rounds {
             kept.campaign.close();
             folder.write(kept)?;
             continue;

@@ -68,7 +68,7 @@ fn for_good(args: &TuneArgs, plan: &Plan, wishes: &Wishes, request: &Request) ->
         );
     }
     let text = if args.json {
-        render::document(&TuneDocument::of(args.profile, plan, Some(&applied)))
+        render::document(&TuneDocument::of(wishes.need.kind, plan, Some(&applied)))
     } else {
         render::tune::results(plan, &applied, &next(args, plan, &applied), render::style())
     };

@@ -90,7 +90,7 @@ pub fn planned(source: &Source, wishes: &Wishes) -> Result<Plan> {
 
 fn show(plan: &Plan, wishes: &Wishes, args: &TuneArgs) -> Result<()> {
     let text = if args.json {
-        render::document(&TuneDocument::of(args.profile, plan, None))
+        render::document(&TuneDocument::of(wishes.need.kind, plan, None))
     } else {
         render::tune::plan(plan, wishes, render::style())
     };
@@ -138,7 +138,7 @@ mod tests {
         let request = Request { kind: Kind::Tuned, asked: Asked::default(), confirm_within: None };
         let applied = Transaction::begin(&hand, &request).unwrap().apply(&changes, args.blast).unwrap();
         assert!(applied.changes.len() > 5, "{applied:?}");
-        assert_valid(&TuneDocument::of(args.profile, &plan, Some(&applied)));
+        assert_valid(&TuneDocument::of(punctual_facts::profile::Kind::Periodic, &plan, Some(&applied)));
         simulated::under_way(&hand, simulated::FOLDER);
         std::fs::write(dir.path().join(simulated::UNIT), "somebody else's by now").unwrap();
         let document = assert_valid(&revert(&hand, Extent::All, true).unwrap());

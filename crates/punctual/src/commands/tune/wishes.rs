@@ -1,6 +1,7 @@
 //! What was typed, as what is wanted.
 
 use crate::cli::TuneArgs;
+use crate::commands::need::Stated;
 use crate::commands::source::knob;
 use anyhow::Result;
 use punctual_facts::profile::Need;
@@ -19,12 +20,14 @@ pub fn wishes(args: &TuneArgs) -> Result<Wishes> {
     for id in args.only.iter().chain(&args.except) {
         knob(id)?;
     }
+    let stated = Stated::read(&args.need)?;
     Ok(Wishes {
         need: Need {
-            kind: args.profile,
-            period: args.period,
-            budget: args.budget,
-            cpus: args.cpus.clone().unwrap_or_default(),
+            kind: stated.kind,
+            period: args.period.or(stated.period),
+            budget: args.budget.or(stated.budget),
+            cpus: args.cpus.clone().or(stated.cpus).unwrap_or_default(),
+            weighs_more: stated.weighs_more,
         },
         only: args.only.clone(),
         except: args.except.clone(),
@@ -34,7 +37,7 @@ pub fn wishes(args: &TuneArgs) -> Result<Wishes> {
             partition: args.partition,
             for_good: !args.until_reboot && args.command.is_empty(),
             keep_irqs: args.keep_irqs.clone(),
-            priority: args.priority,
+            priority: args.priority.or(stated.priority.map(u32::from)),
             huge_pages: args
                 .hugepages
                 .map(|count| HugePages { size_kb: 2048, count, node: None })

@@ -37,6 +37,7 @@ pub fn essay(audit: &Audit<'_>, knob: &Knob, style: Style) -> String {
         ("undo", advice.undo),
         ("undo lasting", advice.undo_persist.unwrap_or_default()),
         ("bears on", words::causes::borne_on(knob.id)),
+        ("try", knob.resort.or(case.resort()).map_or("", words::resort).to_owned()),
         ("cost", knob.cost.to_owned()),
         ("blast radius", format!("{}: {}", knob.blast.name(), words::blast_meaning(knob.blast))),
         ("confidence", words::confidence(knob.confidence).to_owned()),

@@ -4,8 +4,9 @@
 //! cut.
 
 use super::{Audit, Totals, WORST_FIRST, found, shown};
+use crate::render::clean::shortened;
+use crate::render::text::Style;
 use crate::render::text::sheet::{Sheet, Tone};
-use crate::render::text::{Style, shortened};
 use crate::render::words;
 use punctual_facts::finding::{Evidence, Finding, Severity, State};
 
@@ -27,6 +28,9 @@ pub fn list(audit: &Audit<'_>, columns: Option<usize>, all: bool) -> String {
     }
     sheet.heading(&format!("For {}", audit.need()));
     sheet.paragraph(2, &Totals::of(audit.findings).to_string());
+    if let Some(resort) = audit.case.resort() {
+        sheet.paragraph(2, words::resort(resort));
+    }
     let page = Page { width, ids: ids(audit.findings, all) };
     for severity in WORST_FIRST {
         let tone = if severity >= Severity::High { Tone::Bad } else { Tone::Doubt };

@@ -1,6 +1,6 @@
 //! Scales and their ticks.
 
-use super::{Plot, escaped, px};
+use super::{Plot, escaped, path, px, text, wide};
 use crate::render::units;
 use punctual_hist::Nanos;
 use punctual_numbers::recording::RecTime;
@@ -50,6 +50,14 @@ impl LogScale {
         }
         ticks
     }
+
+    /// The ticks that a vertical axis labels: powers of ten where there are two of them.
+    pub fn ticks_left(&self) -> Vec<f64> {
+        let ticks = self.ticks();
+        let powers = ticks.iter().filter(|(value, _)| is_power_of_ten(*value)).count();
+        let is_shown = |(value, labelled): &(f64, bool)| if powers >= 2 { is_power_of_ten(*value) } else { *labelled };
+        ticks.into_iter().filter(is_shown).map(|(value, _)| value).collect()
+    }
 }
 
 /// A count as a coordinate can hold it.
@@ -58,42 +66,59 @@ pub fn as_f64(n: u64) -> f64 {
     n as f64
 }
 
-/// Horizontal axis of latencies: grid lines through the plot and labels under it.
+/// The title of an axis of latencies. All their labels are in microseconds, as the tables of the page are.
+const LATENCY: &str = "latency (\u{b5}s)";
+
+/// Horizontal axis of latencies: grid lines through the plot, labels under it where there is room, and the title.
 pub fn latencies_below(out: &mut String, scale: &LogScale, plot: Plot) {
-    for (value, labelled) in scale.ticks() {
-        let x = px(scale.at(value));
-        let class = if labelled { "grid" } else { "grid minor" };
-        let _ = write!(out, r#"<path class="{class}" d="M{x} {}V{}"/>"#, px(plot.top), px(plot.bottom));
-        if labelled {
-            let (y, text) = (px(plot.bottom + 17.0), escaped(&latency_label(value)));
-            let _ = write!(out, r#"<text class="tick mid" x="{x}" y="{y}">{text}</text>"#);
+    let mut ticks = scale.ticks();
+    // Where labels would cover each other, those of the powers of ten stay.
+    ticks.sort_by_key(|(value, _)| !is_power_of_ten(*value));
+    let mut taken: Vec<(f64, f64)> = Vec::new();
+    for (value, labelled) in ticks {
+        let (x, label) = (scale.at(value), microseconds(value));
+        path(out, if labelled { "grid" } else { "grid minor" }, plot.upright(x));
+        let half = wide(&label) / 2.0 + 4.0;
+        if labelled && taken.iter().all(|(at, other)| (at - x).abs() > other + half) {
+            taken.push((x, half));
+            text(out, "tick mid", (x, plot.bottom + 17.0), &label);
         }
     }
+    title_below(out, plot, LATENCY);
+}
+
+/// The title of a horizontal axis, at its right end under the labels.
+pub fn title_below(out: &mut String, plot: Plot, title: &str) {
+    text(out, "tick end", (plot.right, plot.bottom + 35.0), title);
+}
+
+/// The title of a vertical axis, which reads upwards.
+pub fn title_left(out: &mut String, plot: Plot, title: &str) {
+    let (y, title) = (px(f64::midpoint(plot.top, plot.bottom)), escaped(title));
+    let _ = write!(out, r#"<text class="tick mid" transform="translate(12 {y})rotate(-90)">{title}</text>"#);
 }
 
 /// Vertical axis of latencies.
 pub fn latencies_left(out: &mut String, scale: &LogScale, plot: Plot) {
-    left(out, scale, plot, latency_label);
+    left(out, scale, plot, LATENCY, microseconds);
 }
 
 /// Vertical axis of counts.
-pub fn counts_left(out: &mut String, scale: &LogScale, plot: Plot) {
-    left(out, scale, plot, count_label);
+pub fn counts_left(out: &mut String, scale: &LogScale, plot: Plot, title: &str) {
+    left(out, scale, plot, title, |n| units::count(whole(n)));
 }
 
-fn left(out: &mut String, scale: &LogScale, plot: Plot, label: fn(f64) -> String) {
-    let powers = scale.ticks().iter().filter(|(value, _)| is_power_of_ten(*value)).count();
-    for (value, labelled) in scale.ticks() {
-        let power = is_power_of_ten(value);
-        let labelled = if powers >= 2 { power } else { labelled };
-        let y = scale.at(value);
-        if !labelled {
-            continue;
-        }
-        let _ = write!(out, r#"<path class="grid" d="M{} {}H{}"/>"#, px(plot.left), px(y), px(plot.right));
-        let (x, y, text) = (px(plot.left - 8.0), px(y + 4.0), escaped(&label(value)));
-        let _ = write!(out, r#"<text class="tick end" x="{x}" y="{y}">{text}</text>"#);
+fn left(out: &mut String, scale: &LogScale, plot: Plot, title: &str, label: fn(f64) -> String) {
+    for value in scale.ticks_left() {
+        grid_left(out, plot, scale.at(value), &label(value));
     }
+    title_left(out, plot, title);
+}
+
+/// A line through the plot with its label at the left.
+pub fn grid_left(out: &mut String, plot: Plot, y: f64, label: &str) {
+    path(out, "grid", plot.level(y));
+    text(out, "tick end", (plot.left - 8.0, y + 4.0), label);
 }
 
 fn is_power_of_ten(value: f64) -> bool {
@@ -101,23 +126,13 @@ fn is_power_of_ten(value: f64) -> bool {
 }
 
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "ticks are whole and not negative")]
-fn latency_label(ns: f64) -> String {
-    units::latency(Nanos::from_ns(ns.round() as u64))
+pub fn whole(n: f64) -> u64 {
+    n.round() as u64
 }
 
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "ticks are whole and not negative")]
-fn count_label(n: f64) -> String {
-    short(n.round() as u64)
-}
-
-/// A round number in few characters.
-pub fn short(n: u64) -> String {
-    match n {
-        0..10_000 => units::count(n),
-        10_000..1_000_000 => format!("{}k", n / 1_000),
-        1_000_000..1_000_000_000 => format!("{}M", n / 1_000_000),
-        _ => format!("{}G", n / 1_000_000_000),
-    }
+/// Nanoseconds as the label of an axis in microseconds.
+pub fn microseconds(ns: f64) -> String {
+    if ns < 999.0 { format!("{}", ns.round() / 1e3) } else { units::count(whole(ns / 1e3)) }
 }
 
 /// The stretch of time a picture shows.
@@ -140,13 +155,21 @@ impl Times {
 
 /// Horizontal axis of time since the start: some five to ten round moments.
 pub fn moments_below(out: &mut String, times: Times, plot: Plot, labelled: bool) {
+    let step = moment_step(times.length());
+    let (unit, length) = [("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1)]
+        .into_iter()
+        .find(|(_, seconds)| step >= Nanos::from_secs(*seconds))
+        .unwrap_or(("s", 1));
     for at in round_moments(times) {
-        let x = px(moment_at(at, times, plot));
-        let _ = write!(out, r#"<path class="grid minor" d="M{x} {}V{}"/>"#, px(plot.top), px(plot.bottom));
+        let x = moment_at(at, times, plot);
+        path(out, "grid minor", plot.upright(x));
         if labelled {
-            let text = escaped(&moment_label(at));
-            let _ = write!(out, r#"<text class="tick mid" x="{x}" y="{}">{text}</text>"#, px(plot.bottom + 17.0));
+            let units = at.since_epoch().as_secs_f64() / as_f64(length);
+            text(out, "tick mid", (x, plot.bottom + 17.0), &format!("{}", (units * 10.0).round() / 10.0));
         }
+    }
+    if labelled {
+        title_below(out, plot, &format!("time since the start of the run ({unit})"));
     }
 }
 

@@ -1,12 +1,11 @@
 //! What each candidate does to one number: a dot for the change, a bar for its limits, a line where nothing changes.
 
-use super::{Plot, escaped, px};
+use super::{Plot, axis, escaped, opened, path, px, text};
 use std::fmt::Write as _;
 
 /// One candidate in a picture.
 #[derive(Clone, Debug)]
 pub struct Bar<'a> {
-    /// How it is called.
     pub name: &'a str,
     /// The change, as a factor.
     pub seen: f64,
@@ -21,9 +20,9 @@ pub struct Bar<'a> {
 const ROW: f64 = 26.0;
 /// Room of a label of the axis.
 const LABEL: f64 = 34.0;
-/// A picture reaches so far at least: half and double.
+/// A picture reaches from half to double at least, and from a hundredth to a hundredfold at most; what is beyond is drawn at
+/// the edge.
 const REACH_LEAST: f64 = 2.0;
-/// And at most; what is beyond is drawn at the edge.
 const REACH_MOST: f64 = 100.0;
 
 /// The picture; nothing where there is nothing to draw.
@@ -41,11 +40,7 @@ pub fn effects(title: &str, bars: &[Bar<'_>]) -> Option<String> {
         let share = factor.max(1.0 / reach).min(reach).ln() / reach.ln();
         f64::midpoint(plot.left, plot.right) + share * (plot.right - plot.left) / 2.0
     };
-    let mut out = format!(
-        r#"<svg class="effects" viewBox="0 0 900 {}" role="img" tabindex="0" aria-label="{}">"#,
-        px(height + 28.0),
-        escaped(title)
-    );
+    let mut out = opened("effects", 900.0, height + 44.0, title);
     // From the middle outwards: a label that has no room is left out, its line stays.
     let mut taken: Vec<f64> = Vec::new();
     for factor in [1.0, 2.0, 0.5, 5.0, 0.2, 10.0, 0.1, 20.0, 0.05, 50.0, 0.02, 100.0, 0.01, 1.25, 0.8] {
@@ -54,26 +49,20 @@ pub fn effects(title: &str, bars: &[Bar<'_>]) -> Option<String> {
         }
         let x = at(factor);
         let class = if (0.99..1.01).contains(&factor) { "axis" } else { "grid" };
-        let _ = write!(out, r#"<path class="{class}" d="M{} {}V{}"/>"#, px(x), px(plot.top), px(plot.bottom));
+        path(&mut out, class, plot.upright(x));
         if taken.iter().all(|other| (other - x).abs() > LABEL) {
             taken.push(x);
-            let y = px(plot.bottom + 18.0);
-            let _ = write!(out, r#"<text class="tick mid" x="{}" y="{y}">{factor}&#215;</text>"#, px(x));
+            text(&mut out, "tick mid", (x, plot.bottom + 18.0), &factor.to_string());
         }
     }
+    axis::title_below(&mut out, plot, "latency after the change, as a multiple of before");
     for (row, bar) in bars.iter().enumerate() {
         #[allow(clippy::cast_precision_loss, reason = "a number of rows")]
         let middle = plot.top + ROW * (row as f64 + 0.5);
-        let (y, base) = (px(middle), px(middle + 4.0));
-        let (low, high) = (px(at(bar.low)), px(at(bar.high)));
+        let (y, low, high) = (px(middle), px(at(bar.low)), px(at(bar.high)));
         let _ = write!(out, "<g><title>{}</title>", escaped(&bar.says));
-        let _ = write!(
-            out,
-            r#"<text class="tick end" x="{}" y="{base}">{}</text>"#,
-            px(plot.left - 8.0),
-            escaped(bar.name)
-        );
-        let _ = write!(out, r#"<path class="ran c0 d0" d="M{low} {y}H{high}"/>"#);
+        text(&mut out, "tick end", (plot.left - 8.0, middle + 4.0), bar.name);
+        path(&mut out, "ran c0 d0", format_args!("M{low} {y}H{high}"));
         let _ = write!(out, r#"<circle class="dot c0" cx="{}" cy="{y}" r="4"/></g>"#, px(at(bar.seen)));
     }
     out.push_str("</svg>");

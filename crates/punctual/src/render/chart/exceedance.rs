@@ -2,14 +2,16 @@
 //! other. Where two curves are apart, one of the results is later, and by how much is read off across.
 
 use super::axis::{self, LogScale, as_f64};
+use super::histogram::budget_line;
 use super::shape::{Shape, range};
-use super::{Plot, escaped, px, series};
+use super::{Plot, escaped, opened, path, px, series};
 use crate::render::units;
 use punctual_hist::Nanos;
 use punctual_numbers::stats::binomial;
 use std::fmt::Write as _;
 
-/// Up to so many beyond, limits are exact.
+/// Limits are exact up to this many values beyond. For more, the normal approximation does: its band is narrower than the
+/// line there.
 const EXACT_MAX: u64 = 1_000;
 
 /// The picture; `None` where nothing was counted.
@@ -17,7 +19,8 @@ pub fn exceedance(shapes: &[Shape], budget: Option<Nanos>) -> Option<String> {
     let (low, high) = range(shapes, budget)?;
     let shapes: Vec<&Shape> = shapes.iter().filter(|shape| shape.count() > 0).collect();
     let most = shapes.iter().map(|shape| shape.count()).max()?;
-    let plot = Plot { left: 74.0, top: 20.0, right: 886.0, bottom: 330.0 };
+    // The labels of the shares are long.
+    let plot = Plot { left: 122.0, ..Plot::of(900.0, super::HEIGHT) };
     let x = LogScale::new(as_f64(low), as_f64(high), plot.left, plot.right);
     // In millionths, because a scale ends at a tenth.
     let least = (0.5e6 / as_f64(most)).max(1e-6);
@@ -25,36 +28,25 @@ pub fn exceedance(shapes: &[Shape], budget: Option<Nanos>) -> Option<String> {
     let y = LogScale::new(least * scale, 1e6 * scale, plot.bottom, plot.top);
     let level = |share: f64| y.at(share * 1e6 * scale);
     let names: Vec<&str> = shapes.iter().map(|shape| shape.name.as_str()).collect();
-    let says = escaped(&format!("Share of activations later than a latency: {}", names.join(", ")));
-    let mut out =
-        format!(r#"<svg class="exceedance" viewBox="0 0 900 360" role="img" tabindex="0" aria-label="{says}">"#);
+    let says = format!("Share of activations later than a latency: {}", names.join(", "));
+    let mut out = opened("exceedance", 900.0, super::HEIGHT, &says);
     axis::latencies_below(&mut out, &x, plot);
     shares_left(&mut out, &y, least, scale, plot);
-    if let Some(budget) = budget {
-        let at = px(x.at_ns(budget));
-        let _ = write!(out, r#"<path class="limit" d="M{at} {}V{}"/>"#, px(plot.top - 6.0), px(plot.bottom));
-        let text = escaped(&format!("budget {}", units::latency(budget)));
-        let _ = write!(out, r#"<text class="limit-name end" x="{at}" y="{}">{text}</text>"#, px(plot.top - 7.0));
-    }
+    budget_line(&mut out, &x, plot, budget);
     // All bands lie behind all curves.
     let of_many = if shapes.len() > 1 { " of-many" } else { "" };
     for shape in &shapes {
-        let _ = write!(
-            out,
-            r#"<path class="band{of_many} {}" d="{}"/>"#,
-            series(shape.number),
-            band(shape, &x, level, plot)
-        );
+        path(&mut out, &format!("band{of_many} {}", series(shape.number)), band(shape, &x, level, plot));
     }
     for shape in shapes {
-        let (path, apart) = steps(shape, &x, level, plot);
+        let (curve, apart) = steps(shape, &x, level, plot);
         let (title, class) = (escaped(&shape.name), series(shape.number));
-        let _ = write!(out, r#"<path class="ran {class}" d="{path}"><title>{title}</title></path>"#);
+        let _ = write!(out, r#"<path class="ran {class}" d="{curve}"><title>{title}</title></path>"#);
         if let Some(apart) = apart {
             let _ = write!(out, r#"<path class="skipped {class}" d="{apart}"><title>{title}</title></path>"#);
         }
     }
-    let _ = write!(out, r#"<path class="axis" d="M{} {}H{}"/>"#, px(plot.left), px(plot.bottom), px(plot.right));
+    path(&mut out, "axis", plot.level(plot.bottom));
     out.push_str("</svg>");
     Some(out)
 }
@@ -104,7 +96,6 @@ pub fn limits(beyond: u64, all: u64) -> (f64, f64) {
         let low = if beyond == 0 { 0.0 } else { 1.0 - upper(all.saturating_sub(beyond)) };
         return (low, upper(beyond));
     }
-    // The band is narrower than its line here.
     let (k, n) = (as_f64(beyond), as_f64(all.max(1)));
     let half = 1.96 * (k * (1.0 - k / n).max(0.0)).sqrt() / n;
     (k / n - half, k / n + half)
@@ -130,16 +121,15 @@ fn band(shape: &Shape, x: &LogScale, y: impl Fn(f64) -> f64, plot: Plot) -> Stri
     path
 }
 
-/// Vertical axis of shares: each power of ten as one in so many.
+/// Vertical axis of shares, with a label at each power of ten: all, 1 in 10, 1 in 100.
 fn shares_left(out: &mut String, y: &LogScale, least: f64, scale: f64, plot: Plot) {
     let mut millionths = 1e6;
     let mut one_in = 1u64;
     while millionths >= least {
-        let at = y.at(millionths * scale);
-        let _ = write!(out, r#"<path class="grid" d="M{} {}H{}"/>"#, px(plot.left), px(at), px(plot.right));
-        let text = if one_in == 1 { "all".to_owned() } else { escaped(&format!("1 in {}", axis::short(one_in))) };
-        let _ = write!(out, r#"<text class="tick end" x="{}" y="{}">{text}</text>"#, px(plot.left - 8.0), px(at + 4.0));
+        let label = if one_in == 1 { "all".to_owned() } else { format!("1 in {}", units::count(one_in)) };
+        axis::grid_left(out, plot, y.at(millionths * scale), &label);
         millionths /= 10.0;
         one_in = one_in.saturating_mul(10);
     }
+    axis::title_left(out, plot, "share of activations later than that");
 }

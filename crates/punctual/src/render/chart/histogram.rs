@@ -1,196 +1,204 @@
-//! How often which latency occurred: counts over latency, both logarithmic, so that one activation in a million is
+//! How often which latency occurred: counts over latency, both axes logarithmic, so that one activation in a million is
 //! as visible as the million.
+//!
+//! A cell is drawn from edge to edge, since nothing says where in it its values lie; cells too narrow to be seen are drawn
+//! as one. What was only counted is drawn apart, up to the largest value that is known.
 
 use super::axis::{self, LogScale, as_f64};
-use super::{Plot, escaped, px, series};
+use super::shape::{Shape, above, range};
+use super::{Plot, opened, path, px, rect, series as class_of, text};
 use crate::render::units;
-use punctual_hist::{BUCKETS, Counts, Nanos, bucket_high, bucket_index, bucket_low};
-use punctual_numbers::report::CpuRow;
-use std::collections::BTreeMap;
+use punctual_hist::Nanos;
+use punctual_numbers::foreign::Cell;
 use std::fmt::Write as _;
 
-/// Buckets are joined until there are at most so many columns.
-const COLUMNS: usize = 110;
+/// Cells are joined until they are about this wide in the picture.
+const COLUMN: f64 = 10.0;
 
-/// What is drawn: a CPU, or a recording.
-#[derive(Clone, Debug)]
-pub struct Series<'a> {
-    /// What it is called.
-    pub name: String,
-    /// Latency of what ran.
-    pub ran: &'a Counts,
-    /// Time from skipped releases to the next wake-up.
-    pub skipped: &'a Counts,
+/// Cells that are drawn as one: from the lower edge of the first up to that of the one after the last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Column {
+    /// The smallest value in it.
+    pub low: u64,
+    /// The smallest value of the column above it.
+    pub above: u64,
 }
 
-impl<'a> Series<'a> {
-    /// One of each CPU.
-    pub fn of_cpus(rows: &'a [CpuRow]) -> Vec<Self> {
-        let one = |row: &'a CpuRow| Self { name: format!("CPU {}", row.cpu), ran: &row.ran, skipped: &row.skipped };
-        rows.iter().map(one).collect()
-    }
-}
-
-/// Columns of joined buckets, the same for all CPUs of a report so that pictures can be compared.
-#[derive(Clone, Copy, Debug)]
-struct Columns {
-    /// Buckets in a column.
-    width: usize,
-    first: usize,
-    last: usize,
-}
-
-impl Columns {
-    fn of(rows: &[Series<'_>], budget: Option<Nanos>) -> Option<Self> {
-        let all =
-            || rows.iter().flat_map(|row| row.ran.nonzero().chain(row.skipped.nonzero())).map(|(bucket, _)| bucket);
-        let budget = || budget.map(|b| bucket_index(b.as_ns()));
-        let low = all().min()?.min(budget().unwrap_or(BUCKETS));
-        let high = all().max()?.max(budget().unwrap_or(0));
-        let mut width = 1;
-        while high / width - low / width >= COLUMNS {
-            width *= 2;
-        }
-        Some(Self { width, first: low / width, last: high / width })
-    }
-
-    fn counts(&self, counts: &Counts) -> BTreeMap<usize, u64> {
-        let mut columns = BTreeMap::new();
-        for (bucket, n) in counts.nonzero() {
-            let column = columns.entry(bucket / self.width).or_insert(0u64);
-            *column = column.saturating_add(n);
-        }
-        columns
-    }
-
-    fn low(&self, column: usize) -> u64 {
-        bucket_low(column * self.width)
-    }
-
-    fn high(&self, column: usize) -> u64 {
-        bucket_high(column * self.width + self.width - 1)
-    }
-
-    fn edges(&self, column: usize, scale: &LogScale) -> (f64, f64) {
-        (scale.at(as_f64(self.low(column))), scale.at(as_f64(self.high(column).saturating_add(1))))
-    }
-}
-
-/// Whether any of these CPUs skipped a release, so that the picture has lines for that.
-pub fn legend_has_skips(rows: &[CpuRow]) -> bool {
-    rows.iter().any(|row| !row.skipped.is_empty())
-}
-
-/// A histogram of the CPUs with these places in `rows`; its axes fit all of `rows`. `None` when nothing was counted.
-pub fn histogram(rows: &[CpuRow], shown: &[usize], budget: Option<Nanos>, small: bool) -> Option<String> {
-    histogram_of(&Series::of_cpus(rows), shown, budget, small)
-}
-
-/// The same of anything with latencies.
-pub fn histogram_of(rows: &[Series<'_>], shown: &[usize], budget: Option<Nanos>, small: bool) -> Option<String> {
-    let columns = Columns::of(rows, budget)?;
-    let (width, height) = if small { (440.0, 230.0) } else { (900.0, 360.0) };
-    let plot = Plot { left: 74.0, top: 20.0, right: width - 14.0, bottom: height - 30.0 };
-    let (low, high) = (as_f64(columns.low(columns.first)).max(1.0), as_f64(columns.high(columns.last)) + 1.0);
-    let x = LogScale::new(low, high, plot.left, plot.right);
-    let most =
-        rows.iter().flat_map(|row| [row.ran, row.skipped]).flat_map(|c| columns.counts(c).into_values()).max()?;
+/// A histogram of the shapes at these places; its axes fit all shapes, so that pictures of some of them can be compared.
+/// `None` when nothing was counted.
+pub fn histogram(shapes: &[Shape], shown: &[usize], budget: Option<Nanos>, small: bool) -> Option<String> {
+    let (low, high) = range(shapes, budget)?;
+    let (width, height) = if small { (440.0, 246.0) } else { (900.0, super::HEIGHT) };
+    let plot = Plot::of(width, height);
+    let x = LogScale::new(as_f64(low), as_f64(high), plot.left, plot.right);
+    let columns = columns(shapes, (low, high), (plot.right - plot.left) / COLUMN);
+    let counted = |shape: &Shape| [counts(&columns, &shape.cells), counts(&columns, &shape.skipped)];
+    let counted: Vec<[Vec<u64>; 2]> = shapes.iter().map(counted).collect();
+    let aparts = shapes.iter().filter_map(|shape| shape.apart.map(|apart| apart.count));
+    let most = counted.iter().flatten().flatten().copied().chain(aparts).max()?;
     let y = LogScale::new(0.6, as_f64(most) * 1.4, plot.bottom, plot.top);
+    let shown: Vec<_> = shown.iter().filter_map(|place| shapes.get(*place).zip(counted.get(*place))).collect();
 
-    let names: Vec<&str> = shown.iter().filter_map(|i| rows.get(*i)).map(|row| row.name.as_str()).collect();
-    let says = escaped(&format!("Histogram of latency, {}; both axes logarithmic", names.join(", ")));
-
-    let mut out = format!(
-        r#"<svg class="histogram" viewBox="0 0 {width} {height}" role="img" tabindex="0" aria-label="{says}">"#
-    );
-    budget_zone(&mut out, &x, plot, budget);
+    let names: Vec<&str> = shown.iter().map(|(shape, _)| shape.name.as_str()).collect();
+    let says = format!("Histogram of latency, {}; both axes logarithmic", names.join(", "));
+    let mut out = opened("histogram", width, height, &says);
+    if let Some(budget) = budget {
+        rect(&mut out, "beyond", (x.at_ns(budget), plot.top), (plot.right, plot.bottom), None);
+    }
     axis::latencies_below(&mut out, &x, plot);
-    axis::counts_left(&mut out, &y, plot);
-    for (number, row) in shown.iter().filter_map(|i| rows.get(*i).map(|row| (*i, row))) {
+    axis::counts_left(&mut out, &y, plot, "activations");
+    budget_line(&mut out, &x, plot, budget);
+    for (shape, [ran, skipped]) in &shown {
         let fill = if shown.len() == 1 { " filled" } else { "" };
-        let class = series(number);
-        let ran = steps(&columns, &columns.counts(row.ran), &x, &y, plot);
-        let _ = write!(out, r#"<path class="ran {class}{fill}" d="{ran}"/>"#);
-        if !row.skipped.is_empty() {
-            let skipped = steps(&columns, &columns.counts(row.skipped), &x, &y, plot);
-            let _ = write!(out, r#"<path class="skipped {class}" d="{skipped}"/>"#);
+        let class = class_of(shape.number);
+        path(&mut out, &format!("ran {class}{fill}"), steps(&columns, ran, &x, &y, plot));
+        let class = format!("skipped {class}");
+        if !shape.skipped.is_empty() {
+            path(&mut out, &class, steps(&columns, skipped, &x, &y, plot));
+        }
+        if let Some(apart) = shape.apart {
+            let [from, to] = [apart.from.as_ns(), apart.end()].map(|at| px(x.at(as_f64(at))));
+            let (top, bottom) = (px(y.at(as_f64(apart.count))), px(plot.bottom));
+            path(&mut out, &class, format_args!("M{from} {bottom}V{top}H{to}V{bottom}"));
         }
     }
-    let _ = write!(out, r#"<path class="axis" d="M{} {}H{}"/>"#, px(plot.left), px(plot.bottom), px(plot.right));
-    hits(&mut out, &columns, rows, shown, &x, plot);
+    path(&mut out, "axis", plot.level(plot.bottom));
+    hits(&mut out, &columns, &shown, &x, plot);
     out.push_str("</svg>");
     Some(out)
 }
 
-/// What is beyond the budget, and where it begins.
-pub(super) fn budget_zone(out: &mut String, x: &LogScale, plot: Plot, budget: Option<Nanos>) {
-    let Some(budget) = budget else { return };
-    let at = x.at_ns(budget);
-    let (left, top, width, height) = (px(at), px(plot.top), px((plot.right - at).max(0.0)), px(plot.bottom - plot.top));
-    let _ = write!(out, r#"<rect class="beyond" x="{left}" y="{top}" width="{width}" height="{height}"/>"#);
-    let _ = write!(out, r#"<path class="limit" d="M{left} {}V{}"/>"#, px(plot.top - 6.0), px(plot.bottom));
-    let text = escaped(&format!("budget {}", units::latency(budget)));
-    let (x, class) = if at > plot.right - 100.0 { (px(at - 6.0), "end") } else { (px(at + 6.0), "start") };
-    let _ = write!(out, r#"<text class="limit-name {class}" x="{x}" y="{}">{text}</text>"#, px(plot.top - 7.0));
+/// Columns for all cells, about `most` of them from the lowest value to the highest.
+pub fn columns(shapes: &[Shape], (low, high): (u64, u64), most: f64) -> Vec<Column> {
+    let mut cells: Vec<&Cell> = shapes.iter().flat_map(Shape::drawn).collect();
+    cells.sort_by_key(|cell| cell.low);
+    let wide = (as_f64(high) / as_f64(low)).max(1.0).powf(1.0 / most);
+    let mut columns: Vec<Column> = Vec::new();
+    for cell in cells {
+        let (from, to) = (cell.low.as_ns(), above(cell));
+        match columns.last_mut() {
+            Some(last) if from < last.above || as_f64(to) < as_f64(last.low.max(1)) * wide => {
+                last.above = last.above.max(to);
+            }
+            _ => columns.push(Column { low: from, above: to }),
+        }
+    }
+    columns
 }
 
-/// The outline of a histogram; empty columns lie on the base line.
-fn steps(columns: &Columns, counts: &BTreeMap<usize, u64>, x: &LogScale, y: &LogScale, plot: Plot) -> String {
+/// How many values in cells lie in each column.
+pub fn counts(columns: &[Column], cells: &[Cell]) -> Vec<u64> {
+    let mut counts = vec![0u64; columns.len()];
+    for cell in cells {
+        let place = columns.partition_point(|column| column.low <= cell.low.as_ns()).checked_sub(1);
+        if let Some(count) = place.and_then(|place| counts.get_mut(place)) {
+            *count = count.saturating_add(cell.count);
+        }
+    }
+    counts
+}
+
+fn edges(column: Column, x: &LogScale) -> (f64, f64) {
+    (x.at(as_f64(column.low)), x.at(as_f64(column.above)))
+}
+
+/// The budget as a line with its name beside it.
+pub(super) fn budget_line(out: &mut String, x: &LogScale, plot: Plot, budget: Option<Nanos>) {
+    let Some(budget) = budget else { return };
+    let at = x.at_ns(budget);
+    path(out, "limit", format_args!("M{} {}V{}", px(at), px(plot.top - 6.0), px(plot.bottom)));
+    let (x, edge) = if at > plot.right - 100.0 { (at - 6.0, "end") } else { (at + 6.0, "start") };
+    text(out, &format!("limit-name {edge}"), (x, plot.top - 7.0), &format!("budget {}", units::latency(budget)));
+}
+
+/// The outline; where nothing was counted it lies on the base line.
+fn steps(columns: &[Column], counts: &[u64], x: &LogScale, y: &LogScale, plot: Plot) -> String {
     let mut path = String::new();
-    let mut previous = None;
-    for (column, n) in counts {
-        let (left, right) = columns.edges(*column, x);
-        let top = px(y.at(as_f64(*n)));
-        if previous == Some(*column) {
-            let _ = write!(path, "V{top}H{}", px(right));
-        } else {
-            if previous.is_some() {
+    let mut at = None;
+    for (column, count) in columns.iter().zip(counts).filter(|(_, count)| **count > 0) {
+        let (left, right) = edges(*column, x);
+        let top = px(y.at(as_f64(*count)));
+        if at != Some(column.low) {
+            if at.is_some() {
                 let _ = write!(path, "V{}", px(plot.bottom));
             }
-            let _ = write!(path, "M{} {}V{top}H{}", px(left), px(plot.bottom), px(right));
+            let _ = write!(path, "M{} {}", px(left), px(plot.bottom));
         }
-        previous = Some(column + 1);
+        let _ = write!(path, "V{top}H{}", px(right));
+        at = Some(column.above);
     }
-    if previous.is_some() {
+    if at.is_some() {
         let _ = write!(path, "V{}", px(plot.bottom));
     }
     path
 }
 
 /// Invisible columns that say what they hold when pointed at.
-fn hits(out: &mut String, columns: &Columns, rows: &[Series<'_>], shown: &[usize], x: &LogScale, plot: Plot) {
-    let shown: Vec<&Series<'_>> = shown.iter().filter_map(|i| rows.get(*i)).collect();
-    let counted: Vec<_> =
-        shown.iter().map(|row| (row.name.as_str(), columns.counts(row.ran), columns.counts(row.skipped))).collect();
+fn hits(out: &mut String, columns: &[Column], shown: &[(&Shape, &[Vec<u64>; 2])], x: &LogScale, plot: Plot) {
     out.push_str(r#"<g class="hits">"#);
-    for column in columns.first..=columns.last {
-        let mut lines = Vec::new();
-        for (name, ran, skipped) in &counted {
-            let (ran, skipped) = (ran.get(&column), skipped.get(&column));
-            if ran.is_none() && skipped.is_none() {
-                continue;
+    for (place, column) in columns.iter().enumerate() {
+        let mut lines = String::new();
+        for (shape, counted) in shown {
+            let [ran, skipped] = counted.each_ref().map(|counts| counts.get(place).copied().unwrap_or(0));
+            if ran > 0 || skipped > 0 {
+                let _ = write!(lines, "\n{}: {}", shape.name, units::count(ran));
             }
-            let mut line = format!("{name}: {}", units::count(ran.copied().unwrap_or(0)));
-            if let Some(skipped) = skipped {
-                let _ = write!(line, ", and {} skipped", units::count(*skipped));
+            if skipped > 0 {
+                let _ = write!(lines, ", and {} skipped", units::count(skipped));
             }
-            lines.push(line);
         }
-        if lines.is_empty() {
-            continue;
+        if !lines.is_empty() {
+            let [low, high] = [column.low, column.above.saturating_sub(1)].map(Nanos::from_ns).map(units::latency);
+            let (left, right) = edges(*column, x);
+            let says = format!("{low} to {high}{lines}");
+            rect(out, "hit", (left, plot.top), (right, plot.bottom), Some(&says));
         }
-        hit(out, columns.edges(column, x), (columns.low(column), columns.high(column)), &lines, plot);
     }
     out.push_str("</g>");
 }
 
-/// One such column between two edges, of these nanoseconds.
-pub(super) fn hit(out: &mut String, (left, right): (f64, f64), (low, high): (u64, u64), lines: &[String], plot: Plot) {
-    let [low, high] = [low, high].map(|ns| units::latency(Nanos::from_ns(ns)));
-    let title = escaped(&format!("{low} to {high}\n{}", lines.join("\n")));
-    let (at, top, width, height) = (px(left), px(plot.top), px(right - left), px(plot.bottom - plot.top));
-    let _ = write!(
-        out,
-        r#"<rect class="hit" x="{at}" y="{top}" width="{width}" height="{height}"><title>{title}</title></rect>"#
-    );
+#[cfg(test)]
+mod tests {
+    use super::super::shape::Apart;
+    use super::*;
+    use proptest::prelude::*;
+    use std::slice::from_ref;
+
+    fn shape(cells: &[(u64, u64)]) -> Shape {
+        let cells = cells.iter().map(|(us, count)| Cell::of_width(*us, Nanos::from_us(1), *count)).collect();
+        Shape { name: "a".to_owned(), cells, ..Shape::default() }
+    }
+
+    #[test]
+    fn a_cell_that_can_be_seen_keeps_its_edges() {
+        let one = shape(&[(0, 5), (1, 7), (40, 1)]);
+        assert_eq!(range(from_ref(&one), None), Some((250, 41_000)));
+        let columns = columns(from_ref(&one), (250, 41_000), 110.0);
+        let edges: Vec<(u64, u64)> = columns.iter().map(|column| (column.low, column.above)).collect();
+        assert_eq!(edges, [(0, 1_000), (1_000, 2_000), (40_000, 41_000)]);
+        assert_eq!(counts(&columns, &one.cells), [5, 7, 1]);
+    }
+
+    #[test]
+    fn nothing_counted_is_no_picture_and_nothing_known_of_what_is_beyond_is_drawn_all_the_same() {
+        let drawn = |shape: Shape| histogram(&[shape], &[0], None, false);
+        assert_eq!(drawn(Shape::default()), None);
+        let apart = Some(Apart { from: Nanos::from_us(400), to: None, count: 3 });
+        let picture = drawn(Shape { number: 2, apart, ..shape(&[(3, 9)]) }).unwrap();
+        assert!(picture.contains(r#"class="skipped c2"#) && !picture.contains("NaN"), "{picture}");
+        let alone = drawn(Shape { apart, ..Shape::default() }).unwrap();
+        assert!(alone.contains(r#"class="skipped c0"#) && !alone.contains("NaN"), "{alone}");
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_is_counted_is_in_a_column(cells in prop::collection::btree_map(0u64..1_000_000, 1u64..1000, 1..300)) {
+            let cells: Vec<(u64, u64)> = cells.into_iter().collect();
+            let one = shape(&cells);
+            let columns = columns(from_ref(&one), range(from_ref(&one), None).unwrap(), 110.0);
+            prop_assert!(columns.windows(2).all(|pair| pair[0].above <= pair[1].low));
+            prop_assert!(columns.len() <= 222, "{}", columns.len());
+            prop_assert_eq!(counts(&columns, &one.cells).iter().sum::<u64>(), one.count());
+        }
+    }
 }

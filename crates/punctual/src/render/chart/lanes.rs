@@ -1,26 +1,22 @@
 //! One late activation, from its release to its body: who had the CPU, in lanes, to scale.
 
-use super::axis::as_f64;
-use super::{escaped, px};
+use super::axis::{as_f64, microseconds, title_below};
+use super::{Plot, WIDTH, opened, path, px, rect, text, wide};
 use crate::render::units;
 use crate::render::words::causes as words;
 use punctual_hist::{MonoTime, Nanos};
 use punctual_numbers::explain::{Class, Part, Spike, Stage};
 use std::cmp::Reverse;
-use std::fmt::Write as _;
 
-const WIDTH: f64 = 900.0;
-const LEFT: f64 = 92.0;
+const LEFT: f64 = 102.0;
 const RIGHT: f64 = WIDTH - 14.0;
 /// Above the lanes: a line for release and body, one for the marks between.
 const TOP: f64 = 36.0;
 const LANE: f64 = 26.0;
 const BAR: f64 = 18.0;
-/// What a character of a label takes.
-const CHARACTER: f64 = 6.8;
-/// So many bars are drawn at most: short parts that lie close together become one.
+/// Largest number of bars: short parts that lie close together become one.
 const BARS_MAX: usize = 160;
-/// So many parts get a label where there is room.
+/// Largest number of parts of a lane that get a label, where there is room.
 const LABELS_MAX: usize = 8;
 
 /// Where something is drawn.
@@ -74,27 +70,31 @@ pub fn lanes(spike: &Spike) -> Option<String> {
     let shown: Vec<(Lane, &str)> =
         LANES.into_iter().filter(|(lane, _)| *lane != Lane::Beyond || used(Lane::Beyond)).collect();
     let bottom = TOP + LANE * as_f64(shown.len() as u64);
-    let height = px(bottom + 24.0);
-    let says = escaped(&format!(
-        "What CPU {} did in the {} from the release to the body",
-        spike.cpu,
-        units::latency(spike.latency())
-    ));
-    let incomplete = if spike.incomplete.is_some() { " incomplete" } else { "" };
-    let mut out = format!(
-        r#"<svg class="lanes{incomplete}" viewBox="0 0 {WIDTH} {height}" role="img" tabindex="0" aria-label="{says}">"#
-    );
-    axis(&mut out, &scale, spike.release, bottom);
+    let plot = Plot { left: LEFT, top: TOP, right: RIGHT, bottom };
+    let (cpu, latency) = (spike.cpu, units::latency(spike.latency()));
+    let says = format!("What CPU {cpu} did in the {latency} from the release to the body");
+    let class = if spike.incomplete.is_some() { "lanes incomplete" } else { "lanes" };
+    let mut out = opened(class, WIDTH, bottom + 40.0, &says);
+    axis(&mut out, &scale, spike.release, plot);
     let all = joined_parts(&scale, &spike.parts);
-    for (row, (lane, name)) in (0u64..).zip(&shown) {
-        let top = TOP + LANE * as_f64(row);
-        let _ = write!(out, r#"<path class="grid minor" d="M{} {}H{}"/>"#, px(LEFT), px(top), px(RIGHT));
-        let (x, y) = (px(LEFT - 8.0), px(top + LANE / 2.0 + 4.0));
-        let _ = write!(out, r#"<text class="tick end" x="{x}" y="{y}">{name}</text>"#);
-        let own: Vec<&Bar<'_>> = all.iter().filter(|bar| bar.lane == *lane).collect();
-        bars(&mut out, &scale, &own, spike.release, top + (LANE - BAR) / 2.0);
+    let rows: Vec<(f64, Vec<&Bar<'_>>)> = (0u64..)
+        .zip(&shown)
+        .map(|(row, (lane, name))| {
+            let top = TOP + LANE * as_f64(row);
+            path(&mut out, "grid minor", plot.level(top));
+            text(&mut out, "tick end", (LEFT - 8.0, top + LANE / 2.0 + 4.0), name);
+            (top + (LANE - BAR) / 2.0, all.iter().filter(|bar| bar.lane == *lane).collect())
+        })
+        .collect();
+    for (top, own) in &rows {
+        bars(&mut out, &scale, own, spike.release, *top);
     }
-    marks(&mut out, &scale, spike, bottom);
+    // Lines are drawn before names, so that none goes through a name.
+    let names = marks(&mut out, &scale, spike, bottom);
+    for (top, own) in &rows {
+        labels(&mut out, &scale, own, *top);
+    }
+    out.push_str(&names);
     out.push_str("</svg>");
     Some(out)
 }
@@ -113,16 +113,16 @@ impl Scale {
 }
 
 /// Time since the release, in five to ten round steps.
-fn axis(out: &mut String, scale: &Scale, release: MonoTime, bottom: f64) {
+fn axis(out: &mut String, scale: &Scale, release: MonoTime, plot: Plot) {
     let step = round_step(scale.length);
     let mut at = Nanos::ZERO;
     while at <= scale.length {
         let x = scale.at(release.plus(at));
-        let text = if at == Nanos::ZERO { "0".to_owned() } else { escaped(&units::latency(at)) };
-        let _ = write!(out, r#"<path class="grid minor" d="M{} {}V{}"/>"#, px(x), px(TOP), px(bottom));
-        let _ = write!(out, r#"<text class="tick mid" x="{}" y="{}">{text}</text>"#, px(x), px(bottom + 17.0));
+        path(out, "grid minor", plot.upright(x));
+        text(out, "tick mid", (x, plot.bottom + 17.0), &microseconds(as_f64(at.as_ns())));
         at = at.plus(step);
     }
+    title_below(out, plot, "time since the release (\u{b5}s)");
 }
 
 /// A step of 1, 2 or 5 times a power of ten that cuts `length` into five to ten parts or fewer.
@@ -213,22 +213,13 @@ fn lane_of<'a>(scale: &Scale, parts: &'a [Part], lane: Lane, apart: f64) -> Vec<
     bars
 }
 
-/// One lane, with names where there is room.
 fn bars(out: &mut String, scale: &Scale, bars: &[&Bar<'_>], release: MonoTime, top: f64) {
     for bar in bars {
-        let (x, to) = (scale.at(bar.from), scale.at(bar.to));
+        let (from, to) = (scale.at(bar.from), scale.at(bar.to));
         let doubt = if bar.longest.certain { "" } else { " doubtful" };
-        let _ = write!(
-            out,
-            r#"<rect class="part {}{doubt}" x="{}" y="{}" width="{}" height="{BAR}"><title>{}</title></rect>"#,
-            drawn(bar.longest.cause.class).1,
-            px(x),
-            px(top),
-            px((to - x).max(0.8)),
-            escaped(&bar.says(release))
-        );
+        let class = format!("part {}{doubt}", drawn(bar.longest.cause.class).1);
+        rect(out, &class, (from, top), (to.max(from + 0.8), top + BAR), Some(&bar.says(release)));
     }
-    labels(out, scale, bars, top);
 }
 
 /// Names in the bars, or beside them where the lane is free; the longest come first.
@@ -245,23 +236,22 @@ fn labels(out: &mut String, scale: &Scale, bars: &[&Bar<'_>], top: f64) {
         let free = |from: f64, to: f64| {
             from >= LEFT && to <= RIGHT && taken.iter().all(|(left, right)| to <= *left || from >= *right)
         };
-        let (x, edge, extent) = match () {
-            () if to - from >= wide => (from + 4.0, "start", (from, from + wide)),
+        let (x, class, extent) = match () {
+            () if to - from >= wide => (from + 4.0, "part-name start", (from, from + wide)),
             // Once is enough for what comes again and again.
             () if named.contains(&name) => continue,
-            () if free(to + 0.1, to + wide) => (to + 4.0, "start", (to, to + wide)),
-            () if free(from - wide, from - 0.1) => (from - 4.0, "end", (from - wide, from)),
+            () if free(to + 0.1, to + wide) => (to + 4.0, "part-name beside start", (to, to + wide)),
+            () if free(from - wide, from - 0.1) => (from - 4.0, "part-name beside end", (from - wide, from)),
             () => continue,
         };
         taken.push(extent);
-        let (x, y) = (px(x), px(top + BAR / 2.0 + 4.0));
-        let _ = write!(out, r#"<text class="part-name {edge}" x="{x}" y="{y}">{}</text>"#, escaped(&name));
+        text(out, class, (x, top + BAR / 2.0 + 4.0), &name);
         named.push(name);
     }
 }
 
-/// What happened to the wake-up itself: where one stage ends and the next begins.
-fn marks(out: &mut String, scale: &Scale, spike: &Spike, bottom: f64) {
+/// What happened to the wake-up itself: where one stage ends and the next begins. Draws the lines; returns their names.
+fn marks(out: &mut String, scale: &Scale, spike: &Spike, bottom: f64) -> String {
     let anchors = [
         (Stage::Expiry, "timer interrupt"),
         (Stage::Waking, "timer expired"),
@@ -273,18 +263,22 @@ fn marks(out: &mut String, scale: &Scale, spike: &Spike, bottom: f64) {
         .iter()
         .filter_map(|(stage, name)| begin(*stage).map(|part| (scale.at(part.from), (*name).to_owned())))
         .collect();
-    for (x, name, edge) in [(scale.at(spike.release), "release", "start"), (scale.at(spike.woke), "body", "end")] {
-        let _ = write!(out, r#"<path class="anchor" d="M{} {}V{}"/>"#, px(x), px(TOP - 20.0), px(bottom));
-        let _ = write!(out, r#"<text class="anchor-name {edge}" x="{}" y="{}">{name}</text>"#, px(x), px(TOP - 24.0));
+    let mut names = String::new();
+    for (x, name, class) in
+        [(scale.at(spike.release), "release", "anchor-name start"), (scale.at(spike.woke), "body", "anchor-name end")]
+    {
+        path(out, "anchor", format_args!("M{} {}V{}", px(x), px(TOP - 20.0), px(bottom)));
+        text(&mut names, class, (x, TOP - 24.0), name);
     }
     for (x, _) in &inner {
-        let _ = write!(out, r#"<path class="anchor inner" d="M{} {}V{}"/>"#, px(*x), px(TOP - 5.0), px(bottom));
+        path(out, "anchor inner", format_args!("M{} {}V{}", px(*x), px(TOP - 5.0), px(bottom)));
     }
     for (x, name) in joined(inner) {
         let (from, edge) = extent(x, &name);
         let x = if edge == "end" { x - 3.0 } else { from };
-        let _ = write!(out, r#"<text class="anchor-name {edge}" x="{}" y="{}">{name}</text>"#, px(x), px(TOP - 8.0));
+        text(&mut names, &format!("anchor-name beside {edge}"), (x, TOP - 8.0), &name);
     }
+    names
 }
 
 /// Marks whose names would cover each other become one.
@@ -306,9 +300,4 @@ fn joined(mut marks: Vec<(f64, String)>) -> Vec<(f64, String)> {
 /// Where the name of a mark begins, and at which edge it is held: on the left of a mark near the right end.
 fn extent(x: f64, name: &str) -> (f64, &'static str) {
     if x + 3.0 + wide(name) > RIGHT { (x - 3.0 - wide(name), "end") } else { (x + 3.0, "start") }
-}
-
-/// What a text takes.
-fn wide(text: &str) -> f64 {
-    as_f64(text.chars().count() as u64) * CHARACTER
 }

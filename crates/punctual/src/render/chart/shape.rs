@@ -5,6 +5,7 @@
 
 use punctual_hist::{Counts, Nanos};
 use punctual_numbers::foreign::{Beyond, Cell, ForeignRun, Series, total};
+use punctual_numbers::report::CpuRow;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
@@ -16,20 +17,21 @@ const DRAWN_MAX: usize = 16;
 pub struct Shape {
     /// Its place among all, which gives the colour.
     pub number: usize,
-    /// What it is called.
     pub name: String,
     /// Cells that hold something.
     pub cells: Vec<Cell>,
+    /// Times from skipped releases to the next wake-up, which only a histogram draws.
+    pub skipped: Vec<Cell>,
     /// The largest value, where it is known.
     pub largest: Option<Nanos>,
     /// Values that are in no cell.
     pub apart: Option<Apart>,
 }
 
-/// Values of which is known how many they are, and that they lie between these two.
+/// Values that were only counted: their number is known, and the range in which all of them lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Apart {
-    /// None is smaller.
+    /// Smallest value that any of them can have.
     pub from: Nanos,
     /// The largest of them; `None` where nobody knows.
     pub to: Option<Nanos>,
@@ -55,6 +57,18 @@ impl Shape {
         Self::of_series(number, &Series::of_counts(name, None, counts))
     }
 
+    /// Each CPU of a report.
+    pub fn of_cpus(rows: &[CpuRow]) -> Vec<Self> {
+        let one = |(number, row): (usize, &CpuRow)| {
+            Self::of_counts(number, format!("CPU {}", row.cpu), &row.ran).with_skipped(&row.skipped)
+        };
+        rows.iter().enumerate().map(one).collect()
+    }
+
+    pub fn with_skipped(self, skipped: &Counts) -> Self {
+        Self { skipped: Series::of_counts(String::new(), None, skipped).cells, ..self }
+    }
+
     /// Values of a series, under its own label.
     pub fn of_series(number: usize, series: &Series) -> Self {
         Self {
@@ -63,7 +77,13 @@ impl Shape {
             cells: series.cells.clone(),
             largest: series.max,
             apart: series.beyond.map(|beyond| Apart::of(beyond, series.max)),
+            skipped: Vec::new(),
         }
+    }
+
+    /// All cells that a picture holds.
+    pub fn drawn(&self) -> impl Iterator<Item = &Cell> {
+        self.cells.iter().chain(&self.skipped)
     }
 
     /// How many values there are.
@@ -89,7 +109,7 @@ pub fn above(cell: &Cell) -> u64 {
 /// From the smallest value to the first above all, the budget among them; `None` where there is nothing.
 pub fn range(shapes: &[Shape], budget: Option<Nanos>) -> Option<(u64, u64)> {
     let all = || {
-        let cells = shapes.iter().flat_map(|shape| &shape.cells).map(|cell| (cell.low.as_ns(), above(cell)));
+        let cells = shapes.iter().flat_map(Shape::drawn).map(|cell| (cell.low.as_ns(), above(cell)));
         cells.chain(shapes.iter().filter_map(|shape| shape.apart).map(|apart| (apart.from.as_ns(), apart.end())))
     };
     let (first, end) = all().min()?;
@@ -100,7 +120,7 @@ pub fn range(shapes: &[Shape], budget: Option<Nanos>) -> Option<(u64, u64)> {
     Some((low.min(budget.unwrap_or(low)), high.max(budget.unwrap_or(high))))
 }
 
-/// The series of a file, with their places in it.
+/// The series of a file that are drawn, in the order of the file.
 pub fn of_run(run: &ForeignRun) -> Vec<Shape> {
     let mut all: Vec<(usize, &Series)> = run.series.iter().enumerate().filter(|(_, one)| is_drawn(one)).collect();
     // One whose largest is not known may be the largest of all.

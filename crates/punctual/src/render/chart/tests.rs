@@ -25,7 +25,7 @@ fn ticks_are_round_and_inside() {
 #[test]
 fn nothing_measured_makes_no_picture() {
     let report = sample::empty();
-    assert!(histogram(&report.cpus, &[0], None, false).is_none());
+    assert!(histogram(&Shape::of_cpus(&report.cpus), &[0], None, false).is_none());
     let reach = reach(&report).unwrap_or_default();
     assert!(timeline(&report, 0, reach, true, true).is_none());
     assert!(ruler(&report.cpus[0].row.latency, None, "", false).is_none());
@@ -34,7 +34,7 @@ fn nothing_measured_makes_no_picture() {
 #[test]
 fn a_histogram_accounts_for_every_activation_in_its_titles() {
     let report = sample::skipped();
-    let svg = histogram(&report.cpus, &[0], report.need.budget, false).unwrap();
+    let svg = histogram(&Shape::of_cpus(&report.cpus), &[0], report.need.budget, false).unwrap();
     let counts = |after: &str| -> u64 {
         let digits = |text: &str| text.chars().filter(char::is_ascii_digit).collect::<String>().parse::<u64>().unwrap();
         svg.split("<title>")
@@ -61,7 +61,7 @@ fn extremes_of_counts_do_not_break_a_picture() {
     let mut report = sample::two_cpus();
     report.cpus[0].ran.record(Nanos::MAX);
     report.cpus[0].ran.record_n(Nanos::ZERO, u64::MAX);
-    let svg = histogram(&report.cpus, &[0, 1], Some(Nanos::MAX), false).unwrap();
+    let svg = histogram(&Shape::of_cpus(&report.cpus), &[0, 1], Some(Nanos::MAX), false).unwrap();
     assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
 }
 
@@ -80,8 +80,8 @@ fn a_curve_ends_where_values_are_only_counted() {
     };
     // By hand: 10 and then 1 of 100 are above, on an axis from 1 to 1 in 200; the latencies go from 1 us to 440.001 us.
     let open = exceedance(&[shape(None)], None).unwrap();
-    assert_eq!(path(&open, "ran c0"), "M74 20H166.4V154.7H220.5V289.4H873.3");
-    assert_eq!(path(&open, "skipped c0"), "M873.3 289.4H886", "nobody knows where it falls");
+    assert_eq!(path(&open, "ran c0"), "M122 20H208.9V154.7H259.9V289.4H874");
+    assert_eq!(path(&open, "skipped c0"), "M874 289.4H886", "nobody knows where it falls");
     let ended = exceedance(&[shape(Some(Nanos::from_ms(2)))], None).unwrap();
     assert!(path(&ended, "skipped c0").ends_with(" 289.4H886V330"), "{ended}");
 }

@@ -2,16 +2,21 @@
 //! phases that were on.
 
 use super::axis::{self, LogScale, Times, as_f64};
-use super::{Plot, escaped, px, series};
+use super::{Plot, WIDTH, escaped, opened, path, px, rect, series, text};
 use crate::render::{units, words};
 use punctual_hist::Nanos;
 use punctual_numbers::recording::{Event, RecTime};
 use punctual_numbers::report::{PhaseSpan, Report, TimelinePoint};
 use std::fmt::Write as _;
 
-/// Stretches are joined until there are at most so many columns.
+/// Stretches are joined until there are at most this many columns.
 const COLUMNS: usize = 150;
-const WIDTH: f64 = 900.0;
+/// Heights of the plot, of the names above it, and of the labels and the title of time below it.
+const PLOT: f64 = 120.0;
+const NAMED: f64 = 26.0;
+const LABELLED: f64 = 42.0;
+/// Height of a picture that has all of these.
+pub const TIMELINE_HEIGHT: f64 = NAMED + PLOT + LABELLED;
 
 /// Which number of a point is drawn.
 type Value = fn(&TimelinePoint) -> Option<Nanos>;
@@ -37,21 +42,17 @@ pub fn timeline(
     let cpu = report.cpus.get(number)?.cpu;
     let points = joined(&report.timeline, cpu);
     let times = times(report)?;
-    let top = if first { 26.0 } else { 8.0 };
-    let plot = Plot { left: 74.0, top, right: WIDTH - 60.0, bottom: top + 120.0 };
-    let height = plot.bottom + if last { 26.0 } else { 6.0 };
+    let top = if first { NAMED } else { 8.0 };
+    let plot = Plot { top, right: WIDTH - 60.0, bottom: top + PLOT, ..Plot::of(WIDTH, 0.0) };
     let y = LogScale::new(as_f64(low.as_ns()) / 1.15, as_f64(high.as_ns()) * 1.15, plot.bottom, plot.top);
-
-    let says = escaped(&format!("Latency of CPU {cpu} over the run; logarithmic"));
-    let mut out =
-        format!(r#"<svg class="timeline" viewBox="0 0 {WIDTH} {height}" role="img" tabindex="0" aria-label="{says}">"#);
+    let height = plot.bottom + if last { LABELLED } else { 6.0 };
+    let mut out = opened("timeline", WIDTH, height, &format!("Latency of CPU {cpu} over the run; logarithmic"));
     phases(&mut out, &report.spans, times, plot, first);
     axis::latencies_left(&mut out, &y, plot);
     axis::moments_below(&mut out, times, plot, last);
     lines(&mut out, &points, times, plot, &y, &series(number));
     if let Some(budget) = report.need.budget {
-        let y = px(y.at_ns(budget));
-        let _ = write!(out, r#"<path class="limit" d="M{} {y}H{}"/>"#, px(plot.left), px(plot.right));
+        path(&mut out, "limit", plot.level(y.at_ns(budget)));
     }
     events(&mut out, &report.events, times, plot);
     names(&mut out, &points, plot, &y, report.need.budget);
@@ -89,17 +90,16 @@ fn joined(timeline: &[TimelinePoint], cpu: u32) -> Vec<TimelinePoint> {
 
 fn phases(out: &mut String, spans: &[PhaseSpan], times: Times, plot: Plot, named: bool) {
     for (i, span) in spans.iter().enumerate() {
-        let (from, to) = (axis::moment_at(span.from, times, plot), axis::moment_at(span.to, times, plot));
-        let (x, y, width, height) = (px(from), px(plot.top), px((to - from).max(0.0)), px(plot.bottom - plot.top));
+        let [from, to] = [span.from, span.to].map(|at| axis::moment_at(at, times, plot));
+        rect(out, &format!("phase p{}", i % 2), (from, plot.top), (to, plot.bottom), None);
         let name = words::phase_name(&span.name);
-        let _ = write!(out, r#"<rect class="phase p{}" x="{x}" y="{y}" width="{width}" height="{height}"/>"#, i % 2);
         let room = (to - from) / 6.6;
         if named && room > 4.0 {
-            let text = if as_f64(name.chars().count() as u64) <= room { name.to_owned() } else { cut(name, room) };
-            let (text, title, y) = (escaped(&text), escaped(name), px(plot.top - 9.0));
-            let _ = write!(out, r#"<path class="phase-edge" d="M{x} {}V{}"/>"#, px(plot.top - 20.0), px(plot.top));
-            let x = px(from + 6.0);
-            let _ = write!(out, r#"<text class="phase-name" x="{x}" y="{y}">{text}<title>{title}</title></text>"#);
+            let shown = if as_f64(name.chars().count() as u64) <= room { name.to_owned() } else { cut(name, room) };
+            path(out, "phase-edge", format_args!("M{} {}V{}", px(from), px(plot.top - 20.0), px(plot.top)));
+            let (x, y) = (px(from + 6.0), px(plot.top - 9.0));
+            let (shown, title) = (escaped(&shown), escaped(name));
+            let _ = write!(out, r#"<text class="phase-name" x="{x}" y="{y}">{shown}<title>{title}</title></text>"#);
         }
     }
 }
@@ -118,39 +118,40 @@ fn lines(out: &mut String, points: &[TimelinePoint], times: Times, plot: Plot, y
             let _ = write!(band, "M{left} {}V{}H{right}V{}Z", px(y.at_ns(min)), px(y.at_ns(max)), px(y.at_ns(min)));
         }
     }
-    let _ = write!(out, r#"<path class="band {class}" d="{band}"/>"#);
+    path(out, &format!("band {class}"), band);
     let series: [(&str, Value); 3] = [("line-max", |p| p.max), ("line-p999", |p| p.p99_9), ("line-p50", |p| p.p50)];
     for (name, value) in series {
-        let mut path = String::new();
+        let mut line = String::new();
         let mut drawn_to = None;
         for point in points {
             let Some(value) = value(point) else { continue };
             let (right, height) = (point.start.plus(point.length), px(y.at_ns(value)));
             match drawn_to {
-                Some(to) if to == point.start => write!(path, "V{height}"),
-                _ => write!(path, "M{} {height}", px(x(point.start))),
+                Some(to) if to == point.start => write!(line, "V{height}"),
+                _ => write!(line, "M{} {height}", px(x(point.start))),
             }
-            .and_then(|()| write!(path, "H{}", px(x(right))))
+            .and_then(|()| write!(line, "H{}", px(x(right))))
             .ok();
             drawn_to = Some(right);
         }
-        if !path.is_empty() {
-            let _ = write!(out, r#"<path class="{name} {class}" d="{path}"/>"#);
+        if !line.is_empty() {
+            path(out, &format!("{name} {class}"), line);
         }
     }
     for point in points.iter().filter(|p| p.skipped > 0) {
         let middle = x(point.start.plus(Nanos::from_ns(point.length.as_ns() / 2)));
-        let _ = write!(out, r#"<path class="skip" d="M{} {}v-9"/>"#, px(middle), px(plot.bottom));
+        path(out, "skip", format_args!("M{} {}v-9", px(middle), px(plot.bottom)));
     }
 }
 
 fn events(out: &mut String, events: &[Event], times: Times, plot: Plot) {
     for event in events {
-        let x = px(axis::moment_at(event.at, times, plot));
+        let x = axis::moment_at(event.at, times, plot);
         let title = escaped(&format!("{}: {}", units::moment(event.at), words::event(event)));
-        let (top, bottom) = (px(plot.top), px(plot.bottom));
-        let _ = write!(out, r#"<path class="event" d="M{x} {top}V{bottom}"><title>{title}</title></path>"#);
-        let _ = write!(out, r#"<path class="event-flag" d="M{x} {top}l5 4l-5 4z"><title>{title}</title></path>"#);
+        let flag = format!("M{} {}l5 4l-5 4z", px(x), px(plot.top));
+        for (class, d) in [("event", plot.upright(x)), ("event-flag", flag)] {
+            let _ = write!(out, r#"<path class="{class}" d="{d}"><title>{title}</title></path>"#);
+        }
     }
 }
 
@@ -171,8 +172,7 @@ fn names(out: &mut String, points: &[TimelinePoint], plot: Plot, y: &LogScale, b
     for (at, name, class) in named {
         let at = (at + 4.0).min(free_above);
         free_above = at - 12.0;
-        let (x, y) = (px(plot.right + 6.0), px(at));
-        let _ = write!(out, r#"<text class="{class}" x="{x}" y="{y}">{name}</text>"#);
+        text(out, class, (plot.right + 6.0, at), name);
     }
 }
 
@@ -197,12 +197,7 @@ fn hits(out: &mut String, points: &[TimelinePoint], spans: &[PhaseSpan], times: 
         if point.skipped > 0 {
             let _ = write!(says, "\n{} skipped", units::count(point.skipped));
         }
-        let (x, y, width, height) = (px(left), px(plot.top), px(right - left), px(plot.bottom - plot.top));
-        let _ = write!(
-            out,
-            r#"<rect class="hit" x="{x}" y="{y}" width="{width}" height="{height}"><title>{}</title></rect>"#,
-            escaped(&says)
-        );
+        rect(out, "hit", (left, plot.top), (right, plot.bottom), Some(&says));
     }
     out.push_str("</g>");
 }

@@ -2,7 +2,7 @@
 
 use super::told;
 use crate::render::chart::{self, Shape};
-use crate::render::html::{SCRIPT, STYLE, rendered};
+use crate::render::html::rendered;
 use crate::render::plot;
 use crate::render::units;
 use crate::render::words::{self, compare as say};
@@ -25,10 +25,7 @@ pub fn html(comparison: &Comparison, title: &str) -> Result<String, minijinja::E
     let sides: Vec<Value> = sides.enumerate().map(|(i, of)| side(i, of)).collect();
     let verdict = comparison.verdict();
     let context = context! {
-        css => STYLE,
-        js => SCRIPT,
         title,
-        tool_version => env!("CARGO_PKG_VERSION"),
         verdict => capital(say::verdict(verdict)),
         class => class(verdict),
         sides,

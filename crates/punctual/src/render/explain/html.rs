@@ -1,7 +1,7 @@
 //! Who made it late, for a page: the ranking with what bears on each cause, and pictures of late activations.
 //!
-//! The same section stands in the report's page and in a page of its own. Its size is bounded: so many causes, so many
-//! pictures.
+//! The same section stands in the report's page and in a page of its own. The numbers of causes and of pictures have limits,
+//! which bound its size.
 
 use crate::render::words::causes as words;
 use crate::render::words::phase_name;
@@ -12,14 +12,12 @@ use punctual_numbers::explain::{Explanation, Ranked, Spike};
 use punctual_numbers::report::Report;
 use std::collections::BTreeMap;
 
-/// So many causes.
 const CAUSES_MAX: usize = 20;
-/// So many of the latest activations, and examples of so many causes.
+/// Pictures are drawn of the worst wake-ups, and of one example for each of the first causes.
 const LATEST_DRAWN: usize = 20;
 const EXAMPLES_DRAWN: usize = 10;
-/// So many pictures are seen at once.
+/// Number of pictures that are unfolded when the page is opened, and on paper.
 const OPEN: usize = 3;
-/// So many reasons, blames of a spike, knobs.
 const REASONS_SHOWN: usize = 3;
 const BLAMES_SHOWN: usize = 4;
 const KNOBS_SHOWN: usize = 4;

@@ -1,7 +1,7 @@
 //! Who made it late, on a terminal: the ranking, what bears on each cause, how was looked, the latest activations.
 
+use crate::render::clean::shortened;
 use crate::render::text::Style;
-use crate::render::text::section::shortened;
 use crate::render::text::sheet::{Sheet, Tone};
 use crate::render::text::table::{Edge, Table};
 use crate::render::units;

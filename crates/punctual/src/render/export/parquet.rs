@@ -12,14 +12,14 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::parser::parse_message_type;
 use punctual_hist::Nanos;
-use punctual_numbers::export::{FleetRow, FleetRun};
+use punctual_numbers::export::{FleetHead, FleetRow};
 use punctual_numbers::foreign::Quantity;
 use std::sync::Arc;
 
 /// Name and version of the table.
 pub const SCHEMA: &str = "punctual/fleet/1";
 
-/// Rows are packed together until they have so many cells.
+/// Rows are packed together until they have this many cells.
 const GROUP_CELLS: usize = 1 << 20;
 
 /// A column of texts: what it holds of a row of a run.
@@ -30,7 +30,7 @@ type Number = fn(&Facts<'_>, &FleetRow) -> Option<u64>;
 /// What is the same in all rows.
 struct Facts<'a> {
     name: &'a str,
-    run: &'a FleetRun,
+    run: &'a FleetHead,
 }
 
 enum Column {
@@ -78,7 +78,7 @@ fn quantity(quantity: Quantity) -> &'static str {
 ///
 /// # Errors
 /// What the library says.
-pub fn parquet(name: &str, run: &FleetRun, rows: impl Iterator<Item = FleetRow>) -> Result<Vec<u8>> {
+pub fn parquet(name: &str, run: &FleetHead, rows: impl Iterator<Item = FleetRow>) -> Result<Vec<u8>> {
     let properties = WriterProperties::builder()
         .set_created_by(format!("punctual {}", env!("CARGO_PKG_VERSION")))
         .set_compression(Compression::GZIP(GzipLevel::default()))

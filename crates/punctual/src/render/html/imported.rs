@@ -2,7 +2,7 @@
 //!
 //! As on the terminal there is no verdict and no word about trust: a foreign file says nothing of either.
 
-use super::{SCRIPT, STYLE, rendered};
+use super::rendered;
 use crate::render::{chart, plot, units, words};
 use minijinja::{Value, context};
 use punctual_numbers::foreign::{ForeignRun, Quantity, Series, total};
@@ -33,11 +33,8 @@ pub fn imported_page(run: &ForeignRun, title: &str, file: &Path) -> Result<Strin
     let claims = words::claims::of_import(run);
     let claims: Vec<Value> = claims.into_iter().map(|(name, lines)| context! { name, lines }).collect();
     let context = context! {
-        css => STYLE,
-        js => SCRIPT,
         title,
         file => file.display().to_string(),
-        tool_version => env!("CARGO_PKG_VERSION"),
         format => run.format.name(),
         quantity => if noise { "Noise" } else { "Latency" },
         claims,
@@ -45,7 +42,7 @@ pub fn imported_page(run: &ForeignRun, title: &str, file: &Path) -> Result<Strin
         notes => &run.notes,
         facts,
         rows,
-        histogram => chart::cells(&drawn, None),
+        histogram => chart::histogram(&drawn, &(0..drawn.len()).collect::<Vec<_>>(), None, false),
         exceedance => chart::exceedance(&drawn, None),
         band => if drawn.len() == 1 { plot::BAND } else { "" },
         legend => legend.collect::<Vec<_>>(),
@@ -70,6 +67,7 @@ fn row(number: Option<usize>, series: &Series) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::render::golden::assert_page;
     use punctual_numbers::foreign::{ImportOptions, import};
 
     fn run_of(name: &str) -> ForeignRun {
@@ -82,12 +80,13 @@ mod tests {
     }
 
     #[test]
-    fn a_page_tells_the_notes_the_numbers_and_draws_them() {
-        let page = page_of(&run_of("xenomai-latency-211h.txt")).replace(units::THIN, " ");
+    fn a_page_tells_the_notes_the_numbers_and_draws_them_and_can_be_looked_at() {
+        let page = page_of(&run_of("xenomai-latency-211h.txt"));
+        assert_page("imported", &page);
+        let page = page.replace(units::THIN, " ");
         for said in ["2^32", "7 598 944 910", "23.110", "class=\"histogram\"", "class=\"exceedance\"", "band c0"] {
             assert!(page.contains(said), "{said}");
         }
-        assert!(!page.contains("NaN") && !page.to_lowercase().contains("worst case"));
         assert!(page.contains("What these numbers can claim") && page.contains("if every value came by itself"));
         let page = page_of(&run_of("cyclictest-dense.txt"));
         let said = page.replace(units::THIN, " ").replace("\u{b5}s", "us");
@@ -107,14 +106,7 @@ mod tests {
         run.series[0].label = EVIL.to_owned();
         let page = imported_page(&run, EVIL, Path::new(EVIL)).unwrap();
         assert!(!page.contains("<script>alert") && page.matches("alert(1)").count() > 7);
-        assert_eq!(page.matches("<script>").count(), 1, "our own");
-        for tag in ["svg", "table", "tbody", "tr", "td", "section", "figure", "dl", "ul", "g", "p", "div"] {
-            let open = page.matches(&format!("<{tag}>")).count() + page.matches(&format!("<{tag} ")).count();
-            assert_eq!(open, page.matches(&format!("</{tag}>")).count(), "{tag}");
-        }
-        for loads in ["http:", "https:", "src=", "@import", "url(", "<link", "<img"] {
-            assert!(!page.contains(loads), "{loads}");
-        }
+        assert_page("imported-evil", &page);
     }
 
     #[test]

@@ -6,6 +6,7 @@ for (const section of document.querySelectorAll('.figures')) {
   says.textContent = 'Point at a column, or focus a picture and use the arrow keys.';
   section.querySelector(':scope > .caption').before(says);
   for (const svg of section.querySelectorAll('svg:has(.hit)')) {
+    svg.tabIndex = 0;
     const hits = [...svg.querySelectorAll('.hit')];
     const name = svg.closest('figure').querySelector('figcaption')?.firstChild.textContent.trim();
     let at = -1;
@@ -13,6 +14,7 @@ for (const section of document.querySelectorAll('.figures')) {
       if (next < 0 || next >= hits.length) return;
       section.querySelector('.hit.at')?.classList.remove('at');
       at = next;
+      says.className = 'used';
       hits[at].classList.add('at');
       const [head, ...rest] = hits[at].querySelector('title').textContent.split('\n');
       const named = name && !rest.join().includes(name) ? `${name}, ` : '';
@@ -27,5 +29,3 @@ for (const section of document.querySelectorAll('.figures')) {
     });
   }
 }
-// Paper cannot be unfolded.
-addEventListener('beforeprint', () => document.querySelectorAll('details').forEach((folded) => { folded.open = true; }));

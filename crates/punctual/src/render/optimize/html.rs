@@ -2,7 +2,7 @@
 
 use super::{Result, text, words as say};
 use crate::render::chart::{self, Bar};
-use crate::render::html::{STYLE, rendered};
+use crate::render::html::rendered;
 use crate::render::units;
 use minijinja::{Value, context};
 use punctual_optimize::{Effect, Judged, Metric};
@@ -18,8 +18,7 @@ pub fn html(result: &Result<'_>) -> std::result::Result<String, minijinja::Error
     let id = |place: &usize| campaign.design.candidates.get(*place).map(|candidate| candidate.id.clone());
     let recommended: Vec<String> = standing.recommended.iter().filter_map(id).collect();
     let context = context! {
-        css => STYLE,
-        tool_version => env!("CARGO_PKG_VERSION"),
+        title => "Which knobs help",
         recommended,
         together => standing.together.iter().map(|e| format!("{} {}", say::metric(e.metric), say::change(e))).collect::<Vec<_>>(),
         figures => [figure(result, Metric::P50), figure(result, Metric::P99_9)].into_iter().flatten().collect::<Vec<_>>(),

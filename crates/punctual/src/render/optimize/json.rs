@@ -108,7 +108,6 @@ impl<'a> Document<'a> {
     }
 }
 
-/// The document, indented.
 pub fn json(result: &Result<'_>) -> String {
     document::document(&Document::of(result))
 }

@@ -32,9 +32,7 @@ pub struct NotTried {
 
 /// What there is to tell of a campaign.
 pub struct Result<'a> {
-    /// It.
     pub campaign: &'a Campaign,
-    /// What it came to.
     pub standing: &'a CampaignState,
     pub not_tried: &'a [NotTried],
     /// Why measurements are to be doubted.
@@ -51,12 +49,12 @@ pub struct Result<'a> {
     pub spent: Nanos,
     /// Where its recordings are.
     pub folder: &'a Path,
-    /// It was interrupted, and can go on.
+    /// Whether it was interrupted, and can go on.
     pub stopped: bool,
     /// Why it was given up.
     pub gave_up: Option<String>,
-    /// The machine is known to run as it did before it began.
+    /// Whether the machine is known to run as it did before the campaign began.
     pub is_home: bool,
-    /// Boots that were asked for, where it goes across them.
+    /// Boots that were asked for, if the campaign goes across boots.
     pub boots: Option<u32>,
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::render::document::schema::assert_valid;
-use crate::render::golden::assert_golden;
+use crate::render::golden::{assert_golden, assert_page};
 use crate::render::text::Style;
 use punctual_optimize::{Candidate, Design, Next, Outcome, Response, Strategy};
 
@@ -123,12 +123,11 @@ fn the_json_fits_its_schema_and_says_what_the_text_says() {
 }
 
 #[test]
-fn the_page_draws_what_the_table_says_and_nothing_gets_out_of_it() {
+fn the_page_draws_what_the_table_says_and_can_be_looked_at() {
     let page = shown(1000, false, html).unwrap();
+    assert_page("optimize", &page);
     assert_eq!(page.matches("<svg class=\"effects\"").count(), 2);
     assert!(page.contains("Recommended") && page.contains("irq.affinity"), "{page}");
-    assert!(!page.contains("NaN") && !page.contains("inf"), "no coordinate is lost");
-    assert!(!page.to_lowercase().contains("worst case"));
     // Limits that nobody knows are drawn to the edge.
     let early = shown(20, true, html).unwrap();
     assert!(!early.contains("NaN") && !early.contains(">inf"), "{early}");

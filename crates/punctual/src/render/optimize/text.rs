@@ -9,7 +9,7 @@ use punctual_hist::Nanos;
 use punctual_optimize::format::{Doubts, strategy_name};
 use punctual_optimize::{Campaign, CandidateVerdict, Design, ERROR_RATE, Judged, LOOKS, Metric, Stage};
 
-/// More than so many times as long is no advice.
+/// A campaign that would take more than this many times as long is not advised.
 const LONGER_MAX: f64 = 100.0;
 
 /// What would be done, and how long it takes.
@@ -77,7 +77,6 @@ pub fn step(campaign: &Campaign, arm: &[usize], stage: Stage, round: u32) -> Str
     format!("measurement {}, {part}: {what}", campaign.runs.len() + 1)
 }
 
-/// The whole text.
 pub fn text(result: &Result<'_>, style: Style) -> String {
     let mut sheet = Sheet::new(style);
     let Result { campaign, standing, .. } = result;
@@ -148,7 +147,7 @@ fn recommended(sheet: &mut Sheet, result: &Result<'_>) {
     sheet.paragraph(2, put_back(result));
 }
 
-/// What stands of what was tried.
+/// The table of candidates with their verdicts.
 fn put_back(result: &Result<'_>) -> &'static str {
     if result.is_home {
         "Everything that was tried is put back."
@@ -208,7 +207,7 @@ fn effects(sheet: &mut Sheet, result: &Result<'_>) {
     }
 }
 
-/// How much longer it takes until what is open is told.
+/// How much longer a campaign takes until the open verdicts can be given.
 pub(super) fn longer(result: &Result<'_>) -> Option<String> {
     let times = result.standing.judged.iter().filter_map(Judged::longer).fold(0.0, f64::max);
     (times > 0.0 && !result.stopped).then(|| {
@@ -221,7 +220,7 @@ pub(super) fn longer(result: &Result<'_>) -> Option<String> {
     })
 }
 
-/// How many measurements are to be doubted, and why; whatever disturbs all of them alike hides effects and makes none.
+/// How many measurements are doubtful, and why. What disturbs all of them alike can hide an effect and cannot make one.
 pub(super) fn doubts(result: &Result<'_>) -> Option<String> {
     let Doubts { reasons, runs } = result.doubts;
     let counted = units::counted(*runs as u64, "measurement");

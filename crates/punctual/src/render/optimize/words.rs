@@ -17,7 +17,6 @@ pub fn verdict(verdict: &CandidateVerdict) -> &'static str {
     }
 }
 
-/// The name of a number.
 pub fn metric(metric: Metric) -> &'static str {
     match metric {
         Metric::P50 => "p50",
@@ -40,10 +39,10 @@ pub fn change(effect: &Effect) -> String {
     format!("{}{unit} {limits}", of(effect.seen))
 }
 
-/// What it was before.
+/// The number before the change.
 pub fn baseline(effect: &Effect) -> String {
     match effect.metric {
-        Metric::Misses => format!("{:.0}", effect.baseline),
+        Metric::Misses => units::grouped(&format!("{:.0}", effect.baseline)),
         _ => units::latency(nanos(effect.baseline)),
     }
 }
@@ -56,5 +55,5 @@ fn nanos(value: f64) -> Nanos {
 fn signed(value: f64) -> String {
     let rounded = value.round();
     // Neither sign is that of nothing.
-    if rounded == 0.0 { "0".to_owned() } else { format!("{rounded:+.0}") }
+    if rounded == 0.0 { "0".to_owned() } else { units::grouped(&format!("{rounded:+.0}")) }
 }

@@ -9,17 +9,16 @@ mod words;
 pub use named::{Measured, Named, names};
 pub use words::{BAND, cautions, nothing, only_counted};
 
-use super::chart::{self, COLOURS, Series, Shape, escaped};
+use super::chart::{self, COLOURS, HEIGHT, Shape, WIDTH, escaped};
 use super::units;
 use crate::cli::ChartName;
 use named::{budget_of, shapes, together};
-use punctual_hist::{Counts, Nanos};
+use punctual_hist::Nanos;
 use punctual_numbers::report::{CpuRow, Report};
 use std::fmt::Write as _;
 use words::{caption, title};
 
 const STYLE: &str = include_str!("plot.css");
-const WIDTH: f64 = 900.0;
 /// Colours of series, those of the page on paper.
 const SERIES: [&str; COLOURS] =
     ["#0b5fa5", "#c24e00", "#007f6d", "#9b3f86", "#8a6a00", "#2389b8", "#7a2e2e", "#59636e"];
@@ -27,16 +26,15 @@ const SERIES: [&str; COLOURS] =
 const CPUS_MAX: usize = 16;
 /// Room of one entry of the legend.
 const ENTRY: f64 = 140.0;
-/// So many characters of a caption fit beside each other.
+/// Characters of a caption that fit beside each other.
 const CAPTION_CHARS: usize = 112;
 
 /// What a chart is made of.
 struct Drawn {
     /// Pictures with their headings and heights.
     pictures: Vec<(Option<String>, String, f64)>,
-    /// Names of series, with the numbers that give their colours.
-    legend: Vec<(usize, String)>,
-    /// What is said below.
+    /// Every kind of line: the classes that give its looks, and its name.
+    legend: Vec<(String, String)>,
     caption: String,
 }
 
@@ -66,18 +64,17 @@ pub fn svg(chart: ChartName, all: &[Named]) -> Option<String> {
 }
 
 /// Draws the legend from `top` on; its height.
-fn legend(body: &mut String, names: &[(usize, String)], top: f64) -> f64 {
+fn legend(body: &mut String, names: &[(String, String)], top: f64) -> f64 {
     let longest = names.iter().map(|(_, name)| cut(name).chars().count()).max().unwrap_or(0);
     let entry = ENTRY.max(44.0 + 7.0 * chart::as_f64(longest as u64));
     let columns = ((WIDTH - 88.0) / entry).floor().max(1.0);
-    for (place, (number, name)) in names.iter().enumerate() {
+    for (place, (class, name)) in names.iter().enumerate() {
         let at = chart::as_f64(place as u64);
         let (x, y) = (74.0 + at % columns * entry, top + (at / columns).floor() * 17.0);
-        let class = chart::series(*number);
         let name = escaped(&cut(name));
         let _ = write!(
             body,
-            r#"<path class="ran {class}" d="M{x} {}h18"/><text class="sub" x="{}" y="{y}">{name}</text>"#,
+            r#"<path class="{class}" d="M{x} {}h18"/><text class="sub" x="{}" y="{y}">{name}</text>"#,
             y - 4.0,
             x + 24.0
         );
@@ -128,8 +125,8 @@ fn origin(all: &[Named]) -> String {
     }
 }
 
-/// `text` in lines of at most so many characters, where words allow it; a number stays with its unit.
-fn wrapped(text: &str, columns: usize) -> Vec<String> {
+/// `text` in lines of at most `columns` characters, where words allow it; a number stays with its unit.
+pub fn wrapped(text: &str, columns: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split(' ').filter(|word| !word.is_empty()) {
         match lines.last_mut() {
@@ -150,27 +147,20 @@ fn cut(name: &str) -> String {
 
 /// Of one result each CPU or series, of several all CPUs together.
 fn histogram(all: &[Named]) -> Option<Drawn> {
-    let reports: Vec<&Report> = all.iter().filter_map(Named::report).collect();
-    if reports.len() < all.len() {
-        let shapes = of_each(all);
-        let picture = chart::cells(&shapes, budget_of(all))?;
-        return Some(drawn(picture, &shapes, caption(ChartName::Histogram, all, &shapes)));
-    }
-    if let [one] = reports.as_slice() {
-        let rows: Vec<CpuRow> = latest(one).into_iter().cloned().collect();
-        return drawn_histogram(all, &Series::of_cpus(&rows));
-    }
-    let sums: Vec<(Counts, Counts)> = reports.iter().map(|report| together(report)).collect();
-    let series = all.iter().zip(&sums);
-    let series = series.map(|(named, (ran, skipped))| Series { name: named.name.clone(), ran, skipped });
-    drawn_histogram(all, &series.collect::<Vec<_>>())
-}
-
-fn drawn_histogram(all: &[Named], series: &[Series<'_>]) -> Option<Drawn> {
-    let shown: Vec<usize> = (0..series.len()).collect();
-    let picture = chart::histogram_of(series, &shown, budget_of(all), false)?;
-    let legend = series.iter().map(|one| one.name.clone()).enumerate().collect();
-    Some(Drawn { pictures: vec![(None, picture, 360.0)], legend, caption: caption(ChartName::Histogram, all, &[]) })
+    let shapes = match all {
+        [Named { of: Measured::Recording(report), .. }] => {
+            let rows: Vec<CpuRow> = latest(report).into_iter().cloned().collect();
+            Shape::of_cpus(&rows)
+        }
+        _ if all.iter().all(|one| one.report().is_some()) => {
+            let shapes = shapes(all).into_iter().zip(all.iter().filter_map(Named::report));
+            shapes.map(|(shape, report)| shape.with_skipped(&together(report).1)).collect()
+        }
+        _ => of_each(all),
+    };
+    let shown: Vec<usize> = (0..shapes.len()).collect();
+    let picture = chart::histogram(&shapes, &shown, budget_of(all), false)?;
+    Some(drawn(picture, &shapes, caption(ChartName::Histogram, all, &shapes)))
 }
 
 fn exceedance(all: &[Named]) -> Option<Drawn> {
@@ -180,9 +170,15 @@ fn exceedance(all: &[Named]) -> Option<Drawn> {
 }
 
 fn drawn(picture: String, shapes: &[Shape], caption: String) -> Drawn {
-    let legend =
-        if shapes.len() > 1 { shapes.iter().map(|one| (one.number, one.name.clone())).collect() } else { Vec::new() };
-    Drawn { pictures: vec![(None, picture, 360.0)], legend, caption }
+    let lines = shapes.iter().map(|one| (format!("ran {}", chart::series(one.number)), one.name.clone()));
+    let dashed = |name: &str, is_drawn: fn(&Shape) -> bool| {
+        let first = shapes.iter().find(|shape| is_drawn(shape))?;
+        Some((format!("skipped {}", chart::series(first.number)), name.to_owned()))
+    };
+    let skipped = dashed("skipped releases", |shape| !shape.skipped.is_empty());
+    let counted = dashed("only counted", |shape| shape.apart.is_some());
+    let legend = lines.chain(skipped).chain(counted).collect();
+    Drawn { pictures: vec![(None, picture, HEIGHT)], legend, caption }
 }
 
 /// Of the file of another program each series, where there is nothing beside it.
@@ -210,11 +206,12 @@ fn over_time(all: &[Named]) -> Option<Drawn> {
             let picture = chart::timeline(report, *number, reach, true, true)?;
             let cpu = report.cpus.get(*number)?.cpu;
             let heading = if all.len() > 1 { format!("{}, CPU {cpu}", cut(name)) } else { format!("CPU {cpu}") };
-            Some((Some(heading), picture, 172.0))
+            Some((Some(heading), picture, chart::TIMELINE_HEIGHT))
         };
         pictures.extend(numbers.iter().filter_map(drawn));
     }
-    let caption = caption(ChartName::OverTime, all, &[]);
+    let said = caption(ChartName::OverTime, all, &[]);
+    let caption = format!("{said} Band: from the smallest to the largest. Shades: load phases.");
     (!pictures.is_empty()).then_some(Drawn { pictures, legend: Vec::new(), caption })
 }
 

@@ -1,22 +1,20 @@
-//! What charts are drawn of: results under the names they are shown by, whoever measured them.
+//! What charts are drawn of: results of punctual or of another program, each under the name that a reader sees.
 
 use crate::render::chart::{self, Shape};
-use crate::render::text::clean::visible;
+use crate::render::clean::visible;
 use punctual_hist::{Counts, Nanos};
 use punctual_numbers::foreign::ForeignRun;
 use punctual_numbers::report::Report;
 
 /// A result with the name it is shown by.
 pub struct Named {
-    /// As a reader calls it.
     pub name: String,
-    /// Its numbers.
     pub of: Measured,
 }
 
 /// What was measured, and by whom.
 pub enum Measured {
-    /// By us.
+    /// By punctual itself.
     Recording(Box<Report>),
     /// By another program.
     Import(Box<ForeignRun>),
@@ -39,7 +37,7 @@ impl Named {
         }
     }
 
-    /// Under its name as few shapes as mean one thing each: all CPUs together.
+    /// All CPUs together. Series of another program that mean different things stay apart.
     fn together(&self) -> Vec<Shape> {
         match &self.of {
             Measured::Recording(report) => vec![Shape::of_counts(0, self.name.clone(), &together(report).0)],
@@ -58,20 +56,20 @@ pub fn together(report: &Report) -> (Counts, Counts) {
     (ran, skipped)
 }
 
-/// Each result by as few shapes as mean one thing each, in order.
+/// The shapes of all results in order, all CPUs of a result together.
 pub fn shapes(all: &[Named]) -> Vec<Shape> {
     let shapes = all.iter().flat_map(Named::together).enumerate();
     shapes.map(|(number, shape)| Shape { number, ..shape }).collect()
 }
 
-/// The budget, where all recordings have the same.
+/// The budget, if all recordings have the same one.
 pub fn budget_of(all: &[Named]) -> Option<Nanos> {
     let mut budgets = all.iter().filter_map(Named::report).map(|report| report.need.budget);
     let first = budgets.next()?;
     first.filter(|_| budgets.all(|budget| budget == first))
 }
 
-/// Names of all results, each its own: the name of the file, or its path where names are the same.
+/// Names of all results: the name of the file, or its path where two files have the same name.
 pub fn names(all: &[(String, String)]) -> Vec<String> {
     let name = |(title, path): &(String, String)| {
         let twice = all.iter().filter(|(other, _)| other == title).count() > 1;

@@ -5,7 +5,7 @@ mod field;
 use super::named::{budget_of, shapes};
 use super::{BAND, Named, caption, title, wrapped};
 use crate::cli::ChartName;
-use crate::render::chart::{self, LogScale, Shape, Times, as_f64, limits, moment_label, round_moments, times};
+use crate::render::chart::{self, LogScale, Shape, Times, as_f64, limits, moment_label, round_moments, times, whole};
 use crate::render::units;
 use field::{Field, HEIGHT, cell, ns};
 use punctual_hist::Nanos;
@@ -18,7 +18,7 @@ const MARKS: [char; 9] = ['1', '2', '3', '4', '5', '6', '7', '8', '9'];
 /// What marks values that were only counted.
 const APART: char = '-';
 
-/// The chart in so many columns; `None` when there is nothing to draw.
+/// The chart on a terminal of `columns`; `None` when there is nothing to draw.
 pub fn draw(chart: ChartName, all: &[Named], columns: usize) -> Option<String> {
     let shapes = shapes(all);
     let names: Vec<&str> = match chart {
@@ -70,10 +70,11 @@ fn latencies(field: &Field, shapes: &[Shape], budget: Option<Nanos>) -> Option<L
 }
 
 fn histogram(out: &mut String, shapes: &[Shape], budget: Option<Nanos>, columns: usize) -> Option<String> {
-    let mut field = Field::new(columns);
+    let most = shapes.iter().map(Shape::count).max()?;
+    let mut field = Field::new(columns, &units::count(most));
     let x = latencies(&field, shapes, budget)?;
     let columns = chart::columns(shapes, chart::range(shapes, budget)?, as_f64(field.width as u64));
-    let counted: Vec<Vec<u64>> = shapes.iter().map(|shape| chart::counts(&columns, shape)).collect();
+    let counted: Vec<Vec<u64>> = shapes.iter().map(|shape| chart::counts(&columns, &shape.cells)).collect();
     let aparts = shapes.iter().filter_map(|shape| shape.apart.map(|apart| apart.count));
     let most = counted.iter().flatten().copied().chain(aparts).max()?;
     let y = LogScale::new(0.6, as_f64(most) * 1.2, as_f64(HEIGHT as u64), 0.0);
@@ -102,15 +103,14 @@ fn histogram(out: &mut String, shapes: &[Shape], budget: Option<Nanos>, columns:
     Some(budget_said(budget))
 }
 
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "ticks are whole and not negative")]
-fn whole(n: f64) -> u64 {
-    n.round() as u64
-}
-
 fn exceedance(out: &mut String, shapes: &[Shape], budget: Option<Nanos>, columns: usize) -> Option<String> {
-    let mut field = Field::new(columns);
-    let x = latencies(&field, shapes, budget)?;
     let most = shapes.iter().map(Shape::count).max()?;
+    let shares =
+        std::iter::successors(Some(1u64), |one_in| one_in.checked_mul(10)).take_while(|one_in| *one_in <= most);
+    let share = |one_in| if one_in == 1 { "all".to_owned() } else { format!("1 in {}", units::count(one_in)) };
+    let shares: Vec<(u64, String)> = shares.map(|one_in| (one_in, share(one_in))).collect();
+    let mut field = Field::new(columns, shares.last().map_or("", |(_, label)| label));
+    let x = latencies(&field, shapes, budget)?;
     // In parts of the largest number, because a scale ends at a tenth.
     let y = LogScale::new(0.5, as_f64(most), as_f64(HEIGHT as u64), 0.0);
     let line = |share: f64| cell(y.at(share * as_f64(most)), HEIGHT);
@@ -121,12 +121,7 @@ fn exceedance(out: &mut String, shapes: &[Shape], budget: Option<Nanos>, columns
         field.budget_line(cell(x.at_ns(budget), field.width));
     }
     field.label_latencies(&x);
-    let mut one_in = 1u64;
-    while one_in <= most {
-        let label = if one_in == 1 { "all".to_owned() } else { format!("1 in {}", short(one_in)) };
-        field.left.push((line(1.0 / as_f64(one_in)), label));
-        one_in = one_in.saturating_mul(10);
-    }
+    field.left.extend(shares.into_iter().map(|(one_in, label)| (line(1.0 / as_f64(one_in)), label)));
     field.print(out);
     // Of several, bands would cover each other.
     let band = if shapes.len() == 1 { format!("{BAND} ") } else { String::new() };
@@ -166,20 +161,10 @@ fn curve(field: &mut Field, shape: &Shape, x: &LogScale, line: impl Fn(f64) -> u
     }
 }
 
-/// A power of ten in few characters.
-fn short(n: u64) -> String {
-    match n {
-        0..1_000 => n.to_string(),
-        1_000..1_000_000 => format!("{}k", n / 1_000),
-        1_000_000..1_000_000_000 => format!("{}M", n / 1_000_000),
-        _ => format!("{}G", n / 1_000_000_000),
-    }
-}
-
 fn over_time(out: &mut String, all: &[Named], columns: usize) -> Option<String> {
     let shown = || all.iter().filter_map(Named::report).take(MARKS.len());
     let budget = budget_of(all);
-    let mut field = Field::new(columns);
+    let mut field = Field::new(columns, "");
     let spans: Vec<Times> = shown().filter_map(times).collect();
     let times = Times { from: spans.iter().map(|t| t.from).min()?, to: spans.iter().map(|t| t.to).max()? };
     let points = || shown().flat_map(|report| report.timeline.iter());

@@ -8,7 +8,7 @@ use punctual_numbers::foreign::{ForeignRun, Quantity, Unfit};
 
 /// What is said where the limits of shares are drawn.
 pub const BAND: &str = "Band: 95 % limits of each share, for activations that do not depend on each other.";
-/// Of so many it is said how many values were only counted.
+/// Number of series of which it is said how many values were only counted.
 const TOLD_MAX: usize = 4;
 
 /// What a chart is called.

@@ -3,6 +3,7 @@
 use super::sheet::Sheet;
 use super::table::{Edge, Table};
 use super::{Style, section, short};
+use crate::render::clean::shortened;
 use crate::render::words::answer::Reader;
 use crate::render::{explain, units, words};
 use punctual_facts::finding::State;
@@ -177,7 +178,7 @@ fn in_force(sheet: &mut Sheet, report: &Report) {
     sheet.heading("In force");
     sheet.paragraph(2, &format!("Read {} the run:", words::moment(first.moment)));
     for (path, value) in &first.values {
-        sheet.point(2, &format!("{path} = {}", section::shortened(value, 400)));
+        sheet.point(2, &format!("{path} = {}", shortened(value, 400)));
     }
     for (before, after) in report.in_force.iter().zip(report.in_force.iter().skip(1)) {
         let changed = words::changed_between(before, after);

@@ -24,7 +24,7 @@ pub fn imported(run: &ForeignRun, file: &Path, style: Style) -> String {
     if !run.machine.is_empty() {
         sheet.heading("What the file says of the run");
         for (name, value) in &run.machine {
-            sheet.point(2, &format!("{name}: {}", super::section::shortened(value, 400)));
+            sheet.point(2, &format!("{name}: {}", crate::render::clean::shortened(value, 400)));
         }
     }
     sheet.finish()

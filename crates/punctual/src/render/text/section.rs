@@ -1,8 +1,8 @@
 //! The parts that the short and the full text have in common.
 
-use super::clean::clean;
 use super::sheet::{Sheet, Tone};
 use super::table::{Edge, Table};
+use crate::render::clean::shortened;
 use crate::render::{units, words};
 use punctual_facts::finding::{Finding, Severity, State};
 use punctual_numbers::report::{Answer, Percentiles, PhaseRow, Report, Row};
@@ -165,7 +165,7 @@ pub fn trust(sheet: &mut Sheet, report: &Report) {
     for reason in &report.trust.reasons {
         sheet.point(2, &words::distrust(reason));
     }
-    if !report.trust.ok() && !report.trust.remarks.is_empty() {
+    if !report.trust.reasons.is_empty() && !report.trust.remarks.is_empty() {
         sheet.paragraph(2, "Also worth knowing:");
     }
     for remark in &report.trust.remarks {
@@ -194,13 +194,4 @@ pub fn notes(sheet: &mut Sheet, report: &Report) {
     for note in &notes {
         sheet.point(2, note);
     }
-}
-
-/// `text` on one line and cut to `limit` characters, which then shows.
-pub fn shortened(text: &str, limit: usize) -> String {
-    let text = clean(text.trim());
-    if text.chars().count() <= limit {
-        return text;
-    }
-    text.chars().take(limit.saturating_sub(3)).chain("...".chars()).collect()
 }

@@ -3,8 +3,8 @@
 //! All words are cleaned here. Knows nothing of reports.
 
 use super::Style;
-use super::clean::{ascii, clean, clean_keeping_thin};
 use super::table::Table;
+use crate::render::clean::{ascii, clean, clean_keeping_thin};
 use anstyle::AnsiColor;
 
 /// What a piece of text tells at a glance. Never told by colour alone.

@@ -3,9 +3,10 @@
 //!
 //! A check prints [`opening`] before it measures and [`results`] when it has measured.
 
+use super::Style;
 use super::sheet::{Sheet, Tone};
 use super::table::{Edge, Table};
-use super::{Style, section::shortened};
+use crate::render::clean::shortened;
 use crate::render::words::answer::{self, Reader};
 use crate::render::{units, words};
 use punctual_facts::finding::Finding;

@@ -3,7 +3,7 @@
 //! A table that is too wide is printed in blocks, each with the first column again: a line of a table is never wrapped.
 //! Knows nothing of what its cells mean.
 
-use super::clean::clean;
+use crate::render::clean::clean;
 
 /// Which edge of a column its cells touch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! The answer of a run in a few lines: held or not and by how much, how sure, whether to believe it, why, what next.
 
 use super::command::{self, Command};
-use super::{causes, distrust};
+use super::{although, causes, distrust};
 use crate::render::units;
 use punctual_facts::finding::{Finding, Severity, State};
 use punctual_facts::profile::Need;
@@ -102,23 +102,33 @@ fn inconclusive(why: &Inconclusive) -> String {
     match why {
         Inconclusive::NoBudget => "No budget was given, so there is nothing to hold.".to_owned(),
         Inconclusive::NothingRan => "A measuring thread has no samples at all.".to_owned(),
-        Inconclusive::TooFew { due, wanted } => format!(
-            "{} are too few to say that none misses; {} would do.",
+        Inconclusive::TooFew { due, wanted, time } => format!(
+            "{} are too few to say that none misses; {} would do{}.",
             units::counted(*due, "release"),
-            units::count(*wanted)
+            units::count(*wanted),
+            time.map_or_else(String::new, |time| format!(", in {}", units::duration(time)))
         ),
+        Inconclusive::Doubt { doubt } => {
+            format!("No miss was seen, but {}.", although(std::slice::from_ref(doubt)))
+        }
     }
 }
 
-/// Whether the run can be trusted, and the first reasons why not.
+/// Whether the run can be trusted, and the first doubts: why not, or what the answer stands against.
 pub fn trust(report: &Report) -> Vec<String> {
-    let trust = &report.trust;
-    let mut said = vec![if trust.ok() { "Yes.".to_owned() } else { "No:".to_owned() }];
-    let reasons: &[Distrust] = if trust.ok() { &[] } else { &trust.reasons };
-    said.extend(reasons.iter().take(DOUBTS_SHOWN).map(distrust));
+    let reasons = &report.trust.reasons;
+    let shown = reasons.get(..DOUBTS_SHOWN).unwrap_or(reasons);
+    let mut said = match (report.trust.ok(), shown.is_empty()) {
+        (true, true) => vec!["Yes.".to_owned()],
+        (true, false) => vec![format!("Yes, although {}.", although(shown))],
+        (false, _) => std::iter::once("No:".to_owned()).chain(shown.iter().map(distrust)).collect(),
+    };
     let more = reasons.len().saturating_sub(DOUBTS_SHOWN);
     if more > 0 {
         said.push(format!("And {more} more: --full."));
+    }
+    if report.verdict.cause_open {
+        said.push("The misses are a fact; their cause is open.".to_owned());
     }
     said
 }
@@ -230,14 +240,13 @@ fn longer(report: &Report, again: Command) -> Next {
         NextStep::MeasureLonger { length, one_in } => Some((*length, *one_in)),
         _ => None,
     });
-    let spoilt = report.trust.reasons.iter().find(|one| !matches!(one, Distrust::TooFew { .. }));
-    match (spoilt, step) {
-        (Some(_), _) => Next {
+    match (report.next.contains(&NextStep::Repeat), step) {
+        (true, _) => Next {
             why: "Remove what is named under Trust, then run again:".to_owned(),
             command: Some(again.to_string()),
             then: None,
         },
-        (None, Some((length, one_in))) => Next {
+        (false, Some((length, one_in))) => Next {
             why: format!(
                 "To claim that fewer than 1 in {} releases misses, measure for {}:",
                 units::count(one_in),
@@ -246,7 +255,7 @@ fn longer(report: &Report, again: Command) -> Next {
             command: Some(again.with("--duration", &command::length(length)).to_string()),
             then: None,
         },
-        (None, None) => Next { why: "Nothing: this need is met.".to_owned(), command: None, then: None },
+        (false, None) => Next { why: "Nothing: this need is met.".to_owned(), command: None, then: None },
     }
 }
 

@@ -1,7 +1,7 @@
 //! Who made it late, in words: kinds of causes, where they lie, why they could run, how was looked.
 
 use super::phase_name;
-use crate::render::text::clean::visible;
+use crate::render::clean::visible;
 use crate::render::units;
 use punctual_facts::finding::State;
 use punctual_hist::Nanos;
@@ -322,6 +322,7 @@ pub fn doubt(why: CausesDoubt) -> &'static str {
         CausesDoubt::Unexplained => "more than a fifth of the latency has no cause that was seen.",
         CausesDoubt::SelfTest => "the self-test of the trace failed: records may be missing, or at wrong times.",
         CausesDoubt::Incomplete => "more than a fifth of the latency lies in windows that do not tell all.",
+        CausesDoubt::Added => "what only adds latency was at work as well; \"Can this run be trusted?\" names it.",
     }
 }
 

@@ -32,6 +32,11 @@ impl Command {
         command
     }
 
+    /// What comes after the program's name.
+    pub fn into_words(self) -> Vec<String> {
+        self.words
+    }
+
     /// The same command without an option that takes a value.
     pub fn without(mut self, option: &str) -> Self {
         let joined = format!("{option}=");

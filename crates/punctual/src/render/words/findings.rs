@@ -3,8 +3,16 @@
 use super::{state, state_because};
 use punctual_facts::finding::{Finding, State};
 use punctual_numbers::report::Report;
-use punctual_tuning::knobs::{self, Blast, Family};
+use punctual_tuning::knobs::{self, Blast, Family, Resort};
 use std::cmp::Reverse;
+
+/// What to type to get further with this program.
+pub fn resort(resort: Resort) -> &'static str {
+    match resort {
+        Resort::ChooseCpus => "to judge other CPUs, and leave some for the rest: punctual audit --cpus LIST",
+        Resort::LimitSleep => "to see what a limit does: punctual measure --dma-latency MICROSECONDS",
+    }
+}
 
 /// The findings to show, worst first: those proven bad, then those that could not be told.
 pub fn standing_in_the_way(report: &Report) -> Vec<&Finding> {

@@ -2,103 +2,151 @@
 
 use super::{cpus, end};
 use crate::render::units;
-use punctual_numbers::report::{Distrust, Trust};
+use punctual_numbers::report::{Direction, Distrust, Trust};
 
 /// The answer to "Can this run be trusted?", without its reasons.
 pub fn trust_answer(trust: &Trust) -> &'static str {
-    match (trust.ok(), trust.remarks.is_empty()) {
-        (true, true) => "Yes.",
-        (true, false) => "Yes. Worth knowing:",
-        (false, _) => "No, because:",
+    match (trust.ok(), trust.reasons.is_empty(), trust.remarks.is_empty()) {
+        (false, ..) => "No, because:",
+        (true, false, _) => "Yes, although:",
+        (true, true, false) => "Yes. Worth knowing:",
+        (true, true, true) => "Yes.",
+    }
+}
+
+/// What doubts leave of a verdict that stands, as what follows "although": `the hypervisor took 40 ms: that can only have
+/// added latency`. Empty without doubts.
+pub fn although(doubts: &[Distrust]) -> String {
+    let mut doubts: Vec<&Distrust> = doubts.iter().collect();
+    doubts.sort_by_key(|doubt| doubt.direction());
+    let alike = doubts.chunk_by(|a, b| a.direction() == b.direction()).filter_map(|alike| {
+        let facts: Vec<String> = alike.iter().map(|doubt| told(doubt).0).collect();
+        Some(format!("{}: {}", facts.join("; "), meaning(alike.first()?.direction())))
+    });
+    alike.collect::<Vec<_>>().join("; ")
+}
+
+/// What doubts of this direction do to the numbers.
+fn meaning(direction: Direction) -> &'static str {
+    match direction {
+        Direction::OnlyAdds => "that can only have added latency",
+        Direction::MayHide => "that can have hidden latency",
+        Direction::Both => "that can have added or hidden latency",
+        Direction::TooFew => "more samples may hold more misses",
+        Direction::MoodsLong => "the answer is about this run, not the next",
+        Direction::Neither => "the counts are complete",
     }
 }
 
 /// One reason, or remark, as a sentence.
-#[allow(clippy::too_many_lines, reason = "a table")]
 pub fn distrust(reason: &Distrust) -> String {
+    let (fact, follows) = told(reason);
+    let mut letters = fact.chars();
+    let first = letters.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();
+    // A path begins with no letter that could be large.
+    format!("{first}{}; {follows}.", letters.as_str())
+}
+
+/// What happened, and what follows for the numbers.
+#[allow(clippy::too_many_lines, reason = "a table")]
+fn told(doubt: &Distrust) -> (String, &'static str) {
     let times = |n: u64| units::counted(n, "time");
-    match reason {
-        Distrust::Steal { time } => format!(
-            "The hypervisor ran others for {} while this machine wanted to run; that time is in the latencies.",
-            units::duration(*time)
+    match doubt {
+        Distrust::Steal { time } => (
+            format!("the hypervisor took {} while this machine wanted to run", units::duration(*time)),
+            "that time is in the latencies",
         ),
-        Distrust::Paused { times: n, total } => format!(
-            "The whole machine stood still {}, {} in all (a paused or starved virtual machine); the releases due then \
-             are in no histogram.",
-            times(*n),
-            units::duration(*total)
+        Distrust::Paused { times: n, total } => (
+            format!(
+                "the whole machine stood still {}, {} in all (a paused or starved virtual machine)",
+                times(*n),
+                units::duration(*total)
+            ),
+            "the releases due then are in no histogram",
         ),
-        Distrust::Suspended { times: n, total } => format!(
-            "The machine was suspended {}, {} in all; the releases due then are in no histogram.",
-            times(*n),
-            units::duration(*total)
+        Distrust::Suspended { times: n, total } => (
+            format!("the machine was suspended {}, {} in all", times(*n), units::duration(*total)),
+            "the releases due then are in no histogram",
         ),
-        Distrust::WallClockStep { times: n } => format!(
-            "The wall clock was set {}; latencies are taken from the monotonic clock, times of day are not.",
-            times(*n)
+        Distrust::WallClockStep { times: n } => (
+            format!("the wall clock was set {}", times(*n)),
+            "latencies are taken from the monotonic clock, but a machine that was stopped looks like this as well",
         ),
-        Distrust::TscDrift => {
-            "The TSC and the monotonic clock drifted apart: one of them is wrong, and with it the latencies.".to_owned()
-        }
-        Distrust::SlowClock { cost } => format!(
-            "Reading the clock takes {}, as if it were not read in the vDSO; that time is in every latency.",
-            units::latency(*cost)
+        Distrust::TscDrift => (
+            "the TSC and the monotonic clock drifted apart".to_owned(),
+            "one of them is wrong, and with it the latencies",
+        ),
+        Distrust::SlowClock { cost } => (
+            format!("reading the clock takes {}, as if it were not read in the vDSO", units::latency(*cost)),
+            "that time is in every latency",
         ),
         Distrust::Throttled => {
-            "A CPU was throttled for heat, so this is the machine when hot, not the machine as built.".to_owned()
+            ("a CPU was throttled for heat".to_owned(), "this is the machine when hot, not the machine as built")
         }
-        Distrust::RtThrottled => "The kernel stopped real-time threads for using too much time \
-            (sched_rt_runtime_us); what was late then was late by that rule."
-            .to_owned(),
-        Distrust::ChangedDuring { path } => format!("{path} changed during the run, so it is the sum of two runs."),
+        Distrust::RtThrottled => (
+            "the kernel stopped real-time threads for using too much time (sched_rt_runtime_us)".to_owned(),
+            "what was late then was late by that rule",
+        ),
+        Distrust::ChangedDuring { path } => {
+            (format!("{path} changed during the run"), "the numbers are the sum of two runs")
+        }
         Distrust::LoadMissing { load, why } => {
-            format!("Load {load} did not run as asked ({why}); with it the numbers may be worse.")
+            (format!("load {load} did not run as asked ({why})"), "with it the numbers may be worse")
         }
-        Distrust::Tracing { tracer } => format!("Tracing was on ({tracer}); it costs time at every event it records."),
-        Distrust::HelperShared { cpus: set } => format!(
-            "Threads of punctual itself had to run on the measured {}; part of the latency there may be their doing.",
-            cpus(set)
-        ),
-        Distrust::HelperSibling { cpus: set } => format!(
-            "Threads of punctual itself had to run on SMT siblings of the measured {}, and slow them down.",
-            cpus(set)
-        ),
-        Distrust::Faults { cpu, faults: n } => format!(
-            "The measuring thread of CPU {cpu} took {} in its loop; each is in a latency.",
-            units::counted(*n, "page fault")
-        ),
-        Distrust::Migrations { cpu, times: n } => {
-            format!(
-                "The measuring thread of CPU {cpu} changed CPU {}, so its numbers are not those of one CPU.",
-                times(*n)
-            )
+        Distrust::Tracing { tracer } => {
+            (format!("tracing was on ({tracer})"), "it costs time at every event it records")
         }
+        Distrust::HelperShared { cpus: set } => (
+            format!("threads of punctual itself had to run on the measured {}", cpus(set)),
+            "part of the latency there may be theirs",
+        ),
+        Distrust::HelperSibling { cpus: set } => (
+            format!("threads of punctual itself had to run on SMT siblings of the measured {}", cpus(set)),
+            "they slow these CPUs down",
+        ),
+        Distrust::Faults { cpu, faults: n } => (
+            format!("the measuring thread of CPU {cpu} took {} in its loop", units::counted(*n, "page fault")),
+            "the time of each is in a latency",
+        ),
+        Distrust::Migrations { cpu, times: n } => (
+            format!("the measuring thread of CPU {cpu} changed CPU {}", times(*n)),
+            "its numbers are not those of one CPU",
+        ),
         Distrust::MemoryNotLocked => {
-            "Memory was not locked (RLIMIT_MEMLOCK), so a page fault can come at any time.".to_owned()
+            ("memory was not locked (RLIMIT_MEMLOCK)".to_owned(), "a page fault can come at any time")
         }
         Distrust::NotRealTime => {
-            "The threads did not run in a real-time class, so these are not real-time latencies.".to_owned()
+            ("the threads did not run in a real-time class".to_owned(), "these are not real-time latencies")
         }
-        Distrust::GrantedOtherwise { cpu } => {
-            format!("The kernel granted the thread of CPU {cpu} something else than was asked; see the threads table.")
-        }
-        Distrust::Early { cpu, times: n } => {
-            format!("The thread of CPU {cpu} woke before its release {}: a clock or a timer is wrong.", times(*n))
-        }
-        Distrust::TooFew { due: 0 } => "No release came due, so there is nothing to go by.".to_owned(),
-        Distrust::TooFew { due } => format!(
-            "Only {} came due: too few for the percentiles that were asked for.",
-            units::counted(*due, "release")
+        Distrust::GrantedOtherwise { cpu } => (
+            format!("the kernel granted the thread of CPU {cpu} something else than was asked"),
+            "the threads table shows what",
         ),
-        Distrust::EndedEarly { reason } => format!("The run {}.", end(*reason)),
-        Distrust::CutOff => {
-            "The recording is cut off: what happened after its last good checkpoint is not in it.".to_owned()
+        Distrust::Early { cpu, times: n } => {
+            (format!("the thread of CPU {cpu} woke before its release {}", times(*n)), "a clock or a timer is wrong")
         }
-        Distrust::WriteFailed => "Part of the recording could not be written.".to_owned(),
-        Distrust::MaximaLost { maxima: n } => format!(
-            "The exact maximum is missing for {}, counted for each CPU: it was not collected in time. The histograms \
-             are complete.",
-            units::counted(*n, "second")
+        Distrust::TooFew { due: 0 } => ("no release came due".to_owned(), "there is nothing to go by"),
+        Distrust::TooFew { due } => (
+            format!("only {} came due", units::counted(*due, "release")),
+            "that is too few for the percentiles that were asked for",
+        ),
+        Distrust::EndedEarly { reason } => (format!("the run {}", end(*reason)), "what came later was not measured"),
+        Distrust::CutOff => {
+            ("the recording is cut off".to_owned(), "what happened after its last good checkpoint is not in it")
+        }
+        Distrust::WriteFailed => {
+            ("part of the recording could not be written".to_owned(), "the file holds less than was measured")
+        }
+        Distrust::MaximaLost { maxima: n } => (
+            format!(
+                "the exact maximum is missing for {}, counted for each CPU: it was not collected in time",
+                units::counted(*n, "second")
+            ),
+            "the histograms are complete",
+        ),
+        Distrust::Drifts { load } => (
+            format!("the machine changed over the run (load: {load})"),
+            "the numbers are about this run and not about the next",
         ),
     }
 }
@@ -127,9 +175,23 @@ mod tests {
 
     #[test]
     fn remarks_do_not_turn_a_yes_into_a_no() {
-        let remarks = vec![Distrust::NotRealTime];
-        assert_eq!(trust_answer(&Trust::default()), "Yes.");
-        assert!(trust_answer(&Trust { reasons: Vec::new(), remarks: remarks.clone() }).starts_with("Yes."));
-        assert!(trust_answer(&Trust { reasons: remarks, remarks: Vec::new() }).starts_with("No"));
+        let answer = |reasons: &[Distrust], remarks: &[Distrust]| {
+            trust_answer(&Trust { reasons: reasons.to_vec(), remarks: remarks.to_vec() })
+        };
+        let [adds, hides] = [[Distrust::NotRealTime], [Distrust::CutOff]];
+        assert_eq!((answer(&[], &[]), answer(&adds, &hides)), ("Yes.", "Yes, although:"));
+        assert!(answer(&[], &hides).starts_with("Yes.") && answer(&hides, &adds).starts_with("No"));
+    }
+
+    #[test]
+    fn what_stands_is_said_with_what_speaks_against_it() {
+        let steal = Distrust::Steal { time: punctual_hist::Nanos::from_ms(40) };
+        let said = although(&[Distrust::Drifts { load: "idle".to_owned() }, steal, Distrust::Throttled]);
+        let wanted = format!(
+            "the hypervisor took 40{}ms while this machine wanted to run; a CPU was throttled for heat: that can only have \
+             added latency; the machine changed over the run (load: idle): the answer is about this run, not the next",
+            units::THIN
+        );
+        assert_eq!((said, although(&[])), (wanted, String::new()));
     }
 }

@@ -28,9 +28,16 @@ pub fn verdict(report: &Report) -> VerdictWords {
         Answer::NotHeld => ("Not held", not_held(report)),
         Answer::Inconclusive => ("Inconclusive", inconclusive(report)),
     };
-    let but = "But this run cannot be trusted, and so neither can its verdict; the reasons are below.";
-    let but = (!report.trust.ok()).then(|| but.to_owned());
-    VerdictWords { word, seen, bound: bound(verdict, report.need.budget), but }
+    VerdictWords { word, seen, bound: bound(verdict, report.need.budget), but: but(verdict) }
+}
+
+/// What the doubts leave of an answer that stands.
+fn but(verdict: &Verdict) -> Option<String> {
+    let open = match (verdict.answer, verdict.cause_open) {
+        (Answer::NotHeld, true) => "That stands, but its cause is open",
+        _ => "That stands",
+    };
+    (!verdict.although.is_empty()).then(|| format!("{open}, although {}.", super::although(&verdict.although)))
 }
 
 fn held(report: &Report) -> String {
@@ -66,11 +73,14 @@ fn inconclusive(report: &Report) -> String {
         None => "the recording does not hold what it takes".to_owned(),
         Some(Inconclusive::NoBudget) => "no budget was stated, so there is nothing to hold".to_owned(),
         Some(Inconclusive::NothingRan) => "a measured thread has no samples at all".to_owned(),
-        Some(Inconclusive::TooFew { due, wanted }) => format!(
-            "only {} came due; {} would be enough for a bound worth having",
-            units::counted(*due, "release"),
-            units::count(*wanted)
-        ),
+        Some(Inconclusive::TooFew { due, wanted, time }) => {
+            let time = time.map_or_else(String::new, |time| format!(", in {}", units::duration(time)));
+            let due = units::counted(*due, "release");
+            format!("only {due} came due; {} would do{time}", units::count(*wanted))
+        }
+        Some(Inconclusive::Doubt { doubt }) => {
+            format!("no miss was seen, but {}", super::although(std::slice::from_ref(doubt)))
+        }
     };
     format!("{why}.{}", largest(report))
 }
@@ -183,7 +193,11 @@ mod tests {
 
     #[test]
     fn a_run_that_cannot_be_trusted_says_so_beside_its_verdict() {
-        assert!(verdict(&sample::cut_off()).but.is_some());
+        let words = verdict(&sample::cut_off());
+        assert!(words.word == "Inconclusive" && words.but.is_none());
+        assert!(words.seen.starts_with("no miss was seen, but the recording is cut off: "), "{}", words.seen);
+        let but = plain(&verdict(&sample::eight_cpus()).but.unwrap());
+        assert!(but.starts_with("That stands, but its cause is open, although the whole machine stood"), "{but}");
     }
 
     #[test]
@@ -197,8 +211,10 @@ mod tests {
     #[test]
     fn too_few_names_both_numbers() {
         let mut report = sample::empty();
-        report.verdict.inconclusive_because = Some(Inconclusive::TooFew { due: 200, wanted: 3_000 });
-        assert!(plain(&verdict(&report).seen).starts_with("only 200 releases came due; 3 000 would be enough"));
+        let time = Some(Nanos::from_secs(450));
+        report.verdict.inconclusive_because = Some(Inconclusive::TooFew { due: 200, wanted: 3_000, time });
+        let seen = plain(&verdict(&report).seen);
+        assert!(seen.starts_with("only 200 releases came due; 3 000 would do, in 7 min 30 s."), "{seen}");
     }
 
     #[test]

@@ -1,13 +1,12 @@
-//! A fragment of kernel configuration for whoever builds the kernel, with a reason and a source for every line.
+//! A fragment of kernel configuration for people who build kernels, with a reason and a source for every line.
 //!
 //! Which symbols exist differs between versions; three were looked at, and the fragment says which of them it follows.
-//! It knows nothing of the running kernel.
+//! This module knows nothing of the running kernel.
 
 mod lines;
 
 use lines::SECTIONS;
 use punctual_facts::machine::{Arch, Flavour, Version};
-use std::fmt;
 
 /// Versions whose Kconfig files were looked at, oldest first.
 const CHECKED: [Version; 3] = [Version::new(6, 1), Version::new(6, 12), Version::new(7, 3)];
@@ -16,28 +15,14 @@ const RT_IN_MAINLINE: Version = Version::new(6, 12);
 /// Longest line of a remark.
 const WIDTH_CHARS: usize = 110;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KconfigRefusal {
-    /// Not a flavour for which a kernel is built anew.
+    #[error("a fragment for a {} kernel is not known here; name rt, cobalt or evl", .0.name())]
     Flavour(Flavour),
-    /// Not an architecture that is known here.
+    #[error("{} is not known here; fragments are for x86-64 and arm64", .0.name())]
     Arch(Arch),
 }
 
-impl fmt::Display for KconfigRefusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Flavour(flavour) => {
-                write!(f, "a fragment for a {} kernel is not known here; name rt, cobalt or evl", flavour.name())
-            }
-            Self::Arch(arch) => write!(f, "{} is not known here; fragments are for x86-64 and arm64", arch.name()),
-        }
-    }
-}
-
-impl std::error::Error for KconfigRefusal {}
-
-/// The fragment for a kernel of that flavour, version and architecture.
 pub fn kconfig(flavour: Flavour, version: Version, arch: Arch) -> Result<String, KconfigRefusal> {
     if !matches!(flavour, Flavour::Rt | Flavour::Cobalt | Flavour::Evl) {
         return Err(KconfigRefusal::Flavour(flavour));
@@ -65,7 +50,7 @@ pub fn kconfig(flavour: Flavour, version: Version, arch: Arch) -> Result<String,
     Ok(out)
 }
 
-/// The checked version to go by: the newest that is not newer, or the oldest.
+/// The checked version to follow: the newest that is not newer than this one, or else the oldest.
 fn followed(version: Version) -> usize {
     CHECKED.iter().rposition(|checked| *checked <= version).unwrap_or(0)
 }
@@ -101,7 +86,7 @@ fn head(flavour: Flavour, version: Version, arch: Arch, checked: Version) -> Str
     out
 }
 
-/// The text as remarks of a bearable width.
+/// The text as remarks of at most [`WIDTH_CHARS`] characters.
 fn remark(text: &str) -> String {
     let mut out = String::new();
     let mut line = String::from("#");

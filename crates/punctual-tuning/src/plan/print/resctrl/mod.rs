@@ -1,9 +1,9 @@
-//! Ways of a cache for the real-time CPUs alone, within what the hardware allows: what to write below
+//! Ways of a cache for the real-time CPUs alone, within the limits of the hardware: what to write below
 //! `/sys/fs/resctrl`, in which order, and why.
 //!
-//! The group is exclusive, so that the kernel refuses whoever would overlap it later. The kernel grants that only to
-//! masks that overlap nobody's in any domain of any cache (`rdtgroup_mode_test_exclusive`), which is why domains
-//! without real-time CPUs give up the least number of ways too.
+//! The group is exclusive, so that the kernel refuses groups that would overlap it later. The kernel grants that only to
+//! masks that overlap no other mask in any domain of any cache (`rdtgroup_mode_test_exclusive`). This is why domains
+//! without real-time CPUs give up the least number of ways, too.
 
 mod limits;
 mod ways;
@@ -19,7 +19,7 @@ use ways::{carve, fair_share};
 
 const GROUP: &str = "punctual";
 
-/// How the ways of one cache are shared out.
+/// How the ways of one cache are divided.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Share {
     pub level: u32,
@@ -33,66 +33,36 @@ pub struct Share {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Partition {
-    /// What to do, in this order; undone in reverse order (the folder goes before the default group grows again).
+    /// The steps in order. They are undone in reverse, so that the group goes before the default group grows again.
     pub steps: Vec<Step>,
     pub shares: Vec<Share>,
     pub notes: Vec<String>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PartitionRefusal {
+    #[error("{FOLDER} is not mounted, so what the CPU can do is not known")]
     NotMounted,
     /// A file does not say what is needed.
-    Unreadable {
-        path: String,
-        why: String,
-    },
-    /// This CPU can partition no cache.
+    #[error("{path}: {why}")]
+    Unreadable { path: String, why: String },
+    #[error("this CPU or kernel can partition no cache")]
     NoCache,
-    /// No cache is shared between real-time and housekeeping CPUs.
+    #[error("no cache that can be partitioned is shared between real-time and housekeeping CPUs")]
     NothingShared,
-    TooFewGroups {
-        most: u32,
-        taken: Vec<String>,
-    },
-    TooFewWays {
-        level: u32,
-        domain: u32,
-        all: u64,
-        /// Those that are free for an exclusive group.
-        free: u64,
-        /// The least number of ways in a row.
-        least: u32,
-        holders: Vec<String>,
-    },
+    #[error(
+        "{most} groups are possible with what is switched on, and no more is free: there are {}",
+        if .taken.is_empty() { "none but the default one".to_owned() } else { .taken.join(", ") }
+    )]
+    TooFewGroups { most: u32, taken: Vec<String> },
+    /// Of the ways `all` of a cache, `free` are free for an exclusive group, which needs at least `least` in a row.
+    #[error(
+        "L{level} cache {domain}: of ways {all:x}, {free:x} belong to no device and no other group, and no {least} in a \
+         row can be taken from them and leave {least} in a row to the others{}",
+        if .holders.is_empty() { String::new() } else { format!(" (groups: {})", .holders.join(", ")) }
+    )]
+    TooFewWays { level: u32, domain: u32, all: u64, free: u64, least: u32, holders: Vec<String> },
 }
-
-impl fmt::Display for PartitionRefusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotMounted => write!(f, "{FOLDER} is not mounted, so what the CPU can do is not known"),
-            Self::Unreadable { path, why } => write!(f, "{path}: {why}"),
-            Self::NoCache => f.write_str("this CPU or kernel can partition no cache"),
-            Self::NothingShared => {
-                f.write_str("no cache that can be partitioned is shared between real-time and housekeeping CPUs")
-            }
-            Self::TooFewGroups { most, taken } => {
-                let names = if taken.is_empty() { "none but the default one".to_owned() } else { taken.join(", ") };
-                write!(f, "{most} groups are possible with what is switched on, and no more is free: there are {names}")
-            }
-            Self::TooFewWays { level, domain, all, free, least, holders } => {
-                write!(
-                    f,
-                    "L{level} cache {domain}: of ways {all:x}, {free:x} belong to no device and no other group, and no \
-                     {least} in a row can be taken from them and leave {least} in a row to the others"
-                )?;
-                if holders.is_empty() { Ok(()) } else { write!(f, " (groups: {})", holders.join(", ")) }
-            }
-        }
-    }
-}
-
-impl std::error::Error for PartitionRefusal {}
 
 impl PartitionRefusal {
     pub fn remedy(&self) -> String {
@@ -165,7 +135,7 @@ fn share(
     let taken = holders.iter().fold(0, |taken, group| taken | held(group));
     let devices = cache.shareable | cache.devices.get(&domain).copied().unwrap_or(0);
     let free = limits.all & !devices & !taken;
-    // What the group has already is as good as the default group's: both are shared out anew.
+    // The ways of our group and of the default group are divided anew.
     let ours = hardware.groups.iter().filter(|group| group.name == GROUP).fold(0, |ours, group| ours | held(group));
     let default: Vec<u64> = cache.lines.iter().map(|line| mask(&hardware.groups[0], line) | (ours & free)).collect();
     let wanted = match (cpus.is_empty(), housekeeping.is_empty()) {
@@ -185,7 +155,6 @@ fn share(
     Ok(Share { level: cache.level, domain, cpus, housekeeping, own, others })
 }
 
-/// Masks, one behind the other.
 fn hex(masks: &[u64]) -> String {
     masks.iter().map(|mask| format!("{mask:x}")).collect::<Vec<_>>().join("/")
 }
@@ -212,7 +181,7 @@ fn steps(hardware: &Hardware, shares: &[Share], cpus: &CpuSet) -> Vec<Step> {
     let is_there = hardware.groups.iter().any(|group| group.name == GROUP);
     let mut steps = Vec::new();
     if is_there {
-        // An exclusive group may not take ways that the default group still has, nor the other way round.
+        // An exclusive group may not take ways that the default group has, nor the default group ways of ours.
         steps.push(write(format!("{group}/mode"), "shareable".to_owned(), Reading::Plain));
     }
     steps.push(write(format!("{FOLDER}/schemata"), others, Reading::Schemata));
@@ -225,7 +194,7 @@ fn steps(hardware: &Hardware, shares: &[Share], cpus: &CpuSet) -> Vec<Step> {
     steps
 }
 
-/// What becomes of caches that both kinds use, one by one; of the others together, since there may be hundreds.
+/// A note for each cache that both kinds of CPUs use; the others share notes, because there may be hundreds.
 fn notes(hardware: &Hardware, shares: &[Share]) -> Vec<String> {
     let mut notes = Vec::new();
     let mut alike = BTreeMap::<_, CpuSet>::new();

@@ -3,7 +3,7 @@
 use super::*;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::{Field, Row, RowAccessor};
-use punctual_numbers::export::{foreign_fleet_rows, foreign_fleet_run};
+use punctual_numbers::export::{foreign_fleet_head, foreign_fleet_rows};
 use punctual_numbers::foreign::{Beyond, Cell, ForeignRun, ImportOptions, import};
 use std::io::Write;
 use std::path::Path;
@@ -34,7 +34,7 @@ fn run_of(name: &str) -> ForeignRun {
 }
 
 fn table_of(run: &ForeignRun) -> Vec<u8> {
-    parquet("r", &foreign_fleet_run(run), foreign_fleet_rows(run)).unwrap()
+    parquet("r", &foreign_fleet_head(run), foreign_fleet_rows(run)).unwrap()
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn a_run_of_many_cells_is_packed_in_groups_and_nothing_is_lost() {
         beyond: (cpu == 5).then_some(Beyond { from: Nanos::from_secs(1), count: u64::MAX }),
         ..FleetRow::default()
     };
-    let run = FleetRun { started_unix_ns: Some(1_700_000_000_123_456_789), ..FleetRun::default() };
+    let run = FleetHead { started_unix_ns: Some(1_700_000_000_123_456_789), ..FleetHead::default() };
     let bytes = parquet("long", &run, (0..8).map(row)).unwrap();
     let reader = read(&bytes);
     assert!(reader.num_row_groups() > 1, "{}", reader.num_row_groups());

@@ -1,6 +1,6 @@
 //! A field of characters with labels below and at the left.
 
-use crate::render::chart::{LogScale, as_f64};
+use crate::render::chart::{LogScale, as_f64, whole};
 use crate::render::units;
 use punctual_hist::Nanos;
 use std::fmt::Write as _;
@@ -8,13 +8,15 @@ use std::ops::Range;
 
 /// Lines of a chart, without its axis.
 pub const HEIGHT: usize = 20;
-/// Columns of the labels at the left, and the axis.
-const LEFT: usize = 11;
+/// Columns that labels at the left have at least.
+const LABEL_MIN: usize = 9;
 
 /// What is drawn, and what stands beside it.
 pub struct Field {
     /// Columns of what is drawn.
     pub width: usize,
+    /// Columns of the labels at the left.
+    label: usize,
     /// Labels at the left: (line, text).
     pub left: Vec<(usize, String)>,
     /// Labels below: (column, text).
@@ -29,20 +31,20 @@ pub fn cell(at: f64, cells: usize) -> usize {
 }
 
 impl Field {
-    /// An empty one on a terminal of so many columns.
-    pub fn new(columns: usize) -> Self {
-        let width = columns.saturating_sub(LEFT + 1).max(20);
-        Self { width, cells: vec![vec![' '; width]; HEIGHT], left: Vec::new(), below: Vec::new() }
+    /// An empty field on a terminal of `columns`; `longest` is the longest label at its left.
+    pub fn new(columns: usize, longest: &str) -> Self {
+        let label = longest.chars().count().max(LABEL_MIN);
+        let width = columns.saturating_sub(label + 3).max(20);
+        Self { width, label, cells: vec![vec![' '; width]; HEIGHT], left: Vec::new(), below: Vec::new() }
     }
 
-    /// A mark.
     pub fn put(&mut self, column: usize, line: usize, mark: char) {
         if let Some(cell) = self.cells.get_mut(line).and_then(|line| line.get_mut(column)) {
             *cell = mark;
         }
     }
 
-    /// A mark, only where nothing is yet.
+    /// Puts a mark only where nothing is yet.
     pub fn put_behind(&mut self, column: usize, line: usize, mark: char) {
         if self.cells.get(line).and_then(|line| line.get(column)) == Some(&' ') {
             self.put(column, line, mark);
@@ -69,12 +71,7 @@ impl Field {
 
     /// Labels the lines at the left.
     pub fn label_left(&mut self, y: &LogScale, text: impl Fn(f64) -> String) {
-        let powers = y.ticks().iter().filter(|(value, _)| is_power(*value)).count();
-        for (value, labelled) in y.ticks() {
-            if if powers >= 2 { is_power(value) } else { labelled } {
-                self.left.push((cell(y.at(value), HEIGHT), text(value)));
-            }
-        }
+        self.left.extend(y.ticks_left().into_iter().map(|value| (cell(y.at(value), HEIGHT), text(value))));
     }
 
     /// A line from top to bottom, behind all.
@@ -88,13 +85,14 @@ impl Field {
             let label = self.left.iter().find(|(at, _)| *at == number).map_or("", |(_, label)| label);
             let tick = if label.is_empty() { '|' } else { '+' };
             let text: String = line.iter().collect();
-            let _ = writeln!(out, "{label:>pad$} {tick}{}", text.trim_end(), pad = LEFT - 2);
+            let _ = writeln!(out, "{label:>pad$} {tick}{}", text.trim_end(), pad = self.label);
         }
-        let _ = writeln!(out, "{:>pad$} +{}", "", "-".repeat(self.width), pad = LEFT - 2);
+        let _ = writeln!(out, "{:>pad$} +{}", "", "-".repeat(self.width), pad = self.label);
         let mut labels = String::new();
         for (column, label) in &self.below {
             let length = label.chars().count();
-            let at = (LEFT + column).saturating_sub(length / 2).min((LEFT + self.width).saturating_sub(length));
+            let left = self.label + 2;
+            let at = (left + column).saturating_sub(length / 2).min((left + self.width).saturating_sub(length));
             let used = labels.chars().count();
             if used == 0 || at > used {
                 let _ = write!(labels, "{:pad$}{label}", "", pad = at.saturating_sub(used));
@@ -104,12 +102,7 @@ impl Field {
     }
 }
 
-fn is_power(value: f64) -> bool {
-    (value.log10() - value.log10().round()).abs() < 1e-6
-}
-
 /// A latency at a tick.
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "ticks are whole and not negative")]
 pub fn ns(value: f64) -> String {
-    units::latency(Nanos::from_ns(value.round() as u64)).replace(units::THIN, " ")
+    units::latency(Nanos::from_ns(whole(value))).replace(units::THIN, " ")
 }

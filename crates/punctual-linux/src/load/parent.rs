@@ -1,16 +1,20 @@
-//! When a worker process must end: its parent closed the pipe or is gone, a signal came, or its time is up.
+//! A worker process and its parent.
+//!
+//! The worker ends when its parent closed the pipe or is gone, when a signal comes, or when its time is up. To its parent it
+//! says `ready` when all threads work; at the end `ops N ns T` (`ops - ns T` where nothing is counted), and `error TEXT`
+//! when something went wrong.
 
 use punctual_hist::Nanos;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use signal_hook::consts::{SIGINT, SIGTERM};
-use std::io;
+use std::io::{self, Write};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-/// The longest a worker process may run at all.
+/// No worker process runs longer than this.
 const LONGEST: Duration = Duration::from_secs(366 * 24 * 3600);
 
-/// Hears whatever tells a worker process to end.
+/// Everything that may tell a worker process to end.
 pub(super) struct StopRequest {
     signals: UnixStream,
     deadline: Instant,
@@ -26,7 +30,7 @@ impl StopRequest {
         Ok(Self { signals, deadline: Instant::now() + Duration::from_nanos(limit.as_ns()).min(LONGEST) })
     }
 
-    /// Waits this long at most; whether it is time to end.
+    /// Waits for this time at most. Returns whether the process must end.
     pub(super) fn within(&self, wait: Duration) -> bool {
         let left = self.deadline.saturating_duration_since(Instant::now());
         let Ok(timeout) = Timespec::try_from(wait.min(left)) else { return true };
@@ -40,11 +44,26 @@ impl StopRequest {
     }
 }
 
-/// Whether the pipe from the parent has ended. Nothing is ever said on it, so what comes is dropped.
+/// Whether the parent closed its end of the pipe. The parent never writes to it, so bytes are dropped.
 fn at_end(stdin: &io::Stdin) -> bool {
     let mut dropped = [0_u8; 512];
     match rustix::io::read(stdin, &mut dropped) {
         Ok(bytes) => bytes == 0,
         Err(error) => !matches!(error, rustix::io::Errno::INTR | rustix::io::Errno::AGAIN),
     }
+}
+
+pub(super) fn say_end(operations: Option<u64>, time: Duration, trouble: Option<&str>) {
+    let operations = operations.map_or_else(|| "-".to_owned(), |n| n.to_string());
+    if let Some(trouble) = trouble {
+        say(&format!("error {trouble}"));
+    }
+    say(&format!("ops {operations} ns {}", time.as_nanos()));
+}
+
+/// Writes a line for the parent. Errors are ignored: the parent may have ended.
+pub(super) fn say(line: &str) {
+    let line = format!("{}\n", line.replace(['\n', '\r'], " "));
+    let _ = io::stdout().lock().write_all(line.as_bytes());
+    let _ = io::stdout().lock().flush();
 }

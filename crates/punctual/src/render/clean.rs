@@ -7,7 +7,7 @@ pub fn clean(text: &str) -> String {
     ascii(&clean_keeping_thin(text))
 }
 
-pub(super) fn clean_keeping_thin(text: &str) -> String {
+pub fn clean_keeping_thin(text: &str) -> String {
     text.chars().map(|c| if c.is_whitespace() && c != THIN { ' ' } else { c }).map(visible).collect()
 }
 
@@ -17,6 +17,15 @@ pub fn visible(c: char) -> char {
     if c.is_control() || turns { '?' } else { c }
 }
 
-pub(super) fn ascii(text: &str) -> String {
+pub fn ascii(text: &str) -> String {
     text.replace(THIN, " ")
+}
+
+/// `text` on one line and cut to `limit` characters, which then shows.
+pub fn shortened(text: &str, limit: usize) -> String {
+    let text = clean(text.trim());
+    if text.chars().count() <= limit {
+        return text;
+    }
+    text.chars().take(limit.saturating_sub(3)).chain("...".chars()).collect()
 }

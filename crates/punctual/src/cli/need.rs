@@ -1,0 +1,62 @@
+//! What can be typed of the need: the kind of work, and the file that states it.
+
+#![allow(clippy::doc_markdown, reason = "these comments are the help a user reads on a terminal")]
+
+use clap::Args;
+use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
+use punctual_tuning::presets;
+use std::ffi::OsStr;
+use std::path::PathBuf;
+
+#[derive(Args, Clone, Debug, Default)]
+pub struct NeedArgs {
+    /// Kind of work the machine is for: a preset, a profile of the project file, or just periodic, poll or audio
+    #[arg(long, value_name = "NAME", value_parser = ProfileName)]
+    pub profile: Option<String>,
+    /// Project file that states the need [default: punctual.toml in this folder, if it is there]
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+}
+
+/// Takes any name, since a project file has its own, and completes those that are always there.
+#[derive(Clone)]
+struct ProfileName;
+
+impl TypedValueParser for ProfileName {
+    type Value = String;
+
+    fn parse_ref(&self, cmd: &clap::Command, arg: Option<&clap::Arg>, value: &OsStr) -> Result<String, clap::Error> {
+        StringValueParser::new().parse_ref(cmd, arg, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        let presets = presets::ALL.iter().map(|preset| PossibleValue::new(preset.name).help(preset.about));
+        let kinds = [
+            PossibleValue::new("periodic").help("A loop that blocks until its next release"),
+            PossibleValue::new("poll").help("A thread that never gives its CPU up"),
+        ];
+        Some(Box::new(presets.chain(kinds)))
+    }
+}
+
+#[derive(Args, Debug)]
+pub struct InitArgs {
+    /// Kind of work, which fills what is not given
+    #[arg(long, value_name = "NAME", value_parser = ProfileName)]
+    pub profile: Option<String>,
+    /// Time between releases, for example 1ms
+    #[arg(long, value_name = "TIME", value_parser = super::value::parse_duration)]
+    pub period: Option<punctual_hist::Nanos>,
+    /// Largest latency you can live with, for example 50us
+    #[arg(long, value_name = "TIME", value_parser = super::value::parse_duration)]
+    pub budget: Option<punctual_hist::Nanos>,
+    /// CPUs for the real-time work, for example 2-3
+    #[arg(long, value_name = "LIST", value_parser = super::value::parse_cpus)]
+    pub cpus: Option<punctual_facts::cpu_set::CpuSet>,
+    /// Ask nothing; what is not given is left to the profile
+    #[arg(long, short)]
+    pub yes: bool,
+    /// File to write
+    #[arg(long, value_name = "FILE", default_value = "punctual.toml")]
+    pub out: PathBuf,
+}

@@ -1,0 +1,31 @@
+//! The need, stated once in a project file.
+
+use crate::run::Run;
+use std::fs;
+
+#[test]
+fn a_project_file_is_written_once_and_read_by_every_command() {
+    let run = Run::new();
+    run.punctual(&["init"]).refused(&["nobody can be asked", "init --profile ethercat"]);
+    run.punctual(&["init", "--profile", "ethercta"]).refused(&["ethercat, robotics"]);
+    let said = run.punctual(&["init", "--profile", "cnc", "--budget", "900us", "--cpus", "0"]);
+    assert!(said.code == 0 && said.err.contains("punctual check"), "{said:?}");
+    run.punctual(&["init", "--profile", "cnc"]).refused(&["punctual.toml"]);
+    let report = run.json(&["measure", "--policy", "other", "--duration", "20ms", "--load", "none", "--json"]);
+    assert_eq!((&report["need"]["budget_ns"], &report["need"]["cpus"]), (&900_000.into(), &"0".into()));
+    let typed = ["measure", "--policy", "other", "--duration", "20ms", "--load", "none", "--budget", "800us", "--json"];
+    assert_eq!(run.json(&typed)["need"]["budget_ns"], 800_000, "what is typed counts");
+    let audit = run.json(&["audit", "--json"]);
+    assert_eq!(audit["need"]["cpus"], "0", "{audit:#}");
+}
+
+#[test]
+fn what_is_wrong_in_a_project_file_is_told_with_its_place() {
+    let run = Run::new();
+    fs::write(run.path("punctual.toml"), "period = \"1ms\"\nbudgt = \"50us\"\n").unwrap();
+    for verb in ["check", "audit", "tune", "measure"] {
+        run.punctual(&[verb]).refused(&["punctual.toml", "line 2", "budget"]);
+    }
+    run.punctual(&["audit", "--config", "other.toml"]).refused(&["other.toml"]);
+    run.punctual(&["audit", "--profile", "cnc", "--profile", "plc"]).refused(&["--profile", "multiple times"]);
+}
