@@ -22,8 +22,8 @@ pub struct SeriesClaims {
     /// How long it was measured, as far as is known and can be relied upon.
     #[serde(rename = "time_ns")]
     pub time: Option<Nanos>,
-    /// L2: the odds that the next so long brings a new largest; empty where nothing says how long it was measured, or
-    /// something is missing that may be larger.
+    /// L2: the probability of a new largest value in the time to come; empty if the length of the measurement is not
+    /// known, or missing values may be larger.
     pub next: Vec<NewMaximum>,
     /// L3, from 99 % on, of all that came due: what is missing counts as larger than all. Empty where the cells do not
     /// speak for what was measured.

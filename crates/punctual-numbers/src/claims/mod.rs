@@ -1,7 +1,7 @@
 //! What one run can claim, and what it cannot: a ladder from what was seen to what lies beyond.
 //!
 //! ```text
-//! L0 seen        the largest of so many
+//! L0 seen        the largest that was measured
 //! L1 misses      how probable a miss may be
 //! L2 next        the odds that the next hour, day, year goes beyond
 //! L3 percentiles with limits that need no model
@@ -55,30 +55,26 @@ pub struct Claims {
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PhaseClaims {
-    /// Number of the phase.
     pub phase: u16,
-    /// The CPUs it is about.
     pub cpus: CpuSet,
     /// Releases that came due: ran and skipped.
     pub due: u64,
-    /// How long this phase was measured.
     #[serde(rename = "time_ns")]
     pub time: Nanos,
     /// L0: the largest latency; a skipped release counts with the time until its thread ran.
     #[serde(rename = "largest_ns")]
     pub largest: Option<Nanos>,
-    /// By how much more the counts of exceedances vary than those of independent activations would: 1 or more. Each
-    /// limit below is as wide as a run has that is shorter by this factor as it is at the limit's height; this is the
-    /// largest.
+    /// Design effect: how much larger the variance of counts of exceedances is than for independent activations, 1 or
+    /// more. Each limit below is computed for the number of samples divided by the design effect at its height; this is
+    /// the largest of them.
     pub clustering: f64,
-    /// The extremal index: the part of the latest that are clusters of their own, 1 where each comes alone. `None` where
-    /// the run is too short to tell.
+    /// Extremal index: the share of the largest latencies that come alone, 1 if all do. `None` if the run is too short.
     pub extremal_index: Option<f64>,
     /// The run changes over time: what it shows speaks for itself and not for the next run.
     pub drift: Option<Drift>,
     /// L1; `None` without a budget.
     pub misses: Option<Misses>,
-    /// L2: the odds that the next so long brings a new largest; empty where the run drifts or nothing ran.
+    /// L2: the probability of a new largest latency in the time to come; empty if the run drifts or nothing ran.
     pub next: Vec<NewMaximum>,
     /// L3, from 99 % on.
     pub percentiles: Vec<Percentile>,
@@ -86,7 +82,7 @@ pub struct PhaseClaims {
     #[serde(flatten, serialize_with = "answered")]
     #[cfg_attr(feature = "schema", schemars(with = "Answered<'static>"))]
     pub beyond: Result<Beyond, Refusal>,
-    /// The same for each cause of its own, most frequent first; empty where nobody looked for causes.
+    /// L4 for each cause, most frequent first; empty if causes were not looked for.
     pub by_cause: Vec<CauseClaims>,
     /// What the latencies tell of their origin.
     pub signs: Vec<Sign>,
@@ -113,11 +109,9 @@ pub struct Beyond {
     /// The tail begins here.
     #[serde(rename = "threshold_ns")]
     pub threshold: Nanos,
-    /// So many blocks lie above.
+    /// How many blocks lie above the threshold.
     pub exceedances: u64,
-    /// Of so many.
     pub blocks: u64,
-    /// How long a block is.
     #[serde(rename = "block_ns")]
     pub block: Nanos,
     /// Shape of the tail: below 0 it has an end, at 0 it is exponential, above 0 it is heavy.
@@ -127,7 +121,7 @@ pub struct Beyond {
     pub fits: f64,
     /// (time, level exceeded once in this time on average).
     pub levels: Vec<Level>,
-    /// Times of which nothing is said: (time, how long a run must be that does).
+    /// Times too long for this run, each with the length of a run that would do.
     pub too_far: Vec<TooFar>,
 }
 
@@ -135,13 +129,10 @@ pub struct Beyond {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Level {
-    /// It is exceeded once in this time.
     #[serde(rename = "once_in_ns")]
     pub once_in: Nanos,
-    /// Best guess.
     #[serde(rename = "value_ns")]
     pub value: Nanos,
-    /// Lower limit.
     #[serde(rename = "low_ns")]
     pub low: Nanos,
     /// Upper limit; `None` where the data do not give one.
@@ -155,7 +146,6 @@ pub struct Level {
 pub struct TooFar {
     #[serde(rename = "once_in_ns")]
     pub once_in: Nanos,
-    /// How long a run it takes.
     #[serde(rename = "run_wanted_ns")]
     pub run_wanted: Nanos,
 }
@@ -173,7 +163,6 @@ pub struct NewMaximum {
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CauseClaims {
-    /// Who.
     #[serde(flatten)]
     pub cause: Cause,
     /// Late activations it is to be blamed for first.
@@ -191,18 +180,17 @@ pub struct Misses {
     /// Later than this is a miss, as is what did not run.
     #[serde(rename = "budget_ns")]
     pub budget: Nanos,
-    /// How many were missed.
     pub missed: u64,
-    /// By how much more their counts vary than those of independent misses: 1 or more.
+    /// Design effect of their counts: 1 or more.
     #[serde(skip)]
     pub spread: f64,
     /// Upper limit of the probability, at 95 %.
     #[serde(rename = "probability_upper_95")]
     pub upper: f64,
-    /// The limit is below one in this many: the next power of ten that is not claimed yet ...
+    /// The next power of ten, one miss in this many, that the run is too short to claim.
     #[serde(rename = "next_claim_one_in")]
     pub wanted_one_in: u64,
-    /// ... takes so much more time, if no more are missed than were; `None` where more time does not help.
+    /// How much longer to measure until it is claimed, if no more misses come; `None` if more time does not help.
     #[serde(rename = "more_time_ns")]
     pub more: Option<Nanos>,
 }
@@ -211,7 +199,7 @@ pub struct Misses {
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Percentile {
-    /// One in so many is above it: 100 for 99 %.
+    /// One value in this many is above the percentile: 100 for 99 %.
     pub one_in: u64,
     /// The percentile of the sample; `None` with too few values.
     #[serde(rename = "value_ns")]
@@ -222,8 +210,8 @@ pub struct Percentile {
     /// Upper limit; `None` where the run does not give one.
     #[serde(rename = "high_95_ns")]
     pub high: Option<Nanos>,
-    /// So much more time, without anything later, until the largest seen is an upper limit at 95 %, one-sided; `None`
-    /// where it is one already.
+    /// How much longer to measure, without a larger latency, until the largest seen is a one-sided upper limit at 95 %;
+    /// `None` if it is one already.
     #[serde(rename = "more_time_ns")]
     pub more: Option<Nanos>,
 }
@@ -238,7 +226,7 @@ pub struct Drift {
     pub halves: (u64, u64),
 }
 
-/// Why nothing is said of what lies beyond.
+/// Why no level beyond what was measured is claimed.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "code", rename_all = "kebab-case")]
@@ -249,16 +237,14 @@ pub enum Refusal {
     Doubted,
     /// An imported file lists only what is above a threshold, so that nothing is known of the rest.
     Censored,
-    /// So many values of an imported file are in no cell, and may be larger than all: releases that were skipped, or
-    /// values that were lost.
+    /// This many values of an imported file are in no cell and may be larger than all others: releases that were
+    /// skipped, or values that were lost.
     Missing { values: u64 },
     /// Too few blocks of a second or more, or values of an import.
     TooFew {
-        /// How many there are.
         blocks: u64,
-        /// How many it takes.
         wanted: u64,
-        /// So much more time gives them.
+        /// How much longer to measure until there are enough.
         #[serde(rename = "more_ns")]
         more: Nanos,
     },
@@ -274,7 +260,7 @@ pub enum Refusal {
     Drifts(Drift),
     /// What is late comes at regular times: a schedule and no law of chance.
     Regular(Rhythm),
-    /// What is late comes on every so many-th activation.
+    /// What is late comes on every activation of this number: a schedule.
     EveryNth { activations: u64 },
     /// Several causes: (cause, its share of what was late), largest first.
     SeveralCauses { causes: Vec<CauseShare> },
@@ -284,15 +270,9 @@ pub enum Refusal {
         #[serde(rename = "size_ns")]
         size: Nanos,
     },
-    /// Of what is late only a part is known with its cause: (so many of so many).
-    Sampled {
-        /// Known with their cause.
-        known: u64,
-        /// Late.
-        late: u64,
-    },
-    /// The data are too coarse for the tail: (width of a bin, scale of the tail); `None` where all of it
-    /// lies in one bin.
+    /// Only a part of the late activations is known with its cause.
+    Sampled { known: u64, late: u64 },
+    /// Bins of this width are too coarse for a tail of this scale; no scale if the whole tail lies in one bin.
     Coarse {
         #[serde(rename = "width_ns")]
         width: Nanos,
@@ -303,9 +283,9 @@ pub enum Refusal {
     NoFit { odds: f64 },
     /// The tail is too heavy, or too little known: the shape and its limits.
     Shape { shape: f64, low: f64, high: f64 },
-    /// The answer hangs on where the tail is taken to begin: by this part.
+    /// The answer changes by this share with the threshold that the tail is taken to begin at.
     Unstable { part: f64 },
-    /// The largest do not belong to the rest, so something else made them: how many of them, from which value on.
+    /// The largest values do not follow the law of the others, so something else made them.
     Apart {
         count: u64,
         #[serde(rename = "from_ns")]
@@ -334,7 +314,7 @@ impl PhaseClaims {
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Hill {
-    /// Where it is highest.
+    /// Where the hill is highest.
     #[serde(rename = "at_ns")]
     pub at: Nanos,
     /// Its share of all values.
@@ -356,36 +336,20 @@ pub struct CauseShare {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "code", rename_all = "kebab-case")]
 pub enum Sign {
-    /// The largest of this CPU come at regular times. In activations, and in ticks of the kernel, where the period is a
-    /// whole number of them.
-    Rhythm {
-        /// Which.
-        cpu: u32,
-        /// The rhythm.
-        rhythm: Rhythm,
-        /// How many activations.
-        activations: Option<u64>,
-        /// How many ticks.
-        ticks: Option<u64>,
-    },
-    /// The largest of this CPU come on every so many-th activation.
-    EveryNth {
-        /// Which.
-        cpu: u32,
-        /// How many.
-        activations: u64,
-    },
+    /// The largest latencies of this CPU come at regular times. The period is also told in activations and in ticks of
+    /// the kernel, if it is a whole number of them.
+    Rhythm { cpu: u32, rhythm: Rhythm, activations: Option<u64>, ticks: Option<u64> },
+    /// The largest latencies of this CPU come on every activation of this number.
+    EveryNth { cpu: u32, activations: u64 },
     /// The latencies of this CPU have several hills.
     Modes {
-        /// Which.
         cpu: u32,
-        /// (where it is highest, its share of all), in ascending order.
+        /// In ascending order.
         hills: Vec<Hill>,
     },
 }
 
 impl Sign {
-    /// The CPU it is about.
     pub fn cpu(&self) -> u32 {
         match self {
             Self::Rhythm { cpu, .. } | Self::EveryNth { cpu, .. } | Self::Modes { cpu, .. } => *cpu,
@@ -394,7 +358,7 @@ impl Sign {
 }
 
 impl Claims {
-    /// What a recording can claim; with what was found of causes, where somebody looked.
+    /// What a recording can claim, with the causes if they were looked for.
     pub fn of(recording: &Recording, explanation: Option<&Explanation>) -> Self {
         let asked = recording.header.scenario.load_phases.len();
         let mut numbers: Vec<u16> = recording.phases.keys().map(|(phase, _)| *phase).collect();
@@ -403,8 +367,8 @@ impl Claims {
         Self { phases: numbers.into_iter().map(|phase| phase::claims(recording, explanation, phase)).collect() }
     }
 
-    /// By how much more misses vary than independent ones, in the phase where they do most. Phases are not held against
-    /// each other: that one load is worse than another is no chance.
+    /// Largest design effect of misses among the phases. Phases are not compared with each other: that one load is worse
+    /// than another is not chance.
     pub(crate) fn miss_spread(&self) -> f64 {
         self.phases.iter().filter_map(|phase| phase.misses).map(|misses| misses.spread).fold(1.0, f64::max)
     }

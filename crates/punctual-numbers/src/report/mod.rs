@@ -44,7 +44,6 @@ pub struct Report {
     /// How long was measured.
     #[serde(rename = "measured_ns")]
     pub measured: Nanos,
-    /// What was asked for.
     pub need: Need,
     /// What was run.
     pub scenario: Scenario,
@@ -69,10 +68,9 @@ pub struct Report {
     pub worst: Vec<WorstRow>,
     /// What follows for what was not measured.
     pub claims: Claims,
-    /// Who made it late; `None` when nobody looked.
+    /// Causes of latency; `None` if they were not looked for.
     #[serde(skip)]
     pub causes: Option<Explanation>,
-    /// What loads achieved.
     pub loads: Vec<LoadDone>,
     /// Loads that could not run, and why.
     pub loads_skipped: Vec<SkippedLoad>,
@@ -140,23 +138,16 @@ pub struct Row {
     pub latency_due: Percentiles,
 }
 
-/// Points of a distribution.
+/// Points of a distribution; minimum, mean and maximum are exact.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Percentiles {
-    /// Exact.
     pub min: Option<Nanos>,
-    /// Exact.
     pub mean: Option<Nanos>,
-    /// Median.
     pub p50: Option<Nanos>,
-    /// 99 %.
     pub p99: Option<Nanos>,
-    /// 99.9 %.
     pub p99_9: Option<Nanos>,
-    /// 99.99 %.
     pub p99_99: Option<Nanos>,
-    /// Exact: the largest of as many as there are.
     pub max: Option<Nanos>,
 }
 
@@ -164,15 +155,13 @@ pub struct Percentiles {
 #[derive(Clone, Debug, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CpuRow {
-    /// Which.
     pub cpu: u32,
     /// Time between its releases.
     #[serde(rename = "period_ns")]
     pub period: Nanos,
-    /// Its numbers.
     #[serde(flatten)]
     pub row: Row,
-    /// When its latest activation was released, and in which load phase.
+    /// When its largest latency was released, and in which load phase.
     pub worst_at: Option<WorstAt>,
     /// Longest time between two wake-ups.
     #[serde(rename = "longest_gap_ns")]
@@ -194,7 +183,6 @@ pub struct WorstAt {
     /// Relative to the epoch.
     #[serde(rename = "at_ns")]
     pub at: RecTime,
-    /// The load phase then.
     pub phase: String,
 }
 
@@ -210,27 +198,21 @@ pub struct SkippedLoad {
 #[derive(Clone, Debug, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PhaseRow {
-    /// Phase number.
     pub phase: u16,
     /// Phase name, as the user wrote it.
     pub name: String,
-    /// Which CPU.
     pub cpu: u32,
-    /// Its numbers.
     #[serde(flatten)]
     pub row: Row,
 }
 
-/// A load phase on the time axis.
+/// A load phase on the time axis, relative to the epoch.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PhaseSpan {
-    /// Phase name.
     pub name: String,
-    /// From, relative to the epoch.
     #[serde(rename = "from_ns")]
     pub from: RecTime,
-    /// To.
     #[serde(rename = "to_ns")]
     pub to: RecTime,
 }
@@ -238,21 +220,15 @@ pub struct PhaseSpan {
 /// One CPU in one stretch of time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TimelinePoint {
-    /// From, relative to the epoch.
+    /// Relative to the epoch.
     pub start: RecTime,
-    /// For so long.
     pub length: Nanos,
-    /// Which CPU.
     pub cpu: u32,
-    /// Smallest latency.
     pub min: Option<Nanos>,
-    /// Median.
     pub p50: Option<Nanos>,
     /// 99.9 %, or `None` with fewer than 1000 values.
     pub p99_9: Option<Nanos>,
-    /// Largest.
     pub max: Option<Nanos>,
-    /// Skipped releases.
     pub skipped: u64,
 }
 
@@ -260,17 +236,14 @@ pub struct TimelinePoint {
 #[derive(Clone, Debug, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WorstRow {
-    /// The measured CPU.
     pub cpu: u32,
     /// When it was released, relative to the epoch.
     #[serde(rename = "at_ns")]
     pub at: RecTime,
-    /// The load phase then.
     pub phase: String,
     /// Woke minus release.
     #[serde(rename = "latency_ns")]
     pub latency: Nanos,
-    /// As the thread saw it.
     #[serde(flatten)]
     pub activation: Activation,
 }
@@ -279,20 +252,16 @@ pub struct WorstRow {
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Verdict {
-    /// The answer.
     #[serde(rename = "verdict")]
     pub answer: Answer,
-    /// Releases due.
     pub due: u64,
     /// Releases missed: later than the budget, or skipped. Without a budget only the skipped ones are known.
     pub missed: u64,
     /// Exact binomial upper bound on the probability of a miss, at `confidence`, as wide as clusters of misses make it;
-    /// `None` when nothing was due, or no
-    /// budget says what a miss is.
+    /// `None` if nothing was due or no budget says what a miss is.
     pub miss_probability_upper: Option<f64>,
     /// Confidence of that bound.
     pub confidence: f64,
-    /// Why the answer is inconclusive.
     pub inconclusive_because: Option<Inconclusive>,
     /// Doubts that leave the answer standing and belong beside it; none where it is inconclusive.
     pub although: Vec<Distrust>,
@@ -307,9 +276,8 @@ pub struct Verdict {
 pub enum Answer {
     /// No release was missed.
     Held,
-    /// At least one was.
+    /// At least one release was missed.
     NotHeld,
-    /// Cannot be told.
     Inconclusive,
 }
 
@@ -323,7 +291,6 @@ pub enum Inconclusive {
     /// Fewer releases came due than the question needs, of all CPUs together or of one.
     TooFew {
         due: u64,
-        /// How many would do.
         wanted: u64,
         /// How long a run takes that has as many; null if nothing came due.
         #[serde(rename = "time_ns")]
@@ -356,73 +323,100 @@ impl Trust {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "code", rename_all = "kebab-case")]
 pub enum Distrust {
-    /// The hypervisor ran others for so long.
+    /// The hypervisor ran other guests for this time.
     Steal {
         #[serde(rename = "time_ns")]
         time: Nanos,
     },
-    /// The whole machine stood still: (times, in total).
+    /// All CPUs stood still at once: a paused or starved virtual machine.
     Paused {
         times: u64,
         #[serde(rename = "total_ns")]
         total: Nanos,
     },
-    /// The machine was suspended: (times, in total).
     Suspended {
         times: u64,
         #[serde(rename = "total_ns")]
         total: Nanos,
     },
-    /// The wall clock was set: (times).
-    WallClockStep { times: u64 },
+    /// The wall clock was set while measuring.
+    WallClockStep {
+        times: u64,
+    },
     /// TSC and monotonic clock drifted apart.
     TscDrift,
     /// Our helpers shared these measured CPUs.
     #[serde(rename = "helper-shared-cpu")]
-    HelperShared { cpus: CpuSet },
+    HelperShared {
+        cpus: CpuSet,
+    },
     /// Our helpers ran on SMT siblings of measured CPUs; these CPUs are affected.
     #[serde(rename = "helper-on-sibling")]
-    HelperSibling { cpus: CpuSet },
+    HelperSibling {
+        cpus: CpuSet,
+    },
     /// A CPU was throttled for heat.
     Throttled,
     /// The kernel stopped real-time threads.
     RtThrottled,
-    /// One clock reading costs so much that the clock cannot be in the vDSO.
+    /// One clock reading costs more than a reading through the vDSO can.
     SlowClock {
         #[serde(rename = "cost_ns")]
         cost: Nanos,
     },
-    /// Page faults in the loop: (CPU, how many).
+    /// The measuring thread took page faults in its loop.
     #[serde(rename = "page-faults")]
-    Faults { cpu: u32, faults: u64 },
-    /// The measuring thread changed CPU: (CPU, how many times).
-    Migrations { cpu: u32, times: u64 },
-    /// Memory was not locked.
+    Faults {
+        cpu: u32,
+        faults: u64,
+    },
+    /// The measuring thread did not stay on its CPU.
+    Migrations {
+        cpu: u32,
+        times: u64,
+    },
     MemoryNotLocked,
     /// Thread was measured without the real-time class.
     NotRealTime,
-    /// The kernel granted something else than was asked: (CPU).
-    GrantedOtherwise { cpu: u32 },
+    /// The kernel granted something else than was asked.
+    GrantedOtherwise {
+        cpu: u32,
+    },
     /// Fewer releases than asked percentiles need.
-    TooFew { due: u64 },
-    /// The run ended before its time.
-    EndedEarly { reason: EndReason },
-    /// The recording was cut off.
+    TooFew {
+        due: u64,
+    },
+    EndedEarly {
+        reason: EndReason,
+    },
     CutOff,
     /// Part of the recording could not be written.
     WriteFailed,
-    /// Exact maxima, of a second of a CPU each, that were not collected in time.
-    MaximaLost { maxima: u64 },
-    /// A setting that matters changed during the run: (path).
-    ChangedDuring { path: String },
-    /// A load that was asked for did not run, or not as asked: (load, why).
-    LoadMissing { load: String, why: String },
-    /// Tracing was on.
-    Tracing { tracer: String },
-    /// Woke before the release: (CPU, how many).
-    Early { cpu: u32, times: u64 },
+    /// Exact maxima, each of one second of one CPU, were not collected in time.
+    MaximaLost {
+        maxima: u64,
+    },
+    /// A setting that matters changed during the run.
+    ChangedDuring {
+        path: String,
+    },
+    /// A load that was asked for did not run, or not as asked.
+    LoadMissing {
+        load: String,
+        why: String,
+    },
+    Tracing {
+        tracer: String,
+    },
+    /// The measuring thread woke before its release.
+    Early {
+        cpu: u32,
+        times: u64,
+    },
     /// The machine changed over the run under this load, so its moods are longer than about a fifth of the run.
-    Drifts { load: String },
+    Drifts {
+        load: String,
+    },
 }
 
 /// What to do next.
@@ -431,21 +425,24 @@ pub enum Distrust {
 #[serde(tag = "code", rename_all = "kebab-case")]
 pub enum NextStep {
     /// Look at this finding first.
-    Fix { id: String },
-    /// Measure at least this long to claim one miss in so many.
+    Fix {
+        id: String,
+    },
+    /// Measure this long to claim less than one miss in `one_in` releases.
     MeasureLonger {
-        /// For so long.
         #[serde(rename = "length_ns")]
         length: Nanos,
-        /// To claim less than one miss in this many.
         one_in: u64,
     },
     /// Measure again as root: it would add this.
-    RunAsRoot { adds: String },
+    RunAsRoot {
+        adds: String,
+    },
     /// Measure again without what spoilt this run.
     Repeat,
-    /// State a budget.
     StateBudget,
     /// Skipped releases make the two percentile views differ; look at the longest gap on this CPU.
-    LookAtSkips { cpu: u32 },
+    LookAtSkips {
+        cpu: u32,
+    },
 }

@@ -192,7 +192,6 @@ pub struct Spread {
 /// `second - times * first`, and how it varies.
 #[derive(Clone, Debug)]
 pub struct Contrast {
-    /// What was seen.
     pub seen: f64,
     draws: Vec<f64>,
     error: f64,
@@ -253,9 +252,8 @@ impl Contrast {
 pub struct OrderLimits<'a> {
     blocks: &'a Blocks,
     share: f64,
-    /// What was seen.
     pub seen: f64,
-    /// So many independent samples the run is worth.
+    /// How many independent samples the run is worth.
     pub clusters: f64,
     clustered: bool,
     /// By how much the truth may lie below and above what was seen, however many samples there are.
@@ -263,7 +261,7 @@ pub struct OrderLimits<'a> {
 }
 
 impl OrderLimits<'_> {
-    /// Of samples of which at least so many come together, whatever was seen of that.
+    /// For samples of which at least `at_least` come together, whatever was seen of that.
     #[must_use]
     pub fn together(mut self, at_least: f64) -> Self {
         self.clusters = self.clusters.min(self.blocks.samples() / at_least.max(1.0));
@@ -295,7 +293,7 @@ impl OrderLimits<'_> {
 }
 
 /// How few and how many of `n` samples lie beyond what a share of `p` lies beyond, each with the odds `risk` of being
-/// passed. None so few where even no sample at all is likelier than that.
+/// passed. There is no lower limit where even no sample at all is likelier than that.
 ///
 /// Half of the odds of a number count as below it (Lancaster 1961), and between numbers is a straight line: whole
 /// ranks would hold the truth more often than they say.

@@ -48,7 +48,7 @@ mod tests {
         assert!((got - wanted).abs() < 1e-6 * wanted.abs().max(1.0), "{got}, reference {wanted}");
     }
 
-    /// scipy 1.17: `norm.ppf`, `norm.cdf`, `t.sf`, `t.isf`.
+    /// Values of scipy 1.17: `norm.ppf`, `norm.cdf`, `t.sf`, `t.isf`.
     #[test]
     fn reference_values() {
         near(quantile(0.975), 1.959_963_984_540_054);

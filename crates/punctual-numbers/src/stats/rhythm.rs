@@ -29,12 +29,11 @@ const USUAL: [f64; 14] = [0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0,
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Rhythm {
-    /// Every so long.
     #[serde(rename = "period_ns")]
     pub period: Nanos,
     /// Odds that chance alone looks as regular, corrected for how many periods were tried.
     pub chance: f64,
-    /// How many fit, of how many.
+    /// How many events fit, of how many.
     pub fitting: (u64, u64),
 }
 
@@ -124,8 +123,8 @@ impl Events {
         power.into_iter().take(4).map(|(_, frequency)| 1.0 / frequency).collect()
     }
 
-    /// Length of the mean direction of the first `n` events, at so many frequencies from the first on. From one to the
-    /// next each event turns by the same angle, so that nothing but products is needed.
+    /// Length of the mean direction of the first `n` events, at `count` frequencies from the first on. From one frequency
+    /// to the next each event turns by the same angle, so products are enough.
     fn sweep(&self, first: f64, step: f64, count: usize, n: usize) -> impl Iterator<Item = f64> + use<> {
         let turned = |at: f64, frequency: f64| ((at * frequency).fract() * TAU).sin_cos();
         let mut sums = vec![(0.0, 0.0); count];

@@ -1,5 +1,5 @@
 //! The law of exceedances: which generalised Pareto distribution fits what lies above a threshold, and which level is
-//! exceeded once in so long.
+//! exceeded once in a given time.
 //!
 //! What is fitted may be values or counts in bins. It may also be the largest of each block: then an exceedance is the
 //! largest of an unknown number of clusters, Poisson distributed with mean `several`, and
@@ -7,7 +7,7 @@
 //! `several` near 0 this is peaks over threshold, for a large one it is the law of block maxima (GEV) above the
 //! threshold: one model for both, without a choice between them.
 //!
-//! Intervals are by profile likelihood, because those by standard errors are much too short for so few values.
+//! Intervals are by profile likelihood, because those by standard errors are much too short for a few hundred values.
 //! Coles, An Introduction to Statistical Modeling of Extreme Values, 2001, chapters 3 and 4. Shapes below -1/2 have no
 //! regular likelihood (Smith 1985) and are not searched.
 
@@ -54,14 +54,13 @@ pub struct Fit {
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Estimate {
-    /// Best guess.
     pub value: f64,
     pub low: f64,
     pub high: f64,
 }
 
 impl Law {
-    /// ln P(Y > y).
+    /// The logarithm of P(Y > y).
     fn ln_survival(&self, y: f64) -> f64 {
         if y <= 0.0 {
             return 0.0;
@@ -74,7 +73,6 @@ impl Law {
         if grown <= -1.0 { f64::NEG_INFINITY } else { -grown.ln_1p() / self.shape }
     }
 
-    /// P(Y > y).
     pub fn survival(&self, y: f64) -> f64 {
         self.ln_survival(y).exp()
     }
@@ -155,7 +153,7 @@ impl Exceedances {
         self.bins.iter().rev().find(holds).map(|bin| bin.0)
     }
 
-    /// The values, ascending.
+    /// The values in ascending order.
     pub fn values(&self) -> &[f64] {
         &self.values
     }
@@ -261,7 +259,7 @@ impl Exceedances {
         2.0 * (fit.ln_likelihood - height)
     }
 
-    /// A level that exceedances pass with this probability is passed by one cluster in so many.
+    /// A level that exceedances pass with this probability is passed by one cluster in the returned number.
     pub fn times(&self, probability: f64) -> f64 {
         if self.several < 1e-9 {
             return 1.0 / probability;
