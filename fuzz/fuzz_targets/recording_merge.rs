@@ -33,7 +33,7 @@ fuzz_target!(|bytes: &[u8]| {
         wanted.push((of.covered, of.ran, of.skipped));
         let mut run = 0;
         for frame in frames_of(&files[part.recording]) {
-            run += usize::from(matches!(frame, Frame::Run(_)));
+            run += usize::from(matches!(frame, Frame::FurtherRun(_)));
             if run == part.run {
                 let frame = part.place.map_or(frame.clone(), |place| place.put(frame));
                 encode(&frame, &mut merged).expect("what was read can be written elsewhere");
