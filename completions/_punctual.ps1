@@ -40,6 +40,8 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('compare', 'compare', [CompletionResultType]::ParameterValue, 'Is it better now? Recordings held against a first one, with how sure that is')
             [CompletionResult]::new('optimize', 'optimize', [CompletionResultType]::ParameterValue, 'Try knobs one at a time, measure each, and tell which help here; everything is put back')
             [CompletionResult]::new('snapshot', 'snapshot', [CompletionResultType]::ParameterValue, 'This machine as one readable file, to be audited elsewhere or shown in a bug report')
+            [CompletionResult]::new('man', 'man', [CompletionResultType]::ParameterValue, 'Man pages of this program, put where `man` finds them')
+            [CompletionResult]::new('completions', 'completions', [CompletionResultType]::ParameterValue, 'Completions for bash, zsh and fish, put where they are looked for')
             [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')
             break
         }
@@ -64,7 +66,9 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('--priority', '--priority', [CompletionResultType]::ParameterName, 'SCHED_FIFO priority, 1 to 95 [default: the profile''s, or 90]')
             [CompletionResult]::new('--duration', '--duration', [CompletionResultType]::ParameterName, 'How long to measure; looking for causes takes a quarter of it in addition [default: 30s]')
             [CompletionResult]::new('--load', '--load', [CompletionResultType]::ParameterName, 'Load phases in turn, loads of a phase joined by +; `none` for no load [default: the profile''s, or idle:1,cpu+memory+io-write+switch+net:2]')
+            [CompletionResult]::new('--wait-quiet', '--wait-quiet', [CompletionResultType]::ParameterName, 'Wait until no other program works before idle is measured, for this time at most')
             [CompletionResult]::new('--out', '--out', [CompletionResultType]::ParameterName, 'Recording to write; the HTML report goes beside it [default: punctual-DATE-TIME.punctual]')
+            [CompletionResult]::new('--junit', '--junit', [CompletionResultType]::ParameterName, 'Write JUnit XML here, for CI: one case for each CPU and load')
             [CompletionResult]::new('--fail-on', '--fail-on', [CompletionResultType]::ParameterName, 'Exit with 2 when a finding is at least this bad')
             [CompletionResult]::new('--no-explain', '--no-explain', [CompletionResultType]::ParameterName, 'Do not look for causes in a second, traced pass')
             [CompletionResult]::new('--full', '--full', [CompletionResultType]::ParameterName, 'Print everything there is to tell, the answer last')
@@ -186,6 +190,7 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('--trace-buffer', '--trace-buffer', [CompletionResultType]::ParameterName, 'The kernel''s trace buffer of each measured CPU, as in 16M [default: 32M, less where memory is short]')
             [CompletionResult]::new('--explain-engine', '--explain-engine', [CompletionResultType]::ParameterName, 'By which means: the kernel''s trace, alone or with its own noise tracer beside it, or a program in the kernel where this program was built with it')
             [CompletionResult]::new('--resume', '--resume', [CompletionResultType]::ParameterName, 'Go on with this recording, in the same boot and by its own scenario, and append to it what was left to measure, or as much more as --duration or --activations say')
+            [CompletionResult]::new('--wait-quiet', '--wait-quiet', [CompletionResultType]::ParameterName, 'Wait until no other program works before idle is measured, for this time at most')
             [CompletionResult]::new('--out', '--out', [CompletionResultType]::ParameterName, 'Recording to write [default: punctual-DATE-TIME.punctual]')
             [CompletionResult]::new('--html', '--html', [CompletionResultType]::ParameterName, 'Write an HTML report here, too')
             [CompletionResult]::new('--list-loads', '--list-loads', [CompletionResultType]::ParameterName, 'List the loads there are')
@@ -212,7 +217,7 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('--perfetto', '--perfetto', [CompletionResultType]::ParameterName, 'Write a trace for the Perfetto viewer here')
             [CompletionResult]::new('--top', '--top', [CompletionResultType]::ParameterName, 'Number of causes to show; with --full all')
             [CompletionResult]::new('--spike', '--spike', [CompletionResultType]::ParameterName, 'Show one late activation part by part; 1 is the worst')
-            [CompletionResult]::new('--full', '--full', [CompletionResultType]::ParameterName, 'Tell everything: all causes with what bears on them, more of the latest activations, how it was looked for')
+            [CompletionResult]::new('--full', '--full', [CompletionResultType]::ParameterName, 'Tell everything: all causes with what bears on them, more of the latest activations, how it was looked for; with --json all windows, which are some megabytes for a long recording')
             [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print one JSON document')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
@@ -311,6 +316,18 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
             break
         }
+        'punctual;man' {
+            [CompletionResult]::new('--install', '--install', [CompletionResultType]::ParameterName, 'Write the files: for all users as root, for this user otherwise')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            break
+        }
+        'punctual;completions' {
+            [CompletionResult]::new('--install', '--install', [CompletionResultType]::ParameterName, 'Write the files: for all users as root, for this user otherwise')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            break
+        }
         'punctual;help' {
             [CompletionResult]::new('init', 'init', [CompletionResultType]::ParameterValue, 'Write a project file that states the need once, from four questions or from options')
             [CompletionResult]::new('check', 'check', [CompletionResultType]::ParameterValue, 'The main job: audit, measure under load, and say whether the need is held')
@@ -327,6 +344,8 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('compare', 'compare', [CompletionResultType]::ParameterValue, 'Is it better now? Recordings held against a first one, with how sure that is')
             [CompletionResult]::new('optimize', 'optimize', [CompletionResultType]::ParameterValue, 'Try knobs one at a time, measure each, and tell which help here; everything is put back')
             [CompletionResult]::new('snapshot', 'snapshot', [CompletionResultType]::ParameterValue, 'This machine as one readable file, to be audited elsewhere or shown in a bug report')
+            [CompletionResult]::new('man', 'man', [CompletionResultType]::ParameterValue, 'Man pages of this program, put where `man` finds them')
+            [CompletionResult]::new('completions', 'completions', [CompletionResultType]::ParameterValue, 'Completions for bash, zsh and fish, put where they are looked for')
             [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')
             break
         }
@@ -373,6 +392,12 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             break
         }
         'punctual;help;snapshot' {
+            break
+        }
+        'punctual;help;man' {
+            break
+        }
+        'punctual;help;completions' {
             break
         }
         'punctual;help;help' {

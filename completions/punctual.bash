@@ -25,6 +25,9 @@ _punctual() {
             punctual,compare)
                 cmd="punctual__subcmd__compare"
                 ;;
+            punctual,completions)
+                cmd="punctual__subcmd__completions"
+                ;;
             punctual,explain)
                 cmd="punctual__subcmd__explain"
                 ;;
@@ -39,6 +42,9 @@ _punctual() {
                 ;;
             punctual,lint)
                 cmd="punctual__subcmd__lint"
+                ;;
+            punctual,man)
+                cmd="punctual__subcmd__man"
                 ;;
             punctual,measure)
                 cmd="punctual__subcmd__measure"
@@ -73,6 +79,9 @@ _punctual() {
             punctual__subcmd__help,compare)
                 cmd="punctual__subcmd__help__subcmd__compare"
                 ;;
+            punctual__subcmd__help,completions)
+                cmd="punctual__subcmd__help__subcmd__completions"
+                ;;
             punctual__subcmd__help,explain)
                 cmd="punctual__subcmd__help__subcmd__explain"
                 ;;
@@ -87,6 +96,9 @@ _punctual() {
                 ;;
             punctual__subcmd__help,lint)
                 cmd="punctual__subcmd__help__subcmd__lint"
+                ;;
+            punctual__subcmd__help,man)
+                cmd="punctual__subcmd__help__subcmd__man"
                 ;;
             punctual__subcmd__help,measure)
                 cmd="punctual__subcmd__help__subcmd__measure"
@@ -119,7 +131,7 @@ _punctual() {
 
     case "${cmd}" in
         punctual)
-            opts="-h -V --help --version init check audit lint tune status revert measure merge explain export report compare optimize snapshot help"
+            opts="-h -V --help --version init check audit lint tune status revert measure merge explain export report compare optimize snapshot man completions help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -183,7 +195,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__check)
-            opts="-q -h --profile --config --period --budget --cpus --priority --duration --no-explain --load --out --full --quiet --brief --json --fail-on --help"
+            opts="-q -h --profile --config --period --budget --cpus --priority --duration --no-explain --load --wait-quiet --out --junit --full --quiet --brief --json --fail-on --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -221,7 +233,15 @@ _punctual() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --wait-quiet)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --out)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --junit)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -287,6 +307,20 @@ _punctual() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__completions)
+            opts="-h --install --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
                 *)
                     COMPREPLY=()
                     ;;
@@ -375,7 +409,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__help)
-            opts="init check audit lint tune status revert measure merge explain export report compare optimize snapshot help"
+            opts="init check audit lint tune status revert measure merge explain export report compare optimize snapshot man completions help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -417,6 +451,20 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__help__subcmd__compare)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__help__subcmd__completions)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -487,6 +535,20 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__help__subcmd__lint)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        punctual__subcmd__help__subcmd__man)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -696,8 +758,22 @@ _punctual() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        punctual__subcmd__man)
+            opts="-h --install --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         punctual__subcmd__measure)
-            opts="-q -h --profile --config --cpus --period --policy --priority --runtime --mechanism --phase --seed --warm-up --duration --activations --budget --limit --dma-latency --load --load-cpus --load-dir --list-loads --suite --explain --explain-threshold --windows --trace-buffer --explain-engine --resume --out --html --full --quiet --brief --json --live --help"
+            opts="-q -h --profile --config --cpus --period --policy --priority --runtime --mechanism --phase --seed --warm-up --duration --activations --budget --limit --dma-latency --load --load-cpus --load-dir --list-loads --suite --explain --explain-threshold --windows --trace-buffer --explain-engine --resume --wait-quiet --out --html --full --quiet --brief --json --live --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -800,6 +876,10 @@ _punctual() {
                     return 0
                     ;;
                 --resume)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --wait-quiet)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -37,6 +37,8 @@ set edit:completion:arg-completer[punctual] = {|@words|
             cand compare 'Is it better now? Recordings held against a first one, with how sure that is'
             cand optimize 'Try knobs one at a time, measure each, and tell which help here; everything is put back'
             cand snapshot 'This machine as one readable file, to be audited elsewhere or shown in a bug report'
+            cand man 'Man pages of this program, put where `man` finds them'
+            cand completions 'Completions for bash, zsh and fish, put where they are looked for'
             cand help 'Print this message or the help of the given subcommand(s)'
         }
         &'punctual;init'= {
@@ -59,7 +61,9 @@ set edit:completion:arg-completer[punctual] = {|@words|
             cand --priority 'SCHED_FIFO priority, 1 to 95 [default: the profile''s, or 90]'
             cand --duration 'How long to measure; looking for causes takes a quarter of it in addition [default: 30s]'
             cand --load 'Load phases in turn, loads of a phase joined by +; `none` for no load [default: the profile''s, or idle:1,cpu+memory+io-write+switch+net:2]'
+            cand --wait-quiet 'Wait until no other program works before idle is measured, for this time at most'
             cand --out 'Recording to write; the HTML report goes beside it [default: punctual-DATE-TIME.punctual]'
+            cand --junit 'Write JUnit XML here, for CI: one case for each CPU and load'
             cand --fail-on 'Exit with 2 when a finding is at least this bad'
             cand --no-explain 'Do not look for causes in a second, traced pass'
             cand --full 'Print everything there is to tell, the answer last'
@@ -175,6 +179,7 @@ set edit:completion:arg-completer[punctual] = {|@words|
             cand --trace-buffer 'The kernel''s trace buffer of each measured CPU, as in 16M [default: 32M, less where memory is short]'
             cand --explain-engine 'By which means: the kernel''s trace, alone or with its own noise tracer beside it, or a program in the kernel where this program was built with it'
             cand --resume 'Go on with this recording, in the same boot and by its own scenario, and append to it what was left to measure, or as much more as --duration or --activations say'
+            cand --wait-quiet 'Wait until no other program works before idle is measured, for this time at most'
             cand --out 'Recording to write [default: punctual-DATE-TIME.punctual]'
             cand --html 'Write an HTML report here, too'
             cand --list-loads 'List the loads there are'
@@ -199,7 +204,7 @@ set edit:completion:arg-completer[punctual] = {|@words|
             cand --perfetto 'Write a trace for the Perfetto viewer here'
             cand --top 'Number of causes to show; with --full all'
             cand --spike 'Show one late activation part by part; 1 is the worst'
-            cand --full 'Tell everything: all causes with what bears on them, more of the latest activations, how it was looked for'
+            cand --full 'Tell everything: all causes with what bears on them, more of the latest activations, how it was looked for; with --json all windows, which are some megabytes for a long recording'
             cand --json 'Print one JSON document'
             cand -h 'Print help'
             cand --help 'Print help'
@@ -292,6 +297,16 @@ set edit:completion:arg-completer[punctual] = {|@words|
             cand -h 'Print help'
             cand --help 'Print help'
         }
+        &'punctual;man'= {
+            cand --install 'Write the files: for all users as root, for this user otherwise'
+            cand -h 'Print help'
+            cand --help 'Print help'
+        }
+        &'punctual;completions'= {
+            cand --install 'Write the files: for all users as root, for this user otherwise'
+            cand -h 'Print help'
+            cand --help 'Print help'
+        }
         &'punctual;help'= {
             cand init 'Write a project file that states the need once, from four questions or from options'
             cand check 'The main job: audit, measure under load, and say whether the need is held'
@@ -308,6 +323,8 @@ set edit:completion:arg-completer[punctual] = {|@words|
             cand compare 'Is it better now? Recordings held against a first one, with how sure that is'
             cand optimize 'Try knobs one at a time, measure each, and tell which help here; everything is put back'
             cand snapshot 'This machine as one readable file, to be audited elsewhere or shown in a bug report'
+            cand man 'Man pages of this program, put where `man` finds them'
+            cand completions 'Completions for bash, zsh and fish, put where they are looked for'
             cand help 'Print this message or the help of the given subcommand(s)'
         }
         &'punctual;help;init'= {
@@ -339,6 +356,10 @@ set edit:completion:arg-completer[punctual] = {|@words|
         &'punctual;help;optimize'= {
         }
         &'punctual;help;snapshot'= {
+        }
+        &'punctual;help;man'= {
+        }
+        &'punctual;help;completions'= {
         }
         &'punctual;help;help'= {
         }

@@ -13,7 +13,7 @@ fuzz_target!(|bytes: &[u8]| {
     let (layout, decoder) = kernel();
     let Ok(page) = layout.page(bytes) else { return };
     let mut names = Names::default();
-    let (mut last, mut count, mut failed) = (page.start(), 0, false);
+    let (mut last, mut count, mut failed) = (page.start, 0, false);
     for event in page.events() {
         assert!(!failed, "nothing comes after an error");
         count += 1;

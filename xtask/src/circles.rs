@@ -14,10 +14,7 @@ use std::path::Path;
 
 /// Circles that are there today, by crate, folder, the modules in them and the number of arrows between those. A new circle
 /// or arrow is refused, and so is a line here whose circle is gone or has become smaller: the list can only shrink.
-const OPEN: &[&str] = &[
-    "crates/punctual: in `render`: explain, text, 2 arrows",
-    "crates/punctual-numbers: in `claims`: beyond, tails, 2 arrows",
-];
+const OPEN: &[&str] = &["crates/punctual-numbers: in `claims`: beyond, tails, 2 arrows"];
 
 /// A module by its path from the crate's root; the root itself is empty.
 type Module = Vec<String>;

@@ -140,13 +140,13 @@
 /// Releases that passed are not run; the next activation is the first one still to come, on the old grid.
 #define PRT_OVERRUN_SKIP 0
 
-/// They are run without a pause, but at most `catch_up_max` in a row.
+/// Releases that passed are run without a pause, but at most `catch_up_max` in a row.
 #define PRT_OVERRUN_CATCH_UP 1
 
-/// They are not run, and the grid begins anew one period from now.
+/// Releases that passed are not run, and the grid begins anew one period from now.
 #define PRT_OVERRUN_REANCHOR 2
 
-/// The loop ends.
+/// The loop ends when releases have passed.
 #define PRT_OVERRUN_STOP 3
 
 /// Memory is left as it is.
@@ -167,19 +167,19 @@
 /// On the task's CPUs no idle state.
 #define PRT_LATENCY_PER_CPU 2
 
-/// When the system refuses something, the task does not start.
+/// The task does not start when the system refuses something.
 #define PRT_REQUIRE_STRICT 0
 
-/// It starts all the same, and lists what was refused.
+/// The task starts even when the system refuses something, and lists what was refused.
 #define PRT_REQUIRE_BEST_EFFORT 1
 
-/// Worth knowing.
+/// Worth knowing; no effect on latency of its own.
 #define PRT_SEVERITY_INFO 0
 
-/// Microseconds, or rare.
+/// Costs microseconds, or happens rarely.
 #define PRT_SEVERITY_MEDIUM 1
 
-/// Tens of microseconds to milliseconds, or regular.
+/// Costs tens of microseconds to milliseconds, or happens regularly.
 #define PRT_SEVERITY_HIGH 2
 
 /// The task cannot start, or cannot keep its period.
@@ -286,7 +286,7 @@ typedef struct prt_config {
     uint32_t version;
     /// Name of the task and of its thread, at most 32 bytes; NULL for `task`.
     const char *name;
-    /// The period.
+    /// The time from one release to the next.
     int64_t period_ns;
     /// One of `PRT_PHASE_...`.
     uint32_t phase;
@@ -308,7 +308,7 @@ typedef struct prt_config {
     int64_t reserved_period_ns;
     /// The CPUs to run on; NULL for any.
     const uint32_t *cpus;
-    /// How many there are.
+    /// How many CPUs there are in `cpus`.
     uint32_t cpu_count;
     /// One of `PRT_WAIT_...`.
     uint32_t wait;
@@ -318,15 +318,15 @@ typedef struct prt_config {
     uint32_t spin_ppm;
     /// See `PRT_WAIT_EXTERNAL`; -1 for none.
     int32_t external_fd;
-    /// See `PRT_WAIT_EXTERNAL`; above 0, usually 1 s. Stopping or closing such a task takes as long.
+    /// See `PRT_WAIT_EXTERNAL`; above 0, usually 1 s. Stopping or closing such a task can take this time.
     int64_t external_patience_ns;
     /// One of `PRT_OVERRUN_...`.
     uint32_t overrun;
     /// See `PRT_OVERRUN_CATCH_UP`.
     uint32_t catch_up_max;
-    /// An activation within so much of its release is on time.
+    /// The largest error of an activation that is classed as on time.
     int64_t tolerance_ns;
-    /// By when after its release the body must have finished, later ones are counted; 0 for none.
+    /// The time from its release by which the body must have finished; later ends are counted; 0 for none.
     int64_t deadline_ns;
     /// The largest latency that you can live with, later activations are counted; 0 for none.
     int64_t budget_ns;
@@ -362,7 +362,7 @@ typedef struct prt_finding {
     uint32_t version;
     /// Which rule found it: the id of a knob of `punctual audit`, or `task.` and a word.
     const char *code;
-    /// The task.
+    /// The name of the task.
     const char *task;
     /// What was planned or read.
     const char *evidence;
@@ -378,15 +378,16 @@ typedef struct prt_finding {
 /// `longjmp` or `pthread_exit`.
 typedef int (*prt_body)(struct prt_cycle *cycle, void *user);
 
-/// What many values came to. -1 for what can not be said: there were no values, or too few for that percentile.
+/// The distribution of a quantity. A member is -1 where it cannot be told: there were no values, or too few for that
+/// percentile.
 typedef struct prt_summary {
     /// How many values.
     uint64_t count;
-    /// The least.
+    /// The smallest value.
     int64_t min_ns;
-    /// Their mean.
+    /// The mean, rounded down.
     int64_t mean_ns;
-    /// Half of them are at most this.
+    /// Half of the values are at most this.
     int64_t p50_ns;
     /// 90 % are at most this.
     int64_t p90_ns;
@@ -396,7 +397,7 @@ typedef struct prt_summary {
     int64_t p999_ns;
     /// 99.99 % are at most this.
     int64_t p9999_ns;
-    /// The largest of these, which is not the largest possible.
+    /// The largest value seen, which is not the largest possible.
     int64_t max_ns;
 } prt_summary;
 
@@ -489,7 +490,7 @@ typedef struct prt_servo_state {
     uint32_t version;
     /// How late the releases are against the target, filtered.
     int64_t error_ns;
-    /// The target.
+    /// Where the releases are held, or walked to, as reference time modulo the period.
     int64_t target_ns;
     /// How much faster the reference runs than the local clock, in parts per million, as learned.
     double frequency_ppm;
@@ -632,7 +633,7 @@ int prt_group_open(struct prt_group **group);
 /// Starts a thread and sets it up; it waits for `prt_group_start`. Returns the number of the task in its group.
 ///
 /// The epoch of the group lies where the phase of the first task puts its first release. Of the others only
-/// `PRT_PHASE_OFFSET` counts: so long after the epoch.
+/// `PRT_PHASE_OFFSET` counts: their first releases are `phase_offset_ns` after the epoch.
 int prt_group_add(struct prt_group *group, const struct prt_config *config, prt_body body, void *user);
 
 /// Lets all tasks of the group begin, and hands over their handles in the order they were added. `count` must be their
@@ -677,11 +678,12 @@ int prt_cyclic_set_period(struct prt_cyclic *cyclic, int64_t period_ns);
 /// For the loop: one reading of the clock.
 int prt_cyclic_shift_phase(struct prt_cyclic *cyclic, int64_t by_ns);
 
-/// Forgets releases that have passed, as after something long that was meant to be; `passed`, which may be NULL, tells
-/// how many.
+/// Forgets releases that have passed, as after a long operation that was intended; `passed`, which may be NULL, tells how
+/// many.
 ///
 /// For the loop: one reading of the clock.
-int prt_cyclic_resync(struct prt_cyclic *cyclic, uint64_t *passed);
+int prt_cyclic_resync(struct prt_cyclic *cyclic,
+                      uint64_t *passed);
 
 /// The instant of the next release; 0 before the first wait.
 ///

@@ -70,7 +70,7 @@ pub enum Confidence {
     High,
 }
 
-/// One knob, judged.
+/// The result of the audit for one knob.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Finding {

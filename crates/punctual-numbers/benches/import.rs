@@ -1,4 +1,4 @@
-//! How fast a gigabyte of samples becomes a run, and in how much memory.
+//! Time and memory in which a gigabyte of samples becomes a run.
 //!
 //! `cargo bench -p punctual-numbers --bench import`: bytes are made in memory, in pieces as a file gives them, so that no disk
 //! is measured. The last column is the peak of the process so far, as the kernel counts it.

@@ -127,7 +127,6 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// The measured CPUs.
     pub fn cpus(&self) -> CpuSet {
         self.threads.iter().map(|t| t.cpu).collect()
     }

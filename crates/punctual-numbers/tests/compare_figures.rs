@@ -1,8 +1,8 @@
-//! What comparing costs and how often it is right, as a table: ignored, because the first means something in a release
-//! build only and the second takes minutes.
+//! Tables of the cost of comparing and of how often it is right. The tests are ignored, because the first means something
+//! only in a release build and the second takes minutes.
 //!
 //! `cargo test --release -p punctual-numbers --test compare_figures -- --ignored --nocapture --test-threads 1`; `PAIRS=200`
-//! before it makes the second a quick look instead of the figures of record.
+//! before it makes the second a quick look.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 #![allow(clippy::print_stdout, reason = "the figures are what it is for")]
@@ -28,7 +28,7 @@ use std::io::Write as _;
 
 const BUDGET: Nanos = Nanos::from_us(50);
 
-/// One CPU's interval with these counts.
+/// The interval of one CPU with these counts.
 fn interval_of(cpu: u32, counts: &Counts, run: &mut (Nanos, Nanos), over_budget: u64) -> CpuInterval {
     *run = (run.0.min(counts.min().unwrap()), run.1.max(counts.max().unwrap()));
     CpuInterval {
@@ -46,7 +46,7 @@ mod billions {
     use super::*;
     use cost::{cpu_seconds, forget_peak, peak_kb, read};
 
-    /// Counts of so many activations of a machine with a body of some 60 buckets and a thin tail, without drawing each.
+    /// Counts of this many activations, with a body of some 60 buckets and a thin tail, without drawing each.
     fn counts(random: &mut SplitMix, activations: u64) -> Counts {
         let mut counts = Counts::new();
         for step in 0..140u64 {
@@ -115,9 +115,9 @@ mod coverage {
 
     const SECONDS: u64 = 30;
 
-    /// What makes the latencies of one run, one after the other, told when a second begins.
+    /// Makes the latencies of one run, one after the other; it is told when a second begins.
     type Source = Box<dyn FnMut(bool) -> f64>;
-    /// Sources of one kind, by seed.
+    /// Makes a source of one kind from a seed.
     type Family = fn(u64) -> Source;
 
     fn independent(seed: u64, draw: impl Fn(f64) -> f64 + 'static) -> Source {
@@ -146,7 +146,7 @@ mod coverage {
         })
     }
 
-    /// Neighbours are alike over some dozens of activations.
+    /// Latencies that are alike over some dozens of activations.
     fn autocorrelated(seed: u64) -> Source {
         let (mut random, mut state) = (SplitMix::new(seed), 0.0);
         Box::new(move |_| {
@@ -155,7 +155,7 @@ mod coverage {
         })
     }
 
-    /// Seconds are alike: the level wanders.
+    /// Latencies whose level wanders from second to second.
     fn wandering(seed: u64) -> Source {
         let (mut random, mut level) = (SplitMix::new(seed), 0.0);
         level += 0.2 * normal(&mut random);
@@ -167,7 +167,7 @@ mod coverage {
         })
     }
 
-    /// Bursts of some fifty late activations now and then.
+    /// Latencies with occasional bursts of some fifty late activations.
     fn bursty(seed: u64) -> Source {
         let (mut random, mut left) = (SplitMix::new(seed), 0.0);
         Box::new(move |_| {
@@ -203,7 +203,7 @@ mod coverage {
         recording
     }
 
-    /// What became of all pairs of one kind.
+    /// The outcome of all pairs of one kind.
     #[derive(Default)]
     struct Tally {
         pairs: u32,
@@ -245,7 +245,7 @@ mod coverage {
         if of == 0 { f64::NAN } else { f64::from(n) / f64::from(of) }
     }
 
-    /// The same without when: what a file of another program would hold, in cells of ours.
+    /// The same latencies without times, as a file of another program would have them, in cells of ours.
     fn untimed(recording: &Recording) -> ForeignRun {
         let cpu = &recording.cpus[&0];
         ForeignRun {
@@ -271,7 +271,7 @@ mod coverage {
         tallies
     }
 
-    /// The same on two threads.
+    /// The pairs on two threads.
     fn on_two(pairs: u64, source: Family, hog: bool) -> [Tally; 2] {
         let halves = std::thread::scope(|scope| {
             let half = scope.spawn(|| tallies(0..pairs / 2, source, hog));
@@ -326,7 +326,7 @@ mod coverage {
         assert!(wrong.is_empty(), "out of bounds: {wrong:?}");
     }
 
-    /// The grid of values is the recording's: a latency lies in the bucket that says so.
+    /// Rounds values to the buckets of a recording.
     #[test]
     fn the_bursts_are_bursts_and_the_hog_is_one() {
         let (plain, hogged) = (recording(bursty(1), false, 1), recording(bursty(1), true, 1));

@@ -20,8 +20,8 @@ use punctual_numbers::trace::{
 use std::fmt::Write;
 use std::path::PathBuf;
 
-/// Lost maxima as the committed recording has them: 20 ms, which are not one second, and so none. No program wrote that, so
-/// it is not what is written today; how real ones are written is tested beside the format.
+/// Lost maxima as the committed recording has them: 20 ms, which is less than one second and therefore none. No program ever
+/// wrote such a frame, and this version writes it differently. Real ones are tested beside the format.
 const MADE_UP_LOSS: &str = "0b0000000800bc0ce0052101b4c447015575632e";
 
 fn text(text: &str) -> String {
@@ -359,7 +359,7 @@ fn rendered(frames: &[Frame]) -> String {
     text
 }
 
-/// 32 bytes to a line, in hexadecimal.
+/// Hexadecimal, with 32 bytes in each line.
 fn to_hex(bytes: &[u8]) -> String {
     let line = |bytes: &[u8]| bytes.iter().fold(String::new(), |line, byte| line + &format!("{byte:02x}")) + "\n";
     bytes.chunks(32).map(line).collect()
@@ -375,7 +375,7 @@ fn fixture(name: &str) -> PathBuf {
     [env!("CARGO_MANIFEST_DIR"), "../../fixtures/recordings", name].iter().collect()
 }
 
-/// The committed text, after writing it if asked to.
+/// The committed text, which is written first if `BLESS` is set.
 fn committed(name: &str, current: &str) -> String {
     let path = fixture(name);
     if std::env::var_os("BLESS").is_some() {

@@ -1,7 +1,7 @@
-//! A recording of weeks: how large it gets, and what of its detail is still there.
+//! The size of a recording of weeks, and the details that it keeps.
 //!
-//! Time is simulated: intervals as long as a measurement makes them, with counts drawn interval by interval. Each CPU
-//! has a body around some microseconds, a thin tail, and another level at night.
+//! Time is simulated: intervals are as long as a measurement makes them, with counts drawn interval by interval. Latencies of
+//! each CPU have a body around some microseconds, a thin tail, and another level at night.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 #![allow(clippy::print_stdout, reason = "says what it found")]
@@ -21,7 +21,7 @@ const HOUR: u64 = 3_600;
 const WEEK: u64 = 7 * 24 * HOUR;
 const CPUS: u32 = 8;
 const PERIOD: Nanos = Nanos::from_ms(1);
-/// What a recording of weeks may take: the limit of `punctual-linux/benches/long_recording.rs`.
+/// The largest size of a recording of weeks: the limit of `punctual-linux/benches/long_recording.rs`.
 const FILE_LIMIT: usize = 64 << 20;
 
 struct Random(u64);
@@ -39,7 +39,7 @@ impl Random {
     }
 }
 
-/// Some forty buckets: a body that falls by a sixth from bucket to bucket, and a tail that is there now and then.
+/// Some forty buckets: a body that falls by a sixth from bucket to bucket, and sometimes a tail.
 fn cpu(cpu: u32, start: Nanos, length: Nanos, random: &mut Random) -> CpuInterval {
     let night = start.as_ns() / 1_000_000_000 / HOUR % 24 < 8;
     let low = bucket_index(if night { 2_100 } else { 2_900 } + 40 * u64::from(cpu));
@@ -74,7 +74,7 @@ fn cpu(cpu: u32, start: Nanos, length: Nanos, random: &mut Random) -> CpuInterva
     }
 }
 
-/// The bytes of a run, piece by piece; gives how many there were.
+/// Hands out the bytes of a run piece by piece, and gives their number.
 fn write(length: Nanos, mut to: impl FnMut(&[u8])) -> usize {
     let (mut piece, mut size) = (Vec::new(), 0);
     let mut random = Random(42);
@@ -107,7 +107,8 @@ fn count(slices: &[&TimeSlice]) -> u64 {
     slices.iter().flat_map(|slice| slice.cpus.values()).map(|cpu| cpu.ran.counts().count()).sum()
 }
 
-/// Everything is there; the time line is bounded; an hour late in the run still has minutes and its seconds' maxima.
+/// Checks that no sample is lost, that the time line is bounded, and that an hour late in the run still has slices of minutes
+/// and exact maxima of seconds. Gives the size of the file.
 fn kept(length: Nanos) -> usize {
     let (mut whole, hour) = (RecordingReader::new(), Nanos::from_secs(HOUR));
     let from = length.minus(hour.times(5));

@@ -20,7 +20,7 @@ const VERDICT_WIDTH: f64 = 1.6;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Metric {
-    /// Median latency.
+    /// The median of the latency.
     #[serde(rename = "p50")]
     P50,
     /// The latency that 99.9 % of the releases did not exceed.

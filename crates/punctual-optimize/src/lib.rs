@@ -87,7 +87,6 @@ pub struct Response {
     pub p99_9: Nanos,
     /// Releases that were skipped, or whose latency exceeded the budget.
     pub missed: u64,
-    /// Releases due.
     pub due: u64,
 }
 

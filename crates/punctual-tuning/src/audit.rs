@@ -1,6 +1,6 @@
-//! Holds every knob of the catalogue against one machine and one need.
+//! Judges every knob of the catalogue on one machine for one need.
 //!
-//! The catalogue decides what is good; this module only asks, collects the evidence and sorts.
+//! The catalogue decides what is good; this module asks it, collects the evidence and sorts the findings.
 
 use crate::knobs::{self, Case, Doubt, Family, Knob, Lasting};
 use punctual_facts::fact::printable;
@@ -9,17 +9,17 @@ use punctual_facts::machine::Machine;
 use punctual_facts::profile::Need;
 use punctual_facts::tree::Tree;
 
-/// Longest reason; a file that is all of it has said enough.
+/// Longest reason, which may quote a whole file.
 const REASON_CHARS: usize = 300;
 
-/// Every knob, judged; worst first.
+/// The findings about every knob, the worst first.
 pub fn audit(tree: &dyn Tree, machine: &Machine, need: &Need) -> Vec<Finding> {
     judged(&begun(tree, machine, need))
 }
 
-/// Every knob, judged in this case; worst first.
+/// The findings about every knob in this case, the worst first.
 pub(crate) fn judged(case: &Case<'_>) -> Vec<Finding> {
-    // Those that look at interrupts a second time come last, so that the time between is spent on the others.
+    // Knobs that read the interrupts a second time come last, so that the others fill the time between the two.
     let looks_twice = |(_, knob): &(usize, &Knob)| matches!(knob.family, Family::Interrupts | Family::Agreement);
     let (last, first): (Vec<_>, Vec<_>) = knobs::ALL.iter().enumerate().partition(looks_twice);
     let judged = first.into_iter().chain(last).map(|(place, knob)| (place, examine(knob, case)));
@@ -33,7 +33,7 @@ pub fn worst(findings: &[Finding]) -> Option<Severity> {
     findings.iter().filter(|f| f.state == State::Bad).map(|f| f.severity).max()
 }
 
-/// A case that has looked at what will be looked at again.
+/// A case that has read for the first time what some knobs read a second time later.
 pub(crate) fn begun<'a>(tree: &'a dyn Tree, machine: &'a Machine, need: &'a Need) -> Case<'a> {
     let case = Case::new(tree, machine, need);
     case.begin();
@@ -41,14 +41,13 @@ pub(crate) fn begun<'a>(tree: &'a dyn Tree, machine: &'a Machine, need: &'a Need
     case
 }
 
-/// One knob, judged.
 pub(crate) fn examine(knob: &Knob, case: &Case<'_>) -> Finding {
     let judged = case.judge(knob);
     let evidence = case.take_evidence();
     let severity = (knob.severity.here)(case, knob.severity.for_kind(case.need.kind));
     let severity = if case.need.weighs_more.contains(&knob.id) { severity.raised() } else { severity };
     let fix = if knob.is_for_boot_only() { lasting(knob, case) } else { knob.fix_here(case) };
-    // What was looked at for these belongs to no judgement.
+    // What was read for the severity and the fix is no evidence for the next knob.
     case.forget();
     Finding {
         id: knob.id.to_owned(),
@@ -65,7 +64,7 @@ pub(crate) fn examine(knob: &Knob, case: &Case<'_>) -> Finding {
 
 /// How to make a change last on this machine.
 pub fn lasting(knob: &Knob, case: &Case<'_>) -> String {
-    // What names other CPUs says nothing where there are none, if there is another way.
+    // Where there are no housekeeping CPUs, places that name them are left out if there is another place.
     let places = knob.places();
     let only_others = places.iter().all(Lasting::names_housekeeping);
     let makes_sense = |place: &&Lasting| only_others || !case.has_no_others() || !place.names_housekeeping();
@@ -73,13 +72,13 @@ pub fn lasting(knob: &Knob, case: &Case<'_>) -> String {
     here.join("; ")
 }
 
-/// How to take that back on this machine; `None` where the knob's own words on undoing have to do.
+/// How to take that back on this machine; `None` where only the knob's own words tell.
 pub fn undoing(knob: &Knob, case: &Case<'_>) -> Option<String> {
     let places: Vec<String> = knob.places().iter().filter_map(|place| place.undo_here(case)).collect();
     (!places.is_empty()).then(|| places.join("; "))
 }
 
-/// Nothing is good or bad without evidence, whatever the probe says.
+/// The state of a finding. Without evidence nothing is good or bad, whatever the probe says.
 fn state(judged: Result<State, Doubt>, evidence: &[Evidence]) -> State {
     match judged {
         Ok(State::Good | State::Bad) if evidence.is_empty() => {

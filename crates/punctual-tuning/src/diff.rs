@@ -1,7 +1,7 @@
-//! What differs between two machines that were judged for the same kind of work: what they are, what they were booted
-//! with, how their kernels were built, and what that does to the findings.
+//! The differences between two machines that were judged for the same kind of work: the machines, their command lines,
+//! the configurations of their kernels, and the findings.
 //!
-//! Compares values and words nothing; two machines that are the same give an empty [`AuditDifference`].
+//! Compares values and puts nothing into words; two equal machines give an empty [`AuditDifference`].
 
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::fact::{Fact, printable};
@@ -11,19 +11,18 @@ use punctual_facts::tree::without_private_values;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Name of the fingerprint's line that is told word by word.
+/// Name of the line of the fingerprint that is compared word by word.
 const COMMAND_LINE: &str = "command line";
 /// Longest value of a kernel option.
 const VALUE_CHARS: usize = 300;
 
-/// One machine, and what was found on it.
+/// One of the two machines.
 #[derive(Clone, Copy, Debug)]
 pub struct AuditSide<'a> {
-    /// The machine; its findings must be known already, as they decide which options of the kernel matter.
+    /// The machine after its audit, which decides which options of the kernel matter.
     pub machine: &'a Machine,
-    /// CPUs it was judged for.
+    /// CPUs for which it was judged.
     pub cpus: &'a CpuSet,
-    /// What was found on it.
     pub findings: &'a [Finding],
 }
 
@@ -38,10 +37,10 @@ pub struct AuditDifference {
     pub words_removed: Vec<String>,
     /// Words of the command line that only the second machine has, in its order.
     pub words_added: Vec<String>,
-    /// Options of the kernel's configuration that some knob looked at.
+    /// Options of the kernel's configuration that some knob read.
     #[serde(rename = "kernel_config")]
     pub options: Vec<Changed>,
-    /// Knobs that were found otherwise: first what became worse, the worst first.
+    /// Knobs with different findings: first what became worse, the worst first.
     #[serde(rename = "findings")]
     pub knobs: Vec<Turn>,
 }
@@ -50,23 +49,22 @@ pub struct AuditDifference {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Changed {
-    /// What it is.
     pub name: String,
-    /// What it is on the first machine.
+    /// The value on the first machine.
     pub from: String,
-    /// What it is on the second machine.
+    /// The value on the second machine.
     pub to: String,
 }
 
-/// One knob, found otherwise. At least one of the two is there.
+/// A knob with different findings on the two machines; at least one machine has one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Turn {
     pub id: String,
     pub trend: Trend,
-    /// How it was found on the first machine.
+    /// The finding on the first machine.
     pub from: Option<Finding>,
-    /// How it was found on the second machine.
+    /// The finding on the second machine.
     pub to: Option<Finding>,
 }
 
@@ -79,25 +77,22 @@ pub enum Trend {
     Worse,
     /// Bad on the first machine, and not on the second, or less so.
     Better,
-    /// Neither, but the verdict is another one.
+    /// Neither worse nor better, with another verdict.
     Otherwise,
     /// The same verdict for another reason, or with other evidence.
     SameVerdict,
 }
 
 impl Trend {
-    /// Every trend, in the order they are shown.
     pub const ALL: [Self; 4] = [Self::Worse, Self::Better, Self::Otherwise, Self::SameVerdict];
 }
 
 impl Turn {
-    /// At least one of the two is there.
     fn new(id: &str, from: Option<Finding>, to: Option<Finding>) -> Self {
         Self { id: id.to_owned(), trend: trend(from.as_ref(), to.as_ref()), from, to }
     }
 }
 
-/// What it means for the need.
 fn trend(from: Option<&Finding>, to: Option<&Finding>) -> Trend {
     match harm(to).cmp(&harm(from)) {
         std::cmp::Ordering::Greater => Trend::Worse,
@@ -108,7 +103,6 @@ fn trend(from: Option<&Finding>, to: Option<&Finding>) -> Trend {
 }
 
 impl AuditDifference {
-    /// What differs from `a` to `b`.
     pub fn between(a: &AuditSide<'_>, b: &AuditSide<'_>) -> Self {
         let (words_removed, words_added) = words(a.machine, b.machine);
         let is_told_by_word = !(words_removed.is_empty() && words_added.is_empty());
@@ -121,7 +115,6 @@ impl AuditDifference {
         }
     }
 
-    /// Whether nothing differs.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
@@ -131,13 +124,12 @@ impl AuditDifference {
         self.with(Trend::Worse).filter_map(|turn| harm(turn.to.as_ref())).max()
     }
 
-    /// The knobs with that trend.
     pub fn with(&self, trend: Trend) -> impl Iterator<Item = &Turn> {
         self.knobs.iter().filter(move |turn| turn.trend == trend)
     }
 }
 
-/// How bad; `None` for what was not proven bad.
+/// The severity of a bad finding; `None` for any other state.
 fn harm(finding: Option<&Finding>) -> Option<Severity> {
     finding.filter(|finding| finding.state == State::Bad).map(|finding| finding.severity)
 }
@@ -159,8 +151,8 @@ fn facts(a: &AuditSide<'_>, b: &AuditSide<'_>, is_told_by_word: bool) -> Vec<Cha
         .collect()
 }
 
-/// Words that only one of the two has; a word that stands there twice counts twice. Nothing where one of the command
-/// lines is not known: then the fingerprint says so.
+/// Words that only one of the two lines has; a word that occurs twice counts twice. Empty where one of the lines is not
+/// known, which the fingerprint shows.
 fn words(a: &Machine, b: &Machine) -> (Vec<String>, Vec<String>) {
     let (Fact::Known(a), Fact::Known(b)) = (&a.cmdline, &b.cmdline) else { return Default::default() };
     (only_in(a.words(), b.words()), only_in(b.words(), a.words()))
@@ -206,19 +198,16 @@ fn knobs(a: &[Finding], b: &[Finding]) -> Vec<Turn> {
         findings.iter().map(|finding| (finding.id.clone(), finding.clone())).collect()
     };
     let (mut before, after) = (by_id(a), by_id(b));
-    let mut turns: Vec<Turn> = Vec::new();
-    for (id, to) in after {
-        turns.push(Turn::new(&to.id.clone(), before.remove(&id), Some(to)));
-    }
-    turns.extend(before.into_values().map(|from| Turn::new(&from.id.clone(), Some(from), None)));
+    let mut turns: Vec<Turn> = after.into_iter().map(|(id, to)| Turn::new(&id, before.remove(&id), Some(to))).collect();
+    turns.extend(before.into_iter().map(|(id, from)| Turn::new(&id, Some(from), None)));
     turns.retain(|turn| differs(turn.from.as_ref(), turn.to.as_ref()));
     let weight = |turn: &Turn| harm(turn.from.as_ref()).max(harm(turn.to.as_ref()));
     turns.sort_by_key(|turn| (turn.trend, std::cmp::Reverse(weight(turn))));
     turns
 }
 
-/// What applies to neither machine, or software cannot see on either, is the same whatever the reasons. How much a
-/// knob would matter counts only where it is bad or may be.
+/// Whether two findings differ. The reasons do not matter where a knob applies to neither machine, or where software can
+/// see it on neither. The severity matters only where the knob is bad or may be.
 fn differs(from: Option<&Finding>, to: Option<&Finding>) -> bool {
     let (Some(from), Some(to)) = (from, to) else { return true };
     match (&from.state, &to.state) {
@@ -237,18 +226,8 @@ mod tests {
 
     fn finding(id: &str, severity: Severity, state: State, value: &str) -> Finding {
         let evidence = vec![Evidence { source: "/x".to_owned(), value: value.to_owned() }];
-        let text = String::new;
-        Finding {
-            id: id.to_owned(),
-            severity,
-            state,
-            evidence,
-            title: text(),
-            why: text(),
-            fix: text(),
-            cost: text(),
-            confidence: Confidence::High,
-        }
+        let [title, why, fix, cost] = [const { String::new() }; 4];
+        Finding { id: id.to_owned(), severity, state, evidence, title, why, fix, cost, confidence: Confidence::High }
     }
 
     fn trends(a: &[Finding], b: &[Finding]) -> Vec<(String, Trend)> {

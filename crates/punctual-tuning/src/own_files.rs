@@ -1,23 +1,21 @@
-//! The files of ours on a machine, and the folders they stand in: those that `tune` writes, and those that a person is
-//! told to write to, are the same. Where several files may say the same thing, ours has the name that counts.
-//!
-//! Names only: what stands in them is decided elsewhere.
+//! Names of the files that `tune` writes, which are also those that a person is told to write to, and their folders.
+//! Where several files may set the same value, ours has the name that counts.
 
-/// Behind all others that are read in the order of their names.
+/// A name that sorts behind those of other files.
 pub(crate) const LAST: &str = "99-zz-punctual";
 
 pub(crate) const SYSCTL: &str = "/etc/sysctl.d/99-zz-punctual.conf";
-/// Of several files, tmpfiles takes what the first one says.
+/// Of several files, systemd-tmpfiles obeys the first one.
 pub(crate) const TMPFILES: &str = "/etc/tmpfiles.d/00-punctual.conf";
 pub(crate) const UDEV: &str = "/etc/udev/rules.d/99-zz-punctual.rules";
 pub(crate) const MODPROBE: &str = "/etc/modprobe.d/punctual.conf";
 pub(crate) const LIMITS: &str = "/etc/security/limits.d/99-zz-punctual.conf";
-/// What systemd itself is told.
+/// The configuration of systemd itself.
 pub(crate) const MANAGER: &str = "/etc/systemd/system.conf.d/99-zz-punctual.conf";
-/// The fragment for GRUB, where the defaults are read with fragments.
+/// The fragment for GRUB, on distributions that read fragments.
 pub(crate) const GRUB: &str = "/etc/default/grub.d/99-zz-punctual.cfg";
 
-/// Where files of each kind are looked for; a name in a folder hides the same name in those behind it.
+/// Folders of each kind of file; a name in a folder hides the same name in the folders behind it.
 pub(crate) const SYSCTL_FOLDERS: &[&str] =
     &["/etc/sysctl.d", "/run/sysctl.d", "/usr/local/lib/sysctl.d", "/usr/lib/sysctl.d", "/lib/sysctl.d"];
 pub(crate) const TMPFILES_FOLDERS: &[&str] =
@@ -32,7 +30,6 @@ pub(crate) const UDEV_FOLDERS: &[&str] = &[
 pub(crate) const MODPROBE_FOLDERS: &[&str] =
     &["/etc/modprobe.d", "/run/modprobe.d", "/usr/local/lib/modprobe.d", "/usr/lib/modprobe.d", "/lib/modprobe.d"];
 
-/// The name of a file, without its folder.
 pub(crate) fn name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }

@@ -28,7 +28,7 @@ pub struct Preset {
 }
 
 /// All presets, in the order they are shown.
-pub const ALL: &[Preset] = &[
+pub static ALL: &[Preset] = &[
     Preset {
         name: "ethercat",
         about: "EtherCAT master with distributed clocks",

@@ -7,7 +7,7 @@ mod render;
 
 use clap::Parser;
 use clap::error::ErrorKind;
-use cli::{Cli, Command};
+use cli::{Cli, Colour, Command};
 use exit::Exit;
 use std::process::ExitCode;
 
@@ -16,6 +16,11 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return usage(&error),
     };
+    render::colour(match cli.color {
+        Colour::Auto => None,
+        Colour::Always => Some(true),
+        Colour::Never => Some(false),
+    });
     let done = match cli.command {
         Command::Check(args) => commands::check::run(&args),
         Command::Audit(args) => commands::audit::run(&args),
@@ -37,8 +42,10 @@ fn main() -> ExitCode {
         Command::Snapshot(args) => commands::snapshot::run(&args),
         Command::Load(args) => commands::internal::load(&args),
         Command::Read => commands::internal::read(),
-        Command::Man { dir } => commands::internal::man(&dir),
-        Command::Completions { dir } => commands::internal::completions(&dir),
+        Command::Man(_) => commands::internal::install_man(),
+        Command::Completions(_) => commands::internal::install_completions(),
+        Command::WriteMan { dir } => commands::internal::man(&dir),
+        Command::WriteCompletions { dir } => commands::internal::completions(&dir),
     };
     done.unwrap_or_else(|error| {
         render::error(&error);

@@ -137,7 +137,7 @@ impl Run {
 
     fn explain(&self, recording: &Path, json: &Path) -> Result<Explanation> {
         let mut command = Command::new(&self.punctual);
-        command.arg("explain").arg(recording).arg("--json").stdin(Stdio::null());
+        command.arg("explain").arg(recording).args(["--json", "--full"]).stdin(Stdio::null());
         let output = command.output().context("start `punctual explain`")?;
         let text = String::from_utf8_lossy(&output.stdout);
         ensure!(!text.is_empty(), "`punctual explain` said nothing, but: {}", String::from_utf8_lossy(&output.stderr));

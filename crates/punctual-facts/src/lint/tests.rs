@@ -216,7 +216,6 @@ fn targets() -> impl Strategy<Value = Target> {
     })
 }
 
-/// Separated by `|`.
 const PIECES: &str = " |=|\"|--|-|.|,|isolcpus|nohz_full|rcu_nocbs|irqaffinity|N|all|0-31:2/4|99999|idle=poll|i915|\
     processor.max_cstate|xenomai.supported_cpus=|preempt=|pcie_asmp|\u{e9}|\t|quiet|mce|tsc|kvm.|sysctl.|mitigations=off";
 

@@ -29,7 +29,6 @@ pub struct CoreKind {
     pub cpus: CpuSet,
 }
 
-/// A memory node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
     pub number: u32,

@@ -25,3 +25,10 @@ pub enum LoadError {
     #[error("load '{name}' did not start: {reason}")]
     NotReady { name: String, reason: String },
 }
+
+impl LoadError {
+    /// Whether a second attempt may go better: the machine was busy, or the worker was ended by somebody.
+    pub fn may_pass(&self) -> bool {
+        matches!(self, Self::NotReady { .. } | Self::Start { .. })
+    }
+}

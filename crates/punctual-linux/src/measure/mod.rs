@@ -6,12 +6,14 @@
 
 mod causes;
 mod gaps;
+mod others;
 mod phases;
 mod prepare;
 mod run;
 mod terms;
 mod watch;
 
+pub use others::{OtherProgram, OtherWork, Sighting};
 pub use punctual_rt::now;
 pub use terms::{
     CpuProgress, CpuSoFar, Explain, MeasureError, Observer, PhaseNumber, Progress, Remedy, Setting, Spike,

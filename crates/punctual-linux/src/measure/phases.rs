@@ -58,12 +58,15 @@ impl Loads {
         Self { on, dir, running: Vec::new(), phase: 0 }
     }
 
-    /// Starts the loads of a phase. A load that cannot be started is skipped, and the returned marks say so.
+    /// Starts the loads of a phase. A load that cannot be started, not at a second attempt
+    /// either, is skipped, and the returned marks say so.
     pub(super) fn start(&mut self, number: u16, phase: &LoadPhase, length: Nanos) -> Vec<MarkKind> {
         self.phase = number;
         let mut skipped = Vec::new();
         for name in &phase.loads {
-            match RunningLoad::start(name, &self.on, &self.dir, length.plus(GRACE)) {
+            let start = || RunningLoad::start(name, &self.on, &self.dir, length.plus(GRACE));
+            // One that was not ready in time may have met a moment when the machine was busy.
+            match start().or_else(|error| if error.may_pass() { start() } else { Err(error) }) {
                 Ok(load) => self.running.push(load),
                 Err(error) => skipped.push(MarkKind::LoadSkipped(name.clone(), error.to_string())),
             }

@@ -89,10 +89,10 @@ impl Pages {
             self.read.push_back(Kept { start: self.covered.to, bytes: Box::default() });
             return;
         };
-        if page.is_empty() && page.missed().is_none() {
+        if page.is_empty() && page.missed.is_none() {
             return;
         }
-        let start = page.start();
+        let start = page.start;
         self.covered.to = self.covered.to.max(start);
         self.bytes += bytes.len() as u64;
         self.bytes_read += bytes.len() as u64;
@@ -132,7 +132,7 @@ impl Pages {
                 hole = Some(None);
                 continue;
             };
-            hole = page.missed().map(Missed::count).or(hole);
+            hole = page.missed.map(Missed::count).or(hole);
             if let Some(count) = hole.take_if(|_| kept.start >= from) {
                 records.push(lost(last, count));
             }

@@ -52,11 +52,14 @@ pub(super) fn places(recording: &Recording) -> Vec<Place> {
     let scenario = &recording.header.scenario;
     let tracing = recording.causes.tracing.as_ref();
     let traced = |phase: u16| tracing.is_some_and(|tracing| tracing.phases.contains(&phase));
-    let skipped: Vec<&str> = recording.marks.iter().filter_map(|mark| skipped_load(&mark.kind)).collect();
+    // A load that could not be run is left out of the name of its phase.
+    let is_skipped = |load: &&String| {
+        recording.marks.iter().any(|mark| matches!(&mark.kind, MarkKind::LoadSkipped(name, _) if name == *load))
+    };
     let load = |phase: u16| match scenario.load_phases.get(usize::from(phase)) {
         None => format!("phase {phase}"),
         Some(phase) => {
-            let ran = phase.loads.iter().filter(|load| !skipped.contains(&load.as_str())).cloned().collect();
+            let ran = phase.loads.iter().filter(|load| !is_skipped(load)).cloned().collect();
             crate::scenario::LoadPhase { loads: ran, parts: phase.parts }.name()
         }
     };
@@ -68,30 +71,19 @@ pub(super) fn places(recording: &Recording) -> Vec<Place> {
     groups.into_iter().map(|((group, cpu), phases)| Place { group, cpu, phases }).collect()
 }
 
-/// The places that were not traced, if there are any: tracing adds a little latency.
-pub(super) fn untraced(mut places: Vec<Place>) -> Vec<Place> {
-    if places.iter().any(|place| !place.group.traced) {
-        places.retain(|place| !place.group.traced);
+/// Keeps only what was not traced, if there is any: tracing adds a little latency.
+pub(super) fn untraced<T>(mut all: Vec<T>, place: fn(&T) -> &Place) -> Vec<T> {
+    if all.iter().any(|one| !place(one).group.traced) {
+        all.retain(|one| !place(one).group.traced);
     }
-    places
-}
-
-/// A load that could not be run is left out of the name of its phase.
-fn skipped_load(mark: &MarkKind) -> Option<&str> {
-    match mark {
-        MarkKind::LoadSkipped(load, _) => Some(load),
-        _ => None,
-    }
+    all
 }
 
 /// Groups that both have, and groups that only one has. With `anyway`, the groups most alike are paired if none is the
 /// same.
 pub(super) fn common(first: &Recording, second: &Recording, anyway: bool) -> (Vec<(Place, Place)>, Vec<LeftOut>) {
     let (a, b) = (places(first), places(second));
-    let mut pairs = paired(&a, &b, |a, b| a == b);
-    if pairs.iter().any(|(place, _)| !place.group.traced) {
-        pairs.retain(|(place, _)| !place.group.traced);
-    }
+    let mut pairs = untraced(paired(&a, &b, |a, b| a == b), |(place, _)| place);
     if pairs.is_empty() && anyway {
         pairs = paired(&a, &b, |a, b| (a.cpu, &a.load) == (b.cpu, &b.load));
     }
@@ -100,10 +92,9 @@ pub(super) fn common(first: &Recording, second: &Recording, anyway: bool) -> (Ve
     }
     let lone = |place: &&Place, others: &[Place]| !others.iter().any(|other| other.group == place.group);
     let taken = |place: &&Place| pairs.iter().any(|(x, y)| x.group == place.group || y.group == place.group);
-    let left = |in_first: bool| move |place: &Place| LeftOut { group: place.group.clone(), in_first };
-    let only_a = a.iter().filter(|p| lone(p, &b) && !taken(p)).map(left(true));
-    let only_b = b.iter().filter(|p| lone(p, &a) && !taken(p)).map(left(false));
-    let left_out = only_a.chain(only_b).collect();
+    let only_a = a.iter().filter(|p| lone(p, &b) && !taken(p)).map(|place| &place.group);
+    let only_b = b.iter().filter(|p| lone(p, &a) && !taken(p)).map(|place| &place.group);
+    let left_out = LeftOut::of(only_a, only_b);
     (pairs, left_out)
 }
 
@@ -113,23 +104,15 @@ fn paired(a: &[Place], b: &[Place], alike: impl Fn(&Group, &Group) -> bool) -> V
     a.iter().filter_map(|place| Some((place.clone(), partner(place)?))).collect()
 }
 
-/// Latency over the releases due in a place, as the report has it.
-fn due(recording: &Recording, place: &Place) -> Counts {
-    let mut counts = latencies(recording, place);
-    let totals = place.phases.iter().filter_map(|phase| recording.phases.get(&(*phase, place.cpu)));
-    totals.for_each(|totals| counts.merge(&totals.skipped.counts()));
-    counts
-}
-
-/// Latency of the activations that ran in a place.
-pub(super) fn latencies(recording: &Recording, place: &Place) -> Counts {
-    let mut counts = Counts::new();
-    for phase in &place.phases {
-        if let Some(totals) = recording.phases.get(&(*phase, place.cpu)) {
-            counts.merge(&totals.ran.counts());
-        }
+/// Latency in a place: of the activations that ran, and over all releases due, as the report has it.
+pub(super) fn latencies(recording: &Recording, place: &Place) -> [Counts; 2] {
+    let [mut ran, mut skipped] = [Counts::new(), Counts::new()];
+    for totals in place.phases.iter().filter_map(|phase| recording.phases.get(&(*phase, place.cpu))) {
+        ran.merge(&totals.ran.counts());
+        skipped.merge(&totals.skipped.counts());
     }
-    counts
+    skipped.merge(&ran);
+    [ran, skipped]
 }
 
 impl Arm {
@@ -141,11 +124,12 @@ impl Arm {
             .filter_map(|slice| slice.cpus.get(&cpu).map(|cpu| CpuSlice { length: slice.length, cpu: cpu.clone() }))
             .collect();
         let thread = scenario.threads.iter().find(|thread| thread.cpu == cpu);
+        let [ran, due] = latencies(recording, place);
         Self {
             period: thread.map(|thread| thread.period).unwrap_or_default(),
             budget: scenario.budget,
-            ran: latencies(recording, place),
-            due: due(recording, place),
+            ran,
+            due,
             length: slices.iter().fold(Nanos::ZERO, |sum, slice| sum.plus(slice.length)),
             stolen: recording.event_totals.get(&EventKind::Steal).map(|total| total.length).unwrap_or_default(),
             slices,

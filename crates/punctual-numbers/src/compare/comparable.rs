@@ -4,8 +4,9 @@
 //! numbers mean something else forbids the comparison. Loads and tracing are compared like with like: see `arm`.
 
 use crate::foreign::Quantity;
-use crate::recording::{Granted, Moment, Recording};
+use crate::recording::{Moment, Recording};
 use crate::scenario::{Mechanism, Policy, Scenario, TimerPhase};
+use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::finding::State;
 use punctual_hist::Nanos;
 use std::collections::BTreeMap;
@@ -116,56 +117,49 @@ impl Difference {
     }
 }
 
+/// A subject, and its values in the first and the second.
+type Values = (Subject, Value, Value);
+
 /// All that differs, what matters most first.
 pub(super) fn differences(first: &Recording, second: &Recording) -> Vec<Difference> {
-    let mut found = scenario(&first.header.scenario, &second.header.scenario);
-    let mut add = |subject, a: Value, b: Value| {
-        if a != b {
-            found.push(Difference { subject, first: a, second: b });
-        }
-    };
-    let clock = |of: &Recording| of.header.clock.source.clone().map_or(Value::Absent, Value::Text);
-    let (a, b) = (clock(first), clock(second));
+    let mut all = scenario(&first.header.scenario, &second.header.scenario);
+    let clock = |of: &Recording| of.header.clock.source.clone().map(Value::Text);
     // A clock that is not stated does not forbid the comparison.
-    if a != Value::Absent && b != Value::Absent {
-        add(Subject::ClockSource, a, b);
+    if let Some((a, b)) = clock(first).zip(clock(second)) {
+        all.push((Subject::ClockSource, a, b));
     }
-    let cpus = |of: &Recording| of.header.placement.housekeeping.to_string();
-    add(Subject::Housekeeping, Value::Text(cpus(first)), Value::Text(cpus(second)));
+    let cpus = |of: &Recording| Value::Text(of.header.placement.housekeeping.to_string());
+    all.push((Subject::Housekeeping, cpus(first), cpus(second)));
     let version = |of: &Recording| Value::Text(of.header.tool_version.clone());
-    add(Subject::ToolVersion, version(first), version(second));
-    for (name, a, b) in paired(&first.header.machine, &second.header.machine) {
-        add(Subject::Machine(name), a, b);
-    }
-    for (path, a, b) in paired(&settings(first), &settings(second)) {
-        add(Subject::Setting(path), a, b);
-    }
-    let policies = |of: &Recording| of.threads.iter().map(|g: &Granted| (g.cpu, g.policy)).collect::<BTreeMap<_, _>>();
-    let (a, b) = (policies(first), policies(second));
-    for (cpu, policy) in &a {
-        if let Some(other) = b.get(cpu) {
-            add(Subject::Policy(*cpu), Value::Policy(*policy), Value::Policy(*other));
+    all.push((Subject::ToolVersion, version(first), version(second)));
+    all.extend(paired(Subject::Machine, &first.header.machine, &second.header.machine));
+    all.extend(paired(Subject::Setting, &settings(first), &settings(second)));
+    let policies = |of: &Recording| of.threads.iter().map(|g| (g.cpu, g.policy)).collect::<BTreeMap<_, _>>();
+    let others = policies(second);
+    for (cpu, policy) in policies(first) {
+        if let Some(other) = others.get(&cpu) {
+            all.push((Subject::Policy(cpu), Value::Policy(policy), Value::Policy(*other)));
         }
     }
-    let state = |of: &Recording, id: &str| of.findings.iter().find(|f| f.id == id).map(|f| f.state.clone());
     for finding in &first.findings {
+        let other = second.findings.iter().find(|other| other.id == finding.id);
         // The wording of reasons may differ between versions; only another verdict is a difference.
-        let other = state(second, &finding.id).filter(|other| discriminant(other) != discriminant(&finding.state));
-        if let Some(other) = other {
-            add(Subject::Knob(finding.id.clone()), Value::State(finding.state.clone()), Value::State(other));
+        if let Some(other) = other.filter(|other| discriminant(&other.state) != discriminant(&finding.state)) {
+            let (a, b) = (Value::State(finding.state.clone()), Value::State(other.state.clone()));
+            all.push((Subject::Knob(finding.id.clone()), a, b));
         }
     }
+    let differing = all.into_iter().filter(|(_, a, b)| a != b);
+    let mut found: Vec<_> = differing.map(|(subject, first, second)| Difference { subject, first, second }).collect();
     found.sort_by_key(Difference::matters);
     found
 }
 
-fn scenario(a: &Scenario, b: &Scenario) -> Vec<Difference> {
+fn scenario(a: &Scenario, b: &Scenario) -> Vec<Values> {
     let time = |t: Option<Nanos>| t.map_or(Value::Absent, Value::Time);
     let number = |n: Option<u32>| n.map_or(Value::Absent, |n| Value::Text(n.to_string()));
-    let cpus = |set: &Option<punctual_facts::cpu_set::CpuSet>| {
-        set.as_ref().map_or(Value::Absent, |s| Value::Text(s.to_string()))
-    };
-    let mut pairs = vec![
+    let cpus = |set: &Option<CpuSet>| set.as_ref().map_or(Value::Absent, |s| Value::Text(s.to_string()));
+    let mut all = vec![
         (Subject::Mechanism, Value::Mechanism(a.mechanism), Value::Mechanism(b.mechanism)),
         (Subject::TimerPhase, Value::Phase(a.phase), Value::Phase(b.phase)),
         (Subject::Budget, time(a.budget), time(b.budget)),
@@ -174,11 +168,10 @@ fn scenario(a: &Scenario, b: &Scenario) -> Vec<Difference> {
     ];
     for thread in &a.threads {
         if let Some(other) = b.threads.iter().find(|other| other.cpu == thread.cpu) {
-            pairs.push((Subject::Period(Some(thread.cpu)), Value::Time(thread.period), Value::Time(other.period)));
+            all.push((Subject::Period(Some(thread.cpu)), Value::Time(thread.period), Value::Time(other.period)));
         }
     }
-    pairs.retain(|(_, a, b)| a != b);
-    pairs.into_iter().map(|(subject, first, second)| Difference { subject, first, second }).collect()
+    all
 }
 
 /// Settings before the run, without counters.
@@ -187,8 +180,8 @@ fn settings(recording: &Recording) -> Vec<(String, String)> {
     before.flat_map(|state| state.values.iter()).filter(|(path, _)| !path.ends_with("_count")).cloned().collect()
 }
 
-/// Names of either list whose values differ, with both values; in the order of the first list.
-fn paired(a: &[(String, String)], b: &[(String, String)]) -> Vec<(String, Value, Value)> {
+/// Names of either list with both values, in the order of the first list.
+fn paired(subject: fn(String) -> Subject, a: &[(String, String)], b: &[(String, String)]) -> Vec<Values> {
     let of = |list: &[(String, String)], name: &str| {
         list.iter().find(|(n, _)| n == name).map_or(Value::Absent, |(_, value)| Value::Text(value.clone()))
     };
@@ -198,6 +191,5 @@ fn paired(a: &[(String, String)], b: &[(String, String)]) -> Vec<(String, Value,
             names.push(name);
         }
     }
-    let all = names.into_iter().map(|name| (name.clone(), of(a, name), of(b, name)));
-    all.filter(|(_, a, b)| a != b).collect()
+    names.into_iter().map(|name| (subject(name.clone()), of(a, name), of(b, name))).collect()
 }

@@ -19,7 +19,7 @@ pub const TOGETHER: f64 = 50.0;
 /// A cell: lower edge, upper edge (the first value beyond it), number of values in it.
 type Filled = (f64, f64, f64);
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Distribution {
     pub group: Group,
     pub quantity: Quantity,
@@ -53,7 +53,7 @@ pub(super) fn of_run(run: &ForeignRun) -> Vec<Distribution> {
 }
 
 pub(super) fn group_of(series: &Series) -> Group {
-    Group { load: None, cpu: series.cpu, series: Some(series.label.clone()), traced: false }
+    Group { cpu: series.cpu, series: Some(series.label.clone()), ..Group::default() }
 }
 
 fn of_series(series: &Series) -> Distribution {
@@ -65,7 +65,6 @@ fn of_series(series: &Series) -> Distribution {
         quantity: series.quantity,
         context: series.context.clone(),
         period: series.period,
-        budget: None,
         skipped: series.skipped,
         unfit: claims::unfit(series),
         lost: series.lost(),
@@ -74,7 +73,7 @@ fn of_series(series: &Series) -> Distribution {
         points: series.points.clone(),
         blocks: Blocks::new(due.iter().map(|cell| (cell.0, cell.1)).collect(), &[counts]),
         cells,
-        arm: None,
+        ..Distribution::default()
     }
 }
 
@@ -109,19 +108,14 @@ pub(super) fn of_place(recording: &Recording, place: &Place) -> Distribution {
     let cells = filled(&Series::of_counts(String::new(), None, &arm.ran));
     Distribution {
         group: place.group.clone(),
-        quantity: Quantity::Latency,
-        context: None,
         period: Some(arm.period),
         budget: arm.budget,
         skipped: Some(arm.due.count().saturating_sub(arm.ran.count())),
-        unfit: None,
-        lost: 0,
         due: arm.due.count(),
-        beyond: None,
-        points: Vec::new(),
         cells,
         blocks,
         arm: Some(arm),
+        ..Distribution::default()
     }
 }
 

@@ -52,7 +52,7 @@ fn distributions(measured: Measured<'_>) -> Vec<Distribution> {
     match measured {
         Measured::Imported(run) => distribution::of_run(run),
         Measured::Recording(recording) => {
-            let places = arm::untraced(arm::places(recording));
+            let places = arm::untraced(arm::places(recording), |place| place);
             places.iter().map(|place| distribution::of_place(recording, place)).collect()
         }
     }
@@ -130,11 +130,10 @@ fn one_context(pair: Pair<'_>, a: &[Distribution], b: &[Distribution]) -> bool {
 }
 
 fn left_out(a: &[Distribution], b: &[Distribution], pairs: &[Pair<'_>]) -> Vec<LeftOut> {
-    let taken =
-        |of: &&Distribution| pairs.iter().any(|pair| std::ptr::eq(pair.first, *of) || std::ptr::eq(pair.second, *of));
-    let left = |in_first: bool| move |of: &Distribution| LeftOut { group: of.group.clone(), in_first };
-    let only_a = a.iter().filter(|of| !taken(of)).map(left(true));
-    only_a.chain(b.iter().filter(|of| !taken(of)).map(left(false))).collect()
+    let is_left =
+        |of: &&Distribution| !pairs.iter().any(|pair| std::ptr::eq(pair.first, *of) || std::ptr::eq(pair.second, *of));
+    let [only_a, only_b] = [a, b].map(|all| all.iter().filter(is_left).map(|of| &of.group));
+    LeftOut::of(only_a, only_b)
 }
 
 fn group(pair: &Pair<'_>, options: &Options) -> GroupResult {

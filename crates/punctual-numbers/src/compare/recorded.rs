@@ -57,8 +57,8 @@ impl GroupResult {
 impl Side {
     pub(super) fn of(name: &str, recording: &Recording, report: &Report) -> Self {
         let latencies = arm::places(recording).into_iter().map(|place| {
-            let counts = arm::latencies(recording, &place);
-            (place.group, Series::of_counts(name.to_owned(), None, &counts))
+            let [ran, _] = arm::latencies(recording, &place);
+            (place.group, Series::of_counts(name.to_owned(), None, &ran))
         });
         Self {
             name: name.to_owned(),

@@ -63,7 +63,7 @@ pub enum Origin {
 }
 
 /// One measured CPU under one load.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Group {
     /// The load, as the user wrote it; `None` where a file does not state it.
@@ -114,6 +114,13 @@ pub struct LeftOut {
     pub group: Group,
     /// It is the first recording that has it.
     pub in_first: bool,
+}
+
+impl LeftOut {
+    pub(super) fn of<'a>(first: impl Iterator<Item = &'a Group>, second: impl Iterator<Item = &'a Group>) -> Vec<Self> {
+        let left = |in_first: bool| move |group: &Group| Self { group: group.clone(), in_first };
+        first.map(left(true)).chain(second.map(left(false))).collect()
+    }
 }
 
 /// What a file of another program does not hold.

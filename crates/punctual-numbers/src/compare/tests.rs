@@ -53,6 +53,10 @@ fn second(cpu: u32, latencies: &[u64], skipped: u64, worst: &mut (u64, u64)) -> 
     }
 }
 
+fn interval(at_s: u64, phase: u16, cpus: Vec<CpuInterval>) -> Frame {
+    Frame::Interval(Interval { start: RecTime::from_secs(at_s), length: Nanos::from_secs(1), phase, cpus })
+}
+
 /// A recording of `seconds` for each load. `draw` returns one latency in nanoseconds for (second, activation in it).
 fn recording(header: Header, seconds: u64, mut draw: impl FnMut(u64, u64) -> u64) -> Recording {
     let (cpus, loads) = (header.scenario.threads.clone(), header.scenario.load_phases.len());
@@ -64,14 +68,7 @@ fn recording(header: Header, seconds: u64, mut draw: impl FnMut(u64, u64) -> u64
             let latencies: Vec<u64> = (0..1000).map(|i| draw(at, i)).collect();
             measured.push(second(thread.cpu, &latencies, 0, &mut worst));
         }
-        let phase = u16::try_from(at / seconds).unwrap();
-        let start = Nanos::from_secs(at);
-        recording.add(Frame::Interval(Interval {
-            start: RecTime::after_epoch(start),
-            length: Nanos::from_secs(1),
-            phase,
-            cpus: measured,
-        }));
+        recording.add(interval(at, u16::try_from(at / seconds).unwrap(), measured));
     }
     recording
 }
@@ -201,7 +198,7 @@ fn empty_recordings_and_single_activations_are_compared_to_nothing() {
     assert!(matches!(compared(&empty, &empty, options()), Err(Refused::NothingInCommon(..))));
     let mut one = Recording::new(header(&[1], &["idle"]));
     let cpus = vec![second(1, &[7_000], 0, &mut (u64::MAX, 0))];
-    one.add(Frame::Interval(Interval { start: RecTime::EPOCH, length: Nanos::from_secs(1), phase: 0, cpus }));
+    one.add(interval(0, 0, cpus));
     assert_eq!(compared(&one, &one, options()).unwrap().verdict(), Compared::NotEnoughData);
     assert_eq!(compared(&one, &plain(30, quiet(1)), options()).unwrap().verdict(), Compared::NotEnoughData);
     assert!(matches!(Comparison::of(&[("a".to_owned(), &one)], options()), Err(Refused::Alone)));
@@ -295,12 +292,7 @@ fn skipped_releases_count_with_the_time_until_their_thread_ran_as_they_do_in_a_r
     for at in 0..30 {
         let latencies: Vec<u64> = (0..970).map(|i| draw(at, i)).collect();
         let cpus = vec![second(1, &latencies, 30, &mut worst)];
-        stalls.add(Frame::Interval(Interval {
-            start: RecTime::from_secs(at),
-            length: Nanos::from_secs(1),
-            phase: 0,
-            cpus,
-        }));
+        stalls.add(interval(at, 0, cpus));
     }
     let comparison = compared(&plain(30, quiet(6)), &stalls, options()).unwrap();
     assert_eq!(comparison.verdict(), Compared::Worse);

@@ -30,6 +30,7 @@ pub(super) fn bursts(times: &[MonoTime]) -> Option<(u64, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::stats::random::SplitMix;
 
     fn times(ms: impl IntoIterator<Item = u64>) -> Vec<MonoTime> {
         ms.into_iter().map(|ms| MonoTime::from_ns(ms * 1_000_000)).collect()
@@ -46,13 +47,9 @@ mod tests {
 
     #[test]
     fn what_comes_at_random_is_no_burst() {
-        let mut state = 7_u64;
-        let mut at = 0.0_f64;
+        let (mut random, mut at) = (SplitMix::new(7), 0.0);
         let random = (0..500).map(|_| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            #[allow(clippy::cast_precision_loss, reason = "a random number")]
-            let u = ((state >> 11) as f64 + 0.5) / 9_007_199_254_740_992.0;
-            at -= 1e6 * u.ln();
+            at -= 1e6 * random.unit().ln();
             #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a time")]
             MonoTime::from_ns(at as u64)
         });

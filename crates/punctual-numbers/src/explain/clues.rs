@@ -10,8 +10,6 @@ use crate::trace::{Counter, Window};
 use punctual_facts::machine::{IDLE, IdleState};
 use punctual_hist::{MonoTime, Nanos};
 
-/// Shorter times of a thread between our waking and our running are what switching costs.
-pub(super) const SWITCH_LEAST: Nanos = Nanos::from_us(5);
 /// The standstill counter is read every 10 ms, so it cannot tell a shorter standstill from none.
 const STANDSTILL_LEAST: Nanos = Nanos::from_ms(15);
 /// In a guest, leaving an idle state takes no longer than this by itself. What takes longer is the host's doing or unknown.
@@ -28,7 +26,7 @@ const IDLE_MOST: Nanos = Nanos::from_ms(1);
 type Standstill = (MonoTime, MonoTime, EventKind);
 
 /// What windows of a recording are judged by, beside their records.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Rules {
     /// The machine is a virtual one.
     pub guest: bool,
@@ -40,15 +38,9 @@ pub(super) struct Rules {
     pub standstills: Vec<Standstill>,
     /// The idle states by number; empty if they are not known.
     pub idle: Vec<IdleState>,
-    /// Up to this time, a thread or the idle task that was interrupted by our timer is only being switched away from.
+    /// Up to this time, a thread or the idle task that was interrupted by our timer is only being switched away from. It is
+    /// learnt from ordinary windows.
     pub switch_cost: Nanos,
-}
-
-impl Default for Rules {
-    fn default() -> Self {
-        let (standstills, idle) = (Vec::new(), Vec::new());
-        Self { guest: false, rt: false, roams: false, standstills, idle, switch_cost: SWITCH_LEAST }
-    }
 }
 
 impl Rules {
@@ -70,7 +62,7 @@ impl Rules {
             roams: matches!(recording.header.scenario.policy, Policy::Deadline { .. }),
             standstills: recording.events.iter().filter(|event| stands(event.kind)).map(standstill).collect(),
             idle: idle.map(|(_, line)| IdleState::parse_line(line)).unwrap_or_default(),
-            switch_cost: SWITCH_LEAST,
+            switch_cost: Nanos::ZERO,
         }
     }
 }

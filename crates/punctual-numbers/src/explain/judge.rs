@@ -378,14 +378,8 @@ impl<'a> Judge<'a> {
         });
         match (local, remote) {
             (Some(local), remote) if remote.is_none_or(|(_, remote)| remote.at <= local.at) => {
-                Some(match local.context {
-                    Some(frame) => {
-                        let (cause, _) = self.context(frame, None, Stage::Unknown);
-                        let name = if cause.name.is_empty() { "interrupt".to_owned() } else { cause.name };
-                        Why::WokenBy { task: 0, name }
-                    }
-                    None => Why::WokenBy { task: local.by, name: names.task(local.by) },
-                })
+                let task = if local.context.is_some() { 0 } else { local.by };
+                Some(Why::WokenBy { task, name: self.source(local.context, local.by, "interrupt") })
             }
             (_, Some((_, remote))) => Some(Why::WokenBy { task: remote.tid, name: names.task(remote.tid) }),
             (_, None) => None,
@@ -420,11 +414,14 @@ impl<'a> Judge<'a> {
     /// What raised a softirq last.
     fn raiser(&self, vector: u32, span: &Span) -> Option<Why> {
         let raised = self.swept.raised.iter().rev().find(|raised| raised.at <= span.from && raised.vector == vector)?;
-        let by = match raised.context {
-            Some(frame) => self.context(frame, None, Stage::Unknown).0,
-            None => return Some(Why::RaisedBy { by: self.window.names.task(raised.by) }),
-        };
-        Some(Why::RaisedBy { by: if by.name.is_empty() { "the timer interrupt".to_owned() } else { by.name } })
+        Some(Why::RaisedBy { by: self.source(raised.context, raised.by, "the timer interrupt") })
+    }
+
+    /// The name of a context or else of the task that was running.
+    fn source(&self, context: Option<Frame>, task: Tid, nameless: &str) -> String {
+        let Some(frame) = context else { return self.window.names.task(task) };
+        let name = self.context(frame, None, Stage::Unknown).0.name;
+        if name.is_empty() { nameless.to_owned() } else { name }
     }
 
     fn name(&self, tid: Tid, span: &Span) -> String {

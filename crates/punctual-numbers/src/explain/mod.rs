@@ -53,92 +53,76 @@ pub enum Stage {
     Unknown,
 }
 
-/// What kind of thing took the time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum Class {
-    /// A non-maskable interrupt.
-    Nmi,
-    /// The handler of a device's interrupt.
-    HardIrq,
-    /// The callback of a timer, in interrupt context.
-    TimerCallback,
-    /// The tick, or the local timer's interrupt itself.
-    TimerInterrupt,
-    /// An interrupt from another CPU: reschedule, function call, IRQ work, static key, TLB shootdown.
-    Ipi,
-    /// Another interrupt that is no device's.
-    Vector,
-    Softirq,
-    /// A thread of a higher priority, or of the deadline or stop class.
-    HigherPriority,
-    /// A thread of the same priority.
-    SamePriority,
-    /// The thread that stops CPUs for each other: `migration/N` and its work.
-    StopMachine,
-    /// A kernel worker; its function is in the name.
-    Worker,
-    /// A thread of lower priority that could not be pre-empted.
-    PreemptOff,
-    /// Interrupts were off under a thread or the idle task.
-    IrqOff,
-    /// The way out of an idle state.
-    IdleExit,
-    /// Waking and switching themselves.
-    WakeUp,
-    /// Our own thread: return to user space, its page faults.
-    OwnPath,
-    /// A page fault of our own thread.
-    PageFault,
-    /// Our own thread was kept from the CPU: by real-time throttling, by the throttling of its control group, or by the
-    /// kernel's server for ordinary threads, which served the thread in the name.
-    Throttled,
-    /// Our own thread was stopped by a signal or a debugger.
-    Stopped,
-    /// The measuring thread was moved to another CPU.
-    Migration,
-    /// The CPU's frequency changed, or was low.
-    Frequency,
-    /// Firmware: a system management interrupt.
-    Firmware,
-    /// The hypervisor did not let this CPU run.
-    Hypervisor,
-    /// The whole machine stood still.
-    Paused,
-    /// The kernel ran nothing that explains it, and no counter does.
-    Unexplained,
+/// Declares an enum and the list of its variants, so that none can be missing from the list.
+macro_rules! listed {
+    ($(#[$of:meta])* pub enum $name:ident { $($(#[$doc:meta])* $one:ident,)* }) => {
+        $(#[$of])*
+        pub enum $name { $($(#[$doc])* $one,)* }
+
+        impl $name {
+            pub const ALL: &'static [Self] = &[$(Self::$one),*];
+        }
+    };
 }
 
-impl Class {
-    /// Every class, in the order of their declaration.
-    pub const ALL: [Self; 25] = [
-        Self::Nmi,
-        Self::HardIrq,
-        Self::TimerCallback,
-        Self::TimerInterrupt,
-        Self::Ipi,
-        Self::Vector,
-        Self::Softirq,
-        Self::HigherPriority,
-        Self::SamePriority,
-        Self::StopMachine,
-        Self::Worker,
-        Self::PreemptOff,
-        Self::IrqOff,
-        Self::IdleExit,
-        Self::WakeUp,
-        Self::OwnPath,
-        Self::PageFault,
-        Self::Throttled,
-        Self::Stopped,
-        Self::Migration,
-        Self::Frequency,
-        Self::Firmware,
-        Self::Hypervisor,
-        Self::Paused,
-        Self::Unexplained,
-    ];
+listed! {
+    /// What kind of thing took the time.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Class {
+        /// A non-maskable interrupt.
+        Nmi,
+        /// The handler of a device's interrupt.
+        HardIrq,
+        /// The callback of a timer, in interrupt context.
+        TimerCallback,
+        /// The tick, or the local timer's interrupt itself.
+        TimerInterrupt,
+        /// An interrupt from another CPU: reschedule, function call, IRQ work, static key, TLB shootdown.
+        Ipi,
+        /// Another interrupt that is no device's.
+        Vector,
+        /// A softirq, in interrupt context or in a thread of its own.
+        Softirq,
+        /// A thread of a higher priority, or of the deadline or stop class.
+        HigherPriority,
+        /// A thread of the same priority.
+        SamePriority,
+        /// The thread that stops CPUs for each other: `migration/N` and its work.
+        StopMachine,
+        /// A kernel worker; its function is in the name.
+        Worker,
+        /// A thread of lower priority that could not be pre-empted.
+        PreemptOff,
+        /// Interrupts were off under a thread or the idle task.
+        IrqOff,
+        /// The way out of an idle state.
+        IdleExit,
+        /// Waking and switching themselves.
+        WakeUp,
+        /// Our own thread: return to user space, its page faults.
+        OwnPath,
+        /// A page fault of our own thread.
+        PageFault,
+        /// Our own thread was kept from the CPU: by real-time throttling, by the throttling of its control group, or by the
+        /// kernel's server for ordinary threads, which served the thread in the name.
+        Throttled,
+        /// Our own thread was stopped by a signal or a debugger.
+        Stopped,
+        /// The measuring thread was moved to another CPU.
+        Migration,
+        /// The CPU's frequency changed, or was low.
+        Frequency,
+        /// Firmware: a system management interrupt.
+        Firmware,
+        /// The hypervisor did not let this CPU run.
+        Hypervisor,
+        /// The whole machine stood still.
+        Paused,
+        /// The kernel ran nothing that explains it, and no counter does.
+        Unexplained,
+    }
 }
 
 /// Something that took time, with its name.
@@ -310,7 +294,7 @@ pub struct Ranked {
     pub why: Vec<WhyCount>,
     /// Knobs of the catalogue that bear on it, most useful first.
     pub knobs: Vec<&'static str>,
-    /// The spike that shows it best, as an index into the list of spikes.
+    /// The spike that shows it best: its place among all spikes, the worst being 0.
     pub example: usize,
 }
 
@@ -395,6 +379,7 @@ pub struct Explanation {
     /// Causes, the one with the largest share first.
     pub causes: Vec<Ranked>,
     /// Late activations of which a window was kept, the one with the largest latency first.
+    #[serde(skip)]
     pub spikes: Vec<Spike>,
     /// By CPU, the period of late activations that no cause with a period of its own explains.
     pub rhythms: Vec<CpuRhythm>,

@@ -147,49 +147,23 @@ impl Walk {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace::{Context, Kept, Names};
+    use crate::explain::tests::text;
 
     fn at(us: u64) -> MonoTime {
         MonoTime::from_ns(us * 1_000)
     }
 
-    fn window(all: &[(u64, What)]) -> Window {
-        let record =
-            |(us, what): &(u64, What)| Record { at: at(*us), tid: 7, context: Context::default(), what: what.clone() };
-        Window {
-            slot: 0,
-            kept: Kept::Worst,
-            cpu: 1,
-            tid: 9,
-            release: at(0),
-            woke: at(1_000),
-            phase: 0,
-            records: all.iter().map(record).collect(),
-            elsewhere: Vec::new(),
-            names: Names::default(),
-            incomplete: None,
-            around: None,
-        }
-    }
-
-    fn switch(prev: Tid, next: Tid) -> What {
-        What::Switch { prev, prev_prio: 120, prev_state: 0, next, next_prio: 120 }
-    }
-
-    fn noise(kind: NoiseKind, id: i32, us: u64) -> What {
-        What::Noise { kind, id, start: at(0), took: Nanos::from_us(us) }
+    fn window(records: &str) -> Window {
+        let lines = records.replace("; ", "\n");
+        text::read(&format!("window release=0 woke=1000\n{lines}\n")).remove(0).window
     }
 
     /// A thread that has the CPU for 300 us, of which an interrupt takes 40.
     fn example(thread_us: u64, irq_us: u64) -> Window {
-        window(&[
-            (100, switch(0, 5)),
-            (200, What::IrqEntry { irq: 4 }),
-            (240, noise(NoiseKind::Irq, 4, irq_us)),
-            (240, What::IrqExit { irq: 4 }),
-            (399, noise(NoiseKind::Thread, 5, thread_us)),
-            (400, switch(5, 9)),
-        ])
+        window(&format!(
+            "100 7 - switch 0:120 R 5:120; 200 7 - irq 4; 240 7 - noise irq 4 {irq_us}; 240 7 - /irq 4; \
+             399 7 - noise thread 5 {thread_us}; 400 7 - switch 5:120 R 9:120"
+        ))
     }
 
     fn told(thread_us: u64, irq_us: u64) -> Vec<Doubt> {
@@ -198,65 +172,41 @@ mod tests {
 
     #[test]
     fn what_was_heard_is_counted() {
-        let windows = [example(260, 40), example(300, 40), window(&[(1, switch(0, 5)), (9, switch(5, 9))])];
+        let silent = window("1 7 - switch 0:120 R 5:120; 9 7 - switch 5:120 R 9:120");
+        let windows = [example(260, 40), example(300, 40), silent];
         assert_eq!(tally(windows.iter().cloned(), false), Some(Opinions { same: 3, different: 1 }));
         assert_eq!(tally(windows.into_iter().skip(2), false), None);
     }
 
     #[test]
-    fn where_both_agree_nothing_is_in_doubt() {
+    fn where_they_differ_the_time_is_in_doubt_and_no_other() {
         assert_eq!(told(260, 40), []);
         assert_eq!(told(240, 44), [], "10 % and 5 us are near enough");
-    }
-
-    #[test]
-    fn where_they_differ_the_stretch_is_in_doubt_and_no_other() {
         assert_eq!(told(300, 40), [Doubt { thread: true, from: at(100), to: at(400) }]);
         assert_eq!(told(260, 90), [Doubt { thread: false, from: at(200), to: at(240) }]);
     }
 
     #[test]
-    fn what_only_one_of_them_knows_is_not_in_doubt() {
-        let only_ours = [(100, switch(0, 5)), (110, noise(NoiseKind::Irq, 4, 3)), (400, switch(5, 9))];
-        assert_eq!(doubts(&window(&only_ours), false), []);
-        let begins_before = [(240, noise(NoiseKind::Irq, 4, 90)), (240, What::IrqExit { irq: 4 })];
-        assert_eq!(doubts(&window(&begins_before), false), []);
-        let hole = [
-            (1, switch(0, 5)),
-            (2, What::Lost { count: None }),
-            (9, noise(NoiseKind::Thread, 5, 900)),
-            (9, switch(5, 9)),
-        ];
-        assert_eq!(doubts(&window(&hole), false), []);
+    fn what_only_one_of_them_knows_or_an_interrupt_of_another_is_not_in_doubt() {
+        let only_ours = "100 7 - switch 0:120 R 5:120; 110 7 - noise irq 4 3; 400 7 - switch 5:120 R 9:120";
+        let begins_before = "240 7 - noise irq 4 90; 240 7 - /irq 4";
+        let hole = "1 7 - switch 0:120 R 5:120; 2 7 - lost; 9 7 - noise thread 5 900; 9 7 - switch 5:120 R 9:120";
+        let nested = "100 7 - switch 0:120 R 5:120; 150 7 - softirq 1; 200 7 - irq 4; 230 7 - noise nmi 0 20; \
+                      240 7 - noise irq 4 20; 240 7 - /irq 4; 350 7 - noise softirq 1 160; 350 7 - /softirq 1; \
+                      400 7 - noise thread 5 100; 400 7 - switch 5:120 R 9:120";
+        for records in [only_ours, begins_before, hole, nested] {
+            assert_eq!(doubts(&window(records), false), [], "{records}");
+        }
     }
 
     #[test]
     fn softirqs_are_a_part_of_their_threads_on_real_time_kernels_only() {
-        let records = |thread_us| {
-            let softirq = [(200, What::SoftirqEntry { vector: 1 }), (300, What::SoftirqExit { vector: 1 })];
-            let ends = [(400, noise(NoiseKind::Thread, 5, thread_us)), (400, switch(5, 9))];
-            window(&[vec![(100, switch(0, 5))], softirq.to_vec(), ends.to_vec()].concat())
-        };
-        assert_eq!(doubts(&records(300), true), []);
-        assert_eq!(doubts(&records(200), false), []);
-        assert_eq!(doubts(&records(300), false).len(), 1);
-        assert_eq!(doubts(&records(200), true).len(), 1);
-    }
-
-    #[test]
-    fn interrupts_of_interrupts_are_counted_once() {
-        let records = [
-            (100, switch(0, 5)),
-            (150, What::SoftirqEntry { vector: 1 }),
-            (200, What::IrqEntry { irq: 4 }),
-            (230, noise(NoiseKind::Nmi, 0, 20)),
-            (240, noise(NoiseKind::Irq, 4, 20)),
-            (240, What::IrqExit { irq: 4 }),
-            (350, noise(NoiseKind::Softirq, 1, 160)),
-            (350, What::SoftirqExit { vector: 1 }),
-            (400, noise(NoiseKind::Thread, 5, 100)),
-            (400, switch(5, 9)),
-        ];
-        assert_eq!(doubts(&window(&records), false), []);
+        for (thread_us, rt, in_doubt) in [(300, true, 0), (200, false, 0), (300, false, 1), (200, true, 1)] {
+            let records = window(&format!(
+                "100 7 - switch 0:120 R 5:120; 200 7 - softirq 1; 300 7 - /softirq 1; 400 7 - noise thread 5 {thread_us}; \
+                 400 7 - switch 5:120 R 9:120"
+            ));
+            assert_eq!(doubts(&records, rt).len(), in_doubt, "{thread_us} us, rt: {rt}");
+        }
     }
 }

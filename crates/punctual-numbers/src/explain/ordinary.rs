@@ -2,13 +2,14 @@
 //! comparison.
 
 use super::account::{Account, account};
-use super::clues::{Rules, SWITCH_LEAST};
+use super::clues::Rules;
 use super::{Cause, Class, OrdinaryTime, Stage};
 use crate::trace::Window;
 use punctual_hist::Nanos;
 use std::collections::BTreeMap;
 
-/// Upper limit for the cost of switching, whatever was learnt.
+/// Limits for the cost of switching, whatever was learnt.
+const SWITCH_LEAST: Nanos = Nanos::from_us(5);
 const SWITCH_MOST: Nanos = Nanos::from_us(200);
 
 /// By cause, the median time of ordinary activations.

@@ -95,8 +95,8 @@ struct Tally<'a> {
     total: Nanos,
     worst: Nanos,
     weighted: f64,
-    by_cpu: BTreeMap<u32, (u64, Nanos)>,
-    by_phase: BTreeMap<u16, (u64, Nanos)>,
+    by_cpu: BTreeMap<u32, CpuExcess>,
+    by_phase: BTreeMap<u16, PhaseExcess>,
     times: Vec<MonoTime>,
     whys: HashMap<&'a Why, u64>,
     example: Option<(bool, Nanos, usize)>,
@@ -150,10 +150,11 @@ impl<'a> Tally<'a> {
             return;
         }
         self.count += 1;
-        let cpu = self.by_cpu.entry(spike.cpu).or_default();
-        *cpu = (cpu.0 + 1, cpu.1.plus(blame.excess));
-        let phase = self.by_phase.entry(spike.phase).or_default();
-        *phase = (phase.0 + 1, phase.1.plus(blame.excess));
+        let (cpu, phase, spikes, excess) = (spike.cpu, spike.phase, 0, Nanos::ZERO);
+        let of_cpu = self.by_cpu.entry(cpu).or_insert(CpuExcess { cpu, spikes, excess });
+        (of_cpu.spikes, of_cpu.excess) = (of_cpu.spikes + 1, of_cpu.excess.plus(blame.excess));
+        let of_phase = self.by_phase.entry(phase).or_insert(PhaseExcess { phase, spikes, excess });
+        (of_phase.spikes, of_phase.excess) = (of_phase.spikes + 1, of_phase.excess.plus(blame.excess));
         let began = spike.parts.iter().find(|part| part.cause == blame.cause).map(|part| part.from);
         self.times.push(began.unwrap_or(spike.release));
         blame.why.iter().for_each(|why| *self.whys.entry(why).or_default() += 1);
@@ -174,16 +175,8 @@ impl<'a> Tally<'a> {
             total: self.total,
             worst: self.worst,
             share: if latency > 0.0 { (self.weighted / latency).min(1.0) } else { 0.0 },
-            by_cpu: self
-                .by_cpu
-                .iter()
-                .map(|(cpu, (spikes, excess))| CpuExcess { cpu: *cpu, spikes: *spikes, excess: *excess })
-                .collect(),
-            by_phase: self
-                .by_phase
-                .iter()
-                .map(|(phase, (spikes, excess))| PhaseExcess { phase: *phase, spikes: *spikes, excess: *excess })
-                .collect(),
+            by_cpu: self.by_cpu.values().copied().collect(),
+            by_phase: self.by_phase.values().copied().collect(),
             seen: (first, last),
             rhythm: None,
             bursts: None,

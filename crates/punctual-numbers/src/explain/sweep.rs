@@ -76,14 +76,8 @@ pub(super) fn sweep(window: &Window, rt: bool) -> Swept {
         cursor: window.release,
         out: Swept {
             spans: Vec::with_capacity(records.len().min(256)),
-            anchors: Anchors::default(),
-            wakers: Vec::new(),
-            raised: Vec::new(),
-            priorities: Vec::new(),
-            pending: Pending::default(),
-            unseen: false,
             begins_late: first.is_none_or(|record| record.at > window.release),
-            lost: false,
+            ..Swept::default()
         },
     };
     let mut anchored = false;

@@ -126,7 +126,7 @@ pub(super) struct Told {
     pub until: bool,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Swept {
     /// Spans in order and without gaps, from the release to the body.
     pub spans: Vec<Span>,

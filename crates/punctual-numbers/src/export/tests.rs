@@ -7,7 +7,7 @@ use crate::foreign::{Beyond, Cell, ImportOptions, Stated, import};
 use crate::recording::{Frame, Recording, sample};
 use crate::report::Report;
 use proptest::prelude::*;
-use punctual_hist::Counts;
+use punctual_hist::{Counts, bucket_index};
 use std::collections::BTreeMap;
 
 /// A run in whole microseconds, as cyclictest makes one.
@@ -38,45 +38,21 @@ fn columns() -> impl Strategy<Value = (Vec<BTreeMap<u64, u64>>, Vec<u64>)> {
 
 proptest! {
     #[test]
-    fn cyclictest_text_reads_back_as_it_was((columns, later) in columns()) {
+    fn cyclictest_text_and_rt_tests_json_read_back_as_they_were((columns, later) in columns()) {
         let run = in_us(&columns, &later);
-        let back = import(cyclictest(&run).unwrap().as_bytes(), ImportOptions::default()).unwrap();
-        prop_assert_eq!(back.series.len(), run.series.len());
-        for (ours, theirs) in run.series.iter().zip(&back.series) {
-            prop_assert_eq!(&ours.cells, &theirs.cells);
-            prop_assert_eq!((ours.beyond, ours.min, ours.mean, ours.max), (theirs.beyond, theirs.min, theirs.mean, theirs.max));
-            prop_assert_eq!(theirs.stated_count, Some(ours.counted()));
+        let back = |text: Result<String, NotExported>| import(text.unwrap().as_bytes(), ImportOptions::default()).unwrap();
+        let (text, json) = (back(cyclictest(&run)), back(rt_tests(&run)));
+        prop_assert_eq!((text.series.len(), json.series.len()), (run.series.len(), run.series.len()));
+        for ((ours, text), json) in run.series.iter().zip(&text.series).zip(&json.series) {
+            for theirs in [text, json] {
+                prop_assert_eq!(&ours.cells, &theirs.cells);
+                prop_assert_eq!((ours.min, ours.mean, ours.max), (theirs.min, theirs.mean, theirs.max));
+                prop_assert_eq!(ours.counted(), theirs.counted());
+            }
+            prop_assert_eq!((ours.beyond, Some(ours.counted())), (text.beyond, text.stated_count));
+            prop_assert_eq!(ours.cpu, json.cpu);
         }
-        prop_assert!(!back.notes.iter().any(|note| note.contains("states")), "{:?}", back.notes);
-    }
-
-    #[test]
-    fn rt_tests_json_reads_back_as_it_was((columns, later) in columns()) {
-        let run = in_us(&columns, &later);
-        let back = import(rt_tests(&run).unwrap().as_bytes(), ImportOptions::default()).unwrap();
-        for (ours, theirs) in run.series.iter().zip(&back.series) {
-            prop_assert_eq!(&ours.cells, &theirs.cells);
-            prop_assert_eq!((ours.cpu, ours.min, ours.mean, ours.max), (theirs.cpu, theirs.min, theirs.mean, theirs.max));
-            prop_assert_eq!(ours.counted(), theirs.counted());
-        }
-    }
-
-    #[test]
-    fn an_hdr_log_has_every_cell_of_ours(values in prop::collection::vec((0u64..1 << 36, 1u64..1000), 1..60)) {
-        let mut counts = Counts::new();
-        for (value, n) in &values {
-            counts.record_n(Nanos::from_ns(*value), *n);
-        }
-        let run = ForeignRun { series: vec![Series::of_counts("CPU 3".to_owned(), Some(3), &counts)], ..ForeignRun::default() };
-        let log = hdr(&run).unwrap();
-        let back = import(log.as_bytes(), ImportOptions::default()).unwrap();
-        prop_assert_eq!(&back.series[0].label, "CPU 3");
-        let mut cells = Counts::new();
-        for cell in &back.series[0].cells {
-            // A bucket of theirs lies in one of ours.
-            cells.record_n(cell.low, cell.count);
-        }
-        prop_assert_eq!(cells.nonzero().collect::<Vec<_>>(), counts.nonzero().collect::<Vec<_>>());
+        prop_assert!(!text.notes.iter().any(|note| note.contains("states")), "{:?}", text.notes);
     }
 
     #[test]
@@ -104,6 +80,7 @@ proptest! {
             for (our, their) in ours.cells.iter().zip(&theirs.cells) {
                 let end = our.high.min(ours.max.unwrap());
                 prop_assert!(their.low <= end && end <= their.high && our.count == their.count, "{our:?} {their:?}");
+                prop_assert_eq!(bucket_index(their.low.as_ns()), bucket_index(our.low.as_ns()));
                 prop_assert!(their.high.minus(their.low).as_ns() <= their.low.as_ns() / 1_000);
             }
         }
@@ -251,7 +228,7 @@ fn skipping() -> Recording {
         let cpu = &mut interval.cpus[0];
         if n == 2 {
             let waited = Nanos::from_ms(3);
-            cpu.skipped = vec![(u16::try_from(punctual_hist::bucket_index(waited.as_ns())).unwrap(), 40)];
+            cpu.skipped = vec![(u16::try_from(bucket_index(waited.as_ns())).unwrap(), 40)];
             (cpu.skipped_sum, cpu.skipped_max, cpu.over_budget) = (waited.times(40), waited, 1_000);
         }
         recording.add(Frame::Interval(interval));

@@ -30,7 +30,7 @@ const LONG: [(&str, char); 7] = [
     ("histofall", 'H'),
     ("smp", 'S'),
 ];
-/// Defaults of cyclictest.
+/// What cyclictest does if the options are missing.
 const INTERVAL: Nanos = Nanos::from_us(1_000);
 const DISTANCE: Nanos = Nanos::from_us(500);
 

@@ -18,7 +18,6 @@ pub(super) struct Grid {
     told: Option<f64>,
     period: Option<f64>,
     block: Vec<i64>,
-    /// Latencies.
     pub counts: Counts,
     /// Releases without an instant, and the most of them in a row.
     pub skipped: u64,

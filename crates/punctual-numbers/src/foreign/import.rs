@@ -32,7 +32,6 @@ pub struct Import {
 enum Way {
     Lines(Lines, Box<dyn LineReader>),
     Document(Vec<u8>, fn(&[u8]) -> Result<ForeignRun, Problem>),
-    Samples(Lines, Box<Samples>),
     Raw(Box<jitterdebugger_raw::Raw>),
 }
 
@@ -64,7 +63,7 @@ impl Import {
             Format::Boards => document(boards::read),
             Format::JitterdebuggerRaw => Way::Raw(Box::new(jitterdebugger_raw::Raw::new(first, options.unit)?)),
             Format::Timestamps | Format::Periods | Format::Latencies => {
-                Way::Samples(Lines::default(), Box::new(Samples::new(format, first, options.unit, options.period)?))
+                by_lines(Box::new(Samples::new(format, first, options.unit, options.period)?))
             }
         };
         Ok(Self { format, way, period: options.period })
@@ -72,8 +71,7 @@ impl Import {
 
     pub fn feed(&mut self, bytes: &[u8]) -> Result<(), Problem> {
         match &mut self.way {
-            Way::Lines(lines, reader) => lines.feed_text(bytes, &mut |number, line| reader.line(number, line)),
-            Way::Samples(lines, samples) => lines.feed(bytes, &mut |number, line| samples.line(number, line)),
+            Way::Lines(lines, reader) => lines.feed(bytes, &mut |number, line| reader.raw_line(number, line)),
             Way::Raw(raw) => raw.feed(bytes),
             Way::Document(kept, _) => {
                 if kept.len().saturating_add(bytes.len()) > DOCUMENT_MAX {
@@ -106,12 +104,26 @@ impl Way {
     fn finish(self) -> Result<ForeignRun, Problem> {
         match self {
             Self::Lines(mut lines, mut reader) => {
-                let end = End::of(&mut lines, |lines| lines.end_text(&mut |number, line| reader.line(number, line)));
-                end.tell(reader.finish(), &lines)
-            }
-            Self::Samples(mut lines, mut samples) => {
-                let end = End::of(&mut lines, |lines| lines.end(&mut |number, line| samples.line(number, line)));
-                end.tell(samples.finish(), &lines)
+                // Programs end their last line, too.
+                let is_open = lines.is_open();
+                let end = lines.end(&mut |number, line| reader.raw_line(number, line));
+                let mut run = match (reader.finish(), &end) {
+                    (Ok(run), _) => run,
+                    // The rest of the last line is the reason why there is no result.
+                    (Err(_), Err(problem)) => return Err(problem.clone()),
+                    (Err(problem), Ok(())) => return Err(problem),
+                };
+                if let Err(problem) = end {
+                    run.notes.push(format!("doubted: the file was cut off: its last line has no end ({problem})"));
+                    run.doubt();
+                } else if is_open {
+                    let line = lines.number();
+                    run.notes.push(format!(
+                        "doubted: the last line, {line}, has no end: the file may have been cut off within it"
+                    ));
+                }
+                run.notes.extend(lines.notes());
+                Ok(run)
             }
             Self::Raw(raw) => raw.finish(),
             Self::Document(kept, read) => read(kept.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&kept)),
@@ -123,48 +135,6 @@ pub fn import(bytes: &[u8], options: ImportOptions) -> Result<ForeignRun, Proble
     let mut import = Import::begin(bytes, options)?;
     import.feed(bytes)?;
     import.finish()
-}
-
-/// How the last line of a file ended. Programs end their last line, too.
-enum End {
-    Whole,
-    /// The line with this number has no end and could be read, although a part of it may be missing.
-    Open(u64),
-    /// The last line has no end and could not be read.
-    Cut(Problem),
-}
-
-impl End {
-    fn of(lines: &mut Lines, end: impl FnOnce(&mut Lines) -> Result<(), Problem>) -> Self {
-        let is_open = lines.is_open();
-        match end(lines) {
-            Err(problem) => Self::Cut(problem),
-            Ok(()) if is_open => Self::Open(lines.number()),
-            Ok(()) => Self::Whole,
-        }
-    }
-
-    /// The run, with notes about the end of the file.
-    fn tell(self, run: Result<ForeignRun, Problem>, lines: &Lines) -> Result<ForeignRun, Problem> {
-        let mut run = match (run, &self) {
-            (Ok(run), _) => run,
-            // The rest of the last line is the reason why there is no result.
-            (Err(_), Self::Cut(problem)) => return Err(problem.clone()),
-            (Err(problem), _) => return Err(problem),
-        };
-        match self {
-            Self::Whole => {}
-            Self::Open(line) => run
-                .notes
-                .push(format!("doubted: the last line, {line}, has no end: the file may have been cut off within it")),
-            Self::Cut(problem) => {
-                run.notes.push(format!("doubted: the file was cut off: its last line has no end ({problem})"));
-                run.doubt();
-            }
-        }
-        run.notes.extend(lines.notes());
-        Ok(run)
-    }
 }
 
 /// Refuses a unit if every file of the format counts in another one.

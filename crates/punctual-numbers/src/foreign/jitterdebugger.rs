@@ -4,8 +4,7 @@
 //! but in no cell. `resolution_in_ns` tells the unit of cells.
 
 use super::number::{self, Unit};
-use super::rt_tests::{in_order, machine, of_json};
-use super::table::ascending;
+use super::rt_tests::{cells_of, in_order, machine, of_json};
 use super::{Beyond, Cell, ForeignRun, MOST_COLUMNS, Problem, Series};
 use punctual_hist::Nanos;
 use serde_json::{Map, Value};
@@ -41,13 +40,11 @@ pub(super) fn read(bytes: &[u8]) -> Result<ForeignRun, Problem> {
 fn series(index: u64, thread: &Value, unit: Unit) -> Result<Series, Problem> {
     let label = format!("thread {index}");
     let width = Nanos::from_ns(unit.ns());
-    let wrong = |key: &str| Problem::new(format!("{label}, histogram: `{key}` is no row with a count"));
-    let mut cells = Vec::new();
-    for (key, count) in thread.get("histogram").and_then(Value::as_object).into_iter().flatten() {
-        let (row, count) = (number::count(key).ok_or_else(|| wrong(key))?, count.as_u64().ok_or_else(|| wrong(key))?);
-        cells.push(Cell::of_width(row, width, count));
-    }
-    let cells = ascending(cells, &label)?;
+    let cell = |key: &str, count| Some(Cell::of_width(number::count(key)?, width, count));
+    let cells = match thread.get("histogram").and_then(Value::as_object) {
+        Some(histogram) => cells_of(histogram, &label, cell)?,
+        None => Vec::new(),
+    };
     let point = |name: &str| number::length(&thread.get(name)?.to_string(), unit);
     let stated_count = thread.get("count").and_then(Value::as_u64);
     let held = cells.iter().fold(0u64, |sum, cell| sum.saturating_add(cell.count));

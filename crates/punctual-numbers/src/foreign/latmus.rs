@@ -169,13 +169,13 @@ impl Reader {
     }
 }
 
-/// Reads `1000 microseconds`.
+/// Reads a fact such as `1000 microseconds`.
 fn period(text: &str) -> Option<Nanos> {
     let (number, unit) = text.split_once(' ')?;
     number::length(number, Unit::named(unit.trim())?)
 }
 
-/// Reads `CPU1-noisol`.
+/// Reads a fact such as `CPU1-noisol`.
 fn cpu_of(text: &str) -> Option<u32> {
     let digits = text.strip_prefix("CPU")?;
     digits.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()

@@ -10,16 +10,19 @@ pub const SNIFFED: usize = 1 << 16;
 const LINE_MAX: usize = 1 << 18;
 
 /// Takes the number of a line and the line.
-pub(super) type Sink<'a, Line> = dyn FnMut(u64, &Line) -> Result<(), Problem> + 'a;
+pub(super) type Sink<'a> = dyn FnMut(u64, &[u8]) -> Result<(), Problem> + 'a;
 
 /// Reads lines of one format.
 pub(super) trait LineReader {
     /// Takes one line, without its end.
     fn line(&mut self, number: u64, line: &str) -> Result<(), Problem>;
+    /// Takes one line as it is in the file.
+    fn raw_line(&mut self, number: u64, line: &[u8]) -> Result<(), Problem> {
+        self.line(number, &clean(line))
+    }
     fn finish(&mut self) -> Result<ForeignRun, Problem>;
 }
 
-/// Cuts bytes into lines.
 #[derive(Debug, Default)]
 pub struct Lines {
     pending: Vec<u8>,
@@ -32,46 +35,30 @@ pub struct Lines {
 
 impl Lines {
     /// Takes the next bytes and hands each line they complete to `sink`.
-    pub fn feed(&mut self, bytes: &[u8], sink: &mut Sink<'_, [u8]>) -> Result<(), Problem> {
+    pub fn feed(&mut self, bytes: &[u8], sink: &mut Sink<'_>) -> Result<(), Problem> {
         let mut rest = bytes;
-        if self.after_return && !rest.is_empty() {
-            self.after_return = false;
-            if let Some(after) = rest.strip_prefix(b"\n") {
-                rest = after;
-                self.count_end(1);
-            } else {
-                self.count_end(2);
-            }
-        }
         while let Some(end) = rest.iter().position(|byte| matches!(byte, b'\n' | b'\r')) {
             let (line, after) = rest.split_at(end);
-            self.one(line, sink)?;
-            rest = match after {
-                [b'\r', b'\n', after @ ..] => {
-                    self.count_end(1);
-                    after
-                }
-                [b'\r'] => {
-                    self.after_return = true;
-                    &[]
-                }
-                [b'\r', after @ ..] => {
-                    self.count_end(2);
-                    after
-                }
-                [_, after @ ..] => {
-                    self.count_end(0);
-                    after
-                }
-                [] => &[],
-            };
+            let is_feed = after.first() == Some(&b'\n');
+            let ends_both = is_feed && self.after_return && line.is_empty();
+            if !ends_both {
+                self.one(line, sink)?;
+            }
+            let [feeds, both, returns] = &mut self.seen;
+            if ends_both {
+                // The carriage return was counted as an end of its own.
+                (*both, *returns) = (both.saturating_add(1), returns.saturating_sub(1));
+            } else {
+                let seen = if is_feed { feeds } else { returns };
+                *seen = seen.saturating_add(1);
+            }
+            self.after_return = !is_feed;
+            rest = after.get(1..).unwrap_or_default();
         }
-        self.keep(rest)
-    }
-
-    /// As [`Lines::feed`], for lines of text.
-    pub fn feed_text(&mut self, bytes: &[u8], sink: &mut Sink<'_, str>) -> Result<(), Problem> {
-        self.feed(bytes, &mut |number, line| sink(number, &clean(line)))
+        self.after_return &= rest.is_empty();
+        self.fits(self.pending.len().saturating_add(rest.len()))?;
+        self.pending.extend_from_slice(rest);
+        Ok(())
     }
 
     /// Whether the bytes so far end within a line.
@@ -85,13 +72,8 @@ impl Lines {
     }
 
     /// Hands out the last line, if it has no end.
-    pub fn end(&mut self, sink: &mut Sink<'_, [u8]>) -> Result<(), Problem> {
+    pub fn end(&mut self, sink: &mut Sink<'_>) -> Result<(), Problem> {
         if self.pending.is_empty() { Ok(()) } else { self.one(&[], sink) }
-    }
-
-    /// As [`Lines::end`], for text.
-    pub fn end_text(&mut self, sink: &mut Sink<'_, str>) -> Result<(), Problem> {
-        self.end(&mut |number, line| sink(number, &clean(line)))
     }
 
     /// Notes that lines end in different ways.
@@ -105,13 +87,7 @@ impl Lines {
         (kinds > 1 && returns == 0 || kinds > 2).then_some(mixed).into_iter().collect()
     }
 
-    fn count_end(&mut self, kind: usize) {
-        if let Some(seen) = self.seen.get_mut(kind) {
-            *seen = seen.saturating_add(1);
-        }
-    }
-
-    fn one(&mut self, line: &[u8], sink: &mut Sink<'_, [u8]>) -> Result<(), Problem> {
+    fn one(&mut self, line: &[u8], sink: &mut Sink<'_>) -> Result<(), Problem> {
         self.fits(self.pending.len().saturating_add(line.len()))?;
         self.number = self.number.saturating_add(1);
         if self.pending.is_empty() {
@@ -129,12 +105,6 @@ impl Lines {
     fn without_mark<'a>(&self, line: &'a [u8]) -> &'a [u8] {
         let marked = line.strip_prefix(b"\xef\xbb\xbf").filter(|_| self.number == 1);
         marked.unwrap_or(line)
-    }
-
-    fn keep(&mut self, bytes: &[u8]) -> Result<(), Problem> {
-        self.fits(self.pending.len().saturating_add(bytes.len()))?;
-        self.pending.extend_from_slice(bytes);
-        Ok(())
     }
 
     fn fits(&self, length: usize) -> Result<(), Problem> {
@@ -174,14 +144,14 @@ mod tests {
 
     fn lines(pieces: &[&[u8]]) -> Vec<String> {
         let (mut lines, mut got) = (Lines::default(), Vec::new());
-        let mut sink = |number: u64, line: &str| {
-            got.push(format!("{number} {line}"));
+        let mut sink = |number: u64, line: &[u8]| {
+            got.push(format!("{number} {}", clean(line)));
             Ok(())
         };
         for piece in pieces {
-            lines.feed_text(piece, &mut sink).unwrap();
+            lines.feed(piece, &mut sink).unwrap();
         }
-        lines.end_text(&mut sink).unwrap();
+        lines.end(&mut sink).unwrap();
         got
     }
 

@@ -50,95 +50,72 @@ pub use total::total;
 
 use std::fmt;
 
-/// The formats of files. The name is what the user types.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum Format {
+/// The formats, each with the name that the user types. The first is our own and cannot be imported.
+macro_rules! formats {
+    ($(#[$own_about:meta])* $own:ident = $own_name:literal; $($(#[$about:meta])* $format:ident = $name:literal,)+) => {
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+        #[serde(rename_all = "kebab-case")]
+        pub enum Format {
+            $(#[$own_about])*
+            #[default]
+            $own,
+            $($(#[$about])* $format,)+
+        }
+
+        impl Format {
+            pub const IMPORTED: [Self; [$($name),+].len()] = [$(Self::$format),+];
+
+            pub const fn name(self) -> &'static str {
+                match self {
+                    Self::$own => $own_name,
+                    $(Self::$format => $name,)+
+                }
+            }
+        }
+    };
+}
+
+formats! {
     /// A recording of punctual itself.
-    #[default]
-    Punctual,
+    Punctual = "punctual";
     /// `cyclictest -h`, `-H`, `-v`, or its last lines with `-q`.
-    Cyclictest,
+    Cyclictest = "cyclictest",
     /// `--json` of cyclictest, cyclicdeadline and oslat.
-    RtTestsJson,
+    RtTestsJson = "rt-tests-json",
     /// `latency -g` of Xenomai 2 and 3.
-    Xenomai,
+    Xenomai = "xenomai",
     /// `latmus -g` of Xenomai 4 (EVL).
-    Latmus,
+    Latmus = "latmus",
     /// `rtla timerlat hist` and `rtla osnoise hist`.
-    Rtla,
+    Rtla = "rtla",
     /// `results.json` of jitterdebugger.
-    Jitterdebugger,
+    Jitterdebugger = "jitterdebugger",
     /// `samples.raw` of jitterdebugger.
-    JitterdebuggerRaw,
+    JitterdebuggerRaw = "jitterdebugger-raw",
     /// The table that oslat prints.
-    Oslat,
+    Oslat = "oslat",
     /// What hwlatdetect prints, or its `--report`.
-    Hwlatdetect,
+    Hwlatdetect = "hwlatdetect",
     /// `summary.xml` of rteval.
-    Rteval,
+    Rteval = "rteval",
     /// What `stress-ng --cyclic` prints.
-    StressNg,
+    StressNg = "stress-ng",
     /// A log of rt-app.
-    RtApp,
+    RtApp = "rt-app",
     /// A log of `HdrHistogram`, version 2.
-    Hdr,
+    Hdr = "hdr",
     /// Tables of boards as vendors print them, as JSON.
-    Boards,
+    Boards = "boards",
     /// Instants, one in each line; the grid is fitted.
-    Timestamps,
+    Timestamps = "timestamps",
     /// Times from one activation to the next, one in each line; the grid is fitted.
-    Periods,
+    Periods = "periods",
     /// Latencies, one in each line.
-    Latencies,
+    Latencies = "latencies",
 }
 
 impl Format {
-    /// The formats that can be imported.
-    pub const IMPORTED: [Self; 17] = [
-        Self::Cyclictest,
-        Self::RtTestsJson,
-        Self::Xenomai,
-        Self::Latmus,
-        Self::Rtla,
-        Self::Jitterdebugger,
-        Self::JitterdebuggerRaw,
-        Self::Oslat,
-        Self::Hwlatdetect,
-        Self::Rteval,
-        Self::StressNg,
-        Self::RtApp,
-        Self::Hdr,
-        Self::Boards,
-        Self::Timestamps,
-        Self::Periods,
-        Self::Latencies,
-    ];
-
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Punctual => "punctual",
-            Self::Cyclictest => "cyclictest",
-            Self::RtTestsJson => "rt-tests-json",
-            Self::Xenomai => "xenomai",
-            Self::Latmus => "latmus",
-            Self::Rtla => "rtla",
-            Self::Jitterdebugger => "jitterdebugger",
-            Self::JitterdebuggerRaw => "jitterdebugger-raw",
-            Self::Oslat => "oslat",
-            Self::Hwlatdetect => "hwlatdetect",
-            Self::Rteval => "rteval",
-            Self::StressNg => "stress-ng",
-            Self::RtApp => "rt-app",
-            Self::Hdr => "hdr",
-            Self::Boards => "boards",
-            Self::Timestamps => "timestamps",
-            Self::Periods => "periods",
-            Self::Latencies => "latencies",
-        }
-    }
-
     pub fn named(name: &str) -> Option<Self> {
         Self::IMPORTED.into_iter().find(|format| format.name() == name)
     }

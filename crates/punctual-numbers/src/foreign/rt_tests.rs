@@ -118,17 +118,12 @@ impl Thread<'_> {
         if histogram.len() > MOST_CELLS {
             return Err(Problem::new(format!("the histogram has {} rows", histogram.len())));
         }
-        let wrong =
-            |key: &str| Problem::new(format!("thread {}, histogram: `{key}` is no row with a count", self.index));
-        let mut cells = Vec::with_capacity(histogram.len());
-        for (key, count) in histogram {
-            let unit = if self.in_ns { Unit::Ns } else { Unit::Us };
-            let edge = number::length(key, unit).ok_or_else(|| wrong(key))?;
-            let count = count.as_u64().ok_or_else(|| wrong(key))?;
+        let unit = if self.in_ns { Unit::Ns } else { Unit::Us };
+        cells_of(histogram, &format!("thread {}", self.index), |key, count| {
+            let edge = number::length(key, unit)?;
             let low = if oslat { edge.minus(width) } else { edge };
-            cells.push(Cell { low, high: low.plus(width.minus(Nanos::from_ns(1))), count });
-        }
-        ascending(cells, &format!("thread {}", self.index))
+            Some(Cell { low, high: low.plus(width.minus(Nanos::from_ns(1))), count })
+        })
     }
 
     fn overflows(&self, series: &mut Series, width: Nanos, notes: &mut Vec<String>) {
@@ -163,6 +158,18 @@ fn last_of_oslat(series: &mut Series) {
     if series.max.is_some_and(|max| high.is_some_and(|high| max > high)) {
         super::oslat::split_last(series);
     }
+}
+
+/// The cells of an object whose keys are rows and whose values are counts.
+pub(super) fn cells_of(
+    histogram: &Map<String, Value>,
+    of: &str,
+    cell: impl Fn(&str, u64) -> Option<Cell>,
+) -> Result<Vec<Cell>, Problem> {
+    let wrong = |key: &str| Problem::new(format!("{of}, histogram: `{key}` is no row with a count"));
+    let one =
+        |(key, count): (&String, &Value)| count.as_u64().and_then(|count| cell(key, count)).ok_or_else(|| wrong(key));
+    ascending(histogram.iter().map(one).collect::<Result<_, _>>()?, of)
 }
 
 /// The document, and what had to be repaired to read it.

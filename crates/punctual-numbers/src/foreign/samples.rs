@@ -6,7 +6,7 @@
 //! the file.
 
 use super::columns::{Layout, cpu_number, field, fields, is_skipped};
-use super::lines::SNIFFED;
+use super::lines::{LineReader, SNIFFED};
 use super::number::{UNITS, Unit, no_number, number, shown};
 use super::points::Commas;
 use super::run::Stated;
@@ -52,7 +52,19 @@ impl Samples {
         Ok(Self { format, unit, period, layout, column, streams, commas, decimals: 0 })
     }
 
-    pub fn line(&mut self, line: u64, text: &[u8]) -> Result<(), Problem> {
+    /// One unit of the last digit.
+    fn grain(&self) -> Nanos {
+        let unit = Nanos::from_ns(self.unit.ns());
+        unit.divided_by(10u64.pow(self.decimals.min(9))).max(Nanos::from_ns(1))
+    }
+}
+
+impl LineReader for Samples {
+    fn line(&mut self, number: u64, line: &str) -> Result<(), Problem> {
+        self.raw_line(number, line.as_bytes())
+    }
+
+    fn raw_line(&mut self, line: u64, text: &[u8]) -> Result<(), Problem> {
         let text = text.trim_ascii();
         if is_skipped(text) || self.layout.heading.as_ref().is_some_and(|(heading, _)| *heading == line) {
             return Ok(());
@@ -79,7 +91,7 @@ impl Samples {
         self.streams.entry(cpu).or_insert_with(|| Stream::new(period)).take(self.format, line, number)
     }
 
-    pub fn finish(mut self) -> Result<ForeignRun, Problem> {
+    fn finish(&mut self) -> Result<ForeignRun, Problem> {
         let mut notes = self.commas.notes()?;
         let grain = self.grain();
         let mut run = ForeignRun::default();
@@ -102,12 +114,6 @@ impl Samples {
         });
         run.notes = notes;
         Ok(run)
-    }
-
-    /// One unit of the last digit.
-    fn grain(&self) -> Nanos {
-        let unit = Nanos::from_ns(self.unit.ns());
-        unit.divided_by(10u64.pow(self.decimals.min(9))).max(Nanos::from_ns(1))
     }
 }
 

@@ -22,7 +22,6 @@ pub(super) fn ascending(mut cells: Vec<Cell>, of: &str) -> Result<Vec<Cell>, Pro
     }
 }
 
-/// Columns of cells.
 #[derive(Debug, Default)]
 pub(super) struct Table {
     columns: Vec<Vec<Cell>>,

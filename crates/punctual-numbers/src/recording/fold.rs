@@ -27,7 +27,7 @@ pub struct Recording {
     pub in_force: Vec<InForce>,
     pub warm_up: Vec<WarmUp>,
     pub cpus: BTreeMap<u32, CpuTotals>,
-    /// By (phase, CPU).
+    /// By number of the load phase, then by CPU.
     pub phases: BTreeMap<(u16, u32), CpuTallies>,
     pub slices: TimeLine,
     pub blocks: Blocks,

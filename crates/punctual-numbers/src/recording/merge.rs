@@ -11,6 +11,7 @@ use crate::scenario::{Amount, LoadPhase, Mechanism, Policy, Scenario, TimerPhase
 use crate::trace::Rung;
 use punctual_facts::cpu_set::CpuSet;
 use punctual_hist::Nanos;
+use std::collections::BTreeMap;
 
 /// Something in which two recordings are not of the same kind: the value of the first, then that of the other. `Machine`
 /// has the name of the fact before them, and `Period` the CPU.
@@ -183,30 +184,18 @@ fn in_the_way(pair: &[(usize, usize, &Run)]) -> Option<Unmergeable> {
 
 fn placed(recordings: &[Recording], runs: &[(usize, usize, &Run)]) -> Vec<MergePart> {
     let Some(first) = runs.first().and_then(|(number, ..)| recordings.get(*number)) else { return Vec::new() };
-    // Slots are handed out file by file, in order.
-    let mut slots = vec![0u32; recordings.len()];
-    let mut taken = 0u32;
-    let order = runs.iter().map(|(number, ..)| *number);
-    let mut seen = Vec::new();
-    for number in order {
-        if seen.contains(&number) {
-            continue;
-        }
-        seen.push(number);
-        if let (Some(slot), Some(recording)) = (slots.get_mut(number), recordings.get(number)) {
-            *slot = taken;
-            taken = taken.saturating_add(recording.causes.windows.next_slot());
-        }
-    }
+    // Slots of windows are handed out recording by recording, in order.
+    let (mut slots, mut taken) = (BTreeMap::new(), 0u32);
     let mut until = RecTime::EPOCH;
     let mut parts = Vec::new();
     for (number, run, of) in runs {
         let apart = Nanos::from_ns(of.header.started_unix_ns.saturating_sub(first.header.started_unix_ns));
         let at = RecTime::after_epoch(whole_second(apart.max(until.since_epoch())));
         until = at.plus(of.until.since(of.at));
-        let header = recordings.get(*number).map_or(&first.header, |recording| &recording.header);
-        let slots = slots.get(*number).copied().unwrap_or_default();
-        let place = Shift::new(&first.header, header, at.since(of.at), slots);
+        let recording = recordings.get(*number).unwrap_or(first);
+        let slots = *slots.entry(*number).or_insert(taken);
+        taken = taken.max(slots.saturating_add(recording.causes.windows.next_slot()));
+        let place = Shift::new(&first.header, &recording.header, at.since(of.at), slots);
         parts.push(MergePart { recording: *number, run: *run, place: (!parts.is_empty()).then_some(place) });
     }
     parts

@@ -48,20 +48,17 @@ use punctual_facts::finding::Finding;
 use punctual_hist::{Activation, MonoTime, Nanos};
 use std::fmt;
 
-/// One piece of a recording.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Frame {
     /// First frame of every recording.
     Header(Box<Header>),
     /// What the kernel granted to each measuring thread, read back after start.
     Threads(Vec<Granted>),
-    /// What the audit found before the run.
     Findings(Vec<Finding>),
     /// State of the machine that matters for the result.
     InForce(InForce),
     /// Activations before statistics began; each phase has its own.
     WarmUp(Vec<WarmUp>),
-    /// What happened in one stretch of time.
     Interval(Interval),
     /// Something that the measurement itself did.
     Mark(Mark),
@@ -306,10 +303,8 @@ pub struct MaximaLost {
     pub blocks: u64,
 }
 
-/// One of the worst activations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Worst {
-    /// The measured CPU.
     pub cpu: u32,
     /// The activation as the thread saw it, with instants of `CLOCK_MONOTONIC`.
     pub activation: Activation,

@@ -3,7 +3,7 @@
 //! Nothing finer than intervals is known, so the stretch is widened to their edges. What is known only of the whole run is
 //! left out: warm-ups, what loads achieved, the size of the trace.
 
-use super::{Event, Frame, Header, Interval, Mark, MarkKind, RecTime, Worst};
+use super::{Event, Frame, Interval, Mark, MarkKind, RecTime, Worst};
 use crate::trace::{LateList, LateTotal};
 use punctual_hist::{MonoTime, Nanos, WORST_K};
 use std::cmp::Reverse;
@@ -58,8 +58,8 @@ impl Stretch {
 /// Lets through what happened in a stretch.
 #[derive(Clone, Debug)]
 pub(super) struct Filter {
-    stretch: Stretch,
-    epoch: MonoTime,
+    pub(super) stretch: Stretch,
+    pub(super) epoch: MonoTime,
     /// The latest activations of the run that lie in the stretch, by CPU and release.
     worst: BTreeMap<u32, BTreeMap<MonoTime, Worst>>,
 }
@@ -67,14 +67,6 @@ pub(super) struct Filter {
 impl Filter {
     pub(super) fn new(stretch: Stretch) -> Self {
         Self { stretch: Stretch { edges: None, ..stretch }, epoch: MonoTime::default(), worst: BTreeMap::new() }
-    }
-
-    pub(super) fn begin(&mut self, header: &Header) {
-        self.epoch = header.epoch;
-    }
-
-    pub(super) fn stretch(&self) -> Stretch {
-        self.stretch
     }
 
     /// The part of the frame that belongs to the stretch.

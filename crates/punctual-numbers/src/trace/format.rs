@@ -59,7 +59,6 @@ pub(super) enum Kind {
     Relative,
 }
 
-/// One field of a layout.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Field {
     pub name: String,
@@ -69,7 +68,6 @@ pub(super) struct Field {
     pub signed: bool,
 }
 
-/// The layout of an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct EventFormat {
     pub id: u16,

@@ -29,15 +29,14 @@ pub enum Counted {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slot(usize);
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Ledger {
     counters: Vec<Counted>,
     slots: Vec<Held>,
     steps: VecDeque<Step>,
-    /// The number of the first step remembered; the first of all is 1.
-    first: u64,
+    /// The number of steps that are forgotten. The first of all steps has the number 1.
+    forgotten: u64,
     growths: usize,
-    most_growths: usize,
     open: Step,
 }
 
@@ -64,20 +63,6 @@ struct Step {
     grown: Vec<(usize, u64)>,
 }
 
-impl Default for Ledger {
-    fn default() -> Self {
-        Self {
-            counters: Vec::new(),
-            slots: Vec::new(),
-            steps: VecDeque::new(),
-            first: 1,
-            growths: 0,
-            most_growths: MOST_GROWTHS,
-            open: Step::default(),
-        }
-    }
-}
-
 impl Ledger {
     /// Gives a number for [`slot`](Self::slot).
     pub fn counter(&mut self, counted: Counted) -> usize {
@@ -95,7 +80,7 @@ impl Ledger {
     }
 
     pub fn put(&mut self, slot: Slot, value: u64) {
-        let number = self.next_number();
+        let number = self.number(self.steps.len());
         let since_last = self.steps.back().map(|last| self.open.begun.since(last.begun));
         let Some(held) = self.slots.get_mut(slot.0).filter(|held| held.until != number) else { return };
         // A counter that fell was reset.
@@ -120,9 +105,9 @@ impl Ledger {
         self.growths += step.grown.len();
         self.steps.push_back(step);
         let too_old = |front: &Step| at.since(front.done) > REACH;
-        while self.steps.len() > 2 && (self.growths > self.most_growths || self.steps.front().is_some_and(too_old)) {
+        while self.steps.len() > 2 && (self.growths > MOST_GROWTHS || self.steps.front().is_some_and(too_old)) {
             self.growths -= self.steps.pop_front().map_or(0, |step| step.grown.len());
-            self.first += 1;
+            self.forgotten += 1;
         }
     }
 
@@ -142,7 +127,7 @@ impl Ledger {
             let sum = grown.entry(*slot).or_default();
             *sum = sum.saturating_add(*growth);
         }
-        let numbers = (self.first + before as u64, self.first + after as u64);
+        let numbers = (self.number(before), self.number(after));
         let length = end.begun.since(start.begun);
         let is_known = |held: &Held| held.since != 0 && held.since <= numbers.0 && held.until >= numbers.1;
         let known = self.slots.iter().enumerate().filter(|(_, held)| held.cpu == cpu && is_known(held));
@@ -157,8 +142,8 @@ impl Ledger {
         Some(Around { from: start.begun, to: end.done, changes, standstill: None })
     }
 
-    fn next_number(&self) -> u64 {
-        self.first + self.steps.len() as u64
+    fn number(&self, place: usize) -> u64 {
+        self.forgotten + 1 + place as u64
     }
 }
 
@@ -220,7 +205,7 @@ mod tests {
     /// One step each 100 ms, which takes 1 ms; values in the order of the slots, `None`: not read.
     fn steps<const N: usize>(ledger: &mut Ledger, slots: [Slot; N], values: &[[Option<u64>; N]]) {
         for values in values {
-            let at = ms(100 * ledger.next_number());
+            let at = ms(100 * ledger.number(ledger.steps.len()));
             read(ledger, slots, *values, at, at.plus(Nanos::from_ms(1)));
         }
     }
@@ -277,39 +262,36 @@ mod tests {
     }
 
     #[test]
-    fn what_is_usual_is_not_known_at_first() {
-        let (mut ledger, slot) = one(STEAL);
-        steps(&mut ledger, [slot], &[[Some(1)], [Some(9)]]);
-        assert_eq!(growths(ledger.around(3, ms(150), ms(160))), Some(vec![(8, None)]));
-    }
-
-    #[test]
-    fn absent_is_not_zero() {
-        let (mut ledger, slot) = one(STEAL);
-        steps(&mut ledger, [slot], &[[Some(1)], [Some(2)], [None], [Some(90)], [Some(91)], [None]]);
-        assert_eq!(growths(ledger.around(3, ms(250), ms(260))), Some(vec![]), "gone");
-        assert_eq!(growths(ledger.around(3, ms(350), ms(360))), Some(vec![]), "and back: from when is not known");
-        assert_eq!(growths(ledger.around(3, ms(450), ms(460))), Some(vec![(1, Some(1))]));
-        assert_eq!(growths(ledger.around(3, ms(550), ms(560))), Some(vec![]), "gone again");
-    }
-
-    #[test]
-    fn a_counter_that_fell_began_anew() {
-        let (mut ledger, slot) = one(STEAL);
-        steps(&mut ledger, [slot], &[[Some(10)], [Some(12)], [Some(3)], [Some(4)]]);
-        assert_eq!(growths(ledger.around(3, ms(250), ms(260))), Some(vec![]));
-        assert_eq!(growths(ledger.around(3, ms(350), ms(360))), Some(vec![(1, Some(2))]));
-    }
-
-    #[test]
-    fn a_line_that_never_interrupts_is_not_mentioned() {
-        let (mut ledger, slot) = one(Counted::Device(Counter::Interrupt("24".into(), "eth0".into())));
-        steps(&mut ledger, [slot], &[[Some(10)], [Some(10)], [Some(10)], [Some(11)]]);
-        assert_eq!(growths(ledger.around(3, ms(150), ms(160))), Some(vec![(0, Some(1))]));
-        assert_eq!(growths(ledger.around(3, ms(350), ms(360))), Some(vec![(1, Some(0))]));
-        let (mut ledger, slot) = one(Counted::Device(Counter::Interrupt("24".into(), "eth0".into())));
-        steps(&mut ledger, [slot], &[[Some(10)], [Some(10)]]);
-        assert_eq!(growths(ledger.around(3, ms(150), ms(160))), Some(vec![]));
+    fn a_counter_is_told_where_it_was_read_at_every_step_and_as_usual_where_it_was_seen_elsewhere() {
+        let device = || Counted::Device(Counter::Interrupt("24".into(), "eth0".into()));
+        let nothing = || Some(vec![]);
+        let growth = |by, usually| Some(vec![(by, usually)]);
+        for (what, values, asked) in [
+            // Nothing was seen elsewhere.
+            (STEAL, vec![Some(1), Some(9)], vec![(150, growth(8, None))]),
+            // Gone, back from an unknown instant on, and gone again.
+            (
+                STEAL,
+                vec![Some(1), Some(2), None, Some(90), Some(91), None],
+                vec![(250, nothing()), (350, nothing()), (450, growth(1, Some(1))), (550, nothing())],
+            ),
+            // A counter that fell was reset.
+            (STEAL, vec![Some(10), Some(12), Some(3), Some(4)], vec![(250, nothing()), (350, growth(1, Some(2)))]),
+            // A line of a device is told once it has interrupted in the run.
+            (
+                device(),
+                vec![Some(10), Some(10), Some(10), Some(11)],
+                vec![(150, growth(0, Some(1))), (350, growth(1, Some(0)))],
+            ),
+            (device(), vec![Some(10), Some(10)], vec![(150, nothing())]),
+        ] {
+            let (mut ledger, slot) = one(what);
+            let values: Vec<[Option<u64>; 1]> = values.into_iter().map(|value| [value]).collect();
+            steps(&mut ledger, [slot], &values);
+            for (at, wanted) in asked {
+                assert_eq!(growths(ledger.around(3, ms(at), ms(at + 10))), wanted, "{values:?} at {at} ms");
+            }
+        }
     }
 
     #[test]
@@ -332,9 +314,9 @@ mod tests {
         assert!(ledger.steps.len() <= 302, "{}", ledger.steps.len());
         assert_eq!(ledger.around(3, ms(50_000), ms(50_001)), None, "forgotten");
         assert_eq!(growths(ledger.around(3, ms(90_050), ms(90_051))), Some(vec![(1, Some(1))]));
-        ledger.most_growths = 10;
+        ledger.growths += MOST_GROWTHS - 10;
         steps(&mut ledger, [slot], &[[Some(2_000)]]);
-        assert!(ledger.growths <= 10 && ledger.steps.len() <= 11);
+        assert!(ledger.growths <= MOST_GROWTHS && ledger.steps.len() <= 11, "{}", ledger.steps.len());
     }
 
     #[test]

@@ -110,22 +110,14 @@ impl Missed {
 /// One page of one CPU's buffer.
 #[derive(Clone, Copy, Debug)]
 pub struct Page<'a> {
-    start: MonoTime,
-    missed: Option<Missed>,
+    /// The time from which the first event counts.
+    pub start: MonoTime,
+    /// Records lost between the page before and this one.
+    pub missed: Option<Missed>,
     data: &'a [u8],
 }
 
 impl<'a> Page<'a> {
-    /// The time its first event counts from.
-    pub fn start(&self) -> MonoTime {
-        self.start
-    }
-
-    /// Records lost between the page before this one and this one.
-    pub fn missed(&self) -> Option<Missed> {
-        self.missed
-    }
-
     pub fn is_empty(&self) -> bool {
         self.data.is_empty()
     }

@@ -56,15 +56,14 @@ impl CountTable {
 
     /// Calls `tell` with each count of the text: (place of the row, CPU, count).
     pub fn read(&mut self, text: &[u8], mut tell: impl FnMut(usize, u32, u64)) {
-        let (heading, mut rest) = line(text);
+        let mut rows = lines(text);
+        let heading = rows.next().unwrap_or_default();
         if heading != self.heading.as_slice() {
             self.take_heading(heading);
         }
         let mut expected = 0;
         let mut counts = Vec::with_capacity(self.columns.len());
-        while !rest.is_empty() {
-            let (row, after) = line(rest);
-            rest = after;
+        for row in rows {
             let Some((label, numbers)) = labelled(row) else { continue };
             let Some(text) = self.counts(numbers, &mut counts) else { continue };
             if OF_NO_CPU.contains(&label) {
@@ -161,10 +160,7 @@ fn split_word(text: &str) -> Option<(&str, &str)> {
 /// The numbers of each `cpuN` line, counted from 0: number 7 of `/proc/stat` is time stolen in ticks, number 7 of
 /// `/proc/schedstat` time waited in ns.
 pub fn lines_of_cpus(text: &[u8], nth: usize, wanted: &CpuSet, mut tell: impl FnMut(u32, u64)) {
-    let mut rest = text;
-    while !rest.is_empty() {
-        let (row, after) = line(rest);
-        rest = after;
+    for row in lines(text) {
         // From here on, `/proc/stat` has its longest line, and no CPUs.
         if row.starts_with(b"intr") {
             return;
@@ -203,16 +199,8 @@ impl TaskStat {
 
 /// The number after `name` in a file of `name value` lines; a colon after the name belongs to it.
 pub fn named(text: &[u8], name: &[u8]) -> Option<u64> {
-    let mut rest = text;
-    while !rest.is_empty() {
-        let (row, after) = line(rest);
-        rest = after;
-        let (first, value) = word(row);
-        if first == name {
-            return number(word(value).0);
-        }
-    }
-    None
+    let (_, value) = lines(text).map(word).find(|(first, _)| *first == name)?;
+    number(word(value).0)
 }
 
 /// The number that stands first.
@@ -225,11 +213,8 @@ pub fn nth(text: &[u8], n: usize) -> Option<u64> {
     words(text).nth(n).and_then(number)
 }
 
-fn line(text: &[u8]) -> (&[u8], &[u8]) {
-    match text.iter().position(|b| *b == b'\n') {
-        Some(end) => (text.get(..end).unwrap_or_default(), text.get(end + 1..).unwrap_or_default()),
-        None => (text, &[]),
-    }
+fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    text.split(|byte| *byte == b'\n')
 }
 
 /// The first word and what follows it.
@@ -266,16 +251,12 @@ mod tests {
         CpuSet::parse_list(list).unwrap()
     }
 
-    /// Label, meaning, CPU, count.
-    fn told(table: &mut CountTable, text: &str) -> Vec<(String, String, u32, u64)> {
+    /// Label, meaning, CPU and count of each row.
+    fn told(table: &mut CountTable, text: &str) -> Vec<String> {
         let mut told = Vec::new();
         table.read(text.as_bytes(), |row, cpu, count| told.push((row, cpu, count)));
-        let name = |row: usize| (table.rows()[row].label(), table.rows()[row].meaning());
-        told.into_iter().map(|(row, cpu, count)| (name(row).0, name(row).1, cpu, count)).collect()
-    }
-
-    fn rows(told: &[(String, String, u32, u64)]) -> Vec<(&str, &str, u32, u64)> {
-        told.iter().map(|(label, meaning, cpu, count)| (label.as_str(), meaning.as_str(), *cpu, *count)).collect()
+        let name = |row: usize| format!("{} {}", table.rows()[row].label(), table.rows()[row].meaning());
+        told.into_iter().map(|(row, cpu, count)| format!("{} {cpu} {count}", name(row))).collect()
     }
 
     const X86: &str = "           CPU0       CPU2       CPU3\n 24:  1  0  9  IO-APIC  5-edge      ACPI:Ged\n \
@@ -286,17 +267,17 @@ mod tests {
     fn only_wanted_columns_are_told() {
         let mut table = CountTable::new(&cpus("2-3,9"));
         let expected = [
-            ("24", "ACPI:Ged", 2, 0),
-            ("24", "ACPI:Ged", 3, 9),
-            ("36", "virtio1-req.0, other", 2, 5_430_020),
-            ("36", "virtio1-req.0, other", 3, 7),
-            ("LOC", "Local timer interrupts", 2, 6),
-            ("LOC", "Local timer interrupts", 3, 8),
-            ("VPMI", "Perf Guest Mediated PMI", 2, 1),
-            ("VPMI", "Perf Guest Mediated PMI", 3, 2),
+            "24 ACPI:Ged 2 0",
+            "24 ACPI:Ged 3 9",
+            "36 virtio1-req.0, other 2 5430020",
+            "36 virtio1-req.0, other 3 7",
+            "LOC Local timer interrupts 2 6",
+            "LOC Local timer interrupts 3 8",
+            "VPMI Perf Guest Mediated PMI 2 1",
+            "VPMI Perf Guest Mediated PMI 3 2",
         ];
-        assert_eq!(rows(&told(&mut table, X86)), expected);
-        assert_eq!(rows(&told(&mut table, X86)), expected, "the same again");
+        assert_eq!(told(&mut table, X86), expected);
+        assert_eq!(told(&mut table, X86), expected, "the same again");
         assert!(table.rows()[0].is_device() && !table.rows()[2].is_device());
     }
 
@@ -305,7 +286,7 @@ mod tests {
         let mut table = CountTable::new(&cpus("0"));
         told(&mut table, " CPU0\n 1: 5 c 1-edge a\n 2: 6 c 2-edge b\n 3: 7 c 3-edge d\n");
         let later = told(&mut table, " CPU0\n 1: 5 c 1-edge a\n 2: 1 c 2-edge z\n 3: 9 c 3-edge d\n");
-        assert_eq!(rows(&later), [("1", "a", 0, 5), ("2", "z", 0, 1), ("3", "d", 0, 9)]);
+        assert_eq!(later, ["1 a 0 5", "2 z 0 1", "3 d 0 9"]);
         assert_eq!(table.rows().len(), 4);
         assert_eq!(table.rows()[2].meaning(), "d");
     }
@@ -313,21 +294,19 @@ mod tests {
     #[test]
     fn cpus_may_come_and_go() {
         let mut table = CountTable::new(&cpus("1"));
-        assert_eq!(rows(&told(&mut table, " CPU0 CPU1\nLOC: 1 2 t\n")), [("LOC", "t", 1, 2)]);
-        assert_eq!(rows(&told(&mut table, " CPU0\nLOC: 3 t\n")), []);
-        assert_eq!(rows(&told(&mut table, " CPU0 CPU1\nLOC: 4 5 t\n")), [("LOC", "t", 1, 5)]);
+        assert_eq!(told(&mut table, " CPU0 CPU1\nLOC: 1 2 t\n"), ["LOC t 1 2"]);
+        assert_eq!(told(&mut table, " CPU0\nLOC: 3 t\n"), Vec::<String>::new());
+        assert_eq!(told(&mut table, " CPU0 CPU1\nLOC: 4 5 t\n"), ["LOC t 1 5"]);
         assert_eq!(table.rows().len(), 1);
     }
 
     #[test]
     fn rows_cut_off_and_rows_of_no_cpu_are_left_out() {
         let mut table = CountTable::new(&cpus("0"));
-        assert_eq!(rows(&told(&mut table, " CPU0\nERR: 4\nMIS: 5\nLOC: 1 t\nRES:\nCAL")), [("LOC", "t", 0, 1)]);
-        assert_eq!(
-            rows(&told(&mut CountTable::new(&cpus("0")), " CPU0 CPU1\nLOC: 1 2 t\nRES: 1 ")),
-            [("LOC", "t", 0, 1)]
-        );
-        assert_eq!(told(&mut CountTable::new(&cpus("0")), "LOC: 1 2 t\nRES: 1 2"), []);
+        assert_eq!(told(&mut table, " CPU0\nERR: 4\nMIS: 5\nLOC: 1 t\nRES:\nCAL"), ["LOC t 0 1"]);
+        let mut other = CountTable::new(&cpus("0"));
+        assert_eq!(told(&mut other, " CPU0 CPU1\nLOC: 1 2 t\nRES: 1 "), ["LOC t 0 1"]);
+        assert_eq!(told(&mut CountTable::new(&cpus("0")), "LOC: 1 2 t\nRES: 1 2"), Vec::<String>::new());
     }
 
     #[test]

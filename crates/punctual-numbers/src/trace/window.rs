@@ -44,7 +44,6 @@ pub struct Window {
     pub slot: u32,
     pub kept: Kept,
     pub cpu: u32,
-    /// The measuring thread.
     pub tid: Tid,
     pub release: MonoTime,
     pub woke: MonoTime,
@@ -115,7 +114,7 @@ pub enum Counter {
     IdleState(String),
     /// Time in which the hypervisor ran others.
     Steal,
-    /// System management interrupts.
+    /// System management interrupts of the firmware.
     Smi,
     /// How often this CPU, or its package, was throttled for heat.
     Throttled,

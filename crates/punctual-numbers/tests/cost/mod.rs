@@ -1,4 +1,4 @@
-//! What something costs this process, in time and memory: for tests that print figures.
+//! Time and memory that this process takes, for tests that print figures.
 
 use punctual_numbers::recording::{Recording, RecordingReader};
 use std::path::Path;
@@ -18,12 +18,12 @@ pub fn peak_kb() -> u64 {
     line.trim_matches([':', '\t', ' ', 'k', 'B']).parse().unwrap()
 }
 
-/// The peak begins anew.
+/// Lets the peak of memory begin anew.
 pub fn forget_peak() {
     std::fs::write("/proc/self/clear_refs", "5").unwrap();
 }
 
-/// A recording, read in pieces as the program does.
+/// Reads a recording in pieces, as the program does.
 pub fn read(path: &Path) -> Recording {
     let mut reader = RecordingReader::new();
     let mut file = std::fs::File::open(path).unwrap();

@@ -1,4 +1,4 @@
-//! L4 by cause: two causes make what is late, each by a law of its own; the whole has none.
+//! L4 by cause: two causes make late activations, each by a law of its own; the sum of both follows no law.
 
 use super::asked;
 use super::header::header as made_up;
@@ -19,25 +19,24 @@ const SECONDS: u32 = 720;
 const EACH: u32 = 100;
 const PERIOD: Nanos = Nanos::from_ms(10);
 const EPOCH: MonoTime = MonoTime::from_ns(1_000_000_000);
-/// What a cause makes is later than this, and all else is earlier; in us.
+/// Latencies that a cause makes are larger than this, in us, and all others are smaller.
 const LATE: f64 = 15.0;
 const ORDINARY: Nanos = Nanos::from_us(3);
 
-/// How a cause comes.
+/// When a cause strikes.
 #[derive(Clone, Copy)]
 enum Kind {
-    /// At any time.
     Chance,
-    /// So that there is none for minutes, and twice as many for others.
+    /// Not at all in some minutes, and twice as often in the others.
     Minutes,
-    /// At any time, and of one size.
+    /// By chance, and always with about the same latency.
     Size,
 }
 
 struct Source {
     name: &'static str,
     law: Law,
-    /// How often in a second.
+    /// Times in a second.
     often: f64,
     kind: Kind,
     expected: Expected,
@@ -47,7 +46,7 @@ const fn source(name: &'static str, law: Law, often: f64, kind: Kind, expected: 
     Source { name, law, often, kind, expected }
 }
 
-/// Causes that come together.
+/// Two causes in one run.
 struct Mixture([Source; 2]);
 
 static MIXTURES: [Mixture; 3] = [
@@ -89,7 +88,7 @@ impl Source {
         }
     }
 
-    /// The level that it makes the latency exceed once an hour.
+    /// The level that the cause exceeds once an hour.
     fn truth(&self) -> Nanos {
         Nanos::from_ns(((LATE + (self.law)(1.0 / (self.often * 3_600.0))) * 1e3) as u64)
     }
@@ -110,9 +109,9 @@ fn header() -> Header {
 }
 
 impl Mixture {
-    /// What is claimed of a run in which the cause of everything late is known.
+    /// The claims about a run in which the cause of each late activation is known.
     fn claimed(&self, dice: &mut Dice) -> PhaseClaims {
-        // Where both come at once, the larger is to be blamed.
+        // Where both causes strike at once, the one with the larger latency is blamed.
         let mut late: BTreeMap<u32, (Nanos, &Source)> = BTreeMap::new();
         for source in &self.0 {
             for (number, latency) in source.run(dice) {
@@ -139,7 +138,7 @@ impl Mixture {
     }
 }
 
-/// A second; nothing was later than `largest` until its end.
+/// A second; `largest` is the largest latency of the run so far.
 fn interval(second: u32, counts: &Counts, largest: Nanos) -> Interval {
     let cpu = CpuInterval {
         cpu: 0,
@@ -168,7 +167,7 @@ fn spike(number: u32, latency: Nanos, of: &Source) -> Spike {
     }
 }
 
-/// What became of each cause, and of the whole, which must be refused.
+/// The outcome of each cause, and of the whole, which must be refused.
 fn levels(number: usize, mixture: &Mixture, runs: u64) -> Vec<Told> {
     let hour = Nanos::from_secs(3_600);
     let mut whole = Outcome::default();
@@ -185,7 +184,7 @@ fn levels(number: usize, mixture: &Mixture, runs: u64) -> Vec<Told> {
     of_causes.chain([("both together", Expected::Refused, whole)]).collect()
 }
 
-/// The pairs with a cause that is asked for, one after the other.
+/// The outcomes of all pairs with a cause that is asked for.
 pub fn families(runs: u64, asked: impl Fn(&str) -> bool) -> impl Iterator<Item = Told> {
     let asked = move |mixture: &Mixture| mixture.0.iter().any(|source| asked(source.name));
     let asked = MIXTURES.iter().enumerate().filter(move |(_, mixture)| asked(mixture));

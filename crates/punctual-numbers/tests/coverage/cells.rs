@@ -17,20 +17,19 @@ const N: u64 = 1_000_000;
 const SECONDS: f64 = 1_000.0;
 /// Values of an hour.
 const AN_HOUR: f64 = 3.6e6;
-/// So many of the largest are drawn.
+/// The number of largest values that are drawn.
 const DRAWN: u32 = 4_000;
 const WIDTH: Nanos = Nanos::from_us(1);
-/// How long everything is twice as late on average, in seconds.
+/// Mean length of a burst, in which latencies are twice as large, in seconds.
 const BURST: f64 = 1.0;
 
 /// How a run comes about.
 #[derive(Clone, Copy)]
 enum Kind {
-    /// Independent values.
     Independent,
     /// Exceedances come in fives.
     Decaying,
-    /// Seconds in which everything takes twice as long.
+    /// Seconds in which every latency is twice as large.
     Bursts,
     /// With this probability a value is 150 to 200 us.
     Mode(f64),
@@ -51,13 +50,13 @@ static FAMILIES: [Family; 10] = [
     family("bimodal 1e-6", exponential, Kind::Mode(1e-6), Expected::RefusedIfSeen),
 ];
 
-/// So wide that its end is not within two or three cells.
+/// A bounded law that ends more than three cells above the largest values.
 fn wide(p: f64) -> f64 {
     10.0 * bounded(p)
 }
 
 impl Family {
-    /// The largest values of a run, in us, and how many of them are of the rare kind.
+    /// The largest values of a run in us, and the number of them that are of the rare mode.
     fn largest(&self, dice: &mut Dice) -> (Vec<f64>, u64) {
         let all = N as f64;
         match self.kind {
@@ -98,7 +97,7 @@ impl Family {
         (Series { period: Some(Nanos::from_ms(1)), cells, ..Series::default() }, rare)
     }
 
-    /// The level that one value an hour is above.
+    /// The level that is exceeded once an hour.
     fn truth(&self) -> Nanos {
         let us = match self.kind {
             Kind::Bursts => quantile(|us| above_in_bursts(self.law, us), AN_HOUR),
@@ -109,8 +108,8 @@ impl Family {
     }
 }
 
-/// The largest of so many independent values, descending: how improbable the next is, are waiting times of a Poisson
-/// process.
+/// The largest of `all` independent values, in descending order: their probabilities to be exceeded are the waiting times of
+/// a Poisson process.
 fn largest(law: Law, all: f64, dice: &mut Dice) -> impl Iterator<Item = f64> {
     let mut passed = 0.0;
     (0..DRAWN).map(move |_| {
@@ -119,7 +118,7 @@ fn largest(law: Law, all: f64, dice: &mut Dice) -> impl Iterator<Item = f64> {
     })
 }
 
-/// Those of a decaying series that few enough are above; each value of it is drawn.
+/// The largest values of a decaying series, each of whose values is drawn.
 fn largest_decaying(law: Law, dice: &mut Dice) -> Vec<f64> {
     let least = N as f64 / f64::from(DRAWN);
     let mut state = -1.0 / dice.draw().ln();
@@ -133,7 +132,7 @@ fn largest_decaying(law: Law, dice: &mut Dice) -> Vec<f64> {
     values
 }
 
-/// Which part of a run is in bursts.
+/// The part of a run that is in bursts.
 fn in_bursts(dice: &mut Dice) -> f64 {
     let (mut slow, mut at, mut passed) = (dice.draw() < IN_BURSTS, 0.0, 0.0);
     while at < SECONDS {
@@ -145,7 +144,7 @@ fn in_bursts(dice: &mut Dice) -> f64 {
     passed / SECONDS
 }
 
-/// What became of so many runs of a family.
+/// The outcome of this many runs of a family.
 fn levels(number: usize, family: &Family, runs: u64) -> Outcome {
     let mut outcome = Outcome::default();
     let asked = (Nanos::from_secs(3_600), family.truth());
@@ -157,7 +156,7 @@ fn levels(number: usize, family: &Family, runs: u64) -> Outcome {
     outcome
 }
 
-/// Those families that are asked for, one after the other.
+/// The outcomes of all families that are asked for.
 pub fn families(runs: u64, asked: impl Fn(&str, Expected) -> bool) -> impl Iterator<Item = Told> {
     let asked = FAMILIES.iter().enumerate().filter(move |(_, family)| asked(family.name, family.expected));
     asked.map(move |(number, family)| (family.name, family.expected, levels(number, family, runs)))

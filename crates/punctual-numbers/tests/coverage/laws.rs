@@ -2,7 +2,7 @@
 
 use punctual_numbers::stats::normal;
 
-/// `SplitMix64`, as numbers between 0 and 1 that are neither.
+/// `SplitMix64`, as numbers between 0 and 1 without both ends.
 pub struct Dice(u64);
 
 impl Dice {
@@ -18,7 +18,7 @@ impl Dice {
         (((z ^ (z >> 31)) >> 11) as f64 + 0.5) / 9_007_199_254_740_992.0
     }
 
-    /// How improbable the largest of so many independent values is.
+    /// The probability that the largest of `n` independent values is exceeded by one value.
     pub fn largest_of(&mut self, n: f64) -> f64 {
         -(self.draw().ln() / n).exp_m1()
     }
@@ -28,7 +28,7 @@ impl Dice {
     }
 }
 
-/// What a value exceeded with probability `p` is, in us.
+/// Gives the value, in us, that is exceeded with probability `p`.
 pub type Law = fn(f64) -> f64;
 
 pub fn exponential(p: f64) -> f64 {
@@ -47,7 +47,7 @@ pub fn lognormal(p: f64) -> f64 {
     10.0 * (-0.5 * normal::quantile(p)).exp()
 }
 
-/// How probable a larger value is: the inverse of a law.
+/// The probability of a larger value: the inverse of a law.
 pub fn above(law: Law, value: f64) -> f64 {
     let (mut low, mut high) = (-40.0f64, 0.0f64);
     for _ in 0..60 {
@@ -57,7 +57,7 @@ pub fn above(law: Law, value: f64) -> f64 {
     low.exp()
 }
 
-/// The value that is exceeded by one in so many, where it is known how probable a larger one is.
+/// The value that one in `one_in` values exceeds, where `above` is the probability of a larger one.
 pub fn quantile(above: impl Fn(f64) -> f64, one_in: f64) -> f64 {
     let (mut low, mut high) = (0.0, 1e4);
     for _ in 0..60 {
@@ -67,21 +67,21 @@ pub fn quantile(above: impl Fn(f64) -> f64, one_in: f64) -> f64 {
     low
 }
 
-/// A part of so much of all is in bursts.
+/// The part of all values that is in bursts.
 pub const IN_BURSTS: f64 = 0.2;
 
-/// How probable a larger value is, where what is in bursts is twice as late.
+/// The probability of a larger value, if values in bursts are twice as large.
 pub fn above_in_bursts(law: Law, value: f64) -> f64 {
     (1.0 - IN_BURSTS) * above(law, value) + IN_BURSTS * above(law, value / 2.0)
 }
 
-/// What a rare mode makes.
+/// A value of the rare mode.
 pub fn of_mode(dice: &mut Dice) -> f64 {
     150.0 + 50.0 * dice.draw()
 }
 
-/// The level that one in so many values is above, where one in `1 / often` is of that mode: of those so many that one is
-/// above; where there are fewer, the law's own.
+/// The level that one in `values` values exceeds, if one in `1 / often` is of the rare mode: a level of the mode, or that of
+/// the law if the mode is too rare.
 pub fn level_with_mode(law: Law, often: f64, values: f64) -> f64 {
     (200.0 - 50.0 / (values * often)).max(law(1.0 / values))
 }
@@ -94,8 +94,8 @@ pub fn autoregressive(dice: &mut Dice, last: f64) -> f64 {
     KEPT * last + (1.0 - KEPT * KEPT).sqrt() * dice.normal()
 }
 
-/// The level that such a series passes for the first time after so many steps on average: its steps below the level are
-/// a kernel, whose largest eigenvalue falls short of 1 by what is lost in each step.
+/// The level that such a series exceeds for the first time after `steps` steps on average. Its steps below the level are a
+/// kernel, whose largest eigenvalue is smaller than 1 by the probability to leave in one step.
 pub fn autoregressive_level(steps: f64) -> f64 {
     let (mut low, mut high) = (1.0, 9.0);
     for _ in 0..30 {
@@ -129,7 +129,7 @@ pub fn decaying(dice: &mut Dice, last: f64) -> f64 {
     (0.8 * last).max(-0.2 / dice.draw().ln())
 }
 
-/// How improbable a value of such a series is.
+/// The probability that a value of such a series is exceeded.
 pub fn of_frechet(value: f64) -> f64 {
     -(-1.0 / value).exp_m1()
 }

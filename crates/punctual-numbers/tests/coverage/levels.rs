@@ -10,10 +10,10 @@ use super::outcome::{self, Expected, Outcome, Told, family};
 use punctual_hist::Nanos;
 use punctual_numbers::claims::{Maxima, beyond};
 
-/// Seconds of a run, each a block of so many activations.
+/// Seconds of a run, each of which is a block of `EACH` activations.
 const BLOCKS: u32 = 3_600;
 const EACH: f64 = 1_000.0;
-/// The level asked for is that of a time so many times as long as the run.
+/// The level asked for is exceeded once in a time of this many runs.
 const TIMES: u64 = 10;
 /// Activations of a block of an autoregressive series: each is drawn.
 const EACH_DRAWN: u32 = 100;
@@ -21,19 +21,18 @@ const EACH_DRAWN: u32 = 100;
 /// How a run comes about.
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
-    /// Independent values.
     Independent,
     /// Exceedances come in fives.
     Decaying,
     /// The logarithm of each value depends on the last.
     Autoregressive,
-    /// Minutes in which everything takes twice as long.
+    /// Minutes in which every latency is twice as large.
     Minutes,
-    /// Grows by a third over the run.
+    /// Latencies grow by a third over the run.
     Drifting,
-    /// With this probability an activation is 150 to 200 us late.
+    /// With this probability a latency is 150 to 200 us.
     Mode(f64),
-    /// The same every 20 s.
+    /// A latency of 120 to 130 us every 20 s.
     Schedule,
 }
 
@@ -56,7 +55,7 @@ static FAMILIES: [Family; 14] = [
     family("bimodal 3e-7", exponential, Kind::Mode(3e-7), Expected::RefusedIfSeen),
 ];
 
-/// Block maxima of a run, in us, and how many of them are of the rare kind.
+/// Block maxima of a run in us, and the number of them that are of the rare mode.
 fn run(family: &Family, dice: &mut Dice) -> (Vec<f64>, u64) {
     let (mut slow, mut rare) = (false, 0);
     let mut state = if family.kind == Kind::Decaying { -1.0 / dice.draw().ln() } else { dice.normal() };
@@ -89,8 +88,8 @@ fn run(family: &Family, dice: &mut Dice) -> (Vec<f64>, u64) {
     ((0..BLOCKS).map(&mut block).collect(), rare)
 }
 
-/// The largest of a block of a decaying series, whose last value is left in `state`. What happened more than 100 steps
-/// before the end has decayed by then.
+/// The largest of a block of a decaying series, whose last value is left in `state`. Values more than 100 steps before the
+/// end have decayed by then.
 fn largest_decaying(dice: &mut Dice, state: &mut f64) -> f64 {
     let early = -(EACH - 100.0) / dice.draw().ln();
     let (mut largest, mut value) = ((0.8 * *state).max(0.2 * early), 0.0f64);
@@ -116,7 +115,7 @@ fn truth(family: &Family) -> f64 {
     }
 }
 
-/// What became of so many runs of a family.
+/// The outcome of this many runs of a family.
 fn levels(number: usize, family: &Family, runs: u64) -> Outcome {
     let mut outcome = Outcome::default();
     let (time, truth) = (Nanos::from_secs(u64::from(BLOCKS) * TIMES), Nanos::from_ns((truth(family) * 1e3) as u64));
@@ -129,7 +128,7 @@ fn levels(number: usize, family: &Family, runs: u64) -> Outcome {
     outcome
 }
 
-/// Those families that are asked for, one after the other.
+/// The outcomes of all families that are asked for.
 pub fn families(runs: u64, asked: impl Fn(&str, Expected) -> bool) -> impl Iterator<Item = Told> {
     let asked = FAMILIES.iter().enumerate().filter(move |(_, family)| asked(family.name, family.expected));
     asked.map(move |(number, family)| (family.name, family.expected, levels(number, family, runs)))

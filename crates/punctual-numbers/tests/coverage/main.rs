@@ -1,8 +1,9 @@
-//! Do intervals of 95 % hold the truth in 95 % of runs, and is refused what breaks the method? Synthetic runs of known
-//! laws answer: `cargo test --release -p punctual-numbers --test coverage -- --ignored --nocapture` prints the table, with
-//! 2000 runs of each family (`RUNS=200` before it: a quick look, `ONLY=bimodal`: some of them); a small version is among the ordinary tests.
+//! Checks with synthetic runs of known laws that intervals of 95 % hold the truth in 95 % of runs, and that runs which break
+//! the method are refused. `cargo test --release -p punctual-numbers --test coverage -- --ignored --nocapture` prints the
+//! table, with 2000 runs of each family (`RUNS=200` before it for a quick look, `ONLY=bimodal` for some families). A small
+//! version is among the ordinary tests.
 
-#![allow(clippy::print_stdout, reason = "a table for who asked for it")]
+#![allow(clippy::print_stdout, reason = "a table for whoever asked for it")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 #![allow(clippy::cast_precision_loss, reason = "numbers of runs")]
 #![allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "latencies in nanoseconds")]
@@ -18,7 +19,7 @@ mod rungs;
 
 use outcome::Expected;
 
-/// Whether this family is asked for: `ONLY` names a part of some.
+/// Whether this family is asked for: its name contains what `ONLY` says.
 fn asked(name: &str) -> bool {
     std::env::var("ONLY").map_or(true, |only| name.contains(&only))
 }
@@ -55,7 +56,7 @@ fn the_table_of_percentiles() {
     whole(rungs::table);
 }
 
-/// So many runs of some families are among the ordinary tests.
+/// Runs of each family in the ordinary tests.
 const FEW: u64 = 6;
 
 fn some(name: &str, expected: Expected) -> bool {

@@ -1,4 +1,4 @@
-//! What became of many runs of a family, and whether it is what should.
+//! The outcome of many runs of a family, and whether it is as expected.
 
 use super::laws::Law;
 use punctual_hist::Nanos;
@@ -12,11 +12,10 @@ pub enum Expected {
     Held,
     /// The method is refused.
     Refused,
-    /// The method is refused where as many of the rare kind are in the run as tell it from chance; where none is, nothing
-    /// can tell.
+    /// The method is refused if the run has enough values of the rare mode to tell it from chance.
     RefusedIfSeen,
-    /// Nothing in the data shows what breaks the method: intervals are too narrow, and the condition told beside them is
-    /// why.
+    /// The data do not show what breaks the method: intervals are too narrow, and the condition told beside them does not
+    /// hold.
     Unseen,
 }
 
@@ -38,12 +37,12 @@ pub struct Outcome {
     answered: u64,
     covered: u64,
     refused: BTreeMap<String, u64>,
-    /// By how many of the rare kind are in it: (runs, answered).
+    /// (runs, answered) by the number of values of the rare mode.
     by_rare: BTreeMap<u64, (u64, u64)>,
 }
 
 impl Outcome {
-    /// One more run, with so many of the rare kind in it: what it was told, and the level exceeded once in a time.
+    /// Adds a run with `rare` values of the rare mode: what it was told, and the level that is exceeded once in `time`.
     pub fn add(&mut self, told: &Result<Beyond, Refusal>, (time, truth): (Nanos, Nanos), rare: u64) {
         let seen = self.by_rare.entry(rare).or_default();
         (self.runs, seen.0) = (self.runs + 1, seen.0 + 1);
@@ -65,24 +64,24 @@ impl Outcome {
         100.0 * self.covered as f64 / self.answered.max(1) as f64
     }
 
-    /// Runs with so many of the rare kind or more: (runs, answered).
+    /// (runs, answered) of runs with at least this many values of the rare mode.
     fn with_rare(&self, least: u64) -> (u64, u64) {
         self.by_rare.range(least..).fold((0, 0), |sum, (_, one)| (sum.0 + one.0, sum.1 + one.1))
     }
 
-    /// Whether as many were covered or refused as should be.
+    /// Whether the outcome is as expected.
     fn is_as(&self, expected: Expected) -> bool {
         let refused = |(runs, answered): (u64, u64)| runs == 0 || answered as f64 <= 0.05 * runs as f64;
         match expected {
             Expected::Held => (93.0..=97.0).contains(&self.percent()) && self.answered * 2 > self.runs,
             Expected::Refused => refused((self.runs, self.answered)),
-            // A single one is told from a heavy tail in nine runs of ten.
+            // A single value of the rare mode is told from a heavy tail in nine runs of ten.
             Expected::RefusedIfSeen => refused(self.with_rare(2)),
             Expected::Unseen => self.percent() < 93.0,
         }
     }
 
-    /// A line of the table, or two.
+    /// Prints one or two lines of the table.
     fn print(&self, name: &str, expected: Expected) {
         let refused = 100.0 * (self.runs - self.answered) as f64 / self.runs as f64;
         println!(
@@ -93,11 +92,12 @@ impl Outcome {
         );
         if expected == Expected::RefusedIfSeen {
             let few: Vec<_> = self.by_rare.iter().take(5).collect();
-            println!("{:<18} by how many were seen (runs, answered): {few:?}", "");
+            println!("{:<18} by number seen (runs, answered): {few:?}", "");
         }
     }
 
-    /// The same of 6 runs: wide enough for chance, since of 6 intervals at 95 % three or more miss with odds of 1 in 500.
+    /// Whether the outcome of 6 runs is as expected, with room for chance: of 6 intervals at 95 % three or more miss with odds
+    /// of 1 in 500.
     fn is_as_in_six(&self, expected: Expected) -> bool {
         match expected {
             Expected::Held => self.answered >= 4 && self.covered + 2 >= self.answered,
@@ -107,16 +107,16 @@ impl Outcome {
     }
 }
 
-/// A family: its name, what is expected of it, what became of its runs.
+/// The name of a family, what is expected of it, and the outcome of its runs.
 pub type Told = (&'static str, Expected, Outcome);
 
-/// Prints a line for each. The names of those that are not as expected.
+/// Prints a line for each family, and gives the names of those that are not as expected.
 pub fn table(families: impl Iterator<Item = Told>) -> Vec<&'static str> {
     let printed = families.inspect(|(name, expected, outcome)| outcome.print(name, *expected));
     printed.filter(|(_, expected, outcome)| !outcome.is_as(*expected)).map(|(name, ..)| name).collect()
 }
 
-/// Fails where a family of which there were 6 runs is not as expected.
+/// Fails if a family of which there were 6 runs is not as expected.
 pub fn assert_six(families: impl Iterator<Item = Told>) {
     for (name, expected, outcome) in families {
         assert!(outcome.is_as_in_six(expected), "{name}: {outcome:?}");

@@ -1,4 +1,4 @@
-//! L1 to L3 as a recording is told: percentiles, the bound of misses, the odds of a new largest.
+//! L1 to L3 as they are told of a recording: percentiles, the bound of misses, the odds of a new maximum.
 
 use super::asked;
 use super::header::header as made_up;
@@ -12,11 +12,11 @@ use punctual_numbers::recording::{CpuInterval, Frame, Header, Interval, RecTime,
 use punctual_numbers::scenario::Amount;
 use punctual_numbers::stats::{clusters, order};
 
-/// Seconds of a run, each of so many activations.
+/// Seconds of a run, each of which has `EACH` activations.
 const SECONDS: u32 = 256;
 const EACH: u32 = 400;
 const N: usize = (SECONDS * EACH) as usize;
-/// What is asked: name, and one in so many.
+/// The percentiles that are asked for: (name, one in this many values is larger).
 const ASKED: [(&str, u64); 3] = [("p99", 100), ("p99.9", 1_000), ("p99.99", 10_000)];
 
 /// How a run comes about.
@@ -25,7 +25,7 @@ enum Kind {
     Independent,
     Decaying,
     Autoregressive,
-    /// Twice as late for some activations on end: this many on average.
+    /// Latencies are twice as large for this many successive activations on average.
     Bursts(f64),
     /// One in a hundred is 60 us later.
     Bimodal,
@@ -78,7 +78,7 @@ impl Family {
         (0..N).map(next).collect()
     }
 
-    /// How probable a larger value than this is.
+    /// The probability of a value larger than this.
     fn above(&self, value: f64) -> f64 {
         match self.kind {
             Kind::Bursts(_) => above_in_bursts(self.law, value),
@@ -101,7 +101,7 @@ fn header(budget: Nanos) -> Header {
     header
 }
 
-/// What is claimed of these latencies, in us.
+/// The claims about these latencies in us.
 fn claimed(values: &[f64], budget: Nanos) -> PhaseClaims {
     let mut recording = Recording::new(header(budget));
     let (mut min, mut max) = (Nanos::MAX, Nanos::ZERO);
@@ -153,15 +153,14 @@ impl Held {
 
 #[derive(Default)]
 pub struct Outcome {
-    /// Intervals of percentiles: as told, in buckets.
+    /// Intervals of percentiles as they are told, in buckets.
     pub told: [Held; 3],
-    /// By the ranks themselves.
+    /// The same by the ranks themselves, and by the ranks of independent values.
     pub ranks: [Held; 3],
-    /// By the ranks of independent values.
     pub plain: [Held; 3],
     /// The bound of misses where one in 200 is expected, and where one in 10 000 is.
     pub misses: [Held; 2],
-    /// Whether the next run of that length has a new largest.
+    /// Whether the next run of the same length has a new maximum.
     pub next: Held,
 }
 

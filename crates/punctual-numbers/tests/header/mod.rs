@@ -1,11 +1,11 @@
-//! The beginning of a recording that was made up: what a figure does not depend on.
+//! The header of a recording that was made up, for tests that do not depend on it.
 
 use punctual_hist::{MonoTime, Nanos};
 use punctual_numbers::placement::Placement;
 use punctual_numbers::recording::{Clock, Header};
 use punctual_numbers::scenario::{Amount, LoadPhase, Mechanism, Policy, ProbeThread, Scenario, TimerPhase};
 
-/// One phase without load, at a millisecond, on the first CPUs.
+/// A header of one phase without load on the first `cpus` CPUs, with a period of 1 ms.
 pub fn header(cpus: u32, length: Nanos) -> Header {
     Header {
         tool_version: "0.1.0".to_owned(),

@@ -1,4 +1,4 @@
-//! Files of other programs in `fixtures/foreign`, as runs: every number and every note, beside the file.
+//! Files of other programs in `fixtures/foreign` and the runs that they become: every number and every note.
 
 use crate::{check, repository};
 use proptest::prelude::*;
@@ -8,7 +8,7 @@ use punctual_numbers::foreign::{ForeignRun, Format, ImportOptions, Series, Unit,
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// What is said beside files that do not say it.
+/// What the user has to tell about files that do not tell it themselves.
 fn options(name: &str) -> ImportOptions {
     match name {
         "python.hlog" => ImportOptions { unit: Some(Unit::Us), ..ImportOptions::default() },
@@ -86,7 +86,7 @@ fn fixture(name: &str) -> ForeignRun {
     import(&bytes(&repository("fixtures/foreign").join(name)), options(name)).unwrap()
 }
 
-/// The published numbers: sum of the cells, duration at that period, and what is missing.
+/// The published numbers: sum of the cells, releases in the duration, and missing values.
 #[test]
 fn a_counter_that_has_overrun_is_found_and_what_follows_is_told() {
     let run = fixture("xenomai-latency-211h.txt");
@@ -117,14 +117,14 @@ fn the_board_that_cannot_be_a_three_day_run_is_found_and_no_other() {
     assert!(doubted.iter().all(|note| note.contains("rk3562") && note.contains("4.87 days")), "{doubted:?}");
 }
 
-/// All files, with how they are to be taken.
+/// All files with their options.
 fn all() -> Vec<(Vec<u8>, ImportOptions)> {
     let files = std::fs::read_dir(repository("fixtures/foreign")).unwrap().map(|entry| entry.unwrap().path());
     let files = files.filter(|path| path.is_file());
     files.map(|path| (bytes(&path), options(&path.file_name().unwrap().to_string_lossy()))).collect()
 }
 
-/// Cells ascend, and whatever can be asked of a run has an answer.
+/// Fails unless cells ascend and every export of the run works.
 fn is_sound(run: &ForeignRun) {
     for series in &run.series {
         assert!(series.cells.windows(2).all(|pair| pair[0].high < pair[1].low), "cells overlap: {:?}", series.cells);

@@ -1,4 +1,4 @@
-//! Pages made by hand and by chance: what was written is read, and noise gives values or errors, with an end to it.
+//! Pages made by hand and by chance: what was written is read, and noise gives values or errors and comes to an end.
 
 use proptest::prelude::*;
 use punctual_hist::MonoTime;
@@ -12,7 +12,7 @@ const HEADER: &str = "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;
 \tfield: char data;\toffset:16;\tsize:4080;\tsigned:0;
 ";
 
-/// As a 32-bit kernel says it.
+/// The header page of a 32-bit kernel.
 const HEADER_32: &str = "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;
 \tfield: local_t commit;\toffset:8;\tsize:4;\tsigned:1;
 \tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;
@@ -22,11 +22,11 @@ const HEADER_32: &str = "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;
 /// What a page is written from.
 #[derive(Clone, Debug)]
 enum Entry {
-    /// After so many nanoseconds, these bytes: in the short form where they fit, or in the long one.
+    /// These bytes, this many nanoseconds after the entry before, in the short form if they fit and `false` is given.
     Record(u64, Vec<u8>, bool),
-    /// Thrown away after it was written: takes room and time.
+    /// An entry that was discarded after it was written: (nanoseconds, bytes).
     Discarded(u32, usize),
-    /// The whole time is said anew, so much later.
+    /// An absolute time, this many nanoseconds after the entry before.
     Stamp(u64),
 }
 
@@ -90,7 +90,7 @@ impl Writer {
         }
     }
 
-    /// The page's bytes, with what is said of lost records.
+    /// The bytes of the page, with a flag or a number for lost records.
     fn page(&self, missed: Option<Missed>, word: usize) -> Vec<u8> {
         let flags: u64 = match missed {
             None => 0,
@@ -150,8 +150,8 @@ proptest! {
         bytes.extend(behind);
         let layout = PageLayout::parse(header).unwrap();
         let page = layout.page(&bytes).unwrap();
-        prop_assert_eq!(page.start(), MonoTime::from_ns(start));
-        prop_assert_eq!(page.missed(), missed);
+        prop_assert_eq!(page.start, MonoTime::from_ns(start));
+        prop_assert_eq!(page.missed, missed);
         prop_assert_eq!(page.is_empty(), entries.is_empty());
         prop_assert_eq!(read(&page), Ok(writer.expected));
     }
@@ -234,7 +234,7 @@ fn decoder() -> Decoder {
     decoder
 }
 
-/// A payload: number, common fields of task 7, then words, then bytes.
+/// A payload: the number of the event, common fields of task 7, then words, then bytes.
 fn payload(id: u16, words: &[u32], bytes: &[u8]) -> Vec<u8> {
     let mut payload = id.to_le_bytes().to_vec();
     payload.extend([0x11, 0x21]);

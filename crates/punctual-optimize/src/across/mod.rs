@@ -54,7 +54,7 @@ pub struct Across {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct Seen {
-    /// Its identity.
+    /// Identity of the boot.
     pub boot: String,
     pub line: String,
     pub release: String,

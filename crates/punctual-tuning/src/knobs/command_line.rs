@@ -34,49 +34,55 @@ const fn knob(id: &'static str, title: &'static str, severity: Weight, probe: fn
 
 pub(crate) const KNOBS: &[Knob] = &[
     Knob {
-        why: "What the word was meant to do is not done, and nothing says so: a name with a dot that no module has is \
-            dropped in silence.",
-        ..knob("cmdline.unknown", "Every word is known to somebody", Weight::of(Medium, Medium, Info), unknown)
+        why: "The word has no effect, and the kernel does not say so: it silently drops a name with a dot that belongs \
+            to no module.",
+        ..knob(
+            "cmdline.unknown",
+            "Every word is known to the kernel or to a module",
+            Weight::of(Medium, Medium, Info),
+            unknown,
+        )
     },
     Knob {
-        why: "The kernel then goes on with its own value, or with one nobody asked for: a malformed rcu_nocbs= offloads \
-            all CPUs, a malformed isolcpus= none.",
+        why: "The kernel then uses its default, or a value that was not asked for: a malformed rcu_nocbs= offloads all \
+            CPUs, a malformed isolcpus= isolates none.",
         ..knob("cmdline.rejected", "No value refused by the kernel", Weight::of(High, High, Medium), rejected)
     },
     Knob {
-        why: "The machine is not what its command line says; whoever copies the line copies a belief.",
+        why: "The machine does not use the value on its command line, and a copy of the line spreads the error.",
         ..knob("cmdline.clamped", "Values taken as they were written", Weight::all(Info), |case| {
             none_is(case, "changed", |word| word.verdict == WordVerdict::Clamped)
         })
     },
     Knob {
-        why: "The word does nothing here, because of another one or of this kernel; the next reader will think it does.",
+        why: "The word has no effect here, because of another word or of this kernel, and misleads the next reader.",
         ..knob("cmdline.inert", "No word without an effect", Weight::all(Info), |case| {
             none_is(case, "without effect", |word| word.verdict == WordVerdict::Inert)
         })
     },
     Knob {
-        why: "It lengthens the worst case or takes away a protection that nothing else gives.",
+        why: "The word lengthens the worst case, or removes a protection that nothing else gives.",
         blast: Blast::Disturbing,
         ..knob("cmdline.harmful", "No word that does harm", Weight::of(High, High, Medium), harmful)
     },
     Knob {
-        why: "It does something, but not what it is commonly used for, so that is left undone.",
+        why: "The word has an effect, but not the one it is commonly used for, which is therefore missing.",
         // What is left undone is weighed by the knob that looks at it.
-        ..knob("cmdline.traps", "No word that does other than believed", Weight::all(Info), |case| {
+        ..knob("cmdline.traps", "No word that does something other than commonly believed", Weight::all(Info), |case| {
             none_is(case, "other than believed", |word| word.is_trap)
         })
     },
     Knob {
-        why: "What is beyond that length is cut off without a word, in the middle of a name or a list.",
+        why: "The kernel silently cuts off what is beyond its limit, even in the middle of a name or a list.",
         ..knob("cmdline.length", "A line that the kernel keeps whole", Weight::of(High, High, High), length)
     },
     Knob {
-        why: "The last one counts, and which one that is depends on who put the line together: boot loader, image or hand.",
+        why: "The last of them counts, and their order depends on what wrote the line: boot loader, image or a \
+            person.",
         ..knob("cmdline.duplicates", "No word given twice with two values", Weight::all(Info), duplicates)
     },
     Knob {
-        why: "Everything behind -- goes to init, so that a word of the kernel there is never read by it.",
+        why: "The kernel passes everything behind -- to init, and reads no word of its own there.",
         ..knob("cmdline.separator", "No kernel word behind --", Weight::of(Medium, Medium, Medium), separator)
     },
 ];

@@ -114,7 +114,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "No delay after each message",
         severity: Weight::all(Medium),
         check: Check::sysctl("kernel.printk_delay", Want::ZERO, CannotBe("this kernel does not print")),
-        why: "printk_delay waits that many milliseconds in a loop after every message, on the CPU that logged it.",
+        why: "After every message, the CPU that logged it waits in a loop for printk_delay milliseconds.",
         persist: &[Lasting::NoWord("boot_delay")],
         cost: "None.",
         sources: &["kernel admin-guide/sysctl/kernel.rst: printk_delay", "kernel 6.12 kernel/printk/printk.c"],
@@ -148,7 +148,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "No probes placed in kernel or programs",
         severity: Weight::all(Info),
         check: Check::Probe(probes),
-        why: "A probe makes whoever passes it trap or jump aside, and placing it stops all CPUs for a moment.",
+        why: "Every thread that passes a probe traps or jumps aside, and placing it stops all CPUs for a moment.",
         fix: Fix::command("echo > /sys/kernel/tracing/kprobe_events; echo > /sys/kernel/tracing/uprobe_events"),
         persist: &[Lasting::NoWord("kprobe_event"), Lasting::other("Find out who placed them")],
         undo: Fix::prose("Write the lines back."),
@@ -188,7 +188,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "trace.perf_users",
-        title: "Nobody samples all CPUs",
+        title: "No program samples all CPUs",
         severity: Weight::all(Info),
         applies: |case| {
             case.number("/proc/sys/kernel/perf_event_paranoid", CannotBe("this kernel has no perf events")).map(|_| ())
@@ -208,7 +208,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "trace.bpf",
-        title: "Known programs of BPF only",
+        title: "Only known BPF programs are loaded",
         severity: Weight::all(Info),
         applies: |case| {
             let none = CannotBe("this kernel runs no BPF programs of its users");
@@ -218,7 +218,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         why: "A BPF program runs wherever it is attached: at every system call, switch or packet.",
         fix: Fix::prose("Stop the program that loaded it."),
         persist: &[Lasting::other("Do not start it with the machine")],
-        cost: "What it was for.",
+        cost: "The function of that program.",
         confidence: Confidence::Medium,
         sources: &["bpf(2)", "bpftool-prog(8)"],
         ..KNOB

@@ -1,4 +1,4 @@
-//! Storage and devices: what they do unasked, and for whom.
+//! What storage and devices do without being asked.
 
 use crate::knobs::prelude::*;
 
@@ -118,7 +118,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "fs.atime",
-        title: "Reading does not write",
+        title: "Reading a file does not write its access time",
         severity: Weight::all(Info),
         check: Check::Probe(|case| {
             no_mount(case, |kind, options| {
@@ -154,7 +154,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "No Bluetooth",
         severity: Weight::all(Info),
         check: Check::NoDevice { class: "bluetooth", start: "hci" },
-        why: "Bluetooth adapters scan and interrupt by USB at times of their own choosing.",
+        why: "Bluetooth adapters scan and interrupt by USB at any time.",
         fix: Fix::command("rfkill block bluetooth; rmmod btusb"),
         persist: &[Lasting::NoModule("btusb"), Lasting::NoModule("bluetooth"), Lasting::NoService("bluetooth.service")],
         cost: "Bluetooth.",
@@ -209,13 +209,13 @@ const BLOCKS: &str = "/sys/block";
 const NO_BLOCKS: Missing = CannotBe("there are no disks");
 const UNSEEN: Missing = TellsNothing("a disk's setting is not shown");
 
-/// Holds a file of each disk against what is wanted (`None`: not about this disk); keeps the disks that differ.
+/// Judges a file of each disk (`None` if the knob is not about the disk), and notes the disks that are not as wanted.
 fn every_disk(case: &Case<'_>, file: &str, judge: impl Fn(&str, String) -> Result<Option<bool>, Doubt>) -> Judged {
     let (mut seen, mut wrong) = (0, Vec::new());
     for disk in case.names(BLOCKS, NO_BLOCKS)? {
         let path = format!("{BLOCKS}/{disk}/{file}");
         let fact = case.peek(&path);
-        // Loops and the like lack some files.
+        // Loop devices lack some files.
         if fact == Fact::Absent {
             continue;
         }
@@ -241,7 +241,7 @@ fn scheduler(case: &Case<'_>) -> Judged {
     })
 }
 
-/// Only events that cannot be told by an interrupt are polled for.
+/// Only events that the drive cannot announce are polled for.
 fn poll(case: &Case<'_>) -> Judged {
     let parameter = "/sys/module/block/parameters/events_dfl_poll_msecs";
     let usual_ms = case.number(parameter, TellsNothing("the usual interval is not shown"))?;
@@ -276,7 +276,7 @@ fn md(case: &Case<'_>) -> Judged {
     Ok(table.lines().find(busy).is_none())
 }
 
-/// The file systems on disks: where, of which kind, with which options.
+/// The mounted file systems of disks: folder, type and options.
 fn mounts(case: &Case<'_>) -> Result<Vec<(String, String, Vec<String>)>, Doubt> {
     let path = "/proc/mounts";
     let table = case.content(path, TellsNothing("what is mounted is not shown"))?;
@@ -290,7 +290,7 @@ fn mounts(case: &Case<'_>) -> Result<Vec<(String, String, Vec<String>)>, Doubt> 
     if found.is_empty() { Doubt::not_applicable("no file system on a disk is mounted here") } else { Ok(found) }
 }
 
-/// Whether no mounted file system is of that kind.
+/// Good if no mounted file system has such a type and options.
 fn no_mount(case: &Case<'_>, is_bad: impl Fn(&str, &[String]) -> bool) -> Judged {
     let mounts = mounts(case)?;
     let bad: Vec<&str> =

@@ -34,7 +34,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         severity: Weight::all(Medium),
         applies: |case| case.not_for(Kind::Audio, "a shared desktop is what is asked for"),
         check: Check::NoProgram(DESKTOPS),
-        why: "Drawing loads memory, the last-level cache and USB, in step with the screen and with whoever moves \
+        why: "Drawing loads memory, the last-level cache and USB, in step with the screen and with every movement of \
             the mouse.",
         fix: Fix::prose("systemctl isolate multi-user.target (ends the session)."),
         persist: &[
@@ -131,12 +131,12 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "gpu.clients",
-        title: "Nobody computes on the graphics card",
+        title: "No program computes on the graphics card",
         severity: Weight::all(Info),
         applies: |case| cards(case).map(|_| ()),
         check: Check::advice(
-            "cannot be seen cheaply: /proc/PID/fdinfo of whoever has /dev/dri open counts engine time in its \
-                lines drm-engine-",
+            "cannot be seen cheaply: /proc/PID/fdinfo of every program that has /dev/dri open counts engine time in \
+            its lines drm-engine-",
         ),
         why: "An integrated GPU at work takes power, cache and memory bandwidth from the CPUs.",
         fix: Fix::prose("End the programs that use it, or bound them by its frequency (gpu.freq)."),

@@ -204,7 +204,7 @@ fn parameter(case: &Case<'_>, places: &[&str]) -> Result<String, Doubt> {
     Doubt::not_applicable_if(!case.has_module("kvm")?, "this machine runs no guests (no module kvm)")?;
     let modules = "/sys/module";
     let users = ["kvm_intel", "kvm_amd"].map(|vendor| case.peek(&format!("{modules}/{vendor}/refcnt")));
-    Doubt::not_applicable_if(users.contains(&Fact::Known("0".to_owned())), "no guest runs here (nobody uses KVM)")?;
+    Doubt::not_applicable_if(users.contains(&Fact::Known("0".to_owned())), "no guest runs here (no process uses KVM)")?;
     // Built into the kernel it counts no users; each guest has a thread of that name, or a program known here.
     let is_guest = |task: &Task| {
         if task.is_kernel { task.name.starts_with("kvm-") } else { MONITORS.contains(&task.name.as_str()) }

@@ -1,4 +1,4 @@
-//! What the caller may do: without it the best machine runs the loop as an ordinary task.
+//! What the caller may do. Without these rights the loop runs as an ordinary task on any machine.
 
 use crate::knobs::prelude::*;
 
@@ -76,8 +76,8 @@ pub(crate) const KNOBS: &[Knob] = &[
             Doubt::not_applicable_if(has_capability(case, CAP_SYS_NICE)?, "with CAP_SYS_NICE no limit is asked")?;
             Ok(soft_limit(case, "Max realtime priority")?.is_some_and(|limit| limit < 99))
         }),
-        why: "Nothing that a user can start pre-empts a thread of priority 99 that spins: no shell, no watchdog of \
-            one's own.",
+        why: "Nothing that a user can start pre-empts a thread of priority 99 that spins: no shell and no watchdog \
+            process.",
         fix: Fix::command("prlimit --pid PID --rtprio=95"),
         persist: &[Lasting::limit("@realtime - rtprio 95"), Lasting::unit("LimitRTPRIO=95")],
         cost: "None.",
@@ -199,7 +199,8 @@ pub(crate) const KNOBS: &[Knob] = &[
 
 const CAP_IPC_LOCK: u32 = 14;
 const CAP_SYS_NICE: u32 = 23;
-/// What the run-time library wants free under the limit, so that locking memory does not make the next thread fail.
+/// The run-time library wants this much below the limit, so that creating a thread does not fail after memory is
+/// locked.
 const ENOUGH_BYTES: u64 = 1 << 30;
 
 fn has_capability(case: &Case<'_>, bit: u32) -> Result<bool, Doubt> {
@@ -226,13 +227,12 @@ fn soft_limit(case: &Case<'_>, name: &str) -> Result<Option<u64>, Doubt> {
 
 const LARGE_STACK_BYTES: u64 = 16 << 20;
 
-/// Without a limit the C library takes a size of its own, which is small.
+/// Without a limit the C library uses a small default size.
 fn stack(case: &Case<'_>) -> Judged {
     Ok(soft_limit(case, "Max stack size")?.is_none_or(|limit| limit <= LARGE_STACK_BYTES))
 }
 
-/// The file that says which CPUs the caller's control group may use: its own, or that of the nearest group above which
-/// has one.
+/// The file with the CPUs of the caller's control group, or of the nearest group above that has such a file.
 fn cpuset_file(case: &Case<'_>) -> Option<String> {
     let groups = case.peek("/proc/self/cgroup");
     let groups = groups.known()?;
@@ -262,8 +262,8 @@ fn cpuset_file(case: &Case<'_>) -> Option<String> {
     )
 }
 
-/// Whether no cpuset can forbid anything: there are none in this kernel, or the caller is in the root group and that is
-/// the machine's own, so that its affinity was merely inherited.
+/// Whether no cpuset limits the caller: the kernel has none, or the caller is in the root group of the machine itself,
+/// so that its affinity was inherited.
 fn is_unconfined(case: &Case<'_>) -> bool {
     let config = &case.machine.config;
     if case.lacks("CPUSETS") {
@@ -300,7 +300,7 @@ fn cpus(case: &Case<'_>) -> Judged {
     Ok(case.rt().is_subset(&case.cpu_list(&file, TellsNothing("the cpuset is not shown"))?))
 }
 
-/// The caller's control group of a controller (`""`: the version with one hierarchy) and those above it, own first.
+/// The caller's control group of a controller (`""` for cgroup v2) and the groups above it, the caller's first.
 fn groups(case: &Case<'_>, controller: &str) -> Result<Option<Vec<String>>, Doubt> {
     let path = "/proc/self/cgroup";
     let table = case.content(path, CannotBe("this kernel has no control groups"))?;
@@ -322,7 +322,7 @@ fn groups(case: &Case<'_>, controller: &str) -> Result<Option<Vec<String>>, Doub
     Ok(Some(all))
 }
 
-/// Whether no control group of the old version has a limit: `None` where the old version is not in use.
+/// Whether no cgroup v1 group of the caller has a limit; `None` if cgroup v1 is not in use.
 fn is_unlimited_v1(
     case: &Case<'_>,
     controller: &str,
@@ -347,7 +347,7 @@ fn is_unlimited_v1(
     Ok(Some(all_free))
 }
 
-/// Whether no control group of the caller's has a limit in any of these files; what they hold begins with `max`.
+/// Whether none of these files of the caller's cgroup v2 groups has a limit; a file without one begins with `max`.
 fn is_unlimited(case: &Case<'_>, files: &[&str]) -> Judged {
     let root = "/sys/fs/cgroup";
     let Some(groups) = groups(case, "")? else { return Doubt::unknown("the caller's control group is not shown") };
@@ -361,7 +361,7 @@ fn is_unlimited(case: &Case<'_>, files: &[&str]) -> Judged {
                 case.note(path, text);
                 is_free = false;
             }
-            // Where the controller is not switched on there is no limit.
+            // A group without the controller has no limit.
             Fact::Absent => {}
             fact => {
                 case.known(&path, fact, TellsNothing("a limit is not shown"))?;
@@ -377,5 +377,5 @@ fn is_unlimited(case: &Case<'_>, files: &[&str]) -> Judged {
     Ok(is_free)
 }
 
-/// The old version writes no limit as the largest number of whole pages.
+/// cgroup v1 shows the largest number of whole pages if there is no limit.
 const NO_LIMIT_BYTES: i64 = i64::MAX >> 16 << 16;

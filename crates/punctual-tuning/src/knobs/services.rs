@@ -7,7 +7,7 @@ const KNOB: Knob = Knob { confidence: Confidence::Medium, ..Knob::of(Family::Ser
 pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "pm.daemons",
-        title: "Nobody else sets frequencies and power",
+        title: "No other program sets frequencies and power",
         severity: Weight::all(Medium),
         check: Check::Service,
         why: "These daemons write governors, limits and preferences again, minutes after one has set them.",
@@ -28,7 +28,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "No unattended updates",
         severity: Weight::all(Medium),
         check: Check::Service,
-        why: "Updates unpack, compress and restart at times of their own choosing.",
+        why: "Updates unpack, compress and restart at any time.",
         persist: &[
             Lasting::NoService("unattended-upgrades.service"),
             Lasting::NoService("packagekit.service"),
@@ -144,7 +144,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "svc.priority",
-        title: "Nobody else sets priorities",
+        title: "No other program sets priorities",
         severity: Weight::all(Info),
         check: Check::Service,
         why: "These daemons renice, move and re-schedule other people's threads by rules of their own.",
@@ -154,7 +154,7 @@ pub(crate) const KNOBS: &[Knob] = &[
             Lasting::NoService("uresourced.service"),
             Lasting::NoService("com.system76.Scheduler.service"),
         ],
-        cost: "Their comfort.",
+        cost: "What these daemons do for interactive programs.",
         confidence: Confidence::Low,
         sources: &["unverified: usual advice"],
         ..KNOB
@@ -184,7 +184,7 @@ pub(crate) const KNOBS: &[Knob] = &[
             "cpuset in the definition of each container, or AllowedCPUs=<H> for the slice they run in",
         )],
         undo: Fix::command("docker update --cpuset-cpus= CONTAINER"),
-        cost: "The other CPUs are theirs.",
+        cost: "Containers share the housekeeping CPUs.",
         blast: Blast::Disturbing,
         sources: &["moby#31086", "cri-o#2213", "kernel admin-guide/cgroup-v2.rst: cpuset.cpus.effective"],
         ..KNOB

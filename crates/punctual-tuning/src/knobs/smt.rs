@@ -6,7 +6,7 @@ const KNOB: Knob = Knob::of(Family::Smt);
 
 pub(crate) const KNOBS: &[Knob] = &[Knob {
     id: "cpu.smt",
-    title: "A core to oneself",
+    title: "A real-time CPU shares its core with no other",
     severity: Weight::of(High, High, Info).adjusted(among_themselves),
     check: Check::Probe(smt),
     why: "Two threads of one core share its execution units and first-level cache: whatever the sibling does slows \
@@ -30,7 +30,7 @@ pub(crate) const KNOBS: &[Knob] = &[Knob {
     ..KNOB
 }];
 
-const SIBLINGS: &str = "/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list";
+const SIBLINGS: &str = "topology/thread_siblings_list";
 const UNSEEN: Missing = TellsNothing("which CPUs share a core is not shown");
 
 /// Siblings that both do nothing but real-time work are somebody's choice.
@@ -40,14 +40,13 @@ fn among_themselves(case: &Case<'_>, severity: Severity) -> Severity {
         return severity;
     }
     let is_within = |list: &str| CpuSet::parse_list(list).is_ok_and(|siblings| siblings.is_subset(case.rt()));
-    let all_within =
-        case.per_cpu(SIBLINGS, case.rt(), UNSEEN).is_ok_and(|all| all.iter().all(|(_, list)| is_within(list)));
+    let all_within = case.of_rt(SIBLINGS, UNSEEN).is_ok_and(|all| all.iter().all(|(_, list)| is_within(list)));
     if all_within { severity.min(Info) } else { severity }
 }
 
 fn smt(case: &Case<'_>) -> Judged {
     let mut is_alone = true;
-    for (cpus, siblings) in case.per_cpu(SIBLINGS, case.rt(), UNSEEN)? {
+    for (cpus, siblings) in case.of_rt(SIBLINGS, UNSEEN)? {
         let Ok(siblings) = CpuSet::parse_list(&siblings) else {
             return Doubt::unknown(format!("the siblings of CPU {cpus} are given as '{siblings}'"));
         };

@@ -80,7 +80,7 @@ impl<'t> Template<'t> {
         self.parts().any(|part| matches!(part, Part::Housekeeping | Part::HousekeepingMask))
     }
 
-    pub(super) fn parse(text: &'t str) -> Self {
+    pub(crate) fn parse(text: &'t str) -> Self {
         Self(text)
     }
 

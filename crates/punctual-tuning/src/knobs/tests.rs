@@ -182,7 +182,7 @@ fn weight_follows_kernel_size_and_need() {
     let two = format!("{one}\n{}", line(26, "ahci"));
     let affinity = |lines: &str| severity("irq.affinity", lines, None);
     assert_eq!((affinity(&one), affinity(&two)), (Severity::Medium, Severity::High));
-    // A disagreement weighs nothing by itself where a plain knob tells what came of it.
+    // A disagreement has no weight of its own if another knob reports the consequence.
     let asked = |cpus: &str| {
         let text = format!(
             "{cpus}\n/sys/devices/system/cpu/possible = 0-3\n/sys/devices/system/cpu/nohz_full = 2\n\
@@ -193,7 +193,7 @@ fn weight_follows_kernel_size_and_need() {
     assert_eq!(asked(cpus), (Severity::High, Severity::Medium));
     let not_apart = "/sys/devices/system/cpu/online = 0-3\n/sys/devices/system/cpu/isolated =";
     assert_eq!(asked(not_apart), (Severity::Info, Severity::Info));
-    // Nothing keeps roaming threads away for good there, but nohz_full=, which periodic work is better off without.
+    // Only nohz_full= keeps roaming threads away for good there, and periodic work is better off without it.
     let roaming = |version| severity("kthr.affinity", &format!("{cpus}\n/proc/sys/kernel/osrelease = {version}"), None);
     assert_eq!((roaming("6.12.1"), roaming("7.3.1")), (Severity::Info, Severity::Medium));
     let (few, many) = ("/sys/devices/system/cpu/online = 0-3", "/sys/devices/system/cpu/online = 0-63");

@@ -27,7 +27,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "Memory frequency fixed",
         severity: Weight::of(High, High, Info),
         check: Check::Probe(|case| fixed(case, &["dmc", "ddr", "dram", "memory", "mbus"], "the memory controller")),
-        why: "While the memory controller changes its clock nobody reaches memory, which stops every CPU at once.",
+        why: "While the memory controller changes its clock, memory cannot be reached, which stops every CPU at once.",
         fix: Fix::command("echo performance > /sys/class/devfreq/DMC/governor"),
         persist: &[Lasting::udev(
             "ACTION==\"add\", SUBSYSTEM==\"devfreq\", KERNEL==\"*dmc*\", ATTR{governor}=\"performance\"",

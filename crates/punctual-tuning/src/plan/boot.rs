@@ -1,4 +1,4 @@
-//! Changes that count from the next boot on: the files and boot entries in which what is kept is put.
+//! Changes that count from the next boot on: files and boot entries.
 
 use super::lasting::{self, Lasted, Obstacle, Starts, Trial, Wanted};
 use super::wanted::wanted;
@@ -7,23 +7,21 @@ use crate::knobs::Blast;
 use punctual_facts::machine::Machine;
 use punctual_facts::tree::Tree;
 
-/// The change that writes files for the init.
+/// Ids of changes: files for the init, a boot entry with the new command line, a campaign that goes on after a boot, and
+/// the new command line as the default.
 pub const FILES: &str = "boot.files";
-/// The change that puts the new command line on a boot entry.
 pub const ENTRY: &str = "boot.entry";
-/// The change that has a campaign go on after a boot.
 pub const HOOK: &str = "boot.campaign";
-/// The change that makes the new command line the default.
 pub const DEFAULT: &str = "boot.default";
 
 /// A change of the command line for the next boot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BootChange {
-    /// None where the line is so already.
+    /// `None` where the command line is as wanted already.
     pub change: Option<Change>,
-    /// How the next boot comes to take the line.
+    /// How the new line is booted.
     pub starts: Starts,
-    /// What somebody who relies on it has to know, one sentence each.
+    /// What the user must know, one sentence each.
     pub limits: Vec<String>,
 }
 
@@ -43,18 +41,12 @@ pub fn adoption(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) -> Result<B
 }
 
 /// The change that gives these words to the next boot alone.
-///
-/// # Errors
-/// When this boot loader cannot try a command line, or these words are not to be written.
 pub fn trial(tree: &dyn Tree, machine: &Machine, keeps: &[Keep]) -> Result<BootChange, Obstacle> {
     let trial = lasting::trial(tree, machine, &wanted(keeps, ""))?;
     Ok(BootChange::of(ENTRY, "The command line of a measurement has a boot entry, booted once", trial))
 }
 
-/// The change that has this program go on with a campaign after each boot.
-///
-/// # Errors
-/// When nothing here starts programs at boot that we know of.
+/// The change that makes this program go on with a campaign after each boot.
 pub fn hook(machine: &Machine, exe: &str, folder: &str) -> Result<Change, Obstacle> {
     let steps = lasting::hook(machine, exe, folder)?;
     Ok(lasting_change(HOOK, "A campaign goes on by itself after a boot", Takes::NextBoot, steps))
@@ -83,7 +75,7 @@ pub(super) fn lasting_change(id: &str, title: &str, takes: Takes, steps: Vec<Ste
     }
 }
 
-/// The file a step is about, or the program it runs.
+/// The file that a step writes, or the program that it runs.
 fn place(step: &Step) -> Option<String> {
     match step {
         Step::Own { path, .. } | Step::Edit { path, .. } | Step::Remove { path } => Some(path.clone()),

@@ -1,4 +1,4 @@
-//! From findings to changes, in the order in which they are made, and what is left as it is.
+//! From findings to changes in the order in which they are made, and the findings that are left as they are.
 
 use super::derive::{Derived, derive};
 use super::policy::left_unasked;
@@ -15,18 +15,20 @@ use std::collections::BTreeMap;
 /// The knob of reserved huge pages.
 const HUGE_PAGES: &str = "mem.hugetlb";
 
-/// A finding that is bad and stays so.
+/// A bad finding about which nothing is done.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Left {
-    /// The knob's id.
     pub id: String,
-    /// The knob in a few words.
     pub title: String,
-    /// How much it matters.
     pub severity: Severity,
-    /// Why nothing is done.
     pub reason: Reason,
+}
+
+impl Left {
+    pub(super) fn new(id: &str, title: &str, severity: Severity, reason: Reason) -> Self {
+        Self { id: id.to_owned(), title: title.to_owned(), severity, reason }
+    }
 }
 
 /// Why a bad finding is left as it is.
@@ -34,27 +36,24 @@ pub struct Left {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "code", content = "because", rename_all = "kebab-case")]
 pub enum Reason {
-    /// The user said so.
+    /// The user excluded it.
     Excepted,
-    /// Only by name, because of this.
+    /// It is changed only when it is named, for this reason.
     Unasked(&'static str),
-    /// The change can do more to the machine at work than is allowed.
+    /// The change has a larger blast radius than is allowed.
     Blast(Blast),
     /// A person has to do this.
     ByHand(String),
-    /// It cannot be done here, because of this.
+    /// It cannot be done here, for this reason.
     NotHere(String),
-    /// Another change decides the same.
-    Decided {
-        /// The knob of that change.
-        by: String,
-    },
+    /// The change about the knob `by` decides the same thing.
+    Decided { by: String },
 }
 
-/// The changes that mend what is bad, in order, and what is left.
+/// The changes about bad findings, in order, and the findings that are left.
 pub fn changes(site: &Site<'_>, findings: &[Finding], wishes: &Wishes) -> (Vec<Change>, Vec<Left>) {
     let mut gathered = Gathered::default();
-    // Pages are reserved because they are asked for, whatever stands in their place now.
+    // Huge pages are reserved because the user asks for them, whatever the finding says.
     let reserves = |id: &str| id == HUGE_PAGES && !wishes.preferences.huge_pages.is_empty();
     for finding in findings {
         let is_named = wishes.only.contains(&finding.id) || reserves(&finding.id);
@@ -64,15 +63,14 @@ pub fn changes(site: &Site<'_>, findings: &[Finding], wishes: &Wishes) -> (Vec<C
             _ => gathered.consider(knob, finding, site, wishes, is_named),
         };
         if let Err(reason) = considered {
-            let (id, title) = (finding.id.clone(), finding.title.clone());
-            gathered.left.push(Left { id, title, severity: finding.severity, reason });
+            gathered.left.push(Left::new(&finding.id, &finding.title, finding.severity, reason));
         }
     }
     gathered.changes.sort_by_key(|change| (order(change), place(&change.id)));
     (gathered.changes, gathered.left)
 }
 
-/// Those first that would undo the others; what counts from the next boot on last.
+/// Programs that would undo other changes are silenced first; what counts from the next boot on comes last.
 fn order(change: &Change) -> u8 {
     let silences = change.steps.iter().any(|step| matches!(step, Step::Silence { .. }));
     match (silences, change.takes) {
@@ -82,14 +80,13 @@ fn order(change: &Change) -> u8 {
     }
 }
 
-/// In the order of the remedies, which is that in which they are best applied, then in that of the catalogue.
+/// The order of the remedies, in which they are best applied, then that of the catalogue.
 fn place(id: &str) -> (usize, usize) {
-    let remedy = REMEDIES.iter().position(|(known, _)| *known == id);
+    let remedy = REMEDIES.iter().position(|remedy| remedy.knob == id);
     let knob = knobs::ALL.iter().position(|knob| knob.id == id);
     (remedy.unwrap_or(usize::MAX), knob.unwrap_or(usize::MAX))
 }
 
-/// A change of which is known what is done, and when.
 fn change(knob: &Knob, finding: &Finding, case: &Case<'_>, derived: Derived, notes: Notes) -> Change {
     let (takes, blast) = reach(knob, &derived, &notes);
     let proof: Vec<&str> = finding.evidence.iter().map(|evidence| evidence.source.as_str()).collect();
@@ -118,14 +115,14 @@ fn change(knob: &Knob, finding: &Finding, case: &Case<'_>, derived: Derived, not
 fn reach(knob: &Knob, derived: &Derived, notes: &Notes) -> (Takes, Blast) {
     let blast = notes.blast.unwrap_or(knob.blast);
     match (derived.is_for_next_boot(), blast) {
-        // Nothing is at work yet while the machine starts.
+        // During a boot no real-time work runs that could be disturbed.
         (true, Blast::Disturbing) => (Takes::NextBoot, Blast::Harmless),
         (true, blast) => (Takes::NextBoot, blast),
         (false, blast) => (Takes::Now, blast),
     }
 }
 
-/// What can be done about a knob: what a look at the machine gives, and what the catalogue says.
+/// What can be done about a knob, by its remedy on this machine and by the catalogue.
 fn done_about(knob: &Knob, site: &Site<'_>) -> Result<(Derived, Notes), Reason> {
     let derived = derive(knob, site.case, site.preferences.partition);
     let (mut derived, notes) = match (remedy(site, knob.id), derived) {
@@ -134,7 +131,7 @@ fn done_about(knob: &Knob, site: &Site<'_>) -> Result<(Derived, Notes), Reason> 
             (derived.unwrap_or_default().with_steps(steps).with_rules(knob, site.case), notes)
         }
         (Some(Remedy::Hold(limit, notes)), _) => (Derived::holding(limit), notes),
-        // What cannot be done now may be asked for at the next boot.
+        // What cannot be done now may take effect at the next boot.
         (Some(Remedy::NotHere(_) | Remedy::ByHand(_)), Ok(derived)) if derived.is_for_next_boot() => {
             (derived, Notes::default())
         }
@@ -155,7 +152,7 @@ fn risk(blast: Blast, takes: Takes) -> String {
     .to_owned()
 }
 
-/// Values in a row, equal neighbours told once.
+/// The values in a row; of equal neighbours only one is named.
 fn told<S: AsRef<str>>(values: &[S]) -> String {
     let mut rows: Vec<&str> =
         values.iter().map(|value| if value.as_ref().is_empty() { "(empty)" } else { value.as_ref() }).collect();
@@ -163,7 +160,7 @@ fn told<S: AsRef<str>>(values: &[S]) -> String {
     rows.join(", ")
 }
 
-/// Words that this kernel would not take, or not as meant, are not asked for.
+/// Drops words that this kernel would not take, or not as meant.
 fn keep_known_words(derived: &mut Derived, case: &Case<'_>) -> Result<(), Reason> {
     let Some(target) = Target::of(case.machine) else { return Ok(()) };
     let refusal = |keep: &Keep| {
@@ -186,17 +183,17 @@ fn keep_known_words(derived: &mut Derived, case: &Case<'_>) -> Result<(), Reason
     if derived.keeps.is_empty() && derived.steps.is_empty() { Err(Reason::NotHere(first)) } else { Ok(()) }
 }
 
-/// Changes so far; nothing is decided twice.
+/// The changes so far, which decide nothing twice.
 #[derive(Default)]
 struct Gathered {
     changes: Vec<Change>,
     left: Vec<Left>,
-    /// What is decided, the value, and which change did.
+    /// What is decided: the value, and the index of the change that decides it.
     decided: BTreeMap<String, (String, usize)>,
 }
 
 impl Gathered {
-    /// Mends a finding, or says why it stays.
+    /// Adds the change about a finding; the error says why there is none.
     fn consider(
         &mut self,
         knob: &Knob,
@@ -225,8 +222,8 @@ impl Gathered {
         Ok(())
     }
 
-    /// What others decide in the same way is left to them; what they decide otherwise is theirs. Returns what is
-    /// decided anew.
+    /// Leaves out what earlier changes decide in the same way, and fails where one decides it otherwise. Returns what this
+    /// change decides.
     fn leave_decided(&mut self, id: &str, derived: &mut Derived) -> Result<Vec<(String, String)>, Reason> {
         let all = derived.decisions();
         let known = |(what, value): &(String, String)| self.decided.get(what).map(|(v, by)| (*by, v == value));
@@ -247,10 +244,9 @@ impl Derived {
         self.steps.iter().filter_map(decision).chain(self.keeps.iter().filter_map(kept)).collect()
     }
 
-    /// Leaves out what others decide.
     fn leave(&mut self, is_decided: impl Fn(&str) -> bool) {
         let is_new = |what: Option<(String, String)>| what.is_none_or(|(what, _)| !is_decided(&what));
-        // Each thing kept is told in its own words, where the catalogue alone gave them.
+        // Where the catalogue alone gave them, there is one description for each thing kept.
         if self.keeps.len() == self.after.len() {
             let mut news = self.keeps.iter().map(|keep| is_new(kept(keep)));
             let mut told = self.before.drain(..).zip(self.after.drain(..)).collect::<Vec<_>>();
@@ -262,7 +258,7 @@ impl Derived {
     }
 }
 
-/// What a step decides, and the value.
+/// What a step decides, and its value.
 fn decision(step: &Step) -> Option<(String, String)> {
     match step {
         Step::Write { path, value, .. } => Some((path.clone(), value.clone())),
@@ -273,7 +269,7 @@ fn decision(step: &Step) -> Option<(String, String)> {
     }
 }
 
-/// What is decided for the boots to come, where no step decides the same already.
+/// What is decided for the boots to come, where no step decides it already.
 fn kept(keep: &Keep) -> Option<(String, String)> {
     match keep {
         Keep::Word(word) => {

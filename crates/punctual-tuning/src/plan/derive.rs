@@ -1,16 +1,16 @@
-//! Changes that follow from the catalogue alone: a knob that says which value lasts in which file says what to write now,
-//! too.
+//! Changes that follow from the catalogue alone: a knob that names a value and a file for the boots to come tells what to
+//! write now as well.
 //!
-//! What the catalogue leaves to a person (a value that has to be chosen, a rule for one device, a new kernel) is no
-//! change here, and says so.
+//! What the catalogue leaves to a person (a value to be chosen, a rule for one device, a new kernel) is no change here;
+//! the error then tells what a person can do.
 
 use super::pattern::fits;
 use super::wanted::is_given;
 use super::{Expected, Keep, Reading, Step};
-use crate::knobs::{Case, File, Knob, Lasting, Setting};
+use crate::knobs::{Case, File, Knob, Lasting, Part, Setting, Template};
 use punctual_facts::cmdline::same_dashes;
-use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::fact::Fact;
+use punctual_facts::machine::Cmdline;
 use punctual_facts::tree::Tree;
 
 /// What to do about one knob.
@@ -19,13 +19,13 @@ pub struct Derived {
     pub steps: Vec<Step>,
     /// What is kept for the boots to come.
     pub keeps: Vec<Keep>,
-    /// What is there, one for each of what comes after.
+    /// The values that are there, one for each value of `after`.
     pub before: Vec<String>,
     pub after: Vec<String>,
 }
 
-/// What follows from the places in which a knob is made to last; what a person has to do instead, where nothing does.
-/// With `is_partition` the CPUs are set apart while the machine runs, and not by a word.
+/// What follows from the places in which a knob is made to last. The error is what a person has to do instead. With
+/// `is_partition` the CPUs are set apart at run time and not by a word.
 pub fn derive(knob: &Knob, case: &Case<'_>, is_partition: bool) -> Result<Derived, String> {
     let mut derived = Derived::default();
     let places = knob.places();
@@ -33,14 +33,12 @@ pub fn derive(knob: &Knob, case: &Case<'_>, is_partition: bool) -> Result<Derive
     for place in &places {
         derived.take(place, case);
     }
-    // A word is the way where there is no other: what can be written now is written again at each boot.
+    // Words are used only where nothing can be written now: what can be written is written again at each boot.
     if derived.steps.is_empty() && !derived.keeps.iter().any(|keep| matches!(keep, Keep::Manager(_))) {
-        let sets_apart =
-            |place: &&&Lasting| matches!(place, Lasting::Word(word) if word.anywhere().starts_with("isolcpus="));
-        let words = places.iter().filter(|place| !(is_partition && sets_apart(place)));
+        let words = places.iter().filter(|place| !(is_partition && sets_cpus_apart(place)));
         words.for_each(|place| derived.take_word(place, case));
     }
-    // What the next boot would bring is written now, too, where the knob names the file and the value.
+    // Where the knob names a file and a value, what the next boot would bring is written now as well.
     if let Some(Setting { file, value }) = knob.setting().filter(|_| derived.steps.is_empty()) {
         if let Some(value) = value.whole(case) {
             derived.write(&file.path(), &value, case, |_, _| Keep::Anew);
@@ -49,18 +47,23 @@ pub fn derive(knob: &Knob, case: &Case<'_>, is_partition: bool) -> Result<Derive
     if derived.steps.is_empty() && derived.keeps.is_empty() { Err(by_hand(knob, case)) } else { Ok(derived) }
 }
 
-/// What the knob says a person can do.
+/// Whether a place is the word `isolcpus`.
+fn sets_cpus_apart(place: &Lasting) -> bool {
+    matches!(place, Lasting::Word(word) if Cmdline::parse(&word.anywhere()).value("isolcpus").is_some())
+}
+
+/// What a person can do, in the words of the knob.
 fn by_hand(knob: &Knob, case: &Case<'_>) -> String {
     if knob.is_for_boot_only() { crate::audit::lasting(knob, case) } else { knob.fix_here(case) }
 }
 
 impl Derived {
-    /// A process of ours asks for this limit.
+    /// A limit that a process of ours holds.
     pub fn holding(limit_us: u32) -> Self {
         Self { keeps: vec![Keep::Hold(limit_us)], ..Self::default() }
     }
 
-    /// These steps instead; what the catalogue alone does not give is planned anew at each boot.
+    /// Replaces the steps. Steps that the catalogue alone does not give are planned anew at each boot.
     #[must_use]
     pub fn with_steps(mut self, steps: Vec<Step>) -> Self {
         let is_kept = |step: &Step| self.steps.contains(step) || matches!(step, Step::Silence { .. });
@@ -70,8 +73,8 @@ impl Derived {
         Self { steps, before: Vec::new(), after: Vec::new(), ..self }
     }
 
-    /// And the same for devices that come later. What is done about network cards is done about those of the real-time
-    /// work alone, which a rule for all cards would not keep to.
+    /// Adds rules for devices that come later, except for network cards: only those of the real-time work are changed, and a
+    /// rule would change all cards.
     #[must_use]
     pub fn with_rules(mut self, knob: &Knob, case: &Case<'_>) -> Self {
         for place in knob.places() {
@@ -84,12 +87,11 @@ impl Derived {
         self
     }
 
-    /// Whether nothing is left of it.
     pub fn is_empty(&self) -> bool {
         self.steps.is_empty() && self.keeps.iter().all(|keep| matches!(keep, Keep::Anew | Keep::Udev(_)))
     }
 
-    /// Whether nothing of it counts before the machine is started again.
+    /// Whether nothing of it takes effect before the next boot.
     pub fn is_for_next_boot(&self) -> bool {
         self.steps.is_empty() && !self.keeps.iter().any(|keep| matches!(keep, Keep::Hold(_)))
     }
@@ -132,7 +134,7 @@ impl Derived {
                 let Some(word) = case.fill_whole(*word) else { return };
                 let keep = Keep::Word(word.clone());
                 let booted = case.machine.cmdline.known();
-                // What this boot was given already did not help, and would not at the next.
+                // A word that this boot was given did not help, and would not help at the next boot.
                 if booted.is_some_and(|line| is_given(&line.for_the_kernel(), [&keep])) {
                     return;
                 }
@@ -157,12 +159,12 @@ impl Derived {
         self.after.push(after.to_owned());
     }
 
-    /// A value that is not there yet, of a file that is.
+    /// Writes a value, unless the file does not exist or holds the value already.
     fn write(&mut self, path: &str, value: &str, case: &Case<'_>, keep: impl Fn(String, String) -> Keep) {
         let Fact::Known(text) = case.peek(path) else { return };
         let reading = reading(path, &text);
         let before = reading.value(&text, value);
-        // The kernel shows 0 there while another file decides, and takes no 0 back.
+        // The kernel shows 0 while the other file of the pair decides, and refuses to take that 0 back.
         let is_one_way = path.starts_with("/proc/sys/vm/dirty_") && path.ends_with("_bytes") && before == "0";
         if is_one_way || reading.same(&before, value) {
             return;
@@ -175,12 +177,12 @@ impl Derived {
     }
 }
 
-/// How a word stands on a line.
+/// A word as it is written on a line.
 fn shown(name: &str, value: &str) -> String {
     if value.is_empty() { name.to_owned() } else { format!("{name}={value}") }
 }
 
-/// Whether a rule asks for what a device is and sets its attributes, and does nothing else.
+/// Whether a rule only matches devices and sets their attributes.
 fn is_plain_rule(rule: &str) -> bool {
     let asks = |part: &str| part.contains("==\"");
     let sets = |part: &str| {
@@ -191,7 +193,7 @@ fn is_plain_rule(rule: &str) -> bool {
         && parts.iter().any(|part| sets(part))
 }
 
-/// How a file of the kernel shows its value, by its name and by what it shows.
+/// How a file of the kernel shows its value, by the name and the content of the file.
 fn reading(path: &str, text: &str) -> Reading {
     let name = path.rsplit('/').next().unwrap_or_default();
     match name {
@@ -204,19 +206,18 @@ fn reading(path: &str, text: &str) -> Reading {
     }
 }
 
-/// The files a path of the catalogue stands for: one for each CPU it names, one for each that fits its stars.
+/// The files that a path of the catalogue stands for: one for each CPU that it names, and those that fit its stars.
 fn expand(path: &str, case: &Case<'_>) -> Vec<String> {
-    let each = |mark: &str, cpus: &CpuSet| -> Vec<String> {
-        cpus.iter().map(|cpu| path.replace(mark, &format!("cpu{cpu}"))).collect()
-    };
-    let paths = if path.contains("cpu<I>") {
-        each("cpu<I>", case.rt())
-    } else if path.contains("cpu<H>") {
-        each("cpu<H>", case.housekeeping())
-    } else {
-        vec![path.to_owned()]
-    };
-    paths.iter().flat_map(|path| fitting(case, path)).collect()
+    let template = Template::parse(path);
+    let cpus = template.parts().find_map(|part| match part {
+        Part::Cpus => Some(case.rt()),
+        Part::Housekeeping => Some(case.housekeeping()),
+        _ => None,
+    });
+    match cpus {
+        Some(cpus) => cpus.iter().flat_map(|cpu| fitting(case, &template.filled(|_| cpu.to_string()))).collect(),
+        None => fitting(case, path),
+    }
 }
 
 /// The files that fit a path with stars, in order.

@@ -1,9 +1,10 @@
-//! Which files of the kernel may be written at all, now or at each boot: one list for whoever plans and whoever writes.
+//! Which files of the kernel may be written at all, now or at each boot: one list for the plan and for the writer.
 //!
-//! It knows paths alone; where links lead is for those to see who can follow them.
+//! This module checks paths only. The writer, which can follow links, checks where they lead.
 
 const VALUES: [&str; 3] = ["/proc/irq/", "/proc/sys/", "/sys/"];
-/// Among those: programs that the kernel runs as the superuser, the machine's sleep and end, and its firmware.
+/// Never written: files that name programs which the kernel runs as root, or that suspend or stop the machine, and its
+/// firmware.
 const NEVER: [&str; 9] = [
     "/proc/sys/kernel/core_pattern",
     "/proc/sys/kernel/hotplug",
@@ -16,7 +17,7 @@ const NEVER: [&str; 9] = [
     "/sys/power",
 ];
 
-/// Whether that file may be written, or every file that a pattern of a shell may stand for.
+/// Whether a file may be written; for a shell pattern, whether every file that fits it may be.
 pub fn may_be_written(path: &str) -> bool {
     let fixed = path.split(['*', '?', '[']).next().unwrap_or_default();
     let is_pattern = fixed.len() < path.len();
@@ -39,21 +40,10 @@ mod tests {
         for path in ["/proc/sys/kernel/numa_balancing", "/sys/block/*/queue/scheduler", "/proc/irq/5/smp_affinity"] {
             assert!(may_be_written(path), "{path}");
         }
-        for path in [
-            "/proc/sys/kernel/core_pattern",
-            "/proc/sys/kernel/core_p*",
-            "/proc/sys/*/core_pattern",
-            "/sys/power/state",
-            "/sys/p?wer/state",
-            "/sys//power/state",
-            "/sys/./power/state",
-            "/sys/kernel/[u]event_helper",
-            "/proc/1/oom_adj",
-            "/proc/*/sys",
-            "/etc/passwd",
-            "sys/block",
-            "",
-        ] {
+        let never = "/proc/sys/kernel/core_pattern /proc/sys/kernel/core_p* /proc/sys/*/core_pattern /sys/power/state \
+            /sys/p?wer/state /sys//power/state /sys/./power/state /sys/kernel/[u]event_helper /proc/1/oom_adj /proc/*/sys \
+            /etc/passwd sys/block";
+        for path in never.split(' ').chain([""]) {
             assert!(!may_be_written(path), "{path}");
         }
     }

@@ -1,4 +1,4 @@
-//! The whole plan: CPUs chosen, findings mended, and what is to last put where this machine keeps such things.
+//! Makes the whole plan: chooses CPUs, changes what is bad, and makes it last where this machine keeps such things.
 
 use super::boot::{ENTRY, FILES, lasting_change};
 use super::changes::{Left, Reason, changes};
@@ -20,30 +20,29 @@ use serde::Serialize;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Plan {
-    /// Which CPUs do what, and why.
     pub choice: Choice,
     pub changes: Vec<Change>,
-    /// What is bad and stays so.
+    /// Bad findings about which nothing is done.
     pub left: Vec<Left>,
-    /// Who else has a hand in it.
+    /// Programs and files that set the same values.
     pub conflicts: Vec<Conflict>,
     /// What is to hold after the next boot.
     #[serde(skip)]
     pub wanted: Wanted,
     /// How the new command line is booted.
     pub starts: Starts,
-    /// What somebody who relies on it has to know, one sentence each.
+    /// What the user must know, one sentence each.
     pub limits: Vec<String>,
 }
 
-/// Makes a plan for a machine. What cannot be made to last is said and does not keep the rest from being done.
+/// Makes a plan for a machine. Where something cannot be made to last, the plan says so and does the rest.
 pub fn plan(tree: &dyn Tree, machine: &Machine, wishes: &Wishes) -> Result<Plan, ChoiceRefusal> {
     let choice = choose(tree, machine, &wishes.need)?;
     let need = Need { cpus: choice.cpus.clone(), ..wishes.need.clone() };
     let siblings = siblings(&choice, wishes);
     let mut case = audit::begun(tree, machine, &need);
     if siblings.is_some() {
-        // Nothing is sent to CPUs that are about to go.
+        // Siblings that are taken offline must not get work from the other CPUs.
         case = case.keeping_house(choice.housekeeping.clone());
     }
     let findings = audit::judged(&case);
@@ -67,7 +66,7 @@ pub fn plan(tree: &dyn Tree, machine: &Machine, wishes: &Wishes) -> Result<Plan,
 }
 
 impl Plan {
-    /// Leaves out what this program itself would have to do at each boot.
+    /// Leaves out what only this program could do at each boot.
     fn do_without_program(&mut self, why: &str, findings: &[Finding]) {
         let is_ours = |keep: &Keep| matches!(keep, Keep::Anew | Keep::Hold(_));
         if !self.changes.iter().any(|change| change.keeps.iter().any(is_ours)) {
@@ -88,7 +87,7 @@ impl Plan {
                 self.add(FILES, "Values and settings are kept for the boots to come", Takes::Now, steps, limits);
             }
             Err(why) => {
-                self.limits.push(not_lasting("Values are not kept for the boots to come", &why));
+                self.limits.push(format!("Values are not kept for the boots to come: {why}"));
                 if !matches!(why, Obstacle::Denied { .. }) {
                     self.forgo(|keep| !is_word(keep), "nothing here keeps it for the boots to come", findings);
                 }
@@ -97,17 +96,12 @@ impl Plan {
         match lasting::trial(tree, machine, &self.wanted) {
             Ok(trial) => {
                 self.starts = trial.starts;
-                self.add(
-                    ENTRY,
-                    "The new command line has a boot entry of its own, booted once",
-                    Takes::NextBoot,
-                    trial.steps,
-                    trial.limits,
-                );
+                let title = "The new command line has a boot entry of its own, booted once";
+                self.add(ENTRY, title, Takes::NextBoot, trial.steps, trial.limits);
             }
             Err(why) => {
-                self.limits.push(not_lasting("The command line stays as it is", &why));
-                // What cannot be tried can be adopted all the same, and root may see more.
+                self.limits.push(format!("The command line stays as it is: {why}"));
+                // A line that cannot be tried can still be adopted, and root may see more.
                 if !matches!(why, Obstacle::NoTrial(_) | Obstacle::Denied { .. }) {
                     self.forgo(is_word, "the command line stays as it is", findings);
                 }
@@ -115,8 +109,7 @@ impl Plan {
         }
     }
 
-    /// What cannot be kept is asked for no more: such a change holds until the next boot, and one that is nothing else
-    /// is none.
+    /// Drops what cannot be kept. A change with steps then holds until the next boot; a change without steps is left out.
     fn forgo(&mut self, is_lost: impl Fn(&Keep) -> bool, why: &str, findings: &[Finding]) {
         let mut kept = Vec::new();
         for mut change in std::mem::take(&mut self.changes) {
@@ -129,12 +122,7 @@ impl Plan {
                 continue;
             }
             let severity = severity(findings, &change.id);
-            self.left.push(Left {
-                id: change.id,
-                title: change.title,
-                severity,
-                reason: Reason::NotHere(why.to_owned()),
-            });
+            self.left.push(Left::new(&change.id, &change.title, severity, Reason::NotHere(why.to_owned())));
         }
         self.changes = kept;
     }
@@ -147,7 +135,7 @@ impl Plan {
     }
 }
 
-/// The value that is kept: the name for sysctl, or the file of the kernel.
+/// The place of a value that is kept: a sysctl's name, or a file of the kernel.
 fn value_kept(keep: &Keep) -> Option<&str> {
     match keep {
         Keep::Sysctl { name, .. } => Some(name),
@@ -164,18 +152,12 @@ fn severity(findings: &[Finding], id: &str) -> Severity {
     findings.iter().find(|finding| finding.id == id).map_or(Severity::Medium, |finding| finding.severity)
 }
 
-fn not_lasting(what: &str, why: &Obstacle) -> String {
-    format!("{what}: {why}")
-}
-
-/// Threads of chosen cores that do no real-time work are taken off line.
+/// The change that takes siblings of chosen CPUs offline, if it is wanted and allowed.
 fn siblings(choice: &Choice, wishes: &Wishes) -> Option<Change> {
     let id = "agree.siblings";
     let is_wanted = wishes.only.is_empty() || wishes.only.iter().any(|only| only == id);
-    if choice.offline.is_empty() || !is_wanted || wishes.except.iter().any(|except| except == id) {
-        return None;
-    }
-    if wishes.blast < Blast::Disturbing {
+    let is_excluded = wishes.except.iter().any(|except| except == id) || wishes.blast < Blast::Disturbing;
+    if choice.offline.is_empty() || !is_wanted || is_excluded {
         return None;
     }
     let write = |cpu| Step::Write {
@@ -203,8 +185,8 @@ fn siblings(choice: &Choice, wishes: &Wishes) -> Option<Change> {
     })
 }
 
-/// Leaves out all that would outlive the next boot, and changes that are nothing else; those that a process has to
-/// hold, where none is there to.
+/// Drops everything that would outlive the next boot, changes that do nothing else, and changes that a process would
+/// have to hold where there is none.
 fn until_reboot(changes: &mut Vec<Change>, holds: bool) -> Vec<Left> {
     let is_held = |keep: &Keep| matches!(keep, Keep::Hold(_));
     let mut left = Vec::new();
@@ -212,12 +194,8 @@ fn until_reboot(changes: &mut Vec<Change>, holds: bool) -> Vec<Left> {
         change.keeps.retain(is_held);
         change.lasts = if change.keeps.is_empty() { Lasts::Reboot } else { Lasts::Process };
         if !holds && !change.keeps.is_empty() {
-            left.push(Left {
-                id: change.id.clone(),
-                title: change.title.clone(),
-                severity: Severity::Medium,
-                reason: Reason::NotHere("a process has to hold it; tune for good makes a service of that".to_owned()),
-            });
+            let why = "a process has to hold it; tune for good makes a service of that";
+            left.push(Left::new(&change.id, &change.title, Severity::Medium, Reason::NotHere(why.to_owned())));
             return false;
         }
         !change.steps.is_empty() || !change.keeps.is_empty()

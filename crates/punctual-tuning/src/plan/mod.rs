@@ -1,12 +1,12 @@
-//! Findings to changes: what to do about a machine, in which order, and how each change is undone and proven.
+//! From findings to changes: what to do about a machine, in which order, and how each change is undone and proven.
 //!
 //! ```text
 //! Findings -> Remedies -> Changes (now) -\
 //!                     \-> Wanted (lasting) -> steps of the boot loader and the init -> Plan
 //! ```
 //!
-//! A plan is a value: nothing here touches the machine. [`Step`] is the whole vocabulary of what may be done to one;
-//! whoever carries a plan out knows these words and no others.
+//! A plan is a value: nothing here touches the machine. [`Step`] is the whole vocabulary of what may be done to a machine;
+//! the code that carries a plan out knows steps only.
 
 mod boot;
 mod changes;
@@ -40,27 +40,17 @@ use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::tree::Tree;
 use serde::Serialize;
 
-/// How long a change holds by itself.
+/// How long a change holds without being made again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Lasts {
-    /// As long as a process of ours lives.
+    /// It holds as long as a process of ours lives.
     Process,
-    /// Until the machine is started again.
+    /// It holds until the next boot.
     Reboot,
-    /// For good, until it is taken back.
+    /// It holds until it is taken back.
     ForGood,
-}
-
-impl Lasts {
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Process => "process",
-            Self::Reboot => "reboot",
-            Self::ForGood => "for good",
-        }
-    }
 }
 
 /// When a change takes effect.
@@ -69,45 +59,39 @@ impl Lasts {
 #[serde(rename_all = "kebab-case")]
 pub enum Takes {
     Now,
-    /// With the next start of the machine.
     NextBoot,
 }
 
-/// One change of a plan: a knob, what is done about it, and how it is undone.
+/// One change of a plan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Change {
     /// The knob's id, as `audit --explain` takes it.
     pub id: String,
-    /// What the change does, in a few words.
     pub title: String,
-    /// What is there now.
+    /// The values that are there now.
     pub before: String,
-    /// What will be there.
+    /// The values that will be there.
     pub after: String,
-    /// What it does for punctuality.
+    /// What the change does for the real-time work.
     pub why: String,
-    /// What it costs.
     pub cost: String,
     /// What can go wrong.
     pub risk: String,
-    /// What it can do to a machine at work.
     pub blast: Blast,
-    /// How long it holds.
     pub lasts: Lasts,
-    /// When it takes effect.
     pub takes: Takes,
     /// How it is undone, in words.
     pub undo: String,
     /// What will show that it took effect.
     pub proof: String,
-    /// What is done, in order; undone in reverse order.
+    /// The steps in order; they are undone in reverse order.
     pub steps: Vec<Step>,
     /// What is kept for the boots to come.
     pub keeps: Vec<Keep>,
-    /// Other knobs it serves.
+    /// Ids of other knobs that it serves.
     pub also: Vec<String>,
-    /// Whether each step stands for itself; otherwise the change is made whole or not at all.
+    /// Whether each step is made independently; otherwise the change is made whole or not at all.
     pub is_apart: bool,
 }
 
@@ -118,30 +102,26 @@ pub struct Change {
 pub enum Keep {
     /// A word of the kernel's command line.
     Word(String),
-    /// A word that is to be on it no more, by its name.
+    /// A word to take off the command line, by its name.
     NoWord(String),
-    /// A value of sysctl's.
-    Sysctl {
-        /// Its name, with dots.
-        name: String,
-        value: String,
-    },
-    /// A value of a file below `/sys`.
+    /// A sysctl by its name with dots, and its value.
+    Sysctl { name: String, value: String },
+    /// A file below `/sys`, and its value.
     Write { path: String, value: String },
     /// Options of a module, beginning with its name.
     ModuleOptions(String),
-    /// A module that is not to be loaded.
+    /// A module to keep from loading.
     NoModule(String),
-    /// A rule for udev that sets attributes of devices that come later.
+    /// A udev rule that sets attributes of devices that appear later.
     Udev(String),
     /// A limit of log-ins: `@realtime - rtprio 95`.
     Limit(String),
     /// CPUs for everything that systemd starts.
     Manager(CpuSet),
-    /// The longest time to wake from idle, in microseconds, which a process of ours asks for all the time.
+    /// The longest exit from idle in microseconds that a process of ours permanently asks for.
     Hold(u32),
-    /// The steps are planned anew and done at each boot, since what they name (numbers of interrupts and threads,
-    /// devices) is another then.
+    /// The steps are planned anew and done at each boot, because the numbers of interrupts, threads and devices that they
+    /// name change.
     Anew,
 }
 
@@ -155,7 +135,7 @@ impl Keep {
         }
     }
 
-    /// What it decides: of two with the same subject, one alone can hold.
+    /// What it decides: of two with the same subject, only one can hold.
     pub fn subject(&self) -> String {
         let name = |text: &str| text.split(['=', ' ']).next().unwrap_or_default().replace('-', "_");
         match self {
@@ -173,7 +153,6 @@ impl Keep {
     }
 }
 
-/// Whether the machine has a network device of that name.
 pub fn has_network_device(tree: &dyn Tree, name: &str) -> bool {
     tree.list("/sys/class/net").known().is_some_and(|names| names.iter().any(|known| known == name))
 }

@@ -1,11 +1,11 @@
-//! What is never changed unasked, and why: changes whose price only the owner of the machine can judge.
+//! Changes that are made only when the user names them, because only the owner of the machine can judge their price.
 //!
-//! Everything else is judged by what the catalogue says of a knob.
+//! Everything else is decided by the catalogue.
 
 use punctual_facts::finding::{Confidence, Finding, Severity};
 use punctual_facts::profile::Kind;
 
-/// A name that ends in a dot stands for all knobs of that prefix.
+/// Knobs with the reason; a name that ends in a dot stands for all knobs with that prefix.
 const ASKED_FOR_ONLY: &[(&str, &str)] = &[
     ("cpu.smt", "it halves what the other cores can do; CPUs are chosen by whole cores instead"),
     ("fw.smt", "it halves what the other cores can do; CPUs are chosen by whole cores instead"),
@@ -24,7 +24,7 @@ const ASKED_FOR_ONLY: &[(&str, &str)] = &[
     ("clk.", "it decides by what the machine reads its time"),
 ];
 
-/// Those of such a prefix that are changed all the same.
+/// Knobs with such a prefix that are changed all the same.
 const NEVERTHELESS: &[&str] = &["wd.nmi", "wd.soft", "wd.cpumask"];
 
 /// Why a bad finding is left as it is, unless it is asked for by name.

@@ -1,13 +1,13 @@
-//! How the text of a kernel's file stands for its value: what of it is kept, and when two texts mean the same.
+//! What the text of a kernel's file means: which part of it is the value, and when two texts mean the same.
 //!
-//! Pure: whoever opens files asks here what he read.
+//! Opens no file.
 
 use super::{Expected, Reading};
 use punctual_facts::cpu_set::CpuSet;
 
 impl Reading {
-    /// The value in `text`, as it would be written back. `about` is what is going to be written, for files that hold
-    /// more than is written at once.
+    /// The value in `text`, as it would be written back. `about` is what is going to be written: some files show more values
+    /// than one write sets.
     pub fn value(self, text: &str, about: &str) -> String {
         match self {
             Self::Plain | Self::CpuList | Self::CpuMask => text.trim_matches(is_blank).to_owned(),
@@ -40,7 +40,7 @@ impl Reading {
         }
     }
 
-    /// The CPUs a value names, where it names CPUs.
+    /// The CPUs that a value names, if it names CPUs.
     pub fn cpus(self, value: &str) -> Option<CpuSet> {
         match self {
             Self::CpuList => CpuSet::parse_list(value).ok(),
@@ -51,26 +51,26 @@ impl Reading {
 }
 
 impl Expected {
-    /// Whether what is `seen` (in this reading) is what was `wanted`.
+    /// Whether the value that is `seen` is what was `wanted`.
     pub fn met(&self, wanted: &str, seen: &str) -> bool {
         let fewer = || {
             let (wanted, seen) = (self.reading.cpus(wanted)?, self.reading.cpus(seen)?);
             Some(!seen.is_empty() && seen.is_subset(&wanted))
         };
         match self.reading {
-            // One line of many domains may be written for a part of them.
+            // A write may name a part of the domains that are shown.
             Reading::Schemata => parts_hold(wanted, seen),
             reading => reading.same(wanted, seen) || (self.or_fewer && fewer().unwrap_or(false)),
         }
     }
 }
 
-/// The kernel ends some values with a zero.
+/// White space, and the zero byte with which the kernel ends some values.
 fn is_blank(character: char) -> bool {
     character.is_whitespace() || character == '\0'
 }
 
-/// The choice in brackets (`a [b] c`) or in parentheses, as the scheduler's debugging files have it.
+/// The choice in brackets (`a [b] c`), or in parentheses as in the scheduler's debugging files.
 fn marked(text: &str) -> Option<&str> {
     let within = |open: char, close: char| Some(text.split_once(open)?.1.split_once(close)?.0.trim());
     within('[', ']').or_else(|| within('(', ')'))
@@ -82,7 +82,7 @@ fn sorted<'a>(words: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     words
 }
 
-/// Whether every part (`L3`, `0`, `f`) of `wanted` is in `seen`, leading zeros aside.
+/// Whether every part (`L3`, `0`, `f`) of `wanted` is in `seen`, regardless of leading zeros.
 fn parts_hold(wanted: &str, seen: &str) -> bool {
     let seen = parts(seen);
     !seen.is_empty() && parts(wanted).iter().all(|part| seen.contains(part))

@@ -1,5 +1,5 @@
-//! The whole vocabulary of what may be done to a machine. Each word names everything needed to do it, to see whether it
-//! took effect, and to undo it once its [`Before`] is known.
+//! The whole vocabulary of what may be done to a machine. Each step has everything that is needed to do it, to see whether
+//! it took effect, and to undo it once its [`Before`] is known.
 //!
 //! A step decides nothing and knows nothing of knobs.
 
@@ -17,7 +17,6 @@ pub enum Step {
         path: String,
         /// What to write, without a line end.
         value: String,
-        /// What is to be seen afterwards.
         #[serde(skip)]
         expected: Expected,
     },
@@ -29,21 +28,21 @@ pub enum Step {
         mode: u32,
     },
     /// A file of somebody else, changed. A copy is saved first. Undone by putting back the bytes that were there, but
-    /// only where the file still holds what we wrote (or one of `also_ours`): else somebody else changed it meanwhile,
-    /// and that is said.
+    /// only where the file still holds what we wrote (or one of `also_ours`): otherwise somebody else has changed it, and
+    /// undoing it is refused.
     Edit {
         path: String,
-        /// What it held when the change was planned; with anything else in it the step is refused.
+        /// The content when the change was planned. With any other content the step is refused.
         #[serde(skip)]
         seen: Vec<u8>,
         #[serde(serialize_with = "lossily")]
         #[cfg_attr(feature = "schema", schemars(with = "String"))]
         content: Vec<u8>,
-        /// What a boot loader may make of our content by itself.
+        /// Contents that a boot loader may make of ours by itself.
         #[serde(skip)]
         also_ours: Vec<Vec<u8>>,
-        /// Whether the bytes must be written into the file as it lies on disk (a boot loader writes there by block
-        /// number), instead of replacing the file by another.
+        /// Whether the bytes must be written into the file at its place on the disk, where a boot loader finds it by block
+        /// number, instead of replacing the file.
         in_place: bool,
     },
     /// A file is taken away. A copy is saved first. Undone by putting it back.
@@ -58,26 +57,23 @@ pub enum Step {
         /// `other`, `fifo` or `rr`.
         policy: SchedPolicy,
     },
-    /// Settings of a network device, by ethtool's names: `("rx-usecs", 0)` is a coalescing one; others carry their
-    /// subject: `channels/combined`, `pause/rx`, `eee/enabled`.
+    /// Settings of a network device by ethtool's names. Names without a subject are about coalescing, as `("rx-usecs", 0)`;
+    /// others have their subject: `channels/combined`, `pause/rx`, `eee/enabled`.
     Nic { device: String, settings: Vec<(String, u32)> },
-    /// A unit of systemd is stopped and kept from starting. Undone by unmasking it, and starting it if it ran.
-    Silence {
-        unit: String,
-        /// Whether it stays stopped after the next boot as well.
-        lasting: bool,
-    },
+    /// A unit of systemd is stopped and masked; with `lasting` also after the next boot. Undone by unmasking it, and
+    /// starting it if it ran.
+    Silence { unit: String, lasting: bool },
     /// Programs are run. Nothing goes through a shell.
     Run { doing: Option<Invocation>, undoing: Option<Invocation> },
 }
 
-/// Bytes that are no text are replaced.
+/// Writes bytes as text, with replacements for what is not text.
 fn lossily<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(&String::from_utf8_lossy(bytes))
 }
 
 impl Step {
-    /// Whether what it does outlives the boot in which it is done: it is about a file on a disk.
+    /// Whether its effect outlives the boot, because it is a file on a disk.
     pub fn is_kept(&self) -> bool {
         matches!(self, Self::Own { .. } | Self::Edit { .. } | Self::Remove { .. } | Self::Silence { lasting: true, .. })
     }
@@ -86,7 +82,7 @@ impl Step {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Invocation {
-    /// Its name, to be looked for in the system's own folders of programs.
+    /// The name of a program in the system's own folders.
     pub program: String,
     pub arguments: Vec<String>,
 }
@@ -97,12 +93,12 @@ impl Invocation {
     }
 }
 
-/// Which thread: a number alone may be another one's tomorrow.
+/// Names a thread; the start time is needed because numbers are reused.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TaskName {
     pub pid: u32,
-    /// When it was started, in clock ticks since boot (field 22 of `stat`).
+    /// The start time in clock ticks since boot (field 22 of `stat`).
     pub started: u64,
     pub comm: String,
 }
@@ -133,37 +129,36 @@ impl fmt::Display for SchedPolicy {
     }
 }
 
-/// How the text of a kernel's file stands for its value.
+/// What the text of a kernel's file means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reading {
-    /// Word for word; white space between words is all one.
+    /// The text is the value; the amount of white space between words does not matter.
     Plain,
-    /// The choices are listed and the one in force is in brackets: `a [b] c`.
+    /// The text lists the choices, with the one in force in brackets: `a [b] c`.
     Marked,
-    /// A list of CPUs: `0-3`.
+    /// The text is a list of CPUs: `0-3`.
     CpuList,
-    /// A mask of CPUs: `f`.
+    /// The text is a mask of CPUs: `f`.
     CpuMask,
-    /// What is on is listed, and switched by signs: `+cpuset` is written, `cpu cpuset` is read (a control group's
-    /// `cgroup.subtree_control`).
+    /// The text lists what is on, as `cpu cpuset`, and signs switch it, as `+cpuset`: `cgroup.subtree_control`.
     Switches,
-    /// Lines of resctrl's `schemata`: only those of the names written are kept and compared.
+    /// The text has lines of resctrl's `schemata`; only lines with the names that are written are compared.
     Schemata,
 }
 
-/// What is to be seen after a value was written.
+/// How to see whether a written value took effect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Expected {
-    /// How the file that was written is read (and its value saved).
+    /// How the text of the file is read.
     pub reading: Reading,
-    /// Another file that tells what is in force, where the kernel has one: `effective_affinity_list`.
+    /// Another file that shows what is in force, if the kernel has one, as `effective_affinity_list`.
     pub settles_at: Option<String>,
-    /// For CPUs: a part of them is as good, since the kernel chooses among them.
+    /// Whether fewer CPUs than were written are right as well, because the kernel chooses among them.
     pub or_fewer: bool,
 }
 
 impl Expected {
-    /// The same file, read in this way, holds the same value.
+    /// The same file must hold the value that was written.
     pub fn same(reading: Reading) -> Self {
         Self { reading, settles_at: None, or_fewer: false }
     }
@@ -172,28 +167,27 @@ impl Expected {
 /// What was there before a step, as the journal keeps it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Before {
-    /// Nothing was there; folders that had to be made for it, outermost first.
+    /// There was no file; `folders_made` are the folders that had to be made for it, the outermost first.
     Nothing {
         folders_made: Vec<String>,
     },
     Value(String),
-    /// A file: its bytes are in a saved copy of that name.
+    /// There was a file, whose bytes are in the saved copy of that name. The checksum `sum` (CRC-32) keeps a damaged copy
+    /// from being put back.
     File {
         copy: String,
         mode: u32,
         uid: u32,
         gid: u32,
-        /// Checksum of the bytes (CRC-32), so that a damaged copy is not put back.
         sum: u32,
     },
     Cpus(CpuSet),
     Policy(SchedPolicy),
     Nic(Vec<(String, u32)>),
-    /// A unit: whether it ran, and whether it was masked already (by us or others).
     Unit {
         was_active: bool,
         was_masked: bool,
     },
-    /// Nothing that could be saved: a program is run.
+    /// A program is run, of which nothing can be saved.
     Program,
 }

@@ -1,4 +1,4 @@
-//! What is kept for the boots to come, gathered into what is wanted of the boot loader and the init.
+//! Gathers what is kept for the boots to come into what is wanted of the boot loader and the init.
 
 use super::Keep;
 use super::lasting::{self, KeptValue, Wanted};
@@ -6,14 +6,14 @@ use super::lasting::{self, KeptValue, Wanted};
 /// Seconds after which a kernel that panics during its trial boot restarts the machine.
 const PANIC_SECONDS: u32 = 10;
 
-/// Whether a line holds the words that are to be kept, and none that is to be gone: to merge them into it would change
-/// nothing. What is kept and no word stands on no line.
+/// Whether a line has the words that are kept and none that is taken off, so that merging would not change it. What is
+/// kept elsewhere than on the command line does not matter.
 pub fn is_given<'a>(line: &str, keeps: impl IntoIterator<Item = &'a Keep>) -> bool {
     let wanted = wanted(keeps, "");
     lasting::merge(line, &wanted).is_ok_and(|merged| merged == line)
 }
 
-/// Of those that decide the same, the last.
+/// Of things that decide the same, the last one.
 pub fn last_of_each<'a>(keeps: impl IntoIterator<Item = &'a Keep>) -> Vec<&'a Keep> {
     let mut last: Vec<&Keep> = Vec::new();
     for keep in keeps {
@@ -23,7 +23,7 @@ pub fn last_of_each<'a>(keeps: impl IntoIterator<Item = &'a Keep>) -> Vec<&'a Ke
     last
 }
 
-/// What is to hold after the next boot. Of two that decide the same, the later counts.
+/// What is to hold after the next boot. Of two things that decide the same, the later one counts.
 pub fn wanted<'a>(keeps: impl IntoIterator<Item = &'a Keep>, exe: &str) -> Wanted {
     let mut wanted = Wanted { exe: exe.to_owned(), panic_seconds: PANIC_SECONDS, ..Wanted::default() };
     for keep in last_of_each(keeps).into_iter().cloned() {

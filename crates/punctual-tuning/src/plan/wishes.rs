@@ -7,21 +7,20 @@ use punctual_facts::profile::Need;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wishes {
-    /// What the machine has to do; CPUs may be left to us.
+    /// What the machine has to do; without CPUs the plan chooses them.
     pub need: Need,
-    /// Knobs to change, and no others; empty for those that matter.
+    /// The only knobs to change; if empty, all that are bad.
     pub only: Vec<String>,
     pub except: Vec<String>,
-    /// What a change may do to the machine at work.
+    /// The largest blast radius that a change may have.
     pub blast: Blast,
-    /// What is wanted of the changes themselves.
     pub preferences: Preferences,
     /// Whether anything is to outlive the next boot.
     pub lasting: bool,
-    /// Whether a process of ours lives as long as the changes do, and can hold what has to be held.
+    /// Whether a process of ours lives as long as the changes do, so that it can hold a latency limit.
     pub holds: bool,
-    /// What earlier tunings, which stand, keep for the boots to come.
+    /// What earlier tunings that still count keep for the boots to come.
     pub standing: Vec<Keep>,
-    /// Where this program is found at boot, or why the superuser's services must not run it from where it is.
+    /// The path of this program at boot, or why services of root must not run it from where it is.
     pub exe: Result<String, String>,
 }

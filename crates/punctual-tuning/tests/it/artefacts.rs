@@ -81,14 +81,11 @@ fn holds(tree: &MemTree, partition: &Partition) {
 #[test]
 fn every_cache_is_partitioned_as_expected() {
     let mut seen = 0;
-    for entry in std::fs::read_dir(repository("fixtures/plans")).unwrap() {
-        let path = entry.unwrap().path();
-        if path.extension().is_some_and(|ext| ext == "machine") {
-            let text = std::fs::read_to_string(&path).unwrap();
-            if text.contains("\n# partition:") {
-                check(&path.with_extension("resctrl"), &partitions(&text));
-                seen += 1;
-            }
+    for path in fixtures::files("plans", "machine") {
+        let text = std::fs::read_to_string(&path).unwrap();
+        if text.contains("\n# partition:") {
+            check(&path.with_extension("resctrl"), &partitions(&text));
+            seen += 1;
         }
     }
     assert!(seen >= 10, "only {seen} machines");
@@ -98,15 +95,10 @@ fn every_cache_is_partitioned_as_expected() {
 #[test]
 fn nothing_in_a_file_makes_planning_panic() {
     let mut tried = 0;
-    for entry in std::fs::read_dir(repository("fixtures/plans")).unwrap() {
-        let path = entry.unwrap().path();
-        let text = if path.extension().is_some_and(|ext| ext == "machine") {
-            std::fs::read_to_string(&path).unwrap()
-        } else {
-            continue;
-        };
+    for path in fixtures::files("plans", "machine") {
+        let text = std::fs::read_to_string(&path).unwrap();
         let paths = text.lines().filter(|line| line.starts_with('/')).filter_map(|line| line.split(' ').next());
-        // Machines with caches to be partitioned have all there is to be read.
+        // These machines have every file that planning reads.
         if !text.contains("# partition: cpus=2-3\n") {
             continue;
         }

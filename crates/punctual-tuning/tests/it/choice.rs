@@ -63,14 +63,11 @@ fn holds(machine: &Machine, choice: &Choice) {
 #[test]
 fn every_machine_gets_the_expected_choice() {
     let mut seen = 0;
-    for entry in std::fs::read_dir(repository("fixtures/plans")).unwrap() {
-        let path = entry.unwrap().path();
-        if path.extension().is_some_and(|ext| ext == "machine") {
-            let text = std::fs::read_to_string(&path).unwrap();
-            if text.contains("\n# need:") {
-                check(&path.with_extension("choice"), &choices(&text));
-                seen += 1;
-            }
+    for path in fixtures::files("plans", "machine") {
+        let text = std::fs::read_to_string(&path).unwrap();
+        if text.contains("\n# need:") {
+            check(&path.with_extension("choice"), &choices(&text));
+            seen += 1;
         }
     }
     assert!(seen >= 20, "only {seen} machines");
@@ -82,20 +79,17 @@ fn every_machine_gets_the_expected_choice() {
 /// Machines as they are captured can be chosen on, whatever is missing.
 #[test]
 fn captured_machines_are_chosen_on_or_refused_with_a_remedy() {
-    for entry in std::fs::read_dir(repository("fixtures/machines")).unwrap() {
-        let path = entry.unwrap().path();
-        if path.extension().is_some_and(|ext| ext == "machine") {
-            let tree = MemTree::parse(&std::fs::read_to_string(&path).unwrap()).unwrap();
-            let machine = Machine::read(&tree);
-            match choose(&tree, &machine, &Need::default()) {
-                Ok(choice) => holds(&machine, &choice),
-                Err(refusal) => assert!(!refusal.remedy().is_empty() && !refusal.to_string().is_empty()),
-            }
+    for path in fixtures::files("machines", "machine") {
+        let tree = MemTree::parse(&std::fs::read_to_string(&path).unwrap()).unwrap();
+        let machine = Machine::read(&tree);
+        match choose(&tree, &machine, &Need::default()) {
+            Ok(choice) => holds(&machine, &choice),
+            Err(refusal) => assert!(!refusal.remedy().is_empty() && !refusal.to_string().is_empty()),
         }
     }
 }
 
-/// A machine of so many CPUs: `core`, `l2`, `l3` and `node` give each CPU the number of what it belongs to.
+/// A machine with `cpus` CPUs. The functions `core`, `l2`, `l3` and `node` give the number of what a CPU belongs to.
 fn big_machine(
     cpus: u32,
     needs: &[&str],

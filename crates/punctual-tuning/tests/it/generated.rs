@@ -1,37 +1,32 @@
-//! Machines of any size, made up: nobody commits five megabytes, and nobody here owns 256 CPUs. Each file has the form
-//! in which a kernel prints it. The benchmark of the audit uses the largest.
+//! Generated machines of any size, with files as a kernel prints them. The benchmark of the audit uses the largest.
 
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::fact::Fact;
 use punctual_facts::tree::MemTree;
 use std::fmt::Write as _;
 
-/// What to make.
+/// The size of the machine to generate.
 #[derive(Clone, Debug)]
 pub struct Shape {
-    /// CPUs that could exist are those below this number.
+    /// Number of possible CPUs.
     pub possible: u32,
-    /// CPUs that run.
+    /// The CPUs that are online.
     pub online: CpuSet,
-    /// CPUs named on the command line.
+    /// The CPUs that `isolcpus=` names.
     pub isolated: CpuSet,
     /// CPU n and n + half share a core, for cores below this number.
     pub smt_cores: u32,
-    /// Nodes with CPUs.
+    /// The number of memory nodes with CPUs.
     pub nodes: u32,
-    /// Nodes with memory only.
+    /// The number of memory nodes without CPUs.
     pub memory_nodes: u32,
-    /// Interrupt lines.
     pub interrupts: u32,
-    /// Queues of the network device.
+    /// The number of queues of the network device.
     pub queues: u32,
-    /// Tasks, of which a third are the kernel's.
+    /// The number of tasks; a third of them are kernel threads.
     pub tasks: u32,
-    /// `uname -r`.
     pub release: String,
-    /// Whether it is a `PREEMPT_RT` kernel.
     pub is_rt: bool,
-    /// Whether it is arm64 rather than x86.
     pub is_arm: bool,
 }
 
@@ -68,7 +63,6 @@ impl Shape {
         (cpu % half) * self.nodes.max(1) / half
     }
 
-    /// The machine.
     pub fn machine(&self) -> MemTree {
         let mut made = Made { tree: MemTree::new(), shape: self };
         made.system();

@@ -30,7 +30,7 @@ fn wishes(need: Need) -> Wishes {
     }
 }
 
-/// The machine, and where it has no boot loader (an emulated one) one that keeps words, and systemd.
+/// The machine; an emulated one without a boot loader gets one that keeps words, and systemd.
 fn with_loader(text: &str) -> MemTree {
     let mut tree = MemTree::parse(text).unwrap();
     let machine = Machine::read(&tree);
@@ -53,7 +53,7 @@ fn on_cpus(list: &str) -> Need {
 
 fn of_change(out: &mut String, change: &Change) {
     let Change { id, before, after, takes, blast, lasts, .. } = change;
-    writeln!(out, "\n{id}: {before} -> {after}\n    {takes:?}, {blast:?}, {}", lasts.name()).unwrap();
+    writeln!(out, "\n{id}: {before} -> {after}\n    {takes:?}, {blast:?}, {lasts:?}").unwrap();
     for keep in &change.keeps {
         writeln!(out, "    keeps {keep:?}").unwrap();
     }
@@ -85,15 +85,9 @@ fn shown(plan: &Plan) -> String {
 }
 
 fn each_machine(mut look: impl FnMut(&std::path::Path, &str)) {
-    let mut seen = 0;
-    for entry in std::fs::read_dir(repository("fixtures/machines")).unwrap() {
-        let path = entry.unwrap().path();
-        if path.extension().is_some_and(|ext| ext == "machine") {
-            look(&path, &std::fs::read_to_string(&path).unwrap());
-            seen += 1;
-        }
-    }
-    assert!(seen >= 12, "only {seen} machines");
+    let machines = fixtures::files("machines", "machine");
+    assert!(machines.len() >= 12, "only {} machines", machines.len());
+    machines.iter().for_each(|path| look(path, &std::fs::read_to_string(path).unwrap()));
 }
 
 #[test]
@@ -193,7 +187,7 @@ fn nothing_is_sent_to_a_sibling_that_goes_off_line() {
             _ => {}
         }
     }
-    // Where it stays on line, it keeps house.
+    // A sibling that stays online is a housekeeping CPU.
     let except = Wishes { except: vec!["agree.siblings".to_owned()], ..wishes(on_cpus("3")) };
     assert!(planned(&with_siblings(), &except).wanted.words.iter().any(|word| word == "irqaffinity=0-2"));
 }

@@ -31,7 +31,7 @@ fn what_the_probe_finds_bad_the_remedy_knows() {
         let tree = at_work(program);
         let (machine, need, preferences) = (Machine::read(&tree), Need::default(), Preferences::default());
         let (case, findings) = (Case::new(&tree, &machine, &need), audit(&tree, &machine, &need));
-        for id in program.bad_for.iter().filter(|id| REMEDIES.iter().any(|(known, _)| known == *id)) {
+        for id in program.bad_for.iter().filter(|id| REMEDIES.iter().any(|remedy| remedy.knob == **id)) {
             let finding = findings.iter().find(|finding| finding.id == **id).unwrap();
             assert_eq!(finding.state, State::Bad, "{id} does not see {}: {:?}", program.name, finding.evidence);
             match remedy(&Site::new(&case, &preferences), id) {

@@ -11,12 +11,11 @@ use punctual_tuning::plan::remedies::{HugePages, Notes, Preferences, REMEDIES, R
 use punctual_tuning::plan::{Expected, Invocation, SchedPolicy, Step};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
-use std::path::PathBuf;
 
 #[test]
 fn each_remedy_is_of_a_knob_and_only_one() {
     let mut ids = BTreeSet::new();
-    for (id, _) in REMEDIES {
+    for id in REMEDIES.iter().map(|remedy| remedy.knob) {
         assert!(knobs::find(id).is_some(), "there is no knob {id}");
         assert!(ids.insert(id), "{id} has two remedies");
     }
@@ -73,7 +72,7 @@ fn shown(found: &Remedy) -> String {
     }
 }
 
-/// A wish of a case: `cpus=2-3`, `devices=eth1`, `partition`, ...
+/// One word of a case, such as `cpus=2-3`, `devices=eth1` or `partition`.
 fn wish(need: &mut Need, preferences: &mut Preferences, word: &str) {
     let (name, value) = word.split_once('=').unwrap_or((word, ""));
     let list = || value.split('+').map(str::to_owned).collect();
@@ -92,11 +91,10 @@ fn wish(need: &mut Need, preferences: &mut Preferences, word: &str) {
 
 #[test]
 fn remedies_on_machines_made_for_them() {
-    let folder = repository("fixtures/remedies");
     let base = std::fs::read_to_string(repository("fixtures/knobs/base.machine")).unwrap();
     let base = MemTree::parse(&base).unwrap();
     let mut covered = BTreeSet::new();
-    for path in files(&folder, "cases") {
+    for path in fixtures::files("remedies", "cases") {
         let text = std::fs::read_to_string(&path).unwrap();
         let mut out = String::new();
         for part in text.split("\n[").map(|part| part.trim_start_matches('[')).filter(|part| !part.starts_with('#')) {
@@ -122,16 +120,9 @@ fn remedies_on_machines_made_for_them() {
     }
     // These are for somebody to do.
     let never = ["irq.managed", "pm.rapl", "iso.cpuset", "sched.features"];
-    let lacking: Vec<&str> =
-        REMEDIES.iter().map(|(id, _)| *id).filter(|id| !covered.contains(*id) && !never.contains(id)).collect();
+    let all = REMEDIES.iter().map(|remedy| remedy.knob);
+    let lacking: Vec<&str> = all.filter(|id| !covered.contains(*id) && !never.contains(id)).collect();
     assert!(lacking.is_empty(), "no case with steps for: {}", lacking.join(", "));
-}
-
-fn files(folder: &std::path::Path, extension: &str) -> Vec<PathBuf> {
-    let mut files: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    files.retain(|path| path.extension().is_some_and(|ext| ext == extension));
-    files.sort();
-    files
 }
 
 /// What holds of every remedy: values go into files of the kernel, on one line, and no file gets two of them; no thread
@@ -167,10 +158,7 @@ fn sound<'a>(place: &str, found: impl IntoIterator<Item = (&'a str, &'a Remedy)>
 #[test]
 fn remedies_on_every_machine_are_sound() {
     let mut out = String::new();
-    for path in files(&repository("fixtures/machines"), "machine")
-        .into_iter()
-        .chain(files(&repository("fixtures/boot"), "machine"))
-    {
+    for path in [fixtures::files("machines", "machine"), fixtures::files("boot", "machine")].concat() {
         let tree = MemTree::parse(&std::fs::read_to_string(&path).unwrap()).unwrap();
         let machine = Machine::read(&tree);
         let all = machine.topology.online.known().cloned().unwrap_or_default();
@@ -195,7 +183,7 @@ fn remedies_on_every_machine_are_sound() {
             let case = Case::new(&tree, &machine, &need);
             let site = Site::new(&case, &preferences);
             let found: Vec<(&str, Remedy)> =
-                REMEDIES.iter().filter_map(|(id, _)| Some((*id, remedy(&site, id)?))).collect();
+                REMEDIES.iter().filter_map(|of| Some((of.knob, remedy(&site, of.knob)?))).collect();
             assert_eq!(found.len(), REMEDIES.len());
             sound(&name, found.iter().map(|(id, found)| (*id, found)), case.rt());
             if preferences.partition {

@@ -13,7 +13,8 @@ use std::path::PathBuf;
 pub struct CompareArgs {
     /// Recordings, or results of other programs; each is held against the first of them, or against --baseline. --from,
     /// --unit and --period are for files that do not say themselves what they are
-    #[arg(required = true, value_name = "RECORDING")]
+    /// [default: the two newest recordings of this folder]
+    #[arg(value_name = "RECORDING")]
     pub recordings: Vec<PathBuf>,
     #[command(flatten)]
     pub import: ImportArgs,

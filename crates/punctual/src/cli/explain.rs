@@ -8,9 +8,10 @@ use std::path::PathBuf;
 
 #[derive(Debug, Args)]
 pub struct ExplainArgs {
-    /// The recording, made with measure --explain or check
-    pub recording: PathBuf,
-    /// Tell everything: all causes with what bears on them, more of the latest activations, how it was looked for
+    /// The recording, made with measure --explain or check [default: the newest of this folder]
+    pub recording: Option<PathBuf>,
+    /// Tell everything: all causes with what bears on them, more of the latest activations, how it was looked for; with
+    /// --json all windows, which are some megabytes for a long recording
     #[arg(long, conflicts_with = "spike")]
     pub full: bool,
     /// Print one JSON document

@@ -43,11 +43,22 @@ use value::{parse_amount, parse_period, parse_trace_buffer, parse_version};
     version,
     propagate_version = true,
     subcommand_required = true,
-    arg_required_else_help = true
+    arg_required_else_help = true,
+    after_help = "Start here: sudo punctual check"
 )]
 pub struct Cli {
+    /// When to colour: auto is on a terminal, unless NO_COLOR is set
+    #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t = Colour::Auto)]
+    pub color: Colour,
     #[command(subcommand)]
     pub command: Command,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Colour {
+    Auto,
+    Always,
+    Never,
 }
 
 #[derive(Debug, Subcommand)]
@@ -82,6 +93,10 @@ pub enum Command {
     Optimize(Box<OptimizeArgs>),
     /// This machine as one readable file, to be audited elsewhere or shown in a bug report
     Snapshot(SnapshotArgs),
+    /// Man pages of this program, put where `man` finds them
+    Man(InstallArgs),
+    /// Completions for bash, zsh and fish, put where they are looked for
+    Completions(InstallArgs),
     /// (internal) run one load until standard input closes
     #[command(name = "__load", hide = true)]
     Load(LoadArgs),
@@ -102,10 +117,17 @@ pub enum Command {
     HoldLatency { us: u32 },
     /// (internal) write man pages into a directory
     #[command(name = "__man", hide = true)]
-    Man { dir: PathBuf },
+    WriteMan { dir: PathBuf },
     /// (internal) write shell completions into a directory
     #[command(name = "__completions", hide = true)]
-    Completions { dir: PathBuf },
+    WriteCompletions { dir: PathBuf },
+}
+
+#[derive(Args, Clone, Copy, Debug)]
+pub struct InstallArgs {
+    /// Write the files: for all users as root, for this user otherwise
+    #[arg(long, required = true)]
+    pub install: bool,
 }
 
 #[derive(Args, Clone, Debug)]
@@ -236,9 +258,15 @@ pub struct CheckArgs {
     /// idle:1,cpu+memory+io-write+switch+net:2]
     #[arg(long, value_name = "NAMES", value_parser = parse_loads)]
     pub load: Option<Loads>,
+    /// Wait until no other program works before idle is measured, for this time at most
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub wait_quiet: Option<Nanos>,
     /// Recording to write; the HTML report goes beside it [default: punctual-DATE-TIME.punctual]
     #[arg(long, value_name = "PATH")]
     pub out: Option<PathBuf>,
+    /// Write JUnit XML here, for CI: one case for each CPU and load
+    #[arg(long, value_name = "PATH")]
+    pub junit: Option<PathBuf>,
     #[command(flatten)]
     pub form: Form,
     /// Exit with 2 when a finding is at least this bad
@@ -326,6 +354,9 @@ pub struct MeasureArgs {
     pub explain: TraceArgs,
     #[command(flatten)]
     pub resume: ResumeArgs,
+    /// Wait until no other program works before idle is measured, for this time at most
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub wait_quiet: Option<Nanos>,
     /// Recording to write [default: punctual-DATE-TIME.punctual]
     #[arg(long, value_name = "PATH")]
     pub out: Option<PathBuf>,

@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 
 #[derive(Debug, Args)]
 pub struct ReportArgs {
-    /// The recording, or the result of another program
-    pub recording: PathBuf,
+    /// The recording, or the result of another program [default: the newest recording of this folder]
+    pub recording: Option<PathBuf>,
     #[command(flatten)]
     pub import: ImportArgs,
     /// Write an HTML report here

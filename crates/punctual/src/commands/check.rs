@@ -1,8 +1,10 @@
 //! `punctual check`: audit, measure under load, say whether the need is held.
 
 use crate::cli::{CheckArgs, Form, Loads, parse_loads};
+use crate::commands::export::junit;
 use crate::commands::here::Here;
 use crate::commands::need::Stated;
+use crate::commands::quiet;
 use crate::commands::session::{self, Outputs, Telling};
 use crate::exit::Exit;
 use crate::render::{self, text::Opening};
@@ -40,9 +42,13 @@ pub fn run(args: &CheckArgs) -> Result<Exit> {
     };
     let setting = Setting { explain: causes, ..here.setting(outputs.load_dir(), findings, true) };
     session::check_loads(&scenario.load_phases, &setting.load_dir)?;
+    quiet::before(&scenario, args.wait_quiet);
     let telling = open(args.form, &here, &need, &setting.findings, &scenario)?;
     let finished = session::run(&scenario, &setting, &outputs, None)?;
     let exit = finished.tell(&outputs, &telling)?;
+    if let Some(path) = &args.junit {
+        junit(&outputs.recording, path)?;
+    }
     let report = &finished.report;
     Ok(exit.and(Exit::exceeded_if(args.fail_on.is_some_and(|least| worst(&report.findings) >= Some(least)))))
 }

@@ -3,7 +3,7 @@
 use crate::cli::{CompareArgs, CompareLevel};
 use crate::commands::files::{title, write_new};
 use crate::commands::need::Stated;
-use crate::commands::source::result;
+use crate::commands::source::{newest, result};
 use crate::exit::Exit;
 use crate::render::{self, compare};
 use anyhow::{Result, anyhow};
@@ -15,7 +15,12 @@ use std::path::PathBuf;
 /// Reads, compares, renders. What cannot be told, should not have been compared or may be the work of a doubt exits with
 /// 3; worse is no failure unless `--fail-on` says so.
 pub fn run(args: &CompareArgs) -> Result<Exit> {
-    let paths: Vec<&PathBuf> = args.baseline.iter().chain(&args.recordings).collect();
+    let newest = match args.recordings.len() + usize::from(args.baseline.is_some()) {
+        0 => newest(2)?,
+        1 => newest(1)?,
+        _ => Vec::new(),
+    };
+    let paths: Vec<&PathBuf> = args.baseline.iter().chain(&args.recordings).chain(&newest).collect();
     let read = paths.iter().map(|path| result(path, args.import.options())).collect::<Result<Vec<ResultFile>>>()?;
     for path in one_file(&paths) {
         render::say(&format!("note: {} is the first file itself: nothing can differ", path.display()));

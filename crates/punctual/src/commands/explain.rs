@@ -3,6 +3,7 @@
 use crate::cli::ExplainArgs;
 use crate::commands::files::{refuse_pipe, title, write_new, write_new_with};
 use crate::commands::here::reader;
+use crate::commands::source::named_or_newest;
 use crate::exit::Exit;
 use crate::render::{self, explain};
 use anyhow::{Result, bail};
@@ -13,10 +14,11 @@ use std::num::NonZeroUsize;
 
 /// Reads, ranks, renders. What is not the answer (more than a fifth without a cause, or cut off) exits with 3.
 pub fn run(args: &ExplainArgs) -> Result<Exit> {
-    refuse_pipe(&args.recording)?;
-    let recording = read_file(&args.recording)?;
+    let path = &named_or_newest(args.recording.as_ref())?;
+    refuse_pipe(path)?;
+    let recording = read_file(path)?;
     let report = Report::of(&recording);
-    let name = args.recording.display();
+    let name = path.display();
     let Some(causes) = &report.causes else {
         bail!("{name} holds nothing of causes; record them with punctual measure --explain (best as root)");
     };
@@ -29,15 +31,15 @@ pub fn run(args: &ExplainArgs) -> Result<Exit> {
     }
     let top = if args.full { usize::MAX } else { args.top.get() };
     let show = explain::Show { top, full: args.full, spike: args.spike.map(NonZeroUsize::get) };
-    if let Some(path) = &args.html {
-        let page = render::html::causes_page(&report, &title(&args.recording), Some(&args.recording))?;
-        write_new(path, &page)?;
+    if let Some(html) = &args.html {
+        let page = render::html::causes_page(&report, &title(path), Some(path))?;
+        write_new(html, &page)?;
     }
-    if let Some(path) = &args.perfetto {
-        write_new_with(path, |file| explain::perfetto(&report, &recording.causes.windows, BufWriter::new(file)))?;
+    if let Some(trace) = &args.perfetto {
+        write_new_with(trace, |file| explain::perfetto(&report, &recording.causes.windows, BufWriter::new(file)))?;
     }
-    let document = || explain::json::document(&report, Some(&args.recording)).unwrap_or_default();
-    let paths = [Some(args.recording.as_path()), args.html.as_deref(), args.perfetto.as_deref()];
+    let document = || explain::json::document(&report, Some(path), args.full).unwrap_or_default();
+    let paths = [Some(path.as_path()), args.html.as_deref(), args.perfetto.as_deref()];
     let text = || explain::explain(&report, show, &reader(), paths, render::style());
     render::print(&if args.json { document() } else { text() })?;
     Ok(Exit::doubtful_if(report.cut_off.is_some() || report.causes_doubt().is_some()))

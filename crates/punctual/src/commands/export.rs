@@ -7,11 +7,13 @@ use crate::exit::Exit;
 use crate::render::{self, units, words};
 use anyhow::{Context, Error, Result, bail};
 use punctual_hist::Nanos;
+use punctual_linux::recording::read_file;
 use punctual_linux::result_file::{ResultFile, replace};
 use punctual_numbers::export::{Gate, doubts, gate, hdr_over_time, run_of};
 use punctual_numbers::foreign::ForeignRun;
 use punctual_numbers::recording::Recording;
 use punctual_numbers::report::{DUE_WANTED, Report};
+use std::path::Path;
 
 /// Reads, writes. What was repaired in the file or doubted of it is said beside the result, since most formats have no
 /// place for it. What a gate could not tell exits with 3.
@@ -57,6 +59,14 @@ fn text(args: &ExportArgs, file: &ResultFile) -> Result<Exit> {
         gate.is_open() || (gate != Gate::NoBudget && doubts(run, series).next().is_some())
     };
     Ok(Exit::doubtful_if(is_gate && run.series.iter().any(open)))
+}
+
+/// A recording as JUnit XML, in a file that must not be there yet.
+pub fn junit(recording: &Path, to: &Path) -> Result<()> {
+    let recording = read_file(recording)?;
+    let budget = recording.header.scenario.budget;
+    let text = render::export::text(ExportFormat::Junit, &judged(&recording, budget), budget)?;
+    write_new(to, text)
 }
 
 fn say_notes(run: &ForeignRun) {

@@ -3,6 +3,7 @@
 use crate::cli::{MeasureArgs, Period, PhaseName, PolicyName, SuiteName, TraceArgs};
 use crate::commands::here::Here;
 use crate::commands::need::Stated;
+use crate::commands::quiet;
 use crate::commands::resume;
 use crate::commands::session::{self, Outputs, Telling};
 use crate::exit::Exit;
@@ -45,6 +46,7 @@ pub fn run(args: &MeasureArgs) -> Result<Exit> {
     let load_dir = args.load_dir.clone().unwrap_or_else(|| outputs.load_dir());
     session::check_loads(&scenario.load_phases, &load_dir)?;
     let setting = Setting { notes, explain: explain(&args.explain), ..machine.setting(load_dir, Vec::new(), false) };
+    quiet::before(&scenario, args.wait_quiet);
     session::run(&scenario, &setting, &outputs, None)?.tell(&outputs, &Telling::Form(args.form, machine.reader()))
 }
 

@@ -10,13 +10,13 @@ use crate::render::plot::{self, Measured, Named};
 use anyhow::{Context, Result, bail};
 use punctual_linux::result_file::ResultFile;
 use punctual_numbers::report::Report;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// More curves than this cannot be told apart.
 const OVERLAID_MAX: usize = 9;
 
 /// Draws the chart that was asked for. Nothing else is printed.
-pub fn run(args: &ReportArgs, file: Option<&Path>, first: ResultFile) -> Result<Exit> {
+pub fn run(args: &ReportArgs, of: &Path, file: Option<&Path>, first: ResultFile) -> Result<Exit> {
     let form = file.map(Form::of).transpose()?;
     if args.plot.with.len() + 1 > OVERLAID_MAX {
         bail!("--with: {OVERLAID_MAX} results at most can be told apart in one chart");
@@ -26,7 +26,7 @@ pub fn run(args: &ReportArgs, file: Option<&Path>, first: ResultFile) -> Result<
     for path in &args.plot.with {
         results.push(part_of(result(path, args.import.options())?, path, args.between.between.as_deref())?);
     }
-    let paths = || std::iter::once(&args.recording).chain(&args.plot.with);
+    let paths = || std::iter::once(of).chain(args.plot.with.iter().map(PathBuf::as_path));
     let names: Vec<(String, String)> = paths().map(|path| (title(path), path.display().to_string())).collect();
     let all = plot::names(&names).into_iter().zip(results);
     let all: Vec<Named> = all.map(|(name, result)| Named { name, of: measured(result) }).collect();

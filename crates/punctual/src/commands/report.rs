@@ -5,7 +5,7 @@ use crate::commands::files::{title, write_new};
 use crate::commands::here::reader;
 use crate::commands::plot;
 use crate::commands::session::told;
-use crate::commands::source::{one_result, part_of};
+use crate::commands::source::{named_or_newest, one_result, part_of};
 use crate::exit::Exit;
 use crate::render;
 use anyhow::Result;
@@ -13,33 +13,44 @@ use punctual_linux::result_file::ResultFile;
 use punctual_numbers::foreign::ForeignRun;
 use punctual_numbers::recording::Recording;
 use punctual_numbers::report::Report;
+use std::path::{Path, PathBuf};
 
 /// Reads, renders. A recording that was cut off is rendered up to its last good frame, and exits with 3.
 pub fn run(args: &ReportArgs) -> Result<Exit> {
-    let result = part_of(one_result(&args.recording, args.import)?, &args.recording, args.between.between.as_deref())?;
-    if let Some(file) = &args.plot.plot {
-        return plot::run(args, file.as_deref(), result);
+    let (typed, plot) = swapped(args);
+    let path = &named_or_newest(typed)?;
+    let result = part_of(one_result(path, args.import)?, path, args.between.between.as_deref())?;
+    if let Some(file) = plot {
+        return plot::run(args, path, file, result);
     }
     match result {
-        ResultFile::Recording(recording) => recorded(args, &recording),
-        ResultFile::Foreign(run) => imported(args, &run),
+        ResultFile::Recording(recording) => recorded(args, path, &recording),
+        ResultFile::Foreign(run) => imported(args, path, &run),
     }
 }
 
-fn recorded(args: &ReportArgs, recording: &Recording) -> Result<Exit> {
+/// The result that was named, and the chart that was asked for. A result may stand where the name of a chart would: what
+/// is no picture is the result, and then the chart goes to the terminal.
+fn swapped(args: &ReportArgs) -> (Option<&PathBuf>, Option<Option<&Path>>) {
+    let is_picture = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "svg" || ending == "png");
+    match (&args.recording, &args.plot.plot) {
+        (None, Some(Some(file))) if !is_picture(file) => (Some(file), Some(None)),
+        (recording, plot) => (recording.as_ref(), plot.as_ref().map(Option::as_deref)),
+    }
+}
+
+fn recorded(args: &ReportArgs, path: &Path, recording: &Recording) -> Result<Exit> {
     let report = Report::of(recording);
-    let path = Some(args.recording.as_path());
     in_forms(
         args,
-        || render::html::page(&report, &title(&args.recording), path),
-        || render::json::check(&report, path),
-        || told(&report, args.form, &reader(), [path, args.html.as_deref()]),
+        || render::html::page(&report, &title(path), Some(path)),
+        || render::json::check(&report, Some(path)),
+        || told(&report, args.form, &reader(), [Some(path), args.html.as_deref()]),
     )?;
     Ok(Exit::doubtful_if(report.cut_off.is_some()))
 }
 
-fn imported(args: &ReportArgs, run: &ForeignRun) -> Result<Exit> {
-    let path = &args.recording;
+fn imported(args: &ReportArgs, path: &Path, run: &ForeignRun) -> Result<Exit> {
     in_forms(
         args,
         || render::html::imported_page(run, &title(path), path),

@@ -2,6 +2,7 @@
 
 use super::files::{create_new, remove, title};
 use super::preconditions::none_under_way;
+use super::quiet::Watch;
 use crate::cli::Form;
 use crate::exit::Exit;
 use crate::render::live::Live;
@@ -141,7 +142,7 @@ fn session(
         Some(former) => RecordingKeeper::resume(&outputs.recording, former)?,
     };
     let html = outputs.html.as_deref().map(create_new).transpose().inspect_err(|_| undo())?;
-    let mut session = Measuring { keeper, display };
+    let mut session = Measuring { keeper, display, others: Watch::default() };
     let measured = measure(scenario, setting, interrupted, &mut session);
     session.display.clear();
     if let Err(error) = measured {
@@ -224,6 +225,7 @@ impl Display {
 struct Measuring {
     keeper: RecordingKeeper,
     display: Display,
+    others: Watch,
 }
 
 impl Measuring {
@@ -244,6 +246,14 @@ impl Measuring {
         progress
     }
 
+    /// Notes who else worked, where somebody did.
+    fn note_others(&mut self, told: Option<String>) {
+        if let Some(text) = told {
+            let written = self.keeper.note(punctual_linux::measure::now(), text);
+            self.say_failure(written);
+        }
+    }
+
     /// What was noted by hand goes into the recording with its time.
     fn write_notes(&mut self) {
         let (Display::Live(live), Some(_)) = (&self.display, self.keeper.growing().recording()) else { return };
@@ -260,7 +270,11 @@ impl Observer for Measuring {
         match (&frame, &mut self.display) {
             // From here on this thread keeps to the CPUs of housekeeping, and nothing is counted yet.
             (Frame::Header(_), Display::Live(live)) => live.begin(),
-            (Frame::End(_), _) => self.write_notes(),
+            (Frame::End(_), _) => {
+                self.write_notes();
+                let told = self.others.end();
+                self.note_others(told);
+            }
             _ => {}
         }
         let written = self.keeper.keep(frame);
@@ -274,6 +288,8 @@ impl Observer for Measuring {
 
     fn progress(&mut self, progress: &Progress) {
         self.write_notes();
+        let told = self.others.see(progress);
+        self.note_others(told);
         if self.looks_closely() {
             return self.display.show(&self.with_causes(progress));
         }

@@ -5,7 +5,7 @@ use super::files::{read_at_most, refuse_pipe};
 use super::internal::READ;
 use crate::cli::{ImportArgs, When};
 use crate::render::audit::Captured;
-use crate::render::words;
+use crate::render::{say, words};
 use anyhow::{Context, Result, anyhow, bail};
 use punctual_facts::fact::Fact;
 use punctual_facts::machine::Machine;
@@ -74,6 +74,31 @@ pub fn knob(id: &str) -> Result<&'static Knob> {
         bail!("there is no knob '{id}'{hint}\nTo list all knobs, run: punctual audit --all");
     };
     Ok(knob)
+}
+
+/// The result that was named, or else the newest recording of this folder, and then it is said which.
+pub fn named_or_newest(named: Option<&PathBuf>) -> Result<PathBuf> {
+    match named {
+        Some(path) => Ok(path.clone()),
+        None => newest(1)?.pop().context("no recording is in this folder: name one"),
+    }
+}
+
+/// The newest recordings of this folder, the older first; it is said which they are.
+pub fn newest(count: usize) -> Result<Vec<PathBuf>> {
+    let entries = std::fs::read_dir(".").context("list this folder")?.flatten();
+    let recordings = entries.filter(|entry| entry.path().extension().is_some_and(|ending| ending == "punctual"));
+    let mut found: Vec<_> = recordings
+        .filter_map(|entry| Some((entry.metadata().ok()?.modified().ok()?, PathBuf::from(entry.file_name()))))
+        .collect();
+    found.sort();
+    if found.len() < count {
+        bail!("there are {} recordings (*.punctual) in this folder, and {count} are needed: name them", found.len());
+    }
+    let newest: Vec<PathBuf> = found.split_off(found.len() - count).into_iter().map(|(_, path)| path).collect();
+    let names: Vec<String> = newest.iter().map(|path| path.display().to_string()).collect();
+    say(&format!("note: the newest here: {}", names.join(", ")));
+    Ok(newest)
 }
 
 /// What is in the one file with a result that was named; what a recording says itself is not to be given beside it.

@@ -1,5 +1,6 @@
 //! What the samples look like, compared with files a reviewer has read. `BLESS=1 cargo test` writes them anew.
 
+use super::sheet::Style;
 use super::words::answer::Reader;
 use super::words::command::Command;
 use super::{sample, text};
@@ -44,18 +45,18 @@ pub(in crate::render) fn root() -> Reader {
     Reader { is_root: true, container: None, typed: Some(Command::new(["check", "--out", "bench.punctual"])) }
 }
 
-fn short(report: &Report, style: text::Style) -> String {
+fn short(report: &Report, style: Style) -> String {
     text::short(report, &root(), paths(), style)
 }
 
-pub(in crate::render) fn full(report: &Report, style: text::Style) -> String {
+pub(in crate::render) fn full(report: &Report, style: Style) -> String {
     text::full(report, &root(), NO_FILES, style)
 }
 
 #[test]
 fn check_at_80_columns() {
     for (name, report) in sample::all() {
-        let text = short(&report, text::Style::default());
+        let text = short(&report, Style::default());
         assert!(text.lines().count() <= 60, "{name}: the short text is short\n{text}");
         let answer = text.lines().rev().take(24).collect::<Vec<_>>().join("\n");
         assert!(answer.contains("HELD") || answer.contains("INCONCLUSIVE"), "{name}: the last screen answers\n{text}");
@@ -65,14 +66,14 @@ fn check_at_80_columns() {
 
 #[test]
 fn check_on_a_wide_terminal() {
-    let text = short(&sample::skipped(), text::Style { width: 160, colour: false });
+    let text = short(&sample::skipped(), Style { width: 160, colour: false });
     assert_golden("skipped.check-wide.txt", &text);
 }
 
 #[test]
 fn the_full_text() {
     for (name, report) in sample::all() {
-        let text = full(&report, text::Style::default());
+        let text = full(&report, Style::default());
         assert_golden(&format!("{name}.full.txt"), &text);
     }
 }
@@ -81,7 +82,7 @@ fn the_full_text() {
 fn every_line_fits_and_nothing_claims_a_worst_case() {
     for (name, report) in sample::all() {
         for width in [80, 120] {
-            let style = text::Style { width, colour: false };
+            let style = Style { width, colour: false };
             for text in [short(&report, style), full(&report, style)] {
                 assert!(!text.to_lowercase().contains("worst case"), "{name}");
                 assert!(text.is_ascii(), "{name}: a serial console shows ASCII only");
@@ -95,15 +96,15 @@ fn every_line_fits_and_nothing_claims_a_worst_case() {
 
 #[test]
 fn an_absent_number_is_a_dash_not_a_zero() {
-    let text = short(&sample::empty(), text::Style { width: 120, colour: false });
+    let text = short(&sample::empty(), Style { width: 120, colour: false });
     assert!(text.contains("No CPU was measured.") || text.contains(" -  "), "{text}");
 }
 
 #[test]
 fn colours_change_nothing_but_colour() {
     for (name, report) in sample::all() {
-        let plain = short(&report, text::Style { width: 80, colour: false });
-        let coloured = short(&report, text::Style { width: 80, colour: true });
+        let plain = short(&report, Style { width: 80, colour: false });
+        let coloured = short(&report, Style { width: 80, colour: true });
         assert!(!plain.contains('\x1b') && coloured.contains('\x1b'), "{name}");
         assert_eq!(anstream::adapter::strip_str(&coloured).to_string(), plain, "{name}");
     }
@@ -117,7 +118,7 @@ fn what_is_left_out_is_counted() {
     let phases = report.phases.clone();
     report.phases.extend(phases.into_iter().map(|row| punctual_numbers::report::PhaseRow { cpu: row.cpu + 8, ..row }));
     report.phases.sort_by_key(|row| (row.phase, row.cpu));
-    let text = short(&report, text::Style::default());
+    let text = short(&report, Style::default());
     assert_eq!(text.matches("wanted: ").count(), 5, "five findings are shown\n{text}");
     assert!(text.contains("7 more: punctual audit --cpus 0-7 --period 1ms --budget 72us"), "{text}");
     assert!(text.contains("more rows with smaller maxima: --full"), "{text}");
@@ -127,7 +128,7 @@ fn what_is_left_out_is_counted() {
 fn absurd_numbers_are_rendered_and_break_nothing() {
     let report = sample::absurd();
     for width in [0, 80, 200] {
-        let style = text::Style { width, colour: true };
+        let style = Style { width, colour: true };
         assert!(short(&report, style).contains("How sure"));
         assert!(full(&report, style).contains("Latest activations"));
     }

@@ -26,6 +26,7 @@ pub mod progress;
 #[cfg(test)]
 mod sample;
 pub mod sarif;
+pub mod sheet;
 mod snapshot;
 pub mod text;
 pub mod tune;
@@ -33,5 +34,5 @@ pub mod units;
 pub mod words;
 
 pub use document::document;
-pub use out::{ask, columns, error, print, say, style};
+pub use out::{ask, colour, columns, error, print, say, style};
 pub use snapshot::snapshot;

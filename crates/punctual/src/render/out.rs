@@ -1,6 +1,6 @@
 //! The way out: standard output for results, standard error for everything else.
 
-use super::text::Style;
+use super::sheet::Style;
 use super::units::THIN;
 use super::words;
 use anyhow::Context;
@@ -33,6 +33,15 @@ pub fn error(error: &anyhow::Error) {
     say(&format!("error: {}", words::told(error)));
 }
 
+/// Colours always or never; otherwise terminals that do not refuse them have colours.
+pub fn colour(wanted: Option<bool>) {
+    match wanted {
+        Some(true) => anstream::ColorChoice::AlwaysAnsi.write_global(),
+        Some(false) => anstream::ColorChoice::Never.write_global(),
+        None => {}
+    }
+}
+
 /// How wide the terminal is that reads standard output; `None` when something else does.
 pub fn columns() -> Option<usize> {
     let is_terminal = io::stdout().is_terminal();
@@ -44,5 +53,7 @@ pub fn columns() -> Option<usize> {
 
 /// How to lay text out for whoever reads standard output: as wide as the terminal is, within reason.
 pub fn style() -> Style {
-    columns().map_or(Style::default(), |columns| Style { width: columns.clamp(60, 120), colour: true })
+    let colour = anstream::ColorChoice::global() == anstream::ColorChoice::AlwaysAnsi;
+    columns()
+        .map_or(Style { colour, ..Style::default() }, |columns| Style { width: columns.clamp(60, 120), colour: true })
 }

@@ -19,10 +19,12 @@ pub use refusal::{import_problem, measure_error, scenario_error, told};
 pub use trust::{although, distrust, trust_answer};
 pub use verdict::{next_step, skip_difference, verdict};
 
+use super::clean::shortened;
 use super::units;
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::finding::{Confidence, Finding, Severity, State};
 use punctual_hist::Nanos;
+use punctual_linux::measure::{OtherProgram, OtherWork};
 use punctual_numbers::recording::{EndReason, Event, EventKind, InForce, LoadDone, Moment};
 use punctual_numbers::report::{PhaseRow, Report};
 use punctual_numbers::scenario::{Amount, LoadPhase, Mechanism, Policy, Scenario, TimerPhase};
@@ -235,13 +237,21 @@ pub fn scenario_ahead(scenario: &Scenario) -> String {
     format!("Measuring for {}: {}.", units::duration(whole), phases.join(", then "))
 }
 
+/// Who works beside what is measured: `others use 1.2 CPUs: make (pid 812) 83 %, cc1 (pid 820) 31 % of a CPU`.
+pub fn other_work(work: &OtherWork) -> String {
+    let program =
+        |one: &OtherProgram| format!("{} (pid {}) {:.0} %", shortened(&one.name, 20), one.pid, one.cpus * 100.0);
+    let named: Vec<String> = work.programs.iter().map(program).collect();
+    format!("others use {:.1} CPUs: {} of a CPU", work.cpus, named.join(", "))
+}
+
 /// The name of a load phase, short enough for a column.
 pub fn short_phase_name(name: &str) -> String {
     const ROOM: usize = 14;
     let name = phase_name(name);
     match name.split('+').count() {
         _ if name.chars().count() <= ROOM => name.to_owned(),
-        1 => super::clean::shortened(name, ROOM),
+        1 => shortened(name, ROOM),
         loads => format!("{loads} loads"),
     }
 }

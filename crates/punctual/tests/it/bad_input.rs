@@ -18,7 +18,7 @@ fn a_cpu_that_is_not_there() {
     refused(&["--cpus", "0,4000"], &["4000", "online"]);
     refused(&["--cpus", ""], &["names no CPU"]);
     refused(&["--cpus", "3-1"], &["backwards"]);
-    refused(&["--cpus", "99999"], &["no machine has that many"]);
+    refused(&["--cpus", "99999"], &["no machine has a CPU of that number"]);
 }
 
 #[test]

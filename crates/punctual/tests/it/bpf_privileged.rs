@@ -36,7 +36,7 @@ fn explained(engine: &str) -> Value {
     stop.store(true, Relaxed);
     hog.join().unwrap();
     assert!([0, 3].contains(&said.code), "{said:?}");
-    run.json(&["explain", "e.punctual", "--json"])
+    run.json(&["explain", "e.punctual", "--json", "--full"])
 }
 
 #[test]

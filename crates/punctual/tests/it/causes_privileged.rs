@@ -313,6 +313,6 @@ fn without_a_tracefs_it_is_measured_all_the_same_and_said_why() {
             tracing.refused.iter().any(|(rung, why)| *rung == Rung::Tracefs && why.contains("CAP_SYS_ADMIN")),
             "{tracing:?}"
         );
-        assert!(!recording.causes.windows.is_empty());
+        assert!(recording.causes.windows.iter().next().is_some());
     }
 }

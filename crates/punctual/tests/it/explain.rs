@@ -58,7 +58,7 @@ fn tracing() -> Frame {
     })
 }
 
-/// A thread of a higher priority runs for so long after our timer has expired and our thread was woken.
+/// A thread of a higher priority runs for the time `hog` after our timer has expired and our thread was woken.
 fn hogged(slot: u32, at: Nanos, hog: Nanos) -> Window {
     let release = EPOCH.plus(at);
     let us = |us| release.plus(Nanos::from_us(us));
@@ -98,7 +98,7 @@ fn hogged(slot: u32, at: Nanos, hog: Nanos) -> Window {
     }
 }
 
-/// A recording of so many windows; returns its name.
+/// Writes a recording of `windows`, each a nanosecond later than the one before. Returns its name.
 fn recorded(run: &Run, windows: u32) -> &'static str {
     let total = LateTotal {
         cpu: 1,
@@ -112,7 +112,7 @@ fn recorded(run: &Run, windows: u32) -> &'static str {
     frames.extend([mark(MarkKind::PhaseStart(1), 5), mark(MarkKind::PhaseEnd(1), 10)]);
     frames.extend((0..windows).map(|n| {
         let at = Nanos::from_ms(5_000 + u64::from(n) * 37);
-        Frame::Window(Box::new(hogged(n, at, Nanos::from_us(500))))
+        Frame::Window(Box::new(hogged(n, at, Nanos::from_ns(500_000 + u64::from(n)))))
     }));
     frames.push(Frame::Late(LateList { late: Vec::new(), totals: vec![total] }));
     frames.push(Frame::TraceTotals(vec![TraceTotal { cpu: 1, records: 90, lost: 0, bytes: 4_000 }]));
@@ -159,6 +159,26 @@ fn a_recording_is_explained_in_every_form() {
     assert_eq!(document["spikes"][0]["causes"][0]["class"], "higher-priority");
     let hog = document["spikes"][0]["causes"][0]["time_ns"].as_u64().unwrap();
     assert!(hog.abs_diff(500_000) < 5_000, "{hog}");
+}
+
+#[test]
+fn the_document_of_a_long_recording_leaves_out_windows_unless_all_are_asked_for() {
+    let run = Run::new();
+    let file = recorded(&run, 2_000);
+    let [short, full] = [&[][..], &["--full"]].map(|more| {
+        let said = run.punctual(&[&["explain", file, "--json"], more].concat());
+        let document: serde_json::Value = serde_json::from_str(&said.out).unwrap();
+        fits(include_str!("../../../../schemas/explain-2.schema.json"), &document);
+        (said.out.len(), document)
+    });
+    assert!(short.0 <= 500_000 && full.0 > 3_000_000, "{} and {} bytes", short.0, full.0);
+    let (shown, all) = (short.1["spikes"].as_array().unwrap(), full.1["spikes"].as_array().unwrap());
+    assert!(all.len() == 2_000 && shown.len() > 100 && all.starts_with(shown), "{} of {}", shown.len(), all.len());
+    let left_out = |document: &serde_json::Value| document["windows_left_out"].as_u64().unwrap();
+    assert_eq!((left_out(&short.1), left_out(&full.1)), (2_000 - shown.len() as u64, 0));
+    for kept in ["causes", "late", "all_late", "thresholds", "traces", "explained", "complete"] {
+        assert_eq!(short.1[kept], full.1[kept], "{kept}");
+    }
 }
 
 #[test]

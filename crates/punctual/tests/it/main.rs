@@ -8,6 +8,7 @@ mod bad_input;
 #[cfg(feature = "bpf")]
 mod bpf_privileged;
 mod causes_privileged;
+mod ci_example;
 mod compare;
 mod documents;
 mod explain;

@@ -16,5 +16,5 @@ fn what_cannot_be_tried_is_refused_with_a_remedy() {
     dry(&["--knobs", "mem.compact,rcu.normal", "--time", "20s"]).refused(&["cannot tell anything", "--time"]);
     run.punctual(&["optimize", "--resume", "."]).refused(&["campaign.json"]);
     std::fs::write(run.path("campaign.json"), "{\"schema\": \"other\"}").unwrap();
-    run.punctual(&["optimize", "--resume", "."]).refused(&["no campaign"]);
+    run.punctual(&["optimize", "--resume", "."]).refused(&["this program reads"]);
 }

@@ -187,7 +187,9 @@ impl<'a> Bench<'a> {
     /// What the product says of a recording, asked by a verb of its.
     fn product(&self, verb: &str, recording: &Path) -> Result<String> {
         let product = self.lab.product(self.kernel.spec.arch)?.context("there is no product for this architecture")?;
-        let output = Command::new(&product.program).arg(verb).arg(recording).arg("--json").output();
+        let mut command = Command::new(&product.program);
+        command.arg(verb).arg(recording).arg("--json").args((verb == "explain").then_some("--full"));
+        let output = command.output();
         let output = output.with_context(|| format!("start {}", product.program.display()))?;
         let said = text(&output.stderr);
         // What it finds, or cannot find, is told by 2 and 3: an answer it is.

@@ -19,7 +19,7 @@ pub enum Loader {
     SystemdBoot,
     /// A kernel image that contains its command line.
     Uki,
-    /// systemd-boot of Pop!_OS.
+    /// The way in which Pop!_OS sets systemd-boot up.
     Kernelstub,
     /// `extlinux.conf`, read by U-Boot or by extlinux itself.
     Extlinux,

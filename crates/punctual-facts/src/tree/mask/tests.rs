@@ -47,7 +47,6 @@ punctual:/kernel/log =
 /var/log/x ! garbled cannot open /home/fordprefect/x on zaphod
 "#;
 
-/// Separated by `|`.
 const SECRETS: &str = "zaphod|trillian|01234567-89ab|10.11.12|mostly-harmless|deep thought|marvin|s3cr3t|deadbeef|52:54:00|\
     525400abcdef|VMX-77|4c4c4544|S3X9NX|0f1e2d3c|fordprefect|eddie|ABCDEF|factory-floor|feab:cdef|AA001122|6ccece7e|galaxy|\
     vogon";

@@ -17,7 +17,7 @@ fn every_knob_of_the_advice_is_in_the_catalogue() {
 
 #[test]
 fn every_class_has_an_answer_but_what_is_done_on_purpose() {
-    for class in Class::ALL {
+    for &class in Class::ALL {
         let cause = Cause { class, name: "something nobody has heard of".to_owned() };
         assert_eq!(knobs(&cause, &[]).is_empty(), class == Class::Stopped, "advice on {class:?}");
     }

@@ -2,7 +2,7 @@
 
 use super::text::{Given, read};
 use crate::explain::account::account;
-use crate::explain::ordinary::Ordinary;
+use crate::explain::ordinary::learn;
 use crate::explain::{Blame, Cause, Class, Part, cause};
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -29,7 +29,8 @@ fn us(ns: u64) -> String {
 
 fn explained(given: &Given, classes: &mut BTreeSet<Class>) -> String {
     let window = &given.window;
-    let spike = cause::spike(window, account(window, &given.rules), &Ordinary::default());
+    let (rules, ordinary) = learn(&[], given.rules.clone());
+    let spike = cause::spike(window, account(window, &rules), &ordinary);
     let mut text = format!("late {}", us(spike.latency().as_ns()));
     if let Some(why) = spike.incomplete {
         write!(text, ", incomplete: {why:?}").unwrap();

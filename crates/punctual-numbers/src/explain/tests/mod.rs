@@ -2,5 +2,5 @@
 
 mod data;
 mod random;
-mod text;
+pub(super) mod text;
 mod whole;

@@ -7,30 +7,35 @@
 //! elsewhere 0 990.0 77 - ipi 1 30 31
 //! 995.0 0 d switch 0:120 S 900:9
 //! ```
-//! Times are microseconds; flags as the kernel shows them (`d` interrupts off, `N` asked to give way, `h`, `s`, a digit: pre-emption forbidden), `-` none;
+//! Times are microseconds, with `+` or `-` relative to the release; flags as the kernel shows them (`d` interrupts off, `N` asked to give way, `h`, `s`, a digit: pre-emption forbidden), `-` none;
 //! `kernel 53` says that a task is a thread of the kernel.
 
 use crate::explain::clues::Rules;
 use crate::trace::{
     Address, Around, Change, Context, Counter, FLAG_HARDIRQ, FLAG_IRQS_OFF, FLAG_NEED_RESCHED, FLAG_SOFTIRQ,
-    Incomplete, Kept, Line, Record, Vector, What, Window,
+    Incomplete, Kept, Line, NoiseKind, Record, Vector, What, Window,
 };
 use punctual_hist::{MonoTime, Nanos};
 
 /// A window, and what it is judged by.
 #[derive(Debug)]
-pub(super) struct Given {
+pub(in crate::explain) struct Given {
     pub window: Window,
     pub rules: Rules,
 }
 
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "times of fixtures")]
-pub(super) fn nanos(us: &str) -> u64 {
+pub(in crate::explain) fn nanos(us: &str) -> u64 {
     (us.parse::<f64>().unwrap_or_else(|_| panic!("no time: {us}")) * 1000.0).round() as u64
 }
 
-fn time(us: &str) -> MonoTime {
-    MonoTime::from_ns(nanos(us))
+fn time(us: &str, release: MonoTime) -> MonoTime {
+    let length = Nanos::from_ns(nanos(us.trim_start_matches(['+', '-'])));
+    match us.as_bytes()[0] {
+        b'+' => release.plus(length),
+        b'-' => release.minus(length),
+        _ => MonoTime::from_ns(length.as_ns()),
+    }
 }
 
 fn number<N: std::str::FromStr>(text: &str) -> N {
@@ -42,7 +47,7 @@ fn address(text: &str) -> Address {
 }
 
 /// All windows of a fixture.
-pub(super) fn read(text: &str) -> Vec<Given> {
+pub(in crate::explain) fn read(text: &str) -> Vec<Given> {
     let mut all: Vec<Given> = Vec::new();
     for line in text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')) {
         if let Some(rest) = line.strip_prefix("window ") {
@@ -51,8 +56,8 @@ pub(super) fn read(text: &str) -> Vec<Given> {
             continue;
         }
         let given = all.last_mut().expect("a window before its records");
-        if line.as_bytes()[0].is_ascii_digit() {
-            given.window.records.push(record(line));
+        if line.starts_with(|first: char| "+-0123456789".contains(first)) {
+            given.window.records.push(record(line, given.window.release));
         } else {
             line.split('|').for_each(|fact| add_fact(&mut given.window, fact.trim()));
         }
@@ -74,13 +79,14 @@ fn window(rest: &str, slot: u32) -> Given {
         "short" => Incomplete::Short,
         _ => Incomplete::NoTrace,
     });
+    let release = time(value("release").expect("release="), MonoTime::default());
     let window = Window {
         slot,
         kept,
         cpu: value("cpu").map_or(1, number),
         tid: value("tid").map_or(900, number),
-        release: time(value("release").expect("release=")),
-        woke: time(value("woke").expect("woke=")),
+        release,
+        woke: time(value("woke").expect("woke="), release),
         phase: value("phase").map_or(0, number),
         records: Vec::new(),
         elsewhere: Vec::new(),
@@ -109,7 +115,7 @@ fn add_fact(window: &mut Window, fact: &str) {
             };
             window.names.irqs.insert(number(first), line);
         }
-        "elsewhere" => window.elsewhere.push((number(first), record(more))),
+        "elsewhere" => window.elsewhere.push((number(first), record(more, window.release))),
         "standstill" => {
             window.around.get_or_insert_with(around).standstill = Some(Nanos::from_us(number(first)));
         }
@@ -144,7 +150,7 @@ fn counter(name: &str) -> Counter {
     }
 }
 
-fn record(line: &str) -> Record {
+fn record(line: &str, release: MonoTime) -> Record {
     let words: Vec<&str> = line.split_whitespace().collect();
     let [at, tid, flags, what @ ..] = words.as_slice() else { panic!("too short: {line}") };
     let flag = |letter: char| match letter {
@@ -157,7 +163,7 @@ fn record(line: &str) -> Record {
     let preempt = flags.bytes().find(u8::is_ascii_digit).map_or(0, |digit| digit - b'0');
     let preempt = if flags.contains('m') { preempt | 0x10 } else { preempt };
     let flags = flags.chars().map(flag).fold(0, |all, flag| all | flag);
-    Record { at: time(at), tid: number(tid), context: Context { flags, preempt }, what: kind(what) }
+    Record { at: time(at, release), tid: number(tid), context: Context { flags, preempt }, what: kind(what) }
 }
 
 fn kind(words: &[&str]) -> What {
@@ -206,6 +212,16 @@ fn kind(words: &[&str]) -> What {
         ["frequency", khz] => What::Frequency { cpu: 1, khz: number(khz) },
         ["boost", task, to] => What::Boost { tid: prio(task).0, from: prio(task).1, prio: number(to) },
         ["migrate", tid, from, to] => What::Migrate { tid: number(tid), from_cpu: number(from), to_cpu: number(to) },
+        ["noise", kind, id, took] => {
+            let (id, took) = (number(id), Nanos::from_ns(nanos(took)));
+            let kind = match *kind {
+                "irq" => NoiseKind::Irq,
+                "softirq" => NoiseKind::Softirq,
+                "nmi" => NoiseKind::Nmi,
+                _ => NoiseKind::Thread,
+            };
+            What::Noise { kind, id, start: MonoTime::default(), took }
+        }
         ["lost"] => What::Lost { count: None },
         _ => panic!("what is {words:?}?"),
     }

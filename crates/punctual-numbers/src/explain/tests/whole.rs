@@ -22,26 +22,18 @@ fn recording() -> Recording {
 
 /// A window in which `hog` of higher priority, or a device, had the CPU for almost `us`.
 fn late(slot: u32, at_ms: u64, us: u64, hog: bool, kept: Kept) -> Window {
-    let at = at_ms * 1000;
-    let t = |us: u64| at + us;
-    let (blame, end) = if hog {
-        (format!("{} 0 dN switch 0:120 R 50:0\n{} 50 d switch 50:0 S 900:9", t(4), t(us - 1)), 0)
+    let (hogged, before) = (us - 1, us - 2);
+    let blame = if hog {
+        format!("+4 0 dN switch 0:120 R 50:0\n+{hogged} 50 d switch 50:0 S 900:9")
     } else {
-        let served = format!("{} 0 dNh irq 27\n{} 0 dNh /irq 27", t(4), t(us - 2));
-        (format!("{served}\n{} 0 dN switch 0:120 R 900:9", t(us - 1)), 0)
+        format!("+4 0 dNh irq 27\n+{before} 0 dNh /irq 27\n+{hogged} 0 dN switch 0:120 R 900:9")
     };
     let text = format!(
-        "window release={at} woke={}\ntask 50 hog | irq 27 eth0\nfunction 10 hrtimer_wakeup\n{} 900 d switch 900:9 S 0:120\n\
-         {} 0 dh vector timer\n{} 0 dh hrtimer a 10\n{}.5 0 dh waking 900:9\n{} 0 dh /hrtimer a\n{} 0 dh /vector timer\n{blame}\n",
-        t(us),
-        at - 100,
-        t(1),
-        t(1),
-        t(1),
-        t(2),
-        t(3),
+        "window release={at_ms}000 woke=+{us}\ntask 50 hog | irq 27 eth0\nfunction 10 hrtimer_wakeup\n\
+         -100 900 d switch 900:9 S 0:120\n+1 0 dh vector timer\n+1 0 dh hrtimer a 10\n+1.5 0 dh waking 900:9\n\
+         +2 0 dh /hrtimer a\n+3 0 dh /vector timer\n{blame}\n",
     );
-    let mut window = read(&text).remove(end).window;
+    let mut window = read(&text).remove(0).window;
     (window.slot, window.kept) = (slot, kept);
     window
 }
@@ -198,15 +190,10 @@ fn an_idle_state_is_blamed_for_what_its_driver_says() {
         let mut recording = recording();
         recording.header.machine.push(("idle states".to_owned(), "POLL 0 us, C1 2 us, C6 133 us".to_owned()));
         let text = format!(
-            "window release=1000 woke={}\nfunction 10 hrtimer_wakeup\n900 900 d switch 900:9 S 0:120\n903 0 d idle {state}\n\
-             {} 0 dh vector timer\n{} 0 dh hrtimer a 10\n{} 0 dh waking 900:9\n{} 0 dh /vector timer\n\
-             {} 0 d switch 0:120 R 900:9\n",
-            1010 + us,
-            1000 + us,
-            1001 + us,
-            1002 + us,
-            1003 + us,
-            1004 + us,
+            "window release=1000 woke=+{}\nfunction 10 hrtimer_wakeup\n-100 900 d switch 900:9 S 0:120\n-97 0 d idle {state}\n\
+             +{us} 0 dh vector timer\n+{us}.1 0 dh hrtimer a 10\n+{us}.2 0 dh waking 900:9\n+{us}.3 0 dh /vector timer\n\
+             +{us}.4 0 d switch 0:120 R 900:9\n",
+            us + 10
         );
         let window = Window { kept: Kept::Sampled, ..read(&text).remove(0).window };
         recording.add(Frame::Window(Box::new(window)));

@@ -10,8 +10,8 @@ const KNOB: Knob = Knob::of(Family::Agreement);
 pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "agree.throttling",
-        title: "Nothing is left of RT throttling where it was turned off",
-        // The state itself is told, and weighed, by sched.fair_server.
+        title: "Nothing replaces RT throttling that was turned off",
+        // The state itself is weighed by sched.fair_server.
         severity: Weight::all(Info),
         applies: |case| {
             Doubt::not_applicable_if(case.version()? < FAIR_SERVER_SINCE, "before 6.12 the setting does what it says")?;
@@ -76,7 +76,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
 ];
 
-/// The first version whose fair server does what throttling did.
+/// From this version on, the fair server replaces throttling.
 const FAIR_SERVER_SINCE: Version = Version::new(6, 12);
 
 /// One line of the kernel's table of interrupts.
@@ -86,8 +86,8 @@ struct Line<'a> {
     device: String,
 }
 
-/// Device interrupts, with their counts in the order of the CPUs of the first line. What each CPU does to itself
-/// (timers, calls, counters) has a name instead of a number, or stands in the private range of an ARM controller.
+/// The CPUs of the first line, and the device interrupts with their counts in that order. Interrupts of a CPU by itself
+/// (timers, calls, counters) have a name instead of a number, or a number in the private range of an ARM controller.
 fn device_lines(table: &str) -> Option<(Vec<u32>, Vec<Line<'_>>)> {
     let mut lines = table.lines();
     let cpus: Vec<u32> =
@@ -152,7 +152,7 @@ fn irq_counts(case: &Case<'_>) -> Judged {
         return Ok(false);
     }
     case.note(format!("{INTERRUPTS}, twice"), format!("none of {} rose on CPUs {}", after.len(), case.rt()));
-    // None came in the moment one looked; it is good only if none may come.
+    // No interrupt came between the two readings. The state is good only if none may come.
     let (mut seen, mut reaching) = (0, Vec::new());
     for line in &after {
         let path = format!("/proc/irq/{}/effective_affinity_list", line.number);
@@ -171,11 +171,11 @@ fn irq_counts(case: &Case<'_>) -> Judged {
     Ok(true)
 }
 
-/// An idle state that takes longer to leave than this is a deep one.
+/// The longest exit latency of a shallow idle state.
 const SHALLOW_US: u64 = 10;
 
 fn idle_usage(case: &Case<'_>) -> Judged {
-    // Those that leave nothing deep; a larger number allows more than C1.
+    // The values that leave no deep state. A larger number allows more than C1.
     const WORDS: [(&str, &[&str]); 4] = [
         ("intel_idle.max_cstate", &["0", "1"]),
         ("processor.max_cstate", &["0", "1"]),

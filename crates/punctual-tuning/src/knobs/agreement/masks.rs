@@ -88,8 +88,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "RCU callbacks leave the CPUs that are set apart, and those only",
         severity: Weight::of(Medium, Medium, Info),
         check: Check::Probe(rcu),
-        why: "With rcu_nocbs= naming other CPUs than isolcpus= or nohz_full=, callbacks still run where they should not, \
-            and the threads that take them over serve CPUs nobody cares about.",
+        why: "With rcu_nocbs= naming other CPUs than isolcpus= or nohz_full=, callbacks still run where they should \
+            not, and the threads that take them over serve CPUs that do not need it.",
         persist: &[Lasting::word("rcu_nocbs=<I>")],
         cost: "None.",
         confidence: Confidence::Medium,
@@ -99,7 +99,7 @@ pub(crate) const KNOBS: &[Knob] = &[
 ];
 
 fn tick_severity(case: &Case<'_>, severity: Severity) -> Severity {
-    // What comes of it is told by the plain knob then.
+    // `iso.domain` weighs the consequence.
     if domain(case) == Ok(false) {
         return Info;
     }

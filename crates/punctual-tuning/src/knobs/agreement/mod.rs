@@ -1,8 +1,8 @@
 //! Settings that contradict each other, or that were asked for and are not in force.
 //!
-//! Each knob here compares two sides and names the files of both; which of them is right, it cannot know. Where the
-//! real-time CPUs matter, those the machine sets apart are meant, whatever the need says: a machine can agree with
-//! itself and still be wrong for the work.
+//! Each knob compares two settings and names the files of both, without knowing which one is right. It looks at the
+//! CPUs that the machine sets apart, not at those of the need: a machine can be consistent and still wrong for the
+//! work.
 
 pub(super) mod choice;
 pub(super) mod effects;
@@ -14,7 +14,7 @@ pub(super) mod sysctls;
 
 use crate::knobs::prelude::*;
 
-/// The CPUs this machine keeps free of other work, and by which of its ways.
+/// The CPUs that this machine keeps free of other work.
 struct Apart {
     /// Not balanced onto: since boot, or by a cpuset partition.
     domain: CpuSet,
@@ -28,22 +28,20 @@ impl Apart {
     }
 }
 
-/// A list of the command line, as the kernel reads it there; `possible` are the CPUs there can be.
+/// A list of CPUs as the kernel reads it on the command line; `possible` are the CPUs that can exist.
 fn listed(text: &str, possible: &CpuSet) -> Result<CpuSet, String> {
     let Some(last) = possible.iter().last() else { return Err("how many CPUs there can be is not known".to_owned()) };
     CpuSet::parse_kernel(text, last + 1).map_err(|e| e.to_string())
 }
 
-/// Where the kernel says which CPUs partitions keep free.
+/// The CPUs of isolated cpuset partitions.
 const PARTITIONS: &str = "/sys/fs/cgroup/cpuset.cpus.isolated";
 
-/// Fails where the same bad state is told by a knob of its own, which looks at the real-time CPUs alone: one state is one
-/// finding.
+/// Fails if a knob about the real-time CPUs alone reports the same bad state, so that one state is one finding.
 fn not_told_by(knob: &str, is_good: bool) -> Result<(), Doubt> {
     Doubt::not_applicable_if(!is_good, format!("{knob} tells it already"))
 }
 
-/// What is set apart, with the files as evidence.
 fn set_apart(case: &Case<'_>) -> Result<Apart, Doubt> {
     let boot = case.cpu_list(ISOLATED, TellsNothing("the kernel does not say which CPUs are isolated"))?;
     let optional = |path| {

@@ -1,4 +1,5 @@
-//! Programs and configuration systems that set the same thing: the last one to run wins, and at the next boot another.
+//! Programs and configuration systems that set the same thing. The last one to run wins, and their order changes from
+//! boot to boot.
 
 use super::requests::WORDS;
 use crate::knobs::prelude::*;
@@ -7,6 +8,15 @@ use punctual_facts::machine::Cmdline;
 use std::collections::BTreeMap;
 
 const KNOB: Knob = Knob { confidence: Confidence::Medium, ..Knob::of(Family::Agreement) };
+/// What the knobs share that want one owner of some settings.
+const ONE_OWNER: Knob = Knob {
+    fix: Fix::prose("systemctl disable --now all of them but one."),
+    persist: &[Lasting::other("systemctl mask all of them but one.")],
+    undo: Fix::command("systemctl unmask; systemctl enable --now"),
+    cost: "The other functions of the stopped programs.",
+    blast: Blast::Disturbing,
+    ..KNOB
+};
 
 pub(crate) const KNOBS: &[Knob] = &[
     Knob {
@@ -16,13 +26,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         check: Check::Probe(|case| one_owner(case, "agree.owners_power")),
         why: "Each of them writes governors and limits at its own start, at a plug or a key press; which of them wins \
             changes from boot to boot.",
-        fix: Fix::prose("systemctl disable --now all of them but one."),
-        persist: &[Lasting::other("systemctl mask all of them but one.")],
-        undo: Fix::command("systemctl unmask; systemctl enable --now"),
-        cost: "What the others did besides.",
-        blast: Blast::Disturbing,
         sources: &["tuned plugin_cpu", "tlp.8", "unverified: which of them undo each other on a given machine"],
-        ..KNOB
+        ..ONE_OWNER
     },
     Knob {
         id: "agree.owners_irq",
@@ -31,17 +36,12 @@ pub(crate) const KNOBS: &[Knob] = &[
         check: Check::Probe(|case| one_owner(case, "agree.owners_irq")),
         why: "irqbalance rewrites affinities every ten seconds, the others when they start: with two of them, what was \
             verified after the boot is not what holds an hour later.",
-        fix: Fix::prose("systemctl disable --now all of them but one."),
-        persist: &[Lasting::other("systemctl mask all of them but one.")],
-        undo: Fix::command("systemctl unmask; systemctl enable --now"),
-        cost: "What the others did besides.",
-        blast: Blast::Disturbing,
         sources: &[
             "tuned plugin_irq, plugin_irqbalance, plugin_scheduler",
             "rt-conf: interrupts",
             "cluster-node-tuning-operator#396",
         ],
-        ..KNOB
+        ..ONE_OWNER
     },
     Knob {
         id: "agree.owners_priorities",
@@ -50,13 +50,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         check: Check::Probe(|case| one_owner(case, "agree.owners_priorities")),
         why: "Both set the priorities of interrupt threads by their names; a real-time loop that was placed between them \
             for one owner is above or below all of them for the other.",
-        fix: Fix::prose("systemctl disable --now all of them but one."),
-        persist: &[Lasting::other("systemctl mask all of them but one.")],
-        undo: Fix::command("systemctl unmask; systemctl enable --now"),
-        cost: "What the others did besides.",
-        blast: Blast::Disturbing,
         sources: &["rtirq", "tuned plugin_scheduler", "stalld"],
-        ..KNOB
+        ..ONE_OWNER
     },
     Knob {
         id: "agree.owners_cmdline",
@@ -79,7 +74,7 @@ pub(crate) const KNOBS: &[Knob] = &[
 ];
 
 fn one_owner(case: &Case<'_>, knob: &str) -> Judged {
-    // Where nobody of them is seen, this tells whether that proves anything.
+    // Fails if not seeing any of their tasks proves nothing.
     case.tasks(|task| programs::owners(knob).any(|owner| owner.processes.contains(&task.name.as_str())))?;
     let mut found = 0;
     for owner in programs::owners(knob) {
@@ -98,8 +93,7 @@ fn one_owner(case: &Case<'_>, knob: &str) -> Judged {
     Ok(found <= 1)
 }
 
-/// Files that name words for the kernel, each with the words; those that stand in several stages of one owner count
-/// once.
+/// Files with words for the kernel command line, each with its words.
 fn sources(case: &Case<'_>) -> Vec<(String, Cmdline)> {
     let mut sources = Vec::new();
     let mut add = |path: String, names: &[&str]| {
@@ -137,7 +131,7 @@ fn owners_cmdline(case: &Case<'_>) -> Judged {
     for (path, line) in &sources {
         for word in line.for_the_kernel().split_whitespace() {
             let name = word.split('=').next().unwrap_or(word);
-            // Of other words, several may be wanted, or one more does no harm.
+            // Other words may be given several times, or do no harm.
             if !WORDS.contains(&name.replace('-', "_").as_str()) {
                 continue;
             }

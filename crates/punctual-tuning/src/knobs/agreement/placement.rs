@@ -1,5 +1,5 @@
-//! Who places work from user space, against the CPUs that are set apart: systemd, irqbalance, the co-kernels, and the
-//! container this runs in.
+//! What places work from user space (systemd, irqbalance, co-kernels, containers), compared with the CPUs that are set
+//! apart.
 
 use super::set_apart;
 use crate::knobs::prelude::*;
@@ -101,7 +101,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
 ];
 
-/// Where process 1, and so whatever it starts, may run.
+/// The CPUs on which process 1, and so everything it starts, may run.
 fn first_process(case: &Case<'_>) -> Result<CpuSet, Doubt> {
     let path = "/proc/1/status";
     let missing = TellsNothing("process 1 cannot be seen");
@@ -132,7 +132,7 @@ fn systemd(case: &Case<'_>) -> Judged {
     let mut agrees = first_process(case)?.intersection(&apart).is_empty();
     for slice in ["init.scope", "system.slice", "user.slice", "machine.slice"] {
         let path = format!("/sys/fs/cgroup/{slice}/cpuset.cpus");
-        // An empty one follows its parent, and then the affinity of each process counts.
+        // An empty list follows the parent group.
         if case.peek(&path).known().is_some_and(|list| !list.trim().is_empty()) {
             let named = case.cpu_list(&path, TellsNothing("not there"))?;
             agrees &= named.intersection(&apart).is_empty();
@@ -162,7 +162,7 @@ fn systemd_conf(case: &Case<'_>) -> Judged {
             case.note(format!("{path} CPUAffinity"), value);
             let list = value.split_whitespace().collect::<Vec<_>>().join(",");
             match CpuSet::parse_list(&list) {
-                // Nothing takes back what was said before; more adds to it.
+                // An empty value discards the earlier ones; others add up.
                 Ok(cpus) if cpus.is_empty() => wanted = cpus,
                 Ok(cpus) => wanted = wanted.union(&cpus),
                 Err(_) => return Doubt::unknown(format!("{path} says CPUAffinity={value}")),
@@ -174,7 +174,7 @@ fn systemd_conf(case: &Case<'_>) -> Judged {
     Ok(first_process(case)? == wanted.intersection(&online))
 }
 
-/// Where irq.irqbalance tells it, that one weighs it.
+/// If `irq.irqbalance` reports the same, the severity is left to it.
 fn irqbalance_severity(case: &Case<'_>, severity: Severity) -> Severity {
     if isolation::irqbalance(case) == Ok(false) { severity.min(Info) } else { severity }
 }
@@ -225,7 +225,7 @@ fn cokernel(case: &Case<'_>) -> Judged {
         Flavour::Evl => {
             let served = case.cpu_list("/sys/class/evl/control/cpus", TellsNothing("EVL does not show its CPUs"))?;
             case.note("command line evl.oobcpus", if case.requested("evl.oobcpus") { "there" } else { "not there" });
-            // Misspelt, the word is ignored without a sound and all CPUs are served.
+            // The kernel ignores the misspelt word silently, and serves all CPUs.
             Ok(case.rt().is_subset(&served) && !case.requested("evl.oob_cpus"))
         }
         Flavour::Stock | Flavour::Dynamic | Flavour::Rt => Doubt::not_applicable("there is no co-kernel"),

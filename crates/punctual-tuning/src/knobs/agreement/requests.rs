@@ -1,4 +1,4 @@
-//! Three texts of one wish: what the boot loader's files say, what the kernel was booted with, and what is in force.
+//! Whether the boot loader's files, the booted command line and the state in force agree.
 
 use super::listed;
 use crate::knobs::prelude::*;
@@ -25,7 +25,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "agree.unasked",
-        title: "What is in force was asked for",
+        title: "Every isolation in force was asked for",
         severity: Weight::all(Info),
         check: Check::Probe(unasked),
         why: "CPUs that are set apart without a word on the command line come from a place that the next person will not \
@@ -41,8 +41,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "The configured command line is the booted one",
         severity: Weight::of(Medium, Medium, Info),
         check: Check::Probe(pending),
-        why: "What stands in the boot loader's files and not on the command line is not in force: they were edited and \
-            nobody generated the menu or booted again, or another entry was booted.",
+        why: "What stands in the boot loader's files and not on the command line is not in force: the files were \
+            edited without generating the menu or booting again, or another entry was booted.",
         persist: &[Lasting::other("Generate the boot menu anew where the boot loader has one, and boot again.")],
         undo: Fix::prose("Take the word out of that file."),
         cost: "A reboot.",
@@ -53,7 +53,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "agree.lost",
-        title: "The next boot keeps what this one has",
+        title: "The next boot keeps the words of this one",
         severity: Weight::of(Medium, Medium, Info),
         check: Check::Probe(lost),
         why: "A word typed into the boot menu, or taken out of the boot loader's files since, is gone after the next boot, \
@@ -92,7 +92,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
 ];
 
-/// Words that decide about punctuality; a machine may get and lose others at every boot.
+/// Words that matter for latency. Other words may come and go from boot to boot.
 pub(super) const WORDS: &[&str] = &[
     "isolcpus",
     "nohz_full",
@@ -151,10 +151,10 @@ fn possible(case: &Case<'_>) -> CpuSet {
     case.possible().cloned().unwrap_or_default()
 }
 
-/// What `isolcpus=` asks for: whether the scheduler's domains are meant, whether the tick is, and the list.
+/// The value of `isolcpus=`: whether it isolates scheduling domains, whether it stops the tick, and its list.
 fn isolcpus(value: &str) -> (bool, bool, &str) {
     let (mut domain, mut tick, mut others, mut rest) = (false, false, false, value);
-    // Not even `all` is a list here: whatever starts with a letter is a flag, known or skipped.
+    // Everything that begins with a letter is a flag, even `all`. The kernel skips unknown flags.
     while rest.starts_with(|c: char| c.is_ascii_alphabetic()) {
         let (flag, list) = rest.split_once(',').unwrap_or((rest, ""));
         match flag {
@@ -168,14 +168,14 @@ fn isolcpus(value: &str) -> (bool, bool, &str) {
     (domain || !(tick || others), tick, rest)
 }
 
-/// One wish about CPUs: the word, its list, and the file that shows what came of it.
+/// One request about CPUs: the word, its list, and the file that shows the result.
 struct Wish<'a> {
     word: &'static str,
     list: &'a str,
     effect: &'static str,
 }
 
-/// What the command line asks for that a file shows.
+/// The requests on the command line whose result a file shows.
 fn wishes(line: &Cmdline) -> Vec<Wish<'_>> {
     let mut wishes = Vec::new();
     if let Some(value) = line.value("isolcpus") {
@@ -194,7 +194,7 @@ fn wishes(line: &Cmdline) -> Vec<Wish<'_>> {
 
 const DEFAULT_AFFINITY: &str = "/proc/irq/default_smp_affinity";
 
-/// This knob names the disagreement; where a plain one tells what came of it, that one weighs it.
+/// If another knob reports the consequence of the disagreement, the severity is left to it.
 fn requested_severity(case: &Case<'_>, severity: Severity) -> Severity {
     let is_refused = |word: &Word| {
         let is_list =
@@ -225,7 +225,7 @@ fn requested(case: &Case<'_>) -> Judged {
         let boot: CpuSet = [BOOT_CPU].into_iter().collect();
         if wish.effect == DEFAULT_AFFINITY {
             let mask = case.cpu_mask(wish.effect, TellsNothing("the kernel does not show where new interrupts go"))?;
-            // The boot CPU is always added, and CPUs that are not there count for nothing.
+            // The kernel always adds the boot CPU, and ignores CPUs that do not exist.
             is_in_force &= wanted.is_ok_and(|wanted| {
                 mask.intersection(&online).is_subset(&wanted.union(&boot)) && !mask.intersection(&wanted).is_empty()
             });
@@ -234,13 +234,13 @@ fn requested(case: &Case<'_>) -> Judged {
         let because = "the kernel has no file for it: it was built without it, or is too old to show it";
         let effective = match case.cpu_list(wish.effect, CannotBe(because)) {
             Ok(effective) => effective,
-            // The file of tick-free CPUs exists wherever the kernel can do it.
+            // A kernel without this file cannot stop its tick.
             Err(Doubt::NotApplicable(_)) if wish.effect == NOHZ_FULL => CpuSet::new(),
             Err(Doubt::NotApplicable(because)) => return Doubt::unknown(because),
             Err(doubt) => return Err(doubt),
         };
         is_in_force &= match wanted {
-            // The kernel leaves the boot CPU out; that is a knob of its own.
+            // The kernel leaves the boot CPU out, which agree.tick_boot_cpu reports.
             Ok(wanted) => {
                 wanted.intersection(&possible(case)).difference(&boot).is_subset(&effective) && !effective.is_empty()
             }
@@ -251,8 +251,8 @@ fn requested(case: &Case<'_>) -> Judged {
     Ok(is_in_force)
 }
 
-/// Whether the threads are there that take RCU's callbacks over. A list that cannot be read offloads every CPU, which
-/// is not what was asked for.
+/// Whether the threads exist that run the RCU callbacks of these CPUs. A malformed list offloads every CPU, which was
+/// not asked for.
 fn is_offloaded(case: &Case<'_>, list: &str, online: &CpuSet) -> Judged {
     case.note(format!("{CMDLINE} rcu_nocbs"), list);
     let cpu = |name: &str| {
@@ -292,7 +292,7 @@ fn unasked(case: &Case<'_>) -> Judged {
     Ok(is_asked)
 }
 
-/// Words of ours on a line: (name, as it stands there).
+/// The words of [`WORDS`] on a line: name, and the word as written.
 fn words(line: &Cmdline) -> Vec<(&'static str, String)> {
     let word = |name: &&'static str| {
         let value = line.value(name)?;
@@ -301,7 +301,6 @@ fn words(line: &Cmdline) -> Vec<(&'static str, String)> {
     WORDS.iter().filter_map(word).collect()
 }
 
-/// The files of the boot loader, or why they tell nothing.
 fn configured<'a>(case: &'a Case<'_>) -> Result<Vec<(&'a str, Cmdline)>, Doubt> {
     let boot = &case.machine.boot;
     if let Some(container) = case.container() {
@@ -333,7 +332,7 @@ fn configured<'a>(case: &'a Case<'_>) -> Result<Vec<(&'a str, Cmdline)>, Doubt> 
     Ok(lines)
 }
 
-/// What is in force of a word that a file shows.
+/// Notes the file that shows the effect of a word.
 fn effect_of(case: &Case<'_>, name: &str) {
     let effect = match name {
         "isolcpus" => ISOLATED,
@@ -396,8 +395,8 @@ fn missing_cpus(case: &Case<'_>) -> Judged {
     if let Some(line) = case.cmdline() {
         let others = ["rcu_nocbs"].into_iter().filter_map(|word| Some((word, line.value(word)?)));
         for (word, value) in wishes(line).iter().map(|wish| (wish.word, wish.list)).chain(others) {
-            // The kernel refuses a list that goes beyond its CPUs, which is what is looked for here; what cannot be read
-            // at all is told elsewhere.
+            // The kernel refuses a list with CPUs that do not exist, which this knob looks for. Other malformed lists
+            // are reported by cmdline.rejected.
             if let Ok(cpus) = listed(value, &possible(case)).or_else(|_| CpuSet::parse_list(value)) {
                 case.note(format!("{CMDLINE} {word}"), value);
                 named = named.union(&cpus);

@@ -1,4 +1,4 @@
-//! What files say of sysctls, against each other and against what is in force.
+//! Whether files of sysctls agree with each other and with the values in force.
 
 use crate::knobs::prelude::*;
 use crate::knobs::{File, Setting};
@@ -12,8 +12,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "Configured sysctls are in force",
         severity: Weight::of(Medium, Medium, Info),
         check: Check::Probe(effect),
-        why: "A value that differs from its file was written by somebody else after the boot, was refused, or belongs to a \
-            module that came later; the next boot may decide otherwise.",
+        why: "A value that differs from its file was written by another program after the boot, was refused, or \
+            belongs to a module that came later; the next boot may decide otherwise.",
         fix: Fix::prose("sysctl --system, and look who wrote it."),
         persist: &[Lasting::other(
             "Keep one place for each value; for those of modules, a udev rule or a unit after it.",
@@ -62,7 +62,7 @@ const NAMES: &[&str] = &[
 const FOLDERS: [&str; 5] =
     ["/etc/sysctl.d", "/run/sysctl.d", "/usr/local/lib/sysctl.d", "/usr/lib/sysctl.d", "/lib/sysctl.d"];
 
-/// Each value that files give to a sysctl, in the order in which they are applied: (file, value).
+/// For each sysctl, the files and values in the order in which they are applied.
 type Settings = BTreeMap<String, Vec<(String, String)>>;
 
 fn interesting() -> BTreeSet<String> {
@@ -88,7 +88,7 @@ fn settings(case: &Case<'_>) -> Result<Settings, Doubt> {
         }
     }
     let mut paths: Vec<String> = files.into_values().collect();
-    // systemd leaves the old file alone unless it is linked into the folder; the other inits read it last.
+    // systemd ignores the old file unless the folder links to it; other inits read it last.
     if !case.machine.boot.is_systemd() {
         paths.push("/etc/sysctl.conf".to_owned());
     }
@@ -120,7 +120,7 @@ fn effect(case: &Case<'_>) -> Judged {
     for (name, values) in settings(case)? {
         let Some((file, wanted)) = values.last() else { continue };
         let path = format!("/proc/sys/{}", name.replace('.', "/"));
-        // One that this kernel does not have is nobody's disagreement.
+        // A sysctl that this kernel does not have is no disagreement.
         let Fact::Known(text) = case.peek(&path) else { continue };
         let effective = text.split_whitespace().collect::<Vec<_>>().join(" ");
         if effective == *wanted {

@@ -32,7 +32,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "Last-level cache not shared with other work",
         severity: Weight::all(Info),
         check: Check::Probe(l3),
-        why: "Whoever shares the last-level cache evicts what the loop will need, and loads the path to memory.",
+        why: "Programs that share the last-level cache evict what the loop will need, and load the path to memory.",
         fix: Fix::prose(
             "On machines with several last-level caches (chiplets, clusters, sockets), choose all CPUs of one; \
             elsewhere see cat.l3.",
@@ -46,7 +46,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "cat.l3",
-        title: "A part of the last-level cache of one's own",
+        title: "An exclusive part of the last-level cache",
         severity: Weight::all(Info),
         applies: |case| has_flag(case, "cat_l3"),
         check: Check::Probe(|case| Partitions::read(case)?.is_exclusive(case, "L3")),
@@ -66,7 +66,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "cat.l2",
-        title: "A part of the second-level cache of one's own",
+        title: "An exclusive part of the second-level cache",
         severity: Weight::all(Info),
         applies: |case| has_flag(case, "cat_l2"),
         check: Check::Probe(|case| Partitions::read(case)?.is_exclusive(case, "L2")),
@@ -90,7 +90,7 @@ pub(crate) const KNOBS: &[Knob] = &[
             Ok(Partitions::read(case)?.own_ways(case, "L3")?.values().all(|ways| ways & bits == 0))
         }),
         why: "The ways in shareable_bits are used by graphics and devices, too: a part that overlaps them is not \
-            one's own.",
+            exclusive.",
         fix: Fix::prose(
             "Write a schemata line for the group without the bits of /sys/fs/resctrl/info/L3/shareable_bits.",
         ),
@@ -116,7 +116,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "cat.cdp",
-        title: "Code and data are not partitioned apart unawares",
+        title: "Code and data are not partitioned separately by mistake",
         severity: Weight::all(Info),
         check: Check::Probe(|case| {
             has_flag(case, "cat_l3")?;
@@ -163,8 +163,8 @@ pub(crate) const KNOBS: &[Knob] = &[
             has_flag(case, "cat_l3")?;
             Ok(!Partitions::read(case)?.modes(case).iter().any(|mode| mode == "pseudo-locksetup"))
         }),
-        why: "A group in mode pseudo-locksetup holds ways of the cache that nobody can use until the region is \
-            locked or the group removed.",
+        why: "A group in mode pseudo-locksetup holds ways of the cache that no CPU can use until the region is locked \
+            or the group removed.",
         fix: Fix::prose(
             "rmdir the group, or finish by writing its schemata. Locking needs the maker's word that the CPU keeps \
             the lines.",
@@ -261,7 +261,7 @@ fn told_by_siblings(case: &Case<'_>, severity: Severity) -> Severity {
         return severity;
     }
     let unseen = TellsNothing("what CPUs share is not shown");
-    let read = |file: &str| case.per_cpu(&format!("/sys/devices/system/cpu/cpu{{cpu}}/{file}"), case.rt(), unseen).ok();
+    let read = |file: &str| case.of_rt(&format!("{file}"), unseen).ok();
     let siblings = read("topology/thread_siblings_list");
     if siblings.is_some() && siblings == read("cache/index2/shared_cpu_list") { severity.min(Info) } else { severity }
 }

@@ -409,6 +409,11 @@ impl<'a> Case<'a> {
         word.map_or_else(|| Doubt::unknown(format!("{path} marks no choice: '{text}'")), Ok)
     }
 
+    /// A file that every real-time CPU has in its folder, told as [`Case::per_cpu`] tells it.
+    pub fn of_rt(&self, file: &str, missing: Missing) -> Result<Vec<(CpuSet, String)>, Doubt> {
+        self.per_cpu(&format!("/sys/devices/system/cpu/cpu{{cpu}}/{file}"), self.rt(), missing)
+    }
+
     /// Files that exist once per CPU: `{cpu}` in the path stands for its number. CPUs that say the same are told
     /// together.
     pub fn per_cpu(&self, path: &str, cpus: &CpuSet, missing: Missing) -> Result<Vec<(CpuSet, String)>, Doubt> {

@@ -37,8 +37,8 @@ pub(crate) const KNOBS: &[Knob] = &[
             "cannot be seen before the application runs: /proc/PID/timerslack_ns holds 50000 for an ordinary thread that \
                 inherited nothing else, and 0 for one with a real-time policy",
         ),
-        why: "A thread without a real-time policy lets the kernel delay its timers by 50 us, to expire several at once; \
-            programs inherit this from whoever starts them. Threads with a real-time policy have no slack.",
+        why: "A thread without a real-time policy lets the kernel delay its timers by 50 us, to expire several at \
+            once; programs inherit this from their parent. Threads with a real-time policy have no slack.",
         fix: Fix::prose("Give the thread a real-time policy, or call prctl(PR_SET_TIMERSLACK, 1) in it."),
         persist: &[Lasting::unit("TimerSlackNSec=1"), Lasting::unit("CPUSchedulingPolicy=fifo")],
         undo: Fix::prose("prctl(PR_SET_TIMERSLACK, 0) restores what the thread started with."),

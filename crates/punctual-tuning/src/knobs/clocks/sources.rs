@@ -82,7 +82,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "clk.hpet",
-        title: "HPET left alone",
+        title: "The HPET is neither the clock source nor switched off",
         severity: Weight::all(Info),
         check: Check::Probe(hpet),
         why: "A HPET that only sits there costs nothing. As the clock source it costs a microsecond per reading, one \

@@ -4,7 +4,13 @@ use super::memory::may_have_ecc;
 use super::{has_intel_setup, has_setup};
 use crate::knobs::prelude::*;
 
-const KNOB: Knob = Knob { blast: Blast::Breaking, confidence: Confidence::Low, ..Knob::of(Family::Firmware) };
+const KNOB: Knob = Knob {
+    blast: Blast::Breaking,
+    confidence: Confidence::Low,
+    sources: &["unverified: usual advice; names of menus differ between makers"],
+    cost: "Power.",
+    ..Knob::of(Family::Firmware)
+};
 
 pub(crate) const KNOBS: &[Knob] = &[
     Knob {
@@ -33,7 +39,6 @@ pub(crate) const KNOBS: &[Knob] = &[
         ),
         why: "A chipset that gets hot makes the CPU slow down for it.",
         cost: "The chipset must be cooled well enough.",
-        sources: &["unverified: usual advice; names of menus differ between makers"],
         ..KNOB
     },
     Knob {
@@ -46,8 +51,6 @@ pub(crate) const KNOBS: &[Knob] = &[
         ),
         why: "Ports whose clocks are stopped between transfers start them again in front of the first \
             one.",
-        cost: "Power.",
-        sources: &["unverified: usual advice; names of menus differ between makers"],
         ..KNOB
     },
     Knob {
@@ -60,8 +63,6 @@ pub(crate) const KNOBS: &[Knob] = &[
         ),
         why: "Network, USB and SATA in the chipset are reached over this link; when it sleeps, each \
             access waits for it to wake.",
-        cost: "Power.",
-        sources: &["unverified: usual advice; names of menus differ between makers"],
         ..KNOB
     },
     Knob {
@@ -94,8 +95,6 @@ pub(crate) const KNOBS: &[Knob] = &[
         check: Check::Firmware("Legacy IO Low Latency = on, usually under Chipset, PCH, PCI Express configuration"),
         why: "Some chipsets have a switch that keeps the way to old I/O ports awake; with it off, a port \
             access may wait for a sleeping link.",
-        cost: "Power.",
-        sources: &["unverified: usual advice; names of menus differ between makers"],
         ..KNOB
     },
     Knob {
@@ -106,10 +105,9 @@ pub(crate) const KNOBS: &[Knob] = &[
         check: Check::Firmware(
             "SA GV (System Agent Geyserville) = Fixed High or Disabled, usually under Chipset, System Agent, Memory configuration",
         ),
-        why: "With it, the clock of memory and system agent follows the load; while it changes, nobody \
-            reaches memory.",
+        why: "With it, the clock of memory and system agent follows the load; while it changes, memory cannot be \
+            reached.",
         cost: "Power while idle.",
-        sources: &["unverified: usual advice; names of menus differ between makers"],
         ..KNOB
     },
     Knob {

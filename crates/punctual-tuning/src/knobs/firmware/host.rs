@@ -47,13 +47,12 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "Firmware does not limit the frequency",
         severity: Weight::all(Medium),
         check: Check::Probe(|case| {
-            let highest =
-                case.per_cpu("/sys/devices/system/cpu/cpu{cpu}/cpufreq/cpuinfo_max_freq", case.rt(), NO_DRIVER)?;
+            let highest = case.of_rt("cpufreq/cpuinfo_max_freq", NO_DRIVER)?;
             let none = CannotBe("this frequency driver shows no limit of the firmware's");
-            let limits = case.per_cpu("/sys/devices/system/cpu/cpu{cpu}/cpufreq/bios_limit", case.rt(), none)?;
+            let limits = case.of_rt("cpufreq/bios_limit", none)?;
             Ok(limits == highest)
         }),
-        why: "Firmware that lowers the highest frequency does so for power or heat, at run time, and nobody is told.",
+        why: "Firmware that lowers the highest frequency does so for power or heat, at run time, and does not say so.",
         fix: Fix::prose("Look in the firmware for power limits, and at cooling and power supply."),
         persist: &[Lasting::Firmware("Power and thermal limits, usually under Advanced, Power & Performance")],
         cost: "Heat.",
@@ -82,7 +81,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         why: "A call into OP-TEE runs on the calling CPU, outside Linux; how long Linux's interrupts wait then is the \
             secure world's choice.",
         fix: Fix::prose(
-            "Keep programs that use it (tee-supplicant, key stores) off the CPUs <I>; unload the driver if nobody does.",
+            "Keep programs that use it (tee-supplicant, key stores) off the CPUs <I>; unload the driver if no program \
+            does.",
         ),
         persist: &[Lasting::NoModule("optee"), Lasting::NoService("tee-supplicant.service")],
         cost: "Keys kept in the secure world cannot be used.",

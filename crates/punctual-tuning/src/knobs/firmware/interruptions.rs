@@ -24,7 +24,7 @@ pub(crate) const KNOBS: &[Knob] = &[
             corrected-error reporting (see the other fw. knobs), and compare the counter before and after a measurement.",
         ),
         persist: &[Lasting::Firmware("USB legacy support, RAS event reporting and power limits, one by one")],
-        cost: "The functions that are done that way.",
+        cost: "The functions of the firmware that use these interrupts.",
         blast: Blast::Breaking,
         confidence: Confidence::Medium,
         sources: &[

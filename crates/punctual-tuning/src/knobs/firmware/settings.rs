@@ -68,8 +68,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         severity: Weight::all(Info),
         applies: has_setup,
         check: Check::Probe(|case| Ok(deep_on_first(case)?.is_none())),
-        why: "States the firmware offers and nobody limits are used. Limited by Linux is as good as off, \
-            and quicker to undo.",
+        why: "States that the firmware offers are used unless something limits them. Limited by Linux is as good as \
+            off, and quicker to undo.",
         persist: &[
             Lasting::Firmware(
                 "CPU C-states, C6/C7/C10 report, Global C-state control, usually under Advanced, CPU power management",
@@ -162,7 +162,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "fw.pcie_aspm",
-        title: "PCIe links do not sleep, whoever decided it",
+        title: "PCIe links do not sleep, whether Linux or the firmware decides",
         severity: Weight::of(Medium, Medium, Info).adjusted(told_by_links),
         check: Check::Probe(awake_links),
         why: "Firmware may turn on link power management and keep Linux from controlling it: then only \

@@ -35,10 +35,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "One frequency, not a range",
         severity: Weight::all(Info),
         check: Check::Probe(|case| {
-            let lowest =
-                case.per_cpu("/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_min_freq", case.rt(), NO_DRIVER)?;
-            let highest =
-                case.per_cpu("/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_max_freq", case.rt(), NO_DRIVER)?;
+            let lowest = case.of_rt("cpufreq/scaling_min_freq", NO_DRIVER)?;
+            let highest = case.of_rt("cpufreq/scaling_max_freq", NO_DRIVER)?;
             Ok(lowest == highest)
         }),
         why: "While a range is allowed, the same code takes different times from one activation to the next.",
@@ -76,7 +74,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "pm.limits",
-        title: "Nobody lowered the highest frequency",
+        title: "The highest frequency is not lowered",
         severity: Weight::all(Medium),
         check: Check::Probe(limits),
         why: "A daemon, a thermal policy or a battery profile that lowers scaling_max_freq slows all work down, and \
@@ -92,7 +90,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "pm.clock_domain",
-        title: "Nobody else drives the clock of the real-time CPUs",
+        title: "No other CPU drives the clock of the real-time CPUs",
         severity: Weight::of(Medium, Medium, Info),
         check: Check::Probe(clock_domain),
         why: "CPUs of one clock domain run as fast as the most demanding of them asks: another CPU with another \
@@ -143,8 +141,7 @@ fn driver(case: &Case<'_>) -> Judged {
 }
 
 fn limits(case: &Case<'_>) -> Judged {
-    let read =
-        |file: &str| case.per_cpu(&format!("/sys/devices/system/cpu/cpu{{cpu}}/cpufreq/{file}"), case.rt(), NO_DRIVER);
+    let read = |file: &str| case.of_rt(&format!("cpufreq/{file}"), NO_DRIVER);
     let highest = read("scaling_max_freq")?;
     if highest == read("cpuinfo_max_freq")? {
         return Ok(true);

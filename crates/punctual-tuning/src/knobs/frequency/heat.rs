@@ -93,8 +93,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "No power limit below what the package is made for",
         severity: Weight::all(Medium),
         check: Check::Probe(rapl),
-        why: "When the running average of its power passes the limit, the package lowers the clock of all its CPUs, \
-            whoever used the power.",
+        why: "When the running average of its power passes the limit, the package lowers the clock of all its CPUs, no \
+            matter which part used the power.",
         fix: Fix::prose(
             "Raise constraint_0_power_limit_uw in /sys/class/powercap/intel-rapl:N to its constraint_0_max_power_uw, \
             if cooling allows.",

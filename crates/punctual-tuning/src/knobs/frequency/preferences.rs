@@ -96,7 +96,7 @@ fn turbo(case: &Case<'_>) -> Judged {
 
 fn turbo_policy(case: &Case<'_>) -> Judged {
     let none = CannotBe("the frequency driver has no switch for the turbo of single CPUs");
-    let boosts = case.per_cpu("/sys/devices/system/cpu/cpu{cpu}/cpufreq/boost", case.rt(), none)?;
+    let boosts = case.of_rt("cpufreq/boost", none)?;
     Ok(boosts.iter().all(|(_, boost)| boost == "0"))
 }
 
@@ -111,6 +111,6 @@ fn dynamic_boost(case: &Case<'_>) -> Judged {
     if case.number("/sys/devices/system/cpu/intel_pstate/hwp_dynamic_boost", none)? == 0 {
         return Ok(true);
     }
-    let governors = case.per_cpu("/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_governor", case.rt(), NO_DRIVER)?;
+    let governors = case.of_rt("cpufreq/scaling_governor", NO_DRIVER)?;
     Ok(governors.iter().all(|(_, governor)| governor == "performance"))
 }

@@ -66,7 +66,7 @@ fn of_all(case: &Case<'_>) -> Judged {
 
 fn of_each(case: &Case<'_>) -> Judged {
     let none = CannotBe("this kernel has no limit of sleep per CPU");
-    let limits = case.per_cpu("/sys/devices/system/cpu/cpu{cpu}/power/pm_qos_resume_latency_us", case.rt(), none)?;
+    let limits = case.of_rt("power/pm_qos_resume_latency_us", none)?;
     Doubt::not_applicable_if(
         limits.iter().all(|(_, limit)| limit == "0"),
         "no limit is set for single CPUs (0 means none); pm.idle_state tells what follows",

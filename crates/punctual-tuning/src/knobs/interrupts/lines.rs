@@ -121,7 +121,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "irq.spurious_ipi",
-        title: "Other CPUs leave the real-time CPUs alone",
+        title: "Other CPUs do not interrupt the real-time CPUs",
         severity: Weight::of(Info, Medium, Info),
         check: Check::Probe(ipis),
         why: "Function calls, TLB shootdowns and rescheduling from other CPUs interrupt whatever runs, for others' \
@@ -149,9 +149,9 @@ pub(crate) const KNOBS: &[Knob] = &[
             Want::ZERO,
             CannotBe("this kernel cannot search for lost interrupts"),
         ),
-        why: "With irqfixup or irqpoll the kernel runs the handlers of other lines too when nobody claims an \
-            interrupt, with irqpoll at every tick. PREEMPT_RT refuses both words, with a warning; its file can \
-            still be written.",
+        why: "With irqfixup or irqpoll the kernel runs the handlers of other lines too when no handler claims an \
+            interrupt, with irqpoll at every tick. PREEMPT_RT refuses both words, with a warning; its file can still \
+            be written.",
         persist: &[Lasting::NoWord("irqpoll"), Lasting::NoWord("irqfixup")],
         cost: "A machine with broken interrupt routing stops working.",
         blast: Blast::Breaking,
@@ -164,7 +164,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
 ];
 
-/// Says which lines were found, or that none of so many was.
+/// Notes which lines were found, or that none of the `of` lines was.
 fn tell(case: &Case<'_>, source: &str, found: &[String], of: usize) {
     let shown = if found.is_empty() { format!("none of {of} on CPUs {}", case.rt()) } else { found.join("; ") };
     case.note(source, shown);
@@ -288,7 +288,7 @@ fn gic_target(case: &Case<'_>) -> Judged {
     Ok(targets.len() > 1)
 }
 
-/// So many between two looks may be chance: the looks themselves wake things up.
+/// The two readings may cause up to this number of interrupts themselves.
 const MOST_IPIS: u64 = 3;
 
 fn ipis(case: &Case<'_>) -> Judged {

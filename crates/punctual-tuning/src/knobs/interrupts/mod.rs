@@ -26,7 +26,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "irq.irqbalance",
-        title: "Nobody moves interrupts about",
+        title: "No daemon moves interrupts",
         severity: Weight::of(Medium, Medium, Info),
         check: Check::Probe(irqbalance),
         why: "irqbalance rewrites affinities every ten seconds, and so undoes what was set by hand. It leaves CPUs \

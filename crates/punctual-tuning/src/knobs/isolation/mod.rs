@@ -39,7 +39,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "iso.nohz_full",
-        title: "Tick stopped where it pays, and only there",
+        title: "The tick is stopped for busy-polling work only",
         severity: Weight::of(Medium, High, Medium),
         check: Check::Probe(nohz_full),
         why: "A thread that never enters the kernel gains from a stopped tick; one that sleeps and wakes pays for \
@@ -79,11 +79,11 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "rcu.normal",
-        title: "RCU does not hurry",
+        title: "RCU grace periods are not expedited",
         severity: Weight::of(Medium, Medium, Info).adjusted(expedited_severity),
         check: Check::Probe(rcu_normal),
-        why: "An expedited grace period interrupts every busy CPU to get done sooner; others' convenience, your \
-            latency.",
+        why: "An expedited grace period interrupts every busy CPU to get done sooner; which shortens a wait of other \
+            work and lengthens the real-time work's.",
         fix: Fix::command("echo 1 > /sys/kernel/rcu_normal; echo 0 > /sys/kernel/rcu_expedited"),
         persist: &[Lasting::word("rcupdate.rcu_normal_after_boot=1"), Lasting::NoWord("rcupdate.rcu_expedited")],
         cost: "Slower administration: module loading, network set-up.",

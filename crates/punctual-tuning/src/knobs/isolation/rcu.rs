@@ -39,7 +39,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         why: "A grace period that is not given time asks the tick-free CPU soon for a sign of life, which takes it \
             into the kernel.",
         persist: &[Lasting::word("rcutree.nohz_full_patience_delay=1000")],
-        cost: "Memory is given back up to so many milliseconds later.",
+        cost: "Memory is given back up to a second later.",
         confidence: Confidence::Medium,
         sources: &[PARAMETERS, "kernel 6.12, 7.3 kernel/rcu/tree.c, tree_plugin.h", "tuned network-latency profile"],
         ..KNOB
@@ -63,7 +63,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "rcu.kthread_prio",
-        title: "RCU's threads above what spins, below your loop",
+        title: "RCU's threads have a priority from 1 to 49",
         severity: Weight::of(Info, Medium, Info),
         // The threads of interrupts have 50 unless somebody changed it, and must not be pushed back.
         check: Check::seen(

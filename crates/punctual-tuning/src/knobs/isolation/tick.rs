@@ -26,7 +26,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "tick.idle",
-        title: "Tick goes on while a CPU waits",
+        title: "The tick continues while a CPU is idle",
         severity: Weight::of(Info, Info, Info).adjusted(idle_severity),
         check: Check::Probe(idle),
         why: "A CPU that stops its tick whenever it is idle does the book-keeping at every wake-up, which a fast \
@@ -78,7 +78,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "cpu.hotplug_dance",
-        title: "Timers of others leave when a CPU is plugged out",
+        title: "Timers of other work were driven away by taking the CPU offline",
         severity: Weight::all(Info),
         applies: |case| case.has_housekeeping().and_then(|()| case.not_a_guest()),
         check: Check::advice(
@@ -208,7 +208,7 @@ fn timers_come_here(case: &Case<'_>) -> Result<(), Doubt> {
     Ok(())
 }
 
-/// More ticks than this in the short time between the two looks are those of a tick that runs.
+/// A stopped tick comes at most this number of times between the two readings.
 const MOST_TICKS: u64 = 2;
 
 fn stopped(case: &Case<'_>) -> Judged {

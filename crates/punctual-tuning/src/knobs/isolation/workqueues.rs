@@ -37,8 +37,8 @@ pub(crate) const KNOBS: &[Knob] = &[
             let isolated = case.cpu_mask("/sys/devices/virtual/workqueue/cpumask_isolated", missing)?;
             Ok(case.rt().is_subset(&isolated))
         }),
-        why: "A CPU that the queues know as isolated stays out of the mask whatever somebody writes to it; otherwise \
-            the next tool that sets the mask brings the work back.",
+        why: "A CPU that the queues know as isolated stays out of the mask even if a program writes another mask; \
+            otherwise the next tool that sets the mask brings the work back.",
         fix: Fix::prose("Isolate the CPUs by isolcpus=domain or an isolated partition, see iso.domain."),
         persist: &[Lasting::word("isolcpus=managed_irq,domain,<I apart>")],
         undo: Fix::prose("Remove the word and boot again; echo member > GROUP/cpuset.cpus.partition"),
@@ -110,7 +110,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "wq.cpu_intensive",
-        title: "Long work is noticed",
+        title: "Long-running kernel work is noticed",
         severity: Weight::all(Info),
         check: Check::parameter(
             "workqueue",

@@ -13,7 +13,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         severity: Weight::of(High, Info, High),
         check: Check::Probe(preempt),
         why: "A kernel built for servers or plain desktops gives the CPU up only at chosen places; a system call of \
-            somebody else's then delays a real-time thread for milliseconds.",
+            another process then delays a real-time thread for milliseconds.",
         fix: Fix::prose(
             "Boot a kernel with PREEMPT_RT, or at least one with PREEMPT_DYNAMIC (then see dyn.preempt) or PREEMPT.",
         ),
@@ -77,7 +77,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "kconf.rcu_boost",
-        title: "Readers that hold RCU up are hurried",
+        title: "Readers that delay RCU are boosted",
         severity: Weight::all(Info).adjusted(more_on_rt),
         applies: |case| {
             Doubt::not_applicable_if(
@@ -157,8 +157,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "Performance is the governor from the start",
         severity: Weight::all(Info),
         check: Check::Probe(default_governor),
-        why: "Until somebody sets another governor, and for CPUs that are plugged in later, the built-in default \
-            holds; pm.governor says what holds now.",
+        why: "Until another governor is set, and for CPUs that are plugged in later, the built-in default holds; \
+            pm.governor says what holds now.",
         fix: Fix::prose("Set the governor at boot, see pm.governor."),
         persist: &[
             Lasting::word("cpufreq.default_governor=performance"),
@@ -200,7 +200,7 @@ pub(crate) const KNOBS: &[Knob] = &[
             Doubt::not_applicable_if(case.flavour()?.is_dual(), "second kernels ask for other settings")
         },
         check: Check::BuiltWith(&["CPU_IDLE"]),
-        why: "Without CPU_IDLE nobody can cap the sleep states to C1; CPUs then either halt in whatever way the \
+        why: "Without CPU_IDLE the sleep states cannot be capped to C1; CPUs then either halt in whatever way the \
             firmware means or run hot.",
         cost: "None once the states are capped.",
         sources: &["kernel 7.3 core-api/real-time/kernel-configuration.rst (severity info)"],
@@ -244,7 +244,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "kconf.slub_partial",
-        title: "Memory given back piece by piece",
+        title: "Freed memory is given back in small steps",
         severity: Weight::all(Info),
         check: Check::Probe(slub_partial),
         why: "Per-CPU partial lists make freeing cheap until they overflow; then many pages are given back at once, \

@@ -9,6 +9,14 @@ fn is_nixos(case: &Case<'_>) -> bool {
     case.machine.boot.loaders.iter().any(|loader| loader.what == Loader::NixOs)
 }
 
+/// A line of the configuration of NixOS, and the command that puts it into force.
+fn nixos(line: &str, how: &str, direction: Direction) -> String {
+    match direction {
+        Direction::Do => format!("{line} in the configuration, then nixos-rebuild {how}"),
+        Direction::Undo => format!("Take {line} out of the configuration, then nixos-rebuild {how}"),
+    }
+}
+
 fn init(case: &Case<'_>) -> Option<Init> {
     case.machine.boot.init.as_ref().map(|init| init.what)
 }
@@ -19,11 +27,7 @@ fn cut(line: &str, file: &str) -> String {
 
 pub(super) fn sysctl(case: &Case<'_>, name: &str, value: &str, direction: Direction) -> String {
     if is_nixos(case) {
-        let setting = format!("boot.kernel.sysctl.\"{name}\" = \"{value}\";");
-        return match direction {
-            Direction::Do => format!("{setting} in the configuration, then nixos-rebuild switch"),
-            Direction::Undo => format!("Take {setting} out of the configuration, then nixos-rebuild switch"),
-        };
+        return nixos(&format!("boot.kernel.sysctl.\"{name}\" = \"{value}\";"), "switch", direction);
     }
     match direction {
         // procps and BusyBox both take a file by name; only systemd and procps read the folder at boot.
@@ -132,11 +136,7 @@ pub(super) fn modprobe(case: &Case<'_>, line: &str, direction: Direction) -> Str
         None => "rebuild the initramfs where the module is in it",
     };
     if is_nixos(case) {
-        let line = format!("boot.extraModprobeConfig = \"{line}\";");
-        return match direction {
-            Direction::Do => format!("{line} in the configuration, then nixos-rebuild boot"),
-            Direction::Undo => format!("Take {line} out of the configuration, then nixos-rebuild boot"),
-        };
+        return nixos(&format!("boot.extraModprobeConfig = \"{line}\";"), "boot", direction);
     }
     match direction {
         Direction::Do => format!("echo '{line}' >> {MODPROBE}; {rebuild}"),
@@ -145,34 +145,38 @@ pub(super) fn modprobe(case: &Case<'_>, line: &str, direction: Direction) -> Str
 }
 
 pub(super) fn no_service(case: &Case<'_>, unit: &str, direction: Direction) -> String {
-    if is_nixos(case) {
-        let option = format!("systemd.services.{}.enable = false;", unit.trim_end_matches(".service"));
-        return match direction {
-            Direction::Do => format!("{option} in the configuration, then nixos-rebuild switch"),
-            Direction::Undo => format!("Take {option} out of the configuration, then nixos-rebuild switch"),
-        };
-    }
     let name = unit.trim_end_matches(".service");
-    let is_service = !name.contains('.');
-    match (init(case), direction) {
-        (Some(Init::Systemd) | None, Direction::Do) => format!("systemctl mask --now {unit}"),
-        (Some(Init::Systemd) | None, Direction::Undo) => format!("systemctl unmask {unit} && systemctl start {unit}"),
-        (Some(init), _) if !is_service => format!("{} has no {unit}; look for its like in cron", init.name()),
-        (Some(Init::OpenRc), Direction::Do) => format!("rc-service {name} stop; rc-update del {name}"),
-        (Some(Init::OpenRc), Direction::Undo) => format!("rc-update add {name} default; rc-service {name} start"),
-        (Some(Init::Runit), Direction::Do) => format!("rm /var/service/{name}"),
-        (Some(Init::Runit), Direction::Undo) => format!("ln -s /etc/sv/{name} /var/service/"),
-        (Some(Init::SysV), Direction::Do) => format!("service {name} stop; update-rc.d {name} disable"),
-        (Some(Init::SysV), Direction::Undo) => format!("update-rc.d {name} enable; service {name} start"),
-        (Some(Init::Dinit), Direction::Do) => format!("dinitctl stop {name}; dinitctl disable {name}"),
-        (Some(Init::Dinit), Direction::Undo) => format!("dinitctl enable {name}"),
-        (Some(Init::S6), Direction::Do) => format!("s6-rc -d change {name}; take it out of the default bundle"),
-        (Some(Init::S6), Direction::Undo) => format!("s6-rc -u change {name}; put it back into the default bundle"),
-        (Some(Init::Busybox), Direction::Do) => {
-            format!("Stop {name} and make its script in /etc/init.d not executable")
-        }
-        (Some(Init::Busybox), Direction::Undo) => format!("Make the script of {name} in /etc/init.d executable again"),
+    if is_nixos(case) {
+        return nixos(&format!("systemd.services.{name}.enable = false;"), "switch", direction);
     }
+    let is_service = !name.contains('.');
+    let (stop, start) = match init(case) {
+        Some(Init::Systemd) | None => {
+            (format!("systemctl mask --now {unit}"), format!("systemctl unmask {unit} && systemctl start {unit}"))
+        }
+        Some(init) if !is_service => return format!("{} has no {unit}; look for its like in cron", init.name()),
+        Some(Init::OpenRc) => (
+            format!("rc-service {name} stop; rc-update del {name}"),
+            format!("rc-update add {name} default; rc-service {name} start"),
+        ),
+        Some(Init::Runit) => (format!("rm /var/service/{name}"), format!("ln -s /etc/sv/{name} /var/service/")),
+        Some(Init::SysV) => (
+            format!("service {name} stop; update-rc.d {name} disable"),
+            format!("update-rc.d {name} enable; service {name} start"),
+        ),
+        Some(Init::Dinit) => {
+            (format!("dinitctl stop {name}; dinitctl disable {name}"), format!("dinitctl enable {name}"))
+        }
+        Some(Init::S6) => (
+            format!("s6-rc -d change {name}; take it out of the default bundle"),
+            format!("s6-rc -u change {name}; put it back into the default bundle"),
+        ),
+        Some(Init::Busybox) => (
+            format!("Stop {name} and make its script in /etc/init.d not executable"),
+            format!("Make the script of {name} in /etc/init.d executable again"),
+        ),
+    };
+    if direction == Direction::Do { stop } else { start }
 }
 
 pub(super) fn unit(case: &Case<'_>, line: &str, direction: Direction) -> String {
@@ -219,7 +223,7 @@ pub(super) fn manager(case: &Case<'_>, direction: Direction) -> String {
     }
 }
 
-/// A limit has two homes: log-ins get it from PAM, services from their unit, and neither reads the other's.
+/// A limit is set in two places: PAM applies it to log-ins, and systemd applies the one of a unit to its service.
 pub(super) fn limit(case: &Case<'_>, line: &str, direction: Direction) -> String {
     if direction == Direction::Undo {
         return format!("{}, and the limit out of the application's unit", cut(line, LIMITS));

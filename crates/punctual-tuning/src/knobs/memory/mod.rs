@@ -3,6 +3,7 @@
 mod probes;
 
 use crate::knobs::prelude::*;
+use probes::{NO_HUGE, RESERVE_KB, meminfo, nodes, swap_areas};
 
 const KNOB: Knob = Knob::of(Family::Memory);
 
@@ -11,7 +12,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "mem.swap",
         title: "No swap",
         severity: Weight::all(Medium),
-        check: Check::Probe(probes::swap),
+        check: Check::Probe(|case| Ok(swap_areas(case)?.is_empty())),
         why: "Memory that is not locked can be written out, and coming back takes a disk's time; with zram, that of \
             decompressing on the CPU that asks. Writing out also loads the disk and the memory bus.",
         fix: Fix::prose("swapoff -a, after looking whether the memory suffices; locked memory is never swapped."),
@@ -27,7 +28,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "mem.thp",
-        title: "No transparent huge pages behind one's back",
+        title: "Transparent huge pages only where a program asks for them",
         severity: Weight::all(Medium),
         check: Check::file(
             "/sys/kernel/mm/transparent_hugepage/enabled",
@@ -81,7 +82,11 @@ pub(crate) const KNOBS: &[Knob] = &[
             Want::ZERO,
             CannotBe("this kernel has none (it cannot be built with PREEMPT_RT)"),
         ),
-        excused: probes::has_several_nodes,
+        excused: |case| {
+            let nodes = case.peek("/sys/devices/system/node/online");
+            let is_one = nodes.known().is_some_and(|nodes| nodes == "0");
+            Doubt::not_applicable_if(is_one, "there is one memory node")
+        },
         why: "It unmaps pages to see who touches them, so that running threads fault, and then moves the pages.",
         cost: "Programs must place their memory themselves.",
         sources: &["kernel admin-guide/sysctl/kernel.rst: numa_balancing", "kernel 6.1, 6.12, 7.3 init/Kconfig"],
@@ -119,7 +124,12 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "mem.lock",
         title: "The application locks and touches its memory first",
         severity: Weight::all(High),
-        applies: probes::lock,
+        applies: |case| {
+            if case.lacks("MMU") && case.peek("/proc/swaps") == Fact::Absent {
+                return Doubt::not_applicable("this kernel was built without an MMU: nothing faults");
+            }
+            Ok(())
+        },
         check: Check::advice(
             "cannot be seen before the application runs: in /proc/PID/status VmLck should be near VmRSS, and \
                 minflt and majflt of /proc/PID/stat should stand still in the loop",
@@ -131,7 +141,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         ),
         persist: &[Lasting::unit("LimitMEMLOCK=infinity")],
         undo: Fix::prose("munlockall()"),
-        cost: "Memory that nobody else can use.",
+        cost: "Memory that no other program can use.",
         confidence: Confidence::Medium,
         sources: &["mlockall(2)", "kernel 7.3 admin-guide/cpu-isolation.rst"],
         ..KNOB
@@ -170,7 +180,10 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "mem.thp_defrag",
         title: "Page faults do not compact memory",
         severity: Weight::all(Medium),
-        check: Check::Probe(probes::thp_defrag),
+        check: Check::Probe(|case| {
+            let is_off = case.marked("/sys/kernel/mm/transparent_hugepage/enabled", NO_HUGE)? == "never";
+            Ok(is_off || case.marked("/sys/kernel/mm/transparent_hugepage/defrag", NO_HUGE)? != "always")
+        }),
         why: "With always, a fault in any large mapping stops to move other pages until a huge page is free.",
         persist: &[Lasting::write("/sys/kernel/mm/transparent_hugepage/defrag", "madvise")],
         cost: "Huge pages get rarer.",
@@ -184,8 +197,12 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "mem.khugepaged",
         title: "khugepaged does not compact memory",
         severity: Weight::all(Info),
-        check: Check::Probe(probes::khugepaged),
-        why: "khugepaged makes room for huge pages by moving others, and whoever touches one meanwhile waits.",
+        check: Check::Probe(|case| {
+            let is_off = case.marked("/sys/kernel/mm/transparent_hugepage/enabled", NO_HUGE)? == "never";
+            Ok(is_off || case.number("/sys/kernel/mm/transparent_hugepage/khugepaged/defrag", NO_HUGE)? == 0)
+        }),
+        why: "khugepaged makes room for huge pages by moving others, and a thread that touches one of them meanwhile \
+            waits.",
         persist: &[Lasting::write("/sys/kernel/mm/transparent_hugepage/khugepaged/defrag", "0")],
         cost: "Huge pages get rarer.",
         sources: &["kernel admin-guide/mm/transhuge.rst: khugepaged"],
@@ -196,14 +213,14 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "Reserved huge pages are used",
         severity: Weight::all(Info),
         check: Check::Probe(probes::hugetlb),
-        why: "Memory reserved for huge pages is lost to everything else: a machine short of memory reclaims, and \
-            that costs whoever allocates.",
+        why: "Memory reserved for huge pages is lost to everything else: a machine short of memory reclaims, which \
+            delays every thread that allocates.",
         fix: Fix::prose(
             "Map them (MAP_HUGETLB, hugetlbfs), or give them back: echo 0 > \
             /sys/kernel/mm/hugepages/hugepages-*/nr_hugepages",
         ),
         persist: &[Lasting::NoWord("hugepages")],
-        cost: "None while nobody uses them.",
+        cost: "None while no program uses them.",
         blast: Blast::Disturbing,
         confidence: Confidence::Medium,
         sources: &["kernel admin-guide/mm/hugetlbpage.rst"],
@@ -218,7 +235,11 @@ pub(crate) const KNOBS: &[Knob] = &[
             Want::Choice { good: &["none"], bad: &[] },
             CannotBe("this kernel's merging has no advisor"),
         ),
-        excused: probes::merges_pages,
+        excused: |case| {
+            let none = CannotBe("this kernel's merging has no advisor");
+            let merges = case.number("/sys/kernel/mm/ksm/run", none)? == 1;
+            Doubt::not_applicable_if(!merges, "pages are not merged")
+        },
         why: "The advisor scan-time raises the number of pages that ksmd scans until it takes a share of a CPU.",
         cost: "Pages are merged later.",
         sources: &["kernel admin-guide/mm/ksm.rst: advisor_mode", "kernel 6.12, 7.3 mm/ksm.c"],
@@ -228,7 +249,13 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "mem.commit",
         title: "Room below the commit limit",
         severity: Weight::all(Medium),
-        check: Check::Probe(probes::commit),
+        check: Check::Probe(|case| {
+            if case.number("/proc/sys/vm/overcommit_memory", TellsNothing("the mode is not shown"))? != 2 {
+                return Doubt::not_applicable("the limit is in force in overcommit mode 2 only");
+            }
+            let (limit, used) = (meminfo(case, "CommitLimit")?, meminfo(case, "Committed_AS")?);
+            Ok(limit.saturating_sub(used) >= limit / 10)
+        }),
         why: "In overcommit mode 2 a request beyond the limit fails, be it the stack of a new thread or memory \
             locked ahead. Judged bad: less than a tenth of the limit free.",
         fix: Fix::prose("sysctl vm.overcommit_ratio=90, or vm.overcommit_memory=0"),
@@ -257,14 +284,18 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "mem.watermark",
         title: "Free memory kept in reserve",
         severity: Weight::all(Info),
-        check: Check::Probe(probes::watermark),
-        why: "When free memory falls below the lowest mark, whoever allocates has to reclaim on the spot. Judged \
-            bad: a mark below 64 MiB and below one hundredth of the memory.",
+        check: Check::Probe(|case| {
+            let unseen = TellsNothing("the mark is not shown");
+            let free_kb = u64::try_from(case.number("/proc/sys/vm/min_free_kbytes", unseen)?).unwrap_or(0);
+            Ok(free_kb >= RESERVE_KB || free_kb >= meminfo(case, "MemTotal")? / 100)
+        }),
+        why: "When free memory falls below the lowest mark, a thread that allocates has to reclaim memory itself. \
+            Judged bad: a mark below 64 MiB and below one hundredth of the memory.",
         fix: Fix::prose(
             "sysctl vm.min_free_kbytes=N, with N the smaller of 65536 and a hundredth of MemTotal (/proc/meminfo, in kB).",
         ),
         persist: &[Lasting::other("/etc/sysctl.d: vm.min_free_kbytes = N, with that N for this machine's memory.")],
-        cost: "That much memory; a number too large for the machine makes it run out of memory at once.",
+        cost: "The reserved memory; a number too large for the machine makes it run out of memory at once.",
         blast: Blast::Breaking,
         confidence: Confidence::Low,
         sources: &["kernel admin-guide/sysctl/vm.rst: min_free_kbytes", "unverified: the size"],
@@ -272,7 +303,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "mem.oom",
-        title: "The out-of-memory killer looks elsewhere",
+        title: "The out-of-memory killer spares the application",
         severity: Weight::all(Info),
         applies: probes::oom,
         check: Check::advice(
@@ -332,7 +363,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "mem.memory_only",
         title: "No memory nodes without CPUs",
         severity: Weight::all(Info),
-        check: Check::Probe(probes::memory_only),
+        check: Check::Probe(|case| Ok(nodes(case, "has_memory")?.is_subset(&nodes(case, "has_cpu")?))),
         why: "Memory without CPUs of its own (CXL, persistent, high-bandwidth) is slower or farther, and pages may \
             land there.",
         fix: Fix::prose("Bind real-time work to a node with CPUs: numactl --membind=NODE"),
@@ -346,7 +377,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "mem.demotion",
         title: "Pages are not moved to slower memory",
         severity: Weight::all(Info),
-        applies: |case| probes::nodes(case, "has_memory").map(drop),
+        applies: |case| nodes(case, "has_memory").map(drop),
         check: Check::file(
             "/sys/kernel/mm/numa/demotion_enabled",
             Want::Word { good: &["false"], bad: &["true"] },

@@ -3,7 +3,7 @@
 use crate::knobs::prelude::*;
 
 /// The lines of a field of `/proc/meminfo` hold kilobytes, or pages.
-fn meminfo(case: &Case<'_>, field: &str) -> Result<u64, Doubt> {
+pub(super) fn meminfo(case: &Case<'_>, field: &str) -> Result<u64, Doubt> {
     let path = "/proc/meminfo";
     let info = case.content(path, TellsNothing("/proc/meminfo is not there"))?;
     let value = info.lines().find_map(|line| line.split_once(':').filter(|(name, _)| *name == field));
@@ -14,7 +14,7 @@ fn meminfo(case: &Case<'_>, field: &str) -> Result<u64, Doubt> {
 }
 
 /// What memory is swapped to.
-fn swap_areas(case: &Case<'_>) -> Result<Vec<String>, Doubt> {
+pub(super) fn swap_areas(case: &Case<'_>) -> Result<Vec<String>, Doubt> {
     let path = "/proc/swaps";
     let table = case.content(path, CannotBe("this kernel cannot swap"))?;
     let area = |line: &str| line.split_whitespace().next().map(str::to_owned);
@@ -28,28 +28,7 @@ pub(super) fn swaps(case: &Case<'_>) -> Result<(), Doubt> {
     Doubt::not_applicable_if(swap_areas(case)?.is_empty(), "nothing is swapped here")
 }
 
-pub(super) fn lock(case: &Case<'_>) -> Result<(), Doubt> {
-    if case.lacks("MMU") && case.peek("/proc/swaps") == Fact::Absent {
-        return Doubt::not_applicable("this kernel was built without an MMU: nothing faults");
-    }
-    Ok(())
-}
-
-pub(super) fn swap(case: &Case<'_>) -> Judged {
-    Ok(swap_areas(case)?.is_empty())
-}
-
-const NO_HUGE: Missing = CannotBe("this kernel has no transparent huge pages (never with PREEMPT_RT)");
-
-pub(super) fn thp_defrag(case: &Case<'_>) -> Judged {
-    let is_off = case.marked("/sys/kernel/mm/transparent_hugepage/enabled", NO_HUGE)? == "never";
-    Ok(is_off || case.marked("/sys/kernel/mm/transparent_hugepage/defrag", NO_HUGE)? != "always")
-}
-
-pub(super) fn khugepaged(case: &Case<'_>) -> Judged {
-    let is_off = case.marked("/sys/kernel/mm/transparent_hugepage/enabled", NO_HUGE)? == "never";
-    Ok(is_off || case.number("/sys/kernel/mm/transparent_hugepage/khugepaged/defrag", NO_HUGE)? == 0)
-}
+pub(super) const NO_HUGE: Missing = CannotBe("this kernel has no transparent huge pages (never with PREEMPT_RT)");
 
 pub(super) fn hugetlb(case: &Case<'_>) -> Judged {
     let folder = "/sys/kernel/mm/hugepages";
@@ -83,26 +62,6 @@ pub(super) fn compact(case: &Case<'_>) -> Judged {
     }
 }
 
-pub(super) fn commit(case: &Case<'_>) -> Judged {
-    if case.number("/proc/sys/vm/overcommit_memory", TellsNothing("the mode is not shown"))? != 2 {
-        return Doubt::not_applicable("the limit is in force in overcommit mode 2 only");
-    }
-    let (limit, used) = (meminfo(case, "CommitLimit")?, meminfo(case, "Committed_AS")?);
-    Ok(limit.saturating_sub(used) >= limit / 10)
-}
-
-pub(super) fn has_several_nodes(case: &Case<'_>) -> Result<(), Doubt> {
-    let nodes = case.peek("/sys/devices/system/node/online");
-    let is_one = nodes.known().is_some_and(|nodes| nodes == "0");
-    Doubt::not_applicable_if(is_one, "there is one memory node")
-}
-
-pub(super) fn merges_pages(case: &Case<'_>) -> Result<(), Doubt> {
-    let none = CannotBe("this kernel's merging has no advisor");
-    let merges = case.number("/sys/kernel/mm/ksm/run", none)? == 1;
-    Doubt::not_applicable_if(!merges, "pages are not merged")
-}
-
 /// Goes on only where the statistics of isolated CPUs are collected like those of others.
 pub(super) fn counts_isolated(case: &Case<'_>) -> Result<(), Doubt> {
     if case.rt().is_subset(&case.isolated()?) && case.version()? >= Version::new(6, 12) {
@@ -131,20 +90,14 @@ pub(super) fn dirty(case: &Case<'_>) -> Judged {
     Ok(memory_bytes / 100 <= EARLY_BYTES / percent.max(1))
 }
 
-const RESERVE_KB: u64 = 64 << 10;
-
-pub(super) fn watermark(case: &Case<'_>) -> Judged {
-    let unseen = TellsNothing("the mark is not shown");
-    let free_kb = u64::try_from(case.number("/proc/sys/vm/min_free_kbytes", unseen)?).unwrap_or(0);
-    Ok(free_kb >= RESERVE_KB || free_kb >= meminfo(case, "MemTotal")? / 100)
-}
+pub(super) const RESERVE_KB: u64 = 64 << 10;
 
 pub(super) fn oom(case: &Case<'_>) -> Result<(), Doubt> {
     let path = "/proc/sys/vm/panic_on_oom";
     let choice = case.peek(path);
     if choice.known().is_some_and(|choice| choice != "0") {
         case.cite(path, &choice);
-        return Doubt::not_applicable("nobody is killed: the machine stops instead");
+        return Doubt::not_applicable("no process is killed: the machine stops instead");
     }
     Ok(())
 }
@@ -172,10 +125,6 @@ pub(super) fn numa(case: &Case<'_>) -> Judged {
         }
     }
     if touched == 0 { Doubt::unknown("no node names the real-time CPUs") } else { Ok(touched == 1) }
-}
-
-pub(super) fn memory_only(case: &Case<'_>) -> Judged {
-    Ok(nodes(case, "has_memory")?.is_subset(&nodes(case, "has_cpu")?))
 }
 
 /// Drivers of balloons, and the folders that have an entry for each device they drive.

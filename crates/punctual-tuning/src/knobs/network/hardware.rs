@@ -7,17 +7,17 @@ use crate::knobs::prelude::*;
 pub(super) const ETHTOOL: &str = "punctual:/ethtool";
 
 /// Settings of one device.
-struct Settings(String);
+pub(super) struct Settings(String);
 
 impl Settings {
-    fn get(&self, name: &str) -> u64 {
+    pub(super) fn get(&self, name: &str) -> u64 {
         let value = |line: &str| line.split_once(' ').filter(|(found, _)| *found == name)?.1.parse().ok();
         self.0.lines().find_map(value).unwrap_or(0)
     }
 }
 
 /// Whether the settings of every device that has them are as wanted.
-fn every(case: &Case<'_>, subject: &str, is_wanted: impl Fn(&Settings) -> bool) -> Judged {
+pub(super) fn every(case: &Case<'_>, subject: &str, is_wanted: impl Fn(&Settings) -> bool) -> Judged {
     let (mut seen, mut wrong) = (0, Vec::new());
     for Nic { name, driver } in nics(case)? {
         let path = format!("{ETHTOOL}/{name}/{subject}");
@@ -36,22 +36,4 @@ fn every(case: &Case<'_>, subject: &str, is_wanted: impl Fn(&Settings) -> bool) 
     }
     Doubt::not_applicable_if(seen == 0, "no network device here has that setting")?;
     case.none_found(format!("{ETHTOOL}/*/{subject}"), wrong.join("; "), format!("as wanted on {seen}"))
-}
-
-pub(super) fn coalesce(case: &Case<'_>) -> Judged {
-    every(case, "coalesce", |settings| settings.get("adaptive-rx") == 0 && settings.get("rx-usecs") <= 10)
-}
-
-pub(super) fn eee(case: &Case<'_>) -> Judged {
-    every(case, "eee", |settings| settings.get("enabled") == 0)
-}
-
-pub(super) fn pause(case: &Case<'_>) -> Judged {
-    every(case, "pause", |settings| settings.get("rx") == 0 && settings.get("tx") == 0)
-}
-
-pub(super) fn queues(case: &Case<'_>) -> Judged {
-    case.has_housekeeping()?;
-    let most = case.housekeeping().len() as u64;
-    every(case, "channels", |settings| settings.get("combined") + settings.get("rx").max(settings.get("tx")) <= most)
 }

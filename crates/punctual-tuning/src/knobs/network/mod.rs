@@ -5,6 +5,9 @@ mod receiving;
 mod steering;
 
 use crate::knobs::prelude::*;
+use hardware::every;
+use receiving::every_nic;
+use steering::queues_avoid;
 
 const KNOB: Knob = Knob { confidence: Confidence::Medium, ..Knob::of(Family::Network) };
 
@@ -13,7 +16,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "net.rps",
         title: "No received packets steered to the real-time CPUs",
         severity: Weight::of(Medium, Medium, Info),
-        check: Check::Probe(steering::rps),
+        check: Check::Probe(|case| queues_avoid(case, "rx-", "rps_cpus", "no network device here can steer packets")),
         why: "Packet steering spreads the work of received packets over the CPUs in its mask, by interrupting them.",
         fix: Fix::command("echo <H mask> > /sys/class/net/DEVICE/queues/rx-N/rps_cpus"),
         persist: &[Lasting::udev(
@@ -26,9 +29,14 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "net.busy_poll",
-        title: "Sockets poll where it pays, and only there",
+        title: "Sockets busy-poll for busy-polling work only",
         severity: Weight::all(Info),
-        check: Check::Probe(receiving::busy_poll),
+        check: Check::Probe(|case| {
+            let none = CannotBe("this kernel's sockets cannot poll");
+            let poll_us = case.number("/proc/sys/net/core/busy_poll", none)?;
+            let read_us = case.number("/proc/sys/net/core/busy_read", none)?;
+            if case.is(Kind::Poll) { Ok(poll_us > 0 && read_us > 0) } else { Ok(poll_us == 0 && read_us == 0) }
+        }),
         why: "Busy polling trades a CPU for latency: right for a thread that polls anyway, wrong for one that has \
             to sleep.",
         fix: Fix::prose("sysctl net.core.busy_poll=0 net.core.busy_read=0 for periodic work; 50 for polling work."),
@@ -41,7 +49,11 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "net.rps_default",
         title: "New devices steer no packets to the real-time CPUs",
         severity: Weight::all(Info),
-        check: Check::Probe(steering::rps_default),
+        check: Check::Probe(|case| {
+            case.has_housekeeping()?;
+            let none = CannotBe("this kernel has no default mask");
+            Ok(case.cpu_mask("/proc/sys/net/core/rps_default_mask", none)?.intersection(case.rt()).is_empty())
+        }),
         why: "New queues start with this steering mask.",
         persist: &[Lasting::sysctl("net.core.rps_default_mask", "<H mask>")],
         cost: "The other CPUs get the packets.",
@@ -71,7 +83,9 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "net.coalesce",
         title: "Packets are announced at once",
         severity: Weight::all(Info),
-        check: Check::Probe(hardware::coalesce),
+        check: Check::Probe(|case| {
+            every(case, "coalesce", |settings| settings.get("adaptive-rx") == 0 && settings.get("rx-usecs") <= 10)
+        }),
         why: "Interrupt coalescing keeps received packets back, adaptive coalescing for a time that changes with \
             the load. Judged bad: adaptive, or more than 10 us.",
         fix: Fix::prose(
@@ -87,7 +101,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "net.eee",
         title: "Network links do not sleep",
         severity: Weight::of(Medium, Info, Info),
-        check: Check::Probe(hardware::eee),
+        check: Check::Probe(|case| every(case, "eee", |settings| settings.get("enabled") == 0)),
         why: "Energy-efficient Ethernet lets the link sleep between packets; waking it takes 16 to 30 us before the \
             first bit.",
         fix: Fix::prose("ethtool --set-eee DEVICE eee off (the link goes down for seconds)."),
@@ -104,7 +118,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "net.pause",
         title: "No pause frames",
         severity: Weight::all(Info),
-        check: Check::Probe(hardware::pause),
+        check: Check::Probe(|case| every(case, "pause", |settings| settings.get("rx") == 0 && settings.get("tx") == 0)),
         why: "A peer that is overrun can stop the device from sending, by pause frames, for milliseconds.",
         fix: Fix::prose("ethtool -A DEVICE autoneg off rx off tx off (the link may go down for seconds)."),
         persist: &[Lasting::udev(
@@ -120,7 +134,13 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "net.queues",
         title: "No more queues than other CPUs",
         severity: Weight::all(Info),
-        check: Check::Probe(hardware::queues),
+        check: Check::Probe(|case| {
+            case.has_housekeeping()?;
+            let most = case.housekeeping().len() as u64;
+            every(case, "channels", |settings| {
+                settings.get("combined") + settings.get("rx").max(settings.get("tx")) <= most
+            })
+        }),
         why: "Drivers make a queue, with its interrupt, for every CPU: more queues than CPUs for them end up on real-time \
             CPUs; irq.affinity tells whether their interrupts do.",
         fix: Fix::prose("ethtool -L DEVICE combined N, with N at most the number of CPUs <H> (the device is reset)."),
@@ -138,7 +158,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "net.napi_thread",
         title: "Received packets are handled in threads",
         severity: Weight::of(Info, Info, Info),
-        check: Check::Probe(receiving::napi_thread),
+        check: Check::Probe(|case| every_nic(case, "threaded", |value| value != 0)),
         why: "Handled in softirq, packets run with the priority of whatever they interrupted; in threads of their \
             own (napi/DEVICE-N) they can be placed and ranked.",
         fix: Fix::prose(
@@ -154,7 +174,11 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "net.napi_defer",
         title: "Interrupts of devices are not deferred",
         severity: Weight::all(Info),
-        check: Check::Probe(receiving::napi_defer),
+        check: Check::Probe(|case| {
+            Doubt::not_applicable_if(case.is(Kind::Poll), "work that polls may want it")?;
+            let is_off = every_nic(case, "napi_defer_hard_irqs", |value| value == 0)?;
+            Ok(is_off && every_nic(case, "gro_flush_timeout", |value| value == 0)?)
+        }),
         why: "napi_defer_hard_irqs and gro_flush_timeout keep interrupts off and poll by a timer: that helps who \
             polls, and delays everybody else.",
         fix: Fix::command(
@@ -172,8 +196,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "No wireless network",
         severity: Weight::all(Info),
         check: Check::Probe(receiving::wifi),
-        why: "Wireless devices scan, roam and change rates at times of their own choosing, with much work per \
-            packet.",
+        why: "Wireless devices scan, roam and change rates at any time, with much work per packet.",
         fix: Fix::prose("rfkill block wifi, or rmmod the driver."),
         persist: &[Lasting::other("rfkill block wifi is remembered by systemd-rfkill; or blacklist the driver")],
         undo: Fix::command("rfkill unblock wifi"),
@@ -242,7 +265,6 @@ fn devices(case: &Case<'_>) -> Result<Vec<String>, Doubt> {
     case.names(FOLDER, NO_NETWORK)
 }
 
-/// Those with hardware.
 fn nics(case: &Case<'_>) -> Result<Vec<Nic>, Doubt> {
     let nic = |name: String| {
         let uevent = case.peek(&format!("{FOLDER}/{name}/device/uevent"));

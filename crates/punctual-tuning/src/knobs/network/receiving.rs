@@ -3,15 +3,8 @@
 use super::{FOLDER, Nic, devices, nics};
 use crate::knobs::prelude::*;
 
-pub(super) fn busy_poll(case: &Case<'_>) -> Judged {
-    let none = CannotBe("this kernel's sockets cannot poll");
-    let poll_us = case.number("/proc/sys/net/core/busy_poll", none)?;
-    let read_us = case.number("/proc/sys/net/core/busy_read", none)?;
-    if case.is(Kind::Poll) { Ok(poll_us > 0 && read_us > 0) } else { Ok(poll_us == 0 && read_us == 0) }
-}
-
 /// Whether the file of every device with hardware holds what is wanted; n/a where no device has it.
-fn every_nic(case: &Case<'_>, file: &str, is_wanted: impl Fn(i64) -> bool) -> Judged {
+pub(super) fn every_nic(case: &Case<'_>, file: &str, is_wanted: impl Fn(i64) -> bool) -> Judged {
     let (mut seen, mut all) = (false, true);
     for Nic { name, .. } in nics(case)? {
         let path = format!("{FOLDER}/{name}/{file}");
@@ -21,16 +14,6 @@ fn every_nic(case: &Case<'_>, file: &str, is_wanted: impl Fn(i64) -> bool) -> Ju
         }
     }
     if seen { Ok(all) } else { Doubt::not_applicable(format!("no network device here has {file}")) }
-}
-
-pub(super) fn napi_thread(case: &Case<'_>) -> Judged {
-    every_nic(case, "threaded", |value| value != 0)
-}
-
-pub(super) fn napi_defer(case: &Case<'_>) -> Judged {
-    Doubt::not_applicable_if(case.is(Kind::Poll), "work that polls may want it")?;
-    let is_off = every_nic(case, "napi_defer_hard_irqs", |value| value == 0)?;
-    Ok(is_off && every_nic(case, "gro_flush_timeout", |value| value == 0)?)
 }
 
 pub(super) fn wifi(case: &Case<'_>) -> Judged {

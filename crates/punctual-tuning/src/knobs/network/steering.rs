@@ -4,7 +4,7 @@ use super::{FOLDER, devices};
 use crate::knobs::prelude::*;
 
 /// Whether no queue of that kind has real-time CPUs in its mask.
-fn queues_avoid(case: &Case<'_>, kind: &str, file: &str, none: &str) -> Judged {
+pub(super) fn queues_avoid(case: &Case<'_>, kind: &str, file: &str, none: &str) -> Judged {
     case.has_housekeeping()?;
     let (mut queues, mut steered) = (0_usize, Vec::new());
     for device in &devices(case)? {
@@ -23,14 +23,4 @@ fn queues_avoid(case: &Case<'_>, kind: &str, file: &str, none: &str) -> Judged {
     }
     Doubt::not_applicable_if(queues == 0, none)?;
     case.none_found(format!("{FOLDER}/*/queues/{kind}*/{file}"), steered.join(", "), format!("none of {queues} queues"))
-}
-
-pub(super) fn rps(case: &Case<'_>) -> Judged {
-    queues_avoid(case, "rx-", "rps_cpus", "no network device here can steer packets")
-}
-
-pub(super) fn rps_default(case: &Case<'_>) -> Judged {
-    case.has_housekeeping()?;
-    let none = CannotBe("this kernel has no default mask");
-    Ok(case.cpu_mask("/proc/sys/net/core/rps_default_mask", none)?.intersection(case.rt()).is_empty())
 }

@@ -21,7 +21,7 @@ pub(crate) const KNOBS: &[Knob] = &[Knob {
         Lasting::NoService("hibernate.target"),
         Lasting::NoService("hybrid-sleep.target"),
     ],
-    cost: "No suspend, by nobody.",
+    cost: "The machine can no longer be suspended.",
     blast: Blast::Breaking,
     confidence: Confidence::Medium,
     sources: &["kernel 7.3 kernel/power/main.c: state", "systemd.special(7): sleep.target", "rtirq: resume unit"],

@@ -62,7 +62,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "sched.features",
-        title: "Scheduler features as they were meant",
+        title: "Scheduler features at their defaults",
         severity: Weight::all(Medium),
         check: Check::Probe(features),
         why: "Features for the scheduler's own debugging warn with locks held; RT_RUNTIME_SHARE lets one CPU's \

@@ -89,7 +89,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "sched.stalld",
-        title: "Nobody boosts starving threads",
+        title: "No daemon boosts starving threads",
         severity: Weight::of(Medium, Medium, Info),
         check: Check::Service,
         why: "stalld gives a starving thread a reservation ahead of FIFO priorities. From 6.12 on the fair server \

@@ -6,7 +6,7 @@ pub(super) mod classes;
 use crate::knobs::prelude::*;
 use crate::knobs::seen::groups::{counted, has_rt_group};
 
-/// From here on a fair server takes the place of throttling.
+/// From this version on, the fair server replaces throttling.
 const FAIR_SERVER_SINCE: Version = Version::new(6, 12);
 
 const KNOB: Knob = Knob::of(Family::Scheduler);
@@ -54,7 +54,7 @@ pub(crate) const KNOBS: &[Knob] = &[
             known to sleep or nothing ordinary can run there.",
         ),
         persist: &[Lasting::other(
-            "There is neither a sysctl nor a word for the command line; write it again after a CPU was plugged in.",
+            "The kernel has neither a sysctl nor a command-line word for it, and resets it when a CPU is plugged in.",
         )],
         cost: "Ordinary tasks can starve there for good.",
         blast: Blast::Breaking,
@@ -77,7 +77,7 @@ pub(crate) const KNOBS: &[Knob] = &[
                 "the caller's control group counts CPU time by itself, so automatic groups do not",
             )
         },
-        why: "With it the nice values of an audio program count only within its own session, against nobody outside.",
+        why: "With it the nice values of an audio program count only within its own session.",
         persist: &[Lasting::word("noautogroup")],
         cost: "A compilation in one terminal weighs more against the rest.",
         confidence: Confidence::Medium,
@@ -97,7 +97,7 @@ pub(crate) const KNOBS: &[Knob] = &[
             its own that goes ahead of FIFO threads.",
         fix: Fix::prose("Stop the program that loaded it (scx_*)."),
         persist: &[Lasting::NoService("scx.service"), Lasting::NoService("scx_loader.service")],
-        cost: "Whatever it was loaded for.",
+        cost: "The purpose of that scheduler.",
         blast: Blast::Disturbing,
         confidence: Confidence::Medium,
         sources: &["kernel scheduler/sched-ext.rst", "kernel 7.3 kernel/sched/debug.c (ext_server)"],

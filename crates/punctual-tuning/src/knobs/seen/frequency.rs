@@ -3,14 +3,12 @@
 use crate::knobs::case::Missing::CannotBe;
 use crate::knobs::case::{Case, Judged, Missing};
 
-/// What it means when a CPU shows no frequency.
 pub(crate) const NO_DRIVER: Missing = CannotBe("no cpufreq driver: the firmware or the host sets the frequency");
 
-/// Whether Linux holds the clock of the real-time CPUs: by a governor that does not look at load, or by one frequency
-/// for minimum and maximum. Fails where it has no driver.
+/// Whether Linux holds the clock of the real-time CPUs: by a governor that ignores load, or by one frequency as minimum
+/// and maximum. Fails without a cpufreq driver.
 pub(crate) fn governor(case: &Case<'_>) -> Judged {
-    let read =
-        |file: &str| case.per_cpu(&format!("/sys/devices/system/cpu/cpu{{cpu}}/cpufreq/{file}"), case.rt(), NO_DRIVER);
+    let read = |file: &str| case.of_rt(&format!("cpufreq/{file}"), NO_DRIVER);
     let governors = read("scaling_governor")?;
     if governors.iter().all(|(_, governor)| governor == "performance" || governor == "userspace") {
         return Ok(true);

@@ -1,13 +1,12 @@
-//! Whether the real-time class is handed out by control groups, and what the caller's group gets.
+//! Whether control groups limit the real-time class, and what the caller's group may use of it.
 //!
-//! Two knobs and the throttling knob need the same answer, so it is found here once.
 
 use crate::knobs::case::{Case, Doubt, Judged};
 
-/// Where groups of the first kind are usually mounted for the CPU controller.
+/// Where the CPU controller of cgroup v1 is usually mounted.
 const V1_MOUNTS: [&str; 2] = ["/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct"];
 
-/// The caller's group: its path in the hierarchy of the first kind that has the CPU controller, or else in the second.
+/// The path of the caller's group: in the cgroup v1 hierarchy of the CPU controller, or else in cgroup v2.
 enum Group {
     First(String),
     Second(String),
@@ -35,7 +34,7 @@ fn caller(case: &Case<'_>) -> Result<Group, Doubt> {
     }
 }
 
-/// The budget of the caller's own group, where groups of the first kind are mounted: file and content.
+/// The file with the real-time budget of the caller's group, and its content, if cgroup v1 is mounted.
 fn budget(case: &Case<'_>) -> Option<(String, String)> {
     let group = match caller(case) {
         Ok(Group::First(group)) => group,
@@ -47,7 +46,6 @@ fn budget(case: &Case<'_>) -> Option<(String, String)> {
     })
 }
 
-/// Whether the real-time class is scheduled by groups.
 pub(crate) fn has_rt_group(case: &Case<'_>) -> Result<bool, Doubt> {
     if let Some((file, budget)) = budget(case) {
         case.note(file, budget);
@@ -63,8 +61,8 @@ pub(crate) fn has_rt_group(case: &Case<'_>) -> Result<bool, Doubt> {
     Ok(is_on)
 }
 
-/// Whether the caller's group may have real-time threads. In groups of the second kind there is no budget to give: as
-/// soon as the CPU controller counts for a group, its budget is nothing.
+/// Whether the caller's group may have real-time threads. In cgroup v2 a group cannot be given a budget: it has none as
+/// soon as the CPU controller is enabled for it.
 pub(crate) fn may_be_real_time(case: &Case<'_>) -> Judged {
     if let Some((file, budget)) = budget(case) {
         return budget
@@ -76,7 +74,7 @@ pub(crate) fn may_be_real_time(case: &Case<'_>) -> Judged {
     Ok(counted(case)?.is_none())
 }
 
-/// The group, of the second kind, that counts the caller's CPU time, if any but the root does: its `cpu.max`.
+/// The `cpu.max` of the cgroup v2 group that accounts the caller's CPU time, unless that is the root group.
 pub(crate) fn counted(case: &Case<'_>) -> Result<Option<String>, Doubt> {
     let group = match caller(case)? {
         Group::Second(group) => group,
@@ -86,7 +84,7 @@ pub(crate) fn counted(case: &Case<'_>) -> Result<Option<String>, Doubt> {
     let Some(mount) = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"].iter().find(is_mount).copied() else {
         return Doubt::unknown("the control groups cannot be seen here");
     };
-    // The root has no cpu.max of its own, and threads of groups without the controller count for the one above.
+    // The root has no cpu.max, and a group without the controller is accounted in its parent.
     let parts: Vec<&str> = group.split('/').filter(|part| !part.is_empty()).collect();
     let files = (1..=parts.len()).rev().map(|n| format!("{mount}/{}/cpu.max", parts[..n].join("/")));
     let found = files.into_iter().find(|file| case.exists(file));

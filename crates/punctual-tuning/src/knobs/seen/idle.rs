@@ -5,27 +5,24 @@ use crate::knobs::case::{Case, Doubt};
 use punctual_facts::fact::Fact;
 use punctual_hist::Nanos;
 
-/// An idle state as one CPU shows it.
 pub(crate) struct Sleep {
     pub(crate) cpu: u32,
-    /// As the driver names it.
     pub(crate) name: String,
-    /// How long it takes to leave it.
     pub(crate) latency_us: u64,
     pub(crate) folder: String,
 }
 
-/// Longest time to leave a state that the need can live with.
+/// The longest exit latency that the need tolerates: a quarter of the budget, or 10 us without one.
 pub(crate) fn tolerable_us(case: &Case<'_>) -> u64 {
     case.need.budget.map_or(10, |budget| budget.whole(Nanos::from_us(1)) / 4)
 }
 
-/// The states a CPU may enter, whatever limits are in force besides.
+/// The states of a CPU that are not switched off; limits may exclude some of them.
 pub(crate) fn enabled_states(case: &Case<'_>, cpu: u32) -> Result<Vec<Sleep>, Doubt> {
     states(case, cpu, true)
 }
 
-/// The states a CPU has, or those of them that are not switched off.
+/// All states of a CPU, or only those that are not switched off.
 pub(crate) fn states(case: &Case<'_>, cpu: u32, only_enabled: bool) -> Result<Vec<Sleep>, Doubt> {
     let folder = format!("/sys/devices/system/cpu/cpu{cpu}/cpuidle");
     let missing = CannotBe("no idle driver: an idle CPU only halts");
@@ -61,10 +58,10 @@ pub(crate) fn limit_of_cpu_us(case: &Case<'_>, cpu: u32) -> Result<Option<u64>, 
     })
 }
 
-/// Where a program that keeps it open limits the sleep of all CPUs.
+/// A program that keeps this file open limits the sleep of all CPUs.
 pub(crate) const DEVICE: &str = "/dev/cpu_dma_latency";
 
-/// The limit for all CPUs that programs hold in force: a binary number of four bytes.
+/// The limit on the sleep of all CPUs that programs hold now. The file holds a binary number of four bytes.
 pub(crate) fn limit_of_all_us(case: &Case<'_>) -> Fact<u64> {
     case.peek_bytes(DEVICE).and_then(|bytes| match <[u8; 4]>::try_from(bytes.as_slice()) {
         Ok(four) => u64::try_from(i32::from_le_bytes(four)).map_or_else(|e| Fact::Garbled(e.to_string()), Fact::Known),
@@ -72,7 +69,7 @@ pub(crate) fn limit_of_all_us(case: &Case<'_>) -> Fact<u64> {
     })
 }
 
-/// The names of the states that the first of the real-time CPUs may enter by its own settings.
+/// The names of the states that the first real-time CPU may enter, without the limit for all CPUs.
 pub(crate) fn names_on_first(case: &Case<'_>) -> Result<Vec<String>, Doubt> {
     let cpu = case.first_rt()?;
     let limit_us = limit_of_cpu_us(case, cpu)?.unwrap_or(u64::MAX);
@@ -82,8 +79,8 @@ pub(crate) fn names_on_first(case: &Case<'_>) -> Result<Vec<String>, Doubt> {
     Ok(names)
 }
 
-/// The deepest state that the first of the real-time CPUs may enter and is slow to leave; what one of them may do
-/// stands for all where this is not the question itself.
+/// The deepest state that the first real-time CPU may enter, if its exit latency is not tolerable. The first CPU stands
+/// for all: `pm.idle_state` looks at each.
 pub(crate) fn deep_on_first(case: &Case<'_>) -> Result<Option<Sleep>, Doubt> {
     let cpu = case.first_rt()?;
     let limit_of_all_us = limit_of_all_us(case).known().copied().unwrap_or(u64::MAX);

@@ -1,5 +1,5 @@
-//! Which work keeps off the real-time CPUs: a knob that looks at one kind of work, and those that compare two, ask the
-//! same functions.
+//! Which work keeps off the real-time CPUs. Knobs about one kind of work and knobs that compare two kinds share these
+//! functions.
 
 use crate::knobs::case::Missing::{CannotBe, TellsNothing};
 use crate::knobs::case::{Case, Doubt, Judged};
@@ -7,10 +7,10 @@ use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::machine::{CMDLINE, ISOLATED, NOHZ_FULL};
 use punctual_facts::profile::Kind;
 
-/// The mask of work that the kernel may run anywhere.
+/// The CPUs on which the kernel may run unbound work.
 pub(crate) const WORKQUEUES: &str = "/sys/devices/virtual/workqueue/cpumask";
 
-/// Whether the real-time CPUs are set apart from the scheduler.
+/// Whether the scheduler leaves the real-time CPUs out of its balancing.
 pub(crate) fn domain(case: &Case<'_>) -> Judged {
     Doubt::not_applicable_if(case.is(Kind::Audio), "a shared desktop needs all of its CPUs")?;
     let online = case.online();
@@ -28,7 +28,7 @@ pub(crate) fn domain(case: &Case<'_>) -> Judged {
     Ok(case.rt().is_subset(&at_boot.union(&by_cpuset)))
 }
 
-/// Whether the callbacks of the real-time CPUs are run elsewhere.
+/// Whether the RCU callbacks of the real-time CPUs run on other CPUs.
 pub(crate) fn rcu_nocbs(case: &Case<'_>) -> Judged {
     case.has_housekeeping()?;
     let is_offloader = |name: &str| {
@@ -42,15 +42,15 @@ pub(crate) fn rcu_nocbs(case: &Case<'_>) -> Judged {
         if with_thread.is_empty() { "none".to_owned() } else { format!("for CPUs {with_thread}") },
     );
     let online = case.online().cloned().unwrap_or_default();
-    // A kernel that makes threads only for the CPUs it offloads (6.1 and later make them for all) says it by them.
+    // Kernels before 6.1 make these threads only for the CPUs they offload; later ones make them for all.
     if !case.rt().is_subset(&with_thread) || !online.is_subset(&with_thread) {
         return Ok(case.rt().is_subset(&with_thread));
     }
     Ok(case.rt().is_subset(&offloaded_at_boot(case)?))
 }
 
-/// Which CPUs the kernel offloaded when it started, given that the threads prove it offloads some: the tick-free ones,
-/// and those the command line names.
+/// The CPUs that the kernel offloads, given that the threads prove it offloads some: the tick-free ones and those on
+/// the command line.
 fn offloaded_at_boot(case: &Case<'_>) -> Result<CpuSet, Doubt> {
     let tick_free = case.cpu_list(NOHZ_FULL, CannotBe("")).or_else(|doubt| match doubt {
         Doubt::NotApplicable(_) => Ok(CpuSet::new()),
@@ -63,7 +63,7 @@ fn offloaded_at_boot(case: &Case<'_>) -> Result<CpuSet, Doubt> {
     let line = case.known(CMDLINE, case.machine.cmdline.clone(), unseen)?;
     let Some(list) = line.value("rcu_nocbs") else {
         case.note(format!("{CMDLINE} rcu_nocbs"), "not there");
-        // Built to offload all, a kernel still offloads the tick-free ones only where there are some.
+        // A kernel that is built to offload all CPUs offloads only the tick-free ones if there are any.
         let is_all = case.config("RCU_NOCB_CPU_DEFAULT_ALL")? == "y" && tick_free.is_empty();
         return Ok(if is_all { case.rt().clone() } else { tick_free });
     };
@@ -78,13 +78,11 @@ pub(crate) fn common_mask(case: &Case<'_>) -> Result<CpuSet, Doubt> {
     case.cpu_mask(WORKQUEUES, TellsNothing("this kernel does not show where unbound work may run"))
 }
 
-/// Whether unbound work keeps off the real-time CPUs.
 pub(crate) fn unbound(case: &Case<'_>) -> Judged {
     case.has_housekeeping()?;
     Ok(common_mask(case)?.intersection(case.rt()).is_empty())
 }
 
-/// Whether new interrupts keep off the real-time CPUs.
 pub(crate) fn default_affinity(case: &Case<'_>) -> Judged {
     case.has_housekeeping()?;
     let mask =
@@ -92,7 +90,7 @@ pub(crate) fn default_affinity(case: &Case<'_>) -> Judged {
     Ok(mask.intersection(case.rt()).is_empty())
 }
 
-/// Whether nobody, or nobody who would touch the real-time CPUs, moves interrupts about.
+/// Whether irqbalance does not run, or leaves out the real-time CPUs.
 pub(crate) fn irqbalance(case: &Case<'_>) -> Judged {
     if case.daemons(&["irqbalance"])?.is_empty() {
         return Ok(true);

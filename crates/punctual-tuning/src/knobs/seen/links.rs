@@ -9,7 +9,7 @@ pub(crate) const MOST_DEVICES: usize = 512;
 pub(crate) const PCI: &str = "/sys/bus/pci/devices";
 pub(crate) const LINK_STATES: [&str; 6] = ["l0s_aspm", "l1_aspm", "l1_1_aspm", "l1_2_aspm", "l1_1_pcipm", "l1_2_pcipm"];
 
-/// Whether the kernel shows, and so controls, the power management of some link.
+/// Whether the kernel controls the power management of any link: it shows the states of those it controls.
 pub(crate) fn controls_links(case: &Case<'_>) -> bool {
     let devices = case.list(PCI);
     devices.known().into_iter().flatten().any(|device| {
@@ -24,7 +24,6 @@ pub(crate) fn sata(case: &Case<'_>) -> Judged {
     let hosts = case.names(folder, none)?;
     let mut policies: Vec<String> = Vec::new();
     for host in hosts.iter().take(MOST_DEVICES) {
-        // Hosts of other kinds have no such file.
         let Fact::Known(policy) = case.peek(&format!("{folder}/{host}/link_power_management_policy")) else { continue };
         if !policies.contains(&policy) {
             policies.push(policy);

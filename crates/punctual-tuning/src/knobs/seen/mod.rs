@@ -9,7 +9,7 @@ pub(super) mod isolation;
 pub(super) mod links;
 mod units;
 
-/// Whether a list of tracers holds those that say who took the CPU.
+/// Whether a list of tracers has those that name what took the CPU.
 pub(crate) fn has_tracers(names: &str) -> bool {
     ["osnoise", "timerlat"].iter().all(|name| names.split_whitespace().any(|word| word == *name))
 }

@@ -20,16 +20,15 @@ const WANTED: [&str; 5] = [
     "timers.target.wants",
 ];
 
-/// How a program is at work, or will be after the next boot.
 pub(crate) struct AtWork {
-    /// Its unit; none where only its process is known.
+    /// The unit; `None` if only the process is known.
     pub(crate) unit: Option<&'static str>,
-    /// In words, with the process or the target that tells.
+    /// A description that names the process or the target.
     pub(crate) how: String,
 }
 
 impl Case<'_> {
-    /// Good where no unit is active that is bad for this knob.
+    /// Good if no unit is active that the table of programs calls bad for this knob.
     pub(crate) fn no_unit_of(&self, knob: &str) -> Judged {
         let is_inside = self.virtualisation().is_some_and(|v| v.container.is_some());
         Doubt::unknown_if(is_inside, "only the services of this container can be seen")?;
@@ -57,7 +56,7 @@ impl Case<'_> {
         WANTED.iter().any(|target| self.enabled(target).known().is_some())
     }
 
-    /// Every unit of a program that is at work: its process runs, systemd has it active, or it is started at boot.
+    /// Every unit of a program that is at work: its process runs, the unit is active, or a target starts it at boot.
     pub(crate) fn at_work(&self, program: &Program) -> Vec<AtWork> {
         let running = self.tasks(|task| !task.is_kernel && program.processes.contains(&task.name.as_str()));
         let running = running.ok().and_then(|mut tasks| tasks.pop()).map(|task| format!("runs ({})", task.name));

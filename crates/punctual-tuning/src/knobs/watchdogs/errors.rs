@@ -41,7 +41,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         severity: Weight::all(Medium),
         check: Check::Probe(mce_off),
         why: "mce=off, which some guides carry, does not only stop the polling: the CPU then answers an uncorrected \
-            error with an immediate reset, and nobody learns why.",
+            error with an immediate reset, and no log says why.",
         persist: &[Lasting::NoWord("mce"), Lasting::NoWord("nomce")],
         cost: "None; the polling goes by ras.mce.",
         sources: &[
@@ -202,11 +202,11 @@ fn mce_off(case: &Case<'_>) -> Judged {
 }
 
 fn corrected(case: &Case<'_>) -> Judged {
-    let none = CannotBe("nobody counts memory errors (no EDAC driver is loaded)");
+    let none = CannotBe("no driver counts memory errors (no EDAC driver is loaded)");
     let names = case.names(CONTROLLERS, none)?;
     let controllers: Vec<&String> = names.iter().filter(|name| is_controller(name)).take(64).collect();
     if controllers.is_empty() {
-        return Doubt::not_applicable("nobody counts memory errors (no memory controller is registered)");
+        return Doubt::not_applicable("no driver counts memory errors (no memory controller is registered)");
     }
     let mut has_none = true;
     for controller in controllers {

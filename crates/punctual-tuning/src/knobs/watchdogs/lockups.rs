@@ -43,7 +43,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "wd.cpumask",
-        title: "Somebody still watches the other CPUs",
+        title: "The housekeeping CPUs are still watched",
         severity: Weight::all(Info),
         check: Check::Probe(others_watched),
         why: "A lock-up on the CPUs that do everything else stops the real-time work sooner or later, too; the \
@@ -78,7 +78,7 @@ pub(crate) const KNOBS: &[Knob] = &[
             feed /dev/watchdog from the application.",
         ),
         persist: &[Lasting::other("In a file of /etc/systemd/system.conf.d: [Manager] and RuntimeWatchdogSec=30.")],
-        cost: "A reset when nobody feeds it; some drivers feed it through the firmware.",
+        cost: "A reset when no program feeds it; some drivers feed it through the firmware.",
         blast: Blast::Breaking,
         confidence: Confidence::Medium,
         sources: &[

@@ -18,7 +18,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         check: Check::advice(
             "a matter of judgement, and of what is safe for the machine that hangs on this one: now it is 0",
         ),
-        why: "With 0 a machine that panicked stands still, with its outputs as they were, until somebody comes.",
+        why: "With 0 a machine that panicked stands still, with its outputs as they were, until a person restarts it.",
         persist: &[Lasting::sysctl("kernel.panic", "10")],
         cost: "The trace is on the screen for ten seconds only; keep it in pstore.",
         confidence: Confidence::Low,

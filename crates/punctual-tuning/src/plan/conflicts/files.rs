@@ -1,5 +1,5 @@
-//! Files of others that set the same values at boot. Each kind is read in the order of the files' names, whatever their
-//! folder; a name in `/etc` hides the same name elsewhere.
+//! Files of others that set the same values at boot. Files of a kind are read in the order of their names, across their
+//! folders; a name in `/etc` hides the same name elsewhere.
 
 use super::{Conflict, Resolution, Touched, is_same};
 use crate::knobs::Case;
@@ -7,32 +7,32 @@ use crate::own_files;
 use crate::plan::pattern::fits;
 use std::collections::BTreeMap;
 
-/// A kind of file: its folders, the first hiding the others', and where ours stands among them.
-struct Kind {
+/// A kind of file. A name in the first folder hides the same name in the others.
+struct Family {
     folders: &'static [&'static str],
-    /// Our file.
+    /// Our file of this kind.
     own: &'static str,
-    /// Whether the first to name a thing decides it, and not the last.
+    /// Whether the first line about a thing decides it, and not the last.
     first_wins: bool,
 }
 
-const SYSCTL: Kind = Kind { folders: own_files::SYSCTL_FOLDERS, own: own_files::SYSCTL, first_wins: false };
-const TMPFILES: Kind = Kind { folders: own_files::TMPFILES_FOLDERS, own: own_files::TMPFILES, first_wins: true };
-const RULES: Kind = Kind { folders: own_files::UDEV_FOLDERS, own: own_files::UDEV, first_wins: false };
-const MODPROBE: Kind = Kind { folders: own_files::MODPROBE_FOLDERS, own: own_files::MODPROBE, first_wins: false };
-/// A line that is longer, or a file with more lines, is no file of this kind.
+const SYSCTL: Family = Family { folders: own_files::SYSCTL_FOLDERS, own: own_files::SYSCTL, first_wins: false };
+const TMPFILES: Family = Family { folders: own_files::TMPFILES_FOLDERS, own: own_files::TMPFILES, first_wins: true };
+const RULES: Family = Family { folders: own_files::UDEV_FOLDERS, own: own_files::UDEV, first_wins: false };
+const MODPROBE: Family = Family { folders: own_files::MODPROBE_FOLDERS, own: own_files::MODPROBE, first_wins: false };
+/// A larger file is no configuration and is not read.
 const MOST_BYTES: usize = 1 << 20;
 
 /// A line of a file that is in force.
-struct Line {
+struct ForeignLine {
     path: String,
     text: String,
-    /// Whether it counts more than ours, by the order of names.
+    /// Whether it counts more than our file, by the order of names.
     wins: bool,
 }
 
-/// The lines of all files of a kind, but for ours, comments left out.
-fn lines(case: &Case<'_>, kind: &Kind) -> Vec<Line> {
+/// The lines of all files of a kind except ours, without comments.
+fn lines(case: &Case<'_>, kind: &Family) -> Vec<ForeignLine> {
     let own = own_files::name(kind.own);
     let ending = own.rfind('.').map_or("", |dot| &own[dot..]);
     let mut files: BTreeMap<String, String> = BTreeMap::new();
@@ -49,13 +49,13 @@ fn lines(case: &Case<'_>, kind: &Kind) -> Vec<Line> {
         let joined = content.replace("\\\n", " ");
         let wins = (name.as_str() < own) == kind.first_wins;
         for text in joined.lines().map(str::trim).filter(|text| !text.is_empty() && !text.starts_with(['#', ';'])) {
-            found.push(Line { path: path.clone(), text: text.to_owned(), wins });
+            found.push(ForeignLine { path: path.clone(), text: text.to_owned(), wins });
         }
     }
     found
 }
 
-fn conflict(line: &Line, what: String) -> Conflict {
+fn conflict(line: &ForeignLine, what: String) -> Conflict {
     let resolved = if line.wins {
         Resolution::LeftAlone("it counts more than ours at the next boot, by its name: take the line out".to_owned())
     } else {
@@ -64,62 +64,67 @@ fn conflict(line: &Line, what: String) -> Conflict {
     Conflict { what, evidence: line.path.clone(), resolved }
 }
 
-/// Words of a value with single blanks between them.
+/// The words of a value with single blanks between them.
 fn plain(value: &str) -> String {
     value.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Sysctls that others set to something else.
-pub(super) fn sysctls(case: &Case<'_>, touched: &Touched) -> Vec<Conflict> {
-    if touched.sysctls.is_empty() {
-        return Vec::new();
-    }
-    let mut all = lines(case, &SYSCTL);
-    if !case.machine.boot.is_systemd() {
-        let path = "/etc/sysctl.conf";
-        let text = case.peek(path);
-        let text = text.known().map(String::as_str).unwrap_or_default();
-        // The other inits read it last.
-        let line = |text: &str| Line { path: path.to_owned(), text: text.trim().to_owned(), wins: true };
-        all.extend(text.lines().filter(|text| !text.trim_start().starts_with(['#', ';'])).map(line));
-    }
+/// The conflicts in all files of others with what a plan touches.
+pub(super) fn conflicts(case: &Case<'_>, touched: &Touched) -> Vec<Conflict> {
+    type Clashes = fn(&str, &Touched) -> Vec<String>;
+    let kinds: [(&Family, bool, Clashes); 4] = [
+        (&SYSCTL, !touched.sysctls.is_empty(), sysctl),
+        (&TMPFILES, !touched.files.is_empty(), tmpfile),
+        (&RULES, touched.writes("/sys/"), rule),
+        (&MODPROBE, !touched.modules.is_empty(), module),
+    ];
     let mut found = Vec::new();
-    for line in &all {
-        let Some((name, value)) = line.text.split_once('=') else { continue };
-        let (name, value) = (name.trim().trim_start_matches('-').replace('/', "."), plain(value));
-        if touched.sysctls.iter().any(|(known, wanted)| *known == name && plain(wanted) != value) {
-            found.push(conflict(line, format!("{name} = {value}")));
+    for (kind, _, clashes) in kinds.into_iter().filter(|(_, is_touched, _)| *is_touched) {
+        let mut all = lines(case, kind);
+        if kind.own == SYSCTL.own && !case.machine.boot.is_systemd() {
+            all.extend(sysctl_conf(case));
         }
+        found.extend(all.iter().flat_map(|line| {
+            clashes(&line.text, touched).into_iter().map(move |what| conflict(line, what)).collect::<Vec<_>>()
+        }));
     }
     found
 }
 
-/// Whether two paths may mean the same file: each may hold `*`, which stands for anything within one part.
+/// The lines of the file that inits other than systemd read last.
+fn sysctl_conf(case: &Case<'_>) -> Vec<ForeignLine> {
+    let path = "/etc/sysctl.conf";
+    let text = case.peek(path);
+    let text = text.known().map(String::as_str).unwrap_or_default();
+    let line = |text: &str| ForeignLine { path: path.to_owned(), text: text.trim().to_owned(), wins: true };
+    text.lines().filter(|text| !text.trim_start().starts_with(['#', ';'])).map(line).collect()
+}
+
+/// A sysctl that is set to another value.
+fn sysctl(line: &str, touched: &Touched) -> Vec<String> {
+    let Some((name, value)) = line.split_once('=') else { return Vec::new() };
+    let (name, value) = (name.trim().trim_start_matches('-').replace('/', "."), plain(value));
+    let differs = touched.sysctls.iter().any(|(known, wanted)| *known == name && plain(wanted) != value);
+    differs.then(|| format!("{name} = {value}")).into_iter().collect()
+}
+
+/// Whether two paths may mean the same file. In each, `*` stands for anything within one part.
 fn meet(a: &str, b: &str) -> bool {
     let (a, b): (Vec<&str>, Vec<&str>) = (a.split('/').collect(), b.split('/').collect());
     a.len() == b.len() && a.iter().zip(&b).all(|(a, b)| fits(a, b) || fits(b, a))
 }
 
-/// Files of the kernel that others write at boot.
-pub(super) fn tmpfiles(case: &Case<'_>, touched: &Touched) -> Vec<Conflict> {
-    if touched.files.is_empty() {
-        return Vec::new();
-    }
-    let mut found = Vec::new();
-    for line in lines(case, &TMPFILES) {
-        // type path mode user group age argument
-        let mut words = line.text.split_whitespace();
-        let (Some(kind), Some(path)) = (words.next(), words.next()) else { continue };
-        let value = words.skip(4).collect::<Vec<_>>().join(" ");
-        let differs = |(known, wanted): &(String, String)| meet(known, path) && plain(wanted) != plain(&value);
-        if kind.starts_with('w') && touched.files.iter().any(differs) {
-            found.push(conflict(&line, format!("{value} written to {path}")));
-        }
-    }
-    found
+/// A file of the kernel to which another value is written: `type path mode user group age argument`.
+fn tmpfile(line: &str, touched: &Touched) -> Vec<String> {
+    let mut words = line.split_whitespace();
+    let (Some(kind), Some(path)) = (words.next(), words.next()) else { return Vec::new() };
+    let value = words.skip(4).collect::<Vec<_>>().join(" ");
+    let differs = |(known, wanted): &(String, String)| meet(known, path) && plain(wanted) != plain(&value);
+    let is_conflict = kind.starts_with('w') && touched.files.iter().any(differs);
+    is_conflict.then(|| format!("{value} written to {path}")).into_iter().collect()
 }
 
-/// The attributes that a rule of udev sets: what stands between `ATTR{...}` and `="..."`; `==` only asks.
+/// The attributes that a rule of udev sets: the text between `ATTR{` and `}="..."`; `==` only compares.
 fn assigned(rule: &str) -> Vec<(String, String)> {
     let mut found = Vec::new();
     let mut rest = rule;
@@ -134,43 +139,26 @@ fn assigned(rule: &str) -> Vec<(String, String)> {
     found
 }
 
-/// Rules of udev that set the same attribute.
-pub(super) fn rules(case: &Case<'_>, touched: &Touched) -> Vec<Conflict> {
-    if !touched.writes("/sys/") {
-        return Vec::new();
-    }
-    let mut found = Vec::new();
-    for line in lines(case, &RULES) {
-        for (name, value) in assigned(&line.text) {
-            let ending = format!("/{name}");
-            let differs = |(path, wanted): &(String, String)| path.ends_with(&ending) && *wanted != value;
-            if touched.files.iter().any(differs) {
-                found.push(conflict(&line, format!("a rule of udev sets {name} to {value}")));
-            }
-        }
-    }
-    found
+/// Attributes of devices that a rule of udev sets to other values.
+fn rule(line: &str, touched: &Touched) -> Vec<String> {
+    let differs = |(name, value): &(String, String)| {
+        let ending = format!("/{name}");
+        touched.files.iter().any(|(path, wanted)| path.ends_with(&ending) && wanted != value)
+    };
+    let clashing = assigned(line).into_iter().filter(differs);
+    clashing.map(|(name, value)| format!("a rule of udev sets {name} to {value}")).collect()
 }
 
-/// Parameters of modules that others set.
-pub(super) fn modules(case: &Case<'_>, touched: &Touched) -> Vec<Conflict> {
-    if touched.modules.is_empty() {
-        return Vec::new();
-    }
-    let mut found = Vec::new();
-    for line in lines(case, &MODPROBE) {
-        let mut words = line.text.split_whitespace();
-        let (Some("options"), Some(module)) = (words.next(), words.next()) else { continue };
-        for setting in words {
-            let (name, value) = setting.split_once('=').unwrap_or((setting, ""));
-            let differs = |(known, wanted): &(String, String)| {
-                let (theirs, ours) = wanted.split_once('=').unwrap_or((wanted, ""));
-                is_same(known, module) && is_same(theirs, name) && ours != value
-            };
-            if touched.modules.iter().any(differs) {
-                found.push(conflict(&line, format!("options {module} {setting}")));
-            }
-        }
-    }
-    found
+/// Parameters of a module that are set to other values.
+fn module(line: &str, touched: &Touched) -> Vec<String> {
+    let mut words = line.split_whitespace();
+    let (Some("options"), Some(module)) = (words.next(), words.next()) else { return Vec::new() };
+    let differs = |setting: &&str| {
+        let (name, value) = setting.split_once('=').unwrap_or((setting, ""));
+        touched.modules.iter().any(|(known, wanted)| {
+            let (theirs, ours) = wanted.split_once('=').unwrap_or((wanted, ""));
+            is_same(known, module) && is_same(theirs, name) && ours != value
+        })
+    };
+    words.filter(differs).map(|setting| format!("options {module} {setting}")).collect()
 }

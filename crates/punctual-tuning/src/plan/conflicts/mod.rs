@@ -1,8 +1,7 @@
-//! Who else owns what a plan changes: programs that write the same values, files that set them at boot, words that stand
-//! on the command line already. Each is shown with how it is resolved; nothing is stacked on top of another's work
-//! unseen.
+//! Conflicts of a plan with others: programs that write the same values, files that set them at boot, words that are on
+//! the command line already. The plan shows each conflict with its resolution.
 //!
-//! This module reads and says; what silences a program or replaces a word is a change of the plan like any other.
+//! This module only reads. Silencing a program or replacing a word is a change of the plan like any other.
 
 mod files;
 mod programs;
@@ -12,54 +11,51 @@ use crate::knobs::Case;
 use punctual_facts::machine::{CMDLINE, Cmdline};
 use serde::Serialize;
 
-/// Somebody else's hand on what is changed.
+/// A value of the plan that something else sets as well.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Conflict {
-    /// Who, and over what.
+    /// What sets which value.
     pub what: String,
     /// The file, or the process, that proves it.
     pub evidence: String,
-    /// What becomes of it.
     pub resolved: Resolution,
 }
 
-/// What becomes of a conflict.
+/// How a conflict is resolved.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "code", content = "because", rename_all = "kebab-case")]
 pub enum Resolution {
     /// The plan stops it and keeps it from starting.
     Silenced,
-    /// Ours counts more, and holds.
+    /// The value of the plan counts more.
     Overridden,
-    /// Ours takes its place.
+    /// The value of the plan replaces the other one.
     Replaced,
-    /// It stays as it is, because of this.
+    /// The other value stays as it is, for this reason.
     LeftAlone(String),
 }
 
-/// What a plan changes, as far as others may own it.
+/// What a plan changes that others may set as well.
 #[derive(Debug, Default)]
 struct Touched {
-    /// Words of the command line, with their values; a word without one has an empty value.
+    /// Words of the command line with their values, which may be empty.
     words: Vec<(String, String)>,
-    /// Words that are taken off it.
+    /// Names of words that are taken off the command line.
     no_words: Vec<String>,
-    /// Sysctls: `kernel.nmi_watchdog`, `0`.
+    /// Sysctls with their values: `kernel.nmi_watchdog`, `0`.
     sysctls: Vec<(String, String)>,
-    /// Files of the kernel; may hold `*`.
+    /// Files of the kernel with their values; a path may hold `*`.
     files: Vec<(String, String)>,
-    /// Parameters of modules: `snd_hda_intel`, `power_save=0`.
+    /// Modules with a parameter: `snd_hda_intel`, `power_save=0`.
     modules: Vec<(String, String)>,
     /// Names of threads that get another priority.
     threads: Vec<String>,
-    /// Units that the plan silences.
     silenced: Vec<String>,
 }
 
 impl Touched {
-    /// What changes touch, now and for the boots to come.
     fn by(changes: &[Change]) -> Self {
         let mut touched = Self::default();
         for change in changes {
@@ -103,13 +99,13 @@ impl Touched {
         }
     }
 
-    /// Whether a file of the kernel whose path holds this is written.
+    /// Whether a file of the kernel is written whose path contains this part.
     fn writes(&self, part: &str) -> bool {
         self.files.iter().any(|(path, _)| path.contains(part))
     }
 }
 
-/// Everybody who owns some of it, in a stable order.
+/// All conflicts, in a stable order.
 pub fn conflicts(case: &Case<'_>, changes: &[Change]) -> Vec<Conflict> {
     case.forget();
     let found = owners(case, &Touched::by(changes));
@@ -120,19 +116,16 @@ pub fn conflicts(case: &Case<'_>, changes: &[Change]) -> Vec<Conflict> {
 fn owners(case: &Case<'_>, touched: &Touched) -> Vec<Conflict> {
     let mut found = programs::conflicts(case, touched);
     found.extend(words(case, touched));
-    found.extend(files::sysctls(case, touched));
-    found.extend(files::tmpfiles(case, touched));
-    found.extend(files::rules(case, touched));
-    found.extend(files::modules(case, touched));
+    found.extend(files::conflicts(case, touched));
     found
 }
 
-/// The same word, by the kernel's rule that `-` and `_` are one.
+/// Whether two names are the same to the kernel, for which `-` and `_` are alike.
 fn is_same(a: &str, b: &str) -> bool {
     a.len() == b.len() && a.bytes().zip(b.bytes()).all(|(a, b)| a == b || matches!((a, b), (b'-', b'_') | (b'_', b'-')))
 }
 
-/// Words that stand there already with another value, in the files of the boot loader, or else only in what was booted.
+/// Words that have another value already, in the files of the boot loader, or else on the command line of this boot.
 fn words(case: &Case<'_>, touched: &Touched) -> Vec<Conflict> {
     let wanted = touched.words.iter().map(|(name, value)| (name, Some(value)));
     let all = wanted.chain(touched.no_words.iter().map(|name| (name, None)));
@@ -154,11 +147,8 @@ fn words(case: &Case<'_>, touched: &Touched) -> Vec<Conflict> {
                 text.known().is_some_and(parts)
             };
             let evidence = place.files.iter().find(holds).unwrap_or(&place.place).clone();
-            found.push(Conflict {
-                what: format!("{} on the command line", shown(&value)),
-                evidence,
-                resolved: Resolution::Replaced,
-            });
+            let what = format!("{} on the command line", shown(&value));
+            found.push(Conflict { what, evidence, resolved: Resolution::Replaced });
         }
         if let (false, Some(value)) = (is_configured, case.cmdline().and_then(other)) {
             let what = format!("{} on the command line of this boot", shown(&value));
@@ -168,7 +158,7 @@ fn words(case: &Case<'_>, touched: &Touched) -> Vec<Conflict> {
     for (name, wanted) in &touched.sysctls {
         let word = format!("sysctl.{name}");
         if let Some(value) = case.cmdline().and_then(|line| line.value(&word)).filter(|value| value != wanted) {
-            // The kernel sets it before the init starts, and the init's files come after.
+            // The kernel sets it before init starts, and the files of the plan are read after that.
             let what = format!("{word}={value} on the command line");
             found.push(Conflict { what, evidence: CMDLINE.to_owned(), resolved: Resolution::Overridden });
         }

@@ -1,11 +1,10 @@
-//! Programs that write what a plan writes, while the machine runs or when it starts.
+//! Conflicts with programs that write what a plan writes, at boot or later.
 
 use super::{Conflict, Resolution, Touched};
 use crate::knobs::Case;
 use crate::programs::{PROGRAMS, Program, Written};
 
 impl Touched {
-    /// Whether the plan writes something that the program writes, too.
     fn overlaps(&self, program: &Program) -> bool {
         program.writes.iter().copied().flatten().any(|written| match written {
             Written::File(part) => self.writes(part),
@@ -17,7 +16,6 @@ impl Touched {
     }
 }
 
-/// The programs that are at work here and own some of it.
 pub(super) fn conflicts(case: &Case<'_>, touched: &Touched) -> Vec<Conflict> {
     let mut found = Vec::new();
     for program in PROGRAMS.iter().filter(|program| touched.overlaps(program)) {

@@ -1,4 +1,4 @@
-//! Armbian: its boot script reads one file of settings and knows one command line.
+//! Armbian, whose boot script reads one file of settings and has one command line.
 
 use super::line::Settled;
 use super::{Lasted, Obstacle, Wanted, block, edit, required};
@@ -6,7 +6,7 @@ use super::{Lasted, Obstacle, Wanted, block, edit, required};
 const ENV: &str = "/boot/armbianEnv.txt";
 const NAME: &str = "extraargs=";
 
-/// Sets the extra words anew. U-Boot skips lines that begin with a hash, and the last line of a name counts.
+/// Sets the extra words anew. U-Boot skips lines that begin with a hash, and obeys the last line of a name.
 pub(super) fn adopt(tree: &dyn punctual_facts::tree::Tree, wanted: &Wanted) -> Result<Lasted, Obstacle> {
     let seen = required(tree, ENV)?;
     let base = block::base(&seen);
@@ -21,12 +21,8 @@ pub(super) fn adopt(tree: &dyn punctual_facts::tree::Tree, wanted: &Wanted) -> R
          or by taking the marked lines out of /boot/armbianEnv.txt with the card in another machine"
             .to_owned(),
     ];
-    limits.extend(left_over(wanted));
+    if !wanted.no_words.is_empty() {
+        limits.push("words that /boot/boot.cmd itself puts on the line are not taken off by this".to_owned());
+    }
     Ok(Lasted { steps: vec![edit(ENV, &seen, content)], limits, lost: Vec::new() })
-}
-
-/// Words of the boot script itself are not in that file.
-fn left_over(wanted: &Wanted) -> Option<String> {
-    (!wanted.no_words.is_empty())
-        .then(|| "words that /boot/boot.cmd itself puts on the line are not taken off by this".to_owned())
 }

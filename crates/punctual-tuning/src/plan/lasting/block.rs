@@ -1,11 +1,9 @@
 //! Lines of ours in a file of somebody else, between two marks.
 
-/// The mark in front of them.
 pub(super) const OPEN: &str = "# punctual { (undone by `punctual revert`)\n";
-/// The mark behind them.
 pub(super) const CLOSE: &str = "# } punctual\n";
 
-/// Lines between marks; `lines` ends with a line end.
+/// The lines between marks; `lines` must end with a line end.
 pub(super) fn marked(lines: &str) -> String {
     format!("{OPEN}{lines}{CLOSE}")
 }
@@ -16,17 +14,17 @@ pub(super) fn appended(text: &str, lines: &str) -> String {
     format!("{text}{end}{}", marked(lines))
 }
 
-/// The text without what is between marks, if there is any.
+/// The text without marked lines.
 pub(super) fn base(text: &str) -> String {
     without(text).unwrap_or_else(|| text.to_owned())
 }
 
-/// The text without what is between marks; `None` where there is none of it.
+/// The text without marked lines; `None` where it has none.
 pub(super) fn without(text: &str) -> Option<String> {
     without_one(text, "")
 }
 
-/// The text without the marked lines that begin so.
+/// The text without the marked lines that begin with `first`.
 pub(super) fn without_one(text: &str, first: &str) -> Option<String> {
     let (before, rest) = text.split_once(&format!("{OPEN}{first}"))?;
     let (_, after) = rest.split_once(CLOSE)?;

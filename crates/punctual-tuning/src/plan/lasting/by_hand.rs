@@ -1,5 +1,5 @@
-//! Systems whose command line is made elsewhere: an edit here would be lost, or the machine's image would no longer be
-//! what its makers signed. What to do there is said.
+//! Systems whose command line is made elsewhere: an edit on the machine would be lost, or would invalidate the signature of
+//! its image. The obstacle says what to do instead.
 
 use super::{Obstacle, Wanted};
 use punctual_facts::machine::Loader;
@@ -19,15 +19,13 @@ pub(super) fn why(loader: Loader, wanted: &Wanted) -> Obstacle {
             format!("boot.kernelParams = [ {} ]; in the configuration, then nixos-rebuild boot", quoted(wanted))
         }
         Loader::MachineConfig => {
-            format!(
-                "in a MachineConfig of the node's pool: spec.kernelArguments: [{}]",
-                quoted(wanted).replace(' ', ", ")
-            )
+            let list = quoted(wanted).replace(' ', ", ");
+            format!("in a MachineConfig of the node's pool: spec.kernelArguments: [{list}]")
         }
-        Loader::Talos => format!(
-            "in the machine configuration: machine.install.extraKernelArgs: [{}], then talosctl upgrade",
-            quoted(wanted).replace(' ', ", ")
-        ),
+        Loader::Talos => {
+            let list = quoted(wanted).replace(' ', ", ");
+            format!("in the machine configuration: machine.install.extraKernelArgs: [{list}], then talosctl upgrade")
+        }
         Loader::Yocto => format!("in the image's recipe or local.conf: APPEND += \"{add}\""),
         other => format!("{}: add '{add}' to the kernel's command line", other.name()),
     };
@@ -41,7 +39,7 @@ fn quoted(wanted: &Wanted) -> String {
     wanted.words.iter().map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(" ")
 }
 
-/// One transaction, which rpm-ostree can roll back by itself.
+/// One command, so that rpm-ostree can roll it back as one transaction.
 fn ostree(wanted: &Wanted) -> String {
     let add = wanted.words.iter().map(|word| format!(" --append-if-missing='{word}'"));
     let del = wanted.no_words.iter().map(|word| format!(" --delete-if-present='{word}'"));

@@ -1,5 +1,4 @@
-//! What may be written at all. Every value passes here before it becomes part of a file: a shell, GRUB, udev or systemd
-//! will read it as root.
+//! Checks every value before it becomes part of a file, because a shell, GRUB, udev or systemd will read the file as root.
 
 use super::{Obstacle, Wanted};
 use crate::plan::{may_be_written, sysctl_file};
@@ -11,88 +10,71 @@ const VALUE_BYTES: usize = 512;
 const NEVER: &str =
     "it reaches further than a value does: it names programs, or puts the machine to sleep, or is firmware's";
 
-fn unfit<T>(value: &str, why: &str) -> Result<T, Obstacle> {
-    Err(Obstacle::Unfit { value: value.to_owned(), why: why.to_owned() })
+/// Refuses the value for this reason unless it is fit.
+fn ensure(is_fit: bool, value: &str, why: &str) -> Result<(), Obstacle> {
+    let unfit = || Obstacle::Unfit { value: value.to_owned(), why: why.to_owned() };
+    if is_fit { Ok(()) } else { Err(unfit()) }
 }
 
 pub(super) fn cmdline(wanted: &Wanted) -> Result<(), Obstacle> {
     wanted.words.iter().chain(&wanted.no_words).try_for_each(|w| word(w))
 }
 
-/// Characters that neither the kernel nor GRUB nor a shell within double quotes nor U-Boot reads as more than
-/// themselves.
+/// Allows only characters that mean themselves to the kernel, GRUB, a shell within double quotes, and U-Boot.
 fn word(word: &str) -> Result<(), Obstacle> {
     let is_plain = |b: u8| b.is_ascii_alphanumeric() || b"_.,:=/+@%-".contains(&b);
     let starts_well = word.bytes().next().is_some_and(|b| b.is_ascii_alphanumeric());
-    if !starts_well || !word.bytes().all(is_plain) {
-        return unfit(word, "a word for the kernel consists of letters, digits and _ . , : = / + @ % - only");
-    }
-    Ok(())
+    let why = "a word for the kernel consists of letters, digits and _ . , : = / + @ % - only";
+    ensure(starts_well && word.bytes().all(is_plain), word, why)
 }
 
-/// Printable, on one line, not empty.
+/// A value must be printable, on one line, and not empty.
 fn line(value: &str) -> Result<(), Obstacle> {
-    if value.trim().is_empty() || value.trim() != value {
-        return unfit(value, "it is empty, or begins or ends with a blank");
-    }
-    if !value.bytes().all(|b| (b' '..=b'~').contains(&b)) {
-        return unfit(value, "it holds characters that are not printable ASCII");
-    }
-    if value.len() > VALUE_BYTES {
-        return unfit(value, "it is too long");
-    }
-    Ok(())
+    let is_trimmed = !value.trim().is_empty() && value.trim() == value;
+    ensure(is_trimmed, value, "it is empty, or begins or ends with a blank")?;
+    let is_printable = value.bytes().all(|b| (b' '..=b'~').contains(&b));
+    ensure(is_printable, value, "it holds characters that are not printable ASCII")?;
+    ensure(value.len() <= VALUE_BYTES, value, "it is too long")
 }
 
 pub(super) fn sysctl(name: &str, value: &str) -> Result<(), Obstacle> {
-    let is_name = |b: u8| b.is_ascii_alphanumeric() || b"._/-".contains(&b);
-    if name.is_empty() || !name.bytes().all(is_name) || name.starts_with(['.', '/', '-']) || name.contains("..") {
-        return unfit(name, "it is no name of a sysctl");
-    }
-    if !may_be_written(&sysctl_file(name)) {
-        return unfit(name, NEVER);
-    }
+    let is_plain = |b: u8| b.is_ascii_alphanumeric() || b"._/-".contains(&b);
+    let is_name = !name.is_empty() && name.bytes().all(is_plain);
+    let is_path = !name.starts_with(['.', '/', '-']) && !name.contains("..");
+    ensure(is_name && is_path, name, "it is no name of a sysctl")?;
+    ensure(may_be_written(&sysctl_file(name)), name, NEVER)?;
     unquoted(value)
 }
 
-/// What a shell within single quotes, sysctl and tmpfiles read as itself.
+/// A value must mean itself to a shell within single quotes, to sysctl and to tmpfiles.
 fn unquoted(value: &str) -> Result<(), Obstacle> {
     line(value)?;
-    if value.contains(['\'', '"', '\\']) {
-        return unfit(value, "a quote or a backslash would be read as more than itself");
-    }
-    Ok(())
+    let is_plain = !value.contains(['\'', '"', '\\']);
+    ensure(is_plain, value, "a quote or a backslash would be read as more than itself")
 }
 
 /// A file of the kernel, and what is written to it at boot.
 pub(super) fn write(path: &str, value: &str) -> Result<(), Obstacle> {
     let is_plain = |b: u8| b.is_ascii_alphanumeric() || b"_.,:/+@*?[]-".contains(&b);
     let is_kernels = path.starts_with("/sys/") || path.starts_with("/proc/");
-    if !is_kernels || !path.bytes().all(is_plain) || path.split('/').any(|part| part == "..") {
-        return unfit(path, "only plain paths below /sys and /proc are written at boot");
-    }
-    if !may_be_written(path) {
-        return unfit(path, NEVER);
-    }
+    let is_path = path.bytes().all(is_plain) && !path.split('/').any(|part| part == "..");
+    ensure(is_kernels && is_path, path, "only plain paths below /sys and /proc are written at boot")?;
+    ensure(may_be_written(path), path, NEVER)?;
     unquoted(value)
 }
 
-/// A rule of udev that sets attributes and runs nothing.
+/// A rule of udev may set attributes, and must not run anything.
 pub(super) fn rule(rule: &str) -> Result<(), Obstacle> {
     line(rule)?;
-    let keys = rule.split(',').filter_map(|part| part.split(['=', '{', '+', '!', ':']).next());
-    let runs = ["RUN", "PROGRAM", "IMPORT", "OPTIONS", "GOTO", "LABEL", "SYMLINK", "NAME", "MODE", "OWNER", "GROUP"];
-    if keys.map(str::trim).any(|key| runs.contains(&key)) || rule.ends_with('\\') {
-        return unfit(rule, "a rule of ours sets attributes and nothing else");
-    }
-    Ok(())
+    let mut keys = rule.split(',').filter_map(|part| part.split(['=', '{', '+', '!', ':']).next());
+    let others = ["RUN", "PROGRAM", "IMPORT", "OPTIONS", "GOTO", "LABEL", "SYMLINK", "NAME", "MODE", "OWNER", "GROUP"];
+    let only_sets = keys.all(|key| !others.contains(&key.trim())) && !rule.ends_with('\\');
+    ensure(only_sets, rule, "a rule of ours sets attributes and nothing else")
 }
 
 pub(super) fn module(name: &str) -> Result<(), Obstacle> {
-    if name.is_empty() || !name.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-".contains(&b)) {
-        return unfit(name, "it is no name of a module");
-    }
-    Ok(())
+    let is_name = !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-".contains(&b));
+    ensure(is_name, name, "it is no name of a module")
 }
 
 /// A module's name and its options.
@@ -100,32 +82,24 @@ pub(super) fn module_options(options: &str) -> Result<(), Obstacle> {
     line(options)?;
     let (name, rest) = options.split_once(' ').unwrap_or((options, ""));
     module(name)?;
-    if rest.is_empty() {
-        return unfit(options, "it names no option of the module");
-    }
+    ensure(!rest.is_empty(), options, "it names no option of the module")?;
     rest.split_whitespace().try_for_each(word)
 }
 
-/// A limit of log-ins: who, which kind, what, how much.
+/// A limit of log-ins has four fields: user or group, type, item, value.
 pub(super) fn limit(limit: &str) -> Result<(), Obstacle> {
     line(limit)?;
     let fields: Vec<&str> = limit.split_whitespace().collect();
     let is_plain = |b: u8| b.is_ascii_alphanumeric() || b"_.@*%:-".contains(&b);
     let is_whole = matches!(fields.as_slice(), [_, "-" | "soft" | "hard", _, _]);
-    if !is_whole || !limit.split_whitespace().all(|field| field.bytes().all(is_plain)) {
-        return unfit(limit, "a limit has four fields: who, soft or hard or -, what, how much");
-    }
-    Ok(())
+    let is_fit = is_whole && fields.iter().all(|field| field.bytes().all(is_plain));
+    ensure(is_fit, limit, "a limit has four fields: who, soft or hard or -, what, how much")
 }
 
-/// Where a program is, as a unit or a script names it.
+/// The path of a program, as a unit or a script names it.
 pub(super) fn exe(path: &str) -> Result<(), Obstacle> {
-    let is_plain = |b: u8| b.is_ascii_alphanumeric() || b"_.,/+-".contains(&b);
-    if !path.starts_with('/') || path.ends_with('/') || !path.bytes().all(is_plain) || path.contains("/../") {
-        return unfit(
-            path,
-            "a program that runs at boot needs a plain absolute path: install punctual in /usr/local/bin",
-        );
-    }
-    Ok(())
+    let is_plain = path.bytes().all(|b| b.is_ascii_alphanumeric() || b"_.,/+-".contains(&b));
+    let is_absolute = path.starts_with('/') && !path.ends_with('/') && !path.contains("/../");
+    let why = "a program that runs at boot needs a plain absolute path: install punctual in /usr/local/bin";
+    ensure(is_plain && is_absolute, path, why)
 }

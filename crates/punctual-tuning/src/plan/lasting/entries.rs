@@ -1,8 +1,8 @@
 //! Boot loader entries, one file per kernel: systemd-boot's, and those that GRUB reads on Fedora and its kin.
 //!
-//! A trial is a file of its own, a copy of the running kernel's. What is adopted is written into the files of the kernels
-//! that are there, below a remark, and into the file from which those to come take their words. Entries of another
-//! system on the same disk are left alone: they name another root.
+//! A trial is a file of its own, a copy of the running kernel's entry. Adopted words are written into the entries of the
+//! installed kernels, below a remark, and into the file from which later kernels take their words. Entries of another
+//! system on the same disk, which name another root, stay as they are.
 
 use super::grub::{self, Environment};
 use super::line::Settled;
@@ -14,21 +14,20 @@ use punctual_facts::cmdline::words;
 use punctual_facts::machine::{Cmdline, ESPS, Machine, efi_variable};
 use punctual_facts::tree::Tree;
 
-/// The file of a trial. Where nothing else decides, loaders boot the entry whose name sorts highest: this one sorts
-/// lowest.
+/// The file of a trial. Without a default, loaders boot the entry whose name sorts highest, and this name sorts lowest.
 const NAME: &str = "a-punctual-trial";
 const REMARK: &str = "# Options changed by punctual; undone by `punctual revert`.\n";
-/// Where kernels to come take their words from.
+/// The file from which later kernels take their words.
 const KERNEL_INSTALL: &str = "/etc/kernel/cmdline";
-/// Said beside that file, which cannot hold a remark itself.
+/// The remark about that file, which cannot hold one itself.
 const NOTE: &str = "/etc/kernel/cmdline.punctual";
 
-struct Entry {
+struct LoaderEntry {
     path: String,
     content: String,
 }
 
-impl Entry {
+impl LoaderEntry {
     fn options(&self) -> String {
         let lines = self.content.lines().filter_map(|line| value(line, "options"));
         lines.collect::<Vec<_>>().join(" ")
@@ -45,15 +44,12 @@ impl Entry {
         if is_first { format!("{text}options {options}\n") } else { text }
     }
 
-    /// A copy that is tried: our title, and nothing that sorts it before others.
+    /// The entry of a trial: our title, and nothing that sorts it before others.
     fn tried(&self, options: &str) -> String {
         let ours = self.with(options);
         let is_kept = |line: &&str| !["title", "sort-key", "id"].iter().any(|key| value(line, key).is_some());
-        let rest: String = ours
-            .lines()
-            .filter(is_kept)
-            .filter(|line| !line.starts_with('#'))
-            .fold(String::new(), |text, line| text + line + "\n");
+        let rest = ours.lines().filter(is_kept).filter(|line| !line.starts_with('#'));
+        let rest: String = rest.map(|line| format!("{line}\n")).collect();
         format!("{MADE_BY}title {TITLE}\n{rest}")
     }
 
@@ -61,7 +57,7 @@ impl Entry {
         self.content.lines().any(|line| value(line, "linux").is_some())
     }
 
-    /// Whether it boots this system: by the root it names, where this boot's is known.
+    /// Whether it boots this system, judged by its root where the root of this boot is known.
     fn is_of(&self, machine: &Machine) -> bool {
         let root = machine.cmdline.known().and_then(|line| line.value("root"));
         let options = self.options();
@@ -75,24 +71,24 @@ fn value<'a>(line: &'a str, key: &str) -> Option<&'a str> {
     rest.starts_with(char::is_whitespace).then(|| rest.trim())
 }
 
-/// The entries of Linux kernels in a folder, the highest name first; no rescue entries, and none of ours.
-fn read(tree: &dyn Tree, folder: &str, machine: &Machine) -> Result<Vec<Entry>, Obstacle> {
+/// The entries of Linux kernels in a folder, the highest name first, without rescue entries and ours.
+fn read(tree: &dyn Tree, folder: &str, machine: &Machine) -> Result<Vec<LoaderEntry>, Obstacle> {
     let mut found = Vec::new();
     for name in ending(tree, folder, ".conf")?.iter().rev() {
         if !name.starts_with(NAME) && !name.contains("rescue") {
             let path = format!("{folder}/{name}");
-            let entry = Entry { content: required(tree, &path)?, path };
+            let entry = LoaderEntry { content: required(tree, &path)?, path };
             found.extend(Some(entry).filter(|entry| entry.names_linux() && entry.is_of(machine)));
         }
     }
     Ok(found)
 }
 
-/// The one that was booted: by what systemd-boot says, by the kernel's release, or because there is but one.
-fn running(tree: &dyn Tree, folder: &str, machine: &Machine) -> Result<Entry, Obstacle> {
+/// The entry that was booted: by the variable of systemd-boot, by the kernel's release, or because it is the only one.
+fn running(tree: &dyn Tree, folder: &str, machine: &Machine) -> Result<LoaderEntry, Obstacle> {
     let mut found = read(tree, folder, machine)?;
     let selected = efi_variable(tree, "LoaderEntrySelected");
-    let is_selected = |entry: &Entry| selected.as_ref().is_some_and(|id| entry.path.ends_with(&format!("/{id}")));
+    let is_selected = |entry: &LoaderEntry| selected.as_ref().is_some_and(|id| entry.path.ends_with(&format!("/{id}")));
     let release = release(machine)?;
     let at = found.iter().position(is_selected).or_else(|| found.iter().position(|e| e.content.contains(release)));
     match at.or((found.len() == 1).then_some(0)) {
@@ -116,7 +112,7 @@ fn systemd_folder(tree: &dyn Tree) -> Result<String, Obstacle> {
 
 const BLS: &str = "/boot/loader/entries";
 
-/// An entry of its own, that systemd-boot takes once.
+/// An entry of its own that systemd-boot takes once.
 pub(super) fn systemd_trial(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) -> Result<Trial, Obstacle> {
     let folder = systemd_folder(tree)?;
     let entry = running(tree, &folder, machine)?;
@@ -133,7 +129,7 @@ pub(super) fn systemd_trial(tree: &dyn Tree, machine: &Machine, wanted: &Wanted)
     Ok(Trial { steps, limits: limits(wanted), starts: Starts::NextBoot })
 }
 
-/// An entry of its own, that GRUB takes once.
+/// An entry of its own that GRUB takes once.
 pub(super) fn bls_trial(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) -> Result<Trial, Obstacle> {
     let entry = running(tree, BLS, machine)?;
     let folder = grub::folder(machine);
@@ -155,7 +151,7 @@ fn limits(wanted: &Wanted) -> Vec<String> {
 
 const KERNELOPTS: [&str; 2] = ["$kernelopts", "${kernelopts}"];
 
-/// Older releases keep the words of all entries in GRUB's environment block.
+/// Replaces the variable in which older releases keep the words of all entries.
 fn expanded(tree: &dyn Tree, folder: &str, options: &str) -> Result<String, Obstacle> {
     if !KERNELOPTS.iter().any(|name| options.contains(name)) {
         return Ok(options.to_owned());
@@ -169,13 +165,13 @@ fn expanded(tree: &dyn Tree, folder: &str, options: &str) -> Result<String, Obst
     Ok(KERNELOPTS.iter().fold(options.to_owned(), |text, name| text.replace(name, kept)))
 }
 
-/// The words in every entry of this system's kernels, and in the file of those to come.
+/// Writes the words into every entry of this system's kernels, and into the file for later ones.
 pub(super) fn systemd_adopt(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) -> Result<Lasted, Obstacle> {
     let folder = systemd_folder(tree)?;
     adopt(tree, machine, wanted, &folder)
 }
 
-/// The same for GRUB, whose choice of a trial is taken back where it was not made use of.
+/// Does the same for GRUB, and takes back the choice of a trial that was not booted.
 pub(super) fn bls_adopt(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) -> Result<Lasted, Obstacle> {
     let mut lasted = adopt(tree, machine, wanted, BLS)?;
     lasted.steps.extend(grub::not_once(tree, grub::folder(machine), NAME)?);
@@ -212,7 +208,7 @@ fn adopt(tree: &dyn Tree, machine: &Machine, wanted: &Wanted, folder: &str) -> R
     Ok(lasted)
 }
 
-/// The words of kernels to come, where a file names them.
+/// Changes the words of later kernels, if there is a file for them.
 fn to_come(tree: &dyn Tree, wanted: &Wanted) -> Result<Vec<Step>, Obstacle> {
     let Some(seen) = optional(tree, KERNEL_INSTALL)? else { return Ok(Vec::new()) };
     let settled = Settled::of(seen.trim_end(), wanted)?;

@@ -1,7 +1,7 @@
 //! `extlinux.conf`, as U-Boot and extlinux read it; and Debian's u-boot-menu, which writes that file.
 //!
-//! U-Boot can boot nothing just once: a trial is a label that somebody picks at the console, and the default stays what
-//! it was until the words are adopted.
+//! U-Boot cannot boot a label just once: a person picks the trial's label at the console, and the default stays the same
+//! until the words are adopted.
 
 use super::line::Settled;
 use super::{
@@ -18,12 +18,11 @@ const MENU_FRAGMENTS: &str = "/etc/u-boot-menu/conf.d";
 const MENU_DEFAULTS: &str = "/etc/default/u-boot";
 const PARAMETERS: &str = "U_BOOT_PARAMETERS";
 
-/// The label that is booted by itself.
 struct Label<'a> {
     lines: Vec<&'a str>,
-    /// Which line of the file is the first of them.
+    /// Index of its first line in the file.
     first: usize,
-    /// Which of them names the words for the kernel.
+    /// Index of the line among `lines` that has the words for the kernel.
     append: usize,
     words: &'a str,
 }
@@ -54,7 +53,7 @@ impl<'a> Label<'a> {
         Ok(Self { words: split(lines[append]).1, append, first, lines })
     }
 
-    /// The line that names the words, with others.
+    /// The line of the words, with other words.
     fn line_with(&self, words: &str) -> String {
         let old = self.lines[self.append];
         let start = old.find(self.words).filter(|_| !self.words.is_empty());
@@ -80,7 +79,7 @@ fn without_trial(text: &str) -> String {
     block::without_one(text, &format!("LABEL {ENTRY}\n")).unwrap_or_else(|| text.to_owned())
 }
 
-/// A label of its own, to be picked at the console.
+/// A label of its own that a person picks at the console.
 pub(super) fn trial(tree: &dyn Tree, wanted: &Wanted) -> Result<Trial, Obstacle> {
     let seen = required(tree, CONF)?;
     let base = without_trial(&seen);
@@ -110,12 +109,9 @@ pub(super) fn adopt(tree: &dyn Tree, wanted: &Wanted) -> Result<Lasted, Obstacle
     if content == seen {
         return Ok(Lasted::default());
     }
-    let limits = vec![
-        "a kernel that does not come up has to be put right at the console, or with the disk in another \
-                       machine: U-Boot has no entry to fall back to by itself"
-            .to_owned(),
-    ];
-    Ok(Lasted { steps: vec![edit(CONF, &seen, content)], limits, lost: Vec::new() })
+    let limit = "a kernel that does not come up has to be put right at the console, or with the disk in another machine: \
+        U-Boot has no entry to fall back to by itself";
+    Ok(Lasted { steps: vec![edit(CONF, &seen, content)], limits: vec![limit.to_owned()], lost: Vec::new() })
 }
 
 /// The text with other words in that label.
@@ -137,7 +133,7 @@ fn replaced(text: &str, label: &Label<'_>, words: &str) -> String {
     lines.collect()
 }
 
-/// A fragment of our own for u-boot-menu, or marked lines at the end of its file where it reads no fragments.
+/// A fragment of our own for u-boot-menu, or marked lines at the end of its file if it reads no fragments.
 pub(super) fn adopt_menu(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) -> Result<Lasted, Obstacle> {
     let has_fragments = [MENU_FRAGMENTS, "/etc/u-boot-menu", "/usr/share/u-boot-menu"]
         .iter()
@@ -158,7 +154,7 @@ pub(super) fn adopt_menu(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) ->
     if has_fragments {
         shell::refuse_later(tree, MENU_FRAGMENTS, ".conf", |text| text.contains(PARAMETERS))?;
     }
-    // What u-boot-update means where nothing is set.
+    // The default of u-boot-update.
     let text = format!(": \"${{{PARAMETERS}:=ro quiet}}\"\n{}", shell::fragment(PARAMETERS, &[], &settled));
     let update = Invocation::new("u-boot-update", []);
     Ok(Lasted { steps: vec![undoing(update.clone()), file.with(&text), doing(update)], ..Lasted::default() })

@@ -1,43 +1,33 @@
-//! Wanted words merged into a command line, by the kernel's own rules: `-` is `_` in names, double quotes hold blanks,
-//! and what stands behind a lone `--` is for the init and left alone.
+//! Merges wanted words into a command line by the rules of the kernel: `-` is `_` in names, double quotes protect blanks,
+//! and words behind a lone `--` are for init and stay as they are.
 
 use super::{Obstacle, Wanted};
 use punctual_facts::cmdline::{KEPT_BYTES, Token, same_dashes, words};
 use punctual_facts::cpu_set::CpuSet;
 use std::collections::BTreeSet;
 
-/// Words that mean something each time they stand there, in their order.
-const ADD_UP: &[&str] = &[
-    "blacklist",
-    "console",
-    "crashkernel",
-    "dyndbg",
-    "earlycon",
-    "hugepages",
-    "hugepagesz",
-    "initcall_blacklist",
-    "memmap",
-    "module_blacklist",
-];
+/// Words of which each occurrence counts, in their order.
+const ADD_UP: &str =
+    "blacklist console crashkernel dyndbg earlycon hugepages hugepagesz initcall_blacklist memmap module_blacklist";
 
-/// The command line with the wanted words; the words of others keep their order.
+/// The command line with the wanted words; the other words keep their order.
 pub fn merge(current: &str, wanted: &Wanted) -> Result<String, Obstacle> {
     super::check::cmdline(wanted)?;
     Ok(Settled::of(current, wanted)?.line)
 }
 
-/// A line, and what makes it from the one before.
+/// A merged line, and the words that were added and taken off.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Settled {
     pub(super) line: String,
-    /// Words to have, with the flags that were there before.
+    /// Words to add, with the flags that were there before.
     pub(super) add: Vec<String>,
     /// Words to take off: `name` with any value, or `name=value`.
     pub(super) strip: Vec<String>,
 }
 
 impl Settled {
-    /// Merges. The new line may be longer than the kernel keeps only where the old one was.
+    /// Merges the words. A line that is not changed may be longer than the kernel keeps.
     pub(super) fn of(current: &str, wanted: &Wanted) -> Result<Self, Obstacle> {
         if current.matches('"').count() % 2 == 1 {
             let why = "the command line holds a quote that is not closed; words behind it would be lost".to_owned();
@@ -58,7 +48,7 @@ impl Settled {
         Ok(Self { line, add, strip })
     }
 
-    /// Takes off only what stands in that line, or what was taken off before.
+    /// Takes off only words of this line, and words that were taken off before.
     pub(super) fn stripping_only(mut self, line: &str, before: &[String]) -> Self {
         let tokens = words(line.as_bytes());
         let stands = |word: &String| tokens.iter().any(|token| is_stripped(token, std::slice::from_ref(word)));
@@ -66,7 +56,7 @@ impl Settled {
         self
     }
 
-    /// The line, with a word that makes a kernel that panics boot again.
+    /// The line with a word that makes a kernel reboot after a panic.
     pub(super) fn with_panic(self, seconds: u32) -> Result<String, Obstacle> {
         let tokens = words(self.line.as_bytes());
         let last = tokens.iter().rev().find(|token| token.name == "panic" && !token.is_for_init);
@@ -79,7 +69,7 @@ impl Settled {
     }
 }
 
-/// What has to fit into the kernel's buffer, and what a boot loader can carry.
+/// Refuses a line that does not fit the kernel's buffer, or that a boot loader cannot carry.
 pub(super) fn fitting(line: String) -> Result<String, Obstacle> {
     if let Some(odd) = line.bytes().find(|b| !(b' '..=b'~').contains(b)) {
         let why = format!("the command line holds the byte {odd:#04x}, which is not printable ASCII");
@@ -90,7 +80,7 @@ pub(super) fn fitting(line: String) -> Result<String, Obstacle> {
 }
 
 fn adds_up(name: &str) -> bool {
-    ADD_UP.contains(&name)
+    ADD_UP.split(' ').any(|word| word == name)
 }
 
 /// The name of a word as the kernel compares it.
@@ -98,26 +88,26 @@ pub(super) fn name_of(word: &str) -> String {
     same_dashes(word.split('=').next().unwrap_or(word))
 }
 
-/// Wanted words, the last of each name, with the flags that a list of isolated CPUs has already.
+/// The wanted words, the last one of each name, with the flags that `isolcpus=` has already.
 fn added(kernels: &[Token], wanted: &Wanted) -> Vec<String> {
     let is_last = |(at, word): &(usize, &String)| {
         let name = name_of(word);
         adds_up(&name) || !wanted.words[at + 1..].iter().any(|later| name_of(later) == name)
     };
     let words = wanted.words.iter().enumerate().filter(is_last).map(|(_, word)| word);
-    // Words that add up stay together, in their order.
+    // Words that add up stay together in their order.
     let (last, first): (Vec<&String>, Vec<&String>) = words.partition(|word| adds_up(&name_of(word)));
     let all = first.into_iter().chain(last);
     all.map(|word| isolcpus(kernels, word).unwrap_or_else(|| word.clone())).collect()
 }
 
-/// `isolcpus=` with its flags and those that stand there: to take one away is not ours.
+/// `isolcpus=` with its flags and those that are there already, because the user may need them.
 fn isolcpus(kernels: &[Token], word: &str) -> Option<String> {
     let cpus_and_flags = word.strip_prefix("isolcpus=")?;
     let there = kernels.iter().rev().find(|token| token.name == "isolcpus")?.value.as_deref()?;
     let (mut flags, cpus) = split_flags(cpus_and_flags);
     let (others, _) = split_flags(there);
-    // Without flags, a list means this one.
+    // A list without flags means `domain`.
     let domain = |flags: &[&str]| flags.is_empty() || flags.contains(&"domain");
     if domain(&others) && !domain(&flags) {
         flags.push("domain");
@@ -134,7 +124,7 @@ fn isolcpus(kernels: &[Token], word: &str) -> Option<String> {
     Some(format!("isolcpus={}", flags.join(",")))
 }
 
-/// Whether what stands there says the same, in whatever order.
+/// Whether the value that is there has the same flags and CPUs, in any order.
 fn is_the_same(flags: &[&str], cpus: &str, there: &str) -> bool {
     let (others, theirs) = split_flags(there);
     let all: BTreeSet<&str> = others.into_iter().collect();
@@ -153,7 +143,7 @@ fn split_flags(value: &str) -> (Vec<&str>, &str) {
     (flags, value.get(behind..).unwrap_or(""))
 }
 
-/// What is taken off: every word that is to go, and the older ones of those that are wanted.
+/// The words to take off: those that are not wanted, and older ones with the name of a wanted word.
 fn stripped(add: &[String], wanted: &Wanted) -> Vec<String> {
     let plain = |word: &String| match word.split_once('=') {
         Some((name, value)) => format!("{}={value}", same_dashes(name)),
@@ -176,13 +166,14 @@ fn is_stripped(token: &Token, strip: &[String]) -> bool {
     })
 }
 
-/// Whether this is a wanted word that stands there as it is wanted, and once unless it adds up: it stays where it is.
+/// Whether this is a wanted word that can stay at its place: it has the wanted value, and occurs once unless it adds up.
 fn is_in_place(kernels: &[Token], token: &Token, new: &[Token]) -> bool {
     let is_once = || kernels.iter().filter(|other| other.name == token.name).count() == 1;
     new.iter().any(|word| is_same(word, token)) && (adds_up(&token.name) || is_once())
 }
 
-/// Wanted words that do not stand there. Words that add up count as there only all together, since their order tells.
+/// The wanted words that are missing. Words that add up are missing unless all of them are there in a row, because their
+/// order matters.
 fn missing<'a>(kept: &[&Token], new: &'a [Token]) -> impl Iterator<Item = &'a Token> {
     let run: Vec<&Token> = new.iter().filter(|word| adds_up(&word.name)).collect();
     let has_run = !run.is_empty()

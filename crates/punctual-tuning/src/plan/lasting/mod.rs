@@ -1,13 +1,12 @@
-//! Making changes outlive the next boot: what is wanted, as steps for the boot loader and the init that this machine
-//! has.
+//! Makes changes outlive the next boot, with steps for the boot loader and the init of this machine.
 //!
 //! ```text
 //! Wanted -> trial  (own boot entry, booted once) -> adopt (the default, for kernels to come as well)
 //!        \-> files (sysctl.d, tmpfiles.d, udev, modprobe.d, limits.d, units)
 //! ```
 //!
-//! One module for each kind of boot loader, one for each kind of init. All of it is planned from what a [`Tree`] shows;
-//! nothing here runs or writes anything, and nothing knows of knobs.
+//! There is one module for each kind of boot loader and of init. Steps are planned from what a [`Tree`] shows; nothing here
+//! runs or writes anything, or knows of knobs.
 
 mod armbian;
 mod block;
@@ -53,18 +52,18 @@ pub struct Wanted {
     pub udev: Vec<String>,
     /// Options of modules: `snd_hda_intel power_save=0`.
     pub module_options: Vec<String>,
-    /// Modules that are not to be loaded.
+    /// Modules to keep from loading.
     pub no_modules: Vec<String>,
     /// Limits of log-ins: `@realtime - rtprio 95`.
     pub limits: Vec<String>,
     /// CPUs for everything that the init starts.
     pub manager_cpus: Option<CpuSet>,
-    /// The longest time to wake from idle that a service of ours asks for, in microseconds.
+    /// The longest exit from idle in microseconds that a service of ours asks for.
     pub hold_latency_us: Option<u32>,
     /// Whether this program is to run once at every boot.
     pub boot_service: bool,
     pub exe: String,
-    /// After how many seconds a kernel that panics in the trial boots again; 0 leaves that to the kernel.
+    /// Seconds after which a kernel that panics in the trial reboots; 0 leaves that to the kernel.
     pub panic_seconds: u32,
 }
 
@@ -82,21 +81,21 @@ impl Wanted {
     }
 }
 
-/// What is done, and what it cannot do.
+/// The steps that make something last, and their limits.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Lasted {
-    /// What is done, in order; undone in reverse order.
+    /// The steps in order; they are undone in reverse order.
     pub steps: Vec<Step>,
-    /// What somebody who relies on it has to know, one sentence each.
+    /// What the user must know, one sentence each.
     pub limits: Vec<String>,
-    /// What would not count, and is left out.
+    /// Values that are left out because they would not count.
     pub lost: Vec<Lost>,
 }
 
-/// A value that would not outlive the next boot, since somebody else's counts more.
+/// A value that would not hold after the next boot, because another file counts more.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lost {
-    /// The name for sysctl, or the file of the kernel.
+    /// A sysctl's name, or a file of the kernel.
     pub what: String,
     pub why: String,
 }
@@ -104,25 +103,23 @@ pub struct Lost {
 /// A command line that is tried before it is adopted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trial {
-    /// What is done, in order; undone in reverse order.
     pub steps: Vec<Step>,
-    /// What somebody who relies on it has to know, one sentence each.
     pub limits: Vec<String>,
     pub starts: Starts,
 }
 
-/// How a machine comes to boot what is tried.
+/// How the command line of a trial is booted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "how", content = "by", rename_all = "kebab-case")]
 pub enum Starts {
     /// The machine has these words already, or none are wanted.
     NotNeeded,
-    /// By the next reboot, and by that one only.
+    /// The next boot takes it, and only that one.
     NextBoot,
-    /// By a reboot with these words, and by that one only.
+    /// A reboot by this command takes it, and only that one.
     Reboot(Invocation),
-    /// By hand, from the boot loader's menu: the entry of this name.
+    /// A person chooses the entry of this name in the boot loader's menu.
     Menu(String),
 }
 
@@ -132,16 +129,14 @@ impl Trial {
     }
 }
 
-/// What every text of ours begins with.
+/// The first line of every file of ours.
 const MADE_BY: &str = "# Made by punctual; undone by `punctual revert`.\n";
-/// What a boot entry of ours is called.
+/// The id of our boot entry, and its title in a menu.
 const ENTRY: &str = "punctual-trial";
-/// How it is called in a menu.
 const TITLE: &str = "punctual: tried once";
-/// How our files are named where the last one counts.
 const LAST: &str = crate::own_files::LAST;
 
-/// Puts the wanted command line where it is booted once.
+/// Plans a boot entry with the wanted command line that is booted once.
 pub fn trial(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) -> Result<Trial, Obstacle> {
     check::cmdline(wanted)?;
     if !wanted.touches_cmdline() {
@@ -153,15 +148,16 @@ pub fn trial(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) -> Result<Tria
         Loader::SystemdBoot => entries::systemd_trial(tree, machine, wanted),
         Loader::Extlinux | Loader::UBootMenu => extlinux::trial(tree, wanted),
         Loader::RaspberryPi => raspberry_pi::trial(tree, wanted),
-        Loader::Armbian => Err(Obstacle::NoTrial(
-            "Armbian's boot script knows one command line only; adopt it where somebody can reach the console"
-                .to_owned(),
-        )),
+        Loader::Armbian => {
+            let why =
+                "Armbian's boot script knows one command line only; adopt it where somebody can reach the console";
+            Err(Obstacle::NoTrial(why.to_owned()))
+        }
         other => Err(by_hand::why(other, wanted)),
     }
 }
 
-/// Makes the wanted command line the default, and takes away what a trial left.
+/// Plans to make the wanted command line the default, and to remove what a trial left.
 pub fn adopt(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) -> Result<Lasted, Obstacle> {
     check::cmdline(wanted)?;
     if !wanted.touches_cmdline() {
@@ -180,7 +176,6 @@ pub fn adopt(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) -> Result<Last
     }
 }
 
-/// The boot loader that started the machine.
 fn the_loader(machine: &Machine) -> Result<Loader, Obstacle> {
     if let Some(container) = &machine.boot.container {
         return Err(Obstacle::Container(container.clone()));
@@ -189,22 +184,29 @@ fn the_loader(machine: &Machine) -> Result<Loader, Obstacle> {
         [] => Err(Obstacle::NoLoader),
         [one] => Ok(one.what),
         several => {
-            Err(Obstacle::SeveralLoaders(several.iter().map(|l| format!("{} ({})", l.what.name(), l.seen)).collect()))
+            let told = several.iter().map(|loader| format!("{} ({})", loader.what.name(), loader.seen));
+            Err(Obstacle::SeveralLoaders(told.collect()))
         }
     }
 }
 
-/// A file that must be there.
+/// The text of a file that must exist, with the newline at its end.
 fn required(tree: &dyn Tree, path: &str) -> Result<String, Obstacle> {
-    match text_exactly(tree, path) {
-        Fact::Known(content) => Ok(content),
-        Fact::Absent => Err(Obstacle::Missing { path: path.to_owned() }),
-        Fact::Denied => Err(Obstacle::Denied { path: path.to_owned() }),
-        Fact::Garbled(why) => Err(Obstacle::Strange { path: path.to_owned(), why }),
+    let text = |bytes| String::from_utf8(bytes).map_err(|_| "holds bytes that are not text".to_owned());
+    known(path, tree.read(path).and_then(|bytes| text(bytes).map_or_else(Fact::Garbled, Fact::Known)))
+}
+
+fn known<T>(path: &str, fact: Fact<T>) -> Result<T, Obstacle> {
+    let path = path.to_owned();
+    match fact {
+        Fact::Known(value) => Ok(value),
+        Fact::Absent => Err(Obstacle::Missing { path }),
+        Fact::Denied => Err(Obstacle::Denied { path }),
+        Fact::Garbled(why) => Err(Obstacle::Strange { path, why }),
     }
 }
 
-/// A file that may be missing.
+/// The text of a file, if it exists.
 fn optional(tree: &dyn Tree, path: &str) -> Result<Option<String>, Obstacle> {
     match required(tree, path) {
         Ok(content) => Ok(Some(content)),
@@ -213,37 +215,22 @@ fn optional(tree: &dyn Tree, path: &str) -> Result<Option<String>, Obstacle> {
     }
 }
 
-/// The file as text, with the newline at its end.
-fn text_exactly(tree: &dyn Tree, path: &str) -> Fact<String> {
-    let bytes = tree.read(path);
-    bytes.and_then(|bytes| {
-        String::from_utf8(bytes).map_or_else(|_| Fact::Garbled("holds bytes that are not text".to_owned()), Fact::Known)
-    })
-}
-
-/// The names in a folder, none where it is not there.
+/// The names in a folder; none where it does not exist.
 fn names(tree: &dyn Tree, folder: &str) -> Result<Vec<String>, Obstacle> {
-    match tree.list(folder) {
-        Fact::Known(names) => Ok(names),
-        Fact::Absent => Ok(Vec::new()),
-        Fact::Denied => Err(Obstacle::Denied { path: folder.to_owned() }),
-        Fact::Garbled(why) => Err(Obstacle::Strange { path: folder.to_owned(), why }),
-    }
+    known(folder, tree.list(folder).or_else(|| Fact::Known(Vec::new())))
 }
 
-/// The names in a folder that end so, none where it is not there.
+/// The names in a folder that have this ending.
 fn ending(tree: &dyn Tree, folder: &str, end: &str) -> Result<Vec<String>, Obstacle> {
-    let mut found = names(tree, folder)?;
-    found.retain(|name| name.strip_suffix(end).is_some());
-    Ok(found)
+    Ok(names(tree, folder)?.into_iter().filter(|name| name.ends_with(end)).collect())
 }
 
-/// A file of ours, readable by all.
+/// A file of ours that everybody may read.
 fn own(path: &str, content: String) -> Step {
     Step::Own { path: path.to_owned(), content, mode: 0o644 }
 }
 
-/// A file of somebody else, replaced by another text.
+/// A file of somebody else with another text.
 fn edit(path: &str, seen: &str, content: String) -> Step {
     Step::Edit {
         path: path.to_owned(),
@@ -262,21 +249,18 @@ fn undoing(invocation: Invocation) -> Step {
     Step::Run { doing: None, undoing: Some(invocation) }
 }
 
-/// The words after the change, with the one that brings back a kernel that does not come up.
+/// The merged line of a trial, with the word that makes a kernel reboot after a panic.
 fn tried(line: &str, wanted: &Wanted) -> Result<String, Obstacle> {
-    let settled = Settled::of(line, wanted)?;
-    settled.with_panic(wanted.panic_seconds)
+    Settled::of(line, wanted)?.with_panic(wanted.panic_seconds)
 }
 
-/// The release of the kernel that runs.
+/// The release of the running kernel.
 fn release(machine: &Machine) -> Result<&str, Obstacle> {
-    machine.kernel.release.known().map(String::as_str).ok_or_else(|| Obstacle::Missing { path: RELEASE.to_owned() })
+    let missing = || Obstacle::Missing { path: "/proc/sys/kernel/osrelease".to_owned() };
+    machine.kernel.release.known().map(String::as_str).ok_or_else(missing)
 }
 
-/// Where the kernel says its release.
-const RELEASE: &str = "/proc/sys/kernel/osrelease";
-
-/// The first of these files that is there.
+/// The first of these files that exists.
 fn first_there<'a>(tree: &dyn Tree, paths: &[&'a str]) -> Option<&'a str> {
     paths.iter().copied().find(|path| text(tree, path) != Fact::Absent)
 }

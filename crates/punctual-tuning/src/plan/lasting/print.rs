@@ -1,4 +1,4 @@
-//! The artefacts alone, for people who build images: what would be written, as text.
+//! The files that would be written, as texts for people who build images.
 
 use super::line::Settled;
 use super::{ENTRY, MADE_BY, Obstacle, TITLE, Wanted, check, files, grub};
@@ -20,33 +20,7 @@ pub enum Artefact {
     Systemd,
 }
 
-impl Artefact {
-    pub const ALL: [Self; 8] = [
-        Self::Cmdline,
-        Self::Grub,
-        Self::Extlinux,
-        Self::Uboot,
-        Self::SystemdBoot,
-        Self::Sysctl,
-        Self::Tmpfiles,
-        Self::Systemd,
-    ];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Cmdline => "cmdline",
-            Self::Grub => "grub",
-            Self::Extlinux => "extlinux",
-            Self::Uboot => "uboot",
-            Self::SystemdBoot => "systemd-boot",
-            Self::Sysctl => "sysctl",
-            Self::Tmpfiles => "tmpfiles",
-            Self::Systemd => "systemd",
-        }
-    }
-}
-
-/// That artefact. Whole lines for the kernel are those this machine was booted with, with the wanted words.
+/// The text of an artefact. Whole command lines are the one of this boot with the wanted words.
 pub fn print(kind: Artefact, wanted: &Wanted, machine: &Machine) -> Result<String, Obstacle> {
     check::cmdline(wanted)?;
     files::checked(wanted)?;
@@ -68,7 +42,7 @@ pub fn print(kind: Artefact, wanted: &Wanted, machine: &Machine) -> Result<Strin
     })
 }
 
-/// Words that a boot loader puts there by itself.
+/// Whether a boot loader adds this word by itself.
 fn is_loaders(word: &str) -> bool {
     ["BOOT_IMAGE=", "initrd="].iter().any(|start| word.starts_with(start))
 }

@@ -1,5 +1,5 @@
-//! The Raspberry Pi, whose firmware reads the words for the kernel from one line of one file, and can start once with
-//! another set of files: `tryboot.txt` in the place of `config.txt`.
+//! The Raspberry Pi, whose firmware reads the words for the kernel from one line of one file and can boot once with
+//! `tryboot.txt` instead of `config.txt`.
 
 use super::line::Settled;
 use super::{
@@ -9,9 +9,9 @@ use crate::plan::{Invocation, Step};
 use punctual_facts::tree::Tree;
 
 const LINES: [&str; 2] = ["/boot/firmware/cmdline.txt", "/boot/cmdline.txt"];
-/// The words of a trial, beside the others.
+/// The file with the words of a trial.
 const TRIED: &str = "punctual-trial.txt";
-/// What the firmware reads once.
+/// The configuration that the firmware reads once.
 const TRYBOOT: &str = "tryboot.txt";
 
 fn place(tree: &dyn Tree) -> Result<(&'static str, &'static str), Obstacle> {
@@ -28,7 +28,7 @@ fn settled(path: &str, text: &str, wanted: &Wanted) -> Result<Settled, Obstacle>
     Settled::of(line, wanted)
 }
 
-/// A second set of files, which the firmware reads once.
+/// A second set of files that the firmware reads once.
 pub(super) fn trial(tree: &dyn Tree, wanted: &Wanted) -> Result<Trial, Obstacle> {
     let (folder, path) = place(tree)?;
     let text = required(tree, path)?;
@@ -38,9 +38,8 @@ pub(super) fn trial(tree: &dyn Tree, wanted: &Wanted) -> Result<Trial, Obstacle>
     let config = required(tree, &format!("{folder}/config.txt"))?;
     let names = |key: &str| config.lines().any(|line| line.trim_start().starts_with(key));
     if let Some(key) = ["os_prefix=", "cmdline="].into_iter().find(|key| names(key)) {
-        return Err(Obstacle::NoTrial(format!(
-            "{folder}/config.txt sets {key}, so the firmware reads its words elsewhere"
-        )));
+        let why = format!("{folder}/config.txt sets {key}, so the firmware reads its words elsewhere");
+        return Err(Obstacle::NoTrial(why));
     }
     let tryboot = format!("{folder}/{TRYBOOT}");
     if optional(tree, &tryboot)?.is_some_and(|other| !other.starts_with(MADE_BY)) {
@@ -59,7 +58,7 @@ pub(super) fn trial(tree: &dyn Tree, wanted: &Wanted) -> Result<Trial, Obstacle>
     Ok(Trial { steps, limits, starts: Starts::Reboot(Invocation::new("reboot", ["0 tryboot"])) })
 }
 
-/// The words in the firmware's one line, which can hold no remark: that is said in a file beside it.
+/// Writes the words into the firmware's line, and a remark into a file beside it, because the line can hold none.
 pub(super) fn adopt(tree: &dyn Tree, wanted: &Wanted) -> Result<Lasted, Obstacle> {
     let (folder, path) = place(tree)?;
     let seen = required(tree, path)?;

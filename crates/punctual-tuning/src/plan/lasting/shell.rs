@@ -1,8 +1,8 @@
-//! Words for the kernel in files that a shell sources as root: GRUB's and u-boot-menu's.
+//! Words for the kernel in files that a shell sources as root: those of GRUB and u-boot-menu.
 //!
-//! A word of the user that is in the way is taken out of the variable while it is read, and stays in the user's file:
-//! nothing of theirs is edited for it. Every text that gets in here was checked to mean only itself to a shell. The
-//! lines that take words out stand between marks, by which `machine::boot` reads them without running a shell.
+//! A word of the user that must go is taken out of the variable when the file is read, and stays in the user's file. Every
+//! text here was checked to mean only itself to a shell. Marks enclose the lines that take words out, so that
+//! `machine::boot` can read them without running a shell.
 
 use super::line::{Settled, name_of};
 use super::{LAST, MADE_BY, Obstacle, Wanted, block, edit, ending, optional, own, required};
@@ -11,7 +11,7 @@ use punctual_facts::machine::{WITHOUT, WITHOUT_END};
 use punctual_facts::tree::Tree;
 use std::fmt::Write as _;
 
-/// A file in which our lines stand: one of our own, or somebody else's, with marks around ours at its end.
+/// The file for our lines: one of our own, or another one with our lines between marks at its end.
 pub(super) struct File {
     path: String,
     seen: String,
@@ -28,12 +28,12 @@ impl File {
         Self { path: path.to_owned(), seen, is_own: false }
     }
 
-    /// What holds the lines of an earlier plan of ours; empty where there was none.
+    /// The text with the lines of an earlier plan of ours; empty where there was none.
     pub(super) fn earlier(&self) -> &str {
         if self.is_own || block::without(&self.seen).is_some() { &self.seen } else { "" }
     }
 
-    /// The step that puts this text in the place of what an earlier plan put there.
+    /// The step that replaces the lines of an earlier plan by this text.
     pub(super) fn with(&self, text: &str) -> Step {
         if self.is_own {
             return own(&self.path, format!("{MADE_BY}{text}"));
@@ -42,7 +42,7 @@ impl File {
     }
 }
 
-/// Refuses where a fragment that is read after ours `sets` the words anew.
+/// Fails where a fragment that is read after ours `sets` the words anew.
 pub(super) fn refuse_later(
     tree: &dyn Tree,
     folder: &str,
@@ -60,8 +60,8 @@ pub(super) fn refuse_later(
     Ok(())
 }
 
-/// A fragment that changes variables set before it: `first` gets the new words, in front of what it holds, so that they
-/// stand before a lone `--`; from `others` words are only taken out.
+/// A fragment that changes variables which were set before it. `first` gets the new words in front of its value, so that
+/// they stand before a lone `--`; from `others` words are only taken out.
 pub(super) fn fragment(first: &str, others: &[&str], settled: &Settled) -> String {
     let mut text = String::new();
     if let Some(pattern) = pattern(&settled.strip) {
@@ -78,7 +78,7 @@ pub(super) fn fragment(first: &str, others: &[&str], settled: &Settled) -> Strin
     text
 }
 
-/// What an earlier fragment of ours asks for and a new one keeps.
+/// The wanted words together with those of an earlier fragment of ours.
 pub(super) fn with_earlier(earlier: &str, variables: &[&str], wanted: &Wanted) -> Wanted {
     let words_for = |name: &&str| {
         let mut lines = earlier.lines().rev();
@@ -98,7 +98,7 @@ pub(super) fn with_earlier(earlier: &str, variables: &[&str], wanted: &Wanted) -
     Wanted { words, no_words, ..Wanted::default() }
 }
 
-/// What an earlier fragment of ours takes out.
+/// The words that an earlier fragment of ours takes out.
 pub(super) fn stripped(earlier: &str) -> Vec<String> {
     list(earlier.lines().find_map(|line| line.strip_prefix(WITHOUT)))
 }
@@ -107,7 +107,7 @@ fn list(text: Option<&str>) -> Vec<String> {
     text.unwrap_or("").split_whitespace().map(str::to_owned).collect()
 }
 
-/// Copies the variable word by word, without those that match, up to a lone `--`.
+/// Shell code that copies the variable without the words that match, up to a lone `--`.
 fn write_loop(text: &mut String, name: &str, pattern: &str) {
     push(
         text,
@@ -130,7 +130,7 @@ fn push(text: &mut String, more: std::fmt::Arguments<'_>) {
     let _ = text.write_fmt(more);
 }
 
-/// What a shell's `case` takes off, in either spelling of the kernel.
+/// The pattern of a shell's `case` for these words, with `-` and `_` alike.
 fn pattern(strip: &[String]) -> Option<String> {
     let each = strip.iter().map(|word| match word.split_once('=') {
         Some((name, value)) => format!("{}={value}", spelled(name)),

@@ -4,7 +4,7 @@ use super::*;
 use proptest::prelude::*;
 use punctual_facts::tree::MemTree;
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 fn wanted() -> Wanted {
     let pair = |place: &str, value: &str| KeptValue { place: place.to_owned(), value: value.to_owned() };
@@ -121,10 +121,7 @@ fn done(tree: &mut MemTree, steps: &[Step]) {
 }
 
 fn fixtures() -> Vec<(PathBuf, MemTree)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/boot");
-    let mut paths: Vec<PathBuf> = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    paths.retain(|path| path.extension().is_some_and(|ext| ext == "machine"));
-    paths.sort();
+    let paths = fixtures::files("boot", "machine");
     assert!(paths.len() >= 23);
     let read = |path: PathBuf| {
         let tree = MemTree::parse(&std::fs::read_to_string(&path).unwrap()).unwrap();
@@ -309,24 +306,17 @@ fn a_trial_of_a_kernel_that_panics_comes_back() {
 fn every_artefact_is_printed() {
     let (_, machine) = fixture("debian-12-grub-menu");
     let mut text = String::new();
-    for kind in Artefact::ALL {
-        writeln!(text, "--- {}", kind.name()).unwrap();
+    use Artefact::{Cmdline, Extlinux, Grub, Sysctl, Systemd, SystemdBoot, Tmpfiles, Uboot};
+    for kind in [Cmdline, Grub, Extlinux, Uboot, SystemdBoot, Sysctl, Tmpfiles, Systemd] {
+        writeln!(text, "--- {kind:?}").unwrap();
         text.push_str(&print(kind, &wanted(), &machine).unwrap());
     }
     fixtures::check(&fixtures::repository("fixtures/boot/debian-12-grub-menu.artefacts"), &text);
 }
 
 fn word() -> impl Strategy<Value = String> {
-    let name = prop::sample::select(vec![
-        "nohz_full",
-        "nohz-full",
-        "quiet",
-        "isolcpus",
-        "console",
-        "ro",
-        "hugepages",
-        "x.y-z",
-    ]);
+    let names = "nohz_full nohz-full quiet isolcpus console ro hugepages x.y-z";
+    let name = prop::sample::select(names.split(' ').collect::<Vec<_>>());
     let value = prop::sample::select(vec!["", "=1", "=2-3", "=managed_irq,domain,1", "=tty0,115200"]);
     (name, value).prop_map(|(name, value)| format!("{name}{value}"))
 }

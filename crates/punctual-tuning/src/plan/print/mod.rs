@@ -1,6 +1,6 @@
-//! Artefacts for people who build images: text, and values to be written, that need no live change.
+//! Artefacts for people who build images: texts, and values to be written.
 //!
-//! Each is a pure function of what is wanted and of what the machine shows. It writes nothing.
+//! Each is a pure function of what is wanted and of what the machine shows.
 
 mod dual_kernel;
 mod kconfig;

@@ -1,4 +1,4 @@
-//! Ways of the caches for the real-time CPUs alone, as [`resctrl`] works them out from the hardware's limits.
+//! Ways of the caches for the real-time CPUs alone, as [`resctrl`] computes them from the limits of the hardware.
 
 use super::super::print::{Partition, resctrl};
 use super::{Found, Notes, Remedy, Site};

@@ -1,4 +1,4 @@
-//! A remedy while it is being put together: its steps, and what each finds and leaves, told in one line each.
+//! A remedy while it is being put together: its steps, with the values before and after in one line each.
 
 use super::super::{Expected, Reading, Step};
 use super::{Notes, Remedy};
@@ -6,11 +6,11 @@ use crate::knobs::Case;
 use punctual_facts::fact::{Fact, printable};
 use std::collections::BTreeMap;
 
-/// So many subjects are named; the rest is counted.
+/// The most subjects that are named for one value; the others are counted.
 const MOST_NAMED: usize = 12;
 const LINE_CHARS: usize = 400;
 
-/// Steps, with what each finds and leaves.
+/// Steps, and the subjects by the value that each has before and after.
 #[derive(Default)]
 pub(super) struct Draft {
     steps: Vec<Step>,
@@ -31,18 +31,19 @@ impl Draft {
         self.steps.push(step);
     }
 
-    /// A step that nobody is told of: it only makes room for the others.
+    /// A step that the plan does not show, because it only prepares the others.
     pub(super) fn silent(&mut self, step: Step) {
         self.steps.push(step);
     }
 
-    /// A value for a file that reads back as it was written. What is not there, or is so already, is left out; what may
-    /// not be read now is written all the same, for who plans may not be who writes.
+    /// Writes a value to a file that reads back as it was written. A file that does not exist, or has the value already, is
+    /// left out. A file that may not be read now is written all the same, because another user may carry out the plan.
+    /// Returns whether the file exists.
     pub(super) fn write(&mut self, case: &Case<'_>, subject: &str, path: &str, value: &str) -> bool {
         self.write_as(case, subject, path, value, Expected::same(Reading::Plain))
     }
 
-    /// The same, for a file that reads back in another way.
+    /// Like [`write`](Self::write), for a file that reads back in another way.
     pub(super) fn write_as(
         &mut self,
         case: &Case<'_>,
@@ -52,7 +53,7 @@ impl Draft {
         expected: Expected,
     ) -> bool {
         let before = match case.peek(path) {
-            // What makes no sense could not be put back.
+            // Content that makes no sense could not be put back.
             Fact::Absent | Fact::Garbled(_) => return false,
             Fact::Known(text) => expected.reading.value(&text, value),
             Fact::Denied => "not known".to_owned(),
@@ -82,7 +83,7 @@ impl Draft {
         Remedy::Steps(self.steps, notes)
     }
 
-    /// The same, of steps that stand for themselves.
+    /// The remedy with independent steps.
     pub(super) fn apart(self, risk: &str, proof: &str) -> Remedy {
         let mut remedy = self.remedy(risk, proof);
         if let Remedy::Steps(_, notes) = &mut remedy {
@@ -104,7 +105,7 @@ fn told(values: &BTreeMap<String, Vec<String>>) -> String {
 }
 
 impl super::Site<'_> {
-    /// A file for each of these CPUs (`{cpu}` in the path stands for the number), all to hold the same value.
+    /// Writes a value to a file of each of these CPUs; `{cpu}` in the path stands for the number.
     pub(super) fn per_cpu(
         &self,
         draft: &mut Draft,

@@ -1,4 +1,4 @@
-//! One clock for the real-time CPUs, for what shares it with them, and for what they reach memory through.
+//! A steady clock for the real-time CPUs, for CPUs that share it, and for the path to memory.
 
 use super::draft::Draft;
 use super::{Found, Remedy, Site, by_hand};
@@ -18,14 +18,14 @@ fn khz(case: &Case<'_>, cpu: u32, file: &str) -> Option<u64> {
     case.peek(&of(cpu, file)).known()?.trim().parse().ok()
 }
 
-/// The CPUs that a file of this CPU names.
+/// The CPUs that a file of this CPU lists.
 fn members(case: &Case<'_>, cpu: u32, file: &str) -> CpuSet {
     let text = case.peek(&of(cpu, file));
     let numbers = text.known().map(String::as_str).unwrap_or_default().split_whitespace();
     numbers.filter_map(|number| number.parse().ok()).filter(|cpu| *cpu < CPU_LIMIT).collect()
 }
 
-/// One CPU of each group that is set together: what is written for one holds for all of them.
+/// One CPU of each group whose frequency is set together, with the name of the group.
 fn one_each(case: &Case<'_>, cpus: &CpuSet) -> Result<Vec<(u32, String)>, Doubt> {
     let mut seen = CpuSet::new();
     let mut chosen = Vec::new();
@@ -41,7 +41,7 @@ fn one_each(case: &Case<'_>, cpus: &CpuSet) -> Result<Vec<(u32, String)>, Doubt>
     if chosen.is_empty() { Doubt::not_applicable(NO_DRIVER) } else { Ok(chosen) }
 }
 
-/// CPUs that share a clock with real-time ones and are none themselves.
+/// Other CPUs that share a clock with real-time CPUs.
 fn neighbours(case: &Case<'_>) -> CpuSet {
     let mut all = CpuSet::new();
     for cpu in case.rt().iter() {
@@ -71,7 +71,7 @@ pub(super) fn governor(site: &Site<'_>) -> Found {
     performance(site, site.case.rt())
 }
 
-/// The governor of whoever drives the same clock.
+/// The governor of the other CPUs on the same clock.
 pub(super) fn clock_domain(site: &Site<'_>) -> Found {
     let others = neighbours(site.case);
     if others.is_empty() {
@@ -80,34 +80,30 @@ pub(super) fn clock_domain(site: &Site<'_>) -> Found {
     performance(site, &others)
 }
 
-/// What the CPU is told where it chooses its own clock.
-pub(super) fn preference(site: &Site<'_>) -> Found {
+/// A hint for the real-time CPUs where the CPU chooses its own clock.
+fn hint(site: &Site<'_>, file: &str, value: &str, none: &str) -> Found {
     let mut draft = Draft::default();
-    if !site.per_cpu(
-        &mut draft,
-        site.case.rt().iter(),
-        &of_each("cpufreq/energy_performance_preference"),
-        "performance",
-    ) {
-        return Doubt::not_applicable("the CPU does not choose its clock by a preference here");
+    if !site.per_cpu(&mut draft, site.case.rt().iter(), &of_each(file), value) {
+        return Doubt::not_applicable(none);
     }
-    Ok(draft.remedy(HEAT, "energy_performance_preference"))
+    Ok(draft.remedy(HEAT, file.rsplit('/').next().unwrap_or(file)))
+}
+
+pub(super) fn preference(site: &Site<'_>) -> Found {
+    let none = "the CPU does not choose its clock by a preference here";
+    hint(site, "cpufreq/energy_performance_preference", "performance", none)
 }
 
 /// The older hint of the same kind.
 pub(super) fn bias(site: &Site<'_>) -> Found {
-    let mut draft = Draft::default();
-    if !site.per_cpu(&mut draft, site.case.rt().iter(), &of_each("power/energy_perf_bias"), "0") {
-        return Doubt::not_applicable("this CPU has no energy bias");
-    }
-    Ok(draft.remedy(HEAT, "energy_perf_bias"))
+    hint(site, "power/energy_perf_bias", "0", "this CPU has no energy bias")
 }
 
 fn of_each(file: &str) -> String {
     format!("{CPUS}/cpu{{cpu}}/{file}")
 }
 
-/// The switch for turbo that exists.
+/// Switches turbo off, by the switch that this machine has.
 pub(super) fn turbo(site: &Site<'_>) -> Found {
     let case = site.case;
     case.not_a_guest()?;
@@ -125,7 +121,7 @@ pub(super) fn turbo(site: &Site<'_>) -> Found {
     Ok(draft.remedy(risk, "cpufreq/boost of each CPU"))
 }
 
-/// The driver, where it was told to keep out.
+/// Switches the frequency driver on where it is off.
 pub(super) fn driver(site: &Site<'_>) -> Found {
     let case = site.case;
     case.not_a_guest()?;
@@ -142,7 +138,7 @@ pub(super) fn driver(site: &Site<'_>) -> Found {
     Ok(draft.remedy("All CPUs change their clock while the driver takes over.", "scaling_driver"))
 }
 
-/// The highest clock that a CPU keeps up, below turbo; `None` where nothing tells it.
+/// The highest frequency that a CPU sustains without turbo; `None` where it is not known.
 fn sustained(case: &Case<'_>, cpu: u32) -> Option<u64> {
     let top = khz(case, cpu, "cpuinfo_max_freq")?;
     let base = khz(case, cpu, "base_frequency");
@@ -150,13 +146,13 @@ fn sustained(case: &Case<'_>, cpu: u32) -> Option<u64> {
     let has = |path: &str| case.peek(&format!("{CPUS}/{path}")) != Fact::Absent;
     let has_turbo = has("intel_pstate/no_turbo") || has("cpufreq/boost") || has(&format!("cpu{cpu}/cpufreq/boost"));
     let is_off = is("intel_pstate/no_turbo", "1") || is("cpufreq/boost", "0");
-    // Tables of frequencies leave turbo out, which is listed apart.
+    // The list of frequencies does not include turbo.
     let listed = case.peek(&of(cpu, "scaling_available_frequencies"));
     let listed = listed.known().and_then(|list| list.split_whitespace().filter_map(|one| one.parse().ok()).max());
     base.or(listed).or((!has_turbo || is_off).then_some(top)).filter(|khz| *khz <= top)
 }
 
-/// One frequency for lowest and highest.
+/// Sets the lowest and the highest frequency to the same value.
 pub(super) fn pin(site: &Site<'_>) -> Found {
     let case = site.case;
     let groups = one_each(case, case.rt())?;
@@ -169,25 +165,19 @@ pub(super) fn pin(site: &Site<'_>) -> Found {
             )));
         };
         let lowest = khz(case, cpu, "scaling_min_freq").unwrap_or_default();
-        // The kernel refuses a lowest above the highest, so whichever makes room goes first.
-        let files = if wanted < lowest {
-            ["scaling_min_freq", "scaling_max_freq"]
-        } else {
-            ["scaling_max_freq", "scaling_min_freq"]
-        };
-        for file in files {
-            draft.write(
-                case,
-                &format!("{subject} {}", if file == "scaling_min_freq" { "lowest" } else { "highest" }),
-                &of(cpu, file),
-                &wanted.to_string(),
-            );
+        // The kernel refuses a lowest frequency above the highest, so the one that makes room is written first.
+        let mut files = [("highest", "scaling_max_freq"), ("lowest", "scaling_min_freq")];
+        if wanted < lowest {
+            files.reverse();
+        }
+        for (which, file) in files {
+            draft.write(case, &format!("{subject} {which}"), &of(cpu, file), &wanted.to_string());
         }
     }
     Ok(draft.remedy(HEAT, "scaling_min_freq and scaling_max_freq, and scaling_cur_freq under load"))
 }
 
-/// The highest frequency, where somebody lowered it.
+/// Raises the highest frequency where it was lowered.
 pub(super) fn limits(site: &Site<'_>) -> Found {
     let case = site.case;
     let groups = one_each(case, case.rt())?;
@@ -202,7 +192,7 @@ pub(super) fn limits(site: &Site<'_>) -> Found {
     Ok(draft.remedy(HEAT, "scaling_max_freq"))
 }
 
-/// The power limit is the maker's, and what keeps the machine whole.
+/// Power limits are set by the maker and protect the hardware.
 pub(super) fn rapl(_: &Site<'_>) -> Found {
     by_hand(
         "limits of power keep the hardware whole, so no program changes them here: improve cooling, or raise them in the \
@@ -210,7 +200,7 @@ pub(super) fn rapl(_: &Site<'_>) -> Found {
     )
 }
 
-/// One file of each place in the uncore, to hold what another of it says.
+/// Writes the highest frequency to a file of each domain of the uncore.
 fn uncore_file(site: &Site<'_>, file: &str) -> Found {
     let case = site.case;
     let folder = format!("{CPUS}/intel_uncore_frequency");
@@ -236,12 +226,12 @@ pub(super) fn uncore(site: &Site<'_>) -> Found {
     uncore_file(site, "min_freq_khz")
 }
 
-/// The clock of the uncore while CPUs are idle.
+/// The frequency of the uncore while CPUs are idle.
 pub(super) fn uncore_elc(site: &Site<'_>) -> Found {
     uncore_file(site, "elc_floor_freq_khz")
 }
 
-/// Devices whose names hold one of these parts, each at its highest clock.
+/// Sets devices whose names contain one of these parts to their highest frequency.
 fn devfreq(site: &Site<'_>, parts: &[&str]) -> Found {
     let case = site.case;
     let folder = "/sys/class/devfreq";

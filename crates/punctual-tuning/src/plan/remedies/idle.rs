@@ -8,26 +8,26 @@ use punctual_hist::Nanos;
 
 const LIMIT: &str = "/sys/devices/system/cpu/cpu{cpu}/power/pm_qos_resume_latency_us";
 const DEVICE: &str = "/dev/cpu_dma_latency";
-/// What the device says while nobody limits anything.
+/// The value of the device without any limit.
 const NO_LIMIT_US: u64 = 2_000_000_000;
-/// The first sleep state takes this long to leave, or less; enough where nobody stated a budget.
+/// Without a budget the limit allows the first sleep state, whose exit takes at most this time.
 const FIRST_STATE_US: u64 = 2;
 
-/// What the need can live with: a quarter of its budget.
+/// The largest exit latency that the need tolerates, which is a quarter of its budget.
 fn wanted_us(case: &Case<'_>) -> u64 {
     case.need.budget.map_or(FIRST_STATE_US, |budget| budget.whole(Nanos::from_us(1)) / 4)
 }
 
-/// The limit of one CPU that is in force; `None` where there is none.
+/// The limit of one CPU in this text; `None` where there is no limit.
 fn limit_us(text: &str) -> Option<u64> {
     if text == "n/a" { Some(0) } else { text.parse().ok().filter(|limit| *limit > 0) }
 }
 
-/// A limit for each real-time CPU, which nobody has to keep open.
+/// A limit for each real-time CPU, which needs no process to hold it.
 pub(super) fn limit(site: &Site<'_>) -> Found {
     let case = site.case;
     let wanted_us = wanted_us(case);
-    // In this file, 0 means that there is no limit.
+    // In this file 0 means no limit.
     let value = if wanted_us == 0 { "n/a".to_owned() } else { wanted_us.to_string() };
     let (mut draft, mut any) = (Draft::default(), false);
     for cpu in case.rt().iter() {

@@ -1,6 +1,6 @@
-//! Interrupts, each to the CPUs that may have it.
+//! Moves interrupts to housekeeping CPUs.
 //!
-//! All three remedies that move interrupts ask the same function where one belongs, so they never disagree.
+//! All three remedies that move interrupts use the same function for the target, so they never disagree.
 
 use super::super::{Expected, Reading, Step};
 use super::draft::Draft;
@@ -10,8 +10,8 @@ use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::fact::Fact;
 use punctual_facts::machine::Arch;
 
-/// Numbers of the interrupts whose file nobody may write; whoever reads the live machine puts it there. Kernels before
-/// 6.12 let everybody try, and refuse then.
+/// Numbers of the interrupts whose file cannot be written, which the live tree provides. Before kernel 6.12 the file can be
+/// opened for writing, and the write fails.
 const FIXED: &str = "punctual:/irq/fixed";
 const RISK: &str = "Moved while busy, an interrupt is handled on another CPU from the next one on; a CPU that gets all of \
     them may be too slow for a fast device.";
@@ -20,14 +20,14 @@ const RISK: &str = "Moved while busy, an interrupt is handled on another CPU fro
 struct Movable {
     number: u32,
     handlers: String,
-    /// Where it may go now, where the kernel tells.
+    /// The CPUs to which it may be delivered now, where the kernel shows them.
     asked: Option<CpuSet>,
     delivered: Option<CpuSet>,
     wanted: CpuSet,
 }
 
 impl Site<'_> {
-    /// Whether somebody wants an interrupt to stay: by its number, its handler or its device.
+    /// Whether the user wants an interrupt to stay, by its number, its handler or its device.
     fn keeps(&self, number: u32, handlers: &[String]) -> bool {
         let number = number.to_string();
         self.preferences.devices.iter().chain(&self.preferences.keep_irqs).any(|kept| {
@@ -35,7 +35,7 @@ impl Site<'_> {
         })
     }
 
-    /// Whether the kernel keeps an interrupt to itself, as far as it says so.
+    /// Whether the kernel shows that an interrupt cannot be moved.
     fn is_fixed(&self, line: &InterruptLine) -> bool {
         let (case, number) = (self.case, line.number);
         let fixed = case.aside(|case| case.peek(FIXED));
@@ -47,8 +47,8 @@ impl Site<'_> {
         fixed.known().is_some_and(is_listed) || state.known().is_some_and(is_held) || line.is_managed_queue(case)
     }
 
-    /// Every interrupt that somebody handles and that may be moved, and where it belongs: to all housekeeping CPUs, or to
-    /// one after the other where the controller delivers to the first of many.
+    /// Every interrupt that has a handler and may be moved, with its target: all housekeeping CPUs, or one after the other
+    /// where the controller delivers only to the first of several.
     fn movable(&self) -> Result<Vec<Movable>, Doubt> {
         let case = self.case;
         case.has_housekeeping()?;
@@ -79,7 +79,7 @@ impl Site<'_> {
         let mut draft = Draft::default();
         for line in self.movable()?.iter().filter(|line| meant(line)) {
             let folder = format!("/proc/irq/{}", line.number);
-            // What is delivered nowhere yet settles when it first comes.
+            // An interrupt that was never delivered shows its effective CPUs only after the first one.
             let is_delivered = line.delivered.as_ref().is_some_and(|cpus| !cpus.is_empty());
             let settles_at = is_delivered.then(|| format!("{folder}/effective_affinity_list"));
             let step = Step::Write {
@@ -107,17 +107,17 @@ fn touches(cpus: Option<&CpuSet>, site: &Site<'_>) -> bool {
     cpus.is_some_and(|cpus| !cpus.intersection(site.case.rt()).is_empty())
 }
 
-/// Those that come to real-time CPUs now.
+/// Moves interrupts that are delivered to real-time CPUs now.
 pub(super) fn affinity(site: &Site<'_>) -> Found {
     site.moves(|line| touches(line.delivered.as_ref(), site))
 }
 
-/// Those that come to others and may come to real-time CPUs any day.
+/// Moves interrupts that are delivered to other CPUs and may be delivered to real-time CPUs later.
 pub(super) fn requested(site: &Site<'_>) -> Found {
     site.moves(|line| !touches(line.delivered.as_ref(), site) && touches(line.asked.as_ref(), site))
 }
 
-/// All of them, one after the other, where the controller knows one target only.
+/// Spreads all interrupts over the housekeeping CPUs, where the controller has a single target.
 pub(super) fn spread(site: &Site<'_>) -> Found {
     site.case.only_on(Arch::Arm64, "only arm64's interrupt controller delivers to the first CPU of many")?;
     site.moves(|line| line.asked.as_ref() != Some(&line.wanted))
@@ -142,7 +142,7 @@ pub(super) fn default(site: &Site<'_>) -> Found {
     Ok(draft.remedy("None: it counts for interrupts requested from now on.", path))
 }
 
-/// Those the kernel spreads itself: nothing at run time moves them.
+/// Managed interrupts, which the kernel spreads itself and which nothing moves at run time.
 pub(super) fn managed(_: &Site<'_>) -> Found {
     by_hand(
         "the kernel lets nobody move these; fewer queues help (net.queues; a parameter of the storage driver), or no I/O \

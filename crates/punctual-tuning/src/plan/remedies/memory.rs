@@ -1,4 +1,4 @@
-//! Memory that is set aside.
+//! Huge pages and free memory.
 
 use super::super::{Expected, Reading, Step};
 use super::draft::Draft;
@@ -8,9 +8,9 @@ use punctual_facts::fact::Fact;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HugePages {
-    /// The size of one, in kB: 2048, 1048576.
+    /// Size of one page in kB, as 2048 or 1048576.
     pub size_kb: u64,
-    /// How many there are to be, on that node or in all.
+    /// Wanted number of pages, on the node or in all.
     pub count: u64,
     /// The memory node; `None` leaves it to the kernel.
     pub node: Option<u32>,
@@ -26,7 +26,7 @@ impl HugePages {
     }
 }
 
-/// The reservation that was asked for. Without one, what is reserved and unused is somebody's to give back.
+/// Reserves the pages that the user asked for. Otherwise a person must decide about pages that are reserved and unused.
 pub(super) fn huge_pages(site: &Site<'_>) -> Found {
     let case = site.case;
     if site.preferences.huge_pages.is_empty() {
@@ -45,7 +45,7 @@ pub(super) fn huge_pages(site: &Site<'_>) -> Found {
         };
         match case.peek(&path) {
             Fact::Absent | Fact::Garbled(_) => return Doubt::not_applicable(format!("this machine has no {subject}")),
-            // More than that are somebody else's.
+            // Further pages belong to somebody else.
             Fact::Known(now) if now.parse::<u64>().is_ok_and(|now| now >= wish.count) => {}
             now => {
                 let before = now.known().cloned().unwrap_or_else(|| "not known".to_owned());
@@ -60,7 +60,7 @@ pub(super) fn huge_pages(site: &Site<'_>) -> Found {
     Ok(draft.remedy(risk, "HugePages_Total of /proc/meminfo, nr_hugepages of each node").reaching(Blast::Disturbing))
 }
 
-/// The smaller of 64 MB and a hundredth of the memory kept free.
+/// Keeps 64 MB free, or a hundredth of the memory if that is less.
 pub(super) fn watermark(site: &Site<'_>) -> Found {
     const MOST_KB: u64 = 65_536;
     let case = site.case;

@@ -1,9 +1,9 @@
-//! What to do about a finding where the knob's own words do not say it: values per CPU, per device and per thread, which
-//! only a look at the machine gives.
+//! What to do about a finding where the catalogue alone does not tell: values per CPU, per device and per thread, which
+//! depend on the machine.
 //!
 //! A remedy reads and decides; it writes nothing and knows nothing of boot loaders. What is to last beyond the next boot
-//! is derived from the knob's [`Lasting`](crate::knobs::Lasting) words, which stand beside every remedy: "not here" only
-//! says that nothing can be done at run time.
+//! is derived from the knob's [`Lasting`](crate::knobs::Lasting) places beside every remedy, so "not here" only means that
+//! nothing can be done at run time.
 
 mod caches;
 mod devices;
@@ -35,24 +35,24 @@ use plain::one;
 use services::{bad, owners};
 use threads::Threads;
 
-/// What somebody wants of the changes, beyond what the real-time work needs of the machine.
+/// What the user wants of the changes, beyond what the real-time work needs of the machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Preferences {
-    /// Devices of the real-time work, by the names Linux gives them: `eth1`, `0000:03:00.0`. Their interrupts stay where
-    /// they are, and only they are set up for real-time traffic.
+    /// Devices of the real-time work by their names in Linux: `eth1`, `0000:03:00.0`. Their interrupts stay where they are,
+    /// and only these devices are set up for real-time traffic.
     pub devices: Vec<String>,
-    /// More interrupts that stay where they are: a number, or the name of a handler.
+    /// Other interrupts that stay where they are, by number or name of the handler.
     pub keep_irqs: Vec<String>,
     /// The priority of the real-time work, where it is known.
     pub priority: Option<u32>,
-    /// Whether the CPUs are to be set apart at run time, by a cpuset partition.
+    /// Whether to set the CPUs apart at run time, by a cpuset partition.
     pub partition: bool,
     /// Whether services stay silent after the next boot as well.
     pub for_good: bool,
     pub huge_pages: Vec<HugePages>,
 }
 
-/// What a change is told with.
+/// What the plan shows about a change besides its steps.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Notes {
     pub before: String,
@@ -60,9 +60,9 @@ pub struct Notes {
     pub risk: String,
     /// What will show that it took effect.
     pub proof: String,
-    /// How far it reaches, where that is further than the knob says.
+    /// The blast radius, where it is larger than the knob says.
     pub blast: Option<Blast>,
-    /// Whether each step stands for itself: one that the kernel refuses leaves the others as they are.
+    /// Whether each step is independent: if the kernel refuses one, the others stay.
     pub apart: bool,
 }
 
@@ -72,14 +72,13 @@ pub enum Remedy {
     Steps(Vec<Step>, Notes),
     /// A process of ours keeps `/dev/cpu_dma_latency` open with this limit.
     Hold(u32, Notes),
-    /// Nothing at run time, because of this.
+    /// Nothing can be done at run time, for this reason.
     NotHere(String),
-    /// Somebody has to do it, or to decide it first.
+    /// A person has to do this, or to decide something first.
     ByHand(String),
 }
 
 impl Remedy {
-    /// The same, where it reaches further than the knob says.
     fn reaching(mut self, blast: Blast) -> Self {
         if let Self::Steps(_, notes) | Self::Hold(_, notes) = &mut self {
             notes.blast = Some(blast);
@@ -88,22 +87,19 @@ impl Remedy {
     }
 }
 
-/// One machine, one need, and what is wanted of the changes.
+/// The machine with the need, and what the user wants of the changes.
 pub struct Site<'a> {
-    /// The machine and what the real-time work needs of it.
     pub case: &'a Case<'a>,
-    /// What is wanted of the changes.
     pub preferences: &'a Preferences,
     threads: Threads,
 }
 
 impl<'a> Site<'a> {
-    /// A site at which nothing was looked at yet.
     pub fn new(case: &'a Case<'a>, preferences: &'a Preferences) -> Self {
         Self { case, preferences, threads: Threads::default() }
     }
 
-    /// Whether a device is one of the real-time work's.
+    /// Whether a device belongs to the real-time work.
     fn is_named(&self, device: &str) -> bool {
         self.preferences.devices.iter().any(|name| name == device)
     }
@@ -111,115 +107,130 @@ impl<'a> Site<'a> {
 
 type Found = Result<Remedy, Doubt>;
 
-pub type Find = fn(&Site<'_>) -> Found;
-
 #[allow(clippy::unnecessary_wraps, reason = "it is found in the same way as every other remedy")]
 fn by_hand(what: &str) -> Found {
     Ok(Remedy::ByHand(what.to_owned()))
 }
 
-/// Every remedy, by the id of its knob, in the order in which they are best applied: who would undo the rest is silenced
-/// first, what is moved finds its place made, and what takes a safety net away comes last.
-pub const REMEDIES: &[(&str, Find)] = &[
-    ("irq.irqbalance", |site| {
-        bad(
-            site,
-            "irq.irqbalance",
-            "Interrupts are redistributed for about a second; from then on nobody spreads them but what is set here.",
-        )
-    }),
-    ("pm.daemons", |site| {
-        bad(
-            site,
-            "pm.daemons",
-            "Nobody slows the machine down before it gets hot, but the hardware itself: see that it stays cool.",
-        )
-    }),
-    ("agree.owners_power", |site| owners(site, "agree.owners_power")),
-    ("agree.owners_irq", |site| owners(site, "agree.owners_irq")),
-    ("agree.owners_priorities", |site| owners(site, "agree.owners_priorities")),
-    ("sched.stalld", |site| {
-        Ok(bad(site, "sched.stalld", "What starves behind a thread that spins is helped by nobody.")?
-            .reaching(Blast::Breaking))
-    }),
-    ("svc.update_timers", |site| bad(site, "svc.update_timers", "Security updates no longer come by themselves.")),
-    ("svc.maintenance", |site| {
-        bad(site, "svc.maintenance", "Disks get slower, or decay unseen, unless it is done by hand.")
-    }),
-    ("svc.timers", |site| bad(site, "svc.timers", "Security updates no longer come by themselves.")),
-    ("svc.rtkit", |site| bad(site, "svc.rtkit", "Desktop audio asks for real time in vain.")),
-    ("svc.priority", |site| bad(site, "svc.priority", "Their comfort.")),
-    ("iso.domain", partition::domain),
-    ("iso.cpuset", partition::broken),
-    ("sysd.affinity", slices::first_process),
-    ("sysd.slices", slices::slices),
-    ("wq.unbound", workqueues::unbound),
-    ("wq.named", workqueues::named),
-    ("wd.cpumask", workqueues::watchdog),
-    ("kthr.affinity", threads::kernel),
-    ("leftovers", threads::leftovers),
-    ("irq.default", interrupts::default),
-    ("irq.affinity", interrupts::affinity),
-    ("irq.requested", interrupts::requested),
-    ("irq.gic_target", interrupts::spread),
-    ("irq.managed", interrupts::managed),
-    ("net.queues", network::queues),
-    ("net.rps", network::steering),
-    ("net.coalesce", network::coalesce),
-    ("net.napi_thread", network::threaded),
-    ("net.napi_defer", network::defer),
-    ("pm.turbo", frequency::turbo),
-    ("pm.pstate_drv", frequency::driver),
-    ("pm.governor", frequency::governor),
-    ("pm.clock_domain", frequency::clock_domain),
-    ("pm.epp_epb", frequency::preference),
-    ("pm.epb", frequency::bias),
-    ("pm.freq_pin", frequency::pin),
-    ("pm.limits", frequency::limits),
-    ("pm.uncore", frequency::uncore),
-    ("pm.uncore_elc", frequency::uncore_elc),
-    ("pm.devfreq", frequency::memory),
-    ("pm.devfreq_bus", frequency::bus),
-    ("pm.devfreq_gpu", frequency::gpu),
-    ("pm.devfreq_npu", frequency::npu),
-    ("pm.rapl", frequency::rapl),
-    ("pm.idle_state", idle::limit),
-    ("pm.idle_usage", idle::limit),
-    ("pm.qos_percpu", idle::limit),
-    ("pm.qos_global", idle::hold),
-    ("pm.usb", devices::usb),
-    ("pm.pci_runtime", devices::runtime),
-    ("pm.aspm", devices::aspm),
-    ("pm.clkpm", devices::clock),
-    ("pm.sata", devices::sata),
-    ("pm.nvme", devices::nvme),
-    ("blk.scheduler", storage::scheduler),
-    ("blk.rq_affinity", storage::completion),
-    ("blk.poll", storage::polling),
-    ("rcu.normal", plain::rcu),
-    ("pm.idle_governor", plain::idle_governor),
-    ("virt.halt_poll", |site| {
-        one(site, "KVM", "/sys/module/kvm/parameters/halt_poll_ns", "0", "Guests wake up later.")
-    }),
-    ("mem.watermark", memory::watermark),
-    ("mem.hugetlb", memory::huge_pages),
-    ("cat.l3", caches::ways),
-    ("cat.l2", caches::ways),
-    ("dyn.preempt", scheduler::preempt),
-    ("sched.features", scheduler::features),
-    ("kthr.prio", priorities::kernel),
-    ("irq.prio", priorities::interrupts),
-    ("irq.fixup", plain::fixup),
-    ("sched.ext_server", scheduler::ext_server),
-    ("sched.fair_server", scheduler::fair_server),
-    ("sched.rt_runtime", scheduler::throttling),
+/// The remedy of one knob.
+pub struct RemedyOf {
+    pub knob: &'static str,
+    way: Way,
+}
+
+enum Way {
+    Find(fn(&Site<'_>) -> Found),
+    /// Silence the programs that are bad for the knob, at this risk.
+    Silence(&'static str),
+    /// The same, where that breaks something.
+    SilenceBreaking(&'static str),
+    /// Leave one owner of what the knob is about.
+    OneOwner,
+}
+
+const fn find(knob: &'static str, find: fn(&Site<'_>) -> Found) -> RemedyOf {
+    RemedyOf { knob, way: Way::Find(find) }
+}
+
+const fn silence(knob: &'static str, risk: &'static str) -> RemedyOf {
+    RemedyOf { knob, way: Way::Silence(risk) }
+}
+
+const fn one_owner(knob: &'static str) -> RemedyOf {
+    RemedyOf { knob, way: Way::OneOwner }
+}
+
+const NO_UPDATES: &str = "Security updates no longer come by themselves.";
+
+/// Every remedy in the order in which they are best applied: programs that would undo the rest are silenced first, places
+/// are made before things are moved there, and what removes a safety net comes last.
+#[rustfmt::skip]
+pub const REMEDIES: &[RemedyOf] = &[
+    silence("irq.irqbalance", "Interrupts are redistributed for about a second; from then on nobody spreads them but what is set here."),
+    silence("pm.daemons", "Nobody slows the machine down before it gets hot, but the hardware itself: see that it stays cool."),
+    one_owner("agree.owners_power"),
+    one_owner("agree.owners_irq"),
+    one_owner("agree.owners_priorities"),
+    RemedyOf { knob: "sched.stalld", way: Way::SilenceBreaking("What starves behind a thread that spins is helped by nobody.") },
+    silence("svc.update_timers", NO_UPDATES),
+    silence("svc.maintenance", "Disks get slower, or decay unseen, unless it is done by hand."),
+    silence("svc.timers", NO_UPDATES),
+    silence("svc.rtkit", "Desktop audio asks for real time in vain."),
+    silence("svc.priority", "Their comfort."),
+    find("iso.domain", partition::domain),
+    find("iso.cpuset", partition::broken),
+    find("sysd.affinity", slices::first_process),
+    find("sysd.slices", slices::slices),
+    find("wq.unbound", workqueues::unbound),
+    find("wq.named", workqueues::named),
+    find("wd.cpumask", workqueues::watchdog),
+    find("kthr.affinity", threads::kernel),
+    find("leftovers", threads::leftovers),
+    find("irq.default", interrupts::default),
+    find("irq.affinity", interrupts::affinity),
+    find("irq.requested", interrupts::requested),
+    find("irq.gic_target", interrupts::spread),
+    find("irq.managed", interrupts::managed),
+    find("net.queues", network::queues),
+    find("net.rps", network::steering),
+    find("net.coalesce", network::coalesce),
+    find("net.napi_thread", network::threaded),
+    find("net.napi_defer", network::defer),
+    find("pm.turbo", frequency::turbo),
+    find("pm.pstate_drv", frequency::driver),
+    find("pm.governor", frequency::governor),
+    find("pm.clock_domain", frequency::clock_domain),
+    find("pm.epp_epb", frequency::preference),
+    find("pm.epb", frequency::bias),
+    find("pm.freq_pin", frequency::pin),
+    find("pm.limits", frequency::limits),
+    find("pm.uncore", frequency::uncore),
+    find("pm.uncore_elc", frequency::uncore_elc),
+    find("pm.devfreq", frequency::memory),
+    find("pm.devfreq_bus", frequency::bus),
+    find("pm.devfreq_gpu", frequency::gpu),
+    find("pm.devfreq_npu", frequency::npu),
+    find("pm.rapl", frequency::rapl),
+    find("pm.idle_state", idle::limit),
+    find("pm.idle_usage", idle::limit),
+    find("pm.qos_percpu", idle::limit),
+    find("pm.qos_global", idle::hold),
+    find("pm.usb", devices::usb),
+    find("pm.pci_runtime", devices::runtime),
+    find("pm.aspm", devices::aspm),
+    find("pm.clkpm", devices::clock),
+    find("pm.sata", devices::sata),
+    find("pm.nvme", devices::nvme),
+    find("blk.scheduler", storage::scheduler),
+    find("blk.rq_affinity", storage::completion),
+    find("blk.poll", storage::polling),
+    find("rcu.normal", plain::rcu),
+    find("pm.idle_governor", plain::idle_governor),
+    find("virt.halt_poll", |site| one(site, "KVM", "/sys/module/kvm/parameters/halt_poll_ns", "0", "Guests wake up later.")),
+    find("mem.watermark", memory::watermark),
+    find("mem.hugetlb", memory::huge_pages),
+    find("cat.l3", caches::ways),
+    find("cat.l2", caches::ways),
+    find("dyn.preempt", scheduler::preempt),
+    find("sched.features", scheduler::features),
+    find("kthr.prio", priorities::kernel),
+    find("irq.prio", priorities::interrupts),
+    find("irq.fixup", plain::fixup),
+    find("sched.ext_server", scheduler::ext_server),
+    find("sched.fair_server", scheduler::fair_server),
+    find("sched.rt_runtime", scheduler::throttling),
 ];
 
-/// What can be done about a knob here; `None` where all there is to know stands in the knob itself.
+/// What can be done about a knob on this machine; `None` where the catalogue alone tells.
 pub fn remedy(site: &Site<'_>, id: &str) -> Option<Remedy> {
-    let (_, find) = REMEDIES.iter().find(|(known, _)| *known == id)?;
+    let RemedyOf { knob, way } = REMEDIES.iter().find(|remedy| remedy.knob == id)?;
     site.case.forget();
-    let found = find(site);
+    let found = match way {
+        Way::Find(find) => find(site),
+        Way::Silence(risk) => bad(site, knob, risk),
+        Way::SilenceBreaking(risk) => bad(site, knob, risk).map(|remedy| remedy.reaching(Blast::Breaking)),
+        Way::OneOwner => owners(site, knob),
+    };
     site.case.forget();
     Some(match found {
         Ok(Remedy::Steps(steps, _)) if steps.is_empty() => Remedy::NotHere("nothing is left to do about it".to_owned()),

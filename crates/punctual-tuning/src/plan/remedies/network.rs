@@ -1,4 +1,4 @@
-//! Network devices: only those of the real-time work are set up for it; packets of the others are kept away from its
+//! Network devices: only those of the real-time work are set up for it, and packets of the others are kept away from its
 //! CPUs.
 
 use super::super::{Expected, Reading, SchedPolicy, Step};
@@ -16,7 +16,7 @@ fn devices(case: &Case<'_>) -> Result<Vec<String>, Doubt> {
     case.known(FOLDER, case.list(FOLDER), Missing::CannotBe("there is no network"))
 }
 
-/// The devices of the real-time work that are here; without any, somebody has to name one.
+/// The devices of the real-time work that exist here; `None` where the user named none.
 fn named(site: &Site<'_>) -> Result<Option<Vec<String>>, Doubt> {
     let all = devices(site.case)?;
     if site.preferences.devices.is_empty() {
@@ -38,7 +38,7 @@ pub(super) fn coalesce(site: &Site<'_>) -> Found {
     let mut draft = Draft::default();
     for device in devices {
         let now = |name: &str| setting(case, &device, "coalesce", name);
-        // One packet at least, where packets are counted: some drivers take 0 for never.
+        // Where packets are counted, one is the least: some drivers take 0 for never.
         let wanted = [("adaptive-rx", 0), ("rx-usecs", 0), ("rx-frames", 1)];
         let is_due = |name: &str, value: u32| match now(name) {
             Some(now) if name == "rx-frames" => now > 1,
@@ -88,7 +88,7 @@ pub(super) fn queues(site: &Site<'_>) -> Found {
     Ok(draft.apart(risk, "ethtool -l DEVICE").reaching(Blast::Breaking))
 }
 
-/// Packets handled in threads, which can be ranked; those that exist already are.
+/// Handles packets in threads, and sets the priority of those that exist already.
 pub(super) fn threaded(site: &Site<'_>) -> Found {
     let case = site.case;
     let Some(devices) = named(site)? else { return Ok(Remedy::ByHand(NAME_IT.to_owned())) };
@@ -115,7 +115,7 @@ pub(super) fn threaded(site: &Site<'_>) -> Found {
     ))
 }
 
-/// No deferring, for the devices of the real-time work.
+/// Stops deferring interrupts, for the devices of the real-time work.
 pub(super) fn defer(site: &Site<'_>) -> Found {
     let case = site.case;
     let Some(devices) = named(site)? else { return Ok(Remedy::ByHand(NAME_IT.to_owned())) };

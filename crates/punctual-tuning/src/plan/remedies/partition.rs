@@ -1,7 +1,7 @@
 //! CPUs set apart while the machine runs: an isolated cpuset partition, as the alternative to `isolcpus=`.
 //!
-//! Where systemd runs, it owns the tree of control groups and takes controllers away that none of its units needs; so
-//! the group is a slice of its own, which needs the controller, and only the partition's state is written by us.
+//! systemd owns the tree of control groups and removes controllers that none of its units needs. Therefore the group is a
+//! slice, which needs the controller, and this program writes only the state of the partition.
 
 use super::super::{Expected, Invocation, Reading, Step};
 use super::draft::Draft;
@@ -12,14 +12,14 @@ use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::fact::Fact;
 use punctual_facts::machine::Version;
 
-/// The slice that holds the real-time work.
+/// The slice for the real-time work.
 pub const SLICE: &str = "punctual.slice";
 pub const GROUP: &str = "/sys/fs/cgroup/punctual.slice";
 const ROOT: &str = "/sys/fs/cgroup";
 const UNIT: &str = "/run/systemd/system/punctual.slice";
 /// The first kernel that knows isolated partitions.
 const SINCE: Version = Version::new(6, 1);
-/// From here on kernel threads and unbound work keep off them, too.
+/// The first kernel whose threads and unbound work avoid isolated partitions.
 const WHOLE_SINCE: Version = Version::new(7, 0);
 const STATE: &str = "cpuset.cpus.partition";
 
@@ -28,7 +28,7 @@ fn offers_cpusets(site: &Site<'_>, file: &str) -> bool {
     names.known().is_some_and(|names| names.split_whitespace().any(|name| name == "cpuset"))
 }
 
-/// A control group whose own CPUs overlap with those to be set apart: the kernel would refuse the partition.
+/// A control group whose CPUs overlap with those to be set apart, for which the kernel would refuse the partition.
 fn in_the_way(site: &Site<'_>) -> Option<String> {
     let groups = site.case.list(ROOT);
     groups.known().into_iter().flatten().map(|name| format!("{ROOT}/{name}")).find(|group| {
@@ -66,7 +66,7 @@ fn group(site: &Site<'_>, draft: &mut Draft) {
     draft.silent(Step::Write { path, value, expected: Expected::same(Reading::CpuList) });
 }
 
-/// The partition, where it was asked for.
+/// Makes the partition, where the user asked for one.
 pub(super) fn domain(site: &Site<'_>) -> Found {
     let case = site.case;
     if !site.preferences.partition {
@@ -111,7 +111,7 @@ pub(super) fn domain(site: &Site<'_>) -> Found {
     Ok(if has_work { remedy.reaching(Blast::Breaking) } else { remedy })
 }
 
-/// A partition that somebody made and the kernel does not honour: ours is written again, others' are theirs.
+/// A partition that the kernel does not honour. Its owner has to repair it.
 pub(super) fn broken(site: &Site<'_>) -> Found {
     match group_file(site, GROUP, STATE) {
         Fact::Known(text) if text.contains("invalid") => {

@@ -1,4 +1,4 @@
-//! Single files whose knob says in words for the boot loader, or for a module, what can be written now as well.
+//! Single files, of knobs whose catalogue entry names only a word or a module option for the next boot.
 
 use super::draft::Draft;
 use super::{Found, Site};
@@ -13,7 +13,7 @@ pub(super) fn one(site: &Site<'_>, subject: &str, path: &str, value: &str, risk:
     Ok(draft.remedy(risk, path))
 }
 
-/// Grace periods at their usual pace.
+/// Ordinary instead of expedited grace periods.
 pub(super) fn rcu(site: &Site<'_>) -> Found {
     let mut draft = Draft::default();
     let mut any = draft.write(site.case, "rcu_expedited", "/sys/kernel/rcu_expedited", "0");
@@ -24,7 +24,7 @@ pub(super) fn rcu(site: &Site<'_>) -> Found {
     Ok(draft.remedy("Administration gets slower: loading modules, setting up the network.", "/sys/kernel/rcu_normal"))
 }
 
-/// A governor that looks at the next timer.
+/// The governor that considers the next timer.
 pub(super) fn idle_governor(site: &Site<'_>) -> Found {
     let folder = "/sys/devices/system/cpu/cpuidle";
     let offered = site.case.peek(&format!("{folder}/available_governors"));

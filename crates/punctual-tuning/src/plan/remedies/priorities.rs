@@ -1,4 +1,4 @@
-//! Ranks of the kernel's threads: what helps everybody stays low, and what feeds the real-time work comes first.
+//! Priorities of kernel threads: general helpers stay low, and threads that feed the real-time work come first.
 
 use super::super::{SchedPolicy, Step};
 use super::draft::Draft;
@@ -6,14 +6,14 @@ use super::threads::Thread;
 use super::{Found, Remedy, Site};
 use crate::knobs::{Doubt, InterruptLine};
 
-/// All interrupts' threads have this priority unless somebody changed it.
+/// The kernel's default priority for threads of interrupts.
 const INTERRUPTS: u32 = 50;
-/// Above this the kernel's own helpers are held up.
+/// Higher priorities would hold up the kernel's own helpers.
 const HIGHEST: u32 = 95;
 
 impl Site<'_> {
-    /// The priority of what feeds the real-time work: just above it, where its priority is known, else just above the
-    /// other devices.
+    /// The priority of threads that feed the real-time work: one above its priority where that is known, otherwise one above
+    /// the other devices.
     pub(super) fn device_priority(&self) -> u32 {
         self.preferences
             .priority
@@ -35,8 +35,8 @@ fn priority(policy: SchedPolicy) -> u32 {
     }
 }
 
-/// Helpers of the real-time CPUs that were raised to where devices are, back to where the kernel starts them. Those of
-/// the other CPUs are left alone: peers disagree about them, and nothing of ours waits there.
+/// Lowers helpers on the real-time CPUs that were raised to the priority of devices, back to the kernel's defaults. Helpers
+/// on other CPUs stay as they are: advice about them differs, and the real-time work does not wait for them.
 pub(super) fn kernel(site: &Site<'_>) -> Found {
     let mut draft = Draft::default();
     for thread in site.kernel_threads()? {
@@ -55,13 +55,14 @@ pub(super) fn kernel(site: &Site<'_>) -> Found {
     Ok(draft.apart("Networking and coarse timers on these CPUs wait for the real-time work.", "chrt -p of each thread"))
 }
 
-/// The line a thread `irq/N-NAME` (or `irq/N-s-NAME`) belongs to, and the handler's name.
+/// The number of the interrupt and the handler's name of a thread `irq/N-NAME` or `irq/N-s-NAME`.
 fn line_of(comm: &str) -> Option<(&str, &str)> {
     let (number, name) = comm.strip_prefix("irq/")?.split_once('-')?;
     number.bytes().all(|b| b.is_ascii_digit()).then(|| (number, name.strip_prefix("s-").unwrap_or(name)))
 }
 
-/// Threads of interrupts: that of a named device first, none above what the kernel itself needs, none without the class.
+/// Raises the threads of devices that the user named, and gives other threads of interrupts the default priority where they
+/// have none or one that is too high.
 pub(super) fn interrupts(site: &Site<'_>) -> Found {
     let mut draft = Draft::default();
     let mut any = false;
@@ -69,7 +70,7 @@ pub(super) fn interrupts(site: &Site<'_>) -> Found {
     for thread in site.kernel_threads()? {
         let Some((number, handler)) = line_of(&thread.name.comm) else { continue };
         any = true;
-        // The kernel cuts names to 15 bytes, so the end of a long handler's name is missing.
+        // The kernel cuts names to 15 bytes, so a long handler's name is incomplete.
         let is_named = site
             .preferences
             .devices

@@ -1,6 +1,6 @@
-//! What the scheduler keeps back for others, and how readily it lets somebody in.
+//! CPU time that the scheduler reserves for ordinary tasks, and preemption.
 
-use super::super::{Expected, Reading, Step};
+use super::super::{Expected, Reading};
 use super::draft::Draft;
 use super::{Found, Remedy, Site};
 use crate::knobs::{Blast, Case, Doubt, Missing};
@@ -9,16 +9,16 @@ use punctual_facts::machine::Version;
 
 const DEBUG: &str = "/sys/kernel/debug/sched";
 const LOCKDOWN: &str = "/sys/kernel/security/lockdown";
-/// From here on a fair server takes the place of throttling.
+/// Since this version a fair server replaces throttling.
 const FAIR_SERVER_SINCE: Version = Version::new(6, 12);
 
-/// Up to here the kernel forgets what it reserved for fair servers when it builds its scheduling domains at boot, and
-/// then takes every smaller reservation for more than there is (`EBUSY`), unless nothing is limited.
+/// Kernels before this version forget what they reserved for fair servers when they build the scheduling domains at boot.
+/// They then refuse every smaller reservation as too large (`EBUSY`), unless there is no limit.
 const MISCOUNTED_BEFORE: Version = Version::new(6, 17);
-/// The limit for real-time threads; where a fair server took its place, for what `SCHED_DEADLINE` may reserve.
+/// The limit for real-time threads. With fair servers it limits what `SCHED_DEADLINE` may reserve.
 const LIMIT: &str = "/proc/sys/kernel/sched_rt_runtime_us";
 
-/// Goes on only where the scheduler's debug files could be written by root.
+/// Fails where even root could not write the scheduler's debug files.
 fn debug_files(case: &Case<'_>) -> Result<(), Doubt> {
     let lockdown = case.aside(|case| case.peek(LOCKDOWN));
     let mode = |text: &String| text.split(['[', ']']).nth(1).map(str::to_owned);
@@ -39,7 +39,7 @@ fn debug_files(case: &Case<'_>) -> Result<(), Doubt> {
     }
 }
 
-/// The reservation of one kind, taken from each real-time CPU.
+/// Removes a reservation from each real-time CPU.
 fn server(site: &Site<'_>, name: &str, risk: &str) -> Found {
     let case = site.case;
     if case.version()? < FAIR_SERVER_SINCE {
@@ -58,17 +58,8 @@ fn server(site: &Site<'_>, name: &str, risk: &str) -> Found {
                 any |= draft.write(case, &format!("CPU {cpu}"), &path, "0");
             }
             Fact::Known(text) => return Doubt::unknown(format!("{path} holds '{text}', not a number")),
-            // Whoever is refused without a lockdown is not root, and says so when it comes to writing.
-            Fact::Denied => {
-                any = true;
-                let expected = Expected::same(Reading::Plain);
-                draft.step(
-                    &format!("CPU {cpu}"),
-                    "not known",
-                    "0",
-                    Step::Write { path, value: "0".to_owned(), expected },
-                );
-            }
+            // Without a lockdown only root may read the file, and root carries out the plan.
+            Fact::Denied => any |= draft.write(case, &format!("CPU {cpu}"), &path, "0"),
             Fact::Absent | Fact::Garbled(_) => {}
         }
     }
@@ -79,12 +70,12 @@ fn server(site: &Site<'_>, name: &str, risk: &str) -> Found {
     Ok(draft.remedy(risk, &proof).reaching(Blast::Breaking))
 }
 
-/// Whether groups have limits of their own, and real-time threads are still throttled.
+/// Whether groups have limits of their own, so that real-time threads are still throttled.
 fn is_grouped(case: &Case<'_>) -> bool {
     case.machine.config.value("RT_GROUP_SCHED").known().is_some_and(|value| value == "y")
 }
 
-/// What ordinary tasks are given ahead of real-time ones.
+/// The CPU time that ordinary tasks get before real-time tasks.
 pub(super) fn fair_server(site: &Site<'_>) -> Found {
     server(
         site,
@@ -95,12 +86,12 @@ pub(super) fn fair_server(site: &Site<'_>) -> Found {
     )
 }
 
-/// What tasks of a loaded BPF scheduler are given.
+/// The CPU time that tasks of a BPF scheduler get before real-time tasks.
 pub(super) fn ext_server(site: &Site<'_>) -> Found {
     server(site, "ext_server", "Tasks of the loaded BPF scheduler can starve on these CPUs for good.")
 }
 
-/// The limit for all real-time threads together, in kernels that have it.
+/// Removes the limit for all real-time threads, in kernels that have it.
 pub(super) fn throttling(site: &Site<'_>) -> Found {
     let case = site.case;
     if case.version()? >= FAIR_SERVER_SINCE && !is_grouped(case) {
@@ -116,7 +107,7 @@ pub(super) fn throttling(site: &Site<'_>) -> Found {
     Ok(draft.remedy(risk, LIMIT).reaching(Blast::Breaking))
 }
 
-/// Whether the kernel lets somebody in wherever it can.
+/// Full preemption, where it can be chosen at run time.
 pub(super) fn preempt(site: &Site<'_>) -> Found {
     let case = site.case;
     debug_files(case)?;
@@ -133,7 +124,7 @@ pub(super) fn preempt(site: &Site<'_>) -> Found {
     Ok(draft.remedy("The kernel patches itself, which stops all CPUs for a moment.", &path))
 }
 
-/// Features that were switched on for the scheduler's own debugging.
+/// Features that exist for debugging the scheduler.
 pub(super) fn features(site: &Site<'_>) -> Found {
     const HARMFUL: [&str; 4] = ["RT_RUNTIME_SHARE", "WARN_DOUBLE_CLOCK", "LATENCY_WARN", "DOUBLE_TICK"];
     let case = site.case;
@@ -146,7 +137,7 @@ pub(super) fn features(site: &Site<'_>) -> Found {
     if wrong.is_empty() {
         return Doubt::not_applicable("none of those that do harm is on");
     }
-    // One file takes one word and shows them all, which no step of ours can tell from another's words.
+    // The file takes one word at a time and shows all words, so reading it back proves nothing about one step.
     let words: Vec<String> = wrong.iter().map(|name| format!("NO_{name}")).collect();
     Ok(Remedy::ByHand(format!("as root, one after the other, to {path}: {}", words.join(", "))))
 }

@@ -1,4 +1,4 @@
-//! Programs that would undo what is set, or do work at hours of their own: kept silent, if they are here at all.
+//! Silences programs that would undo changes, or that work at times of their own.
 
 use super::super::Step;
 use super::draft::Draft;
@@ -6,7 +6,7 @@ use super::{Found, Remedy, Site};
 use crate::knobs::{Blast, Doubt};
 use crate::programs::{self, Program};
 
-/// Silences the programs that are at work here.
+/// Silences those of the programs that are at work here.
 fn silenced(site: &Site<'_>, programs: impl Iterator<Item = &'static Program>, risk: &str) -> Found {
     let case = site.case;
     if let Some(container) = case.container() {
@@ -40,12 +40,12 @@ fn silenced(site: &Site<'_>, programs: impl Iterator<Item = &'static Program>, r
     }
 }
 
-/// Those that are bad for a knob.
+/// Silences the programs that are bad for a knob.
 pub(super) fn bad(site: &Site<'_>, knob: &str, risk: &str) -> Found {
     silenced(site, programs::bad_for(knob), risk)
 }
 
-/// Those of several owners that no other knob silences.
+/// Silences those of several owners that no other knob silences.
 pub(super) fn owners(site: &Site<'_>, knob: &str) -> Found {
     let risk = "What they set besides goes with them: tuned takes its values back when it stops, and its words off the \
         command line.";

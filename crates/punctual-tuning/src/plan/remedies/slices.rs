@@ -1,4 +1,5 @@
-//! Where systemd lets everything run: the first process, whose children inherit it, and the slices, which bind.
+//! The CPUs on which systemd runs programs: those of the first process, which its children inherit, and those of the
+//! slices, which no program can leave.
 
 use super::super::{Invocation, Step};
 use super::draft::Draft;
@@ -8,10 +9,10 @@ use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::fact::Fact;
 
 const CGROUPS: &str = "/sys/fs/cgroup";
-/// What systemd puts everything into.
+/// The topmost groups of systemd.
 const SLICES: [&str; 4] = ["init.scope", "system.slice", "user.slice", "machine.slice"];
 
-/// The first process: what it starts from now on inherits where it may run, and may choose otherwise.
+/// Moves the first process. Programs that it starts later inherit its CPUs, and may choose others.
 pub(super) fn first_process(site: &Site<'_>) -> Found {
     let case = site.case;
     case.has_housekeeping()?;
@@ -29,13 +30,13 @@ pub(super) fn first_process(site: &Site<'_>) -> Found {
     ))
 }
 
-/// The slice a process is in, out of its `cgroup` file: the first part of the path.
+/// The slice of a process, which is the first part of the path in its `cgroup` file.
 fn slice_of(cgroup: &str) -> Option<&str> {
     cgroup.lines().find_map(|line| line.strip_prefix("0::/"))?.split('/').next()
 }
 
-/// The slices, for as long as the machine runs. What they hold can then use no real-time CPU at all, so a slice in which
-/// real-time work lives already is left alone.
+/// Limits the slices until the next boot. Their programs cannot use real-time CPUs at all then, so a slice with real-time
+/// work in it stays as it is.
 pub(super) fn slices(site: &Site<'_>) -> Found {
     let case = site.case;
     case.has_housekeeping()?;
@@ -85,7 +86,6 @@ pub(super) fn slices(site: &Site<'_>) -> Found {
     Ok(draft.apart(risk, "cpuset.cpus.effective of each slice").reaching(Blast::Breaking))
 }
 
-/// Whether a file of a control group can be seen, and what it holds.
 pub(super) fn group_file(site: &Site<'_>, group: &str, file: &str) -> Fact<String> {
     site.case.peek(&format!("{group}/{file}"))
 }

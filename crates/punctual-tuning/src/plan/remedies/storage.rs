@@ -1,4 +1,4 @@
-//! Disks: who sorts their requests, who hears of their completion, who asks them for media.
+//! Disks: their schedulers, the CPUs that handle completions, and polling for media.
 
 use super::super::{Expected, Reading};
 use super::draft::Draft;
@@ -12,7 +12,7 @@ fn disks(case: &Case<'_>) -> Result<Vec<String>, Doubt> {
     case.known(BLOCKS, case.list(BLOCKS), Missing::CannotBe("there are no disks"))
 }
 
-/// No scheduler for disks without moving parts.
+/// Switches the scheduler off for disks without moving parts.
 pub(super) fn scheduler(site: &Site<'_>) -> Found {
     let case = site.case;
     let mut draft = Draft::default();
@@ -27,7 +27,7 @@ pub(super) fn scheduler(site: &Site<'_>) -> Found {
     Ok(draft.apart("Programs that write a lot get in front of others.", "queue/scheduler"))
 }
 
-/// Completions anywhere near who asked, not exactly there.
+/// Lets completions run near the CPU that asked, and not only on that CPU.
 pub(super) fn completion(site: &Site<'_>) -> Found {
     let case = site.case;
     let mut draft = Draft::default();
@@ -40,7 +40,7 @@ pub(super) fn completion(site: &Site<'_>) -> Found {
     Ok(draft.apart("Completions find colder caches.", "queue/rq_affinity"))
 }
 
-/// No asking at a steady beat.
+/// Stops polling for media at regular intervals.
 pub(super) fn polling(site: &Site<'_>) -> Found {
     let case = site.case;
     let mut draft = Draft::default();

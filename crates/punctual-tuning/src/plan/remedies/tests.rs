@@ -1,4 +1,4 @@
-//! Whatever a machine answers, a remedy is found or it is said why not, and what it would write is fit to be written.
+//! Whatever a machine answers, each remedy gives steps or a reason, and its steps write only sensible values.
 
 use super::{HugePages, Preferences, REMEDIES, Remedy, Site, remedy};
 use crate::knobs::Case;
@@ -31,7 +31,7 @@ fn all(tree: &dyn Tree) -> Vec<(&'static str, Remedy)> {
         for preferences in [preferences(), Preferences::default()] {
             let case = Case::new(tree, &machine, &need);
             let site = Site::new(&case, &preferences);
-            found.extend(REMEDIES.iter().map(|(id, _)| (*id, remedy(&site, id).unwrap())));
+            found.extend(REMEDIES.iter().map(|of| (of.knob, remedy(&site, of.knob).unwrap())));
         }
     }
     found

@@ -1,6 +1,6 @@
-//! Every thread by its number, and those of them that are moved off the real-time CPUs.
+//! All threads, and the threads that are moved off the real-time CPUs.
 //!
-//! A number alone may be another thread's tomorrow, so each is named with the moment it was started, as its `stat` tells.
+//! A thread is named by its number and its start time, because the number alone may be reused.
 
 use super::super::{SchedPolicy, Step, TaskName};
 use super::draft::Draft;
@@ -12,7 +12,7 @@ use punctual_facts::fact::{Fact, printable};
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
-/// More threads than this are not looked at.
+/// With more threads than this nothing is moved.
 const MOST_THREADS: usize = 16_384;
 const NAME_CHARS: usize = 64;
 const KERNEL_THREAD: u64 = 0x0020_0000;
@@ -20,11 +20,11 @@ const NO_SETAFFINITY: u64 = 0x0400_0000;
 const FIFO: u32 = 1;
 const RR: u32 = 2;
 const DEADLINE: u32 = 6;
-/// What this program and whoever reads in its place are called; they end with it.
+/// Names of this program's processes, which are not moved because they end soon.
 const THIS_PROGRAM: [&str; 2] = ["punctual", "punctual-reader"];
 const UNSEEN: &str = "the numbers of threads are not shown here (a captured machine does not tell them)";
 
-/// What is read once for all remedies.
+/// The threads, read once for all remedies.
 pub(super) type Threads = OnceCell<Result<Vec<Thread>, Doubt>>;
 
 #[derive(Clone, Debug)]
@@ -32,20 +32,19 @@ pub(super) struct Thread {
     pub(super) name: TaskName,
     pub(super) process: u32,
     pub(super) is_kernel: bool,
-    /// Whether the kernel lets nobody move it.
+    /// Whether the kernel refuses to move it.
     is_fixed: bool,
-    /// The CPU it ran on last.
+    /// The CPU on which it ran last.
     cpu: u32,
-    /// Its policy, as far as one can be set.
     pub(super) policy: SchedPolicy,
-    /// Whether it is of the real-time or the deadline class.
+    /// Whether it belongs to the real-time or the deadline class.
     pub(super) is_real_time: bool,
-    /// Where it may run.
+    /// The CPUs on which it may run.
     pub(super) cpus: CpuSet,
 }
 
 impl Thread {
-    /// Out of a `stat` and a `Cpus_allowed_list`. The name stands in parentheses and may hold some itself.
+    /// Reads a line of `stat`. The name in parentheses may contain parentheses itself.
     fn parse(process: u32, stat: &str, allowed: impl FnOnce() -> Option<CpuSet>) -> Option<Self> {
         let (before, after) = stat.rsplit_once(')')?;
         let (pid, comm) = before.split_once('(')?;
@@ -126,8 +125,8 @@ impl Site<'_> {
         Thread::parse(process, read("stat").known()?, || allowed_by(read("status").known()?))
     }
 
-    /// Processes of the real-time work: one of their threads has a real-time policy and may run on its CPUs. All their
-    /// threads stay where they are, and so do we.
+    /// Processes whose threads stay where they are: this program, and the real-time work, which has a thread with a real-time
+    /// policy that may run on the real-time CPUs.
     fn ours(&self) -> Result<BTreeSet<u32>, Doubt> {
         let is_ours = |thread: &&Thread| {
             !thread.is_kernel
@@ -146,7 +145,7 @@ impl Site<'_> {
         Ok(self.threads()?.iter().find(|thread| thread.name.pid == pid))
     }
 
-    /// Moves a thread off the real-time CPUs: to those of its own that remain, or else to all others.
+    /// Moves a thread off the real-time CPUs: to the rest of its own CPUs, or else to all housekeeping CPUs.
     pub(super) fn send_away(&self, draft: &mut Draft, thread: &Thread) {
         let kept = thread.cpus.intersection(self.case.housekeeping());
         let cpus = if kept.is_empty() { self.case.housekeeping().clone() } else { kept };
@@ -156,7 +155,7 @@ impl Site<'_> {
     }
 }
 
-/// Kernel threads that roam. Bound to one CPU is bound on purpose, and threads of interrupts follow their interrupt.
+/// Moves kernel threads, except those bound to one CPU and those of interrupts, which follow their interrupt.
 pub(super) fn kernel(site: &Site<'_>) -> Found {
     let case = site.case;
     case.has_housekeeping()?;
@@ -173,8 +172,8 @@ pub(super) fn kernel(site: &Site<'_>) -> Found {
     ))
 }
 
-/// Ordinary threads that ran on the real-time CPUs and may do so again; where no cpuset of systemd's keeps the others
-/// away, those that merely may as well.
+/// Moves ordinary threads that ran on the real-time CPUs. Without systemd, whose slices keep the others away, it moves all
+/// that may run there.
 pub(super) fn leftovers(site: &Site<'_>) -> Found {
     let case = site.case;
     case.has_housekeeping()?;

@@ -1,4 +1,4 @@
-//! Work that the kernel puts off, and who watches the CPUs.
+//! Deferred work of the kernel, and the detectors of lock-ups.
 
 use super::super::{Expected, Reading};
 use super::draft::Draft;
@@ -8,7 +8,7 @@ use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::fact::Fact;
 
 const QUEUES: &str = "/sys/devices/virtual/workqueue";
-/// More queues than this are not looked at.
+/// The most queues that are read.
 const MOST_QUEUES: usize = 512;
 const STALL: &str =
     "Workers move at once; on a busy machine rewriting the mask was seen to stall the network for a moment.";
@@ -33,7 +33,7 @@ fn is_so(site: &Site<'_>, path: &str) -> bool {
     now.known().is_some_and(|text| CpuSet::parse_mask(text).is_ok_and(|mask| mask == *site.case.housekeeping()))
 }
 
-/// Each queue that has a mask of its own.
+/// Moves the work of each queue that has a mask of its own.
 pub(super) fn named(site: &Site<'_>) -> Found {
     let case = site.case;
     case.has_housekeeping()?;
@@ -53,7 +53,7 @@ pub(super) fn named(site: &Site<'_>) -> Found {
     Ok(draft.apart("None worth mentioning; queues that drivers make later start on the common mask.", QUEUES))
 }
 
-/// Which CPUs the detectors of lock-ups watch.
+/// Lets the detectors of lock-ups watch only the housekeeping CPUs.
 pub(super) fn watchdog(site: &Site<'_>) -> Found {
     let case = site.case;
     case.has_housekeeping()?;

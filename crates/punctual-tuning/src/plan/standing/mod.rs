@@ -1,7 +1,7 @@
-//! What became of what was asked for: per knob, what is configured for the next boot, what this boot was given, and
+//! The status of what was requested: for each knob, what is configured for the next boot, what this boot was given, and
 //! what is in force.
 //!
-//! Requested is not effective: only what the kernel itself shows now makes a row good.
+//! Requested is not effective: only what the kernel itself shows now counts as in force.
 
 mod word;
 
@@ -19,19 +19,13 @@ use word::word_row;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Requested {
-    /// A word that is to be on the kernel's command line, or to be gone from it.
+    /// A word to have on the kernel's command line, or to take off it.
     Word { id: String, keep: Keep },
-    /// Something that was done while the machine ran.
-    Done {
-        id: String,
-        step: Step,
-        /// Whether that was in this boot.
-        is_this_boot: bool,
-    },
+    /// A step that was done at run time, in this boot or an earlier one.
+    Done { id: String, step: Step, is_this_boot: bool },
 }
 
 impl Requested {
-    /// A word that is to be kept, or to be gone.
     pub fn of_word(id: &str, keep: &Keep) -> Option<Self> {
         let is_word = matches!(keep, Keep::Word(_) | Keep::NoWord(_));
         is_word.then(|| Self::Word { id: id.to_owned(), keep: keep.clone() })
@@ -42,36 +36,35 @@ impl Requested {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StatusRow {
     pub id: String,
-    /// What it is about: a word, a file, a thread.
+    /// The subject of the row: a word, a file, a thread.
     pub what: String,
-    /// What the files say for the next boot; `None` where no file says anything.
+    /// The value in the files for the next boot; `None` where no file has one.
     pub configured: Option<String>,
-    /// What this boot was given; `None` where boots are not given such things.
+    /// The value on the command line of this boot; `None` for other things than words.
     pub booted: Option<String>,
-    /// What is in force; `None` where that cannot be seen.
+    /// The value in force; `None` where it cannot be seen.
     pub effective: Option<String>,
-    /// What that comes to.
     #[serde(flatten)]
     pub standing: Standing,
 }
 
-/// What became of one thing that was asked for. Ordered from the best to the worst.
+/// The status of one request. Ordered from the best to the worst.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "standing", content = "because", rename_all = "kebab-case")]
 pub enum Standing {
     InForce,
-    /// It went with what it was about: a thread that ended, a device that was unplugged.
+    /// Its subject no longer exists: a thread ended, or a device was unplugged.
     Gone,
-    /// It is set, and counts from the next interrupt on.
+    /// It is set, and takes effect with the next interrupt.
     WaitsForInterrupt,
-    /// It counts from the next boot on.
+    /// It takes effect with the next boot.
     WaitsForBoot,
-    /// It could not be told, because of this.
+    /// It could not be determined, for this reason.
     Unknown(String),
-    /// It was in force, and somebody changed it since.
+    /// It was in force, and something has changed it since.
     Drifted,
-    /// The kernel was given it, and did not honour it, because of this.
+    /// This boot was given it, and the kernel did not honour it, for this reason.
     NotHonoured(String),
 }
 
@@ -88,7 +81,6 @@ impl Standing {
         }
     }
 
-    /// Why, where there is more to say.
     pub fn because(&self) -> Option<&str> {
         match self {
             Self::Unknown(why) | Self::NotHonoured(why) => Some(why),
@@ -97,8 +89,7 @@ impl Standing {
     }
 }
 
-/// How everything that was asked for stands, earliest first. What was asked for again since stands as it was asked for
-/// last.
+/// The status of all requests, the earliest first. Of several requests about the same thing only the last one counts.
 pub fn standing(tree: &dyn Tree, machine: &Machine, need: &Need, asked: &[Requested]) -> Vec<StatusRow> {
     let case = Case::new(tree, machine, need);
     let mut last: BTreeMap<String, usize> = BTreeMap::new();
@@ -109,11 +100,11 @@ pub fn standing(tree: &dyn Tree, machine: &Machine, need: &Need, asked: &[Reques
     asked.iter().enumerate().filter(is_last).map(|(_, asked)| row(asked, &case)).collect()
 }
 
-/// What it is about: of two that are about the same, the later one is laid over the earlier.
+/// The subject of a request. Of two requests with the same subject the later one counts.
 fn about(asked: &Requested) -> String {
     match asked {
         Requested::Word { keep, .. } => keep.subject(),
-        // Lines of such a file stand beside each other, and so do settings of a device and calls of a program.
+        // Several lines of such a file hold at the same time, and so do settings of a device and calls of programs.
         Requested::Done { step: step @ Step::Write { path, value, expected }, .. } => match expected.reading {
             Reading::Switches | Reading::Schemata => format!("{path} {value}"),
             _ => subject(step),
@@ -139,7 +130,7 @@ fn row(asked: &Requested, case: &Case<'_>) -> StatusRow {
             row.standing = match seen {
                 Fact::Known(seen) if seen.is_wanted => Standing::InForce,
                 Fact::Known(_) if *is_this_boot && is_set(step, case) => Standing::WaitsForInterrupt,
-                // A value of the kernel's is another one after each boot until somebody writes it again.
+                // After a boot the kernel has its default value until it is written again.
                 Fact::Known(_) if !is_this_boot && !step.is_kept() => Standing::WaitsForBoot,
                 Fact::Known(_) => Standing::Drifted,
                 Fact::Absent => Standing::Gone,
@@ -150,7 +141,7 @@ fn row(asked: &Requested, case: &Case<'_>) -> StatusRow {
     }
 }
 
-/// Whether a file that takes effect elsewhere, later, holds what was written to it.
+/// Whether a file whose value takes effect later, in another file, holds what was written to it.
 fn is_set(step: &Step, tree: &dyn Tree) -> bool {
     let Step::Write { path, value, expected: expected @ Expected { settles_at: Some(_), .. } } = step else {
         return false;
@@ -158,13 +149,13 @@ fn is_set(step: &Step, tree: &dyn Tree) -> bool {
     text(tree, path).known().is_some_and(|seen| expected.met(value, &expected.reading.value(seen, value)))
 }
 
-/// What is there now, and whether that is what was wanted.
-struct Seen {
+/// The value that is there now, and whether it is the wanted one.
+struct Observed {
     text: String,
     is_wanted: bool,
 }
 
-/// What a step is about: a file, a thread, a device, a unit, a program.
+/// The subject of a step: a file, a thread, a device, a unit or a program.
 pub fn subject(step: &Step) -> String {
     match step {
         Step::Write { path, .. }
@@ -182,32 +173,33 @@ pub fn subject(step: &Step) -> String {
     }
 }
 
-/// What is seen of what a step was about.
-fn seen(step: &Step, tree: &dyn Tree) -> Fact<Seen> {
+/// What can be seen now of the subject of a step.
+fn seen(step: &Step, tree: &dyn Tree) -> Fact<Observed> {
     match step {
         Step::Write { path, value, expected } => {
             let place = expected.settles_at.as_deref().unwrap_or(path);
             text(tree, place).map(|seen| {
                 let text = expected.reading.value(&seen, value);
-                Seen { is_wanted: expected.met(value, &text), text }
+                Observed { is_wanted: expected.met(value, &text), text }
             })
         }
-        Step::Own { path, content, .. } => file(tree, path, content.as_bytes()),
+        Step::Own { path, content, .. } => tree.read(path).map(|bytes| see_file(bytes == content.as_bytes())),
         Step::Edit { path, content, also_ours, .. } => {
             tree.read(path).map(|bytes| see_file(bytes == *content || also_ours.contains(&bytes)))
         }
         Step::Remove { path } => Fact::Known(see_file(tree.read(path) == Fact::Absent)),
-        Step::Folder { path } => tree.list(path).map(|_| Seen { text: "there".to_owned(), is_wanted: true }),
+        Step::Folder { path } => tree.list(path).map(|_| Observed { text: "there".to_owned(), is_wanted: true }),
         Step::Affinity { task, cpus } => affinity(tree, task, cpus),
         Step::Policy { task, policy } => policy_of(tree, task, *policy),
         Step::Nic { .. } => Fact::Garbled("is not looked at again".to_owned()),
         Step::Silence { unit, lasting } => service(tree, unit, *lasting),
-        Step::Run { .. } => Fact::Known(Seen { text: "was run".to_owned(), is_wanted: true }),
+        Step::Run { .. } => Fact::Known(Observed { text: "was run".to_owned(), is_wanted: true }),
     }
 }
 
-/// A service that is to be silent: masked, and without a control group, which systemd makes for what it starts.
-fn service(tree: &dyn Tree, unit: &str, lasting: bool) -> Fact<Seen> {
+/// A service that is to be silent, which means that it is masked and has no control group: systemd makes one for each
+/// service that it starts.
+fn service(tree: &dyn Tree, unit: &str, lasting: bool) -> Fact<Observed> {
     let groups = SLICES.iter().find_map(|slice| tree.list(slice).known().cloned());
     let Some(groups) = groups else { return Fact::Garbled("only systemd knows".to_owned()) };
     let is_masked = |folder: &&str| {
@@ -222,27 +214,23 @@ fn service(tree: &dyn Tree, unit: &str, lasting: bool) -> Fact<Seen> {
     } else {
         "silent, but not masked"
     };
-    Fact::Known(Seen { text: text.to_owned(), is_wanted: text == "silent" })
+    Fact::Known(Observed { text: text.to_owned(), is_wanted: text == "silent" })
 }
 
-/// Where systemd keeps the control groups of services, with the second version of these and with the first.
+/// The control groups of services, with the second version of control groups and with the first.
 const SLICES: [&str; 2] = ["/sys/fs/cgroup/system.slice", "/sys/fs/cgroup/systemd/system.slice"];
-/// Where a unit is masked: for good, and until the next boot.
+/// The folders in which a unit is masked: for good, and until the next boot.
 const MASKS: [&str; 2] = ["/etc/systemd/system", "/run/systemd/system"];
 
 fn of_task(what: &str, task: &TaskName) -> String {
     format!("{what} of {} ({})", task.comm, task.pid)
 }
 
-fn file(tree: &dyn Tree, path: &str, content: &[u8]) -> Fact<Seen> {
-    tree.read(path).map(|bytes| see_file(bytes == content))
+fn see_file(is_wanted: bool) -> Observed {
+    Observed { text: if is_wanted { "as written" } else { "changed" }.to_owned(), is_wanted }
 }
 
-fn see_file(is_wanted: bool) -> Seen {
-    Seen { text: if is_wanted { "as written" } else { "changed" }.to_owned(), is_wanted }
-}
-
-/// A thread, if it is still the same one: its line of `stat` behind the name, which may hold anything.
+/// The fields of `stat` behind the name of a thread, if it is still the same thread.
 fn stat(tree: &dyn Tree, task: &TaskName) -> Fact<Vec<String>> {
     let fields = text(tree, &format!("/proc/{}/stat", task.pid)).map(|stat| {
         let rest = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
@@ -255,16 +243,16 @@ fn stat(tree: &dyn Tree, task: &TaskName) -> Fact<Vec<String>> {
     })
 }
 
-fn affinity(tree: &dyn Tree, task: &TaskName, wanted: &CpuSet) -> Fact<Seen> {
+fn affinity(tree: &dyn Tree, task: &TaskName, wanted: &CpuSet) -> Fact<Observed> {
     stat(tree, task).and_then(|_| text(tree, &format!("/proc/{}/status", task.pid))).and_then(
         |status| match allowed_by(&status) {
-            Some(cpus) => Fact::Known(Seen { is_wanted: cpus == *wanted, text: cpus.to_string() }),
+            Some(cpus) => Fact::Known(Observed { is_wanted: cpus == *wanted, text: cpus.to_string() }),
             None => Fact::Garbled("its status names no CPUs".to_owned()),
         },
     )
 }
 
-fn policy_of(tree: &dyn Tree, task: &TaskName, wanted: SchedPolicy) -> Fact<Seen> {
+fn policy_of(tree: &dyn Tree, task: &TaskName, wanted: SchedPolicy) -> Fact<Observed> {
     stat(tree, task).and_then(|fields| {
         let number = |field: usize| fields.get(field - 3).and_then(|value| value.parse::<i64>().ok());
         let (Some(nice), Some(priority), Some(policy)) = (number(19), number(40), number(41)) else {
@@ -277,7 +265,7 @@ fn policy_of(tree: &dyn Tree, task: &TaskName, wanted: SchedPolicy) -> Fact<Seen
             2 => SchedPolicy::Rr(priority),
             other => return Fact::Garbled(format!("policy {other} is none we set")),
         };
-        Fact::Known(Seen { text: now.to_string(), is_wanted: now == wanted })
+        Fact::Known(Observed { text: now.to_string(), is_wanted: now == wanted })
     })
 }
 

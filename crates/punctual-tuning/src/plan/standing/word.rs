@@ -1,7 +1,7 @@
-//! How a word of the command line stands: whether this boot was given it, and what the kernel made of it.
+//! The status of a word of the command line: whether this boot was given it, and what the kernel made of it.
 //!
-//! A word is judged by its own effect, where the kernel shows that, and by the linter's verdict elsewhere; never by all
-//! that its knob looks at, which may be bad for another reason.
+//! A word is judged by its own effect where the kernel shows that, and otherwise by the verdict of the linter. The finding
+//! about its knob does not decide, because it may be bad for another reason.
 
 use super::{Standing, StatusRow};
 use crate::audit;
@@ -14,7 +14,6 @@ use punctual_facts::lint::{Target, Testimony, Word, WordVerdict, lint};
 use punctual_facts::machine::{BOOT_CPU, Cmdline};
 use punctual_facts::tree::text;
 
-/// A word that is to be there, or to be gone.
 pub(super) fn word_row(id: &str, keep: &Keep, case: &Case<'_>) -> StatusRow {
     let (Keep::Word(word) | Keep::NoWord(word)) = keep else { return nothing(id) };
     let name = word.split('=').next().unwrap_or(word);
@@ -54,14 +53,14 @@ pub(super) fn word_row(id: &str, keep: &Keep, case: &Case<'_>) -> StatusRow {
     }
 }
 
-/// Only words stand on a line.
+/// The row of something that is no word.
 fn nothing(id: &str) -> StatusRow {
     let standing = Standing::Unknown("it is no word of the command line".to_owned());
     StatusRow { id: id.to_owned(), what: String::new(), configured: None, booted: None, effective: None, standing }
 }
 
-/// What became of a word this boot was given.
-fn given(id: &str, name: &str, value: &str, effect: Option<Fact<Effect>>, case: &Case<'_>) -> Standing {
+/// What became of a word that this boot was given.
+fn given(id: &str, name: &str, value: &str, effect: Option<Fact<Shown>>, case: &Case<'_>) -> Standing {
     let word = if value.is_empty() { name.to_owned() } else { format!("{name}={value}") };
     let judged = Target::of(case.machine)
         .and_then(|target| lint(word.as_bytes(), &target, &Testimony::live(case, case.machine)).pop());
@@ -75,7 +74,7 @@ fn given(id: &str, name: &str, value: &str, effect: Option<Fact<Effect>>, case: 
         (Some(unseen), _) => Standing::Unknown(unseen.trouble().unwrap_or_default()),
         (None, Some(judged)) if is_dead(judged.verdict) => Standing::NotHonoured(said(&judged)),
         (None, Some(judged)) if judged.verdict == WordVerdict::Effective => Standing::InForce,
-        // It was taken; where its knob cannot tell, nobody knows what came of it.
+        // The kernel took the word. Its effect is unknown only where the knob is unknown.
         (None, _) => match knobs::find(id).map(|knob| audit::examine(knob, case).state) {
             Some(State::Unknown(why)) => Standing::Unknown(why),
             _ => Standing::InForce,
@@ -92,30 +91,30 @@ fn evidence(id: &str, case: &Case<'_>) -> Option<String> {
     finding.evidence.last().map(|evidence| evidence.value.clone())
 }
 
-/// What the kernel shows of a word.
-struct Effect {
+/// What the kernel shows about a word.
+struct Shown {
     text: String,
-    /// Whether that is what the word asks for.
+    /// Whether it is what the word asks for.
     is_there: bool,
 }
 
-/// The effect of a word on CPUs, where the kernel has one to show; `None` for all others, and for lists that only the
-/// kernel's own reading tells.
-fn effect(name: &str, value: &str, case: &Case<'_>) -> Option<Fact<Effect>> {
+/// The effect of a word about CPUs, where the kernel shows it; `None` for all other words, and for lists in a notation that
+/// only the kernel reads.
+fn effect(name: &str, value: &str, case: &Case<'_>) -> Option<Fact<Shown>> {
     let (flags, list) = value.split_at(value.find(|c: char| c.is_ascii_digit())?);
     let asked = CpuSet::parse_list(list).ok()?;
     let online = case.machine.topology.online.known()?;
     let asked = asked.intersection(online);
-    let holds = |seen: CpuSet| Effect { is_there: asked.is_subset(&seen), text: seen.to_string() };
+    let holds = |seen: CpuSet| Shown { is_there: asked.is_subset(&seen), text: seen.to_string() };
     Some(match name {
         "isolcpus" if flags.is_empty() || flags.contains("domain") => case.machine.isolated.clone().map(holds),
         "nohz_full" => case.machine.nohz_full.clone().map(holds),
         "irqaffinity" => {
             text(case, "/proc/irq/default_smp_affinity").and_then(|mask| match CpuSet::parse_mask(&mask) {
-                // The kernel adds the CPU it boots on.
+                // The kernel adds the boot CPU.
                 Ok(seen) => {
                     let allowed = asked.union(&[BOOT_CPU].into_iter().collect());
-                    Fact::Known(Effect { is_there: seen.is_subset(&allowed), text: seen.to_string() })
+                    Fact::Known(Shown { is_there: seen.is_subset(&allowed), text: seen.to_string() })
                 }
                 Err(e) => Fact::Garbled(e.to_string()),
             })

@@ -57,7 +57,7 @@ fn unattended(hand: &dyn Hand, args: &OptimizeArgs, path: &Path) -> Result<Exit>
 fn resume(args: &OptimizeArgs, folder: &Folder) -> Result<Exit> {
     let mut kept = folder.kept()?;
     let words = std::iter::once("punctual".to_owned()).chain(in_words_of_today(kept.arguments.clone()));
-    let Ok(Cli { command: Command::Optimize(begun) }) = Cli::try_parse_from(words) else {
+    let Ok(Cli { command: Command::Optimize(begun), .. }) = Cli::try_parse_from(words) else {
         bail!("{}: the words this campaign was begun with are not understood by this version", folder.display());
     };
     let ways =

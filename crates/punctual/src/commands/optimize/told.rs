@@ -104,7 +104,7 @@ pub fn tell(args: &OptimizeArgs, folder: &Folder, kept: &Kept, found: &Selection
         write_new(path, &page)?;
     }
     if kept.across.is_some() && (!stopped || is_given_up) {
-        let plain = render::text::Style::default();
+        let plain = render::sheet::Style::default();
         folder.write_result("result.txt", &shown::text(&result, plain))?;
         folder.write_result("result.json", &shown::json(&result))?;
         folder.write_result("result.html", &shown::html(&result)?)?;

@@ -5,8 +5,8 @@
 
 use super::{Audit, Totals, WORST_FIRST, found, shown};
 use crate::render::clean::shortened;
-use crate::render::text::Style;
-use crate::render::text::sheet::{Sheet, Tone};
+use crate::render::sheet::Style;
+use crate::render::sheet::{Sheet, Tone};
 use crate::render::words;
 use punctual_facts::finding::{Evidence, Finding, Severity, State};
 

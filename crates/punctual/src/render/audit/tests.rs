@@ -4,7 +4,7 @@
 
 use super::*;
 use crate::render::document::schema::assert_valid;
-use crate::render::text::Style;
+use crate::render::sheet::Style;
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::machine::Machine;
 use punctual_facts::profile::Need;

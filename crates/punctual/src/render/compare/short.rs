@@ -1,8 +1,8 @@
 //! A comparison in at most 60 lines, the answer last.
 
 use super::text::{numbers, side, tone};
-use crate::render::text::Style;
-use crate::render::text::sheet::{Sheet, Tone};
+use crate::render::sheet::Style;
+use crate::render::sheet::{Sheet, Tone};
 use crate::render::units;
 use crate::render::words::{command::length, compare as say};
 use punctual_numbers::compare::{Against, Compared, Comparison, GroupResult};

@@ -3,7 +3,7 @@
 use super::*;
 use crate::render::document::schema::assert_valid;
 use crate::render::golden::{assert_golden, assert_page};
-use crate::render::text::Style;
+use crate::render::sheet::Style;
 use punctual_hist::{MonoTime, Nanos, bucket_index};
 use punctual_numbers::compare::{Comparison, Options};
 use punctual_numbers::placement::Placement;

@@ -1,9 +1,9 @@
 //! All of a comparison on a terminal, as `--full` prints it.
 
 use super::told;
-use crate::render::text::Style;
-use crate::render::text::sheet::{Sheet, Tone};
-use crate::render::text::table::{Edge, Table};
+use crate::render::sheet::Style;
+use crate::render::sheet::table::{Edge, Table};
+use crate::render::sheet::{Sheet, Tone};
 use crate::render::units;
 use crate::render::words::{self, compare as say};
 use punctual_numbers::compare::{Against, Compared, Comparison, GroupResult, Matters, Origin, Side};
@@ -62,7 +62,7 @@ pub(super) fn tone(verdict: Compared) -> Tone {
 fn against(sheet: &mut Sheet, other: &Against, comparison: &Comparison) {
     sheet.gap();
     side(sheet, "second", &other.side);
-    sheet.heading("Compared");
+    sheet.heading("Verdict");
     let word = format!("{}.", say::verdict(other.verdict).to_uppercase());
     sheet.toned_paragraph(2, tone(other.verdict), &word, &say::sentence(other, comparison));
     if other.refused {

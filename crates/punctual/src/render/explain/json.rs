@@ -5,11 +5,14 @@
 
 use crate::render::document::{self, Published};
 use punctual_hist::MonoTime;
-use punctual_numbers::explain::{Explanation, LateCount};
+use punctual_numbers::explain::{Explanation, LateCount, Spike};
 use punctual_numbers::report::{CausesDoubt, Report};
 use punctual_numbers::scenario::LoadPhase;
 use serde::Serialize;
 use std::path::Path;
+
+/// Largest document without `--full`, in bytes. A long recording has thousands of windows; all of them were 4.8 MB.
+const BYTES_MAX: usize = 500_000;
 
 /// An explanation, as it is published.
 #[derive(Serialize)]
@@ -19,18 +22,21 @@ pub(in crate::render) struct Document<'a> {
     recording: Option<String>,
     /// Version of the program that measured.
     measured_with: &'a str,
-    /// The instant that times of a report are relative to.
+    /// The instant that times of a report are relative to, in nanoseconds of the monotonic clock.
     epoch_ns: MonoTime,
-    /// The load phases; their numbers count from 0.
     load_phases: &'a [LoadPhase],
     /// Whether the headline numbers of the report leave out what was traced.
     apart: bool,
-    /// What there was to explain, all CPUs together.
+    /// Numbers of late activations of all CPUs together.
     all_late: LateCount,
-    /// Why this is not the answer.
+    /// Why the explanation is not to be relied upon.
     doubt: Option<CausesDoubt>,
     #[serde(flatten)]
     explanation: &'a Explanation,
+    /// Late activations of which a window was kept, the one with the largest latency first.
+    spikes: &'a [Spike],
+    /// Number of spikes that are not in this document, all with a smaller latency than those in it. `--full` has them.
+    windows_left_out: usize,
 }
 
 impl Published for Document<'_> {
@@ -38,8 +44,9 @@ impl Published for Document<'_> {
 }
 
 impl<'a> Document<'a> {
-    /// Of a report; `None` where nobody looked for causes.
+    /// Of a report, with all spikes; `None` if the run was not traced.
     pub(in crate::render) fn of(report: &'a Report, recording: Option<&Path>) -> Option<Self> {
+        let explanation = report.causes.as_ref()?;
         Some(Self {
             recording: recording.map(|path| path.display().to_string()),
             measured_with: &report.tool_version,
@@ -48,12 +55,39 @@ impl<'a> Document<'a> {
             apart: report.traced_apart(),
             all_late: report.late(),
             doubt: report.causes_doubt(),
-            explanation: report.causes.as_ref()?,
+            explanation,
+            spikes: &explanation.spikes,
+            windows_left_out: 0,
         })
+    }
+
+    /// Leaves out the least spikes until the document has no more than this number of bytes.
+    fn fit(mut self, bytes_max: usize) -> Self {
+        let all = std::mem::take(&mut self.spikes);
+        self.windows_left_out = all.len();
+        // Opening the empty list takes a byte or two.
+        let mut room = bytes_max.saturating_sub(document::document(&self).len() + 4);
+        let fitting = all.iter().take_while(|spike| {
+            let bytes = bytes_in_list(spike);
+            let fits = bytes <= room;
+            room = room.saturating_sub(bytes);
+            fits
+        });
+        let shown = fitting.count();
+        self.spikes = all.get(..shown).unwrap_or_default();
+        self.windows_left_out -= shown;
+        self
     }
 }
 
-/// The document, indented; `None` where nobody looked for causes.
-pub fn document(report: &Report, recording: Option<&Path>) -> Option<String> {
-    Document::of(report, recording).as_ref().map(document::document)
+/// Bytes that one more value takes in a list of the document, where each of its lines is indented by four spaces.
+fn bytes_in_list(value: &impl Serialize) -> usize {
+    let text = serde_json::to_string_pretty(value).unwrap_or_default();
+    text.len() + 4 * text.lines().count() + ",\n".len()
+}
+
+/// The document, indented; `None` if the run was not traced. Without `full` it has only the worst spikes.
+pub fn document(report: &Report, recording: Option<&Path>, full: bool) -> Option<String> {
+    let all = Document::of(report, recording)?;
+    Some(document::document(&if full { all } else { all.fit(BYTES_MAX) }))
 }

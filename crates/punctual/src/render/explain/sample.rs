@@ -13,6 +13,9 @@ use punctual_numbers::trace::{
     Vector as VectorKind, What, Window,
 };
 
+const STAGES: [Stage; 6] =
+    [Stage::TimerLate, Stage::Expiry, Stage::Waking, Stage::Dispatch, Stage::Return, Stage::Unknown];
+
 /// Every sample with the name of its golden files.
 pub fn all() -> Vec<(&'static str, Report)> {
     vec![
@@ -23,87 +26,46 @@ pub fn all() -> Vec<(&'static str, Report)> {
     ]
 }
 
-/// Some causes of every kind, traced apart from the headline, with a rhythm, knobs and an incomplete window.
-#[allow(clippy::too_many_lines, reason = "a value, written out")]
+/// Causes of several kinds, traced apart from the headline, with a rhythm, knobs and an incomplete window.
 pub fn causes() -> Report {
-    let spikes = vec![hogged(), by_device(), nested(), in_firmware(), cut()];
+    let by_cpu = |(cpu, spikes, us)| CpuExcess { cpu, spikes, excess: Nanos::from_us(us) };
+    let rhythm = |chance, fitting| Rhythm { period: Nanos::from_ms(250), chance, fitting };
     let ranked = vec![
         Ranked {
-            by_cpu: vec![
-                CpuExcess { cpu: 0, spikes: 3, excess: Nanos::from_us(300) },
-                CpuExcess { cpu: 1, spikes: 55, excess: Nanos::from_us(17_900) },
-            ],
-            by_phase: vec![PhaseExcess { phase: 1, spikes: 58, excess: Nanos::from_us(18_200) }],
-            rhythm: Some(Rhythm { period: Nanos::from_ms(250), chance: 1e-9, fitting: (57, 58) }),
-            why: vec![
-                WhyCount { why: Why::Managed, spikes: 58 },
-                WhyCount { why: Why::Affinity { cpus: "0-3".to_owned() }, spikes: 58 },
-            ],
+            by_cpu: [(0, 3, 300), (1, 55, 17_900)].map(by_cpu).to_vec(),
+            rhythm: Some(rhythm(1e-9, (57, 58))),
+            why: whys([(Why::Managed, 58), (Why::Affinity { cpus: "0-3".to_owned() }, 58)]),
             knobs: vec!["irq.managed", "irq.affinity"],
             ..ranked(Class::HardIrq, "nvme0q3 (irq 131)", [51, 58], [18_200, 812], 0.61, 1)
         },
         Ranked {
-            by_cpu: vec![CpuExcess { cpu: 1, spikes: 12, excess: Nanos::from_us(6_000) }],
-            by_phase: vec![PhaseExcess { phase: 1, spikes: 12, excess: Nanos::from_us(6_000) }],
             bursts: Some((2, 9)),
-            why: vec![
-                WhyCount { why: Why::Priority { its: 4, ours: 9 }, spikes: 12 },
-                WhyCount { why: Why::WokenBy { task: 812, name: "planner".to_owned() }, spikes: 7 },
-            ],
+            why: whys([(Why::Priority { its: 4, ours: 9 }, 12), (woken_by_planner(), 7)]),
             ..ranked(Class::HigherPriority, "hog95", [12, 12], [6_000, 1_000], 0.2, 0)
         },
         ranked(Class::Softirq, "NET_RX", [2, 9], [900, 211], 0.03, 2),
         ranked(Class::Firmware, "", [1, 1], [610, 610], 0.0205, 3),
         ranked(Class::Unexplained, "", [1, 3], [40, 21], 0.000_9, 3),
     ];
+    let ordinary = |class, ns| OrdinaryTime { cause: cause(class, ""), median: Nanos::from_ns(ns) };
     report(Explanation {
         tracing: Some(tracing(Rung::Tracefs)),
-        totals: vec![total(0, 0), total(1, 312)],
-        late: vec![
-            CpuLate {
-                cpu: 0,
-                count: LateCount {
-                    late: 14,
-                    latency: Nanos::from_us(1_900),
-                    kept: 14,
-                    complete: 14,
-                    sampled: 4,
-                    passed_over: 0,
-                },
-            },
-            CpuLate {
-                cpu: 1,
-                count: LateCount {
-                    late: 298,
-                    latency: Nanos::from_us(61_400),
-                    kept: 82,
-                    complete: 80,
-                    sampled: 64,
-                    passed_over: 7,
-                },
-            },
-        ],
-        thresholds: vec![
-            CpuThreshold { cpu: 0, threshold: Nanos::from_ns(45_200) },
-            CpuThreshold { cpu: 1, threshold: Nanos::from_us(61) },
-        ],
+        totals: [(0, 184_220, 0), (1, 184_221, 312)]
+            .map(|(cpu, records, lost)| TraceTotal { cpu, records, lost, bytes: 5_120_000 })
+            .to_vec(),
+        late: vec![late(0, 1_900, [14, 14, 14, 4, 0]), late(1, 61_400, [298, 82, 80, 64, 7])],
+        thresholds: [(0, 45_200), (1, 61_000)].map(threshold).to_vec(),
         causes: ranked,
-        spikes,
-        rhythms: vec![CpuRhythm {
-            cpu: 1,
-            rhythm: Rhythm { period: Nanos::from_ms(250), chance: 1e-6, fitting: (70, 80) },
-        }],
+        spikes: vec![hogged(), by_device(), nested(), in_firmware(), cut()],
+        rhythms: vec![CpuRhythm { cpu: 1, rhythm: rhythm(1e-6, (70, 80)) }],
         explained: Some(0.93),
         complete: Some(0.97),
-        ordinary: vec![
-            OrdinaryTime { cause: cause(Class::WakeUp, ""), median: Nanos::from_ns(2_150) },
-            OrdinaryTime { cause: cause(Class::TimerInterrupt, ""), median: Nanos::from_ns(1_320) },
-        ],
+        ordinary: vec![ordinary(Class::WakeUp, 2_150), ordinary(Class::TimerInterrupt, 1_320)],
         opinions: None,
     })
 }
 
-/// Too much of it without a cause, after a self-test with holes.
+/// Too much has no cause, after a self-test with holes.
 pub fn doubtful() -> Report {
     let mut report = causes();
     if let Some(causes) = &mut report.causes {
@@ -117,87 +79,55 @@ pub fn doubtful() -> Report {
     report
 }
 
-/// Without a trace: causes have no time.
+/// Without a trace, causes have no time.
 pub fn counters() -> Report {
-    let told = vec![Blame {
-        cause: cause(Class::HardIrq, "eth0-rx (irq 44)"),
-        time: Nanos::ZERO,
-        excess: Nanos::ZERO,
-        why: vec![Why::Counter { name: "interrupts of line 44".to_owned(), grew: 1_402 }],
-    }];
-    let late = spike(1, 4_000, 420_000, &[]);
-    let late = Spike { causes: told, incomplete: Some(Incomplete::NoTrace), ..late };
-    let mut tracing = tracing(Rung::Deltas);
-    tracing.refused = vec![(Rung::Tracefs, "no right to mount tracefs (permission denied); run it as root".to_owned())];
-    tracing.blind = vec![Blind::Records];
-    (tracing.self_test, tracing.events) = (Vec::new(), Vec::new());
-    let count = LateCount { late: 9, latency: Nanos::from_us(3_100), kept: 9, complete: 0, sampled: 0, passed_over: 0 };
-    let mut by_counters = ranked(Class::HardIrq, "eth0-rx (irq 44)", [7, 8], [0, 0], 0.0, 0);
-    by_counters.why =
-        vec![WhyCount { why: Why::Counter { name: "interrupts of line 44".to_owned(), grew: 1_402 }, spikes: 8 }];
+    let counter = || Why::Counter { name: "interrupts of line 44".to_owned(), grew: 1_402 };
+    let line = "eth0-rx (irq 44)";
+    let told =
+        Blame { cause: cause(Class::HardIrq, line), time: Nanos::ZERO, excess: Nanos::ZERO, why: vec![counter()] };
+    let mut spike = spike(1, 4_000, "");
+    spike.woke = spike.release.plus(Nanos::from_us(420));
     report(Explanation {
-        tracing: Some(tracing),
-        late: vec![CpuLate { cpu: 1, count }],
-        causes: vec![by_counters],
-        spikes: vec![late],
+        tracing: Some(Tracing {
+            refused: vec![(Rung::Tracefs, "no right to mount tracefs (permission denied); run it as root".to_owned())],
+            blind: vec![Blind::Records],
+            self_test: Vec::new(),
+            events: Vec::new(),
+            ..tracing(Rung::Deltas)
+        }),
+        late: vec![late(1, 3_100, [9, 9, 0, 0, 0])],
+        causes: vec![Ranked { why: whys([(counter(), 8)]), ..ranked(Class::HardIrq, line, [7, 8], [0, 0], 0.0, 0) }],
+        spikes: vec![Spike { causes: vec![told], incomplete: Some(Incomplete::NoTrace), ..spike }],
         ..Explanation::default()
     })
 }
 
-/// Looked, and nothing was late.
+/// The run was traced, and nothing was late.
 pub fn none_late() -> Report {
-    let late = [0, 1].map(|cpu| CpuLate { cpu, count: LateCount::default() }).to_vec();
     let tracing = Tracing { threshold: Some(Nanos::from_us(50)), ..tracing(Rung::Tracefs) };
-    let thresholds = [0, 1].map(|cpu| CpuThreshold { cpu, threshold: Nanos::from_us(50) }).to_vec();
-    report(Explanation { tracing: Some(tracing), late, thresholds, ..Explanation::default() })
+    report(Explanation {
+        tracing: Some(tracing),
+        late: [0, 1].map(|cpu| late(cpu, 0, [0; 5])).to_vec(),
+        thresholds: [(0, 50_000), (1, 50_000)].map(threshold).to_vec(),
+        ..Explanation::default()
+    })
 }
 
-/// A report with so many late activations of many parts.
+/// A report with this number of late activations of many parts.
 pub fn many(spikes: usize) -> Report {
     let mut report = causes();
     if let Some(causes) = &mut report.causes {
-        let one = busy();
-        causes.spikes = (0..spikes).map(|_| one.clone()).collect();
+        causes.spikes = vec![busy(); spikes];
     }
     report
 }
 
-/// Every class once.
-pub const CLASSES: [Class; 25] = [
-    Class::Nmi,
-    Class::HardIrq,
-    Class::TimerCallback,
-    Class::TimerInterrupt,
-    Class::Ipi,
-    Class::Vector,
-    Class::Softirq,
-    Class::HigherPriority,
-    Class::SamePriority,
-    Class::StopMachine,
-    Class::Worker,
-    Class::PreemptOff,
-    Class::IrqOff,
-    Class::IdleExit,
-    Class::WakeUp,
-    Class::OwnPath,
-    Class::PageFault,
-    Class::Throttled,
-    Class::Stopped,
-    Class::Migration,
-    Class::Frequency,
-    Class::Firmware,
-    Class::Hypervisor,
-    Class::Paused,
-    Class::Unexplained,
-];
-
-/// One late activation with every class, why and blind spot once.
+/// One late activation with every class, reason and blind spot once.
 pub fn every() -> Report {
     let mut report = causes();
     if let Some(causes) = &mut report.causes {
-        let parts: Vec<(Stage, Class, &str, u64)> =
-            CLASSES.iter().map(|class| (Stage::Unknown, *class, "x", 1_000)).collect();
-        let mut spike = spike(0, 5_000, 0, &parts);
+        let parts: Vec<_> = Class::ALL.iter().map(|class| (Stage::Unknown, *class, "x", 1_000)).collect();
+        let mut spike = of_parts(0, 5_000, &parts);
         spike.causes[0].why = vec![
             Why::Priority { its: -1, ours: 120 },
             Why::Boosted { own: 120 },
@@ -227,43 +157,61 @@ pub fn every() -> Report {
     report
 }
 
-/// A late activation in which so many interrupts of one timer came.
-pub fn storm(times: u64) -> Spike {
+/// A late activation in which one timer interrupted `times`.
+pub fn storm(times: usize) -> Spike {
     let pair =
         [(Stage::Dispatch, Class::TimerCallback, "storm", 900), (Stage::Dispatch, Class::SamePriority, "us", 600)];
-    let parts: Vec<(Stage, Class, &str, u64)> = (0..times).flat_map(|_| pair).collect();
-    spike(1, 9_000, 0, &parts)
+    of_parts(1, 9_000, &pair.repeat(times))
 }
 
 /// A late activation with hundreds of parts of every class.
-pub fn busy() -> Spike {
-    let parts: Vec<(Stage, Class, &str, u64)> = (0..400)
-        .map(|n| (Stage::Dispatch, CLASSES[n % CLASSES.len()], "a name of some length", 400 + (n as u64 * 37) % 900))
-        .collect();
-    spike(1, 9_000, 0, &parts)
+fn busy() -> Spike {
+    let part = |n: u64| {
+        (Stage::Dispatch, Class::ALL[n as usize % Class::ALL.len()], "a name of some length", 400 + (n * 37) % 900)
+    };
+    of_parts(1, 9_000, &(0..400).map(part).collect::<Vec<_>>())
 }
 
 fn report(causes: Explanation) -> Report {
-    let mut report = sample::two_cpus();
-    report.causes = Some(causes);
-    report
+    Report { causes: Some(causes), ..sample::two_cpus() }
 }
 
 fn cause(class: Class, name: &str) -> Cause {
     Cause { class, name: name.to_owned() }
 }
 
+fn whys<const N: usize>(all: [(Why, u64); N]) -> Vec<WhyCount> {
+    all.map(|(why, spikes)| WhyCount { why, spikes }).to_vec()
+}
+
+fn woken_by_planner() -> Why {
+    Why::WokenBy { task: 812, name: "planner".to_owned() }
+}
+
+fn late(cpu: u32, us: u64, [late, kept, complete, sampled, passed_over]: [u64; 5]) -> CpuLate {
+    let latency = Nanos::from_us(us);
+    CpuLate { cpu, count: LateCount { late, latency, kept, complete, sampled, passed_over } }
+}
+
+fn threshold((cpu, ns): (u32, u64)) -> CpuThreshold {
+    CpuThreshold { cpu, threshold: Nanos::from_ns(ns) }
+}
+
+fn at(ms: u64) -> MonoTime {
+    MonoTime::from_ns(sample::EPOCH_NS).plus(Nanos::from_ms(ms))
+}
+
 fn ranked(class: Class, name: &str, spikes: [u64; 2], us: [u64; 2], share: f64, example: usize) -> Ranked {
-    let at = |ms| MonoTime::from_ns(sample::EPOCH_NS).plus(Nanos::from_ms(ms));
+    let [total, worst] = us.map(Nanos::from_us);
     Ranked {
         cause: cause(class, name),
         first_in: spikes[0],
         count: spikes[1],
-        total: Nanos::from_us(us[0]),
-        worst: Nanos::from_us(us[1]),
+        total,
+        worst,
         share,
-        by_cpu: vec![CpuExcess { cpu: 1, spikes: spikes[1], excess: Nanos::from_us(us[0]) }],
-        by_phase: vec![PhaseExcess { phase: 1, spikes: spikes[1], excess: Nanos::from_us(us[0]) }],
+        by_cpu: vec![CpuExcess { cpu: 1, spikes: spikes[1], excess: total }],
+        by_phase: vec![PhaseExcess { phase: 1, spikes: spikes[1], excess: total }],
         seen: (at(11_000), at(29_000)),
         rhythm: None,
         bursts: None,
@@ -273,54 +221,52 @@ fn ranked(class: Class, name: &str, spikes: [u64; 2], us: [u64; 2], share: f64, 
     }
 }
 
-/// A late activation of CPU `cpu`, so many milliseconds after the start, from parts of these lengths in ns.
-fn spike(cpu: u32, at_ms: u64, late_ns: u64, parts: &[(Stage, Class, &str, u64)]) -> Spike {
-    let release = MonoTime::from_ns(sample::EPOCH_NS).plus(Nanos::from_ms(at_ms));
-    let mut from = release;
-    let mut of = |(stage, class, name, ns): &(Stage, Class, &str, u64)| {
-        let part = Part { stage: *stage, cause: cause(*class, name), from, length: Nanos::from_ns(*ns), certain: true };
-        from = from.plus(part.length);
-        part
-    };
-    let parts: Vec<Part> = parts.iter().map(&mut of).collect();
-    let mut causes: Vec<Blame> = Vec::new();
-    for part in &parts {
-        match causes.iter_mut().find(|blame| blame.cause == part.cause) {
-            Some(blame) => {
-                blame.time = blame.time.plus(part.length);
-                blame.excess = blame.time;
-            }
-            None => causes.push(Blame {
-                cause: part.cause.clone(),
-                time: part.length,
-                excess: part.length,
-                why: Vec::new(),
-            }),
+/// A late activation from text: parts of a stage as class, nanoseconds and name, stages separated by semicolons.
+fn spike(cpu: u32, at_ms: u64, parts: &str) -> Spike {
+    fn named<T: Copy + serde::Serialize>(all: &[T], name: &str) -> T {
+        *all.iter().find(|one| serde_json::to_value(one).unwrap() == name).unwrap()
+    }
+    let mut read = Vec::new();
+    for (stage, list) in parts.split("; ").filter_map(|stage| stage.split_once(": ")) {
+        for part in list.split(", ") {
+            let mut words = part.splitn(3, ' ');
+            let mut word = || words.next().unwrap_or_default();
+            let (class, ns) = (named(Class::ALL, word()), word().parse().unwrap());
+            read.push((named(&STAGES, stage), class, word(), ns));
         }
     }
-    causes.sort_by_key(|blame| std::cmp::Reverse(blame.time));
-    let woke = if parts.is_empty() { release.plus(Nanos::from_ns(late_ns)) } else { from };
-    Spike { cpu, release, woke, phase: 1, kept: Kept::Worst, incomplete: None, parts, causes }
+    of_parts(cpu, at_ms, &read)
+}
+
+/// A late activation of CPU `cpu`, `at_ms` after the start, from (stage, class, name, nanoseconds).
+fn of_parts(cpu: u32, at_ms: u64, parts: &[(Stage, Class, &str, u64)]) -> Spike {
+    let release = at(at_ms);
+    let mut woke = release;
+    let mut spike =
+        Spike { cpu, release, woke, phase: 1, kept: Kept::Worst, incomplete: None, parts: vec![], causes: vec![] };
+    for (stage, class, name, ns) in parts {
+        let (cause, length) = (cause(*class, name), Nanos::from_ns(*ns));
+        match spike.causes.iter_mut().find(|blame| blame.cause == cause) {
+            Some(blame) => blame.time = blame.time.plus(length),
+            None => spike.causes.push(Blame { cause: cause.clone(), time: length, excess: length, why: vec![] }),
+        }
+        spike.parts.push(Part { stage: *stage, cause, from: woke, length, certain: true });
+        woke = woke.plus(length);
+    }
+    spike.causes.iter_mut().for_each(|blame| blame.excess = blame.time);
+    spike.causes.sort_by_key(|blame| std::cmp::Reverse(blame.time));
+    Spike { woke, ..spike }
 }
 
 fn hogged() -> Spike {
     let mut spike = spike(
         1,
         17_312,
-        0,
-        &[
-            (Stage::TimerLate, Class::IdleExit, "C1", 1_210),
-            (Stage::Expiry, Class::TimerInterrupt, "", 1_640),
-            (Stage::Waking, Class::WakeUp, "", 2_105),
-            (Stage::Dispatch, Class::HigherPriority, "hog95", 400_300),
-            (Stage::Dispatch, Class::TimerInterrupt, "", 5_400),
-            (Stage::Dispatch, Class::HigherPriority, "hog95", 599_700),
-            (Stage::Dispatch, Class::WakeUp, "", 2_300),
-            (Stage::Return, Class::OwnPath, "", 1_150),
-        ],
+        "timer-late: idle-exit 1210 C1; expiry: timer-interrupt 1640; waking: wake-up 2105; \
+         dispatch: higher-priority 400300 hog95, timer-interrupt 5400, higher-priority 599700 hog95, wake-up 2300; \
+         return: own-path 1150",
     );
-    spike.causes[0].why =
-        vec![Why::Priority { its: 4, ours: 9 }, Why::WokenBy { task: 812, name: "planner".to_owned() }];
+    spike.causes[0].why = vec![Why::Priority { its: 4, ours: 9 }, woken_by_planner()];
     spike
 }
 
@@ -328,16 +274,8 @@ fn by_device() -> Spike {
     let mut spike = spike(
         1,
         12_250,
-        0,
-        &[
-            (Stage::TimerLate, Class::HardIrq, "nvme0q3 (irq 131)", 812_000),
-            (Stage::Expiry, Class::TimerInterrupt, "", 2_200),
-            (Stage::Waking, Class::WakeUp, "", 2_400),
-            (Stage::Dispatch, Class::Softirq, "NET_RX", 40_200),
-            (Stage::Dispatch, Class::WakeUp, "", 2_500),
-            (Stage::Return, Class::PageFault, "", 21_800),
-            (Stage::Return, Class::OwnPath, "", 1_900),
-        ],
+        "timer-late: hard-irq 812000 nvme0q3 (irq 131); expiry: timer-interrupt 2200; waking: wake-up 2400; \
+         dispatch: softirq 40200 NET_RX, wake-up 2500; return: page-fault 21800, own-path 1900",
     );
     spike.causes[0].excess = Nanos::from_us(811);
     spike.causes[0].why = vec![Why::Managed, Why::Affinity { cpus: "0-3".to_owned() }];
@@ -348,20 +286,10 @@ fn nested() -> Spike {
     let mut spike = spike(
         0,
         21_004,
-        0,
-        &[
-            (Stage::TimerLate, Class::IrqOff, "kworker/0:2", 33_000),
-            (Stage::Expiry, Class::TimerCallback, "tick_nohz_handler", 9_000),
-            (Stage::Expiry, Class::Nmi, "perf_event_nmi_handler", 14_000),
-            (Stage::Expiry, Class::TimerCallback, "tick_nohz_handler", 2_000),
-            (Stage::Waking, Class::WakeUp, "", 2_700),
-            (Stage::Dispatch, Class::Softirq, "NET_RX", 120_000),
-            (Stage::Dispatch, Class::Ipi, "flush_tlb_func", 7_000),
-            (Stage::Dispatch, Class::Softirq, "NET_RX", 91_000),
-            (Stage::Dispatch, Class::Worker, "vmstat_update", 12_000),
-            (Stage::Dispatch, Class::WakeUp, "", 2_100),
-            (Stage::Return, Class::OwnPath, "", 1_300),
-        ],
+        "timer-late: irq-off 33000 kworker/0:2; expiry: timer-callback 9000 tick_nohz_handler, \
+         nmi 14000 perf_event_nmi_handler, timer-callback 2000 tick_nohz_handler; waking: wake-up 2700; \
+         dispatch: softirq 120000 NET_RX, ipi 7000 flush_tlb_func, softirq 91000 NET_RX, worker 12000 vmstat_update, \
+         wake-up 2100; return: own-path 1300",
     );
     spike.parts[0].certain = false;
     spike.kept = Kept::Sampled;
@@ -369,21 +297,17 @@ fn nested() -> Spike {
 }
 
 fn in_firmware() -> Spike {
-    spike(
-        1,
-        26_999,
-        0,
-        &[
-            (Stage::TimerLate, Class::Firmware, "", 180_000),
-            (Stage::TimerLate, Class::Unexplained, "", 21_000),
-            (Stage::Expiry, Class::TimerInterrupt, "", 1_500),
-            (Stage::Waking, Class::WakeUp, "", 2_000),
-            (Stage::Return, Class::OwnPath, "", 1_000),
-        ],
-    )
+    let parts = "timer-late: firmware 180000, unexplained 21000; expiry: timer-interrupt 1500; waking: wake-up 2000; \
+                 return: own-path 1000";
+    spike(1, 26_999, parts)
 }
 
-/// Windows of the first three late activations, as far as a few records tell.
+fn cut() -> Spike {
+    let spike = spike(1, 28_100, "unknown: unexplained 90000; dispatch: higher-priority 60000 hog95");
+    Spike { incomplete: Some(Incomplete::Lost), ..spike }
+}
+
+/// Windows with a few records, of the first three late activations.
 pub fn windows() -> Windows {
     let report = causes();
     let spikes = report.causes.map(|causes| causes.spikes).unwrap_or_default();
@@ -435,21 +359,6 @@ fn window(spike: &Spike, slot: u32) -> Window {
         incomplete: spike.incomplete,
         around: None,
     }
-}
-
-fn cut() -> Spike {
-    let mut spike = spike(
-        1,
-        28_100,
-        0,
-        &[(Stage::Unknown, Class::Unexplained, "", 90_000), (Stage::Dispatch, Class::HigherPriority, "hog95", 60_000)],
-    );
-    spike.incomplete = Some(Incomplete::Lost);
-    spike
-}
-
-fn total(cpu: u32, lost: u64) -> TraceTotal {
-    TraceTotal { cpu, records: 184_220 + u64::from(cpu), lost, bytes: 5_120_000 }
 }
 
 fn tracing(rung: Rung) -> Tracing {

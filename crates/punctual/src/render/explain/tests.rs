@@ -5,8 +5,10 @@ use crate::render::chart;
 use crate::render::document::schema::assert_valid;
 use crate::render::golden::{self, assert_golden};
 use crate::render::html;
-use crate::render::text::{self, Style};
+use crate::render::sheet::Style;
+use crate::render::text;
 use crate::render::words::causes as words;
+use punctual_numbers::explain::Class;
 use punctual_numbers::report::Report;
 use serde_json::Value;
 use std::path::Path;
@@ -135,7 +137,21 @@ fn every_document_is_valid() {
         let told = report.causes.as_ref().map(|causes| causes.spikes.len());
         assert_eq!(document(&report)["spikes"].as_array().map(Vec::len), told, "{name}");
     }
-    assert!(json::document(&crate::render::sample::two_cpus(), None).is_none(), "nobody looked");
+    assert!(json::document(&crate::render::sample::two_cpus(), None, true).is_none(), "nobody looked");
+}
+
+#[test]
+fn a_document_has_the_worst_spikes_in_full_and_the_number_of_those_left_out() {
+    let report = sample::many(100);
+    let of = |full| json::document(&report, None, full).unwrap();
+    let (short, full) = (of(false), of(true));
+    assert!(short.len() <= 500_000 && full.len() > 2_000_000, "{} of {}", short.len(), full.len());
+    let [short, full] = [short, full].map(|text| serde_json::from_str::<Value>(&text).unwrap());
+    let (shown, all) = (short["spikes"].as_array().unwrap(), full["spikes"].as_array().unwrap());
+    assert_eq!((all.len(), shown.as_slice()), (100, &all[..shown.len()]));
+    let left_out = |document: &Value| document["windows_left_out"].as_u64().unwrap();
+    assert_eq!((left_out(&short), left_out(&full)), (100 - shown.len() as u64, 0));
+    assert_eq!(short["causes"], full["causes"]);
 }
 
 #[test]
@@ -168,8 +184,8 @@ fn every_word_for_programs_and_for_people_is_its_own() {
     let told = &report.causes.as_ref().unwrap().spikes[0].causes[0].why;
     let sentences: std::collections::BTreeSet<String> = told.iter().map(words::why).collect();
     assert_eq!((sentences.len(), told.len()), (why.len(), why.len()), "{sentences:?}");
-    let classes: std::collections::BTreeSet<&str> = sample::CLASSES.iter().map(|class| words::class(*class)).collect();
-    assert_eq!(classes.len(), sample::CLASSES.len());
+    let classes: std::collections::BTreeSet<&str> = Class::ALL.iter().map(|class| words::class(*class)).collect();
+    assert_eq!(classes.len(), Class::ALL.len());
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! Who made it late, on a terminal: the ranking, what bears on each cause, how was looked, the latest activations.
 
 use crate::render::clean::shortened;
-use crate::render::text::Style;
-use crate::render::text::sheet::{Sheet, Tone};
-use crate::render::text::table::{Edge, Table};
+use crate::render::sheet::Style;
+use crate::render::sheet::table::{Edge, Table};
+use crate::render::sheet::{Sheet, Tone};
 use crate::render::units;
 use crate::render::words::answer::{self, Reader};
 use crate::render::words::causes as words;

@@ -4,7 +4,7 @@
 
 use super::keys::Key;
 use super::screen::{Line, Weight};
-use crate::render::text::table::{Edge, Table};
+use crate::render::sheet::table::{Edge, Table};
 use crate::render::units::{self, ABSENT};
 use punctual_hist::{Counts, MonoTime, Nanos};
 use punctual_linux::measure::{CpuSoFar, PhaseNumber, Progress, Spike};

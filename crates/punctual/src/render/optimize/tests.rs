@@ -3,7 +3,7 @@
 use super::*;
 use crate::render::document::schema::assert_valid;
 use crate::render::golden::{assert_golden, assert_page};
-use crate::render::text::Style;
+use crate::render::sheet::Style;
 use punctual_optimize::{Candidate, Design, Next, Outcome, Response, Strategy};
 
 /// Five candidates: one that takes half off the tail, one that does nothing, one that is worse, one that cannot be set,

@@ -1,9 +1,9 @@
 //! A campaign on a terminal.
 
 use super::{NotTried, Result, words as say};
-use crate::render::text::Style;
-use crate::render::text::sheet::{Sheet, Tone};
-use crate::render::text::table::{Edge, Table};
+use crate::render::sheet::Style;
+use crate::render::sheet::table::{Edge, Table};
+use crate::render::sheet::{Sheet, Tone};
 use crate::render::{units, words};
 use punctual_hist::Nanos;
 use punctual_optimize::format::{Doubts, strategy_name};

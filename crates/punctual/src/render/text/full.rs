@@ -1,9 +1,10 @@
 //! What `--full` prints: everything the recording holds that fits a table, and the answer in the last lines.
 
-use super::sheet::Sheet;
-use super::table::{Edge, Table};
-use super::{Style, section, short};
+use super::{section, short};
 use crate::render::clean::shortened;
+use crate::render::sheet::Sheet;
+use crate::render::sheet::Style;
+use crate::render::sheet::table::{Edge, Table};
 use crate::render::words::answer::Reader;
 use crate::render::{explain, units, words};
 use punctual_facts::finding::State;

@@ -2,9 +2,9 @@
 //!
 //! Says what the file says and no more: no verdict, no word about trust.
 
-use super::Style;
-use super::sheet::Sheet;
-use super::table::{Edge, Table};
+use crate::render::sheet::Sheet;
+use crate::render::sheet::Style;
+use crate::render::sheet::table::{Edge, Table};
 use crate::render::{units, words};
 use punctual_numbers::foreign::{ForeignRun, Quantity, Series, total};
 use std::path::Path;

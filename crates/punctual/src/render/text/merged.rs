@@ -1,6 +1,6 @@
 //! What `punctual merge` prints: what came together, and what did not.
 
-use super::{Style, sheet::Sheet};
+use crate::render::sheet::{Sheet, Style};
 use crate::render::{units, words};
 use punctual_hist::WORST_K;
 use punctual_numbers::recording::Recording;

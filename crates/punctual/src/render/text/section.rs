@@ -1,8 +1,8 @@
 //! The parts that the short and the full text have in common.
 
-use super::sheet::{Sheet, Tone};
-use super::table::{Edge, Table};
 use crate::render::clean::shortened;
+use crate::render::sheet::table::{Edge, Table};
+use crate::render::sheet::{Sheet, Tone};
 use crate::render::{units, words};
 use punctual_facts::finding::{Finding, Severity, State};
 use punctual_numbers::report::{Answer, Percentiles, PhaseRow, Report, Row};

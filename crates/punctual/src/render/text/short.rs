@@ -3,10 +3,10 @@
 //!
 //! A check prints [`opening`] before it measures and [`results`] when it has measured.
 
-use super::Style;
-use super::sheet::{Sheet, Tone};
-use super::table::{Edge, Table};
 use crate::render::clean::shortened;
+use crate::render::sheet::Style;
+use crate::render::sheet::table::{Edge, Table};
+use crate::render::sheet::{Sheet, Tone};
 use crate::render::words::answer::{self, Reader};
 use crate::render::{units, words};
 use punctual_facts::finding::Finding;

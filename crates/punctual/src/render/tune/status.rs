@@ -1,8 +1,8 @@
 //! How things stand: configured, booted and effective side by side, for each thing that was asked for.
 
 use super::NAMES;
-use crate::render::text::Style;
-use crate::render::text::sheet::{Sheet, Tone};
+use crate::render::sheet::Style;
+use crate::render::sheet::{Sheet, Tone};
 use punctual_tuning::plan::{Standing, StatusRow};
 use serde::Serialize;
 

@@ -6,7 +6,7 @@ use crate::plan::Step;
 use punctual_facts::machine::Init;
 use punctual_facts::tree::Tree;
 
-/// What any init has: rules for udev, options of modules, limits of log-ins.
+/// Files that do not depend on the init: rules for udev, options of modules, limits of log-ins.
 pub(super) fn steps(tree: &dyn Tree, wanted: &Wanted) -> Result<Lasted, Obstacle> {
     let mut lasted = Lasted::default();
     lasted.steps.extend(list(tree, own_files::UDEV, &wanted.udev, str::to_owned)?);
@@ -25,14 +25,14 @@ pub(super) fn steps(tree: &dyn Tree, wanted: &Wanted) -> Result<Lasted, Obstacle
     let who = |line: &str| line.split_whitespace().take(3).collect::<Vec<_>>().join(" ");
     lasted.steps.extend(list(tree, own_files::LIMITS, &wanted.limits, who)?);
     if !wanted.limits.is_empty() {
-        lasted.limits.push(
-            "limits count from the next log-in on, for members of the group that they name, and not for services: those have Limit...= of their unit".to_owned(),
-        );
+        let limit = "limits count from the next log-in on, for members of the group that they name, and not for services: \
+            those have Limit...= of their unit";
+        lasted.limits.push(limit.to_owned());
     }
     Ok(lasted)
 }
 
-/// A list of ours: what stood there, without what the new lines set anew, and the new lines.
+/// A list of ours: the earlier lines that the new ones do not replace, and the new ones.
 fn list(tree: &dyn Tree, path: &str, lines: &[String], key: impl Fn(&str) -> String) -> Result<Option<Step>, Obstacle> {
     if lines.is_empty() {
         return Ok(None);
@@ -45,22 +45,18 @@ fn list(tree: &dyn Tree, path: &str, lines: &[String], key: impl Fn(&str) -> Str
     Ok((content != earlier).then(|| own(path, content)))
 }
 
-/// The name of a sysctl as one of its two spellings: the first separator decides.
+/// The name of a sysctl with slashes; the first separator decides which of the two notations it has.
 pub(super) fn sysctl_name(name: &str) -> String {
     let name = name.trim().trim_start_matches('-');
     match name.find(['.', '/']) {
-        Some(at) if name.as_bytes()[at] == b'.' => name
-            .chars()
-            .map(|c| {
-                if c == '.' {
-                    '/'
-                } else if c == '/' {
-                    '.'
-                } else {
-                    c
-                }
-            })
-            .collect(),
+        Some(at) if name.as_bytes()[at] == b'.' => {
+            let swapped = |c| match c {
+                '.' => '/',
+                '/' => '.',
+                other => other,
+            };
+            name.chars().map(swapped).collect()
+        }
         _ => name.to_owned(),
     }
 }
@@ -74,27 +70,19 @@ pub(in crate::plan::lasting) fn sysctl_text(sysctls: &[KeptValue]) -> String {
     sysctls.iter().fold(MADE_BY.to_owned(), |text, kept| text + &kept.place + " = " + &kept.value + "\n")
 }
 
-/// Whether something reads the folder of sysctl; elsewhere a start script writes the values.
+/// Whether the init reads the folder of sysctl; otherwise a start script writes the values.
 pub(super) fn reads_sysctl(init: Option<Init>) -> bool {
     !matches!(init, Some(Init::Busybox | Init::S6 | Init::Dinit) | None)
 }
 
-/// Settings of sysctl, where something reads that folder.
-pub(super) fn sysctls(
-    tree: &dyn Tree,
-    init: Option<Init>,
-    wanted: &Wanted,
-    lasted: &mut Lasted,
-) -> Result<(), Obstacle> {
-    if wanted.sysctls.is_empty() || !reads_sysctl(init) {
-        return Ok(());
-    }
-    let lines: Vec<String> = wanted.sysctls.iter().map(|kept| format!("{} = {}", kept.place, kept.value)).collect();
-    lasted.steps.extend(list(tree, own_files::SYSCTL, &lines, sysctl_key)?);
-    Ok(())
+/// Settings of sysctl, for an init that reads them.
+pub(super) fn sysctls(tree: &dyn Tree, init: Option<Init>, wanted: &Wanted) -> Result<Option<Step>, Obstacle> {
+    let sysctls = wanted.sysctls.iter().filter(|_| reads_sysctl(init));
+    let lines: Vec<String> = sysctls.map(|kept| format!("{} = {}", kept.place, kept.value)).collect();
+    list(tree, own_files::SYSCTL, &lines, sysctl_key)
 }
 
-/// A line of tmpfiles that writes a value to what is there. A per cent sign starts a specifier.
+/// A line of tmpfiles that writes a value to an existing file. A per cent sign would start a specifier.
 pub(super) fn tmpfiles_line(write: &KeptValue) -> String {
     format!("w {} - - - - {}", write.place, write.value.replace('%', "%%"))
 }

@@ -1,9 +1,9 @@
-//! Files that the init and its helpers read at boot: of our own, each named after us and begun with a remark that says
-//! how it is undone.
+//! Files of our own that the init and its helpers read at boot. Each is named after punctual and begins with a remark
+//! that says how it is undone.
 //!
-//! Where several files may say the same thing, ours is named so that it counts: the last one for sysctl, the first one
-//! for tmpfiles. Where somebody else's counts all the same, that value is left out. What an earlier plan of ours put
-//! into a file stays in it.
+//! Where several files may set the same value, ours has the name that counts: the last one for sysctl, the first one for
+//! tmpfiles. A value for which another file counts all the same is left out. What an earlier plan of ours wrote into a
+//! file stays in it.
 
 mod lists;
 mod outweighed;
@@ -13,12 +13,12 @@ mod systemd;
 pub(super) use lists::{sysctl_text, tmpfiles_text};
 pub(super) use systemd::units;
 
-use super::{KeptValue, Lasted, Obstacle, Wanted, check};
+use super::{KeptValue, Lasted, Lost, Obstacle, Wanted, check};
 use crate::plan::Step;
 use punctual_facts::machine::{Init, Loader, Machine};
 use punctual_facts::tree::Tree;
 
-/// Everything that lasts and is no word for the kernel.
+/// Everything that lasts, except words for the kernel.
 pub fn files(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) -> Result<Lasted, Obstacle> {
     checked(wanted)?;
     if is_empty(wanted) {
@@ -32,11 +32,10 @@ pub fn files(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) -> Result<Last
     let (wanted, lost) = outweighed::without(tree, init, wanted)?;
     let wanted = &wanted;
     let mut lasted = lists::steps(tree, wanted)?;
-    lasted
-        .limits
-        .extend(lost.iter().map(|lost| format!("{} is not kept for the boots to come: {}", lost.what, lost.why)));
+    let told = |lost: &Lost| format!("{} is not kept for the boots to come: {}", lost.what, lost.why);
+    lasted.limits.extend(lost.iter().map(told));
     lasted.lost = lost;
-    lists::sysctls(tree, init, wanted, &mut lasted)?;
+    lasted.steps.extend(lists::sysctls(tree, init, wanted)?);
     match init {
         Some(Init::Systemd) => systemd::steps(tree, wanted, &mut lasted)?,
         other => script::steps(tree, other, wanted, &mut lasted)?,
@@ -45,10 +44,6 @@ pub fn files(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) -> Result<Last
 }
 
 /// A unit of ours that goes on with the campaign in this folder once after each boot.
-///
-/// # Errors
-/// When this machine's init is another, or its files are made elsewhere; when the program or the folder have no plain
-/// names.
 pub fn hook(machine: &Machine, exe: &str, folder: &str) -> Result<Vec<Step>, Obstacle> {
     check::exe(exe)?;
     check::exe(folder)?;
@@ -68,7 +63,7 @@ fn is_empty(wanted: &Wanted) -> bool {
     plain == cmdline_only
 }
 
-/// Every value, before any of them is written.
+/// Checks every value before any of them is written.
 pub(super) fn checked(wanted: &Wanted) -> Result<(), Obstacle> {
     wanted.sysctls.iter().try_for_each(|kept| check::sysctl(&kept.place, &kept.value))?;
     wanted.writes.iter().try_for_each(|write| check::write(&write.place, &write.value))?;
@@ -77,15 +72,13 @@ pub(super) fn checked(wanted: &Wanted) -> Result<(), Obstacle> {
     wanted.no_modules.iter().try_for_each(|name| check::module(name))?;
     wanted.limits.iter().try_for_each(|limit| check::limit(limit))?;
     if wanted.manager_cpus.as_ref().is_some_and(punctual_facts::cpu_set::CpuSet::is_empty) {
-        return Err(Obstacle::Unfit {
-            value: String::new(),
-            why: "the init needs a CPU to start programs on".to_owned(),
-        });
+        let why = "the init needs a CPU to start programs on".to_owned();
+        return Err(Obstacle::Unfit { value: String::new(), why });
     }
     if wanted.boot_service || wanted.hold_latency_us.is_some() { check::exe(&wanted.exe) } else { Ok(()) }
 }
 
-/// Systems whose `/etc` is generated, or read-only, or replaced with the image.
+/// Fails on systems whose `/etc` is generated, read-only, or replaced with the image.
 fn made_elsewhere(machine: &Machine, wanted: &Wanted) -> Result<(), Obstacle> {
     let Some(loader) = machine.boot.loaders.first().map(|sign| sign.what) else { return Ok(()) };
     let how = match loader {

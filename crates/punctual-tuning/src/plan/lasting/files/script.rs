@@ -1,17 +1,17 @@
-//! Inits that are not systemd: one start script that does what its files would do.
+//! Inits other than systemd: one start script does what the files of systemd would do.
 
 use super::super::{KeptValue, Lasted, MADE_BY, Obstacle, Wanted, block, edit, names, optional};
 use crate::plan::{Invocation, Step};
 use punctual_facts::fact::Fact;
 use punctual_facts::machine::Init;
 use punctual_facts::tree::{Tree, text};
+use std::fmt;
 
-/// The start script, where the init has a place for one.
+/// Writes the start script, where the init has a place for one.
 pub(super) fn steps(tree: &dyn Tree, init: Option<Init>, wanted: &Wanted, lasted: &mut Lasted) -> Result<(), Obstacle> {
     if let Some(cpus) = &wanted.manager_cpus {
-        lasted
-            .limits
-            .push(format!("this init has no CPUs of its own to set; isolcpus= or taskset keep programs on {cpus}"));
+        let limit = format!("this init has no CPUs of its own to set; isolcpus= or taskset keep programs on {cpus}");
+        lasted.limits.push(limit);
     }
     let lines = lines(wanted, !matches!(init, Some(Init::OpenRc | Init::Runit | Init::SysV)));
     if lines.is_empty() {
@@ -27,28 +27,63 @@ pub(super) fn steps(tree: &dyn Tree, init: Option<Init>, wanted: &Wanted, lasted
         }
         other => {
             let name = other.map_or("this init (which one is not known)", Init::name);
-            Err(Obstacle::ByHand(format!(
-                "in a script that {name} runs at boot: {}",
-                lines.trim_end().replace('\n', "; ")
-            )))
+            let lines: Vec<String> = lines.iter().map(ScriptLine::to_string).collect();
+            Err(Obstacle::ByHand(format!("in a script that {name} runs at boot: {}", lines.join("; "))))
         }
     }
 }
 
-/// Lines of a shell script that write what is wanted.
-fn lines(wanted: &Wanted, with_sysctls: bool) -> String {
-    let sysctls = wanted.sysctls.iter().filter(|_| with_sysctls);
-    let sysctls = sysctls.map(|kept| format!("sysctl -w '{}={}'\n", kept.place, kept.value));
-    let writes = wanted.writes.iter().map(|KeptValue { place: path, value }| {
-        format!("for file in {path}; do if [ -e \"$file\" ]; then echo '{value}' > \"$file\"; fi; done\n")
-    });
-    let boot = wanted.boot_service.then(|| format!("{} __boot\n", wanted.exe));
-    let hold = wanted.hold_latency_us.map(|us| format!("{} __hold-latency {us} &\n", wanted.exe));
-    sysctls.chain(writes).chain(boot).chain(hold).collect()
+/// A line of the start script.
+enum ScriptLine<'a> {
+    Sysctl(&'a KeptValue),
+    Write(&'a KeptValue),
+    /// This program, with these arguments.
+    Run(&'a str, String),
 }
 
-/// A script of ours: `head`, what an earlier plan put there and is not said anew, and these lines.
-fn script(tree: &dyn Tree, path: &str, head: &str, lines: &str, lasted: &mut Lasted) -> Result<(), Obstacle> {
+impl ScriptLine<'_> {
+    /// The beginning of the line, by which an earlier line about the same thing is found.
+    fn key(&self) -> String {
+        match self {
+            Self::Sysctl(KeptValue { place, .. }) => format!("sysctl -w '{place}="),
+            Self::Write(KeptValue { place, .. }) => format!("for file in {place};"),
+            Self::Run(exe, arguments) => format!("{exe} {}", arguments.split(' ').next().unwrap_or_default()),
+        }
+    }
+}
+
+impl fmt::Display for ScriptLine<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Sysctl(KeptValue { place, value }) => write!(f, "sysctl -w '{place}={value}'"),
+            Self::Write(KeptValue { place, value }) => {
+                write!(f, "for file in {place}; do if [ -e \"$file\" ]; then echo '{value}' > \"$file\"; fi; done")
+            }
+            Self::Run(exe, arguments) => write!(f, "{exe} {arguments}"),
+        }
+    }
+}
+
+fn lines(wanted: &Wanted, with_sysctls: bool) -> Vec<ScriptLine<'_>> {
+    let sysctls = wanted.sysctls.iter().filter(|_| with_sysctls).map(ScriptLine::Sysctl);
+    let run = |arguments| ScriptLine::Run(&wanted.exe, arguments);
+    let boot = wanted.boot_service.then(|| run("__boot".to_owned()));
+    let hold = wanted.hold_latency_us.map(|us| run(format!("__hold-latency {us} &")));
+    sysctls.chain(wanted.writes.iter().map(ScriptLine::Write)).chain(boot).chain(hold).collect()
+}
+
+fn text_of(lines: &[ScriptLine<'_>]) -> String {
+    lines.iter().map(|line| format!("{line}\n")).collect()
+}
+
+/// Writes a script of ours: `head`, the lines of an earlier plan that are not written anew, and these lines.
+fn script(
+    tree: &dyn Tree,
+    path: &str,
+    head: &str,
+    lines: &[ScriptLine<'_>],
+    lasted: &mut Lasted,
+) -> Result<(), Obstacle> {
     let seen = optional(tree, path)?;
     let earlier = match &seen {
         Some(seen) => seen.strip_prefix(head).ok_or_else(|| Obstacle::Conflict {
@@ -57,28 +92,16 @@ fn script(tree: &dyn Tree, path: &str, head: &str, lines: &str, lasted: &mut Las
         })?,
         None => "",
     };
-    let is_said_anew = |old: &&str| lines.lines().any(|line| key(line) == key(old));
-    let kept = earlier.lines().filter(|line| !is_said_anew(line));
-    let content = format!("{head}{}\n", kept.chain(lines.lines()).collect::<Vec<_>>().join("\n"));
+    let is_written_anew = |old: &&str| lines.iter().any(|line| old.starts_with(&line.key()));
+    let kept: String = earlier.lines().filter(|old| !is_written_anew(old)).map(|line| format!("{line}\n")).collect();
+    let content = format!("{head}{kept}{}", text_of(lines));
     if seen.as_ref() != Some(&content) {
         lasted.steps.push(Step::Own { path: path.to_owned(), content, mode: 0o755 });
     }
     Ok(())
 }
 
-/// What a line of such a script is about.
-fn key(line: &str) -> &str {
-    let end = if line.starts_with("for ") {
-        line.find(';')
-    } else if line.starts_with("sysctl ") {
-        line.find('=')
-    } else {
-        line.match_indices(' ').nth(1).map(|(at, _)| at)
-    };
-    &line[..end.unwrap_or(line.len())]
-}
-
-fn open_rc(tree: &dyn Tree, lines: &str, lasted: &mut Lasted) -> Result<(), Obstacle> {
+fn open_rc(tree: &dyn Tree, lines: &[ScriptLine<'_>], lasted: &mut Lasted) -> Result<(), Obstacle> {
     let before = lasted.steps.len();
     script(tree, "/etc/local.d/punctual.start", &format!("#!/bin/sh\n{MADE_BY}"), lines, lasted)?;
     let is_run = names(tree, "/etc/runlevels/default")?.iter().any(|name| name == "local");
@@ -91,7 +114,7 @@ fn open_rc(tree: &dyn Tree, lines: &str, lasted: &mut Lasted) -> Result<(), Obst
     Ok(())
 }
 
-fn sysv(tree: &dyn Tree, lines: &str, lasted: &mut Lasted) -> Result<(), Obstacle> {
+fn sysv(tree: &dyn Tree, lines: &[ScriptLine<'_>], lasted: &mut Lasted) -> Result<(), Obstacle> {
     let head = format!(
         "#!/bin/sh\n\
          ### BEGIN INIT INFO\n\
@@ -116,22 +139,20 @@ fn sysv(tree: &dyn Tree, lines: &str, lasted: &mut Lasted) -> Result<(), Obstacl
     Ok(())
 }
 
-/// Void's second stage runs one script, which may be the user's.
-fn runit(tree: &dyn Tree, lines: &str, lasted: &mut Lasted) -> Result<(), Obstacle> {
+/// The second stage of Void's runit runs one script, which may be the user's own.
+fn runit(tree: &dyn Tree, lines: &[ScriptLine<'_>], lasted: &mut Lasted) -> Result<(), Obstacle> {
     const RC_LOCAL: &str = "/etc/rc.local";
-    let Some(seen) = optional(tree, RC_LOCAL)? else {
+    let Some(seen) = optional(tree, RC_LOCAL)?.filter(|seen| !seen.contains(MADE_BY)) else {
         return script(tree, RC_LOCAL, &format!("#!/bin/sh\n{MADE_BY}"), lines, lasted);
     };
-    if seen.contains(MADE_BY) {
-        return script(tree, RC_LOCAL, &format!("#!/bin/sh\n{MADE_BY}"), lines, lasted);
-    }
     let base = block::base(&seen);
-    // What stands behind an exit is not run.
+    // Lines behind an exit would not run.
     let trimmed = base.trim_end();
     let before_exit = trimmed.strip_suffix("exit 0").filter(|rest| rest.is_empty() || rest.ends_with('\n'));
+    let lines = text_of(lines);
     let content = match before_exit {
-        Some(before) => format!("{}{}", block::appended(before, lines), &base[before.len()..]),
-        None => block::appended(&base, lines),
+        Some(before) => format!("{}{}", block::appended(before, &lines), &base[before.len()..]),
+        None => block::appended(&base, &lines),
     };
     lasted.limits.push(format!("{RC_LOCAL} is run only where it is executable"));
     lasted.steps.push(edit(RC_LOCAL, &seen, content));

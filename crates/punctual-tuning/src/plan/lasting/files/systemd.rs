@@ -1,8 +1,8 @@
-//! systemd: its own CPUs, and units of ours.
+//! Files of systemd: the CPUs of systemd itself, and units of ours.
 //!
-//! Units are wanted by a drop-in of `basic.target` rather than by the link that `systemctl enable` makes: a drop-in is a
-//! file like any other, so that taking it away leaves nothing, and it needs no running systemd. Both units are done
-//! before `basic.target` is, and every service that says nothing else starts after that.
+//! A drop-in of `basic.target` wants our units, and not the link that `systemctl enable` makes: a drop-in is an ordinary
+//! file, so that removing it leaves nothing, and it needs no running systemd. Both units finish before `basic.target`,
+//! after which ordinary services start.
 
 use super::super::{LAST, Lasted, MADE_BY, Obstacle, Wanted, doing, optional, own, undoing};
 use super::lists;
@@ -14,11 +14,11 @@ const UNITS: &str = "/etc/systemd/system";
 const TUNE: &str = "punctual-tune.service";
 const LATENCY: &str = "punctual-latency.service";
 const CAMPAIGN: &str = "punctual-campaign.service";
-/// File systems of the kernel that are mounted beside tmpfiles, and their units.
+/// File systems of the kernel that may be mounted later than tmpfiles runs, and their units.
 const LATE: [(&str, &str); 2] =
     [("/sys/kernel/debug/", "sys-kernel-debug.mount"), ("/sys/kernel/tracing/", "sys-kernel-tracing.mount")];
 
-/// Values written at boot, and everything that is a file of systemd's.
+/// Adds the values written at boot, and all files of systemd.
 pub(super) fn steps(tree: &dyn Tree, wanted: &Wanted, lasted: &mut Lasted) -> Result<(), Obstacle> {
     if !wanted.writes.is_empty() {
         lasted.steps.extend(lists::tmpfiles(tree, &wanted.writes)?);
@@ -86,7 +86,7 @@ fn wants(names: &[&str]) -> String {
     format!("{MADE_BY}[Unit]\nWants={}\n", names.join(" "))
 }
 
-/// The drop-in that wants our units, with those it wants already.
+/// The drop-in that wants our units, including those of an earlier plan.
 fn wanted_by(tree: &dyn Tree, wanted: &Wanted) -> Result<Option<(String, String)>, Obstacle> {
     let seen = optional(tree, DROP_IN)?.unwrap_or_default();
     let is_wanted =
@@ -97,8 +97,8 @@ fn wanted_by(tree: &dyn Tree, wanted: &Wanted) -> Result<Option<(String, String)
     Ok((!names.is_empty()).then(|| (DROP_IN.to_owned(), wants(&names))))
 }
 
-/// The unit of a campaign across boots, and the drop-in that wants it: when all else is up, so that it measures a
-/// machine as it is at work.
+/// The unit of a campaign across boots, and the drop-in that wants it. It starts last, so that it measures the machine as
+/// it is at work.
 pub(super) fn hook(exe: &str, folder: &str) -> Vec<Step> {
     let reload = || Invocation::new("systemctl", ["daemon-reload"]);
     let unit = format!(
@@ -119,17 +119,17 @@ pub(super) fn hook(exe: &str, folder: &str) -> Vec<Step> {
     ]
 }
 
-/// Lists of several files add up; the empty one starts anew.
+/// The configuration of systemd. An empty value clears the lists of other files, which would add up.
 fn manager(cpus: &CpuSet) -> String {
     let cpus = cpus.to_string().replace(',', " ");
     format!("{MADE_BY}[Manager]\nCPUAffinity=\nCPUAffinity={cpus}\n")
 }
 
-/// So long may it take: a boot that takes an unconfirmed change back may have the boot loader's configuration made anew
-/// twice, and each program of that has five minutes on a slow board before we end it ourselves.
+/// Time-out of the unit that tunes at boot. A boot that takes back an unconfirmed change may build the boot loader's
+/// configuration twice, and we allow each program five minutes on a slow board.
 const TUNE_SECONDS: u32 = 900;
 
-/// Runs once, when modules are loaded, sysctls are set and devices have appeared, and before ordinary services.
+/// The unit that tunes at boot: after modules, sysctls and devices, and before ordinary services.
 fn tune(exe: &str) -> String {
     format!(
         "{MADE_BY}\
@@ -151,7 +151,7 @@ fn tune(exe: &str) -> String {
     )
 }
 
-/// Holds a file open, and with it what the kernel promises for as long.
+/// The unit that holds a latency limit, which counts while its file is open.
 fn latency(exe: &str, us: u32) -> String {
     format!(
         "{MADE_BY}\

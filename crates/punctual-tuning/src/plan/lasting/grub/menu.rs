@@ -1,26 +1,26 @@
-//! The menu in `grub.cfg`: finds the entry of the running kernel, and copies it with other words for the kernel.
+//! The menu in `grub.cfg`: finds the entry of the running kernel and copies it with other words for the kernel.
 
 use super::super::{ENTRY, TITLE};
 use punctual_facts::machine::{Cmdline, Machine};
 
-/// What may start the line that names the kernel.
+/// Commands of the line that names the kernel.
 const LINUX: &[&str] = &["linux", "linuxefi", "linux16"];
-/// Lines that make GRUB remember the entry as the default, or as one that may have failed.
+/// Lines that make GRUB remember an entry, as the default or as one that may have failed.
 const REMEMBERS: &[&str] = &["savedefault", "recordfail"];
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Entry<'a> {
+pub(super) struct MenuEntry<'a> {
     head: &'a str,
     body: Vec<&'a str>,
-    /// Which line of the body names the kernel.
+    /// Index of the line in the body that names the kernel.
     linux: usize,
     /// The kernel, as GRUB names it.
     pub(super) image: &'a str,
     args: &'a str,
 }
 
-impl<'a> Entry<'a> {
-    /// The entry that boots the kernel that runs, as it was booted where there are several.
+impl<'a> MenuEntry<'a> {
+    /// The entry of the running kernel; of several, the one with the words of this boot.
     pub(super) fn running(config: &'a str, machine: &Machine) -> Option<Self> {
         let booted = machine.cmdline.known();
         let release = machine.kernel.release.known();
@@ -51,7 +51,7 @@ impl<'a> Entry<'a> {
         entries(config).into_iter().next()
     }
 
-    /// Its words for the kernel, where they mean to GRUB what they mean to the kernel.
+    /// Its words for the kernel. Fails where GRUB would read them differently than the kernel.
     pub(super) fn args(&self) -> Result<&'a str, String> {
         match self.args.chars().find(|c| matches!(c, '\'' | '\\' | '`' | ';' | '{' | '}') || c.is_control()) {
             Some(odd) => Err(format!("the line of the kernel holds {odd:?}, which GRUB reads in its own way")),
@@ -59,7 +59,7 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// The same entry, under our name, with other words.
+    /// The same entry under our name with other words.
     pub(super) fn with(&self, args: &str) -> String {
         let indent = |line: &str| line.chars().take_while(|c| c.is_whitespace()).count();
         let least = self.body.iter().filter(|line| !line.trim().is_empty()).map(|line| indent(line)).min().unwrap_or(0);
@@ -75,7 +75,7 @@ impl<'a> Entry<'a> {
         format!("{}{}}}\n", self.head_of_ours(), lines.collect::<String>())
     }
 
-    /// The first line, with our title and id and whatever else it had: who may boot it, for one.
+    /// The first line with our title and id, and with its other options, for example who may boot it.
     fn head_of_ours(&self) -> String {
         let words = shell_words(self.head.trim().trim_end_matches('{'));
         let mut rest = words.iter().skip(2);
@@ -103,8 +103,8 @@ fn without_disk(image: &str) -> &str {
     image.strip_prefix('(').and_then(|rest| rest.split_once(')')).map_or(image, |(_, path)| path)
 }
 
-/// All entries that load a kernel of Linux, those of submenus too, in order.
-fn entries(config: &str) -> Vec<Entry<'_>> {
+/// All entries of Linux kernels in order, including those of submenus.
+fn entries(config: &str) -> Vec<MenuEntry<'_>> {
     let mut found = Vec::new();
     let mut lines = config.lines();
     while let Some(head) = lines.next() {
@@ -128,16 +128,16 @@ fn entries(config: &str) -> Vec<Entry<'_>> {
     found
 }
 
-fn entry<'a>(head: &'a str, body: Vec<&'a str>) -> Option<Entry<'a>> {
+fn entry<'a>(head: &'a str, body: Vec<&'a str>) -> Option<MenuEntry<'a>> {
     let is_linux = |line: &&str| line.split_whitespace().next().is_some_and(|word| LINUX.contains(&word));
     let linux = body.iter().position(is_linux)?;
     let (_, rest) = body[linux].trim().split_once(char::is_whitespace)?;
     let rest = rest.trim();
     let (image, args) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
-    Some(Entry { head, linux, image, args: args.trim(), body })
+    Some(MenuEntry { head, linux, image, args: args.trim(), body })
 }
 
-/// Words of a line as a shell cuts it, quotes kept.
+/// The words of a line as a shell splits it, with their quotes.
 fn shell_words(line: &str) -> Vec<&str> {
     let mut words = Vec::new();
     let (mut start, mut quote, mut is_escaped) = (None, None, false);

@@ -1,9 +1,9 @@
 //! GRUB: a trial is an entry of its own in a file that `grub.cfg` reads anyway, chosen once by GRUB's environment block;
 //! what is adopted is a fragment that `grub-mkconfig` reads.
 //!
-//! `grub.cfg` itself is never edited, and for a trial not even written anew: a machine whose trial fails has the very
-//! file it had. The entry is a copy of the one that booted the running kernel, so that disks, modules and the first
-//! file system are right.
+//! `grub.cfg` itself is never edited, and for a trial not even written anew: after a failed trial the machine has the
+//! file that it had before. The entry is a copy of the one that booted the running kernel, so that its disks, modules and
+//! initial RAM disk are right.
 
 mod environment;
 mod menu;
@@ -19,23 +19,23 @@ use super::{
     undoing,
 };
 use crate::plan::{Invocation, Step};
-use menu::Entry;
+use menu::MenuEntry;
 use punctual_facts::fact::Fact;
 use punctual_facts::machine::{Loader, Machine, configured};
 use punctual_facts::tree::Tree;
 
 const DEFAULTS: &str = "/etc/default/grub";
 const FRAGMENTS: &str = "/etc/default/grub.d";
-/// Words for all entries, and for those that are not for recovery; in this order on the line.
+/// The variables with words for all entries and for those that are not for recovery, in their order on the line.
 const VARIABLES: [&str; 2] = ["GRUB_CMDLINE_LINUX", "GRUB_CMDLINE_LINUX_DEFAULT"];
-/// What makes an entry of ours where `grub.cfg` reads no file of its user.
+/// The script that adds our entry to a `grub.cfg` that reads no `custom.cfg`.
 const GENERATOR: &str = "/etc/grub.d/42_punctual";
 
 pub(super) fn folder(machine: &Machine) -> &'static str {
     if machine.boot.is_grub2 { "/boot/grub2" } else { "/boot/grub" }
 }
 
-/// What writes `grub.cfg` anew.
+/// The program that writes `grub.cfg` anew.
 fn mkconfig(machine: &Machine) -> Invocation {
     if machine.boot.loaders.iter().any(|sign| sign.what == Loader::UpdateGrub) {
         return Invocation::new("update-grub", []);
@@ -49,7 +49,7 @@ pub(super) fn trial(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) -> Resu
     let folder = folder(machine);
     let path = format!("{folder}/grub.cfg");
     let config = required(tree, &path)?;
-    let entry = Entry::running(&config, machine).ok_or_else(|| Obstacle::Strange {
+    let entry = MenuEntry::running(&config, machine).ok_or_else(|| Obstacle::Strange {
         path: path.clone(),
         why: "has no entry for the kernel that runs".to_owned(),
     })?;
@@ -72,9 +72,9 @@ pub(super) fn trial(tree: &dyn Tree, machine: &Machine, wanted: &Wanted) -> Resu
     Ok(Trial { steps, limits, starts })
 }
 
-/// The first entry is the default, and boots another kernel.
-fn another_default(config: &str, tried: &Entry<'_>) -> Option<String> {
-    let first = Entry::first(config).filter(|first| first.image != tried.image)?;
+/// The warning that the default entry boots another kernel.
+fn another_default(config: &str, tried: &MenuEntry<'_>) -> Option<String> {
+    let first = MenuEntry::first(config).filter(|first| first.image != tried.image)?;
     config.contains("set default=\"0\"").then(|| {
         format!(
             "what is tried is the kernel that runs ({}); the default entry boots another one ({}), which gets the words \
@@ -91,7 +91,7 @@ pub(super) fn only_panics(seconds: u32) -> String {
     )
 }
 
-/// Puts the entry into the file that `grub.cfg` reads, or makes `grub.cfg` anew with it.
+/// Puts the entry into the file that `grub.cfg` reads, or else into a new `grub.cfg`.
 fn place_entry(tree: &dyn Tree, machine: &Machine, config: &str, text: &str) -> Result<Vec<Step>, Obstacle> {
     let custom = format!("{}/custom.cfg", folder(machine));
     if !config.lines().any(|line| line.trim_start().starts_with("source ") && line.contains("/custom.cfg")) {
@@ -108,7 +108,7 @@ fn place_entry(tree: &dyn Tree, machine: &Machine, config: &str, text: &str) -> 
     })
 }
 
-/// Takes away what a trial left.
+/// Removes what a trial left.
 fn without_trial(tree: &dyn Tree, machine: &Machine) -> Result<Vec<Step>, Obstacle> {
     let folder = folder(machine);
     let custom = format!("{folder}/custom.cfg");
@@ -127,7 +127,7 @@ fn without_trial(tree: &dyn Tree, machine: &Machine) -> Result<Vec<Step>, Obstac
     Ok(steps)
 }
 
-/// The words in a fragment of our own, as Debian and Ubuntu have them, or at the end of the one file that others have.
+/// Writes the words into a fragment of our own, where fragments are read, or to the end of the file of defaults.
 pub(super) fn adopt(
     tree: &dyn Tree,
     machine: &Machine,
@@ -150,15 +150,15 @@ pub(super) fn adopt(
     Ok(wrapped(machine, vec![file.with(&fragment(&settled))], without_trial(tree, machine)?))
 }
 
-/// The words for every entry but those for recovery, which stay as they were: a way back that needs nobody's foresight.
-/// Only where words for the init stand in front of them do ours have to go to all entries.
+/// The words for all entries except those for recovery, which stay as a way back. Only where the line has words for init
+/// do ours go to all entries, because they must stand before those.
 pub(super) fn fragment(settled: &Settled) -> String {
     let [all, ordinary] = VARIABLES;
     let has_inits = settled.line.split_whitespace().any(|word| word == "--");
     if has_inits { shell::fragment(all, &[ordinary], settled) } else { shell::fragment(ordinary, &[all], settled) }
 }
 
-/// What the files of the user make of the words; `None` where they say already what is wanted.
+/// Merges the words into those of the user's files; `None` where these have the wanted words already.
 fn settle(
     tree: &dyn Tree,
     machine: &Machine,
@@ -167,13 +167,13 @@ fn settle(
     before: &[String],
 ) -> Result<Option<Settled>, Obstacle> {
     let booted = machine.cmdline.known().map(punctual_facts::machine::Cmdline::for_the_kernel).unwrap_or_default();
-    // The words of this boot are as long as those of the next one, apart from ours.
+    // The line of the next boot has about the length of this boot's line with our words.
     Settled::of(&booted, all)?;
     let places = configured(tree, &machine.boot, machine.kernel.release.known().map(String::as_str));
     let line = match places.into_iter().next().map(|place| place.line) {
         Some(Fact::Known(line)) => line,
         Some(Fact::Denied) => return Err(Obstacle::Denied { path: DEFAULTS.to_owned() }),
-        // Whatever the user's shell code says, the fragment takes its words out while it is read.
+        // The fragment takes words out when it is read, whatever the shell code of the user does.
         _ => return Settled::of(&booted, all).map(Some),
     };
     if Settled::of(&line, wanted)?.line == line {
@@ -182,7 +182,7 @@ fn settle(
     Ok(Some(Settled::of(&line, all)?.stripping_only(&line, before)))
 }
 
-/// `grub.cfg` is written anew after the files were changed, and again after they were put back.
+/// Writes `grub.cfg` anew after the files were changed, and again after they were put back.
 fn wrapped(machine: &Machine, files: Vec<Step>, trial: Vec<Step>) -> Lasted {
     let mut steps: Vec<Step> = files.into_iter().chain(trial).collect();
     if !steps.is_empty() {

@@ -1,8 +1,7 @@
 //! Whether GRUB can boot an entry just once, and how it is told to.
 //!
-//! GRUB forgets the choice by writing into its environment block. Where it cannot write (LVM, RAID, btrfs, ZFS), it
-//! would boot that entry again and again, a kernel that does not come up included: there the choice is left to whoever
-//! stands at the menu.
+//! GRUB forgets the choice by writing into its environment block. Where it cannot write (LVM, RAID, btrfs, ZFS), it would
+//! boot the entry again and again, even if its kernel does not come up. There a person has to choose it in the menu.
 
 use super::super::{Obstacle, optional, own};
 use super::Environment;
@@ -10,14 +9,14 @@ use super::environment::NEXT;
 use crate::plan::Step;
 use punctual_facts::tree::{Tree, text};
 
-/// File systems into whose files GRUB writes.
+/// File systems on which GRUB can write.
 const WRITTEN: &[&str] = &["ext2", "ext3", "ext4", "vfat", "xfs"];
 
 /// Steps that choose an entry for the next boot.
 pub(in crate::plan::lasting) struct Once {
     pub(in crate::plan::lasting) steps: Vec<Step>,
     pub(in crate::plan::lasting) limits: Vec<String>,
-    /// Whether the next boot takes it; otherwise it is in the menu and that is all.
+    /// Whether the next boot takes the entry; otherwise it is only in the menu.
     pub(in crate::plan::lasting) by_itself: bool,
 }
 
@@ -40,7 +39,7 @@ pub(in crate::plan::lasting) fn once(
     Ok(Once { steps: chosen(tree, &path, entry)?, limits, by_itself: true })
 }
 
-/// Takes back a choice that was not made use of.
+/// Takes back a choice that was not booted.
 pub(in crate::plan::lasting) fn not_once(tree: &dyn Tree, folder: &str, entry: &str) -> Result<Option<Step>, Obstacle> {
     let path = environment_path(tree, folder);
     let Some(seen) = optional(tree, &path)? else { return Ok(None) };
@@ -60,10 +59,8 @@ fn chosen(tree: &dyn Tree, path: &str, entry: &str) -> Result<Vec<Step>, Obstacl
     match block.value(NEXT) {
         Some(other) if other == entry => return Ok(Vec::new()),
         Some(other) if !other.is_empty() => {
-            let why = format!(
-                "chooses another entry for the next boot already ({})",
-                punctual_facts::fact::printable(other, 80)
-            );
+            let other = punctual_facts::fact::printable(other, 80);
+            let why = format!("chooses another entry for the next boot already ({other})");
             return Err(Obstacle::Conflict { path: path.to_owned(), why });
         }
         _ => {}
@@ -74,8 +71,8 @@ fn chosen(tree: &dyn Tree, path: &str, entry: &str) -> Result<Vec<Step>, Obstacl
     Ok(vec![written(path, &seen, content, also_ours)])
 }
 
-/// What GRUB and the tools of its distributions make of the block by themselves: GRUB empties the choice, and its tools
-/// may take it out; Ubuntu notes a boot that has not succeeded yet, Fedora one that has.
+/// The contents that GRUB and its tools may make of the block: GRUB empties the choice, and its tools may remove it; Ubuntu
+/// notes a boot that has not succeeded yet, and Fedora one that has.
 fn left_by_grub(new: &Environment) -> Vec<Environment> {
     let mut left = vec![new.clone(), new.with(NEXT, ""), new.without(NEXT)];
     for name in ["boot_success", "boot_indeterminate"] {
@@ -94,7 +91,7 @@ fn written(path: &str, seen: &str, content: String, also_ours: Vec<Vec<u8>>) -> 
     Step::Edit { path: path.to_owned(), seen, content: content.into_bytes(), also_ours, in_place: true }
 }
 
-/// Where the block really is: on some machines it is a link to the EFI partition.
+/// The real path of the block, which on some machines is a link to the EFI partition.
 fn environment_path(tree: &dyn Tree, folder: &str) -> String {
     let path = format!("{folder}/grubenv");
     let Some(target) = tree.link(&path).known().cloned() else { return path };
@@ -114,7 +111,7 @@ fn environment_path(tree: &dyn Tree, folder: &str) -> String {
 
 const MOUNTS: &str = "/proc/mounts";
 
-/// Why GRUB cannot write that file, as far as that is known.
+/// Why GRUB cannot write a file; `None` where nothing speaks against it.
 fn no_write(tree: &dyn Tree, path: &str) -> Option<String> {
     let mounts = text(tree, MOUNTS);
     let below = |folder: &str| folder == "/" || path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
@@ -131,7 +128,7 @@ fn no_write(tree: &dyn Tree, path: &str) -> Option<String> {
     is_mapped.then(|| format!("GRUB cannot write to {path}, which is on {device}"))
 }
 
-/// Why GRUB would not look at the choice.
+/// Why GRUB would ignore the choice.
 fn no_code(config: &str) -> Option<String> {
     let asks = config.contains("${next_entry}") && config.contains("save_env next_entry");
     (!asks).then(|| "GRUB's configuration knows no entry that is booted once".to_owned())

@@ -1,8 +1,8 @@
-//! The lines a fragment is made of, each with the reason and the source. Only [`super`] knows how they are put together.
+//! The lines of a fragment, each with its reason and its source.
 
 use punctual_facts::machine::{Arch, Flavour};
 
-/// Which of the checked versions have a symbol as something to be chosen: 6.1, 6.12, 7.3.
+/// Which of the checked versions offer a symbol: 6.1, 6.12, 7.3.
 type Versions = [bool; 3];
 const UP_TO_6_12: Versions = [true, true, false];
 const FROM_6_12: Versions = [false, true, true];
@@ -10,23 +10,23 @@ const FROM_7_3: Versions = [false, false, true];
 
 pub(super) struct Section {
     pub title: &'static str,
-    /// Remarks first.
-    pub lines: &'static [Line],
+    /// The lines, remarks before symbols.
+    pub lines: &'static [ConfigLine],
 }
 
 /// A symbol that is set, or a remark at the head of a section.
-pub(super) struct Line {
-    /// The symbol without `CONFIG_`, and whether it is on; `None` of a remark.
+pub(super) struct ConfigLine {
+    /// The symbol without `CONFIG_` and whether it is on; `None` for a remark.
     pub set: Option<(&'static str, bool)>,
     flavours: &'static [Flavour],
     versions: Versions,
-    /// None for both.
+    /// `None` for both architectures.
     arch: Option<Arch>,
     pub why: &'static str,
     pub source: &'static str,
 }
 
-impl Line {
+impl ConfigLine {
     pub fn applies(&self, flavour: Flavour, checked: usize, arch: Arch) -> bool {
         self.flavours.contains(&flavour)
             && self.versions.get(checked) == Some(&true)
@@ -46,17 +46,17 @@ impl Line {
     }
 }
 
-/// A remark for all flavours, versions and architectures; what differs is changed by the methods above.
-const fn note(why: &'static str, source: &'static str) -> Line {
-    Line { set: None, flavours: EVERY, versions: [true; 3], arch: None, why, source }
+/// A remark for all flavours, versions and architectures; the methods above restrict it.
+const fn note(why: &'static str, source: &'static str) -> ConfigLine {
+    ConfigLine { set: None, flavours: EVERY, versions: [true; 3], arch: None, why, source }
 }
 
-const fn on(symbol: &'static str, why: &'static str, source: &'static str) -> Line {
-    Line { set: Some((symbol, true)), ..note(why, source) }
+const fn on(symbol: &'static str, why: &'static str, source: &'static str) -> ConfigLine {
+    ConfigLine { set: Some((symbol, true)), ..note(why, source) }
 }
 
-const fn off(symbol: &'static str, why: &'static str, source: &'static str) -> Line {
-    Line { set: Some((symbol, false)), ..note(why, source) }
+const fn off(symbol: &'static str, why: &'static str, source: &'static str) -> ConfigLine {
+    ConfigLine { set: Some((symbol, false)), ..note(why, source) }
 }
 
 const EVERY: &[Flavour] = &[Flavour::Rt, Flavour::Cobalt, Flavour::Evl];

@@ -1,5 +1,4 @@
-//! What `/sys/fs/resctrl` and the caches say: what can be partitioned, within which limits, and who has what already.
-//! It decides nothing.
+//! Reads `/sys/fs/resctrl` and the caches: what can be partitioned, within which limits, and which groups have which ways.
 
 use super::PartitionRefusal;
 use super::ways::Limits;
@@ -11,23 +10,23 @@ use std::collections::BTreeMap;
 pub(super) const FOLDER: &str = "/sys/fs/resctrl";
 /// Folders of the file system that are no groups.
 const NO_GROUPS: [&str; 3] = ["info", "mon_data", "mon_groups"];
-/// Lines of a schemata file that are about caches, by level of the cache; two where code and data are apart.
+/// The lines of a schemata file about caches, by level; a level has two lines where code and data are separate.
 const CACHES: [(u32, &[&str]); 2] = [(3, &["L3", "L3CODE", "L3DATA"]), (2, &["L2", "L2CODE", "L2DATA"])];
 
 pub(super) struct Cache {
     pub level: u32,
-    /// Its lines in a schemata file: one, or two where code and data are apart.
+    /// Its lines in a schemata file.
     pub lines: Vec<String>,
     pub limits: Limits,
-    /// Ways that devices use too, everywhere.
+    /// Ways that devices use as well, in all domains.
     pub shareable: u64,
-    /// Ways that devices were given, by domain.
+    /// Ways that were assigned to devices, by domain.
     pub devices: BTreeMap<u32, u64>,
-    /// CPUs of each domain, as far as they run.
+    /// Online CPUs by domain.
     pub cpus: BTreeMap<u32, CpuSet>,
 }
 
-/// A group: its name (none for the default group) and its masks, by line and domain.
+/// A group: its name, which is empty for the default group, and its masks by line and domain.
 pub(super) struct Group {
     pub name: String,
     pub masks: BTreeMap<String, BTreeMap<u32, u64>>,
@@ -38,7 +37,7 @@ pub(super) struct Hardware {
     /// The default group comes first.
     pub groups: Vec<Group>,
     pub most_groups: u32,
-    /// Whether one of those is taken by the placement of device traffic.
+    /// Whether one of the groups is used for the traffic of devices.
     pub has_device_group: bool,
 }
 
@@ -58,7 +57,7 @@ fn number(tree: &dyn Tree, path: &str, radix: u32) -> Result<u64, PartitionRefus
     u64::from_str_radix(text.trim(), radix).map_err(|_| unreadable(path, format!("'{text}' is no number")))
 }
 
-/// `0=7ff;1=7ff`. A group whose cache part is locked shows its domain only.
+/// The masks of a line like `0=7ff;1=7ff`, by domain.
 fn masks(path: &str, line: &str) -> Result<BTreeMap<u32, u64>, PartitionRefusal> {
     let part = |part: &str| {
         let (domain, mask) = part.split_once('=')?;
@@ -67,7 +66,7 @@ fn masks(path: &str, line: &str) -> Result<BTreeMap<u32, u64>, PartitionRefusal>
     line.split(';').map(|text| part(text).ok_or_else(|| unreadable(path, format!("'{text}' is no mask")))).collect()
 }
 
-/// The masks of a schemata file, by line; lines about anything but caches are left out.
+/// The masks of a schemata file by line, without lines about other things than caches.
 pub(super) fn schemata(path: &str, text: &str) -> Result<BTreeMap<String, BTreeMap<u32, u64>>, PartitionRefusal> {
     let is_cache = |name: &str| CACHES.iter().any(|(_, lines)| lines.contains(&name));
     let lines = text.lines().filter_map(|line| line.trim().split_once(':')).filter(|(name, _)| is_cache(name));
@@ -94,7 +93,7 @@ impl Hardware {
         }
         let mut most_groups = u32::MAX;
         for name in info {
-            // Monitoring has a folder too, and no groups of its own.
+            // The folder of monitoring has no such file.
             let path = format!("{FOLDER}/info/{name}/num_closids");
             if text(tree, &path) != Fact::Absent {
                 most_groups = most_groups.min(u32::try_from(number(tree, &path, 10)?).unwrap_or(u32::MAX));
@@ -144,8 +143,8 @@ impl Cache {
     }
 }
 
-/// CPUs by the number of the cache of that level, which is the number of its domain. A CPU that another one's file has
-/// named is not asked again.
+/// CPUs by the number of their cache of this level, which is the number of the domain. A CPU that another CPU's file has
+/// named is skipped.
 fn domains(tree: &dyn Tree, level: u32, online: &CpuSet) -> Result<BTreeMap<u32, CpuSet>, PartitionRefusal> {
     let mut found: BTreeMap<u32, CpuSet> = BTreeMap::new();
     for cpu in online.iter() {
@@ -155,7 +154,7 @@ fn domains(tree: &dyn Tree, level: u32, online: &CpuSet) -> Result<BTreeMap<u32,
         let folder = |index: u32| format!("/sys/devices/system/cpu/cpu{cpu}/cache/index{index}");
         let is_level =
             |index: &u32| text(tree, &format!("{}/level", folder(*index))).known() == Some(&level.to_string());
-        // Cores beside the others, as some makers build in, may lack the level.
+        // Some makers build in extra cores without this level.
         let Some(index) = [level, 1, 2, 3, 4].into_iter().find(is_level) else { continue };
         let id = number(tree, &format!("{}/id", folder(index)), 10)?;
         let id = u32::try_from(id).map_err(|_| unreadable(&folder(index), "its number is out of range"))?;

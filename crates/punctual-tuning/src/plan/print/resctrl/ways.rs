@@ -1,7 +1,6 @@
-//! Arithmetic of cache ways: which mask to give away so that what remains is one the hardware takes as well. It knows
-//! nothing of files.
+//! Arithmetic of cache ways: which mask to take so that the hardware accepts the rest as well. Knows nothing of files.
 
-/// What the hardware demands of a mask.
+/// What the hardware requires of a mask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Limits {
     pub all: u64,
@@ -12,8 +11,8 @@ pub(super) struct Limits {
 }
 
 impl Limits {
-    /// Whether the hardware takes the mask: the kernel asks for a first row of the least length, and for no other row
-    /// unless masks may have holes.
+    /// Whether the hardware accepts the mask: the kernel requires that the first row has the least length, and that there is
+    /// no other row unless masks may have holes.
     pub fn accepts(&self, mask: u64) -> bool {
         if mask == 0 || mask & !self.all != 0 {
             return false;
@@ -27,8 +26,8 @@ impl Limits {
     }
 }
 
-/// So many ways in a row, or fewer if there is no room, out of `free`, that leave of each of `others` a mask the
-/// hardware takes. The lowest are tried first: those shared with devices are the highest.
+/// Up to `wanted` ways in a row out of `free`, such that the hardware accepts what remains of each of `others`. Low ways
+/// are tried first, because devices share the highest.
 pub(super) fn carve(limits: &Limits, free: u64, others: &[u64], wanted: u32) -> Option<u64> {
     let least = Some(limits.least.max(1)).filter(|least| *least <= u64::BITS)?;
     let lengths = (least..=wanted.clamp(least, 64)).rev();
@@ -37,8 +36,8 @@ pub(super) fn carve(limits: &Limits, free: u64, others: &[u64], wanted: u32) -> 
     windows.into_iter().find(|own| own & !free == 0 && others.iter().all(|other| limits.accepts(other & !own)))
 }
 
-/// How many of the ways go to the real-time CPUs where both kinds share the cache: their share of the CPUs, but at
-/// least a quarter, since a loop that sleeps cannot defend its lines, and at most half.
+/// How many ways the real-time CPUs get of a cache that both kinds of CPUs share: in proportion to their number, but at
+/// least a quarter, because a sleeping loop cannot defend its lines, and at most half.
 pub(super) fn fair_share(ways: u32, real_time: usize, housekeeping: usize) -> u32 {
     let (mine, all) = (real_time as u64, (real_time + housekeeping).max(1) as u64);
     let share = u32::try_from((u64::from(ways) * mine).div_ceil(all)).unwrap_or(ways);

@@ -2,10 +2,27 @@
 //!
 //! All words are cleaned here. Knows nothing of reports.
 
-use super::Style;
-use super::table::Table;
+pub mod table;
+
+use self::table::Table;
 use crate::render::clean::{ascii, clean, clean_keeping_thin};
 use anstyle::AnsiColor;
+
+/// How the text is laid out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Style {
+    /// Columns of the terminal.
+    pub width: usize,
+    /// Whether to emit colour codes.
+    pub colour: bool,
+}
+
+impl Default for Style {
+    /// What is readable everywhere: 80 columns, no colour codes.
+    fn default() -> Self {
+        Self { width: 80, colour: false }
+    }
+}
 
 /// What a piece of text tells at a glance. Never told by colour alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,0 +1,38 @@
+//! The steps of the example for CI, run as they stand.
+
+use crate::run::Run;
+use std::fs;
+
+/// The commands of `run:` lines that call this program, without `sudo`.
+fn steps() -> Vec<Vec<String>> {
+    let text = fs::read_to_string(fixtures::repository("examples/ci/github-actions.yml")).unwrap();
+    let lines = text.lines().filter_map(|line| line.trim().strip_prefix("run: "));
+    lines
+        .map(|line| line.trim_start_matches("sudo ").split(" > ").next().unwrap())
+        .map(|line| line.split_whitespace().skip(1).map(str::to_owned).collect())
+        .collect()
+}
+
+#[test]
+fn every_step_of_the_example_runs_and_leaves_what_it_uploads() {
+    let run = Run::new();
+    fs::write(run.path("punctual.toml"), "budget = \"900ms\"\nduration = \"1s\"\nload = \"none\"\ncpus = \"0\"\n")
+        .unwrap();
+    let steps = steps();
+    assert_eq!(steps.iter().map(|words| words[0].as_str()).collect::<Vec<_>>(), ["audit", "check", "compare"]);
+    for words in &steps {
+        if words[0] == "compare" {
+            fs::copy(run.path("latency.punctual"), run.path("baseline.punctual")).unwrap();
+        }
+        // Nobody may have to wait for quiet on a machine that runs other tests.
+        let words: Vec<&str> = words.iter().map(|word| if word == "60s" { "1ms" } else { word.as_str() }).collect();
+        let said = run.punctual(&words);
+        assert!([0, 2, 3].contains(&said.code), "{words:?}: {said:?}");
+    }
+    for file in ["latency.punctual", "latency.html", "latency.xml"] {
+        assert!(run.path(file).exists(), "{file}");
+    }
+    assert!(fs::read_to_string(run.path("latency.xml")).unwrap().contains("<testsuite"));
+    let newest = run.punctual(&["report", "--brief"]);
+    assert!(newest.err.contains("the newest here: ") && newest.out.lines().count() == 1, "{newest:?}");
+}
