@@ -19,6 +19,7 @@ pub enum Severity {
 
 impl Severity {
     /// One level worse; what is high stays so, since only a knob itself knows what cannot be lived with.
+    #[must_use]
     pub fn raised(self) -> Self {
         match self {
             Self::Info => Self::Medium,

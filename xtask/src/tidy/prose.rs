@@ -53,7 +53,7 @@ pub fn check(path: &str, text: &str) -> Vec<Complaint> {
         for block in docs(text) {
             doc(path, &block, &mut complaints);
         }
-    } else if path.ends_with(".md") && PAGES.iter().any(|page| path.contains(page)) {
+    } else if ending(path) == "md" && PAGES.iter().any(|page| path.contains(page)) {
         for (at, line) in text.lines().enumerate() {
             phrases(path, at + 1, line, &mut complaints);
         }

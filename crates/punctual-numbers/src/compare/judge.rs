@@ -34,13 +34,18 @@ pub(super) fn all(others: &mut [Against]) -> usize {
         other.groups.iter_mut().for_each(judge_group);
         other.verdict = Compared::of_all(other.groups.iter().map(|group| group.verdict));
         other.told_to_ppm = told_to(&other.groups);
-        other.wants =
-            other.groups.iter().flat_map(|group| &group.rows).filter(is_body).filter_map(|row| row.wants).max();
+        other.wants = other
+            .groups
+            .iter()
+            .flat_map(|group| &group.rows)
+            .filter(|row| is_body(row))
+            .filter_map(|row| row.wants)
+            .max();
     }
     odds.len()
 }
 
-fn is_body(row: &&RowResult) -> bool {
+fn is_body(row: &RowResult) -> bool {
     matches!(row.what, What::Percentile { ppm } if ppm <= BODY_PPM)
 }
 

@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// A reading through the vDSO takes some 20 to 60 ns; one that enters the kernel takes more than this.
 const VDSO_READ_MAX: Nanos = Nanos::from_ns(100);
-/// A CPU with fewer releases than DUE_MIN has no p99.9, with fewer than DUE_FOR_ALL no p99.99.
+/// A CPU with fewer releases than [`DUE_MIN`] has no p99.9, with fewer than [`DUE_FOR_ALL`] no p99.99.
 pub(super) const DUE_MIN: u64 = 1_000;
 const DUE_FOR_ALL: u64 = 10_000;
 

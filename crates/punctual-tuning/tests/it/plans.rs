@@ -87,7 +87,9 @@ fn shown(plan: &Plan) -> String {
 fn each_machine(mut look: impl FnMut(&std::path::Path, &str)) {
     let machines = fixtures::files("machines", "machine");
     assert!(machines.len() >= 12, "only {} machines", machines.len());
-    machines.iter().for_each(|path| look(path, &std::fs::read_to_string(path).unwrap()));
+    for path in &machines {
+        look(path, &std::fs::read_to_string(path).unwrap());
+    }
 }
 
 #[test]

@@ -16,8 +16,8 @@ use std::path::PathBuf;
 /// 3; worse is no failure unless `--fail-on` says so.
 pub fn run(args: &CompareArgs) -> Result<Exit> {
     let newest = match args.recordings.len() + usize::from(args.baseline.is_some()) {
-        0 => newest(2)?,
-        1 => newest(1)?,
+        0 => newest(2, &[])?,
+        1 => newest(1, &args.recordings)?,
         _ => Vec::new(),
     };
     let paths: Vec<&PathBuf> = args.baseline.iter().chain(&args.recordings).chain(&newest).collect();

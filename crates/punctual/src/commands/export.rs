@@ -61,7 +61,7 @@ fn text(args: &ExportArgs, file: &ResultFile) -> Result<Exit> {
     Ok(Exit::doubtful_if(is_gate && run.series.iter().any(open)))
 }
 
-/// A recording as JUnit XML, in a file that must not be there yet.
+/// A recording as `JUnit` XML, in a file that must not be there yet.
 pub fn junit(recording: &Path, to: &Path) -> Result<()> {
     let recording = read_file(recording)?;
     let budget = recording.header.scenario.budget;

@@ -89,9 +89,9 @@ pub fn man(dir: &Path) -> Result<Exit> {
     for (verb, examples) in EXAMPLES {
         let path = dir.join(format!("punctual-{verb}.1"));
         let page = fs::read_to_string(&path).with_context(|| format!("read {}", path.display()))?;
-        let shown: String =
-            examples.iter().map(|line| format!(".nf\n    {}\n.fi\n", line.replace('-', r"\-"))).collect();
-        fs::write(&path, format!("{page}{EXIT_STATUS}.SH EXAMPLES\n{shown}"))
+        let shown = examples.iter().map(|line| format!(".nf\n    {}\n.fi", line.replace('-', r"\-")));
+        let shown = shown.collect::<Vec<_>>().join("\n");
+        fs::write(&path, format!("{page}{EXIT_STATUS}.SH EXAMPLES\n{shown}\n"))
             .with_context(|| format!("write {}", path.display()))?;
     }
     Ok(Exit::Fine)

@@ -31,6 +31,7 @@ pub fn run(args: &ReportArgs) -> Result<Exit> {
 
 /// The result that was named, and the chart that was asked for. A result may stand where the name of a chart would: what
 /// is no picture is the result, and then the chart goes to the terminal.
+#[allow(clippy::option_option, reason = "not asked for, asked for without a file, and with one")]
 fn swapped(args: &ReportArgs) -> (Option<&PathBuf>, Option<Option<&Path>>) {
     let is_picture = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "svg" || ending == "png");
     match (&args.recording, &args.plot.plot) {

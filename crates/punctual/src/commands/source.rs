@@ -80,20 +80,21 @@ pub fn knob(id: &str) -> Result<&'static Knob> {
 pub fn named_or_newest(named: Option<&PathBuf>) -> Result<PathBuf> {
     match named {
         Some(path) => Ok(path.clone()),
-        None => newest(1)?.pop().context("no recording is in this folder: name one"),
+        None => newest(1, &[])?.pop().context("no recording is in this folder: name one"),
     }
 }
 
-/// The newest recordings of this folder, the older first; it is said which they are.
-pub fn newest(count: usize) -> Result<Vec<PathBuf>> {
+/// The newest recordings of this folder but for some, the older first; it is said which they are.
+pub fn newest(count: usize, but: &[PathBuf]) -> Result<Vec<PathBuf>> {
     let entries = std::fs::read_dir(".").context("list this folder")?.flatten();
     let recordings = entries.filter(|entry| entry.path().extension().is_some_and(|ending| ending == "punctual"));
     let mut found: Vec<_> = recordings
         .filter_map(|entry| Some((entry.metadata().ok()?.modified().ok()?, PathBuf::from(entry.file_name()))))
+        .filter(|(_, path)| !but.contains(path))
         .collect();
     found.sort();
     if found.len() < count {
-        bail!("there are {} recordings (*.punctual) in this folder, and {count} are needed: name them", found.len());
+        bail!("{} other recordings (*.punctual) are in this folder, and {count} are needed: name them", found.len());
     }
     let newest: Vec<PathBuf> = found.split_off(found.len() - count).into_iter().map(|(_, path)| path).collect();
     let names: Vec<String> = newest.iter().map(|path| path.display().to_string()).collect();

@@ -16,8 +16,11 @@ fn steps() -> Vec<Vec<String>> {
 #[test]
 fn every_step_of_the_example_runs_and_leaves_what_it_uploads() {
     let run = Run::new();
-    fs::write(run.path("punctual.toml"), "budget = \"900ms\"\nduration = \"1s\"\nload = \"none\"\ncpus = \"0\"\n")
-        .unwrap();
+    fs::write(
+        run.path("punctual.toml"),
+        "period = \"1s\"\nbudget = \"900ms\"\nduration = \"1s\"\nload = \"none\"\ncpus = \"0\"\n",
+    )
+    .unwrap();
     let steps = steps();
     assert_eq!(steps.iter().map(|words| words[0].as_str()).collect::<Vec<_>>(), ["audit", "check", "compare"]);
     for words in &steps {

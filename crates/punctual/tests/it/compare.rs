@@ -275,7 +275,7 @@ fn what_is_no_recording_is_refused_by_name() {
     fs::write(run.path("text.punctual"), "no recording").unwrap();
     fs::write(run.path("empty.punctual"), "").unwrap();
     let compare = |words: &[&str]| run.punctual(&[&["compare"], words].concat());
-    compare(&["good.punctual"]).refused(&["--baseline"]);
+    compare(&["good.punctual"]).refused(&["the newest here: "]);
     compare(&["good.punctual", "nowhere.punctual"]).refused(&["nowhere.punctual"]);
     compare(&["good.punctual", "text.punctual"]).refused(&["text.punctual"]);
     compare(&["good.punctual", "empty.punctual"]).refused(&["empty.punctual"]);

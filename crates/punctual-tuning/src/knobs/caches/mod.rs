@@ -261,7 +261,7 @@ fn told_by_siblings(case: &Case<'_>, severity: Severity) -> Severity {
         return severity;
     }
     let unseen = TellsNothing("what CPUs share is not shown");
-    let read = |file: &str| case.of_rt(&format!("{file}"), unseen).ok();
+    let read = |file: &str| case.of_rt(file, unseen).ok();
     let siblings = read("topology/thread_siblings_list");
     if siblings.is_some() && siblings == read("cache/index2/shared_cpu_list") { severity.min(Info) } else { severity }
 }

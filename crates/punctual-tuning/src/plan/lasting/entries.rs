@@ -49,8 +49,7 @@ impl LoaderEntry {
         let ours = self.with(options);
         let is_kept = |line: &&str| !["title", "sort-key", "id"].iter().any(|key| value(line, key).is_some());
         let rest = ours.lines().filter(is_kept).filter(|line| !line.starts_with('#'));
-        let rest: String = rest.map(|line| format!("{line}\n")).collect();
-        format!("{MADE_BY}title {TITLE}\n{rest}")
+        rest.fold(format!("{MADE_BY}title {TITLE}\n"), |text, line| text + line + "\n")
     }
 
     fn names_linux(&self) -> bool {

@@ -304,9 +304,9 @@ fn a_trial_of_a_kernel_that_panics_comes_back() {
 
 #[test]
 fn every_artefact_is_printed() {
+    use Artefact::{Cmdline, Extlinux, Grub, Sysctl, Systemd, SystemdBoot, Tmpfiles, Uboot};
     let (_, machine) = fixture("debian-12-grub-menu");
     let mut text = String::new();
-    use Artefact::{Cmdline, Extlinux, Grub, Sysctl, Systemd, SystemdBoot, Tmpfiles, Uboot};
     for kind in [Cmdline, Grub, Extlinux, Uboot, SystemdBoot, Sysctl, Tmpfiles, Systemd] {
         writeln!(text, "--- {kind:?}").unwrap();
         text.push_str(&print(kind, &wanted(), &machine).unwrap());

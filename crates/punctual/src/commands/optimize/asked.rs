@@ -90,7 +90,7 @@ pub fn arguments(args: &OptimizeArgs, found: &Selection) -> Result<Vec<String>> 
 
 /// What was typed, with what a project file or a preset added: neither may change or be gone after a boot.
 fn explicit(args: &OptimizeArgs, typed: impl Iterator<Item = String>) -> Vec<String> {
-    let load = args.load.as_ref().map(|loads| loads.to_string());
+    let load = args.load.as_ref().map(ToString::to_string);
     let stated = [
         ("--profile", args.need.profile.clone()),
         ("--time", Some(length(args.time))),

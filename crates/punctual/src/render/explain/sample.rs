@@ -166,8 +166,13 @@ pub fn storm(times: usize) -> Spike {
 
 /// A late activation with hundreds of parts of every class.
 fn busy() -> Spike {
-    let part = |n: u64| {
-        (Stage::Dispatch, Class::ALL[n as usize % Class::ALL.len()], "a name of some length", 400 + (n * 37) % 900)
+    let part = |n: u16| {
+        (
+            Stage::Dispatch,
+            Class::ALL[usize::from(n) % Class::ALL.len()],
+            "a name of some length",
+            400 + (u64::from(n) * 37) % 900,
+        )
     };
     of_parts(1, 9_000, &(0..400).map(part).collect::<Vec<_>>())
 }

@@ -104,11 +104,10 @@ fn histogram(out: &mut String, shapes: &[Shape], budget: Option<Nanos>, columns:
 
 fn exceedance(out: &mut String, shapes: &[Shape], budget: Option<Nanos>, columns: usize) -> Option<String> {
     let most = shapes.iter().map(Shape::count).max()?;
-    let shares =
-        std::iter::successors(Some(1u64), |one_in| one_in.checked_mul(10)).take_while(|one_in| *one_in <= most);
-    let share = |one_in| if one_in == 1 { "all".to_owned() } else { format!("1 in {}", units::count(one_in)) };
-    let shares: Vec<(u64, String)> = shares.map(|one_in| (one_in, share(one_in))).collect();
-    let mut field = Field::new(columns, shares.last().map_or("", |(_, label)| label));
+    let parts = std::iter::successors(Some(1u64), |one_in| one_in.checked_mul(10)).take_while(|one_in| *one_in <= most);
+    let label = |one_in| if one_in == 1 { "all".to_owned() } else { format!("1 in {}", units::count(one_in)) };
+    let parts: Vec<(u64, String)> = parts.map(|one_in| (one_in, label(one_in))).collect();
+    let mut field = Field::new(columns, parts.last().map_or("", |(_, label)| label));
     let x = latencies(&field, shapes, budget)?;
     // Shares are multiplied by the number of values, because a `LogScale` begins at 0.1.
     let y = LogScale::new(0.5, as_f64(most), as_f64(HEIGHT as u64), 0.0);
@@ -120,7 +119,7 @@ fn exceedance(out: &mut String, shapes: &[Shape], budget: Option<Nanos>, columns
         field.budget_line(cell(x.at_ns(budget), field.width));
     }
     field.label_latencies(&x);
-    field.left.extend(shares.into_iter().map(|(one_in, label)| (line(1.0 / as_f64(one_in)), label)));
+    field.left.extend(parts.into_iter().map(|(one_in, label)| (line(1.0 / as_f64(one_in)), label)));
     field.print(out);
     // Bands of several curves would cover each other.
     let band = if shapes.len() == 1 { format!("{BAND} ") } else { String::new() };

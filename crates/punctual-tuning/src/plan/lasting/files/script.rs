@@ -73,7 +73,7 @@ fn lines(wanted: &Wanted, with_sysctls: bool) -> Vec<ScriptLine<'_>> {
 }
 
 fn text_of(lines: &[ScriptLine<'_>]) -> String {
-    lines.iter().map(|line| format!("{line}\n")).collect()
+    lines.iter().fold(String::new(), |text, line| text + &line.to_string() + "\n")
 }
 
 /// Writes a script of ours: `head`, the lines of an earlier plan that are not written anew, and these lines.
@@ -93,7 +93,8 @@ fn script(
         None => "",
     };
     let is_written_anew = |old: &&str| lines.iter().any(|line| old.starts_with(&line.key()));
-    let kept: String = earlier.lines().filter(|old| !is_written_anew(old)).map(|line| format!("{line}\n")).collect();
+    let kept = earlier.lines().filter(|old| !is_written_anew(old));
+    let kept = kept.fold(String::new(), |text, line| text + line + "\n");
     let content = format!("{head}{kept}{}", text_of(lines));
     if seen.as_ref() != Some(&content) {
         lasted.steps.push(Step::Own { path: path.to_owned(), content, mode: 0o755 });
