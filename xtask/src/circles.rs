@@ -12,10 +12,6 @@ use anyhow::{Result, bail};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// Circles that are there today, by crate, folder, the modules in them and the number of arrows between those. A new circle
-/// or arrow is refused, and so is a line here whose circle is gone or has become smaller: the list can only shrink.
-const OPEN: &[&str] = &[];
-
 /// A module by its path from the crate's root; the root itself is empty.
 type Module = Vec<String>;
 
@@ -38,29 +34,14 @@ pub fn check(root: &Path) -> Result<()> {
     for (name, one) in &crates {
         found.extend(one.circles().into_iter().map(|circle| format!("{name}: {circle}")));
     }
-    let names: Vec<&str> = found.iter().map(|circle| named(circle)).collect();
-    let new: Vec<&String> = found.iter().filter(|circle| !OPEN.iter().any(|open| named(circle) == *open)).collect();
-    let gone: Vec<&&str> = OPEN.iter().filter(|open| !names.contains(open)).collect();
-    for circle in &new {
+    for circle in &found {
         println!("{circle}");
     }
-    if !new.is_empty() {
-        bail!("{} circles between modules: move what both need below them, or into one of the two", new.len());
+    if !found.is_empty() {
+        bail!("{} circles between modules: move what both need below them, or into one of the two", found.len());
     }
-    if !gone.is_empty() {
-        bail!("circles that are gone or smaller still stand in xtask/src/circles.rs: {gone:?}");
-    }
-    println!(
-        "{} crates, no circle between the modules of any folder but the {} that are listed",
-        crates.len(),
-        OPEN.len()
-    );
+    println!("{} crates, no circle between the modules of any folder", crates.len());
     Ok(())
-}
-
-/// A circle without its examples, which stand in brackets.
-fn named(circle: &str) -> &str {
-    circle.split(" (").next().unwrap_or(circle)
 }
 
 /// The folder of a crate and the module, of a source file.

@@ -7,7 +7,7 @@ use crate::sys::{self, Poison};
 /// What took time from a polling thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Interference {
-    /// Neither the mark nor the counters tell.
+    /// Neither the scheduler's mark nor the counters of context switches tell the cause.
     #[default]
     Unknown,
     /// The kernel ran another thread on the CPU, or throttled this one.
@@ -23,7 +23,7 @@ struct Signs {
     cleared: Option<bool>,
     /// Involuntary switches counted since the last look, at least over the polling; `None` when not asked for.
     switches: Option<u64>,
-    /// Whether this kernel clears the mark for switches and signals only.
+    /// Whether this kernel clears the mark only on context switches and signals, so that interrupts leave it alone.
     exact: bool,
 }
 

@@ -7,7 +7,6 @@ use std::process::ExitCode;
 /// nothing, and a limit that was exceeded stays exceeded however doubtful the rest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Exit {
-    /// 0: fine.
     Fine,
     /// 3: inconclusive, or results are missing.
     Doubtful,

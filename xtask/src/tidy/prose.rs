@@ -5,9 +5,6 @@ use super::Complaint;
 use super::source::Source;
 use super::text::ending;
 
-/// Complaints that are left from before these rules. This number may only shrink.
-pub const STILL: usize = 978;
-
 /// Phrases that leave open how many of what, or which of several things is meant.
 const RIDDLES: [&str; 12] = [
     "so many",

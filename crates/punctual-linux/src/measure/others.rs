@@ -84,6 +84,7 @@ impl Sighting {
         let mut programs: Vec<OtherProgram> = worked.collect();
         let cpus = programs.iter().map(|program| program.cpus).sum();
         programs.sort_by(|a, b| b.cpus.total_cmp(&a.cpus));
+        programs.retain(|program| program.cpus >= 0.01);
         programs.truncate(NAMED);
         OtherWork { cpus, programs }
     }

@@ -294,6 +294,7 @@ impl<'a> Run<'a> {
             elapsed: self.elapsed(at),
             total: phases::total(self.scenario),
             phase: self.scenario.load_phases[self.phase].name(),
+            is_idle: self.scenario.load_phases[self.phase].loads.is_empty(),
             phase_number: PhaseNumber { number: self.phase + 1, of: self.scenario.load_phases.len() },
             warming_up,
             cpus: self.collectors.iter().map(so_far).collect(),

@@ -66,6 +66,8 @@ pub struct Progress {
     pub elapsed: Nanos,
     pub total: Nanos,
     pub phase: String,
+    /// Whether the phase has no load.
+    pub is_idle: bool,
     pub phase_number: PhaseNumber,
     pub warming_up: bool,
     pub cpus: Vec<CpuProgress>,

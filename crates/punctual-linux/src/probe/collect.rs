@@ -33,7 +33,7 @@ pub struct Collector {
     /// Largest judged gap of each unfinished second.
     judged_max: BTreeMap<u64, Nanos>,
     former_worst: Vec<Worst>,
-    /// Former stretches, and all judged gaps.
+    /// The stretches before this one, and every gap that was judged.
     former_ran: Counts,
     former_skipped: u64,
     stretch: Assignment,

@@ -12,7 +12,7 @@ use punctual_facts::cpu_set::CpuSet;
 
 /// Follows the process in the name of an instance that runs the tracer.
 const SUFFIX: &str = "-osnoise";
-/// Stands before each saved option in the name.
+/// The prefix of each saved option's name.
 const WORD: char = '=';
 const NAME_MAX: usize = 255;
 /// Longest number of a process and of its start, with the character between them.

@@ -181,7 +181,7 @@ pub struct Misses {
     #[serde(rename = "budget_ns")]
     pub budget: Nanos,
     pub missed: u64,
-    /// Design effect of their counts: 1 or more.
+    /// Design effect: how much larger the variance of their counts is than for independent activations, 1 or more.
     #[serde(skip)]
     pub spread: f64,
     /// Upper limit of the probability, at 95 %.
@@ -244,7 +244,7 @@ pub enum Refusal {
     TooFew {
         blocks: u64,
         wanted: u64,
-        /// How much longer to measure until there are enough.
+        /// Time to measure in addition until there are enough values for it.
         #[serde(rename = "more_ns")]
         more: Nanos,
     },
@@ -344,7 +344,7 @@ pub enum Sign {
     /// The latencies of this CPU have several hills.
     Modes {
         cpu: u32,
-        /// In ascending order.
+        /// The hills in ascending order of latency.
         hills: Vec<Hill>,
     },
 }

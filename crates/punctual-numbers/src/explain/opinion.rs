@@ -127,7 +127,7 @@ impl Walk {
 
     fn leave(&mut self, kind: NoiseKind, at: MonoTime) {
         let Some(ran) = self.stack.pop().filter(|ran| ran.kind == kind) else {
-            // Its beginning is not known, and so neither is the time that it took from others.
+            // The start of this piece of noise is not in the trace, so how long it ran is unknown.
             self.stack.clear();
             self.task = None;
             return;

@@ -45,7 +45,7 @@ pub struct Report {
     #[serde(rename = "measured_ns")]
     pub measured: Nanos,
     pub need: Need,
-    /// What was run.
+    /// What was run: threads, policy, loads and length.
     pub scenario: Scenario,
     /// What the machine is: (name, value).
     #[serde(serialize_with = "crate::published::map")]
@@ -124,7 +124,7 @@ pub struct Need {
 pub struct Row {
     /// Releases that came due: ran and skipped.
     pub due: u64,
-    /// Activations that ran.
+    /// The number of activations that ran.
     pub ran: u64,
     /// Releases that passed without running.
     pub skipped: u64,
@@ -151,7 +151,7 @@ pub struct Percentiles {
     pub max: Option<Nanos>,
 }
 
-/// One measured CPU.
+/// One measured CPU with its numbers.
 #[derive(Clone, Debug, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CpuRow {
@@ -241,7 +241,7 @@ pub struct WorstRow {
     #[serde(rename = "at_ns")]
     pub at: RecTime,
     pub phase: String,
-    /// Woke minus release.
+    /// Time from the release to the wake-up.
     #[serde(rename = "latency_ns")]
     pub latency: Nanos,
     #[serde(flatten)]

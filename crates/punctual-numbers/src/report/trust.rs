@@ -28,7 +28,7 @@ pub(super) fn judge(recording: &Recording, cpus: &[CpuRow], claims: &Claims) -> 
     from_counters(recording, &mut trust);
     from_state(recording, &mut trust);
     from_tracing(recording, &mut trust);
-    from_ending(recording, &mut trust);
+    from_ending(recording, claims, &mut trust);
     from_amount(cpus, &mut trust);
     from_course(recording, claims, &mut trust);
     trust
@@ -190,7 +190,13 @@ fn is_word(value: &str) -> bool {
     !value.trim().contains(char::is_whitespace)
 }
 
-fn from_ending(recording: &Recording, trust: &mut Trust) {
+fn from_ending(recording: &Recording, claims: &Claims, trust: &mut Trust) {
+    // A load phase that was never reached may hold what is late.
+    let phases = recording.header.scenario.load_phases.len();
+    let counts = |phase: u16| !recording.causes.apart(phase, phases);
+    let wanted = (0u16..).take(phases).filter(|phase| counts(*phase)).count();
+    let reached = claims.phases.iter().filter(|phase| phase.due > 0 && counts(phase.phase)).count();
+    let is_whole = reached >= wanted;
     let ends = || recording.runs.iter().filter_map(|run| run.end.as_ref());
     let reasons: BTreeSet<EndReason> = ends().map(|end| end.reason).collect();
     for reason in reasons {
@@ -198,7 +204,8 @@ fn from_ending(recording: &Recording, trust: &mut Trust) {
             EndReason::Completed => {}
             EndReason::Stalled => trust.doubt(Distrust::EndedEarly { reason: EndReason::Stalled }),
             // Asked for, by the user or the scenario; the numbers up to there are what they are.
-            reason => trust.remark(Distrust::EndedEarly { reason }),
+            reason if is_whole => trust.remark(Distrust::EndedEarly { reason }),
+            reason => trust.doubt(Distrust::EndedEarly { reason }),
         }
     }
     // What is missing may be just what ended the run.

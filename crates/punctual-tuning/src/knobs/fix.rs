@@ -15,8 +15,7 @@ pub enum Fix {
     /// A command line that can be typed once its blanks are filled.
     Command(Template<'static>),
     /// Only a boot, or loading a module again, changes the state: then the lasting change is the fix. The words say
-    /// what else
-    /// there is to know, if anything.
+    /// what else there is to know, if anything.
     NotAtRunTime(&'static str),
     Prose(Template<'static>),
 }

@@ -12,6 +12,9 @@ pub struct MergeArgs {
     /// Recording to write
     #[arg(long, short, value_name = "PATH")]
     pub out: PathBuf,
+    /// Print one JSON document: the report of the merged recording
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// How `punctual measure` goes on with a recording.

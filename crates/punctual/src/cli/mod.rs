@@ -25,7 +25,7 @@ pub use tune::{RevertArgs, StatusArgs, TuneArgs};
 pub use value::{Loads, Period, When, parse_cpus, parse_duration, parse_loads};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use names::{ARCHES, ENGINES, FINDING_LEVELS, FLAVOURS, MECHANISMS, one_of};
+use names::{ARCHES, ENGINES, FINDING_LEVELS, FLAVOURS, KnobId, MECHANISMS, one_of};
 use punctual_facts::cpu_set::{CPU_LIMIT, CpuSet};
 use punctual_facts::finding::Severity;
 use punctual_facts::machine::{Arch, Flavour, Version};
@@ -146,7 +146,7 @@ pub struct AuditArgs {
     #[command(flatten)]
     pub form: AuditForm,
     /// Tell all about one knob
-    #[arg(long, value_name = "KNOB", conflicts_with = "AuditForm")]
+    #[arg(long, value_parser = KnobId, hide_possible_values = true, value_name = "KNOB", conflicts_with = "AuditForm")]
     pub explain: Option<String>,
     /// List what is good and what does not apply, too; in SARIF, add what is not bad
     #[arg(long, conflicts_with_all = ["explain", "diff"])]
@@ -264,7 +264,7 @@ pub struct CheckArgs {
     /// Recording to write; the HTML report goes beside it [default: punctual-DATE-TIME.punctual]
     #[arg(long, value_name = "PATH")]
     pub out: Option<PathBuf>,
-    /// Write JUnit XML here, for CI: one case for each CPU and load
+    /// Write JUnit XML here, for CI: one case for each CPU
     #[arg(long, value_name = "PATH")]
     pub junit: Option<PathBuf>,
     #[command(flatten)]
@@ -323,7 +323,7 @@ pub struct MeasureArgs {
     /// How long to measure [default: 30s]
     #[arg(long, value_name = "TIME", value_parser = parse_duration, conflicts_with = "activations")]
     pub duration: Option<Nanos>,
-    /// Measure so many activations of each thread instead
+    /// Measure this number of activations of each thread instead
     #[arg(long, value_name = "N")]
     pub activations: Option<u64>,
     /// Largest latency you can live with: activations beyond it are counted
@@ -332,7 +332,7 @@ pub struct MeasureArgs {
     /// Stop at the first activation later than this, and exit with 2
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub limit: Option<Nanos>,
-    /// Hold /dev/cpu_dma_latency at so many microseconds meanwhile; never touched otherwise
+    /// Hold /dev/cpu_dma_latency at this number of microseconds meanwhile; never touched otherwise
     #[arg(long, value_name = "US", value_parser = clap::value_parser!(u32).range(..=2_147_483_647))]
     pub dma_latency: Option<u32>,
     /// Load phases in turn, each with an optional weight: idle:1,cpu+memory:2 [default: the profile's, or none]
@@ -390,7 +390,7 @@ pub struct TraceArgs {
     /// Later than this is late [default: later than 99.9 % of the run so far]
     #[arg(long, value_name = "TIME", value_parser = parse_duration, requires = "explain")]
     pub explain_threshold: Option<Nanos>,
-    /// Keep what the kernel did around at most so many activations
+    /// Keep what the kernel did around at most this number of activations
     #[arg(long, value_name = "N", default_value_t = 2000, value_parser = clap::value_parser!(u32).range(16..=100_000), requires = "explain")]
     pub windows: u32,
     /// The kernel's trace buffer of each measured CPU, as in 16M [default: 32M, less where memory is short]
@@ -450,7 +450,7 @@ pub struct LoadArgs {
     pub on: CpuSet,
     #[arg(long)]
     pub dir: PathBuf,
-    /// Ends by itself after so long.
+    /// Seconds after which it ends by itself.
     #[arg(long)]
     pub seconds: u64,
 }

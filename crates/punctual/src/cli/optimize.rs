@@ -53,7 +53,7 @@ pub struct OptimizeArgs {
     /// Try what takes a boot: each measurement has a boot of its own, and the campaign goes on by itself after it
     #[arg(long)]
     pub boots: bool,
-    /// With --boots: a boot is not measured before the machine is up for so long
+    /// With --boots: the time a machine must have been up before a boot is measured
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = parse_duration)]
     pub settle: Nanos,
     /// Length of one measurement; many short ones tell more than few long ones
@@ -74,7 +74,7 @@ pub struct OptimizeArgs {
     /// SCHED_FIFO priority, 1 to 95 [default: the profile's, or 90]
     #[arg(long, value_name = "N")]
     pub priority: Option<u8>,
-    /// Hold /dev/cpu_dma_latency at so many microseconds in every measurement, as the application does
+    /// Hold /dev/cpu_dma_latency at this number of microseconds in every measurement, as the application does
     #[arg(long, value_name = "US", value_parser = clap::value_parser!(u32).range(..=2_147_483_647))]
     pub dma_latency: Option<u32>,
     #[command(flatten)]
@@ -98,7 +98,7 @@ pub struct OptimizeArgs {
     #[arg(long, hide = true, requires = "resume")]
     pub at_boot: bool,
     /// Show what would be tried and how long it takes; change nothing
-    #[arg(long, conflicts_with_all = ["json", "html"])]
+    #[arg(long, conflicts_with = "html")]
     pub dry_run: bool,
     /// Do not ask
     #[arg(long, short)]

@@ -2,7 +2,7 @@
 
 #![allow(clippy::doc_markdown, reason = "these comments are the help a user reads on a terminal")]
 
-use super::names::{ARCHES, ARTEFACTS, FLAVOURS, Printed, RADII, one_of};
+use super::names::{ARCHES, ARTEFACTS, FLAVOURS, KnobId, Printed, RADII, one_of};
 use super::need::NeedArgs;
 use super::value::{parse_cpus, parse_duration, parse_version};
 use clap::Args;
@@ -28,10 +28,10 @@ pub struct TuneArgs {
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub budget: Option<Nanos>,
     /// Knobs to change, and no others, for example irq.affinity,iso.domain
-    #[arg(long, value_name = "IDS", value_delimiter = ',')]
+    #[arg(long, value_parser = KnobId, hide_possible_values = true, value_name = "IDS", value_delimiter = ',')]
     pub only: Vec<String>,
     /// Knobs to leave alone
-    #[arg(long, value_name = "IDS", value_delimiter = ',')]
+    #[arg(long, value_parser = KnobId, hide_possible_values = true, value_name = "IDS", value_delimiter = ',')]
     pub except: Vec<String>,
     /// What a change may do to the machine at work; what can do more is listed and left
     #[arg(long, value_name = "RADIUS", default_value = "disturbing", value_parser = one_of(RADII))]
@@ -48,7 +48,7 @@ pub struct TuneArgs {
     /// Isolate by a cpuset partition at run time instead of isolcpus= at boot
     #[arg(long)]
     pub partition: bool,
-    /// Reserve so many huge pages of 2 MiB
+    /// Reserve this number of huge pages of 2 MiB
     #[arg(long, value_name = "N")]
     pub hugepages: Option<u64>,
     /// Show the plan, change nothing

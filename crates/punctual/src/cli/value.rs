@@ -44,7 +44,7 @@ fn fraction_of(digits: &str, scale: u64) -> Option<u64> {
 /// A moment of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum When {
-    /// So long after its start.
+    /// Time since its start.
     IntoRun(Nanos),
     /// By the wall clock, nanoseconds since 1970.
     Wall(u64),

@@ -4,11 +4,12 @@ use crate::cli::{CheckArgs, Form, Loads, parse_loads};
 use crate::commands::export::junit;
 use crate::commands::here::Here;
 use crate::commands::need::Stated;
+use crate::commands::preconditions::none_under_way;
 use crate::commands::quiet;
 use crate::commands::session::{self, Outputs, Telling};
 use crate::exit::Exit;
 use crate::render::{self, text::Opening};
-use anyhow::{Error, Result};
+use anyhow::{Error, Result, bail};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::cpus::Cpus;
 use punctual_facts::finding::Finding;
@@ -31,7 +32,7 @@ pub fn run(args: &CheckArgs) -> Result<Exit> {
     let wanted = Wanted::of(args, Stated::read(&args.need)?, &here.cpus)?;
     let causes = if args.no_explain { None } else { Some(causes(&wanted.load.0)) };
     let scenario = scenario(&wanted, causes.as_ref()).checked(&here.cpus).map_err(render::words::scenario_error)?;
-    let need = wanted.need;
+    let (need, profile) = (wanted.need, wanted.profile);
     let findings = here.audit(&need);
     let recording = Outputs::recording_path(args.out.as_deref());
     let outputs = Outputs {
@@ -42,8 +43,13 @@ pub fn run(args: &CheckArgs) -> Result<Exit> {
     };
     let setting = Setting { explain: causes, ..here.setting(outputs.load_dir(), findings, true) };
     session::check_loads(&scenario.load_phases, &setting.load_dir)?;
+    if let Some(path) = args.junit.as_ref().filter(|path| path.exists()) {
+        bail!("{} is there already: remove it, or name another --junit", path.display());
+    }
+    // Before anything is printed: what is refused has no opening.
+    none_under_way()?;
+    let telling = open(args.form, &here, &need, profile.as_deref(), &setting.findings, &scenario)?;
     quiet::before(&scenario, args.wait_quiet);
-    let telling = open(args.form, &here, &need, &setting.findings, &scenario)?;
     let finished = session::run(&scenario, &setting, &outputs, None)?;
     let exit = finished.tell(&outputs, &telling)?;
     if let Some(path) = &args.junit {
@@ -60,6 +66,8 @@ struct Wanted {
     priority: u8,
     duration: Nanos,
     load: Loads,
+    /// The profile it is from, if any.
+    profile: Option<String>,
 }
 
 impl Wanted {
@@ -76,6 +84,7 @@ impl Wanted {
             },
             period,
             priority: args.priority.or(stated.priority).unwrap_or(PRIORITY),
+            profile: stated.name,
             duration: args.duration.or(stated.duration).unwrap_or(DURATION),
             load: load.map_or_else(|| parse_loads(LOAD).map_err(Error::msg), Ok)?,
         })
@@ -83,12 +92,19 @@ impl Wanted {
 }
 
 /// Says what is known before anything is measured, and how long that takes: an audit is there at once.
-fn open(form: Form, here: &Here, need: &Need, findings: &[Finding], scenario: &Scenario) -> Result<Telling> {
+fn open(
+    form: Form,
+    here: &Here,
+    need: &Need,
+    profile: Option<&str>,
+    findings: &[Finding],
+    scenario: &Scenario,
+) -> Result<Telling> {
     if form.json || form.brief || form.full {
         return Ok(Telling::Form(form, here.reader()));
     }
     let machine = here.machine();
-    let opening = Opening { machine: &machine, need, findings: Some(findings), causes: &[] };
+    let opening = Opening { machine: &machine, need, profile, findings: Some(findings), causes: &[] };
     let style = render::style();
     let text = render::text::opening(&opening, style);
     render::print(&format!("{text}\n{}", render::text::ahead(scenario, style)))?;
@@ -110,7 +126,7 @@ fn cpus_worth_checking(cpus: &Cpus) -> CpuSet {
     if others.is_empty() { cpus.allowed.clone() } else { others }
 }
 
-/// The phases that are measured untraced take so many times as long as the traced ones after them.
+/// How many times longer the untraced phases take than the traced ones after them.
 const UNTRACED_PARTS: u32 = 4;
 
 /// How causes are looked for: in a second pass over the load phases, which leaves the first one undisturbed. Where

@@ -5,6 +5,7 @@ use crate::render::words::answer::Reader;
 use crate::render::words::command::Command;
 use punctual_facts::cpus::Cpus;
 use punctual_facts::finding::Finding;
+use punctual_facts::machine::Machine;
 use punctual_facts::profile::Need;
 use punctual_linux::measure::Setting;
 use punctual_tuning::audit::audit;
@@ -12,7 +13,12 @@ use std::path::PathBuf;
 
 /// Who reads what this program prints, wherever the numbers were measured.
 pub fn reader() -> Reader {
-    Reader { is_root: rustix::process::geteuid().is_root(), container: None, typed: None }
+    reader_in(&Source::here().machine)
+}
+
+fn reader_in(machine: &Machine) -> Reader {
+    let container = machine.virtualisation.known().and_then(|found| found.container.clone());
+    Reader { is_root: rustix::process::geteuid().is_root(), container, typed: None }
 }
 
 fn typed() -> Command {
@@ -38,9 +44,7 @@ impl Here {
 
     /// Who reads what this program prints here, and typed this command line to get it.
     pub fn reader(&self) -> Reader {
-        let virtualisation = self.source.machine.virtualisation.known();
-        let container = virtualisation.and_then(|found| found.container.clone());
-        Reader { container, typed: Some(typed()), ..reader() }
+        Reader { typed: Some(typed()), ..reader_in(&self.source.machine) }
     }
 
     /// What the machine is: name and value.

@@ -48,7 +48,7 @@ pub fn run(args: &MeasureArgs) -> Result<Exit> {
     if args.explain.explain_engine == Some(trace::EngineChoice::Bpf) && !cfg!(feature = "bpf") {
         notes.push(super::left_out("BPF"));
     }
-    let setting = Setting { notes, explain: explain(&args.explain), ..machine.setting(load_dir, Vec::new(), false) };
+    let setting = Setting { notes, explain: explain(&args.explain), ..machine.setting(load_dir, Vec::new(), true) };
     quiet::before(&scenario, args.wait_quiet);
     session::run(&scenario, &setting, &outputs, None)?.tell(&outputs, &Telling::Form(args.form, machine.reader()))
 }

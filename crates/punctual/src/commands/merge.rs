@@ -8,6 +8,7 @@ use anyhow::{Result, bail};
 use punctual_linux::merge::merge;
 use punctual_linux::recording::read_file;
 use punctual_numbers::recording::{Merging, Recording};
+use punctual_numbers::report::Report;
 
 /// Reads all, refuses what does not belong together, writes one. Exits with 3 when one of them was cut off.
 pub fn run(args: &MergeArgs) -> Result<Exit> {
@@ -19,6 +20,10 @@ pub fn run(args: &MergeArgs) -> Result<Exit> {
     };
     let bytes = merge(&merging, &args.recordings, &args.out)?;
     let merged = read_file(&args.out)?;
-    render::print(&render::text::merged(&merged, &recordings, &args.recordings, (&args.out, bytes), render::style()))?;
+    render::print(&if args.json {
+        render::json::check(&Report::of(&merged), Some(&args.out))
+    } else {
+        render::text::merged(&merged, &recordings, &args.recordings, (&args.out, bytes), render::style())
+    })?;
     Ok(Exit::doubtful_if(recordings.iter().any(|recording| recording.cut_off.is_some())))
 }

@@ -39,6 +39,18 @@ struct Section {
     profile: BTreeMap<String, Section>,
 }
 
+impl Section {
+    /// Whether it states nothing itself.
+    fn states_nothing(&self) -> bool {
+        let times = [self.period, self.budget, self.duration];
+        times.iter().all(Option::is_none)
+            && self.preset.is_none()
+            && self.cpus.is_none()
+            && self.priority.is_none()
+            && self.load.is_none()
+    }
+}
+
 fn length<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Nanos>, D::Error> {
     parse_duration(&String::deserialize(from)?).map(Some).map_err(D::Error::custom)
 }
@@ -74,6 +86,8 @@ pub struct Stated {
     pub priority: Option<u8>,
     pub load: Option<Loads>,
     pub duration: Option<Nanos>,
+    /// The profile or preset it is from.
+    pub name: Option<String>,
     /// Knobs that weigh more for this work than for others of its kind.
     pub weighs_more: &'static [&'static str],
 }
@@ -92,13 +106,23 @@ impl Stated {
     }
 
     fn of(file: &Section, profile: Option<&str>) -> Result<Self> {
+        if profile.is_none() && !file.profile.is_empty() && file.states_nothing() {
+            let names: Vec<&str> = file.profile.keys().map(String::as_str).collect();
+            bail!(
+                "the project file has profiles and nothing above them: name one with --profile: {}",
+                names.join(", ")
+            );
+        }
         let own = match profile {
             None => Section::default(),
-            Some(name) => match file.profile.get(name) {
-                Some(own) => own.clone(),
-                // A preset or a kind of work that was typed is not mixed with what the file says of other work.
-                None => return by_name(name, file).map(|preset| Self::default().over(preset.0, preset.1)),
-            },
+            Some(name) => {
+                let Some(own) = file.profile.get(name) else {
+                    // A preset or a kind of work that was typed is not mixed with what the file says of other work.
+                    let named = Self { name: Some(name.to_owned()), ..Self::default() };
+                    return by_name(name, file).map(|preset| named.over(preset.0, preset.1));
+                };
+                own.clone()
+            }
         };
         let (base, kind) = match own.preset.as_ref().or(file.preset.as_ref()) {
             Some(name) => by_name(name, file)?,
@@ -112,6 +136,7 @@ impl Stated {
             priority: own.priority.or(file.priority),
             load: own.load.or_else(|| file.load.clone()),
             duration: own_or(own.duration, file.duration),
+            name: profile.map(str::to_owned).or_else(|| file.preset.clone()),
             ..Self::default()
         };
         Ok(stated.over(base, kind))
@@ -188,7 +213,7 @@ period = "4ms"
         let cnc = stated(FILE_OF_TWO, Some("cnc")).unwrap();
         assert_eq!((cnc.budget, cnc.cpus), (Some(Nanos::from_us(50)), None));
         let poll = stated(FILE_OF_TWO, Some("poll")).unwrap();
-        assert_eq!(poll, Stated { kind: Kind::Poll, ..Stated::default() });
+        assert_eq!(poll, Stated { kind: Kind::Poll, name: Some("poll".to_owned()), ..Stated::default() });
     }
 
     #[test]
@@ -203,6 +228,7 @@ period = "4ms"
             ("load = \"cmd:sh\"", None, "--load"),
             ("budget = \"1us\"\nbudget = \"2us\"", None, "duplicate"),
             ("[profile.a.profile.b]", None, "do not nest"),
+            ("[profile.a]\n[profile.b]", None, "name one with --profile: a, b"),
             ("preset = \"a\"", None, "no profile 'a'"),
         ] {
             assert!(refused(text, profile).contains(wants), "{text}: {}", refused(text, profile));

@@ -45,7 +45,7 @@ pub struct Watch {
 impl Watch {
     /// Sees how far the measurement is; returns who worked during an idle phase that ended, in words, if anybody did.
     pub fn see(&mut self, progress: &Progress) -> Option<String> {
-        let is_idle = progress.phase == "idle" && !progress.warming_up;
+        let is_idle = progress.is_idle && !progress.warming_up;
         match (&self.since, is_idle) {
             (None, true) => self.since = Some((progress.elapsed, Sighting::now())),
             (Some((from, _)), false) if progress.elapsed > from.plus(TELLING) => return self.end(),

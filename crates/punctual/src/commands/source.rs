@@ -94,7 +94,11 @@ pub fn newest(count: usize, but: &[PathBuf]) -> Result<Vec<PathBuf>> {
         .collect();
     found.sort();
     if found.len() < count {
-        bail!("{} other recordings (*.punctual) are in this folder, and {count} are needed: name them", found.len());
+        bail!(
+            "this folder holds {} of the {count} recordings (*.punctual) that are needed: name them, or make one:\n  \
+             sudo punctual check",
+            found.len()
+        );
     }
     let newest: Vec<PathBuf> = found.split_off(found.len() - count).into_iter().map(|(_, path)| path).collect();
     let names: Vec<String> = newest.iter().map(|path| path.display().to_string()).collect();

@@ -9,6 +9,8 @@
 //! a member is called or means makes a new version.
 
 #[cfg(test)]
+mod glossary;
+#[cfg(test)]
 pub mod schema;
 
 use serde::Serialize;

@@ -118,7 +118,6 @@ impl<'a> Document<'a> {
     }
 }
 
-/// The document, indented.
 pub fn check(report: &Report, recording: Option<&Path>) -> String {
     document::document(&Document::of(report, recording))
 }

@@ -40,7 +40,6 @@ pub enum Status {
 #[derive(Default)]
 pub struct Trouble {
     pub message: Option<String>,
-    /// Attribute `type`.
     pub kind: Option<String>,
     pub text: Option<String>,
 }

@@ -25,19 +25,17 @@ impl ProgressLine {
         let target =
             if wanted && is_terminal { ProgressDrawTarget::stderr_with_hz(4) } else { ProgressDrawTarget::hidden() };
         let bar = ProgressBar::with_draw_target(Some(1), target);
-        // `wide_msg` is cut to the width of the terminal, so that a narrow one is left without residue.
-        if let Ok(style) = ProgressStyle::with_template("[{bar:20}] {wide_msg}") {
+        if let Ok(style) = ProgressStyle::with_template("[{bar:20}] {msg}") {
             bar.set_style(style.progress_chars("=> "));
         }
         Self { bar, next_line: Cell::new((wanted && !is_terminal).then_some(BETWEEN_LINES)) }
     }
 
-    /// Draws it anew.
     pub fn show(&self, progress: &Progress) {
         if !self.bar.is_hidden() {
             self.bar.set_length(progress.total.as_ns());
             self.bar.set_position(progress.elapsed.as_ns());
-            self.bar.set_message(message(progress));
+            self.bar.set_message(fitting(&message(progress)));
         } else if let Some(line) = due(&self.next_line, progress) {
             super::say(&line);
         }
@@ -58,6 +56,15 @@ impl ProgressLine {
     }
 }
 
+/// Columns of a line beside its message: the bar, and what a terminal writes for Ctrl-C.
+const BESIDE: usize = 28;
+
+/// The message as far as the terminal has room: a line that wraps could not be taken away.
+fn fitting(message: &str) -> String {
+    let columns = rustix::termios::tcgetwinsize(io::stderr()).map_or(80, |size| usize::from(size.ws_col)).max(40);
+    message.chars().take(columns.saturating_sub(BESIDE)).collect()
+}
+
 /// The line for a log, where one is due by now.
 fn due(next_line: &Cell<Option<u64>>, progress: &Progress) -> Option<String> {
     let elapsed = progress.elapsed.whole(Nanos::from_secs(1));
@@ -74,12 +81,13 @@ fn message(progress: &Progress) -> String {
         progress.phase_number.number,
         progress.phase_number.of
     );
-    let left = Nanos::from_ns(progress.total.as_ns().saturating_sub(progress.elapsed.as_ns()));
-    let left = units::duration(Nanos::from_secs(left.as_ns().div_ceil(1_000_000_000)));
+    let left = progress.total.as_ns().saturating_sub(progress.elapsed.as_ns()).div_ceil(1_000_000_000);
+    let left =
+        if left == 0 { "ending".to_owned() } else { format!("{} left", units::duration(Nanos::from_secs(left))) };
     let largest = progress.cpus.iter().filter_map(|CpuProgress { cpu, max, .. }| Some(((*max)?, *cpu))).max();
     let largest = largest.map(|(max, cpu)| format!("max so far {} (CPU {cpu})", units::latency(max)));
     let skipped = (progress.skipped > 0).then(|| format!("{} missed", units::count(progress.skipped)));
-    let parts = [Some(phase), Some(format!("{left} left")), largest, skipped];
+    let parts = [Some(phase), Some(left), largest, skipped];
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ").replace(units::THIN, " ")
 }
 
@@ -95,6 +103,7 @@ mod tests {
             elapsed,
             total: Nanos::from_secs(30),
             phase: "cpu+net".to_owned(),
+            is_idle: false,
             phase_number: PhaseNumber { number: 2, of: 4 },
             warming_up: false,
             cpus: [(0, Some(Nanos::from_us(48))), (1, None)]

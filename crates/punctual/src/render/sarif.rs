@@ -13,11 +13,8 @@ const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
-    /// Must be changed.
     Error,
-    /// Should be changed.
     Warning,
-    /// Worth knowing.
     Note,
 }
 
@@ -42,7 +39,6 @@ pub struct Rule {
     pub id: String,
     /// What should be, in a few words.
     pub short: String,
-    /// Why it matters.
     pub full: String,
     pub help: String,
     /// How bad it is where nothing else is said.

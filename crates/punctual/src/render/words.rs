@@ -154,7 +154,6 @@ pub fn moment(moment: Moment) -> &'static str {
     }
 }
 
-/// A scheduling policy.
 pub fn policy(policy: Policy) -> String {
     match policy {
         Policy::Fifo(priority) => format!("SCHED_FIFO priority {priority}"),
@@ -187,7 +186,7 @@ pub fn timer_phase(phase: TimerPhase) -> &'static str {
     }
 }
 
-/// An amount of running.
+/// How long is measured: a time, or a number of activations.
 pub fn amount(amount: Amount) -> String {
     match amount {
         Amount::Time(length) => units::duration(length),
@@ -234,7 +233,7 @@ pub fn scenario_ahead(scenario: &Scenario) -> String {
     let length = |phase: &LoadPhase| Nanos::from_ns(whole.as_ns() / parts.max(1) * u64::from(phase.parts));
     let phase = |phase: &LoadPhase| format!("{} {}", short_phase_name(&phase.name()), units::duration(length(phase)));
     let phases: Vec<String> = scenario.load_phases.iter().map(phase).collect();
-    format!("Measuring for {}: {}.", units::duration(whole), phases.join(", then "))
+    format!("Measuring for {}, and some seconds between phases: {}.", units::duration(whole), phases.join(", then "))
 }
 
 /// Who works beside what is measured: `others use 1.2 CPUs: make (pid 812) 83 %, cc1 (pid 820) 31 % of a CPU`.

@@ -35,7 +35,7 @@ fn header(cpu: u32, mechanism: Mechanism) -> Frame {
     }))
 }
 
-/// A recording of so many seconds; in each, so many activations are later than the budget.
+/// A recording; in each of its seconds, this number of activations are later than the budget.
 fn write(run: &Run, name: &str, mechanism: Mechanism, seconds: u64, late: u64) {
     write_on(run, name, 1, mechanism, seconds, late);
 }

@@ -36,6 +36,8 @@ fn runs_of_one_scenario_become_one_recording() {
     assert!(said.out.contains("made of 2 runs"), "{}", said.out);
     let report = run.json(&["report", "ab.punctual", "--json"]);
     assert_eq!(due(&report), 2400);
+    let merged = run.json(&["merge", "b.punctual", "a.punctual", "--out", "again.punctual", "--json"]);
+    assert_eq!((&merged["cpus"], due(&merged)), (&report["cpus"], 2400));
     assert!(notes(&report).contains("run 2: from "), "{}", notes(&report));
     let page = run.punctual(&["report", "ab.punctual", "--html", "ab.html"]);
     assert_eq!(page.code, 0, "{page:?}");

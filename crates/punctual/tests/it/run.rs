@@ -80,14 +80,14 @@ impl Run {
         "r.punctual"
     }
 
-    /// Waits until a recording, of a run that goes on, holds so many releases of its first CPU.
+    /// Waits until a recording, of a run that goes on, holds this number of releases of its first CPU.
     #[track_caller]
     pub fn until_due(&self, name: &str, releases: u64) {
         let due = || {
             let report: Value = serde_json::from_str(&self.punctual(&["report", name, "--json"]).out).ok()?;
             report["cpus"][0]["due"].as_u64()
         };
-        until("so many releases are in it", || due() >= Some(releases));
+        until("enough releases are in it", || due() >= Some(releases));
     }
 
     pub fn json(&self, words: &[&str]) -> Value {

@@ -139,7 +139,7 @@ fn cores(tree: &dyn Tree, online: &CpuSet) -> (Vec<CpuSet>, bool) {
     (cores, is_known)
 }
 
-/// The levels of caches that matter.
+/// The levels of caches that are compared when CPUs are chosen.
 const LEVELS: [&str; 2] = ["2", "3"];
 /// The indices of these caches in the kernel's list: the usual ones first.
 const INDEXES: [u32; 3] = [2, 3, 1];

@@ -207,14 +207,14 @@ fn service(tree: &dyn Tree, unit: &str, lasting: bool) -> Fact<Observed> {
         link.known().is_some_and(|target| target == "/dev/null")
     };
     let masks = if lasting { &MASKS[..1] } else { &MASKS[..] };
-    let text = if groups.iter().any(|group| group == unit) {
-        "runs"
+    let (text, is_wanted) = if groups.iter().any(|group| group == unit) {
+        ("runs", false)
     } else if masks.iter().any(is_masked) {
-        "silent"
+        ("silent", true)
     } else {
-        "silent, but not masked"
+        ("silent, but not masked", false)
     };
-    Fact::Known(Observed { text: text.to_owned(), is_wanted: text == "silent" })
+    Fact::Known(Observed { text: text.to_owned(), is_wanted })
 }
 
 /// The control groups of services, with the second version of control groups and with the first.

@@ -126,7 +126,9 @@ fn effect(name: &str, value: &str, case: &Case<'_>) -> Option<Fact<Shown>> {
 
 /// The CPUs that have a thread for their RCU callbacks.
 fn offloaders(case: &Case<'_>) -> Fact<CpuSet> {
-    let cpu = |name: &str| name.strip_prefix("rcuop/").and_then(|cpu| cpu.parse::<u32>().ok());
+    // A kernel without preemptible RCU calls them `rcuos/`.
+    let number = |name: &str| Some(name.strip_prefix("rcuop/").or(name.strip_prefix("rcuos/"))?.to_owned());
+    let cpu = |name: &str| number(name).and_then(|cpu| cpu.parse::<u32>().ok());
     match case.tasks(|task| task.is_kernel && cpu(&task.name).is_some()) {
         Ok(threads) => Fact::Known(threads.iter().filter_map(|thread| cpu(&thread.name)).collect()),
         Err(knobs::Doubt::Unknown(why) | knobs::Doubt::NotApplicable(why)) => Fact::Garbled(why),

@@ -24,7 +24,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// So many reasons to doubt are told at most: each process of a campaign across boots may meet the same kind anew.
+/// How many reasons to doubt are told: each process of a campaign across boots may meet the same kind anew.
 const REASONS_MAX: usize = 6;
 
 /// Nobody ended it: so measured, the work got no CPU.

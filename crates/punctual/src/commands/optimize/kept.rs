@@ -107,7 +107,7 @@ impl Folder {
 
     fn write_whole(&self, name: &str, text: &str) -> std::io::Result<()> {
         let new = self.path.join(NEW);
-        // One that a process left behind is no result. What is made anew follows no link.
+        // A file that an earlier process left half written is no result. It is removed and made anew, so that no link is followed.
         match fs::remove_file(&new) {
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
             _ => {}

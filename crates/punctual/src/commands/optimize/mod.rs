@@ -137,7 +137,7 @@ fn begin(args: &OptimizeArgs) -> Result<Exit> {
     let design = asked::design(args, &found)?;
     let intended = shown::intended(&design, &found.not_tried, &found.limits, time::each(args), render::style());
     if args.dry_run {
-        render::print(&intended)?;
+        render::print(&if args.json { told::intended(args, &Campaign::new(design), &found) } else { intended })?;
         return Ok(Exit::Fine);
     }
     render::say(intended.trim_end());

@@ -30,7 +30,7 @@ pub fn kept(arguments: &[&str]) -> Kept {
     }
 }
 
-/// One on which nothing is done yet.
+/// A simulated machine on which nothing was changed yet.
 pub fn machine() -> (tempfile::TempDir, Machine) {
     let dir = tempfile::tempdir().unwrap();
     for folder in ["proc/sys/kernel/random", "boot/loader/entries", "etc/systemd/system", "var/lib"] {

@@ -29,7 +29,7 @@ pub fn present(hand: &dyn Hand) -> Result<Moment> {
     Ok(Moment { boot: present.boot, up: Nanos::from_ns(present.boottime_ns), unix_s })
 }
 
-/// Whether nobody measured for so long that what comes now is not held against what was before. Of what an older program
+/// Whether the last measurement is too old to be held against the next one. Of what an older program
 /// kept nobody knows.
 pub fn is_after_a_pause(args: &OptimizeArgs, kept: &Kept, present: &Moment) -> bool {
     let block = each(args).times(kept.campaign.design.block_at_most());

@@ -8,10 +8,12 @@ use crate::commands::files::write_new;
 use crate::exit::Exit;
 use crate::render::{self, optimize as shown};
 use anyhow::{Result, bail};
+use punctual_hist::Nanos;
 use punctual_linux::apply::Hand;
-use punctual_optimize::CandidateVerdict;
+use punctual_numbers::scenario::LoadPhase;
 use punctual_optimize::across::Ending;
-use punctual_optimize::format::Kept;
+use punctual_optimize::format::{Doubts, Kept};
+use punctual_optimize::{Campaign, CandidateVerdict};
 use std::path::Path;
 
 /// With nobody there, nothing of a campaign that cannot go on stays, and the reason is written down.
@@ -78,6 +80,31 @@ pub struct Stand {
     pub is_home: bool,
 }
 
+/// A campaign of which nothing is measured yet, as the document of one.
+pub fn intended(args: &OptimizeArgs, campaign: &Campaign, found: &Selection) -> String {
+    shown::json(&shown::Result {
+        campaign,
+        standing: &campaign.standing(),
+        not_tried: &found.not_tried,
+        doubts: &Doubts::default(),
+        cpus: &found.cpus,
+        load: load(args),
+        run: args.run,
+        late: args.budget,
+        spent: Nanos::ZERO,
+        folder: args.out.as_deref().unwrap_or(Path::new("")),
+        stopped: true,
+        gave_up: None,
+        is_home: true,
+        boots: None,
+    })
+}
+
+/// The load, as the user wrote it.
+fn load(args: &OptimizeArgs) -> String {
+    args.phases().iter().map(LoadPhase::name).collect::<Vec<_>>().join(", ")
+}
+
 pub fn tell(args: &OptimizeArgs, folder: &Folder, kept: &Kept, found: &Selection, stand: &Stand) -> Result<Exit> {
     let Stand { stopped, is_home } = *stand;
     let gave_up = kept.across.as_ref().and_then(|across| across.gave_up.clone());
@@ -89,7 +116,7 @@ pub fn tell(args: &OptimizeArgs, folder: &Folder, kept: &Kept, found: &Selection
         not_tried: &found.not_tried,
         doubts: &kept.doubts,
         cpus: &found.cpus,
-        load: args.phases().iter().map(punctual_numbers::scenario::LoadPhase::name).collect::<Vec<_>>().join(", "),
+        load: load(args),
         run: args.run,
         late: args.budget,
         spent: kept.spent,

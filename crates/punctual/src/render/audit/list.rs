@@ -14,7 +14,7 @@ use punctual_facts::finding::{Evidence, Finding, Severity, State};
 const ID_MAX: usize = 24;
 /// Between evidence and deed.
 const ARROW: &str = " -> ";
-/// So much of what was read is worth a line beside what to do.
+/// Fewest characters of what was read that are worth their place beside what to do.
 const LEAST_SEEN: usize = 20;
 
 /// The findings. `columns` is how wide the terminal is, `None` where there is none; `all` lists what is good and what
@@ -107,28 +107,32 @@ impl Page {
         title(sheet, tone, heading, findings.len(), meaning);
         for finding in findings {
             let room = self.width.saturating_sub(self.ids.max(finding.id.chars().count()) + 3);
-            sheet.toned_entry(2, self.ids, Tone::Heading, &finding.id, &line(finding, room));
+            let (told, deed) = line(finding, room);
+            sheet.toned_entry(2, self.ids, Tone::Heading, &finding.id, &told);
+            if let Some(deed) = deed {
+                sheet.hanging_paragraph(4, 7, Tone::Quiet, ARROW.trim(), &deed);
+            }
         }
     }
 }
 
-/// What was found and, where it fits as a whole, what to do about it.
-fn line(finding: &Finding, room: usize) -> String {
+/// What was found and what to do about it: on the same line where both fit, else on lines of its own.
+fn line(finding: &Finding, room: usize) -> (String, Option<String>) {
     if finding.state != State::Bad {
-        return fitting(found(finding), || brief(&finding.evidence, &finding.state), room);
+        return (fitting(found(finding), || brief(&finding.evidence, &finding.state), room), None);
     }
     let deed = format!("{ARROW}{}", finding.fix);
     for seen in [shown(&finding.evidence), brief(&finding.evidence, &finding.state)] {
         if seen.chars().count() + deed.chars().count() <= room {
-            return seen + &deed;
+            return (seen + &deed, None);
         }
     }
     // What to do says more than all of what was read, as long as some of that remains.
     if deed.chars().count() + LEAST_SEEN <= room {
-        return shortened(&brief(&finding.evidence, &finding.state), room - deed.chars().count()) + &deed;
+        return (shortened(&brief(&finding.evidence, &finding.state), room - deed.chars().count()) + &deed, None);
     }
-    // Without the deed, what is wanted tells what is wrong.
-    shortened(&format!("wanted: {}; {}", finding.title, brief(&finding.evidence, &finding.state)), room)
+    let wanted = format!("wanted: {}; {}", finding.title, brief(&finding.evidence, &finding.state));
+    (shortened(&wanted, room), Some(finding.fix.clone()).filter(|fix| !fix.is_empty()))
 }
 
 fn fitting(full: String, brief: impl Fn() -> String, room: usize) -> String {

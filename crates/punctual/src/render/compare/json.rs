@@ -25,7 +25,6 @@ impl<'a> Document<'a> {
     }
 }
 
-/// The document, indented.
 pub fn json(comparison: &Comparison) -> String {
     document::document(&Document::of(comparison))
 }

@@ -20,7 +20,7 @@ pub use text::text;
 
 use punctual_numbers::compare::{Against, Compared, GroupResult};
 
-/// So many groups are told in full; of more, those that decide and the first few others.
+/// How many groups are told in full; of more, those that decide and the first few others.
 const GROUPS_TOLD: usize = 12;
 
 /// The groups that are told in full, in order, and how many are not.

@@ -4,8 +4,9 @@ use super::text::{numbers, side, tone};
 use crate::render::sheet::Style;
 use crate::render::sheet::{Sheet, Tone};
 use crate::render::units;
-use crate::render::words::{command::length, compare as say};
+use crate::render::words::{self, command::length, compare as say};
 use punctual_numbers::compare::{Against, Compared, Comparison, GroupResult};
+use punctual_numbers::report::{Distrust, may_differ_by_doubt};
 use std::path::Path;
 
 /// How many differences beside the numbers are shown.
@@ -79,14 +80,28 @@ fn answer(sheet: &mut Sheet, other: &Against, comparison: &Comparison) {
     sheet.hanging_paragraph(0, 2, tone(other.verdict), &word, &seen);
     let mut entry = |label: &str, text: &str| sheet.toned_entry(2, LABEL, Tone::Heading, label, text);
     entry("How sure", &say::sentence(other, comparison));
-    let doubts = comparison.first.doubts.len() + other.side.doubts.len();
-    let trust = match (other.refused, doubts) {
-        (true, _) => "No: these two should not be compared; --anyway was given.",
-        (false, 0) => "Yes.",
-        (false, _) => "No: the reasons stand beside the files above.",
+    let doubts: Vec<Distrust> = comparison.first.doubts.iter().chain(&other.side.doubts).cloned().collect();
+    let trust = if other.refused {
+        "No: these two should not be compared; --anyway was given.".to_owned()
+    } else if doubts.is_empty() {
+        "Yes.".to_owned()
+    } else if may_differ(other, &comparison.first.doubts) {
+        "No: what stands beside the files above may have made or hidden the difference.".to_owned()
+    } else {
+        format!("Yes, although {}.", words::although(&doubts))
     };
-    entry("Trust", trust);
+    entry("Trust", &trust);
     entry("Next", &next(other));
+}
+
+/// Whether doubts can have made the difference, or hidden one.
+fn may_differ(other: &Against, first: &[Distrust]) -> bool {
+    let second = &other.side.doubts;
+    match other.verdict {
+        Compared::Better => may_differ_by_doubt(second, first),
+        Compared::Worse => may_differ_by_doubt(first, second),
+        _ => may_differ_by_doubt(first, second) || may_differ_by_doubt(second, first),
+    }
 }
 
 fn next(other: &Against) -> String {

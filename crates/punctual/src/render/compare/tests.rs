@@ -11,7 +11,7 @@ use punctual_numbers::recording::{Clock, CpuInterval, Event, EventKind, Frame, H
 use punctual_numbers::scenario::{Amount, LoadPhase, Mechanism, Policy, ProbeThread, Scenario, TimerPhase};
 use std::path::Path;
 
-/// Thirty seconds on two CPUs; every latency so many times as long, and a spike of 300 us once in `spikes`.
+/// Thirty seconds on two CPUs; every latency multiplied by a factor, and a spike of 300 us once in `spikes`.
 fn recording(kernel: &str, times: u64, spikes: u64) -> Recording {
     let mut recording = Recording::new(Header {
         tool_version: "0.1.0".to_owned(),

@@ -9,14 +9,12 @@ use crate::render::words::{self, compare as say};
 use punctual_numbers::compare::{Against, Compared, Comparison, GroupResult, Matters, Origin, Side};
 use std::path::Path;
 
-/// So many differences that matter little or some are listed.
+/// How many differences that matter little or some are listed.
 const DIFFERENCES_TOLD: usize = 20;
-/// So many rows that decide.
+/// How many of the rows that decide are listed.
 const DECIDED_TOLD: usize = 12;
-/// So many causes.
 const CAUSES_TOLD: usize = 8;
 
-/// The whole text.
 pub fn text(comparison: &Comparison, html: Option<&Path>, style: Style) -> String {
     let mut sheet = Sheet::new(style);
     side(&mut sheet, "first", &comparison.first);

@@ -3,7 +3,7 @@
 //! Two things the generator leaves open are closed here: a document has no members beside those named, and numbers
 //! carry no format that only a Rust program has.
 
-use super::Published;
+use super::{Published, glossary};
 use crate::render::{audit, compare, explain, json, lint, optimize, tune};
 use punctual_linux::apply::Reverted;
 use schemars::{JsonSchema, generate::SchemaSettings};
@@ -30,7 +30,28 @@ pub(in crate::render) fn schema<T: JsonSchema + Published>() -> Value {
         }
     }
     close(&mut root, false);
+    explain(&mut root);
     root
+}
+
+/// Gives each member that has no words of its own those of the glossary. A member that can only be one word says enough.
+fn explain(value: &mut Value) {
+    match value {
+        Value::Object(schema) => {
+            if let Some(Value::Object(members)) = schema.get_mut("properties") {
+                for (name, member) in members.iter_mut().filter_map(|(name, one)| Some((name, one.as_object_mut()?))) {
+                    if !member.contains_key("description") && !member.contains_key("const") {
+                        let meaning =
+                            glossary::meaning(name).unwrap_or_else(|| panic!("what does the member {name} mean?"));
+                        member.insert("description".to_owned(), json!(meaning));
+                    }
+                }
+            }
+            schema.values_mut().for_each(explain);
+        }
+        Value::Array(several) => several.iter_mut().for_each(explain),
+        _ => {}
+    }
 }
 
 /// Schemas below this one, by the keywords that hold them.
@@ -189,6 +210,23 @@ fn the_schemas_are_fresh() {
 }
 
 #[test]
+fn every_meaning_in_the_glossary_is_used_and_stands_in_order() {
+    let all: String = schemas().into_iter().map(|(_, text)| text).collect();
+    for (name, meaning) in glossary::MEMBERS {
+        assert!(all.contains(&format!("\"{name}\":")) && all.contains(meaning), "{name} is in no document");
+    }
+    assert!(glossary::MEMBERS.is_sorted_by_key(|(name, _)| *name));
+}
+
+#[test]
+fn no_schema_is_kept_of_a_document_that_is_gone() {
+    let known: BTreeSet<String> = schemas().into_iter().map(|(name, _)| name).collect();
+    let kept = std::fs::read_dir(fixtures::repository("schemas")).unwrap();
+    let kept: BTreeSet<String> = kept.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    assert_eq!(kept, known);
+}
+
+#[test]
 fn members_that_are_not_named_are_refused() {
     #[derive(serde::Serialize, JsonSchema)]
     #[serde(tag = "code", rename_all = "kebab-case")]
@@ -199,6 +237,7 @@ fn members_that_are_not_named_are_refused() {
     }
     #[derive(serde::Serialize, JsonSchema)]
     struct Inner {
+        /// The time of it.
         a_ns: Option<punctual_hist::Nanos>,
         cpus: punctual_facts::cpu_set::CpuSet,
     }
@@ -206,7 +245,9 @@ fn members_that_are_not_named_are_refused() {
     struct Sample {
         #[serde(flatten)]
         reason: Reason,
+        /// A value within the sample.
         inner: Inner,
+        /// Further values of the same kind.
         more: Vec<Inner>,
     }
     impl Published for Sample {

@@ -32,7 +32,6 @@ const LABEL: usize = 8;
 /// What is to be shown.
 #[derive(Clone, Copy, Debug)]
 pub struct Show {
-    /// Number of causes.
     pub top: usize,
     /// Whether everything is told, or what fits 60 lines.
     pub full: bool,
@@ -91,7 +90,12 @@ fn answer(sheet: &mut Sheet, report: &Report, causes: &Explanation, reader: &Rea
     let (why, command) = match (bad.is_empty(), causes.spikes.is_empty()) {
         (false, _) => {
             let change = command::tune(&report.need.cpus, &bad);
-            ("Change what bears on it; the plan is shown first:", change.with_sudo(!reader.is_root))
+            let why = if reader.container.is_some() {
+                "On the host, change what bears on it; the plan is shown first:"
+            } else {
+                "Change what bears on it; the plan is shown first:"
+            };
+            (why, change.with_sudo(!reader.is_root || reader.container.is_some()))
         }
         (true, false) => ("Look at the worst one part by part:", of_file(&["explain", "--spike", "1"])),
         (true, true) => ("Look at the whole run:", of_file(&["report", "--full"])),

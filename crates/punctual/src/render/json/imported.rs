@@ -69,7 +69,6 @@ fn percentiles(series: &Series) -> Percentiles {
     }
 }
 
-/// The document, indented.
 pub fn imported(run: &ForeignRun, file: &Path) -> String {
     let total = total(&run.series);
     document::document(&Document::of(run, total.as_ref(), file))

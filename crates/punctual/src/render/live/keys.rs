@@ -5,13 +5,9 @@
 pub enum Key {
     /// A printable character or a control character.
     Char(char),
-    /// One line up.
     Up,
-    /// One line down.
     Down,
-    /// One screen up.
     PageUp,
-    /// One screen down.
     PageDown,
 }
 
@@ -25,7 +21,6 @@ pub struct Keys {
 enum State {
     #[default]
     Plain,
-    /// After ESC.
     Escaped,
     /// After ESC O: one character follows.
     Single,

@@ -7,12 +7,9 @@ use std::fmt::Write as _;
 /// How a line stands out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Weight {
-    /// Not at all.
     #[default]
     Plain,
-    /// Bold.
     Heading,
-    /// Dark on light.
     Alert,
 }
 

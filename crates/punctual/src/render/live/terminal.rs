@@ -21,7 +21,7 @@ const TERMINAL: &str = "/dev/tty";
 const ENTER: &[u8] = b"\x1b[?1049h\x1b[?25l\x1b[0m\x1b[H\x1b[2J";
 /// Blank where there is no other screen; the cursor again; the first screen.
 const LEAVE: &[u8] = b"\x1b[0m\x1b[H\x1b[J\x1b[?25h\x1b[?1049l";
-/// So long a terminal that takes no output is waited for when it is put back.
+/// How long to wait for a terminal that takes no output when it is put back.
 const PATIENCE: Duration = Duration::from_millis(500);
 /// Where a terminal does not know its size, as on serial lines.
 const USUAL_SIZE: (usize, usize) = (80, 24);
@@ -31,7 +31,7 @@ pub struct Terminal {
     tty: OwnedFd,
     /// As they were when we came.
     modes: Termios,
-    /// Whether it is ours at the moment.
+    /// Whether this program holds the terminal in raw mode at the moment.
     taken: Mutex<bool>,
 }
 
@@ -100,7 +100,6 @@ impl Terminal {
         *self.lock()
     }
 
-    /// Columns and rows.
     pub fn size(&self) -> (usize, usize) {
         let size = tcgetwinsize(&self.tty).map(|size| (usize::from(size.ws_col), usize::from(size.ws_row)));
         size.ok().filter(|(columns, rows)| *columns > 0 && *rows > 0).unwrap_or(USUAL_SIZE)
@@ -113,7 +112,7 @@ impl Terminal {
         if *taken { write(&self.tty, bytes).unwrap_or(0) } else { 0 }
     }
 
-    /// Waits until something was typed or, if `writing`, there is room for output; at most so long.
+    /// Waits until something was typed or, if `writing`, there is room for output; for this time at most.
     pub fn wait(&self, writing: bool, at_most: Duration) {
         let flags = if writing { PollFlags::IN | PollFlags::OUT } else { PollFlags::IN };
         let start = Instant::now();

@@ -7,7 +7,7 @@ use crate::render::golden::assert_golden;
 use punctual_hist::{Counts, MonoTime, Nanos};
 use punctual_linux::measure::{CpuSoFar, PhaseNumber, Progress, Spike};
 
-/// Of a CPU after so many seconds of 1 kHz: 12 us and a little, one spike of 480 us in second 3.
+/// A CPU after some seconds at 1 kHz: 12 us and a little, one spike of 480 us in second 3.
 fn cpu(number: u32, seconds: u64) -> CpuSoFar {
     let mut ran = Counts::new();
     for n in 0..seconds * 1000 {
@@ -30,6 +30,7 @@ fn progress(cpus: u32, seconds: u64) -> Progress {
         at: MonoTime::from_ns(100_000_000_000).plus(Nanos::from_secs(seconds)),
         elapsed: Nanos::from_secs(seconds),
         total: Nanos::from_secs(300),
+        is_idle: false,
         phase: "cpu+memory".to_owned(),
         phase_number: PhaseNumber { number: 2, of: 3 },
         warming_up: false,

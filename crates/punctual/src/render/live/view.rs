@@ -21,9 +21,7 @@ const AROUND: usize = 7;
 pub enum Wish {
     /// Put a mark into the recording.
     Mark,
-    /// End the run.
     Quit,
-    /// Draw everything anew.
     Redraw,
 }
 
@@ -56,7 +54,6 @@ impl Summary {
     }
 }
 
-/// The view.
 #[derive(Debug, Default)]
 pub struct View {
     progress: Option<Progress>,
@@ -230,7 +227,7 @@ fn load(progress: &Progress) -> String {
     format!("{which}: {}{state}", progress.phase)
 }
 
-/// As much of the table as fits in so many lines, the number of its first CPU, and how many there are.
+/// The part of the table that fits the lines, the number of its first CPU, and the number of all CPUs.
 fn fitting(
     cpus: &BTreeMap<u32, Numbers>,
     at: MonoTime,

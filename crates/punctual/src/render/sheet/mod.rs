@@ -33,9 +33,7 @@ pub enum Tone {
     Bad,
     /// Cannot be told, or worth a look.
     Doubt,
-    /// Structure, not content.
     Heading,
-    /// Beside the point.
     Quiet,
 }
 
@@ -52,7 +50,6 @@ impl Tone {
     }
 }
 
-/// Text being written.
 pub struct Sheet {
     style: Style,
     text: String,
@@ -64,7 +61,6 @@ impl Sheet {
         Self { style: Style { width: style.width.max(40), ..style }, text: String::new() }
     }
 
-    /// The finished text.
     pub fn finish(self) -> String {
         self.text
     }
@@ -82,7 +78,6 @@ impl Sheet {
         }
     }
 
-    /// A paragraph, indented.
     pub fn paragraph(&mut self, indent: usize, text: &str) {
         self.hanging(indent, indent, None, text);
     }

@@ -8,13 +8,10 @@ use crate::render::clean::clean;
 /// Which edge of a column its cells touch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Edge {
-    /// Words.
     Left,
-    /// Numbers.
     Right,
 }
 
-/// Rows under headings.
 #[derive(Clone, Debug)]
 pub struct Table {
     columns: Vec<(String, Edge)>,

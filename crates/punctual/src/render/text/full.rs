@@ -15,7 +15,6 @@ use std::path::Path;
 /// Which point of a distribution is shown.
 type Point = fn(&Percentiles) -> Option<Nanos>;
 
-/// The whole text.
 pub fn full(report: &Report, reader: &Reader, paths: [Option<&Path>; 2], style: Style) -> String {
     let mut sheet = Sheet::new(style);
     run(&mut sheet, report);

@@ -9,7 +9,6 @@ use crate::render::{units, words};
 use punctual_numbers::foreign::{ForeignRun, Quantity, Series, total};
 use std::path::Path;
 
-/// The whole text.
 pub fn imported(run: &ForeignRun, file: &Path, style: Style) -> String {
     let mut sheet = Sheet::new(style);
     head(&mut sheet, run, file);

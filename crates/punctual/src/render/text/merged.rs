@@ -7,10 +7,9 @@ use punctual_numbers::recording::Recording;
 use punctual_numbers::report::Report;
 use std::path::{Path, PathBuf};
 
-/// So many late activations and events a recording tells one by one.
+/// How many late activations and events a recording tells one by one.
 const LATE_MAX: usize = 1 << 20;
 
-/// The whole text.
 pub fn merged(whole: &Recording, parts: &[Recording], from: &[PathBuf], to: (&Path, u64), style: Style) -> String {
     let mut sheet = Sheet::new(style);
     let report = Report::of(whole);

@@ -21,9 +21,9 @@ const NUMBERS: [(&str, Edge); 10] = [
     ("max", Edge::Right),
 ];
 
-/// At most so many pieces of evidence for one finding.
+/// How many pieces of evidence are shown for one finding.
 const EVIDENCE_SHOWN: usize = 3;
-/// At most so many characters of one value.
+/// How many characters of one value are shown.
 const VALUE_SHOWN: usize = 160;
 
 /// What the machine is, a line each.
@@ -53,20 +53,20 @@ pub fn finding(sheet: &mut Sheet, finding: &Finding) {
     };
     sheet.toned_paragraph(2, tone, &first, &format!("{} ({})", words::title(finding), finding.id));
     if let Some(because) = words::state_because(&finding.state) {
-        sheet.entry(4, 5, "why", because);
+        sheet.entry(4, 10, "why", because);
     }
     for evidence in finding.evidence.iter().take(EVIDENCE_SHOWN) {
-        sheet.entry(4, 5, "read", &format!("{} = {}", evidence.source, shortened(&evidence.value, VALUE_SHOWN)));
+        sheet.entry(4, 10, "found", &format!("{} = {}", evidence.source, shortened(&evidence.value, VALUE_SHOWN)));
     }
     if finding.evidence.len() > EVIDENCE_SHOWN {
-        sheet.entry(4, 5, "", &format!("and {} more", finding.evidence.len() - EVIDENCE_SHOWN));
+        sheet.entry(4, 10, "", &format!("and {} more", finding.evidence.len() - EVIDENCE_SHOWN));
     }
-    for (label, text) in [("does", &finding.why), ("fix", &finding.fix), ("costs", &finding.cost)] {
+    for (label, text) in [("effect", &finding.why), ("fix", &finding.fix), ("cost", &finding.cost)] {
         if !text.is_empty() {
-            sheet.entry(4, 5, label, text);
+            sheet.entry(4, 10, label, text);
         }
     }
-    sheet.entry(4, 5, "sure", words::confidence(finding.confidence));
+    sheet.entry(4, 10, "confidence", words::confidence(finding.confidence));
 }
 
 /// One row per CPU, a second one per CPU that skipped releases, and what the two disagree on.

@@ -9,8 +9,9 @@ use crate::render::sheet::table::{Edge, Table};
 use crate::render::sheet::{Sheet, Tone};
 use crate::render::words::answer::{self, Reader};
 use crate::render::{units, words};
-use punctual_facts::finding::Finding;
+use punctual_facts::finding::{Finding, State};
 use punctual_facts::profile::Need;
+use punctual_hist::Nanos;
 use punctual_numbers::explain::{Explanation, Ranked};
 use punctual_numbers::report::{Answer, PhaseRow, Report};
 use punctual_numbers::scenario::Scenario;
@@ -34,6 +35,8 @@ const LABEL: usize = 8;
 pub struct Opening<'a> {
     pub machine: &'a [(String, String)],
     pub need: &'a Need,
+    /// The profile that stated it, where it is known.
+    pub profile: Option<&'a str>,
     /// What an audit found; `None` where none was made.
     pub findings: Option<&'a [Finding]>,
     /// Causes that were found already, so that what bears on them comes first.
@@ -49,7 +52,8 @@ pub fn opening(of: &Opening<'_>, style: Style) -> String {
     for (at, line) in lines.into_iter().enumerate() {
         sheet.toned_entry(0, LABEL, Tone::Heading, if at == 0 { "Machine" } else { "" }, &shortened(line, room));
     }
-    sheet.toned_entry(0, LABEL, Tone::Heading, "Need", &need(of.need));
+    let profile = of.profile.map_or_else(String::new, |name| format!(" (profile {name})"));
+    sheet.toned_entry(0, LABEL, Tone::Heading, "Need", &format!("{}{profile}", need(of.need)));
     if let Some(findings) = of.findings {
         in_the_way(&mut sheet, findings, of, style.width.max(40));
     }
@@ -67,7 +71,10 @@ fn need(need: &Need) -> String {
 
 fn in_the_way(sheet: &mut Sheet, findings: &[Finding], of: &Opening<'_>, width: usize) {
     let bad = answer::most_important(findings, of.causes);
-    sheet.heading(&format!("What stands in the way: {}", words::findings_counted(findings)));
+    let number = |is_one: fn(&State) -> bool| findings.iter().filter(|finding| is_one(&finding.state)).count();
+    let good = number(|state| *state == State::Good);
+    let unknown = number(|state| matches!(state, State::Unknown(_)));
+    sheet.heading(&format!("What stands in the way: {} bad, {unknown} unknown, {good} good", bad.len()));
     let ids = bad.iter().take(FINDINGS_SHOWN).map(|finding| finding.id.chars().count()).max().unwrap_or(0);
     let mut table = Table::new(&[("", Edge::Left), ("", Edge::Left), ("", Edge::Left)]);
     for finding in bad.iter().take(FINDINGS_SHOWN) {
@@ -108,6 +115,7 @@ pub fn short(report: &Report, reader: &Reader, paths: [Option<&Path>; 2], style:
         &Opening {
             machine: &report.machine,
             need: &answer::need(report),
+            profile: None,
             findings: (!report.findings.is_empty()).then_some(&report.findings),
             causes: report.causes.as_ref().map_or(&[], |found| &found.causes),
         },
@@ -186,10 +194,15 @@ fn who(sheet: &mut Sheet, report: &Report, causes: &Explanation, width: usize) {
         Table::new(&[("share", Edge::Right), ("cause", Edge::Left), ("worst", Edge::Right), ("knob", Edge::Left)]);
     for ranked in causes.causes.iter().take(CAUSES_SHOWN) {
         let knob = words::causes::knobs(ranked, report).first().map_or("", |knob| knob.id);
+        let (share, worst) = if ranked.total == Nanos::ZERO {
+            (units::ABSENT.to_owned(), units::ABSENT.to_owned())
+        } else {
+            (units::portion(ranked.share), units::latency(ranked.worst))
+        };
         table.row([
-            units::portion(ranked.share),
+            share,
             shortened(&words::causes::cause(&ranked.cause), width.saturating_sub(44).max(20)),
-            units::latency(ranked.worst),
+            worst,
             knob.to_owned(),
         ]);
     }

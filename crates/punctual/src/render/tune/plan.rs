@@ -22,9 +22,13 @@ pub fn plan(plan: &Plan, wishes: &Wishes, style: Style) -> String {
 
 fn choice(sheet: &mut Sheet, plan: &Plan, wishes: &Wishes) {
     let (rt, house) = (&plan.choice.cpus, &plan.choice.housekeeping);
-    let keep = if house.len() == 1 { "keeps" } else { "keep" };
-    let what =
-        format!("for {} work on {}; {} {keep} house", wishes.need.kind.name(), words::cpus(rt), words::cpus(house));
+    let keep = if house.len() == 1 { "does" } else { "do" };
+    let what = format!(
+        "for {} work on {}; {} {keep} the housekeeping",
+        wishes.need.kind.name(),
+        words::cpus(rt),
+        words::cpus(house)
+    );
     sheet.toned_paragraph(0, Tone::Heading, "Plan", &what);
     for reason in &plan.choice.reasons {
         sheet.point(2, reason);

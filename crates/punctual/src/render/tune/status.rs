@@ -6,7 +6,7 @@ use crate::render::sheet::{Sheet, Tone};
 use punctual_tuning::plan::{Standing, StatusRow};
 use serde::Serialize;
 
-/// So many things are named that share a line; JSON names all.
+/// How many things that share a line are named; JSON names all.
 const MOST_NAMED: usize = 4;
 
 /// How everything stands that was asked for and not taken back.

@@ -92,8 +92,10 @@ pub fn how_sure(report: &Report) -> String {
     let confidence = format!("{}{}% confidence", (verdict.confidence * 1000.0).round() / 10.0, units::THIN);
     let bound = units::at_most(upper, "releases");
     let seen = match verdict.due.checked_div(verdict.missed) {
-        None => format!("{} would miss ({confidence})", units::capitalised(&bound)),
-        Some(one_in) => format!("1 in {} releases missed; {bound} would ({confidence})", units::count(one_in)),
+        None => format!("In the long run {bound} miss ({confidence})"),
+        Some(one_in) => {
+            format!("1 in {} releases missed here; in the long run {bound} miss ({confidence})", units::count(one_in))
+        }
     };
     format!("{seen}, as long as machine, settings and load stay the same.")
 }
@@ -116,8 +118,10 @@ fn inconclusive(why: &Inconclusive) -> String {
 
 /// Whether the run can be trusted, and the first doubts: why not, or what the answer stands against.
 pub fn trust(report: &Report) -> Vec<String> {
-    let reasons = &report.trust.reasons;
-    let shown = reasons.get(..DOUBTS_SHOWN).unwrap_or(reasons);
+    // What may have hidden latency matters most.
+    let mut reasons = report.trust.reasons.clone();
+    reasons.sort_by_key(|doubt| !doubt.direction().hides());
+    let shown = reasons.get(..DOUBTS_SHOWN).unwrap_or(&reasons);
     let mut said = match (report.trust.ok(), shown.is_empty()) {
         (true, true) => vec!["Yes.".to_owned()],
         (true, false) => vec![format!("Yes, although {}.", although(shown))],
@@ -236,26 +240,39 @@ pub fn to_change(report: &Report) -> Vec<&str> {
 
 /// A longer run, where that would tell more.
 fn longer(report: &Report, again: Command) -> Next {
+    let few = match &report.verdict.inconclusive_because {
+        Some(Inconclusive::TooFew { time, wanted, .. }) => time.map(|time| (time, *wanted)),
+        _ => None,
+    };
+    if let Some((time, wanted)) = few {
+        return Next {
+            why: format!("{} take {}:", units::counted(wanted, "release"), units::duration(time)),
+            command: Some(again.with("--duration", &command::length(time)).to_string()),
+            then: None,
+        };
+    }
+    if !report.trust.ok() {
+        return Next {
+            why: "Remove what is named under Trust, then run again:".to_owned(),
+            command: Some(again.to_string()),
+            then: None,
+        };
+    }
     let step = report.next.iter().find_map(|step| match step {
         NextStep::MeasureLonger { length, one_in } => Some((*length, *one_in)),
         _ => None,
     });
-    match (report.next.contains(&NextStep::Repeat), step) {
-        (true, _) => Next {
-            why: "Remove what is named under Trust, then run again:".to_owned(),
-            command: Some(again.to_string()),
-            then: None,
-        },
-        (false, Some((length, one_in))) => Next {
-            why: format!(
-                "To claim that fewer than 1 in {} releases misses, measure for {}:",
-                units::count(one_in),
-                units::duration(length)
-            ),
-            command: Some(again.with("--duration", &command::length(length)).to_string()),
-            then: None,
-        },
-        (false, None) => Next { why: "Nothing: this need is met.".to_owned(), command: None, then: None },
+    let Some((length, one_in)) = step else {
+        return Next { why: "Nothing: this need is met.".to_owned(), command: None, then: None };
+    };
+    Next {
+        why: format!(
+            "To claim that fewer than 1 in {} releases misses, measure for {}:",
+            units::count(one_in),
+            units::duration(length)
+        ),
+        command: Some(again.with("--duration", &command::length(length)).to_string()),
+        then: None,
     }
 }
 

@@ -39,7 +39,7 @@ pub fn class(class: Class) -> &'static str {
         Class::Firmware => "firmware",
         Class::Hypervisor => "hypervisor",
         Class::Paused => "machine stood still",
-        Class::Unexplained => "no cause seen",
+        Class::Unexplained => "unexplained",
     }
 }
 
@@ -55,16 +55,11 @@ pub fn cause(cause: &Cause) -> String {
         (_, "") => class.to_owned(),
         (Class::IrqOff | Class::PreemptOff, name) => format!("{class} by {name}"),
         (Class::Throttled, name) => format!("{class} while {name} ran"),
+        (Class::Unexplained, name) => format!("{class} (running: {})", name.strip_prefix("under ").unwrap_or(name)),
         (Class::Worker, name) => format!("{class} {}", name.strip_prefix("kworker: ").unwrap_or(name)),
-        (
-            Class::Ipi
-            | Class::Vector
-            | Class::IdleExit
-            | Class::TimerInterrupt
-            | Class::Frequency
-            | Class::Unexplained,
-            name,
-        ) => format!("{class}, {name}"),
+        (Class::Ipi | Class::Vector | Class::IdleExit | Class::TimerInterrupt | Class::Frequency, name) => {
+            format!("{class}, {name}")
+        }
         (_, name) => format!("{class} {name}"),
     }
 }
@@ -211,7 +206,6 @@ pub fn ordinary(explanation: &Explanation) -> Option<String> {
         .then(|| format!("An ordinary activation spends {}; blamed is what is beyond that.", said.join(", ")))
 }
 
-/// An engine.
 pub fn rung(rung: Rung) -> &'static str {
     match rung {
         Rung::Timerlat => "the kernel's trace, with the events of its own latency tracers",
@@ -428,9 +422,7 @@ pub fn borne_on(knob: &str) -> String {
 
 /// A knob that bears on a cause.
 pub struct KnobHere<'a> {
-    /// Its name.
     pub id: &'static str,
-    /// What is wanted.
     pub title: &'static str,
     /// How the audit of the same run found it; `None` where there was no audit.
     pub state: Option<&'a State>,

@@ -65,7 +65,7 @@ pub fn number(row: &RowResult, second: bool) -> String {
     }
 }
 
-/// What became of it: a difference in microseconds, or a ratio.
+/// The change of a row: a difference in microseconds, or a ratio.
 pub fn change(row: &RowResult) -> String {
     match row.change {
         Some(Change::Difference(Limits { seen: Some(seen), .. })) => units::signed_us(seen),
@@ -249,7 +249,7 @@ fn rounded_up(length: Nanos) -> Nanos {
 /// What has to be known to read the result.
 pub fn cautions(comparison: &Comparison) -> Vec<String> {
     let mut cautions = vec![format!(
-        "Intervals are of 95{THIN}% each. Odds are of chance alone doing so much beyond a margin of {}, allowing for all \
+        "Intervals are of 95{THIN}% each. Odds are of chance alone making such a change beyond a margin of {}, allowing for all \
          {} looked at; below 0.05 decides.",
         units::portion(comparison.options.margin),
         units::counted(comparison.looked_at as u64, "row"),
@@ -288,7 +288,6 @@ pub fn cautions(comparison: &Comparison) -> Vec<String> {
     cautions
 }
 
-/// What differs.
 pub fn subject(subject: &Subject) -> String {
     match subject {
         Subject::Mechanism => "way to wait".to_owned(),
@@ -313,7 +312,6 @@ pub fn subject(subject: &Subject) -> String {
     }
 }
 
-/// How it is.
 pub fn value(value: &Value) -> String {
     match value {
         Value::Absent => "not stated".to_owned(),
@@ -339,7 +337,6 @@ pub fn matters(matters: Matters) -> &'static str {
     }
 }
 
-/// One difference.
 pub fn difference(difference: &Difference) -> String {
     format!("{}: {} -> {}", subject(&difference.subject), value(&difference.first), value(&difference.second))
 }

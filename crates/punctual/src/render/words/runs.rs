@@ -7,7 +7,7 @@ use punctual_numbers::report::Report;
 use punctual_numbers::trace::Rung;
 use std::path::PathBuf;
 
-/// At most so many runs are told one by one.
+/// How many runs are told one by one.
 const RUNS_TOLD: usize = 12;
 
 /// How long was measured and when; of a stretch, how much of which run is told.

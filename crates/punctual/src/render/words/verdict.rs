@@ -12,7 +12,6 @@ type Point = fn(&Percentiles) -> Option<Nanos>;
 pub struct VerdictWords {
     /// `Held`, `Not held`, `Inconclusive`.
     pub word: &'static str,
-    /// What was seen.
     pub seen: String,
     /// What follows from it with which confidence, under which conditions; `None` when nothing does.
     pub bound: Option<String>,

@@ -1,12 +1,10 @@
 //! Protocol buffers being written: each field is its number and wire type, then its value. Nothing is read, so a crate
 //! that generates code from schemas would save nothing.
 
-/// A message.
 #[derive(Default)]
 pub struct Message(Vec<u8>);
 
 impl Message {
-    /// What was written.
     pub fn bytes(&self) -> &[u8] {
         &self.0
     }

@@ -24,7 +24,6 @@ const SLICE_BEGIN: u64 = 1;
 const SLICE_END: u64 = 2;
 const INSTANT: u64 = 3;
 
-/// `TrackDescriptor.ChildTracksOrdering`.
 const EXPLICIT: u64 = 3;
 
 /// Writes the windows of a recording to `output`, with what the report says of them.

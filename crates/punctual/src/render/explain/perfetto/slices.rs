@@ -16,7 +16,6 @@ pub enum Lane {
     Activations,
     /// Who had the time between, as it was accounted for.
     Account,
-    /// Moments.
     Marks,
     /// Interrupts and what they call.
     Interrupts,
@@ -24,7 +23,6 @@ pub enum Lane {
     Softirqs,
     /// Threads, and work that workers do.
     Threads,
-    /// Idle states.
     Idle,
 }
 
@@ -44,11 +42,9 @@ pub const LANES: [(Lane, &str); 7] = [
 pub struct Slice {
     /// Where it is shown.
     pub lane: Lane,
-    /// From.
     pub from: MonoTime,
     /// To; where it equals the start, the slice is a moment.
     pub to: MonoTime,
-    /// What it is.
     pub name: String,
     /// What else is known of it: (name, value).
     pub notes: Vec<(&'static str, String)>,
@@ -131,7 +127,6 @@ struct Open {
     is: Is,
 }
 
-/// What closes it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Is {
     Irq,

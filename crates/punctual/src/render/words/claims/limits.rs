@@ -62,7 +62,7 @@ pub(super) fn misses(misses: &Misses) -> String {
     }
 }
 
-/// `p99`, `p99.9` and so on, from one in so many.
+/// `p99`, `p99.9` and so on, from how many activations there is one beyond it.
 pub(super) fn percentile_name(one_in: u64) -> String {
     match one_in.max(1).ilog10() {
         0..=2 => "p99".to_owned(),
