@@ -26,7 +26,7 @@ fn an_ordinary_user_gets_an_answer_and_is_told_what_root_would_add() {
         assert!(said.out.contains(part), "no '{part}' in {said:?}");
     }
     let said = under(&run, &nobody, "measure --duration 1s --out m.punctual");
-    assert!(said.code == 0 && said.out.contains("did not run in a real-time class"), "{said:?}");
+    assert!(said.code == 0 && said.out.contains("measured as an ordinary task"), "{said:?}");
 }
 
 #[test]
