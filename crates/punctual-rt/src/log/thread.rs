@@ -22,7 +22,7 @@ impl Drain {
     /// calling thread may: call before that confines itself to the loop's CPU.
     ///
     /// # Errors
-    /// [`ConfigError::ZeroLength`](crate::ConfigError::ZeroLength) when `interval` is zero, [`SetupError::Thread`](crate::SetupError::Thread) when no thread can be had.
+    /// [`ConfigError::ZeroLength`] when `interval` is zero, [`SetupError::Thread`] when no thread can be had.
     ///
     /// # Real-time
     /// Starts a thread: call before the loop.
