@@ -4,7 +4,7 @@ use super::comparable::Difference;
 use super::{CauseChange, Options};
 use crate::claims::Refusal;
 use crate::foreign::Series;
-use crate::report::Distrust;
+use crate::report::{Distrust, may_differ_by_doubt};
 use punctual_hist::Nanos;
 
 /// Recordings held against the first of them.
@@ -104,6 +104,18 @@ pub struct Against {
     /// they are decided, and where it cannot be estimated.
     #[serde(rename = "wants_ns")]
     pub wants: Option<Nanos>,
+}
+
+impl Against {
+    /// Whether doubts of either side can have made the difference that was found, or hidden one.
+    pub fn is_doubtful_beside(&self, first: &Side) -> bool {
+        let (first, second) = (&first.doubts, &self.side.doubts);
+        match self.verdict {
+            Compared::Better => may_differ_by_doubt(second, first),
+            Compared::Worse => may_differ_by_doubt(first, second),
+            _ => may_differ_by_doubt(first, second) || may_differ_by_doubt(second, first),
+        }
+    }
 }
 
 /// A CPU and load that only one of two has.

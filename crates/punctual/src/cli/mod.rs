@@ -22,7 +22,7 @@ pub use optimize::OptimizeArgs;
 pub use plot::ChartName;
 pub use result::{ExportArgs, ExportFormat, ImportArgs, ReportArgs};
 pub use tune::{RevertArgs, StatusArgs, TuneArgs};
-pub use value::{Loads, Period, When, parse_cpus, parse_duration, parse_loads};
+pub use value::{Loads, PRIORITY, Period, When, parse_cpus, parse_duration, parse_loads};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use names::{ARCHES, ENGINES, FINDING_LEVELS, FLAVOURS, KnobId, MECHANISMS, one_of};
@@ -372,12 +372,11 @@ pub struct MeasureArgs {
 
 impl MeasureArgs {
     pub fn priority(&self) -> u8 {
-        self.priority.unwrap_or(90)
+        self.priority.unwrap_or(PRIORITY)
     }
 
-    /// The load phases; none is one that is idle.
     pub fn phases(&self) -> Vec<LoadPhase> {
-        self.load.clone().map_or_else(|| vec![LoadPhase { loads: Vec::new(), parts: 1 }], |loads| loads.0)
+        Loads::or_idle(self.load.as_ref())
     }
 }
 

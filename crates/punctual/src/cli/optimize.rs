@@ -4,7 +4,7 @@
 
 use super::names::{RADII, STRATEGIES, one_of};
 use super::need::NeedArgs;
-use super::value::{Loads, parse_cpus, parse_duration, parse_loads, parse_percent};
+use super::value::{Loads, PRIORITY, parse_cpus, parse_duration, parse_loads, parse_percent};
 use clap::Args;
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::profile::Kind;
@@ -26,12 +26,11 @@ impl OptimizeArgs {
     }
 
     pub fn priority(&self) -> u8 {
-        self.priority.unwrap_or(90)
+        self.priority.unwrap_or(PRIORITY)
     }
 
-    /// The load phases; none is one that is idle.
     pub fn phases(&self) -> Vec<LoadPhase> {
-        self.load.clone().map_or_else(|| vec![LoadPhase { loads: Vec::new(), parts: 1 }], |loads| loads.0)
+        Loads::or_idle(self.load.as_ref())
     }
 }
 

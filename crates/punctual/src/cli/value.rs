@@ -7,6 +7,9 @@ use punctual_linux::trace::BUFFER_BYTES_MIN;
 use punctual_numbers::scenario::{Amount, LoadPhase};
 use std::collections::BTreeMap;
 
+/// `SCHED_FIFO` priority of the measuring threads where nobody says otherwise.
+pub const PRIORITY: u8 = 90;
+
 /// A time with its unit: `50us`, `1.5ms`, `30s`, `10m`, `211h`, `3d`.
 pub fn parse_duration(text: &str) -> Result<Nanos, String> {
     const UNITS: [(&str, u64); 8] = [
@@ -161,6 +164,13 @@ pub fn parse_period(text: &str) -> Result<Period, String> {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loads(pub Vec<LoadPhase>);
+
+impl Loads {
+    /// The load phases; none is one that is idle.
+    pub fn or_idle(typed: Option<&Self>) -> Vec<LoadPhase> {
+        typed.map_or_else(|| vec![LoadPhase { loads: Vec::new(), parts: 1 }], |loads| loads.0.clone())
+    }
+}
 
 impl std::fmt::Display for Loads {
     /// As it is typed.

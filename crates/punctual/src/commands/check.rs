@@ -1,6 +1,6 @@
 //! `punctual check`: audit, measure under load, say whether the need is held.
 
-use crate::cli::{CheckArgs, Form, Loads, parse_loads};
+use crate::cli::{CheckArgs, Form, Loads, PRIORITY, parse_loads};
 use crate::commands::export::junit;
 use crate::commands::here::Here;
 use crate::commands::need::Stated;
@@ -24,7 +24,6 @@ use punctual_tuning::audit::worst;
 const PERIOD: Nanos = Nanos::from_ms(1);
 const BUDGET: Nanos = Nanos::from_us(50);
 const DURATION: Nanos = Nanos::from_secs(30);
-const PRIORITY: u8 = 90;
 const LOAD: &str = "idle:1,cpu+memory+io-write+switch+net:2";
 
 pub fn run(args: &CheckArgs) -> Result<Exit> {

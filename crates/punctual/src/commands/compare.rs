@@ -9,7 +9,6 @@ use crate::render::{self, compare};
 use anyhow::{Result, anyhow};
 use punctual_linux::result_file::ResultFile;
 use punctual_numbers::compare::{Compared, Comparison, Measured, Options};
-use punctual_numbers::report::may_differ_by_doubt;
 use std::path::PathBuf;
 
 /// Reads, compares, renders. What cannot be told, should not have been compared or may be the work of a doubt exits with
@@ -70,13 +69,6 @@ fn exit_of(comparison: &Comparison, fail_on: Option<CompareLevel>) -> Exit {
         None => false,
     };
     let refused = comparison.others.iter().any(|other| other.refused);
-    let doubted = comparison.others.iter().any(|other| {
-        let (first, second) = (&comparison.first.doubts, &other.side.doubts);
-        match other.verdict {
-            Compared::Better => may_differ_by_doubt(second, first),
-            Compared::Worse => may_differ_by_doubt(first, second),
-            _ => may_differ_by_doubt(first, second) || may_differ_by_doubt(second, first),
-        }
-    });
+    let doubted = comparison.others.iter().any(|other| other.is_doubtful_beside(&comparison.first));
     Exit::exceeded_if(fails).and(Exit::doubtful_if(unsure || refused || doubted))
 }

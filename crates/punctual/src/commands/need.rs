@@ -128,14 +128,13 @@ impl Stated {
             Some(name) => by_name(name, file)?,
             None => (None, Kind::default()),
         };
-        let own_or = |own: Option<Nanos>, file: Option<Nanos>| own.or(file);
         let stated = Self {
-            period: own_or(own.period, file.period),
-            budget: own_or(own.budget, file.budget),
+            period: own.period.or(file.period),
+            budget: own.budget.or(file.budget),
             cpus: own.cpus.or_else(|| file.cpus.clone()),
             priority: own.priority.or(file.priority),
             load: own.load.or_else(|| file.load.clone()),
-            duration: own_or(own.duration, file.duration),
+            duration: own.duration.or(file.duration),
             name: profile.map(str::to_owned).or_else(|| file.preset.clone()),
             ..Self::default()
         };

@@ -36,6 +36,8 @@ fn every_step_of_the_example_runs_and_leaves_what_it_uploads() {
         assert!(run.path(file).exists(), "{file}");
     }
     assert!(fs::read_to_string(run.path("latency.xml")).unwrap().contains("<testsuite"));
+    let again = ["check", "--cpus", "0", "--duration", "1s", "--junit", "latency.xml"];
+    run.punctual(&again).refused(&["latency.xml is there already", "another --junit"]);
     let newest = run.punctual(&["report", "--brief"]);
     assert!(newest.err.contains("the newest here: ") && newest.out.lines().count() == 1, "{newest:?}");
 }

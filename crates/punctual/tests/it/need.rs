@@ -20,6 +20,13 @@ fn a_project_file_is_written_once_and_read_by_every_command() {
 }
 
 #[test]
+fn without_a_recording_in_the_folder_it_is_said_how_to_make_one() {
+    for verb in [&["report"][..], &["explain"], &["compare"], &["report", "--plot"]] {
+        Run::new().punctual(verb).refused(&["this folder holds 0 of the", "sudo punctual check"]);
+    }
+}
+
+#[test]
 fn what_is_wrong_in_a_project_file_is_told_with_its_place() {
     let run = Run::new();
     fs::write(run.path("punctual.toml"), "period = \"1ms\"\nbudgt = \"50us\"\n").unwrap();

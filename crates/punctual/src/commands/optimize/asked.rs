@@ -167,7 +167,7 @@ pub fn is_found_after_a_boot(args: &OptimizeArgs) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::{is_found_after_a_boot, name_whole};
+    use super::{explicit, is_found_after_a_boot, name_whole};
     use crate::cli::{Cli, Command, OptimizeArgs};
     use clap::Parser;
 
@@ -176,6 +176,14 @@ mod tests {
         let words = [&["punctual", "optimize", "--boots"][..], words].concat();
         let Command::Optimize(args) = Cli::try_parse_from(words).unwrap().command else { panic!("another command") };
         *args
+    }
+
+    #[test]
+    fn a_campaign_keeps_in_words_what_a_project_file_stated() {
+        let args = asked(&["--cpus", "1", "--config", "x.toml", "--budget", "50us", "--load", "cpu+net"]);
+        let typed = ["optimize", "--config", "x.toml", "--budget=50us", "--load", "cpu+net"].map(str::to_owned);
+        let kept = explicit(&args, typed.into_iter()).join(" ");
+        assert_eq!(kept, "optimize --time 30m --budget 50us --load cpu+net:1");
     }
 
     #[test]

@@ -85,3 +85,10 @@ fn what_does_not_go_is_told_with_how_it_is_mended() {
     let told = fs::read_to_string(folder.join("result.txt")).unwrap();
     assert!(told.contains("Not everything is put back") && told.contains("punctual revert"), "{told}");
 }
+
+#[test]
+fn words_of_a_campaign_begun_before_options_were_renamed_are_understood() {
+    let words = |typed: &str| in_words_of_today(typed.split(' ').map(str::to_owned).collect()).join(" ");
+    assert_eq!(words("optimize --budget 1h --late=50us --cpus 1"), "optimize --time 1h --budget=50us --cpus 1");
+    assert_eq!(words("optimize --time 1h --budget 50us"), "optimize --time 1h --budget 50us");
+}

@@ -1,12 +1,12 @@
 //! A comparison in at most 60 lines, the answer last.
 
 use super::text::{numbers, side, tone};
+use crate::render::sheet::Sheet;
 use crate::render::sheet::Style;
-use crate::render::sheet::{Sheet, Tone};
 use crate::render::units;
 use crate::render::words::{self, command::length, compare as say};
 use punctual_numbers::compare::{Against, Compared, Comparison, GroupResult};
-use punctual_numbers::report::{Distrust, may_differ_by_doubt};
+use punctual_numbers::report::Distrust;
 use std::path::Path;
 
 /// How many differences beside the numbers are shown.
@@ -15,8 +15,6 @@ const DIFFERENCES_SHOWN: usize = 4;
 const GROUPS_SHOWN: usize = 4;
 /// How many rows that decide are named in the answer.
 const DECIDED_SHOWN: usize = 3;
-/// Width of the labels before the lines of the answer.
-const LABEL: usize = 8;
 
 /// The whole text. Of several comparisons with the first one, only a single one has its numbers.
 pub fn short(comparison: &Comparison, html: Option<&Path>, style: Style) -> String {
@@ -31,7 +29,7 @@ pub fn short(comparison: &Comparison, html: Option<&Path>, style: Style) -> Stri
         answer(&mut sheet, other, comparison);
     }
     if let Some(path) = html {
-        sheet.toned_entry(2, LABEL, Tone::Heading, "Page", &path.display().to_string());
+        sheet.answer("Page", &path.display().to_string());
     }
     sheet.finish()
 }
@@ -78,30 +76,19 @@ fn answer(sheet: &mut Sheet, other: &Against, comparison: &Comparison) {
     let left = if left > 0 { format!("; and {} more", units::count(left as u64)) } else { String::new() };
     let seen = if shown.is_empty() { other.side.name.clone() } else { format!("{}{left}.", shown.join("; ")) };
     sheet.hanging_paragraph(0, 2, tone(other.verdict), &word, &seen);
-    let mut entry = |label: &str, text: &str| sheet.toned_entry(2, LABEL, Tone::Heading, label, text);
-    entry("How sure", &say::sentence(other, comparison));
+    sheet.answer("How sure", &say::sentence(other, comparison));
     let doubts: Vec<Distrust> = comparison.first.doubts.iter().chain(&other.side.doubts).cloned().collect();
     let trust = if other.refused {
         "No: these two should not be compared; --anyway was given.".to_owned()
     } else if doubts.is_empty() {
         "Yes.".to_owned()
-    } else if may_differ(other, &comparison.first.doubts) {
+    } else if other.is_doubtful_beside(&comparison.first) {
         "No: what stands beside the files above may have made or hidden the difference.".to_owned()
     } else {
         format!("Yes, although {}.", words::although(&doubts))
     };
-    entry("Trust", &trust);
-    entry("Next", &next(other));
-}
-
-/// Whether doubts can have made the difference, or hidden one.
-fn may_differ(other: &Against, first: &[Distrust]) -> bool {
-    let second = &other.side.doubts;
-    match other.verdict {
-        Compared::Better => may_differ_by_doubt(second, first),
-        Compared::Worse => may_differ_by_doubt(first, second),
-        _ => may_differ_by_doubt(first, second) || may_differ_by_doubt(second, first),
-    }
+    sheet.answer("Trust", &trust);
+    sheet.answer("Next", &next(other));
 }
 
 fn next(other: &Against) -> String {

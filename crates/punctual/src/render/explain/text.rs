@@ -26,8 +26,6 @@ const KNOBS_SHOWN: usize = 4;
 
 /// How many causes have details in the short text.
 const DETAILED: usize = 2;
-/// Width of the labels before the lines of the answer.
-const LABEL: usize = 8;
 
 /// What is to be shown.
 #[derive(Clone, Copy, Debug)]
@@ -74,13 +72,12 @@ fn answer(sheet: &mut Sheet, report: &Report, causes: &Explanation, reader: &Rea
     sheet.gap();
     let found = answer::top_cause(report).unwrap_or_else(|| "Nothing was late.".to_owned());
     sheet.hanging_paragraph(0, 2, Tone::Heading, "CAUSE:", &found);
-    let mut entry = |label: &str, text: &str| sheet.toned_entry(2, LABEL, Tone::Heading, label, text);
     let sure = causes.explained.map_or_else(
         || "No time can be given to any cause.".to_owned(),
         |share| format!("{} of the latency looked at has a cause.", units::portion(share)),
     );
-    entry("How sure", &sure);
-    entry(
+    sheet.answer("How sure", &sure);
+    sheet.answer(
         "Trust",
         &report.causes_doubt().map_or_else(|| "Yes.".to_owned(), |why| format!("No: {}", words::doubt(why))),
     );
@@ -100,15 +97,15 @@ fn answer(sheet: &mut Sheet, report: &Report, causes: &Explanation, reader: &Rea
         (true, false) => ("Look at the worst one part by part:", of_file(&["explain", "--spike", "1"])),
         (true, true) => ("Look at the whole run:", of_file(&["report", "--full"])),
     };
-    entry("Next", why);
-    sheet.command(LABEL + 3, &command.to_string());
+    sheet.answer("Next", why);
+    sheet.answer_command(&command.to_string());
     for (label, path) in [("Files", recording), ("", html), ("", trace)] {
         if let Some(path) = path {
-            sheet.toned_entry(2, LABEL, Tone::Heading, label, &path.display().to_string());
+            sheet.answer(label, &path.display().to_string());
         }
     }
     if trace.is_some() {
-        sheet.paragraph(LABEL + 3, "The trace opens at ui.perfetto.dev.");
+        sheet.answer_more("The trace opens at ui.perfetto.dev.");
     }
 }
 

@@ -24,6 +24,9 @@ impl Default for Style {
     }
 }
 
+/// Width of the labels before the lines of an answer.
+const ANSWER_LABEL: usize = 8;
+
 /// What a piece of text tells at a glance. Never told by colour alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tone {
@@ -90,6 +93,21 @@ impl Sheet {
     /// A paragraph whose first words have a tone, and whose other lines are indented by `rest`.
     pub fn hanging_paragraph(&mut self, indent: usize, rest: usize, tone: Tone, first: &str, text: &str) {
         self.hanging(indent, rest, Some((tone, first)), text);
+    }
+
+    /// A line of an answer: a label of at most eight letters and what it tells.
+    pub fn answer(&mut self, label: &str, text: &str) {
+        self.toned_entry(2, ANSWER_LABEL, Tone::Heading, label, text);
+    }
+
+    /// A command below a line of an answer.
+    pub fn answer_command(&mut self, command: &str) {
+        self.command(ANSWER_LABEL + 3, command);
+    }
+
+    /// More words below a line of an answer.
+    pub fn answer_more(&mut self, text: &str) {
+        self.paragraph(ANSWER_LABEL + 3, text);
     }
 
     /// A line to paste, which is never wrapped: a terminal that breaks it copies it whole.

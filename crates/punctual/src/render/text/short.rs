@@ -28,7 +28,7 @@ const CAUSES_SHOWN: usize = 3;
 const NOTES_SHOWN: usize = 2;
 /// Names of facts about the machine that get a line, in this order; the full text has all.
 const MACHINE_SHOWN: [&str; 4] = ["model", "kernel", "cpus", "virtualisation"];
-/// Width of the labels before the lines of the answer.
+/// Width of the labels above the findings.
 const LABEL: usize = 8;
 
 /// The machine, the need, and what stands in the way, before anything is measured.
@@ -224,22 +224,21 @@ pub fn answer(sheet: &mut Sheet, report: &Report, reader: &Reader, [recording, p
         &format!("{}:", answer::word(report.verdict.answer)),
         &answer::by_how_much(report),
     );
-    let mut entry = |label: &str, text: &str| sheet.toned_entry(2, LABEL, Tone::Heading, label, text);
-    entry("How sure", &answer::how_sure(report));
-    entry("Trust", &answer::trust(report).join(" "));
+    sheet.answer("How sure", &answer::how_sure(report));
+    sheet.answer("Trust", &answer::trust(report).join(" "));
     if let Some(cause) = answer::top_cause(report) {
-        entry("Why", &cause);
+        sheet.answer("Why", &cause);
     }
     let next = answer::next(report, reader, recording);
-    entry("Next", &next.why);
+    sheet.answer("Next", &next.why);
     if let Some(command) = &next.command {
-        sheet.command(LABEL + 3, command);
+        sheet.answer_command(command);
     }
     if let Some(then) = next.then {
-        sheet.paragraph(LABEL + 3, then);
+        sheet.answer_more(then);
     }
     let files: Vec<String> = [recording, page].into_iter().flatten().map(|path| path.display().to_string()).collect();
     for (at, file) in files.iter().enumerate() {
-        sheet.toned_entry(2, LABEL, Tone::Heading, if at == 0 { "Files" } else { "" }, file);
+        sheet.answer(if at == 0 { "Files" } else { "" }, file);
     }
 }

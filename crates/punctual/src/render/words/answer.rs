@@ -74,11 +74,11 @@ pub fn by_how_much(report: &Report) -> String {
             .map_or_else(|| "no budget".to_owned(), |budget| format!("budget {}", units::latency(budget))),
     );
     let verdict = &report.verdict;
-    let missed = match (verdict.answer, verdict.missed) {
-        (_, 0) => format!("none of {} missed", units::counted(verdict.due, "release")),
-        (_, missed) => format!("{} of {} missed", units::count(missed), units::counted(verdict.due, "release")),
-    };
-    let missed = if report.need.budget.is_some() { format!("; {missed}") } else { String::new() };
+    let missed = if verdict.missed == 0 { "none".to_owned() } else { units::count(verdict.missed) };
+    let missed = report
+        .need
+        .budget
+        .map_or_else(String::new, |_| format!("; {missed} of {} missed", units::counted(verdict.due, "release")));
     format!("{}{missed}.", parts.join(", "))
 }
 
@@ -217,11 +217,8 @@ fn mend(report: &Report, reader: &Reader, again: &Command, explain: &Command) ->
         return Next { why, command: Some(explain.to_string()), then: None };
     }
     let change = command::tune(&report.need.cpus, &ids).with_sudo(!reader.is_root);
-    let why = format!(
-        "Change {} ({}):",
-        units::counted(ids.len() as u64, "setting"),
-        "the plan is shown first, and can be taken back"
-    );
+    let settings = units::counted(ids.len() as u64, "setting");
+    let why = format!("Change {settings} (the plan is shown first, and can be taken back):");
     Next { why, command: Some(change.to_string()), then: Some("Then run this check again.") }
 }
 
