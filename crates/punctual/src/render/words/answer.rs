@@ -88,16 +88,11 @@ pub fn how_sure(report: &Report) -> String {
     if let Some(why) = &verdict.inconclusive_because {
         return inconclusive(why);
     }
-    let Some(upper) = verdict.miss_probability_upper else { return "No bound follows from this run.".to_owned() };
-    let confidence = format!("{}{}% confidence", (verdict.confidence * 1000.0).round() / 10.0, units::THIN);
-    let bound = units::at_most(upper, "releases");
-    let seen = match verdict.due.checked_div(verdict.missed) {
-        None => format!("In the long run {bound} miss ({confidence})"),
-        Some(one_in) => {
-            format!("1 in {} releases missed here; in the long run {bound} miss ({confidence})", units::count(one_in))
-        }
-    };
-    format!("{seen}, as long as machine, settings and load stay the same.")
+    let Some(bound) = super::verdict::bound(report) else { return "No bound follows from this run.".to_owned() };
+    match verdict.due.checked_div(verdict.missed) {
+        None => bound,
+        Some(one_in) => format!("1 in {} releases missed here. {bound}", units::count(one_in)),
+    }
 }
 
 fn inconclusive(why: &Inconclusive) -> String {

@@ -27,7 +27,7 @@ pub fn verdict(report: &Report) -> VerdictWords {
         Answer::NotHeld => ("Not held", not_held(report)),
         Answer::Inconclusive => ("Inconclusive", inconclusive(report)),
     };
-    VerdictWords { word, seen, bound: bound(verdict, report.need.budget), but: but(verdict) }
+    VerdictWords { word, seen, bound: bound(report), but: but(verdict) }
 }
 
 /// What the doubts leave of an answer that stands.
@@ -91,14 +91,15 @@ fn largest(report: &Report) -> String {
     max.map_or_else(String::new, |max| format!(" Largest of {} that ran: {}.", units::count(ran), units::latency(max)))
 }
 
-fn bound(verdict: &Verdict, budget: Option<Nanos>) -> Option<String> {
-    budget?;
-    let upper = verdict.miss_probability_upper?;
+/// What follows for the long run, in one sentence: the same in every text and on the page.
+pub fn bound(report: &Report) -> Option<String> {
+    report.need.budget?;
+    let verdict = &report.verdict;
     Some(format!(
-        "With {}{}% confidence {} would miss, as long as machine, configuration and load stay as they were.",
+        "In the long run {} miss ({}{}% confidence), as long as machine, settings and load stay the same.",
+        units::at_most(verdict.miss_probability_upper?, "releases"),
         (verdict.confidence * 1000.0).round() / 10.0,
-        units::THIN,
-        units::at_most(upper, "releases")
+        units::THIN
     ))
 }
 
@@ -142,7 +143,7 @@ pub fn next_step(step: &NextStep, report: &Report) -> String {
             units::count(*one_in)
         ),
         NextStep::RunAsRoot { adds } => format!("Run it again as root: {adds}"),
-        NextStep::Repeat => "Measure again without what spoilt this run.".to_owned(),
+        NextStep::Repeat => "Remove what is named as a reason for doubt, then measure again.".to_owned(),
         NextStep::StateBudget => "State how late is too late, for example --budget 50us.".to_owned(),
         NextStep::LookAtSkips { cpu } => {
             let gap = report.cpus.iter().find(|c| c.cpu == *cpu).map(|c| units::latency(c.longest_gap));
@@ -173,7 +174,7 @@ mod tests {
             "{seen}"
         );
         let bound = plain(&words.bound.unwrap());
-        assert!(bound.starts_with("With 95 % confidence fewer than 1 in 20 000 releases would miss"), "{bound}");
+        assert!(bound.starts_with("In the long run fewer than 1 in 20 000 releases miss (95 % confidence)"), "{bound}");
         assert!(words.but.is_none());
     }
 
@@ -181,7 +182,7 @@ mod tests {
     fn the_confidence_is_not_rounded_up() {
         let mut report = sample::two_cpus();
         report.verdict.confidence = 0.999;
-        assert!(plain(&verdict(&report).bound.unwrap()).starts_with("With 99.9 % confidence"));
+        assert!(plain(&verdict(&report).bound.unwrap()).contains("(99.9 % confidence)"));
     }
 
     #[test]
