@@ -89,7 +89,8 @@ pub fn how_sure(report: &Report) -> String {
         return inconclusive(why);
     }
     let Some(bound) = super::verdict::bound(report) else { return "No bound follows from this run.".to_owned() };
-    match verdict.due.checked_div(verdict.missed) {
+    // To the nearest: 1 606 of 8 000 are 1 in 5.
+    match verdict.due.saturating_add(verdict.missed / 2).checked_div(verdict.missed) {
         None => bound,
         Some(one_in) => format!("1 in {} releases missed here. {bound}", units::count(one_in)),
     }
