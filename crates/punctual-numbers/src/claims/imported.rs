@@ -62,7 +62,7 @@ impl SeriesClaims {
         if refusal == Some(Refusal::Censored) {
             return Some(Self { time, next, percentiles: Vec::new(), beyond: Err(Refusal::Censored) });
         }
-        let worth = Worth { n: due, spread: 1.0, time: time.unwrap_or_default() };
+        let worth = Worth { n: due, spread: Some(1.0), time: time.unwrap_or_default(), longer: None };
         let mut percentiles = percentiles(due, series, |_| worth);
         if missing > 0 {
             // The largest seen is no limit, however long it takes.
@@ -91,7 +91,7 @@ fn beyond(series: &Series, n: u64, time: Option<Nanos>) -> Result<Beyond, Refusa
     if lowest.fit.law.scale < width / 2.0 {
         return Err(Refusal::Coarse { width: super::tails::nanos(width), scale: scale_of(lowest.fit.law.scale) });
     }
-    conclude(&tails, &Cut { size: n, each }, &phase::TIMES, |odds| Refusal::NoFit { odds })
+    conclude(&tails, &Cut { size: n, each, is_mixed: false }, &phase::TIMES, |odds| Refusal::NoFit { odds })
 }
 
 /// The cells a tail may begin with, lowest first: above their lower edge lie enough values and not too many, and of each

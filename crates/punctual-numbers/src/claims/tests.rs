@@ -105,7 +105,7 @@ fn a_law_without_a_catch_is_claimed_on_every_rung() {
     let more = p99999.more.unwrap().as_secs_f64();
     assert!(p99999.high.is_none() && (2_290.0..2_300.0 * 1.5).contains(&more), "{p99999:?}");
     let misses = phase.misses.unwrap();
-    assert!((4.2e-5..4.3e-5 * phase.clustering * 1.01).contains(&misses.upper), "{misses:?}");
+    assert!((4.2e-5..4.3e-5 * phase.clustering * 1.01).contains(&misses.upper.unwrap()), "{misses:?}");
     assert_eq!((misses.missed, misses.wanted_one_in), (0, 100_000));
     assert_eq!(phase.next[0].time, Nanos::from_secs(3_600));
     assert!((phase.next[0].odds - 3_600.0 / 4_300.0).abs() < 1e-9);
@@ -147,6 +147,67 @@ fn minutes_of_another_kind_are_dependence() {
     let phase = only(&recording(500, None, by_minutes), None);
     assert!(matches!(phase.beyond, Err(Refusal::Dependent { .. } | Refusal::Drifts(_))), "{:?}", phase.beyond);
     assert!(phase.clustering > 3.0, "limits are wider: {}", phase.clustering);
+}
+
+/// A telegraph of 100 s: the run holds seven moods, and a percentile of this run is no limit for the next.
+#[test]
+fn a_run_of_few_moods_has_percentiles_and_no_limits() {
+    let mut law = exponential(4);
+    let by_moods = |i: u64| law(i) * if (i / 10_000) % 2 == 0 { 1.0 } else { 1.3 };
+    let recording = recording(700, Some(Nanos::from_us(50)), by_moods);
+    let report = Report::of(&recording);
+    let phase = &report.claims.phases[0];
+    let moods = phase.moods.unwrap();
+    assert!(moods.too_long && moods.probability > 0.99 && moods.stretches < 16.0, "{moods:?}");
+    assert!(moods.run_wanted.unwrap() > Nanos::from_secs(700), "{moods:?}");
+    let [p99, p999, p9999] = phase.percentiles[..] else { panic!("{:?}", phase.percentiles) };
+    for told in [p99, p999, p9999] {
+        assert!(told.value.is_some() && told.more.is_some(), "{told:?}");
+        assert_eq!((told.low, told.high, told.independent), (None, None, None));
+    }
+    let misses = phase.misses.unwrap();
+    assert!(
+        misses.missed > 0 && misses.upper.is_none() && misses.more.is_none_or(|more| more > Nanos::ZERO),
+        "{misses:?}"
+    );
+    assert!(phase.next.is_empty());
+    assert_eq!(report.verdict.miss_probability_upper, None);
+    assert!(report.trust.reasons.iter().any(|doubt| matches!(doubt, crate::report::Distrust::Drifts { .. })));
+}
+
+/// A telegraph of 5 s: the run holds more than a hundred moods, and each counts as one.
+#[test]
+fn short_moods_widen_limits_and_withhold_none() {
+    let calm = only(&recording(700, None, exponential(4)), None);
+    let (mut law, mut dice, mut state) = (exponential(4), uniform(5), 1.0);
+    let by_moods = |i: u64| {
+        if dice.next().unwrap() < 0.002 {
+            state = 2.3 - state;
+        }
+        law(i) * state
+    };
+    let moody = only(&recording(700, None, by_moods), None);
+    let (still, moods) = (calm.moods.unwrap(), moody.moods.unwrap());
+    assert!(!still.too_long && still.length.is_none() && still.probability < 0.5, "{still:?}");
+    assert!(!moods.too_long && (2.0..15.0).contains(&moods.length.unwrap().as_secs_f64()), "{moods:?}");
+    let worth = |claims: &PhaseClaims| claims.percentiles[0].independent.unwrap();
+    assert!(worth(&calm) > 50_000 && worth(&moody) < worth(&calm) / 3, "{} {}", worth(&calm), worth(&moody));
+    assert!(moody.percentiles[0].high.is_some() && !moody.next.is_empty());
+}
+
+#[test]
+fn what_drifts_has_no_limits_for_the_next_run() {
+    let mut law = exponential(3);
+    let phase = only(&recording(500, None, |i| law(i) * (1.0 + f64::from(u32::try_from(i).unwrap()) / 50_000.0)), None);
+    assert!(phase.percentiles.iter().all(|told| told.high.is_none() && told.low.is_none()), "{:?}", phase.percentiles);
+    assert!(phase.percentiles[0].value.is_some() && phase.percentiles[0].more.is_none());
+}
+
+#[test]
+fn a_run_too_short_for_moods_says_nothing_of_them() {
+    let phase = only(&recording(12, None, exponential(1)), None);
+    assert_eq!(phase.moods, None);
+    assert!(phase.percentiles[0].high.is_some());
 }
 
 #[test]
@@ -257,7 +318,7 @@ fn each_cpu_has_claims_of_its_own_and_the_latest_is_named_if_it_differs() {
 fn misses_that_come_often_are_not_waited_away() {
     let phase = only(&recording(100, Some(Nanos::from_us(33)), exponential(8)), None);
     let misses = phase.misses.unwrap();
-    assert!(misses.upper > 0.01 && misses.missed > 50, "{misses:?}");
+    assert!(misses.upper.unwrap() > 0.01 && misses.missed > 50, "{misses:?}");
     assert_eq!((misses.wanted_one_in, misses.more), (1_000, None));
 }
 
@@ -273,7 +334,7 @@ proptest! {
         let explanation = Explanation::of(&recording);
         for phase in Claims::of(&recording, Some(&explanation)).phases {
             prop_assert!(phase.clustering.is_finite() && phase.clustering >= 1.0);
-            prop_assert!(phase.misses.is_none_or(|misses| (0.0..=1.0).contains(&misses.upper)));
+            prop_assert!(phase.misses.and_then(|misses| misses.upper).is_none_or(|upper| (0.0..=1.0).contains(&upper)));
             prop_assert!(phase.next.iter().all(|next| (0.0..=1.0).contains(&next.odds)));
             for percentile in phase.percentiles {
                 if let (Some(low), Some(high)) = (percentile.low, percentile.high) {
@@ -302,7 +363,7 @@ fn the_verdict_tells_the_bound_that_is_claimed_and_it_knows_of_clusters() {
     let report = Report::of(&recording);
     let misses = report.claims.phases[0].misses.unwrap();
     assert!(misses.missed >= 200 && misses.spread > 2.0, "{misses:?}");
-    assert_eq!(report.verdict.miss_probability_upper, Some(misses.upper));
+    assert_eq!(report.verdict.miss_probability_upper, misses.upper);
     let independent = binomial::upper_bound(misses.missed, report.verdict.due, CONFIDENCE).unwrap();
-    assert!(misses.upper > 1.05 * independent, "{misses:?} against {independent}");
+    assert!(misses.upper.unwrap() > 1.05 * independent, "{misses:?} against {independent}");
 }

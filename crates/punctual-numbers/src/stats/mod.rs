@@ -6,6 +6,7 @@ pub mod clusters;
 pub mod dependence;
 pub mod goodness;
 pub mod modes;
+pub mod moods;
 pub mod multiplicity;
 pub mod normal;
 pub mod optimum;
