@@ -3,7 +3,7 @@
 //! All steps run even when one fails, so that one run tells everything; the table at the end tells which.
 
 use crate::step::{self, Done, Outcome, table, verdict};
-use crate::{arrows, causes, codegen, duplicates, lab, packages, panic_free, run, screenshots, tidy};
+use crate::{arrows, causes, codegen, duplicates, lab, packages, panic_free, run, screenshots, tidy, truth};
 use anyhow::{Result, bail, ensure};
 use std::path::Path;
 use std::process::Command;
@@ -23,6 +23,7 @@ const STEPS: &[Step] = &[
     ("test", |root, tally| {
         test(&mut run::whole(root, "test", &["--no-fail-fast", "--lib", "--bins", "--tests"]), tally)
     }),
+    ("truth", |root, _| truth::step(root)),
     ("privileged", privileged),
     ("causes", |root, _| causes::step(root)),
     ("perfetto", perfetto),
