@@ -5,7 +5,6 @@ use super::case::{Case, Doubt, Judged, Missing, marked};
 use super::lasting::Lasting;
 use super::setting::{File, Setting, Value};
 use super::template::Template;
-use crate::programs;
 use punctual_facts::finding::State;
 
 #[derive(Clone, Copy, Debug)]
@@ -47,8 +46,6 @@ pub enum Check {
         class: &'static str,
         start: &'static str,
     },
-    /// None of these programs runs; they are named as the kernel's list of tasks names them.
-    NoProgram(&'static [&'static str]),
     /// A setting of the firmware that software cannot see: where its menus have it. Never good and never bad.
     Firmware(&'static str),
     /// Software cannot see it: what cannot be seen, and where to look for it. Never good and never bad.
@@ -173,13 +170,9 @@ impl Check {
                 options.iter().try_fold(true, |all, option| Ok(all && !case.built_with(option)?))
             }
             Self::NoModule(module) => case.has_module(module).map(|is_there| !is_there),
-            Self::Service => {
-                let names: Vec<&str> = programs::bad_for(id).flat_map(|program| program.processes).copied().collect();
-                case.daemons(&names).map(|found| found.is_empty())
-            }
+            Self::Service => case.running(id).map(|found| found.is_empty()),
             Self::Units => case.no_unit_of(id),
             Self::NoDevice { class, start } => case.has_no_device(class, start),
-            Self::NoProgram(names) => case.daemons(names).map(|found| found.is_empty()),
             Self::Probe(probe) => probe(case),
             Self::Firmware(place) => {
                 return Ok(State::Advice(format!("Cannot be seen from software: look in firmware under {place}.")));

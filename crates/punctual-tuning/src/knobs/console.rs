@@ -167,7 +167,7 @@ pub(crate) const KNOBS: &[Knob] = &[
             "echo nop > /sys/kernel/tracing/instances/NAME/current_tracer; echo > \
             /sys/kernel/tracing/instances/NAME/set_event",
         ),
-        persist: &[Lasting::NoWord("trace_instance"), Lasting::NoService("rasdaemon.service")],
+        persist: &[Lasting::NoWord("trace_instance")],
         undo: Fix::prose("Start the program again."),
         cost: "The trace.",
         blast: Blast::Disturbing,

@@ -66,7 +66,6 @@ pub(crate) const KNOBS: &[Knob] = &[
         why: "A resync or check reads every disk of the array end to end, computes parity and takes the memory bus \
             with it.",
         fix: Fix::command("echo idle > /sys/block/mdN/md/sync_action"),
-        persist: &[Lasting::NoService("mdcheck_start.timer"), Lasting::NoService("raid-check.timer")],
         cost: "An array that is not rebuilt does not protect.",
         blast: Blast::Breaking,
         confidence: Confidence::High,
@@ -156,7 +155,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         check: Check::NoDevice { class: "bluetooth", start: "hci" },
         why: "Bluetooth adapters scan and interrupt by USB at any time.",
         fix: Fix::command("rfkill block bluetooth; rmmod btusb"),
-        persist: &[Lasting::NoModule("btusb"), Lasting::NoModule("bluetooth"), Lasting::NoService("bluetooth.service")],
+        persist: &[Lasting::NoModule("btusb"), Lasting::NoModule("bluetooth")],
         cost: "Bluetooth.",
         blast: Blast::Breaking,
         sources: &["elisa-tech#222: unused modules", "unverified: the effect on a given machine"],

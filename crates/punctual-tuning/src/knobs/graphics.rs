@@ -2,26 +2,6 @@
 
 use crate::knobs::prelude::*;
 
-/// Names of display servers and compositors, as the kernel cuts them to 15 bytes.
-const DESKTOPS: &[&str] = &[
-    "Xorg",
-    "Xwayland",
-    "gnome-shell",
-    "kwin_wayland",
-    "kwin_x11",
-    "plasmashell",
-    "xfwm4",
-    "cinnamon",
-    "sway",
-    "Hyprland",
-    "labwc",
-    "wayfire",
-    "gdm3",
-    "gdm",
-    "sddm",
-    "lightdm",
-];
-
 const FOLDER: &str = "/sys/class/drm";
 const NO_CARD: Missing = CannotBe("there is no graphics card");
 
@@ -33,16 +13,13 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "No desktop session",
         severity: Weight::all(Medium),
         applies: |case| case.not_for(Kind::Audio, "a shared desktop is what is asked for"),
-        check: Check::NoProgram(DESKTOPS),
+        check: Check::Service,
         why: "Drawing loads memory, the last-level cache and USB, in step with the screen and with every movement of \
             the mouse.",
         fix: Fix::prose("systemctl isolate multi-user.target (ends the session)."),
-        persist: &[
-            Lasting::NoService("display-manager.service"),
-            Lasting::other(
-                "systemctl set-default multi-user.target; where a screen is needed, a kiosk that draws little.",
-            ),
-        ],
+        persist: &[Lasting::other(
+            "systemctl set-default multi-user.target; where a screen is needed, a kiosk that draws little.",
+        )],
         undo: Fix::command("systemctl set-default graphical.target; systemctl isolate graphical.target"),
         cost: "The desktop.",
         blast: Blast::Breaking,

@@ -1,6 +1,7 @@
 //! Guests and hosts: what one side of a virtual machine does to the other.
 
 use crate::knobs::prelude::*;
+use crate::programs;
 
 const KNOB: Knob = Knob { blast: Blast::Breaking, confidence: Confidence::Medium, ..Knob::of(Family::Guests) };
 
@@ -42,7 +43,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "virt.guest_load",
         title: "No guests run here",
         severity: Weight::all(Info),
-        check: Check::NoProgram(&MONITORS),
+        check: Check::Service,
         why: "The threads of guests run where the scheduler puts them, exit to the kernel often, and share caches \
             and memory bandwidth.",
         fix: Fix::prose("Stop them, or keep them on CPUs <H>: systemctl set-property machine.slice AllowedCPUs=<H>"),
@@ -59,7 +60,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "virt.vcpu",
         title: "vCPUs that must be punctual are pinned and FIFO",
         severity: Weight::all(Info),
-        applies: |case| Doubt::not_applicable_if(case.daemons(&MONITORS)?.is_empty(), "no guest runs here"),
+        applies: |case| Doubt::not_applicable_if(case.running("virt.vcpu")?.is_empty(), "no guest runs here"),
         check: Check::advice(
             "cannot be told apart from here: which guest is to be punctual is known to you. Its vCPU threads \
                 (CPU N/KVM) should be SCHED_FIFO on CPUs of their own, its emulator and I/O threads elsewhere, its \
@@ -185,20 +186,6 @@ fn hints(case: &Case<'_>) -> Result<(), Doubt> {
     Ok(())
 }
 
-/// Programs that run guests, as the kernel cuts their names to 15 bytes.
-const MONITORS: [&str; 10] = [
-    "qemu-system-x86",
-    "qemu-system-aar",
-    "qemu-kvm",
-    "kvm",
-    "firecracker",
-    "cloud-hyperviso",
-    "crosvm",
-    "VBoxHeadless",
-    "VirtualBoxVM",
-    "vmware-vmx",
-];
-
 /// A parameter of KVM in the first of these places that has it. Goes on only where guests run.
 fn parameter(case: &Case<'_>, places: &[&str]) -> Result<String, Doubt> {
     Doubt::not_applicable_if(!case.has_module("kvm")?, "this machine runs no guests (no module kvm)")?;
@@ -206,8 +193,9 @@ fn parameter(case: &Case<'_>, places: &[&str]) -> Result<String, Doubt> {
     let users = ["kvm_intel", "kvm_amd"].map(|vendor| case.peek(&format!("{modules}/{vendor}/refcnt")));
     Doubt::not_applicable_if(users.contains(&Fact::Known("0".to_owned())), "no guest runs here (no process uses KVM)")?;
     // Built into the kernel it counts no users; each guest has a thread of that name, or a program known here.
+    let monitors = programs::processes("virt.guest_load");
     let is_guest = |task: &Task| {
-        if task.is_kernel { task.name.starts_with("kvm-") } else { MONITORS.contains(&task.name.as_str()) }
+        if task.is_kernel { task.name.starts_with("kvm-") } else { monitors.contains(&task.name.as_str()) }
     };
     if users.iter().all(|users| *users == Fact::Absent) && case.tasks(is_guest)?.is_empty() {
         return Doubt::not_applicable("no guest is seen to run here");

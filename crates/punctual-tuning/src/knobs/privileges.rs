@@ -49,7 +49,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         why: "A real-time thread that uses this much CPU time without a blocking call is ended: SIGXCPU at the soft limit, SIGKILL at the hard one. \
             rtkit sets 200 ms.",
         fix: Fix::command("prlimit --pid PID --rttime=unlimited"),
-        persist: &[Lasting::unit("LimitRTTIME=infinity"), Lasting::NoService("rtkit-daemon.service")],
+        persist: &[Lasting::unit("LimitRTTIME=infinity")],
         cost: "A safety net for experiments.",
         confidence: Confidence::High,
         sources: &["getrlimit(2): RLIMIT_RTTIME", "unverified: the limit rtkit sets"],

@@ -12,7 +12,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         check: Check::Probe(auditing),
         why: "While auditing is on, every system call of every task does extra work at entry and exit.",
         fix: Fix::command("auditctl -e 0"),
-        persist: &[Lasting::word("audit=0"), Lasting::NoService("auditd.service")],
+        persist: &[Lasting::word("audit=0")],
         undo: Fix::prose("auditctl -e 1; remove the word; unmask."),
         cost: "Compliance, where it is demanded.",
         confidence: Confidence::Medium,
@@ -158,7 +158,7 @@ pub(crate) const KNOBS: &[Knob] = &[
 /// The switch itself can only be asked over netlink; the threads around it prove the two ends.
 fn auditing(case: &Case<'_>) -> Judged {
     Doubt::not_applicable_if(case.flavour()? == Flavour::Evl, "out-of-band threads make no in-band system calls")?;
-    if !case.daemons(&["auditd"])?.is_empty() {
+    if !case.running("sec.audit")?.is_empty() {
         return Ok(false);
     }
     // Older kernels start the thread late, so its absence proves nothing there.

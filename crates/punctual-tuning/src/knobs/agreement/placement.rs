@@ -181,7 +181,7 @@ fn irqbalance_severity(case: &Case<'_>, severity: Severity) -> Severity {
 
 fn irqbalance(case: &Case<'_>) -> Judged {
     let apart = set_apart(case)?.all();
-    Doubt::not_applicable_if(case.daemons(&["irqbalance"])?.is_empty(), "irqbalance does not run")?;
+    Doubt::not_applicable_if(case.running("agree.irqbalance")?.is_empty(), "irqbalance does not run")?;
     for path in ["/etc/default/irqbalance", "/etc/sysconfig/irqbalance", "/etc/irqbalance.env"] {
         let text = case.peek(path);
         for line in text.known().map(String::as_str).unwrap_or_default().lines() {

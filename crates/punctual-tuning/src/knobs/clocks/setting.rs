@@ -3,7 +3,6 @@
 use crate::knobs::prelude::*;
 
 const CHRONY: [&str; 2] = ["/etc/chrony/chrony.conf", "/etc/chrony.conf"];
-const SETTERS: [&str; 6] = ["chronyd", "ntpd", "systemd-timesyn", "openntpd", "ptp4l", "phc2sys"];
 
 const KNOB: Knob = Knob::of(Family::Clocks);
 
@@ -89,7 +88,7 @@ fn chrony_lines(case: &Case<'_>) -> Result<Vec<String>, Doubt> {
 }
 
 fn ntp(case: &Case<'_>) -> Judged {
-    let running = case.daemons(&SETTERS)?;
+    let running = case.running("clk.ntp")?;
     let runs = |name: &str| running.iter().any(|daemon| daemon == name);
     if runs("chronyd") {
         for line in chrony_lines(case)? {
@@ -116,7 +115,7 @@ fn rtc_sync(case: &Case<'_>) -> Judged {
     if case.config("RTC_SYSTOHC")? == "n" && case.config("GENERIC_CMOS_UPDATE")? == "n" {
         return Ok(true);
     }
-    let running = case.daemons(&SETTERS)?;
+    let running = case.running("clk.rtc_sync")?;
     let Some(first) = running.first() else {
         return Ok(true);
     };

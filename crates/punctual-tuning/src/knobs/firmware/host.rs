@@ -2,6 +2,7 @@
 
 use crate::knobs::prelude::*;
 use crate::knobs::seen::frequency::NO_DRIVER;
+use crate::programs;
 
 const KNOB: Knob = Knob { confidence: Confidence::Medium, ..Knob::of(Family::Firmware) };
 
@@ -68,7 +69,6 @@ pub(crate) const KNOBS: &[Knob] = &[
         check: Check::Probe(fwupd),
         why: "fwupd looks for updates by asking firmware and devices; some firmware answers in system management mode, \
             with all CPUs stopped.",
-        persist: &[Lasting::NoService("fwupd-refresh.timer"), Lasting::NoService("fwupd.service")],
         cost: "Updates of firmware by hand.",
         sources: &["openshift/cluster-node-tuning-operator#1591"],
         ..KNOB
@@ -84,7 +84,7 @@ pub(crate) const KNOBS: &[Knob] = &[
             "Keep programs that use it (tee-supplicant, key stores) off the CPUs <I>; unload the driver if no program \
             does.",
         ),
-        persist: &[Lasting::NoModule("optee"), Lasting::NoService("tee-supplicant.service")],
+        persist: &[Lasting::NoModule("optee")],
         cost: "Keys kept in the secure world cannot be used.",
         blast: Blast::Breaking,
         sources: &["kernel 7.3 core-api/real-time/hardware.rst: OP-TEE"],
@@ -193,12 +193,11 @@ fn efi_runtime(case: &Case<'_>) -> Judged {
 }
 
 fn fwupd(case: &Case<'_>) -> Judged {
-    let wanted = "/etc/systemd/system/timers.target.wants/fwupd-refresh.timer";
-    let is_enabled = case.exists(wanted);
-    if is_enabled {
-        case.note(wanted, "enabled");
+    let at_work: Vec<_> = programs::bad_for("fw.fwupd").flat_map(|program| case.at_work(program)).collect();
+    for seen in &at_work {
+        case.note(seen.unit.unwrap_or("fwupd"), seen.how.as_str());
     }
-    Ok(case.daemons(&["fwupd"])?.is_empty() && !is_enabled)
+    Ok(case.running("fw.fwupd")?.is_empty() && at_work.is_empty())
 }
 
 fn optee(case: &Case<'_>) -> Judged {

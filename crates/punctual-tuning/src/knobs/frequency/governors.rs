@@ -83,7 +83,6 @@ pub(crate) const KNOBS: &[Knob] = &[
             "Write cpuinfo_max_freq into scaling_max_freq of the CPUs <I>, and find out who lowered it: thermald, \
             tlp, power-profiles-daemon and tuned do.",
         ),
-        persist: &[Lasting::NoService("thermald.service"), Lasting::NoService("tlp.service")],
         cost: "Heat.",
         sources: &["kernel admin-guide/pm/cpufreq.rst: scaling_max_freq", "unverified: which daemons do so by default"],
         ..KNOB

@@ -31,12 +31,9 @@ pub(crate) const KNOBS: &[Knob] = &[
         check: Check::Probe(irqbalance),
         why: "irqbalance rewrites affinities every ten seconds, and so undoes what was set by hand. It leaves CPUs \
             alone only when the kernel says they are isolated.",
-        fix: Fix::prose("systemctl stop irqbalance (stopping it live redistributes interrupts for about a second)."),
-        persist: &[
-            Lasting::NoService("irqbalance.service"),
-            Lasting::other("Or ban the CPUs: IRQBALANCE_BANNED_CPULIST=<I> in its environment file."),
-        ],
-        cost: "Interrupts must be spread by hand, or all end on one CPU.",
+        persist: &[Lasting::other("Or ban the CPUs: IRQBALANCE_BANNED_CPULIST=<I> in its environment file.")],
+        cost: "Interrupts are redistributed for about a second; from then on they must be spread by hand, or all end on \
+            one CPU.",
         blast: Blast::Disturbing,
         confidence: Confidence::Medium,
         sources: &["irqbalance#19", "seapath/ansible#985"],

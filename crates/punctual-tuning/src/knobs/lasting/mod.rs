@@ -10,6 +10,7 @@ mod places;
 use super::case::Case;
 use super::setting::{Each, File, Setting, Value};
 use super::template::{Part, Template};
+use crate::programs::Silencing;
 use punctual_facts::profile::Kind;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,8 +25,8 @@ pub enum Lasting {
     /// An `options` line of `/etc/modprobe.d`, without the word `options`.
     Module(Template<'static>),
     NoModule(&'static str),
-    /// A service (or timer, or target) to keep from running: its unit's name.
-    NoService(&'static str),
+    /// The programs that the knob of this id wants silent, as the table of programs has them.
+    Silence(&'static str),
     /// A setting of the application's own unit, in its `[Service]` section.
     Unit(Template<'static>),
     /// The other CPUs for everything that systemd starts, in its own configuration.
@@ -133,7 +134,7 @@ impl Lasting {
             Self::Udev(rule) => format!("udev rule: {}", fill(*rule)),
             Self::Module(line) => format!("/etc/modprobe.d: options {}", fill(*line)),
             Self::NoModule(module) => format!("/etc/modprobe.d: blacklist {module}"),
-            Self::NoService(unit) => format!("systemctl mask {unit}"),
+            Self::Silence(knob) => Silencing::of(knob).told(|units| format!("systemctl mask {units}")),
             Self::Unit(line) => format!("In the application's unit: {}", fill(*line)),
             Self::Manager => fill(MANAGER),
             Self::Limit(line) => format!("/etc/security/limits.d: {}", fill(*line)),
@@ -158,7 +159,7 @@ impl Lasting {
             Self::Set(setting) => setting.names_housekeeping(),
             Self::Manager => true,
             Self::Either { then, otherwise, .. } => then.names_housekeeping() || otherwise.names_housekeeping(),
-            Self::NoWord(_) | Self::NoModule(_) | Self::NoService(_) | Self::Kernel { .. } | Self::Firmware(_) => false,
+            Self::NoWord(_) | Self::NoModule(_) | Self::Silence(_) | Self::Kernel { .. } | Self::Firmware(_) => false,
         }
     }
 
@@ -207,7 +208,7 @@ impl Lasting {
             Self::Udev(rule) => places::udev(&case.fill(*rule), direction),
             Self::Module(line) => places::modprobe(case, &format!("options {}", case.fill(*line)), direction),
             Self::NoModule(module) => places::modprobe(case, &format!("blacklist {module}"), direction),
-            Self::NoService(unit) => places::no_service(case, unit, direction),
+            Self::Silence(knob) => places::silence(case, &case.silencing(knob), direction),
             Self::Unit(line) => places::unit(case, &case.fill(*line), direction),
             Self::Manager => places::manager(case, direction),
             Self::Limit(line) => places::limit(case, &line.anywhere(), direction),

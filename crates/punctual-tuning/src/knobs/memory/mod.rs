@@ -53,7 +53,6 @@ pub(crate) const KNOBS: &[Knob] = &[
             CannotBe("this kernel cannot merge pages"),
         ),
         why: "ksmd scans memory all the time, and the first write to a merged page faults.",
-        persist: &[Lasting::NoService("ksm.service"), Lasting::NoService("ksmtuned.service")],
         cost: "More memory on hosts of many alike guests.",
         sources: &["kernel admin-guide/mm/ksm.rst"],
         ..KNOB

@@ -97,7 +97,6 @@ pub(crate) const KNOBS: &[Knob] = &[
         fix: Fix::prose(
             "systemctl stop stalld, once nothing ordinary starves on CPUs <I> (see leftovers, kthr.affinity).",
         ),
-        persist: &[Lasting::NoService("stalld.service")],
         cost: "Before 6.12, and where the fair server is off, kernel threads behind a spinning thread starve for good.",
         blast: Blast::Breaking,
         confidence: Confidence::Medium,

@@ -96,7 +96,6 @@ pub(crate) const KNOBS: &[Knob] = &[
         why: "A scheduler loaded at run time places ordinary tasks by its own rules and brings a reservation of \
             its own that goes ahead of FIFO threads.",
         fix: Fix::prose("Stop the program that loaded it (scx_*)."),
-        persist: &[Lasting::NoService("scx.service"), Lasting::NoService("scx_loader.service")],
         cost: "The purpose of that scheduler.",
         blast: Blast::Disturbing,
         confidence: Confidence::Medium,

@@ -92,7 +92,7 @@ pub(crate) fn default_affinity(case: &Case<'_>) -> Judged {
 
 /// Whether irqbalance does not run, or leaves out the real-time CPUs.
 pub(crate) fn irqbalance(case: &Case<'_>) -> Judged {
-    if case.daemons(&["irqbalance"])?.is_empty() {
+    if case.running("irq.irqbalance")?.is_empty() {
         return Ok(true);
     }
     let isolated = case.isolated()?;

@@ -2,7 +2,7 @@
 
 use crate::knobs::case::Missing::TellsNothing;
 use crate::knobs::case::{Case, Doubt, Judged};
-use crate::programs::{self, Program};
+use crate::programs::{self, Program, Silencing};
 use punctual_facts::fact::Fact;
 
 /// Where systemd keeps a link for each unit that is active.
@@ -54,6 +54,17 @@ impl Case<'_> {
     /// Whether the links of enabled units can be seen.
     pub(crate) fn sees_enabled_units(&self) -> bool {
         WANTED.iter().any(|target| self.enabled(target).known().is_some())
+    }
+
+    /// What silences the programs at work that a knob wants silent; what silences all of them where none is.
+    pub(crate) fn silencing(&self, knob: &str) -> Silencing {
+        let mut found = Silencing::default();
+        for program in programs::ended_for(knob) {
+            for at_work in self.aside(|case| case.at_work(program)) {
+                found.add(program, at_work.unit.as_slice());
+            }
+        }
+        if found.is_empty() { Silencing::of(knob) } else { found }
     }
 
     /// Every unit of a program that is at work: its process runs, the unit is active, or a target starts it at boot.
