@@ -41,6 +41,8 @@ pub enum Check {
     Service,
     /// None of the units is active that the table of programs calls bad for this knob.
     Units,
+    /// At most one is at work of the programs that the table calls owners of what this knob is about.
+    OneOwner,
     /// A class of devices has none whose name starts so.
     NoDevice {
         class: &'static str,
@@ -129,7 +131,7 @@ fn file_is_met(case: &Case<'_>, file: File, want: Want, missing: Missing) -> Jud
         return want.is_met(&path, &case.text(&path, missing)?);
     }
     let values = case.per_cpu(&path, case.rt(), missing)?;
-    values.iter().try_fold(true, |all, (_, value)| Ok(all && want.is_met(&path, value)?))
+    values.iter().try_fold(true, |all, of| Ok(all && want.is_met(&path, &of.value)?))
 }
 
 impl Check {
@@ -172,6 +174,7 @@ impl Check {
             Self::NoModule(module) => case.has_module(module).map(|is_there| !is_there),
             Self::Service => case.running(id).map(|found| found.is_empty()),
             Self::Units => case.no_unit_of(id),
+            Self::OneOwner => case.one_owner(id),
             Self::NoDevice { class, start } => case.has_no_device(class, start),
             Self::Probe(probe) => probe(case),
             Self::Firmware(place) => {

@@ -23,7 +23,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "virt.hints",
         title: "The host says that the CPUs are dedicated",
-        severity: Weight::all(Info),
         applies: hints,
         check: Check::advice(
             "cannot be seen from inside by file: without the hint (KVM: kvm-hint-dedicated) the guest uses \
@@ -42,7 +41,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "virt.guest_load",
         title: "No guests run here",
-        severity: Weight::all(Info),
         check: Check::Service,
         why: "The threads of guests run where the scheduler puts them, exit to the kernel often, and share caches \
             and memory bandwidth.",
@@ -59,7 +57,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "virt.vcpu",
         title: "vCPUs that must be punctual are pinned and FIFO",
-        severity: Weight::all(Info),
         applies: |case| Doubt::not_applicable_if(case.running("virt.vcpu")?.is_empty(), "no guest runs here"),
         check: Check::advice(
             "cannot be told apart from here: which guest is to be punctual is known to you. Its vCPU threads \
@@ -79,7 +76,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "virt.halt_poll",
         title: "The host does not spin for idle guests",
-        severity: Weight::all(Info),
         check: Check::Probe(|case| is_zero(&parameter(case, &["kvm/parameters/halt_poll_ns"])?)),
         why: "With halt polling a vCPU that goes idle keeps its host CPU busy for a while; a dedicated CPU gains \
             nothing, a shared one loses.",
@@ -97,7 +93,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "virt.ple_gap",
         title: "Guests may spin without being thrown out",
-        severity: Weight::all(Info),
         check: Check::Probe(|case| {
             is_zero(&parameter(case, &["kvm_intel/parameters/ple_gap", "kvm_amd/parameters/pause_filter_count"])?)
         }),
@@ -111,7 +106,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "virt.timer_advance",
         title: "Timers of guests are fired ahead of time",
-        severity: Weight::all(Info),
         check: Check::Probe(timer_advance),
         why: "The host can fire a guest's timer early by what the entry takes, so that the guest sees it on time.",
         persist: &[Lasting::other(
@@ -124,7 +118,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "virt.kvmclock_sync",
         title: "Clocks of guests are not synchronised every five minutes",
-        severity: Weight::all(Info),
         check: Check::Probe(|case| {
             is_on(&parameter(case, &["kvm/parameters/kvmclock_periodic_sync"])?).map(|is_on| !is_on)
         }),
@@ -138,7 +131,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "virt.apicv",
         title: "Interrupts reach guests without an exit",
-        severity: Weight::all(Info),
         check: Check::Probe(|case| {
             is_on(&parameter(case, &["kvm_intel/parameters/enable_apicv", "kvm_amd/parameters/avic"])?)
         }),

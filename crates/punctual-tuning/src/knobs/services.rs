@@ -30,7 +30,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "svc.agents",
         title: "No monitoring agents",
-        severity: Weight::all(Info),
         check: Check::Service,
         why: "Agents read per-CPU files at a steady beat, some of which interrupt every CPU, and keep threads on \
             all of them.",
@@ -38,7 +37,7 @@ pub(crate) const KNOBS: &[Knob] = &[
             "systemctl stop each of them, or keep it on CPUs <H>: systemctl set-property --runtime UNIT \
             AllowedCPUs=<H>",
         ),
-        persist: &[Lasting::other("or keep it on other CPUs: the same without --runtime")],
+        persist: &[Lasting::other("or keep them on other CPUs: systemctl set-property UNIT AllowedCPUs=<H>")],
         undo: Fix::command("systemctl start; systemctl revert UNIT"),
         cost: "Observability.",
         confidence: Confidence::Low,
@@ -62,7 +61,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "svc.maintenance",
         title: "No timers that work through the disks",
-        severity: Weight::all(Info),
         check: Check::Units,
         why: "Trimming, scrubbing and indexing read or command whole disks, usually at midnight or on Sundays.",
         cost: "Disks get slower, or decay unseen, unless it is run by hand in a maintenance window.",
@@ -86,7 +84,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "svc.indexers",
         title: "No indexing of files",
-        severity: Weight::all(Info),
         check: Check::Service,
         why: "Indexers read and parse every file that changes.",
         undo: Fix::command("systemctl --user unmask"),
@@ -98,7 +95,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "svc.rtkit",
         title: "No daemon that takes priorities away",
-        severity: Weight::all(Info),
         applies: |case| case.not_for(Kind::Audio, "desktop audio lives by it"),
         check: Check::Service,
         why: "rtkit hands out low real-time priorities with a time limit, and demotes all real-time threads it \
@@ -110,7 +106,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "svc.priority",
         title: "No other program sets priorities",
-        severity: Weight::all(Info),
         check: Check::Service,
         why: "These daemons renice, move and re-schedule other people's threads by rules of their own.",
         fix: Fix::prose("systemctl stop each of them, or name the real-time programs in their exceptions."),
@@ -122,7 +117,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "svc.oomd",
         title: "No daemon that kills under pressure",
-        severity: Weight::all(Info),
         check: Check::Service,
         why: "Out-of-memory daemons kill before the kernel would, by pressure; a program that locks memory is the \
             largest.",

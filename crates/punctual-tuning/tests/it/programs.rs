@@ -154,7 +154,7 @@ fn what_silences_a_knob_is_one_command_for_what_is_at_work_here() {
         ]
     );
     let by_hand = "balooctl disable, as the user whose files it reads";
-    assert_eq!(told("baloo", "svc.indexers"), [by_hand, "Put back what was there.", by_hand, ""]);
+    assert_eq!(told("baloo", "svc.indexers"), [by_hand, "systemctl --user unmask", by_hand, ""]);
     // Starting one of these targets would send the machine to sleep.
     let sleep = told("sleep", "pm.sleep_targets");
     assert!(sleep[0].starts_with("systemctl mask --runtime --now sleep.target"), "{sleep:?}");

@@ -167,8 +167,6 @@ fn zboot(payload: &[u8]) -> Vec<u8> {
     image.extend(payload);
     image
 }
-
-/// A unified kernel image.
 fn unified(kernel: &[u8]) -> Vec<u8> {
     let mut image = vec![0; 0x400];
     image[..2].copy_from_slice(b"MZ");

@@ -12,7 +12,6 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "agree.throttling",
         title: "Nothing replaces RT throttling that was turned off",
         // The state itself is weighed by sched.fair_server.
-        severity: Weight::all(Info),
         applies: |case| {
             Doubt::not_applicable_if(case.version()? < FAIR_SERVER_SINCE, "before 6.12 the setting does what it says")?;
             let missing = CannotBe("this kernel has no limit on real-time work");

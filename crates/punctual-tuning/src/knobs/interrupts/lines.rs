@@ -4,7 +4,7 @@ use crate::knobs::case::Line;
 use crate::knobs::prelude::*;
 use std::collections::BTreeSet;
 
-const KNOB: Knob = Knob::of(Family::Interrupts);
+const KNOB: Knob = Knob { blast: Blast::Disturbing, ..Knob::of(Family::Interrupts) };
 
 pub(crate) const KNOBS: &[Knob] = &[
     Knob {
@@ -28,7 +28,6 @@ pub(crate) const KNOBS: &[Knob] = &[
             ),
         ],
         cost: "Other CPUs get the load.",
-        blast: Blast::Disturbing,
         sources: &[
             "kernel core-api/irq/irq-affinity.rst",
             "kernel 6.1, 6.12, 7.3 kernel/irq/proc.c: write_irq_affinity",
@@ -39,7 +38,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "irq.requested",
         title: "No device may move to the real-time CPUs",
-        severity: Weight::of(Info, Info, Info),
+        blast: Blast::Harmless,
         check: Check::Probe(requested),
         why: "An interrupt that is delivered elsewhere today, but may go to a real-time CPU, does so when a CPU is \
             plugged, vectors run short or the device is set up anew.",
@@ -77,7 +76,6 @@ pub(crate) const KNOBS: &[Knob] = &[
             ),
         ],
         cost: "Fewer queues: less storage throughput.",
-        blast: Blast::Disturbing,
         sources: &[
             "kernel core-api/irq/managed_irq.rst",
             "kernel-parameters.txt: isolcpus=managed_irq",
@@ -104,14 +102,12 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "irq.gic_target",
         title: "Interrupts spread over the housekeeping CPUs",
-        severity: Weight::of(Info, Info, Info),
         check: Check::Probe(gic_target),
         why: "On arm64 an interrupt that may go to several CPUs goes to one of them, usually the first; then CPU 0 \
             handles every device, and what runs there waits.",
         fix: Fix::prose("echo ONE-CPU > /proc/irq/N/smp_affinity_list, another of <H> for each busy line."),
         persist: &[Lasting::other("A unit that writes the lists at boot.")],
         cost: "None.",
-        blast: Blast::Disturbing,
         confidence: Confidence::Medium,
         sources: &[
             "kernel 7.3 drivers/irqchip/irq-gic-v3.c: gic_set_affinity",
@@ -122,6 +118,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "irq.spurious_ipi",
         title: "Other CPUs do not interrupt the real-time CPUs",
+        blast: Blast::Harmless,
         severity: Weight::of(Info, Medium, Info),
         check: Check::Probe(ipis),
         why: "Function calls, TLB shootdowns and rescheduling from other CPUs interrupt whatever runs, for others' \

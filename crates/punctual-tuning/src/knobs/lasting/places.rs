@@ -161,13 +161,14 @@ pub(super) fn silence(case: &Case<'_>, silencing: &Silencing, direction: Directi
 
 /// The same for one unit where systemd does not run the machine, or is configured by NixOS.
 fn no_service(case: &Case<'_>, unit: &str, direction: Direction) -> String {
-    let name = unit.trim_end_matches(".service");
+    let (name, kind) = unit.rsplit_once('.').unwrap_or((unit, "service"));
     if is_nixos(case) {
-        return nixos(&format!("systemd.services.{name}.enable = false;"), "switch", direction);
+        let name = if name.contains('.') { format!("\"{name}\"") } else { name.to_owned() };
+        return nixos(&format!("systemd.{kind}s.{name}.enable = false;"), "switch", direction);
     }
-    let is_service = !name.contains('.');
     let (stop, start) = match init(case) {
-        Some(init) if !is_service => return format!("{} has no {unit}; look for its like in cron", init.name()),
+        Some(init) if kind == "timer" => return format!("{} has no {unit}; look for its like in cron", init.name()),
+        Some(init) if kind != "service" => return format!("{} has no {unit}", init.name()),
         Some(Init::Systemd) | None => return String::new(),
         Some(Init::OpenRc) => (
             format!("rc-service {name} stop; rc-update del {name}"),

@@ -3,18 +3,15 @@
 use crate::knobs::prelude::*;
 use crate::programs::Silencing;
 
-const KNOB: Knob = Knob::of(Family::Pcie);
+const KNOB: Knob = Knob { confidence: Confidence::Medium, blast: Blast::Breaking, ..Knob::of(Family::Pcie) };
 
 pub(crate) const KNOBS: &[Knob] = &[Knob {
     id: "pm.sleep_targets",
     title: "The machine cannot be sent to sleep",
-    severity: Weight::all(Info),
     check: Check::Probe(sleep),
     why: "Suspend stops everything; after it, affinities and priorities of threads and interrupts may not be what they \
         were, clocks are calibrated anew, and the firmware has run.",
     cost: "The machine can no longer be suspended.",
-    blast: Blast::Breaking,
-    confidence: Confidence::Medium,
     sources: &["kernel 7.3 kernel/power/main.c: state", "systemd.special(7): sleep.target", "rtirq: resume unit"],
     ..KNOB
 }];

@@ -7,6 +7,7 @@ use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::machine::{CMDLINE, ISOLATED, NOHZ_FULL};
 use punctual_facts::profile::Kind;
 
+pub(crate) const QUEUES: &str = "/sys/devices/virtual/workqueue";
 /// The CPUs on which the kernel may run unbound work.
 pub(crate) const WORKQUEUES: &str = "/sys/devices/virtual/workqueue/cpumask";
 
