@@ -32,6 +32,9 @@ pub(super) fn find(
     target: &Target,
     is_refused: impl Fn(&Token) -> bool,
 ) -> Option<Contradiction> {
+    if let Some(found) = pages_before_their_size(token, line).or_else(|| never_started(token, line, target)) {
+        return Some(found);
+    }
     let is_about_cpus = housekeeping::is_one(token) || matches!(token.name.as_str(), "irqaffinity" | "rcu_nocbs");
     if !is_about_cpus || token.is_for_init {
         return None;
@@ -45,6 +48,45 @@ pub(super) fn find(
     let words = OnLine { isolated, tickless, interrupts: last("irqaffinity"), callbacks: last("rcu_nocbs"), boot };
     let rules = [OnLine::boot_cpu, OnLine::tick_without_isolation, OnLine::interrupts, OnLine::callbacks];
     rules.iter().find_map(|rule| rule(&words, token))
+}
+
+/// `hugepages=` counts for the size in front of it, or for the default size.
+fn pages_before_their_size(token: &Token, line: &[Token]) -> Option<Contradiction> {
+    let for_kernel = || line.iter().filter(|word| !word.is_for_init);
+    let sizes = || for_kernel().filter(|word| word.name == "hugepagesz");
+    if token.name != "hugepages" || token.is_for_init || sizes().any(|size| size.end < token.end) {
+        return None;
+    }
+    let size = sizes().next()?;
+    // A second number behind the size is what the size is for.
+    if for_kernel().any(|word| word.name == "hugepages" && word.end > size.end) {
+        return None;
+    }
+    let why = format!(
+        "it counts for the size in front of it, so that these are of the default size and {} is for none",
+        raw(size)
+    );
+    let instead = format!("{} {}", raw(size), raw(token));
+    Some(Contradiction { why, instead, source: "kernel mm/hugetlb.c: hugepages_setup" })
+}
+
+/// CPUs of a list that `maxcpus=` or `nr_cpus=` keeps from being started.
+fn never_started(token: &Token, line: &[Token], target: &Target) -> Option<Contradiction> {
+    if !housekeeping::is_one(token) && !matches!(token.name.as_str(), "irqaffinity" | "rcu_nocbs") {
+        return None;
+    }
+    let limits = line.iter().filter(|word| !word.is_for_init && matches!(word.name.as_str(), "maxcpus" | "nr_cpus"));
+    let limit = limits.rev().find_map(|word| Some((word, word.value.as_deref()?.parse::<u32>().ok()?)));
+    let (word, most) = limit.filter(|(_, most)| *most > 0)?;
+    let named = housekeeping::cpus(token.value.as_deref()?, target)?;
+    let missing: CpuSet = named.iter().filter(|cpu| *cpu >= most).collect();
+    if missing.is_empty() {
+        return None;
+    }
+    let why = format!("{} leaves {most} CPUs at boot, and CPU {missing} is none of them", raw(word));
+    let rest = named.difference(&missing);
+    let instead = or_hint(&format!("{}=", token.name), &rest, &format!("without {}", raw(word)));
+    Some(Contradiction { why, instead, source: "kernel kernel/cpu.c: maxcpus, kernel/smp.c: nrcpus" })
 }
 
 /// Whether the word is the last of these: the contradiction is reported once, at its last word.

@@ -7,6 +7,7 @@
 //!
 //! [`Tree`]: crate::tree::Tree
 
+mod choices;
 mod contradictions;
 mod duplicates;
 mod file;
@@ -108,6 +109,8 @@ crate::named! {
         Inert = "inert",
         /// The kernel takes it, but not as it was written.
         Clamped = "clamped",
+        /// Of the versions around this one that were looked at, one takes it and the other does not.
+        Undecided = "undecided",
         /// It is for a module that is not loaded.
         ModuleNotLoaded = "module-not-loaded",
         /// The kernel leaves it to the boot loader, the initial RAM disk or init.

@@ -40,7 +40,7 @@ mod smt;
 mod uncore;
 mod watchdogs;
 
-pub(crate) use case::Line as InterruptLine;
+pub(crate) use case::InterruptLine;
 pub use case::{Case, Doubt, Judged, Missing, TASKS, Task};
 pub use check::{Check, Want};
 pub use fix::Fix;

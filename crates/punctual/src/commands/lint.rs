@@ -101,7 +101,7 @@ fn words_of(path: &Path, target: &Target, evidence: &Testimony<'_>) -> Result<Ve
 fn fails(word: &Word, level: LintLevel) -> bool {
     match word.verdict {
         WordVerdict::Harmful | WordVerdict::Unknown | WordVerdict::RejectedValue => true,
-        WordVerdict::Inert | WordVerdict::Clamped => level == LintLevel::Warn,
+        WordVerdict::Inert | WordVerdict::Clamped | WordVerdict::Undecided => level == LintLevel::Warn,
         _ => word.is_trap && level == LintLevel::Warn,
     }
 }

@@ -10,7 +10,7 @@ mod tasks;
 mod told;
 
 pub(crate) use counts::INTERRUPTS_LATER;
-pub(crate) use lines::Line;
+pub(crate) use lines::InterruptLine;
 pub use tasks::{TASKS, Task};
 pub(crate) use told::{ROLES_SWAPPED, SOUND_TSC};
 
@@ -101,7 +101,7 @@ pub struct Case<'a> {
     refused: RefCell<Option<String>>,
     tasks: Kept<Fact<TaskList>>,
     cpuinfo: Kept<Fact<String>>,
-    lines: Kept<Result<Vec<Line>, Doubt>>,
+    lines: Kept<Result<Vec<InterruptLine>, Doubt>>,
     configured: Kept<Vec<Configured>>,
     interrupts: Kept<Fact<String>>,
     words: Kept<Option<Vec<Word>>>,

@@ -1,6 +1,6 @@
 //! Interrupt lines: where each may go, where it goes, and who handles it.
 
-use crate::knobs::case::Line;
+use crate::knobs::case::InterruptLine;
 use crate::knobs::prelude::*;
 use std::collections::BTreeSet;
 
@@ -170,7 +170,8 @@ fn tell(case: &Case<'_>, source: &str, found: &[String], of: usize) {
 fn one_device(case: &Case<'_>, severity: Severity) -> Severity {
     let Ok(lines) = case.delivered_lines() else { return severity };
     let ours = lines.iter().filter(|line| line.intrudes(case) && !line.is_managed_queue(case));
-    let devices: BTreeSet<&str> = ours.flat_map(|line| line.handlers(case)).map(|name| Line::device(name)).collect();
+    let devices: BTreeSet<&str> =
+        ours.flat_map(|line| line.handlers(case)).map(|name| InterruptLine::device(name)).collect();
     if devices.len() == 1 { severity.min(Medium) } else { severity }
 }
 
@@ -178,9 +179,9 @@ fn affinity(case: &Case<'_>) -> Judged {
     case.has_housekeeping()?;
     let lines = case.delivered_lines()?;
     // What nobody can move is irq.managed's to tell.
-    let lines: Vec<&Line> = lines.into_iter().filter(|line| !line.is_managed_queue(case)).collect();
-    let intruder = |line: &&&Line| line.intrudes(case);
-    let show = |line: &&Line| {
+    let lines: Vec<&InterruptLine> = lines.into_iter().filter(|line| !line.is_managed_queue(case)).collect();
+    let intruder = |line: &&&InterruptLine| line.intrudes(case);
+    let show = |line: &&InterruptLine| {
         let cpus = line.delivered.as_ref().map(CpuSet::to_string).unwrap_or_default();
         format!("{} ({}) on {cpus}", line.number, line.handlers(case).join(", "))
     };
@@ -225,7 +226,8 @@ fn unshown(case: &Case<'_>) -> &'static str {
 fn managed(case: &Case<'_>) -> Judged {
     case.has_housekeeping()?;
     let lines = case.delivered_lines()?;
-    let ours: Vec<&&Line> = lines.iter().filter(|line| line.is_ours(case) && !line.handlers(case).is_empty()).collect();
+    let ours: Vec<&&InterruptLine> =
+        lines.iter().filter(|line| line.is_ours(case) && !line.handlers(case).is_empty()).collect();
     let (mut found, mut doubt) = (Vec::new(), None);
     for line in &ours {
         // The name alone suffices, and needs no debugfs.
@@ -244,7 +246,7 @@ fn managed(case: &Case<'_>) -> Judged {
 }
 
 /// Whether the kernel says that it places this one itself.
-fn is_said_managed(line: &Line, case: &Case<'_>) -> Result<bool, Doubt> {
+fn is_said_managed(line: &InterruptLine, case: &Case<'_>) -> Result<bool, Doubt> {
     let path = format!("/sys/kernel/debug/irq/irqs/{}", line.number);
     let state = case.peek(&path);
     let because = if state == Fact::Absent { unshown(case) } else { "" };
@@ -253,9 +255,9 @@ fn is_said_managed(line: &Line, case: &Case<'_>) -> Result<bool, Doubt> {
 
 fn shared(case: &Case<'_>) -> Judged {
     let lines = case.delivered_lines()?;
-    let ours: Vec<&&Line> = lines.iter().filter(|line| line.is_ours(case)).collect();
-    let is_shared = |line: &&&&Line| line.handlers(case).len() > 1;
-    let show = |line: &&&Line| format!("{} ({})", line.number, line.handlers(case).join(", "));
+    let ours: Vec<&&InterruptLine> = lines.iter().filter(|line| line.is_ours(case)).collect();
+    let is_shared = |line: &&&&InterruptLine| line.handlers(case).len() > 1;
+    let show = |line: &&&InterruptLine| format!("{} ({})", line.number, line.handlers(case).join(", "));
     let found: Vec<String> = ours.iter().filter(is_shared).map(show).collect();
     tell(case, "/proc/irq/*/ with more than one handler", &found, ours.len());
     Ok(found.is_empty())
@@ -275,7 +277,7 @@ fn gic_target(case: &Case<'_>) -> Judged {
         return Doubt::not_applicable("one CPU is left to handle devices, and it has to handle all");
     }
     let lines = case.delivered_lines()?;
-    let busy: Vec<&&Line> = lines.iter().filter(|line| !line.handlers(case).is_empty()).collect();
+    let busy: Vec<&&InterruptLine> = lines.iter().filter(|line| !line.handlers(case).is_empty()).collect();
     Doubt::not_applicable_if(busy.len() < 2, "there are too few devices to spread")?;
     let targets: CpuSet = busy.iter().filter_map(|line| line.delivered.as_ref()).flat_map(CpuSet::iter).collect();
     case.note(
