@@ -73,9 +73,9 @@ fn pages_can_be_looked_at() {
     const EVIL: &str = "</title><script>alert(1)</script>\"'><b>";
     let mut evil = sample::causes();
     let causes = evil.causes.as_mut().unwrap();
-    causes.causes[0].cause.name = EVIL.to_owned();
-    causes.spikes[0].parts[3].cause.name = EVIL.to_owned();
-    causes.spikes[0].causes[0].cause.name = EVIL.to_owned();
+    causes.causes[0].cause.name = EVIL.into();
+    causes.spikes[0].parts[3].cause.name = EVIL.into();
+    causes.spikes[0].causes[0].cause.name = EVIL.into();
     causes.tracing.as_mut().unwrap().refused[0].1 = EVIL.to_owned();
     let samples = sample::all().into_iter().chain([("evil", evil), ("many", sample::many(30))]);
     for (name, report) in samples {
