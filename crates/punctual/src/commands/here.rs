@@ -6,6 +6,7 @@ use crate::render::words::command::Command;
 use punctual_facts::cpus::Cpus;
 use punctual_facts::finding::Finding;
 use punctual_facts::machine::Machine;
+use punctual_facts::machine::MachineLine;
 use punctual_facts::profile::Need;
 use punctual_linux::measure::Setting;
 use punctual_tuning::audit::audit;
@@ -47,8 +48,8 @@ impl Here {
         Reader { typed: Some(typed()), ..reader_in(&self.source.machine) }
     }
 
-    /// What the machine is: name and value.
-    pub fn machine(&self) -> Vec<(String, String)> {
+    /// What the machine is, line by line.
+    pub fn machine(&self) -> Vec<MachineLine> {
         self.source.machine.recorded()
     }
 
