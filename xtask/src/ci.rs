@@ -6,7 +6,7 @@
 mod beside;
 
 use crate::step::{self, Done, Outcome, table, verdict};
-use crate::{arrows, causes, codegen, duplicates, lab, packages, panic_free, run, screenshots, tidy};
+use crate::{arrows, causes, codegen, duplicates, lab, packages, panic_free, run, screenshots, tidy, truth};
 use anyhow::{Context, Result, bail, ensure};
 use beside::Beside;
 use std::fs::OpenOptions;
@@ -38,13 +38,14 @@ const STEPS: &[Step] = &[
     ("doc", |root, _| doc(root)),
     ("generated", |root, _| Outcome::of(codegen::check(root))),
     ("screenshots", |root, _| screenshots::step(root)),
-    // From here to `fuzz`: beside the others in a full run.
+    // From here to `truth`: beside the others in a full run.
     ("lab", |root, _| lab::step(root)),
     ("miri", miri),
     ("panic-free", |root, _| Outcome::of(panic_free::check(root))),
     ("packages", |root, _| Outcome::of(packages::check(root))),
     ("msrv", |root, _| msrv(root)),
     ("fuzz", |root, _| fuzz(root)),
+    ("truth", |root, _| truth::step(root)),
     // These time real threads, and begin when nothing runs beside them any more.
     ("privileged", privileged),
     ("causes", |root, _| causes::step(root)),
@@ -52,7 +53,7 @@ const STEPS: &[Step] = &[
 
 /// In a full run these are done beside the steps that come before them, from the first of those that tests on: they build
 /// in folders of their own, and most of their time one CPU is enough for them.
-const BESIDE: &[&str] = &["lab", "miri", "panic-free", "packages", "msrv", "fuzz"];
+const BESIDE: &[&str] = &["lab", "miri", "panic-free", "packages", "msrv", "fuzz", "truth"];
 /// The step with which they begin: what it needs has been built by then.
 const WITH: &str = "test";
 

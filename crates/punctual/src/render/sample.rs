@@ -74,7 +74,7 @@ pub fn empty() -> Report {
 pub fn cut_off() -> Report {
     let mut report = Run { cpus: 2, seconds: 7, budget: Some(Nanos::from_us(100)), hog: false }.report();
     report.end = None;
-    report.cut_off = Some(CutOff { good_bytes: 18_211, reason: CutReason::Damaged("the next frame is incomplete") });
+    report.cut_off = Some(CutOff { good_bytes: 18_211, lost_bytes: 37, reason: CutReason::InAFrame });
     report.write_error = Some("write to run.punctual: no space left on device".to_owned());
     report.next = vec![NextStep::Repeat];
     doubted(report, vec![Distrust::CutOff, Distrust::WriteFailed])
@@ -172,6 +172,7 @@ pub fn every_distrust() -> Vec<Distrust> {
         Distrust::TooFew { due: 200 },
         Distrust::EndedEarly { reason: EndReason::Interrupted },
         Distrust::CutOff,
+        Distrust::Damaged { lost_bytes: 4_096 },
         Distrust::WriteFailed,
         Distrust::MaximaLost { maxima: 3 },
         Distrust::ChangedDuring { path: "/proc/sys/kernel/sched_rt_runtime_us".to_owned() },
