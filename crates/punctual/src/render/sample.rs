@@ -2,6 +2,7 @@
 
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::finding::{Confidence, Evidence, Finding, Severity, State};
+use punctual_facts::machine::MachineLine;
 use punctual_hist::{Activation, Counts, MonoTime, Nanos, SplitMix};
 use punctual_numbers::claims::{
     Beyond, CauseClaims, Claims, Hill, Level, Misses, NewMaximum, Percentile, PhaseClaims, Refusal, Sign, TooFar,
@@ -11,8 +12,8 @@ use punctual_numbers::recording::{
     CutOff, CutReason, EndReason, Event, EventKind, Granted, InForce, LoadDone, Moment, RecTime, WarmUp,
 };
 use punctual_numbers::report::{
-    CpuRow, Distrust, Need, NextStep, Percentiles, PhaseRow, PhaseSpan, Report, Row, Seen, SkippedLoad, TimelinePoint,
-    Trust, Verdict, WorstAt, WorstRow,
+    CpuRow, Distrust, LatencyRow, Need, NextStep, Percentiles, PhaseRow, PhaseSpan, Report, Seen, SkippedLoad,
+    TimelinePoint, Trust, Verdict, WorstAt, WorstRow,
 };
 use punctual_numbers::scenario::{Amount, LoadPhase, Mechanism, Policy, ProbeThread, Scenario, TimerPhase};
 use punctual_numbers::stats::tail::Estimate;
@@ -112,7 +113,7 @@ pub fn absurd() -> Report {
         for bucket in [0, 1, 2, 3_000, 3_001, 3_775] {
             cpu.ran.record_n(Nanos::from_ns(punctual_hist::bucket_low(bucket)), u64::MAX);
         }
-        cpu.row = Row {
+        cpu.row = LatencyRow {
             due: u64::MAX,
             ran: u64::MAX,
             skipped: u64::MAX,
@@ -438,13 +439,13 @@ impl Run {
             .collect()
     }
 
-    fn row(&self, ran: &Counts, skipped: &Counts) -> Row {
+    fn row(&self, ran: &Counts, skipped: &Counts) -> LatencyRow {
         let mut due = ran.clone();
         due.merge(skipped);
         let late = |(bucket, n)| {
             if self.budget.is_some_and(|b| punctual_hist::bucket_high(bucket) > b.as_ns()) { n } else { 0 }
         };
-        Row {
+        LatencyRow {
             due: due.count(),
             ran: ran.count(),
             skipped: skipped.count(),
@@ -555,8 +556,8 @@ fn cause(name: &str) -> Cause {
     Cause { class: Class::HardIrq, name: name.into() }
 }
 
-fn machine() -> Vec<(String, String)> {
-    pairs(&[
+fn machine() -> Vec<MachineLine> {
+    let lines = [
         ("processor", "Acme Reference Board, 8 cores at 2.4 GHz, no SMT"),
         ("kernel", "6.12.43 PREEMPT_DYNAMIC (voluntary), x86_64, HZ=250"),
         ("CPUs", "0-7 online, none isolated, none tickless"),
@@ -566,7 +567,8 @@ fn machine() -> Vec<(String, String)> {
             "command line",
             "root=/dev/sda1 ro quiet isolcpus=nohz,domain,managed_irq,2-3 rcu_nocbs=2-3 console=ttyS0,115200 audit=0",
         ),
-    ])
+    ];
+    lines.map(MachineLine::from).to_vec()
 }
 
 fn in_force() -> Vec<InForce> {
