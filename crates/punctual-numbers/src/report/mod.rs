@@ -21,6 +21,7 @@ use crate::recording::{CutOff, EndReason, Event, Granted, InForce, LoadDone, Rec
 use crate::scenario::Scenario;
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::finding::Finding;
+use punctual_facts::machine::MachineLine;
 use punctual_hist::{Activation, Counts, MonoTime, Nanos};
 
 /// Everything a reader is told of one measurement.
@@ -47,16 +48,16 @@ pub struct Report {
     pub need: Need,
     /// What was run: threads, policy, loads and length.
     pub scenario: Scenario,
-    /// What the machine is: (name, value).
-    #[serde(serialize_with = "crate::published::map")]
+    /// What the machine is, each line by its name.
+    #[serde(serialize_with = "crate::published::lines")]
     #[cfg_attr(feature = "schema", schemars(with = "std::collections::BTreeMap<String, String>"))]
-    pub machine: Vec<(String, String)>,
+    pub machine: Vec<MachineLine>,
     /// What stands between it and the need, worst first.
     pub findings: Vec<Finding>,
     /// One row per measured CPU.
     pub cpus: Vec<CpuRow>,
     /// All CPUs as one row, where there are several.
-    pub total: Option<Row>,
+    pub total: Option<LatencyRow>,
     /// One row per load phase and CPU.
     pub phases: Vec<PhaseRow>,
     /// The load phases on the time axis.
@@ -121,7 +122,7 @@ pub struct Need {
 /// The numbers of one histogram pair. A percentile is `None` where there are too few values for it.
 #[derive(Clone, Debug, Default, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Row {
+pub struct LatencyRow {
     /// Releases that came due: ran and skipped.
     pub due: u64,
     /// The number of activations that ran.
@@ -160,7 +161,7 @@ pub struct CpuRow {
     #[serde(rename = "period_ns")]
     pub period: Nanos,
     #[serde(flatten)]
-    pub row: Row,
+    pub row: LatencyRow,
     /// When its largest latency was released, and in which load phase.
     pub worst_at: Option<WorstAt>,
     /// Longest time between two wake-ups.
@@ -203,7 +204,7 @@ pub struct PhaseRow {
     pub name: String,
     pub cpu: u32,
     #[serde(flatten)]
-    pub row: Row,
+    pub row: LatencyRow,
 }
 
 /// A load phase on the time axis, relative to the epoch.
@@ -390,6 +391,11 @@ pub enum Distrust {
         reason: EndReason,
     },
     CutOff,
+    /// The recording is damaged before its end: what was measured after that is not in the numbers.
+    Damaged {
+        /// Length of what follows the good part, which is not read.
+        lost_bytes: u64,
+    },
     /// Part of the recording could not be written.
     WriteFailed,
     /// Exact maxima, each of one second of one CPU, were not collected in time.

@@ -23,7 +23,7 @@ fn header() -> Header {
     header.epoch = EPOCH;
     header.scenario.threads = [1, 3].map(|cpu| ProbeThread { cpu, period: PERIOD }).to_vec();
     header.scenario.load_phases = vec![phase(&[], 1), phase(&["cpu", "memory"], 2)];
-    header.machine = vec![("kernel".to_owned(), "6.12".to_owned())];
+    header.machine = vec![("kernel", "6.12").into()];
     header.placement.housekeeping = std::iter::once(0).collect();
     header.clock.source = Some("tsc".to_owned());
     header.clock.read_cost = Nanos::from_ns(25);
@@ -324,11 +324,25 @@ fn how_a_run_ended_matters() {
 }
 
 #[test]
+fn a_file_that_is_damaged_in_its_middle_is_told_from_one_that_was_cut_off() {
+    let mut bytes = file(&header(), &good_frames());
+    // Frames follow that are whole; the bit stands in the last but some of them.
+    let at = bytes.len() - 40;
+    bytes[at] ^= 1;
+    let report = Report::of(&read(&bytes).unwrap());
+    let cut = report.cut_off.unwrap();
+    assert_eq!(cut.good_bytes + cut.lost_bytes, bytes.len() as u64);
+    assert!(!cut.is_clean() && cut.lost_bytes > 0, "{cut:?}");
+    assert_eq!(report.trust.reasons, [Distrust::Damaged { lost_bytes: cut.lost_bytes }]);
+}
+
+#[test]
 fn a_file_that_was_cut_off_is_reported_on_as_far_as_it_goes() {
     let mut bytes = file(&header(), &good_frames());
     bytes.truncate(bytes.len() - 1);
     let report = Report::of(&read(&bytes).unwrap());
     assert_eq!((report.end, report.trust.reasons.as_slice()), (None, &[Distrust::CutOff][..]));
+    assert!(report.cut_off.is_some_and(|cut| cut.is_clean()));
     assert_eq!(report.next[0], NextStep::Repeat);
     // Cut in the first phase, the phase ends where the recording does.
     let report = Report::of(&fold(header(), good_frames().into_iter().take(5).collect()));
@@ -438,7 +452,7 @@ proptest! {
         let report = Report::of(&read(&file(&header(), &frames)).unwrap());
         let ran = samples.iter().map(|s| s.1.len()).sum::<usize>() as u64;
         let skipped = samples.iter().map(|s| s.2.len()).sum::<usize>() as u64;
-        let sum = |of: fn(&Row) -> u64| report.cpus.iter().map(|cpu| of(&cpu.row)).sum::<u64>();
+        let sum = |of: fn(&LatencyRow) -> u64| report.cpus.iter().map(|cpu| of(&cpu.row)).sum::<u64>();
         prop_assert_eq!((sum(|r| r.ran), sum(|r| r.skipped), sum(|r| r.due)), (ran, skipped, ran + skipped));
         prop_assert_eq!(report.phases.iter().map(|p| p.row.due).sum::<u64>(), ran + skipped);
         prop_assert_eq!(report.timeline.iter().map(|p| p.skipped).sum::<u64>(), skipped);

@@ -2,7 +2,8 @@
 
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::finding::{Confidence, Evidence, Finding, Severity, State};
-use punctual_hist::{Activation, Counts, MonoTime, Nanos};
+use punctual_facts::machine::MachineLine;
+use punctual_hist::{Activation, Counts, MonoTime, Nanos, SplitMix};
 use punctual_numbers::claims::{
     Beyond, CauseClaims, Claims, Hill, Level, Methods, Misses, Moods, NewMaximum, Percentile, PhaseClaims, Refusal,
     Sign, TooFar,
@@ -12,8 +13,8 @@ use punctual_numbers::recording::{
     CutOff, CutReason, EndReason, Event, EventKind, Granted, InForce, LoadDone, Moment, RecTime, WarmUp,
 };
 use punctual_numbers::report::{
-    CpuRow, Distrust, Need, NextStep, Percentiles, PhaseRow, PhaseSpan, Report, Row, Seen, SkippedLoad, TimelinePoint,
-    Trust, Verdict, WorstAt, WorstRow,
+    CpuRow, Distrust, LatencyRow, Need, NextStep, Percentiles, PhaseRow, PhaseSpan, Report, Seen, SkippedLoad,
+    TimelinePoint, Trust, Verdict, WorstAt, WorstRow,
 };
 use punctual_numbers::scenario::{Amount, LoadPhase, Mechanism, Policy, ProbeThread, Scenario, TimerPhase};
 use punctual_numbers::stats::tail::Estimate;
@@ -74,7 +75,7 @@ pub fn empty() -> Report {
 pub fn cut_off() -> Report {
     let mut report = Run { cpus: 2, seconds: 7, budget: Some(Nanos::from_us(100)), hog: false }.report();
     report.end = None;
-    report.cut_off = Some(CutOff { good_bytes: 18_211, reason: CutReason::Damaged("the next frame is incomplete") });
+    report.cut_off = Some(CutOff { good_bytes: 18_211, lost_bytes: 37, reason: CutReason::InAFrame });
     report.write_error = Some("write to run.punctual: no space left on device".to_owned());
     report.next = vec![NextStep::Repeat];
     doubted(report, vec![Distrust::CutOff, Distrust::WriteFailed])
@@ -113,7 +114,7 @@ pub fn absurd() -> Report {
         for bucket in [0, 1, 2, 3_000, 3_001, 3_775] {
             cpu.ran.record_n(Nanos::from_ns(punctual_hist::bucket_low(bucket)), u64::MAX);
         }
-        cpu.row = Row {
+        cpu.row = LatencyRow {
             due: u64::MAX,
             ran: u64::MAX,
             skipped: u64::MAX,
@@ -172,6 +173,7 @@ pub fn every_distrust() -> Vec<Distrust> {
         Distrust::TooFew { due: 200 },
         Distrust::EndedEarly { reason: EndReason::Interrupted },
         Distrust::CutOff,
+        Distrust::Damaged { lost_bytes: 4_096 },
         Distrust::WriteFailed,
         Distrust::MaximaLost { maxima: 3 },
         Distrust::ChangedDuring { path: "/proc/sys/kernel/sched_rt_runtime_us".to_owned() },
@@ -186,19 +188,11 @@ fn event(at_s: u64, length_ms: u64, kind: EventKind, releases_lost: u64) -> Even
     Event { at: RecTime::after_epoch(Nanos::from_secs(at_s)), length: Nanos::from_ms(length_ms), kind, releases_lost }
 }
 
-/// `SplitMix64`: small, and the same everywhere.
-struct Dice(u64);
+struct Dice(SplitMix);
 
 impl Dice {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
-    }
-
     fn below(&mut self, n: u64) -> u64 {
-        self.next() % n
+        self.0.bits() % n
     }
 
     /// A latency as machines have them: a body, a shoulder under load, and a thin tail.
@@ -400,7 +394,7 @@ impl Run {
     }
 
     fn draw(&self, cpu: u32) -> Drawn {
-        let mut dice = Dice(u64::from(cpu) + 1);
+        let mut dice = Dice(SplitMix::new(u64::from(cpu) + 1));
         let mut drawn = Drawn::default();
         let step = (self.seconds / 200).max(1);
         for second in (0..self.seconds).step_by(usize::try_from(step).unwrap()) {
@@ -457,13 +451,13 @@ impl Run {
             .collect()
     }
 
-    fn row(&self, ran: &Counts, skipped: &Counts) -> Row {
+    fn row(&self, ran: &Counts, skipped: &Counts) -> LatencyRow {
         let mut due = ran.clone();
         due.merge(skipped);
         let late = |(bucket, n)| {
             if self.budget.is_some_and(|b| punctual_hist::bucket_high(bucket) > b.as_ns()) { n } else { 0 }
         };
-        Row {
+        LatencyRow {
             due: due.count(),
             ran: ran.count(),
             skipped: skipped.count(),
@@ -579,11 +573,11 @@ fn seven_missed(budget: Nanos) -> Misses {
 }
 
 fn cause(name: &str) -> Cause {
-    Cause { class: Class::HardIrq, name: name.to_owned() }
+    Cause { class: Class::HardIrq, name: name.into() }
 }
 
-fn machine() -> Vec<(String, String)> {
-    pairs(&[
+fn machine() -> Vec<MachineLine> {
+    let lines = [
         ("processor", "Acme Reference Board, 8 cores at 2.4 GHz, no SMT"),
         ("kernel", "6.12.43 PREEMPT_DYNAMIC (voluntary), x86_64, HZ=250"),
         ("CPUs", "0-7 online, none isolated, none tickless"),
@@ -593,7 +587,8 @@ fn machine() -> Vec<(String, String)> {
             "command line",
             "root=/dev/sda1 ro quiet isolcpus=nohz,domain,managed_irq,2-3 rcu_nocbs=2-3 console=ttyS0,115200 audit=0",
         ),
-    ])
+    ];
+    lines.map(MachineLine::from).to_vec()
 }
 
 fn in_force() -> Vec<InForce> {

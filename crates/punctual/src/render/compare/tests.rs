@@ -31,7 +31,7 @@ fn recording(kernel: &str, times: u64, spikes: u64) -> Recording {
             load_cpus: None,
             suite: None,
         },
-        machine: vec![("kernel".to_owned(), kernel.to_owned())],
+        machine: vec![("kernel", kernel).into()],
         placement: Placement::default(),
         clock: Clock::default(),
         checkpoint: Nanos::from_secs(1),

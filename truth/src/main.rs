@@ -1,0 +1,126 @@
+//! Holds the product's statistics against families of known law: limits of percentiles, misses and levels, odds, and what
+//! comparisons decide. `cargo xtask truth` builds it and hands over its words. It knows the product's numbers alone, and
+//! makes recordings by the same fold as a measurement.
+
+#![forbid(unsafe_code)]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "the table is what it is for")]
+#![allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_precision_loss,
+    reason = "latencies in nanoseconds and numbers of runs are far below 2^53"
+)]
+
+mod claimed;
+mod dice;
+mod family;
+mod held;
+mod law;
+mod mood;
+mod options;
+mod pairs;
+mod peers;
+mod real;
+mod run;
+mod table;
+
+use anyhow::{Context, Result};
+use claimed::Claimed;
+use family::Family;
+use options::Options;
+use pairs::{DIFFERENCES, Decided, Difference};
+use serde::Serialize;
+use std::process::ExitCode;
+
+/// All that was found of a family.
+#[derive(Clone, Debug, Serialize)]
+pub struct Found {
+    pub family: String,
+    /// Length of a run that claims, and of each run of a pair.
+    pub seconds: (u32, u32),
+    pub claims: Option<Claimed>,
+    pub pairs: Vec<Decided>,
+    pub broken: Vec<&'static str>,
+    pub took_seconds: f64,
+}
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    match Options::of(&words) {
+        Ok(options) if options.help => {
+            println!("{}", options::USAGE);
+            ExitCode::SUCCESS
+        }
+        Ok(options) => run(&options).unwrap_or_else(|error| failed(&error)),
+        Err(error) => failed(&error),
+    }
+}
+
+fn failed(error: &anyhow::Error) -> ExitCode {
+    eprintln!("truth: {error:#}");
+    ExitCode::from(2)
+}
+
+fn run(options: &Options) -> Result<ExitCode> {
+    let families = family::all();
+    let drawn =
+        families.iter().filter(|family| options.asks_for(family.name)).map(|family| Ok(vec![judged(family, options)]));
+    let recorded = options.real.iter().map(|path| real::judged(path, options));
+    let all: Box<dyn Iterator<Item = Result<Vec<Found>>>> =
+        if options.real.is_empty() { Box::new(drawn) } else { Box::new(recorded) };
+    if !options.json {
+        print!("{}", table::heading(options));
+    }
+    let mut found = Vec::new();
+    for more in all {
+        let more = more?;
+        if !options.json {
+            more.iter().for_each(|found| print!("{}", table::line(found)));
+        }
+        found.extend(more);
+    }
+    if options.json {
+        println!("{}", serde_json::to_string_pretty(&found).context("write JSON")?);
+    } else {
+        print!("{}", table::end(&found));
+    }
+    let sound = !found.is_empty() && found.iter().all(|found| found.broken.is_empty());
+    Ok(if sound { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn judged(family: &Family, options: &Options) -> Found {
+    let started = std::time::Instant::now();
+    let claims = options.claims().then(|| {
+        let [mut one, other] = on_two(options.runs, |numbers| claimed::runs(family, numbers, claimed::product));
+        one.merge(other);
+        one
+    });
+    let differences = DIFFERENCES.into_iter().filter(|difference| options.pairs_of(*difference));
+    let of = |difference: Difference| {
+        let [mut one, other] = on_two(options.pairs, |numbers| pairs::pairs(family, numbers, difference));
+        one.merge(other);
+        one
+    };
+    let pairs: Vec<Decided> = differences.map(of).collect();
+    let mut broken = claims.as_ref().map(Claimed::broken).unwrap_or_default();
+    if pairs.iter().any(Decided::is_broken) {
+        broken.push("equal pairs");
+    }
+    Found {
+        family: family.name.to_owned(),
+        seconds: family.seconds,
+        claims,
+        pairs,
+        broken,
+        took_seconds: started.elapsed().as_secs_f64(),
+    }
+}
+
+/// The numbers 0 to `n`, the even ones and the odd ones on a thread each.
+fn on_two<T: Send>(n: u64, of: impl Fn(std::iter::StepBy<std::ops::Range<u64>>) -> T + Sync) -> [T; 2] {
+    std::thread::scope(|scope| {
+        let even = scope.spawn(|| of((0..n).step_by(2)));
+        let odd = of((1.min(n)..n).step_by(2));
+        [even.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), odd]
+    })
+}

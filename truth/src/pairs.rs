@@ -1,0 +1,161 @@
+//! What comparisons decide of pairs: equal ones, which must not be told apart, and such as differ in a known way.
+
+use super::claimed::Truth;
+use super::family::{Family, Spikes};
+use super::held::Held;
+use super::peers;
+use super::run::{Machine, Shift};
+use punctual_hist::Nanos;
+use punctual_numbers::compare::{Compared, Comparison, Options};
+use punctual_numbers::recording::Recording;
+use serde::Serialize;
+
+/// How the second of a pair differs from the first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Difference {
+    None,
+    /// All latencies are 15 % larger.
+    Larger,
+    /// All latencies are a fifth smaller.
+    Smaller,
+    /// Latencies from p99 on are a fifth larger.
+    P99,
+    /// Spikes come on one in 1e4 activations instead of one in 1e5.
+    Spikes,
+    /// What is above p99.9 lies twice as far above it.
+    Tail,
+}
+
+/// Resamples of a comparison: a tenth of what it takes by itself, which costs it little and the long form hours.
+const RESAMPLES: usize = 1_000;
+
+pub const DIFFERENCES: [Difference; 6] =
+    [Difference::None, Difference::Larger, Difference::Smaller, Difference::P99, Difference::Spikes, Difference::Tail];
+
+/// Outcome of the pairs of a family that differ in one way. `right` counts decisions in the right direction.
+#[derive(Clone, Debug, Serialize)]
+pub struct Decided {
+    pub difference: Difference,
+    pub product: Held,
+    /// In the order of `peers::NAMES`.
+    pub peers: [Held; 3],
+}
+
+impl Difference {
+    fn shift(self, family: &Family) -> Shift {
+        match self {
+            Self::None | Self::Spikes => Shift::Same,
+            Self::Larger => Shift::Times(1.15),
+            Self::Smaller => Shift::Times(0.8),
+            Self::P99 => Shift::Stretched(family.at(0.03), family.at(0.01), 1.2),
+            Self::Tail => Shift::Doubled(family.at(1e-3)),
+        }
+    }
+
+    /// The spikes that the first and the second run have in addition.
+    fn spikes(self, family: &Family) -> [Option<Spikes>; 2] {
+        if self != Self::Spikes {
+            return [None, None];
+        }
+        let from = family.at(1e-4);
+        let spikes = |gap| Some(Spikes { gap, regular: false, size: (from, from), together: 1 });
+        [spikes(1e5), spikes(1e4)]
+    }
+
+    /// What a right decision says.
+    fn verdict(self) -> Compared {
+        match self {
+            Self::None => Compared::NoDifferenceShown,
+            Self::Smaller => Compared::Better,
+            _ => Compared::Worse,
+        }
+    }
+}
+
+/// The two recordings of a pair. An equal one of which neither run shows that there are moods is left out: each run looks
+/// steady, in another mood, and nobody can tell that from a change.
+fn pair(family: &Family, number: u64, difference: Difference, budget: Nanos) -> Option<[Recording; 2]> {
+    let [first, second] = difference.spikes(family);
+    // Numbers of pairs begin where those of single runs end.
+    let of = |number: u64| Machine::new(family, (1 << 32) + number, family.seconds.1);
+    let mut machines = [of(2 * number).with(first), of(2 * number + 1).with(second).shifted(difference.shift(family))];
+    let recordings = machines.each_mut().map(|machine| machine.measure(budget));
+    let known = machines.iter().any(Machine::shows_itself);
+    (known || difference != Difference::None).then_some(recordings)
+}
+
+/// Measures these pairs of a family and counts what is decided.
+pub fn pairs(family: &Family, numbers: impl Iterator<Item = u64>, difference: Difference) -> Decided {
+    let budget = Truth::of(family).budget;
+    let mut decided = Decided::new(difference);
+    for number in numbers {
+        if let Some([first, second]) = pair(family, number, difference, budget) {
+            decided.add(&first, &second, number);
+        }
+    }
+    decided
+}
+
+impl Decided {
+    pub fn new(difference: Difference) -> Self {
+        Self { difference, product: Held::default(), peers: Default::default() }
+    }
+
+    /// Adds a pair: what the product and its peers decide of it.
+    pub fn add(&mut self, first: &Recording, second: &Recording, number: u64) {
+        let options = Options { resamples: RESAMPLES, ..Options::default() };
+        let verdict = Comparison::of(&[("a".to_owned(), first), ("b".to_owned(), second)], options)
+            .map_or(Compared::NotEnoughData, |comparison| comparison.verdict());
+        match verdict {
+            Compared::Better | Compared::Worse | Compared::Mixed => {
+                self.product.add(verdict == self.difference.verdict(), None);
+            }
+            Compared::NoDifferenceShown | Compared::NotEnoughData => self.product.withheld(),
+        }
+        for (held, larger) in self.peers.iter_mut().zip(peers::verdicts(first, second, number)) {
+            match larger {
+                Some(larger) => held.add(larger == (self.difference.verdict() == Compared::Worse), None),
+                None => held.withheld(),
+            }
+        }
+    }
+
+    pub fn merge(&mut self, other: Self) {
+        self.product.merge(other.product);
+        for (mine, theirs) in self.peers.iter_mut().zip(other.peers) {
+            mine.merge(theirs);
+        }
+    }
+
+    pub fn is_broken(&self) -> bool {
+        self.difference == Difference::None && self.product.breaks_false()
+    }
+
+    /// The part of pairs that were decided, in the right direction where there is one: by the product, by each peer.
+    pub fn shares(&self) -> (f64, [f64; 3]) {
+        let share = |held: &Held| {
+            let n = if self.difference == Difference::None { held.claimed } else { held.right };
+            super::held::share(n, held.runs)
+        };
+        (share(&self.product), self.peers.each_ref().map(share))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::family;
+
+    #[test]
+    fn what_differs_is_decided_and_what_does_not_is_not() {
+        let families = family::all();
+        let family = families.iter().find(|family| family.name == "lognormal, 30 s").unwrap();
+        for (difference, at_least) in [(Difference::Larger, 20), (Difference::Smaller, 20)] {
+            let decided = pairs(family, 0..20, difference);
+            assert_eq!((decided.product.runs, decided.product.right), (20, at_least), "{difference:?}");
+        }
+        let equal = pairs(family, 0..20, Difference::None);
+        assert!(equal.product.claimed <= 1 && !equal.is_broken());
+    }
+}
