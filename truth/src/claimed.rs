@@ -95,8 +95,8 @@ impl Claimed {
                 _ => held.withheld(),
             }
         }
-        match claims.misses.filter(|_| !drifts) {
-            Some(misses) => self.misses.add(misses.upper >= truth.miss, Some(misses.upper / truth.miss)),
+        match claims.misses.filter(|_| !drifts).and_then(|misses| misses.upper) {
+            Some(upper) => self.misses.add(upper >= truth.miss, Some(upper / truth.miss)),
             None => self.misses.withheld(),
         }
         let levels = claims.beyond.iter().flat_map(|beyond| &beyond.levels);
