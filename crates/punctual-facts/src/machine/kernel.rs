@@ -69,6 +69,8 @@ pub enum Flavour {
 }
 
 impl Flavour {
+    pub const ALL: [Self; 5] = [Self::Stock, Self::Dynamic, Self::Rt, Self::Cobalt, Self::Evl];
+
     pub fn name(self) -> &'static str {
         match self {
             Self::Stock => "stock",

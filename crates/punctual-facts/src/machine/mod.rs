@@ -5,6 +5,7 @@
 
 mod boot;
 mod config;
+mod facts;
 mod idle;
 mod kernel;
 mod topology;
@@ -14,6 +15,7 @@ pub use crate::cmdline::Cmdline;
 pub use boot::{Boot, Configured, Init, Initramfs, Loader, Sign, WITHOUT, WITHOUT_END, configured};
 pub use boot::{ESPS, efi_variable};
 pub use config::Config;
+pub use facts::MachineFacts;
 pub use idle::IdleState;
 pub use kernel::{Arch, Flavour, Kernel, Version};
 pub use topology::{BOOT_CPU, CoreKind, KINDS, NODES, Node, Topology};

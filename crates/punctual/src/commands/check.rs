@@ -49,7 +49,7 @@ pub fn run(args: &CheckArgs) -> Result<Exit> {
     none_under_way()?;
     let telling = open(args.form, &here, &need, profile.as_deref(), &setting.findings, &scenario)?;
     quiet::before(&scenario, args.wait_quiet);
-    let finished = session::run(&scenario, &setting, &outputs, None)?;
+    let mut finished = session::run(&scenario, &setting, &outputs, None)?;
     let exit = finished.tell(&outputs, &telling)?;
     if let Some(path) = &args.junit {
         junit(&outputs.recording, path)?;

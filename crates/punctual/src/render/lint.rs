@@ -151,8 +151,9 @@ fn level(word: &Word) -> Option<Level> {
     match word.verdict {
         WordVerdict::Harmful | WordVerdict::Unknown | WordVerdict::RejectedValue => Some(Level::Error),
         WordVerdict::Inert | WordVerdict::Clamped => Some(Level::Warning),
-        _ if word.is_trap => Some(Level::Warning),
-        _ => None,
+        WordVerdict::Effective | WordVerdict::ModuleNotLoaded | WordVerdict::ForUserSpace | WordVerdict::Accepted => {
+            word.is_trap.then_some(Level::Warning)
+        }
     }
 }
 
@@ -179,7 +180,7 @@ fn rule(verdict: WordVerdict) -> Rule {
         WordVerdict::Clamped => {
             ("Value that is changed", "The kernel takes it, but not as it was written.", Level::Warning)
         }
-        _ => (
+        WordVerdict::Effective | WordVerdict::ModuleNotLoaded | WordVerdict::ForUserSpace | WordVerdict::Accepted => (
             "Word that does something else",
             "The kernel takes it; it does not do what is commonly believed.",
             Level::Warning,
