@@ -24,7 +24,7 @@ pub fn run(args: &MergeArgs) -> Result<Exit> {
     let merged = read_file(&args.out)?;
     render::print(&if args.json {
         let report = Report::of(&merged);
-        render::json::check(Wording { report: &report, reader: &reader(), recording: Some(&args.out) })
+        render::json::check(Wording { report: &report, reader: &reader(), recording: Some(&args.out) })?
     } else {
         render::text::merged(&merged, &recordings, &args.recordings, (&args.out, bytes), render::style())
     })?;

@@ -129,7 +129,7 @@ impl<'a> Document<'a> {
     }
 }
 
-pub fn check(of: Wording<'_>) -> String {
+pub fn check(of: Wording<'_>) -> serde_json::Result<String> {
     document::document(&Document::of(of))
 }
 

@@ -3,7 +3,7 @@
 
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::finding::{Confidence, Evidence, Finding, Severity, State};
-use punctual_hist::{Activation, Counts, MonoTime, Nanos, bucket_low};
+use punctual_hist::{Activation, Counts, MonoTime, Nanos, SplitMix, bucket_low};
 use punctual_numbers::claims::{
     Beyond, CauseClaims, Claims, Hill, Level, Misses, NewMaximum, Percentile, PhaseClaims, Refusal, Sign, TooFar,
 };
@@ -61,10 +61,10 @@ pub fn empty() -> Report {
     Report::of(&Recording::new(Header { machine: Vec::new(), ..header }))
 }
 
-/// A recording that ends in the middle with a damaged frame.
+/// A recording that ends in the middle of a frame.
 pub fn cut_off() -> Report {
     let mut recording = Run { cpus: 2, seconds: 7, budget: Some(100), end: None, ..RUN }.recording();
-    recording.cut_off = Some(CutOff { good_bytes: 18_211, reason: CutReason::Damaged("its checksum is wrong") });
+    recording.cut_off = Some(CutOff { good_bytes: 18_211, lost_bytes: 37, reason: CutReason::InAFrame });
     Report { claims: Run { cpus: 2, seconds: 7, budget: Some(100), ..RUN }.claims(), ..Report::of(&recording) }
 }
 
@@ -154,6 +154,7 @@ pub fn every_distrust() -> Vec<Distrust> {
         Distrust::TooFew { due: 200 },
         Distrust::EndedEarly { reason: EndReason::Interrupted },
         Distrust::CutOff,
+        Distrust::Damaged { lost_bytes: 4_096 },
         Distrust::WriteFailed,
         Distrust::MaximaLost { maxima: 3 },
         Distrust::ChangedDuring { path: "/proc/sys/kernel/sched_rt_runtime_us".to_owned() },
@@ -177,19 +178,11 @@ fn interval(second: u64, phase: u16, cpus: Vec<CpuInterval>) -> Frame {
     Frame::Interval(Interval { start: RecTime::from_secs(second), length: Nanos::from_secs(1), phase, cpus })
 }
 
-/// `SplitMix64`: small, and the same everywhere.
-struct Dice(u64);
+struct Dice(SplitMix);
 
 impl Dice {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
-    }
-
     fn below(&mut self, n: u64) -> u64 {
-        self.next() % n
+        self.0.bits() % n
     }
 
     /// A latency as machines have them: a body, a shoulder under load, and a thin tail.
@@ -373,7 +366,7 @@ impl Run {
 
     /// A second at a time, and the worst of all.
     fn measured(&self) -> Vec<Frame> {
-        let mut dice: Vec<Dice> = (0..self.cpus).map(|cpu| Dice(u64::from(cpu) + 1)).collect();
+        let mut dice: Vec<Dice> = (0..self.cpus).map(|cpu| Dice(SplitMix::new(u64::from(cpu) + 1))).collect();
         let (mut frames, mut worst) = (Vec::new(), Vec::new());
         for second in 0..self.seconds {
             let drawn = (0..self.cpus).zip(&mut dice).map(|(cpu, dice)| (cpu, self.draw(cpu, second, dice)));
@@ -491,7 +484,7 @@ fn seven_missed(budget: Nanos) -> Misses {
 }
 
 fn cause(name: &str) -> Cause {
-    Cause { class: Class::HardIrq, name: name.to_owned() }
+    Cause { class: Class::HardIrq, name: name.into() }
 }
 
 fn machine() -> Vec<(String, String)> {

@@ -10,10 +10,10 @@ use crate::render::words::answer;
 use crate::render::words::causes as words;
 use crate::render::words::command::Command;
 use crate::render::words::next::{Reader, Wording};
-use crate::render::words::phase_name;
+use crate::render::words::{distrust, phase_name};
 use punctual_hist::Nanos;
 use punctual_numbers::explain::{Explanation, Ranked, Spike};
-use punctual_numbers::report::Report;
+use punctual_numbers::report::{Distrust, Report};
 use punctual_numbers::trace::Incomplete;
 use std::path::Path;
 
@@ -75,10 +75,7 @@ fn answer(sheet: &mut Sheet, report: &Report, causes: &Explanation, reader: &Rea
     let found = answer::top_cause(report).unwrap_or_else(|| "Nothing was late.".to_owned());
     sheet.hanging_paragraph(0, 2, Tone::Heading, "CAUSE:", &found);
     sheet.answer("How sure", &words::explained(causes));
-    sheet.answer(
-        "Trust",
-        &report.causes_doubt().map_or_else(|| "Yes.".to_owned(), |why| format!("No: {}", words::doubt(why))),
-    );
+    sheet.answer("Trust", &trust(report));
     section::next(sheet, &Wording { report, reader, recording }.for_causes());
     for (label, path) in [("Files", recording), ("", html), ("", trace)] {
         if let Some(path) = path {
@@ -87,6 +84,18 @@ fn answer(sheet: &mut Sheet, report: &Report, causes: &Explanation, reader: &Rea
     }
     if trace.is_some() {
         sheet.answer_more("The trace opens at ui.perfetto.dev.");
+    }
+}
+
+/// Whether the ranking can be believed: causes of what is not in the recording are not in it either.
+fn trust(report: &Report) -> String {
+    let is_lost = |doubt: &&Distrust| matches!(doubt, Distrust::CutOff | Distrust::Damaged { .. });
+    let lost = report.trust.reasons.iter().find(is_lost).map(distrust);
+    match (lost, report.causes_doubt().map(words::doubt)) {
+        (None, None) => "Yes.".to_owned(),
+        (None, Some(doubt)) => format!("No: {doubt}"),
+        (Some(lost), None) => format!("No: {lost}"),
+        (Some(lost), Some(doubt)) => format!("No: {lost} {}", units::capitalised(doubt)),
     }
 }
 
