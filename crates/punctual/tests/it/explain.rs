@@ -188,7 +188,7 @@ fn a_report_tells_the_causes_apart_from_the_headline() {
     let said = run.punctual(&["report", file]);
     assert!(said.out.contains("hog95") && said.out.contains("in a traced pass of its own"), "{said:?}");
     let document = run.json(&["report", file, "--json"]);
-    fits(include_str!("../../../../schemas/report-2.schema.json"), &document);
+    fits(include_str!("../../../../schemas/report-3.schema.json"), &document);
     assert_eq!(document["causes"]["apart"], true);
     assert_eq!(document["causes"]["causes"][0]["name"], "hog95");
 }
