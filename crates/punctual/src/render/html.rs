@@ -274,7 +274,7 @@ fn machine(report: &Report) -> Value {
         }
     });
     context! {
-        machine => report.machine.iter().map(|line| context! { name => line.name, value => line.value }).collect::<Vec<_>>(),
+        machine => report.machine.iter().map(|line| context! { name => &line.name, value => &line.value }).collect::<Vec<_>>(),
         ending => words::ending(report),
         events => events.collect::<Vec<_>>(),
         notes => words::runs::notes(report),
