@@ -5,6 +5,7 @@
 
 mod boot;
 mod config;
+mod facts;
 mod idle;
 mod kernel;
 mod line;
@@ -15,6 +16,7 @@ pub use crate::cmdline::Cmdline;
 pub use boot::{Boot, Configured, Init, Initramfs, Loader, Sign, WITHOUT, WITHOUT_END, configured};
 pub use boot::{ESPS, efi_variable};
 pub use config::Config;
+pub use facts::MachineFacts;
 pub use idle::IdleState;
 pub use kernel::{Arch, Flavour, Kernel, Version};
 pub use line::MachineLine;

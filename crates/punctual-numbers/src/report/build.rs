@@ -2,7 +2,7 @@
 
 use super::over_time::{Phases, timeline};
 use super::{
-    CpuRow, LatencyRow, Need, Percentiles, PhaseRow, Report, Seen, SkippedLoad, Verdict, WorstAt, WorstRow, next, trust,
+    CpuRow, LatencyRow, Need, Percentiles, PhaseRow, Report, Seen, SkippedLoad, Verdict, WorstAt, WorstRow, trust,
 };
 use crate::claims::Claims;
 use crate::explain::Explanation;
@@ -24,7 +24,6 @@ impl Report {
         let seen = Seen::of(&need, &cpus, claims.miss_spread(), recording.covered);
         let verdict = Verdict::of(&seen, &trust.reasons);
         let findings = worst_first(recording.findings.clone());
-        let next = next::steps(recording.covered, &findings, &cpus, &verdict, &trust);
         let header = &recording.header;
         Self {
             tool_version: header.tool_version.clone(),
@@ -55,7 +54,6 @@ impl Report {
             housekeeping: header.placement.housekeeping.clone(),
             verdict,
             trust,
-            next,
             end: recording.end.as_ref().map(|end| end.reason),
             cut_off: recording.cut_off,
             write_error: recording.end.as_ref().and_then(|end| end.write_error.clone()),

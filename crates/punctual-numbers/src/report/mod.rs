@@ -13,6 +13,7 @@ mod trust;
 mod verdict;
 
 pub use causes::CausesDoubt;
+pub use next::{NextStep, Situation, most_important};
 pub use verdict::{DUE_WANTED, Direction, Seen, may_differ_by_doubt};
 
 use crate::claims::Claims;
@@ -21,7 +22,7 @@ use crate::recording::{CutOff, EndReason, Event, Granted, InForce, LoadDone, Rec
 use crate::scenario::Scenario;
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::finding::Finding;
-use punctual_facts::machine::MachineLine;
+use punctual_facts::machine::{MachineFacts, MachineLine};
 use punctual_hist::{Activation, Counts, MonoTime, Nanos};
 
 /// Everything a reader is told of one measurement.
@@ -48,9 +49,9 @@ pub struct Report {
     pub need: Need,
     /// What was run: threads, policy, loads and length.
     pub scenario: Scenario,
-    /// What the machine is, each line by its name.
-    #[serde(serialize_with = "crate::published::lines")]
-    #[cfg_attr(feature = "schema", schemars(with = "std::collections::BTreeMap<String, String>"))]
+    /// What the machine is, each line by its name, as it was recorded.
+    #[serde(serialize_with = "machine_facts")]
+    #[cfg_attr(feature = "schema", schemars(with = "MachineFacts", description = "What the machine is."))]
     pub machine: Vec<MachineLine>,
     /// What stands between it and the need, worst first.
     pub findings: Vec<Finding>,
@@ -94,15 +95,17 @@ pub struct Report {
     /// Whether the numbers can be relied upon.
     #[serde(skip)]
     pub trust: Trust,
-    /// What to do next, most useful first.
-    #[serde(skip)]
-    pub next: Vec<NextStep>,
     /// How the run ended; `None` when the recording does not say.
     pub end: Option<EndReason>,
     /// Why the file holds less than the run.
     pub cut_off: Option<CutOff>,
     /// Why the file could not be written completely.
     pub write_error: Option<String>,
+}
+
+fn machine_facts<S: serde::Serializer>(recorded: &[MachineLine], to: S) -> Result<S::Ok, S::Error> {
+    let facts = MachineFacts::of(recorded);
+    serde::Serialize::serialize(&facts, to)
 }
 
 /// What was asked for.
@@ -422,33 +425,5 @@ pub enum Distrust {
     /// The machine changed over the run under this load, so its moods are longer than about a fifth of the run.
     Drifts {
         load: String,
-    },
-}
-
-/// What to do next.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(tag = "code", rename_all = "kebab-case")]
-pub enum NextStep {
-    /// Look at this finding first.
-    Fix {
-        id: String,
-    },
-    /// Measure this long to claim less than one miss in `one_in` releases.
-    MeasureLonger {
-        #[serde(rename = "length_ns")]
-        length: Nanos,
-        one_in: u64,
-    },
-    /// Measure again as root: it would add this.
-    RunAsRoot {
-        adds: String,
-    },
-    /// Measure again without what spoilt this run.
-    Repeat,
-    StateBudget,
-    /// Skipped releases make the two percentile views differ; look at the longest gap on this CPU.
-    LookAtSkips {
-        cpu: u32,
     },
 }

@@ -10,6 +10,7 @@ use crate::{CandidateVerdict, RunOutcome};
 use machine::{EACH, Fault, Machine, PLAIN, TAKEN_UP, candidates};
 use proptest::prelude::{Just, prop, prop_assert, prop_assert_eq, prop_oneof, proptest};
 use std::collections::BTreeSet;
+use std::sync::LazyLock;
 
 fn number_of(arm: &[usize]) -> u64 {
     arm.iter().fold(8, |sum, place| match place {
@@ -89,22 +90,25 @@ proptest! {
         }
     }
 
-    /// Killed, interrupted or put back, but with power all the time: not one try is lost.
+    /// Killed, interrupted or put back, but with power all the time: not one try is lost. A campaign of this length tries
+    /// every candidate; what is written after each operation grows with it.
     #[test]
-    fn whoever_is_killed_comes_to_the_same(at in prop::collection::vec((0usize..300, 0usize..4), 0..40)) {
-        let mut faults = vec![Fault::None; 300];
+    fn whoever_is_killed_comes_to_the_same(at in prop::collection::vec((0usize..150, 0usize..4), 0..40)) {
+        const RUNS: u64 = 30;
+        static UNDISTURBED: LazyLock<Kept> = LazyLock::new(|| Machine::new(RUNS, Vec::new()).run_out().unwrap().0);
+        let mut faults = vec![Fault::None; 150];
         let kinds = [Fault::KilledBefore, Fault::KilledAfter, Fault::Nothing, Fault::Reverted];
         for (place, kind) in at {
             faults[place] = kinds[kind];
         }
-        let whole = Machine::new(60, Vec::new()).run_out().unwrap().0;
-        let mut machine = Machine::new(60, faults);
+        let mut machine = Machine::new(RUNS, faults);
         let (kept, is_home) = machine.run_out().map_err(proptest::test_runner::TestCaseError::fail)?;
         assert_sound(&machine, &kept)?;
         prop_assert!(is_home);
         let arms = |kept: &Kept| kept.campaign.runs.iter().map(|run| run.arm.clone()).collect::<Vec<_>>();
-        prop_assert_eq!(arms(&kept), arms(&whole));
-        prop_assert_eq!(kept.campaign.standing().recommended, whole.campaign.standing().recommended);
+        prop_assert_eq!(arms(&kept), arms(&UNDISTURBED));
+        prop_assert_eq!(kept.campaign.standing().recommended, [0]);
+        prop_assert_eq!(UNDISTURBED.campaign.standing().recommended, [0]);
     }
 }
 

@@ -1,8 +1,8 @@
 //! The machine the program runs on, as the commands need it.
 
 use super::source::Source;
-use crate::render::words::answer::Reader;
 use crate::render::words::command::Command;
+use crate::render::words::next::Reader;
 use punctual_facts::cpus::Cpus;
 use punctual_facts::finding::Finding;
 use punctual_facts::machine::{MachineLine, container};

@@ -152,8 +152,9 @@ fn level(word: &Word) -> Option<Level> {
     match word.verdict {
         WordVerdict::Harmful | WordVerdict::Unknown | WordVerdict::RejectedValue => Some(Level::Error),
         WordVerdict::Inert | WordVerdict::Clamped | WordVerdict::Undecided => Some(Level::Warning),
-        _ if word.is_trap => Some(Level::Warning),
-        _ => None,
+        WordVerdict::Effective | WordVerdict::ModuleNotLoaded | WordVerdict::ForUserSpace | WordVerdict::Accepted => {
+            word.is_trap.then_some(Level::Warning)
+        }
     }
 }
 
@@ -185,7 +186,7 @@ fn rule(verdict: WordVerdict) -> Rule {
             "Of the versions around this one that were looked at, one takes it and the other does not.",
             Level::Warning,
         ),
-        _ => (
+        WordVerdict::Effective | WordVerdict::ModuleNotLoaded | WordVerdict::ForUserSpace | WordVerdict::Accepted => (
             "Word that does something else",
             "The kernel takes it; it does not do what is commonly believed.",
             Level::Warning,

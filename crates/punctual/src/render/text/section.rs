@@ -3,6 +3,7 @@
 use crate::render::clean::shortened;
 use crate::render::sheet::table::{Edge, Table};
 use crate::render::sheet::{Sheet, Tone};
+use crate::render::words::next::{Next, Wording};
 use crate::render::{units, words};
 use punctual_facts::finding::{Finding, Severity, State};
 use punctual_facts::machine::MachineLine;
@@ -174,14 +175,21 @@ pub fn trust(sheet: &mut Sheet, report: &Report) {
     }
 }
 
-/// What to do next.
-pub fn next(sheet: &mut Sheet, report: &Report) {
-    if report.next.is_empty() {
-        return;
+/// What to do next, as a line of an answer.
+pub fn next(sheet: &mut Sheet, next: &Next) {
+    sheet.answer("Next", &next.why);
+    sheet.answer_command(&next.command.to_string());
+    if let Some(then) = next.then {
+        sheet.answer_more(then);
     }
+}
+
+/// What to do next: all there is. The first stands in the answer as well.
+pub fn all_next(sheet: &mut Sheet, of: Wording<'_>) {
     sheet.heading("What next");
-    for step in &report.next {
-        sheet.point(2, &words::next_step(step, report));
+    for step in of.steps() {
+        sheet.point(2, &step.why);
+        sheet.command(4, &step.command.to_string());
     }
 }
 
