@@ -1,6 +1,6 @@
 //! What a recording keeps of a machine, as values. A recording keeps lines for people; here they are read again.
 
-use super::{Arch, Flavour, IDLE, IdleState};
+use super::{Arch, Flavour, IDLE, IdleState, MachineLine};
 use crate::cpu_set::CpuSet;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -43,10 +43,10 @@ pub struct MachineFacts {
 
 impl MachineFacts {
     /// Reads names and values as [`Machine::recorded`](super::Machine::recorded) wrote them, in this version or another.
-    pub fn of<'a>(recorded: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
+    pub fn of(recorded: &[MachineLine]) -> Self {
         let mut facts = Self::default();
-        for (name, value) in recorded {
-            match name {
+        for MachineLine { name, value } in recorded {
+            match name.as_str() {
                 "model" => facts.model = known(value),
                 "kernel" => facts.kernel(value),
                 "cpus" => facts.cpus(value),
@@ -54,7 +54,7 @@ impl MachineFacts {
                 "command line" => facts.command_line = known(value),
                 IDLE => facts.idle_states = IdleState::parse_line(value),
                 _ => {
-                    facts.others.insert(name.to_owned(), value.to_owned());
+                    facts.others.insert(name.clone(), value.clone());
                 }
             }
         }
@@ -110,7 +110,7 @@ mod tests {
     use crate::tree::MemTree;
 
     fn of(machine: &Machine) -> MachineFacts {
-        MachineFacts::of(machine.recorded().iter().map(|(name, value)| (name.as_str(), value.as_str())))
+        MachineFacts::of(&machine.recorded())
     }
 
     #[test]
@@ -159,7 +159,8 @@ mod tests {
 
     #[test]
     fn what_another_version_recorded_stays_text() {
-        let facts = MachineFacts::of([("bench", "left"), ("cpus", "8 of them"), ("kernel", "?")]);
+        let facts =
+            MachineFacts::of(&[("bench", "left"), ("cpus", "8 of them"), ("kernel", "?")].map(MachineLine::from));
         let others = BTreeMap::from([("bench".to_owned(), "left".to_owned())]);
         assert_eq!(facts, MachineFacts { others, ..MachineFacts::default() });
     }

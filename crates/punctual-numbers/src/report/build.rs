@@ -1,7 +1,9 @@
 //! A recording as rows of numbers.
 
 use super::over_time::{Phases, timeline};
-use super::{CpuRow, Need, Percentiles, PhaseRow, Report, Row, Seen, SkippedLoad, Verdict, WorstAt, WorstRow, trust};
+use super::{
+    CpuRow, LatencyRow, Need, Percentiles, PhaseRow, Report, Seen, SkippedLoad, Verdict, WorstAt, WorstRow, trust,
+};
 use crate::claims::Claims;
 use crate::explain::Explanation;
 use crate::recording::{CpuTotals, MarkKind, RecTime, Recording};
@@ -59,7 +61,7 @@ impl Report {
     }
 }
 
-impl Row {
+impl LatencyRow {
     /// The numbers of a pair of histograms: what ran, and what was skipped.
     pub fn of(ran: &Counts, skipped: &Counts, over_budget: u64) -> Self {
         let mut due = ran.clone();
@@ -107,7 +109,7 @@ fn cpu_rows(recording: &Recording, phases: &Phases) -> Vec<CpuRow> {
         CpuRow {
             cpu,
             period: periods.get(&cpu).copied().unwrap_or_default(),
-            row: Row::of(&totals.ran, &totals.skipped, totals.over_budget),
+            row: LatencyRow::of(&totals.ran, &totals.skipped, totals.over_budget),
             worst_at: worst_at(recording, cpu, totals).map(|at| WorstAt { at, phase: phases.name_at(at) }),
             longest_gap: totals.longest_gap,
             early: totals.early,
@@ -129,7 +131,7 @@ fn worst_at(recording: &Recording, cpu: u32, totals: &CpuTotals) -> Option<RecTi
         .or(latest.map(|latest| recording.header.at(latest.release)))
 }
 
-fn total(cpus: &[CpuRow]) -> Option<Row> {
+fn total(cpus: &[CpuRow]) -> Option<LatencyRow> {
     if cpus.len() < 2 {
         return None;
     }
@@ -139,7 +141,7 @@ fn total(cpus: &[CpuRow]) -> Option<Row> {
         skipped.merge(&cpu.skipped);
     }
     let over_budget = cpus.iter().fold(0u64, |total, cpu| total.saturating_add(cpu.row.over_budget));
-    Some(Row::of(&ran, &skipped, over_budget))
+    Some(LatencyRow::of(&ran, &skipped, over_budget))
 }
 
 fn phase_rows(recording: &Recording, phases: &Phases) -> Vec<PhaseRow> {
@@ -147,7 +149,7 @@ fn phase_rows(recording: &Recording, phases: &Phases) -> Vec<PhaseRow> {
         phase,
         name: phases.name(phase),
         cpu,
-        row: Row::of(&totals.ran.counts(), &totals.skipped.counts(), totals.over_budget),
+        row: LatencyRow::of(&totals.ran.counts(), &totals.skipped.counts(), totals.over_budget),
     };
     recording.phases.iter().map(row).collect()
 }

@@ -22,7 +22,7 @@ use crate::recording::{CutOff, EndReason, Event, Granted, InForce, LoadDone, Rec
 use crate::scenario::Scenario;
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::finding::Finding;
-use punctual_facts::machine::MachineFacts;
+use punctual_facts::machine::{MachineFacts, MachineLine};
 use punctual_hist::{Activation, Counts, MonoTime, Nanos};
 
 /// Everything a reader is told of one measurement.
@@ -49,16 +49,16 @@ pub struct Report {
     pub need: Need,
     /// What was run: threads, policy, loads and length.
     pub scenario: Scenario,
-    /// What the machine is, as it was recorded: (name, value).
+    /// What the machine is, each line by its name, as it was recorded.
     #[serde(serialize_with = "machine_facts")]
     #[cfg_attr(feature = "schema", schemars(with = "MachineFacts", description = "What the machine is."))]
-    pub machine: Vec<(String, String)>,
+    pub machine: Vec<MachineLine>,
     /// What stands between it and the need, worst first.
     pub findings: Vec<Finding>,
     /// One row per measured CPU.
     pub cpus: Vec<CpuRow>,
     /// All CPUs as one row, where there are several.
-    pub total: Option<Row>,
+    pub total: Option<LatencyRow>,
     /// One row per load phase and CPU.
     pub phases: Vec<PhaseRow>,
     /// The load phases on the time axis.
@@ -103,8 +103,8 @@ pub struct Report {
     pub write_error: Option<String>,
 }
 
-fn machine_facts<S: serde::Serializer>(recorded: &[(String, String)], to: S) -> Result<S::Ok, S::Error> {
-    let facts = MachineFacts::of(recorded.iter().map(|(name, value)| (name.as_str(), value.as_str())));
+fn machine_facts<S: serde::Serializer>(recorded: &[MachineLine], to: S) -> Result<S::Ok, S::Error> {
+    let facts = MachineFacts::of(recorded);
     serde::Serialize::serialize(&facts, to)
 }
 
@@ -125,7 +125,7 @@ pub struct Need {
 /// The numbers of one histogram pair. A percentile is `None` where there are too few values for it.
 #[derive(Clone, Debug, Default, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Row {
+pub struct LatencyRow {
     /// Releases that came due: ran and skipped.
     pub due: u64,
     /// The number of activations that ran.
@@ -164,7 +164,7 @@ pub struct CpuRow {
     #[serde(rename = "period_ns")]
     pub period: Nanos,
     #[serde(flatten)]
-    pub row: Row,
+    pub row: LatencyRow,
     /// When its largest latency was released, and in which load phase.
     pub worst_at: Option<WorstAt>,
     /// Longest time between two wake-ups.
@@ -207,7 +207,7 @@ pub struct PhaseRow {
     pub name: String,
     pub cpu: u32,
     #[serde(flatten)]
-    pub row: Row,
+    pub row: LatencyRow,
 }
 
 /// A load phase on the time axis, relative to the epoch.

@@ -23,7 +23,7 @@ fn header() -> Header {
     header.epoch = EPOCH;
     header.scenario.threads = [1, 3].map(|cpu| ProbeThread { cpu, period: PERIOD }).to_vec();
     header.scenario.load_phases = vec![phase(&[], 1), phase(&["cpu", "memory"], 2)];
-    header.machine = vec![("kernel".to_owned(), "6.12".to_owned())];
+    header.machine = vec![("kernel", "6.12").into()];
     header.placement.housekeeping = std::iter::once(0).collect();
     header.clock.source = Some("tsc".to_owned());
     header.clock.read_cost = Nanos::from_ns(25);
@@ -494,7 +494,7 @@ proptest! {
         let report = Report::of(&read(&file(&header(), &frames)).unwrap());
         let ran = samples.iter().map(|s| s.1.len()).sum::<usize>() as u64;
         let skipped = samples.iter().map(|s| s.2.len()).sum::<usize>() as u64;
-        let sum = |of: fn(&Row) -> u64| report.cpus.iter().map(|cpu| of(&cpu.row)).sum::<u64>();
+        let sum = |of: fn(&LatencyRow) -> u64| report.cpus.iter().map(|cpu| of(&cpu.row)).sum::<u64>();
         prop_assert_eq!((sum(|r| r.ran), sum(|r| r.skipped), sum(|r| r.due)), (ran, skipped, ran + skipped));
         prop_assert_eq!(report.phases.iter().map(|p| p.row.due).sum::<u64>(), ran + skipped);
         prop_assert_eq!(report.timeline.iter().map(|p| p.skipped).sum::<u64>(), skipped);

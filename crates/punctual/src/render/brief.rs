@@ -37,7 +37,7 @@ pub fn audit(audit: &Audit<'_>) -> String {
         bad(Severity::Medium),
         bad(Severity::Info),
         number(&|state| *state == State::Good),
-        first.map_or_else(|| "none".to_owned(), |finding| finding.id.to_string()),
+        first.map_or_else(|| "none".to_owned(), |finding| finding.id.clone()),
     )
 }
 

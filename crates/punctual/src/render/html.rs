@@ -15,7 +15,7 @@ use minijinja::{AutoEscape, Environment, UndefinedBehavior, Value, context};
 use punctual_facts::finding::{Finding, Severity, State};
 use punctual_hist::{Counts, Nanos};
 use punctual_numbers::claims::PhaseClaims;
-use punctual_numbers::report::{Answer, CpuRow, Percentiles, Report, Row};
+use punctual_numbers::report::{Answer, CpuRow, LatencyRow, Percentiles, Report};
 use std::path::Path;
 
 const TEMPLATE: &str = include_str!("html/report.html.jinja");
@@ -161,7 +161,7 @@ fn numbers(report: &Report) -> Value {
     }
 }
 
-fn row(name: String, row: &Row, budget: Option<Nanos>) -> Value {
+fn row(name: String, row: &LatencyRow, budget: Option<Nanos>) -> Value {
     context! {
         name,
         all => false,
@@ -277,7 +277,7 @@ fn machine(report: &Report) -> Value {
         }
     });
     context! {
-        machine => report.machine.iter().map(|(name, value)| context! { name, value }).collect::<Vec<_>>(),
+        machine => report.machine.iter().map(|line| context! { name => &line.name, value => &line.value }).collect::<Vec<_>>(),
         ending => words::ending(report),
         events => events.collect::<Vec<_>>(),
         notes => words::runs::notes(report),

@@ -3,6 +3,7 @@
 
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::finding::{Confidence, Evidence, Finding, Severity, State};
+use punctual_facts::machine::MachineLine;
 use punctual_hist::{Activation, Counts, MonoTime, Nanos, SplitMix, bucket_low};
 use punctual_numbers::claims::{
     Beyond, CauseClaims, Claims, Hill, Level, Misses, NewMaximum, Percentile, PhaseClaims, Refusal, Sign, TooFar,
@@ -13,7 +14,7 @@ use punctual_numbers::recording::{
     Clock, Counters, CpuInterval, CutOff, CutReason, End, EndReason, Event, EventKind, Frame, Granted, Header, InForce,
     Interval, LoadDone, Mark, MarkKind, Moment, RecTime, Recording, WarmUp, Worst,
 };
-use punctual_numbers::report::{Distrust, Percentiles, Report, Row, WorstAt};
+use punctual_numbers::report::{Distrust, LatencyRow, Percentiles, Report, WorstAt};
 use punctual_numbers::scenario::{Amount, LoadPhase, Mechanism, Policy, ProbeThread, Scenario, TimerPhase};
 use punctual_numbers::stats::tail::Estimate;
 
@@ -96,7 +97,7 @@ pub fn absurd() -> Report {
         for bucket in [0, 1, 2, 3_000, 3_001, 3_775] {
             cpu.ran.record_n(Nanos::from_ns(bucket_low(bucket)), u64::MAX);
         }
-        cpu.row = Row {
+        cpu.row = LatencyRow {
             due: u64::MAX,
             ran: u64::MAX,
             skipped: u64::MAX,
@@ -487,8 +488,8 @@ fn cause(name: &str) -> Cause {
     Cause { class: Class::HardIrq, name: name.into() }
 }
 
-fn machine() -> Vec<(String, String)> {
-    pairs(&[
+fn machine() -> Vec<MachineLine> {
+    let lines = [
         ("model", "Acme Reference Board"),
         ("kernel", "6.12.43, stock (PREEMPT_DYNAMIC), arm64"),
         ("cpus", "0-7 online, isolated 2-3, tick-free none, no SMT, clock arch_sys_counter"),
@@ -499,7 +500,8 @@ fn machine() -> Vec<(String, String)> {
         ),
         ("idle states", "WFI 1 us, cpu-sleep 133 us"),
         ("bench", "left, lid closed"),
-    ])
+    ];
+    lines.map(MachineLine::from).to_vec()
 }
 
 /// Severity and state, id, title, then what was read, what it does, the fix and its cost.

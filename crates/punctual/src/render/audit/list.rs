@@ -9,6 +9,7 @@ use crate::render::sheet::Style;
 use crate::render::sheet::{Sheet, Tone};
 use crate::render::words;
 use punctual_facts::finding::{Evidence, Finding, Severity, State};
+use punctual_facts::machine::MachineLine;
 
 /// Widest column of ids.
 const ID_MAX: usize = 24;
@@ -23,7 +24,7 @@ pub fn list(audit: &Audit<'_>, columns: Option<usize>, all: bool) -> String {
     let width = columns.map_or(usize::MAX, |columns| columns.max(20));
     let mut sheet = Sheet::new(Style { width, colour: columns.is_some() });
     let machine = audit.case.machine.fingerprint();
-    for (name, value) in &machine {
+    for MachineLine { name, value } in &machine {
         sheet.entry(0, 15, name, &shortened(value, width.max(40) - 16));
     }
     sheet.heading(&format!("For {}", audit.need()));

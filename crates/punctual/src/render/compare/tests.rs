@@ -21,7 +21,7 @@ fn recording(kernel: &str, times: u64, spikes: u64) -> Recording {
             load_phases: vec![LoadPhase { loads: vec!["cpu".to_owned()], parts: 1 }],
             ..header.scenario
         },
-        machine: vec![("kernel".to_owned(), kernel.to_owned())],
+        machine: vec![("kernel", kernel).into()],
         ..header
     });
     for at in 0..30u64 {

@@ -43,7 +43,7 @@ fn the_page_says_what_the_report_holds() {
 fn whatever_comes_from_outside_is_escaped() {
     const EVIL: &str = "</title><script>alert(1)</script>\"'><b>";
     let mut report = sample::two_cpus();
-    report.machine[0].1 = EVIL.to_owned();
+    report.machine[0].value = EVIL.to_owned();
     report.notes = vec![EVIL.to_owned()];
     report.findings[0].title = EVIL.to_owned();
     report.findings[0].evidence[0].value = EVIL.to_owned();

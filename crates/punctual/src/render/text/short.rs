@@ -12,6 +12,7 @@ use crate::render::words::answer;
 use crate::render::words::next::{Reader, Wording};
 use crate::render::{units, words};
 use punctual_facts::finding::{Finding, State};
+use punctual_facts::machine::MachineLine;
 use punctual_facts::profile::Need;
 use punctual_hist::Nanos;
 use punctual_numbers::explain::{Explanation, Ranked};
@@ -35,7 +36,7 @@ const LABEL: usize = 8;
 
 /// The machine, the need, and what stands in the way, before anything is measured.
 pub struct Opening<'a> {
-    pub machine: &'a [(String, String)],
+    pub machine: &'a [MachineLine],
     pub need: &'a Need,
     /// The profile that stated it, where it is known.
     pub profile: Option<&'a str>,
@@ -49,9 +50,8 @@ pub struct Opening<'a> {
 pub fn opening(of: &Opening<'_>, style: Style) -> String {
     let mut sheet = Sheet::new(style);
     let room = style.width.max(40) - LABEL - 1;
-    let known = |name: &&str| of.machine.iter().find(|(key, _)| key == *name).map(|(_, value)| value);
-    let lines: Vec<&String> = MACHINE_SHOWN.iter().filter_map(known).collect();
-    for (at, line) in lines.into_iter().enumerate() {
+    let lines = MACHINE_SHOWN.iter().filter_map(|name| MachineLine::of(of.machine, name));
+    for (at, line) in lines.enumerate() {
         sheet.toned_entry(0, LABEL, Tone::Heading, if at == 0 { "Machine" } else { "" }, &shortened(line, room));
     }
     let profile = of.profile.map_or_else(String::new, |name| format!(" (profile {name})"));

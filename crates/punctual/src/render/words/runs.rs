@@ -113,14 +113,14 @@ pub fn unmergeable(against: &[Unmergeable], paths: &[PathBuf]) -> String {
                 kind = true;
                 format!("{} is of another kind than {first}\n{}", name(number), differences(all, "there", "here"))
             }
-            Unmergeable::Same(a, b) => format!("{} and {} hold the same run", name(a), name(b)),
-            Unmergeable::Overlap(a, b, until, from) => format!(
+            Unmergeable::Same { earlier, later } => format!("{} and {} hold the same run", name(earlier), name(later)),
+            Unmergeable::Overlap { earlier, later, until_unix_ns, from_unix_ns } => format!(
                 "{} went on until {}, {} began at {}: runs on the same CPUs at the same time disturb each other and do not \
                  follow each other (unless the wall clock was set back between them)",
-                name(a),
-                units::date(*until),
-                name(b),
-                units::date(*from)
+                name(earlier),
+                units::date(*until_unix_ns),
+                name(later),
+                units::date(*from_unix_ns)
             ),
             Unmergeable::Nothing(number) => format!("{} ended before it measured anything", name(number)),
         });
