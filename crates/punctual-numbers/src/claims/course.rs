@@ -1,8 +1,8 @@
 //! The course of a run: how long the machine stays in one mood, and how many independent values the run is worth at each
 //! height of latency.
 //!
-//! A limit counts what is independent. Where moods are so long that the run has seen only a few, no limit is told, because
-//! none would be about the next run.
+//! A limit counts what is independent. A run that has seen only a few moods gets no limit, because none would be about the
+//! next run.
 
 #![allow(clippy::cast_precision_loss, reason = "numbers of samples beyond 2^53 lose nothing that matters")]
 

@@ -120,7 +120,7 @@ pub struct Moods {
     /// Number of independent stretches that the run holds: moods, or the cells it was cut into if there are none.
     #[serde(rename = "independent_stretches")]
     pub stretches: f64,
-    /// The run holds so few moods that no limit would be about the next run: limits are withheld.
+    /// Whether limits are withheld, because the run may hold fewer than eight moods and would not speak for the next.
     pub too_long: bool,
     /// Length of a run that holds enough moods, where this one does not.
     #[serde(rename = "run_wanted_ns")]
