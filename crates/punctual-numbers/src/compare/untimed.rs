@@ -29,7 +29,7 @@ fn percentile(ppm: u32, a: &Distribution, b: &Distribution, options: &Options) -
         let withheld = (a.is_missing(share) || b.is_missing(share)).then_some(Withheld::Unfit);
         return RowResult { first, second, withheld, ..RowResult::new(what, None, false) };
     };
-    let (limits, odds) = by_ranks(&of_a, &of_b, options);
+    let (limits, odds) = by_ranks(&of_a, &of_b);
     let (told, _) = is_told(&limits, of_a.seen, options);
     RowResult { first, second, change: Some(Change::Difference(limits)), ..RowResult::new(what, Some(odds), told) }
 }
@@ -41,5 +41,5 @@ fn misses(first: &Distribution, second: &Distribution, options: &Options) -> Opt
     if budget.is_none() && (first.skipped.is_none() || second.skipped.is_none()) {
         return None;
     }
-    Some(missed_row(What::Misses { budget }, &first.missed(budget), &second.missed(budget), options))
+    Some(missed_row(What::Misses { budget }, &first.missed(budget), &second.missed(budget)))
 }

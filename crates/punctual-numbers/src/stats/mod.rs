@@ -5,6 +5,7 @@ pub mod bootstrap;
 pub mod clusters;
 pub mod dependence;
 pub mod goodness;
+pub mod longrun;
 pub mod modes;
 pub mod multiplicity;
 pub mod normal;

@@ -67,7 +67,7 @@ fn against(other: &Against) -> Value {
     let told = other.told_to_ppm.map(say::percentile);
     context! {
         name => &other.side.name,
-        verdict => capital(say::verdict(other.verdict)),
+        verdict => capital(say::verdict_on(other)),
         told,
         wants => other.wants.map(units::duration),
         refused => other.refused,
