@@ -9,6 +9,7 @@ use crate::render::{self, compare};
 use anyhow::{Result, anyhow};
 use punctual_linux::result_file::ResultFile;
 use punctual_numbers::compare::{Compared, Comparison, Measured, Options, Refused};
+use punctual_numbers::recording::Recording;
 use std::path::PathBuf;
 
 mod turns;
@@ -58,10 +59,13 @@ fn sides(args: &CompareArgs, paths: [&[PathBuf]; 2], in_turn: bool) -> Result<Ex
     let (first, second) = (read(first)?, read(second)?);
     let budget = args.budget.or(Stated::read(&args.need)?.budget);
     let options = Options { margin: args.margin, budget, anyway: args.anyway };
-    let named = |side: &'_ [(String, _)]| side.iter().map(|(name, of)| (name.clone(), &**of)).collect::<Vec<_>>();
     let comparison = Comparison::of_sides(&named(&first), &named(&second), in_turn, options)
         .map_err(|refused| anyhow!(render::words::compare::refused(&refused)))?;
     tell(args, &comparison, "A / B")
+}
+
+fn named(side: &[(String, Box<Recording>)]) -> Vec<(String, &Recording)> {
+    side.iter().map(|(name, recording)| (name.clone(), &**recording)).collect()
 }
 
 /// Prints and writes the comparison in the forms that were asked for.
