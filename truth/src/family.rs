@@ -76,7 +76,7 @@ impl Family {
     pub fn once_an_hour(&self) -> f64 {
         let times = |value: f64| {
             let spikes = self.spikes.map_or(0.0, |spikes| {
-                3.6e6 / spikes.gap * (1.0 - (1.0 - spikes.above(value)).powi(spikes.together.cast_signed()))
+                3.6e6 / spikes.gap * (1.0 - (1.0 - spikes.above(value)).powf(f64::from(spikes.together)))
             });
             self.mood.times_an_hour(&self.law, value) + spikes
         };

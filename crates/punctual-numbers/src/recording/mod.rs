@@ -45,6 +45,7 @@ use crate::scenario::{Policy, Scenario};
 use crate::trace::{LateList, TraceTotal, Tracing, Window};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::finding::Finding;
+use punctual_facts::machine::MachineLine;
 use punctual_hist::{Activation, MonoTime, Nanos};
 use std::fmt;
 
@@ -97,9 +98,9 @@ pub struct Header {
     pub epoch: MonoTime,
     #[serde(skip)]
     pub scenario: Scenario,
-    /// Facts that identify the machine: (name, value), in the order to show them.
+    /// What the machine is, in the order to show it.
     #[serde(skip)]
-    pub machine: Vec<(String, String)>,
+    pub machine: Vec<MachineLine>,
     #[serde(skip)]
     pub placement: Placement,
     #[serde(skip)]
@@ -361,6 +362,8 @@ pub enum EndReason {
 pub struct CutOff {
     /// Length of the part of the file that is good.
     pub good_bytes: u64,
+    /// Length of what follows the good part, which is not read.
+    pub lost_bytes: u64,
     pub reason: CutReason,
 }
 
@@ -377,7 +380,8 @@ pub enum CutReason {
 }
 
 impl CutOff {
-    /// Whether at most the beginning of a frame follows: what a killed program or a full disk leaves.
+    /// Whether at most the beginning of a frame follows: what a killed program or a full disk leaves. Anything else is
+    /// damage, and what follows it may be most of the run.
     pub fn is_clean(&self) -> bool {
         !matches!(self.reason, CutReason::Damaged(_))
     }

@@ -8,6 +8,7 @@ use crate::commands::session::told;
 use crate::commands::source::{named_or_newest, one_result, part_of};
 use crate::exit::Exit;
 use crate::render;
+use crate::render::words::next::Wording;
 use anyhow::Result;
 use punctual_linux::result_file::ResultFile;
 use punctual_numbers::foreign::ForeignRun;
@@ -41,12 +42,13 @@ fn swapped(args: &ReportArgs) -> (Option<&PathBuf>, Option<Option<&Path>>) {
 }
 
 fn recorded(args: &ReportArgs, path: &Path, recording: &Recording) -> Result<Exit> {
-    let report = Report::of(recording);
+    let (report, reader) = (Report::of(recording), reader());
+    let of = Wording { report: &report, reader: &reader, recording: Some(path) };
     in_forms(
         args,
-        || render::html::page(&report, &title(path), Some(path)),
-        || render::json::check(&report, Some(path)),
-        || told(&report, args.form, &reader(), [Some(path), args.html.as_deref()]),
+        || render::html::page(of, &title(path)),
+        || render::json::check(of),
+        || told(&report, args.form, &reader, [Some(path), args.html.as_deref()]),
     )?;
     Ok(Exit::doubtful_if(report.cut_off.is_some()))
 }
@@ -61,18 +63,17 @@ fn imported(args: &ReportArgs, path: &Path, run: &ForeignRun) -> Result<Exit> {
     Ok(Exit::Fine)
 }
 
-/// In each form that was asked for; as text where none was.
 fn in_forms<E: std::error::Error + Send + Sync + 'static>(
     args: &ReportArgs,
     html: impl FnOnce() -> Result<String, E>,
-    json: impl FnOnce() -> String,
+    json: impl FnOnce() -> serde_json::Result<String>,
     text: impl FnOnce() -> String,
 ) -> Result<()> {
     if let Some(path) = &args.html {
         write_new(path, html()?)?;
     }
     if args.form.json {
-        render::print(&json())?;
+        render::print(&json()?)?;
     }
     if args.text || args.form.full || args.form.brief || (args.html.is_none() && !args.form.json) {
         render::print(&text())?;

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 /// A recording of one CPU at 1 ms.
 fn recording() -> Recording {
     let mut header = strategies::header().new_tree(&mut TestRunner::deterministic()).unwrap().current();
-    header.machine = vec![("kernel".to_owned(), "6.12, PREEMPT_RT, x86-64".to_owned())];
+    header.machine = vec![("kernel", "6.12, PREEMPT_RT, x86-64").into()];
     header.scenario.threads = vec![crate::scenario::ProbeThread { cpu: 1, period: Nanos::from_ms(1) }];
     header.clock.tick = Nanos::from_ms(4);
     Recording::new(header)
@@ -57,14 +57,14 @@ fn causes_are_ranked_with_their_rhythm() {
     let windows = (0..40u32).map(|i| late(i, 1000 + u64::from(i) * 250, 300, i % 10 != 3, Kept::Sampled));
     let explanation = explain(windows.collect(), 40);
     let hog = &explanation.causes[0];
-    assert_eq!(hog.cause, Cause { class: Class::HigherPriority, name: "hog".to_owned() });
+    assert_eq!(hog.cause, Cause { class: Class::HigherPriority, name: "hog".into() });
     assert_eq!((hog.first_in, hog.count, hog.worst), (36, 36, Nanos::from_us(295)));
     assert_eq!(hog.total, Nanos::from_us(36 * 295));
     assert_eq!(hog.by_cpu, [CpuExcess { cpu: 1, spikes: 36, excess: hog.total }]);
     assert!((hog.share - 36.0 * 295.0 / (40.0 * 300.0)).abs() < 1e-9);
     let rhythm = hog.rhythm.unwrap();
     assert!(rhythm.period.as_ns().abs_diff(250_000_000) < 1_000_000, "{rhythm:?}");
-    assert_eq!(cause(&explanation, Class::HardIrq).cause.name, "eth0 (irq 27)");
+    assert_eq!(cause(&explanation, Class::HardIrq).cause.name, "eth0 (irq 27)".into());
     assert_eq!(explanation.spikes[hog.example].primary().unwrap().cause, hog.cause);
     assert_eq!(explanation.explained, Some(1.0));
     let count = explanation.late[0].count;
@@ -188,7 +188,7 @@ fn what_a_cause_explains_is_no_rhythm_of_its_own() {
 fn an_idle_state_is_blamed_for_what_its_driver_says() {
     let first_cause = |state: u32, us: u64| {
         let mut recording = recording();
-        recording.header.machine.push(("idle states".to_owned(), "POLL 0 us, C1 2 us, C6 133 us".to_owned()));
+        recording.header.machine.push(("idle states", "POLL 0 us, C1 2 us, C6 133 us").into());
         let text = format!(
             "window release=1000 woke=+{}\nfunction 10 hrtimer_wakeup\n-100 900 d switch 900:9 S 0:120\n-97 0 d idle {state}\n\
              +{us} 0 dh vector timer\n+{us}.1 0 dh hrtimer a 10\n+{us}.2 0 dh waking 900:9\n+{us}.3 0 dh /vector timer\n\

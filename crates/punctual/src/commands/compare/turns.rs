@@ -6,7 +6,7 @@
 
 use crate::cli::{Cli, Command, CompareArgs, Loads, PRIORITY};
 use crate::commands::here::Here;
-use crate::commands::need::Stated;
+use crate::commands::need::{Stated, Terms};
 use crate::commands::optimize::kept::Folder;
 use crate::commands::optimize::time::{WARM_UP, present};
 use crate::commands::preconditions::none_under_way;
@@ -114,18 +114,25 @@ fn length(args: &CompareArgs) -> Nanos {
 
 /// What is measured each time.
 fn scenario(args: &CompareArgs) -> Result<Scenario> {
-    let (here, stated) = (Here::read(), Stated::read(&args.need)?);
-    let period = args.import.period.or(stated.period).unwrap_or(Nanos::from_ms(1));
-    let cpus = args.turns.cpus.clone().or(stated.cpus).unwrap_or_else(|| here.cpus.allowed.clone());
-    let load = args.turns.load.clone().or(stated.load);
+    let here = Here::read();
+    let typed = Terms {
+        period: args.import.period,
+        budget: args.budget,
+        cpus: args.turns.cpus.clone(),
+        load: args.turns.load.clone(),
+        ..Terms::default()
+    };
+    let Terms { period, budget, cpus, priority, load, .. } = Stated::read(&args.need, typed)?.terms;
+    let period = period.unwrap_or(Nanos::from_ms(1));
+    let cpus = cpus.unwrap_or_else(|| here.cpus.allowed.clone());
     let scenario = Scenario {
         threads: cpus.iter().map(|cpu| ProbeThread { cpu, period }).collect(),
-        policy: Policy::Fifo(stated.priority.unwrap_or(PRIORITY)),
+        policy: Policy::Fifo(priority.unwrap_or(PRIORITY)),
         mechanism: Mechanism::Absolute,
         phase: TimerPhase::Auto,
         warm_up: Amount::Time(WARM_UP),
         length: Amount::Time(length(args)),
-        budget: args.budget.or(stated.budget),
+        budget,
         limit: None,
         dma_latency_us: None,
         load_phases: Loads::or_idle(load.as_ref()),
@@ -207,12 +214,11 @@ fn rests(time: Nanos, interrupted: &AtomicBool) -> bool {
 fn measured(scenario: &Scenario, recording: &Path, interrupted: &AtomicBool, folder: &Folder) -> Result<bool> {
     // One that was cut off is no result, and makes room.
     let _ = fs::remove_file(recording);
-    let outputs = Outputs { recording: recording.to_path_buf(), html: None, progress: false, live: false };
+    let outputs = Outputs { recording: recording.to_path_buf(), stem: None, html: None, progress: false, live: false };
     let setting = Here::read().setting(folder.path().to_path_buf(), Vec::new(), false);
     // The thread that measures keeps to the housekeeping CPUs from then on; this one, whose commands inherit its CPUs, must not.
-    let finished = std::thread::scope(|scope| {
-        scope.spawn(|| session::run_until(scenario, &setting, &outputs, interrupted)).join()
-    });
+    let finished =
+        std::thread::scope(|scope| scope.spawn(|| session::run_until(scenario, &setting, outputs, interrupted)).join());
     let finished =
         finished.map_err(|_| anyhow!("the measurement ended in a panic, which is a defect: please report it"))??;
     if let Some(error) = &finished.report.write_error {

@@ -14,9 +14,9 @@ use punctual_facts::machine::Machine;
 use punctual_hist::Nanos;
 use punctual_linux::apply::{self, Fate, Hand, Request, Transaction, now};
 use punctual_linux::journal::{Asked, Purpose, Session, Stage as Progress};
-use punctual_optimize::across::{Across, BootEntry, Ending, Hands, Seen, go_on};
+use punctual_optimize::across::{Across, BootEntry, BootSeen, Ending, Hands, go_on};
 use punctual_optimize::format::Kept;
-use punctual_optimize::{Campaign, Outcome, Stage};
+use punctual_optimize::{Campaign, CampaignStage, RunOutcome};
 use punctual_tuning::knobs::Blast;
 use punctual_tuning::plan::lasting::Starts;
 use punctual_tuning::plan::{self, BootChange, Change, Invocation, Keep};
@@ -27,7 +27,6 @@ use std::time::{Duration, Instant};
 /// How often it is looked whether somebody wants to end it, while the machine comes to rest.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// What this boot is, as a campaign across boots has to know it.
 pub fn begun() -> Result<Across> {
     let machine = Source::here().machine;
     let present = now(&apply::Machine::here()).context("cannot tell one boot from another")?;
@@ -35,7 +34,6 @@ pub fn begun() -> Result<Across> {
     Ok(Across::begun(line, release, present.boot))
 }
 
-/// The machine's own words and kernel.
 fn line_and_release(machine: &Machine) -> Result<(String, String)> {
     let line = machine
         .cmdline
@@ -92,7 +90,6 @@ impl Boots<'_, '_> {
         self.folder.path().to_str().map(str::to_owned).context("the name of the campaign's folder is not text")
     }
 
-    /// What of this campaign stands in the journal.
     fn standing(&self) -> Result<Vec<Session>> {
         standing(&self.hand, &self.name()?)
     }
@@ -116,7 +113,6 @@ impl Boots<'_, '_> {
         take_away(&self.hand, self.standing()?.iter().filter(|session| is_it(session)))
     }
 
-    /// How the next boot comes.
     fn way(&self) -> Result<Option<Invocation>> {
         let source = Source::here();
         for session in self.standing()?.iter().filter(|session| is_entry(session)) {
@@ -145,7 +141,7 @@ impl Boots<'_, '_> {
 impl Hands for Boots<'_, '_> {
     type Error = anyhow::Error;
 
-    fn look(&mut self) -> Result<Seen> {
+    fn look(&mut self) -> Result<BootSeen> {
         let machine = Source::here().machine;
         let (line, release) = line_and_release(&machine)?;
         let standing = self.standing()?;
@@ -160,7 +156,7 @@ impl Hands for Boots<'_, '_> {
             keeps: if is_whole(&session) { keeps(session) } else { Vec::new() },
             made_in: session.begun.as_ref().map(|begun| begun.boot.clone()).unwrap_or_default(),
         });
-        Ok(Seen {
+        Ok(BootSeen {
             boot: present.boot,
             line,
             release,
@@ -221,11 +217,11 @@ impl Hands for Boots<'_, '_> {
         Ok(true)
     }
 
-    fn measure(&mut self, arm: &[usize], stage: Stage, round: u32) -> Result<Option<Outcome>> {
+    fn measure(&mut self, arm: &[usize], stage: CampaignStage, round: u32) -> Result<Option<RunOutcome>> {
         if !self.settled()? {
             return Ok(None);
         }
-        if !self.args.quiet {
+        if !self.args.form.brief {
             render::say(&shown::step(&self.kept.campaign, arm, stage, round));
         }
         let number = self.kept.campaign.runs.len() + 1;

@@ -94,7 +94,6 @@ impl Folder {
         &self.path
     }
 
-    /// The same, to be shown.
     pub fn display(&self) -> std::path::Display<'_> {
         self.path.display()
     }
@@ -132,7 +131,6 @@ impl Folder {
     }
 }
 
-/// Whether it is this user's, and nobody else may write to it.
 fn is_of(user: u32, owner: u32, mode: u32) -> bool {
     owner == user && mode & WRITABLE_BY_OTHERS == 0
 }
