@@ -9,7 +9,7 @@ use super::design::shuffle;
 use super::format::Unusable;
 use super::pause::Moment;
 use punctual_hist::Nanos;
-use punctual_numbers::stats::random::SplitMix;
+use punctual_hist::SplitMix;
 use serde::{Deserialize, Serialize};
 
 /// Name and version of the document.

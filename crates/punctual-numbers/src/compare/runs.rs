@@ -193,7 +193,7 @@ impl Sides {
         all.merge(&self.all(false, |arm| &arm.due));
         for edge in series::rare_edges(&all) {
             let beyond =
-                |arm: &Arm| float(arm.due.nonzero().filter(|(bucket, _)| *bucket >= edge).map(|(_, n)| n).sum());
+                |arm: &Arm| float(arm.due.nonzero().filter(|(bucket, _)| *bucket >= edge).map(|(_, n)| n).sum::<u64>());
             let what = |first, second| What::Rare { threshold: Nanos::from_ns(bucket_low(edge)), first, second };
             rows.extend(self.events(beyond, what));
         }

@@ -13,7 +13,7 @@ mod result;
 mod tune;
 mod value;
 
-pub use compare::{CompareArgs, CompareLevel, TurnArgs};
+pub use compare::{CompareArgs, CompareLevel};
 pub use explain::ExplainArgs;
 pub use long::{MergeArgs, ResumeArgs};
 pub use names::Printed;

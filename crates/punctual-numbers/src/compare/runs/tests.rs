@@ -2,7 +2,7 @@
 
 use super::super::tests::{options, plain, quiet};
 use super::*;
-use crate::stats::random::SplitMix;
+use punctual_hist::SplitMix;
 
 /// A run of `seconds` whose level was drawn for the whole run, `sd` on the scale of logarithms, times a factor.
 fn moody(seed: u64, seconds: u64, sd: f64, times: f64) -> Recording {

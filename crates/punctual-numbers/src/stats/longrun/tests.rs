@@ -2,7 +2,7 @@
 
 #![allow(clippy::cast_precision_loss, reason = "counts of tests are small")]
 
-use super::super::random::SplitMix;
+use punctual_hist::SplitMix;
 use super::*;
 
 /// Makes the level of each second of a run, as standard normal deviates of its logarithm.
