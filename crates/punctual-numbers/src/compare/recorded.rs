@@ -2,7 +2,7 @@
 
 use super::arm::{self, Arm, Place};
 use super::{
-    Against, Compared, Design, GroupResult, Mood, Options, Origin, Refused, Side, causes, comparable, rare, rows,
+    Against, Basis, Compared, Design, GroupResult, Mood, Options, Origin, Refused, Side, causes, comparable, rare, rows,
 };
 use crate::foreign::Series;
 use crate::recording::Recording;
@@ -31,6 +31,8 @@ impl Against {
             groups: groups.collect(),
             causes: causes::changes((first, first_report), (other, &report)),
             side: Side::of(name, other, &report),
+            basis: Basis::Times,
+            if_independent: None,
             verdict: Compared::NotEnoughData,
             told_to_ppm: None,
             wants: None,
@@ -55,6 +57,8 @@ impl GroupResult {
             delta: rows::delta(&a.ran, &b.ran),
             rows,
             mood: body.mood.map(|seconds| Mood::of(seconds, a.length.min(b.length))),
+            basis: Basis::Times,
+            if_independent: None,
             verdict: Compared::NotEnoughData,
         }
     }

@@ -17,6 +17,10 @@ pub(super) const PERCENTILES_PPM: [u32; 5] = [500_000, 990_000, 999_000, 999_900
 const ODDS_PPM: u32 = 999_000;
 /// With fewer slices of time nothing can be said of moods.
 const SLICES_MIN: usize = 6;
+/// A percentile of files without times has had enough data if its limits are within this number of margins, or within
+/// [`TOLD_LEAST`] of the value if that is more.
+pub const TOLD_MARGINS: f64 = 2.5;
+pub const TOLD_LEAST: f64 = 0.025;
 /// A rate of misses has had enough data if its limits rule out a change by this factor.
 const TOLD_RATIO: f64 = 2.0;
 /// Where the margin is smaller, a change of this part of the first is still too small to be looked for.
@@ -165,8 +169,8 @@ impl RowResult {
     /// The same with whether it had enough data, and else how long the recordings would have to be.
     fn told_by(self, length: Nanos, options: &Options) -> Self {
         let (Some(Change::Difference(limits)), Some(first)) = (self.change, self.first) else { return self };
-        let (told, least) = is_told(&limits, first, options);
-        if told {
+        let least = options.margin.max(MARGIN_LEAST) * first;
+        if is_within(&limits, least) {
             return Self { verdict: Compared::NoDifferenceShown, ..self };
         }
         // Limits narrow with the square root of the length.
@@ -176,10 +180,9 @@ impl RowResult {
     }
 }
 
-/// Whether the limits of a percentile leave no room for a change beyond the margin, and how much room that is.
-pub(super) fn is_told(limits: &Limits, first: f64, options: &Options) -> (bool, f64) {
-    let least = options.margin.max(MARGIN_LEAST) * first;
-    (limits.low.abs().max(limits.high.abs()) <= least, least)
+/// Whether limits leave no room for a change of this many nanoseconds.
+pub(super) fn is_within(limits: &Limits, room: f64) -> bool {
+    limits.low.abs().max(limits.high.abs()) <= room
 }
 
 /// A length multiplied by a factor; `None` above 1e18 ns, about 30 years.
@@ -190,9 +193,11 @@ fn longer(length: Nanos, factor: f64) -> Option<Nanos> {
 }
 
 /// Limits and odds of a percentile by ranks alone.
-pub(super) fn by_ranks(a: &OrderLimits<'_>, b: &OrderLimits<'_>) -> (Limits, Odds) {
+pub(super) fn by_ranks(a: &OrderLimits<'_>, b: &OrderLimits<'_>, options: &Options) -> (Limits, Odds) {
     let (low, high) = bootstrap::difference_limits(a, b, 1.0, RISK);
-    let odds = Odds { more: bootstrap::chance_of_larger(a, b, 1.0), less: bootstrap::chance_of_smaller(a, b, 1.0) };
+    let times = 1.0 + options.margin;
+    let odds =
+        Odds { more: bootstrap::chance_of_larger(a, b, times), less: bootstrap::chance_of_smaller(a, b, 1.0 / times) };
     (Limits { seen: Some(b.seen - a.seen), low, high }, odds)
 }
 
@@ -245,7 +250,7 @@ impl Missed {
 }
 
 /// The row of misses of two sides. What is not known counts against whatever is to be shown.
-pub(super) fn missed_row(what: What, a: &Missed, b: &Missed) -> RowResult {
+pub(super) fn missed_row(what: What, a: &Missed, b: &Missed, options: &Options) -> RowResult {
     if a.due <= 0.0 || b.due <= 0.0 {
         return RowResult::new(what, None, false);
     }
@@ -254,7 +259,8 @@ pub(super) fn missed_row(what: What, a: &Missed, b: &Missed) -> RowResult {
             .thinned(a.together.max(b.together))
     };
     let (fewest, most) = (counted(a.most, b.least), counted(a.least, b.most));
-    let odds = Odds { more: fewest.chance_of_more(1.0), less: most.chance_of_fewer(1.0) };
+    let times = 1.0 + options.margin;
+    let odds = Odds { more: fewest.chance_of_more(times), less: most.chance_of_fewer(1.0 / times) };
     let limits = fewest.ratio(CONFIDENCE).zip(most.ratio(CONFIDENCE)).map(|(low, high)| Limits {
         seen: (a.least > 0.0 && a.least >= a.most).then(|| b.most / b.due / (a.least / a.due)),
         low: low.low,

@@ -7,8 +7,8 @@
 use super::arm::{self, Arm, Cells, Place, float};
 use super::rows::{Odds, PERCENTILES_PPM};
 use super::{
-    Against, CONFIDENCE, Change, Compared, Comparison, Design, Group, GroupResult, Limits, Options, Refused, RowResult,
-    Side, Undecided, What, comparable, judge, rows, series,
+    Against, Basis, CONFIDENCE, Change, Compared, Comparison, Design, Group, GroupResult, Limits, Options, Refused,
+    RowResult, Side, Undecided, What, comparable, judge, rows, series,
 };
 use crate::foreign::Series;
 use crate::recording::Recording;
@@ -76,6 +76,8 @@ impl Comparison {
             wants: None,
             design,
             undecided: None,
+            basis: Basis::Times,
+            if_independent: None,
         }];
         let looked_at = judge::all(&mut others, &options);
         others.iter_mut().for_each(few_runs);
@@ -144,6 +146,8 @@ fn groups(first: &[Named<'_>], second: &[Named<'_>], in_turn: bool, options: &Op
             delta: rows::delta(&sides.all(true, |arm| &arm.ran), &sides.all(false, |arm| &arm.ran)),
             rows: sides.rows(options),
             mood: None,
+            basis: Basis::Times,
+            if_independent: None,
             verdict: Compared::NotEnoughData,
         })
     };

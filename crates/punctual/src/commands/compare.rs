@@ -35,7 +35,8 @@ pub fn run(args: &CompareArgs) -> Result<Exit> {
     }
     let typed = Terms { budget: args.budget, ..Terms::default() };
     let budget = Stated::read(&args.need, typed)?.terms.budget;
-    let options = Options { margin: args.margin, budget, anyway: args.anyway };
+    let (anyway, as_if_independent) = (args.anyway, args.as_if_independent);
+    let options = Options { margin: args.margin, budget, anyway, as_if_independent };
     let named: Vec<(String, Measured<'_>)> =
         paths.iter().zip(&read).map(|(path, file)| (path.display().to_string(), measured(file))).collect();
     let comparison =
@@ -60,7 +61,7 @@ fn sides(args: &CompareArgs, paths: [&[PathBuf]; 2], in_turn: bool) -> Result<Ex
     let (first, second) = (read(first)?, read(second)?);
     let typed = Terms { budget: args.budget, ..Terms::default() };
     let budget = Stated::read(&args.need, typed)?.terms.budget;
-    let options = Options { margin: args.margin, budget, anyway: args.anyway };
+    let options = Options { margin: args.margin, budget, anyway: args.anyway, as_if_independent: false };
     let comparison = Comparison::of_sides(&named(&first), &named(&second), in_turn, options)
         .map_err(|refused| anyhow!(render::words::compare::refused(&refused)))?;
     tell(args, &comparison, "A / B")

@@ -2,8 +2,8 @@
 
 #![allow(clippy::cast_precision_loss, reason = "counts of tests are small")]
 
-use punctual_hist::SplitMix;
 use super::*;
+use punctual_hist::SplitMix;
 
 /// Makes the level of each second of a run, as standard normal deviates of its logarithm.
 fn moods(random: &mut SplitMix, seconds: usize, tau: f64, sd: f64) -> Vec<f64> {

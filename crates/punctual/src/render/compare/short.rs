@@ -56,9 +56,14 @@ fn groups(sheet: &mut Sheet, other: &Against) {
         sheet.gap();
     }
     for group in rest.iter().take(GROUPS_SHOWN) {
-        sheet.paragraph(2, &format!("{}: {}", say::result_group(group), say::verdict(group.verdict)));
+        sheet.paragraph(2, &group_line(group));
     }
     more(sheet, rest.len(), GROUPS_SHOWN, "group");
+}
+
+fn group_line(group: &GroupResult) -> String {
+    let verdict = say::based_verdict(group.basis, group.verdict, group.if_independent);
+    format!("{}: {verdict}", say::result_group(group))
 }
 
 fn more(sheet: &mut Sheet, there: usize, shown: usize, noun: &str) {
@@ -104,6 +109,11 @@ fn next(other: &Against) -> String {
     }
     if other.design != Design::Pair {
         return "Nothing: the sides were held against what differs from run to run.".to_owned();
+    }
+    if other.if_independent.is_some_and(|verdict| verdict != Compared::NotEnoughData) {
+        return "Compare recordings, or files that list their values one by one: both show how values depend on each other. \
+                To decide all the same, add --as-if-independent."
+            .to_owned();
     }
     match (other.verdict, other.wants) {
         (Compared::NotEnoughData, Some(wants)) => {

@@ -125,7 +125,7 @@ pub(super) fn numbers(sheet: &mut Sheet, group: &GroupResult) {
         2,
         Tone::Heading,
         &format!("{}:", say::result_group(group)),
-        &format!("{} ({})", say::verdict(group.verdict), say::due(group)),
+        &format!("{} ({})", say::based_verdict(group.basis, group.verdict, group.if_independent), say::due(group)),
     );
     for why in say::unfit(group) {
         sheet.toned_paragraph(4, Tone::Doubt, "unfit:", &why);
