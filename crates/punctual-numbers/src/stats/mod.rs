@@ -6,6 +6,7 @@ pub mod clusters;
 pub mod dependence;
 pub mod float;
 pub mod goodness;
+pub mod longrun;
 pub mod modes;
 pub mod moods;
 pub mod multiplicity;
