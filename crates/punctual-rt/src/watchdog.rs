@@ -144,13 +144,13 @@ impl Watched {
 }
 
 /// What the thread and its owner share.
-struct Watch {
+struct Hearts {
     hearts: PiMutex<Vec<Watched>>,
     stop: Signal,
     misses: AtomicU64,
 }
 
-impl Watch {
+impl Hearts {
     fn look(&self, counted: Nanos, excused: Nanos, at: MonoTime) -> Vec<Miss> {
         // Refused only by a kernel without PI futexes, and only while a heart is being added: the next look will do.
         let Ok(mut hearts) = self.hearts.lock() else { return Vec::new() };
@@ -192,7 +192,7 @@ impl Watch {
 /// # Ok::<(), punctual_rt::Error>(())
 /// ```
 pub struct Watchdog {
-    watch: Arc<Watch>,
+    watch: Arc<Hearts>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -211,7 +211,7 @@ impl Watchdog {
         }
         config.policy.checked()?;
         let watch =
-            Arc::new(Watch { hearts: PiMutex::new(Vec::new()), stop: Signal::new(), misses: AtomicU64::new(0) });
+            Arc::new(Hearts { hearts: PiMutex::new(Vec::new()), stop: Signal::new(), misses: AtomicU64::new(0) });
         let (theirs, (tell, told)) = (Arc::clone(&watch), std::sync::mpsc::sync_channel(1));
         let run = move || {
             let ready = set_up(&config);

@@ -13,6 +13,7 @@ use super::{
 };
 use crate::foreign::ForeignRun;
 use crate::report::Report;
+use punctual_facts::machine::MachineLine;
 use punctual_hist::Nanos;
 
 /// Compares another one with the first, where not both are recordings.
@@ -184,9 +185,9 @@ fn differences(
         add(Subject::Command, text(a.command.as_deref()), text(b.command.as_deref()));
     }
     let (of_a, of_b) = (machine(first), machine(second));
-    for (name, value) in of_a {
+    for MachineLine { name, value } in of_a {
         // Programs have names of their own for facts: only the same name is the same fact.
-        if let Some((_, other)) = of_b.iter().find(|(theirs, _)| theirs == name) {
+        if let Some(other) = MachineLine::of(of_b, name) {
             add(Subject::Machine(name.clone()), text(Some(value)), text(Some(other)));
         }
     }
@@ -207,7 +208,7 @@ fn program(of: Measured<'_>) -> String {
     name.unwrap_or_else(|| run.format.name().to_owned())
 }
 
-fn machine(of: Measured<'_>) -> &[(String, String)] {
+fn machine(of: Measured<'_>) -> &[MachineLine] {
     match of {
         Measured::Recording(recording) => &recording.header.machine,
         Measured::Imported(run) => &run.machine,

@@ -23,7 +23,7 @@ fn header(cpus: &[u32], loads: &[&str]) -> Header {
     header.scenario.threads = cpus.iter().map(|cpu| ProbeThread { cpu: *cpu, period: Nanos::from_ms(1) }).collect();
     header.scenario.load_phases = loads.iter().map(phase).collect();
     header.scenario.budget = Some(BUDGET);
-    header.machine = vec![("kernel".to_owned(), "6.12".to_owned())];
+    header.machine = vec![("kernel", "6.12").into()];
     header.clock.source = Some("tsc".to_owned());
     header
 }
@@ -225,7 +225,7 @@ fn numbers_that_mean_something_else_are_refused_unless_asked_for() {
         assert!(anyway.others[0].refused, "the result is marked");
     }
     let intended = changed(|h| {
-        h.machine = vec![("kernel".to_owned(), "6.12-rt".to_owned())];
+        h.machine = vec![("kernel", "6.12-rt").into()];
         h.scenario.dma_latency_us = Some(0);
         h.scenario.phase = TimerPhase::Aligned;
     });

@@ -82,8 +82,9 @@ impl Stated {
         let (Some(name), None) = (profile, &own) else {
             let own = own.unwrap_or_default();
             let terms = own.terms.or(file.terms);
-            let (preset, work) = own.preset.or(file.preset).unzip();
-            return Ok(Self { terms, name: profile.map(str::to_owned).or(preset), ..Self::default() }.over(work));
+            let work = own.preset.or(file.preset);
+            let name = profile.or(work.map(Work::name)).map(str::to_owned);
+            return Ok(Self { terms, name, ..Self::default() }.over(work));
         };
         // A preset or a kind of work that was typed is not mixed with what the file says of other work.
         let Some(work) = Work::find(name) else {

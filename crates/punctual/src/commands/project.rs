@@ -19,8 +19,8 @@ const PROFILE: &str = "profile";
 /// What a project file states, as a whole or in one of its profiles.
 #[derive(Clone, Debug, Default)]
 pub struct Section {
-    /// The preset that fills what is not stated, by the name it has in the file.
-    pub preset: Option<(String, Work)>,
+    /// What fills the terms that are not stated.
+    pub preset: Option<Work>,
     pub terms: Terms,
     pub profiles: BTreeMap<String, Section>,
 }
@@ -76,9 +76,8 @@ fn section(table: &DeTable<'_>, is_top: bool) -> Result<Section, Refusal> {
     Ok(section)
 }
 
-fn preset(name: &str) -> Result<(String, Work), String> {
-    let work = Work::find(name).map(|work| (name.to_owned(), work));
-    work.ok_or_else(|| format!("there is no preset '{name}'{}", among(name, &Work::names())))
+fn preset(name: &str) -> Result<Work, String> {
+    Work::find(name).ok_or_else(|| format!("there is no preset '{name}'{}", among(name, &Work::names())))
 }
 
 /// Who runs this as root in somebody else's folder must not run that person's programs by it.
@@ -114,13 +113,11 @@ impl<'a> Entry<'a> {
 
     /// The value of text; `example` is one that would do.
     fn text<T>(&self, parse: impl Fn(&str) -> Result<T, String>, example: &str) -> Result<T, Refusal> {
-        match self.value.get_ref() {
-            DeValue::String(text) => parse(text).or_else(|why| self.refuse(why)),
-            _ => {
-                let text = self.bare().filter(|bare| parse(bare).is_ok()).unwrap_or_else(|| example.to_owned());
-                self.refuse(format!("this must be text in quotation marks. Write: {} = \"{text}\"", self.key))
-            }
-        }
+        let DeValue::String(text) = self.value.get_ref() else {
+            let text = self.bare().filter(|bare| parse(bare).is_ok()).unwrap_or_else(|| example.to_owned());
+            return self.refuse(format!("this must be text in quotation marks. Write: {} = \"{text}\"", self.key));
+        };
+        parse(text).or_else(|why| self.refuse(why))
     }
 
     fn time(&self) -> Result<Nanos, Refusal> {

@@ -2,14 +2,16 @@
 
 use super::*;
 use crate::render::document::schema::{assert_valid, validator};
+use crate::render::golden::{of, root};
 use crate::render::sample;
 use punctual_numbers::claims::Sign;
 use punctual_numbers::explain::Rhythm;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
+use std::path::Path;
 
 fn document(report: &Report) -> Value {
-    assert_valid(&Document::of(report, Some(Path::new("run.punctual"))))
+    assert_valid(&Document::of(of(report, &root(), Some(Path::new("run.punctual")))))
 }
 
 #[test]
@@ -75,7 +77,7 @@ fn absent_numbers_are_null() {
     assert_eq!(empty["miss_probability_upper"], Value::Null);
     assert_eq!(document(&sample::no_budget())["need"]["budget_ns"], Value::Null);
     assert_eq!(document(&sample::cut_off())["end"], Value::Null);
-    let nowhere: Value = serde_json::from_str(&check(&sample::two_cpus(), None).unwrap()).unwrap();
+    let nowhere: Value = serde_json::from_str(&check(of(&sample::two_cpus(), &root(), None)).unwrap()).unwrap();
     assert_eq!(nowhere["recording"], Value::Null);
 }
 

@@ -382,7 +382,7 @@ pub fn effect(delta: f64) -> String {
         _ => "large",
     };
     let share = units::portion(f64::midpoint(1.0, delta));
-    format!("of two activations, one of each, the second's is the later one in {share}: a {size} effect on the whole")
+    format!("an activation of the second is later than one of the first in {share} of all pairs: {size} on the whole")
 }
 
 /// Why recordings were not compared, and what to do.
@@ -417,7 +417,7 @@ pub fn refused(refused: &Refused) -> String {
 pub fn skipped(first: &Origin, second: &Origin) -> String {
     let mut said = "A skipped release counts with the time from it to the moment its thread ran next".to_owned();
     if [first, second].iter().any(|origin| matches!(origin, Origin::Imported { .. })) {
-        said.push_str("; in the file of another program, which does not tell that, as late by a period");
+        said.push_str("; in the file of another program, which does not tell that, as a period late");
     }
     said + "."
 }

@@ -32,7 +32,7 @@ pub fn of_import(run: &ForeignRun) -> Vec<(String, Vec<String>)> {
 fn imported(claims: &SeriesClaims) -> Vec<String> {
     let odds = chances(&claims.next);
     let mut lines: Vec<String> = Vec::new();
-    lines.extend((!odds.is_empty()).then(|| format!("Odds that something later comes: {}.", odds.join(", "))));
+    lines.extend((!odds.is_empty()).then(|| format!("Probability of a new maximum: {}.", odds.join(", "))));
     lines.extend(percentiles(&claims.percentiles));
     match &claims.beyond {
         Ok(levels) => lines.extend(beyond(levels, None)),

@@ -25,13 +25,13 @@ pub(super) fn seen(phase: &PhaseClaims) -> Option<String> {
             units::count(drift.halves.1)
         ),
         (None, true) => String::new(),
-        (None, false) => format!(" Odds that something later comes: {}.", odds.join(", ")),
+        (None, false) => format!(" Probability of a new maximum: {}.", odds.join(", ")),
     };
     Some(seen + &next)
 }
 
 pub(super) fn chances(next: &[NewMaximum]) -> Vec<String> {
-    next.iter().map(|next| format!("the next {} {}", span(next.time), chance(next.odds))).collect()
+    next.iter().map(|next| format!("{} within the next {}", chance(next.odds), span(next.time))).collect()
 }
 
 /// Odds in percent, and neither 0 nor 100.
@@ -57,7 +57,9 @@ pub(super) fn misses(misses: &Misses) -> String {
     let told = missed(misses);
     let one_in = units::count(misses.wanted_one_in);
     match misses.more {
-        Some(more) => format!("{told} Fewer than 1 in {one_in} takes {} more without another miss.", longer(more)),
+        Some(more) => {
+            format!("{told} To claim fewer than 1 in {one_in} takes {} more without another miss.", longer(more))
+        }
         None => format!("{told} Measuring longer will not bring it below 1 in {one_in}."),
     }
 }
@@ -80,14 +82,17 @@ pub(super) fn percentiles(list: &[Percentile]) -> Option<String> {
         Some(format!("{} {} ({limits})", percentile_name(percentile.one_in), units::latency(value)))
     });
     let told: Vec<String> = told.collect();
-    (!told.is_empty()).then(|| format!("{}, whatever the law.", told.join(", ")))
+    (!told.is_empty()).then(|| format!("{} (limits of each, whatever the distribution).", told.join(", ")))
 }
 
 /// What the first percentile takes that cannot be told.
 pub(super) fn wanted(phase: &PhaseClaims) -> Option<String> {
     let next = phase.percentiles.iter().find(|percentile| percentile.more.is_some())?;
     let (more, largest) = (longer(next.more?), units::latency(phase.largest?));
-    Some(format!("{} below {largest} takes {more} more without anything later.", percentile_name(next.one_in)))
+    Some(format!(
+        "That {} is below {largest} takes {more} more without a larger latency.",
+        percentile_name(next.one_in)
+    ))
 }
 
 pub(super) fn clustered(phase: &PhaseClaims) -> Option<String> {
@@ -95,7 +100,7 @@ pub(super) fn clustered(phase: &PhaseClaims) -> Option<String> {
     let together = together.map_or_else(String::new, |size| format!(", about {size:.0} at a time"));
     (phase.clustering >= CLUSTERED).then(|| {
         format!(
-            "Late ones come together{together}, so these limits are as wide as those of a run up to {:.1} times shorter.",
+            "Large latencies come in clusters{together}, so these limits are as wide as those of a run up to {:.1} times shorter.",
             phase.clustering
         )
     })
