@@ -1,30 +1,38 @@
-//! What a histogram of another program can claim. It has no times: whether its values depend on each other or change over
-//! the run nobody knows, so that everything here holds for independent values only, and whoever tells it says so.
+//! What a file of another program can claim. A histogram has no times: whether its values depend on each other or change
+//! over the run nobody knows, so that everything here holds for independent values only ([`Assumed`]), and whoever tells it
+//! says so. A list of values has an order, which shows how much counts vary from stretch to stretch.
 
 use super::NewMaximum;
 use super::percentiles::{Worth, percentiles};
 use super::tails::{Cut, EXCEEDANCES_MIN, Tail, conclude, scale_of};
-use super::{Beyond, Percentile, Refusal, phase};
+use super::{Beyond, CONFIDENCE, Percentile, Refusal, phase};
 use crate::foreign::{ForeignRun, Series, Unfit};
-use crate::stats::goodness;
 use crate::stats::tail::Exceedances;
+use crate::stats::{binomial, goodness, stretches};
 use punctual_hist::Nanos;
 
 /// With more exceedances than this any histogram is seen to be none of a law.
 const EXCEEDANCES_MAX: u64 = 1_000;
 /// Fewer cells with something in them tell no shape.
 const CELLS_MIN: usize = 8;
+/// Trials of a binomial law that is as good as Poisson's.
+const TRIALS: u32 = 1_000_000_000;
 
 /// What can be claimed of one series of an import.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SeriesClaims {
-    /// How long it was measured, as far as is known and can be relied upon.
+    /// What all of it assumes of how values depend on each other.
+    #[serde(flatten)]
+    pub assumed: Assumed,
+    /// How long was looked, in nanoseconds, as far as is known and can be relied upon.
     #[serde(rename = "time_ns")]
     pub time: Option<Nanos>,
     /// L2: the probability of a new largest value in the time to come; empty if the length of the measurement is not
-    /// known, or missing values may be larger.
+    /// known, or missing values may be larger. Where nothing was above a threshold, of a value above it, at most.
     pub next: Vec<NewMaximum>,
+    /// How many values were above the threshold of a program that lists no others; `None` for all other programs.
+    pub above: Option<Above>,
     /// L3, from 99 % on, of all that came due: what is missing counts as larger than all. Empty where the cells do not
     /// speak for what was measured.
     pub percentiles: Vec<Percentile>,
@@ -32,6 +40,36 @@ pub struct SeriesClaims {
     #[serde(flatten, serialize_with = "super::answered")]
     #[cfg_attr(feature = "schema", schemars(with = "super::Answered<'static>"))]
     pub beyond: Result<Beyond, Refusal>,
+}
+
+/// What claims of a file without times assume of how values depend on each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "assumed", rename_all = "kebab-case")]
+pub enum Assumed {
+    /// A histogram does not say in which order its values came: all is told as if each were independent of the others.
+    Independent,
+    /// The values of the file stand in their order: limits are as wide as counts vary from stretch to stretch.
+    InOrder {
+        /// The number of stretches of equal length into which the values were cut.
+        stretches: usize,
+    },
+}
+
+/// Values above a threshold in the time in which the program looked.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Above {
+    #[serde(rename = "threshold_ns")]
+    pub threshold: Nanos,
+    /// The number of values above the threshold.
+    pub count: u64,
+    /// Time in nanoseconds in which the program looked; `None` where the file does not tell it.
+    #[serde(rename = "observed_ns")]
+    pub observed: Option<Nanos>,
+    /// Upper limit of the number of such values an hour, at 95 %, as if each came by itself.
+    #[serde(rename = "per_hour_upper_95")]
+    pub per_hour_upper: Option<f64>,
 }
 
 /// Why the cells of a series do not speak for all that was measured; `None` where they do.
@@ -47,23 +85,40 @@ impl SeriesClaims {
     /// Of a series of this run; `None` where it has no cells.
     pub fn of(run: &ForeignRun, series: &Series) -> Option<Self> {
         let n = series.counted();
-        if n == 0 || series.cells.is_empty() {
-            return None;
-        }
+        let none = |beyond: Refusal| Self {
+            assumed: Assumed::Independent,
+            time: None,
+            next: Vec::new(),
+            above: None,
+            percentiles: Vec::new(),
+            beyond: Err(beyond),
+        };
         let refusal = unfit(series);
-        if refusal == Some(Refusal::Doubted) {
-            return Some(Self { time: None, next: Vec::new(), percentiles: Vec::new(), beyond: Err(Refusal::Doubted) });
+        if refusal == Some(Refusal::Doubted) && n > 0 {
+            return Some(none(Refusal::Doubted));
         }
         let missing = series.missing();
         let due = n.saturating_add(missing);
         let counted = series.period.filter(|period| *period > Nanos::ZERO).map(|period| period.times(due));
-        let time = counted.or(run.duration.map(|stated| stated.length)).filter(|time| *time > Nanos::ZERO);
-        let next = time.filter(|_| missing == 0).map(phase::odds).unwrap_or_default();
+        let time = series.observed.or(counted).or(run.duration.map(|stated| stated.length));
+        let time = time.filter(|time| *time > Nanos::ZERO);
         if refusal == Some(Refusal::Censored) {
-            return Some(Self { time, next, percentiles: Vec::new(), beyond: Err(Refusal::Censored) });
+            let above = Above::of(series, time);
+            let next = time.map(phase::odds).unwrap_or_default();
+            let claims = Self { time, next, above, ..none(Refusal::Censored) };
+            return (above.is_some() || n > 0).then_some(claims);
         }
-        let worth = Worth { n: due, spread: 1.0, time: time.unwrap_or_default() };
-        let mut percentiles = percentiles(due, series, |_| worth);
+        if n == 0 || series.cells.is_empty() {
+            return None;
+        }
+        let next = time.filter(|_| missing == 0).map(phase::odds).unwrap_or_default();
+        let assumed = series
+            .order
+            .as_ref()
+            .map_or(Assumed::Independent, |order| Assumed::InOrder { stretches: order.stretches() });
+        let spread = |above: u64| spread(series, above).unwrap_or(1.0);
+        let worth = |above: u64| Worth { n: due, spread: spread(above), time: time.unwrap_or_default() };
+        let mut percentiles = percentiles(due, series, worth);
         if missing > 0 {
             // The largest seen is no limit, however long it takes.
             for percentile in &mut percentiles {
@@ -71,7 +126,32 @@ impl SeriesClaims {
             }
         }
         let beyond = refusal.map_or_else(|| beyond(series, n, time), Err);
-        Some(Self { time, next, percentiles, beyond })
+        Some(Self { assumed, time, next, above: None, percentiles, beyond })
+    }
+}
+
+/// How many values are worth one independent value at the level that this many exceed, by the order of the file.
+fn spread(series: &Series, above: u64) -> Option<f64> {
+    let order = series.order.as_ref()?;
+    let level = series.value_at_rank(series.counted().checked_sub(above)?.max(1))?;
+    let edges = [level, Nanos::MAX];
+    let parts = |groups: usize| {
+        let groups = order.groups(groups, &edges, series.grain)?;
+        let part = |counts: Vec<f64>| (counts.last().copied().unwrap_or(0.0), counts.iter().sum());
+        Some(groups.into_iter().map(part).collect())
+    };
+    stretches::widest(parts).map(|cut| cut.worth)
+}
+
+impl Above {
+    /// `None` where the file says neither a threshold nor how many values were above it.
+    fn of(series: &Series, observed: Option<Nanos>) -> Option<Self> {
+        let threshold = series.threshold?;
+        let count = series.stated_count.or(series.count())?;
+        // The limit of Poisson counts is that of binomial ones of very many trials.
+        let most = binomial::upper_bound(count, u64::from(TRIALS), CONFIDENCE).map(|share| share * f64::from(TRIALS));
+        let hours = observed.map(|observed| observed.as_secs_f64() / 3_600.0);
+        Some(Self { threshold, count, observed, per_hour_upper: most.zip(hours).map(|(most, hours)| most / hours) })
     }
 }
 

@@ -25,7 +25,7 @@ mod tails;
 mod tests;
 
 pub use beyond::{Maxima, beyond};
-pub use imported::{SeriesClaims, unfit};
+pub use imported::{Above, Assumed, SeriesClaims, unfit};
 pub(crate) use percentiles::miss_upper;
 
 use crate::explain::{Cause, Explanation};

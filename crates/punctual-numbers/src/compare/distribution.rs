@@ -1,20 +1,30 @@
 //! Values of one CPU in cells, without the time of each: what a file of another program holds, and what is left of a
 //! recording that is compared with one.
 //!
-//! How activations depend on each other cannot be seen without times, so it is assumed: see [`TOGETHER`].
+//! How activations depend on each other cannot be seen in a histogram without times, so it is assumed: see [`TOGETHER`]. A
+//! list of values has an order, which shows how counts vary from stretch to stretch.
 
-use super::Group;
 use super::arm::{Arm, Cells, Place, float};
 use super::rows::{self, Missed};
+use super::{Basis, Group};
 use crate::claims::{self, Refusal};
 use crate::foreign::{ForeignRun, Quantity, Series};
 use crate::recording::Recording;
 use crate::stats::bootstrap::{BLOCKS_MIN, Blocks, OrderLimits, clustering};
+use crate::stats::stretches::{self, CUTS};
 use punctual_hist::Nanos;
 
 /// This number of activations of a file without times is counted as one, because late activations come in bursts: bursts
 /// of some fifty are then not called a difference. Slow changes, from minute to minute, are not allowed for.
 pub const TOGETHER: f64 = 50.0;
+
+/// A list that has fewer independent parts than this has seen too few of the moods of its machine: nobody can know whether
+/// another list differs by its machine or by its moods.
+const PARTS_MIN: f64 = 10.0;
+/// Into this many stretches a list is cut to see whether neighbours are alike.
+const STRETCHES: usize = 32;
+/// Percentiles above which it is seen: moods show in what is frequent.
+const BODY: [f64; 3] = [0.5, 0.9, 0.99];
 
 /// A cell: lower edge, upper edge (the first value beyond it), number of values in it.
 type Filled = (f64, f64, f64);
@@ -43,8 +53,26 @@ pub(super) struct Distribution {
     cells: Vec<Filled>,
     /// What was due, as far as that is known.
     blocks: Blocks,
+    /// The same in stretches of equal length, where the file tells the order of its values.
+    cuts: Vec<Stretches>,
     /// Only a recording has times.
     arm: Option<Arm>,
+}
+
+/// A list of values in so many stretches.
+#[derive(Clone, Debug)]
+struct Stretches {
+    blocks: Blocks,
+    /// By stretch: counts in the cells of what was due.
+    counts: Vec<Vec<f64>>,
+}
+
+impl Stretches {
+    /// By stretch: (values in cells from `first` on, values).
+    fn beyond(&self, first: usize) -> Vec<(f64, f64)> {
+        let part = |counts: &Vec<f64>| (counts.iter().skip(first).sum::<f64>(), counts.iter().sum::<f64>());
+        self.counts.iter().map(part).collect()
+    }
 }
 
 /// One distribution for each series of a file of another program.
@@ -72,9 +100,22 @@ fn of_series(series: &Series) -> Distribution {
         beyond: series.beyond.filter(|beyond| beyond.count > 0).map(|beyond| beyond.from),
         points: series.points.clone(),
         blocks: Blocks::new(due.iter().map(|cell| (cell.0, cell.1)).collect(), &[counts]),
+        cuts: CUTS.into_iter().filter_map(|stretches| cut(series, &due, stretches)).collect(),
         cells,
         ..Distribution::default()
     }
+}
+
+/// The values of a list in so many stretches. What is missing is in all of them alike, since nothing tells where it was.
+fn cut(series: &Series, due: &[Filled], stretches: usize) -> Option<Stretches> {
+    let highs: Vec<Nanos> = series.cells.iter().map(|cell| cell.high).collect();
+    let mut counts = series.order.as_ref()?.groups(stretches, &highs, series.grain)?;
+    let missing = float(series.missing()) / float(stretches as u64);
+    for stretch in counts.iter_mut().filter(|_| due.len() > highs.len()) {
+        stretch.push(missing);
+    }
+    let cells = due.iter().map(|cell| (cell.0, cell.1)).collect();
+    Some(Stretches { blocks: Blocks::new(cells, &counts), counts })
 }
 
 /// The cells, and one more without an upper end for the values beyond them, of which only the largest is known.
@@ -151,8 +192,47 @@ impl Distribution {
             return None;
         }
         let limits = self.blocks.order_limits(share).filter(|limits| limits.seen.is_finite())?;
-        let limits = if self.arm.is_some() { limits } else { limits.coarse(self.missing() / self.blocks.samples()) };
-        Some(if self.blocks.len() < BLOCKS_MIN { limits.together(TOGETHER) } else { limits })
+        if self.arm.is_some() {
+            return Some(if self.blocks.len() < BLOCKS_MIN { limits.together(TOGETHER) } else { limits });
+        }
+        let place = self.place_above(limits.seen);
+        let unknown = self.missing() / self.blocks.samples();
+        match self.widest(place) {
+            Some((stretches, effect)) => Some(stretches.blocks.order_limits(share)?.together(effect).coarse(unknown)),
+            None => Some(limits.coarse(unknown).together(TOGETHER)),
+        }
+    }
+
+    /// What its limits rest on.
+    pub(super) fn basis(&self) -> Basis {
+        match (&self.arm, self.cuts.is_empty()) {
+            (Some(_), _) => Basis::Times,
+            (None, false) => Basis::Order,
+            (None, true) => Basis::Independent,
+        }
+    }
+
+    /// Whether the values of a list change so slowly that it has too few independent parts.
+    pub(super) fn has_few_moods(&self) -> bool {
+        let Some(cut) = self.cuts.iter().find(|cut| cut.counts.len() <= STRETCHES) else { return false };
+        let parts = |share: &f64| {
+            let level = self.blocks.quantile(*share)?;
+            Some(stretches::independent(&cut.beyond(self.place_above(level))))
+        };
+        BODY.iter().filter_map(parts).fold(f64::INFINITY, f64::min)
+            < PARTS_MIN.min(float(cut.counts.len() as u64) / 2.0)
+    }
+
+    /// The first cell above the one that ends at this value or holds it.
+    fn place_above(&self, value: f64) -> usize {
+        self.cells.partition_point(|cell| cell.1 < value).saturating_add(1)
+    }
+
+    /// The cut with the widest limits of the share from this cell on, and how many values come together by it.
+    fn widest(&self, first: usize) -> Option<(&Stretches, f64)> {
+        let of = |stretches: usize| self.cuts.iter().find(|cut| cut.counts.len() == stretches);
+        let cut = stretches::widest(|stretches| Some(of(stretches)?.beyond(first)))?;
+        Some((of(cut.stretches)?, cut.effect))
     }
 
     /// Activations later than the budget, and skipped ones where that is stated.
@@ -174,7 +254,10 @@ impl Distribution {
         };
         let lost = float(self.lost);
         let (least, most) = (missed(|cell| cell.0), missed(|cell| cell.1 - 1.0) + lost);
-        Missed { least, most, due: self.ran_count() + skipped + lost, together: TOGETHER }
+        let place = self.cells.partition_point(|cell| limit.is_none_or(|limit| cell.0 <= limit));
+        let parts = |stretches: usize| Some(self.cuts.iter().find(|cut| cut.counts.len() == stretches)?.beyond(place));
+        let together = stretches::widest(parts).map_or(TOGETHER, |cut| cut.worth);
+        Missed { least, most, due: self.ran_count() + skipped + lost, together }
     }
 
     fn ran_count(&self) -> f64 {

@@ -8,8 +8,8 @@
 use super::comparable::{Difference, Subject, Value};
 use super::distribution::{self, Distribution};
 use super::{
-    Against, Compared, Group, GroupResult, Lack, Lacking, LeftOut, Measured, Options, Origin, Refused, Side, arm,
-    untimed,
+    Against, Basis, Compared, Group, GroupResult, Lack, Lacking, LeftOut, Measured, Options, Origin, Refused, Side,
+    arm, untimed,
 };
 use crate::foreign::ForeignRun;
 use crate::report::Report;
@@ -41,8 +41,10 @@ pub(super) fn against(
         differences,
         refused: refusing || by_order || (options.anyway && !unfit.is_empty()),
         left_out,
+        basis: pairs.iter().map(Pair::basis).max().unwrap_or(Basis::Times),
         groups: pairs.iter().map(|pair| group(pair, options)).collect(),
         causes: None,
+        if_independent: None,
         verdict: Compared::NotEnoughData,
         told_to_ppm: None,
         wants: None,
@@ -81,6 +83,23 @@ struct Pair<'a> {
 impl Pair<'_> {
     fn is_refused(&self) -> bool {
         self.first.is_refused() || self.second.is_refused()
+    }
+
+    /// The weaker basis of the two.
+    fn basis(&self) -> Basis {
+        self.first.basis().max(self.second.basis())
+    }
+}
+
+/// Withholds verdicts that hold only if values are independent of each other: a histogram does not show whether they are, and
+/// two histograms of one machine in different moods differ.
+pub(super) fn withhold(others: &mut [Against]) {
+    for other in others.iter_mut().filter(|other| other.basis == Basis::Independent) {
+        for group in other.groups.iter_mut().filter(|group| group.basis == Basis::Independent) {
+            group.if_independent = Some(std::mem::replace(&mut group.verdict, Compared::NotEnoughData));
+        }
+        other.if_independent = Some(other.verdict);
+        other.verdict = Compared::of_all(other.groups.iter().map(|group| group.verdict));
     }
 }
 
@@ -147,6 +166,8 @@ fn group(pair: &Pair<'_>, options: &Options) -> GroupResult {
         due: (first.due, second.due),
         delta: looked_at.then(|| first.delta(second)).flatten(),
         rows: if looked_at { untimed::rows(first, second, options) } else { untimed::refused() },
+        basis: pair.basis(),
+        if_independent: None,
         verdict: Compared::NotEnoughData,
     }
 }

@@ -30,9 +30,10 @@ pub use causes::{CauseChange, CauseWeight};
 pub use comparable::{Difference, Matters, Subject, Value};
 pub use distribution::TOGETHER;
 pub use result::{
-    Against, Change, Compared, Comparison, Group, GroupResult, Lack, Lacking, LeftOut, Limits, Origin, Refused,
+    Against, Basis, Change, Compared, Comparison, Group, GroupResult, Lack, Lacking, LeftOut, Limits, Origin, Refused,
     RowResult, Side, What, Withheld,
 };
+pub use rows::{TOLD_LEAST, TOLD_MARGINS};
 
 use crate::foreign::ForeignRun;
 use crate::recording::Recording;
@@ -54,11 +55,13 @@ pub struct Options {
     pub budget: Option<Nanos>,
     /// Compare even what should not be compared, and mark the result.
     pub anyway: bool,
+    /// Decide also where a file does not say in which order its values came, as if they were independent.
+    pub as_if_independent: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { margin: 0.1, resamples: 10_000, budget: None, anyway: false }
+        Self { margin: 0.1, resamples: 10_000, budget: None, anyway: false, as_if_independent: false }
     }
 }
 
@@ -108,6 +111,9 @@ impl Comparison {
         });
         let mut others = compared.collect::<Result<Vec<_>, _>>()?;
         let looked_at = judge::all(&mut others);
+        if !options.as_if_independent {
+            imported::withhold(&mut others);
+        }
         let first = match (first.1, &first_report) {
             (Measured::Recording(recording), Some(report)) => Side::of(&first.0, recording, report),
             _ => imported::side(&first.0, first.1),

@@ -1,7 +1,7 @@
 //! Comparison of two recordings of ours.
 
 use super::arm::{self, Arm, Place};
-use super::{Against, Compared, GroupResult, Options, Origin, Refused, Side, causes, comparable, rows, tail};
+use super::{Against, Basis, Compared, GroupResult, Options, Origin, Refused, Side, causes, comparable, rows, tail};
 use crate::foreign::Series;
 use crate::recording::Recording;
 use crate::report::Report;
@@ -29,6 +29,8 @@ impl Against {
             groups: groups.collect(),
             causes: causes::changes((first, first_report), (other, &report)),
             side: Side::of(name, other, &report),
+            basis: Basis::Times,
+            if_independent: None,
             verdict: Compared::NotEnoughData,
             told_to_ppm: None,
             wants: None,
@@ -49,6 +51,8 @@ impl GroupResult {
             due: (a.due.count(), b.due.count()),
             delta: rows::delta(&a.ran, &b.ran),
             rows,
+            basis: Basis::Times,
+            if_independent: None,
             verdict: Compared::NotEnoughData,
         }
     }

@@ -96,6 +96,11 @@ pub struct Against {
     pub groups: Vec<GroupResult>,
     /// What changed among the causes of latency; `None` where not both recordings were traced.
     pub causes: Option<Vec<CauseChange>>,
+    /// What the verdict rests on: the weakest basis of any group.
+    pub basis: Basis,
+    /// The verdict if the values of both were independent of each other, where that is all that is known of them; `None`
+    /// where the verdict says it.
+    pub if_independent: Option<Compared>,
     /// The verdict over all groups.
     pub verdict: Compared,
     /// The furthest percentile for which every CPU and load had enough data, in parts per million: 990 000 is the 99th.
@@ -116,6 +121,19 @@ impl Against {
             _ => may_differ_by_doubt(first, second) || may_differ_by_doubt(second, first),
         }
     }
+}
+
+/// What limits and odds rest on of how activations depend on each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Basis {
+    /// Both say when: stretches of time show how activations depend on each other.
+    Times,
+    /// A file lists its values in order: stretches of the list show it.
+    Order,
+    /// A file says neither: everything holds as if values that are 50 activations apart were independent.
+    Independent,
 }
 
 /// A CPU and load that only one of two has.
@@ -183,7 +201,12 @@ pub struct GroupResult {
     /// nothing ran.
     #[serde(rename = "cliffs_delta")]
     pub delta: Option<f64>,
+    /// Each number by itself. Where the basis is that values were independent, so are the verdicts of rows.
     pub rows: Vec<RowResult>,
+    /// What the verdicts of its rows rest on.
+    pub basis: Basis,
+    /// The verdict if its values were independent of each other; `None` where the verdict says it.
+    pub if_independent: Option<Compared>,
     /// The verdict over all rows.
     pub verdict: Compared,
 }
@@ -228,6 +251,8 @@ pub enum Withheld {
     Unfit,
     /// Time that a hypervisor took from the later of the two would suffice for the difference.
     Stolen,
+    /// The values of a list change so slowly that it has too few independent parts to be told from another.
+    Moods,
 }
 
 /// Which number is compared.

@@ -15,8 +15,8 @@ const BOOTSTRAP_PPM: u32 = 990_000;
 const BEYOND_MIN: f64 = 100.0;
 /// A percentile has had enough data if its limits are within this number of margins, or within [`TOLD_LEAST`] of the value
 /// if that is more.
-const TOLD_MARGINS: f64 = 2.5;
-const TOLD_LEAST: f64 = 0.025;
+pub const TOLD_MARGINS: f64 = 2.5;
+pub const TOLD_LEAST: f64 = 0.025;
 /// A rate of misses has had enough data if its limits rule out a change by this factor.
 const TOLD_RATIO: f64 = 2.0;
 

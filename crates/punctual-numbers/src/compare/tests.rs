@@ -365,7 +365,7 @@ proptest! {
             b.add(frame.clone());
             c.add(frame);
         }
-        let options = Options { resamples: 20, anyway: true, margin, budget: None };
+        let options = Options { resamples: 20, anyway: true, margin, budget: None, as_if_independent: true };
         let named = [("a".to_owned(), &a), ("b".to_owned(), &b), ("c".to_owned(), &c)];
         for named in [&named[..], &named[1..], &[named[2].clone(), named[0].clone()]] {
             let Ok(comparison) = Comparison::of(named, options) else { continue };

@@ -1,11 +1,14 @@
-//! Percentiles and misses of distributions, by ranks alone: times of activations are not known, so neither is what
-//! neighbours have in common. Limits are no finer than the cells.
+//! Percentiles and misses of distributions, by ranks alone. What neighbours have in common is seen in the order of a list of
+//! values; of a histogram it is not known. Limits are no finer than the cells.
+//!
+//! That no difference was shown is never said of limits that lie beyond the margin as a whole: what their odds do not decide
+//! stays open.
 //!
 //! There is no row for the tail: maxima of blocks need times, and two maxima are never held against each other.
 
 use super::distribution::Distribution;
 use super::rows::{PERCENTILES_PPM, by_ranks, is_told, missed_row};
-use super::{Change, Options, RowResult, What, Withheld};
+use super::{Change, Limits, Options, RowResult, What, Withheld};
 
 /// The percentiles of a pair that is not compared.
 pub(super) fn refused() -> Vec<RowResult> {
@@ -25,13 +28,22 @@ fn percentile(ppm: u32, a: &Distribution, b: &Distribution, options: &Options) -
     let (of_a, of_b) = (a.limits(share), b.limits(share));
     let first = a.told(ppm).or(of_a.as_ref().map(|limits| limits.seen));
     let second = b.told(ppm).or(of_b.as_ref().map(|limits| limits.seen));
+    if a.has_few_moods() || b.has_few_moods() {
+        return RowResult { first, second, withheld: Some(Withheld::Moods), ..RowResult::new(what, None, false) };
+    }
     let (Some(of_a), Some(of_b)) = (of_a, of_b) else {
         let withheld = (a.is_missing(share) || b.is_missing(share)).then_some(Withheld::Unfit);
         return RowResult { first, second, withheld, ..RowResult::new(what, None, false) };
     };
     let (limits, odds) = by_ranks(&of_a, &of_b, options);
-    let (told, _) = is_told(&limits, of_a.seen, options);
+    let (narrow, _) = is_told(&limits, of_a.seen, options);
+    let told = narrow && !lies_beyond(&limits, options.margin * of_a.seen);
     RowResult { first, second, change: Some(Change::Difference(limits)), ..RowResult::new(what, Some(odds), told) }
+}
+
+/// Whether no change that the limits leave possible is as small as the margin.
+fn lies_beyond(limits: &Limits, margin: f64) -> bool {
+    limits.low > margin || limits.high < -margin
 }
 
 /// By the budget that was asked for, else by that of whichever is a recording; `None` if neither a budget nor the number
@@ -41,5 +53,15 @@ fn misses(first: &Distribution, second: &Distribution, options: &Options) -> Opt
     if budget.is_none() && (first.skipped.is_none() || second.skipped.is_none()) {
         return None;
     }
-    Some(missed_row(What::Misses { budget }, &first.missed(budget), &second.missed(budget), options))
+    let row = missed_row(What::Misses { budget }, &first.missed(budget), &second.missed(budget), options);
+    if first.has_few_moods() || second.has_few_moods() {
+        let withheld = Some(Withheld::Moods);
+        return Some(RowResult {
+            first: row.first,
+            second: row.second,
+            withheld,
+            ..RowResult::new(row.what, None, false)
+        });
+    }
+    Some(row)
 }

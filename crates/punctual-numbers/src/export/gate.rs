@@ -42,10 +42,12 @@ pub fn gate(run: &ForeignRun, series: &Series, budget: Option<Nanos>) -> Gate {
     if let Gate::Missed { .. } = missed {
         return missed;
     }
-    if series.count().unwrap_or(0) == 0 && series.max.is_none() {
+    // What lists only values above a threshold, and none, has seen that nothing was above it.
+    let none_above = series.threshold.filter(|_| series.stated_count == Some(0));
+    if none_above.is_none() && series.count().unwrap_or(0) == 0 && series.max.is_none() {
         return Gate::Nothing;
     }
-    if series.largest().is_none() {
+    if series.largest().or(none_above.filter(|threshold| *threshold <= budget)).is_none() {
         return Gate::NoMaximum;
     }
     let doubts: Vec<&str> = doubts(run, series).collect();

@@ -1,5 +1,7 @@
 //! Prometheus text 0.0.4, for the textfile collector: classic buckets, in seconds. It is `OpenMetrics` text as well.
 //!
+//! `OpenMetrics` 1.0 wants `_count` if and only if there is a `_sum`. A file that states no mean gets the sum of the upper
+//! edges of its cells, as its percentiles are upper edges; where not even these are known, both are left out.
 //! A cell is counted in the first bucket that holds all of it, so that a bucket never claims more than is known. There are
 //! no timestamps, since the collector refuses them.
 
@@ -70,12 +72,26 @@ fn buckets(text: &mut String, series: &Series) {
     }
     let count = series.counted();
     let _ = writeln!(text, "punctual_latency_seconds_bucket{{{labels},le=\"+Inf\"}} {count}");
-    if let Some(mean) = series.mean {
-        let sum = u128::from(mean.as_ns()).saturating_mul(u128::from(count));
-        let sum = u64::try_from(sum).unwrap_or(u64::MAX);
-        let _ = writeln!(text, "punctual_latency_seconds_sum{{{labels}}} {}", seconds(Nanos::from_ns(sum)));
+    if let Some(sum) = sum(series) {
+        let _ = writeln!(text, "punctual_latency_seconds_sum{{{labels}}} {}", seconds(sum));
+        let _ = writeln!(text, "punctual_latency_seconds_count{{{labels}}} {count}");
     }
-    let _ = writeln!(text, "punctual_latency_seconds_count{{{labels}}} {count}");
+}
+
+/// The sum of all values by the stated mean, or else by the upper edges of the cells; `None` where values lie in no cell and
+/// no maximum is stated.
+fn sum(series: &Series) -> Option<Nanos> {
+    let product = |value: Nanos, count: u64| u128::from(value.as_ns()).saturating_mul(u128::from(count));
+    let sum = match (series.mean, series.beyond) {
+        (Some(mean), _) => product(mean, series.counted()),
+        (None, beyond) => {
+            let top = series.top();
+            let beyond = beyond.map_or(Some(0), |beyond| Some(product(top?, beyond.count)))?;
+            let cells = series.cells.iter().map(|cell| product(cell.end(top), cell.count));
+            cells.fold(beyond, u128::saturating_add)
+        }
+    };
+    Some(Nanos::from_ns(u64::try_from(sum).unwrap_or(u64::MAX)))
 }
 
 fn labels(series: &Series) -> String {

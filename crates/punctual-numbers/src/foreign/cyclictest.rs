@@ -7,11 +7,12 @@
 
 use super::lines::LineReader;
 use super::number::{self, Unit};
-use super::run::Series;
+use super::run::{Series, Unfit};
+use super::sequence::Sequence;
 use super::sniff::thread_line;
 use super::table::Table;
 use super::{Beyond, Cell, ForeignRun, MOST_COLUMNS, Problem};
-use punctual_hist::{Counts, Nanos};
+use punctual_hist::Nanos;
 use std::collections::BTreeMap;
 
 /// The comment by which our own text tells the unit of its rows.
@@ -23,7 +24,7 @@ pub(super) struct Reader {
     table: Table,
     feet: Feet,
     threads: Vec<Thread>,
-    samples: Vec<Counts>,
+    samples: Vec<Sequence>,
     notes: Vec<String>,
     command: Option<String>,
 }
@@ -168,10 +169,10 @@ impl Reader {
         let index = usize::try_from(thread).ok().filter(|index| *index < 1024);
         let Some(index) = index else { return Err(Problem::at(line, "samples of more than 1024 threads")) };
         if self.samples.len() <= index {
-            self.samples.resize_with(index + 1, Counts::new);
+            self.samples.resize_with(index + 1, Sequence::default);
         }
-        if let Some(counts) = self.samples.get_mut(index) {
-            counts.record(value);
+        if let Some(values) = self.samples.get_mut(index) {
+            values.record(value);
         }
         Ok(())
     }
@@ -205,8 +206,10 @@ impl Reader {
         if feet.get("Histogram Overflows").is_empty() {
             notes.push("doubted: no line says how many values were later than the last row".to_owned());
         }
+        let was_cut = min == 0 || max < columns.len() || feet.get("Histogram Overflows").is_empty();
+        let unfit = was_cut.then_some(Unfit::Doubted);
         let threads = columns.into_iter().enumerate();
-        Ok(threads.map(|(index, cells)| self.column(&feet, end, index, cells)).collect())
+        Ok(threads.map(|(index, cells)| Series { unfit, ..self.column(&feet, end, index, cells) }).collect())
     }
 
     /// A histogram with every row ends at `end`. One with gaps ends there or above.
@@ -233,9 +236,9 @@ impl Reader {
     fn of_samples(&mut self) -> Vec<Series> {
         let threads = std::mem::take(&mut self.samples).into_iter().enumerate();
         let grain = self.grain();
-        let series = threads.filter(|(_, counts)| !counts.is_empty()).map(|(index, counts)| {
+        let series = threads.filter(|(_, values)| !values.counts.is_empty()).map(|(index, values)| {
             let period = self.threads.get(index).and_then(|thread| thread.period);
-            Series { period, ..Series::of_rounded(format!("thread {index}"), &counts, grain) }
+            Series { period, ..Series::of_sequence(format!("thread {index}"), &values, grain) }
         });
         series.collect()
     }

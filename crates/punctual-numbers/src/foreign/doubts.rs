@@ -25,7 +25,11 @@ pub(crate) fn weigh(run: &mut ForeignRun) {
             mean(series, &mut notes);
         }
     }
-    let is_empty = |series: &Series| series.count().map_or(series.max.is_none(), |count| count == 0);
+    // That nothing was above a threshold is a result.
+    let is_empty = |series: &Series| {
+        series.count().map_or(series.max.is_none(), |count| count == 0)
+            && (series.threshold.is_none() || series.stated_count.is_none())
+    };
     if run.series.iter().all(is_empty) {
         notes.push(format!("doubted: no value at all is in this file of {}", format.name()));
     }
@@ -59,14 +63,19 @@ fn points(series: &mut Series, notes: &mut Vec<String>) {
 fn beyond(series: &Series, notes: &mut Vec<String>) {
     if let Some(beyond) = series.beyond {
         notes.push(format!(
-            "lost: {}: {} of {} values are from {} on, where the histogram ends: a percentile among them is told as the \
-             largest value",
+            "lost: {}: {} of {} values are from {} on, where the histogram ends: a percentile among them is at least that",
             series.label,
             beyond.count,
             series.counted(),
             us(beyond.from)
         ));
     }
+}
+
+/// Notes that cells and other numbers of the file cannot both be true, so that no share of the cells can be relied upon.
+fn contradicts(series: &mut Series, notes: &mut Vec<String>, what: &str) {
+    notes.push(format!("doubted: {}: {what}", series.label));
+    series.unfit = series.unfit.or(Some(Unfit::Doubted));
 }
 
 fn stated_count(series: &mut Series, notes: &mut Vec<String>) {
@@ -84,48 +93,50 @@ fn stated_count(series: &mut Series, notes: &mut Vec<String>) {
     }
 }
 
-fn extremes(series: &Series, notes: &mut Vec<String>) {
-    let (Some(first), Some(last)) = (series.cells.first(), series.cells.last()) else { return };
-    let label = &series.label;
+fn extremes(series: &mut Series, notes: &mut Vec<String>) {
+    let (Some(first), Some(last)) = (series.cells.first().copied(), series.cells.last().copied()) else { return };
     if let Some(max) = series.max {
-        let top = max.plus(series.grain);
-        if series.beyond.is_none() && max > last.high {
-            notes.push(format!(
-                "doubted: {label}: the largest value, {}, is in no cell; the last that holds something ends at {}: at \
-                 least one value is missing from the histogram",
+        let (at_least, at_most) = series.rounded(max);
+        let beyond = series.beyond.map(|beyond| beyond.from);
+        if beyond.is_none() && at_least > last.high {
+            let what = format!(
+                "the largest value, {}, is in no cell; the last that holds something ends at {}: at least one value is \
+                 missing from the histogram",
                 us(max),
                 us(last.high)
-            ));
-        } else if top <= last.low || series.beyond.is_some_and(|beyond| top <= beyond.from) {
-            notes.push(format!("doubted: {label}: values are counted above the largest that is stated, {}", us(max)));
+            );
+            contradicts(series, notes, &what);
+        } else if at_most < last.low || beyond.is_some_and(|from| at_most < from) {
+            contradicts(series, notes, &format!("values are counted above the largest that is stated, {}", us(max)));
         }
     }
-    // oslat names its rows by their upper edges, and its minimum as well.
-    if let Some(min) = series.min.filter(|_| series.quantity == Quantity::Latency) {
-        if min > first.high || min.plus(series.grain) <= first.low {
-            notes.push(format!(
-                "doubted: {label}: the smallest value, {}, is not in the first cell that holds something, {} to {}",
+    // Other programs that measure noise state the smallest value of something else than their cells.
+    if let Some(min) = series.min.filter(|_| series.quantity == Quantity::Latency || series.rounded_up) {
+        let (at_least, at_most) = series.rounded(min);
+        if at_least > first.high || at_most < first.low {
+            let what = format!(
+                "the smallest value, {}, is not in the first cell that holds something, {} to {}",
                 us(min),
                 us(first.low),
                 us(first.high)
-            ));
+            );
+            contradicts(series, notes, &what);
         }
     }
 }
 
 #[allow(clippy::cast_precision_loss, reason = "a mean needs no more than 53 bits")]
-fn mean(series: &Series, notes: &mut Vec<String>) {
+fn mean(series: &mut Series, notes: &mut Vec<String>) {
     let (Some(mean), Some((low, high))) = (series.mean, series.mean_between()) else { return };
     let (stated, grain) = (as_f64(mean.as_ns()), as_f64(series.grain.as_ns().max(1)));
     if stated + grain < low || stated > high + grain {
-        notes.push(format!(
-            "doubted: {}: the stated mean, {}, is not possible with these cells, whose values have a mean from {:.3} to \
-             {:.3} us",
-            series.label,
+        let what = format!(
+            "the stated mean, {}, is not possible with these cells, whose values have a mean from {:.3} to {:.3} us",
             us(mean),
             low / 1e3,
             high / 1e3
-        ));
+        );
+        contradicts(series, notes, &what);
     }
 }
 
@@ -144,6 +155,8 @@ fn length(series: &mut Series, duration: Stated, notes: &mut Vec<String>) -> boo
     }
     let (repaired, said) = wrapped::examine(series, due, ran, slack);
     if !said.is_empty() {
+        // Which counter has overrun is an inference: percentiles that are told rest on it, and limits claim more.
+        series.unfit = series.unfit.or(Some(Unfit::Doubted));
         notes.extend(said);
         return repaired;
     }
@@ -158,6 +171,7 @@ fn length(series: &mut Series, duration: Stated, notes: &mut Vec<String>) -> boo
              several results were added up"
         )
     } else {
+        series.unaccounted = due.saturating_sub(ran);
         format!("doubted: {label}: {made}: {} are missing: skipped, lost, or the run ended early", due - ran)
     });
     false

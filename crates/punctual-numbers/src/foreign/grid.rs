@@ -5,7 +5,8 @@
 //! therefore relative to the earliest activation of its block, and does not include what all activations have in common.
 
 use super::run::as_f64;
-use punctual_hist::{Counts, Nanos};
+use super::sequence::Sequence;
+use punctual_hist::Nanos;
 
 const BLOCK: usize = 1 << 16;
 /// The smallest number of instants to which a grid is fitted.
@@ -18,7 +19,7 @@ pub(super) struct Grid {
     told: Option<f64>,
     period: Option<f64>,
     block: Vec<i64>,
-    pub counts: Counts,
+    pub latencies: Sequence,
     /// Releases without an instant, and the most of them in a row.
     pub skipped: u64,
     pub longest_gap: u64,
@@ -69,7 +70,7 @@ impl Grid {
         let lowest = offsets.iter().zip(&slots).map(line).fold(f64::MAX, f64::min);
         let carried = usize::from(self.blocks > 0);
         for pair in offsets.iter().zip(&slots).skip(carried) {
-            self.counts.record(Nanos::from_ns(nearest(line(pair) - lowest)));
+            self.latencies.record(Nanos::from_ns(nearest(line(pair) - lowest)));
         }
         let steps = slots.iter().zip(slots.iter().skip(1)).map(|(a, b)| b.saturating_sub(*a).saturating_sub(1));
         self.longest_gap = steps.clone().fold(self.longest_gap, u64::max);
@@ -195,11 +196,20 @@ mod tests {
         let instants: Vec<i64> =
             (0..200_000).filter(|k| *k != 5_000).map(|k| due(k) + if k % 10 == 3 { 20_000 } else { 0 }).collect();
         let grid = fitted(&instants);
-        assert_eq!((grid.counts.count(), grid.skipped, grid.surplus), (199_999, 1, 0));
-        let late: u64 =
-            grid.counts.nonzero().filter(|(i, _)| punctual_hist::bucket_low(*i) > 15_000).map(|(_, n)| n).sum();
+        assert_eq!((grid.latencies.counts.count(), grid.skipped, grid.surplus), (199_999, 1, 0));
+        let late: u64 = grid
+            .latencies
+            .counts
+            .nonzero()
+            .filter(|(i, _)| punctual_hist::bucket_low(*i) > 15_000)
+            .map(|(_, n)| n)
+            .sum();
         assert_eq!(late, 20_000);
-        assert!(grid.counts.max().unwrap().as_ns().abs_diff(20_000) < 20, "{:?}", grid.counts.max());
+        assert!(
+            grid.latencies.counts.max().unwrap().as_ns().abs_diff(20_000) < 20,
+            "{:?}",
+            grid.latencies.counts.max()
+        );
         assert!((grid.periods().0 - 999_963.0).abs() < 0.01 && (grid.periods().1 - 999_963.0).abs() < 0.01);
     }
 
@@ -210,8 +220,12 @@ mod tests {
             .map(|k| if (500..506).contains(&k) { 506_000_000 + (k - 500) * 1_000 } else { k * 1_000_000 })
             .collect();
         let grid = fitted(&instants);
-        assert_eq!((grid.skipped, grid.counts.count()), (0, 1_000));
-        assert!(grid.counts.max().unwrap().as_ns().abs_diff(6_000_000) < 2_000, "{:?}", grid.counts.max());
+        assert_eq!((grid.skipped, grid.latencies.counts.count()), (0, 1_000));
+        assert!(
+            grid.latencies.counts.max().unwrap().as_ns().abs_diff(6_000_000) < 2_000,
+            "{:?}",
+            grid.latencies.counts.max()
+        );
     }
 
     #[test]
@@ -229,10 +243,10 @@ mod tests {
         ) {
             let instants: Vec<i64> = late.iter().zip(0i64..).map(|(late, k)| k * period + late).collect();
             let grid = fitted(&instants);
-            prop_assert_eq!(grid.counts.count(), late.len() as u64);
+            prop_assert_eq!(grid.latencies.counts.count(), late.len() as u64);
             prop_assert_eq!(grid.skipped, 0);
             // The fitted line is off by at most twice the range of the planted latencies.
-            prop_assert!(grid.counts.max().unwrap().as_ns() <= 900, "{:?}", grid.counts.max());
+            prop_assert!(grid.latencies.counts.max().unwrap().as_ns() <= 900, "{:?}", grid.latencies.counts.max());
         }
 
         #[test]
@@ -244,7 +258,7 @@ mod tests {
                 grid.push(at);
             }
             grid.finish();
-            prop_assert!(grid.counts.count() <= steps.len() as u64);
+            prop_assert!(grid.latencies.counts.count() <= steps.len() as u64);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What hwlatdetect prints, and its `--report`: the times in which the hardware or firmware had the CPU.
 //!
-//! Only values above the threshold are listed, and by default the CPU is watched for half of the time: there is no
-//! distribution, and an empty list proves nothing.
+//! Only values above the threshold are listed, so that there is no distribution. By default the CPU is watched for half of
+//! the time: an empty list says that nothing was above the threshold in that half.
 
 use super::lines::LineReader;
 use super::number::{self, Unit};
@@ -52,7 +52,10 @@ impl LineReader for Reader {
             ),
             None => "lost: hwlatdetect lists only what is above its threshold, which is not in this file".to_owned(),
         }];
-        if let (Some(window), Some(width)) = (us("Sample window"), us("Sample width")) {
+        let (window, width) = (us("Sample window"), us("Sample width"));
+        let observed =
+            self.duration.zip(window.zip(width)).map(|(length, (window, width))| part(length, width, window));
+        if let Some((window, width)) = window.zip(width) {
             let blind = window.minus(width).times(100).whole(window);
             notes.push(format!(
                 "lost: {blind} % of the time nobody looked (width {} of a window of {})",
@@ -69,6 +72,8 @@ impl LineReader for Reader {
         let series = Series {
             quantity: Quantity::Noise,
             stated_count: stated,
+            threshold: us("Latency threshold"),
+            observed,
             unfit: Some(Unfit::Censored),
             max: self.samples.max().max(self.max),
             ..Series::of_rounded("all CPUs".to_owned(), &self.samples, Nanos::from_us(1))
@@ -82,6 +87,13 @@ impl LineReader for Reader {
             ..ForeignRun::default()
         })
     }
+}
+
+/// This part of a length; all of it where the parts make no sense.
+fn part(length: Nanos, width: Nanos, window: Nanos) -> Nanos {
+    let (width, window) = (u128::from(width.as_ns()), u128::from(window.as_ns()));
+    let part = (u128::from(length.as_ns()) * width.min(window)).checked_div(window);
+    part.and_then(|part| u64::try_from(part).ok()).map_or(length, Nanos::from_ns)
 }
 
 impl Reader {

@@ -6,8 +6,8 @@ use super::points::Pointed;
 use super::samples::Samples;
 use super::sniff::sniff;
 use super::{
-    ForeignRun, Format, Problem, Remedy, Unit, boards, cyclictest, doubts, hdr, hwlatdetect, jitterdebugger,
-    jitterdebugger_raw, latmus, oslat, rt_app, rt_tests, rteval, rtla, stress_ng, xenomai,
+    ForeignRun, Format, Problem, Remedy, Unit, boards, cyclictest, doubts, hdr, hgrm, hwlatdetect, jitterdebugger,
+    jitterdebugger_raw, latmus, oslat, pairs, queuelat, rt_app, rt_tests, rteval, rtla, stress_ng, xenomai,
 };
 use punctual_hist::Nanos;
 
@@ -53,6 +53,9 @@ impl Import {
             Format::Latmus => by_lines(Box::new(Pointed::new(Box::<latmus::Reader>::default()))),
             Format::Rtla => by_lines(Box::<rtla::Reader>::default()),
             Format::Oslat => by_lines(Box::<oslat::Reader>::default()),
+            Format::Queuelat => by_lines(Box::<queuelat::Reader>::default()),
+            Format::RtTestsPairs => by_lines(Box::<pairs::Reader>::default()),
+            Format::Hgrm => by_lines(Box::new(hgrm::Reader::new(options.unit))),
             Format::Hwlatdetect => by_lines(Box::<hwlatdetect::Reader>::default()),
             Format::StressNg => by_lines(Box::new(Pointed::new(Box::<stress_ng::Reader>::default()))),
             Format::RtApp => by_lines(Box::<rt_app::Reader>::default()),
@@ -88,7 +91,7 @@ impl Import {
     /// The run, with everything that is to be doubted in its notes.
     pub fn finish(self) -> Result<ForeignRun, Problem> {
         let period = self.period;
-        let mut run = ForeignRun { format: self.format, ..self.way.finish()? };
+        let mut run = ForeignRun { format: self.format, ..self.way.finish(self.format)? };
         for series in &mut run.series {
             match series.period {
                 Some(said) => agree(run.format, said, period)?,
@@ -101,7 +104,7 @@ impl Import {
 }
 
 impl Way {
-    fn finish(self) -> Result<ForeignRun, Problem> {
+    fn finish(self, format: Format) -> Result<ForeignRun, Problem> {
         match self {
             Self::Lines(mut lines, mut reader) => {
                 // Programs end their last line, too.
@@ -121,6 +124,10 @@ impl Way {
                     run.notes.push(format!(
                         "doubted: the last line, {line}, has no end: the file may have been cut off within it"
                     ));
+                    // The beginning of a list is a measurement as well, but not that of a table or of its last lines.
+                    if !format.is_list() {
+                        run.doubt();
+                    }
                 }
                 run.notes.extend(lines.notes());
                 Ok(run)
@@ -142,9 +149,9 @@ fn says_its_unit(format: Format, told: Option<Unit>) -> Result<(), Problem> {
     let Some(told) = told else { return Ok(()) };
     let name = format.name();
     let said = match format {
-        Format::Cyclictest | Format::Hdr | Format::JitterdebuggerRaw => return Ok(()),
+        Format::Cyclictest | Format::Hdr | Format::Hgrm | Format::JitterdebuggerRaw => return Ok(()),
         _ if format.is_bare() => return Ok(()),
-        Format::Punctual | Format::StressNg => Unit::Ns,
+        Format::Punctual | Format::StressNg | Format::Queuelat => Unit::Ns,
         Format::RtTestsJson | Format::Jitterdebugger | Format::Rtla => {
             return Err(Problem::new(format!("a file of {name} says its unit itself")).with(Remedy::LeaveUnitOut));
         }

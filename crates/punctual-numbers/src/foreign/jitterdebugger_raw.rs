@@ -6,8 +6,9 @@
 
 use super::number::{self, Unit};
 use super::run::Stated;
+use super::sequence::Sequence;
 use super::{ForeignRun, Problem, Series};
-use punctual_hist::{Counts, Nanos};
+use punctual_hist::Nanos;
 use std::collections::BTreeMap;
 
 const RECORD: usize = 28;
@@ -19,7 +20,7 @@ pub(super) struct Raw {
     unit: Option<Unit>,
     pending: Vec<u8>,
     big: bool,
-    threads: BTreeMap<u32, Counts>,
+    threads: BTreeMap<u32, Sequence>,
     /// The last instant of each thread.
     instants: BTreeMap<u32, Nanos>,
     records: u64,
@@ -99,12 +100,17 @@ impl Raw {
         if self.records == 0 {
             return Err(Problem::new("there is no whole record in it"));
         }
-        number::is_in_microseconds(self.unit, self.threads.values().filter_map(Counts::min).min(), "jitterdebugger")?;
+        number::is_in_microseconds(
+            self.unit,
+            self.threads.values().filter_map(|values| values.counts.min()).min(),
+            "jitterdebugger",
+        )?;
         let cut = self.pending.len();
         let cut =
             (cut > 0).then(|| format!("doubted: the file ends with {cut} bytes of a record: it was cut off there"));
         let grain = self.grain();
-        let series = |(thread, counts): (&u32, &Counts)| Series::of_rounded(format!("thread {thread}"), counts, grain);
+        let series =
+            |(thread, values): (&u32, &Sequence)| Series::of_sequence(format!("thread {thread}"), values, grain);
         let said = "jitterdebugger numbers its threads, not the CPUs they ran on, and writes no period";
         Ok(ForeignRun {
             program: Some("jitterdebugger".to_owned()),

@@ -14,6 +14,7 @@ mod cyclictest;
 mod doubts;
 mod grid;
 mod hdr;
+mod hgrm;
 mod hwlatdetect;
 mod import;
 mod jitterdebugger;
@@ -22,13 +23,16 @@ mod latmus;
 mod lines;
 mod number;
 mod oslat;
+mod pairs;
 mod points;
+mod queuelat;
 mod rt_app;
 mod rt_tests;
 mod rteval;
 mod rtla;
 mod run;
 mod samples;
+mod sequence;
 mod sniff;
 mod stream;
 mod stress_ng;
@@ -45,6 +49,9 @@ pub use import::{Import, ImportOptions, import};
 pub use lines::SNIFFED;
 pub use number::Unit;
 pub use run::{Beyond, Cell, ForeignRun, Quantity, Series, Stated, Unfit};
+pub use sequence::Order;
+#[cfg(test)]
+pub(crate) use sequence::Sequence;
 pub use sniff::sniff;
 pub use total::total;
 
@@ -81,8 +88,10 @@ formats! {
     Punctual = "punctual";
     /// `cyclictest -h`, `-H`, `-v`, or its last lines with `-q`.
     Cyclictest = "cyclictest",
-    /// `--json` of cyclictest, cyclicdeadline and oslat.
+    /// `--json` of cyclictest, cyclicdeadline, oslat, pmqtest, ptsematest, svsematest and sigwaittest.
     RtTestsJson = "rt-tests-json",
+    /// What pmqtest, ptsematest, svsematest and sigwaittest print.
+    RtTestsPairs = "rt-tests-pairs",
     /// `latency -g` of Xenomai 2 and 3.
     Xenomai = "xenomai",
     /// `latmus -g` of Xenomai 4 (EVL).
@@ -95,6 +104,8 @@ formats! {
     JitterdebuggerRaw = "jitterdebugger-raw",
     /// The table that oslat prints.
     Oslat = "oslat",
+    /// The table that queuelat prints.
+    Queuelat = "queuelat",
     /// What hwlatdetect prints, or its `--report`.
     Hwlatdetect = "hwlatdetect",
     /// `summary.xml` of rteval.
@@ -105,6 +116,8 @@ formats! {
     RtApp = "rt-app",
     /// A log of `HdrHistogram`, version 2.
     Hdr = "hdr",
+    /// A percentile table of `HdrHistogram`, mostly called `.hgrm`.
+    Hgrm = "hgrm",
     /// Tables of boards as vendors print them, as JSON.
     Boards = "boards",
     /// Instants, one in each line; the grid is fitted.
@@ -118,6 +131,11 @@ formats! {
 impl Format {
     pub fn named(name: &str) -> Option<Self> {
         Self::IMPORTED.into_iter().find(|format| format.name() == name)
+    }
+
+    /// Whether each line of the format is a measurement by itself, so that a beginning of the file is one, too.
+    const fn is_list(self) -> bool {
+        self.is_bare() || matches!(self, Self::RtApp)
     }
 
     /// Whether a file of this format is numbers without anything that tells what they are.

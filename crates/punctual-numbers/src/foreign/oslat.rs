@@ -1,4 +1,4 @@
-//! The text of oslat: a table with one column for each CPU, each row named by its upper edge.
+//! The text of oslat: a table with one column for each CPU, each row named by its upper edge, as are minimum and maximum.
 //!
 //! The last row has everything from its lower edge on. The average that oslat prints is made of upper edges and is not
 //! taken over.
@@ -7,7 +7,7 @@ use super::lines::LineReader;
 use super::number::{self, Unit};
 use super::run::{Quantity, Series, Stated};
 use super::table::Table;
-use super::{Beyond, ForeignRun, Problem};
+use super::{ForeignRun, Problem};
 use punctual_hist::Nanos;
 
 #[derive(Default)]
@@ -73,6 +73,7 @@ impl LineReader for Reader {
         if self.max.is_empty() {
             notes.push("doubted: the lines below the table are missing: the file was cut off".to_owned());
         }
+        let was_cut = self.max.is_empty();
         let mut series = Vec::new();
         for (index, (cpu, cells)) in self.cpus.iter().zip(columns).enumerate() {
             let mut one = Series {
@@ -83,16 +84,22 @@ impl LineReader for Reader {
                 min: self.min.get(index).copied(),
                 max: self.max.get(index).copied(),
                 grain: Nanos::from_us(1),
+                rounded_up: true,
                 ..Series::default()
             };
             let at_end = one.cells.last().is_some_and(|cell| cell.high.plus(Nanos::from_ns(1)) == end);
-            if self.last_overflows && at_end {
-                split_last(&mut one);
+            // A maximum within the table proves that the last row holds nothing from beyond it.
+            if self.last_overflows && at_end && one.max.is_none_or(|max| max > end) {
+                one.open_last();
             }
             series.push(one);
         }
         let duration = self.duration.map(|length| Stated { length, grain: Nanos::from_ms(1) });
-        Ok(ForeignRun { program: self.program.take(), duration, series, notes, ..ForeignRun::default() })
+        let mut run = ForeignRun { program: self.program.take(), duration, series, notes, ..ForeignRun::default() };
+        if was_cut {
+            run.doubt();
+        }
+        Ok(run)
     }
 }
 
@@ -107,12 +114,5 @@ impl Reader {
         self.last_overflows = note.contains("including overflows");
         let edges = (edge.minus(self.grain), edge.minus(Nanos::from_ns(1)));
         self.table.row(line, edges, values.split_whitespace())
-    }
-}
-
-/// Makes the last cell one without an upper edge.
-pub(super) fn split_last(series: &mut Series) {
-    if let Some(last) = series.cells.pop() {
-        series.beyond = Some(Beyond { from: last.low, count: last.count });
     }
 }

@@ -5,13 +5,14 @@
 use super::lines::LineReader;
 use super::number::{self, Unit};
 use super::run::{Series, Stated};
+use super::sequence::Sequence;
 use super::{ForeignRun, Problem};
-use punctual_hist::{Counts, Nanos};
+use punctual_hist::Nanos;
 
 #[derive(Default)]
 pub(super) struct Reader {
     columns: Option<Columns>,
-    latencies: Counts,
+    latencies: Sequence,
     period: Option<Nanos>,
     periods_differ: bool,
     first: Option<Nanos>,
@@ -62,7 +63,7 @@ impl LineReader for Reader {
     }
 
     fn finish(&mut self) -> Result<ForeignRun, Problem> {
-        if self.latencies.is_empty() {
+        if self.latencies.counts.is_empty() {
             return Err(Problem::new("no row with a latency is in it"));
         }
         let mut notes = Vec::new();
@@ -77,7 +78,7 @@ impl LineReader for Reader {
         }
         let series = Series {
             period: self.period.filter(|_| !self.periods_differ),
-            ..Series::of_rounded("the thread".to_owned(), &self.latencies, Nanos::from_us(1))
+            ..Series::of_sequence("the thread".to_owned(), &self.latencies, Nanos::from_us(1))
         };
         Ok(ForeignRun {
             program: Some("rt-app".to_owned()),

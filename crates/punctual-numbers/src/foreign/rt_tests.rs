@@ -1,5 +1,6 @@
-//! The JSON of rt-tests: cyclictest, cyclicdeadline and oslat.
+//! The JSON of rt-tests: cyclictest, cyclicdeadline and oslat; pmqtest, ptsematest, svsematest and sigwaittest.
 //!
+//! The last four measure from a sender to the receiver that it wakes, and write a summary of each pair without a histogram.
 //! Keys of the wrapper end in a colon. Some versions do not escape the command line, so that a quotation mark in it makes the
 //! file invalid JSON: that line is repaired. No field counts the values above the histogram: they are the difference of
 //! `cycles` and the histogram. Units are microseconds, or nanoseconds with `resolution_in_ns`. Rows of oslat are named by
@@ -21,7 +22,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<ForeignRun, Problem> {
     };
     let command = text(["cmdline:", "cmdline"]);
     let Some(threads) = document.get("thread").and_then(Value::as_object) else {
-        return Err(Problem::new("there is no `thread` in it: this test of rt-tests measures no latency of a timer"));
+        return Err(Problem::new("there is no `thread` in it: this test of rt-tests measures no latency"));
     };
     if threads.len() > MOST_COLUMNS {
         return Err(Problem::new(format!("{} threads, more than any machine has", threads.len())));
@@ -40,6 +41,9 @@ pub(super) fn read(bytes: &[u8]) -> Result<ForeignRun, Problem> {
         if let Some(length) = thread.duration() {
             run.duration = Some(Stated { length, grain: Nanos::from_ms(1) });
         }
+    }
+    if run.series.iter().any(|series| series.context.as_deref() == Some(super::pairs::CONTEXT)) {
+        run.notes.push(super::pairs::SUMMARY_ONLY.to_owned());
     }
     run.duration = run.duration.or(asked.duration.map(|length| Stated { length, grain: Nanos::from_secs(1) }));
     run.notes.extend(repaired);
@@ -67,8 +71,8 @@ struct Thread<'a> {
 impl Thread<'_> {
     fn series(&self, notes: &mut Vec<String>) -> Result<Series, Problem> {
         let label = format!("thread {}", self.index);
-        if self.body.get("sender").is_some() {
-            return Err(Problem::new(format!("{label} is a pair of sender and receiver: this test has no histogram")));
+        if let Some(receiver) = self.body.get("receiver") {
+            return Ok(self.pair(receiver));
         }
         let oslat = self.body.get("freq").is_some();
         let (unit, width) = if self.in_ns { (Unit::Ns, Nanos::from_ns(1)) } else { (Unit::Us, Nanos::from_us(1)) };
@@ -90,6 +94,7 @@ impl Thread<'_> {
             mean: point("avg").filter(|_| !oslat),
             max: point("max"),
             grain: if fine.is_some() { Nanos::from_ns(1) } else { width },
+            rounded_up: oslat,
             stated_count,
             cells,
             label,
@@ -101,6 +106,15 @@ impl Thread<'_> {
             self.overflows(&mut series, width, notes);
         }
         Ok(series)
+    }
+
+    /// The numbers of a pair. Its interval is a pause after each wake-up and no grid of releases.
+    fn pair(&self, receiver: &Value) -> Series {
+        let point = |name: &str| number::length(&receiver.get(name)?.to_string(), Unit::Us);
+        let count = self.body.get("sender").and_then(|sender| sender.get("samples")).and_then(Value::as_u64);
+        let cpu = receiver.get("cpu").and_then(Value::as_u64).and_then(|cpu| u32::try_from(cpu).ok());
+        let measured = (point("min"), point("avg"), point("max"));
+        super::pairs::summary(format!("pair {}", self.index), cpu, count, measured)
     }
 
     /// The width of rows whose names have decimals.
@@ -155,9 +169,9 @@ impl Thread<'_> {
 
 /// The last row of oslat has everything from its lower edge on.
 fn last_of_oslat(series: &mut Series) {
-    let high = series.cells.last().map(|cell| cell.high);
-    if series.max.is_some_and(|max| high.is_some_and(|high| max > high)) {
-        super::oslat::split_last(series);
+    let end = series.cells.last().map(|cell| cell.high.plus(Nanos::from_ns(1)));
+    if series.max.is_some_and(|max| end.is_some_and(|end| max > end)) {
+        series.open_last();
     }
 }
 

@@ -4,6 +4,7 @@
 //! point. Must not know how any format is written.
 
 use super::Format;
+use super::sequence::{Order, Sequence};
 use punctual_facts::machine::MachineLine;
 use punctual_hist::{Counts, Nanos, bucket_high, bucket_low};
 
@@ -99,6 +100,18 @@ pub struct Series {
     /// Minimum, mean and maximum are rounded down to multiples of this.
     #[serde(rename = "grain_ns")]
     pub grain: Nanos,
+    /// Minimum and maximum are rounded up instead, as oslat does it.
+    #[serde(skip)]
+    pub rounded_up: bool,
+    /// Only values above this are in cells; `None` where all values are.
+    #[serde(skip)]
+    pub threshold: Option<Nanos>,
+    /// Time in which the program looked; `None` where it looked all the time.
+    #[serde(skip)]
+    pub observed: Option<Nanos>,
+    /// Releases that the stated duration makes due, and that are neither counted nor said to be skipped.
+    #[serde(skip)]
+    pub unaccounted: u64,
     /// Number of values as the file states it.
     pub stated_count: Option<u64>,
     /// Percentiles that the file states instead of cells: (parts per million, value).
@@ -107,6 +120,9 @@ pub struct Series {
     /// `None`: the cells are a fair picture of everything that was measured.
     #[serde(skip)]
     pub unfit: Option<Unfit>,
+    /// Histograms of consecutive stretches; `None` where the file does not tell in which order its values came.
+    #[serde(skip)]
+    pub order: Option<Order>,
 }
 
 /// The number of values from `low_ns` to `high_ns`, both of which belong to the cell.
@@ -170,9 +186,43 @@ impl Series {
         stated.map_or(0, |stated| stated.saturating_sub(self.counted()))
     }
 
-    /// The number of releases that are in no cell: skipped ones, and those whose value was lost.
+    /// The number of releases that are in no cell: skipped ones, those whose value was lost, and those that nothing in the
+    /// file accounts for.
     pub fn missing(&self) -> u64 {
-        self.lost().saturating_add(self.skipped.unwrap_or(0))
+        self.lost().max(self.unaccounted).saturating_add(self.skipped.unwrap_or(0))
+    }
+
+    /// The smallest and the largest value that the file's rounding makes of a stated extreme.
+    pub fn rounded(&self, stated: Nanos) -> (Nanos, Nanos) {
+        if self.rounded_up {
+            (stated.minus(self.grain), stated)
+        } else {
+            (stated, stated.plus(self.grain.minus(Nanos::from_ns(1))))
+        }
+    }
+
+    /// The largest value that the stated maximum allows.
+    pub fn top(&self) -> Option<Nanos> {
+        self.max.map(|max| self.rounded(max).1)
+    }
+
+    /// Where the values begin among which a percentile lies, in parts per million, if these are only counted and in no
+    /// cell: the percentile is at least this.
+    pub fn percentile_at_least(&self, ppm: u32) -> Option<Nanos> {
+        let beyond = self.beyond.filter(|_| self.points.is_empty() && self.unfit != Some(Unfit::Censored))?;
+        let rank = self.rank_of(ppm)?;
+        let in_cells = self.counted().saturating_sub(beyond.count);
+        (rank > in_cells).then_some(beyond.from)
+    }
+
+    /// The rank of a percentile, counted from 1; `None` where less than one value lies beyond it.
+    fn rank_of(&self, ppm: u32) -> Option<u64> {
+        let count = u128::from(self.counted());
+        let above = 1_000_000u128.saturating_sub(u128::from(ppm));
+        if count.saturating_mul(above) < 1_000_000 {
+            return None;
+        }
+        u64::try_from(count.saturating_mul(u128::from(ppm)).div_ceil(1_000_000).max(1)).ok()
     }
 
     /// The number of values: what was counted, or else what the file states.
@@ -190,13 +240,7 @@ impl Series {
         if self.unfit == Some(Unfit::Censored) {
             return None;
         }
-        let count = self.counted();
-        let above = 1_000_000u128.saturating_sub(u128::from(ppm));
-        if u128::from(count).saturating_mul(above) < 1_000_000 {
-            return None;
-        }
-        let rank = u128::from(count).saturating_mul(u128::from(ppm)).div_ceil(1_000_000).max(1);
-        self.value_at_rank(u64::try_from(rank).ok()?)
+        self.value_at_rank(self.rank_of(ppm)?)
     }
 
     /// A percentile of all releases: a skipped one counts with the time until its thread ran. `None` if that time is not
@@ -212,7 +256,8 @@ impl Series {
         Self { cells, max, points: Vec::new(), ..self.clone() }.percentile_ppm(ppm)
     }
 
-    /// The upper edge of the cell that holds the value number `rank`, counted from 1; never more than the maximum.
+    /// The upper edge of the cell that holds the value number `rank`, counted from 1; never more than the stated maximum
+    /// allows.
     pub fn value_at_rank(&self, rank: u64) -> Option<Nanos> {
         let (mut seen, mut high) = (0u64, Nanos::ZERO);
         for cell in &self.cells {
@@ -220,13 +265,13 @@ impl Series {
             // Cells of several series may overlap.
             high = high.max(cell.high);
             if seen >= rank {
-                return Some(Cell { high, ..*cell }.end(self.max));
+                return Some(Cell { high, ..*cell }.end(self.top()));
             }
         }
         // A maximum that contradicts the cells is taken to be wrong.
         let beyond = self.beyond.filter(|_| rank <= self.counted())?;
         let last = self.cells.last().map_or(Nanos::ZERO, |cell| cell.high);
-        self.max.map(|max| max.max(beyond.from).max(last))
+        self.top().map(|top| top.max(beyond.from).max(last))
     }
 
     /// The smallest value as the file states it, if the cells allow it, or the lower edge of the first cell.
@@ -253,6 +298,13 @@ impl Series {
         Some((sum(&lowest) / as_f64(count), sum(&|cell| cell.high) / as_f64(count)))
     }
 
+    /// Makes the last cell one without an upper edge: the program counts there whatever is later than its histogram.
+    pub(super) fn open_last(&mut self) {
+        if let Some(last) = self.cells.pop() {
+            self.beyond = Some(Beyond { from: last.low, count: last.count });
+        }
+    }
+
     /// Cells of a histogram of ours whose values were rounded down to `grain` before they were counted: each cell is a
     /// number of whole grains.
     pub(super) fn of_rounded(label: String, counts: &Counts, grain: Nanos) -> Self {
@@ -272,6 +324,11 @@ impl Series {
             }
         }
         Self { cells, grain, ..exact }
+    }
+
+    /// Cells of values that were rounded down to `grain`, with their order.
+    pub(crate) fn of_sequence(label: String, sequence: &Sequence, grain: Nanos) -> Self {
+        Self { order: sequence.order(), ..Self::of_rounded(label, &sequence.counts, grain) }
     }
 
     /// Cells of a histogram of ours, with its exact extremes and mean.

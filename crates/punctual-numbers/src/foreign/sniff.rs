@@ -50,6 +50,9 @@ const MARKS: &[Mark] = &[
     (Format::Oslat, |text| {
         any_line(text, |line| line.starts_with("oslat V ") || line.trim_start().starts_with("Counter Freq:"))
     }),
+    (Format::Queuelat, |text| text.contains("cycles_to_ns = ") || any_line(text, queuelat_end)),
+    (Format::RtTestsPairs, |text| any_line(text, pair_line)),
+    (Format::Hgrm, |text| any_line(text, super::hgrm::heading)),
     (Format::Hwlatdetect, |text| any_line(text, |line| line.starts_with("hwlatdetect:") || hwlat_sample(line))),
     (Format::Rteval, |text| text.contains("<rteval ") || text.contains("<rteval>")),
     (Format::StressNg, |text| any_line(text, |line| line.contains("cyclic: sched "))),
@@ -103,6 +106,18 @@ fn rtla_header(line: &str) -> bool {
     let mut words = line.split_whitespace();
     let is_column = |word: &str| ["IRQ-", "Thr-", "Usr-", "CPU-"].iter().any(|start| word.starts_with(start));
     words.next() == Some("Index") && words.next().is_some_and(is_column)
+}
+
+fn queuelat_end(line: &str) -> bool {
+    line.starts_with('[') && line.contains(" - END] = ")
+}
+
+/// The line of a pair of sender and receiver.
+fn pair_line(line: &str) -> bool {
+    let numbered = line.trim_start().strip_prefix('#').and_then(|rest| rest.split_once(" -> #"));
+    numbered.is_some_and(|(sender, rest)| {
+        sender.bytes().all(|byte| byte.is_ascii_digit()) && rest.contains(", Min ") && rest.contains(", Max ")
+    })
 }
 
 fn hwlat_sample(line: &str) -> bool {

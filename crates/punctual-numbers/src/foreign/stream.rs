@@ -3,13 +3,14 @@
 use super::grid::{Grid, LEAST};
 use super::number::Number;
 use super::run::{Quantity, Series};
+use super::sequence::Sequence;
 use super::{Format, Problem};
-use punctual_hist::{Counts, Nanos};
+use punctual_hist::Nanos;
 
 /// The numbers of one CPU, or of all where no column says which.
 #[derive(Default)]
 pub(super) struct Stream {
-    counts: Counts,
+    latencies: Sequence,
     grid: Grid,
     /// The instant of the last line.
     at: Option<i64>,
@@ -28,7 +29,7 @@ impl Stream {
         match format {
             Format::Latencies => {
                 match u64::try_from(number.ns) {
-                    Ok(ns) => self.counts.record(Nanos::from_ns(ns)),
+                    Ok(ns) => self.latencies.record(Nanos::from_ns(ns)),
                     Err(_) => self.negative = self.negative.saturating_add(1),
                 }
                 Ok(())
@@ -64,7 +65,7 @@ impl Stream {
                     self.negative
                 ));
             }
-            let series = Series::of_rounded(label.unwrap_or("the samples".to_owned()), &self.counts, grain);
+            let series = Series::of_sequence(label.unwrap_or("the samples".to_owned()), &self.latencies, grain);
             return Ok(Some(Series { cpu, quantity: Quantity::Latency, ..series }));
         }
         if !self.grid.finish() {
@@ -77,7 +78,7 @@ impl Stream {
         }
         let period = Some(grid_notes(&self.grid, &said, notes)?);
         let skipped = Some(self.grid.skipped);
-        let series = Series::of_rounded(label.unwrap_or("the activations".to_owned()), &self.grid.counts, grain);
+        let series = Series::of_sequence(label.unwrap_or("the activations".to_owned()), &self.grid.latencies, grain);
         Ok(Some(Series { cpu, quantity: Quantity::Latency, period, skipped, ..series }))
     }
 
@@ -131,7 +132,7 @@ fn grid_notes(grid: &Grid, of: &str, notes: &mut Vec<String>) -> Result<Nanos, P
             "doubted: {of}{} of {} releases have no instant, at most {} of them in a row: skipped, or not recorded; they \
              are in no cell",
             grid.skipped,
-            grid.skipped.saturating_add(grid.counts.count()),
+            grid.skipped.saturating_add(grid.latencies.counts.count()),
             grid.longest_gap
         ));
     }

@@ -29,6 +29,10 @@ pub fn total(series: &[Series]) -> Option<Series> {
         // A series whose largest value is not known may hold the largest of all.
         max: series.iter().map(Series::largest).collect::<Option<Vec<Nanos>>>().and_then(|all| all.into_iter().max()),
         grain: first.grain,
+        rounded_up: first.rounded_up,
+        threshold: first.threshold,
+        observed: first.observed,
+        unaccounted: series.iter().fold(0, |sum, one| sum.saturating_add(one.unaccounted)),
         skipped: series.iter().filter_map(|one| one.skipped).reduce(u64::saturating_add),
         stated_count: stated_of(series),
         unfit: series.iter().find_map(|one| one.unfit),

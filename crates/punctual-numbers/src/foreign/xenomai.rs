@@ -2,7 +2,8 @@
 //!
 //! Each row is the centre of a cell and its count plus one, so that logarithmic axes work. The first and the last row
 //! stand at the edges of the histogram, each with a one that counts nothing. Cells are signed 32-bit numbers, which a run
-//! of days overruns (`wrapped` finds that). The file is about one CPU and does not tell its number.
+//! of days overruns (`wrapped` finds that). What is later than the histogram is counted in its last cell. The file is about
+//! one CPU and does not tell its number.
 //!
 //! What `latency` and `latmus` print on a terminal is read as well: the last line of numbers, without a histogram.
 
@@ -75,7 +76,7 @@ impl LineReader for Reader {
         };
         let us = |index: usize| self.field(index).and_then(|text| number::length(text, Unit::Us));
         let (length, period) = self.title();
-        let series = Series {
+        let mut series = Series {
             label: "the sampler".to_owned(),
             period,
             cells,
@@ -86,6 +87,14 @@ impl LineReader for Reader {
             skipped: self.field(3).and_then(number::count),
             ..Series::default()
         };
+        if self.field(0).is_some_and(|text| text.starts_with('-')) && !series.cells.is_empty() {
+            // The mean is of the signed values, and the cells are not.
+            series.mean = None;
+            notes.push(
+                "lost: the smallest latency is negative, and `latency` counts negative ones by their size".to_owned(),
+            );
+        }
+        last_of_latency(&mut series);
         let says = self.comments.iter().filter(|comment| !comment.contains('|'));
         let machine = says.map(|comment| ("says", comment.as_str()).into()).collect();
         let program = self.comments.iter().find_map(|comment| comment.strip_prefix("Xenomai version:"));
@@ -156,6 +165,15 @@ impl Reader {
             number::length(before.split_whitespace().next_back()?, Unit::Us)
         });
         (length, period)
+    }
+}
+
+/// `latency` counts everything that is later than its histogram (`-H`) in the last cell, which is then no cell but the
+/// number of values from its lower edge on. The stated maximum tells whether there are any.
+fn last_of_latency(series: &mut Series) {
+    let end = series.cells.last().map(|cell| cell.high);
+    if end.is_some_and(|end| series.max.is_some_and(|max| max > end)) {
+        series.open_last();
     }
 }
 

@@ -16,6 +16,7 @@ pub mod ranks;
 pub mod ratio;
 pub mod residues;
 pub mod rhythm;
+pub mod stretches;
 pub mod tail;
 #[cfg(test)]
 pub(crate) mod tests;

@@ -90,25 +90,27 @@ proptest! {
         }
     }
 
-    /// Killed, interrupted or put back, but with power all the time: not one try is lost. A campaign of this length tries
-    /// every candidate; what is written after each operation grows with it.
+}
+
+proptest! {
+    #![proptest_config(proptest::test_runner::Config { cases: 40, ..Default::default() })]
+
+    /// Killed, interrupted or put back, but with power all the time: not one try is lost.
     #[test]
-    fn whoever_is_killed_comes_to_the_same(at in prop::collection::vec((0usize..150, 0usize..4), 0..40)) {
-        const RUNS: u64 = 30;
-        static UNDISTURBED: LazyLock<Kept> = LazyLock::new(|| Machine::new(RUNS, Vec::new()).run_out().unwrap().0);
-        let mut faults = vec![Fault::None; 150];
+    fn whoever_is_killed_comes_to_the_same(at in prop::collection::vec((0usize..300, 0usize..4), 0..40)) {
+        static UNDISTURBED: LazyLock<Kept> = LazyLock::new(|| Machine::new(60, Vec::new()).run_out().unwrap().0);
+        let mut faults = vec![Fault::None; 300];
         let kinds = [Fault::KilledBefore, Fault::KilledAfter, Fault::Nothing, Fault::Reverted];
         for (place, kind) in at {
             faults[place] = kinds[kind];
         }
-        let mut machine = Machine::new(RUNS, faults);
+        let mut machine = Machine::new(60, faults);
         let (kept, is_home) = machine.run_out().map_err(proptest::test_runner::TestCaseError::fail)?;
         assert_sound(&machine, &kept)?;
         prop_assert!(is_home);
         let arms = |kept: &Kept| kept.campaign.runs.iter().map(|run| run.arm.clone()).collect::<Vec<_>>();
         prop_assert_eq!(arms(&kept), arms(&UNDISTURBED));
-        prop_assert_eq!(kept.campaign.standing().recommended, [0]);
-        prop_assert_eq!(UNDISTURBED.campaign.standing().recommended, [0]);
+        prop_assert_eq!(kept.campaign.standing().recommended, UNDISTURBED.campaign.standing().recommended);
     }
 }
 

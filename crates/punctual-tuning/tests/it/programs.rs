@@ -100,7 +100,7 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
         match path.file_name().and_then(|name| name.to_str()).unwrap() {
             _ if path.is_dir() => sources(&path, found),
             "tests.rs" => {}
-            name if name.ends_with(".rs") => found.push(path),
+            _ if path.extension().is_some_and(|extension| extension == "rs") => found.push(path),
             _ => {}
         }
     }
@@ -111,9 +111,9 @@ fn no_unit_is_named_outside_the_table() {
     assert!(names_a_unit("\"irqbalance.service\"") && names_a_unit("mask --now apt-daily.timer && x"));
     assert!(!names_a_unit("\".service\"") && !names_a_unit("systemd.timer(5)") && !names_a_unit("svc.timers"));
     let mut files = Vec::new();
-    ["src/knobs", "src/plan/remedies", "src/plan/conflicts"]
-        .iter()
-        .for_each(|folder| sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join(folder), &mut files));
+    for folder in ["src/knobs", "src/plan/remedies", "src/plan/conflicts"] {
+        sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join(folder), &mut files);
+    }
     assert!(files.len() > 80);
     let units: Vec<&str> = PROGRAMS.iter().flat_map(|program| program.units).copied().collect();
     for path in files {

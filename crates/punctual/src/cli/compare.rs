@@ -31,6 +31,9 @@ pub struct CompareArgs {
     /// Compare what should not be compared; the result says so
     #[arg(long)]
     pub anyway: bool,
+    /// Decide also where a file does not say in which order its values came, as if they did not depend on each other
+    #[arg(long)]
+    pub as_if_independent: bool,
     /// Exit with 2 when a recording is this bad
     #[arg(long, value_enum, value_name = "LEVEL")]
     pub fail_on: Option<CompareLevel>,

@@ -26,7 +26,8 @@ pub fn run(args: &CompareArgs) -> Result<Exit> {
     }
     let typed = Terms { budget: args.budget, ..Terms::default() };
     let budget = Stated::read(&args.need, typed)?.terms.budget;
-    let options = Options { margin: args.margin, budget, anyway: args.anyway, ..Options::default() };
+    let (anyway, as_if_independent) = (args.anyway, args.as_if_independent);
+    let options = Options { margin: args.margin, budget, anyway, as_if_independent, ..Options::default() };
     let named: Vec<(String, Measured<'_>)> =
         paths.iter().zip(&read).map(|(path, file)| (path.display().to_string(), measured(file))).collect();
     let comparison =

@@ -205,10 +205,10 @@ pub struct Run {
     pub seconds: u64,
     /// Budget, in microseconds.
     pub budget: Option<u64>,
-    hog: bool,
-    policy: Policy,
-    end: Option<EndReason>,
-    governor_after: &'static str,
+    pub hog: bool,
+    pub policy: Policy,
+    pub end: Option<EndReason>,
+    pub governor_after: &'static str,
 }
 
 pub const RUN: Run = Run {

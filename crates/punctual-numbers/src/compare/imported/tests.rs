@@ -1,12 +1,18 @@
 //! Files of other programs against each other and against recordings.
 
-use super::super::tests::{options, plain, quiet};
+use super::super::tests::{plain, quiet};
 use super::super::{Change, Comparison, Matters, RowResult, What};
 use super::*;
 use crate::foreign::{Cell, Format, Quantity, Series};
 use punctual_hist::SplitMix;
 
+mod dependence;
 mod unfit;
+
+/// Histograms decide as if their values were independent.
+fn options() -> Options {
+    Options { as_if_independent: true, ..super::super::tests::options() }
+}
 
 /// `n` values of 5 us plus an exponential tail with a mean of `tail_us`, in cells of 1 us.
 fn series(label: &str, n: u32, tail_us: f64, seed: u64) -> Series {

@@ -150,8 +150,9 @@ impl Lasting {
 
     pub fn names_housekeeping(&self) -> bool {
         match self {
-            Self::Word(text) | Self::Module(text) | Self::Unit(text) | Self::Limit(text) => text.names_housekeeping(),
-            Self::Other(text) => text.names_housekeeping(),
+            Self::Word(text) | Self::Module(text) | Self::Unit(text) | Self::Limit(text) | Self::Other(text) => {
+                text.names_housekeeping()
+            }
             Self::Set(setting) => setting.names_housekeeping(),
             Self::Udev(rule) => rule.names_housekeeping(),
             Self::Manager => true,

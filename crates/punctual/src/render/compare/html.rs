@@ -7,7 +7,7 @@ use crate::render::plot;
 use crate::render::units;
 use crate::render::words::{self, compare as say};
 use minijinja::{Value, context};
-use punctual_numbers::compare::{Against, Compared, Comparison, Group, GroupResult, RowResult, Side, What};
+use punctual_numbers::compare::{Against, Basis, Compared, Comparison, Group, GroupResult, RowResult, Side, What};
 
 const TEMPLATE: &str = include_str!("../html/compare.html.jinja");
 /// More groups than this are not drawn; the tables have them.
@@ -67,7 +67,8 @@ fn against(other: &Against) -> Value {
     let told = other.told_to_ppm.map(say::percentile);
     context! {
         name => &other.side.name,
-        verdict => capital(say::verdict(other.verdict)),
+        verdict => capital(&say::based_verdict(other.basis, other.verdict, other.if_independent)),
+        as_if => other.if_independent.is_some() || other.basis == Basis::Independent,
         told,
         wants => other.wants.map(units::duration),
         refused => other.refused,
@@ -85,7 +86,7 @@ fn group(of: &GroupResult) -> Value {
     let rows: Vec<Value> = of.rows.iter().map(row).collect();
     context! {
         name => say::result_group(of),
-        verdict => say::verdict(of.verdict),
+        verdict => say::based_verdict(of.basis, of.verdict, of.if_independent),
         due => say::due(of),
         unfit => say::unfit(of),
         effect => of.delta.map(say::effect),

@@ -9,8 +9,10 @@ use punctual_numbers::compare::{Against, Compared, Comparison, GroupResult};
 /// The document. Worse is a failure; `unsure_fails` makes one of what cannot be told, too.
 pub fn junit(comparison: &Comparison, unsure_fails: bool) -> std::io::Result<String> {
     let suites = comparison.others.iter().map(|other| {
-        let mut properties =
-            vec![("baseline", comparison.first.name.clone()), ("verdict", say::verdict(other.verdict).to_owned())];
+        let mut properties = vec![
+            ("baseline", comparison.first.name.clone()),
+            ("verdict", say::based_verdict(other.basis, other.verdict, other.if_independent)),
+        ];
         if other.refused {
             properties.push(("not-comparable", "compared because --anyway was given".to_owned()));
         }
@@ -40,7 +42,8 @@ fn case(other: &Against, group: &GroupResult, unsure_fails: bool) -> Case {
     });
     let all = say::unfit(group).into_iter().chain(rows).collect::<Vec<_>>().join("\n");
     let anyway = if other.refused { " (not comparable, compared on demand)" } else { "" };
-    let message = Some(format!("{}{anyway}", say::verdict(group.verdict)));
+    let verdict = say::based_verdict(group.basis, group.verdict, group.if_independent);
+    let message = Some(format!("{verdict}{anyway}"));
     let status = match group.verdict {
         Compared::Better | Compared::NoDifferenceShown => Status::Passed,
         Compared::NotEnoughData if !unsure_fails => Status::Skipped(message),

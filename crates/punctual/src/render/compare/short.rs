@@ -56,9 +56,14 @@ fn groups(sheet: &mut Sheet, other: &Against) {
         sheet.gap();
     }
     for group in rest.iter().take(GROUPS_SHOWN) {
-        sheet.paragraph(2, &format!("{}: {}", say::result_group(group), say::verdict(group.verdict)));
+        sheet.paragraph(2, &group_line(group));
     }
     more(sheet, rest.len(), GROUPS_SHOWN, "group");
+}
+
+fn group_line(group: &GroupResult) -> String {
+    let verdict = say::based_verdict(group.basis, group.verdict, group.if_independent);
+    format!("{}: {verdict}", say::result_group(group))
 }
 
 fn more(sheet: &mut Sheet, there: usize, shown: usize, noun: &str) {
@@ -71,7 +76,8 @@ fn answer(sheet: &mut Sheet, other: &Against, comparison: &Comparison) {
     sheet.gap();
     let decided = say::all_decided(other);
     let shown: Vec<&str> = decided.iter().take(DECIDED_SHOWN).map(String::as_str).collect();
-    let word = format!("{}:", say::verdict(other.verdict).to_uppercase());
+    let word = say::based_verdict(other.basis, other.verdict, other.if_independent);
+    let word = format!("{}:", word.to_uppercase());
     let left = decided.len() - shown.len();
     let left = if left > 0 { format!("; and {} more", units::count(left as u64)) } else { String::new() };
     let seen = if shown.is_empty() { other.side.name.clone() } else { format!("{}{left}.", shown.join("; ")) };
@@ -92,6 +98,11 @@ fn answer(sheet: &mut Sheet, other: &Against, comparison: &Comparison) {
 }
 
 fn next(other: &Against) -> String {
+    if other.if_independent.is_some_and(|verdict| verdict != Compared::NotEnoughData) {
+        return "Compare recordings, or files that list their values one by one: both show how values depend on each other. \
+                To decide all the same, add --as-if-independent."
+            .to_owned();
+    }
     match (other.verdict, other.wants) {
         (Compared::NotEnoughData, Some(wants)) => {
             format!("Measure each of both for {} (--duration {}).", units::duration(wants), length(wants))

@@ -61,7 +61,8 @@ fn against(sheet: &mut Sheet, other: &Against, comparison: &Comparison) {
     sheet.gap();
     side(sheet, "second", &other.side);
     sheet.heading("Verdict");
-    let word = format!("{}.", say::verdict(other.verdict).to_uppercase());
+    let word = say::based_verdict(other.basis, other.verdict, other.if_independent);
+    let word = format!("{}.", word.to_uppercase());
     sheet.toned_paragraph(2, tone(other.verdict), &word, &say::sentence(other, comparison));
     if other.refused {
         sheet.toned_paragraph(2, Tone::Doubt, "Not comparable:", "compared all the same, because --anyway was given.");
@@ -123,7 +124,7 @@ pub(super) fn numbers(sheet: &mut Sheet, group: &GroupResult) {
         2,
         Tone::Heading,
         &format!("{}:", say::result_group(group)),
-        &format!("{} ({})", say::verdict(group.verdict), say::due(group)),
+        &format!("{} ({})", say::based_verdict(group.basis, group.verdict, group.if_independent), say::due(group)),
     );
     for why in say::unfit(group) {
         sheet.toned_paragraph(4, Tone::Doubt, "unfit:", &why);

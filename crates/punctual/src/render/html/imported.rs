@@ -54,13 +54,15 @@ pub fn imported_page(run: &ForeignRun, title: &str, file: &Path) -> Result<Strin
 }
 
 fn row(number: Option<usize>, series: &Series) -> Value {
-    let percentiles = [500_000, 990_000, 999_000, 999_900].map(|ppm| series.percentile_ppm(ppm));
-    let points = [series.smallest(), series.mean].into_iter().chain(percentiles).chain([series.largest()]);
+    let ends = [series.smallest(), series.mean, series.largest()].map(units::exact_us);
+    let percentiles = [500_000, 990_000, 999_000, 999_900].map(|ppm| words::claims::percentile_of_import(series, ppm));
+    let [smallest, mean, largest] = ends;
+    let points = [smallest, mean].into_iter().chain(percentiles).chain([largest]);
     context! {
         key => number.filter(|_| chart::is_drawn(series)).map(chart::series),
         name => &series.label,
         count => series.count().map_or_else(|| units::ABSENT.to_owned(), units::count),
-        points => points.map(units::exact_us).collect::<Vec<_>>(),
+        points => points.collect::<Vec<_>>(),
     }
 }
 
@@ -87,7 +89,7 @@ mod tests {
         for said in ["2^32", "7 598 944 910", "23.110", "class=\"histogram\"", "class=\"exceedance\"", "band c0"] {
             assert!(page.contains(said), "{said}");
         }
-        assert!(page.contains("What these numbers can claim") && page.contains("if every value came by itself"));
+        assert!(page.contains("What these numbers can claim") && page.contains("Nothing is claimed"));
         let page = page_of(&run_of("cyclictest-dense.txt"));
         let said = page.replace(units::THIN, " ").replace("\u{b5}s", "us");
         assert!(said.contains("Dashed: only counted. thread 0: 215 values from 60 us to 2.26 ms"), "{said}");

@@ -178,11 +178,11 @@ mod tests {
     fn in_blocks_where_there_is_not_and_rows_without_cells_are_left_out() {
         let mut wide = table();
         wide.title("under load, which is a title");
-        wide.row(["1", "100", "20.1", "a load with a name"].map(str::to_owned));
+        wide.row(["1", "100", "20.1", "a load with a long name"].map(str::to_owned));
         let blocks = wide.lines(36).iter().fold(String::new(), |text, line| text + &line.text + "\n");
         let first =
             "  CPU  due   max\n    0  100  43.2\n0 due       99.1\nunder load, which is a title\n    1  100  20.1\n";
-        assert!(blocks.starts_with(first) && blocks.ends_with("    1  a load with a name\n"), "{blocks}");
+        assert!(blocks.starts_with(first) && blocks.ends_with("    1  a load with a long name\n"), "{blocks}");
     }
 
     #[test]

@@ -70,7 +70,10 @@ fn numbers(sheet: &mut Sheet, run: &ForeignRun) {
         table.row(row(series).into_iter().chain(skipped));
     }
     sheet.table(&table);
-    sheet.paragraph(2, "A percentile is the upper edge of the cell it lies in.");
+    sheet.paragraph(
+        2,
+        "A percentile is the upper edge of the cell it lies in; >= stands where its values are only counted.",
+    );
 }
 
 fn claims(sheet: &mut Sheet, run: &ForeignRun) {
@@ -90,7 +93,9 @@ fn claims(sheet: &mut Sheet, run: &ForeignRun) {
 
 fn row(series: &Series) -> Vec<String> {
     let count = series.count().map_or_else(|| units::ABSENT.to_owned(), units::count);
-    let percentiles = [500_000, 990_000, 999_000, 999_900].map(|ppm| series.percentile_ppm(ppm));
-    let points = [series.smallest(), series.mean].into_iter().chain(percentiles).chain([series.largest()]);
-    [series.label.clone(), count].into_iter().chain(points.map(units::exact_us)).collect()
+    let ends = [series.smallest(), series.mean, series.largest()].map(units::exact_us);
+    let percentiles = [500_000, 990_000, 999_000, 999_900].map(|ppm| words::claims::percentile_of_import(series, ppm));
+    let [smallest, mean, largest] = ends;
+    let points = [smallest, mean].into_iter().chain(percentiles).chain([largest]);
+    [series.label.clone(), count].into_iter().chain(points).collect()
 }

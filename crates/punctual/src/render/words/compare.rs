@@ -5,8 +5,8 @@ use crate::render::units::{self, THIN};
 use punctual_hist::Nanos;
 use punctual_numbers::claims::Refusal;
 use punctual_numbers::compare::{
-    Against, CauseChange, Change, Compared, Comparison, Difference, Group, GroupResult, Lack, Lacking, LeftOut, Limits,
-    Matters, Origin, Refused, RowResult, Subject, TOGETHER, Value, What, Withheld,
+    Against, Basis, CauseChange, Change, Compared, Comparison, Difference, Group, GroupResult, Lack, Lacking, LeftOut,
+    Limits, Matters, Origin, Refused, RowResult, Subject, TOGETHER, TOLD_LEAST, TOLD_MARGINS, Value, What, Withheld,
 };
 use punctual_numbers::foreign::Quantity;
 
@@ -21,11 +21,22 @@ pub fn verdict(verdict: Compared) -> &'static str {
     }
 }
 
+/// The verdict on all of a recording, or on a group of it, with what it rests on.
+pub fn based_verdict(basis: Basis, verdict_now: Compared, if_independent: Option<Compared>) -> String {
+    match (if_independent, basis) {
+        (Some(Compared::NotEnoughData), _) | (_, Basis::Times | Basis::Order) => verdict(verdict_now).to_owned(),
+        (Some(if_independent), _) => format!("not decided, {} if independent", verdict(if_independent)),
+        (None, Basis::Independent) if verdict_now == Compared::NotEnoughData => verdict(verdict_now).to_owned(),
+        (None, Basis::Independent) => format!("{}, as if independent", verdict(verdict_now)),
+    }
+}
+
 /// The same for one number, short enough for a column.
 pub fn row_verdict(row: &RowResult) -> &'static str {
     match (row.withheld, row.verdict) {
         (Some(Withheld::Unfit), _) => "refused",
         (Some(Withheld::Stolen), _) => "stolen time",
+        (Some(Withheld::Moods), _) => "too few moods",
         (None, Compared::Better) => "better",
         (None, Compared::Worse) => "worse",
         (None, Compared::Mixed) => "both",
@@ -204,23 +215,51 @@ pub fn all_decided(against: &Against) -> Vec<String> {
     decided.map(|(group, row)| format!("{} ({})", decided_row(group, row), verdict(row.verdict))).collect()
 }
 
-/// What the verdict says, in a sentence.
+/// What the verdict says, in sentences, and what it rests on where that is an assumption.
 pub fn sentence(against: &Against, comparison: &Comparison) -> String {
+    let told = against.if_independent.unwrap_or(against.verdict);
+    let said = sentence_of(told, against, comparison);
+    if against.basis != Basis::Independent || told == Compared::NotEnoughData {
+        return said;
+    }
+    format!(
+        "{said} All of this is as if values did not depend on each other: a histogram does not say in which order they \
+         came, and two histograms of one machine differ as well if its latency changes from minute to minute."
+    )
+}
+
+fn sentence_of(verdict: Compared, against: &Against, comparison: &Comparison) -> String {
     let margin = units::portion(comparison.options.margin);
     let told = against.told_to_ppm.map(percentile);
-    match against.verdict {
+    match verdict {
         Compared::Better | Compared::Worse | Compared::Mixed => {
             format!("The change is more than {margin}, and chance does not explain it.")
         }
         Compared::NoDifferenceShown => format!(
-            "Up to {} a change that matters would have shown. Smaller ones, and what lies beyond, may differ.",
-            told.unwrap_or_else(|| "p99".to_owned())
+            "Up to {} a change of {} would have shown. Smaller ones, and what lies beyond, may differ.",
+            told.unwrap_or_else(|| "p99".to_owned()),
+            units::portion((TOLD_MARGINS * comparison.options.margin).max(TOLD_LEAST))
         ),
         Compared::NotEnoughData => match against.wants.map(rounded_up) {
             Some(length) => format!(
                 "A change that matters could have been missed. To tell it, each recording would have to be about {} long.",
                 units::duration(length)
             ),
+            None if beyond_the_margin(against, comparison.options.margin).is_some() => {
+                let row = beyond_the_margin(against, comparison.options.margin);
+                format!(
+                    "All that is possible for {} lies beyond the margin of {margin}, but of {} that were looked at, chance \
+                     alone makes one such in {}: below 0.05 would decide.",
+                    row.map(|row| what(&row.what)).unwrap_or_default(),
+                    units::counted(comparison.looked_at as u64, "number"),
+                    odds(row.and_then(|row| row.odds_of_all))
+                )
+            }
+            None if against.groups.iter().flat_map(|group| &group.rows).any(has_few_moods) => {
+                "A change that matters could have been missed: latency changes so slowly that a list of values holds only a \
+                 few of the machine's moods. Measure much longer, or in turn, A B A B."
+                    .to_owned()
+            }
             None if against.groups.iter().flat_map(|group| &group.rows).any(is_unfit) => {
                 "A change that matters could have been missed: what is refused below was not looked at.".to_owned()
             }
@@ -230,6 +269,21 @@ pub fn sentence(against: &Against, comparison: &Comparison) -> String {
             }
         },
     }
+}
+
+fn has_few_moods(row: &RowResult) -> bool {
+    row.withheld == Some(Withheld::Moods)
+}
+
+/// A row that was not decided, though no change within its limits is as small as the margin.
+fn beyond_the_margin(against: &Against, margin: f64) -> Option<&RowResult> {
+    let lies_beyond = |row: &&RowResult| match (row.change, row.first) {
+        (Some(Change::Difference(limits)), Some(first)) if row.verdict == Compared::NotEnoughData => {
+            limits.low > margin * first || limits.high < -margin * first
+        }
+        _ => false,
+    };
+    against.groups.iter().flat_map(|group| &group.rows).find(lies_beyond)
 }
 
 fn is_unfit(row: &RowResult) -> bool {

@@ -3,16 +3,27 @@
 use super::beyond::beyond;
 use super::limits::{chances, percentiles};
 use super::refused_of_import;
-use punctual_numbers::claims::SeriesClaims;
+use crate::render::units;
+use punctual_numbers::claims::{Above, Assumed, SeriesClaims};
 use punctual_numbers::foreign::{ForeignRun, Series, total};
 
 /// With more series of an import than this only the latest of them is told what it can claim.
 const SERIES_SHOWN: usize = 4;
 
 /// What holds for all of it that is claimed of an import.
-pub const CONDITION_IMPORTED: &str = "With 95\u{202f}% confidence each, if every value came by itself: without times nobody \
-                                      sees whether late ones come together, at regular times or more and more often. What \
-                                      was not there while it was measured is in none of these numbers.";
+pub const CONDITION_IMPORTED: &str = "With 95\u{202f}% confidence each. \"As if independent\" holds if every value came by \
+                                      itself: without times nobody sees whether late ones come together, at regular times \
+                                      or more and more often. What was not there while it was measured is in none of \
+                                      these numbers.";
+const AS_IF: &str = "As if independent: ";
+
+/// A percentile in microseconds, and what it is at least if its values are in no cell.
+pub fn percentile_of_import(series: &Series, ppm: u32) -> String {
+    match series.percentile_at_least(ppm) {
+        Some(from) => format!(">={}", units::exact_us(Some(from))),
+        None => units::exact_us(series.percentile_ppm(ppm)),
+    }
+}
 
 /// What can be claimed of an import, a sentence each: of all series, or of the latest where there are many, and of all
 /// together, by name.
@@ -31,12 +42,31 @@ pub fn of_import(run: &ForeignRun) -> Vec<(String, Vec<String>)> {
 /// What can be claimed of a histogram of another program, a sentence each.
 fn imported(claims: &SeriesClaims) -> Vec<String> {
     let odds = chances(&claims.next);
-    let mut lines: Vec<String> = Vec::new();
-    lines.extend((!odds.is_empty()).then(|| format!("Probability of a new maximum: {}.", odds.join(", "))));
-    lines.extend(percentiles(&claims.percentiles));
+    let mut lines: Vec<String> = claims.above.iter().map(above).collect();
+    lines.extend((!odds.is_empty()).then(|| format!("{AS_IF}probability of a new maximum: {}.", odds.join(", "))));
+    lines.extend(percentiles(&claims.percentiles).map(|told| match claims.assumed {
+        Assumed::Independent => format!("{AS_IF}{told}"),
+        Assumed::InOrder { stretches } => {
+            format!("As wide as {} of the list differ: {told}", units::counted(stretches as u64, "part"))
+        }
+    }));
     match &claims.beyond {
-        Ok(levels) => lines.extend(beyond(levels, None)),
+        Ok(levels) => lines.extend(beyond(levels, None).into_iter().map(|told| format!("{AS_IF}{}", lowered(&told)))),
         Err(refusal) => lines.push(refused_of_import(refusal)),
     }
     lines
+}
+
+/// How many values were above a threshold, and how many at most in an hour.
+fn above(above: &Above) -> String {
+    let (count, threshold) = (units::counted(above.count, "value"), units::latency(above.threshold));
+    let were = if above.count == 1 { "was" } else { "were" };
+    let observed = above.observed.map_or_else(String::new, |time| format!(" in {} of looking", units::duration(time)));
+    let most = above.per_hour_upper.map_or_else(String::new, |most| format!(". {AS_IF}at most {most:.1} an hour"));
+    format!("{count} {were} above {threshold}{observed}{most}.")
+}
+
+fn lowered(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |first| first.to_lowercase().chain(chars).collect())
 }

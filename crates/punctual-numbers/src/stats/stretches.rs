@@ -1,0 +1,63 @@
+//! How much counts vary between stretches of several lengths: how many values of a sequence are worth one independent value.
+//!
+//! Short stretches are many and tell exactly how much they vary, but two of them that lie in one mood of the machine are
+//! alike. Long ones are few and hold whole moods. Variance over block lengths (Carlstein 1986) finds the length from which on
+//! nothing is gained.
+
+use super::{bootstrap, normal, ranks};
+
+/// Numbers of stretches that are looked at, most first.
+pub const CUTS: [usize; 4] = [64, 32, 16, 8];
+/// How much larger the variance between this few stretches has to be than between the most before it is believed: 95 % of
+/// chi-squared by its degrees of freedom. Chance would else widen every limit.
+const TELLING: [f64; 4] = [1.0, 1.45, 1.67, 2.01];
+/// The confidence at which limits of few stretches are as wide as Student's distribution makes them.
+const RISK: f64 = 0.025;
+
+/// The number of stretches to be relied upon.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cut {
+    pub stretches: usize,
+    /// The variance of counts of exceedances over that of independent values, 1 or more.
+    pub effect: f64,
+    /// The same, as wide as limits from so few stretches have to be.
+    pub worth: f64,
+}
+
+/// The cut with the widest limits. `parts` tells (exceedances, values) of each of so many stretches; `None` where there are
+/// not so many. `None` if there is no cut at all.
+pub fn widest(parts: impl Fn(usize) -> Option<Vec<(f64, f64)>>) -> Option<Cut> {
+    let mut finest: Option<f64> = None;
+    let mut found: Option<Cut> = None;
+    for (stretches, telling) in CUTS.into_iter().zip(TELLING) {
+        let Some(parts) = parts(stretches) else { continue };
+        let effect = bootstrap::clustering(&[&parts], 1.0);
+        let least = *finest.get_or_insert(effect);
+        let few = normal::student_quantile_above(RISK, float(stretches) - 1.0) / -normal::quantile(RISK);
+        let cut = Cut { stretches, effect, worth: effect * few * few };
+        let is_wider = found.is_none_or(|found| cut.worth > found.worth && effect > telling * least);
+        if is_wider {
+            found = Some(cut);
+        }
+    }
+    found
+}
+
+/// How many independent parts a sequence has, as far as stretches of it show: fewer than there are stretches if neighbours are
+/// alike. Each part is (exceedances, values).
+///
+/// The share of each stretch is taken to keep a part of the one before, which short series tell too low (Kendall 1954).
+pub fn independent(parts: &[(f64, f64)]) -> f64 {
+    let shares: Vec<f64> = parts.iter().map(|(beyond, all)| beyond / all.max(1.0)).collect();
+    let n = float(shares.len());
+    if shares.is_empty() {
+        return 0.0;
+    }
+    let kept = ((ranks::neighbours(&shares) + 1.0 / n) / (1.0 - 4.0 / n).max(0.2)).clamp(0.0, 0.99);
+    n * (1.0 - kept) / (1.0 + kept)
+}
+
+#[allow(clippy::cast_precision_loss, reason = "numbers of stretches")]
+fn float(n: usize) -> f64 {
+    n as f64
+}
