@@ -17,7 +17,7 @@ pub type Verdict = Option<bool>;
 const MARGIN: f64 = 1.1;
 /// The percentiles that peers look at.
 const SHARES: [f64; 3] = [0.5, 0.99, 0.999];
-/// Stretches of a run.
+/// Number of stretches that a run is cut into.
 const STRETCHES: usize = 24;
 const RESAMPLES: usize = 400;
 

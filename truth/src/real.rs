@@ -41,7 +41,9 @@ fn of_pieces(path: &str, bytes: &[u8], whole: &Recording, seconds: u64, options:
     let claims = options.claims().then(|| {
         let truth = truth(whole);
         let mut claimed = Claimed::default();
-        pieces.iter().filter_map(product).for_each(|claims| claimed.add(&claims, &truth));
+        for claims in pieces.iter().filter_map(product) {
+            claimed.add(&claims, &truth);
+        }
         claimed
     });
     let pairs: Vec<Decided> =
@@ -50,6 +52,7 @@ fn of_pieces(path: &str, bytes: &[u8], whole: &Recording, seconds: u64, options:
     let family = format!("{path}, {seconds} s");
     let length = u32::try_from(seconds).unwrap_or(u32::MAX);
     Ok(Found {
+        open: Vec::new(),
         family,
         seconds: (length, length),
         claims,
@@ -72,7 +75,9 @@ fn equal(pieces: &[Recording], most: u64) -> Decided {
 /// What the whole run shows, of all its CPUs together.
 fn truth(whole: &Recording) -> Truth {
     let mut counts = Counts::new();
-    whole.cpus.values().flat_map(|cpu| [&cpu.ran, &cpu.skipped]).for_each(|part| counts.merge(part));
+    for part in whole.cpus.values().flat_map(|cpu| [&cpu.ran, &cpu.skipped]) {
+        counts.merge(part);
+    }
     let due = counts.count();
     let at = |one_in: u64| counts.value_at_rank(due - due / one_in).unwrap_or_default().as_ns() as f64;
     let missed: u64 = whole.cpus.values().map(|cpu| cpu.over_budget + cpu.skipped.count()).sum();
@@ -108,7 +113,7 @@ mod tests {
     fn what_is_no_recording_or_too_short_is_refused_by_name() {
         let path = std::env::temp_dir().join(format!("truth-real-{}", std::process::id()));
         let options = Options::of(&[]).unwrap();
-        let mut refused = |bytes: &[u8]| {
+        let refused = |bytes: &[u8]| {
             std::fs::write(&path, bytes).unwrap();
             judged(&path.to_string_lossy(), &options).unwrap_err().to_string()
         };

@@ -330,7 +330,7 @@ mod tests {
             let family = families.iter().find(|family| family.name == name).unwrap();
             let budget = Nanos::from_ns(family.at(1e-3) as u64);
             let (mut over, mut all) = (0, 0);
-            for run in 0..10 {
+            for run in 0..5 {
                 let recording = Machine::new(family, run, 100).measure(budget);
                 let cpu = &recording.cpus[&CPU];
                 assert_eq!((cpu.ran.count(), recording.blocks.of(0, |_| true).len()), (100_000, 100), "{name}");

@@ -53,8 +53,13 @@ pub fn line(found: &Found) -> String {
     for difference in super::DIFFERENCES {
         text.push_str(&decided(of(difference), sound));
     }
-    if !found.broken.is_empty() {
-        let _ = write!(text, "  BROKEN: {}", found.broken.join(", "));
+    let unforeseen: Vec<&str> = found.unforeseen().collect();
+    let told = |broken: bool| found.open.iter().filter(move |(_, is)| *is == broken).map(|(limit, _)| *limit).collect();
+    let (open, closed): (Vec<&str>, Vec<&str>) = (told(true), told(false));
+    for (word, limits) in [("BROKEN", unforeseen), ("known to be broken", open), ("no longer broken", closed)] {
+        if !limits.is_empty() {
+            let _ = write!(text, "  {word}: {}", limits.join(", "));
+        }
     }
     text.push('\n');
     text
@@ -89,10 +94,39 @@ fn decided(pairs: Option<&Decided>, sound: [bool; 3]) -> String {
 
 /// What is broken, counted.
 pub fn end(all: &[Found]) -> String {
-    let broken = all.iter().filter(|found| !found.broken.is_empty()).count();
+    let broken = all.iter().filter(|found| found.unforeseen().next().is_some()).count();
     match (all.len(), broken) {
         (0, _) => "nothing was judged: no family has that name\n".to_owned(),
-        (n, 0) => format!("\n{n} families, no limit broken\n"),
+        (n, 0) => format!("\n{n} families, no limit broken that is not known to be\n"),
         (n, broken) => format!("\n{n} families, limits are broken in {broken}\n"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_that_is_known_to_be_broken_is_told_apart() {
+        let found = |broken: Vec<&'static str>| Found {
+            family: "x".to_owned(),
+            seconds: (1, 1),
+            claims: None,
+            pairs: Vec::new(),
+            open: vec![("p99", broken.contains(&"p99")), ("misses", broken.contains(&"misses"))],
+            broken,
+            took_seconds: 0.0,
+        };
+        let known = found(vec!["p99"]);
+        assert!(
+            line(&known).trim_end().ends_with("known to be broken: p99  no longer broken: misses"),
+            "{}",
+            line(&known)
+        );
+        assert!(end(&[known]).contains("no limit broken"));
+        let new = found(vec!["p99.9"]);
+        assert!(line(&new).contains("  BROKEN: p99.9"));
+        assert!(end(&[new]).contains("broken in 1"));
+        assert!(end(&[]).contains("nothing was judged"));
     }
 }
