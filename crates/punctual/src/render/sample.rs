@@ -203,12 +203,12 @@ impl Dice {
 pub struct Run {
     pub cpus: u32,
     pub seconds: u64,
-    /// Budget, in microseconds.
+    /// Largest latency that is no miss, in microseconds.
     pub budget: Option<u64>,
-    hog: bool,
-    policy: Policy,
-    end: Option<EndReason>,
-    governor_after: &'static str,
+    pub hog: bool,
+    pub policy: Policy,
+    pub end: Option<EndReason>,
+    pub governor_after: &'static str,
 }
 
 pub const RUN: Run = Run {
