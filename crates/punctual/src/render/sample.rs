@@ -204,7 +204,7 @@ impl Dice {
 pub struct Run {
     pub cpus: u32,
     pub seconds: u64,
-    /// The largest latency that is not a miss, in microseconds.
+    /// Largest latency that is no miss, in microseconds.
     pub budget: Option<u64>,
     pub hog: bool,
     pub policy: Policy,
