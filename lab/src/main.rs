@@ -21,6 +21,7 @@ mod wire;
 use anyhow::{Context, Result, bail, ensure};
 use packages::Shelf;
 use scenario::{Lab, Outcome};
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
@@ -137,9 +138,22 @@ fn tell(root: &Path, wish: &Wish, stories: &[&str]) -> Result<bool> {
     Ok(verdicts.iter().all(|(_, held)| *held))
 }
 
+thread_local! {
+    /// What this thread is at, said before each of its lines; empty where it is alone.
+    static WORK: RefCell<String> = const { RefCell::new(String::new()) };
+}
+
+/// From now on this thread says this before each line.
+fn say_as(work: String) {
+    WORK.set(work);
+}
+
 /// Tells what is going on, apart from the results.
 fn say(text: &str) {
-    eprintln!("  {text}");
+    WORK.with_borrow(|work| {
+        let between = if work.is_empty() { "" } else { ": " };
+        eprintln!("  {work}{between}{text}");
+    });
 }
 
 /// Where the repository is: the folder above this crate's.

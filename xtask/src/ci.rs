@@ -1,10 +1,16 @@
 //! `cargo xtask ci`: every check, in one command.
 //!
-//! All steps run even when one fails, so that one run tells everything; the table at the end tells which.
+//! All steps run even when one fails, so that one run tells everything; the table at the end tells which. A full run
+//! does some of them beside the others ([`beside`]).
+
+mod beside;
 
 use crate::step::{self, Done, Outcome, table, verdict};
-use crate::{arrows, causes, codegen, duplicates, lab, packages, panic_free, run, screenshots, tidy};
-use anyhow::{Result, bail, ensure};
+use crate::{arrows, causes, codegen, duplicates, lab, packages, panic_free, run, screenshots, tidy, truth};
+use anyhow::{Context, Result, bail, ensure};
+use beside::Beside;
+use std::fs::OpenOptions;
+use std::io::Write;
 use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
@@ -23,8 +29,6 @@ const STEPS: &[Step] = &[
     ("test", |root, tally| {
         test(&mut run::whole(root, "test", &["--no-fail-fast", "--lib", "--bins", "--tests"]), tally)
     }),
-    ("privileged", privileged),
-    ("causes", |root, _| causes::step(root)),
     ("perfetto", perfetto),
     ("formats", formats),
     ("features", features),
@@ -33,63 +37,131 @@ const STEPS: &[Step] = &[
     ("doctest", |root, tally| Outcome::of(seen(&mut run::whole(root, "test", &["--no-fail-fast", "--doc"]), tally))),
     ("doc", |root, _| doc(root)),
     ("generated", |root, _| Outcome::of(codegen::check(root))),
+    ("screenshots", |root, _| screenshots::step(root)),
+    // From here to `truth`: beside the others in a full run.
+    ("lab", |root, _| lab::step(root)),
     ("miri", miri),
     ("panic-free", |root, _| Outcome::of(panic_free::check(root))),
     ("packages", |root, _| Outcome::of(packages::check(root))),
     ("msrv", |root, _| msrv(root)),
     ("fuzz", |root, _| fuzz(root)),
-    ("screenshots", |root, _| screenshots::step(root)),
-    ("lab", |root, _| lab::step(root)),
+    ("truth", |root, _| truth::step(root)),
+    // These time real threads, and begin when nothing runs beside them any more.
+    ("privileged", privileged),
+    ("causes", |root, _| causes::step(root)),
 ];
 
+/// In a full run these are done beside the steps that come before them, from the first of those that tests on: they build
+/// in folders of their own, and most of their time one CPU is enough for them.
+const BESIDE: &[&str] = &["lab", "miri", "panic-free", "packages", "msrv", "fuzz", "truth"];
+/// The step with which they begin: what it needs has been built by then.
+const WITH: &str = "test";
+
 /// Runs all steps, or those named; with `--all` among the words, one that could not run is a failure, and with
-/// `--must=STEP` that one is.
+/// `--must=STEP` that one is. With `--notes=FILE` the outcomes go there, for a run that these steps are a part of.
 pub fn run(root: &Path, words: &[&str]) -> Result<()> {
-    let (all, rest): (Vec<&str>, Vec<&str>) = words.iter().partition(|word| **word == "--all");
-    let (must, only): (Vec<&str>, Vec<&str>) = rest.iter().partition(|word| word.starts_with("--must="));
-    let must: Vec<&str> = must.iter().filter_map(|word| word.strip_prefix("--must=")).collect();
-    for name in only.iter().chain(&must) {
-        ensure!(
-            STEPS.iter().any(|(step, _)| step == name),
-            "no step `{name}`; there are {}",
-            STEPS.iter().map(|(step, _)| *step).collect::<Vec<_>>().join(", ")
-        );
-    }
-    if only.is_empty() {
+    let wish = Wish::read(words)?;
+    if wish.is_full() || wish.notes.is_some() {
         run::build_from_scratch();
     }
     let mut tally = Tally::default();
-    let mut done = Vec::new();
-    for (name, work) in STEPS.iter().filter(|(name, _)| only.is_empty() || only.contains(name)) {
-        println!("\n== {name} ==");
-        let (start, cpu_before) = (Instant::now(), step::cpu_of_children());
-        let outcome = match work(root, &mut tally) {
-            Outcome::NotRun(why) if must.contains(name) => Outcome::Failed(format!("not run: {why}")),
-            outcome => outcome,
-        };
-        match &outcome {
-            Outcome::Passed => {}
-            Outcome::Failed(why) => println!("{name} failed: {why}"),
-            Outcome::NotRun(why) => println!("{name} not run: {why}"),
+    let mut done: Vec<Done> = Vec::new();
+    let mut besides = None;
+    for (name, work) in STEPS.iter().filter(|(name, _)| wish.wants(name)) {
+        if wish.is_full() && *name == WITH {
+            besides = Some(Beside::start(root, BESIDE)?);
         }
-        done.push(Done {
-            name,
-            outcome,
-            took: start.elapsed(),
-            cpu: step::cpu_of_children().saturating_sub(cpu_before),
-        });
+        if wish.is_full() && BESIDE.contains(name) {
+            // All of them are told where the first of them stands.
+            for (step, tests) in besides.take().map(Beside::wait).transpose()?.into_iter().flatten() {
+                tally.add(tests);
+                done.push(wish.demanded(step));
+            }
+            continue;
+        }
+        println!("\n== {name} ==");
+        let before = tally;
+        done.push(wish.demanded(timed(name, || work(root, &mut tally))));
+        if let (Some(notes), Some(step)) = (wish.notes, done.last()) {
+            let mut file = OpenOptions::new().append(true).open(notes).with_context(|| format!("open {notes}"))?;
+            file.write_all(beside::line(step, tally.since(before)).as_bytes()).context("note a step")?;
+        }
+    }
+    if wish.notes.is_some() {
+        return Ok(());
     }
     println!("\n== summary ==\n{}", table(&done));
     if tally.binaries > 0 {
         println!("{tally}");
     }
-    match verdict(&done, !all.is_empty()) {
+    match verdict(&done, wish.all) {
         Ok(good) => {
             println!("ci: ok, {good}");
             Ok(())
         }
         Err(bad) => bail!("ci {bad}"),
     }
+}
+
+/// What was asked for.
+#[derive(Debug, Default)]
+struct Wish<'a> {
+    /// Steps that are wanted; none named are all.
+    only: Vec<&'a str>,
+    must: Vec<&'a str>,
+    all: bool,
+    notes: Option<&'a str>,
+}
+
+impl<'a> Wish<'a> {
+    fn read(words: &[&'a str]) -> Result<Self> {
+        let mut wish = Self::default();
+        for word in words {
+            match word.split_once('=') {
+                _ if *word == "--all" => wish.all = true,
+                Some(("--must", step)) => wish.must.push(step),
+                Some(("--notes", file)) => wish.notes = Some(file),
+                _ => wish.only.push(word),
+            }
+        }
+        for name in wish.only.iter().chain(&wish.must) {
+            ensure!(
+                STEPS.iter().any(|(step, _)| step == name),
+                "no step `{name}`; there are {}",
+                STEPS.iter().map(|(step, _)| *step).collect::<Vec<_>>().join(", ")
+            );
+        }
+        Ok(wish)
+    }
+
+    fn is_full(&self) -> bool {
+        self.only.is_empty()
+    }
+
+    fn wants(&self, step: &str) -> bool {
+        self.is_full() || self.only.contains(&step)
+    }
+
+    /// The step as it counts: one that could not run has failed where it must run.
+    fn demanded(&self, step: Done) -> Done {
+        let outcome = match step.outcome {
+            Outcome::NotRun(why) if self.must.contains(&step.name) => Outcome::Failed(format!("not run: {why}")),
+            outcome => outcome,
+        };
+        match &outcome {
+            Outcome::Passed => {}
+            Outcome::Failed(why) => println!("{} failed: {why}", step.name),
+            Outcome::NotRun(why) => println!("{} not run: {why}", step.name),
+        }
+        Done { outcome, ..step }
+    }
+}
+
+fn timed(name: &'static str, work: impl FnOnce() -> Outcome) -> Done {
+    let (start, cpu_before) = (Instant::now(), step::cpu_of_children());
+    let outcome = work();
+    let cpu = step::cpu_of_children().saturating_sub(cpu_before);
+    Done { name, outcome, took: start.elapsed(), cpu }
 }
 
 fn cargo(root: &Path, arguments: &[&str]) -> Outcome {
@@ -251,6 +323,23 @@ struct Tally {
 }
 
 impl Tally {
+    fn add(&mut self, other: Self) {
+        self.binaries += other.binaries;
+        self.passed += other.passed;
+        self.failed += other.failed;
+        self.ignored += other.ignored;
+    }
+
+    /// What came since it was like this.
+    fn since(self, before: Self) -> Self {
+        Self {
+            binaries: self.binaries - before.binaries,
+            passed: self.passed - before.passed,
+            failed: self.failed - before.failed,
+            ignored: self.ignored - before.ignored,
+        }
+    }
+
     fn see(&mut self, line: &str) {
         let Some(counts) = line.strip_prefix("test result: ") else { return };
         self.binaries += 1;
@@ -287,6 +376,22 @@ mod tests {
         tally.see("running 4 tests");
         assert_eq!(tally, Tally { binaries: 2, passed: 32, failed: 3, ignored: 2 });
         assert_eq!(tally.to_string(), "tests: 32 passed, 3 failed, 2 ignored, in 2 test programs");
+    }
+
+    #[test]
+    fn what_is_done_beside_stands_together_after_the_step_it_begins_with() {
+        let names: Vec<&str> = STEPS.iter().map(|(name, _)| *name).collect();
+        let first = names.iter().position(|name| *name == BESIDE[0]).unwrap();
+        assert_eq!(names.get(first..first + BESIDE.len()), Some(BESIDE));
+        assert!(names[..first].contains(&WITH));
+    }
+
+    #[test]
+    fn tests_of_a_step_are_what_it_added() {
+        let mut tally = Tally { binaries: 2, passed: 32, failed: 3, ignored: 2 };
+        let (before, more) = (tally, Tally { binaries: 1, passed: 5, failed: 0, ignored: 1 });
+        tally.add(more);
+        assert_eq!(tally.since(before), more);
     }
 
     #[test]

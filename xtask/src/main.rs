@@ -21,6 +21,7 @@ mod run;
 mod screenshots;
 mod step;
 mod tidy;
+mod truth;
 
 use anyhow::{Result, bail};
 use std::path::{Path, PathBuf};
@@ -43,6 +44,8 @@ usage: cargo xtask COMMAND
                  plant delays of known cause and hold `punctual explain` against them; as root
   screenshots [FOLDER]
                  the pages of samples in Chromium, checked and as pictures (target/screenshots)
+  truth [WORDS...]
+                 hold limits, odds and comparisons against families of known law (truth --help)
   lab [WORDS...] boot kernels in QEMU and try the product in them (lab --help)";
 
 fn main() -> ExitCode {
@@ -67,6 +70,7 @@ fn dispatch(words: &[String]) -> Result<()> {
         ["bench", rest @ ..] => bench::run(&root, rest),
         ["causes", rest @ ..] => causes::run(&root, rest),
         ["screenshots", rest @ ..] => screenshots::run(&root, rest),
+        ["truth", rest @ ..] => truth::run(&root, rest),
         ["lab", rest @ ..] => lab::run(&root, rest),
         ["help" | "-h" | "--help"] => {
             println!("{USAGE}");

@@ -16,6 +16,7 @@ mod atomics {
 mod counts;
 mod histogram;
 mod layout;
+mod random;
 mod slot;
 mod units;
 mod worst;
@@ -23,6 +24,7 @@ mod worst;
 pub use counts::Counts;
 pub use histogram::{BucketCells, ExtremeCells, Histogram, HistogramCells, HistogramReader, HistogramWriter};
 pub use layout::{BUCKETS, SUB_BUCKET_BITS, bucket_high, bucket_index, bucket_low};
+pub use random::SplitMix;
 pub use slot::Slot;
 pub use units::{Delta, MonoTime, Nanos};
 pub use worst::{Activation, WORST_K, WorstList, WorstReader, WorstWriter};

@@ -13,7 +13,7 @@
     reason = "a simulation draws counts from real numbers"
 )]
 
-use punctual_hist::{Activation, BUCKETS, MonoTime, Nanos, WORST_K, bucket_high, bucket_index, bucket_low};
+use punctual_hist::{Activation, BUCKETS, MonoTime, Nanos, SplitMix, WORST_K, bucket_high, bucket_index, bucket_low};
 use punctual_linux::recording::{RecordingError, RecordingWriter, read_file};
 use punctual_numbers::placement::Placement;
 use punctual_numbers::recording::schedule::{BLOCK, interval_length};
@@ -177,7 +177,7 @@ const EPOCH_NS: u64 = 86_400_000_000_000;
 /// One simulated measuring thread.
 struct Thread {
     cpu: u32,
-    random: SplitMix64,
+    random: SplitMix,
     /// Probability of each bucket, this hour.
     shape: Vec<(u16, f64)>,
     shaped_for: Option<u64>,
@@ -189,7 +189,7 @@ struct Thread {
 
 impl Thread {
     fn new(cpu: u32) -> Self {
-        let random = SplitMix64(0x5EED + u64::from(cpu));
+        let random = SplitMix::new(0x5EED + u64::from(cpu));
         let (shape, worst) = (Vec::new(), Vec::new());
         Self { cpu, random, shape, shaped_for: None, min: Nanos::MAX, max: Nanos::ZERO, worst, worst_changed: false }
     }
@@ -237,7 +237,7 @@ impl Thread {
         let below = self.shape.iter().filter(|(bucket, _)| usize::from(*bucket) <= top);
         let drawn = below.map(|(bucket, share)| {
             let at_least = u64::from(usize::from(*bucket) == top);
-            (*bucket, random.poisson(*share * due as f64).max(at_least))
+            (*bucket, poisson(random, *share * due as f64).max(at_least))
         });
         drawn.filter(|(_, n)| *n > 0).collect()
     }
@@ -253,7 +253,7 @@ impl Thread {
         });
         let bucket = usize::from(found.map_or(0, |(bucket, _)| *bucket));
         let width = bucket_high(bucket) - bucket_low(bucket) + 1;
-        Nanos::from_ns(bucket_low(bucket) + self.random.next() % width)
+        Nanos::from_ns(bucket_low(bucket) + self.random.bits() % width)
     }
 
     fn offer(&mut self, second: u32, latency: Nanos) {
@@ -297,34 +297,17 @@ fn shape(scale: f64) -> Vec<(u16, f64)> {
     weights.into_iter().map(|(bucket, weight)| (bucket, weight / total)).filter(|(_, p)| *p > 1e-13).collect()
 }
 
-struct SplitMix64(u64);
-
-impl SplitMix64 {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
-    }
-
-    /// In the open interval from 0 to 1.
-    fn unit(&mut self) -> f64 {
-        ((self.next() >> 11) as f64 + 0.5) / (1u64 << 53) as f64
-    }
-
-    /// Exact below a mean of 30, by the normal approximation above.
-    fn poisson(&mut self, mean: f64) -> u64 {
-        if mean < 30.0 {
-            let (floor, mut product, mut n) = ((-mean).exp(), self.unit(), 0);
-            while product > floor {
-                product *= self.unit();
-                n += 1;
-            }
-            return n;
+/// A number of events with this mean: exact below 30, by the normal approximation above.
+fn poisson(random: &mut SplitMix, mean: f64) -> u64 {
+    if mean < 30.0 {
+        let (floor, mut product, mut n) = ((-mean).exp(), random.unit(), 0);
+        while product > floor {
+            product *= random.unit();
+            n += 1;
         }
-        let radius = (-2.0 * self.unit().ln()).sqrt();
-        let normal = radius * (std::f64::consts::TAU * self.unit()).cos();
-        (mean + mean.sqrt() * normal).round().max(0.0) as u64
+        return n;
     }
+    let radius = (-2.0 * random.unit().ln()).sqrt();
+    let normal = radius * (std::f64::consts::TAU * random.unit()).cos();
+    (mean + mean.sqrt() * normal).round().max(0.0) as u64
 }

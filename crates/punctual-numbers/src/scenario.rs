@@ -2,10 +2,10 @@
 //!
 //! A scenario is a complete, explicit value: no default is left to be decided later.
 
-use crate::stats::random::SplitMix;
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::cpus::Cpus;
 use punctual_hist::Nanos;
+use punctual_hist::SplitMix;
 
 /// Scheduling policy of the measuring threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]

@@ -17,13 +17,13 @@ mod cost;
 mod header;
 
 use header::header;
+use punctual_hist::SplitMix;
 use punctual_hist::{Counts, Nanos, bucket_high, bucket_index};
 use punctual_numbers::compare::{Against, Change, Compared, Comparison, Measured, Options, What};
 use punctual_numbers::foreign::{ForeignRun, Series};
 use punctual_numbers::recording::{
     CpuInterval, Frame, Interval, RecTime, Recording, encode, encode_preamble, interval_length,
 };
-use punctual_numbers::stats::random::SplitMix;
 use std::io::Write as _;
 
 const BUDGET: Nanos = Nanos::from_us(50);

@@ -400,7 +400,7 @@ fn format_1_is_written_and_read_as_ever() {
     let mut read = Vec::new();
     let mut reader = FrameReader::new();
     reader.feed(&from_hex(&hex), |frame| read.push(frame)).unwrap();
-    assert_eq!(reader.finish(), Good { bytes: bytes.len() as u64, then: None });
+    assert_eq!(reader.finish(), Good { bytes: bytes.len() as u64, lost_bytes: 0, then: None });
     assert_eq!(
         rendered(&read),
         committed("format-1.txt", &rendered(&frames())),

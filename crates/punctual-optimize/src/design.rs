@@ -1,7 +1,8 @@
 //! How many rounds fit the budget of a campaign, how many are needed for any verdict, and the order within a round.
 
 use super::{Arm, Candidate, Design, Metric, Strategy, screen};
-use punctual_numbers::stats::random::SplitMix;
+use punctual_hist::SplitMix;
+use punctual_numbers::stats::float::float;
 
 /// Probability of calling anything better or worse in a campaign in which nothing differs.
 pub const ERROR_RATE: f64 = 0.05;
@@ -137,9 +138,4 @@ fn baselines(candidates: usize) -> u32 {
         root += 1;
     }
     root
-}
-
-#[allow(clippy::cast_precision_loss, reason = "a number of tests")]
-fn float(n: usize) -> f64 {
-    n as f64
 }

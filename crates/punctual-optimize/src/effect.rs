@@ -6,6 +6,7 @@
 //! against whatever is to be shown.
 
 use super::Response;
+use punctual_numbers::stats::float::float;
 use serde::Serialize;
 
 pub const CONFIDENCE: f64 = 0.95;
@@ -152,7 +153,7 @@ fn longer(seen: f64, (low, high): (f64, f64), beyond: f64, room: f64) -> Option<
 
 /// Probability of each number of wins of the candidate, over `baselines` runs in each of `rounds` rounds.
 fn wins(rounds: usize, baselines: usize) -> Vec<f64> {
-    let each = 1.0 / float(baselines as u64 + 1);
+    let each = 1.0 / float(baselines + 1);
     let mut all = vec![1.0];
     for _ in 0..rounds {
         let mut next = vec![0.0; all.len() + baselines];
@@ -192,9 +193,4 @@ pub(super) fn median(values: &[f64]) -> Option<f64> {
     let upper = *sorted.get(middle)?;
     let is_odd = sorted.len() % 2 == 1;
     Some(if is_odd { upper } else { f64::midpoint(*sorted.get(middle - 1)?, upper) })
-}
-
-#[allow(clippy::cast_precision_loss, reason = "statistics need fewer digits")]
-pub(super) fn float(n: u64) -> f64 {
-    n as f64
 }

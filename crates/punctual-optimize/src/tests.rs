@@ -7,8 +7,8 @@ use super::{
     Campaign, Candidate, CandidateVerdict, Design, Measurement, Metric, Next, Outcome, Response, Strategy, TooShort,
 };
 use proptest::prelude::{any, prop, prop_assert, prop_assert_eq, proptest};
-use punctual_hist::Nanos;
-use punctual_numbers::stats::random::SplitMix;
+use punctual_hist::{Nanos, SplitMix};
+use punctual_numbers::stats::float::whole;
 use punctual_tuning::plan::Keep;
 
 /// The factors by which a knob changes the latency of the machine.
@@ -60,8 +60,7 @@ impl Simulated {
         p50 *= (self.noise() * 0.5).exp();
         p99_9 *= self.noise().exp();
         let late = if p99_9 > 50_000.0 { 20 } else { 2 } + self.random.below(6) as u64;
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "thousands of nanoseconds")]
-        let ns = |value: f64| Nanos::from_ns(value as u64);
+        let ns = |value: f64| Nanos::from_ns(whole(value));
         Outcome::Measured(Response { p50: ns(p50), p99_9: ns(p99_9), missed: late, due: 8_000 })
     }
 }
@@ -187,8 +186,7 @@ fn how_much_longer_it_takes_is_about_right() {
             continue;
         }
         assert!(times > 1.0);
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "hundreds of runs")]
-        let runs = (36.0 * times * 1.2).ceil() as u64 + 8;
+        let runs = whole((36.0 * times * 1.2).ceil()) + 8;
         let more = quiet(runs);
         all += 1;
         told += u32::from(more.judged.iter().all(|judged| judged.verdict != CandidateVerdict::NotEnoughData));

@@ -116,6 +116,26 @@ pub fn find(name: &str) -> Option<&'static Preset> {
     ALL.iter().find(|preset| preset.name == name)
 }
 
+/// Work that can be named without a project file: a preset, or a kind of work that states nothing else.
+#[derive(Clone, Copy, Debug)]
+pub enum Work {
+    Preset(&'static Preset),
+    Kind(Kind),
+}
+
+impl Work {
+    pub fn find(name: &str) -> Option<Self> {
+        let kind = || Kind::ALL.into_iter().find(|kind| kind.name() == name).map(Self::Kind);
+        find(name).map(Self::Preset).or_else(kind)
+    }
+
+    /// The names that [`Work::find`] knows, each once.
+    pub fn names() -> Vec<&'static str> {
+        let kinds = Kind::ALL.into_iter().map(Kind::name).filter(|name| find(name).is_none());
+        ALL.iter().map(|preset| preset.name).chain(kinds).collect()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -132,5 +152,17 @@ mod tests {
             }
             assert!(std::ptr::eq(find(name).unwrap(), preset), "{name} is there once");
         }
+    }
+
+    #[test]
+    fn work_is_named_by_a_preset_or_by_its_kind() {
+        let names = Work::names();
+        assert!(names.iter().all(|name| Work::find(name).is_some()), "{names:?}");
+        assert!(
+            matches!(Work::find("audio"), Some(Work::Preset(_)))
+                && matches!(Work::find("poll"), Some(Work::Kind(Kind::Poll)))
+        );
+        assert_eq!(names.iter().filter(|name| **name == "audio").count(), 1, "it is a preset and a kind");
+        assert!(Work::find("ethercta").is_none());
     }
 }

@@ -19,7 +19,6 @@ pub enum Exit {
 }
 
 impl Exit {
-    /// The graver of two.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         self.max(other)

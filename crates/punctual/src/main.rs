@@ -44,6 +44,7 @@ fn main() -> ExitCode {
         Command::Read => commands::internal::read(),
         Command::Man(_) => commands::internal::install_man(),
         Command::Completions(_) => commands::internal::install_completions(),
+        Command::Knobs => commands::internal::knobs(),
         Command::WriteMan { dir } => commands::internal::man(&dir),
         Command::WriteCompletions { dir } => commands::internal::completions(&dir),
     };

@@ -18,10 +18,11 @@ use crate::kernel::{Arch, KERNELS, Kernel, Spec};
 use crate::packages::Shelf;
 use crate::product::{self, Product};
 use anyhow::{Context, Result, ensure};
-use std::cell::OnceCell;
 use std::fmt::Write;
 use std::fs;
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Something that is to be true of the product on a real kernel.
@@ -138,8 +139,10 @@ pub struct Lab {
     out: PathBuf,
     /// What was asked for by name.
     names: Vec<String>,
-    amd64: OnceCell<Option<Product>>,
-    arm64: OnceCell<Option<Product>>,
+    amd64: OnceLock<Option<Product>>,
+    arm64: OnceLock<Option<Product>>,
+    /// Held while the product is built, so that two scenarios do not build it at once.
+    building: Mutex<()>,
 }
 
 impl Lab {
@@ -148,7 +151,7 @@ impl Lab {
         let out = product::target_folder(root)?.join("lab-out");
         fs::create_dir_all(&out).with_context(|| format!("create {}", out.display()))?;
         let (root, names) = (root.to_owned(), names.to_owned());
-        Ok(Self { root, shelf, out, names, amd64: OnceCell::new(), arm64: OnceCell::new() })
+        Ok(Self { root, shelf, out, names, amd64: OnceLock::new(), arm64: OnceLock::new(), building: Mutex::new(()) })
     }
 
     /// Those of the claims that are asked for: the ones that are named, or all.
@@ -162,6 +165,7 @@ impl Lab {
             Arch::Amd64 => &self.amd64,
             Arch::Arm64 => &self.arm64,
         };
+        let _building = self.building.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(product) = cell.get() {
             return Ok(product.as_ref());
         }
@@ -221,18 +225,36 @@ fn chosen(names: &[String]) -> Vec<(&'static Scenario, &'static Spec)> {
     pairs.filter(|(scenario, spec)| is_chosen(scenario.name) && (scenario.wants)(spec)).collect()
 }
 
-/// Gets all kernels that it takes.
+/// Gets all kernels and shells that it takes, before several scenarios at once ask for them.
 pub fn fetch(lab: &Lab) -> Result<()> {
-    chosen(&lab.names).into_iter().try_for_each(|(_, spec)| lab.shelf.kernel(spec).map(|_| ()))
+    chosen(&lab.names).into_iter().try_for_each(|(_, spec)| {
+        lab.shelf.kernel(spec)?;
+        lab.shelf.busybox(spec.arch).map(|_| ())
+    })
 }
 
-/// Tries everything that was asked for.
+/// Tries everything that was asked for, in as many scenarios at once as there are CPUs. The long ones are tried one by one,
+/// because they hold what happened in a guest against what was planted there at a certain time.
 pub fn run_all(lab: &Lab) -> Vec<Outcome> {
-    chosen(&lab.names).into_iter().flat_map(|(scenario, spec)| run_one(lab, scenario, spec)).collect()
+    let chosen = chosen(&lab.names);
+    let is_long = chosen.iter().any(|(scenario, _)| LONG.contains(&scenario.name));
+    let at_once = if is_long { 1 } else { std::thread::available_parallelism().map_or(1, usize::from) };
+    let queue = Mutex::new(chosen.iter().enumerate());
+    let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let work = || -> Vec<(usize, Vec<Outcome>)> {
+        std::iter::from_fn(next).map(|(place, (scenario, spec))| (place, run_one(lab, scenario, spec))).collect()
+    };
+    let mut done: Vec<(usize, Vec<Outcome>)> = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..at_once).map(|_| scope.spawn(work)).collect();
+        workers.into_iter().flat_map(|worker| worker.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
+    });
+    done.sort_by_key(|(place, _)| *place);
+    done.into_iter().flat_map(|(_, outcomes)| outcomes).collect()
 }
 
 fn run_one(lab: &Lab, scenario: &'static Scenario, spec: &'static Spec) -> Vec<Outcome> {
-    println!("== {} on {} ==", scenario.name, spec.id);
+    crate::say_as(format!("{} on {}", scenario.name, spec.id));
+    crate::say("begins");
     let start = Instant::now();
     let wanted: Vec<&str> = lab.wanted(scenario.claims).iter().map(|claim| claim.id).collect();
     let judged = lab.shelf.kernel(spec).and_then(|kernel| (scenario.run)(lab, &kernel)).and_then(|mut judged| {
@@ -246,15 +268,24 @@ fn run_one(lab: &Lab, scenario: &'static Scenario, spec: &'static Spec) -> Vec<O
         wanted.iter().map(|claim| (*claim, Verdict::Failed(why.clone()))).collect()
     });
     let took = start.elapsed();
-    for (claim, verdict) in &judged {
-        match verdict {
-            Verdict::Held => println!("{claim}: held"),
-            Verdict::Failed(why) => println!("{claim}: FAILED\n{why}"),
-            Verdict::Skipped(why) => println!("{claim}: SKIPPED: {why}"),
-        }
-    }
+    // In one piece, because another scenario may end at the same time.
+    print!("{}", told(scenario, spec, took, &judged));
     let outcome = |(claim, verdict)| Outcome { scenario: scenario.name, claim, kernel: spec.id, verdict, took };
     judged.into_iter().map(outcome).collect()
+}
+
+/// What became of a scenario, one claim a line.
+fn told(scenario: &Scenario, spec: &Spec, took: Duration, judged: &Judged) -> String {
+    let mut text = format!("== {} on {}, {:.0} s ==\n", scenario.name, spec.id, took.as_secs_f64());
+    for (claim, verdict) in judged {
+        // Writing to a String cannot fail.
+        let _ = match verdict {
+            Verdict::Held => writeln!(text, "{claim}: held"),
+            Verdict::Failed(why) => writeln!(text, "{claim}: FAILED\n{why}"),
+            Verdict::Skipped(why) => writeln!(text, "{claim}: SKIPPED: {why}"),
+        };
+    }
+    text
 }
 
 /// Every claim that was skipped, for a scenario that cannot be tried.

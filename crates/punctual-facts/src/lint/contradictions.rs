@@ -32,6 +32,9 @@ pub(super) fn find(
     target: &Target,
     is_refused: impl Fn(&Token) -> bool,
 ) -> Option<Contradiction> {
+    if let Some(found) = pages_before_their_size(token, line).or_else(|| never_started(token, line, target)) {
+        return Some(found);
+    }
     let is_about_cpus = housekeeping::is_one(token) || matches!(token.name.as_str(), "irqaffinity" | "rcu_nocbs");
     if !is_about_cpus || token.is_for_init {
         return None;
@@ -45,6 +48,45 @@ pub(super) fn find(
     let words = OnLine { isolated, tickless, interrupts: last("irqaffinity"), callbacks: last("rcu_nocbs"), boot };
     let rules = [OnLine::boot_cpu, OnLine::tick_without_isolation, OnLine::interrupts, OnLine::callbacks];
     rules.iter().find_map(|rule| rule(&words, token))
+}
+
+/// `hugepages=` counts for the size in front of it, or for the default size.
+fn pages_before_their_size(token: &Token, line: &[Token]) -> Option<Contradiction> {
+    let for_kernel = || line.iter().filter(|word| !word.is_for_init);
+    let sizes = || for_kernel().filter(|word| word.name == "hugepagesz");
+    if token.name != "hugepages" || token.is_for_init || sizes().any(|size| size.end < token.end) {
+        return None;
+    }
+    let size = sizes().next()?;
+    // A second number behind the size is what the size is for.
+    if for_kernel().any(|word| word.name == "hugepages" && word.end > size.end) {
+        return None;
+    }
+    let why = format!(
+        "it counts for the size in front of it, so that these are of the default size and {} is for none",
+        raw(size)
+    );
+    let instead = format!("{} {}", raw(size), raw(token));
+    Some(Contradiction { why, instead, source: "kernel mm/hugetlb.c: hugepages_setup" })
+}
+
+/// CPUs of a list that `maxcpus=` or `nr_cpus=` keeps from being started.
+fn never_started(token: &Token, line: &[Token], target: &Target) -> Option<Contradiction> {
+    if !housekeeping::is_one(token) && !matches!(token.name.as_str(), "irqaffinity" | "rcu_nocbs") {
+        return None;
+    }
+    let limits = line.iter().filter(|word| !word.is_for_init && matches!(word.name.as_str(), "maxcpus" | "nr_cpus"));
+    let limit = limits.rev().find_map(|word| Some((word, word.value.as_deref()?.parse::<u32>().ok()?)));
+    let (word, most) = limit.filter(|(_, most)| *most > 0)?;
+    let named = housekeeping::cpus(token.value.as_deref()?, target)?;
+    let missing: CpuSet = named.iter().filter(|cpu| *cpu >= most).collect();
+    if missing.is_empty() {
+        return None;
+    }
+    let why = format!("{} leaves {most} CPUs at boot, and CPU {missing} is none of them", raw(word));
+    let rest = named.difference(&missing);
+    let instead = or_hint(&format!("{}=", token.name), &rest, &format!("without {}", raw(word)));
+    Some(Contradiction { why, instead, source: "kernel kernel/cpu.c: maxcpus, kernel/smp.c: nrcpus" })
 }
 
 /// Whether the word is the last of these: the contradiction is reported once, at its last word.
@@ -179,6 +221,9 @@ mod tests {
                 "isolcpus=managed_irq,domain,1",
             ),
             ("isolcpus=0", "isolcpus=0", "CPU 0 is in it", "isolcpus with other CPUs"),
+            ("maxcpus=2 isolcpus=2-3", "isolcpus=2-3", "CPU 2-3 is none of them", "without maxcpus=2"),
+            ("nohz_full=1-2 nr_cpus=2", "nohz_full=1-2", "CPU 2 is none", "nohz_full=1"),
+            ("hugepages=4 hugepagesz=1G", "hugepages=4", "of the default size", "hugepagesz=1G hugepages=4"),
             ("isolcpus=2-3 rcu_nocbs=3", "rcu_nocbs=3", "lacks CPU 2, which is set apart", "rcu_nocbs=2-3"),
             ("isolcpus=2-3 nohz_full=2-3 rcu_nocbs=3", "rcu_nocbs=3", "offloads all the same", "rcu_nocbs=2-3"),
             ("rcu_nocbs=1-3 nohz_full=2-3", "nohz_full=2-3", "also names CPU 1", "rcu_nocbs=2-3"),
@@ -202,6 +247,10 @@ mod tests {
             "isolcpus=2-3 -- irqaffinity=2",
             "irqaffinity=0-3 isolcpus=2-3 irqaffinity=0-1",
             "isolcpus=2-9 irqaffinity=2",
+            "hugepagesz=1G hugepages=4",
+            "hugepages=512 hugepagesz=1G hugepages=4",
+            "maxcpus=4 isolcpus=2-3",
+            "maxcpus=0 quiet",
         ] {
             let found = told(line, Some("0-3"));
             assert!(found.is_empty(), "{line}: {found:?}");

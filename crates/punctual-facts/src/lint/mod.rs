@@ -7,6 +7,7 @@
 //!
 //! [`Tree`]: crate::tree::Tree
 
+mod choices;
 mod contradictions;
 mod duplicates;
 mod file;
@@ -107,6 +108,8 @@ pub enum WordVerdict {
     Inert,
     /// The kernel takes it, but not as it was written.
     Clamped,
+    /// Of the versions around this one that were looked at, one takes it and the other does not.
+    Undecided,
     /// It is for a module that is not loaded.
     ModuleNotLoaded,
     /// The kernel leaves it to the boot loader, the initial RAM disk or init.
@@ -118,12 +121,13 @@ pub enum WordVerdict {
 }
 
 impl WordVerdict {
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Harmful,
         Self::Unknown,
         Self::RejectedValue,
         Self::Inert,
         Self::Clamped,
+        Self::Undecided,
         Self::ModuleNotLoaded,
         Self::ForUserSpace,
         Self::Accepted,
@@ -137,6 +141,7 @@ impl WordVerdict {
             Self::RejectedValue => "rejected-value",
             Self::Inert => "inert",
             Self::Clamped => "clamped",
+            Self::Undecided => "undecided",
             Self::ModuleNotLoaded => "module-not-loaded",
             Self::ForUserSpace => "for-user-space",
             Self::Accepted => "accepted",

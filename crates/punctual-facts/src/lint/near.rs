@@ -30,6 +30,9 @@ pub(super) fn near(name: &str, target: &Target) -> Option<String> {
     if NAMES.is_parameter(name) || !NAMES.exact(name, true).is_empty() {
         return None;
     }
+    if let Some(whole) = without_its_prefix(name, target) {
+        return Some(whole);
+    }
     // In a short name, one letter is a large part.
     let most = match name.len() {
         0..=3 => return None,
@@ -45,6 +48,23 @@ pub(super) fn near(name: &str, target: &Target) -> Option<String> {
     // A word is no typing error for its opposite.
     let known = known.filter(|entry| is_negated(entry.name) == is_negated(name));
     nearest(name, most, known.map(|entry| entry.name.trim_end_matches('='))).map(str::to_owned)
+}
+
+/// The folders of `/proc/sys`.
+const SYSCTL: &str = "debug dev fs kernel net user vm";
+
+/// The whole name of a word that lacks what stands in front of it: `sysctl.` before the name of a sysctl, or the one module
+/// of the kernel itself that has such a parameter.
+fn without_its_prefix(name: &str, target: &Target) -> Option<String> {
+    if let Some((folder, _)) = name.split_once('.') {
+        return SYSCTL.split(' ').any(|known| known == folder).then(|| format!("sysctl.{name}"));
+    }
+    // A short name may be meant otherwise, and is a parameter of many modules.
+    let mut having = NAMES.modules.values().filter(|module| {
+        !module.can_be_loaded && module.parameter(name).is_some_and(|found| found.place.on(target) != Presence::No)
+    });
+    let module = having.next().filter(|_| name.len() > 8)?;
+    having.next().is_none().then(|| format!("{}.{name}", module.name))
 }
 
 fn is_never(name: &str) -> bool {
@@ -109,6 +129,10 @@ mod tests {
         assert_eq!(on(Arch::X86, (6, 1), "slab_debug").as_deref(), Some("slub_debug"));
         assert_eq!(on(Arch::X86, (7, 3), "slub_max_order").as_deref(), Some("slab_max_order"));
         assert_eq!(on(Arch::Arm64, (6, 12), "i915.enable_dc"), None);
+        let sysctl = on(Arch::X86, (6, 12), "kernel.sched_rt_runtime_us");
+        assert_eq!(sysctl.as_deref(), Some("sysctl.kernel.sched_rt_runtime_us"));
+        let rcu = on(Arch::Arm64, (6, 1), "rcu_normal_after_boot");
+        assert_eq!(rcu.as_deref(), Some("rcupdate.rcu_normal_after_boot"));
     }
 
     #[test]

@@ -14,6 +14,9 @@ use crate::machine::{Arch, Flavour, Version};
 pub(super) enum If {
     /// The value is one of these.
     Is(&'static [&'static str]),
+    /// There is a value, and it is none of these.
+    IsNot(&'static [&'static str]),
+    NoValue,
     HasValue,
     /// There are flags in front of the list of CPUs.
     HasFlags,
@@ -93,6 +96,8 @@ impl If {
         let others = || line.iter().filter(|other| !other.is_for_init);
         match self {
             Self::Is(values) => value.is_some_and(|v| values.contains(&v)),
+            Self::IsNot(values) => value.is_some_and(|v| !values.contains(&v)),
+            Self::NoValue => value.is_none(),
             Self::HasValue => value.is_some(),
             Self::HasFlags => value.is_some_and(|v| !cpu_list(v).0.is_empty()),
             Self::LacksFlags => value.is_some_and(|v| cpu_list(v).0.is_empty()),
@@ -194,6 +199,50 @@ const RULES: &[Rule] = &[
     rule("mitigations", &[If::Is(&["off"])], Harmful,
         "opens the machine to attacks by any program, for a gain that is seldom in the worst case")
         .instead("mitigations=auto").from(&["kernel admin-guide/hw-vuln"]),
+
+    trap("nosmt", &[If::IsNot(&["force"])],
+        "any value switches SMT off, 0 as well; only force means something else")
+        .instead("nosmt, or without the word").from(&["kernel kernel/cpu.c: smt_cmdline_disable"]),
+
+    // Words that take no value: with any value they do what they do without.
+    trap("threadirqs", &[If::HasValue], "it takes no value: with 0 or off too, interrupts become threads")
+        .instead("threadirqs, or without the word").from(&["kernel kernel/irq/manage.c: setup_forced_irqthreads"]),
+    trap("nosoftlockup", &[If::HasValue], "it takes no value: with 0 too, the watchdog of soft lockups is off")
+        .instead("nosoftlockup, or without the word").from(&["kernel kernel/watchdog.c: nosoftlockup_setup"]),
+    trap("nowatchdog", &[If::HasValue], "it takes no value: with 0 too, all watchdogs are off")
+        .instead("nowatchdog, or without the word").from(&["kernel kernel/watchdog.c: nowatchdog_setup"]),
+
+    // What takes the means of real time away.
+    rule("highres", &[If::Is(&["off", "0", "n", "no"])], Harmful,
+        "without high-resolution timers a sleep ends at the next tick: up to 10 ms late")
+        .instead("nothing").from(&["kernel kernel/time/hrtimer.c: setup_hrtimer_hres"]),
+    rule("notsc", &[If::X86], Harmful,
+        "the time-stamp counter is then taken for unstable, and every look at the clock asks a device, which takes about a \
+         microsecond")
+        .instead("nothing, or tsc=nowatchdog where the counter is wrongly doubted").from(&["kernel arch/x86/kernel/tsc.c: notsc_setup"]),
+    rule("acpi", &[If::X86, If::Is(&["off", "ht"])], Harmful,
+        "without ACPI the kernel knows no routing of interrupts, often one CPU only, no idle states and no frequencies")
+        .instead("nothing").from(&["kernel arch/x86/kernel/acpi/boot.c: parse_acpi"]),
+    rule("noapic", &[If::X86], Harmful,
+        "without the I/O APIC all devices share the 16 lines of the old controller, and all interrupts go to CPU 0")
+        .instead("nothing").from(&["kernel arch/x86/kernel/apic/io_apic.c: parse_noapic"]),
+    rule("nolapic", &[If::X86], Harmful,
+        "without local APICs there is one CPU, and no timer of its own")
+        .instead("nothing").from(&["kernel arch/x86/kernel/apic/apic.c: setup_nolapic"]),
+    rule("nolapic_timer", &[If::X86], Harmful,
+        "without the timer of each CPU one timer serves all of them by interrupts between CPUs, and timers are late")
+        .instead("nothing").from(&["kernel arch/x86/kernel/apic/apic.c: parse_nolapic_timer"]),
+    rule("elevator", &[If::From(5, 0)], Inert,
+        "the I/O scheduler is no longer chosen at boot; the kernel ignores the word, and newer ones say so")
+        .instead("a udev rule that writes to /sys/block/DEVICE/queue/scheduler").from(&["kernel block/elevator.c: elevator_setup"]),
+
+    // What came later than this kernel.
+    rule("preempt", &[If::Before(5, 12)], Unknown, "kernels choose their preemption at boot from 5.12 on")
+        .instead("a kernel built with the preemption wanted").from(&["kernel commit 826bfeb37bb4 (5.12)"]),
+    rule("amd_pstate", &[If::Before(5, 17)], Unknown, "the driver amd-pstate came with 5.17")
+        .instead("the performance governor of acpi-cpufreq").from(&["kernel commit ec437d71db77 (5.17)"]),
+    rule("rcu_nocbs", &[If::NoValue, If::Before(5, 17)], Unknown, "this kernel wants a list of CPUs behind it")
+        .instead("rcu_nocbs=LIST").from(&["kernel 5.10, 5.15 kernel/rcu/tree_plugin.h: rcu_nocb_setup"]),
 
     // Machine checks.
     rule("mce", &[If::Is(&["off"])], Harmful, "an uncorrectable error of the memory or a CPU is then not handled at all")

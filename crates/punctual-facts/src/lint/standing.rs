@@ -2,7 +2,7 @@
 //!
 //! Knows nothing of a machine's testimony, and looks at no value.
 
-use super::WordVerdict::{self, Accepted, ModuleNotLoaded, Unknown};
+use super::WordVerdict::{self, Accepted, ModuleNotLoaded, Undecided, Unknown};
 use super::names::{NAMES, Presence, Where, nearest};
 use super::{Target, user_space};
 use crate::cmdline::Token;
@@ -26,7 +26,7 @@ impl Draft {
     }
 
     pub(super) fn is_taken(&self) -> bool {
-        matches!(self.verdict, Accepted | ModuleNotLoaded)
+        matches!(self.verdict, Accepted | Undecided | ModuleNotLoaded)
     }
 }
 
@@ -34,6 +34,10 @@ impl Draft {
 pub(super) fn by_name(token: &Token, target: &Target) -> (Draft, &'static str) {
     let name = token.name.as_str();
     if name.starts_with("sysctl.") || name.starts_with("sysctl/") {
+        if target.version < Version::new(5, 8) {
+            let why = "kernels set a sysctl from their command line from 5.8 on";
+            return (Draft::new(Unknown, why, "kernel commit 3db978d480e2 (5.8)"), "-");
+        }
         return (Draft::new(Accepted, "set as a sysctl before init starts", "kernel fs/proc/proc_sysctl.c"), "-");
     }
     let entries = NAMES.exact(name, token.value.is_some());
@@ -92,9 +96,11 @@ fn placed(place: Where, target: &Target, what: &str, of: &str) -> Draft {
             Draft::new(Accepted, format!("a {what} of {versions}{nearest}"), source)
         }
         Presence::Perhaps(has) => {
-            let why =
-                format!("a {what} of {has}; of the versions around {version} that were looked at, the other lacks it");
-            Draft::new(Accepted, why, source)
+            let why = format!(
+                "a {what} of {has}; of the versions around {version} that were looked at, the other lacks it, so that \
+                 nothing can be said of {version}"
+            );
+            Draft::new(Undecided, why, source)
         }
         Presence::No => {
             let (versions, nearest) = looked_at(target, "or");

@@ -19,6 +19,11 @@ pub const MODULE_INFO: &str = "punctual:/modinfo";
 /// The first version whose log lists unknown words; in an older log their absence says nothing.
 const LISTS_UNKNOWN: Version = Version::new(5, 14);
 
+/// Words that code of the boot looks for in the line by itself, before the parser of parameters. The parser does not know
+/// them, so that the log calls them unknown although they are in force.
+const FOUND_BY_SEARCH: &str = "clearcpuid dis_ucode_ldr kaslr no387 no5lvl nofxsr nokaslr nopti nospec_store_bypass_disable \
+    nospectre_v2 noxsave noxsaveopt noxsaves pti spec_store_bypass_disable spectre_v2 spectre_v2_user tsx";
+
 /// What is known of a machine besides its command line.
 pub struct Testimony<'a> {
     live: Option<Live<'a>>,
@@ -104,7 +109,8 @@ impl<'a> Testimony<'a> {
     pub(super) fn ask(&self, token: &Token, needs: &str) -> Option<Says> {
         let live = self.live.as_ref();
         let says = live
-            .and_then(|live| live.by_log(token))
+            .and_then(|live| live.by_sysctl(token))
+            .or_else(|| live?.by_log(token))
             .or_else(|| live?.by_parameter(token))
             .or_else(|| live?.by_module(token))
             .or_else(|| self.by_image(token, needs))
@@ -177,11 +183,29 @@ impl Live<'_> {
         if let Some((module, parameter)) = token.name.split_once('.') {
             return self.log.refused_by(module, parameter).map(Says::NotTaken);
         }
+        if FOUND_BY_SEARCH.split(' ').any(|word| word == token.name) {
+            return None;
+        }
         Some(if self.log.unknown.as_ref()?.contains(&token.name) {
             Says::NotTaken("the kernel's log lists it among the words it does not know".to_owned())
         } else {
             Says::Taken("the kernel's log does not list it among the words it does not know".to_owned())
         })
+    }
+
+    /// What `/proc/sys` has: a word that names no file there sets nothing.
+    fn by_sysctl(&self, token: &Token) -> Option<Says> {
+        let name = token.name.strip_prefix("sysctl").and_then(|rest| rest.strip_prefix(['.', '/']))?;
+        // Names of the file keep their dashes, which names of words lose.
+        let typed = token.raw.get("sysctl.".len()..)?.split('=').next().unwrap_or(name);
+        let path = format!("/proc/sys/{}", typed.replace('.', "/"));
+        match (text(self.tree, &path), self.tree.list("/proc/sys/kernel")) {
+            (Fact::Known(value), _) => {
+                Some(Says::Taken(format!("{path} = {}", crate::fact::printable(value.trim(), 60))))
+            }
+            (Fact::Absent, Fact::Known(_)) => Some(Says::NotThere(format!("{path} is not there"))),
+            _ => None,
+        }
     }
 
     fn by_parameter(&self, token: &Token) -> Option<Says> {
@@ -243,8 +267,13 @@ impl Log {
         let Fact::Known(bytes) = tree.read(LOG) else { return Self::default() };
         let log = String::from_utf8_lossy(&bytes);
         let mut found = Self::default();
-        for line in log.lines() {
-            if lists_unknown && found.unknown.is_none() && line.contains("Kernel command line: ") {
+        let mut lines = log.lines();
+        while let Some(line) = lines.next() {
+            if line.ends_with("  with arguments:") {
+                // The first is the program; the words that the kernel did not know follow, then a list of its own.
+                let handed_on = handed_on(lines.clone());
+                found.unknown.get_or_insert_default().extend(handed_on);
+            } else if lists_unknown && found.unknown.is_none() && line.contains("Kernel command line: ") {
                 found.unknown = Some(Vec::new());
             } else if let Some(list) = unknown_words(line) {
                 found.unknown.get_or_insert_default().extend(words(list.as_bytes()).into_iter().map(|t| t.name));
@@ -326,6 +355,26 @@ fn unknown_words(line: &str) -> Option<&str> {
         return Some(rest.rsplit_once('"').map_or(rest, |(list, _)| list));
     }
     line.split_once("Unknown command line parameters: ").map(|(_, list)| list)
+}
+
+/// What a kernel hands to the first program because it did not know it: the lines after `with arguments:`, without the
+/// program, and those after `with environment:`, without what it sets itself. Kernels before 5.14 tell it in no other way.
+fn handed_on<'a>(lines: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let texts = lines.map(|line| line.rsplit_once("]   ").map_or(line, |(_, text)| text));
+    let mut is_environment = false;
+    let mut names = Vec::new();
+    for text in texts.skip(1) {
+        if text == "with environment:" {
+            is_environment = true;
+            continue;
+        }
+        let Some(word) = text.strip_prefix("  ") else { break };
+        let name = same_dashes(word.split('=').next().unwrap_or(word));
+        if !(is_environment && matches!(name.as_str(), "HOME" | "TERM")) {
+            names.push(name);
+        }
+    }
+    names
 }
 
 /// A line of the log without its time stamp.

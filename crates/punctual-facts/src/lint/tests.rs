@@ -1,6 +1,8 @@
 //! What holds for any line, and what a live machine's testimony changes.
 
-use super::WordVerdict::{Accepted, Clamped, Effective, ForUserSpace, Inert, ModuleNotLoaded, RejectedValue, Unknown};
+use super::WordVerdict::{
+    Accepted, Clamped, Effective, ForUserSpace, Harmful, Inert, ModuleNotLoaded, RejectedValue, Undecided, Unknown,
+};
 use super::*;
 use crate::tree::MemTree;
 use proptest::prelude::*;
@@ -39,6 +41,71 @@ fn the_log_knows_which_words_were_not_taken() {
     says("", "vendor_word=1", Unknown, "no kernel parameter");
     // A log that has wrapped around says nothing of words.
     says("punctual:/kernel/log = [ 99.0] eth0: link up\n", "vendor_word=1", Unknown, "no kernel parameter");
+}
+
+#[test]
+fn what_boot_code_looks_for_itself_is_not_judged_by_the_log() {
+    let log = format!(
+        "{LOG}    [    0.1] Unknown kernel command line parameters \"nokaslr nopti spectre_v2=off no5lvl clearcpuid=smap\", will be passed to user space.\n"
+    );
+    for word in ["nokaslr", "nopti", "nospectre_v2", "spectre_v2=off", "no5lvl", "clearcpuid=smap", "tsx=off"] {
+        let (verdict, why) = live(&log, word).remove(0);
+        assert!(matches!(verdict, Accepted), "{word}: {verdict:?} {why}");
+        assert!(!why.contains("log"), "{word}: {why}");
+    }
+}
+
+#[test]
+fn what_the_first_program_was_started_with_the_kernel_did_not_know() {
+    let log = format!(
+        "{LOG}    [    1.0] Run /init as init process\n    [    1.0]   with arguments:\n    [    1.0]     /init\n    [    1.0]     \
+         isolate\n    [    1.0]   with environment:\n    [    1.0]     HOME=/\n    [    1.0]     TERM=linux\n    [    1.0]     kthread_cpus=0\n    [    \
+         1.0] after\n/proc/sys/kernel/osrelease = 5.10.0\n"
+    );
+    says(&log, "isolate", Unknown, "log lists it");
+    says(&log, "kthread_cpus=0", Unknown, "patch of vendors");
+    says(&log, "quiet", Accepted, "does not list");
+    says(&log, "vendor_word=1", Accepted, "sources do not have it");
+}
+
+#[test]
+fn a_sysctl_that_is_not_there_sets_nothing() {
+    let tree = "/proc/sys/kernel/sched_rt_runtime_us = -1\n";
+    says(tree, "sysctl.kernel.sched_rt_runtime_us=950000", Accepted, "/proc/sys/kernel/sched_rt_runtime_us = -1");
+    says(tree, "sysctl.kernel.sched_latency_ns=1", Unknown, "/proc/sys/kernel/sched_latency_ns is not there");
+    let target = Target::x86(5, 4, Flavour::Stock);
+    let verdict = |line: &str| lint(line.as_bytes(), &target, &Testimony::none()).remove(0).verdict;
+    assert_eq!(verdict("sysctl.kernel.panic=1"), Unknown);
+}
+
+#[test]
+fn old_kernels_lack_what_came_later() {
+    let on = |major, minor, word: &str| {
+        lint(word.as_bytes(), &Target::x86(major, minor, Flavour::Stock), &Testimony::none()).remove(0).verdict
+    };
+    for (version, word, expected) in [
+        ((5, 4), "isolcpus=managed_irq,domain,2-3", RejectedValue),
+        ((5, 6), "isolcpus=managed_irq,domain,2-3", Accepted),
+        ((5, 10), "nohz_full=all", RejectedValue),
+        ((5, 10), "nohz_full=1-N", RejectedValue),
+        ((5, 15), "nohz_full=1-N", Accepted),
+        ((5, 10), "preempt=full", Unknown),
+        ((5, 10), "rcu_nocbs", Unknown),
+        ((5, 15), "amd_pstate=passive", Unknown),
+        ((6, 1), "elevator=deadline", Inert),
+        ((6, 12), "acpi=off", Harmful),
+        ((6, 12), "highres=off", Harmful),
+        ((6, 12), "noapic", Harmful),
+    ] {
+        assert_eq!(on(version.0, version.1, word), expected, "{word} on {version:?}");
+    }
+}
+
+#[test]
+fn where_neighbours_disagree_nothing_is_decided() {
+    let target = Target { arch: Arch::Arm64, ..Target::x86(6, 13, Flavour::Stock) };
+    let word = lint(b"nosmt", &target, &Testimony::none()).remove(0);
+    assert_eq!(word.verdict, Undecided, "{}", word.why);
 }
 
 const IMAGE: &str = "punctual:/kernel/words =\n    complete\n    early quiet\n    early kthread_cpus\n    setup init=\n    \

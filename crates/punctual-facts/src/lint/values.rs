@@ -4,6 +4,7 @@
 
 use super::Target;
 use super::WordVerdict::{self, Clamped, Inert, RejectedValue};
+use super::choices;
 use crate::cmdline::Token;
 use crate::cpu_set::CpuSet;
 use crate::machine::{Arch, Flavour, Version};
@@ -22,37 +23,6 @@ impl Wrong {
     }
 }
 
-/// Words that take one of a few values, as the handlers of 6.1 to 7.3 compare them.
-struct Choice {
-    word: &'static str,
-    values: &'static str,
-    /// What becomes of other values.
-    otherwise: &'static str,
-    source: &'static str,
-}
-
-const WARNS: &str = "the kernel warns and ignores it";
-const SILENT: &str = "the kernel ignores it without a word";
-
-#[rustfmt::skip]
-const CHOICES: [Choice; 5] = [
-    Choice { word: "numa_balancing", values: "enable disable", otherwise: WARNS, source: "kernel mm/mempolicy.c" },
-    Choice { word: "transparent_hugepage", values: "always madvise never", otherwise: WARNS, source: "kernel mm/huge_memory.c" },
-    Choice {
-        word: "mce",
-        values: "off no_cmci no_lmce dont_log_ce print_all ignore_ce bootlog nobootlog bios_cmci_threshold recovery 0 1 2 3",
-        otherwise: "the kernel ignores it",
-        source: "kernel arch/x86/kernel/cpu/mce/core.c",
-    },
-    Choice {
-        word: "tsc",
-        values: "reliable noirqtime unstable nowatchdog recalibrate watchdog",
-        otherwise: SILENT,
-        source: "kernel arch/x86/kernel/tsc.c",
-    },
-    Choice { word: "pcie_aspm", values: "off force", otherwise: SILENT, source: "kernel drivers/pci/pcie/aspm.c" },
-];
-
 /// Checks a word's value. `kind` is the type of the parameter as a letter of the tables, `-` where there is none.
 pub(super) fn check(token: &Token, target: &Target, kind: char) -> Option<Wrong> {
     let value = token.value.as_deref();
@@ -70,7 +40,7 @@ pub(super) fn check(token: &Token, target: &Target, kind: char) -> Option<Wrong>
         ("idle", Some(value)) => idle(value, target),
         ("amd_pstate", Some(value)) => amd_pstate(value, target),
         ("clocksource", Some(value)) => clocksource(value, target),
-        (name, Some(value)) => choice(name, value).or_else(|| typed(value, kind)),
+        (name, Some(value)) => choices::check(name, value, target).or_else(|| typed(value, kind)),
         (_, None) => (!matches!(kind, 'b' | 'd' | 'n' | '-' | 'x')).then(|| {
             Wrong::rejected("this parameter needs a value; without one the kernel calls it invalid", "kernel/params.c")
         }),
@@ -78,12 +48,18 @@ pub(super) fn check(token: &Token, target: &Target, kind: char) -> Option<Wrong>
 }
 
 fn list(value: &str, target: &Target) -> Result<CpuSet, String> {
+    if let Some(why) = written_for_later(value, target) {
+        return Err(why);
+    }
     CpuSet::parse_kernel(value, target.cpus().unwrap_or(u32::MAX)).map_err(|e| e.to_string())
 }
 
 /// Flags, then a list: `managed_irq,domain,2-3`. A flag ends at its comma; the kernel skips a flag it does not know.
 fn isolcpus(value: &str, target: &Target) -> Option<Wrong> {
     const SOURCE: &str = "kernel/sched/isolation.c";
+    if let Some(wrong) = flag_of_later(value, target) {
+        return Some(wrong);
+    }
     let mut rest = value;
     let mut skipped = Vec::new();
     while rest.starts_with(|c: char| c.is_ascii_alphabetic()) {
@@ -113,6 +89,30 @@ fn isolcpus(value: &str, target: &Target) -> Option<Wrong> {
         return Some(Wrong { verdict, instead: plain(value, target), ..Wrong::rejected(why, SOURCE) });
     }
     None
+}
+
+/// A flag that this kernel does not know. Kernels drop the whole word for such a flag before 5.8, and skip the flag since.
+fn flag_of_later(value: &str, target: &Target) -> Option<Wrong> {
+    let is_old = target.version < Version::new(5, 6);
+    let (flags, list) = cpu_list(value);
+    (is_old && flags.contains(&"managed_irq")).then(|| Wrong {
+        instead: Some(format!("isolcpus=domain,{list}")),
+        ..Wrong::rejected(
+            "kernels know the flag managed_irq from 5.6 on; this one drops the whole word",
+            "kernel commits 11ea68f553e2 (5.6), 3662daf02350 (5.8)",
+        )
+    })
+}
+
+/// A way to write a list that came with a later kernel: `N` with 5.13, `all` with 5.14.
+fn written_for_later(value: &str, target: &Target) -> Option<String> {
+    let is_word = |wanted: &str| value.split([',', '-', ':', '/']).any(|part| part == wanted);
+    let (what, since) = match () {
+        () if is_word("N") => ("N", Version::new(5, 13)),
+        () if is_word("all") => ("all", Version::new(5, 14)),
+        () => return None,
+    };
+    (target.version < since).then(|| format!("kernels know {what} in a list from {since} on"))
 }
 
 /// The flags of `isolcpus=` and the list behind them, separated as the kernel does it.
@@ -208,14 +208,6 @@ fn clocksource(value: &str, target: &Target) -> Option<Wrong> {
         instead: Some("clocksource=arch_sys_counter".to_owned()),
         source: "kernel drivers/clocksource/arm_arch_timer.c, kernel/time/clocksource.c",
     })
-}
-
-fn choice(name: &str, value: &str) -> Option<Wrong> {
-    let Choice { values, otherwise, source, .. } = CHOICES.iter().find(|choice| choice.word == name)?;
-    let is_number = name == "mce" && value.starts_with(|c: char| c.is_ascii_digit());
-    let is_known = is_number || values.split(' ').any(|known| known == value);
-    let why = || format!("one of {} is expected; {otherwise}", values.replace(' ', ", "));
-    (!is_known).then(|| Wrong::rejected(why(), source))
 }
 
 /// What `kernel/params.c` accepts for a parameter of a type.

@@ -17,7 +17,7 @@ pub use config::Config;
 pub use idle::IdleState;
 pub use kernel::{Arch, Flavour, Kernel, Version};
 pub use topology::{BOOT_CPU, CoreKind, KINDS, NODES, Node, Topology};
-pub use virtualisation::Virtualisation;
+pub use virtualisation::{Virtualisation, container};
 
 use crate::cpu_set::CpuSet;
 use crate::fact::{Fact, printable};

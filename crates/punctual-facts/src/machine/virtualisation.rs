@@ -77,7 +77,8 @@ fn name(tree: &dyn Tree) -> Option<String> {
     xen().or_else(maker).or_else(clock)
 }
 
-pub(super) fn container(tree: &dyn Tree) -> Option<String> {
+/// The engine of the container in which this program runs, if it runs in one.
+pub fn container(tree: &dyn Tree) -> Option<String> {
     let systemd = || text(tree, "/run/systemd/container").known().filter(|name| !name.is_empty()).cloned();
     let podman = || exists(tree, "/run/.containerenv").then(|| "podman".to_owned());
     let docker = || (tree.read("/.dockerenv") != Fact::Absent).then(|| "docker".to_owned());

@@ -14,6 +14,7 @@ mod terms;
 mod watch;
 
 pub use others::{OtherProgram, OtherWork, Sighting};
+pub use phases::{WallTime, wall_time};
 pub use punctual_rt::now;
 pub use terms::{
     CpuProgress, CpuSoFar, Explain, MeasureError, Observer, PhaseNumber, Progress, Remedy, Setting, Spike,

@@ -32,6 +32,40 @@ pub(super) fn lengths(scenario: &Scenario, phase: usize) -> Lengths {
     }
 }
 
+/// What one load takes to start and to end: on a quiet machine of many CPUs, and on a busy one of two.
+const PER_LOAD: WallTime = WallTime { least: Nanos::from_ms(30), most: Nanos::from_ms(300) };
+/// What comes before the first warm-up and after the last phase: looking whether the machine is quiet, opening and testing
+/// the trace, the report.
+const AROUND: WallTime = WallTime { least: Nanos::from_ms(600), most: Nanos::from_ms(2_500) };
+/// What passes between two phases without loads: the last tick, the preparations, the lead before the warm-up.
+const BETWEEN: Nanos = Nanos::from_ms(120);
+
+/// How long something takes by the clock on the wall, as far as that is known before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WallTime {
+    pub least: Nanos,
+    pub most: Nanos,
+}
+
+/// How long a scenario takes with everything that belongs to it: warm-ups, starting and ending of loads, and phases that
+/// begin at whole seconds.
+pub fn wall_time(scenario: &Scenario) -> WallTime {
+    let time = |per_load: Nanos, around: Nanos| {
+        let (mut end, mut loads) = (Nanos::ZERO, 0);
+        for (phase, about) in scenario.load_phases.iter().enumerate().filter(|(_, about)| about.parts > 0) {
+            let Lengths { warm_up, counted } = lengths(scenario, phase);
+            loads += about.loads.len() as u64;
+            let earliest = end.plus(per_load.times(loads)).plus(BETWEEN).plus(warm_up);
+            let is_first = end == Nanos::ZERO;
+            let from = if is_first { earliest } else { Nanos::from_secs(earliest.whole(Nanos::from_secs(1)) + 1) };
+            end = from.plus(counted);
+            loads = about.loads.len() as u64;
+        }
+        end.plus(around)
+    };
+    WallTime { least: time(PER_LOAD.least, AROUND.least), most: time(PER_LOAD.most, AROUND.most) }
+}
+
 /// Length of all phases without their warm-ups.
 pub(super) fn total(scenario: &Scenario) -> Nanos {
     (0..scenario.load_phases.len()).fold(Nanos::ZERO, |sum, phase| sum.plus(lengths(scenario, phase).counted))
@@ -129,5 +163,40 @@ mod tests {
         let s = scenario(&[1, 1], Amount::Activations(1996));
         assert_eq!(s.due(1, Nanos::from_ms(50)), 998);
         assert_eq!(lengths(&s, 0).warm_up, Nanos::from_ms(2));
+    }
+
+    /// This number of seconds on these phases, each of which has a number of loads and its parts.
+    fn loaded(seconds: u64, phases: &[(usize, u32)]) -> Scenario {
+        let loads = |loads: usize| vec!["cpu".to_owned(); loads];
+        let load_phases =
+            phases.iter().map(|(number, parts)| LoadPhase { loads: loads(*number), parts: *parts }).collect();
+        let warm_up = Amount::Time(Nanos::from_ms(500));
+        Scenario { load_phases, warm_up, ..scenario(&[], Amount::Time(Nanos::from_secs(seconds))) }
+    }
+
+    #[test]
+    fn the_time_that_is_announced_holds_what_runs_took() {
+        // From the announcement to the end, in milliseconds, on two CPUs while others built programs.
+        for (seconds, phases, took_ms) in [
+            (5, &[(0, 4), (5, 8), (0, 1), (5, 2)][..], 13_900),
+            (8, &[(0, 1), (5, 2)], 11_600),
+            (25, &[(0, 4), (5, 8), (0, 1), (5, 2)], 34_600),
+            (15, &[(0, 4), (1, 4), (1, 4), (1, 4), (0, 1), (1, 1), (1, 1), (1, 1)], 24_600),
+        ] {
+            let WallTime { least, most } = wall_time(&loaded(seconds, phases));
+            let took = Nanos::from_ms(took_ms);
+            assert!(least <= took && took <= most, "{seconds} s: {least:?} to {most:?}, not {took:?}");
+        }
+        // A range is worth saying only if it is narrow: that of the default run is within a tenth of its middle.
+        let WallTime { least, most } = wall_time(&loaded(37, &[(0, 4), (5, 8), (0, 1), (5, 2)]));
+        assert!(most.as_ns() - least.as_ns() <= (most.as_ns() + least.as_ns()) / 10, "{least:?} to {most:?}");
+    }
+
+    #[test]
+    fn one_phase_takes_its_length_and_what_is_around_it() {
+        let WallTime { least, most } = wall_time(&loaded(30, &[(0, 1)]));
+        assert_eq!((least, most), (Nanos::from_ms(31_220), Nanos::from_ms(33_120)));
+        let one_left = wall_time(&loaded(30, &[(5, 0), (0, 1)]));
+        assert_eq!(one_left.least, least, "a phase without parts was measured before");
     }
 }

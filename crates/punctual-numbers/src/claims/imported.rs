@@ -7,8 +7,8 @@ use super::percentiles::{Worth, percentiles};
 use super::tails::{Cut, EXCEEDANCES_MIN, Tail, conclude, scale_of};
 use super::{Beyond, CONFIDENCE, Percentile, Refusal, phase};
 use crate::foreign::{ForeignRun, Series, Unfit};
-use crate::stats::{binomial, goodness, stretches};
 use crate::stats::tail::Exceedances;
+use crate::stats::{binomial, goodness, stretches};
 use punctual_hist::Nanos;
 
 /// With more exceedances than this any histogram is seen to be none of a law.
@@ -60,6 +60,7 @@ pub enum Assumed {
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Above {
+    /// The program lists only what is larger than this, in nanoseconds.
     #[serde(rename = "threshold_ns")]
     pub threshold: Nanos,
     /// The number of values above the threshold.
@@ -112,9 +113,10 @@ impl SeriesClaims {
             return None;
         }
         let next = time.filter(|_| missing == 0).map(phase::odds).unwrap_or_default();
-        let assumed = series.order.as_ref().map_or(Assumed::Independent, |order| Assumed::InOrder {
-            stretches: order.stretches(),
-        });
+        let assumed = series
+            .order
+            .as_ref()
+            .map_or(Assumed::Independent, |order| Assumed::InOrder { stretches: order.stretches() });
         let spread = |above: u64| spread(series, above).unwrap_or(1.0);
         let worth = |above: u64| Worth { n: due, spread: spread(above), time: time.unwrap_or_default() };
         let mut percentiles = percentiles(due, series, worth);

@@ -3,6 +3,8 @@
 //! Activations that follow each other are not independent; blocks of a run are, if they are long enough. So the variance
 //! between blocks is what limits are computed from.
 
+pub(super) use crate::stats::float::float;
+
 use super::{Group, LeftOut};
 use crate::recording::{CpuTallies, EventKind, MarkKind, Recording};
 use punctual_hist::{Counts, Nanos, bucket_high, bucket_low};
@@ -231,9 +233,4 @@ impl Cells {
 /// The middle of a bucket in nanoseconds.
 fn middle(bucket: usize) -> f64 {
     f64::midpoint(float(bucket_low(bucket)), float(bucket_high(bucket)))
-}
-
-#[allow(clippy::cast_precision_loss, reason = "digits beyond 2^53 are never shown")]
-pub(super) fn float(n: u64) -> f64 {
-    n as f64
 }

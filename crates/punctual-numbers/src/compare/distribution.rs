@@ -4,9 +4,9 @@
 //! How activations depend on each other cannot be seen in a histogram without times, so it is assumed: see [`TOGETHER`]. A
 //! list of values has an order, which shows how counts vary from stretch to stretch.
 
-use super::{Basis, Group};
 use super::arm::{Arm, Cells, Place, float};
 use super::rows::{self, Missed};
+use super::{Basis, Group};
 use crate::claims::{self, Refusal};
 use crate::foreign::{ForeignRun, Quantity, Series};
 use crate::recording::Recording;
@@ -219,7 +219,8 @@ impl Distribution {
             let level = self.blocks.quantile(*share)?;
             Some(stretches::independent(&cut.beyond(self.place_above(level))))
         };
-        BODY.iter().filter_map(parts).fold(f64::INFINITY, f64::min) < PARTS_MIN.min(float(cut.counts.len() as u64) / 2.0)
+        BODY.iter().filter_map(parts).fold(f64::INFINITY, f64::min)
+            < PARTS_MIN.min(float(cut.counts.len() as u64) / 2.0)
     }
 
     /// The first cell above the one that ends at this value or holds it.
@@ -254,9 +255,7 @@ impl Distribution {
         let lost = float(self.lost);
         let (least, most) = (missed(|cell| cell.0), missed(|cell| cell.1 - 1.0) + lost);
         let place = self.cells.partition_point(|cell| limit.is_none_or(|limit| cell.0 <= limit));
-        let parts = |stretches: usize| {
-            Some(self.cuts.iter().find(|cut| cut.counts.len() == stretches)?.beyond(place))
-        };
+        let parts = |stretches: usize| Some(self.cuts.iter().find(|cut| cut.counts.len() == stretches)?.beyond(place));
         let together = stretches::widest(parts).map_or(TOGETHER, |cut| cut.worth);
         Missed { least, most, due: self.ran_count() + skipped + lost, together }
     }

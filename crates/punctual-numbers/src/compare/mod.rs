@@ -29,11 +29,11 @@ mod untimed;
 pub use causes::{CauseChange, CauseWeight};
 pub use comparable::{Difference, Matters, Subject, Value};
 pub use distribution::TOGETHER;
-pub use rows::{TOLD_LEAST, TOLD_MARGINS};
 pub use result::{
     Against, Basis, Change, Compared, Comparison, Group, GroupResult, Lack, Lacking, LeftOut, Limits, Origin, Refused,
     RowResult, Side, What, Withheld,
 };
+pub use rows::{TOLD_LEAST, TOLD_MARGINS};
 
 use crate::foreign::ForeignRun;
 use crate::recording::Recording;

@@ -8,10 +8,10 @@ use crate::recording::{
 };
 use crate::report::Report;
 use crate::scenario::{LoadPhase, Mechanism, Policy, ProbeThread, TimerPhase};
-use crate::stats::random::SplitMix;
 use proptest::prelude::*;
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::finding::{Confidence, Finding, Severity, State};
+use punctual_hist::SplitMix;
 use punctual_hist::{Histogram, bucket_index};
 
 const BUDGET: Nanos = Nanos::from_us(100);

@@ -56,7 +56,12 @@ fn misses(first: &Distribution, second: &Distribution, options: &Options) -> Opt
     let row = missed_row(What::Misses { budget }, &first.missed(budget), &second.missed(budget), options);
     if first.has_few_moods() || second.has_few_moods() {
         let withheld = Some(Withheld::Moods);
-        return Some(RowResult { first: row.first, second: row.second, withheld, ..RowResult::new(row.what, None, false) });
+        return Some(RowResult {
+            first: row.first,
+            second: row.second,
+            withheld,
+            ..RowResult::new(row.what, None, false)
+        });
     }
     Some(row)
 }

@@ -7,7 +7,7 @@ use super::clues::{Clues, Rules};
 use super::judge::Judge;
 use super::sweep::sweep;
 use super::swept::{Owner, Span};
-use super::{Cause, Class, Part, Stage, Why};
+use super::{Cause, CauseName, Class, Part, Stage, Why};
 use crate::trace::{Incomplete, Window};
 use punctual_hist::Nanos;
 
@@ -71,7 +71,7 @@ fn silent(window: &Window, rules: &Rules) -> Account {
     if length > Nanos::ZERO {
         let outside = Clues::of(rules, window).outside(from, window.woke);
         let class = outside.as_ref().map_or(Class::Unexplained, |(class, _)| *class);
-        let cause = Cause { class, name: String::new() };
+        let cause = Cause { class, name: CauseName::NONE };
         let part = Part { stage: Stage::Unknown, cause, from, length, certain: true };
         account.add(part, outside.map(|(_, why)| why).into_iter().collect());
     }

@@ -2,15 +2,53 @@
 //!
 //! The most useful knob stands first in each row. Whether a knob is bad on the machine at hand is for the audit to say.
 
-use super::{Cause, Class, Why, WhyCount};
+use super::{Cause, CauseName, Class, Why, WhyCount};
 
 #[cfg(test)]
 mod tests;
 
-/// Knobs that bear on causes of a class whose name begins with a prefix. Every row that fits adds its knobs.
+/// Which names of a class a row is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Called {
+    /// By the beginning of the kernel's word: the function of a worker, the name of anything else; all names if empty.
+    Begins(&'static str),
+    /// A kernel worker in a cause that is not of the class of workers.
+    Worker,
+}
+
+impl Called {
+    fn fits(self, name: &CauseName) -> bool {
+        match self {
+            Self::Begins(word) => name.begins_with(word),
+            Self::Worker => matches!(name, CauseName::Worker(_)),
+        }
+    }
+}
+
+/// Causes that a row of the advice is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Advised {
+    pub class: Class,
+    pub called: Called,
+}
+
+impl Advised {
+    /// A cause of this kind, called by the beginning of its name.
+    pub fn example(self) -> Cause {
+        let name = match self.called {
+            Called::Begins(word) if self.class == Class::Worker && !word.is_empty() => {
+                CauseName::Worker(Some(word.to_owned()))
+            }
+            Called::Begins(word) => word.into(),
+            Called::Worker => CauseName::Worker(None),
+        };
+        Cause { class: self.class, name }
+    }
+}
+
+/// Knobs that bear on causes. Every row that fits adds its knobs.
 struct Advice {
-    class: Class,
-    prefix: &'static str,
+    of: Advised,
     /// Ids of the catalogue, separated by spaces.
     knobs: &'static str,
 }
@@ -21,8 +59,8 @@ impl Advice {
     }
 }
 
-const fn row(class: Class, prefix: &'static str, knobs: &'static str) -> Advice {
-    Advice { class, prefix, knobs }
+const fn row(class: Class, word: &'static str, knobs: &'static str) -> Advice {
+    Advice { of: Advised { class, called: Called::Begins(word) }, knobs }
 }
 
 /// Among the rows of a class, the one for any name comes last.
@@ -73,9 +111,9 @@ const ROWS: &[Advice] = &[
         "",
         "irq.spurious_ipi wd.soft sched.domains sched.numa_balancing proc.affinity trace.probes",
     ),
-    row(Class::Worker, "kworker: vmstat", "mem.stat_interval wq.unbound"),
-    row(Class::Worker, "kworker: flush_to_ldisc", "log.console wq.affinity_scope"),
-    row(Class::Worker, "kworker: wb_workfn", "wq.unbound mem.dirty wq.named"),
+    row(Class::Worker, "vmstat", "mem.stat_interval wq.unbound"),
+    row(Class::Worker, "flush_to_ldisc", "log.console wq.affinity_scope"),
+    row(Class::Worker, "wb_workfn", "wq.unbound mem.dirty wq.named"),
     row(
         Class::Worker,
         "",
@@ -83,7 +121,10 @@ const ROWS: &[Advice] = &[
     ),
     row(Class::PreemptOff, "", "dyn.preempt kconf.preempt kconf.flavour leftovers iso.domain iso.cpuset"),
     row(Class::IrqOff, "idle", "pm.idle_driver pm.idle_state"),
-    row(Class::IrqOff, "kworker", "log.console wq.unbound kconf.debug_heavy"),
+    Advice {
+        of: Advised { class: Class::IrqOff, called: Called::Worker },
+        knobs: "log.console wq.unbound kconf.debug_heavy",
+    },
     row(Class::IrqOff, "", "log.console log.nbcon kconf.flavour leftovers iso.domain trace.active kconf.debug_heavy"),
     row(
         Class::IdleExit,
@@ -122,7 +163,7 @@ const ROWS: &[Advice] = &[
 pub fn knobs(cause: &Cause, why: &[WhyCount]) -> Vec<&'static str> {
     let managed = why.iter().any(|one| one.why == Why::Managed);
     let first: &[&str] = if managed { &["irq.managed", "net.queues"] } else { &[] };
-    let fits = |row: &&Advice| row.class == cause.class && cause.name.starts_with(row.prefix);
+    let fits = |row: &&Advice| row.of.class == cause.class && row.of.called.fits(&cause.name);
     let mut knobs: Vec<&'static str> = Vec::new();
     for knob in first.iter().copied().chain(ROWS.iter().filter(fits).flat_map(Advice::knobs)) {
         if !knobs.contains(&knob) {
@@ -132,7 +173,7 @@ pub fn knobs(cause: &Cause, why: &[WhyCount]) -> Vec<&'static str> {
     knobs
 }
 
-/// Causes that a knob bears on: class and prefix of the name.
-pub fn causes(knob: &str) -> Vec<(Class, &'static str)> {
-    ROWS.iter().filter(|row| row.knobs().any(|one| one == knob)).map(|row| (row.class, row.prefix)).collect()
+/// Causes that a knob bears on.
+pub fn causes(knob: &str) -> Vec<Advised> {
+    ROWS.iter().filter(|row| row.knobs().any(|one| one == knob)).map(|row| row.of).collect()
 }

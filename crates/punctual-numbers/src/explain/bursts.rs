@@ -30,7 +30,8 @@ pub(super) fn bursts(times: &[MonoTime]) -> Option<(u64, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::random::SplitMix;
+    use crate::stats::float::whole;
+    use punctual_hist::SplitMix;
 
     fn times(ms: impl IntoIterator<Item = u64>) -> Vec<MonoTime> {
         ms.into_iter().map(|ms| MonoTime::from_ns(ms * 1_000_000)).collect()
@@ -50,8 +51,7 @@ mod tests {
         let (mut random, mut at) = (SplitMix::new(7), 0.0);
         let random = (0..500).map(|_| {
             at -= 1e6 * random.unit().ln();
-            #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a time")]
-            MonoTime::from_ns(at as u64)
+            MonoTime::from_ns(whole(at))
         });
         assert_eq!(bursts(&random.collect::<Vec<_>>()), None);
     }

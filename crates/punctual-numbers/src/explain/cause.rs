@@ -54,7 +54,7 @@ fn frequencies(window: &Window) -> impl Iterator<Item = Blame> {
     window.records.iter().chain(elsewhere).filter(move |record| within(record.at)).filter_map(|record| {
         match record.what {
             What::Frequency { cpu, khz } if cpu == window.cpu => {
-                let cause = Cause { class: Class::Frequency, name: format!("to {} MHz", khz / 1000) };
+                let cause = Cause { class: Class::Frequency, name: format!("to {} MHz", khz / 1000).into() };
                 Some(Blame { cause, time: Nanos::ZERO, excess: Nanos::ZERO, why: Vec::new() })
             }
             _ => None,

@@ -3,7 +3,8 @@
 //! A counter points to a cause if it grew by more than twice its growth in an equally long time elsewhere in the run, or,
 //! if that is not known, if it grew at all. Causes are ordered by the ratio to the usual growth; they have no time.
 
-use super::{Blame, Cause, Class, Why, names};
+use super::{Blame, Cause, CauseName, Class, Why, names};
+use crate::stats::float::float;
 use crate::trace::{Change, Counter, Window};
 use punctual_hist::Nanos;
 
@@ -15,15 +16,14 @@ pub(super) fn blames(window: &Window) -> Vec<Blame> {
     spoken.into_iter().map(|(_, blame)| blame).collect()
 }
 
-#[allow(clippy::cast_precision_loss, reason = "a ratio needs no more than 52 bits")]
 fn spoken(change: &Change) -> Option<(f64, Blame)> {
     let usually = change.usually.unwrap_or(0);
     let strength = if change.counter == Counter::FrequencyRatio {
         // This one points to a cause by being low.
         let low = change.by.saturating_mul(5) < usually.saturating_mul(4);
-        (low && change.by > 0).then(|| usually as f64 / change.by as f64)?
+        (low && change.by > 0).then(|| float(usually) / float(change.by))?
     } else {
-        (change.by > usually.saturating_mul(2)).then(|| change.by as f64 / usually.max(1) as f64)?
+        (change.by > usually.saturating_mul(2)).then(|| float(change.by) / float(usually.max(1)))?
     };
     let (cause, counter) = cause(&change.counter)?;
     let why = vec![Why::Counter { name: counter, grew: change.by }];
@@ -48,7 +48,7 @@ fn cause(counter: &Counter) -> Option<(Cause, String)> {
         Counter::Migrations => (Class::Migration, String::new(), "migrations".to_owned()),
         Counter::RtThrottled => (Class::Throttled, String::new(), "throttled".to_owned()),
     };
-    Some((Cause { class, name }, counter))
+    Some((Cause { class, name: name.into() }, counter))
 }
 
 /// A row of `/proc/interrupts`: a number is the line of a device, a word an interrupt of the CPU itself.
@@ -57,7 +57,7 @@ fn interrupt(line: &str, what: &str) -> (Cause, String) {
         _ if names::is_clock(what) => Class::TimerInterrupt,
         number if number.bytes().all(|byte| byte.is_ascii_digit()) && !number.is_empty() => {
             let name = if what.is_empty() { format!("irq {line}") } else { format!("{what} (irq {line})") };
-            return (Cause { class: Class::HardIrq, name: name.clone() }, name);
+            return (Cause { class: Class::HardIrq, name: name.clone().into() }, name);
         }
         "NMI" => Class::Nmi,
         "LOC" => Class::TimerInterrupt,
@@ -66,6 +66,6 @@ fn interrupt(line: &str, what: &str) -> (Cause, String) {
         _ => Class::Vector,
     };
     let name = if what.is_empty() { line.to_owned() } else { what.to_owned() };
-    let shown = if class == Class::TimerInterrupt { String::new() } else { name.clone() };
+    let shown = if class == Class::TimerInterrupt { CauseName::NONE } else { name.clone().into() };
     (Cause { class, name: shown }, name)
 }

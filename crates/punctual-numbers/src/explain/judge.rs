@@ -4,7 +4,7 @@ use super::clues::{Clues, Rules};
 use super::frame::Frame;
 use super::names;
 use super::swept::{Anchors, Ours, Owner, Span, Swept};
-use super::{Cause, Class, Stage, Why};
+use super::{Cause, CauseName, Class, Stage, Why};
 use crate::trace::{Address, FLAG_NEED_RESCHED, Record, Tid, Vector, What, Window};
 use punctual_hist::{MonoTime, Nanos};
 
@@ -30,11 +30,8 @@ pub(super) struct Judge<'a> {
 /// A cause, and why it could run.
 type Blamed = (Cause, Vec<Why>);
 
-fn blamed(class: Class, name: impl Into<String>, why: impl IntoIterator<Item = Why>) -> Blamed {
-    let mut name = name.into();
-    // A long recording has hundreds of thousands of names.
-    name.shrink_to_fit();
-    (Cause { class, name }, why.into_iter().collect())
+fn blamed(class: Class, name: impl Into<CauseName>, why: impl IntoIterator<Item = Why>) -> Blamed {
+    (Cause { class, name: name.into() }, why.into_iter().collect())
 }
 
 impl<'a> Judge<'a> {
@@ -206,7 +203,7 @@ impl<'a> Judge<'a> {
 
     /// No record or clue explains it. The name says which task was current, without blaming it.
     fn unexplained(&self, span: &Span) -> Blamed {
-        blamed(Class::Unexplained, format!("under {}", self.name(span.task, span)), [])
+        blamed(Class::Unexplained, CauseName::Under(Box::new(self.name(span.task, span))), [])
     }
 
     fn idle(&self, span: &Span) -> Blamed {
@@ -261,7 +258,7 @@ impl<'a> Judge<'a> {
     }
 
     /// A thread ran while the timer interrupt was due and did not come.
-    fn unserved(&self, name: String, span: &Span) -> Blamed {
+    fn unserved(&self, name: CauseName, span: &Span) -> Blamed {
         if span.length() <= self.rules.switch_cost {
             // Entering an interrupt takes this time.
             return blamed(Class::TimerInterrupt, "", []);
@@ -323,7 +320,7 @@ impl<'a> Judge<'a> {
         let speaks = counted.is_some() || (real_time && (given || kept));
         // If no limit is seen at work, ours was kept off the CPU for the thread that runs.
         let limited = counted.is_some() || self.replenished || span.task == 0;
-        let name = if limited { String::new() } else { self.name(span.task, span) };
+        let name = if limited { CauseName::NONE } else { self.name(span.task, span) };
         speaks.then(|| blamed(Class::Throttled, name, counted))
     }
 
@@ -421,18 +418,16 @@ impl<'a> Judge<'a> {
     fn source(&self, context: Option<Frame>, task: Tid, nameless: &str) -> String {
         let Some(frame) = context else { return self.window.names.task(task) };
         let name = self.context(frame, None, Stage::Unknown).0.name;
-        if name.is_empty() { nameless.to_owned() } else { name }
+        if name.is_empty() { nameless.to_owned() } else { name.to_string() }
     }
 
-    fn name(&self, tid: Tid, span: &Span) -> String {
+    fn name(&self, tid: Tid, span: &Span) -> CauseName {
         let name = self.window.names.task(tid);
         if !name.starts_with("kworker/") {
-            return name;
+            return name.into();
         }
-        match span.work.map(|function| self.window.names.function(function)).filter(|name| !name.is_empty()) {
-            Some(function) => format!("kworker: {function}"),
-            None => "kworker".to_owned(),
-        }
+        let function = span.work.map(|function| self.window.names.function(function));
+        CauseName::Worker(function.filter(|name| !name.is_empty()))
     }
 }
 
@@ -450,11 +445,11 @@ fn nested(outer: &str, inner: &str) -> String {
 }
 
 /// The class of kernel threads that do the work of another context, by their names.
-fn kernel_thread(name: &str) -> Option<Class> {
-    let begins = |words: &[&str]| words.iter().any(|word| name.starts_with(word));
+fn kernel_thread(name: &CauseName) -> Option<Class> {
+    let begins = |words: &[&str]| words.iter().any(|word| name.begins_with(word));
     match name {
+        CauseName::Worker(_) => Some(Class::Worker),
         _ if begins(&["migration/"]) => Some(Class::StopMachine),
-        _ if begins(&["kworker"]) => Some(Class::Worker),
         _ if begins(&["irq/"]) => Some(Class::HardIrq),
         _ if begins(&["ksoftirqd/", "ktimers/", "ktimersoftd/"]) => Some(Class::Softirq),
         _ => None,

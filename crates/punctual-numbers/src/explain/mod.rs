@@ -11,6 +11,7 @@ mod account;
 pub mod advice;
 mod bursts;
 mod cause;
+mod cause_name;
 mod clues;
 mod contexts;
 mod counters;
@@ -29,6 +30,7 @@ mod tests;
 mod whole;
 
 pub use crate::stats::rhythm::Rhythm;
+pub use cause_name::CauseName;
 pub use whole::primary_cause;
 
 use crate::trace::{Incomplete, Kept, Tid, TraceTotal, Tracing};
@@ -132,7 +134,7 @@ pub struct Cause {
     pub class: Class,
     /// Its name, such as `nvme0q3 (irq 131)`, `NET_RX`, `hog99`, `kworker: vmstat_update` or `C6`; empty if the class says
     /// all.
-    pub name: String,
+    pub name: CauseName,
 }
 
 /// A stretch of the time between the release and the body.

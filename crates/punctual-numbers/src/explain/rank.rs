@@ -7,7 +7,7 @@
 //! complete ones of their kind. So keeping more of the worst does not make their cause look more frequent.
 
 use super::{Blame, Cause, CpuExcess, PhaseExcess, Ranked, Spike, Why, WhyCount, advice, bursts};
-use crate::stats::rhythm;
+use crate::stats::{float::float, rhythm};
 use crate::trace::{Incomplete, Kept, LateTotal};
 use punctual_hist::{MonoTime, Nanos};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -70,7 +70,7 @@ impl OneCpu {
         let told = |spikes: &[&Spike], kept: &dyn Fn(Kept) -> bool| {
             spikes.iter().filter(|spike| kept(spike.kept) && ranks(spike)).count() as u64
         };
-        let ratio = |of: u64, told: u64| if told == 0 { 1.0 } else { (as_f64(of) / as_f64(told)).max(1.0) };
+        let ratio = |of: u64, told: u64| if told == 0 { 1.0 } else { (float(of) / float(told)).max(1.0) };
         Self {
             least_of_worst: worst.last().map_or((Nanos::MAX, MonoTime::from_ns(u64::MAX)), |spike| order(spike)),
             worst: ratio(worst.len() as u64, told(worst, &|_| true)),
@@ -193,9 +193,4 @@ pub(super) fn distinct(spikes: &mut Vec<Spike>) {
     spikes.sort_by_key(|spike| (spike.kept, spike.incomplete.is_some()));
     spikes.retain(|spike| seen.insert((spike.cpu, spike.release)));
     spikes.sort_by_key(|spike| (std::cmp::Reverse(spike.latency()), spike.cpu, spike.release));
-}
-
-#[allow(clippy::cast_precision_loss, reason = "counts of windows, far below 2^52")]
-fn as_f64(n: u64) -> f64 {
-    n as f64
 }

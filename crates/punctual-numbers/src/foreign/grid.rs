@@ -197,10 +197,19 @@ mod tests {
             (0..200_000).filter(|k| *k != 5_000).map(|k| due(k) + if k % 10 == 3 { 20_000 } else { 0 }).collect();
         let grid = fitted(&instants);
         assert_eq!((grid.latencies.counts.count(), grid.skipped, grid.surplus), (199_999, 1, 0));
-        let late: u64 =
-            grid.latencies.counts.nonzero().filter(|(i, _)| punctual_hist::bucket_low(*i) > 15_000).map(|(_, n)| n).sum();
+        let late: u64 = grid
+            .latencies
+            .counts
+            .nonzero()
+            .filter(|(i, _)| punctual_hist::bucket_low(*i) > 15_000)
+            .map(|(_, n)| n)
+            .sum();
         assert_eq!(late, 20_000);
-        assert!(grid.latencies.counts.max().unwrap().as_ns().abs_diff(20_000) < 20, "{:?}", grid.latencies.counts.max());
+        assert!(
+            grid.latencies.counts.max().unwrap().as_ns().abs_diff(20_000) < 20,
+            "{:?}",
+            grid.latencies.counts.max()
+        );
         assert!((grid.periods().0 - 999_963.0).abs() < 0.01 && (grid.periods().1 - 999_963.0).abs() < 0.01);
     }
 
@@ -212,7 +221,11 @@ mod tests {
             .collect();
         let grid = fitted(&instants);
         assert_eq!((grid.skipped, grid.latencies.counts.count()), (0, 1_000));
-        assert!(grid.latencies.counts.max().unwrap().as_ns().abs_diff(6_000_000) < 2_000, "{:?}", grid.latencies.counts.max());
+        assert!(
+            grid.latencies.counts.max().unwrap().as_ns().abs_diff(6_000_000) < 2_000,
+            "{:?}",
+            grid.latencies.counts.max()
+        );
     }
 
     #[test]

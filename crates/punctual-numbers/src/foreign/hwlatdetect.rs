@@ -53,7 +53,8 @@ impl LineReader for Reader {
             None => "lost: hwlatdetect lists only what is above its threshold, which is not in this file".to_owned(),
         }];
         let (window, width) = (us("Sample window"), us("Sample width"));
-        let observed = self.duration.zip(window.zip(width)).map(|(length, (window, width))| part(length, width, window));
+        let observed =
+            self.duration.zip(window.zip(width)).map(|(length, (window, width))| part(length, width, window));
         if let Some((window, width)) = window.zip(width) {
             let blind = window.minus(width).times(100).whole(window);
             notes.push(format!(

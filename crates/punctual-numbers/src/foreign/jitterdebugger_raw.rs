@@ -100,12 +100,17 @@ impl Raw {
         if self.records == 0 {
             return Err(Problem::new("there is no whole record in it"));
         }
-        number::is_in_microseconds(self.unit, self.threads.values().filter_map(|values| values.counts.min()).min(), "jitterdebugger")?;
+        number::is_in_microseconds(
+            self.unit,
+            self.threads.values().filter_map(|values| values.counts.min()).min(),
+            "jitterdebugger",
+        )?;
         let cut = self.pending.len();
         let cut =
             (cut > 0).then(|| format!("doubted: the file ends with {cut} bytes of a record: it was cut off there"));
         let grain = self.grain();
-        let series = |(thread, values): (&u32, &Sequence)| Series::of_sequence(format!("thread {thread}"), values, grain);
+        let series =
+            |(thread, values): (&u32, &Sequence)| Series::of_sequence(format!("thread {thread}"), values, grain);
         let said = "jitterdebugger numbers its threads, not the CPUs they ran on, and writes no period";
         Ok(ForeignRun {
             program: Some("jitterdebugger".to_owned()),

@@ -91,7 +91,8 @@ impl Reader {
             self.latencies.entry(sender).or_default();
             return Ok(());
         }
-        let us = |text: &str| number::length(text, Unit::Us).map(|length| length.whole(Nanos::from_us(1))).ok_or_else(bad);
+        let us =
+            |text: &str| number::length(text, Unit::Us).map(|length| length.whole(Nanos::from_us(1))).ok_or_else(bad);
         self.latencies.insert(sender, Some([us(min)?, us(avg)?, us(max)?]));
         Ok(())
     }

@@ -83,7 +83,7 @@ mod tests {
             first.add(placed);
         }
         let mut former = first.into_recording().unwrap();
-        former.cut_off = Some(CutOff { good_bytes: 1, reason: CutReason::InAFrame });
+        former.cut_off = Some(CutOff { good_bytes: 1, lost_bytes: 0, reason: CutReason::InAFrame });
         let mut grown = Growing::behind(former);
         for frame in run(3600, 5, 900, Some(EndReason::Completed)) {
             let placed = grown.placed(frame);

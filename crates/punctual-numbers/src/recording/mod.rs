@@ -361,6 +361,8 @@ pub enum EndReason {
 pub struct CutOff {
     /// Length of the part of the file that is good.
     pub good_bytes: u64,
+    /// Length of what follows the good part, which is not read.
+    pub lost_bytes: u64,
     pub reason: CutReason,
 }
 
@@ -377,7 +379,8 @@ pub enum CutReason {
 }
 
 impl CutOff {
-    /// Whether at most the beginning of a frame follows: what a killed program or a full disk leaves.
+    /// Whether at most the beginning of a frame follows: what a killed program or a full disk leaves. Anything else is
+    /// damage, and what follows it may be most of the run.
     pub fn is_clean(&self) -> bool {
         !matches!(self.reason, CutReason::Damaged(_))
     }

@@ -52,6 +52,7 @@ pub struct FrameReader {
     /// Bytes of a frame that is not complete.
     pending: Vec<u8>,
     good_bytes: u64,
+    fed_bytes: u64,
     begun: bool,
     damage: Option<&'static str>,
 }
@@ -60,6 +61,8 @@ pub struct FrameReader {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Good {
     pub bytes: u64,
+    /// Length of what follows it.
+    pub lost_bytes: u64,
     pub then: Option<CutReason>,
 }
 
@@ -70,6 +73,7 @@ impl FrameReader {
 
     /// Takes the next bytes and hands each frame they complete to `sink`. After damage, the rest is ignored.
     pub fn feed(&mut self, bytes: &[u8], mut sink: impl FnMut(Frame)) -> Result<(), Unreadable> {
+        self.fed_bytes = self.fed_bytes.saturating_add(bytes.len() as u64);
         let mut rest = bytes;
         // The pending piece is joined with just the bytes it lacks, so that most frames are read where they lie.
         while !self.pending.is_empty() && !rest.is_empty() && self.damage.is_none() {
@@ -94,7 +98,8 @@ impl FrameReader {
 
     pub fn finish(self) -> Good {
         let cut = (!self.pending.is_empty()).then_some(CutReason::InAFrame);
-        Good { bytes: self.good_bytes, then: self.damage.map(CutReason::Damaged).or(cut) }
+        let lost_bytes = self.fed_bytes.saturating_sub(self.good_bytes);
+        Good { bytes: self.good_bytes, lost_bytes, then: self.damage.map(CutReason::Damaged).or(cut) }
     }
 
     /// The number of bytes that the pending piece lacks at least; never zero.
@@ -218,14 +223,14 @@ impl RecordingReader {
         if self.recording.is_none() && !self.headless && self.frames.damage.is_none() {
             return Err(Unreadable::NoHeader);
         }
-        let Good { bytes: good_bytes, then } = self.frames.finish();
+        let Good { bytes: good_bytes, lost_bytes, then } = self.frames.finish();
         let Some(mut recording) = self.recording else {
             let why = then.map_or_else(|| "the file does not begin with one".to_owned(), |reason| reason.to_string());
             return Err(Unreadable::HeaderDamaged(why));
         };
         let unfinished = recording.end.is_none().then_some(CutReason::Unfinished);
         recording.stretch = self.filter.map(|filter| filter.stretch);
-        recording.cut_off = then.or(unfinished).map(|reason| CutOff { good_bytes, reason });
+        recording.cut_off = then.or(unfinished).map(|reason| CutOff { good_bytes, lost_bytes, reason });
         Ok(recording)
     }
 }
@@ -280,7 +285,7 @@ mod tests {
             let pieces: Vec<&[u8]> = cuts.windows(2).map(|cut| &bytes[cut[0]..cut[1]]).collect();
             let (got, end) = frames_of(&pieces);
             prop_assert_eq!(&got[1..], &frames[..]);
-            prop_assert_eq!(end, Good { bytes: bytes.len() as u64, then: None });
+            prop_assert_eq!(end, Good { bytes: bytes.len() as u64, lost_bytes: 0, then: None });
         }
 
         #[test]
@@ -290,7 +295,8 @@ mod tests {
             let (bytes, ends) = file_of(header, &frames);
             for length in 0..bytes.len() {
                 let whole = ends.iter().filter(|end| **end <= length).count();
-                let (got, Good { bytes: good, then: reason }) = frames_of(&[&bytes[..length]]);
+                let (got, Good { bytes: good, lost_bytes, then: reason }) = frames_of(&[&bytes[..length]]);
+                prop_assert_eq!(good + lost_bytes, length as u64);
                 prop_assert_eq!(got.len(), whole.saturating_sub(1));
                 let expected = whole.checked_sub(1).map_or(0, |last| ends[last]);
                 prop_assert_eq!(good, expected as u64);
@@ -318,7 +324,8 @@ mod tests {
             let at = ends[0] + at.index(bytes.len() - ends[0]);
             bytes[at] ^= 1 << bit;
             let whole = ends.iter().filter(|end| **end <= at).count() - 1;
-            let (got, Good { bytes: good, then: reason }) = frames_of(&[&bytes]);
+            let (got, Good { bytes: good, lost_bytes, then: reason }) = frames_of(&[&bytes]);
+            prop_assert_eq!(good + lost_bytes, bytes.len() as u64);
             prop_assert_eq!(got.len(), whole);
             prop_assert_eq!(good, ends[whole] as u64);
             prop_assert!(reason.is_some());
@@ -364,7 +371,8 @@ mod tests {
             encode_preamble(&mut bytes);
             bytes.extend(frame);
             let good = bytes.len() - if damage.is_some() { frame.len() } else { 0 };
-            let end = Good { bytes: good as u64, then: damage.map(CutReason::Damaged) };
+            let lost_bytes = (bytes.len() - good) as u64;
+            let end = Good { bytes: good as u64, lost_bytes, then: damage.map(CutReason::Damaged) };
             assert_eq!(frames_of(&[&bytes]), (Vec::new(), end));
         }
     }

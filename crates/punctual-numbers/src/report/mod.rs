@@ -390,6 +390,11 @@ pub enum Distrust {
         reason: EndReason,
     },
     CutOff,
+    /// The recording is damaged before its end: what was measured after that is not in the numbers.
+    Damaged {
+        /// Length of what follows the good part, which is not read.
+        lost_bytes: u64,
+    },
     /// Part of the recording could not be written.
     WriteFailed,
     /// Exact maxima, each of one second of one CPU, were not collected in time.

@@ -324,11 +324,25 @@ fn how_a_run_ended_matters() {
 }
 
 #[test]
+fn a_file_that_is_damaged_in_its_middle_is_told_from_one_that_was_cut_off() {
+    let mut bytes = file(&header(), &good_frames());
+    // Frames follow that are whole; the bit stands in the last but some of them.
+    let at = bytes.len() - 40;
+    bytes[at] ^= 1;
+    let report = Report::of(&read(&bytes).unwrap());
+    let cut = report.cut_off.unwrap();
+    assert_eq!(cut.good_bytes + cut.lost_bytes, bytes.len() as u64);
+    assert!(!cut.is_clean() && cut.lost_bytes > 0, "{cut:?}");
+    assert_eq!(report.trust.reasons, [Distrust::Damaged { lost_bytes: cut.lost_bytes }]);
+}
+
+#[test]
 fn a_file_that_was_cut_off_is_reported_on_as_far_as_it_goes() {
     let mut bytes = file(&header(), &good_frames());
     bytes.truncate(bytes.len() - 1);
     let report = Report::of(&read(&bytes).unwrap());
     assert_eq!((report.end, report.trust.reasons.as_slice()), (None, &[Distrust::CutOff][..]));
+    assert!(report.cut_off.is_some_and(|cut| cut.is_clean()));
     assert_eq!(report.next[0], NextStep::Repeat);
     // Cut in the first phase, the phase ends where the recording does.
     let report = Report::of(&fold(header(), good_frames().into_iter().take(5).collect()));

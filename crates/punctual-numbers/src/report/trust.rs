@@ -209,9 +209,11 @@ fn from_ending(recording: &Recording, claims: &Claims, trust: &mut Trust) {
         }
     }
     // What is missing may be just what ended the run.
-    let former = recording.runs.iter().rev().skip(1);
-    if recording.cut_off.is_some() || former.into_iter().any(|run| run.end.is_none()) {
-        trust.doubt(Distrust::CutOff);
+    let former_cut_off = recording.runs.iter().rev().skip(1).any(|run| run.end.is_none());
+    match recording.cut_off.filter(|cut| !cut.is_clean()) {
+        Some(damaged) => trust.doubt(Distrust::Damaged { lost_bytes: damaged.lost_bytes }),
+        None if recording.cut_off.is_some() || former_cut_off => trust.doubt(Distrust::CutOff),
+        None => {}
     }
     if ends().any(|end| end.write_error.is_some()) {
         trust.doubt(Distrust::WriteFailed);

@@ -63,6 +63,7 @@ impl Distrust {
             | Self::GrantedOtherwise { .. }
             | Self::EndedEarly { .. }
             | Self::CutOff
+            | Self::Damaged { .. }
             | Self::WriteFailed
             | Self::LoadMissing { .. }
             | Self::Early { .. } => Direction::MayHide,

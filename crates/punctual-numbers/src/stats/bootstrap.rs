@@ -6,18 +6,14 @@
 //! Good as far as some hundred samples lie beyond the percentile; further out resamples repeat the few there are, and
 //! [`Blocks::order_limits`] counts ranks instead.
 
-use super::random::SplitMix;
+use super::float::float;
 use super::{normal, ranks, ratio};
+use punctual_hist::SplitMix;
 
 /// Fewer blocks than this say nothing of how much they vary.
 pub const BLOCKS_MIN: usize = 6;
 /// The seed of every resampling: a verdict can be had again.
 const SEED: u64 = 0x70_75_6e_63_74_75_61_6c;
-
-#[allow(clippy::cast_precision_loss, reason = "numbers of blocks and resamples are small")]
-fn float(n: usize) -> f64 {
-    n as f64
-}
 
 /// A run in blocks of time, as histograms on one grid of cells that are adjacent or apart, never overlapping.
 #[derive(Clone, Debug, Default)]

@@ -4,16 +4,12 @@
 //! how much. Lag-one correlation of ranks for whether neighbours are independent at all; where they are not quite, the
 //! long-run variance of placements, as Brunner and Munzel (2000) have it for independent values.
 
+use super::float::float;
 use super::{dependence, normal};
 use statrs::statistics::Statistics;
 
 /// Samples up to this product of sizes are counted out exactly.
 const EXACT_MAX: usize = 2_500;
-
-#[allow(clippy::cast_precision_loss, reason = "sizes of samples that fit into memory")]
-fn float(n: usize) -> f64 {
-    n as f64
-}
 
 /// What ranks say of a second sample against a first.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -180,9 +176,9 @@ pub fn neighbours(values: &[f64]) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::random::SplitMix;
     use super::*;
     use proptest::prelude::*;
+    use punctual_hist::SplitMix;
 
     /// The two samples of the research note, where scipy's answers stand.
     fn samples() -> (Vec<f64>, Vec<f64>) {

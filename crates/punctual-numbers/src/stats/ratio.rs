@@ -5,11 +5,7 @@
 //! [`dispersion`].
 
 use super::binomial;
-
-#[allow(clippy::cast_precision_loss, reason = "counts beyond 2^53 lose nothing that matters to a ratio")]
-fn float(n: u64) -> f64 {
-    n as f64
-}
+use super::float::float;
 
 /// Events in two runs.
 #[derive(Clone, Copy, Debug, PartialEq)]

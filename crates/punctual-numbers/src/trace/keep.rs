@@ -5,8 +5,8 @@
 //! out of the sample moves to a slot of the worst. Pure arithmetic: whoever cuts windows is told where they go.
 
 use super::Kept;
-use crate::stats::random::SplitMix;
 use punctual_hist::Nanos;
+use punctual_hist::SplitMix;
 use std::collections::BTreeMap;
 
 /// Windows of the worst activations of each CPU, where there is room.

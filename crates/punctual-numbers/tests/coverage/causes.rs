@@ -94,7 +94,7 @@ impl Source {
     }
 
     fn cause(&self) -> Cause {
-        Cause { class: Class::HigherPriority, name: self.name.to_owned() }
+        Cause { class: Class::HigherPriority, name: self.name.into() }
     }
 }
 
@@ -176,7 +176,7 @@ fn levels(number: usize, mixture: &Mixture, runs: u64) -> Vec<Told> {
         let phase = mixture.claimed(&mut Dice::new(300 + number, seed));
         whole.add(&phase.beyond, (hour, Nanos::ZERO), 0);
         for (source, outcome) in mixture.0.iter().zip(&mut outcomes) {
-            let claims = phase.by_cause.iter().find(|claims| claims.cause.name == source.name).unwrap();
+            let claims = phase.by_cause.iter().find(|claims| claims.cause.name == source.name.into()).unwrap();
             outcome.add(&claims.beyond, (hour, source.truth()), 0);
         }
     }

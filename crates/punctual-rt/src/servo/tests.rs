@@ -56,7 +56,7 @@ const START: MonoTime = MonoTime::from_ns(1_000_000_000);
 impl World {
     fn new(period: Nanos, ppm: f64, off: Nanos, waking: Waking) -> Self {
         let noisy_path = !matches!(waking, Waking::Exact);
-        Self { noise: Noise(42), waking, noisy_path, period, ppm, began_off: off.as_ns(), release: START }
+        Self { noise: Noise::new(42), waking, noisy_path, period, ppm, began_off: off.as_ns(), release: START }
     }
 
     fn reference_at(&self, local: MonoTime) -> u64 {

@@ -123,7 +123,7 @@ mod tests {
     #[test]
     #[cfg_attr(miri, ignore = "slow")]
     fn one_hump_is_no_modes_whatever_its_width() {
-        let mut noise = Noise(1);
+        let mut noise = Noise::new(1);
         for sd in [10.0, 300.0, 2_000.0, 20_000.0] {
             let counts = counts_of((0..20_000).map(|_| 50_000.0 + sd * noise.normal()));
             assert_eq!(modes(&counts), [], "normal, sd {sd}");
@@ -137,7 +137,7 @@ mod tests {
     #[test]
     #[cfg_attr(miri, ignore = "slow")]
     fn two_and_three_humps_are_found_with_their_shares() {
-        let mut noise = Noise(2);
+        let mut noise = Noise::new(2);
         let two = counts_of((0..20_000).map(|n| if n % 8 == 0 { 35_000.0 } else { 5_000.0 } + 800.0 * noise.normal()));
         let found = modes(&two);
         assert_eq!(found.len(), 2, "{found:?}");
@@ -150,7 +150,7 @@ mod tests {
     #[test]
     #[cfg_attr(miri, ignore = "slow")]
     fn a_few_outliers_are_a_tail() {
-        let mut noise = Noise(3);
+        let mut noise = Noise::new(3);
         let counts =
             counts_of((0..20_000).map(|n| if n % 200 == 0 { 90_000.0 } else { 5_000.0 + 300.0 * noise.normal() }));
         assert_eq!(modes(&counts), []);

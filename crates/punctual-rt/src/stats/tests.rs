@@ -139,7 +139,7 @@ fn what_timed_out_is_counted_and_that_is_all() {
 fn two_kinds_of_wake_up_in_turns_get_no_verdict() {
     let told = |late_each: u64, missed: u64| {
         let (mut writer, reader) = Stats::create(&config("turns")).unwrap();
-        let (mut index, mut noise) = (0, Noise(6));
+        let (mut index, mut noise) = (0, Noise::new(6));
         for n in 0..5_000u64 {
             let slept = n % late_each == 0;
             #[allow(clippy::cast_possible_truncation, reason = "a test's small values")]
@@ -199,7 +199,7 @@ fn sixteen_worst_of_many() {
 #[test]
 #[cfg_attr(miri, ignore = "slow")]
 fn independent_latencies_are_told() {
-    let mut noise = Noise(1);
+    let mut noise = Noise::new(1);
     let s = run(latencies(20_000, |_| 12_000.0 + 3_000.0 * noise.normal()));
     let periods = s.periods.unwrap();
     assert!((periods.autocorrelation().unwrap() + 0.5).abs() < 0.02, "{periods:?}");
@@ -211,7 +211,7 @@ fn independent_latencies_are_told() {
 #[test]
 #[cfg_attr(miri, ignore = "slow")]
 fn two_valued_latency_is_independent_and_bimodal() {
-    let mut noise = Noise(2);
+    let mut noise = Noise::new(2);
     let s =
         run(latencies(20_000, |_| if noise.uniform() < 0.08 { 35_000.0 } else { 5_000.0 } + 500.0 * noise.normal()));
     assert_eq!(s.periods.unwrap().rhythm(), Rhythm::Independent);
@@ -226,21 +226,21 @@ fn two_valued_latency_is_independent_and_bimodal() {
 #[cfg_attr(miri, ignore = "slow")]
 fn what_the_loop_does_to_its_grid_is_told() {
     let periods = |next: &mut dyn FnMut(u32) -> f64| run(latencies(20_000, next)).periods.unwrap();
-    let (mut noise, mut phase) = (Noise(3), 0.0);
+    let (mut noise, mut phase) = (Noise::new(3), 0.0);
     let sleeper = periods(&mut |_| {
         phase += 17_000.0 + 5_000.0 * noise.normal();
         phase
     });
     assert!(sleeper.autocorrelation().unwrap().abs() < 0.05 && (sleeper.mean_ns().unwrap() - 17_000.0).abs() < 200.0);
     assert_eq!(sleeper.rhythm(), Rhythm::Drifting, "a relative sleeper runs away");
-    let (mut noise, mut error) = (Noise(4), 0.0);
+    let (mut noise, mut error) = (Noise::new(4), 0.0);
     let compensated = periods(&mut |_| {
         error = 12_000.0 + 3_000.0 * noise.normal() - error;
         error
     });
     assert!(compensated.autocorrelation().unwrap() < -0.9, "{compensated:?}");
     assert_eq!(compensated.rhythm(), Rhythm::Oscillating, "a compensation with its pole at -1 oscillates");
-    let mut noise = Noise(5);
+    let mut noise = Noise::new(5);
     let wander = periods(&mut |n| 50_000.0 + 40_000.0 * (f64::from(n) / 300.0).sin() + 20.0 * noise.normal());
     assert_eq!(wander.rhythm(), Rhythm::Wandering);
     let step = periods(&mut |n| if n / 500 % 2 == 0 { 5_000.0 } else { 35_000.0 } + 100.0 * noise.normal());

@@ -162,14 +162,14 @@ mod tests {
 
     #[test]
     fn steady_sleeps_cost_little_and_are_never_late() {
-        let mut noise = Noise(1);
+        let mut noise = Noise::new(1);
         let (late, polled) = replay((0..20_000).map(|_| 12_000 + noise.below(6_000)));
         assert!(late == 0.0 && polled < 0.014, "late {late}, polled {polled}");
     }
 
     #[test]
     fn sleeps_of_two_kinds_are_both_covered() {
-        let mut noise = Noise(1);
+        let mut noise = Noise::new(1);
         let (late, polled) = replay((0..20_000).map(|_| if noise.below(10) == 0 { 35_000 } else { 5_000 }));
         assert!(late < 0.001 && polled <= 0.05, "late {late}, polled {polled}");
     }
@@ -200,21 +200,21 @@ mod tests {
 
     #[test]
     fn rare_outages_do_not_move_the_margin() {
-        let mut noise = Noise(1);
+        let mut noise = Noise::new(1);
         let (late, polled) = replay((0..20_000).map(|_| if noise.below(300) == 0 { 5_000_000 } else { 10_000 }));
         assert!(late < 0.005 && polled < 0.02, "late {late}, polled {polled}");
     }
 
     #[test]
     fn where_sleeps_are_hopeless_polling_stays_within_its_share() {
-        let mut noise = Noise(1);
+        let mut noise = Noise::new(1);
         let (late, polled) = replay((0..20_000).map(|_| noise.below(400_000)));
         assert!(late > 0.1 && polled <= 0.1, "late {late}, polled {polled}");
     }
 
     #[test]
     fn where_the_share_decides_it_is_kept_and_used() {
-        let mut noise = Noise(1);
+        let mut noise = Noise::new(1);
         let (late, polled) = replay((0..40_000).map(|_| if noise.below(10) < 3 { 75_000 } else { 20_000 }));
         assert!(late < 0.002, "the mean allows for both kinds, the median would not: {late}");
         assert!((0.04..=0.05).contains(&polled), "{polled}");
@@ -255,7 +255,7 @@ mod tests {
     #[test]
     fn the_offset_settles_on_the_median_and_outliers_do_not_move_it() {
         let mut offset = Offset::new();
-        let mut noise = Noise(1);
+        let mut noise = Noise::new(1);
         for k in 0..5_000 {
             offset.learn(Nanos::from_ns(if k % 50 == 0 { 3_000_000 } else { 13_000 + noise.below(1_000) }));
         }

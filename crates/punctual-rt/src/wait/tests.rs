@@ -163,7 +163,7 @@ fn an_outside_event_paces_the_task_and_its_absence_is_told() {
 
 /// What happens to a machine in a bad week: mostly nothing, then everything.
 fn bad_week() -> impl FnMut() -> Whim {
-    let mut noise = Noise(1);
+    let mut noise = Noise::new(1);
     move || match noise.below(1_000) {
         0 => Whim::Oversleep(noise.below(50_000_000)),
         1 => Whim::Steal(noise.below(5_000_000)),
@@ -331,7 +331,7 @@ fn what_quiet_sleeps_leave_over_a_long_one_may_poll_and_the_share_is_kept() {
     const CYCLES: u64 = 40_000;
     let mut hybrid = engine(&Wait::Hybrid(Margin::AUTO), vec![]);
     hybrid.waiter.clock.reading = 200;
-    let (mut noise, mut late, mut polled) = (Noise(1), 0, Nanos::ZERO);
+    let (mut noise, mut late, mut polled) = (Noise::new(1), 0, Nanos::ZERO);
     for _ in 0..CYCLES {
         let whim = Whim::Oversleep(if noise.below(10) < 3 { 75_000 } else { 20_000 });
         hybrid.waiter.clock.take(whim);

@@ -31,6 +31,7 @@ fn letter(word: &Word) -> char {
         WordVerdict::RejectedValue => 'R',
         WordVerdict::Inert => 'I',
         WordVerdict::Clamped => 'C',
+        WordVerdict::Undecided => 'P',
         WordVerdict::ModuleNotLoaded => 'M',
         WordVerdict::ForUserSpace => 'U',
         WordVerdict::Accepted if word.is_trap => 'T',
@@ -69,7 +70,7 @@ fn the_truth_table_is_what_the_linter_says() {
     let read = |name: &str| std::fs::read_to_string(repository(&format!("fixtures/cmdlines/{name}"))).unwrap();
     let mut out = String::from(
         "# Verdicts for 6.1, 6.12 and 7.3; each: x86-64 stock, x86-64 PREEMPT_RT, arm64 stock, arm64 PREEMPT_RT; four CPUs.\n\
-         # a accepted, T accepted and a trap, C clamped, I inert, H harmful, R rejected value, ? unknown,\n\
+         # a accepted, T accepted and a trap, C clamped, I inert, H harmful, R rejected value, ? unknown, P perhaps,\n\
          # M module not loaded (or not the kernel's), U for user space. The text is that of 6.12 on x86-64, stock.\n\n\
          # A published line, as one line:\n",
     );

@@ -1,7 +1,6 @@
 //! `punctual compare`.
 
-#![allow(clippy::doc_markdown, reason = "these comments are the help a user reads on a terminal")]
-
+use super::Brief;
 use super::need::NeedArgs;
 use super::result::ImportArgs;
 use super::value::{parse_duration, parse_percent};
@@ -39,8 +38,10 @@ pub struct CompareArgs {
     #[arg(long, value_enum, value_name = "LEVEL")]
     pub fail_on: Option<CompareLevel>,
     /// Print every number, group and difference
-    #[arg(long, conflicts_with = "json")]
+    #[arg(long, conflicts_with_all = ["json", "brief"])]
     pub full: bool,
+    #[command(flatten)]
+    pub form: Brief,
     /// Print one JSON document
     #[arg(long)]
     pub json: bool,

@@ -1,7 +1,6 @@
 //! `punctual explain`.
 
-#![allow(clippy::doc_markdown, reason = "these comments are the help a user reads on a terminal")]
-
+use super::Brief;
 use clap::Args;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -12,10 +11,12 @@ pub struct ExplainArgs {
     pub recording: Option<PathBuf>,
     /// Tell everything: all causes with what bears on them, more of the latest activations, how it was looked for; with
     /// --json all windows, which are some megabytes for a long recording
-    #[arg(long, conflicts_with = "spike")]
+    #[arg(long, conflicts_with_all = ["spike", "brief"])]
     pub full: bool,
+    #[command(flatten)]
+    pub form: Brief,
     /// Print one JSON document
-    #[arg(long, conflicts_with_all = ["top", "spike"])]
+    #[arg(long, conflicts_with_all = ["top", "spike", "brief"])]
     pub json: bool,
     /// Write a page with pictures of the latest activations here
     #[arg(long, value_name = "PATH")]
@@ -27,6 +28,6 @@ pub struct ExplainArgs {
     #[arg(long, value_name = "N", default_value = "5")]
     pub top: NonZeroUsize,
     /// Show one late activation part by part; 1 is the worst
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", conflicts_with = "brief")]
     pub spike: Option<NonZeroUsize>,
 }

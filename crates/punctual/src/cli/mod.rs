@@ -25,7 +25,7 @@ pub use tune::{RevertArgs, StatusArgs, TuneArgs};
 pub use value::{Loads, PRIORITY, Period, When, parse_cpus, parse_duration, parse_loads};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use names::{ARCHES, ENGINES, FINDING_LEVELS, FLAVOURS, KnobId, MECHANISMS, one_of};
+use names::{ARCHES, ENGINES, FINDING_LEVELS, FLAVOURS, MECHANISMS, one_of};
 use punctual_facts::cpu_set::{CPU_LIMIT, CpuSet};
 use punctual_facts::finding::Severity;
 use punctual_facts::machine::{Arch, Flavour, Version};
@@ -115,6 +115,9 @@ pub enum Command {
     /// (internal) ask for short sleeps of the CPUs as long as this runs
     #[command(name = "__hold-latency", hide = true)]
     HoldLatency { us: u32 },
+    /// (internal) print the ids of all knobs, one a line, for completion
+    #[command(name = "__knobs", hide = true)]
+    Knobs,
     /// (internal) write man pages into a directory
     #[command(name = "__man", hide = true)]
     WriteMan { dir: PathBuf },
@@ -146,7 +149,7 @@ pub struct AuditArgs {
     #[command(flatten)]
     pub form: AuditForm,
     /// Tell all about one knob
-    #[arg(long, value_parser = KnobId, hide_possible_values = true, value_name = "KNOB", conflicts_with = "AuditForm")]
+    #[arg(long, value_name = "KNOB", conflicts_with = "AuditForm")]
     pub explain: Option<String>,
     /// List what is good and what does not apply, too; in SARIF, add what is not bad
     #[arg(long, conflicts_with_all = ["explain", "diff"])]
@@ -184,6 +187,9 @@ pub struct AuditForm {
     /// Print JUnit XML, for CI
     #[arg(long)]
     pub junit: bool,
+    /// Print one line, for scripts and logs of CI
+    #[arg(long, short = 'q', visible_alias = "quiet", conflicts_with_all = ["all", "diff"])]
+    pub brief: bool,
 }
 
 #[derive(Args, Clone, Debug)]
@@ -272,6 +278,14 @@ pub struct CheckArgs {
     /// Exit with 2 when a finding is at least this bad
     #[arg(long, value_name = "LEVEL", value_parser = one_of(FINDING_LEVELS))]
     pub fail_on: Option<Severity>,
+}
+
+/// Whether one line is printed instead of the text.
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub struct Brief {
+    /// Print one line and no progress, for scripts and logs of CI
+    #[arg(long, short = 'q', visible_alias = "quiet", conflicts_with = "json")]
+    pub brief: bool,
 }
 
 /// How much of a result is printed.

@@ -1,15 +1,14 @@
 //! Words for values of the libraries, each with the help a user reads; a word without help is another spelling of the
 //! word above it.
 
-use clap::builder::{PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use punctual_facts::finding::Severity;
 use punctual_facts::machine::{Arch, Flavour};
 use punctual_linux::trace::EngineChoice;
 use punctual_numbers::scenario::Mechanism;
 use punctual_optimize::Strategy;
-use punctual_tuning::knobs::{self, Blast};
+use punctual_tuning::knobs::Blast;
 use punctual_tuning::plan::lasting::Artefact;
-use std::ffi::OsStr;
 
 pub struct Word<T: 'static>(&'static str, T, &'static str);
 
@@ -20,23 +19,6 @@ pub fn one_of<T: Copy + Send + Sync>(words: &'static [Word<T>]) -> impl TypedVal
         let found = words.iter().find(|Word(word, ..)| *word == typed);
         found.map(|Word(_, value, _)| *value).ok_or("it is none of the words")
     })
-}
-
-/// Takes any word, since what knows the knobs refuses one that is misspelt with those that are spelled nearly like it; the
-/// shells complete those there are.
-#[derive(Clone)]
-pub struct KnobId;
-
-impl TypedValueParser for KnobId {
-    type Value = String;
-
-    fn parse_ref(&self, cmd: &clap::Command, arg: Option<&clap::Arg>, value: &OsStr) -> Result<String, clap::Error> {
-        StringValueParser::new().parse_ref(cmd, arg, value)
-    }
-
-    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
-        Some(Box::new(knobs::ALL.iter().map(|knob| PossibleValue::new(knob.id))))
-    }
 }
 
 pub const FLAVOURS: &[Word<Flavour>] = &[

@@ -1,7 +1,5 @@
 //! What can be typed of the need: the kind of work, and the file that states it.
 
-#![allow(clippy::doc_markdown, reason = "these comments are the help a user reads on a terminal")]
-
 use clap::Args;
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use punctual_tuning::presets;
@@ -59,4 +57,7 @@ pub struct InitArgs {
     /// File to write
     #[arg(long, value_name = "FILE", default_value = "punctual.toml")]
     pub out: PathBuf,
+    /// Write the file anew where it is there already
+    #[arg(long)]
+    pub replace: bool,
 }

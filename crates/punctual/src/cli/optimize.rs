@@ -1,7 +1,6 @@
 //! `punctual optimize`.
 
-#![allow(clippy::doc_markdown, reason = "these comments are the help a user reads on a terminal")]
-
+use super::Brief;
 use super::names::{RADII, STRATEGIES, one_of};
 use super::need::NeedArgs;
 use super::value::{Loads, PRIORITY, parse_cpus, parse_duration, parse_loads, parse_percent};
@@ -108,7 +107,6 @@ pub struct OptimizeArgs {
     /// Write a page with a picture of the effects here
     #[arg(long, value_name = "PATH")]
     pub html: Option<PathBuf>,
-    /// No progress
-    #[arg(long, short)]
-    pub quiet: bool,
+    #[command(flatten)]
+    pub form: Brief,
 }

@@ -1,7 +1,5 @@
 //! What can be typed about files with results in them.
 
-#![allow(clippy::doc_markdown, reason = "these comments are the help a user reads on a terminal")]
-
 use super::Form;
 use super::long::BetweenArgs;
 use super::plot::PlotArgs;

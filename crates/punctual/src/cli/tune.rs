@@ -1,8 +1,7 @@
 //! What can be typed to change the machine, and to put it back.
 
-#![allow(clippy::doc_markdown, reason = "these comments are the help a user reads on a terminal")]
-
-use super::names::{ARCHES, ARTEFACTS, FLAVOURS, KnobId, Printed, RADII, one_of};
+use super::Brief;
+use super::names::{ARCHES, ARTEFACTS, FLAVOURS, Printed, RADII, one_of};
 use super::need::NeedArgs;
 use super::value::{parse_cpus, parse_duration, parse_version};
 use clap::Args;
@@ -28,10 +27,10 @@ pub struct TuneArgs {
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub budget: Option<Nanos>,
     /// Knobs to change, and no others, for example irq.affinity,iso.domain
-    #[arg(long, value_parser = KnobId, hide_possible_values = true, value_name = "IDS", value_delimiter = ',')]
+    #[arg(long, value_name = "IDS", value_delimiter = ',')]
     pub only: Vec<String>,
     /// Knobs to leave alone
-    #[arg(long, value_parser = KnobId, hide_possible_values = true, value_name = "IDS", value_delimiter = ',')]
+    #[arg(long, value_name = "IDS", value_delimiter = ',')]
     pub except: Vec<String>,
     /// What a change may do to the machine at work; what can do more is listed and left
     #[arg(long, value_name = "RADIUS", default_value = "disturbing", value_parser = one_of(RADII))]
@@ -43,8 +42,8 @@ pub struct TuneArgs {
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub keep_irqs: Vec<String>,
     /// Priority of the real-time work, which helpers of the kernel are held against
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=95))]
-    pub priority: Option<u32>,
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=95))]
+    pub priority: Option<u8>,
     /// Isolate by a cpuset partition at run time instead of isolcpus= at boot
     #[arg(long)]
     pub partition: bool,
@@ -87,6 +86,8 @@ pub struct TuneArgs {
     /// With --print rk3568-l3: which CPUs own which quarters, for example '0-2=0-1;3=2-3'
     #[arg(long, value_name = "SPEC", requires = "print")]
     pub owners: Option<String>,
+    #[command(flatten)]
+    pub form: Brief,
     /// Print one JSON document
     #[arg(long)]
     pub json: bool,
@@ -116,6 +117,8 @@ pub struct RevertArgs {
     /// Leave what somebody else changed since as it is, and forget it
     #[arg(long)]
     pub leave_conflicts: bool,
+    #[command(flatten)]
+    pub form: Brief,
     /// Print one JSON document
     #[arg(long)]
     pub json: bool,

@@ -166,14 +166,12 @@ pub fn parse_period(text: &str) -> Result<Period, String> {
 pub struct Loads(pub Vec<LoadPhase>);
 
 impl Loads {
-    /// The load phases; none is one that is idle.
     pub fn or_idle(typed: Option<&Self>) -> Vec<LoadPhase> {
         typed.map_or_else(|| vec![LoadPhase { loads: Vec::new(), parts: 1 }], |loads| loads.0.clone())
     }
 }
 
 impl std::fmt::Display for Loads {
-    /// As it is typed.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         for (place, phase) in self.0.iter().enumerate() {
             let comma = if place > 0 { "," } else { "" };

@@ -23,7 +23,6 @@ pub struct NewCmdline<'a> {
     pub is_adopted: bool,
 }
 
-/// The command line that is asked for.
 pub fn new_cmdline<'a>(contents: &'a Contents, machine: &Machine) -> Option<NewCmdline<'a>> {
     let is_whole = |session: &&Session| session.stage == Stage::Applied;
     let session = contents.standing().rev().filter(is_whole).find(|session| words(session).next().is_some())?;

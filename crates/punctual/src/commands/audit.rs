@@ -2,7 +2,7 @@
 //!
 //! Tree -> Machine -> Findings -> one of several forms. Reads only, and works the same on a captured machine.
 
-use super::need::Stated;
+use super::need::{Stated, Terms};
 use super::source::{Source, knob};
 use crate::cli::{AuditArgs, AuditForm};
 use crate::exit::Exit;
@@ -17,7 +17,6 @@ use punctual_tuning::diff::{AuditDifference, AuditSide};
 use punctual_tuning::knobs::Case;
 use std::path::{Path, PathBuf};
 
-/// Audits and prints; returns the exit code.
 pub fn run(args: &AuditArgs) -> Result<Exit> {
     if let Some(files) = &args.diff {
         return difference(args, files);
@@ -31,9 +30,10 @@ pub fn run(args: &AuditArgs) -> Result<Exit> {
 
     let text = match (knob, args.form) {
         (Some(knob), _) => render::audit::essay(&audit, knob, render::style()),
-        (_, AuditForm { json: true, .. }) => render::document(&AuditDocument::of(&audit)),
+        (_, AuditForm { json: true, .. }) => render::document(&AuditDocument::of(&audit))?,
         (_, AuditForm { markdown: true, .. }) => render::audit::markdown(&audit)?,
         (_, AuditForm { sarif: true, .. }) => render::audit::sarif(&audit, source.captured(), args.all),
+        (_, AuditForm { brief: true, .. }) => render::brief::audit(&audit),
         (_, AuditForm { junit: true, .. }) => render::audit::junit(&audit, least)?,
         _ => render::audit::list(&audit, render::columns(), args.all),
     };
@@ -63,7 +63,7 @@ fn difference(args: &AuditArgs, files: &[PathBuf]) -> Result<Exit> {
     let (from, to) = (name(from), name(to));
     let names = Names { from: &from, to: &to };
     let text = if args.form.json {
-        render::document(&DifferenceDocument { names, difference: &difference })
+        render::document(&DifferenceDocument { names, difference: &difference })?
     } else if args.form.markdown {
         render::audit::difference_markdown(&difference, names)?
     } else {
@@ -76,7 +76,6 @@ fn difference(args: &AuditArgs, files: &[PathBuf]) -> Result<Exit> {
     Ok(Exit::exceeded_if(args.fail_on.is_some_and(fails)))
 }
 
-/// A machine, and what was found on it.
 struct Judged<'a> {
     source: &'a Source,
     need: Need,
@@ -85,14 +84,8 @@ struct Judged<'a> {
 
 impl<'a> Judged<'a> {
     fn new(source: &'a Source, args: &AuditArgs) -> Result<Self> {
-        let stated = Stated::read(&args.need)?;
-        let need = Need {
-            kind: stated.kind,
-            period: args.period.or(stated.period),
-            budget: args.budget.or(stated.budget),
-            cpus: args.cpus.clone().or(stated.cpus).unwrap_or_default(),
-            weighs_more: stated.weighs_more,
-        };
+        let typed = Terms { period: args.period, budget: args.budget, cpus: args.cpus.clone(), ..Terms::default() };
+        let need = Stated::read(&args.need, typed)?.need();
         refuse_offline(source, &need.cpus)?;
         let findings = audit(source.tree(), &source.machine, &need);
         Ok(Self { source, need, findings })

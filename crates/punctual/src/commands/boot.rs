@@ -13,7 +13,6 @@ use punctual_linux::apply::{self, Extent, Request, Transaction, revert};
 use punctual_linux::journal::{self, Contents, Purpose, Session, Stage};
 use punctual_tuning::plan::{self, Keep, Standing};
 
-/// Sets anew, checks, and keeps.
 pub fn run() -> Result<Exit> {
     allowed_to_change()?;
     let hand = apply::Machine::here();
@@ -62,7 +61,6 @@ fn ended_in_the_middle(contents: &Contents, boot: &str) -> bool {
     })
 }
 
-/// What the user typed then.
 fn arguments(session: &Session) -> Result<TuneArgs> {
     let words = session.begun.iter().flat_map(|begun| begun.asked.arguments.clone());
     let cli = Cli::try_parse_from(std::iter::once("punctual".to_owned()).chain(words))

@@ -3,7 +3,7 @@
 use crate::cli::{CheckArgs, Form, Loads, PRIORITY, parse_loads};
 use crate::commands::export::junit;
 use crate::commands::here::Here;
-use crate::commands::need::Stated;
+use crate::commands::need::{Stated, Terms};
 use crate::commands::preconditions::none_under_way;
 use crate::commands::quiet;
 use crate::commands::session::{self, Outputs, Telling};
@@ -28,17 +28,16 @@ const LOAD: &str = "idle:1,cpu+memory+io-write+switch+net:2";
 
 pub fn run(args: &CheckArgs) -> Result<Exit> {
     let here = Here::read();
-    let wanted = Wanted::of(args, Stated::read(&args.need)?, &here.cpus)?;
+    let wanted = Wanted::of(args, &here.cpus)?;
     let causes = if args.no_explain { None } else { Some(causes(&wanted.load.0)) };
     let scenario = scenario(&wanted, causes.as_ref()).checked(&here.cpus).map_err(render::words::scenario_error)?;
     let (need, profile) = (wanted.need, wanted.profile);
     let findings = here.audit(&need);
-    let recording = Outputs::recording_path(args.out.as_deref());
+    let outputs = Outputs::recording(args.out.as_deref());
     let outputs = Outputs {
-        html: Some(recording.with_extension("html")),
-        recording,
+        html: Some(outputs.recording.with_extension("html")),
         progress: !args.form.brief && !args.form.json,
-        live: false,
+        ..outputs
     };
     let setting = Setting { explain: causes, ..here.setting(outputs.load_dir(), findings, true) };
     session::check_loads(&scenario.load_phases, &setting.load_dir)?;
@@ -49,10 +48,10 @@ pub fn run(args: &CheckArgs) -> Result<Exit> {
     none_under_way()?;
     let telling = open(args.form, &here, &need, profile.as_deref(), &setting.findings, &scenario)?;
     quiet::before(&scenario, args.wait_quiet);
-    let finished = session::run(&scenario, &setting, &outputs, None)?;
-    let exit = finished.tell(&outputs, &telling)?;
+    let finished = session::run(&scenario, &setting, outputs, None)?;
+    let exit = finished.tell(&telling)?;
     if let Some(path) = &args.junit {
-        junit(&outputs.recording, path)?;
+        junit(&finished.outputs.recording, path)?;
     }
     let report = &finished.report;
     Ok(exit.and(Exit::exceeded_if(args.fail_on.is_some_and(|least| worst(&report.findings) >= Some(least)))))
@@ -70,22 +69,27 @@ struct Wanted {
 }
 
 impl Wanted {
-    fn of(args: &CheckArgs, stated: Stated, cpus: &Cpus) -> Result<Self> {
-        let period = args.period.or(stated.period).unwrap_or(PERIOD);
-        let load = args.load.clone().or(stated.load);
+    fn of(args: &CheckArgs, cpus: &Cpus) -> Result<Self> {
+        let typed = Terms {
+            period: args.period,
+            budget: args.budget,
+            cpus: args.cpus.clone(),
+            priority: args.priority,
+            load: args.load.clone(),
+            duration: args.duration,
+        };
+        let mut stated = Stated::read(&args.need, typed)?;
+        let terms = &mut stated.terms;
+        let period = *terms.period.get_or_insert(PERIOD);
+        terms.budget.get_or_insert(BUDGET);
+        terms.cpus.get_or_insert_with(|| cpus_worth_checking(cpus));
         Ok(Self {
-            need: Need {
-                kind: stated.kind,
-                period: Some(period),
-                budget: args.budget.or(stated.budget).or(Some(BUDGET)),
-                cpus: args.cpus.clone().or(stated.cpus).unwrap_or_else(|| cpus_worth_checking(cpus)),
-                weighs_more: stated.weighs_more,
-            },
+            need: stated.need(),
             period,
-            priority: args.priority.or(stated.priority).unwrap_or(PRIORITY),
+            priority: stated.terms.priority.unwrap_or(PRIORITY),
             profile: stated.name,
-            duration: args.duration.or(stated.duration).unwrap_or(DURATION),
-            load: load.map_or_else(|| parse_loads(LOAD).map_err(Error::msg), Ok)?,
+            duration: stated.terms.duration.unwrap_or(DURATION),
+            load: stated.terms.load.map_or_else(|| parse_loads(LOAD).map_err(Error::msg), Ok)?,
         })
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::cli::{CompareArgs, CompareLevel};
 use crate::commands::files::{title, write_new};
-use crate::commands::need::Stated;
+use crate::commands::need::{Stated, Terms};
 use crate::commands::source::{newest, result};
 use crate::exit::Exit;
 use crate::render::{self, compare};
@@ -24,7 +24,8 @@ pub fn run(args: &CompareArgs) -> Result<Exit> {
     for path in one_file(&paths) {
         render::say(&format!("note: {} is the first file itself: nothing can differ", path.display()));
     }
-    let budget = args.budget.or(Stated::read(&args.need)?.budget);
+    let typed = Terms { budget: args.budget, ..Terms::default() };
+    let budget = Stated::read(&args.need, typed)?.terms.budget;
     let (anyway, as_if_independent) = (args.anyway, args.as_if_independent);
     let options = Options { margin: args.margin, budget, anyway, as_if_independent, ..Options::default() };
     let named: Vec<(String, Measured<'_>)> =
@@ -40,9 +41,13 @@ pub fn run(args: &CompareArgs) -> Result<Exit> {
         let document = compare::junit(&comparison, args.fail_on == Some(CompareLevel::Unsure))?;
         write_new(path, &document)?;
     }
-    let json = args.json.then(|| compare::json(&comparison));
-    let text = if args.full { compare::text } else { compare::short };
-    render::print(&json.unwrap_or_else(|| text(&comparison, args.html.as_deref(), render::style())))?;
+    let html = args.html.as_deref();
+    render::print(&match (args.json, args.form.brief, args.full) {
+        (true, ..) => compare::json(&comparison)?,
+        (_, true, _) => render::brief::compare(&comparison),
+        (_, _, true) => compare::text(&comparison, html, render::style()),
+        _ => compare::short(&comparison, html, render::style()),
+    })?;
     Ok(exit_of(&comparison, args.fail_on))
 }
 

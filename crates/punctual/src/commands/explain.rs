@@ -6,7 +6,7 @@ use crate::commands::here::reader;
 use crate::commands::source::named_or_newest;
 use crate::exit::Exit;
 use crate::render::{self, explain};
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use punctual_linux::recording::read_file;
 use punctual_numbers::report::Report;
 use std::io::BufWriter;
@@ -19,10 +19,9 @@ pub fn run(args: &ExplainArgs) -> Result<Exit> {
     let recording = read_file(path)?;
     let report = Report::of(&recording);
     let name = path.display();
-    let Some(causes) = &report.causes else {
-        bail!("{name} holds nothing of causes; record them with punctual measure --explain (best as root)");
-    };
-    let kept = causes.spikes.len();
+    let untraced =
+        || format!("{name} holds nothing of causes; record them with punctual measure --explain (best as root)");
+    let kept = report.causes.as_ref().with_context(untraced)?.spikes.len();
     if let Some(number) = args.spike.filter(|number| number.get() > kept) {
         bail!("{name} has {kept} late activations to show, so --spike goes from 1 to {kept}; there is none {number}");
     }
@@ -38,9 +37,14 @@ pub fn run(args: &ExplainArgs) -> Result<Exit> {
     if let Some(trace) = &args.perfetto {
         write_new_with(trace, |file| explain::perfetto(&report, &recording.causes.windows, BufWriter::new(file)))?;
     }
-    let document = || explain::json::document(&report, Some(path), args.full).unwrap_or_default();
     let paths = [Some(path.as_path()), args.html.as_deref(), args.perfetto.as_deref()];
-    let text = || explain::explain(&report, show, &reader(), paths, render::style());
-    render::print(&if args.json { document() } else { text() })?;
+    let text = if args.json {
+        explain::json::document(&report, Some(path), args.full)?
+    } else if args.form.brief {
+        render::brief::explain(&report, path)
+    } else {
+        Some(explain::explain(&report, show, &reader(), paths, render::style()))
+    };
+    render::print(&text.with_context(untraced)?)?;
     Ok(Exit::doubtful_if(report.cut_off.is_some() || report.causes_doubt().is_some()))
 }

@@ -4,7 +4,7 @@
 use anyhow::{Context, Result, bail};
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The whole file, which is a `what`; one that is larger is another file, given by mistake.
 pub fn read_at_most(path: &Path, most_bytes: u64, what: &str) -> Result<Vec<u8>> {
@@ -19,7 +19,6 @@ pub fn read_at_most(path: &Path, most_bytes: u64, what: &str) -> Result<Vec<u8>>
     Ok(bytes)
 }
 
-/// Writes a file that must not exist yet.
 pub fn write_new(path: &Path, contents: impl AsRef<[u8]>) -> Result<()> {
     write_new_with(path, |mut file| file.write_all(contents.as_ref()))
 }
@@ -41,6 +40,26 @@ pub fn create_new(path: &Path) -> Result<File> {
         };
         anyhow::Error::new(error).context(format!("create {}: {remedy}", path.display()))
     })
+}
+
+/// The first of `STEM.ENDING`, `STEM-2.ENDING`, ... that is free together with the page beside it. Another program may take
+/// it before it is made.
+pub fn unused(stem: &Path, ending: &str) -> PathBuf {
+    let is_free = |path: &Path| path.symlink_metadata().is_err();
+    let mut path = stem.to_path_buf();
+    let named = |number: u32, ending: &str| {
+        let number = if number == 1 { String::new() } else { format!("-{number}") };
+        let mut name = stem.as_os_str().to_owned();
+        name.push(format!("{number}{ending}"));
+        PathBuf::from(name)
+    };
+    for number in 1..=u32::MAX {
+        path = named(number, ending);
+        if is_free(&path) && is_free(&named(number, ".html")) {
+            break;
+        }
+    }
+    path
 }
 
 /// Makes room again after a failure; what cannot be removed is told by who meets it next.

@@ -1,95 +1,178 @@
 //! `punctual init`: a project file that states the need once.
 
 use super::files::write_new;
+use super::here::Here;
 use super::need::Stated;
-use crate::cli::{InitArgs, NeedArgs, parse_cpus, parse_duration};
+use super::project::{among, parse};
+use crate::cli::{InitArgs, parse_cpus, parse_duration};
 use crate::exit::Exit;
 use crate::render;
 use crate::render::words::command::length;
 use anyhow::{Context, Result, bail};
-use punctual_tuning::presets;
+use punctual_facts::cpu_set::CpuSet;
+use punctual_hist::Nanos;
+use punctual_linux::result_file::replace;
+use punctual_tuning::presets::{self, Preset};
 use std::fmt::Write;
-use std::io::{self, IsTerminal};
+use std::io::{self, BufRead, IsTerminal};
 
-/// Writes the file, from what was typed and what is answered.
+/// Writes the file, from what was typed and what is answered, and shows what is in it.
 pub fn run(args: &InitArgs) -> Result<Exit> {
-    let text = text(args)?;
+    let path = args.out.display();
+    let is_there = args.out.exists();
+    if is_there && !args.replace {
+        bail!("{path} is there already. To write it anew, add --replace");
+    }
+    let asks = !args.yes && io::stdin().is_terminal();
+    let answers = |question: &str| {
+        render::ask(question);
+        let mut answer = String::new();
+        let read = io::stdin().lock().read_line(&mut answer).context("cannot read the answer")?;
+        Ok((read > 0).then_some(answer))
+    };
+    let text = text(args, &Here::read().cpus.online, asks.then_some(&answers))?;
     // What is written must be what every other command can read.
-    let path = args.out.clone();
-    write_new(&path, &text)?;
-    Stated::read(&NeedArgs { profile: None, config: Some(path) })?;
-    render::say(&format!("Wrote {}. Next: sudo punctual check", args.out.display()));
+    let terms = Stated::of(parse(&text, &args.out)?, None, &args.out)?.terms;
+    below_the_period(terms.budget, terms.period).map_err(anyhow::Error::msg)?;
+    if args.replace {
+        replace(&args.out, text.as_bytes()).with_context(|| format!("write {path}"))?;
+    } else {
+        write_new(&args.out, &text)?;
+    }
+    let wrote = if is_there { "Replaced" } else { "Wrote" };
+    let indented: String = text.lines().map(|line| format!("  {line}\n")).collect();
+    let next = if args.out == std::path::Path::new(super::project::FILE) {
+        String::new()
+    } else {
+        format!(" --config {path}")
+    };
+    render::print(&format!("{wrote} {path}:\n\n{indented}\nNext: sudo punctual check{next}"))?;
     Ok(Exit::Fine)
 }
 
-fn text(args: &InitArgs) -> Result<String> {
-    let names = presets::ALL.iter().map(|preset| preset.name).collect::<Vec<_>>().join(", ");
-    let asks = !args.yes && io::stdin().is_terminal();
+/// Asks a question and returns what was typed; `None` at the end of the input.
+type Ask<'a> = &'a dyn Fn(&str) -> Result<Option<String>>;
+
+/// The text of the file. `online` are the CPUs of this machine; without `ask` nobody can be asked.
+fn text(args: &InitArgs, online: &CpuSet, ask: Option<Ask<'_>>) -> Result<String> {
+    let names: Vec<&str> = presets::ALL.iter().map(|preset| preset.name).collect();
     let is_empty = args.profile.is_none() && args.period.is_none() && args.budget.is_none() && args.cpus.is_none();
-    if !asks && is_empty {
+    if ask.is_none() && is_empty {
         bail!("nobody can be asked here: say what is needed, as in punctual init --profile ethercat --cpus 2-3");
     }
-    let profile = answered(args.profile.clone(), asks, &format!("Kind of work ({names})"), "", |text| {
-        presets::find(text).map(|preset| preset.name.to_owned()).ok_or_else(|| format!("there are {names}"))
-    })?;
-    let preset = profile
-        .as_deref()
-        .map(|name| presets::find(name).with_context(|| format!("there is no preset '{name}'; there are {names}")))
-        .transpose()?;
-    let usual =
-        |of: fn(&presets::Preset) -> punctual_hist::Nanos| preset.map_or_else(String::new, |preset| length(of(preset)));
-    let period = answered(args.period, asks, "Time between releases", &usual(|preset| preset.period), parse_duration)?;
-    let budget = answered(
-        args.budget,
-        asks,
-        "Largest latency you can live with",
-        &usual(|preset| preset.budget),
-        parse_duration,
-    )?;
-    let cpus = answered(
-        args.cpus.clone(),
-        asks,
-        "CPUs for the real-time work, as in 2-3",
-        "chosen by each command",
-        parse_cpus,
-    )?;
+    let known =
+        |name: &str| presets::find(name).ok_or_else(|| format!("there is no preset '{name}'{}", among(name, &names)));
+    let preset = args.profile.as_deref().map(known).transpose().map_err(anyhow::Error::msg)?;
+    let question = format!("Kind of work ({})", names.join(", "));
+    let preset = answered(preset, ask, &question, "", known, |_| Ok(()))?;
+    let usual = |of: fn(&Preset) -> Nanos| preset.map_or_else(String::new, |preset| length(of(preset)));
+    let period = usual(|preset| preset.period);
+    let period = answered(args.period, ask, "Time between releases", &period, parse_duration, |_| Ok(()))?;
+    let releases = period.or(preset.map(|preset| preset.period));
+    let budget = usual(|preset| preset.budget);
+    let is_below = |budget: &Nanos| below_the_period(Some(*budget), releases);
+    let budget = answered(args.budget, ask, "Largest latency you can live with", &budget, parse_duration, is_below)?;
+    let is_here = |cpus: &CpuSet| match cpus.difference(online) {
+        missing if missing.is_empty() => Ok(()),
+        missing => Err(format!("this machine has no CPU {missing} online: it has {online}")),
+    };
+    let question = "CPUs for the real-time work, as in 2-3";
+    let cpus = answered(args.cpus.clone(), ask, question, "chosen by each command", parse_cpus, is_here)?;
     let mut text =
         String::from("# What this machine is needed for; every command of punctual in this folder reads it.\n");
     let lines = [
-        ("preset", profile),
+        ("preset", preset.map(|preset| preset.name.to_owned())),
         ("period", period.map(length)),
         ("budget", budget.map(length)),
         ("cpus", cpus.map(|cpus| cpus.to_string())),
     ];
     for (key, value) in lines.into_iter().filter_map(|(key, value)| Some((key, value?))) {
-        let _ = writeln!(text, "{key} = \"{value}\"");
+        writeln!(text, "{key} = \"{value}\"")?;
     }
     Ok(text)
 }
 
-/// What was typed, or else what is answered; an empty answer leaves it to the preset.
+/// Who is later than a period has skipped a release, which is a miss in itself.
+fn below_the_period(budget: Option<Nanos>, period: Option<Nanos>) -> Result<(), String> {
+    match (budget, period) {
+        (Some(budget), Some(period)) if budget >= period => Err(format!(
+            "a budget of {} is not below the period of {}: name a smaller --budget or a longer --period",
+            length(budget),
+            length(period)
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// What was typed, or else what is answered; an empty answer leaves it to the preset. What does not `fit` is refused where
+/// it was typed, and asked for again where it was answered.
 fn answered<T>(
     typed: Option<T>,
-    asks: bool,
+    ask: Option<Ask<'_>>,
     question: &str,
     usual: &str,
     parse: impl Fn(&str) -> Result<T, String>,
+    fits: impl Fn(&T) -> Result<(), String>,
 ) -> Result<Option<T>> {
-    if typed.is_some() || !asks {
-        return Ok(typed);
+    if let Some(typed) = typed {
+        return fits(&typed).map(|()| Some(typed)).map_err(anyhow::Error::msg);
     }
+    let Some(ask) = ask else { return Ok(None) };
     let usual = if usual.is_empty() { String::new() } else { format!(" [{usual}]") };
     loop {
-        render::ask(&format!("{question}{usual}: "));
-        let mut answer = String::new();
-        let read = io::stdin().read_line(&mut answer).context("cannot read the answer")?;
+        let Some(answer) = ask(&format!("{question}{usual}: "))? else {
+            bail!("the answers ended before the file could be written");
+        };
         match answer.trim() {
-            "" if read == 0 => bail!("the answers ended before the file could be written"),
             "" => return Ok(None),
-            answer => match parse(answer) {
+            answer => match parse(answer).and_then(|value| fits(&value).map(|()| value)) {
                 Ok(value) => return Ok(Some(value)),
                 Err(why) => render::say(&why),
             },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::{Cli, Command};
+    use clap::Parser;
+    use std::cell::RefCell;
+
+    /// The file of these words, with these answers.
+    fn written(words: &[&str], answers: Option<&[&str]>) -> Result<String> {
+        let words = [&["punctual", "init"], words].concat();
+        let Command::Init(args) = Cli::try_parse_from(words).unwrap().command else { panic!("another command") };
+        let left = RefCell::new(answers.unwrap_or_default().iter());
+        let next = |_: &str| Ok(left.borrow_mut().next().map(|answer| format!("{answer}\n")));
+        let text = text(&args, &CpuSet::from_iter([0, 1]), answers.is_some().then_some(&next))?;
+        assert_eq!(left.borrow().len(), 0, "each answer was asked for");
+        Ok(text.lines().skip(1).collect::<Vec<_>>().join("; "))
+    }
+
+    #[test]
+    fn an_answer_that_cannot_be_is_asked_for_again() {
+        let answers = ["ethercta", "cnc", "1", "2ms", "2ms", "300us", "0-7", "1"];
+        let file = written(&[], Some(&answers)).unwrap();
+        assert_eq!(file, "preset = \"cnc\"; period = \"2ms\"; budget = \"300us\"; cpus = \"1\"");
+        assert_eq!(written(&["--cpus", "0"], Some(&["plc", "", ""])).unwrap(), "preset = \"plc\"; cpus = \"0\"");
+        let why = written(&[], Some(&["cnc", ""])).unwrap_err().to_string();
+        assert!(why.contains("the answers ended"), "{why}");
+    }
+
+    #[test]
+    fn with_no_terminal_what_was_typed_is_enough_and_is_checked() {
+        assert_eq!(written(&["--period", "1ms"], None).unwrap(), "period = \"1ms\"");
+        for (words, wants) in [
+            (&["--profile", "ethercta"][..], "did you mean 'ethercat'?"),
+            (&["--period", "1ms", "--budget", "1ms"], "not below the period of 1ms"),
+            (&["--profile", "cnc", "--budget", "2ms"], "not below the period of 1ms"),
+            (&["--cpus", "1-9"], "no CPU 2-9 online: it has 0-1"),
+            (&[], "nobody can be asked"),
+        ] {
+            let why = written(words, None).unwrap_err().to_string();
+            assert!(why.contains(wants), "{words:?}: {why}");
         }
     }
 }

@@ -4,8 +4,10 @@ use crate::cli::{Cli, LoadArgs};
 use crate::exit::Exit;
 use crate::render;
 use anyhow::{Context, Result};
-use clap::{Command, CommandFactory, ValueEnum};
+use clap::{Arg, Command, CommandFactory, ValueEnum};
+use clap_complete::{Generator, Shell};
 use punctual_hist::Nanos;
+use punctual_tuning::knobs;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -38,7 +40,6 @@ pub fn hold_latency(us: u32) -> Result<Exit> {
     }
 }
 
-/// The commands a user is told of.
 fn public() -> Command {
     let all = Cli::command();
     let shown = all.get_subcommands().filter(|command| !command.is_hide_set()).cloned();
@@ -49,7 +50,6 @@ fn public() -> Command {
     public.subcommand_required(true)
 }
 
-/// What every man page says after its options.
 const EXIT_STATUS: &str = r#".SH "EXIT STATUS"
 .TP
 0
@@ -65,34 +65,48 @@ A limit was exceeded: the need was not held, or findings reached \-\-fail\-on.
 Inconclusive, or results are missing.
 "#;
 
-/// Commands worth typing, by verb.
+/// Commands worth typing, by page.
 const EXAMPLES: &[(&str, &[&str])] = &[
-    ("check", &["sudo punctual check", "sudo punctual check --profile ethercat --cpus 2-3", "punctual check --brief"]),
-    ("audit", &["punctual audit --cpus 2-3", "punctual audit --explain irq.affinity", "punctual audit --fail-on fail"]),
-    ("tune", &["sudo punctual tune --cpus 2-3 --dry-run", "sudo punctual tune --for ./my_controller"]),
-    ("measure", &["sudo punctual measure --cpus 3 --period 250us --duration 1h --explain"]),
-    ("explain", &["punctual explain", "punctual explain run.punctual --spike 1"]),
-    ("compare", &["punctual compare before.punctual after.punctual", "punctual compare --full"]),
-    ("report", &["punctual report", "punctual report run.punctual --html run.html", "punctual report --plot run.svg"]),
-    ("optimize", &["sudo punctual optimize --cpus 3 --time 30m --budget 50us"]),
-    ("lint", &["punctual lint", "punctual lint --file /etc/default/grub"]),
-    ("init", &["punctual init --profile ethercat --cpus 2-3"]),
-    ("revert", &["sudo punctual revert"]),
-    ("status", &["punctual status --confirm"]),
-    ("export", &["punctual export run.punctual --format csv"]),
-    ("merge", &["punctual merge a.punctual b.punctual --out ab.punctual"]),
-    ("snapshot", &["punctual snapshot --out machine.txt"]),
+    (
+        "punctual",
+        &["sudo punctual check", "sudo punctual tune --dry-run", "punctual compare before.punctual after.punctual"],
+    ),
+    ("punctual-man", &["punctual man --install", "man punctual-check"]),
+    ("punctual-completions", &["punctual completions --install", "sudo punctual completions --install"]),
+    (
+        "punctual-check",
+        &["sudo punctual check", "sudo punctual check --profile ethercat --cpus 2-3", "punctual check --brief"],
+    ),
+    (
+        "punctual-audit",
+        &["punctual audit --cpus 2-3", "punctual audit --explain irq.affinity", "punctual audit --fail-on fail"],
+    ),
+    ("punctual-tune", &["sudo punctual tune --cpus 2-3 --dry-run", "sudo punctual tune --for ./my_controller"]),
+    ("punctual-measure", &["sudo punctual measure --cpus 3 --period 250us --duration 1h --explain"]),
+    ("punctual-explain", &["punctual explain", "punctual explain run.punctual --spike 1"]),
+    ("punctual-compare", &["punctual compare before.punctual after.punctual", "punctual compare --full"]),
+    (
+        "punctual-report",
+        &["punctual report", "punctual report run.punctual --html run.html", "punctual report --plot run.svg"],
+    ),
+    ("punctual-optimize", &["sudo punctual optimize --cpus 3 --time 30m --budget 50us"]),
+    ("punctual-lint", &["punctual lint", "punctual lint --file /etc/default/grub"]),
+    ("punctual-init", &["punctual init --profile ethercat --cpus 2-3"]),
+    ("punctual-revert", &["sudo punctual revert"]),
+    ("punctual-status", &["punctual status --confirm"]),
+    ("punctual-export", &["punctual export run.punctual --format csv"]),
+    ("punctual-merge", &["punctual merge a.punctual b.punctual --out ab.punctual"]),
+    ("punctual-snapshot", &["punctual snapshot --out machine.txt"]),
 ];
 
+/// Writes a page for each verb, and one for all of them, into a folder.
 pub fn man(dir: &Path) -> Result<Exit> {
     clap_mangen::generate_to(public(), dir).with_context(|| format!("write man pages into {}", dir.display()))?;
-    for (verb, examples) in EXAMPLES {
-        let path = dir.join(format!("punctual-{verb}.1"));
-        let page = fs::read_to_string(&path).with_context(|| format!("read {}", path.display()))?;
-        let shown = examples.iter().map(|line| format!(".nf\n    {}\n.fi", line.replace('-', r"\-")));
-        let shown = shown.collect::<Vec<_>>().join("\n");
-        fs::write(&path, format!("{page}{EXIT_STATUS}.SH EXAMPLES\n{shown}\n"))
-            .with_context(|| format!("write {}", path.display()))?;
+    for (page, examples) in EXAMPLES {
+        let path = dir.join(format!("{page}.1"));
+        let text = fs::read_to_string(&path).with_context(|| format!("read {}", path.display()))?;
+        let shown = examples.iter().map(|line| format!(".nf\n    {}\n.fi\n", line.replace('-', r"\-")));
+        write(&path, &format!("{text}{EXIT_STATUS}.SH EXAMPLES\n{}", shown.collect::<String>()))?;
     }
     Ok(Exit::Fine)
 }
@@ -105,28 +119,82 @@ pub fn install_man() -> Result<Exit> {
     Ok(Exit::Fine)
 }
 
+pub fn knobs() -> Result<Exit> {
+    render::print(&knobs::ALL.iter().map(|knob| knob.id).collect::<Vec<_>>().join("\n"))?;
+    Ok(Exit::Fine)
+}
+
+/// Options that take ids of knobs, each with its verb.
+const TAKES_KNOBS: [(&str, &str); 4] =
+    [("audit", "explain"), ("tune", "only"), ("tune", "except"), ("optimize", "knobs")];
+
+/// How a shell completes ids of knobs: what its script says where they would stand, what it says instead, and the function
+/// that asks this program for them. Of a list `a,b` the last one is completed.
+fn completed_knobs(shell: Shell) -> Option<[&'static str; 3]> {
+    match shell {
+        Shell::Bash => Some([
+            r#"compgen -W "PUNCTUAL_KNOBS" -- "${cur}""#,
+            r#"_punctual_knobs "${cur}""#,
+            r#"_punctual_knobs() {
+    local head=""
+    case "$1" in *,*) head="${1%,*}," ;; esac
+    compgen -P "${head}" -W "$(punctual __knobs 2>/dev/null)" -- "${1##*,}"
+}
+
+"#,
+        ]),
+        Shell::Zsh => Some([
+            "(PUNCTUAL_KNOBS)",
+            "_punctual_knobs",
+            r#"#compdef punctual
+
+_punctual_knobs() {
+    local -a knobs
+    knobs=(${(f)"$(punctual __knobs 2>/dev/null)"})
+    compset -P '*,'
+    compadd -a knobs
+}
+"#,
+        ]),
+        Shell::Fish => Some([
+            r"PUNCTUAL_KNOBS\t''",
+            "(__fish_punctual_knobs)",
+            r#"function __fish_punctual_knobs
+	set -l head (commandline -ct | string replace -r '^--[^=]*=' '' | string match -r '^.*,')
+	punctual __knobs 2>/dev/null | string replace -r '^' -- "$head"
+end
+
+"#,
+        ]),
+        _ => None,
+    }
+}
+
+fn script(shell: Shell) -> Result<String> {
+    let mut bytes = Vec::new();
+    let any_knob = |arg: Arg| arg.value_parser(["PUNCTUAL_KNOBS"]);
+    let mut command = TAKES_KNOBS
+        .into_iter()
+        .fold(public(), |command, (verb, option)| command.mut_subcommand(verb, |verb| verb.mut_arg(option, any_knob)));
+    clap_complete::generate(shell, &mut command, "punctual", &mut bytes);
+    let script = String::from_utf8(bytes).context("the completions are not text")?;
+    let Some([listed, asked, function]) = completed_knobs(shell) else { return Ok(script) };
+    let script = script.replace(listed, asked);
+    // The first line says to zsh what the file completes, and has to stay the first.
+    Ok(format!("{function}{}", script.strip_prefix("#compdef punctual\n").unwrap_or(&script)))
+}
+
 /// Puts the completions of bash, zsh and fish where they are looked for.
 pub fn install_completions() -> Result<Exit> {
-    let places = [
-        (
-            clap_complete::Shell::Bash,
-            "/usr/local/share/bash-completion/completions",
-            "bash-completion/completions",
-            "punctual",
-        ),
-        (clap_complete::Shell::Zsh, "/usr/local/share/zsh/site-functions", "zsh/site-functions", "_punctual"),
-        (
-            clap_complete::Shell::Fish,
-            "/usr/local/share/fish/vendor_completions.d",
-            "fish/vendor_completions.d",
-            "punctual.fish",
-        ),
-    ];
-    for (shell, all, own, name) in places {
-        let path = place(all, own)?.join(name);
-        let mut script = Vec::new();
-        clap_complete::generate(shell, &mut public(), "punctual", &mut script);
-        fs::write(&path, script).with_context(|| format!("write {}", path.display()))?;
+    let share = "/usr/local/share/";
+    for (shell, folder, for_this_user) in [
+        (Shell::Bash, "bash-completion/completions", "bash-completion/completions"),
+        (Shell::Zsh, "zsh/site-functions", "zsh/site-functions"),
+        (Shell::Fish, "fish/vendor_completions.d", "fish/vendor_completions.d"),
+    ] {
+        let name = if shell == Shell::Bash { "punctual".to_owned() } else { shell.file_name("punctual") };
+        let path = place(&format!("{share}{folder}"), for_this_user)?.join(name);
+        write(&path, &script(shell)?)?;
         render::say(&format!("{shell}: {}", path.display()));
     }
     Ok(Exit::Fine)
@@ -145,11 +213,47 @@ fn place(all: &str, own: &str) -> Result<PathBuf> {
     Ok(dir)
 }
 
-/// Writes completions for every shell clap knows.
 pub fn completions(dir: &Path) -> Result<Exit> {
-    for shell in clap_complete::Shell::value_variants() {
-        clap_complete::generate_to(*shell, &mut public(), "punctual", dir)
-            .with_context(|| format!("write completions into {}", dir.display()))?;
+    for shell in Shell::value_variants() {
+        write(&dir.join(shell.file_name("punctual")), &script(*shell)?)?;
     }
     Ok(Exit::Fine)
+}
+
+fn write(path: &Path, text: &str) -> Result<()> {
+    fs::write(path, text).with_context(|| format!("write {}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn completions_ask_for_the_knobs_and_list_none() {
+        for shell in Shell::value_variants() {
+            let script = script(*shell).unwrap();
+            assert!(!script.contains("PUNCTUAL_KNOBS") && !script.contains("sched.rt_runtime"), "{shell}");
+            let asks = script.matches("punctual __knobs").count();
+            assert_eq!(asks, usize::from(completed_knobs(*shell).is_some()), "{shell}");
+            if let Some([_, asked, function]) = completed_knobs(*shell) {
+                let asking = script.strip_prefix(function).unwrap().matches(asked).count();
+                assert_eq!(asking, TAKES_KNOBS.len(), "{shell}");
+            }
+        }
+        assert!(script(Shell::Zsh).unwrap().starts_with("#compdef punctual\n"));
+    }
+
+    #[test]
+    fn every_page_has_examples_and_exit_status() {
+        let dir = tempfile::tempdir().unwrap();
+        man(dir.path()).unwrap();
+        let pages: Vec<_> = fs::read_dir(dir.path()).unwrap().map(|page| page.unwrap().path()).collect();
+        assert!(pages.len() > 16, "{pages:?}");
+        for page in pages {
+            let text = fs::read_to_string(&page).unwrap();
+            for section in [".SH \"EXIT STATUS\"\n", ".SH EXAMPLES\n.nf\n    "] {
+                assert_eq!(text.matches(section).count(), 1, "{}: {section}", page.display());
+            }
+        }
+    }
 }

@@ -21,7 +21,6 @@ use std::path::Path;
 /// No kernel takes a line that long; more is another file, given by mistake.
 const MOST_BYTES: u64 = 65536;
 
-/// Judges and prints; returns the exit code.
 pub fn run(args: &LintArgs) -> Result<Exit> {
     let source = Source::open(args.machine.as_deref())?;
     let kernel = args.image.as_deref().map(kernel_in).transpose()?;
@@ -37,7 +36,7 @@ pub fn run(args: &LintArgs) -> Result<Exit> {
     };
 
     let text = if args.json {
-        render::document(&LintDocument { target: &target, words: &words })
+        render::document(&LintDocument { target: &target, words: &words })?
     } else if args.sarif {
         render::lint::sarif(&target, &words, args.file.as_deref().zip(placed.as_deref()))
     } else {
@@ -60,7 +59,6 @@ fn evidence<'a>(args: &LintArgs, source: &'a Source, target: &Target) -> Testimo
     }
 }
 
-/// A kernel in a file.
 struct ImageKernel {
     target: Target,
     image: Image,
@@ -78,12 +76,10 @@ fn kernel_in(path: &Path) -> Result<ImageKernel> {
     Ok(ImageKernel { target, image })
 }
 
-/// Whether the line is not that of the machine that is asked.
 fn is_another_line(args: &LintArgs) -> bool {
     args.cmdline.is_some() || args.file.is_some()
 }
 
-/// The words of a file with a command line in it, judged.
 fn words_of(path: &Path, target: &Target, evidence: &Testimony<'_>) -> Result<Vec<Placed>> {
     let name = path.display();
     let bytes = read_at_most(path, MOST_BYTES, "file with a command line")?;
@@ -101,7 +97,7 @@ fn words_of(path: &Path, target: &Target, evidence: &Testimony<'_>) -> Result<Ve
 fn fails(word: &Word, level: LintLevel) -> bool {
     match word.verdict {
         WordVerdict::Harmful | WordVerdict::Unknown | WordVerdict::RejectedValue => true,
-        WordVerdict::Inert | WordVerdict::Clamped => level == LintLevel::Warn,
+        WordVerdict::Inert | WordVerdict::Clamped | WordVerdict::Undecided => level == LintLevel::Warn,
         _ => word.is_trap && level == LintLevel::Warn,
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::cli::{MeasureArgs, Period, PhaseName, PolicyName, SuiteName, TraceArgs};
 use crate::commands::here::Here;
-use crate::commands::need::Stated;
+use crate::commands::need::{Stated, Terms};
 use crate::commands::quiet;
 use crate::commands::resume;
 use crate::commands::session::{self, Outputs, Telling};
@@ -17,12 +17,9 @@ use punctual_linux::measure::{Explain, Setting};
 use punctual_linux::trace;
 use punctual_numbers::scenario::{Amount, LoadPhase, Mechanism, Policy, ProbeThread, Scenario, TimerPhase};
 
-/// How long is measured unless told otherwise.
 const DEFAULT_LENGTH: Nanos = Nanos::from_secs(30);
-/// The load of the suite's last part.
 const GRAPHICS: &str = "x11perf";
 
-/// Measures, writes the recording, prints the numbers.
 pub fn run(args: &MeasureArgs) -> Result<Exit> {
     if args.list_loads {
         render::print(&render::loads::list())?;
@@ -38,10 +35,10 @@ pub fn run(args: &MeasureArgs) -> Result<Exit> {
         scenario(args, phases, &machine.cpus)?.checked(&machine.cpus).map_err(render::words::scenario_error)?;
     fits(&args.explain, &scenario)?;
     let outputs = Outputs {
-        recording: Outputs::recording_path(args.out.as_deref()),
         html: args.html.clone(),
         progress: !args.form.brief && !args.form.json,
         live: args.live,
+        ..Outputs::recording(args.out.as_deref())
     };
     let load_dir = args.load_dir.clone().unwrap_or_else(|| outputs.load_dir());
     session::check_loads(&scenario.load_phases, &load_dir)?;
@@ -50,25 +47,26 @@ pub fn run(args: &MeasureArgs) -> Result<Exit> {
     }
     let setting = Setting { notes, explain: explain(&args.explain), ..machine.setting(load_dir, Vec::new(), true) };
     quiet::before(&scenario, args.wait_quiet);
-    session::run(&scenario, &setting, &outputs, None)?.tell(&outputs, &Telling::Form(args.form, machine.reader()))
+    session::run(&scenario, &setting, outputs, None)?.tell(&Telling::Form(args.form, machine.reader()))
 }
 
 /// With what a project file or a preset states, but for a published suite, which says everything itself.
 fn filled(args: &MeasureArgs) -> Result<MeasureArgs> {
-    let stated = Stated::read(&args.need)?;
     let args = args.clone();
+    let typed = Terms {
+        period: None,
+        budget: args.budget,
+        cpus: args.cpus.clone(),
+        priority: args.priority,
+        load: args.load.clone(),
+        duration: args.duration,
+    };
+    let Terms { period, budget, cpus, priority, load, duration } = Stated::read(&args.need, typed)?.terms;
     if args.suite.is_some() {
         return Ok(args);
     }
-    Ok(MeasureArgs {
-        period: args.period.or(stated.period.map(Period::All)),
-        budget: args.budget.or(stated.budget),
-        cpus: args.cpus.or(stated.cpus),
-        priority: args.priority.or(stated.priority),
-        load: args.load.or(stated.load),
-        duration: if args.activations.is_some() { args.duration } else { args.duration.or(stated.duration) },
-        ..args
-    })
+    let duration = duration.filter(|_| args.activations.is_none());
+    Ok(MeasureArgs { period: args.period.or(period.map(Period::All)), budget, cpus, priority, load, duration, ..args })
 }
 
 /// A trace buffer that leaves no memory for the rest of the machine is refused, since the kernel would grant it.
@@ -85,7 +83,6 @@ fn fits(args: &TraceArgs, scenario: &Scenario) -> Result<()> {
     }
 }
 
-/// How causes are to be looked for.
 fn explain(args: &TraceArgs) -> Option<Explain> {
     args.explain.then(|| Explain {
         threshold: args.explain_threshold,

@@ -21,7 +21,7 @@ pub fn run(args: &MergeArgs) -> Result<Exit> {
     let bytes = merge(&merging, &args.recordings, &args.out)?;
     let merged = read_file(&args.out)?;
     render::print(&if args.json {
-        render::json::check(&Report::of(&merged), Some(&args.out))
+        render::json::check(&Report::of(&merged), Some(&args.out))?
     } else {
         render::text::merged(&merged, &recordings, &args.recordings, (&args.out, bytes), render::style())
     })?;

@@ -18,6 +18,7 @@ mod need;
 pub mod optimize;
 mod plot;
 mod preconditions;
+mod project;
 mod quiet;
 pub mod report;
 mod resume;

@@ -99,7 +99,6 @@ pub fn put_back_abandoned() -> Result<Vec<Sentence>> {
     Ok(sentences)
 }
 
-/// Why something is put back unasked, as a clause.
 fn because(why: Pending) -> &'static str {
     match why {
         Pending::HalfApplied => "the program ended in the middle of applying it",

@@ -61,18 +61,17 @@ fn imported(args: &ReportArgs, path: &Path, run: &ForeignRun) -> Result<Exit> {
     Ok(Exit::Fine)
 }
 
-/// In each form that was asked for; as text where none was.
 fn in_forms<E: std::error::Error + Send + Sync + 'static>(
     args: &ReportArgs,
     html: impl FnOnce() -> Result<String, E>,
-    json: impl FnOnce() -> String,
+    json: impl FnOnce() -> serde_json::Result<String>,
     text: impl FnOnce() -> String,
 ) -> Result<()> {
     if let Some(path) = &args.html {
         write_new(path, html()?)?;
     }
     if args.form.json {
-        render::print(&json())?;
+        render::print(&json()?)?;
     }
     if args.text || args.form.full || args.form.brief || (args.html.is_none() && !args.form.json) {
         render::print(&text())?;

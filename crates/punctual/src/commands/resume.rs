@@ -22,10 +22,10 @@ pub fn run(args: &MeasureArgs, path: &Path, machine: &Here) -> Result<Exit> {
     let recording = read_file(path)?;
     recording.header.scenario.clone().checked(&machine.cpus).map_err(render::words::scenario_error)?;
     let outputs = Outputs {
-        recording: path.to_path_buf(),
         html: args.html.clone(),
         progress: !args.form.brief && !args.form.json,
         live: args.live,
+        ..Outputs::recording(Some(path))
     };
     let load_dir = args.load_dir.clone().unwrap_or_else(|| outputs.load_dir());
     let explain = recording.causes.tracing.as_ref().map(as_before);
@@ -35,8 +35,7 @@ pub fn run(args: &MeasureArgs, path: &Path, machine: &Here) -> Result<Exit> {
     let scenario = remaining(&recording, asked)
         .ok_or_else(|| anyhow!("{} has been measured to its end: say how much more with --duration", path.display()))?;
     session::check_loads(&scenario.load_phases, &setting.load_dir)?;
-    session::run(&scenario, &setting, &outputs, Some(recording))?
-        .tell(&outputs, &Telling::Form(args.form, machine.reader()))
+    session::run(&scenario, &setting, outputs, Some(recording))?.tell(&Telling::Form(args.form, machine.reader()))
 }
 
 /// Refuses another machine, another kernel and another boot: what was tuned may have been lost with the boot.
@@ -64,7 +63,6 @@ fn same_machine(recording: &Recording, setting: &Setting, path: &Path) -> Result
     Ok(())
 }
 
-/// How causes were looked for, to do it again.
 fn as_before(tracing: &Tracing) -> Explain {
     Explain {
         threshold: tracing.threshold,

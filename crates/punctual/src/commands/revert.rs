@@ -8,14 +8,15 @@ use anyhow::Result;
 use punctual_linux::apply::{Extent, Machine, revert};
 use punctual_linux::trace;
 
-/// Puts back, and says what could not be.
 pub fn run(args: &RevertArgs) -> Result<Exit> {
     allowed_to_change()?;
     let extent = args.to.map_or(Extent::All, Extent::DownTo);
     let reverted = revert(&Machine::here(), extent, args.leave_conflicts)?;
     let swept = trace::sweep();
     let text = if args.json {
-        render::document(&reverted)
+        render::document(&reverted)?
+    } else if args.form.brief {
+        render::brief::reverted(&reverted)
     } else {
         let ended = swept.iter().map(|name| format!("Ended what a killed measurement left recording: {name}.\n"));
         render::tune::reverted(&reverted, render::style()) + &ended.collect::<String>()

@@ -1,6 +1,6 @@
 //! One measurement as a command runs it: result paths opened first, then the run, then the report.
 
-use super::files::{create_new, remove, title};
+use super::files::{create_new, remove, title, unused};
 use super::preconditions::none_under_way;
 use super::quiet::Watch;
 use crate::cli::Form;
@@ -24,8 +24,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+#[derive(Clone)]
 pub struct Outputs {
     pub recording: PathBuf,
+    /// What the name of the recording begins with where nobody asked for one: then it gives way to what is there.
+    pub stem: Option<PathBuf>,
     pub html: Option<PathBuf>,
     /// Draw progress on standard error, if that is a terminal.
     pub progress: bool,
@@ -34,13 +37,33 @@ pub struct Outputs {
 }
 
 impl Outputs {
-    /// The recording's path as asked for, or made from the date; numbered where another run began in the same second.
-    pub fn recording_path(asked: Option<&Path>) -> PathBuf {
-        let stamp = render::units::file_stamp();
-        let first = PathBuf::from(format!("punctual-{stamp}.punctual"));
-        let numbered = || (2..100).map(|n| PathBuf::from(format!("punctual-{stamp}-{n}.punctual")));
-        let free = || std::iter::once(first.clone()).chain(numbered()).find(|path| !path.exists());
-        asked.map(Path::to_path_buf).or_else(free).unwrap_or(first)
+    /// A recording of the name that was asked for, or of one made from the date; nothing else is written or shown.
+    pub fn recording(asked: Option<&Path>) -> Self {
+        let stem = || PathBuf::from(format!("punctual-{}", render::units::file_stamp()));
+        match asked {
+            Some(path) => Self { recording: path.to_path_buf(), stem: None, html: None, progress: false, live: false },
+            None => Self::named(stem()),
+        }
+    }
+
+    fn named(stem: PathBuf) -> Self {
+        let recording = unused(&stem, ".punctual");
+        Self { recording, stem: Some(stem), html: None, progress: false, live: false }
+    }
+
+    /// Makes the recording. Of two runs that began in the same second one takes the next name.
+    fn create(&mut self) -> Result<RecordingKeeper, RecordingError> {
+        loop {
+            match (RecordingKeeper::create(&self.recording), &self.stem) {
+                (Err(RecordingError::Exists { .. }), Some(stem)) => {
+                    let next = unused(stem, ".punctual");
+                    let is_beside = self.html.as_deref() == Some(&self.recording.with_extension("html"));
+                    self.html = if is_beside { Some(next.with_extension("html")) } else { self.html.take() };
+                    self.recording = next;
+                }
+                (keeper, _) => return keeper,
+            }
+        }
     }
 
     /// Where I/O loads work unless told otherwise: on the disk the recording goes to. A temporary directory is often
@@ -51,7 +74,6 @@ impl Outputs {
     }
 }
 
-/// What is to be printed of a result.
 pub enum Telling {
     /// This form of it, for this reader.
     Form(Form, Reader),
@@ -59,7 +81,6 @@ pub enum Telling {
     Opened(Reader),
 }
 
-/// A result as text, in one of its lengths.
 pub fn told(report: &Report, form: Form, reader: &Reader, paths: [Option<&Path>; 2]) -> String {
     match form {
         Form { brief: true, .. } => render::words::answer::brief(report, paths[0]),
@@ -68,24 +89,24 @@ pub fn told(report: &Report, form: Form, reader: &Reader, paths: [Option<&Path>;
     }
 }
 
-/// What came of a measurement.
 pub struct Finished {
     /// The numbers, made from what was recorded whether or not it could all be written.
     pub report: Report,
     /// What else failed afterwards; the numbers stand.
     pub failure: Option<anyhow::Error>,
+    pub outputs: Outputs,
 }
 
 impl Finished {
     /// Prints the numbers and says what failed after them. The exit code is 1 when something failed, 2 when the stop
     /// limit was exceeded or the need not held, 3 when that is inconclusive or the run stalled.
-    pub fn tell(&self, outputs: &Outputs, telling: &Telling) -> Result<Exit> {
-        let report = &self.report;
+    pub fn tell(&self, telling: &Telling) -> Result<Exit> {
+        let Self { report, outputs, .. } = self;
         // A page that could not be written is on no list.
         let html = outputs.html.as_deref().filter(|_| self.failure.is_none());
         let paths = [Some(outputs.recording.as_path()), html];
         render::print(&match telling {
-            Telling::Form(Form { json: true, .. }, _) => render::json::check(report, paths[0]),
+            Telling::Form(Form { json: true, .. }, _) => render::json::check(report, paths[0])?,
             Telling::Form(form, reader) => told(report, *form, reader, paths),
             Telling::Opened(reader) => format!("\n{}", render::text::results(report, reader, paths, render::style())),
         })?;
@@ -102,9 +123,9 @@ impl Finished {
 
 /// Runs `scenario` into a recording of its own, or as a further run of the `former` one, which stands at the path of the
 /// outputs.
-pub fn run(scenario: &Scenario, setting: &Setting, outputs: &Outputs, former: Option<Recording>) -> Result<Finished> {
+pub fn run(scenario: &Scenario, setting: &Setting, outputs: Outputs, former: Option<Recording>) -> Result<Finished> {
     none_under_way()?;
-    let (display, interrupted) = Display::new(outputs)?;
+    let (display, interrupted) = Display::new(&outputs)?;
     session(scenario, setting, outputs, former, display, &interrupted)
 }
 
@@ -112,7 +133,7 @@ pub fn run(scenario: &Scenario, setting: &Setting, outputs: &Outputs, former: Op
 pub fn run_until(
     scenario: &Scenario,
     setting: &Setting,
-    outputs: &Outputs,
+    outputs: Outputs,
     interrupted: &AtomicBool,
 ) -> Result<Finished> {
     let display = Display::Line(ProgressLine::new(outputs.progress));
@@ -122,7 +143,7 @@ pub fn run_until(
 fn session(
     scenario: &Scenario,
     setting: &Setting,
-    outputs: &Outputs,
+    mut outputs: Outputs,
     former: Option<Recording>,
     display: Display,
     interrupted: &AtomicBool,
@@ -131,15 +152,15 @@ fn session(
         bail!("the recording and its page cannot both be {}: name another --out", outputs.recording.display());
     }
     let is_new = former.is_none();
+    let keeper = match former {
+        None => outputs.create()?,
+        Some(former) => RecordingKeeper::resume(&outputs.recording, former)?,
+    };
     // A recording that was there before is nobody's to remove.
     let undo = || {
         if is_new {
             remove(&outputs.recording);
         }
-    };
-    let keeper = match former {
-        None => RecordingKeeper::create(&outputs.recording)?,
-        Some(former) => RecordingKeeper::resume(&outputs.recording, former)?,
     };
     let html = outputs.html.as_deref().map(create_new).transpose().inspect_err(|_| undo())?;
     let mut session = Measuring { keeper, display, others: Watch::default() };
@@ -155,8 +176,9 @@ fn session(
     session.say_failure(finished);
     let recording = session.keeper.into_recording().context("the measurement handed out no recording")?;
     let report = Report::of(&recording);
-    let page = outputs.html.as_deref().zip(html).map(|(path, file)| write_page(&report, outputs, path, file));
-    Ok(Finished { report, failure: page.and_then(Result::err) })
+    let page = outputs.html.as_deref().zip(html).map(|(path, file)| write_page(&report, &outputs, path, file));
+    let failure = page.and_then(Result::err);
+    Ok(Finished { report, failure, outputs })
 }
 
 /// A half page would look like a whole one: it is removed.
@@ -180,7 +202,6 @@ pub fn check_loads(phases: &[LoadPhase], dir: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Who shows how far a measurement is.
 enum Display {
     Line(ProgressLine),
     Live(Box<Live>),
@@ -246,7 +267,6 @@ impl Measuring {
         progress
     }
 
-    /// Notes who else worked, where somebody did.
     fn note_others(&mut self, told: Option<String>) {
         if let Some(text) = told {
             let written = self.keeper.note(punctual_linux::measure::now(), text);
@@ -302,5 +322,39 @@ impl Observer for Measuring {
 
     fn write_error(&self) -> Option<String> {
         self.keeper.failure().map(str::to_owned)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn runs_that_begin_in_one_second_take_different_names() {
+        let dir = tempfile::tempdir().unwrap();
+        let stem = || dir.path().join("punctual-20261123-094500");
+        std::fs::write(dir.path().join("punctual-20261123-094500-3.html"), "of a recording that was removed").unwrap();
+        // All chose their name before the first of them made its file.
+        let chosen: Vec<Outputs> = (0..8).map(|_| Outputs::named(stem())).collect();
+        let made = chosen.into_iter().map(|mut outputs| {
+            outputs.html = Some(outputs.recording.with_extension("html"));
+            outputs.create().unwrap();
+            assert_eq!(outputs.html, Some(outputs.recording.with_extension("html")));
+            outputs.recording.file_name().unwrap().to_string_lossy().into_owned()
+        });
+        let made: BTreeSet<String> = made.collect();
+        assert_eq!(made.len(), 8, "{made:?}");
+        assert!(made.contains("punctual-20261123-094500.punctual"), "{made:?}");
+        assert!(made.contains("punctual-20261123-094500-2.punctual"), "{made:?}");
+        assert!(!made.contains("punctual-20261123-094500-3.punctual"), "its page would not be free: {made:?}");
+    }
+
+    #[test]
+    fn a_name_that_was_asked_for_does_not_give_way() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("r.punctual");
+        std::fs::write(&path, "precious").unwrap();
+        assert!(matches!(Outputs::recording(Some(&path)).create(), Err(RecordingError::Exists { .. })));
     }
 }

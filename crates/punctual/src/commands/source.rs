@@ -22,7 +22,6 @@ use std::path::{Path, PathBuf};
 /// Two tables of interrupts of the largest machines, and everything else.
 const MOST_BYTES: u64 = 64 << 20;
 
-/// A machine that can be asked, and what it says of itself.
 pub struct Source {
     tree: Box<dyn Tree>,
     pub machine: Machine,
@@ -30,12 +29,10 @@ pub struct Source {
 }
 
 impl Source {
-    /// The machine this program runs on.
     pub fn here() -> Self {
         Self::of(Box::new(LiveTree::apart(READ)), None)
     }
 
-    /// A captured machine, or this one.
     pub fn open(captured: Option<&Path>) -> Result<Self> {
         let Some(path) = captured else { return Ok(Self::here()) };
         let name = path.display();
@@ -54,13 +51,11 @@ impl Source {
         self.tree.as_ref()
     }
 
-    /// The file, where it is one.
     pub fn captured(&self) -> Option<Captured<'_>> {
         self.captured.as_ref().map(|(path, text)| Captured { path, text })
     }
 }
 
-/// What was given with an option, or else what this machine says.
 pub fn given_or_told<T: Clone>(given: Option<T>, here: &Fact<T>, what: &str, option: &str) -> Result<T> {
     let told = given.or_else(|| here.known().cloned());
     told.with_context(|| format!("this machine does not say {what}; give it with {option}"))

@@ -44,12 +44,11 @@ pub fn run(args: &StatusArgs) -> Result<Exit> {
         }
     };
     standing.tell_tracing(&trace::left_behind());
-    let text = if args.json { render::document(&standing) } else { render::tune::status(&standing, render::style()) };
+    let text = if args.json { render::document(&standing)? } else { render::tune::status(&standing, render::style()) };
     render::print(&text)?;
     Ok(exit(&standing.rows).and(Exit::doubtful_if(!is_readable)))
 }
 
-/// The worst of what stands.
 fn exit(rows: &[StatusRow]) -> Exit {
     let of = |row: &StatusRow| match row.standing {
         Standing::InForce | Standing::Gone => Exit::Fine,
@@ -126,7 +125,6 @@ impl Status {
     }
 }
 
-/// A transaction in a sentence.
 fn told(session: &Session, present: &journal::Now) -> Sentence {
     let number = session.transaction;
     let Some(begun) = &session.begun else {
@@ -156,7 +154,6 @@ fn told(session: &Session, present: &journal::Now) -> Sentence {
     Sentence { is_good: more.is_empty(), text: format!("Transaction {number}, {when}: {what}{more}.") }
 }
 
-/// How a new command line stands.
 fn of_trial(trial: &super::adopt::NewCmdline<'_>, boot: &str) -> Option<Sentence> {
     let is_same_boot = trial.session.begun.as_ref().is_some_and(|begun| begun.boot == boot);
     Some(match (trial.is_adopted, trial.is_booted, trial.has_entry, is_same_boot) {
@@ -178,12 +175,10 @@ fn of_trial(trial: &super::adopt::NewCmdline<'_>, boot: &str) -> Option<Sentence
     })
 }
 
-/// What the machine was tuned for, last.
 fn need(contents: &Contents) -> Result<Need> {
     contents.standing().rev().find(|session| session.begun.is_some()).map_or(Ok(Need::default()), need_of)
 }
 
-/// What a transaction tuned the machine for.
 pub fn need_of(session: &Session) -> Result<Need> {
     let Some(Asked { cpus, profile, .. }) = session.begun.as_ref().map(|begun| &begun.asked) else {
         return Ok(Need::default());

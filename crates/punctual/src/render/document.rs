@@ -29,11 +29,27 @@ struct Document<'a, T> {
     value: &'a T,
 }
 
-/// The document, indented, with a line break at its end.
-pub fn document<T: Published>(value: &T) -> String {
+/// The document, indented, with a line break at its end. Fails for a value that JSON cannot hold, such as a map whose
+/// keys are no strings.
+pub fn document<T: Published>(value: &T) -> serde_json::Result<String> {
     let document = Document { schema: T::SCHEMA, tool_version: env!("CARGO_PKG_VERSION"), value };
-    // Serialising to a string fails only for maps whose keys are no strings, and there are none; the error is still
-    // said rather than swallowed.
-    let text = serde_json::to_string_pretty(&document);
-    text.unwrap_or_else(|error| format!("{{\"schema\": \"{}\", \"error\": {:?}}}", T::SCHEMA, error.to_string())) + "\n"
+    serde_json::to_string_pretty(&document).map(|text| text + "\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    #[derive(Serialize)]
+    struct Keyed(BTreeMap<(u8, u8), u8>);
+
+    impl Published for Keyed {
+        const SCHEMA: &'static str = "punctual/keyed/1";
+    }
+
+    #[test]
+    fn what_json_cannot_hold_is_an_error_and_no_document() {
+        assert!(document(&Keyed(BTreeMap::from([((1, 2), 3)]))).is_err());
+    }
 }

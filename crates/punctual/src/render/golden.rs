@@ -132,7 +132,7 @@ fn absurd_numbers_are_rendered_and_break_nothing() {
         assert!(short(&report, style).contains("How sure"));
         assert!(full(&report, style).contains("Latest activations"));
     }
-    let document: serde_json::Value = serde_json::from_str(&super::json::check(&report, None)).unwrap();
+    let document: serde_json::Value = serde_json::from_str(&super::json::check(&report, None).unwrap()).unwrap();
     assert_eq!(document["cpus"][0]["ran"], u64::MAX);
     assert_eq!(document["miss_probability_upper"], serde_json::Value::Null);
     let page = super::html::page(&report, "absurd", None).unwrap();

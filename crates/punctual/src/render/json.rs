@@ -118,7 +118,7 @@ impl<'a> Document<'a> {
     }
 }
 
-pub fn check(report: &Report, recording: Option<&Path>) -> String {
+pub fn check(report: &Report, recording: Option<&Path>) -> serde_json::Result<String> {
     document::document(&Document::of(report, recording))
 }
 

@@ -56,7 +56,7 @@ fn list(out: &mut String, target: &Target, words: &[Word]) -> fmt::Result {
     for word in sorted {
         let style = match word.verdict {
             WordVerdict::Harmful | WordVerdict::Unknown | WordVerdict::RejectedValue => RED,
-            WordVerdict::Inert | WordVerdict::Clamped => YELLOW,
+            WordVerdict::Inert | WordVerdict::Clamped | WordVerdict::Undecided => YELLOW,
             WordVerdict::Accepted if word.is_trap => YELLOW,
             WordVerdict::Effective => GREEN,
             WordVerdict::ModuleNotLoaded | WordVerdict::ForUserSpace | WordVerdict::Accepted => DIM,
@@ -150,7 +150,7 @@ pub fn sarif(target: &Target, words: &[Word], file: Option<(&Path, &[Placed])>) 
 fn level(word: &Word) -> Option<Level> {
     match word.verdict {
         WordVerdict::Harmful | WordVerdict::Unknown | WordVerdict::RejectedValue => Some(Level::Error),
-        WordVerdict::Inert | WordVerdict::Clamped => Some(Level::Warning),
+        WordVerdict::Inert | WordVerdict::Clamped | WordVerdict::Undecided => Some(Level::Warning),
         _ if word.is_trap => Some(Level::Warning),
         _ => None,
     }
@@ -179,6 +179,11 @@ fn rule(verdict: WordVerdict) -> Rule {
         WordVerdict::Clamped => {
             ("Value that is changed", "The kernel takes it, but not as it was written.", Level::Warning)
         }
+        WordVerdict::Undecided => (
+            "Word that this version may lack",
+            "Of the versions around this one that were looked at, one takes it and the other does not.",
+            Level::Warning,
+        ),
         _ => (
             "Word that does something else",
             "The kernel takes it; it does not do what is commonly believed.",

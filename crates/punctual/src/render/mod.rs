@@ -4,6 +4,7 @@
 //! computes a statistic. Numbers that are absent are shown as absent.
 
 pub mod audit;
+pub mod brief;
 mod chart;
 mod clean;
 pub mod compare;

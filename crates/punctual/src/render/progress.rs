@@ -2,67 +2,79 @@
 //! the output is kept.
 
 use super::units;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use punctual_hist::Nanos;
 use punctual_linux::measure::{CpuProgress, Progress};
-use std::cell::Cell;
-use std::io::{self, IsTerminal};
+use std::cell::{Cell, RefCell};
+use std::io::{self, IsTerminal, Write};
 
 /// Time between two lines where nothing can be drawn over, in seconds.
 const BETWEEN_LINES: u64 = 10;
+/// Columns that stay free at the end of the line. A terminal writes `^C` there; a line that wraps could not be taken away.
+const FREE: usize = 5;
+/// Columns of the bar, which a terminal has no room for that is narrower than this.
+const BAR: usize = 20;
+const NARROW: usize = 60;
+/// To the beginning of the line, and erase it.
+const ERASE: &str = "\r\x1b[K";
 
 /// A progress line, or nothing where nobody looks.
 pub struct ProgressLine {
-    bar: ProgressBar,
+    /// What stands on the terminal; `None` where nothing can be drawn over.
+    drawn: Option<RefCell<String>>,
     /// When the next line of a log is due, in seconds of the run; `None` where there is no log.
     next_line: Cell<Option<u64>>,
 }
 
 impl ProgressLine {
-    /// A line that is drawn if `wanted` and standard error is a terminal, and is logged if it is none.
+    /// A line that is drawn if `wanted` and standard error is a terminal that can, and is logged if it is none.
     pub fn new(wanted: bool) -> Self {
-        let is_terminal = io::stderr().is_terminal();
-        let target =
-            if wanted && is_terminal { ProgressDrawTarget::stderr_with_hz(4) } else { ProgressDrawTarget::hidden() };
-        let bar = ProgressBar::with_draw_target(Some(1), target);
-        if let Ok(style) = ProgressStyle::with_template("[{bar:20}] {msg}") {
-            bar.set_style(style.progress_chars("=> "));
+        let is_terminal = io::stderr().is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb");
+        Self {
+            drawn: (wanted && is_terminal).then(RefCell::default),
+            next_line: Cell::new((wanted && !is_terminal).then_some(BETWEEN_LINES)),
         }
-        Self { bar, next_line: Cell::new((wanted && !is_terminal).then_some(BETWEEN_LINES)) }
     }
 
     pub fn show(&self, progress: &Progress) {
-        if !self.bar.is_hidden() {
-            self.bar.set_length(progress.total.as_ns());
-            self.bar.set_position(progress.elapsed.as_ns());
-            self.bar.set_message(fitting(&message(progress)));
+        if let Some(drawn) = &self.drawn {
+            let columns = rustix::termios::tcgetwinsize(io::stderr()).map_or(80, |size| usize::from(size.ws_col));
+            let line = line(progress, columns);
+            if *drawn.borrow() != line {
+                write(&format!("{ERASE}{line}"));
+                drawn.replace(line);
+            }
         } else if let Some(line) = due(&self.next_line, progress) {
             super::say(&line);
         }
     }
 
-    /// Says something that must not wait for the end, above the line or, where there is none, on standard error.
+    /// Says something that must not wait for the end. The line is drawn anew below it.
     pub fn say(&self, text: &str) {
-        if self.bar.is_hidden() {
-            super::say(text);
-        } else {
-            self.bar.suspend(|| super::say(text));
-        }
+        self.clear();
+        super::say(text);
     }
 
     /// Takes the line away.
     pub fn clear(&self) {
-        self.bar.finish_and_clear();
+        if self.drawn.as_ref().is_some_and(|drawn| !drawn.take().is_empty()) {
+            write(ERASE);
+        }
     }
 }
 
-/// Columns of a line beside its message: the bar, and what a terminal writes for Ctrl-C.
-const BESIDE: usize = 28;
+fn write(text: &str) {
+    let mut err = io::stderr().lock();
+    // Nobody can be told that standard error is gone.
+    let _ = err.write_all(text.as_bytes()).and_then(|()| err.flush());
+}
 
-/// The message as far as the terminal has room: a line that wraps could not be taken away.
-fn fitting(message: &str) -> String {
-    let columns = rustix::termios::tcgetwinsize(io::stderr()).map_or(80, |size| usize::from(size.ws_col)).max(40);
-    message.chars().take(columns.saturating_sub(BESIDE)).collect()
+/// The line on a terminal of this width: how much is done, and the message as far as there is room.
+fn line(progress: &Progress, columns: usize) -> String {
+    let total = progress.total.as_ns().max(1);
+    let parts = progress.elapsed.as_ns().min(total) / total.div_ceil(BAR as u64);
+    let done = usize::try_from(parts).unwrap_or(BAR);
+    let bar = if columns < NARROW { String::new() } else { format!("[{:BAR$}] ", "=".repeat(done)) };
+    format!("{bar}{}", message(progress)).chars().take(columns.saturating_sub(FREE)).collect()
 }
 
 /// The line for a log, where one is due by now.
@@ -118,6 +130,17 @@ mod tests {
     fn the_line_names_the_load_the_time_left_and_the_largest_latency() {
         let line = message(&progress(Nanos::from_ms(11_400)));
         assert_eq!(line, "cpu+net 2/4, 19 s left, max so far 48 us (CPU 0), 3 missed");
+    }
+
+    #[test]
+    fn the_line_leaves_room_for_what_a_terminal_writes_itself() {
+        let progress = progress(Nanos::from_ms(11_400));
+        let wide = "[=======             ] cpu+net 2/4, 19 s left, max so far 48 us (CPU 0), 3 missed";
+        assert_eq!(line(&progress, 120), wide);
+        assert_eq!(line(&progress, 80), wide[..75]);
+        assert_eq!(line(&progress, 40), "cpu+net 2/4, 19 s left, max so far ");
+        assert_eq!(line(&progress, 20), "cpu+net 2/4, 19");
+        assert_eq!(line(&progress, 0), "");
     }
 
     #[test]

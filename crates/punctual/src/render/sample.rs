@@ -2,7 +2,7 @@
 
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::finding::{Confidence, Evidence, Finding, Severity, State};
-use punctual_hist::{Activation, Counts, MonoTime, Nanos};
+use punctual_hist::{Activation, Counts, MonoTime, Nanos, SplitMix};
 use punctual_numbers::claims::{
     Beyond, CauseClaims, Claims, Hill, Level, Misses, NewMaximum, Percentile, PhaseClaims, Refusal, Sign, TooFar,
 };
@@ -73,7 +73,7 @@ pub fn empty() -> Report {
 pub fn cut_off() -> Report {
     let mut report = Run { cpus: 2, seconds: 7, budget: Some(Nanos::from_us(100)), hog: false }.report();
     report.end = None;
-    report.cut_off = Some(CutOff { good_bytes: 18_211, reason: CutReason::Damaged("the next frame is incomplete") });
+    report.cut_off = Some(CutOff { good_bytes: 18_211, lost_bytes: 37, reason: CutReason::InAFrame });
     report.write_error = Some("write to run.punctual: no space left on device".to_owned());
     report.next = vec![NextStep::Repeat];
     doubted(report, vec![Distrust::CutOff, Distrust::WriteFailed])
@@ -171,6 +171,7 @@ pub fn every_distrust() -> Vec<Distrust> {
         Distrust::TooFew { due: 200 },
         Distrust::EndedEarly { reason: EndReason::Interrupted },
         Distrust::CutOff,
+        Distrust::Damaged { lost_bytes: 4_096 },
         Distrust::WriteFailed,
         Distrust::MaximaLost { maxima: 3 },
         Distrust::ChangedDuring { path: "/proc/sys/kernel/sched_rt_runtime_us".to_owned() },
@@ -185,19 +186,11 @@ fn event(at_s: u64, length_ms: u64, kind: EventKind, releases_lost: u64) -> Even
     Event { at: RecTime::after_epoch(Nanos::from_secs(at_s)), length: Nanos::from_ms(length_ms), kind, releases_lost }
 }
 
-/// `SplitMix64`: small, and the same everywhere.
-struct Dice(u64);
+struct Dice(SplitMix);
 
 impl Dice {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
-    }
-
     fn below(&mut self, n: u64) -> u64 {
-        self.next() % n
+        self.0.bits() % n
     }
 
     /// A latency as machines have them: a body, a shoulder under load, and a thin tail.
@@ -388,7 +381,7 @@ impl Run {
     }
 
     fn draw(&self, cpu: u32) -> Drawn {
-        let mut dice = Dice(u64::from(cpu) + 1);
+        let mut dice = Dice(SplitMix::new(u64::from(cpu) + 1));
         let mut drawn = Drawn::default();
         let step = (self.seconds / 200).max(1);
         for second in (0..self.seconds).step_by(usize::try_from(step).unwrap()) {
@@ -559,7 +552,7 @@ fn seven_missed(budget: Nanos) -> Misses {
 }
 
 fn cause(name: &str) -> Cause {
-    Cause { class: Class::HardIrq, name: name.to_owned() }
+    Cause { class: Class::HardIrq, name: name.into() }
 }
 
 fn machine() -> Vec<(String, String)> {

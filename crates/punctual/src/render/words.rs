@@ -24,8 +24,8 @@ use super::units;
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::finding::{Confidence, Finding, Severity, State};
 use punctual_hist::Nanos;
-use punctual_linux::measure::{OtherProgram, OtherWork};
-use punctual_numbers::recording::{EndReason, Event, EventKind, InForce, LoadDone, Moment};
+use punctual_linux::measure::{OtherProgram, OtherWork, WallTime, wall_time};
+use punctual_numbers::recording::{CutOff, CutReason, EndReason, Event, EventKind, InForce, LoadDone, Moment};
 use punctual_numbers::report::{PhaseRow, Report};
 use punctual_numbers::scenario::{Amount, LoadPhase, Mechanism, Policy, Scenario, TimerPhase};
 
@@ -136,13 +136,26 @@ pub fn ending(report: &Report) -> String {
     let how = report.end.map_or("did not finish as far as the recording says", end);
     let mut text = format!("The run {how}.");
     if let Some(cut) = &report.cut_off {
-        let bytes = units::counted(cut.good_bytes, "byte");
-        text = format!("{text} The recording is cut off after {bytes}: {}.", cut.reason);
+        text = format!("{text} {}", incomplete(cut));
     }
     if let Some(error) = &report.write_error {
         text = format!("{text} It could not be written completely: {}.", error.trim_end_matches('.'));
     }
     text
+}
+
+/// What of a recording is missing, and why, as a sentence: damage in its middle is another thing than a missing end.
+fn incomplete(cut: &CutOff) -> String {
+    let good = units::counted(cut.good_bytes, "byte");
+    match cut.reason {
+        CutReason::Damaged(how) => format!(
+            "The recording is damaged after {good}: {how}, and the {} that follow are not read.",
+            units::counted(cut.lost_bytes, "byte")
+        ),
+        CutReason::Unfinished | CutReason::InAFrame => {
+            format!("The recording is cut off after {good}: {}.", cut.reason)
+        }
+    }
 }
 
 /// When a state was read.
@@ -226,14 +239,25 @@ pub fn scenario(report: &Report) -> String {
     format!("{text}.")
 }
 
-/// What is about to be measured, and for how long: `Measuring for 38 s: idle 10 s, then 5 loads 20 s, ...`.
+/// What is about to be measured, and for how long: `Measuring for 38 s, which takes 42 to 49 s with what is between phases:
+/// idle 10 s, then 5 loads 20 s.`
 pub fn scenario_ahead(scenario: &Scenario) -> String {
     let Amount::Time(whole) = scenario.length else { return format!("Measuring {}.", amount(scenario.length)) };
     let parts: u64 = scenario.load_phases.iter().map(|phase| u64::from(phase.parts)).sum();
     let length = |phase: &LoadPhase| Nanos::from_ns(whole.as_ns() / parts.max(1) * u64::from(phase.parts));
     let phase = |phase: &LoadPhase| format!("{} {}", short_phase_name(&phase.name()), units::duration(length(phase)));
     let phases: Vec<String> = scenario.load_phases.iter().map(phase).collect();
-    format!("Measuring for {}, and some seconds between phases: {}.", units::duration(whole), phases.join(", then "))
+    let second = Nanos::from_secs(1);
+    let WallTime { least, most } = wall_time(scenario);
+    let (least, most) = (least.whole(second), most.whole(second) + 1);
+    let seconds = |number: u64| units::duration(Nanos::from_secs(number));
+    format!(
+        "Measuring for {}, which takes {} to {} with what is between phases: {}.",
+        units::duration(whole),
+        if most < 60 { least.to_string() } else { seconds(least) },
+        seconds(most),
+        phases.join(", then ")
+    )
 }
 
 /// Who works beside what is measured: `others use 1.2 CPUs: make (pid 812) 83 %, cc1 (pid 820) 31 % of a CPU`.
@@ -341,6 +365,13 @@ mod tests {
     fn a_run_without_an_end_is_not_called_finished() {
         let cut = ending(&sample::cut_off());
         assert!(cut.contains("did not finish") && cut.contains("cut off after"), "{cut}");
+        let damaged =
+            CutOff { good_bytes: 1, lost_bytes: 9_000, reason: CutReason::Damaged("a frame's checksum is wrong") };
+        let said = plain(&incomplete(&damaged));
+        assert_eq!(
+            said,
+            "The recording is damaged after 1 byte: a frame's checksum is wrong, and the 9 000 bytes that follow are not read."
+        );
         assert_eq!(ending(&sample::two_cpus()), "The run ran as long as asked.");
     }
 }

@@ -28,6 +28,11 @@ struct Session {
 
 impl Session {
     fn start(words: &[&str], stdout: Option<File>) -> Self {
+        Self::start_on(120, &[&["--live"], words].concat(), stdout)
+    }
+
+    /// A measurement on a terminal of this number of columns.
+    fn start_on(columns: u16, words: &[&str], stdout: Option<File>) -> Self {
         let run = Run::new();
         let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
         grantpt(&master).unwrap();
@@ -38,13 +43,13 @@ impl Session {
         let before = modes(&slave);
         let end = || Stdio::from(slave.try_clone().unwrap());
         let mut command = Command::new("setsid");
-        command.args(["-c", env!("CARGO_BIN_EXE_punctual"), "measure", "--live", "--policy", "other", "--cpus", "0"]);
+        command.args(["-c", env!("CARGO_BIN_EXE_punctual"), "measure", "--policy", "other", "--cpus", "0"]);
         command.args(["--warm-up", "10", "--out", "r.punctual"]).args(words).current_dir(run.dir.path());
         command.env("TERM", "xterm").env("NO_COLOR", "1").stdin(end()).stderr(end());
         command.stdout(stdout.map_or_else(end, Stdio::from));
-        let mut session = Self { run, master, child: command.spawn().unwrap(), seen: String::new(), before, slave };
-        session.resize(120, 24);
-        session
+        let size = Winsize { ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+        tcsetwinsize(&master, size).unwrap();
+        Self { run, master, child: command.spawn().unwrap(), seen: String::new(), before, slave }
     }
 
     fn resize(&mut self, columns: u16, rows: u16) {
@@ -222,6 +227,54 @@ fn a_terminal_that_takes_no_output_delays_nobody() {
     let report = session.report();
     assert_eq!(report["end"], "completed");
     assert!(report["measured_ns"].as_u64().unwrap() >= 3_900_000_000, "{report}");
+}
+
+/// The lines that a terminal of this width shows after this was written, as far as this program uses a terminal.
+fn screen(written: &str, columns: usize) -> Vec<String> {
+    let (mut lines, mut column) = (vec![String::new()], 0);
+    let mut chars = written.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '\r' => column = 0,
+            '\n' => lines.push(String::new()),
+            '\x1b' => {
+                let sequence: String = std::iter::from_fn(|| chars.next_if(|c| !c.is_ascii_alphabetic())).collect();
+                assert_eq!((sequence.as_str(), chars.next()), ("[", Some('K')), "another sequence");
+                let line: String = lines.pop().unwrap().chars().take(column).collect();
+                lines.push(line);
+            }
+            c => {
+                if column == columns {
+                    (lines, column) = ([lines, vec![String::new()]].concat(), 0);
+                }
+                let line = lines.last_mut().unwrap();
+                let rest: String = line.chars().skip(column + 1).collect();
+                *line = line.chars().take(column).chain([c]).collect::<String>() + &rest;
+                column += 1;
+            }
+        }
+    }
+    lines
+}
+
+#[test]
+fn ctrl_c_leaves_nothing_of_the_progress_line() {
+    for columns in [80, 40, 20] {
+        let run = Run::new();
+        let results = File::create(run.path("results")).unwrap();
+        let words = ["--duration", "1h", "--load", "none"];
+        let mut session = Session::start_on(columns, &words, Some(results));
+        session.until("progress", |session| session.seen.contains("idle 1/1"));
+        session.press(CTRL_C);
+        let status = session.ends();
+        assert!(matches!(status.code(), Some(0 | 3)), "{status:?}");
+        session.read();
+        let shown = screen(&session.seen, usize::from(columns));
+        // The terminal itself echoes the key.
+        let left: Vec<&String> = shown.iter().filter(|line| line.contains("1/1") || line.contains("left")).collect();
+        assert!(left.is_empty() && session.seen.contains("^C"), "{columns}: {shown:?}");
+        assert_eq!(modes(&session.slave), session.before);
+    }
 }
 
 #[test]

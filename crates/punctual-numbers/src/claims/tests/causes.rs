@@ -4,7 +4,7 @@ use super::*;
 use crate::explain::CpuLate;
 
 fn cause(name: &str) -> Cause {
-    Cause { class: Class::HigherPriority, name: name.to_owned() }
+    Cause { class: Class::HigherPriority, name: name.into() }
 }
 
 /// Late by `late`, by this cause, at the release number `index`.
@@ -34,7 +34,7 @@ fn causes_close_the_gate() {
     let mixed = (0..40).map(|i| spike(if i % 2 == 0 { "hog" } else { "nic" }, 50 + i)).collect();
     assert!(matches!(of(mixed), Err(Refusal::SeveralCauses { causes }) if causes.len() == 2));
     let fixed = (0..40).map(|i| spike("hog", 100 + i % 3)).collect();
-    assert!(matches!(of(fixed), Err(Refusal::FixedCause { cause, .. }) if cause.name == "hog"));
+    assert!(matches!(of(fixed), Err(Refusal::FixedCause { cause, .. }) if cause.name == "hog".into()));
     let one = (0..40).map(|i| spike("hog", 20 + 3 * i)).collect();
     assert!(of(one).is_ok(), "one cause of every size");
     assert!(of((0..5).map(|_| spike("hog", 100)).collect()).is_ok(), "five spikes decide nothing");
@@ -72,16 +72,15 @@ fn several_in(recording: &Recording, late: u64) -> Vec<CauseClaims> {
 #[test]
 fn each_cause_has_a_tail_of_its_own_or_a_reason_why_not() {
     let causes = several(760);
-    let names: Vec<(&str, u64)> =
-        causes.iter().map(|claims| (claims.cause.name.as_str(), claims.activations)).collect();
-    assert_eq!(names, [("nic", 400), ("hog", 300), ("disk", 40)]);
+    let names: Vec<_> = causes.iter().map(|claims| (claims.cause.name.clone(), claims.activations)).collect();
+    assert_eq!(names, [("nic".into(), 400), ("hog".into(), 300), ("disk".into(), 40)]);
     let nic = causes[0].beyond.as_ref().unwrap();
     // 400 in 700 s are 2057 in an hour: 30 us + 10 us ln 2057.
     let level = nic.levels[0];
     let hour = level.once_in;
     assert_eq!(hour, Nanos::from_secs(3_600));
     assert!(level.low < Nanos::from_ns(106_290) && Nanos::from_ns(106_290) < level.high.unwrap(), "{level:?}");
-    assert!(matches!(&causes[1].beyond, Err(Refusal::FixedCause { cause, .. }) if cause.name == "hog"));
+    assert!(matches!(&causes[1].beyond, Err(Refusal::FixedCause { cause, .. }) if cause.name == "hog".into()));
     let Err(Refusal::TooFew { blocks, wanted: 201, more }) = causes[2].beyond else { panic!("{:?}", causes[2]) };
     assert!((35..=40).contains(&blocks) && more > Nanos::from_secs(2_500), "{blocks}, {more:?}");
 }

@@ -4,7 +4,7 @@ use super::super::tests::{plain, quiet};
 use super::super::{Change, Comparison, Matters, RowResult, What};
 use super::*;
 use crate::foreign::{Cell, Format, Quantity, Series};
-use crate::stats::random::SplitMix;
+use punctual_hist::SplitMix;
 
 mod dependence;
 mod unfit;

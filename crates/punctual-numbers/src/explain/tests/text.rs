@@ -11,6 +11,7 @@
 //! `kernel 53` says that a task is a thread of the kernel.
 
 use crate::explain::clues::Rules;
+use crate::stats::float::whole;
 use crate::trace::{
     Address, Around, Change, Context, Counter, FLAG_HARDIRQ, FLAG_IRQS_OFF, FLAG_NEED_RESCHED, FLAG_SOFTIRQ,
     Incomplete, Kept, Line, NoiseKind, Record, Vector, What, Window,
@@ -24,9 +25,8 @@ pub(in crate::explain) struct Given {
     pub rules: Rules,
 }
 
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "times of fixtures")]
 pub(in crate::explain) fn nanos(us: &str) -> u64 {
-    (us.parse::<f64>().unwrap_or_else(|_| panic!("no time: {us}")) * 1000.0).round() as u64
+    whole((us.parse::<f64>().unwrap_or_else(|_| panic!("no time: {us}")) * 1000.0).round())
 }
 
 fn time(us: &str, release: MonoTime) -> MonoTime {

@@ -57,14 +57,14 @@ fn causes_are_ranked_with_their_rhythm() {
     let windows = (0..40u32).map(|i| late(i, 1000 + u64::from(i) * 250, 300, i % 10 != 3, Kept::Sampled));
     let explanation = explain(windows.collect(), 40);
     let hog = &explanation.causes[0];
-    assert_eq!(hog.cause, Cause { class: Class::HigherPriority, name: "hog".to_owned() });
+    assert_eq!(hog.cause, Cause { class: Class::HigherPriority, name: "hog".into() });
     assert_eq!((hog.first_in, hog.count, hog.worst), (36, 36, Nanos::from_us(295)));
     assert_eq!(hog.total, Nanos::from_us(36 * 295));
     assert_eq!(hog.by_cpu, [CpuExcess { cpu: 1, spikes: 36, excess: hog.total }]);
     assert!((hog.share - 36.0 * 295.0 / (40.0 * 300.0)).abs() < 1e-9);
     let rhythm = hog.rhythm.unwrap();
     assert!(rhythm.period.as_ns().abs_diff(250_000_000) < 1_000_000, "{rhythm:?}");
-    assert_eq!(cause(&explanation, Class::HardIrq).cause.name, "eth0 (irq 27)");
+    assert_eq!(cause(&explanation, Class::HardIrq).cause.name, "eth0 (irq 27)".into());
     assert_eq!(explanation.spikes[hog.example].primary().unwrap().cause, hog.cause);
     assert_eq!(explanation.explained, Some(1.0));
     let count = explanation.late[0].count;

@@ -4,11 +4,11 @@
 //! small and alike, so that tasks, timers and CPUs of a window meet each other. When the numbers have run out, every
 //! further one is 0: a shorter list makes a simpler value, which is how failures shrink.
 
-use crate::recording::{CpuInterval, Frame, Header, Interval, MaximaLost, RecTime, Worst};
-use crate::stats::random::SplitMix;
+use crate::recording::{Counters, CpuInterval, Frame, Header, Interval, MaximaLost, RecTime, Worst};
 use crate::trace::{Address, Context, Record, Window};
 use proptest::prelude::*;
 use punctual_facts::cpu_set::{CPU_LIMIT, CpuSet};
+use punctual_hist::SplitMix;
 use punctual_hist::{Activation, BUCKETS, MonoTime, Nanos};
 use std::collections::BTreeMap;
 
@@ -66,6 +66,10 @@ impl Numbers {
     pub(super) fn early<T: Clone>(&mut self, of: &[T]) -> T {
         let end = 1 + usize::try_from(self.below(of.len() as u64)).unwrap();
         self.one(&of[..end])
+    }
+
+    fn several<T: Made, const N: usize>(&mut self) -> [T; N] {
+        [(); N].map(|()| T::made(self))
     }
 
     fn list<T, C: FromIterator<T>>(&mut self, limit: u64, mut item: impl FnMut(&mut Self) -> T) -> C {
@@ -127,9 +131,13 @@ made! {
         block_max: of.list::<_, BTreeMap<_, _>>(20, |of| (of.next() as u32, Made::made(of))).into_iter().collect(),
         counters: Made::made(of),
     };
+    Counters: |of| {
+        let [voluntary_switches, involuntary_switches, minor_faults, major_faults, migrations] = of.several();
+        Counters { voluntary_switches, involuntary_switches, minor_faults, major_faults, migrations }
+    };
     Worst: |of| {
         let (release, woke, index, counted_over) = (Made::made(of), Made::made(of), Made::made(of), Made::made(of));
-        let [on, involuntary_switches, faults, migrations] = [(); 4].map(|()| Made::made(of));
+        let [on, involuntary_switches, faults, migrations] = of.several();
         let activation =
             Activation { release, woke, index, cpu: on, involuntary_switches, faults, migrations, counted_over };
         Worst { cpu: Made::made(of), activation }

@@ -4,13 +4,12 @@
 //! of frame does not, because readers skip frames they do not know.
 
 use super::bits::{BitReader, BitWriter, Damage};
-use super::interval::{put_interval, take_interval};
 #[cfg(test)]
 use super::strategies::{Made, Numbers};
 use crate::placement::Placement;
 use crate::recording::{
-    Clock, Counters, End, EndReason, Event, EventKind, Frame, FurtherRun, Granted, Header, InForce, Interval, LoadDone,
-    Mark, MarkKind, MaximaLost, Moment, RecTime, WarmUp, Worst,
+    Clock, End, EndReason, Event, EventKind, Frame, FurtherRun, Granted, Header, InForce, LoadDone, Mark, MarkKind,
+    MaximaLost, Moment, RecTime, WarmUp, Worst,
 };
 use crate::scenario::{Amount, LoadPhase, Mechanism, Policy, ProbeThread, Scenario, TimerPhase};
 use punctual_facts::cpu_set::{CPU_LIMIT, CpuSet};
@@ -95,7 +94,6 @@ fields! {
     Granted { cpu, tid, policy, affinity, memory_locked }
     InForce { moment, values }
     WarmUp { cpu, activations, max }
-    Counters { voluntary_switches, involuntary_switches, minor_faults, major_faults, migrations }
     Mark { at, kind }
     Event { at, length, kind, releases_lost }
     LoadDone { phase, name, cpus, unit, operations, time, failure }
@@ -287,15 +285,6 @@ impl Wire for CpuSet {
             Ok(cpu)
         };
         (0..count).map(take_cpu).collect()
-    }
-}
-
-impl Wire for Interval {
-    fn put(&self, to: &mut BitWriter) {
-        put_interval(self, to);
-    }
-    fn take(from: &mut BitReader) -> Result<Self, Damage> {
-        take_interval(from)
     }
 }
 

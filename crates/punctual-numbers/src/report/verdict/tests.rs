@@ -30,7 +30,8 @@ fn every_doubt() -> Vec<Distrust> {
             Distrust::GrantedOtherwise { .. } => Distrust::TooFew { due: 999 },
             Distrust::TooFew { .. } => Distrust::EndedEarly { reason: EndReason::Stalled },
             Distrust::EndedEarly { .. } => Distrust::CutOff,
-            Distrust::CutOff => Distrust::WriteFailed,
+            Distrust::CutOff => Distrust::Damaged { lost_bytes: times },
+            Distrust::Damaged { .. } => Distrust::WriteFailed,
             Distrust::WriteFailed => Distrust::MaximaLost { maxima: times },
             Distrust::MaximaLost { .. } => Distrust::ChangedDuring { path: "/sys/idle".to_owned() },
             Distrust::ChangedDuring { .. } => {

@@ -17,7 +17,7 @@ fn with_latency(bandwidth_hz: f64) -> impl FnMut(u64, MonoTime, MonoTime) -> Del
 fn at_1_hz_with_latency_known_the_phase_is_within_half_a_microsecond() {
     for waking in [Waking::Sleep, Waking::Hybrid] {
         for seed in 0..4 {
-            let mut world = World { noise: Noise(seed), ..usual(waking) };
+            let mut world = World { noise: Noise::new(seed), ..usual(waking) };
             let o = run(&mut world, 60_000, with_latency(1.0));
             assert!(o.sd <= 0.15 && o.max <= 0.6, "{waking:?} {seed}: {o:?}");
             assert!(o.settled_s <= 1.0 && o.correction_max <= 5.0, "{waking:?} {seed}: {o:?}");
@@ -30,7 +30,7 @@ fn at_1_hz_with_latency_known_the_phase_is_within_half_a_microsecond() {
 fn at_half_a_hertz_it_is_no_worse_than_what_was_found_before() {
     for (waking, sd, max) in [(Waking::Sleep, 0.22, 0.87), (Waking::Hybrid, 0.09, 0.29)] {
         for seed in 0..4 {
-            let o = run(&mut World { noise: Noise(seed), ..usual(waking) }, 60_000, without_latency(0.5));
+            let o = run(&mut World { noise: Noise::new(seed), ..usual(waking) }, 60_000, without_latency(0.5));
             assert!(o.sd <= sd && o.max <= max && o.settled_s <= 1.9, "{waking:?} {seed}: {o:?}");
             assert!(o.correction_max <= 5.0, "{waking:?} {seed}: {o:?}");
         }

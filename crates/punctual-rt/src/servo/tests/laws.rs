@@ -237,7 +237,7 @@ fn a_saturated_controller_does_not_overshoot() {
 fn noise_at_the_edge_of_the_lock_window_does_not_make_it_chatter() {
     for amplitude in [4_500, 5_500, 9_500, 10_500] {
         let (mut servo, mut changes, mut was) = (servo(MS, 0.5), 0, false);
-        let mut noise = Noise(1);
+        let mut noise = Noise::new(1);
         for n in 0..60_000 {
             // Errors the servo cannot steer away: half a second above, half a second below, with noise of 1 us.
             let sign = if n / 500 % 2 == 0 { 1 } else { -1 };

@@ -83,7 +83,10 @@ fn given(id: &str, name: &str, value: &str, effect: Option<Fact<Shown>>, case: &
 }
 
 fn is_dead(verdict: WordVerdict) -> bool {
-    !matches!(verdict, WordVerdict::Effective | WordVerdict::Accepted | WordVerdict::ForUserSpace)
+    !matches!(
+        verdict,
+        WordVerdict::Effective | WordVerdict::Accepted | WordVerdict::Undecided | WordVerdict::ForUserSpace
+    )
 }
 
 fn evidence(id: &str, case: &Case<'_>) -> Option<String> {

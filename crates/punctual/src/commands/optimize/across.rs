@@ -27,7 +27,6 @@ use std::time::{Duration, Instant};
 /// How often it is looked whether somebody wants to end it, while the machine comes to rest.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// What this boot is, as a campaign across boots has to know it.
 pub fn begun() -> Result<Across> {
     let machine = Source::here().machine;
     let present = now(&apply::Machine::here()).context("cannot tell one boot from another")?;
@@ -35,7 +34,6 @@ pub fn begun() -> Result<Across> {
     Ok(Across::begun(line, release, present.boot))
 }
 
-/// The machine's own words and kernel.
 fn line_and_release(machine: &Machine) -> Result<(String, String)> {
     let line = machine
         .cmdline
@@ -92,7 +90,6 @@ impl Boots<'_, '_> {
         self.folder.path().to_str().map(str::to_owned).context("the name of the campaign's folder is not text")
     }
 
-    /// What of this campaign stands in the journal.
     fn standing(&self) -> Result<Vec<Session>> {
         standing(&self.hand, &self.name()?)
     }
@@ -116,7 +113,6 @@ impl Boots<'_, '_> {
         take_away(&self.hand, self.standing()?.iter().filter(|session| is_it(session)))
     }
 
-    /// How the next boot comes.
     fn way(&self) -> Result<Option<Invocation>> {
         let source = Source::here();
         for session in self.standing()?.iter().filter(|session| is_entry(session)) {
@@ -225,7 +221,7 @@ impl Hands for Boots<'_, '_> {
         if !self.settled()? {
             return Ok(None);
         }
-        if !self.args.quiet {
+        if !self.args.form.brief {
             render::say(&shown::step(&self.kept.campaign, arm, stage, round));
         }
         let number = self.kept.campaign.runs.len() + 1;

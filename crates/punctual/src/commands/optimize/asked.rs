@@ -4,6 +4,7 @@ use super::candidates::{SCRIPT, Selection};
 use super::time::{WARM_UP, each};
 use crate::cli::OptimizeArgs;
 use crate::commands::adopt;
+use crate::commands::files::unused;
 use crate::commands::here::Here;
 use crate::commands::source::Source;
 use crate::commands::tune::{is_roots_alone, place};
@@ -22,7 +23,6 @@ use std::time::{SystemTime, UNIX_EPOCH};
 const RELEASES_MIN: u64 = 1_200;
 const LOAD_DIR: &str = "--load-dir";
 
-/// The campaign that fits into the budget.
 pub fn design(args: &OptimizeArgs, found: &Selection) -> Result<Design> {
     let releases = args.run.whole(args.period()).saturating_mul(found.cpus.len() as u64);
     if releases < RELEASES_MIN {
@@ -53,7 +53,6 @@ pub fn design(args: &OptimizeArgs, found: &Selection) -> Result<Design> {
     })
 }
 
-/// What is measured each time.
 pub fn scenario(args: &OptimizeArgs, found: &Selection) -> Result<Scenario> {
     let here = Here::read();
     let threads = found.cpus.iter().map(|cpu| ProbeThread { cpu, period: args.period() }).collect();
@@ -119,11 +118,12 @@ fn name_whole(words: &mut [String], whole: &str) {
 
 /// Where the campaign is kept. What the superuser takes up again after a boot is to be nobody else's.
 pub fn folder(args: &OptimizeArgs) -> Result<PathBuf> {
-    let name = || format!("punctual-optimize-{}", render::units::file_stamp());
+    let home = if args.boots { "/var/lib/" } else { "" };
+    let stem = || PathBuf::from(format!("{home}punctual-optimize-{}", render::units::file_stamp()));
+    let path = args.out.clone().unwrap_or_else(|| unused(&stem(), ""));
     if !args.boots {
-        return Ok(args.out.clone().unwrap_or_else(|| PathBuf::from(name())));
+        return Ok(path);
     }
-    let path = args.out.clone().unwrap_or_else(|| Path::new("/var/lib").join(name()));
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let parent = parent.canonicalize().with_context(|| format!("open the folder {}", parent.display()))?;
     is_roots_alone(&parent).map_err(|why| anyhow!("{why}: a campaign across boots is taken up by root after each"))?;

@@ -76,7 +76,6 @@ impl<'a> Bench<'a> {
         })
     }
 
-    /// What is asked for, as the journal keeps it.
     pub fn asked(&self) -> &Asked {
         &self.request.asked
     }
@@ -129,11 +128,11 @@ impl<'a> Bench<'a> {
     }
 
     fn measured(&mut self, recording: &Path) -> Result<Option<Outcome>> {
-        let outputs = Outputs { recording: recording.to_path_buf(), html: None, progress: false, live: false };
+        let outputs = Outputs::recording(Some(recording));
         // The thread that measures keeps to the CPUs of housekeeping from then on; this one is to stay as it is, since
         // what it starts inherits that.
         let finished = std::thread::scope(|scope| {
-            let run = || session::run_until(&self.scenario, &self.setting, &outputs, self.interrupted);
+            let run = || session::run_until(&self.scenario, &self.setting, outputs, self.interrupted);
             scope.spawn(run).join()
         });
         let finished = finished

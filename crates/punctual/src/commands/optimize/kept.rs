@@ -89,7 +89,6 @@ impl Folder {
         &self.path
     }
 
-    /// The same, to be shown.
     pub fn display(&self) -> std::path::Display<'_> {
         self.path.display()
     }
@@ -127,7 +126,6 @@ impl Folder {
     }
 }
 
-/// Whether it is this user's, and nobody else may write to it.
 fn is_of(user: u32, owner: u32, mode: u32) -> bool {
     owner == user && mode & WRITABLE_BY_OTHERS == 0
 }

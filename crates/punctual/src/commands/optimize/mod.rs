@@ -23,7 +23,7 @@ use super::preconditions::{allowed_to_change, no_campaign_but, none_measures, no
 use super::session;
 use super::tune::is_agreed;
 use crate::cli::{Cli, Command, NeedArgs, OptimizeArgs};
-use crate::commands::need::Stated;
+use crate::commands::need::{Stated, Terms};
 use crate::exit::Exit;
 use crate::render::{self, optimize as shown};
 use anyhow::{Context, Result, bail};
@@ -61,7 +61,7 @@ fn resume(args: &OptimizeArgs, folder: &Folder) -> Result<Exit> {
         bail!("{}: the words this campaign was begun with are not understood by this version", folder.display());
     };
     let ways =
-        OptimizeArgs { json: args.json, html: args.html.clone(), quiet: args.quiet, at_boot: args.at_boot, ..*begun };
+        OptimizeArgs { json: args.json, html: args.html.clone(), form: args.form, at_boot: args.at_boot, ..*begun };
     nothing_else(Some(folder.path()))?;
     if kept.across.is_some() {
         asked::no_line_waits()?;
@@ -90,17 +90,19 @@ fn nothing_else(own: Option<&Path>) -> Result<()> {
 
 /// With what a project file or a preset states.
 fn filled(args: &OptimizeArgs) -> Result<OptimizeArgs> {
-    let stated = Stated::read(&args.need)?;
     let args = args.clone();
-    Ok(OptimizeArgs {
-        need: NeedArgs { profile: Some(stated.kind.name().to_owned()), config: None },
-        period: args.period.or(stated.period),
-        budget: args.budget.or(stated.budget),
-        cpus: args.cpus.or(stated.cpus),
-        priority: args.priority.or(stated.priority),
-        load: args.load.or(stated.load),
-        ..args
-    })
+    let typed = Terms {
+        period: args.period,
+        budget: args.budget,
+        cpus: args.cpus.clone(),
+        priority: args.priority,
+        load: args.load.clone(),
+        duration: None,
+    };
+    let Stated { kind, terms: Terms { period, budget, cpus, priority, load, .. }, .. } =
+        Stated::read(&args.need, typed)?;
+    let need = NeedArgs { profile: Some(kind.name().to_owned()), config: None };
+    Ok(OptimizeArgs { need, period, budget, cpus, priority, load, ..args })
 }
 
 /// The words of a campaign that was begun when `--budget` was its time and `--late` its budget; since then each campaign
@@ -137,7 +139,7 @@ fn begin(args: &OptimizeArgs) -> Result<Exit> {
     let design = asked::design(args, &found)?;
     let intended = shown::intended(&design, &found.not_tried, &found.limits, time::each(args), render::style());
     if args.dry_run {
-        render::print(&if args.json { told::intended(args, &Campaign::new(design), &found) } else { intended })?;
+        render::print(&if args.json { told::intended(args, &Campaign::new(design), &found)? } else { intended })?;
         return Ok(Exit::Fine);
     }
     render::say(intended.trim_end());

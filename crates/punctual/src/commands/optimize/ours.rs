@@ -7,7 +7,6 @@ use punctual_linux::journal::{self, Purpose, Session};
 use punctual_tuning::plan::Keep;
 use std::path::Path;
 
-/// What of the campaign in this folder stands.
 pub fn standing(hand: &dyn Hand, folder: &str) -> Result<Vec<Session>> {
     let kind = Purpose::Campaign { folder: folder.to_owned() };
     let contents = journal::read(hand)?.unwrap_or_default();
@@ -20,7 +19,6 @@ pub fn is_entry(session: &Session) -> bool {
     session.begun.as_ref().is_some_and(|begun| !begun.asked.keeps.is_empty())
 }
 
-/// What a boot entry keeps.
 pub fn keeps(session: &Session) -> Vec<Keep> {
     session.begun.iter().flat_map(|begun| &begun.asked.keeps).map(|(_, keep)| keep.clone()).collect()
 }

@@ -37,7 +37,7 @@ pub fn drive(
             folder.write(kept)?;
             continue;
         }
-        if !args.quiet {
+        if !args.form.brief {
             render::say(&shown::step(&kept.campaign, &arm, stage, round));
         }
         let begun = Instant::now();

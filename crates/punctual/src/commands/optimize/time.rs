@@ -22,7 +22,6 @@ pub fn each(args: &OptimizeArgs) -> Nanos {
     if args.boots { alone.plus(args.settle).plus(BOOT) } else { alone }
 }
 
-/// Now, by all clocks.
 pub fn present(hand: &dyn Hand) -> Result<Moment> {
     let present = now(hand).context("cannot tell the time since the machine was started")?;
     let unix_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());

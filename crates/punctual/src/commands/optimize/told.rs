@@ -35,7 +35,6 @@ pub fn abandoned(hand: &dyn Hand, path: &Path, folder: Option<&Folder>, error: a
     }
 }
 
-/// What to do when it could not go on.
 pub fn goes_on(folder: &Folder) -> String {
     format!("ended; punctual optimize --resume {} goes on, once this is mended", folder.display())
 }
@@ -72,16 +71,14 @@ pub fn tell_of_boots(
     tell(args, folder, kept, found, &Stand { stopped: is_given_up, is_home })
 }
 
-/// How it stands when it is told of.
 pub struct Stand {
-    /// It is not ended.
     pub stopped: bool,
     /// The machine is known to run as it did before it began.
     pub is_home: bool,
 }
 
 /// A campaign of which nothing is measured yet, as the document of one.
-pub fn intended(args: &OptimizeArgs, campaign: &Campaign, found: &Selection) -> String {
+pub fn intended(args: &OptimizeArgs, campaign: &Campaign, found: &Selection) -> serde_json::Result<String> {
     shown::json(&shown::Result {
         campaign,
         standing: &campaign.standing(),
@@ -100,7 +97,6 @@ pub fn intended(args: &OptimizeArgs, campaign: &Campaign, found: &Selection) -> 
     })
 }
 
-/// The load, as the user wrote it.
 fn load(args: &OptimizeArgs) -> String {
     args.phases().iter().map(LoadPhase::name).collect::<Vec<_>>().join(", ")
 }
@@ -133,10 +129,14 @@ pub fn tell(args: &OptimizeArgs, folder: &Folder, kept: &Kept, found: &Selection
     if kept.across.is_some() && (!stopped || is_given_up) {
         let plain = render::sheet::Style::default();
         folder.write_result("result.txt", &shown::text(&result, plain))?;
-        folder.write_result("result.json", &shown::json(&result))?;
+        folder.write_result("result.json", &shown::json(&result)?)?;
         folder.write_result("result.html", &shown::html(&result)?)?;
     }
-    render::print(&if args.json { shown::json(&result) } else { shown::text(&result, render::style()) })?;
+    render::print(&match (args.json, args.form.brief) {
+        (true, _) => shown::json(&result)?,
+        (_, true) => render::brief::optimize(&result),
+        _ => shown::text(&result, render::style()),
+    })?;
     let unclear = standing
         .judged
         .iter()

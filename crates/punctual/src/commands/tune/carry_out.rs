@@ -18,7 +18,6 @@ use std::process::ExitStatus;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-/// The word that makes this program a guard.
 pub const GUARD: &str = "__guard";
 
 pub fn apply(args: &TuneArgs, plan: &Plan, wishes: &Wishes) -> Result<Exit> {
@@ -34,7 +33,6 @@ pub fn apply(args: &TuneArgs, plan: &Plan, wishes: &Wishes) -> Result<Exit> {
     }
 }
 
-/// What was asked for, as the journal keeps it.
 fn asked(plan: &Plan, wishes: &Wishes) -> Asked {
     let keeps =
         plan.changes.iter().flat_map(|change| change.keeps.iter().map(|keep| (change.id.clone(), keep.clone())));
@@ -68,15 +66,22 @@ fn for_good(args: &TuneArgs, plan: &Plan, wishes: &Wishes, request: &Request) ->
         );
     }
     let text = if args.json {
-        render::document(&TuneDocument::of(wishes.need.kind, plan, Some(&applied)))
+        render::document(&TuneDocument::of(wishes.need.kind, plan, Some(&applied)))?
     } else {
-        render::tune::results(plan, &applied, &next(args, plan, &applied), render::style())
+        told(args, plan, &applied, &next(args, plan, &applied))
     };
     render::print(&text)?;
     Ok(outcome(&applied))
 }
 
-/// What to do next, one sentence each.
+fn told(args: &TuneArgs, plan: &Plan, applied: &Applied, next: &[String]) -> String {
+    if args.form.brief {
+        render::brief::applied(applied, outcome(applied) == Exit::Fine)
+    } else {
+        render::tune::results(plan, applied, next, render::style())
+    }
+}
+
 fn next(args: &TuneArgs, plan: &Plan, applied: &Applied) -> Vec<String> {
     let mut next = Vec::new();
     if !applied.stands {
@@ -112,8 +117,7 @@ fn for_command(args: &TuneArgs, plan: &Plan, wishes: &Wishes, request: &Request)
         anyhow!("the limit on the CPUs' sleep cannot be held: {error}; --except pm.qos_global does without")
     })?;
     let mut ready = |applied: &Applied| {
-        let text = render::tune::results(plan, applied, &[], render::style());
-        render::say(text.trim_end());
+        render::say(told(args, plan, applied, &[]).trim_end());
         true
     };
     let Supervised { status, reverted, .. } =

@@ -82,7 +82,6 @@ fn standing() -> Vec<Keep> {
     contents.standing().flat_map(Session::keeps).map(|(_, keep)| keep.clone()).collect()
 }
 
-/// The plan for a machine.
 pub fn planned(source: &Source, wishes: &Wishes) -> Result<Plan> {
     plan(source.tree(), &source.machine, wishes)
         .map_err(|refusal| anyhow!("no plan for these CPUs: {refusal}. {}", refusal.remedy()))
@@ -90,7 +89,9 @@ pub fn planned(source: &Source, wishes: &Wishes) -> Result<Plan> {
 
 fn show(plan: &Plan, wishes: &Wishes, args: &TuneArgs) -> Result<()> {
     let text = if args.json {
-        render::document(&TuneDocument::of(wishes.need.kind, plan, None))
+        render::document(&TuneDocument::of(wishes.need.kind, plan, None))?
+    } else if args.form.brief {
+        render::brief::plan(plan)
     } else {
         render::tune::plan(plan, wishes, render::style())
     };
@@ -141,7 +142,14 @@ mod tests {
         assert_valid(&TuneDocument::of(punctual_facts::profile::Kind::Periodic, &plan, Some(&applied)));
         simulated::under_way(&hand, simulated::FOLDER);
         std::fs::write(dir.path().join(simulated::UNIT), "somebody else's by now").unwrap();
-        let document = assert_valid(&revert(&hand, Extent::All, true).unwrap());
+        let line = render::brief::applied(&applied, true);
+        let counted: Vec<usize> = line.split(' ').filter_map(|pair| pair.split_once('=')?.1.parse().ok()).collect();
+        assert!(line.starts_with("APPLIED transaction=1 done=") && line.lines().count() == 1, "{line}");
+        assert_eq!(counted.iter().skip(1).sum::<usize>(), applied.changes.len(), "{line}");
+        let reverted = revert(&hand, Extent::All, true).unwrap();
+        let line = render::brief::reverted(&reverted);
+        assert!(line.starts_with("REVERTED undone=") && line.contains(" left=1 failed=0 damaged=0"), "{line}");
+        let document = assert_valid(&reverted);
         let left = document["undone"].as_array().unwrap().iter().find(|step| step["how"] == "left").unwrap();
         assert!(left["what"].as_str().unwrap().starts_with('/') && left["why"].is_string(), "{left}");
         let done = |change: &plan::Change| {

@@ -1,10 +1,9 @@
 //! What was typed, as what is wanted.
 
 use crate::cli::TuneArgs;
-use crate::commands::need::Stated;
+use crate::commands::need::{Stated, Terms};
 use crate::commands::source::knob;
 use anyhow::Result;
-use punctual_facts::profile::Need;
 use punctual_tuning::plan::Wishes;
 use punctual_tuning::plan::remedies::{HugePages, Preferences};
 use std::os::unix::fs::MetadataExt;
@@ -12,7 +11,6 @@ use std::path::Path;
 
 /// Whoever is neither the owner nor of the group may write.
 const WRITABLE_BY_ALL: u32 = 0o002;
-/// The group may write.
 const WRITABLE_BY_GROUP: u32 = 0o020;
 
 /// The wishes; a knob nobody knows is refused.
@@ -20,15 +18,16 @@ pub fn wishes(args: &TuneArgs) -> Result<Wishes> {
     for id in args.only.iter().chain(&args.except) {
         knob(id)?;
     }
-    let stated = Stated::read(&args.need)?;
+    let typed = Terms {
+        period: args.period,
+        budget: args.budget,
+        cpus: args.cpus.clone(),
+        priority: args.priority,
+        ..Terms::default()
+    };
+    let stated = Stated::read(&args.need, typed)?;
     Ok(Wishes {
-        need: Need {
-            kind: stated.kind,
-            period: args.period.or(stated.period),
-            budget: args.budget.or(stated.budget),
-            cpus: args.cpus.clone().or(stated.cpus).unwrap_or_default(),
-            weighs_more: stated.weighs_more,
-        },
+        need: stated.need(),
         only: args.only.clone(),
         except: args.except.clone(),
         blast: args.blast,
@@ -37,7 +36,7 @@ pub fn wishes(args: &TuneArgs) -> Result<Wishes> {
             partition: args.partition,
             for_good: !args.until_reboot && args.command.is_empty(),
             keep_irqs: args.keep_irqs.clone(),
-            priority: args.priority.or(stated.priority.map(u32::from)),
+            priority: stated.terms.priority.map(u32::from),
             huge_pages: args
                 .hugepages
                 .map(|count| HugePages { size_kb: 2048, count, node: None })

@@ -25,6 +25,6 @@ impl<'a> Document<'a> {
     }
 }
 
-pub fn json(comparison: &Comparison) -> String {
+pub fn json(comparison: &Comparison) -> serde_json::Result<String> {
     document::document(&Document::of(comparison))
 }

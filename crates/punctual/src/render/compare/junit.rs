@@ -8,8 +8,10 @@ use punctual_numbers::compare::{Against, Compared, Comparison, GroupResult};
 /// The document. Worse is a failure; `unsure_fails` makes one of what cannot be told, too.
 pub fn junit(comparison: &Comparison, unsure_fails: bool) -> std::io::Result<String> {
     let suites = comparison.others.iter().map(|other| {
-        let mut properties =
-            vec![("baseline", comparison.first.name.clone()), ("verdict", say::based_verdict(other.basis, other.verdict, other.if_independent))];
+        let mut properties = vec![
+            ("baseline", comparison.first.name.clone()),
+            ("verdict", say::based_verdict(other.basis, other.verdict, other.if_independent)),
+        ];
         if other.refused {
             properties.push(("not-comparable", "compared because --anyway was given".to_owned()));
         }

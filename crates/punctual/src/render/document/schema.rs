@@ -172,7 +172,7 @@ pub(in crate::render) fn validator<T: JsonSchema + Published>() -> jsonschema::V
 /// Fails with every place where the printed document is not what its schema says.
 #[track_caller]
 pub(crate) fn assert_valid<T: JsonSchema + Published>(value: &T) -> Value {
-    let document: Value = serde_json::from_str(&super::document(value)).unwrap();
+    let document: Value = serde_json::from_str(&super::document(value).unwrap()).unwrap();
     let validator = validator::<T>();
     let errors: Vec<String> = validator.iter_errors(&document).map(|e| format!("{}: {e}", e.instance_path)).collect();
     assert!(errors.is_empty(), "{errors:#?}");

@@ -69,7 +69,7 @@ fn row(report: &Report, place: usize, ranked: &Ranked) -> Value {
         place,
         class => words::class(ranked.cause.class),
         key => chart::colour_of(ranked.cause.class),
-        name => words::name(&ranked.cause.name),
+        name => words::name(&ranked.cause.name.to_string()),
         width => (share > 0.0).then(|| format!("{:.1}", share * 100.0)),
         share => if ranked.total == Nanos::ZERO { units::ABSENT.to_owned() } else { units::portion(ranked.share) },
         count => units::count(ranked.count),

@@ -62,32 +62,30 @@ impl<'a> Document<'a> {
     }
 
     /// Leaves out the least spikes until the document has no more than this number of bytes.
-    fn fit(mut self, bytes_max: usize) -> Self {
+    fn fit(mut self, bytes_max: usize) -> serde_json::Result<Self> {
         let all = std::mem::take(&mut self.spikes);
         self.windows_left_out = all.len();
         // Opening the empty list takes a byte or two.
-        let mut room = bytes_max.saturating_sub(document::document(&self).len() + 4);
-        let fitting = all.iter().take_while(|spike| {
-            let bytes = bytes_in_list(spike);
-            let fits = bytes <= room;
-            room = room.saturating_sub(bytes);
-            fits
-        });
-        let shown = fitting.count();
+        let mut room = bytes_max.saturating_sub(document::document(&self)?.len() + 4);
+        let mut shown = 0;
+        for spike in all {
+            let Some(left) = room.checked_sub(bytes_in_list(spike)?) else { break };
+            (room, shown) = (left, shown + 1);
+        }
         self.spikes = all.get(..shown).unwrap_or_default();
         self.windows_left_out -= shown;
-        self
+        Ok(self)
     }
 }
 
 /// Bytes that one more value takes in a list of the document, where each of its lines is indented by four spaces.
-fn bytes_in_list(value: &impl Serialize) -> usize {
-    let text = serde_json::to_string_pretty(value).unwrap_or_default();
-    text.len() + 4 * text.lines().count() + ",\n".len()
+fn bytes_in_list(value: &impl Serialize) -> serde_json::Result<usize> {
+    let text = serde_json::to_string_pretty(value)?;
+    Ok(text.len() + 4 * text.lines().count() + ",\n".len())
 }
 
 /// The document, indented; `None` if the run was not traced. Without `full` it has only the worst spikes.
-pub fn document(report: &Report, recording: Option<&Path>, full: bool) -> Option<String> {
-    let all = Document::of(report, recording)?;
-    Some(document::document(&if full { all } else { all.fit(BYTES_MAX) }))
+pub fn document(report: &Report, recording: Option<&Path>, full: bool) -> serde_json::Result<Option<String>> {
+    let Some(all) = Document::of(report, recording) else { return Ok(None) };
+    document::document(&if full { all } else { all.fit(BYTES_MAX)? }).map(Some)
 }

@@ -182,7 +182,7 @@ fn report(causes: Explanation) -> Report {
 }
 
 fn cause(class: Class, name: &str) -> Cause {
-    Cause { class, name: name.to_owned() }
+    Cause { class, name: name.into() }
 }
 
 fn whys<const N: usize>(all: [(Why, u64); N]) -> Vec<WhyCount> {

@@ -8,10 +8,10 @@ use crate::render::units;
 use crate::render::words::answer::{self, Reader};
 use crate::render::words::causes as words;
 use crate::render::words::command::{self, Command};
-use crate::render::words::phase_name;
+use crate::render::words::{distrust, phase_name};
 use punctual_hist::Nanos;
 use punctual_numbers::explain::{Explanation, Ranked, Spike};
-use punctual_numbers::report::Report;
+use punctual_numbers::report::{Distrust, Report};
 use punctual_numbers::trace::Incomplete;
 use std::path::Path;
 
@@ -77,10 +77,7 @@ fn answer(sheet: &mut Sheet, report: &Report, causes: &Explanation, reader: &Rea
         |share| format!("{} of the latency looked at has a cause.", units::portion(share)),
     );
     sheet.answer("How sure", &sure);
-    sheet.answer(
-        "Trust",
-        &report.causes_doubt().map_or_else(|| "Yes.".to_owned(), |why| format!("No: {}", words::doubt(why))),
-    );
+    sheet.answer("Trust", &trust(report));
     let file = recording.map(|path| path.display().to_string());
     let of_file = |words: &[&str]| Command::new(words.iter().map(|word| (*word).to_owned()).chain(file.clone()));
     let bad = answer::to_change(report);
@@ -106,6 +103,18 @@ fn answer(sheet: &mut Sheet, report: &Report, causes: &Explanation, reader: &Rea
     }
     if trace.is_some() {
         sheet.answer_more("The trace opens at ui.perfetto.dev.");
+    }
+}
+
+/// Whether the ranking can be believed: causes of what is not in the recording are not in it either.
+fn trust(report: &Report) -> String {
+    let is_lost = |doubt: &&Distrust| matches!(doubt, Distrust::CutOff | Distrust::Damaged { .. });
+    let lost = report.trust.reasons.iter().find(is_lost).map(distrust);
+    match (lost, report.causes_doubt().map(words::doubt)) {
+        (None, None) => "Yes.".to_owned(),
+        (None, Some(doubt)) => format!("No: {doubt}"),
+        (Some(lost), None) => format!("No: {lost}"),
+        (Some(lost), Some(doubt)) => format!("No: {lost} {}", units::capitalised(doubt)),
     }
 }
 

@@ -69,7 +69,7 @@ fn percentiles(series: &Series) -> Percentiles {
     }
 }
 
-pub fn imported(run: &ForeignRun, file: &Path) -> String {
+pub fn imported(run: &ForeignRun, file: &Path) -> serde_json::Result<String> {
     let total = total(&run.series);
     document::document(&Document::of(run, total.as_ref(), file))
 }

@@ -75,7 +75,7 @@ fn absent_numbers_are_null() {
     assert_eq!(empty["miss_probability_upper"], Value::Null);
     assert_eq!(document(&sample::no_budget())["need"]["budget_ns"], Value::Null);
     assert_eq!(document(&sample::cut_off())["end"], Value::Null);
-    let nowhere: Value = serde_json::from_str(&check(&sample::two_cpus(), None)).unwrap();
+    let nowhere: Value = serde_json::from_str(&check(&sample::two_cpus(), None).unwrap()).unwrap();
     assert_eq!(nowhere["recording"], Value::Null);
 }
 

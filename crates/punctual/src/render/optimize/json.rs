@@ -108,6 +108,6 @@ impl<'a> Document<'a> {
     }
 }
 
-pub fn json(result: &Result<'_>) -> String {
+pub fn json(result: &Result<'_>) -> serde_json::Result<String> {
     document::document(&Document::of(result))
 }

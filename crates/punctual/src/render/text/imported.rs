@@ -69,7 +69,10 @@ fn numbers(sheet: &mut Sheet, run: &ForeignRun) {
         table.row(row(series).into_iter().chain(skipped));
     }
     sheet.table(&table);
-    sheet.paragraph(2, "A percentile is the upper edge of the cell it lies in; >= stands where its values are only counted.");
+    sheet.paragraph(
+        2,
+        "A percentile is the upper edge of the cell it lies in; >= stands where its values are only counted.",
+    );
 }
 
 fn claims(sheet: &mut Sheet, run: &ForeignRun) {

@@ -148,7 +148,7 @@ pub fn top_cause(report: &Report) -> Option<String> {
 }
 
 /// The first cause that has a name.
-fn named(report: &Report) -> Option<&Ranked> {
+pub fn named(report: &Report) -> Option<&Ranked> {
     report.causes.iter().flat_map(|found| &found.causes).find(|ranked| ranked.cause.class != Class::Unexplained)
 }
 

@@ -6,7 +6,7 @@ use crate::render::units;
 use punctual_facts::finding::State;
 use punctual_hist::Nanos;
 use punctual_numbers::explain::{
-    Blame, Cause, Class, Explanation, Opinions, Ranked, Rhythm, Stage, Why, WhyCount, advice,
+    Blame, Cause, CauseName, Class, Explanation, Opinions, Ranked, Rhythm, Stage, Why, WhyCount, advice,
 };
 use punctual_numbers::recording::RecTime;
 use punctual_numbers::report::{CausesDoubt, Report};
@@ -51,12 +51,17 @@ pub fn name(given: &str) -> String {
 /// A cause with its name: `device interrupt nvme0q3 (irq 131)`.
 pub fn cause(cause: &Cause) -> String {
     let class = class(cause.class);
-    match (cause.class, name(&cause.name).as_str()) {
+    let (called, function) = match &cause.name {
+        CauseName::Under(task) => (name(&task.to_string()), None),
+        CauseName::Worker(function) => (name(&cause.name.to_string()), function.as_deref().map(name)),
+        CauseName::Given(given) => (name(given), None),
+    };
+    match (cause.class, called.as_str()) {
         (_, "") => class.to_owned(),
         (Class::IrqOff | Class::PreemptOff, name) => format!("{class} by {name}"),
         (Class::Throttled, name) => format!("{class} while {name} ran"),
-        (Class::Unexplained, name) => format!("{class} (running: {})", name.strip_prefix("under ").unwrap_or(name)),
-        (Class::Worker, name) => format!("{class} {}", name.strip_prefix("kworker: ").unwrap_or(name)),
+        (Class::Unexplained, name) => format!("{class} (running: {name})"),
+        (Class::Worker, name) => format!("{class} {}", function.as_deref().unwrap_or(name)),
         (Class::Ipi | Class::Vector | Class::IdleExit | Class::TimerInterrupt | Class::Frequency, name) => {
             format!("{class}, {name}")
         }
@@ -66,7 +71,7 @@ pub fn cause(cause: &Cause) -> String {
 
 /// The shortest that still says who it was.
 pub fn cause_label(cause: &Cause) -> String {
-    if cause.name.is_empty() { class(cause.class).to_owned() } else { name(&cause.name) }
+    if cause.name.is_empty() { class(cause.class).to_owned() } else { name(&cause.name.to_string()) }
 }
 
 /// How late: `late by 1.02 ms`.
@@ -413,8 +418,7 @@ pub fn short_weight(ranked: &Ranked) -> String {
 
 /// Causes of latency that a knob bears on, as `explain` names them; empty where there are none.
 pub fn borne_on(knob: &str) -> String {
-    let named = |(class, name): (Class, &str)| cause(&Cause { class, name: name.to_owned() });
-    let mut causes: Vec<String> = advice::causes(knob).into_iter().map(named).collect();
+    let mut causes: Vec<String> = advice::causes(knob).into_iter().map(|of| cause(&of.example())).collect();
     causes.sort();
     causes.dedup();
     causes.join(", ")

@@ -5,8 +5,8 @@ use crate::render::units::{self, THIN};
 use punctual_hist::Nanos;
 use punctual_numbers::claims::Refusal;
 use punctual_numbers::compare::{
-    Against, Basis, CauseChange, Change, Compared, Comparison, Difference, Group, GroupResult, Lack, Lacking, LeftOut, Limits,
-    Matters, Origin, Refused, RowResult, Subject, TOGETHER, TOLD_LEAST, TOLD_MARGINS, Value, What, Withheld,
+    Against, Basis, CauseChange, Change, Compared, Comparison, Difference, Group, GroupResult, Lack, Lacking, LeftOut,
+    Limits, Matters, Origin, Refused, RowResult, Subject, TOGETHER, TOLD_LEAST, TOLD_MARGINS, Value, What, Withheld,
 };
 use punctual_numbers::foreign::Quantity;
 
@@ -184,6 +184,10 @@ pub fn lacking(of: &Lacking) -> String {
             "{who} when anything was: the tail cannot be held against each other, and every {TOGETHER} activations are \
              counted as one, so that bursts of that size are no difference; changes from minute to minute are not \
              allowed for"
+        ),
+        Lack::Instants => format!(
+            "{who} when anything was: the tail cannot be held against each other, and by the order of the values limits are \
+             as wide as parts of the list differ"
         ),
         Lack::Skips => format!("{who} how many releases were skipped; what was skipped is no miss there"),
         Lack::Beyond { from } => format!("{who} how much later than {} what is beyond was", units::latency(from)),

@@ -134,6 +134,13 @@ fn told(doubt: &Distrust) -> (String, &'static str) {
         Distrust::CutOff => {
             ("the recording is cut off".to_owned(), "what happened after its last good checkpoint is not in it")
         }
+        Distrust::Damaged { lost_bytes } => (
+            format!(
+                "the recording is damaged in its middle, and the {} after that cannot be read",
+                units::counted(*lost_bytes, "byte")
+            ),
+            "what was measured there is not in the numbers",
+        ),
         Distrust::WriteFailed => {
             ("part of the recording could not be written".to_owned(), "the file holds less than was measured")
         }

@@ -167,8 +167,8 @@ pub fn examples() -> Vec<Refusal> {
     use punctual_numbers::claims::{CauseShare, Drift};
     use punctual_numbers::explain::{Cause, Class, Rhythm};
     let (second, us) = (Nanos::from_secs(1), Nanos::from_us(1));
-    let hog = Cause { class: Class::HigherPriority, name: "hog".to_owned() };
-    let nic = Cause { name: "nic".to_owned(), ..hog.clone() };
+    let hog = Cause { class: Class::HigherPriority, name: "hog".into() };
+    let nic = Cause { name: "nic".into(), ..hog.clone() };
     let after = |refusal: &Refusal| {
         Some(match refusal {
             Refusal::NoTimes => Refusal::Doubted,

@@ -1,4 +1,4 @@
-//! Reproducible random numbers for resampling: the same on every machine, so that a verdict can be had again.
+//! Numbers in no order that are the same on every machine, so that whatever is drawn by them can be drawn again.
 
 /// `SplitMix64` (Steele, Lea and Flood 2014).
 #[derive(Clone, Debug)]
@@ -6,7 +6,7 @@ pub struct SplitMix(u64);
 
 impl SplitMix {
     /// The sequence of this seed.
-    pub fn new(seed: u64) -> Self {
+    pub const fn new(seed: u64) -> Self {
         Self(seed)
     }
 
@@ -27,7 +27,7 @@ impl SplitMix {
     /// A number below `n`; 0 where `n` is 0. Unfair by less than `n / 2^64`.
     #[allow(clippy::cast_possible_truncation, reason = "the upper half of a product of 64 bits fits into 64")]
     pub fn below(&mut self, n: usize) -> usize {
-        ((u128::from(self.bits()) * n as u128) >> 64) as usize
+        (u128::from(self.bits()).saturating_mul(n as u128) >> 64) as usize
     }
 }
 

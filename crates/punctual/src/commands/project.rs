@@ -1,0 +1,240 @@
+//! The project file: a need stated once. What is wrong in it is refused with its line and column and what to write.
+
+use super::need::Terms;
+use crate::cli::{Loads, parse_cpus, parse_duration, parse_loads};
+use anyhow::{Result, anyhow};
+use punctual_hist::Nanos;
+use punctual_linux::load::LoadSpec;
+use punctual_tuning::presets::Work;
+use std::collections::BTreeMap;
+use std::path::Path;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// The project file that is read where it lies in the folder.
+pub const FILE: &str = "punctual.toml";
+const KEYS: [&str; 7] = ["preset", "period", "budget", "cpus", "priority", "load", "duration"];
+const PROFILE: &str = "profile";
+
+/// What a project file states, as a whole or in one of its profiles.
+#[derive(Clone, Debug, Default)]
+pub struct Section {
+    /// The preset that fills what is not stated, by the name it has in the file.
+    pub preset: Option<(String, Work)>,
+    pub terms: Terms,
+    pub profiles: BTreeMap<String, Section>,
+}
+
+struct Refusal {
+    at: usize,
+    why: String,
+}
+
+/// Reads the text of a project file; `path` is its name in errors.
+pub fn parse(text: &str, path: &Path) -> Result<Section> {
+    let refused = |Refusal { at, why }| {
+        let before = text.get(..at).unwrap_or(text);
+        let (line, column) =
+            (before.matches('\n').count() + 1, before.chars().rev().take_while(|c| *c != '\n').count() + 1);
+        anyhow!("{}, line {line}, column {column}: {why}", path.display())
+    };
+    let syntax = |error: toml::de::Error| Refusal {
+        at: error.span().map_or(0, |span| span.start),
+        why: error.message().to_owned(),
+    };
+    let table = DeTable::parse(text).map_err(syntax).map_err(refused)?;
+    section(table.get_ref(), true).map_err(refused)
+}
+
+fn section(table: &DeTable<'_>, is_top: bool) -> Result<Section, Refusal> {
+    let mut section = Section::default();
+    let terms = &mut section.terms;
+    for (key, value) in table {
+        let entry = Entry { key: key.get_ref().as_ref(), value };
+        match entry.key {
+            "preset" => section.preset = Some(entry.text(preset, "ethercat")?),
+            "period" => terms.period = Some(entry.time()?),
+            "budget" => terms.budget = Some(entry.time()?),
+            "duration" => terms.duration = Some(entry.time()?),
+            "cpus" => terms.cpus = Some(entry.text(parse_cpus, "2-3")?),
+            "load" => terms.load = Some(entry.text(load, "idle:1,cpu+memory:2")?),
+            "priority" => terms.priority = Some(entry.priority()?),
+            PROFILE if is_top => {
+                for (name, own) in entry.table()? {
+                    let own = Entry { key: name.get_ref().as_ref(), value: own };
+                    section.profiles.insert(own.key.to_owned(), self::section(own.table()?, false)?);
+                }
+            }
+            PROFILE => return entry.refuse("a profile within a profile: profiles do not nest"),
+            unknown => {
+                let hint = did_you_mean(unknown, KEYS.into_iter().chain([PROFILE]));
+                let why = format!("there is no key '{unknown}'{hint} There are {}, {PROFILE}", KEYS.join(", "));
+                return Err(Refusal { at: key.span().start, why });
+            }
+        }
+    }
+    Ok(section)
+}
+
+fn preset(name: &str) -> Result<(String, Work), String> {
+    let work = Work::find(name).map(|work| (name.to_owned(), work));
+    work.ok_or_else(|| format!("there is no preset '{name}'{}", among(name, &Work::names())))
+}
+
+/// Who runs this as root in somebody else's folder must not run that person's programs by it.
+fn load(text: &str) -> Result<Loads, String> {
+    let loads = parse_loads(text)?;
+    for name in loads.0.iter().flat_map(|phase| &phase.loads) {
+        if name.starts_with("cmd:") {
+            let why = "a project file names loads of punctual alone; give an outside program with --load";
+            return Err(why.to_owned());
+        }
+        LoadSpec::parse(name).map_err(|error| error.to_string())?;
+    }
+    Ok(loads)
+}
+
+struct Entry<'a> {
+    key: &'a str,
+    value: &'a Spanned<DeValue<'a>>,
+}
+
+impl<'a> Entry<'a> {
+    fn refuse<T>(&self, why: impl Into<String>) -> Result<T, Refusal> {
+        Err(Refusal { at: self.value.span().start, why: why.into() })
+    }
+
+    fn table(&self) -> Result<&'a DeTable<'a>, Refusal> {
+        match self.value.get_ref() {
+            DeValue::Table(table) => Ok(table),
+            _ => self
+                .refuse(format!("'{}' is a table: write [profile.NAME] and the keys of that profile below", self.key)),
+        }
+    }
+
+    /// The value of text; `example` is one that would do.
+    fn text<T>(&self, parse: impl Fn(&str) -> Result<T, String>, example: &str) -> Result<T, Refusal> {
+        match self.value.get_ref() {
+            DeValue::String(text) => parse(text).or_else(|why| self.refuse(why)),
+            _ => {
+                let text = self.bare().filter(|bare| parse(bare).is_ok()).unwrap_or_else(|| example.to_owned());
+                self.refuse(format!("this must be text in quotation marks. Write: {} = \"{text}\"", self.key))
+            }
+        }
+    }
+
+    fn time(&self) -> Result<Nanos, Refusal> {
+        if let Some(number) = self.bare().filter(|bare| bare.parse::<f64>().is_ok()) {
+            return self.refuse(format!(
+                "{number} of which unit? A time is text with a unit (ns, us, ms, s, m, h, d). Write for example: \
+                 {} = \"{number}{}\"",
+                self.key,
+                usual_unit(self.key, &number)
+            ));
+        }
+        self.text(parse_duration, "1ms")
+    }
+
+    fn priority(&self) -> Result<u8, Refusal> {
+        let number = self.bare().and_then(|bare| bare.parse::<u8>().ok()).filter(|number| (1..=95).contains(number));
+        match (number, self.value.get_ref()) {
+            (Some(number), DeValue::Integer(_)) => Ok(number),
+            (Some(number), _) => self.refuse(format!("a priority is a bare number. Write: priority = {number}")),
+            (None, _) => {
+                self.refuse("this is no priority: write a number from 1 to 95. Write for example: priority = 80")
+            }
+        }
+    }
+
+    /// The value without quotation marks, the numbers of a list with commas between them.
+    fn bare(&self) -> Option<String> {
+        let of = |value: &DeValue<'_>| match value {
+            DeValue::String(text) => Some(text.to_string()),
+            DeValue::Integer(number) => Some(number.to_string()),
+            DeValue::Float(number) => Some(number.to_string()),
+            _ => None,
+        };
+        match self.value.get_ref() {
+            DeValue::Array(items) => {
+                Some(items.iter().map(|item| of(item.get_ref())).collect::<Option<Vec<_>>>()?.join(","))
+            }
+            value => of(value),
+        }
+    }
+}
+
+/// The unit that somebody most likely meant who left it out: periods from 100 on are rather microseconds.
+fn usual_unit(key: &str, number: &str) -> &'static str {
+    match key {
+        "duration" => "s",
+        "period" if number.parse::<f64>().is_ok_and(|number| number < 100.0) => "ms",
+        _ => "us",
+    }
+}
+
+/// `; did you mean 'ethercat'?` where one of the known names is at most two letters away, else a full stop.
+fn did_you_mean<'a>(wanted: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    let near = known.into_iter().map(|name| (strsim::osa_distance(wanted, name), name)).min();
+    near.filter(|(edits, _)| *edits <= 2)
+        .map_or_else(|| ".".to_owned(), |(_, name)| format!("; did you mean '{name}'?"))
+}
+
+/// What follows a name that is none of the known ones.
+pub fn among(wanted: &str, known: &[&str]) -> String {
+    format!("{} There are {}", did_you_mean(wanted, known.iter().copied()), known.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn refused(text: &str, place: &str, parts: &[&str]) {
+        let why = format!("{:#}", parse(text, Path::new("dir/p.toml")).unwrap_err());
+        assert!(why.starts_with(&format!("dir/p.toml, {place}: ")), "{text}: {why}");
+        for part in parts {
+            assert!(why.contains(part), "{text}: no '{part}' in {why}");
+        }
+    }
+
+    #[test]
+    fn a_time_without_a_unit_is_told_the_unit_to_add() {
+        refused("period = 1", "line 1, column 10", &["period = \"1ms\""]);
+        refused("period = 250", "line 1, column 10", &["period = \"250us\""]);
+        refused("period = \"1ms\"\nbudget = \"50\"\n", "line 2, column 10", &["budget = \"50us\"", "unit"]);
+        refused("duration = 30", "line 1, column 12", &["duration = \"30s\""]);
+        refused("budget = 0.5", "line 1, column 10", &["budget = \"0.5us\""]);
+        refused("budget = \"50usec\"", "line 1, column 10", &["'50usec'", "as in 50us"]);
+        refused("period = true", "line 1, column 10", &["period = \"1ms\""]);
+    }
+
+    #[test]
+    fn a_name_that_is_misspelt_is_told_the_one_that_was_meant() {
+        refused("# µ\nbudgt = \"50us\"", "line 2, column 1", &["no key 'budgt'", "did you mean 'budget'?"]);
+        refused("preset = \"ethercta\"", "line 1, column 10", &["did you mean 'ethercat'?", "robotics", "poll"]);
+        refused("[profile.a]\npreset=\"nonsense\"", "line 2, column 8", &["no preset 'nonsense'. There are ethercat"]);
+        refused("[profile.a]\nprofil=1", "line 2, column 1", &["did you mean 'profile'?"]);
+        refused("load = \"idle,memroy\"", "line 1, column 8", &["did you mean 'memory'?"]);
+    }
+
+    #[test]
+    fn every_other_value_is_told_what_to_write() {
+        for (text, place, wants) in [
+            ("cpus = 2", "line 1, column 8", "cpus = \"2\""),
+            ("cpus = [2, 3]", "line 1, column 8", "cpus = \"2,3\""),
+            ("cpus = false", "line 1, column 8", "cpus = \"2-3\""),
+            ("cpus = \"x\"", "line 1, column 8", "'x'"),
+            ("priority = 99", "line 1, column 12", "1 to 95"),
+            ("priority = \"80\"", "line 1, column 12", "priority = 80"),
+            ("load = 1", "line 1, column 8", "load = \"idle:1,cpu+memory:2\""),
+            ("load = \"cmd:sh\"", "line 1, column 8", "--load"),
+            ("preset = 1", "line 1, column 10", "preset = \"ethercat\""),
+            ("profile = \"a\"", "line 1, column 11", "[profile.NAME]"),
+            ("[profile.a.profile.b]", "line 1, column 12", "do not nest"),
+            ("budget = \"1us\"\nbudget = \"2us\"", "line 2, column 1", "duplicate"),
+            ("period = ", "line 1, column 10", ""),
+        ] {
+            refused(text, place, &[wants]);
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! What single runs claim, held against the law they were drawn from.
+
+use super::family::Family;
+use super::held::{Foretold, Held};
+use super::run::Machine;
+use punctual_hist::Nanos;
+use punctual_numbers::claims::{Claims, PhaseClaims};
+use serde::Serialize;
+
+/// The percentiles that are judged: one in this many values is larger.
+pub const ONE_IN: [u64; 3] = [100, 1_000, 10_000];
+const HOUR: Nanos = Nanos::from_secs(3_600);
+/// Misses are judged for the budget that one in this many activations misses.
+const MISSES_ONE_IN: f64 = 1_000.0;
+
+/// Outcome of the runs of a family.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Claimed {
+    /// Runs that were told to change over time: their limits speak of themselves alone, and count as withheld.
+    pub drifting: u64,
+    /// By p99, p99.9, p99.99.
+    pub percentiles: [Held; 3],
+    /// Upper limit of the probability of a miss.
+    pub misses: Held,
+    /// Level that is exceeded once an hour.
+    pub level: Held,
+    /// Odds that the next hour has a new maximum.
+    pub next: Foretold,
+}
+
+/// What is true of a family.
+#[derive(Clone, Copy, Debug)]
+pub struct Truth {
+    pub percentiles: [f64; 3],
+    pub budget: Nanos,
+    /// Probability of a miss of the budget.
+    pub miss: f64,
+    pub once_an_hour: f64,
+}
+
+impl Truth {
+    pub fn of(family: &Family) -> Self {
+        let budget = Nanos::from_ns(family.at(1.0 / MISSES_ONE_IN) as u64);
+        Self {
+            percentiles: ONE_IN.map(|one_in| family.at(1.0 / one_in as f64)),
+            budget,
+            miss: family.above(budget.as_ns() as f64),
+            once_an_hour: family.once_an_hour(),
+        }
+    }
+}
+
+/// What judges a run; a planted fault replaces it in a test.
+pub type Judge = fn(&Machine<'_>, punctual_numbers::recording::Recording) -> Option<PhaseClaims>;
+
+/// The product's own judgement.
+pub fn product(_: &Machine<'_>, recording: punctual_numbers::recording::Recording) -> Option<PhaseClaims> {
+    Claims::of(&recording, None).phases.into_iter().next()
+}
+
+/// Measures these runs of a family and holds their claims against the truth.
+pub fn runs(family: &Family, numbers: impl Iterator<Item = u64>, judge: Judge) -> Claimed {
+    let truth = Truth::of(family);
+    let mut claimed = Claimed::default();
+    for number in numbers {
+        let mut machine = Machine::new(family, number, family.seconds.0);
+        let recording = machine.measure(truth.budget);
+        let largest = recording.cpus.values().filter_map(|cpu| cpu.ran.max()).max().unwrap_or_default();
+        let Some(claims) = judge(&machine, recording).filter(|_| machine.is_knowable()) else { continue };
+        claimed.add(&claims, &truth);
+        match claims.next.iter().find(|next| next.time == HOUR) {
+            Some(next) => claimed.next.add(next.odds, machine.largest_of_an_hour() as u64 > largest.as_ns()),
+            None => claimed.next.withheld(),
+        }
+    }
+    claimed
+}
+
+impl Claimed {
+    fn add(&mut self, claims: &PhaseClaims, truth: &Truth) {
+        let drifts = claims.drift.is_some();
+        self.drifting += u64::from(drifts);
+        for ((held, one_in), truth) in self.percentiles.iter_mut().zip(ONE_IN).zip(truth.percentiles) {
+            let told = claims.percentiles.iter().find(|told| told.one_in == one_in).filter(|_| !drifts);
+            match told.map(|told| (told.low, told.high)) {
+                Some((low, Some(high))) => held.judge(low, Some(high), truth),
+                Some((Some(low), None)) if low.as_ns() as f64 > truth => held.add(false, None),
+                _ => held.withheld(),
+            }
+        }
+        match claims.misses.filter(|_| !drifts) {
+            Some(misses) => self.misses.add(misses.upper >= truth.miss, Some(misses.upper / truth.miss)),
+            None => self.misses.withheld(),
+        }
+        let levels = claims.beyond.iter().flat_map(|beyond| &beyond.levels);
+        match levels.into_iter().find(|level| level.once_in == HOUR) {
+            Some(level) => self.level.judge(Some(level.low), level.high, truth.once_an_hour),
+            None => self.level.withheld(),
+        }
+    }
+
+    pub fn merge(&mut self, other: Self) {
+        self.drifting += other.drifting;
+        for (mine, theirs) in self.percentiles.iter_mut().zip(other.percentiles) {
+            mine.merge(theirs);
+        }
+        self.misses.merge(other.misses);
+        self.level.merge(other.level);
+        self.next.merge(&other.next);
+    }
+
+    /// The names of limits that are broken.
+    pub fn broken(&self) -> Vec<&'static str> {
+        let [p99, p999, p9999] = self.percentiles.each_ref().map(Held::breaks_coverage);
+        let all = [
+            ("p99", p99),
+            ("p99.9", p999),
+            ("p99.99", p9999),
+            ("misses", self.misses.breaks_coverage()),
+            ("level of an hour", self.level.breaks_coverage()),
+            ("odds of a new maximum", self.next.breaks()),
+        ];
+        all.into_iter().filter(|(_, broken)| *broken).map(|(name, _)| name).collect()
+    }
+}
+
+impl Held {
+    /// Values are known to the nanosecond below.
+    fn judge(&mut self, low: Option<Nanos>, high: Option<Nanos>, truth: f64) {
+        let truth_ns = truth as u64;
+        let right = low.is_none_or(|low| low.as_ns() <= truth_ns) && high.is_none_or(|high| truth_ns <= high.as_ns());
+        let width = high.map(|high| (high.as_ns() as f64 - low.map_or(0.0, |low| low.as_ns() as f64)) / truth);
+        self.add(right, width);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::family;
+
+    /// Limits of a percentile that are too low by a twentieth.
+    fn too_low(machine: &Machine<'_>, recording: punctual_numbers::recording::Recording) -> Option<PhaseClaims> {
+        let mut claims = product(machine, recording)?;
+        for told in &mut claims.percentiles {
+            told.high = told.high.map(|high| Nanos::from_ns(high.as_ns() / 20 * 19));
+        }
+        Some(claims)
+    }
+
+    #[test]
+    fn a_wrong_limit_is_found() {
+        let families = family::all();
+        let family = families.iter().find(|family| family.name == "lognormal, 30 s").unwrap();
+        let sound = runs(family, 0..60, product);
+        assert_eq!(sound.broken(), Vec::<&str>::new());
+        assert_eq!(sound.percentiles[0].claimed, 60);
+        let wrong = runs(family, 0..60, too_low);
+        assert!(wrong.broken().contains(&"p99"), "{wrong:?}");
+    }
+}

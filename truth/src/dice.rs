@@ -1,0 +1,35 @@
+//! Random numbers that are the same on every machine. They are not those of the product, so that a fault in its own cannot
+//! hide here.
+
+/// `SplitMix64` (Steele, Lea and Flood 2014).
+#[derive(Clone, Debug)]
+pub struct Dice(u64);
+
+impl Dice {
+    /// The sequence of this run of the family with this name.
+    pub fn new(name: &str, run: u64) -> Self {
+        let hash = name
+            .bytes()
+            .fold(0xCBF2_9CE4_8422_2325u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01B3));
+        let mut dice = Self(hash ^ run.wrapping_mul(0x9E6C_63D0_876A_68DE));
+        dice.0 = dice.bits();
+        dice
+    }
+
+    pub fn bits(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+
+    /// A number between 0 and 1 without both ends.
+    pub fn unit(&mut self) -> f64 {
+        ((self.bits() >> 11) as f64 + 0.5) / 9_007_199_254_740_992.0
+    }
+
+    /// An exponential deviate with mean 1.
+    pub fn exponential(&mut self) -> f64 {
+        -self.unit().ln()
+    }
+}

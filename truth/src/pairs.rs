@@ -1,0 +1,129 @@
+//! What comparisons decide of pairs: equal ones, which must not be told apart, and such as differ in a known way.
+
+use super::claimed::Truth;
+use super::family::{Family, Spikes};
+use super::held::Held;
+use super::run::{Machine, Shift};
+use punctual_hist::Nanos;
+use punctual_numbers::compare::{Compared, Comparison, Options};
+use punctual_numbers::recording::Recording;
+use serde::Serialize;
+
+/// How the second of a pair differs from the first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Difference {
+    None,
+    /// All latencies are 15 % larger.
+    Larger,
+    /// All latencies are a fifth smaller.
+    Smaller,
+    /// Latencies from p99 on are a fifth larger.
+    P99,
+    /// Spikes come on one in 1e4 activations instead of one in 1e5.
+    Spikes,
+    /// What is above p99.9 lies twice as far above it.
+    Tail,
+}
+
+pub const DIFFERENCES: [Difference; 6] =
+    [Difference::None, Difference::Larger, Difference::Smaller, Difference::P99, Difference::Spikes, Difference::Tail];
+
+/// Outcome of the pairs of a family that differ in one way. `right` counts decisions in the right direction.
+#[derive(Clone, Debug, Serialize)]
+pub struct Decided {
+    pub difference: Difference,
+    pub product: Held,
+}
+
+impl Difference {
+    fn shift(self, family: &Family) -> Shift {
+        match self {
+            Self::None | Self::Spikes => Shift::Same,
+            Self::Larger => Shift::Times(1.15),
+            Self::Smaller => Shift::Times(0.8),
+            Self::P99 => Shift::Stretched(family.at(0.03), family.at(0.01), 1.2),
+            Self::Tail => Shift::Doubled(family.at(1e-3)),
+        }
+    }
+
+    /// The spikes that the first and the second run have in addition.
+    fn spikes(self, family: &Family) -> [Option<Spikes>; 2] {
+        if self != Self::Spikes {
+            return [None, None];
+        }
+        let from = family.at(1e-4);
+        let spikes = |gap| Some(Spikes { gap, regular: false, size: (from, from), together: 1 });
+        [spikes(1e5), spikes(1e4)]
+    }
+
+    /// What a right decision says.
+    fn verdict(self) -> Compared {
+        match self {
+            Self::None => Compared::NoDifferenceShown,
+            Self::Smaller => Compared::Better,
+            _ => Compared::Worse,
+        }
+    }
+}
+
+/// The two recordings of a pair.
+fn pair(family: &Family, number: u64, difference: Difference, budget: Nanos) -> [Recording; 2] {
+    let [first, second] = difference.spikes(family);
+    // Numbers of pairs begin where those of single runs end.
+    let of = |number: u64| Machine::new(family, (1 << 32) + number, family.seconds.1);
+    let shift = difference.shift(family);
+    [of(2 * number).with(first).measure(budget), of(2 * number + 1).with(second).shifted(shift).measure(budget)]
+}
+
+/// Measures these pairs of a family and counts what is decided.
+pub fn pairs(family: &Family, numbers: impl Iterator<Item = u64>, difference: Difference) -> Decided {
+    let budget = Truth::of(family).budget;
+    let mut decided = Decided { difference, product: Held::default() };
+    for number in numbers {
+        let [a, b] = pair(family, number, difference, budget);
+        let verdict = Comparison::of(&[("a".to_owned(), &a), ("b".to_owned(), &b)], Options::default())
+            .map_or(Compared::NotEnoughData, |comparison| comparison.verdict());
+        match verdict {
+            Compared::Better | Compared::Worse | Compared::Mixed => {
+                decided.product.add(verdict == difference.verdict(), None);
+            }
+            Compared::NoDifferenceShown | Compared::NotEnoughData => decided.product.withheld(),
+        }
+    }
+    decided
+}
+
+impl Decided {
+    pub fn merge(&mut self, other: Self) {
+        self.product.merge(other.product);
+    }
+
+    pub fn is_broken(&self) -> bool {
+        self.difference == Difference::None && self.product.breaks_false()
+    }
+
+    /// The part of pairs that were decided, in the right direction where there is one.
+    pub fn share(&self) -> f64 {
+        let n = if self.difference == Difference::None { self.product.claimed } else { self.product.right };
+        super::held::share(n, self.product.runs)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::family;
+
+    #[test]
+    fn what_differs_is_decided_and_what_does_not_is_not() {
+        let families = family::all();
+        let family = families.iter().find(|family| family.name == "lognormal, 30 s").unwrap();
+        for (difference, at_least) in [(Difference::Larger, 20), (Difference::Smaller, 20)] {
+            let decided = pairs(family, 0..20, difference);
+            assert_eq!((decided.product.runs, decided.product.right), (20, at_least), "{difference:?}");
+        }
+        let equal = pairs(family, 0..20, Difference::None);
+        assert!(equal.product.claimed <= 1 && !equal.is_broken());
+    }
+}

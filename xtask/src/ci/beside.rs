@@ -1,0 +1,145 @@
+//! Steps that are done beside the others: in one process of their own, one after the other, with all they print in a file
+//! until it is their turn to be told.
+//!
+//! The process leaves a line for each step ([`line`]), which is read when it has ended. What it printed is for people.
+
+use super::Tally;
+use crate::run;
+use crate::step::{Done, Outcome};
+use anyhow::{Context, Result, bail, ensure};
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
+use std::time::Duration;
+
+/// Steps that are being done.
+pub struct Beside {
+    child: Child,
+    printed: PathBuf,
+    notes: PathBuf,
+    steps: &'static [&'static str],
+}
+
+impl Beside {
+    /// Begins with these steps. What they print and note is kept in Cargo's target folder.
+    pub fn start(root: &Path, steps: &'static [&'static str]) -> Result<Self> {
+        let folder = run::target_folder(root)?;
+        let (printed, notes) = (folder.join("ci-beside.log"), folder.join("ci-beside.notes"));
+        // Notes of an earlier run must not pass for those of this one.
+        fs::write(&notes, "").with_context(|| format!("empty {}", notes.display()))?;
+        let output = File::create(&printed).with_context(|| format!("create {}", printed.display()))?;
+        let errors = output.try_clone().context("write to the log twice")?;
+        let mut command = Command::new(std::env::current_exe().context("find this program")?);
+        command.arg("ci").arg(format!("--notes={}", notes.display())).args(steps).stdout(output).stderr(errors);
+        let child = run::settle(&mut command).spawn().context("start the steps beside")?;
+        Ok(Self { child, printed, notes, steps })
+    }
+
+    /// Waits for all of them, shows what they printed, and tells what each came to. One that left no note has failed.
+    pub fn wait(mut self) -> Result<Vec<(Done, Tally)>> {
+        self.child.wait().context("wait for the steps beside")?;
+        let printed = fs::read(&self.printed).with_context(|| format!("read {}", self.printed.display()))?;
+        println!("{}", String::from_utf8_lossy(&printed));
+        let notes = fs::read_to_string(&self.notes).with_context(|| format!("read {}", self.notes.display()))?;
+        let mut left = notes.lines().map(read).collect::<Result<Vec<Noted>>>()?;
+        let done = self.steps.iter().map(|step| {
+            let place = left.iter().position(|note| note.name == *step);
+            let none = || Noted { outcome: Outcome::Failed("it left no result".to_owned()), ..Noted::default() };
+            let Noted { outcome, took, cpu, tests, .. } = place.map_or_else(none, |place| left.swap_remove(place));
+            (Done { name: step, outcome, took, cpu }, tests)
+        });
+        Ok(done.collect())
+    }
+}
+
+/// What was noted of a step.
+#[derive(Debug, PartialEq, Eq)]
+struct Noted {
+    name: String,
+    outcome: Outcome,
+    took: Duration,
+    cpu: Duration,
+    tests: Tally,
+}
+
+impl Default for Noted {
+    fn default() -> Self {
+        let (name, outcome) = (String::new(), Outcome::Passed);
+        Self { name, outcome, took: Duration::ZERO, cpu: Duration::ZERO, tests: Tally::default() }
+    }
+}
+
+/// A step and what its tests came to, as a line of the notes: name, outcome, times in milliseconds, four numbers of tests,
+/// and why, with tabs between.
+pub fn line(done: &Done, tests: Tally) -> String {
+    let (outcome, why) = match &done.outcome {
+        Outcome::Passed => ("passed", ""),
+        Outcome::Failed(why) => ("failed", why.as_str()),
+        Outcome::NotRun(why) => ("not-run", why.as_str()),
+    };
+    let (took, cpu) = (done.took.as_millis(), done.cpu.as_millis());
+    let Tally { binaries, passed, failed, ignored } = tests;
+    let why = why.replace(['\t', '\n'], " ");
+    format!("{}\t{outcome}\t{took}\t{cpu}\t{binaries}\t{passed}\t{failed}\t{ignored}\t{why}\n", done.name)
+}
+
+fn read(line: &str) -> Result<Noted> {
+    let fields: Vec<&str> = line.splitn(9, '\t').collect();
+    let [name, outcome, numbers @ .., why] = fields.as_slice() else { bail!("a note of a step is short: {line}") };
+    let numbers = numbers.iter().map(|number| number.parse()).collect::<Result<Vec<u64>, _>>();
+    let numbers = numbers.with_context(|| format!("read the note {line}"))?;
+    ensure!(numbers.len() == 6, "a note of a step has {} numbers and not 6: {line}", numbers.len());
+    let number = |place: usize| numbers.get(place).copied().unwrap_or_default();
+    let outcome = match *outcome {
+        "passed" => Outcome::Passed,
+        "failed" => Outcome::Failed((*why).to_owned()),
+        "not-run" => Outcome::NotRun((*why).to_owned()),
+        other => bail!("a step came to `{other}`: {line}"),
+    };
+    let tests = Tally { binaries: number(2), passed: number(3), failed: number(4), ignored: number(5) };
+    let (took, cpu) = (Duration::from_millis(number(0)), Duration::from_millis(number(1)));
+    Ok(Noted { name: (*name).to_owned(), outcome, took, cpu, tests })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_noted_is_read_again() {
+        let tests = Tally { binaries: 1, passed: 2, failed: 3, ignored: 4 };
+        let (took, cpu) = (Duration::from_millis(1_250), Duration::from_millis(900));
+        for (outcome, again) in [
+            (Outcome::Passed, Outcome::Passed),
+            (Outcome::Failed("a\nb\tc".into()), Outcome::Failed("a b c".into())),
+            (Outcome::NotRun("no clang".into()), Outcome::NotRun("no clang".into())),
+        ] {
+            let line = line(&Done { name: "fuzz", outcome, took, cpu }, tests);
+            let noted = Noted { name: "fuzz".into(), outcome: again, took, cpu, tests };
+            assert_eq!(line.lines().map(|line| read(line).unwrap()).collect::<Vec<_>>(), [noted]);
+        }
+    }
+
+    #[test]
+    fn half_a_note_is_an_error() {
+        for half in
+            ["", "fuzz", "fuzz\tpassed\t12\t", "fuzz\tgood\t1\t2\t3\t4\t5\t6\t", "fuzz\tpassed\t1\t2\t3\t4\t5\tx\t"]
+        {
+            assert!(read(half).is_err(), "{half:?}");
+        }
+    }
+
+    #[test]
+    fn a_step_that_left_no_note_has_failed() {
+        let folder = std::env::temp_dir().join(format!("punctual-beside-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let (printed, notes) = (folder.join("log"), folder.join("notes"));
+        fs::write(&printed, "").unwrap();
+        fs::write(&notes, "fuzz\tpassed\t1\t2\t0\t0\t0\t0\t\n").unwrap();
+        let child = Command::new("true").spawn().unwrap();
+        let ended = Beside { child, printed, notes, steps: &["lab", "fuzz"] }.wait().unwrap();
+        fs::remove_dir_all(&folder).unwrap();
+        let outcomes: Vec<&Outcome> = ended.iter().map(|(done, _)| &done.outcome).collect();
+        assert_eq!(outcomes, [&Outcome::Failed("it left no result".into()), &Outcome::Passed]);
+    }
+}
