@@ -27,9 +27,7 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('--version', '--version', [CompletionResultType]::ParameterName, 'Print version')
             [CompletionResult]::new('init', 'init', [CompletionResultType]::ParameterValue, 'Write a project file that states the need once, from four questions or from options')
             [CompletionResult]::new('check', 'check', [CompletionResultType]::ParameterValue, 'The main job: audit, measure under load, and say whether the need is held')
-            [CompletionResult]::new('audit', 'audit', [CompletionResultType]::ParameterValue, 'What on this machine stands between it and real time')
             [CompletionResult]::new('lint', 'lint', [CompletionResultType]::ParameterValue, 'What the kernel makes of each word of a command line')
-            [CompletionResult]::new('tune', 'tune', [CompletionResultType]::ParameterValue, 'Plan what to change on this machine, and change it: journalled, read back, reversible')
             [CompletionResult]::new('status', 'status', [CompletionResultType]::ParameterValue, 'What was changed and how it stands: configured, booted and effective side by side')
             [CompletionResult]::new('revert', 'revert', [CompletionResultType]::ParameterValue, 'Put back exactly what was there')
             [CompletionResult]::new('measure', 'measure', [CompletionResultType]::ParameterValue, 'Latency of a stated scenario, into one recording file')
@@ -38,10 +36,12 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('export', 'export', [CompletionResultType]::ParameterValue, 'Write a recording, or what another program measured, in the format of somebody else')
             [CompletionResult]::new('report', 'report', [CompletionResultType]::ParameterValue, 'Render a recording again, or what another program measured')
             [CompletionResult]::new('compare', 'compare', [CompletionResultType]::ParameterValue, 'Is it better now? Recordings held against a first one, with how sure that is')
-            [CompletionResult]::new('optimize', 'optimize', [CompletionResultType]::ParameterValue, 'Try knobs one at a time, measure each, and tell which help here; everything is put back')
             [CompletionResult]::new('snapshot', 'snapshot', [CompletionResultType]::ParameterValue, 'This machine as one readable file, to be audited elsewhere or shown in a bug report')
             [CompletionResult]::new('man', 'man', [CompletionResultType]::ParameterValue, 'Man pages of this program, put where `man` finds them')
             [CompletionResult]::new('completions', 'completions', [CompletionResultType]::ParameterValue, 'Completions for bash, zsh and fish, put where they are looked for')
+            [CompletionResult]::new('audit', 'audit', [CompletionResultType]::ParameterValue, 'What on this machine stands between it and real time')
+            [CompletionResult]::new('tune', 'tune', [CompletionResultType]::ParameterValue, 'Plan what to change on this machine, and change it: journalled, read back, reversible')
+            [CompletionResult]::new('optimize', 'optimize', [CompletionResultType]::ParameterValue, 'Try knobs one at a time, measure each, and tell which help here; everything is put back')
             [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')
             break
         }
@@ -53,6 +53,7 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('--out', '--out', [CompletionResultType]::ParameterName, 'File to write')
             [CompletionResult]::new('-y', '-y', [CompletionResultType]::ParameterName, 'Ask nothing; what is not given is left to the profile')
             [CompletionResult]::new('--yes', '--yes', [CompletionResultType]::ParameterName, 'Ask nothing; what is not given is left to the profile')
+            [CompletionResult]::new('--replace', '--replace', [CompletionResultType]::ParameterName, 'Write the file anew where it is there already')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             break
@@ -80,25 +81,6 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             break
         }
-        'punctual;audit' {
-            [CompletionResult]::new('--profile', '--profile', [CompletionResultType]::ParameterName, 'Kind of work the machine is for: a preset, a profile of the project file, or just periodic, poll or audio')
-            [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, 'Project file that states the need [default: punctual.toml in this folder, if it is there]')
-            [CompletionResult]::new('--cpus', '--cpus', [CompletionResultType]::ParameterName, 'CPUs for the real-time work, for example 2-3 [default: the isolated ones, or else all]')
-            [CompletionResult]::new('--period', '--period', [CompletionResultType]::ParameterName, 'Time between releases, where it is known')
-            [CompletionResult]::new('--budget', '--budget', [CompletionResultType]::ParameterName, 'Largest latency you can live with; what matters less than that is excused')
-            [CompletionResult]::new('--explain', '--explain', [CompletionResultType]::ParameterName, 'Tell all about one knob')
-            [CompletionResult]::new('--fail-on', '--fail-on', [CompletionResultType]::ParameterName, 'Exit with 2 when a finding is at least this bad; with --diff, when one that got worse is')
-            [CompletionResult]::new('--machine', '--machine', [CompletionResultType]::ParameterName, 'Audit a captured machine instead of this one')
-            [CompletionResult]::new('--diff', '--diff', [CompletionResultType]::ParameterName, 'Tell what differs from one captured machine to another, or to this one; prints nothing where nothing differs')
-            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print one JSON document')
-            [CompletionResult]::new('--markdown', '--markdown', [CompletionResultType]::ParameterName, 'Print Markdown, for an issue or a merge request')
-            [CompletionResult]::new('--sarif', '--sarif', [CompletionResultType]::ParameterName, 'Print SARIF 2.1.0, for code-review tools')
-            [CompletionResult]::new('--junit', '--junit', [CompletionResultType]::ParameterName, 'Print JUnit XML, for CI')
-            [CompletionResult]::new('--all', '--all', [CompletionResultType]::ParameterName, 'List what is good and what does not apply, too; in SARIF, add what is not bad')
-            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
-            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
-            break
-        }
         'punctual;lint' {
             [CompletionResult]::new('--cmdline', '--cmdline', [CompletionResultType]::ParameterName, 'Line to judge, or - to read it from standard input [default: this machine''s]')
             [CompletionResult]::new('--kernel', '--kernel', [CompletionResultType]::ParameterName, 'Version of the kernel it is for, for example 6.12 [default: this machine''s]')
@@ -115,39 +97,6 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             break
         }
-        'punctual;tune' {
-            [CompletionResult]::new('--cpus', '--cpus', [CompletionResultType]::ParameterName, 'CPUs for the real-time work, for example 2-3 [default: chosen, and the choice explained]')
-            [CompletionResult]::new('--profile', '--profile', [CompletionResultType]::ParameterName, 'Kind of work the machine is for: a preset, a profile of the project file, or just periodic, poll or audio')
-            [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, 'Project file that states the need [default: punctual.toml in this folder, if it is there]')
-            [CompletionResult]::new('--period', '--period', [CompletionResultType]::ParameterName, 'Time between releases, where it is known')
-            [CompletionResult]::new('--budget', '--budget', [CompletionResultType]::ParameterName, 'Largest latency you can live with')
-            [CompletionResult]::new('--only', '--only', [CompletionResultType]::ParameterName, 'Knobs to change, and no others, for example irq.affinity,iso.domain')
-            [CompletionResult]::new('--except', '--except', [CompletionResultType]::ParameterName, 'Knobs to leave alone')
-            [CompletionResult]::new('--blast', '--blast', [CompletionResultType]::ParameterName, 'What a change may do to the machine at work; what can do more is listed and left')
-            [CompletionResult]::new('--device', '--device', [CompletionResultType]::ParameterName, 'Network device that carries the real-time traffic')
-            [CompletionResult]::new('--keep-irqs', '--keep-irqs', [CompletionResultType]::ParameterName, 'Interrupts that stay where they are: numbers, or names as in /proc/interrupts')
-            [CompletionResult]::new('--priority', '--priority', [CompletionResultType]::ParameterName, 'Priority of the real-time work, which helpers of the kernel are held against')
-            [CompletionResult]::new('--hugepages', '--hugepages', [CompletionResultType]::ParameterName, 'Reserve this number of huge pages of 2 MiB')
-            [CompletionResult]::new('--machine', '--machine', [CompletionResultType]::ParameterName, 'Plan for a captured machine; changes nothing')
-            [CompletionResult]::new('--confirm-within', '--confirm-within', [CompletionResultType]::ParameterName, 'Put everything back unless `punctual status --confirm` comes within this time')
-            [CompletionResult]::new('--print', '--print', [CompletionResultType]::ParameterName, 'Print one artefact alone, for people who build images')
-            [CompletionResult]::new('--kernel', '--kernel', [CompletionResultType]::ParameterName, 'With --print: version of the kernel it is for [default: this machine''s]')
-            [CompletionResult]::new('--flavour', '--flavour', [CompletionResultType]::ParameterName, 'With --print: kind of the kernel it is for [default: this machine''s]')
-            [CompletionResult]::new('--arch', '--arch', [CompletionResultType]::ParameterName, 'With --print: architecture it is for [default: this machine''s]')
-            [CompletionResult]::new('--xenomai', '--xenomai', [CompletionResultType]::ParameterName, 'With --print cmdline: version of Xenomai 3 it is for [default: 3.3]')
-            [CompletionResult]::new('--owners', '--owners', [CompletionResultType]::ParameterName, 'With --print rk3568-l3: which CPUs own which quarters, for example ''0-2=0-1;3=2-3''')
-            [CompletionResult]::new('--for', '--for', [CompletionResultType]::ParameterName, 'Apply, run this command, and put everything back when it ends')
-            [CompletionResult]::new('--partition', '--partition', [CompletionResultType]::ParameterName, 'Isolate by a cpuset partition at run time instead of isolcpus= at boot')
-            [CompletionResult]::new('--dry-run', '--dry-run', [CompletionResultType]::ParameterName, 'Show the plan, change nothing')
-            [CompletionResult]::new('-y', '-y', [CompletionResultType]::ParameterName, 'Do not ask')
-            [CompletionResult]::new('--yes', '--yes', [CompletionResultType]::ParameterName, 'Do not ask')
-            [CompletionResult]::new('--until-reboot', '--until-reboot', [CompletionResultType]::ParameterName, 'Change only what holds until the next boot: no files, no boot loader')
-            [CompletionResult]::new('--confirm-at-boot', '--confirm-at-boot', [CompletionResultType]::ParameterName, 'Let the check at boot make the new boot entry the default when everything is in force')
-            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print one JSON document')
-            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
-            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
-            break
-        }
         'punctual;status' {
             [CompletionResult]::new('--confirm', '--confirm', [CompletionResultType]::ParameterName, 'It is good: keep it, and make the new boot entry the default')
             [CompletionResult]::new('--adopt-untried', '--adopt-untried', [CompletionResultType]::ParameterName, 'Make a new command line the default that this boot loader cannot try first')
@@ -159,6 +108,9 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
         'punctual;revert' {
             [CompletionResult]::new('--to', '--to', [CompletionResultType]::ParameterName, 'Put back what came after transaction N, which stays [default: everything]')
             [CompletionResult]::new('--leave-conflicts', '--leave-conflicts', [CompletionResultType]::ParameterName, 'Leave what somebody else changed since as it is, and forget it')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print one line and no progress, for scripts and logs of CI')
+            [CompletionResult]::new('--brief', '--brief', [CompletionResultType]::ParameterName, 'Print one line and no progress, for scripts and logs of CI')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print one line and no progress, for scripts and logs of CI')
             [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print one JSON document')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
@@ -219,6 +171,9 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('--top', '--top', [CompletionResultType]::ParameterName, 'Number of causes to show; with --full all')
             [CompletionResult]::new('--spike', '--spike', [CompletionResultType]::ParameterName, 'Show one late activation part by part; 1 is the worst')
             [CompletionResult]::new('--full', '--full', [CompletionResultType]::ParameterName, 'Tell everything: all causes with what bears on them, more of the latest activations, how it was looked for; with --json all windows, which are some megabytes for a long recording')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print one line and no progress, for scripts and logs of CI')
+            [CompletionResult]::new('--brief', '--brief', [CompletionResultType]::ParameterName, 'Print one line and no progress, for scripts and logs of CI')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print one line and no progress, for scripts and logs of CI')
             [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print one JSON document')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
@@ -270,41 +225,12 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('--html', '--html', [CompletionResultType]::ParameterName, 'Write a page with overlaid pictures here')
             [CompletionResult]::new('--junit', '--junit', [CompletionResultType]::ParameterName, 'Write JUnit XML here, for CI')
             [CompletionResult]::new('--anyway', '--anyway', [CompletionResultType]::ParameterName, 'Compare what should not be compared; the result says so')
+            [CompletionResult]::new('--as-if-independent', '--as-if-independent', [CompletionResultType]::ParameterName, 'Decide also where a file does not say in which order its values came, as if they did not depend on each other')
             [CompletionResult]::new('--full', '--full', [CompletionResultType]::ParameterName, 'Print every number, group and difference')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print one line and no progress, for scripts and logs of CI')
+            [CompletionResult]::new('--brief', '--brief', [CompletionResultType]::ParameterName, 'Print one line and no progress, for scripts and logs of CI')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print one line and no progress, for scripts and logs of CI')
             [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print one JSON document')
-            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
-            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
-            break
-        }
-        'punctual;optimize' {
-            [CompletionResult]::new('--cpus', '--cpus', [CompletionResultType]::ParameterName, 'CPUs of the real-time work, which are measured [default: chosen as tune does]')
-            [CompletionResult]::new('--time', '--time', [CompletionResultType]::ParameterName, 'Time for the whole campaign')
-            [CompletionResult]::new('--knobs', '--knobs', [CompletionResultType]::ParameterName, 'Knobs to try; script:/PATH is a program of yours that is called with `on` and `off` [default: what tune would change now]')
-            [CompletionResult]::new('--strategy', '--strategy', [CompletionResultType]::ParameterName, 'How they are gone through')
-            [CompletionResult]::new('--settle', '--settle', [CompletionResultType]::ParameterName, 'With --boots: the time a machine must have been up before a boot is measured')
-            [CompletionResult]::new('--run', '--run', [CompletionResultType]::ParameterName, 'Length of one measurement; many short ones tell more than few long ones')
-            [CompletionResult]::new('--load', '--load', [CompletionResultType]::ParameterName, 'Load to measure under, loads joined by +, phases by commas [default: the profile''s, or none]')
-            [CompletionResult]::new('--load-dir', '--load-dir', [CompletionResultType]::ParameterName, 'Directory for the files of I/O loads [default: the campaign''s]')
-            [CompletionResult]::new('--period', '--period', [CompletionResultType]::ParameterName, 'Time between releases [default: the profile''s, or 1ms]')
-            [CompletionResult]::new('--budget', '--budget', [CompletionResultType]::ParameterName, 'Largest latency you can live with: what is later is a miss [default: the profile''s, or only skipped releases are]')
-            [CompletionResult]::new('--priority', '--priority', [CompletionResultType]::ParameterName, 'SCHED_FIFO priority, 1 to 95 [default: the profile''s, or 90]')
-            [CompletionResult]::new('--dma-latency', '--dma-latency', [CompletionResultType]::ParameterName, 'Hold /dev/cpu_dma_latency at this number of microseconds in every measurement, as the application does')
-            [CompletionResult]::new('--profile', '--profile', [CompletionResultType]::ParameterName, 'Kind of work the machine is for: a preset, a profile of the project file, or just periodic, poll or audio')
-            [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, 'Project file that states the need [default: punctual.toml in this folder, if it is there]')
-            [CompletionResult]::new('--blast', '--blast', [CompletionResultType]::ParameterName, 'What a change may do to the machine at work; what can do more is left out')
-            [CompletionResult]::new('--margin', '--margin', [CompletionResultType]::ParameterName, 'A change of less than this part is called neither better nor worse')
-            [CompletionResult]::new('--seed', '--seed', [CompletionResultType]::ParameterName, 'Seed of the order [default: from the clock]')
-            [CompletionResult]::new('--out', '--out', [CompletionResultType]::ParameterName, 'Folder to make for the campaign and its recordings [default: punctual-optimize-DATE-TIME, with --boots below /var/lib]')
-            [CompletionResult]::new('--resume', '--resume', [CompletionResultType]::ParameterName, 'Go on with the campaign in this folder, with what it was begun with')
-            [CompletionResult]::new('--html', '--html', [CompletionResultType]::ParameterName, 'Write a page with a picture of the effects here')
-            [CompletionResult]::new('--boots', '--boots', [CompletionResultType]::ParameterName, 'Try what takes a boot: each measurement has a boot of its own, and the campaign goes on by itself after it')
-            [CompletionResult]::new('--at-boot', '--at-boot', [CompletionResultType]::ParameterName, 'Goes on after a boot, with nobody there')
-            [CompletionResult]::new('--dry-run', '--dry-run', [CompletionResultType]::ParameterName, 'Show what would be tried and how long it takes; change nothing')
-            [CompletionResult]::new('-y', '-y', [CompletionResultType]::ParameterName, 'Do not ask')
-            [CompletionResult]::new('--yes', '--yes', [CompletionResultType]::ParameterName, 'Do not ask')
-            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print one JSON document')
-            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'No progress')
-            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'No progress')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             break
@@ -329,12 +255,102 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
             break
         }
+        'punctual;audit' {
+            [CompletionResult]::new('--profile', '--profile', [CompletionResultType]::ParameterName, 'Kind of work the machine is for: a preset, a profile of the project file, or just periodic, poll or audio')
+            [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, 'Project file that states the need [default: punctual.toml in this folder, if it is there]')
+            [CompletionResult]::new('--cpus', '--cpus', [CompletionResultType]::ParameterName, 'CPUs for the real-time work, for example 2-3 [default: the isolated ones, or else all]')
+            [CompletionResult]::new('--period', '--period', [CompletionResultType]::ParameterName, 'Time between releases, where it is known')
+            [CompletionResult]::new('--budget', '--budget', [CompletionResultType]::ParameterName, 'Largest latency you can live with; what matters less than that is excused')
+            [CompletionResult]::new('--fail-on', '--fail-on', [CompletionResultType]::ParameterName, 'Exit with 2 when a finding is at least this bad; with --diff, when one that got worse is')
+            [CompletionResult]::new('--machine', '--machine', [CompletionResultType]::ParameterName, 'Audit a captured machine instead of this one')
+            [CompletionResult]::new('--diff', '--diff', [CompletionResultType]::ParameterName, 'Tell what differs from one captured machine to another, or to this one; prints nothing where nothing differs')
+            [CompletionResult]::new('--explain', '--explain', [CompletionResultType]::ParameterName, 'Tell all about one knob')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print one JSON document')
+            [CompletionResult]::new('--markdown', '--markdown', [CompletionResultType]::ParameterName, 'Print Markdown, for an issue or a merge request')
+            [CompletionResult]::new('--sarif', '--sarif', [CompletionResultType]::ParameterName, 'Print SARIF 2.1.0, for code-review tools')
+            [CompletionResult]::new('--junit', '--junit', [CompletionResultType]::ParameterName, 'Print JUnit XML, for CI')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print one line, for scripts and logs of CI')
+            [CompletionResult]::new('--brief', '--brief', [CompletionResultType]::ParameterName, 'Print one line, for scripts and logs of CI')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print one line, for scripts and logs of CI')
+            [CompletionResult]::new('--all', '--all', [CompletionResultType]::ParameterName, 'List what is good and what does not apply, too; in SARIF, add what is not bad')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            break
+        }
+        'punctual;tune' {
+            [CompletionResult]::new('--cpus', '--cpus', [CompletionResultType]::ParameterName, 'CPUs for the real-time work, for example 2-3 [default: chosen, and the choice explained]')
+            [CompletionResult]::new('--profile', '--profile', [CompletionResultType]::ParameterName, 'Kind of work the machine is for: a preset, a profile of the project file, or just periodic, poll or audio')
+            [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, 'Project file that states the need [default: punctual.toml in this folder, if it is there]')
+            [CompletionResult]::new('--period', '--period', [CompletionResultType]::ParameterName, 'Time between releases, where it is known')
+            [CompletionResult]::new('--budget', '--budget', [CompletionResultType]::ParameterName, 'Largest latency you can live with')
+            [CompletionResult]::new('--blast', '--blast', [CompletionResultType]::ParameterName, 'What a change may do to the machine at work; what can do more is listed and left')
+            [CompletionResult]::new('--device', '--device', [CompletionResultType]::ParameterName, 'Network device that carries the real-time traffic')
+            [CompletionResult]::new('--keep-irqs', '--keep-irqs', [CompletionResultType]::ParameterName, 'Interrupts that stay where they are: numbers, or names as in /proc/interrupts')
+            [CompletionResult]::new('--priority', '--priority', [CompletionResultType]::ParameterName, 'Priority of the real-time work, which helpers of the kernel are held against')
+            [CompletionResult]::new('--hugepages', '--hugepages', [CompletionResultType]::ParameterName, 'Reserve this number of huge pages of 2 MiB')
+            [CompletionResult]::new('--machine', '--machine', [CompletionResultType]::ParameterName, 'Plan for a captured machine; changes nothing')
+            [CompletionResult]::new('--confirm-within', '--confirm-within', [CompletionResultType]::ParameterName, 'Put everything back unless `punctual status --confirm` comes within this time')
+            [CompletionResult]::new('--print', '--print', [CompletionResultType]::ParameterName, 'Print one artefact alone, for people who build images')
+            [CompletionResult]::new('--kernel', '--kernel', [CompletionResultType]::ParameterName, 'With --print: version of the kernel it is for [default: this machine''s]')
+            [CompletionResult]::new('--flavour', '--flavour', [CompletionResultType]::ParameterName, 'With --print: kind of the kernel it is for [default: this machine''s]')
+            [CompletionResult]::new('--arch', '--arch', [CompletionResultType]::ParameterName, 'With --print: architecture it is for [default: this machine''s]')
+            [CompletionResult]::new('--xenomai', '--xenomai', [CompletionResultType]::ParameterName, 'With --print cmdline: version of Xenomai 3 it is for [default: 3.3]')
+            [CompletionResult]::new('--owners', '--owners', [CompletionResultType]::ParameterName, 'With --print rk3568-l3: which CPUs own which quarters, for example ''0-2=0-1;3=2-3''')
+            [CompletionResult]::new('--for', '--for', [CompletionResultType]::ParameterName, 'Apply, run this command, and put everything back when it ends')
+            [CompletionResult]::new('--only', '--only', [CompletionResultType]::ParameterName, 'Knobs to change, and no others, for example irq.affinity,iso.domain')
+            [CompletionResult]::new('--except', '--except', [CompletionResultType]::ParameterName, 'Knobs to leave alone')
+            [CompletionResult]::new('--partition', '--partition', [CompletionResultType]::ParameterName, 'Isolate by a cpuset partition at run time instead of isolcpus= at boot')
+            [CompletionResult]::new('--dry-run', '--dry-run', [CompletionResultType]::ParameterName, 'Show the plan, change nothing')
+            [CompletionResult]::new('-y', '-y', [CompletionResultType]::ParameterName, 'Do not ask')
+            [CompletionResult]::new('--yes', '--yes', [CompletionResultType]::ParameterName, 'Do not ask')
+            [CompletionResult]::new('--until-reboot', '--until-reboot', [CompletionResultType]::ParameterName, 'Change only what holds until the next boot: no files, no boot loader')
+            [CompletionResult]::new('--confirm-at-boot', '--confirm-at-boot', [CompletionResultType]::ParameterName, 'Let the check at boot make the new boot entry the default when everything is in force')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print one line and no progress, for scripts and logs of CI')
+            [CompletionResult]::new('--brief', '--brief', [CompletionResultType]::ParameterName, 'Print one line and no progress, for scripts and logs of CI')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print one line and no progress, for scripts and logs of CI')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print one JSON document')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            break
+        }
+        'punctual;optimize' {
+            [CompletionResult]::new('--cpus', '--cpus', [CompletionResultType]::ParameterName, 'CPUs of the real-time work, which are measured [default: chosen as tune does]')
+            [CompletionResult]::new('--time', '--time', [CompletionResultType]::ParameterName, 'Time for the whole campaign')
+            [CompletionResult]::new('--strategy', '--strategy', [CompletionResultType]::ParameterName, 'How they are gone through')
+            [CompletionResult]::new('--settle', '--settle', [CompletionResultType]::ParameterName, 'With --boots: the time a machine must have been up before a boot is measured')
+            [CompletionResult]::new('--run', '--run', [CompletionResultType]::ParameterName, 'Length of one measurement; many short ones tell more than few long ones')
+            [CompletionResult]::new('--load', '--load', [CompletionResultType]::ParameterName, 'Load to measure under, loads joined by +, phases by commas [default: the profile''s, or none]')
+            [CompletionResult]::new('--load-dir', '--load-dir', [CompletionResultType]::ParameterName, 'Directory for the files of I/O loads [default: the campaign''s]')
+            [CompletionResult]::new('--period', '--period', [CompletionResultType]::ParameterName, 'Time between releases [default: the profile''s, or 1ms]')
+            [CompletionResult]::new('--budget', '--budget', [CompletionResultType]::ParameterName, 'Largest latency you can live with: what is later is a miss [default: the profile''s, or only skipped releases are]')
+            [CompletionResult]::new('--priority', '--priority', [CompletionResultType]::ParameterName, 'SCHED_FIFO priority, 1 to 95 [default: the profile''s, or 90]')
+            [CompletionResult]::new('--dma-latency', '--dma-latency', [CompletionResultType]::ParameterName, 'Hold /dev/cpu_dma_latency at this number of microseconds in every measurement, as the application does')
+            [CompletionResult]::new('--profile', '--profile', [CompletionResultType]::ParameterName, 'Kind of work the machine is for: a preset, a profile of the project file, or just periodic, poll or audio')
+            [CompletionResult]::new('--config', '--config', [CompletionResultType]::ParameterName, 'Project file that states the need [default: punctual.toml in this folder, if it is there]')
+            [CompletionResult]::new('--blast', '--blast', [CompletionResultType]::ParameterName, 'What a change may do to the machine at work; what can do more is left out')
+            [CompletionResult]::new('--margin', '--margin', [CompletionResultType]::ParameterName, 'A change of less than this part is called neither better nor worse')
+            [CompletionResult]::new('--seed', '--seed', [CompletionResultType]::ParameterName, 'Seed of the order [default: from the clock]')
+            [CompletionResult]::new('--out', '--out', [CompletionResultType]::ParameterName, 'Folder to make for the campaign and its recordings [default: punctual-optimize-DATE-TIME, with --boots below /var/lib]')
+            [CompletionResult]::new('--resume', '--resume', [CompletionResultType]::ParameterName, 'Go on with the campaign in this folder, with what it was begun with')
+            [CompletionResult]::new('--html', '--html', [CompletionResultType]::ParameterName, 'Write a page with a picture of the effects here')
+            [CompletionResult]::new('--knobs', '--knobs', [CompletionResultType]::ParameterName, 'Knobs to try; script:/PATH is a program of yours that is called with `on` and `off` [default: what tune would change now]')
+            [CompletionResult]::new('--boots', '--boots', [CompletionResultType]::ParameterName, 'Try what takes a boot: each measurement has a boot of its own, and the campaign goes on by itself after it')
+            [CompletionResult]::new('--at-boot', '--at-boot', [CompletionResultType]::ParameterName, 'Goes on after a boot, with nobody there')
+            [CompletionResult]::new('--dry-run', '--dry-run', [CompletionResultType]::ParameterName, 'Show what would be tried and how long it takes; change nothing')
+            [CompletionResult]::new('-y', '-y', [CompletionResultType]::ParameterName, 'Do not ask')
+            [CompletionResult]::new('--yes', '--yes', [CompletionResultType]::ParameterName, 'Do not ask')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print one JSON document')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print one line and no progress, for scripts and logs of CI')
+            [CompletionResult]::new('--brief', '--brief', [CompletionResultType]::ParameterName, 'Print one line and no progress, for scripts and logs of CI')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print one line and no progress, for scripts and logs of CI')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            break
+        }
         'punctual;help' {
             [CompletionResult]::new('init', 'init', [CompletionResultType]::ParameterValue, 'Write a project file that states the need once, from four questions or from options')
             [CompletionResult]::new('check', 'check', [CompletionResultType]::ParameterValue, 'The main job: audit, measure under load, and say whether the need is held')
-            [CompletionResult]::new('audit', 'audit', [CompletionResultType]::ParameterValue, 'What on this machine stands between it and real time')
             [CompletionResult]::new('lint', 'lint', [CompletionResultType]::ParameterValue, 'What the kernel makes of each word of a command line')
-            [CompletionResult]::new('tune', 'tune', [CompletionResultType]::ParameterValue, 'Plan what to change on this machine, and change it: journalled, read back, reversible')
             [CompletionResult]::new('status', 'status', [CompletionResultType]::ParameterValue, 'What was changed and how it stands: configured, booted and effective side by side')
             [CompletionResult]::new('revert', 'revert', [CompletionResultType]::ParameterValue, 'Put back exactly what was there')
             [CompletionResult]::new('measure', 'measure', [CompletionResultType]::ParameterValue, 'Latency of a stated scenario, into one recording file')
@@ -343,10 +359,12 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('export', 'export', [CompletionResultType]::ParameterValue, 'Write a recording, or what another program measured, in the format of somebody else')
             [CompletionResult]::new('report', 'report', [CompletionResultType]::ParameterValue, 'Render a recording again, or what another program measured')
             [CompletionResult]::new('compare', 'compare', [CompletionResultType]::ParameterValue, 'Is it better now? Recordings held against a first one, with how sure that is')
-            [CompletionResult]::new('optimize', 'optimize', [CompletionResultType]::ParameterValue, 'Try knobs one at a time, measure each, and tell which help here; everything is put back')
             [CompletionResult]::new('snapshot', 'snapshot', [CompletionResultType]::ParameterValue, 'This machine as one readable file, to be audited elsewhere or shown in a bug report')
             [CompletionResult]::new('man', 'man', [CompletionResultType]::ParameterValue, 'Man pages of this program, put where `man` finds them')
             [CompletionResult]::new('completions', 'completions', [CompletionResultType]::ParameterValue, 'Completions for bash, zsh and fish, put where they are looked for')
+            [CompletionResult]::new('audit', 'audit', [CompletionResultType]::ParameterValue, 'What on this machine stands between it and real time')
+            [CompletionResult]::new('tune', 'tune', [CompletionResultType]::ParameterValue, 'Plan what to change on this machine, and change it: journalled, read back, reversible')
+            [CompletionResult]::new('optimize', 'optimize', [CompletionResultType]::ParameterValue, 'Try knobs one at a time, measure each, and tell which help here; everything is put back')
             [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')
             break
         }
@@ -356,13 +374,7 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
         'punctual;help;check' {
             break
         }
-        'punctual;help;audit' {
-            break
-        }
         'punctual;help;lint' {
-            break
-        }
-        'punctual;help;tune' {
             break
         }
         'punctual;help;status' {
@@ -389,9 +401,6 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
         'punctual;help;compare' {
             break
         }
-        'punctual;help;optimize' {
-            break
-        }
         'punctual;help;snapshot' {
             break
         }
@@ -399,6 +408,15 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             break
         }
         'punctual;help;completions' {
+            break
+        }
+        'punctual;help;audit' {
+            break
+        }
+        'punctual;help;tune' {
+            break
+        }
+        'punctual;help;optimize' {
             break
         }
         'punctual;help;help' {

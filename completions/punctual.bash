@@ -1,3 +1,9 @@
+_punctual_knobs() {
+    local head=""
+    case "$1" in *,*) head="${1%,*}," ;; esac
+    compgen -P "${head}" -W "$(punctual __knobs 2>/dev/null)" -- "${1##*,}"
+}
+
 _punctual() {
     local i cur prev opts cmd
     COMPREPLY=()
@@ -131,7 +137,7 @@ _punctual() {
 
     case "${cmd}" in
         punctual)
-            opts="-h -V --help --version init check audit lint tune status revert measure merge explain export report compare optimize snapshot man completions help"
+            opts="-h -V --help --version init check lint status revert measure merge explain export report compare snapshot man completions audit tune optimize help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -145,7 +151,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__audit)
-            opts="-h --profile --config --cpus --period --budget --json --markdown --sarif --junit --explain --all --fail-on --machine --diff --help"
+            opts="-q -h --profile --config --cpus --period --budget --json --markdown --sarif --junit --quiet --brief --all --fail-on --machine --diff --explain --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -171,10 +177,6 @@ _punctual() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --explain)
-                    COMPREPLY=($(compgen -W "kconf.flavour kconf.config dyn.preempt kconf.highres kconf.debug_heavy kconf.irqsoff_tracer kconf.rt_group sec.lockdown kconf.preempt kconf.nohz_full kconf.isolation kconf.rcu kconf.rcu_boost kconf.rcu_lazy kconf.tracers kconf.cpu_freq kconf.default_gov kconf.ondemand kconf.cpu_idle kconf.migration kconf.drm kconf.slub_partial kconf.futex_pi kconf.context_tracking kconf.debug_preempt cmdline.unknown cmdline.rejected cmdline.clamped cmdline.inert cmdline.harmful cmdline.traps cmdline.length cmdline.duplicates cmdline.separator iso.domain iso.nohz_full iso.rcu_nocbs rcu.normal iso.cpuset sysd.affinity sysd.slices rcu.nocb_poll rcu.patience rcu.stall_suppress rcu.kthread_prio rcu.use_softirq kthr.affinity kthr.prio leftovers wq.unbound wq.isolated wq.named wq.power_efficient wq.affinity_scope wq.cpu_intensive tick.skew tick.idle tick.timer_migration tick.stopped cpu.hotplug_dance irq.default irq.irqbalance irq.affinity irq.requested irq.managed irq.shared irq.gic_target irq.spurious_ipi irq.fixup irq.threadirqs irq.prio sched.rt_runtime sched.fair_server sched.autogroup sched.ext sched.energy_aware sched.stats sched.rt_group sched.deadline sched.dl_period sched.rr sched.stalld sched.domains sched.ext_server sched.uclamp_rt sched.features sched.psi pm.idle_state pm.idle_usage pm.haltpoll pm.qos_global pm.qos_percpu pm.idle_driver pm.idle_governor pm.intel_idle pm.idle_poll pm.nohlt pm.governor pm.freq_pin pm.pstate_drv pm.limits pm.clock_domain pm.turbo pm.epp_epb pm.epb pm.hwp_dynamic_boost pm.thermal pm.thermal_package pm.cooling pm.powerclamp pm.rapl fw.cooling pm.uncore pm.devfreq pm.uncore_elc pm.devfreq_bus pm.devfreq_gpu pm.devfreq_npu clk.source clk.vdso clk.tsc_check clk.watchdog clk.hpet clk.arm_erratum clk.event clk.tsc_deadline clk.arat clk.cpu_bugs clk.ntp clk.timer_slack clk.rtc_sync wd.nmi wd.soft wd.cpumask wd.thresh wd.hw wd.panic wd.panic_on_oops wd.softlockup_panic wd.hung_task_panic wd.rcu_panic wd.backtrace ras.mce ras.mce_off ras.cmci ras.edac ras.edac_ce ras.soft_offline ras.ghes ras.aer ras.ipmi mem.swap mem.thp mem.ksm mem.compact sched.numa_balancing mem.overcommit mem.stat_interval mem.lock mem.swappiness mem.zswap mem.thp_defrag mem.khugepaged mem.hugetlb mem.ksm_advisor mem.commit mem.dirty mem.watermark mem.oom mem.panic_on_oom mem.numa mem.zone_reclaim mem.memory_only mem.demotion mem.balloon mem.damon cache.l2 cache.l3 cat.l3 cat.l2 cat.shareable cat.ioalloc cat.cdp cat.mba cat.lock cat.mpam cat.rk3568 cat.ddio cpu.smt gpu.desktop gpu.freq gpu.display gpu.i915_params gpu.psr gpu.nvidia gpu.clients pm.aspm pm.clkpm pm.pci_runtime pm.usb pm.sata pm.nvme pm.audio pm.sleep_targets log.level log.console trace.active log.nbcon log.devkmsg log.delay log.ignore_loglevel log.netconsole trace.probes trace.instances trace.stack trace.perf_users trace.bpf trace.bpf_stats trace.latencytop sec.audit sec.mitigations sec.split_lock sec.smap sec.kvm_nx sec.stackleak sec.seccomp sec.ssbd net.rps net.busy_poll net.rps_default net.rfs net.coalesce net.eee net.pause net.queues net.napi_thread net.napi_defer net.wifi net.ethercat net.tsn blk.scheduler blk.rq_affinity blk.poll blk.md fs.discard fs.commit fs.atime dev.sound dev.bluetooth dev.camera dev.evbug dev.rng pm.daemons svc.timers svc.agents svc.update_timers svc.maintenance svc.scanners svc.indexers svc.rtkit svc.priority svc.oomd svc.containers svc.kubelet lim.rtprio lim.memlock lim.rttime lim.cpus lim.rtprio_max lim.stack lim.cpu_max lim.memory_max proc.policy proc.affinity proc.futex_pi virt.steal virt.hints virt.guest_load virt.vcpu virt.halt_poll virt.ple_gap virt.timer_advance virt.kvmclock_sync virt.apicv virt.detect fw.efi_runtime fw.bios_limit fw.fwupd fw.optee fw.secure fw.microcode fw.microcode_same fw.smi_count fw.smi_counter fw.hwlat fw.smt fw.speedstep fw.cstates fw.c1e fw.turbo fw.rc6 fw.gpu_clock fw.pcie_aspm fw.sata_alpm fw.memory_channels fw.memory_speed fw.patrol_scrub fw.package_cstate fw.pch_throttling fw.pcie_clock_gating fw.dmi_aspm fw.usb_legacy fw.legacy_io fw.sagv fw.ecc_threshold fw.tcc agree.tick agree.irq_default agree.watchdog agree.workqueues agree.rcu agree.systemd agree.systemd_conf agree.irqbalance agree.cokernel agree.container agree.requested agree.unasked agree.pending agree.lost agree.missing_cpus agree.tick_boot_cpu agree.all_cpus agree.siblings agree.numa agree.kinds agree.boot_cpu agree.throttling agree.irq_counts agree.idle_usage agree.owners_power agree.owners_irq agree.owners_priorities agree.owners_cmdline agree.sysctl_effect agree.sysctl_twice" -- "${cur}"))
-                    return 0
-                    ;;
                 --fail-on)
                     COMPREPLY=($(compgen -W "fail warn" -- "${cur}"))
                     return 0
@@ -185,6 +187,10 @@ _punctual() {
                     ;;
                 --diff)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --explain)
+                    COMPREPLY=($(_punctual_knobs "${cur}"))
                     return 0
                     ;;
                 *)
@@ -257,7 +263,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__compare)
-            opts="-h --from --unit --period --profile --config --baseline --margin --budget --anyway --fail-on --full --json --html --junit --help"
+            opts="-q -h --from --unit --period --profile --config --baseline --margin --budget --anyway --as-if-independent --fail-on --full --quiet --brief --json --html --junit --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -329,7 +335,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__explain)
-            opts="-h --full --json --html --perfetto --top --spike --help"
+            opts="-q -h --full --quiet --brief --json --html --perfetto --top --spike --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -409,7 +415,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__help)
-            opts="init check audit lint tune status revert measure merge explain export report compare optimize snapshot man completions help"
+            opts="init check lint status revert measure merge explain export report compare snapshot man completions audit tune optimize help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -675,7 +681,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__init)
-            opts="-y -h --profile --period --budget --cpus --yes --out --help"
+            opts="-y -h --profile --period --budget --cpus --yes --out --replace --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -921,7 +927,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__optimize)
-            opts="-y -q -h --cpus --time --knobs --strategy --boots --settle --run --load --load-dir --period --budget --priority --dma-latency --profile --config --blast --margin --seed --out --resume --at-boot --dry-run --yes --json --html --quiet --help"
+            opts="-y -q -h --cpus --time --strategy --boots --settle --run --load --load-dir --period --budget --priority --dma-latency --profile --config --blast --margin --seed --out --resume --at-boot --dry-run --yes --json --html --quiet --brief --knobs --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -932,10 +938,6 @@ _punctual() {
                     return 0
                     ;;
                 --time)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --knobs)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1007,6 +1009,10 @@ _punctual() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --knobs)
+                    COMPREPLY=($(_punctual_knobs "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -1061,7 +1067,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__revert)
-            opts="-h --to --leave-conflicts --json --help"
+            opts="-q -h --to --leave-conflicts --quiet --brief --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1115,7 +1121,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__tune)
-            opts="-y -h --cpus --profile --config --period --budget --only --except --blast --device --keep-irqs --priority --partition --hugepages --dry-run --machine --yes --until-reboot --confirm-within --confirm-at-boot --print --kernel --flavour --arch --xenomai --owners --json --for --help"
+            opts="-y -q -h --cpus --profile --config --period --budget --blast --device --keep-irqs --priority --partition --hugepages --dry-run --machine --yes --until-reboot --confirm-within --confirm-at-boot --print --kernel --flavour --arch --xenomai --owners --quiet --brief --json --for --only --except --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1139,14 +1145,6 @@ _punctual() {
                     ;;
                 --budget)
                     COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --only)
-                    COMPREPLY=($(compgen -W "kconf.flavour kconf.config dyn.preempt kconf.highres kconf.debug_heavy kconf.irqsoff_tracer kconf.rt_group sec.lockdown kconf.preempt kconf.nohz_full kconf.isolation kconf.rcu kconf.rcu_boost kconf.rcu_lazy kconf.tracers kconf.cpu_freq kconf.default_gov kconf.ondemand kconf.cpu_idle kconf.migration kconf.drm kconf.slub_partial kconf.futex_pi kconf.context_tracking kconf.debug_preempt cmdline.unknown cmdline.rejected cmdline.clamped cmdline.inert cmdline.harmful cmdline.traps cmdline.length cmdline.duplicates cmdline.separator iso.domain iso.nohz_full iso.rcu_nocbs rcu.normal iso.cpuset sysd.affinity sysd.slices rcu.nocb_poll rcu.patience rcu.stall_suppress rcu.kthread_prio rcu.use_softirq kthr.affinity kthr.prio leftovers wq.unbound wq.isolated wq.named wq.power_efficient wq.affinity_scope wq.cpu_intensive tick.skew tick.idle tick.timer_migration tick.stopped cpu.hotplug_dance irq.default irq.irqbalance irq.affinity irq.requested irq.managed irq.shared irq.gic_target irq.spurious_ipi irq.fixup irq.threadirqs irq.prio sched.rt_runtime sched.fair_server sched.autogroup sched.ext sched.energy_aware sched.stats sched.rt_group sched.deadline sched.dl_period sched.rr sched.stalld sched.domains sched.ext_server sched.uclamp_rt sched.features sched.psi pm.idle_state pm.idle_usage pm.haltpoll pm.qos_global pm.qos_percpu pm.idle_driver pm.idle_governor pm.intel_idle pm.idle_poll pm.nohlt pm.governor pm.freq_pin pm.pstate_drv pm.limits pm.clock_domain pm.turbo pm.epp_epb pm.epb pm.hwp_dynamic_boost pm.thermal pm.thermal_package pm.cooling pm.powerclamp pm.rapl fw.cooling pm.uncore pm.devfreq pm.uncore_elc pm.devfreq_bus pm.devfreq_gpu pm.devfreq_npu clk.source clk.vdso clk.tsc_check clk.watchdog clk.hpet clk.arm_erratum clk.event clk.tsc_deadline clk.arat clk.cpu_bugs clk.ntp clk.timer_slack clk.rtc_sync wd.nmi wd.soft wd.cpumask wd.thresh wd.hw wd.panic wd.panic_on_oops wd.softlockup_panic wd.hung_task_panic wd.rcu_panic wd.backtrace ras.mce ras.mce_off ras.cmci ras.edac ras.edac_ce ras.soft_offline ras.ghes ras.aer ras.ipmi mem.swap mem.thp mem.ksm mem.compact sched.numa_balancing mem.overcommit mem.stat_interval mem.lock mem.swappiness mem.zswap mem.thp_defrag mem.khugepaged mem.hugetlb mem.ksm_advisor mem.commit mem.dirty mem.watermark mem.oom mem.panic_on_oom mem.numa mem.zone_reclaim mem.memory_only mem.demotion mem.balloon mem.damon cache.l2 cache.l3 cat.l3 cat.l2 cat.shareable cat.ioalloc cat.cdp cat.mba cat.lock cat.mpam cat.rk3568 cat.ddio cpu.smt gpu.desktop gpu.freq gpu.display gpu.i915_params gpu.psr gpu.nvidia gpu.clients pm.aspm pm.clkpm pm.pci_runtime pm.usb pm.sata pm.nvme pm.audio pm.sleep_targets log.level log.console trace.active log.nbcon log.devkmsg log.delay log.ignore_loglevel log.netconsole trace.probes trace.instances trace.stack trace.perf_users trace.bpf trace.bpf_stats trace.latencytop sec.audit sec.mitigations sec.split_lock sec.smap sec.kvm_nx sec.stackleak sec.seccomp sec.ssbd net.rps net.busy_poll net.rps_default net.rfs net.coalesce net.eee net.pause net.queues net.napi_thread net.napi_defer net.wifi net.ethercat net.tsn blk.scheduler blk.rq_affinity blk.poll blk.md fs.discard fs.commit fs.atime dev.sound dev.bluetooth dev.camera dev.evbug dev.rng pm.daemons svc.timers svc.agents svc.update_timers svc.maintenance svc.scanners svc.indexers svc.rtkit svc.priority svc.oomd svc.containers svc.kubelet lim.rtprio lim.memlock lim.rttime lim.cpus lim.rtprio_max lim.stack lim.cpu_max lim.memory_max proc.policy proc.affinity proc.futex_pi virt.steal virt.hints virt.guest_load virt.vcpu virt.halt_poll virt.ple_gap virt.timer_advance virt.kvmclock_sync virt.apicv virt.detect fw.efi_runtime fw.bios_limit fw.fwupd fw.optee fw.secure fw.microcode fw.microcode_same fw.smi_count fw.smi_counter fw.hwlat fw.smt fw.speedstep fw.cstates fw.c1e fw.turbo fw.rc6 fw.gpu_clock fw.pcie_aspm fw.sata_alpm fw.memory_channels fw.memory_speed fw.patrol_scrub fw.package_cstate fw.pch_throttling fw.pcie_clock_gating fw.dmi_aspm fw.usb_legacy fw.legacy_io fw.sagv fw.ecc_threshold fw.tcc agree.tick agree.irq_default agree.watchdog agree.workqueues agree.rcu agree.systemd agree.systemd_conf agree.irqbalance agree.cokernel agree.container agree.requested agree.unasked agree.pending agree.lost agree.missing_cpus agree.tick_boot_cpu agree.all_cpus agree.siblings agree.numa agree.kinds agree.boot_cpu agree.throttling agree.irq_counts agree.idle_usage agree.owners_power agree.owners_irq agree.owners_priorities agree.owners_cmdline agree.sysctl_effect agree.sysctl_twice" -- "${cur}"))
-                    return 0
-                    ;;
-                --except)
-                    COMPREPLY=($(compgen -W "kconf.flavour kconf.config dyn.preempt kconf.highres kconf.debug_heavy kconf.irqsoff_tracer kconf.rt_group sec.lockdown kconf.preempt kconf.nohz_full kconf.isolation kconf.rcu kconf.rcu_boost kconf.rcu_lazy kconf.tracers kconf.cpu_freq kconf.default_gov kconf.ondemand kconf.cpu_idle kconf.migration kconf.drm kconf.slub_partial kconf.futex_pi kconf.context_tracking kconf.debug_preempt cmdline.unknown cmdline.rejected cmdline.clamped cmdline.inert cmdline.harmful cmdline.traps cmdline.length cmdline.duplicates cmdline.separator iso.domain iso.nohz_full iso.rcu_nocbs rcu.normal iso.cpuset sysd.affinity sysd.slices rcu.nocb_poll rcu.patience rcu.stall_suppress rcu.kthread_prio rcu.use_softirq kthr.affinity kthr.prio leftovers wq.unbound wq.isolated wq.named wq.power_efficient wq.affinity_scope wq.cpu_intensive tick.skew tick.idle tick.timer_migration tick.stopped cpu.hotplug_dance irq.default irq.irqbalance irq.affinity irq.requested irq.managed irq.shared irq.gic_target irq.spurious_ipi irq.fixup irq.threadirqs irq.prio sched.rt_runtime sched.fair_server sched.autogroup sched.ext sched.energy_aware sched.stats sched.rt_group sched.deadline sched.dl_period sched.rr sched.stalld sched.domains sched.ext_server sched.uclamp_rt sched.features sched.psi pm.idle_state pm.idle_usage pm.haltpoll pm.qos_global pm.qos_percpu pm.idle_driver pm.idle_governor pm.intel_idle pm.idle_poll pm.nohlt pm.governor pm.freq_pin pm.pstate_drv pm.limits pm.clock_domain pm.turbo pm.epp_epb pm.epb pm.hwp_dynamic_boost pm.thermal pm.thermal_package pm.cooling pm.powerclamp pm.rapl fw.cooling pm.uncore pm.devfreq pm.uncore_elc pm.devfreq_bus pm.devfreq_gpu pm.devfreq_npu clk.source clk.vdso clk.tsc_check clk.watchdog clk.hpet clk.arm_erratum clk.event clk.tsc_deadline clk.arat clk.cpu_bugs clk.ntp clk.timer_slack clk.rtc_sync wd.nmi wd.soft wd.cpumask wd.thresh wd.hw wd.panic wd.panic_on_oops wd.softlockup_panic wd.hung_task_panic wd.rcu_panic wd.backtrace ras.mce ras.mce_off ras.cmci ras.edac ras.edac_ce ras.soft_offline ras.ghes ras.aer ras.ipmi mem.swap mem.thp mem.ksm mem.compact sched.numa_balancing mem.overcommit mem.stat_interval mem.lock mem.swappiness mem.zswap mem.thp_defrag mem.khugepaged mem.hugetlb mem.ksm_advisor mem.commit mem.dirty mem.watermark mem.oom mem.panic_on_oom mem.numa mem.zone_reclaim mem.memory_only mem.demotion mem.balloon mem.damon cache.l2 cache.l3 cat.l3 cat.l2 cat.shareable cat.ioalloc cat.cdp cat.mba cat.lock cat.mpam cat.rk3568 cat.ddio cpu.smt gpu.desktop gpu.freq gpu.display gpu.i915_params gpu.psr gpu.nvidia gpu.clients pm.aspm pm.clkpm pm.pci_runtime pm.usb pm.sata pm.nvme pm.audio pm.sleep_targets log.level log.console trace.active log.nbcon log.devkmsg log.delay log.ignore_loglevel log.netconsole trace.probes trace.instances trace.stack trace.perf_users trace.bpf trace.bpf_stats trace.latencytop sec.audit sec.mitigations sec.split_lock sec.smap sec.kvm_nx sec.stackleak sec.seccomp sec.ssbd net.rps net.busy_poll net.rps_default net.rfs net.coalesce net.eee net.pause net.queues net.napi_thread net.napi_defer net.wifi net.ethercat net.tsn blk.scheduler blk.rq_affinity blk.poll blk.md fs.discard fs.commit fs.atime dev.sound dev.bluetooth dev.camera dev.evbug dev.rng pm.daemons svc.timers svc.agents svc.update_timers svc.maintenance svc.scanners svc.indexers svc.rtkit svc.priority svc.oomd svc.containers svc.kubelet lim.rtprio lim.memlock lim.rttime lim.cpus lim.rtprio_max lim.stack lim.cpu_max lim.memory_max proc.policy proc.affinity proc.futex_pi virt.steal virt.hints virt.guest_load virt.vcpu virt.halt_poll virt.ple_gap virt.timer_advance virt.kvmclock_sync virt.apicv virt.detect fw.efi_runtime fw.bios_limit fw.fwupd fw.optee fw.secure fw.microcode fw.microcode_same fw.smi_count fw.smi_counter fw.hwlat fw.smt fw.speedstep fw.cstates fw.c1e fw.turbo fw.rc6 fw.gpu_clock fw.pcie_aspm fw.sata_alpm fw.memory_channels fw.memory_speed fw.patrol_scrub fw.package_cstate fw.pch_throttling fw.pcie_clock_gating fw.dmi_aspm fw.usb_legacy fw.legacy_io fw.sagv fw.ecc_threshold fw.tcc agree.tick agree.irq_default agree.watchdog agree.workqueues agree.rcu agree.systemd agree.systemd_conf agree.irqbalance agree.cokernel agree.container agree.requested agree.unasked agree.pending agree.lost agree.missing_cpus agree.tick_boot_cpu agree.all_cpus agree.siblings agree.numa agree.kinds agree.boot_cpu agree.throttling agree.irq_counts agree.idle_usage agree.owners_power agree.owners_irq agree.owners_priorities agree.owners_cmdline agree.sysctl_effect agree.sysctl_twice" -- "${cur}"))
                     return 0
                     ;;
                 --blast)
@@ -1203,6 +1201,14 @@ _punctual() {
                     ;;
                 --for)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --only)
+                    COMPREPLY=($(_punctual_knobs "${cur}"))
+                    return 0
+                    ;;
+                --except)
+                    COMPREPLY=($(_punctual_knobs "${cur}"))
                     return 0
                     ;;
                 *)

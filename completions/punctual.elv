@@ -24,9 +24,7 @@ set edit:completion:arg-completer[punctual] = {|@words|
             cand --version 'Print version'
             cand init 'Write a project file that states the need once, from four questions or from options'
             cand check 'The main job: audit, measure under load, and say whether the need is held'
-            cand audit 'What on this machine stands between it and real time'
             cand lint 'What the kernel makes of each word of a command line'
-            cand tune 'Plan what to change on this machine, and change it: journalled, read back, reversible'
             cand status 'What was changed and how it stands: configured, booted and effective side by side'
             cand revert 'Put back exactly what was there'
             cand measure 'Latency of a stated scenario, into one recording file'
@@ -35,10 +33,12 @@ set edit:completion:arg-completer[punctual] = {|@words|
             cand export 'Write a recording, or what another program measured, in the format of somebody else'
             cand report 'Render a recording again, or what another program measured'
             cand compare 'Is it better now? Recordings held against a first one, with how sure that is'
-            cand optimize 'Try knobs one at a time, measure each, and tell which help here; everything is put back'
             cand snapshot 'This machine as one readable file, to be audited elsewhere or shown in a bug report'
             cand man 'Man pages of this program, put where `man` finds them'
             cand completions 'Completions for bash, zsh and fish, put where they are looked for'
+            cand audit 'What on this machine stands between it and real time'
+            cand tune 'Plan what to change on this machine, and change it: journalled, read back, reversible'
+            cand optimize 'Try knobs one at a time, measure each, and tell which help here; everything is put back'
             cand help 'Print this message or the help of the given subcommand(s)'
         }
         &'punctual;init'= {
@@ -49,6 +49,7 @@ set edit:completion:arg-completer[punctual] = {|@words|
             cand --out 'File to write'
             cand -y 'Ask nothing; what is not given is left to the profile'
             cand --yes 'Ask nothing; what is not given is left to the profile'
+            cand --replace 'Write the file anew where it is there already'
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
         }
@@ -74,24 +75,6 @@ set edit:completion:arg-completer[punctual] = {|@words|
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
         }
-        &'punctual;audit'= {
-            cand --profile 'Kind of work the machine is for: a preset, a profile of the project file, or just periodic, poll or audio'
-            cand --config 'Project file that states the need [default: punctual.toml in this folder, if it is there]'
-            cand --cpus 'CPUs for the real-time work, for example 2-3 [default: the isolated ones, or else all]'
-            cand --period 'Time between releases, where it is known'
-            cand --budget 'Largest latency you can live with; what matters less than that is excused'
-            cand --explain 'Tell all about one knob'
-            cand --fail-on 'Exit with 2 when a finding is at least this bad; with --diff, when one that got worse is'
-            cand --machine 'Audit a captured machine instead of this one'
-            cand --diff 'Tell what differs from one captured machine to another, or to this one; prints nothing where nothing differs'
-            cand --json 'Print one JSON document'
-            cand --markdown 'Print Markdown, for an issue or a merge request'
-            cand --sarif 'Print SARIF 2.1.0, for code-review tools'
-            cand --junit 'Print JUnit XML, for CI'
-            cand --all 'List what is good and what does not apply, too; in SARIF, add what is not bad'
-            cand -h 'Print help (see more with ''--help'')'
-            cand --help 'Print help (see more with ''--help'')'
-        }
         &'punctual;lint'= {
             cand --cmdline 'Line to judge, or - to read it from standard input [default: this machine''s]'
             cand --kernel 'Version of the kernel it is for, for example 6.12 [default: this machine''s]'
@@ -107,38 +90,6 @@ set edit:completion:arg-completer[punctual] = {|@words|
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
         }
-        &'punctual;tune'= {
-            cand --cpus 'CPUs for the real-time work, for example 2-3 [default: chosen, and the choice explained]'
-            cand --profile 'Kind of work the machine is for: a preset, a profile of the project file, or just periodic, poll or audio'
-            cand --config 'Project file that states the need [default: punctual.toml in this folder, if it is there]'
-            cand --period 'Time between releases, where it is known'
-            cand --budget 'Largest latency you can live with'
-            cand --only 'Knobs to change, and no others, for example irq.affinity,iso.domain'
-            cand --except 'Knobs to leave alone'
-            cand --blast 'What a change may do to the machine at work; what can do more is listed and left'
-            cand --device 'Network device that carries the real-time traffic'
-            cand --keep-irqs 'Interrupts that stay where they are: numbers, or names as in /proc/interrupts'
-            cand --priority 'Priority of the real-time work, which helpers of the kernel are held against'
-            cand --hugepages 'Reserve this number of huge pages of 2 MiB'
-            cand --machine 'Plan for a captured machine; changes nothing'
-            cand --confirm-within 'Put everything back unless `punctual status --confirm` comes within this time'
-            cand --print 'Print one artefact alone, for people who build images'
-            cand --kernel 'With --print: version of the kernel it is for [default: this machine''s]'
-            cand --flavour 'With --print: kind of the kernel it is for [default: this machine''s]'
-            cand --arch 'With --print: architecture it is for [default: this machine''s]'
-            cand --xenomai 'With --print cmdline: version of Xenomai 3 it is for [default: 3.3]'
-            cand --owners 'With --print rk3568-l3: which CPUs own which quarters, for example ''0-2=0-1;3=2-3'''
-            cand --for 'Apply, run this command, and put everything back when it ends'
-            cand --partition 'Isolate by a cpuset partition at run time instead of isolcpus= at boot'
-            cand --dry-run 'Show the plan, change nothing'
-            cand -y 'Do not ask'
-            cand --yes 'Do not ask'
-            cand --until-reboot 'Change only what holds until the next boot: no files, no boot loader'
-            cand --confirm-at-boot 'Let the check at boot make the new boot entry the default when everything is in force'
-            cand --json 'Print one JSON document'
-            cand -h 'Print help (see more with ''--help'')'
-            cand --help 'Print help (see more with ''--help'')'
-        }
         &'punctual;status'= {
             cand --confirm 'It is good: keep it, and make the new boot entry the default'
             cand --adopt-untried 'Make a new command line the default that this boot loader cannot try first'
@@ -149,6 +100,9 @@ set edit:completion:arg-completer[punctual] = {|@words|
         &'punctual;revert'= {
             cand --to 'Put back what came after transaction N, which stays [default: everything]'
             cand --leave-conflicts 'Leave what somebody else changed since as it is, and forget it'
+            cand -q 'Print one line and no progress, for scripts and logs of CI'
+            cand --brief 'Print one line and no progress, for scripts and logs of CI'
+            cand --quiet 'Print one line and no progress, for scripts and logs of CI'
             cand --json 'Print one JSON document'
             cand -h 'Print help'
             cand --help 'Print help'
@@ -206,6 +160,9 @@ set edit:completion:arg-completer[punctual] = {|@words|
             cand --top 'Number of causes to show; with --full all'
             cand --spike 'Show one late activation part by part; 1 is the worst'
             cand --full 'Tell everything: all causes with what bears on them, more of the latest activations, how it was looked for; with --json all windows, which are some megabytes for a long recording'
+            cand -q 'Print one line and no progress, for scripts and logs of CI'
+            cand --brief 'Print one line and no progress, for scripts and logs of CI'
+            cand --quiet 'Print one line and no progress, for scripts and logs of CI'
             cand --json 'Print one JSON document'
             cand -h 'Print help'
             cand --help 'Print help'
@@ -254,40 +211,12 @@ set edit:completion:arg-completer[punctual] = {|@words|
             cand --html 'Write a page with overlaid pictures here'
             cand --junit 'Write JUnit XML here, for CI'
             cand --anyway 'Compare what should not be compared; the result says so'
+            cand --as-if-independent 'Decide also where a file does not say in which order its values came, as if they did not depend on each other'
             cand --full 'Print every number, group and difference'
+            cand -q 'Print one line and no progress, for scripts and logs of CI'
+            cand --brief 'Print one line and no progress, for scripts and logs of CI'
+            cand --quiet 'Print one line and no progress, for scripts and logs of CI'
             cand --json 'Print one JSON document'
-            cand -h 'Print help (see more with ''--help'')'
-            cand --help 'Print help (see more with ''--help'')'
-        }
-        &'punctual;optimize'= {
-            cand --cpus 'CPUs of the real-time work, which are measured [default: chosen as tune does]'
-            cand --time 'Time for the whole campaign'
-            cand --knobs 'Knobs to try; script:/PATH is a program of yours that is called with `on` and `off` [default: what tune would change now]'
-            cand --strategy 'How they are gone through'
-            cand --settle 'With --boots: the time a machine must have been up before a boot is measured'
-            cand --run 'Length of one measurement; many short ones tell more than few long ones'
-            cand --load 'Load to measure under, loads joined by +, phases by commas [default: the profile''s, or none]'
-            cand --load-dir 'Directory for the files of I/O loads [default: the campaign''s]'
-            cand --period 'Time between releases [default: the profile''s, or 1ms]'
-            cand --budget 'Largest latency you can live with: what is later is a miss [default: the profile''s, or only skipped releases are]'
-            cand --priority 'SCHED_FIFO priority, 1 to 95 [default: the profile''s, or 90]'
-            cand --dma-latency 'Hold /dev/cpu_dma_latency at this number of microseconds in every measurement, as the application does'
-            cand --profile 'Kind of work the machine is for: a preset, a profile of the project file, or just periodic, poll or audio'
-            cand --config 'Project file that states the need [default: punctual.toml in this folder, if it is there]'
-            cand --blast 'What a change may do to the machine at work; what can do more is left out'
-            cand --margin 'A change of less than this part is called neither better nor worse'
-            cand --seed 'Seed of the order [default: from the clock]'
-            cand --out 'Folder to make for the campaign and its recordings [default: punctual-optimize-DATE-TIME, with --boots below /var/lib]'
-            cand --resume 'Go on with the campaign in this folder, with what it was begun with'
-            cand --html 'Write a page with a picture of the effects here'
-            cand --boots 'Try what takes a boot: each measurement has a boot of its own, and the campaign goes on by itself after it'
-            cand --at-boot 'Goes on after a boot, with nobody there'
-            cand --dry-run 'Show what would be tried and how long it takes; change nothing'
-            cand -y 'Do not ask'
-            cand --yes 'Do not ask'
-            cand --json 'Print one JSON document'
-            cand -q 'No progress'
-            cand --quiet 'No progress'
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
         }
@@ -308,12 +237,99 @@ set edit:completion:arg-completer[punctual] = {|@words|
             cand -h 'Print help'
             cand --help 'Print help'
         }
+        &'punctual;audit'= {
+            cand --profile 'Kind of work the machine is for: a preset, a profile of the project file, or just periodic, poll or audio'
+            cand --config 'Project file that states the need [default: punctual.toml in this folder, if it is there]'
+            cand --cpus 'CPUs for the real-time work, for example 2-3 [default: the isolated ones, or else all]'
+            cand --period 'Time between releases, where it is known'
+            cand --budget 'Largest latency you can live with; what matters less than that is excused'
+            cand --fail-on 'Exit with 2 when a finding is at least this bad; with --diff, when one that got worse is'
+            cand --machine 'Audit a captured machine instead of this one'
+            cand --diff 'Tell what differs from one captured machine to another, or to this one; prints nothing where nothing differs'
+            cand --explain 'Tell all about one knob'
+            cand --json 'Print one JSON document'
+            cand --markdown 'Print Markdown, for an issue or a merge request'
+            cand --sarif 'Print SARIF 2.1.0, for code-review tools'
+            cand --junit 'Print JUnit XML, for CI'
+            cand -q 'Print one line, for scripts and logs of CI'
+            cand --brief 'Print one line, for scripts and logs of CI'
+            cand --quiet 'Print one line, for scripts and logs of CI'
+            cand --all 'List what is good and what does not apply, too; in SARIF, add what is not bad'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
+        &'punctual;tune'= {
+            cand --cpus 'CPUs for the real-time work, for example 2-3 [default: chosen, and the choice explained]'
+            cand --profile 'Kind of work the machine is for: a preset, a profile of the project file, or just periodic, poll or audio'
+            cand --config 'Project file that states the need [default: punctual.toml in this folder, if it is there]'
+            cand --period 'Time between releases, where it is known'
+            cand --budget 'Largest latency you can live with'
+            cand --blast 'What a change may do to the machine at work; what can do more is listed and left'
+            cand --device 'Network device that carries the real-time traffic'
+            cand --keep-irqs 'Interrupts that stay where they are: numbers, or names as in /proc/interrupts'
+            cand --priority 'Priority of the real-time work, which helpers of the kernel are held against'
+            cand --hugepages 'Reserve this number of huge pages of 2 MiB'
+            cand --machine 'Plan for a captured machine; changes nothing'
+            cand --confirm-within 'Put everything back unless `punctual status --confirm` comes within this time'
+            cand --print 'Print one artefact alone, for people who build images'
+            cand --kernel 'With --print: version of the kernel it is for [default: this machine''s]'
+            cand --flavour 'With --print: kind of the kernel it is for [default: this machine''s]'
+            cand --arch 'With --print: architecture it is for [default: this machine''s]'
+            cand --xenomai 'With --print cmdline: version of Xenomai 3 it is for [default: 3.3]'
+            cand --owners 'With --print rk3568-l3: which CPUs own which quarters, for example ''0-2=0-1;3=2-3'''
+            cand --for 'Apply, run this command, and put everything back when it ends'
+            cand --only 'Knobs to change, and no others, for example irq.affinity,iso.domain'
+            cand --except 'Knobs to leave alone'
+            cand --partition 'Isolate by a cpuset partition at run time instead of isolcpus= at boot'
+            cand --dry-run 'Show the plan, change nothing'
+            cand -y 'Do not ask'
+            cand --yes 'Do not ask'
+            cand --until-reboot 'Change only what holds until the next boot: no files, no boot loader'
+            cand --confirm-at-boot 'Let the check at boot make the new boot entry the default when everything is in force'
+            cand -q 'Print one line and no progress, for scripts and logs of CI'
+            cand --brief 'Print one line and no progress, for scripts and logs of CI'
+            cand --quiet 'Print one line and no progress, for scripts and logs of CI'
+            cand --json 'Print one JSON document'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
+        &'punctual;optimize'= {
+            cand --cpus 'CPUs of the real-time work, which are measured [default: chosen as tune does]'
+            cand --time 'Time for the whole campaign'
+            cand --strategy 'How they are gone through'
+            cand --settle 'With --boots: the time a machine must have been up before a boot is measured'
+            cand --run 'Length of one measurement; many short ones tell more than few long ones'
+            cand --load 'Load to measure under, loads joined by +, phases by commas [default: the profile''s, or none]'
+            cand --load-dir 'Directory for the files of I/O loads [default: the campaign''s]'
+            cand --period 'Time between releases [default: the profile''s, or 1ms]'
+            cand --budget 'Largest latency you can live with: what is later is a miss [default: the profile''s, or only skipped releases are]'
+            cand --priority 'SCHED_FIFO priority, 1 to 95 [default: the profile''s, or 90]'
+            cand --dma-latency 'Hold /dev/cpu_dma_latency at this number of microseconds in every measurement, as the application does'
+            cand --profile 'Kind of work the machine is for: a preset, a profile of the project file, or just periodic, poll or audio'
+            cand --config 'Project file that states the need [default: punctual.toml in this folder, if it is there]'
+            cand --blast 'What a change may do to the machine at work; what can do more is left out'
+            cand --margin 'A change of less than this part is called neither better nor worse'
+            cand --seed 'Seed of the order [default: from the clock]'
+            cand --out 'Folder to make for the campaign and its recordings [default: punctual-optimize-DATE-TIME, with --boots below /var/lib]'
+            cand --resume 'Go on with the campaign in this folder, with what it was begun with'
+            cand --html 'Write a page with a picture of the effects here'
+            cand --knobs 'Knobs to try; script:/PATH is a program of yours that is called with `on` and `off` [default: what tune would change now]'
+            cand --boots 'Try what takes a boot: each measurement has a boot of its own, and the campaign goes on by itself after it'
+            cand --at-boot 'Goes on after a boot, with nobody there'
+            cand --dry-run 'Show what would be tried and how long it takes; change nothing'
+            cand -y 'Do not ask'
+            cand --yes 'Do not ask'
+            cand --json 'Print one JSON document'
+            cand -q 'Print one line and no progress, for scripts and logs of CI'
+            cand --brief 'Print one line and no progress, for scripts and logs of CI'
+            cand --quiet 'Print one line and no progress, for scripts and logs of CI'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
         &'punctual;help'= {
             cand init 'Write a project file that states the need once, from four questions or from options'
             cand check 'The main job: audit, measure under load, and say whether the need is held'
-            cand audit 'What on this machine stands between it and real time'
             cand lint 'What the kernel makes of each word of a command line'
-            cand tune 'Plan what to change on this machine, and change it: journalled, read back, reversible'
             cand status 'What was changed and how it stands: configured, booted and effective side by side'
             cand revert 'Put back exactly what was there'
             cand measure 'Latency of a stated scenario, into one recording file'
@@ -322,21 +338,19 @@ set edit:completion:arg-completer[punctual] = {|@words|
             cand export 'Write a recording, or what another program measured, in the format of somebody else'
             cand report 'Render a recording again, or what another program measured'
             cand compare 'Is it better now? Recordings held against a first one, with how sure that is'
-            cand optimize 'Try knobs one at a time, measure each, and tell which help here; everything is put back'
             cand snapshot 'This machine as one readable file, to be audited elsewhere or shown in a bug report'
             cand man 'Man pages of this program, put where `man` finds them'
             cand completions 'Completions for bash, zsh and fish, put where they are looked for'
+            cand audit 'What on this machine stands between it and real time'
+            cand tune 'Plan what to change on this machine, and change it: journalled, read back, reversible'
+            cand optimize 'Try knobs one at a time, measure each, and tell which help here; everything is put back'
             cand help 'Print this message or the help of the given subcommand(s)'
         }
         &'punctual;help;init'= {
         }
         &'punctual;help;check'= {
         }
-        &'punctual;help;audit'= {
-        }
         &'punctual;help;lint'= {
-        }
-        &'punctual;help;tune'= {
         }
         &'punctual;help;status'= {
         }
@@ -354,13 +368,17 @@ set edit:completion:arg-completer[punctual] = {|@words|
         }
         &'punctual;help;compare'= {
         }
-        &'punctual;help;optimize'= {
-        }
         &'punctual;help;snapshot'= {
         }
         &'punctual;help;man'= {
         }
         &'punctual;help;completions'= {
+        }
+        &'punctual;help;audit'= {
+        }
+        &'punctual;help;tune'= {
+        }
+        &'punctual;help;optimize'= {
         }
         &'punctual;help;help'= {
         }
