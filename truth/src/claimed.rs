@@ -95,7 +95,7 @@ impl Claimed {
                 _ => held.withheld(),
             }
         }
-        match claims.misses.filter(|_| !drifts).and_then(|misses| Option::<f64>::from(misses.upper)) {
+        match claims.misses.filter(|_| !drifts).and_then(|misses| misses.upper) {
             Some(upper) => self.misses.add(upper >= truth.miss, Some(upper / truth.miss)),
             None => self.misses.withheld(),
         }

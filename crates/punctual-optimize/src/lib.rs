@@ -8,7 +8,8 @@
 //! as if it had not been interrupted. In each round every candidate is measured once alone and the baseline (the machine
 //! as it was) a few times, in an order drawn by lot. A candidate is compared with the baselines of its own round only,
 //! so drift from round to round cancels; a round that a pause fell into is begun anew. Must not know how a knob is set.
-//! Candidates that take a boot are carried through by [`across`].
+//! Candidates that take a boot are carried through by [`across`]. Two set-ups that a user names are measured in turn by
+//! [`turns`].
 
 pub mod across;
 mod design;
@@ -20,6 +21,7 @@ mod screen;
 mod standing;
 #[cfg(test)]
 mod tests;
+pub mod turns;
 
 pub use design::{ERROR_RATE, LOOKS, TooShort};
 pub use effect::{CONFIDENCE, Effect, Metric};

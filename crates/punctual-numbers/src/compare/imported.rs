@@ -8,8 +8,8 @@
 use super::comparable::{Difference, Subject, Value};
 use super::distribution::{self, Distribution};
 use super::{
-    Against, Basis, Compared, Group, GroupResult, Lack, Lacking, LeftOut, Measured, Options, Origin, Refused, Side,
-    arm, untimed,
+    Against, Basis, Compared, Design, Group, GroupResult, Lack, Lacking, LeftOut, Measured, Options, Origin, Refused,
+    Side, arm, untimed,
 };
 use crate::foreign::ForeignRun;
 use crate::report::Report;
@@ -48,6 +48,8 @@ pub(super) fn against(
         verdict: Compared::NotEnoughData,
         told_to_ppm: None,
         wants: None,
+        design: Design::Pair,
+        undecided: None,
     })
 }
 
@@ -166,6 +168,7 @@ fn group(pair: &Pair<'_>, options: &Options) -> GroupResult {
         due: (first.due, second.due),
         delta: looked_at.then(|| first.delta(second)).flatten(),
         rows: if looked_at { untimed::rows(first, second, options) } else { untimed::refused() },
+        mood: None,
         basis: pair.basis(),
         if_independent: None,
         verdict: Compared::NotEnoughData,
@@ -277,6 +280,7 @@ fn of_run(name: &str, run: &ForeignRun) -> Side {
         },
         measured: run.duration.map(|stated| stated.length),
         doubts: Vec::new(),
+        runs: Vec::new(),
         latencies: run.series.iter().map(|series| (distribution::group_of(series), series.clone())).collect(),
     }
 }

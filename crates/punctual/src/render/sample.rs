@@ -6,7 +6,8 @@ use punctual_facts::finding::{Confidence, Evidence, Finding, Severity, State};
 use punctual_facts::machine::MachineLine;
 use punctual_hist::{Activation, Counts, MonoTime, Nanos, SplitMix, bucket_low};
 use punctual_numbers::claims::{
-    Beyond, CauseClaims, Claims, Hill, Level, Misses, NewMaximum, Percentile, PhaseClaims, Refusal, Sign, TooFar,
+    Beyond, CauseClaims, Claims, Hill, Level, Methods, Misses, Moods, NewMaximum, Percentile, PhaseClaims, Refusal,
+    Sign, TooFar,
 };
 use punctual_numbers::explain::{Cause, Class};
 use punctual_numbers::placement::Placement;
@@ -203,7 +204,7 @@ impl Dice {
 pub struct Run {
     pub cpus: u32,
     pub seconds: u64,
-    /// Budget, in microseconds.
+    /// The largest latency that is not a miss, in microseconds.
     pub budget: Option<u64>,
     pub hog: bool,
     pub policy: Policy,
@@ -284,6 +285,7 @@ impl Run {
             low: more.is_none().then(|| Nanos::from_us(us - 1)),
             high: more.is_none().then(|| Nanos::from_us(us + 2)),
             more: more.map(Nanos::from_secs),
+            independent: Some(self.seconds * 300),
         };
         let level = |once_in, us| Level {
             once_in,
@@ -299,13 +301,16 @@ impl Run {
             time: Nanos::from_secs(self.split()),
             largest: Some(Nanos::from_us(61)),
             clustering: 1.0,
+            moods: Some(Moods { probability: 0.02, length: None, stretches: 200.0, too_long: false, run_wanted: None }),
+            methods: Methods::USED,
             extremal_index: None,
             drift: None,
             misses: self.budget.map(Nanos::from_us).map(|budget| Misses {
                 budget,
                 missed: 0,
                 spread: 1.0,
-                upper: 1.5e-4,
+                upper: Some(1.5e-4),
+                independent: Some(20_000),
                 wanted_one_in: 10_000,
                 more: Some(Nanos::from_secs(50)),
             }),
@@ -340,6 +345,13 @@ impl Run {
         let loaded = PhaseClaims {
             phase: 1,
             clustering: 3.2,
+            moods: Some(Moods {
+                probability: 0.998,
+                length: Some(Nanos::from_secs(4)),
+                stretches: 50.0,
+                too_long: false,
+                run_wanted: None,
+            }),
             extremal_index: Some(0.31),
             misses: self.budget.map(Nanos::from_us).map(seven_missed),
             beyond: Err(Refusal::TooFew { blocks: self.seconds, wanted: 334, more: Nanos::from_secs(320) }),
@@ -481,7 +493,15 @@ fn by_cause(told: Result<Beyond, Refusal>) -> Vec<CauseClaims> {
 }
 
 fn seven_missed(budget: Nanos) -> Misses {
-    Misses { budget, missed: 7, spread: 1.0, upper: 4e-3, wanted_one_in: 1_000, more: None }
+    Misses {
+        budget,
+        missed: 7,
+        spread: 1.0,
+        upper: Some(4e-3),
+        independent: Some(2_500),
+        wanted_one_in: 1_000,
+        more: None,
+    }
 }
 
 fn cause(name: &str) -> Cause {

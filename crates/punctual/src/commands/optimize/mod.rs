@@ -11,12 +11,12 @@ mod across;
 mod asked;
 mod bench;
 mod candidates;
-mod kept;
+pub mod kept;
 mod ours;
 mod rounds;
 #[cfg(test)]
 pub mod simulated;
-mod time;
+pub mod time;
 mod told;
 
 use super::preconditions::{allowed_to_change, no_campaign_but, none_measures, nothing_waits, put_back_abandoned};

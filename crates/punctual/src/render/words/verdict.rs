@@ -148,7 +148,7 @@ mod tests {
             "{seen}"
         );
         let bound = plain(&words.bound.unwrap());
-        assert!(bound.starts_with("In the long run fewer than 1 in 16 000 releases miss (95 % confidence)"), "{bound}");
+        assert!(bound.starts_with("In the long run fewer than 1 in 14 000 releases miss (95 % confidence)"), "{bound}");
         assert!(words.but.is_none());
     }
 
