@@ -65,7 +65,7 @@ mod tests {
     /// Of 64 stretches of 1000 values, exceedances in each: ten, or in turns of `mood` stretches none and twenty.
     fn parts(mood: usize) -> impl Fn(usize) -> Option<Vec<(f64, f64)>> {
         move |stretches| {
-            let of = |place: usize| if mood == 0 { 10.0 } else { 20.0 * float(place / mood % 2) };
+            let of = |place: usize| place.checked_div(mood).map_or(10.0, |turn| 20.0 * float(turn % 2));
             let joined = 64 / stretches;
             let one = |at: usize| ((0..joined).map(|i| of(at * joined + i)).sum(), 1_000.0 * float(joined));
             Some((0..stretches).map(one).collect())
