@@ -32,4 +32,9 @@ impl Dice {
     pub fn exponential(&mut self) -> f64 {
         -self.unit().ln()
     }
+
+    /// A number below `n`, which is not 0.
+    pub fn below(&mut self, n: usize) -> usize {
+        ((u128::from(self.bits()) * n as u128) >> 64) as usize
+    }
 }

@@ -37,7 +37,7 @@ pub struct Family {
     pub spikes: Option<Spikes>,
     /// Values are cut down to whole multiples of this.
     pub step: f64,
-    /// The machine is paused for this many seconds once in so many: (length, every).
+    /// The machine is paused for the first number of seconds in each stretch of the second number.
     pub pauses: Option<(u32, u32)>,
     /// Length of a run in seconds: of one that claims, of each of a pair.
     pub seconds: (u32, u32),
@@ -76,7 +76,7 @@ impl Family {
     pub fn once_an_hour(&self) -> f64 {
         let times = |value: f64| {
             let spikes = self.spikes.map_or(0.0, |spikes| {
-                3.6e6 / spikes.gap * (1.0 - (1.0 - spikes.above(value)).powi(spikes.together.cast_signed()))
+                3.6e6 / spikes.gap * (1.0 - (1.0 - spikes.above(value)).powf(f64::from(spikes.together)))
             });
             self.mood.times_an_hour(&self.law, value) + spikes
         };
@@ -97,7 +97,7 @@ fn exponential() -> Law {
     Law::of(|p| 3e3 - 5e3 * p.ln())
 }
 
-/// Generalised Pareto.
+/// The generalised Pareto law from 5 us on.
 fn pareto(shape: f64) -> Law {
     Law::of(|p| 5e3 + 5e3 / shape * (p.powf(-shape) - 1.0))
 }

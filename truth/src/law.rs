@@ -50,7 +50,7 @@ impl Law {
     /// The probability of a larger value.
     pub fn above(&self, value: f64) -> f64 {
         let (mut low, mut high) = (-TAIL_END, 0.0f64);
-        if self.at(low.exp()) > value {
+        if self.at(low.exp()) <= value {
             return 0.0;
         }
         for _ in 0..48 {

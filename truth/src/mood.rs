@@ -53,6 +53,8 @@ pub struct Moods {
     state: f64,
     passed_ms: f64,
     run_ms: f64,
+    /// Whether it was at a factor of 1, and at another.
+    seen: [bool; 2],
     normal: Law,
 }
 
@@ -77,12 +79,14 @@ impl Moods {
             Mood::Before(_) => run_ms * (0.2 + 0.6 * dice.unit()),
             Mood::Job { every, .. } => every * 1e3 * dice.unit(),
         };
-        Self { mood, state, passed_ms: 0.0, run_ms, normal }
+        Self { mood, state, passed_ms: 0.0, run_ms, seen: [false; 2], normal }
     }
 
     pub fn next(&mut self, dice: &mut Dice) -> Piece {
         let piece = self.piece(dice);
         self.passed_ms += f64::from(piece.activations);
+        let [usual, other] = &mut self.seen;
+        *if (piece.times - 1.0).abs() < 1e-12 { usual } else { other } = true;
         piece
     }
 
@@ -118,12 +122,10 @@ impl Moods {
         }
     }
 
-    /// Whether the run shows what must be known to say anything about the long run: a job that did not run while it was
-    /// measured is known to nobody.
-    pub fn is_knowable(&self) -> bool {
-        let Mood::Job { every, length, .. } = self.mood else { return true };
-        let (every, length, until) = (every * 1e3, length * 1e3, self.run_ms);
-        self.state < length || self.state + until > every
+    /// Whether what has passed shows that there is more than one mood. A burst or a job that did not come while the machine
+    /// was measured is known to nobody, and neither is the end of one that never ended.
+    pub fn shows_itself(&self) -> bool {
+        !matches!(self.mood, Mood::Bursts { .. } | Mood::Job { .. }) || self.seen == [true; 2]
     }
 }
 

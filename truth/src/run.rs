@@ -82,8 +82,9 @@ impl<'a> Machine<'a> {
         Self { shift, ..self }
     }
 
-    pub fn is_knowable(&self) -> bool {
-        self.moods.is_knowable()
+    /// Whether the run that was measured shows the moods there are.
+    pub fn shows_itself(&self) -> bool {
+        self.moods.shows_itself()
     }
 
     /// Hands out the values of a second.
@@ -144,9 +145,18 @@ impl<'a> Machine<'a> {
 
     /// Measures for as long as was planned.
     pub fn measure(&mut self, budget: Nanos) -> Recording {
-        let seconds = self.seconds;
-        let mut recording = Recording::new(header(seconds, budget));
-        recording.add(Frame::Threads(vec![granted()]));
+        let header = header(self.seconds, budget);
+        let mut recording = Recording::new(header.clone());
+        self.frames(header, |frame| recording.add(frame));
+        recording
+    }
+
+    /// The frames of a measurement.
+    fn frames(&mut self, header: Header, mut emit: impl FnMut(Frame)) {
+        let (seconds, epoch) = (self.seconds, header.epoch);
+        let budget = header.scenario.budget.unwrap_or(Nanos::MAX);
+        emit(Frame::Header(Box::new(header)));
+        emit(Frame::Threads(vec![granted()]));
         let mut tally = Tally::new(budget);
         let mut from = 0;
         for second in 0..seconds {
@@ -154,7 +164,7 @@ impl<'a> Machine<'a> {
                 self.family.pauses.filter(|(length, every)| second % every + length >= *every)
             {
                 if second % every + length == every {
-                    recording.add(paused(second, length));
+                    emit(paused(second, length));
                 }
                 (from, tally.activations) = (second + 1, tally.activations + u64::from(EACH));
                 continue;
@@ -164,14 +174,24 @@ impl<'a> Machine<'a> {
             let start = Nanos::from_secs(u64::from(from));
             let length = Nanos::from_secs(u64::from(second + 1 - from));
             if length >= interval_length(start) || second + 1 == seconds {
-                recording.add(Frame::Interval(tally.interval(RecTime::after_epoch(start), length)));
+                emit(Frame::Interval(tally.interval(RecTime::after_epoch(start), length)));
                 from = second + 1;
             }
         }
-        recording.add(Frame::Worst(tally.worst(recording.header.epoch)));
+        emit(Frame::Worst(tally.worst(epoch)));
         let at = RecTime::from_secs(u64::from(seconds));
-        recording.add(Frame::End(End { at, reason: EndReason::Completed, write_error: None }));
-        recording
+        emit(Frame::End(End { at, reason: EndReason::Completed, write_error: None }));
+    }
+
+    /// The file that a measurement writes.
+    #[cfg(test)]
+    pub fn file(&mut self, budget: Nanos) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        punctual_numbers::recording::encode_preamble(&mut bytes);
+        self.frames(header(self.seconds, budget), |frame| {
+            punctual_numbers::recording::encode(&frame, &mut bytes).unwrap();
+        });
+        bytes
     }
 }
 
@@ -310,7 +330,7 @@ mod tests {
             let family = families.iter().find(|family| family.name == name).unwrap();
             let budget = Nanos::from_ns(family.at(1e-3) as u64);
             let (mut over, mut all) = (0, 0);
-            for run in 0..20 {
+            for run in 0..5 {
                 let recording = Machine::new(family, run, 100).measure(budget);
                 let cpu = &recording.cpus[&CPU];
                 assert_eq!((cpu.ran.count(), recording.blocks.of(0, |_| true).len()), (100_000, 100), "{name}");

@@ -9,12 +9,16 @@ use std::fmt::Write as _;
 pub fn heading(options: &Options) -> String {
     let mut text = format!(
         "{} runs and {} pairs of each family. Limits: % of runs that got them, % of these that hold the truth, median width\n\
-         in parts of the truth. Odds: said, was. Pairs: % decided (of those that differ, in the right direction).\n\n",
-        options.runs, options.pairs
+         in parts of the truth. Odds: said, was. Pairs: % decided, of those that differ in the right direction,\n\
+         beside the best peer that decides at most 5 % of equal pairs ({}). ! is a decision in the wrong\n\
+         direction.\n\n",
+        options.runs,
+        options.pairs,
+        super::peers::NAMES.join(", ")
     );
     let _ = writeln!(
         text,
-        "{:<24} {:^16} {:^16} {:^16} {:^16} {:^16} {:^9}  {:>5} {:>5} {:>5} {:>5} {:>5} {:>5}",
+        "{:<24} {:^16} {:^16} {:^16} {:^16} {:^16} {:^9} {:>9} {:^9} {:^9} {:^9} {:^9} {:^9}",
         "family",
         "p99",
         "p99.9",
@@ -43,11 +47,19 @@ pub fn line(found: &Found) -> String {
         }
         None => text.push_str(&" ".repeat(5 * 17 + 10)),
     }
+    let of = |difference: Difference| found.pairs.iter().find(|pairs| pairs.difference == difference);
+    let sound =
+        of(Difference::None).map_or([false; 3], |equal| equal.peers.each_ref().map(|held| !held.breaks_false()));
     for difference in super::DIFFERENCES {
-        text.push_str(&decided(found.pairs.iter().find(|pairs| pairs.difference == difference)));
+        text.push_str(&decided(of(difference), sound));
     }
-    if !found.broken.is_empty() {
-        let _ = write!(text, "  BROKEN: {}", found.broken.join(", "));
+    let unforeseen: Vec<&str> = found.unforeseen().collect();
+    let told = |broken: bool| found.open.iter().filter(move |(_, is)| *is == broken).map(|(limit, _)| *limit).collect();
+    let (open, closed): (Vec<&str>, Vec<&str>) = (told(true), told(false));
+    for (word, limits) in [("BROKEN", unforeseen), ("known to be broken", open), ("no longer broken", closed)] {
+        if !limits.is_empty() {
+            let _ = write!(text, "  {word}: {}", limits.join(", "));
+        }
     }
     text.push('\n');
     text
@@ -66,18 +78,55 @@ fn odds(next: &Foretold) -> String {
     if next.told == 0 { format!(" {:>9}", "withheld") } else { format!(" {:.2} {:.2}", next.said(), next.was()) }
 }
 
-fn decided(pairs: Option<&Decided>) -> String {
-    let Some(pairs) = pairs else { return format!(" {:>5}", "") };
+/// The share of the product, and the best of the peers that do not tell equal pairs apart too often.
+fn decided(pairs: Option<&Decided>, sound: [bool; 3]) -> String {
+    let Some(pairs) = pairs else { return format!(" {:>9}", "") };
+    let (product, peers) = pairs.shares();
     let wrong = pairs.difference != Difference::None && pairs.product.claimed > pairs.product.right;
-    format!(" {:>5.1}{}", 100.0 * pairs.share(), if wrong { "!" } else { "" })
+    let text = format!("{:.1}{}", 100.0 * product, if wrong { "!" } else { "" });
+    if pairs.difference == Difference::None {
+        return format!(" {text:>9}");
+    }
+    let best = peers.into_iter().zip(sound).filter(|(_, sound)| *sound).map(|(share, _)| share).reduce(f64::max);
+    let best = best.map_or_else(|| "-".to_owned(), |best| format!("{:.0}", 100.0 * best));
+    format!(" {text:>5}/{best:<3}")
 }
 
 /// What is broken, counted.
 pub fn end(all: &[Found]) -> String {
-    let broken = all.iter().filter(|found| !found.broken.is_empty()).count();
+    let broken = all.iter().filter(|found| found.unforeseen().next().is_some()).count();
     match (all.len(), broken) {
-        (0, _) => "no family of that name\n".to_owned(),
-        (n, 0) => format!("\n{n} families, no limit broken\n"),
+        (0, _) => "nothing was judged: no family has that name\n".to_owned(),
+        (n, 0) => format!("\n{n} families, no limit broken that is not known to be\n"),
         (n, broken) => format!("\n{n} families, limits are broken in {broken}\n"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_that_is_known_to_be_broken_is_told_apart() {
+        let found = |broken: Vec<&'static str>| Found {
+            family: "x".to_owned(),
+            seconds: (1, 1),
+            claims: None,
+            pairs: Vec::new(),
+            open: vec![("p99", broken.contains(&"p99")), ("misses", broken.contains(&"misses"))],
+            broken,
+            took_seconds: 0.0,
+        };
+        let known = found(vec!["p99"]);
+        assert!(
+            line(&known).trim_end().ends_with("known to be broken: p99  no longer broken: misses"),
+            "{}",
+            line(&known)
+        );
+        assert!(end(&[known]).contains("no limit broken"));
+        let new = found(vec!["p99.9"]);
+        assert!(line(&new).contains("  BROKEN: p99.9"));
+        assert!(end(&[new]).contains("broken in 1"));
+        assert!(end(&[]).contains("nothing was judged"));
     }
 }

@@ -18,7 +18,9 @@ const EXPLAINED: &[(&str, &str)] = &[
     ("syn", "zerocopy-derive of parquet, and cbindgen, ask for 2, all other derives for 3"),
     ("thiserror", "aya 0.13 asks for 1, ours is 2"),
     ("thiserror-impl", "the macro of thiserror, see there"),
-    ("winnow", "toml 0.9, of project files and of cbindgen, asks for 0.7, and its parser for 1"),
+    ("toml", "cbindgen asks for 0.9, project files are read by 1"),
+    ("toml_datetime", "a part of toml, see there"),
+    ("winnow", "toml 0.9 of cbindgen asks for 0.7, its parser and toml 1 for 1"),
 ];
 
 /// Asks Cargo, of all packages and features, and of what only tests need as well: CI builds that every time.

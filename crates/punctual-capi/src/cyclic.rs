@@ -26,7 +26,7 @@ pub struct Paced {
 /// Does something with the calling thread's loop.
 #[inline]
 fn with<T>(cyclic: *const prt_cyclic, act: impl FnOnce(&mut Cyclic) -> T) -> Result<T, Code> {
-    handle::shared(cyclic)?.cyclic.with(act)
+    handle::owned(cyclic, |paced| &paced.cyclic, act)
 }
 
 /// Sets the calling thread up. The releases begin with the first `prt_cyclic_wait`, so an initialisation in between
@@ -41,7 +41,7 @@ pub unsafe extern "C" fn prt_cyclic_open(config: *const prt_config, cyclic: *mut
         let open = || {
             let cyclic = Cyclic::new(&config)?;
             let (stop, stats) = (cyclic.stopper(), cyclic.stats().clone());
-            Ok(handle::open(Paced { cyclic: Owned::new(cyclic), stop, stats })?)
+            Ok(handle::open_owned(Paced { cyclic: Owned::new(cyclic), stop, stats })?)
         };
         // SAFETY: null or valid, says the caller.
         unsafe { text::put(cyclic, open) }

@@ -49,36 +49,15 @@ impl<Mine, Open> Single<Mine, Open> {
     }
 }
 
-/// A value that only the thread that made it may use, or the thread that adopts it.
-pub(crate) struct Owned<T> {
-    thread: AtomicU64,
-    value: RefCell<T>,
-}
+/// A part of a value that only one thread may use, the owner of its handle: see [`owned`].
+pub(crate) struct Owned<T>(RefCell<T>);
 
-// SAFETY: `with` lets one thread reach `value`. Whoever drops it in another one says that this may be.
+// SAFETY: `owned` lets one thread reach the value. Whoever drops it in another one says that this may be.
 unsafe impl<T> Sync for Owned<T> {}
 
 impl<T> Owned<T> {
     pub(crate) fn new(value: T) -> Self {
-        Self { thread: AtomicU64::new(this_thread()), value: RefCell::new(value) }
-    }
-
-    /// Hands the value to the calling thread. Call before another thread can know of the value.
-    pub(crate) fn adopt(&self) {
-        self.thread.store(this_thread(), Relaxed);
-    }
-
-    /// Does something with the value.
-    ///
-    /// # Errors
-    /// [`PRT_E_THREAD`] when it belongs to another thread.
-    #[inline]
-    pub(crate) fn with<R>(&self, act: impl FnOnce(&mut T) -> R) -> Result<R, Code> {
-        if self.thread.load(Relaxed) != this_thread() {
-            return Err(PRT_E_THREAD);
-        }
-        let mut value = self.value.try_borrow_mut().map_err(|_| -libc::EBUSY)?;
-        Ok(act(&mut value))
+        Self(RefCell::new(value))
     }
 }
 
@@ -94,6 +73,8 @@ const TRIES: u32 = 1000;
 struct Slot {
     /// Use of the slot (32 bits), kind (8 bits, 0 when free), calls inside (24 bits).
     word: AtomicU64,
+    /// The thread that alone may close the handle, as [`this_thread`] counts; 0 where any may.
+    owner: AtomicU64,
     value: AtomicPtr<()>,
 }
 
@@ -115,15 +96,28 @@ pub(crate) fn this_thread() -> u64 {
     number
 }
 
-/// Makes a handle for `value`.
+/// Makes a handle for `value`, which any thread may close.
 ///
 /// # Errors
 /// `-EMFILE` when 262144 handles are in use.
 pub(crate) fn open<K: Handled>(value: K::Value) -> Result<*mut K, Code> {
+    open_for(value, 0)
+}
+
+/// Makes a handle that belongs to the calling thread.
+///
+/// # Errors
+/// As [`open`].
+pub(crate) fn open_owned<K: Handled>(value: K::Value) -> Result<*mut K, Code> {
+    open_for(value, this_thread())
+}
+
+fn open_for<K: Handled>(value: K::Value, owner: u64) -> Result<*mut K, Code> {
     let (index, slot) = vacant().ok_or(-libc::EMFILE)?;
     let uses = (slot.word.load(Relaxed) >> 32).wrapping_add(1) & u64::from(u32::MAX);
     let tag = uses << 8 | u64::from(K::KIND);
     slot.value.store(Box::into_raw(Box::new(value)).cast(), Relaxed);
+    slot.owner.store(owner, Relaxed);
     slot.word.store(tag << LOW, Release);
     let number = tag << LOW | index as u64;
     Ok(ptr::without_provenance_mut(usize::try_from(number).unwrap_or(0)))
@@ -133,7 +127,7 @@ fn vacant() -> Option<(usize, &'static Slot)> {
     let mut free = FREE.lock().unwrap_or_else(PoisonError::into_inner);
     let (unused, made) = &mut *free;
     let index = unused.pop().unwrap_or(*made);
-    let empty = |_| Slot { word: AtomicU64::new(0), value: AtomicPtr::default() };
+    let empty = |_| Slot { word: AtomicU64::new(0), owner: AtomicU64::new(0), value: AtomicPtr::default() };
     let chunk = TABLE.get(index / CHUNK)?.get_or_init(|| (0..CHUNK).map(empty).collect());
     *made = index.saturating_add(1).max(*made);
     Some((index, chunk.get(index % CHUNK)?))
@@ -198,6 +192,41 @@ where
     Err(PRT_E_HANDLE)
 }
 
+/// Hands a handle of no thread to the calling one. Call before another thread can know of the handle.
+///
+/// # Errors
+/// [`PRT_E_HANDLE`] for what is no handle of this kind, or no more.
+pub(crate) fn adopt<K: Handled>(handle: *const K) -> Result<(), Code> {
+    find(handle).map(|(slot, _)| slot.owner.store(this_thread(), Relaxed))
+}
+
+/// Does something with the part that belongs to the thread that owns the handle. Nothing is counted: nobody else can
+/// close it meanwhile, so this is a few loads and no atomic addition.
+///
+/// # Errors
+/// [`PRT_E_THREAD`] when the handle belongs to another thread, `-EBUSY` when a call further up has the part; else as
+/// [`shared`].
+#[inline]
+pub(crate) fn owned<K: Handled, T, R>(
+    handle: *const K,
+    part: impl FnOnce(&K::Value) -> &Owned<T>,
+    act: impl FnOnce(&mut T) -> R,
+) -> Result<R, Code> {
+    let (slot, word) = find(handle)?;
+    let is_ours = slot.owner.load(Relaxed) == this_thread();
+    if slot.word.load(Acquire) & !LOW_MASK != word {
+        return Err(PRT_E_HANDLE);
+    }
+    if !is_ours {
+        return Err(PRT_E_THREAD);
+    }
+    // SAFETY: made by `open_for` from a box of this type, which the kind in the handle tells. `close` frees it only in the
+    // thread that owns it, which is this one, and not while the call below runs.
+    let value = unsafe { &*slot.value.load(Relaxed).cast::<K::Value>() };
+    let mut part = part(value).0.try_borrow_mut().map_err(|_| -libc::EBUSY)?;
+    Ok(act(&mut part))
+}
+
 /// Does something with the part for a single thread. Other threads may read the open part meanwhile.
 ///
 /// # Errors
@@ -220,12 +249,15 @@ where
     Ok(outcome)
 }
 
-/// Invalidates the handle and gives its value back.
+/// Invalidates the handle and gives its value back. No call of [`owned`] on this thread may be further up.
 ///
 /// # Errors
-/// As [`shared`]; `-EBUSY` when a call stays inside.
+/// As [`shared`]; [`PRT_E_THREAD`] when the handle belongs to another thread, `-EBUSY` when a call stays inside.
 pub(crate) fn close<K: Handled>(handle: *const K) -> Result<K::Value, Code> {
     let (slot, word) = find(handle)?;
+    if slot.word.load(Acquire) & !LOW_MASK == word && ![0, this_thread()].contains(&slot.owner.load(Relaxed)) {
+        return Err(PRT_E_THREAD);
+    }
     for _ in 0..TRIES {
         match slot.word.compare_exchange(word, word >> 32 << 32, AcqRel, Relaxed) {
             Ok(_) => {
@@ -349,15 +381,39 @@ mod tests {
         assert!(close(handle()).is_ok());
     }
 
+    struct Mine;
+    impl Handled for Mine {
+        const KIND: u8 = 202;
+        type Value = Owned<u8>;
+    }
+
+    fn value_of(number: usize) -> Result<u8, Code> {
+        owned(ptr::without_provenance_mut::<Mine>(number), |whole| whole, |value| *value)
+    }
+
     #[test]
     fn what_belongs_to_a_thread_is_refused_to_others() {
-        let owned = std::sync::Arc::new(Owned::new(3));
-        let there = std::sync::Arc::clone(&owned);
-        let seen = std::thread::spawn(move || (there.with(|value| *value), there.adopt(), there.with(|value| *value)));
-        assert_eq!(seen.join().unwrap(), (Err(PRT_E_THREAD), (), Ok(3)));
-        assert_eq!(owned.with(|value| *value), Err(PRT_E_THREAD), "another one has adopted it");
-        owned.adopt();
-        assert_eq!(owned.with(|_| owned.with(|value| *value)), Ok(Err(-libc::EBUSY)), "one use at a time");
+        let handle = open_owned::<Mine>(Owned::new(3)).unwrap();
+        let number = handle.addr();
+        let there =
+            std::thread::spawn(move || (value_of(number), close(ptr::without_provenance_mut::<Mine>(number)).err()));
+        assert_eq!(there.join().unwrap(), (Err(PRT_E_THREAD), Some(PRT_E_THREAD)));
+        assert_eq!(owned(handle, |whole| whole, |_| value_of(number)), Ok(Err(-libc::EBUSY)), "one use at a time");
+        assert_eq!(value_of(number), Ok(3));
+        close(handle).unwrap();
+        assert_eq!(value_of(number), Err(PRT_E_HANDLE));
+    }
+
+    #[test]
+    fn what_belongs_to_no_thread_is_used_by_none_before_one_adopts_it() {
+        let number = open::<Mine>(Owned::new(3)).unwrap().addr();
+        assert_eq!(value_of(number), Err(PRT_E_THREAD));
+        let adopted = std::thread::spawn(move || {
+            let handle = ptr::without_provenance_mut::<Mine>(number);
+            (adopt(handle), value_of(number), close(handle).is_ok())
+        });
+        assert_eq!(adopted.join().unwrap(), (Ok(()), Ok(3), true));
+        assert_eq!(value_of(number), Err(PRT_E_HANDLE));
     }
 
     #[test]

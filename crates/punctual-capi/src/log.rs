@@ -6,7 +6,7 @@ use crate::error::{Code, Failure, cold, done, hot};
 use crate::handle::{self, Single};
 use crate::text;
 use punctual_rt::Nanos;
-use punctual_rt::log::{Drain, DrainThread, LogWriter, VALUES_MAX, Value, placeholders};
+use punctual_rt::log::{Drain, DrainThread, LogValue, LogWriter, VALUES_MAX, placeholders};
 use std::ffi::{c_char, c_int};
 use std::fs::File;
 use std::io::BufWriter;
@@ -194,7 +194,7 @@ pub extern "C" fn prt_log_message(
     c: i64,
     d: i64,
 ) -> c_int {
-    let values = [a, b, c, d].map(Value::Signed);
+    let values = [a, b, c, d].map(LogValue::Signed);
     hot(with(writer, text, |writer, text| writer.message(text.text, values.get(..text.places).unwrap_or(&[]))))
 }
 

@@ -20,11 +20,11 @@ pub struct prt_spsc_sender([u8; 0]);
 pub struct prt_spsc_receiver([u8; 0]);
 
 handled!(prt_spsc_sender, 9: Single<Sender, ()>);
-handled!(prt_spsc_receiver, 10: Single<Receiver, Arc<Seen>>);
+handled!(prt_spsc_receiver, 10: Single<Receiver, Arc<QueueCounts>>);
 
 /// What everybody may know of a queue. Each number is written by one end only.
 #[derive(Default)]
-pub struct Seen {
+pub struct QueueCounts {
     sent: AtomicU64,
     taken: AtomicU64,
     refused: AtomicU64,
@@ -40,7 +40,7 @@ fn count(number: &AtomicU64) {
 pub struct Sender {
     bytes: Producer<u8>,
     element: usize,
-    seen: Arc<Seen>,
+    seen: Arc<QueueCounts>,
 }
 
 /// The other end.
@@ -78,7 +78,7 @@ impl Receiver {
     /// # Safety
     /// One element can be written at `to`.
     #[inline]
-    unsafe fn pop(&mut self, to: *mut u8, seen: &Seen) -> Result<(), Code> {
+    unsafe fn pop(&mut self, to: *mut u8, seen: &QueueCounts) -> Result<(), Code> {
         let Ok(waiting) = self.bytes.read_chunk(self.element) else { return Err(-libc::EAGAIN) };
         let (first, second) = waiting.as_slices();
         let rest = to.wrapping_add(first.len());

@@ -86,18 +86,17 @@ impl Body {
 
     #[inline]
     pub(crate) fn run(&mut self, cycle: &mut Cycle<'_>) -> Control {
-        let Ok(place) = handle::shared(self.cycle) else { return Control::Stop };
         if self.runner.load(Relaxed) == 0 {
             self.runner.store(handle::this_thread(), Relaxed);
-            place.adopt();
+            let _ = handle::adopt(self.cycle);
         }
         let here = ptr::from_mut(cycle).cast();
-        if place.with(|now| *now = here).is_err() {
+        if current(self.cycle, |now| *now = here).is_err() {
             return Control::Stop;
         }
         // SAFETY: a function of this type, says the caller of `prt_task_spawn`.
         let answer = unsafe { (self.call)(self.cycle, self.user) };
-        let _ = place.with(|now| *now = ptr::null_mut());
+        let _ = current(self.cycle, |now| *now = ptr::null_mut());
         if answer == 0 { Control::Continue } else { Control::Stop }
     }
 }
@@ -193,10 +192,16 @@ pub extern "C" fn prt_task_close(task: *mut prt_task) -> c_int {
     })
 }
 
+/// Does something with the place that holds the activation whose body runs now.
+#[inline]
+fn current<T>(cycle: *const prt_cycle, act: impl FnOnce(&mut *mut Cycle<'static>) -> T) -> Result<T, Code> {
+    handle::owned(cycle, |place| place, act)
+}
+
 /// Does something with the activation whose body runs now.
 #[inline]
 fn with<T>(cycle: *const prt_cycle, act: impl FnOnce(&mut Cycle<'_>) -> T) -> Result<T, Code> {
-    let now = handle::shared(cycle)?.with(|now| *now)?;
+    let now = current(cycle, |now| *now)?;
     // SAFETY: set by `Body::run` for as long as the body runs, which is in this thread, below this call; no other
     // reference is used meanwhile, for nothing called from here calls back into the program.
     let now = unsafe { now.as_mut() }.ok_or(PRT_E_HANDLE)?;

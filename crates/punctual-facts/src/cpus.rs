@@ -8,9 +8,7 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cpus {
     pub online: CpuSet,
-    /// CPUs that this process may use.
     pub allowed: CpuSet,
-    /// CPUs that were isolated at boot.
     pub isolated: CpuSet,
     /// SMT siblings of each CPU, itself included; a CPU that is missing has none.
     pub siblings: BTreeMap<u32, CpuSet>,
@@ -35,8 +33,6 @@ impl Cpus {
     pub fn ordinary(&self) -> CpuSet {
         first_nonempty([self.allowed.difference(&self.isolated), self.allowed.clone()])
     }
-
-    /// These CPUs and their SMT siblings.
     pub fn siblings_of(&self, cpus: &CpuSet) -> CpuSet {
         cpus.iter().filter_map(|cpu| self.siblings.get(&cpu)).fold(CpuSet::new(), |all, more| all.union(more))
     }

@@ -5,6 +5,28 @@
 
 #![forbid(unsafe_code)]
 
+/// An enumeration of plain variants, each with its name.
+#[macro_export]
+macro_rules! named {
+    ($(#[$meta:meta])* pub enum $type:ident { $($(#[$note:meta])* $variant:ident = $name:literal,)+ }) => {
+        $(#[$meta])*
+        pub enum $type {
+            $($(#[$note])* $variant,)+
+        }
+
+        impl $type {
+            /// Every variant, in the order in which they are declared.
+            pub const ALL: [Self; [$($name),+].len()] = [$(Self::$variant),+];
+
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $name,)+
+                }
+            }
+        }
+    };
+}
+
 pub mod cmdline;
 pub mod cpu_set;
 pub mod cpus;

@@ -4,30 +4,19 @@ use crate::cpu_set::CpuSet;
 use punctual_hist::Nanos;
 use serde::Serialize;
 
-/// The kind of work that has to be punctual.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum Kind {
-    /// A loop that blocks in the kernel until its next release, as in control or field buses.
-    #[default]
-    Periodic,
-    /// A thread that never gives up its CPU and stays out of the kernel, as in packet processing.
-    Poll,
-    /// Audio and similar work on a desktop shared with other programs.
-    Audio,
-}
-
-impl Kind {
-    /// Every kind, in the order they are shown.
-    pub const ALL: [Self; 3] = [Self::Periodic, Self::Poll, Self::Audio];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Periodic => "periodic",
-            Self::Poll => "poll",
-            Self::Audio => "audio",
-        }
+crate::named! {
+    /// The kind of work that has to be punctual.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Kind {
+        /// A loop that blocks in the kernel until its next release, as in control or field buses.
+        #[default]
+        Periodic = "periodic",
+        /// A thread that never gives up its CPU and stays out of the kernel, as in packet processing.
+        Poll = "poll",
+        /// Audio and similar work on a desktop shared with other programs.
+        Audio = "audio",
     }
 }
 

@@ -165,7 +165,7 @@ fn header(length: Nanos) -> Header {
             load_cpus: None,
             suite: None,
         },
-        machine: vec![(text("machine"), text("none: simulated"))],
+        machine: vec![("machine", "none: simulated").into()],
         placement: Placement::default(),
         clock: Clock::default(),
         checkpoint: interval_length(Nanos::ZERO),

@@ -9,23 +9,14 @@ use punctual_tuning::plan::{Invocation, SchedPolicy, TaskName};
 use std::fs::File;
 use std::io;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FileKind {
-    Regular,
-    Folder,
-    Link,
-    /// A device, a pipe or a socket.
-    Other,
-}
-
-impl FileKind {
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Regular => "regular file",
-            Self::Folder => "folder",
-            Self::Link => "symbolic link",
-            Self::Other => "special file",
-        }
+punctual_facts::named! {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum FileKind {
+        Regular = "regular file",
+        Folder = "folder",
+        Link = "symbolic link",
+        /// A device, a pipe or a socket.
+        Other = "special file",
     }
 }
 
@@ -89,7 +80,6 @@ pub struct Ran {
     /// The exit code; `None` where a signal ended the program.
     pub code: Option<i32>,
     pub how: String,
-    /// The last part of its output.
     pub said: String,
 }
 

@@ -9,7 +9,6 @@ use std::path::Path;
 pub struct RecordingKeeper {
     writer: RecordingWriter,
     growing: Growing,
-    /// The first error of the writer.
     failure: Option<String>,
 }
 

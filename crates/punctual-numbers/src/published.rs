@@ -1,5 +1,6 @@
-//! Pairs of a name and a value: how they are published, and how one is found.
+//! Names and values, published as the members of an object.
 
+use punctual_facts::machine::MachineLine;
 use serde::{Serialize, Serializer};
 
 /// Publishes pairs as the members of an object.
@@ -10,7 +11,7 @@ pub(crate) fn map<K: Serialize, V: Serialize, S: Serializer>(
     serializer.collect_map(pairs.iter().map(|(name, value)| (name, value)))
 }
 
-/// The value with this name.
-pub(crate) fn named<'a>(pairs: &'a [(String, String)], name: &str) -> Option<&'a str> {
-    pairs.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+/// Publishes the lines about a machine as the members of an object.
+pub(crate) fn lines<S: Serializer>(lines: &[MachineLine], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(lines.iter().map(|line| (&line.name, &line.value)))
 }

@@ -257,7 +257,7 @@ mod coverage {
     /// Pairs of one kind, as recordings and as files of another program.
     fn tallies(pairs: std::ops::Range<u64>, source: Family, hog: bool) -> [Tally; 2] {
         let mut tallies = [Tally::default(), Tally::default()];
-        let options = Options { resamples: 1000, budget: Some(BUDGET), ..Options::default() };
+        let options = Options { budget: Some(BUDGET), ..Options::default() };
         for pair in pairs {
             let a = recording(source(2 * pair + 1), false, 2 * pair + 1);
             let b = recording(source(2 * pair + 2), hog, 2 * pair + 2);

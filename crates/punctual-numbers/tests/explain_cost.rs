@@ -15,7 +15,7 @@ use punctual_hist::{MonoTime, Nanos};
 use punctual_numbers::explain::Explanation;
 use punctual_numbers::recording::{Frame, encode, encode_preamble};
 use punctual_numbers::trace::{
-    Address, Context, Kept, Late, LateList, LateTotal, Line, Names, Record, Rung, Tracing, Vector, What, Window,
+    Address, Context, IrqLine, Kept, Late, LateList, LateTotal, Names, Record, Rung, Tracing, Vector, What, Window,
 };
 
 const WINDOWS: u32 = 10_000;
@@ -72,7 +72,7 @@ fn window(slot: u32) -> Window {
         ours(3_000, What::VectorExit { vector: Vector::LocalTimer }),
         ours(4_000, What::Switch { prev: 0, prev_prio: 120, prev_state: 0, next: 900, next_prio: 9 }),
     ]);
-    let line = |irq| (irq, Line { action: format!("nvme0q{irq}"), affinity: "0-3".to_owned(), managed: true });
+    let line = |irq| (irq, IrqLine { action: format!("nvme0q{irq}"), affinity: "0-3".to_owned(), managed: true });
     let names = Names {
         tasks: (50..70).map(|tid| (tid, format!("worker-{tid}"))).chain([(900, "probe".to_owned())]).collect(),
         kernel_threads: Vec::new(),
@@ -100,7 +100,7 @@ fn bytes() -> Vec<u8> {
     encode_preamble(&mut bytes);
     let mut put = |frame: Frame| encode(&frame, &mut bytes).unwrap();
     let mut header = header(4, Nanos::from_secs(3600));
-    header.machine = vec![("virtualisation".to_owned(), "none".to_owned())];
+    header.machine = vec![("virtualisation", "none").into()];
     header.clock.tick = Nanos::from_ms(4);
     put(Frame::Header(Box::new(header)));
     put(Frame::Tracing(Tracing {

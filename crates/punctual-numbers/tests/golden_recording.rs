@@ -14,7 +14,7 @@ use punctual_numbers::recording::{
 };
 use punctual_numbers::scenario::{Amount, LoadPhase, Mechanism, Policy, ProbeThread, Scenario, TimerPhase};
 use punctual_numbers::trace::{
-    Address, Around, Blind, Change, Context, Counter, Incomplete, Kept, Late, LateList, LateTotal, Line, Names,
+    Address, Around, Blind, Context, Counter, Growth, Incomplete, IrqLine, Kept, Late, LateList, LateTotal, Names,
     NoiseKind, Record, Rung, SelfTest, TraceTotal, Tracing, Vector, What, Window,
 };
 use std::fmt::Write;
@@ -52,7 +52,7 @@ fn header() -> Header {
             load_cpus: Some(set("0,2")),
             suite: None,
         },
-        machine: vec![(text("kernel"), text("6.12.9 PREEMPT_RT")), (text("processor"), text("Fictional µ-Core"))],
+        machine: vec![("kernel", "6.12.9 PREEMPT_RT").into(), ("processor", "Fictional µ-Core").into()],
         placement: Placement {
             housekeeping: set("0"),
             loads: set("0,2"),
@@ -287,9 +287,9 @@ fn around() -> Around {
         Counter::OwnRunDelay,
     ];
     let (from, to) = (MonoTime::from_ns(987_600_000_000), MonoTime::from_ns(987_700_000_000));
-    let changes = counters.into_iter().map(|counter| Change { counter, by: 3, usually: Some(1) });
-    let mut changes: Vec<Change> = changes.collect();
-    changes.push(Change { counter: Counter::Smi, by: 0, usually: None });
+    let changes = counters.into_iter().map(|counter| Growth { counter, by: 3, usually: Some(1) });
+    let mut changes: Vec<Growth> = changes.collect();
+    changes.push(Growth { counter: Counter::Smi, by: 0, usually: None });
     Around { from, to, changes, standstill: Some(Nanos::from_us(12)) }
 }
 
@@ -304,7 +304,7 @@ fn windows() -> Vec<Frame> {
     let names = Names {
         tasks: [(0, text("")), (900, text("probe"))].into(),
         kernel_threads: vec![0],
-        irqs: [(131, Line { action: text("nvme0q3"), affinity: text("1"), managed: true })].into(),
+        irqs: [(131, IrqLine { action: text("nvme0q3"), affinity: text("1"), managed: true })].into(),
         functions: [(Address(0xffff_ffff_8112_3450), text("hrtimer_wakeup"))].into(),
     };
     let window = |slot, kept, incomplete| Window {

@@ -54,6 +54,9 @@ pub enum Unusable {
     /// It is of another kind or version, which it names.
     #[error("it is '{0}', and this program reads '{SCHEMA}'")]
     Other(String),
+    /// It is of another kind or version than was looked for.
+    #[error("it is '{found}', and '{wanted}' is looked for")]
+    OtherThan { found: String, wanted: &'static str },
     /// Its numbers contradict each other, in this way.
     #[error("it is damaged: {0}")]
     Senseless(&'static str),

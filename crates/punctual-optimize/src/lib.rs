@@ -8,7 +8,8 @@
 //! as if it had not been interrupted. In each round every candidate is measured once alone and the baseline (the machine
 //! as it was) a few times, in an order drawn by lot. A candidate is compared with the baselines of its own round only,
 //! so drift from round to round cancels; a round that a pause fell into is begun anew. Must not know how a knob is set.
-//! Candidates that take a boot are carried through by [`across`].
+//! Candidates that take a boot are carried through by [`across`]. Two set-ups that a user names are measured in turn by
+//! [`turns`].
 
 pub mod across;
 mod design;
@@ -20,15 +21,16 @@ mod screen;
 mod standing;
 #[cfg(test)]
 mod tests;
+pub mod turns;
 
 pub use design::{ERROR_RATE, LOOKS, TooShort};
 pub use effect::{CONFIDENCE, Effect, Metric};
 pub use judge::{CandidateVerdict, Judged};
 pub use screen::CANDIDATES_MAX as SCREENED_MAX;
-pub use standing::{CampaignState, Next, Stage};
+pub use standing::{CampaignStage, CampaignState, Next};
 
 use punctual_hist::{Counts, Nanos};
-use punctual_numbers::report::{Report, Row};
+use punctual_numbers::report::{LatencyRow, Report};
 use punctual_tuning::plan::Keep;
 use serde::{Deserialize, Serialize};
 
@@ -56,6 +58,16 @@ pub enum Strategy {
     Screening,
     /// Each alone; the less promising half goes, again and again.
     Race,
+}
+
+/// What makes an id one of a program of the user's, which follows it.
+pub const SCRIPT: &str = "script:";
+
+impl Candidate {
+    /// Whether it is a program of the user's, and no knob.
+    pub fn is_script(&self) -> bool {
+        self.id.starts_with(SCRIPT)
+    }
 }
 
 /// What is decided before anything is measured.
@@ -92,7 +104,7 @@ pub struct Response {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Outcome {
+pub enum RunOutcome {
     Measured(Response),
     /// The candidates could not be set, for this reason.
     Refused(String),
@@ -105,7 +117,7 @@ pub struct Measurement {
     #[serde(rename = "set")]
     pub arm: Arm,
     #[serde(flatten)]
-    pub outcome: Outcome,
+    pub outcome: RunOutcome,
 }
 
 /// A design, and what was measured so far.
@@ -132,7 +144,7 @@ impl Response {
             skipped.merge(&cpu.skipped);
             late = late.saturating_add(cpu.row.over_budget);
         }
-        let row = Row::of(&ran, &skipped, late);
+        let row = LatencyRow::of(&ran, &skipped, late);
         Some(Self {
             p50: row.latency_due.p50?,
             p99_9: row.latency_due.p99_9?,
@@ -157,7 +169,7 @@ impl Campaign {
     }
 
     /// Takes in the outcome of the next run. An outcome that was not asked for is dropped.
-    pub fn take(&mut self, arm: &[usize], outcome: Outcome) {
+    pub fn take(&mut self, arm: &[usize], outcome: RunOutcome) {
         if matches!(self.next(), Next::Measure { arm: wanted, .. } if wanted == arm) {
             self.runs.push(Measurement { arm: arm.to_vec(), outcome });
         }
@@ -165,7 +177,7 @@ impl Campaign {
 
     /// Ends the campaign with the round that was completed last, because the time is up. Does nothing amid a round.
     pub fn close(&mut self) {
-        if matches!(self.next(), Next::Measure { place: 0, stage: Stage::Rounds, .. }) {
+        if matches!(self.next(), Next::Measure { place: 0, stage: CampaignStage::Rounds, .. }) {
             self.closed_at = Some(self.runs.len());
         }
     }

@@ -6,7 +6,7 @@
 use super::design::{TOGETHER, shuffle};
 use super::effect::{Effect, Metric, Stratum};
 use super::judge::{CandidateVerdict, Judged};
-use super::{Arm, Campaign, Design, Measurement, Outcome, Response, Strategy, screen};
+use super::{Arm, Campaign, Design, Measurement, Response, RunOutcome, Strategy, screen};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Numbers of rounds for the lots of the last stage and of screening, far above those of ordinary rounds.
@@ -15,7 +15,7 @@ const LOT_SCREENING: u32 = 1 << 21;
 
 /// The stages of a campaign, in their order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stage {
+pub enum CampaignStage {
     /// Many candidates are set at once.
     Screening,
     /// Each candidate is set alone.
@@ -27,7 +27,7 @@ pub enum Stage {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Next {
     /// Measure with these candidates set. Rounds of a stage, and places in a round, count from 0.
-    Measure { stage: Stage, round: u32, place: usize, arm: Arm },
+    Measure { stage: CampaignStage, round: u32, place: usize, arm: Arm },
     /// The campaign is complete.
     Done,
 }
@@ -95,7 +95,7 @@ impl<'a> Replay<'a> {
     }
 
     /// The outcomes of these arms, or as an error the first of them that was not measured yet.
-    fn measured(&mut self, stage: Stage, round: u32, arms: &[Arm]) -> Result<Vec<Outcome>, Next> {
+    fn measured(&mut self, stage: CampaignStage, round: u32, arms: &[Arm]) -> Result<Vec<RunOutcome>, Next> {
         while let Some(pause) = self.pause_within(arms.len()) {
             self.at = pause;
         }
@@ -125,7 +125,7 @@ impl<'a> Replay<'a> {
             let order = self.design.round(number, &arms);
             let Some(pause) = self.pause_within(order.len()) else { return order };
             for run in self.runs.get(self.at..pause).unwrap_or_default() {
-                if let ([candidate], Outcome::Refused(why)) = (run.arm.as_slice(), &run.outcome) {
+                if let ([candidate], RunOutcome::Refused(why)) = (run.arm.as_slice(), &run.outcome) {
                     self.end(*candidate, CandidateVerdict::Refused(why.clone()));
                 }
             }
@@ -150,7 +150,7 @@ impl<'a> Replay<'a> {
         };
         let mut rows: Vec<Arm> = self.design.screening().into_iter().map(named).collect();
         shuffle(&mut rows, &mut random);
-        let outcomes = self.measured(Stage::Screening, 0, &rows)?;
+        let outcomes = self.measured(CampaignStage::Screening, 0, &rows)?;
         let known: Vec<(Arm, Response)> =
             rows.into_iter().zip(outcomes).filter_map(|(row, outcome)| Some((row, response(&outcome)?))).collect();
         let (rows, responses): (Vec<Arm>, Vec<Response>) = known.into_iter().unzip();
@@ -181,7 +181,7 @@ impl<'a> Replay<'a> {
             if closed_at == Some(self.at) {
                 break;
             }
-            let outcomes = self.measured(Stage::Rounds, round, &order)?;
+            let outcomes = self.measured(CampaignStage::Rounds, round, &order)?;
             self.keep(&order, &outcomes);
             self.rounds = round + 1;
             active.retain(|candidate| !self.judged.contains_key(candidate));
@@ -202,7 +202,7 @@ impl<'a> Replay<'a> {
     }
 
     /// Adds the outcomes of a round to what is known of each candidate.
-    fn keep(&mut self, order: &[Arm], outcomes: &[Outcome]) {
+    fn keep(&mut self, order: &[Arm], outcomes: &[RunOutcome]) {
         let of = |is_wanted: fn(&Arm) -> bool| order.iter().zip(outcomes).filter(move |(arm, _)| is_wanted(arm));
         let baselines: Vec<Response> = of(Arm::is_empty).filter_map(|(_, outcome)| response(outcome)).collect();
         // The test needs the same number of baselines in each round.
@@ -210,12 +210,12 @@ impl<'a> Replay<'a> {
         for (arm, outcome) in of(|arm| !arm.is_empty()) {
             let Some(candidate) = arm.first().copied() else { continue };
             match outcome {
-                Outcome::Measured(with) if is_whole => {
+                RunOutcome::Measured(with) if is_whole => {
                     let stratum = Stratum { baselines: baselines.clone(), with: *with };
                     self.strata.entry(candidate).or_default().push(stratum);
                 }
-                Outcome::Measured(_) => {}
-                Outcome::Refused(why) => self.end(candidate, CandidateVerdict::Refused(why.clone())),
+                RunOutcome::Measured(_) => {}
+                RunOutcome::Refused(why) => self.end(candidate, CandidateVerdict::Refused(why.clone())),
             }
         }
     }
@@ -256,7 +256,7 @@ impl<'a> Replay<'a> {
         let mut strata = Vec::new();
         for round in 0..TOGETHER {
             let order = self.design.round(LOT_TOGETHER + round, std::slice::from_ref(&set));
-            let outcomes = match self.measured(Stage::Together, round, &order) {
+            let outcomes = match self.measured(CampaignStage::Together, round, &order) {
                 Ok(outcomes) => outcomes,
                 Err(next) => return (next, Vec::new()),
             };
@@ -284,9 +284,9 @@ impl<'a> Replay<'a> {
     }
 }
 
-fn response(outcome: &Outcome) -> Option<Response> {
+fn response(outcome: &RunOutcome) -> Option<Response> {
     match outcome {
-        Outcome::Measured(response) => Some(*response),
-        Outcome::Refused(_) => None,
+        RunOutcome::Measured(response) => Some(*response),
+        RunOutcome::Refused(_) => None,
     }
 }

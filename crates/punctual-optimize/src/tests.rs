@@ -4,7 +4,7 @@ use super::format::{Doubts, Kept, read, write};
 use super::pause::Moment;
 use super::{Arm, Judged};
 use super::{
-    Campaign, Candidate, CandidateVerdict, Design, Measurement, Metric, Next, Outcome, Response, Strategy, TooShort,
+    Campaign, Candidate, CandidateVerdict, Design, Measurement, Metric, Next, Response, RunOutcome, Strategy, TooShort,
 };
 use proptest::prelude::{any, prop, prop_assert, prop_assert_eq, proptest};
 use punctual_hist::{Nanos, SplitMix};
@@ -46,9 +46,9 @@ impl Simulated {
         self.lingering
     }
 
-    fn run(&mut self, arm: &[usize]) -> Outcome {
+    fn run(&mut self, arm: &[usize]) -> RunOutcome {
         if self.refuses.is_some_and(|one| arm.contains(&one)) {
-            return Outcome::Refused("no such file".to_owned());
+            return RunOutcome::Refused("no such file".to_owned());
         }
         self.time += 1.0;
         let drift = self.drift.powf(self.time / 100.0);
@@ -61,7 +61,7 @@ impl Simulated {
         p99_9 *= self.noise().exp();
         let late = if p99_9 > 50_000.0 { 20 } else { 2 } + self.random.below(6) as u64;
         let ns = |value: f64| Nanos::from_ns(whole(value));
-        Outcome::Measured(Response { p50: ns(p50), p99_9: ns(p99_9), missed: late, due: 8_000 })
+        RunOutcome::Measured(Response { p50: ns(p50), p99_9: ns(p99_9), missed: late, due: 8_000 })
     }
 }
 
@@ -324,7 +324,7 @@ fn a_round_is_whole_and_drawn_by_lot() {
 fn what_could_not_be_set_before_a_pause_is_not_tried_again() {
     let mut machine = Simulated { refuses: Some(4), ..Simulated::new(&[NOTHING; 6], 1.0, 7) };
     let mut campaign = begun(Strategy::OneAtATime, 6, 120, 3);
-    while !campaign.runs.iter().any(|run| matches!(run.outcome, Outcome::Refused(_))) {
+    while !campaign.runs.iter().any(|run| matches!(run.outcome, RunOutcome::Refused(_))) {
         let Next::Measure { arm, .. } = campaign.next() else { panic!("it ended") };
         campaign.take(&arm, machine.run(&arm));
     }
@@ -372,8 +372,8 @@ fn a_campaign_of_version_1_is_read() {
     assert_eq!(boots, [&[word][..], &[], &[gone]]);
     assert_eq!((design.strategy, design.seed, design.rounds, design.baselines), (Strategy::OneAtATime, 5, 6, 2));
     let first = Response { p50: Nanos::from_ns(8_123), p99_9: Nanos::from_ns(41_876), missed: 2, due: 8_000 };
-    assert_eq!((runs.len(), &runs[0].arm, &runs[0].outcome), (4, &Arm::new(), &Outcome::Measured(first)));
-    assert!(matches!(&runs[2].outcome, Outcome::Refused(why) if why.ends_with("permission denied")));
+    assert_eq!((runs.len(), &runs[0].arm, &runs[0].outcome), (4, &Arm::new(), &RunOutcome::Measured(first)));
+    assert!(matches!(&runs[2].outcome, RunOutcome::Refused(why) if why.ends_with("permission denied")));
     assert_eq!((*closed_at, pauses.as_slice(), kept.spent), (Some(8), &[1, 3][..], Nanos::from_secs(360)));
     assert_eq!((kept.doubts.reasons.len(), kept.doubts.runs), (1, 1));
     assert_eq!(kept.last.map(|last| (last.up, last.unix_s)), Some((Nanos::from_ns(1_234_567_890_123), 1_760_000_000)));
@@ -450,9 +450,9 @@ proptest! {
             let outcome = match numbers {
                 Some((p50, p99_9, missed, due)) => {
                     let (p50, p99_9) = (Nanos::from_ns(p50), Nanos::from_ns(p99_9));
-                    Outcome::Measured(Response { p50, p99_9, missed, due })
+                    RunOutcome::Measured(Response { p50, p99_9, missed, due })
                 }
-                None => Outcome::Refused("no".to_owned()),
+                None => RunOutcome::Refused("no".to_owned()),
             };
             Measurement { arm, outcome }
         });

@@ -1,7 +1,7 @@
 //! What it costs a loop to talk to the rest of the program, nobody waiting.
 //! Run with `cargo bench -p punctual-rt --bench comm`.
 
-use punctual_rt::log::{Drain, Kind, Record, Value};
+use punctual_rt::log::{Drain, Kind, LogRecord, LogValue};
 use punctual_rt::sync::{PiMutex, Signal};
 use punctual_rt::{MonoTime, Nanos, latest, now, rt_log, spsc};
 use std::hint::black_box;
@@ -97,7 +97,7 @@ fn main() {
 fn log() {
     let mut drain = Drain::new();
     let mut state = (drain.writer("x", 128), drain);
-    let record = Record { at: MonoTime::from_ns(1), kind: Kind::Message, text: "", values: [Value::None; 4] };
+    let record = LogRecord { at: MonoTime::from_ns(1), kind: Kind::Message, text: "", values: [LogValue::None; 4] };
     cost("log record, clock apart", &mut state, |(_, drain)| drain.drain(), |(log, _), _| log.push(record));
     cost("rt_log! of two numbers", &mut state, |(_, drain)| drain.drain(), |(log, _), n| rt_log!(log, "{} {}", n, 1));
 }

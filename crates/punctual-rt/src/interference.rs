@@ -43,14 +43,14 @@ impl Signs {
 
 /// Watches one thread's polling. Made and used by that thread.
 #[derive(Debug)]
-pub struct Watch {
+pub struct PollWatch {
     poison: Option<Poison>,
     exact: bool,
     confirms: bool,
     switches: u64,
 }
 
-impl Watch {
+impl PollWatch {
     /// For the calling thread. `confirms` lets [`end`](Self::end) ask the kernel for the thread's count of switches
     /// after a hit; without it the loop makes no system call, and older kernels (before 6.19) and other C libraries
     /// than glibc more often leave the answer [`Interference::Unknown`].
@@ -133,12 +133,12 @@ mod tests {
     #[test]
     fn an_undisturbed_wait_leaves_no_mark_and_a_hit_without_marks_stays_unknown() {
         for confirms in [false, true] {
-            let mut watch = Watch::of_current_thread(confirms);
+            let mut watch = PollWatch::of_current_thread(confirms);
             watch.begin();
             assert_eq!(watch.end(false), None);
             assert!(watch.poison.is_none_or(|poison| !poison.still_set()));
         }
-        let mut blind = Watch { poison: None, exact: true, confirms: false, switches: 0 };
+        let mut blind = PollWatch { poison: None, exact: true, confirms: false, switches: 0 };
         blind.begin();
         assert_eq!((blind.has_marks(), blind.end(true)), (false, Some(Interference::Unknown)));
     }

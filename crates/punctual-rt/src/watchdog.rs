@@ -144,13 +144,13 @@ impl Watched {
 }
 
 /// What the thread and its owner share.
-struct Watch {
+struct Heartbeats {
     hearts: PiMutex<Vec<Watched>>,
     stop: Signal,
     misses: AtomicU64,
 }
 
-impl Watch {
+impl Heartbeats {
     fn look(&self, counted: Nanos, excused: Nanos, at: MonoTime) -> Vec<Miss> {
         // Refused only by a kernel without PI futexes, and only while a heart is being added: the next look will do.
         let Ok(mut hearts) = self.hearts.lock() else { return Vec::new() };
@@ -192,7 +192,7 @@ impl Watch {
 /// # Ok::<(), punctual_rt::Error>(())
 /// ```
 pub struct Watchdog {
-    watch: Arc<Watch>,
+    watch: Arc<Heartbeats>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -211,7 +211,7 @@ impl Watchdog {
         }
         config.policy.checked()?;
         let watch =
-            Arc::new(Watch { hearts: PiMutex::new(Vec::new()), stop: Signal::new(), misses: AtomicU64::new(0) });
+            Arc::new(Heartbeats { hearts: PiMutex::new(Vec::new()), stop: Signal::new(), misses: AtomicU64::new(0) });
         let (theirs, (tell, told)) = (Arc::clone(&watch), std::sync::mpsc::sync_channel(1));
         let run = move || {
             let ready = set_up(&config);
@@ -252,7 +252,7 @@ impl Watchdog {
         self.watch.misses.load(Relaxed)
     }
 
-    /// Hearts being watched; one that retired counts until the next look.
+    /// Heartbeats being watched; one that retired counts until the next look.
     ///
     /// # Real-time
     /// Locks, against the watchdog's own look at all hearts: not for a loop.

@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "what a test cannot set up is a failed test, wherever it is written")]
 
-use punctual_rt::setup::{What, grants};
+use punctual_rt::setup::{SetupStep, grants};
 use punctual_rt::{Control, Error, Nanos, Phase, Require, SetupError, Task, TaskConfig};
 
 #[allow(unsafe_code, reason = "a filter for system calls")]
@@ -52,7 +52,7 @@ fn best_effort_starts_and_lists_what_could_not_be_read() {
         under_a_filter(errno, move || {
             let task = Task::spawn(&config(Require::BestEffort), |_| Control::Stop).unwrap();
             let refused: Vec<_> = task.refusals().iter().map(|refusal| (refusal.what, refusal.error)).collect();
-            assert_eq!(refused, [(What::ReadBack, Error::Setup(SetupError::ReadBack(errno)))]);
+            assert_eq!(refused, [(SetupStep::ReadBack, Error::Setup(SetupError::ReadBack(errno)))]);
             let thread = &task.grants().thread;
             assert_eq!((thread.policy, thread.cpus.as_ref()), (None, None));
             assert!(

@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-use punctual_rt::setup::{Setup, What, granted, grants};
+use punctual_rt::setup::{Setup, SetupStep, granted, grants};
 use punctual_rt::{
     Class, Error, Grid, LatencyQos, Memory, Nanos, Pacer, Policy, Require, SetupError, Sleeper, Wait, now,
 };
@@ -137,8 +137,8 @@ fn privileged_nobody_at_best_effort_starts_and_has_every_refusal_listed() {
     }
     in_a_thread(|| {
         let prepared = wanted().require(Require::BestEffort).apply().unwrap();
-        let refused: Vec<What> = prepared.refusals().iter().map(|refusal| refusal.what).collect();
-        assert_eq!(refused, [What::MemoryLock, What::LatencyQos, What::Policy]);
+        let refused: Vec<SetupStep> = prepared.refusals().iter().map(|refusal| refusal.what).collect();
+        assert_eq!(refused, [SetupStep::MemoryLock, SetupStep::LatencyQos, SetupStep::Policy]);
         let grants = grants();
         assert_eq!((grants.thread.policy, grants.thread.cpus.as_ref().map(Vec::len)), (Some(Policy::Other), Some(1)));
         assert_eq!((grants.timer_slack, grants.latency_us), (Some(Nanos::from_ns(1)), None), "{grants}");

@@ -141,13 +141,13 @@ fn kind(finding: Option<&Finding>) -> Option<std::mem::Discriminant<State>> {
 fn facts(a: &AuditSide<'_>, b: &AuditSide<'_>, is_told_by_word: bool) -> Vec<Changed> {
     let lines = |side: &AuditSide<'_>| {
         let mut lines = side.machine.fingerprint();
-        lines.push(("judged for CPUs".to_owned(), side.cpus.to_string()));
+        lines.push(("judged for CPUs", side.cpus.to_string()).into());
         lines
     };
-    let differing = lines(a).into_iter().zip(lines(b)).filter(|(from, to)| from.1 != to.1);
+    let differing = lines(a).into_iter().zip(lines(b)).filter(|(from, to)| from.value != to.value);
     differing
-        .filter(|((name, _), _)| !(is_told_by_word && name == COMMAND_LINE))
-        .map(|((name, from), (_, to))| Changed { name, from, to })
+        .filter(|(from, _)| !(is_told_by_word && from.name == COMMAND_LINE))
+        .map(|(from, to)| Changed { name: from.name, from: from.value, to: to.value })
         .collect()
 }
 

@@ -129,6 +129,13 @@ impl Work {
         find(name).map(Self::Preset).or_else(kind)
     }
 
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Preset(preset) => preset.name,
+            Self::Kind(kind) => kind.name(),
+        }
+    }
+
     /// The names that [`Work::find`] knows, each once.
     pub fn names() -> Vec<&'static str> {
         let kinds = Kind::ALL.into_iter().map(Kind::name).filter(|name| find(name).is_none());
@@ -157,7 +164,7 @@ mod tests {
     #[test]
     fn work_is_named_by_a_preset_or_by_its_kind() {
         let names = Work::names();
-        assert!(names.iter().all(|name| Work::find(name).is_some()), "{names:?}");
+        assert!(names.iter().all(|name| Work::find(name).is_some_and(|work| work.name() == *name)), "{names:?}");
         assert!(
             matches!(Work::find("audio"), Some(Work::Preset(_)))
                 && matches!(Work::find("poll"), Some(Work::Kind(Kind::Poll)))

@@ -1,7 +1,8 @@
-//! Programs and services that get in the way of real time: one entry each, from which probes learn what to look for,
-//! remedies what to silence, and conflicts who else writes what a plan writes.
+//! Programs and services that get in the way of real time: one entry each, from which probes learn what to look for, fixes
+//! and remedies what to silence, and conflicts who else writes what a plan writes. What a program does to real time is said
+//! by the knobs that it is bad for.
 //!
-//! A table and nothing else: whoever looks at a machine asks it by the id of a knob.
+//! A table and nothing else: whoever looks at a machine asks it by the id of a knob. No other file names a unit.
 
 /// A program, or a unit of systemd that starts one.
 #[derive(Debug)]
@@ -11,8 +12,12 @@ pub struct Program {
     pub units: &'static [&'static str],
     /// The names of its processes, cut to 15 bytes by the kernel.
     pub processes: &'static [&'static str],
-    /// The knobs that are bad while the program is at work; the remedy of each silences it.
+    /// The knobs that are bad while the program is at work; the fix of each silences it.
     pub bad_for: &'static [&'static str],
+    /// The knobs that look at something else, and last by silencing the program.
+    pub ends_for: &'static [&'static str],
+    /// The knobs that only ask whether the program runs.
+    pub asked_by: &'static [&'static str],
     /// The knobs (`agree.owners_*`) that are bad if this and another program set the same things.
     pub owner_for: &'static [&'static str],
     /// What the program sets, in words; empty if a plan never sets the same.
@@ -50,21 +55,35 @@ const INTERRUPTS: &[Written] = &[Written::File("/proc/irq/")];
 const WORDS: &[Written] = &[Written::AnyWord];
 
 const fn entry(name: &'static str, units: &'static [&'static str], processes: &'static [&'static str]) -> Program {
-    Program { name, units, processes, bad_for: &[], owner_for: &[], sets: "", writes: &[], by_hand: None }
+    Program {
+        name,
+        units,
+        processes,
+        bad_for: &[],
+        ends_for: &[],
+        asked_by: &[],
+        owner_for: &[],
+        sets: "",
+        writes: &[],
+        by_hand: None,
+    }
 }
 
-const fn timer(units: &'static [&'static str; 1], bad_for: &'static [&'static str]) -> Program {
+const fn timers(units: &'static [&'static str], bad_for: &'static [&'static str]) -> Program {
     entry(units[0], units, &[]).bad_for(bad_for)
-}
-
-/// A program that is known by its process only; a person has to know how to stop it.
-const fn process(processes: &'static [&'static str; 1], bad_for: &'static [&'static str]) -> Program {
-    entry(processes[0], &[], processes).bad_for(bad_for)
 }
 
 impl Program {
     const fn bad_for(self, bad_for: &'static [&'static str]) -> Self {
         Self { bad_for, ..self }
+    }
+
+    const fn ends_for(self, ends_for: &'static [&'static str]) -> Self {
+        Self { ends_for, ..self }
+    }
+
+    const fn asked_by(self, asked_by: &'static [&'static str]) -> Self {
+        Self { asked_by, ..self }
     }
 
     const fn sets(self, sets: &'static str, writes: &'static [&'static [Written]]) -> Self {
@@ -79,14 +98,68 @@ impl Program {
         Self { by_hand: Some(how), ..self }
     }
 
-    /// The knob whose remedy silences the program.
-    pub fn knob(&self) -> &'static str {
-        self.bad_for.iter().chain(self.owner_for).next().copied().unwrap_or_default()
+    /// The knobs that have to do with the program, the one first whose remedy silences it.
+    pub fn knobs(&self) -> impl Iterator<Item = &'static str> {
+        [self.bad_for, self.owner_for, self.ends_for, self.asked_by].into_iter().flatten().copied()
     }
 }
 
 pub fn bad_for(knob: &str) -> impl Iterator<Item = &'static Program> {
     PROGRAMS.iter().filter(move |program| program.bad_for.contains(&knob))
+}
+
+/// The programs that are silenced to make a knob last, whatever its check looks at.
+pub fn ended_for(knob: &str) -> impl Iterator<Item = &'static Program> {
+    PROGRAMS.iter().filter(move |program| program.bad_for.contains(&knob) || program.ends_for.contains(&knob))
+}
+
+/// How programs are kept from running: by their units, or in words where a person has to do it.
+#[derive(Debug, Default)]
+pub struct Silencing {
+    pub units: Vec<&'static str>,
+    pub by_hand: Vec<&'static str>,
+}
+
+impl Silencing {
+    /// What silences every program that a knob wants silent.
+    pub fn of(knob: &str) -> Self {
+        let mut all = Self::default();
+        ended_for(knob).for_each(|program| all.add(program, program.units));
+        all
+    }
+
+    /// Adds a program with those of its units that count.
+    pub fn add(&mut self, program: &'static Program, units: &[&'static str]) {
+        match program.by_hand {
+            Some(how) if !self.by_hand.contains(&how) => self.by_hand.push(how),
+            Some(_) => {}
+            None => self.units.extend(units),
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.units.is_empty() && self.by_hand.is_empty()
+    }
+
+    /// The command for the units, then what a person has to do.
+    pub(crate) fn told(&self, command: impl Fn(&str) -> String) -> String {
+        let command = (!self.units.is_empty()).then(|| command(&self.units.join(" ")));
+        command.into_iter().chain(self.by_hand.iter().map(|how| (*how).to_owned())).collect::<Vec<_>>().join("; ")
+    }
+
+    /// The commands that make the units run again after they were unmasked. Starting a target would reach it.
+    pub(crate) fn again(&self, unmask: &str) -> String {
+        let services: Vec<&str> = self.units.iter().filter(|unit| !unit.ends_with(".target")).copied().collect();
+        let start = (!services.is_empty()).then(|| format!("systemctl start {}", services.join(" ")));
+        let unmask = (!unmask.is_empty()).then(|| format!("{unmask} {}", self.units.join(" ")));
+        unmask.into_iter().chain(start).collect::<Vec<_>>().join(" && ")
+    }
+}
+
+/// The names of the processes that a knob asks about.
+pub fn processes(knob: &str) -> Vec<&'static str> {
+    let asks = |program: &&Program| program.bad_for.contains(&knob) || program.asked_by.contains(&knob);
+    PROGRAMS.iter().filter(asks).flat_map(|program| program.processes).copied().collect()
 }
 
 /// The programs of which at most one may be at work for this knob to be good.
@@ -95,14 +168,15 @@ pub fn owners(knob: &str) -> impl Iterator<Item = &'static Program> {
 }
 
 const POWER: &[&str] = &["pm.daemons"];
+const LIMITS: &[&str] = &["pm.limits"];
 const UPDATES: &[&str] = &["svc.timers"];
-const UPDATE_TIMERS: &[&str] = &["svc.update_timers"];
 const MAINTENANCE: &[&str] = &["svc.maintenance"];
 const AGENTS: &[&str] = &["svc.agents"];
 const SCANNERS: &[&str] = &["svc.scanners"];
 const INDEXERS: &[&str] = &["svc.indexers"];
 const PRIORITIES: &[&str] = &["svc.priority"];
 const KILLERS: &[&str] = &["svc.oomd"];
+const SETS_TIME: &[&str] = &["clk.ntp", "clk.rtc_sync"];
 
 /// Every program, in the order in which evidence names them.
 pub const PROGRAMS: &[Program] = &[
@@ -115,6 +189,7 @@ pub const PROGRAMS: &[Program] = &[
         .sets("words on the command line, interrupts and governors", &[FREQUENCIES, INTERRUPTS, WORDS]),
     entry("irqbalance", &["irqbalance.service"], &["irqbalance"])
         .bad_for(&["irq.irqbalance"])
+        .asked_by(&["agree.irqbalance"])
         .owner_for(&[OWNS_INTERRUPTS])
         .sets("affinities of interrupts, every ten seconds", &[INTERRUPTS]),
     entry("irqd", &["irqd.service"], &["irqd"])
@@ -127,11 +202,15 @@ pub const PROGRAMS: &[Program] = &[
         "reservations for starving threads, and throttling",
         &[&[Written::File("fair_server"), Written::File("ext_server"), Written::Sysctl("kernel.sched_rt_runtime_us")]],
     ),
-    entry("thermald", &["thermald.service"], &["thermald"]).bad_for(POWER).owner_for(&[OWNS_POWER]).sets(
-        "frequencies, turbo and limits of power, when it gets warm",
-        &[FREQUENCIES, &[Written::File("powercap")]],
-    ),
-    entry("TLP", &["tlp.service"], &["tlp"]).bad_for(POWER).owner_for(&[OWNS_POWER]).sets(
+    entry("thermald", &["thermald.service"], &["thermald"])
+        .bad_for(POWER)
+        .ends_for(LIMITS)
+        .owner_for(&[OWNS_POWER])
+        .sets(
+            "frequencies, turbo and limits of power, when it gets warm",
+            &[FREQUENCIES, &[Written::File("powercap")]],
+        ),
+    entry("TLP", &["tlp.service"], &["tlp"]).bad_for(POWER).ends_for(LIMITS).owner_for(&[OWNS_POWER]).sets(
         "governors, preferences and power of devices, at each change of the power supply",
         &[
             FREQUENCIES,
@@ -145,6 +224,7 @@ pub const PROGRAMS: &[Program] = &[
     ),
     entry("power-profiles-daemon", &["power-profiles-daemon.service"], &["power-profiles-"])
         .bad_for(POWER)
+        .ends_for(LIMITS)
         .owner_for(&[OWNS_POWER])
         .sets("preferences and turbo, when somebody chooses a profile", &[FREQUENCIES]),
     entry("auto-cpufreq", &["auto-cpufreq.service"], &["auto-cpufreq"])
@@ -185,55 +265,69 @@ pub const PROGRAMS: &[Program] = &[
         .bad_for(UPDATES)
         .by_hand("let apt finish, since half an update is worse; svc.update_timers keeps it from coming back"),
     entry("rpm-ostree", &["rpm-ostreed.service"], &["rpm-ostreed"]).bad_for(UPDATES),
-    timer(&["apt-daily.timer"], UPDATE_TIMERS),
-    timer(&["apt-daily-upgrade.timer"], UPDATE_TIMERS),
-    timer(&["dnf-automatic.timer"], UPDATE_TIMERS),
-    timer(&["dnf-automatic-install.timer"], UPDATE_TIMERS),
-    timer(&["dnf-makecache.timer"], UPDATE_TIMERS),
-    timer(&["dnf5-automatic.timer"], UPDATE_TIMERS),
-    timer(&["rpm-ostreed-automatic.timer"], UPDATE_TIMERS),
-    timer(&["transactional-update.timer"], UPDATE_TIMERS),
-    timer(&["snapd.snap-repair.timer"], UPDATE_TIMERS),
-    timer(&["update-notifier-download.timer"], UPDATE_TIMERS),
-    timer(&["fstrim.timer"], MAINTENANCE),
-    timer(&["man-db.timer"], MAINTENANCE),
-    timer(&["plocate-updatedb.timer"], MAINTENANCE),
-    timer(&["mlocate-updatedb.timer"], MAINTENANCE),
-    timer(&["updatedb.timer"], MAINTENANCE),
-    timer(&["e2scrub_all.timer"], MAINTENANCE),
-    timer(&["xfs_scrub_all.timer"], MAINTENANCE),
-    timer(&["mdcheck_start.timer"], MAINTENANCE),
-    timer(&["raid-check.timer"], MAINTENANCE),
-    timer(&["btrfs-scrub.timer"], MAINTENANCE),
-    timer(&["btrfs-balance.timer"], MAINTENANCE),
-    timer(&["btrfs-defrag.timer"], MAINTENANCE),
-    timer(&["snapper-timeline.timer"], MAINTENANCE),
-    timer(&["sysstat-collect.timer"], MAINTENANCE),
-    process(&["node_exporter"], AGENTS),
-    process(&["prometheus-node"], AGENTS),
-    process(&["netdata"], AGENTS),
-    process(&["collectd"], AGENTS),
-    process(&["telegraf"], AGENTS),
-    process(&["rasdaemon"], AGENTS),
-    process(&["sadc"], AGENTS),
-    process(&["zabbix_agentd"], AGENTS),
-    process(&["tracker-miner-f"], &["svc.agents", "svc.indexers"]),
-    process(&["tracker-extract"], INDEXERS),
-    process(&["localsearch-3"], INDEXERS),
-    process(&["baloo_file"], INDEXERS),
-    process(&["baloo_file_extr"], INDEXERS),
-    process(&["updatedb"], INDEXERS),
-    process(&["updatedb.plocat"], INDEXERS),
-    process(&["clamd"], SCANNERS),
-    process(&["clamonacc"], SCANNERS),
-    process(&["fapolicyd"], SCANNERS),
-    process(&["falcon-sensor"], SCANNERS),
-    process(&["wdavdaemon"], SCANNERS),
-    process(&["ds_agent"], SCANNERS),
-    process(&["osqueryd"], SCANNERS),
-    process(&["wazuh-syscheckd"], SCANNERS),
-    process(&["savscand"], SCANNERS),
-    entry("rtkit", &["rtkit-daemon.service"], &["rtkit-daemon"]).bad_for(&["svc.rtkit"]),
+    timers(
+        &[
+            "apt-daily.timer",
+            "apt-daily-upgrade.timer",
+            "dnf-automatic.timer",
+            "dnf-automatic-install.timer",
+            "dnf-makecache.timer",
+            "dnf5-automatic.timer",
+            "rpm-ostreed-automatic.timer",
+            "transactional-update.timer",
+            "snapd.snap-repair.timer",
+            "update-notifier-download.timer",
+        ],
+        &["svc.update_timers"],
+    ),
+    timers(
+        &[
+            "fstrim.timer",
+            "man-db.timer",
+            "plocate-updatedb.timer",
+            "mlocate-updatedb.timer",
+            "updatedb.timer",
+            "e2scrub_all.timer",
+            "xfs_scrub_all.timer",
+            "btrfs-scrub.timer",
+            "btrfs-balance.timer",
+            "btrfs-defrag.timer",
+            "snapper-timeline.timer",
+            "sysstat-collect.timer",
+        ],
+        MAINTENANCE,
+    ),
+    timers(&["mdcheck_start.timer", "raid-check.timer"], MAINTENANCE).ends_for(&["blk.md"]),
+    entry("node_exporter", &["prometheus-node-exporter.service"], &["node_exporter", "prometheus-node"])
+        .bad_for(AGENTS),
+    entry("netdata", &["netdata.service"], &["netdata"]).bad_for(AGENTS),
+    entry("collectd", &["collectd.service"], &["collectd"]).bad_for(AGENTS),
+    entry("telegraf", &["telegraf.service"], &["telegraf"]).bad_for(AGENTS),
+    entry("rasdaemon", &["rasdaemon.service"], &["rasdaemon"]).bad_for(AGENTS).ends_for(&["trace.instances"]),
+    entry("sysstat", &["sysstat.service"], &["sadc"]).bad_for(AGENTS),
+    entry("zabbix-agent", &["zabbix-agent.service"], &["zabbix_agentd"]).bad_for(AGENTS),
+    entry("tracker", &[], &["tracker-miner-f", "tracker-extract"])
+        .bad_for(&["svc.agents", "svc.indexers"])
+        .by_hand("systemctl --user mask --now tracker-miner-fs-3.service, as the user whose files it reads"),
+    entry("localsearch", &[], &["localsearch-3"])
+        .bad_for(INDEXERS)
+        .by_hand("systemctl --user mask --now localsearch-3.service, as the user whose files it reads"),
+    entry("baloo", &[], &["baloo_file", "baloo_file_extr"])
+        .bad_for(INDEXERS)
+        .by_hand("balooctl disable, as the user whose files it reads"),
+    entry("updatedb", &[], &["updatedb", "updatedb.plocat"])
+        .bad_for(INDEXERS)
+        .by_hand("let updatedb finish; svc.maintenance keeps its timer from starting it again"),
+    entry("ClamAV", &["clamav-daemon.service", "clamav-clamonacc.service"], &["clamd", "clamonacc"]).bad_for(SCANNERS),
+    entry("fapolicyd", &["fapolicyd.service"], &["fapolicyd"]).bad_for(SCANNERS),
+    entry("CrowdStrike Falcon", &["falcon-sensor.service"], &["falcon-sensor"]).bad_for(SCANNERS),
+    entry("Microsoft Defender", &["mdatp.service"], &["wdavdaemon"]).bad_for(SCANNERS),
+    entry("Trend Micro agent", &["ds_agent.service"], &["ds_agent"]).bad_for(SCANNERS),
+    entry("osquery", &["osqueryd.service"], &["osqueryd"]).bad_for(SCANNERS),
+    entry("Wazuh agent", &["wazuh-agent.service"], &["wazuh-syscheckd"]).bad_for(SCANNERS),
+    entry("Sophos", &["sav-protect.service"], &["savscand"]).bad_for(SCANNERS),
+    entry("auditd", &["auditd.service"], &["auditd"]).bad_for(&["sec.audit"]),
+    entry("rtkit", &["rtkit-daemon.service"], &["rtkit-daemon"]).bad_for(&["svc.rtkit"]).ends_for(&["lim.rttime"]),
     entry("ananicy", &["ananicy.service"], &["ananicy"]).bad_for(PRIORITIES),
     entry("ananicy-cpp", &["ananicy-cpp.service"], &["ananicy-cpp"]).bad_for(PRIORITIES),
     entry("gamemode", &[], &["gamemoded"])
@@ -242,7 +336,53 @@ pub const PROGRAMS: &[Program] = &[
     entry("uresourced", &["uresourced.service"], &["uresourced"]).bad_for(PRIORITIES),
     entry("system76-scheduler", &["com.system76.Scheduler.service"], &["system76-schedu"]).bad_for(PRIORITIES),
     entry("verynice", &["verynice.service"], &["verynice"]).bad_for(PRIORITIES),
-    process(&["systemd-oomd"], KILLERS),
-    process(&["earlyoom"], KILLERS),
-    process(&["nohang"], KILLERS),
+    entry("scx", &["scx.service", "scx_loader.service"], &[]).ends_for(&["sched.ext"]),
+    entry("systemd-oomd", &["systemd-oomd.service"], &["systemd-oomd"]).bad_for(KILLERS),
+    entry("earlyoom", &["earlyoom.service"], &["earlyoom"]).bad_for(KILLERS),
+    entry("nohang", &["nohang.service"], &["nohang"]).bad_for(KILLERS),
+    entry("fwupd", &["fwupd-refresh.timer", "fwupd.service"], &["fwupd"]).bad_for(&["fw.fwupd"]),
+    entry("tee-supplicant", &["tee-supplicant.service"], &["tee-supplicant"]).ends_for(&["fw.optee"]),
+    entry("BlueZ", &["bluetooth.service"], &["bluetoothd"]).ends_for(&["dev.bluetooth"]),
+    entry("desktop", &["display-manager.service"], DESKTOPS).bad_for(&["gpu.desktop"]),
+    entry("monitor of guests", &[], MONITORS).bad_for(&["virt.guest_load"]).asked_by(&["virt.vcpu"]),
+    entry("chrony", &[], &["chronyd"]).asked_by(SETS_TIME),
+    entry("other time daemons", &[], &["ntpd", "systemd-timesyn", "openntpd", "ptp4l", "phc2sys"]).asked_by(SETS_TIME),
+    entry("kubelet", &[], &["kubelet", "k3s", "k3s-server", "k3s-agent"]).asked_by(&["svc.kubelet"]),
+    // Without the first of these targets none of the others can be reached.
+    entry("sleep", &["sleep.target", "suspend.target", "hibernate.target", "hybrid-sleep.target"], &[])
+        .ends_for(&["pm.sleep_targets"]),
+];
+
+/// Names of display servers and compositors.
+const DESKTOPS: &[&str] = &[
+    "Xorg",
+    "Xwayland",
+    "gnome-shell",
+    "kwin_wayland",
+    "kwin_x11",
+    "plasmashell",
+    "xfwm4",
+    "cinnamon",
+    "sway",
+    "Hyprland",
+    "labwc",
+    "wayfire",
+    "gdm3",
+    "gdm",
+    "sddm",
+    "lightdm",
+];
+
+/// Programs that run guests.
+const MONITORS: &[&str] = &[
+    "qemu-system-x86",
+    "qemu-system-aar",
+    "qemu-kvm",
+    "kvm",
+    "firecracker",
+    "cloud-hyperviso",
+    "crosvm",
+    "VBoxHeadless",
+    "VirtualBoxVM",
+    "vmware-vmx",
 ];

@@ -71,7 +71,7 @@ mod tests {
             all_ran: true,
             due: 30_000,
             missed,
-            spread: 1.0,
+            spread: Some(1.0),
             measured: Nanos::from_secs(30),
         };
         let exit = |seen, doubts: &[Distrust]| Exit::from(&Verdict::of(&seen, doubts));

@@ -28,8 +28,8 @@ const REGISTRY: &str = "registry+https://github.com/rust-lang/crates.io-index";
 /// The pages that say where things are and what holds.
 pub const PAGES: [&str; 3] = ["ARCHITECTURE.md", "CONTRIBUTING.md", "INVARIANTS.md"];
 /// How a path of the repository begins on those pages.
-const TOP_FOLDERS: [&str; 9] =
-    ["benches/", "book/", "crates/", "examples/", "fixtures/", "lab/", "proofs/", "schemas/", "xtask/"];
+const TOP_FOLDERS: [&str; 10] =
+    ["benches/", "book/", "crates/", "examples/", "fixtures/", "lab/", "proofs/", "schemas/", "truth/", "xtask/"];
 
 /// Rules about the tree as a whole.
 pub fn whole_tree(paths: &BTreeSet<String>) -> Vec<Complaint> {

@@ -120,35 +120,6 @@ mod tests {
     use crate::cmdline::words;
     use crate::machine::Flavour;
 
-    /// One letter for each word: `R` is refused, `a` is accepted.
-    fn fates(line: &str, major: u32, minor: u32) -> String {
-        let target = Target::x86(major, minor, Flavour::Dynamic);
-        let line = words(line.as_bytes());
-        line.iter().map(|w| if check(w, &line, &target, |_| false).is_some() { 'R' } else { 'a' }).collect()
-    }
-
-    #[test]
-    fn the_first_counts_as_in_the_kernel() {
-        for (line, old, new) in [
-            ("nohz_full=2 nohz_full=3", "aR", "aR"),
-            ("nohz_full=2 nohz_full=3 nohz_full=2", "aRa", "aRa"),
-            ("isolcpus=2 isolcpus=3", "aR", "aR"),
-            ("isolcpus=2-3 isolcpus=2-N", "aa", "aa"),
-            ("isolcpus=managed_irq,2 isolcpus=domain,3", "aa", "aa"),
-            ("isolcpus=nohz,2 nohz_full=3", "aR", "aR"),
-            ("isolcpus=managed_irq,domain,2-3 nohz_full=3", "aa", "aa"),
-            ("nohz_full=0-1 isolcpus=2-3", "aa", "aR"),
-            ("isolcpus=managed_irq,0-1 nohz_full=2-3", "aa", "aa"),
-            ("isolcpus=0-1 isolcpus=managed_irq,2-3 nohz_full=2-3", "aaa", "aaR"),
-            ("isolcpus=0-3 isolcpus=1-3", "aa", "aa"),
-            ("nohz_full=1 -- nohz_full=2", "aaa", "aaa"),
-        ] {
-            assert_eq!(fates(line, 6, 12), old, "{line} on 6.12");
-            assert_eq!(fates(line, 6, 1), old, "{line} on 6.1");
-            assert_eq!(fates(line, 7, 3), new, "{line} on 7.3");
-        }
-    }
-
     #[test]
     fn what_a_list_means_is_not_guessed() {
         let target = Target { possible: None, ..Target::x86(6, 12, Flavour::Stock) };

@@ -93,60 +93,32 @@ impl Target {
     }
 }
 
-/// What becomes of a word. Ordered from the worst to the best.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum WordVerdict {
-    /// The kernel takes it, and it does harm.
-    Harmful,
-    /// Nothing in the kernel takes it.
-    Unknown,
-    /// Its name is known, and its value is refused.
-    RejectedValue,
-    /// The kernel takes it, and it changes nothing here.
-    Inert,
-    /// The kernel takes it, but not as it was written.
-    Clamped,
-    /// Of the versions around this one that were looked at, one takes it and the other does not.
-    Undecided,
-    /// It is for a module that is not loaded.
-    ModuleNotLoaded,
-    /// The kernel leaves it to the boot loader, the initial RAM disk or init.
-    ForUserSpace,
-    /// The kernel takes it as it was written.
-    Accepted,
-    /// The kernel takes it, and what it asks for is in force.
-    Effective,
-}
-
-impl WordVerdict {
-    pub const ALL: [Self; 10] = [
-        Self::Harmful,
-        Self::Unknown,
-        Self::RejectedValue,
-        Self::Inert,
-        Self::Clamped,
-        Self::Undecided,
-        Self::ModuleNotLoaded,
-        Self::ForUserSpace,
-        Self::Accepted,
-        Self::Effective,
-    ];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Harmful => "harmful",
-            Self::Unknown => "unknown",
-            Self::RejectedValue => "rejected-value",
-            Self::Inert => "inert",
-            Self::Clamped => "clamped",
-            Self::Undecided => "undecided",
-            Self::ModuleNotLoaded => "module-not-loaded",
-            Self::ForUserSpace => "for-user-space",
-            Self::Accepted => "accepted",
-            Self::Effective => "effective",
-        }
+crate::named! {
+    /// What becomes of a word. Ordered from the worst to the best.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[serde(rename_all = "kebab-case")]
+    pub enum WordVerdict {
+        /// The kernel takes it, and it does harm.
+        Harmful = "harmful",
+        /// Nothing in the kernel takes it.
+        Unknown = "unknown",
+        /// Its name is known, and its value is refused.
+        RejectedValue = "rejected-value",
+        /// The kernel takes it, and it changes nothing here.
+        Inert = "inert",
+        /// The kernel takes it, but not as it was written.
+        Clamped = "clamped",
+        /// Of the versions around this one that were looked at, one takes it and the other does not.
+        Undecided = "undecided",
+        /// It is for a module that is not loaded.
+        ModuleNotLoaded = "module-not-loaded",
+        /// The kernel leaves it to the boot loader, the initial RAM disk or init.
+        ForUserSpace = "for-user-space",
+        /// The kernel takes it as it was written.
+        Accepted = "accepted",
+        /// The kernel takes it, and what it asks for is in force.
+        Effective = "effective",
     }
 }
 

@@ -12,7 +12,6 @@ use crate::machine::{Arch, Flavour, Version};
 /// A condition on a word, on the kernel, or on the other words of the line.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum If {
-    /// The value is one of these.
     Is(&'static [&'static str]),
     /// There is a value, and it is none of these.
     IsNot(&'static [&'static str]),

@@ -38,13 +38,10 @@ struct Live<'a> {
     log: Log,
     loaded: Fact<Vec<String>>,
 }
-
-/// What the log says about words.
 #[derive(Default)]
 struct Log {
     /// Names that it calls unknown; `None` where the log does not reach back to the boot.
     unknown: Option<Vec<String>>,
-    /// Its lines about parameters.
     lines: Vec<String>,
 }
 

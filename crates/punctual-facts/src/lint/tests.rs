@@ -1,8 +1,6 @@
 //! What holds for any line, and what a live machine's testimony changes.
 
-use super::WordVerdict::{
-    Accepted, Clamped, Effective, ForUserSpace, Harmful, Inert, ModuleNotLoaded, RejectedValue, Undecided, Unknown,
-};
+use super::WordVerdict::{Accepted, Harmful, Inert, RejectedValue, Undecided, Unknown};
 use super::*;
 use crate::tree::MemTree;
 use proptest::prelude::*;
@@ -28,19 +26,25 @@ fn says(snapshot: &str, word: &str, verdict: WordVerdict, part: &str) {
 const LOG: &str = "punctual:/kernel/log =\n    [    0.000000] Kernel command line: x\n";
 
 #[test]
-fn the_log_knows_which_words_were_not_taken() {
-    let log = format!(
-        "{LOG}    [    0.1] Unknown kernel command line parameters \"noht nohz_full=2-3 splash a-b=\"x y\"\", will be passed to user space.\n"
-    );
-    says(&log, "noht", Unknown, "2.4");
-    says(&log, "nohz_full=2-3", RejectedValue, "log lists it");
-    says(&log, "splash", ForUserSpace, "systemd");
-    says(&log, "quiet", Accepted, "does not list");
-    // A vendor's kernel may have words that others have not.
-    says(LOG, "vendor_word=1", Accepted, "sources do not have it");
-    says("", "vendor_word=1", Unknown, "no kernel parameter");
-    // A log that has wrapped around says nothing of words.
-    says("punctual:/kernel/log = [ 99.0] eth0: link up\n", "vendor_word=1", Unknown, "no kernel parameter");
+fn a_live_machine_says_what_becomes_of_words() {
+    let text = std::fs::read_to_string(fixtures::repository("fixtures/cmdlines/live.cases")).unwrap();
+    let mut seen = 0;
+    for block in text.split("\n\n") {
+        let lines = block.lines().filter(|line| !line.starts_with('#'));
+        let (said, shown): (Vec<&str>, Vec<&str>) = lines.partition(|line| line.starts_with("> "));
+        let shown = format!("{}\n", shown.join("\n"));
+        for line in said {
+            let [words, verdicts, part] = line[2..].splitn(3, '|').map(str::trim).collect::<Vec<_>>()[..] else {
+                panic!("{line}")
+            };
+            let found = live(&shown, words);
+            let names: Vec<&str> = found.iter().map(|(verdict, _)| verdict.name()).collect();
+            let why = &found.last().unwrap().1;
+            assert!(names.join(" ") == verdicts && why.contains(part), "{line}: {names:?}, {why}\n{shown}");
+            seen += 1;
+        }
+    }
+    assert!(seen >= 50, "only {seen}");
 }
 
 #[test]
@@ -108,39 +112,6 @@ fn where_neighbours_disagree_nothing_is_decided() {
     assert_eq!(word.verdict, Undecided, "{}", word.why);
 }
 
-const IMAGE: &str = "punctual:/kernel/words =\n    complete\n    early quiet\n    early kthread_cpus\n    setup init=\n    \
-    setup isolcpus=\n    setup ro\n    setup nohz_full=\n    param panic 0644\n    param rcutree.kthread_prio 0444\n    \
-    param hidden.one 0000\n";
-
-#[test]
-fn the_image_knows_every_word_of_its_kernel() {
-    // What no table has may be there, and what tables have may not.
-    says(IMAGE, "kthread-cpus=0", Accepted, "image reads it early");
-    says(IMAGE, "hidden.one=1", Accepted, "no file shows");
-    says(IMAGE, "irqaffinity=0", Unknown, "image does not know it");
-    says(IMAGE, "vendor_word=1", Unknown, "image does not know it");
-    says(IMAGE, "rcutree.kthread_prios=1", Unknown, "image does not know it");
-    // No module in a file is called so either.
-    says(IMAGE, "vendor.word=1", Unknown, "image does not know it");
-    // Not on its list are words of modules, of parts that look for them themselves, and those that are not for it.
-    let module = format!("{IMAGE}punctual:/modinfo/i915 =\n    file /lib/modules/i915.ko\n    parm enable_dc int\n");
-    says(&module, "i915.enable_dc=0", Accepted, "the module i915 has it");
-    says(IMAGE, "nopti", Accepted, "kernel parameter");
-    says(IMAGE, "splash", ForUserSpace, "systemd");
-    says(IMAGE, "root=/dev/sda", Accepted, "kernel parameter");
-    let none = "punctual:/kernel/words =\n    undetermined: packed with lz4\n";
-    says(none, "vendor_word=1", Unknown, "no kernel parameter");
-}
-
-#[test]
-fn the_image_tells_a_refused_value_from_a_word_that_is_not_there() {
-    let log = format!(
-        "{IMAGE}{LOG}    [    0.1] Unknown kernel command line parameters \"nohz_full=x irqaffinity=0\", will be passed to user space.\n"
-    );
-    says(&log, "nohz_full=x", RejectedValue, "log lists it");
-    says(&log, "irqaffinity=0", Unknown, "image does not know it; the kernel's log lists it");
-}
-
 #[test]
 fn words_of_an_image_are_judged_without_a_machine() {
     let list = "complete\nsetup init=\nearly kthread_cpus\nparam xenomai.supported_cpus 0444\n";
@@ -156,12 +127,6 @@ fn words_of_an_image_are_judged_without_a_machine() {
 }
 
 #[test]
-fn an_old_kernel_lists_no_unknown_words() {
-    let snapshot = format!("{LOG}/proc/sys/kernel/osrelease = 4.18.0\n");
-    says(&snapshot, "vendor_word=1", Unknown, "of 6.1 for x86-64, stock (PREEMPT_DYNAMIC), the nearest to 4.18");
-}
-
-#[test]
 fn what_does_not_fit_is_lost() {
     let long = format!("{} quiet", "a=1 ".repeat(511).trim_end());
     let words = lint(long.as_bytes(), &Target::x86(6, 12, Flavour::Dynamic), &Testimony::none());
@@ -171,39 +136,6 @@ fn what_does_not_fit_is_lost() {
     assert_eq!(words.len(), 512);
     let (verdict, why) = live("", &long).pop().unwrap();
     assert_eq!(verdict, Accepted, "what a kernel shows, it kept: {why}");
-}
-
-#[test]
-fn the_log_knows_what_became_of_values() {
-    let with = |line: &str| format!("{LOG}    <4>[    0.2] {line}\n");
-    let is = |line: &str, word: &str, verdict| says(&with(line), word, verdict, "log: ");
-    is("Malformed early option 'mem'", "mem=x", RejectedValue);
-    is("Booting kernel: `maybe' invalid for parameter `printk.time'", "printk.time=maybe", RejectedValue);
-    is("NO_HZ: Clearing 0 from nohz_full range for timekeeping", "nohz_full=0-3", Clamped);
-    is("rcu_nocbs= bad CPU range, all CPUs set", "rcu_nocbs=x", RejectedValue);
-    is("isolcpus: Skipped unknown flag nope", "isolcpus=nope,2", Clamped);
-    is("Dynamic Preempt: unsupported mode: x", "preempt=x", RejectedValue);
-    is("Unsupported mitigations=none, system may still be vulnerable", "mitigations=none", RejectedValue);
-    is("i915: unknown parameter 'enable_foo' ignored", "i915.enable_foo=0", Unknown);
-    says(&with("Malformed early option 'mem'"), "memtest=1", Accepted, "");
-}
-
-#[test]
-fn parameters_and_modules_of_the_machine_are_asked() {
-    says("/sys/module/zfs/parameters/zfs_arc_max = 5\n", "zfs.zfs_arc_max=5", Accepted, "= 5");
-    says("/sys/module/own/parameters/a-b = 5\n/sys/module/own/parameters/x = 1\n", "own.x=1", Accepted, "own sources");
-    let module = |state: &str, loaded: &str| {
-        format!("/sys/module/{loaded}/\npunctual:/modinfo/own =\n    {state}\n    parm x int\n")
-    };
-    says(&module("file /lib/modules/own.ko", "other"), "own.x=1", ModuleNotLoaded, "not loaded");
-    says(&module("file /lib/modules/own.ko", "own"), "own.x=1", Accepted, "has it");
-    says(&module("file /lib/modules/own.ko", "own"), "own.y=1", Unknown, "no such parameter");
-    says(&module("built-in", "own"), "own.x=1", Accepted, "has it");
-    says("/sys/module/own/parameters/x = 5\n", "own.x=11", Clamped, "= 5");
-    says("/sys/module/printk/parameters/time = Y\n", "printk.time=1", Accepted, "= Y");
-    says("/sys/module/printk/parameters/time = N\n", "printk.time=1", Clamped, "= N");
-    says("", "e1000.debug=1", ModuleNotLoaded, "nothing on this machine");
-    says("", "rcutree.kthread_prio=1", Accepted, "kernel parameter");
 }
 
 #[test]
@@ -219,55 +151,6 @@ fn where_no_module_is_shown_none_is_told_of() {
     assert!(!untold("/sys/module/kernel/\n", "vendor_module.enable=1"));
     assert!(!untold("", "processor_idle.max_cstate=0"), "what is known of a word needs no machine");
     assert!(!untold("", "vendor_word=1"));
-}
-
-#[test]
-fn options_that_are_off_explain_a_dead_word() {
-    let config = "punctual:/kernel/config =\n    CONFIG_64BIT=y\n    CONFIG_PCIEASPM=y\n";
-    says(config, "numa_balancing=disable", Unknown, "CONFIG_NUMA_BALANCING");
-    // What is in force was compiled in, whatever the file says.
-    let isolated = format!("{config}/sys/devices/system/cpu/isolated = 2\n");
-    says(&isolated, "isolcpus=2", Effective, "isolated = 2");
-    says("punctual:/kernel/config = CONFIG_HZ=250\n", "numa_balancing=disable", Accepted, "needs CONFIG_NUMA");
-    says(config, "pcie_aspm=force", Accepted, "");
-}
-
-#[test]
-fn what_is_in_force_is_the_last_word() {
-    let isolated = |list: &str| format!("/sys/devices/system/cpu/isolated = {list}\n");
-    says(&isolated("2-3"), "isolcpus=managed_irq,domain,2-N", Effective, "isolated = 2-3");
-    says(&isolated("2-3"), "isolcpus=2", Clamped, "not what it asks for");
-    // The file tells of domains only.
-    says("/sys/devices/system/cpu/isolated =\n", "isolcpus=nohz,2-3", Accepted, "");
-    says("/sys/devices/system/cpu/isolated =\n", "isolcpus=nohz,domain,2-3", Clamped, "not what it asks for");
-    says("/sys/devices/system/cpu/isolated =\n", "isolcpus=2", Clamped, "not what it asks for");
-    // As seen on 6.1 and 7.3: the first was refused, and the log names no value.
-    let log = "Housekeeping: nohz_full= or isolcpus= incorrect CPU range";
-    let twice = format!(
-        "{LOG}    [    0.1] {log}\n    [    0.1] Unknown kernel command line parameters \"isolcpus=managed_irq,2-9\", \
-         will be passed to user space.\n{}",
-        isolated("2-3")
-    );
-    let [(first, _), (second, why)] = &live(&twice, "isolcpus=managed_irq,2-9 isolcpus=2-3")[..] else { panic!() };
-    assert_eq!((*first, *second), (RejectedValue, Effective), "{why}");
-    says("/proc/sys/kernel/nmi_watchdog = 0\n", "nmi_watchdog=0", Effective, "nmi_watchdog = 0");
-    says("/proc/sys/kernel/nmi_watchdog = 1\n", "nmi_watchdog=0", Accepted, "");
-}
-
-/// The log names no word, what is in force does.
-#[test]
-fn of_two_words_that_do_not_agree_the_second_is_refused() {
-    let log = format!("{LOG}    <4>[    0.2] Housekeeping: nohz_full= must match isolcpus=\n");
-    let verdicts = |snapshot: &str, line: &str| live(snapshot, line).into_iter().map(|(v, _)| v).collect::<Vec<_>>();
-    let with = |file: &str| format!("{log}/sys/devices/system/cpu/{file}\n");
-    assert_eq!(verdicts(&with("nohz_full = 2"), "nohz_full=2 nohz_full=3"), [Effective, RejectedValue]);
-    assert_eq!(verdicts(&with("isolated = 2"), "isolcpus=2 isolcpus=3"), [Effective, RejectedValue]);
-    let log = "punctual:/kernel/log =\n    Housekeeping: must include one present CPU neither in nohz_full= nor in \
-        isolcpus=domain, ignoring setting 2-3\n/sys/devices/system/cpu/nohz_full = 0-1\n\
-        /proc/sys/kernel/osrelease = 7.3.1\n";
-    assert_eq!(verdicts(log, "nohz_full=0-1 isolcpus=2-3"), [Clamped, RejectedValue]);
-    let missing = "/sys/devices/system/cpu/isolated =\n";
-    assert_eq!(verdicts(missing, "isolcpus=2 isolcpus=3"), [Clamped, RejectedValue]);
 }
 
 fn targets() -> impl Strategy<Value = Target> {

@@ -273,35 +273,6 @@ mod tests {
     }
 
     #[test]
-    fn lists_and_flags_as_the_kernel_takes_them() {
-        for (word, expected) in [
-            ("isolcpus=2,3", None),
-            ("isolcpus=managed_irq,domain,2-N", None),
-            ("isolcpus=nohz,2", None),
-            ("isolcpus=nope,2", Some(Clamped)),
-            ("isolcpus=domain2,2", Some(RejectedValue)),
-            ("isolcpus=domain", Some(RejectedValue)),
-            ("isolcpus=N", Some(RejectedValue)),
-            ("isolcpus=all:1/2", Some(RejectedValue)),
-            ("isolcpus=2-3n", Some(RejectedValue)),
-            ("isolcpus=2-4", Some(RejectedValue)),
-            ("nohz_full=4", Some(RejectedValue)),
-            ("nohz_full=all", Some(Clamped)),
-            ("nohz_full=0,2", Some(Clamped)),
-            ("nohz_full=2-N", None),
-            ("nohz_full=", Some(RejectedValue)),
-            ("isolcpus=", Some(RejectedValue)),
-            ("isolcpus=domain,", Some(RejectedValue)),
-            ("isolcpus=0-3", Some(Clamped)),
-            ("rcu_nocbs=2-3n", Some(RejectedValue)),
-            ("rcu_nocbs=N", None),
-            ("irqaffinity=0-", Some(RejectedValue)),
-        ] {
-            assert_eq!(wrong(word, '-', 12), expected, "{word}");
-        }
-    }
-
-    #[test]
     fn types_as_the_kernel_takes_them() {
         for (word, kind, is_fine) in [
             ("a=1", 'b', true),

@@ -113,8 +113,6 @@ fn of_this_kernel(text: String, release: &str) -> Fact<String> {
         Fact::Garbled(format!("is for kernel {version}, not for {release}"))
     }
 }
-
-/// The line that names the kernel.
 fn header(text: &str) -> Option<&str> {
     text.lines().take(6).find(|line| line.ends_with("Kernel Configuration"))
 }

@@ -6,10 +6,12 @@ use punctual_hist::Nanos;
 const FOLDER: &str = "/sys/devices/system/cpu/cpu0/cpuidle";
 
 /// An idle state; its number is its index in the list.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct IdleState {
     pub name: String,
     /// Longest time to leave the state, as the driver states it.
+    #[serde(rename = "exit_ns")]
     pub exit: Nanos,
 }
 

@@ -51,58 +51,42 @@ impl Version {
     }
 }
 
-/// Kinds of kernel, by how they preempt.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum Flavour {
-    /// A kernel that preempts as it was built.
-    Stock,
-    /// A kernel whose preemption is chosen at boot (`PREEMPT_DYNAMIC`).
-    Dynamic,
-    /// A kernel with `PREEMPT_RT`, stock or patched.
-    Rt,
-    /// A kernel with Xenomai 3 beside Linux.
-    Cobalt,
-    /// A kernel with Xenomai 4 beside Linux.
-    Evl,
+crate::named! {
+    /// Kinds of kernel, by how they preempt.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Flavour {
+        /// A kernel that preempts as it was built.
+        Stock = "stock",
+        /// A kernel whose preemption is chosen at boot (`PREEMPT_DYNAMIC`).
+        Dynamic = "stock (PREEMPT_DYNAMIC)",
+        /// A kernel with `PREEMPT_RT`, stock or patched.
+        Rt = "PREEMPT_RT",
+        /// A kernel with Xenomai 3 beside Linux.
+        Cobalt = "Xenomai 3 (Cobalt)",
+        /// A kernel with Xenomai 4 beside Linux.
+        Evl = "Xenomai 4 (EVL)",
+    }
 }
 
 impl Flavour {
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Stock => "stock",
-            Self::Dynamic => "stock (PREEMPT_DYNAMIC)",
-            Self::Rt => "PREEMPT_RT",
-            Self::Cobalt => "Xenomai 3 (Cobalt)",
-            Self::Evl => "Xenomai 4 (EVL)",
-        }
-    }
-
     /// Whether real-time threads run under a second kernel and not under the scheduler of Linux.
     pub fn is_dual(self) -> bool {
         matches!(self, Self::Cobalt | Self::Evl)
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum Arch {
-    #[serde(rename = "x86_64")]
-    X86,
-    #[serde(rename = "aarch64")]
-    Arm64,
-    Other,
-}
-
-impl Arch {
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::X86 => "x86-64",
-            Self::Arm64 => "arm64",
-            Self::Other => "another architecture",
-        }
+crate::named! {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Arch {
+        #[serde(rename = "x86_64")]
+        X86 = "x86-64",
+        #[serde(rename = "aarch64")]
+        Arm64 = "arm64",
+        Other = "another architecture",
     }
 }
 

@@ -5,8 +5,10 @@
 
 mod boot;
 mod config;
+mod facts;
 mod idle;
 mod kernel;
+mod line;
 mod topology;
 mod virtualisation;
 
@@ -14,8 +16,10 @@ pub use crate::cmdline::Cmdline;
 pub use boot::{Boot, Configured, Init, Initramfs, Loader, Sign, WITHOUT, WITHOUT_END, configured};
 pub use boot::{ESPS, efi_variable};
 pub use config::Config;
+pub use facts::MachineFacts;
 pub use idle::IdleState;
 pub use kernel::{Arch, Flavour, Kernel, Version};
+pub use line::MachineLine;
 pub use topology::{BOOT_CPU, CoreKind, KINDS, NODES, Node, Topology};
 pub use virtualisation::{Virtualisation, container};
 
@@ -70,14 +74,13 @@ impl Machine {
     }
 
     /// What a recording keeps of the machine: the fingerprint, and the idle states, which are needed to find causes.
-    pub fn recorded(&self) -> Vec<(String, String)> {
-        let idle =
-            (!self.idle.is_empty()).then(|| (IDLE.to_owned(), printable(&IdleState::line(&self.idle), LINE_CHARS)));
+    pub fn recorded(&self) -> Vec<MachineLine> {
+        let idle = (!self.idle.is_empty()).then(|| (IDLE, printable(&IdleState::line(&self.idle), LINE_CHARS)).into());
         self.fingerprint().into_iter().chain(idle).collect()
     }
 
-    /// Five lines that identify the machine, each with a name and a value.
-    pub fn fingerprint(&self) -> Vec<(String, String)> {
+    /// Five lines that identify the machine.
+    pub fn fingerprint(&self) -> Vec<MachineLine> {
         let shown = |fact: Fact<String>| match fact {
             Fact::Known(value) => value,
             other => format!("unknown ({})", other.trouble().unwrap_or_default()),
@@ -115,7 +118,7 @@ impl Machine {
             ("virtualisation", shown(self.virtualisation.as_ref().map(ToString::to_string))),
             ("command line", shown(self.cmdline.as_ref().map(|line| without_private_values(&line.for_the_kernel())))),
         ]
-        .map(|(name, value)| (name.to_owned(), printable(&value, LINE_CHARS)))
+        .map(|(name, value)| (name, printable(&value, LINE_CHARS)).into())
         .to_vec()
     }
 }

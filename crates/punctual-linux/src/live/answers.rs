@@ -12,7 +12,6 @@ use std::sync::OnceLock;
 pub(super) struct Answers {
     files: Files,
     modules: Modules,
-    /// Read from the kernel's image once.
     words: OnceLock<Fact<Vec<u8>>>,
 }
 

@@ -32,13 +32,13 @@ pub(super) fn told(folder: &Path, devices: &[String]) -> Fact<Vec<u8>> {
         }
         let Ok(config) = File::open(place.join("config")) else { continue };
         match link_control(&config) {
-            Asked::Link(control) => {
+            LinkAnswer::Link(control) => {
                 let (aspm, clock) = (control & ASPM, u8::from(control & CLOCK_PM != 0));
                 // Writing into a string cannot fail.
                 let _ = writeln!(text, "{device} aspm={aspm} clkpm={clock}");
             }
-            Asked::NoLink => {}
-            Asked::CutShort => was_cut_short = true,
+            LinkAnswer::NoLink => {}
+            LinkAnswer::CutShort => was_cut_short = true,
         }
     }
     // Without privilege the kernel shows only the first 64 bytes.
@@ -49,40 +49,40 @@ pub(super) fn told(folder: &Path, devices: &[String]) -> Fact<Vec<u8>> {
     }
 }
 
-enum Asked {
+enum LinkAnswer {
     Link(u16),
     NoLink,
     CutShort,
 }
 
-fn link_control(config: &File) -> Asked {
+fn link_control(config: &File) -> LinkAnswer {
     let byte = |at: u64| {
         let mut byte = [0];
         config.read_exact_at(&mut byte, at).ok().map(|()| byte[0])
     };
     let word = |at: u64| Some(u16::from_le_bytes([byte(at)?, byte(at + 1)?]));
     match word(STATUS) {
-        Some(u16::MAX) => return Asked::NoLink,
+        Some(u16::MAX) => return LinkAnswer::NoLink,
         Some(status) if status & HAS_CAPABILITIES != 0 => {}
-        _ => return Asked::NoLink,
+        _ => return LinkAnswer::NoLink,
     }
-    let Some(mut at) = byte(FIRST_CAPABILITY) else { return Asked::NoLink };
+    let Some(mut at) = byte(FIRST_CAPABILITY) else { return LinkAnswer::NoLink };
     for _ in 0..MOST_CAPABILITIES {
         let place = u64::from(at & 0xfc);
         if place < 0x40 {
-            return Asked::NoLink;
+            return LinkAnswer::NoLink;
         }
-        let (Some(kind), Some(next)) = (byte(place), byte(place + 1)) else { return Asked::CutShort };
+        let (Some(kind), Some(next)) = (byte(place), byte(place + 1)) else { return LinkAnswer::CutShort };
         if kind == EXPRESS {
             let (Some(flags), Some(control)) = (word(place + 2), word(place + LINK_CONTROL)) else {
-                return Asked::CutShort;
+                return LinkAnswer::CutShort;
             };
             let port = (flags >> 4) & 0xf;
-            return if WITH_LINK.contains(&port) { Asked::Link(control) } else { Asked::NoLink };
+            return if WITH_LINK.contains(&port) { LinkAnswer::Link(control) } else { LinkAnswer::NoLink };
         }
         at = next;
     }
-    Asked::NoLink
+    LinkAnswer::NoLink
 }
 
 #[cfg(test)]

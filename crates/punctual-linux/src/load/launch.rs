@@ -114,13 +114,13 @@ impl RunningLoad {
         let mut said = None;
         let reason = loop {
             match self.lines.next_before(deadline) {
-                Line::Said(line) if line == "ready" => {
+                Heard::Said(line) if line == "ready" => {
                     self.since = Instant::now();
                     return Ok(());
                 }
-                Line::Said(line) => said = said.or(line.strip_prefix("error ").map(str::to_owned)),
-                Line::End => break said.unwrap_or_else(|| format!("its process ended ({})", self.await_end())),
-                Line::Late => break format!("it was not ready within {} s", READY.as_secs()),
+                Heard::Said(line) => said = said.or(line.strip_prefix("error ").map(str::to_owned)),
+                Heard::End => break said.unwrap_or_else(|| format!("its process ended ({})", self.await_end())),
+                Heard::Late => break format!("it was not ready within {} s", READY.as_secs()),
             }
         };
         Err(LoadError::NotReady { name: self.name.clone(), reason })
@@ -135,7 +135,7 @@ impl RunningLoad {
         self.ask_to_end();
         let deadline = Instant::now() + END;
         let (mut counted, mut failure) = (None, None);
-        while let Line::Said(line) = self.lines.next_before(deadline) {
+        while let Heard::Said(line) = self.lines.next_before(deadline) {
             if let Some(text) = line.strip_prefix("error ") {
                 failure = failure.or(Some(text.to_owned()));
             }
@@ -206,7 +206,7 @@ fn nanos(time: Duration) -> Nanos {
     Nanos::from_ns(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))
 }
 
-enum Line {
+enum Heard {
     Said(String),
     End,
     Late,
@@ -223,19 +223,19 @@ impl Lines {
     /// The most that is kept of a line without an end; real lines are far shorter.
     const LONGEST: usize = 64 * 1024;
 
-    fn next_before(&mut self, deadline: Instant) -> Line {
+    fn next_before(&mut self, deadline: Instant) -> Heard {
         loop {
             if let Some(end) = self.pending.iter().position(|byte| *byte == b'\n') {
                 let line: Vec<u8> = self.pending.drain(..=end).take(end).collect();
-                return Line::Said(String::from_utf8_lossy(&line).into_owned());
+                return Heard::Said(String::from_utf8_lossy(&line).into_owned());
             }
-            let Some(stdout) = &mut self.stdout else { return Line::End };
+            let Some(stdout) = &mut self.stdout else { return Heard::End };
             let left = deadline.saturating_duration_since(Instant::now());
-            let Ok(timeout) = Timespec::try_from(left) else { return Line::Late };
+            let Ok(timeout) = Timespec::try_from(left) else { return Heard::Late };
             match poll(&mut [PollFd::new(stdout, PollFlags::IN)], Some(&timeout)) {
-                Ok(0) => return Line::Late,
+                Ok(0) => return Heard::Late,
                 Ok(_) => {}
-                Err(_) if left.is_zero() => return Line::Late,
+                Err(_) if left.is_zero() => return Heard::Late,
                 Err(_) => continue,
             }
             let mut bytes = [0_u8; 1024];

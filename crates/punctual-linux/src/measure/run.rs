@@ -57,7 +57,6 @@ struct Run<'a> {
     epoch: MonoTime,
     /// When the last thread should have finished the phase.
     phase_end: MonoTime,
-    /// Counted time of former phases.
     measured: Nanos,
     watch: Watch,
     next_tick: MonoTime,

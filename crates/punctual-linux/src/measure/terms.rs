@@ -7,6 +7,7 @@ use crate::probe::ProbeError;
 use crate::trace::EngineChoice;
 use punctual_facts::cpus::Cpus;
 use punctual_facts::finding::Finding;
+use punctual_facts::machine::MachineLine;
 use punctual_hist::{MonoTime, Nanos};
 use punctual_numbers::recording::Frame;
 use std::path::PathBuf;
@@ -15,7 +16,7 @@ use thiserror::Error;
 #[derive(Clone, Debug)]
 pub struct Setting {
     pub cpus: Cpus,
-    pub machine: Vec<(String, String)>,
+    pub machine: Vec<MachineLine>,
     pub clock_source: Option<String>,
     /// What the audit found; empty without an audit.
     pub findings: Vec<Finding>,

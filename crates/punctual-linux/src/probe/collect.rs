@@ -79,7 +79,6 @@ pub struct Spike {
 /// Releases that a thread which was given up never ran.
 struct Unserved {
     count: u64,
-    /// Age of the last release.
     least_late: Nanos,
     since: Nanos,
 }

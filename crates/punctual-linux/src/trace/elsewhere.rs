@@ -6,7 +6,7 @@ use super::TraceError;
 use super::engine::Span;
 use super::instance::{ELSEWHERE, Instance};
 use super::pages::Pages;
-use super::place::Folder;
+use super::place::TraceFolder;
 use punctual_facts::cpu_set::CpuSet;
 use punctual_numbers::trace::{Blind, Decoder, Names, PageLayout, Record, What};
 use punctual_rt::now;
@@ -39,7 +39,12 @@ pub struct Elsewhere {
 
 impl Elsewhere {
     /// Opens it on `others`, for what they do to `measured`.
-    pub fn open(tracefs: &Folder, others: &CpuSet, measured: &CpuSet, layout: &PageLayout) -> Result<Self, TraceError> {
+    pub fn open(
+        tracefs: &TraceFolder,
+        others: &CpuSet,
+        measured: &CpuSet,
+        layout: &PageLayout,
+    ) -> Result<Self, TraceError> {
         let instance = Instance::new(tracefs, ELSEWHERE)?;
         let granted = instance.set_up(others, BUFFER_BYTES)?;
         let pages = |cpu| Ok(Pages::new(cpu, instance.raw(cpu)?, layout.size(), granted.saturating_mul(2)));

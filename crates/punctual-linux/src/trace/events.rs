@@ -1,7 +1,7 @@
 //! Which events of an instance are recorded: those the decoder can read, in pairs or not at all.
 
 use super::TraceError;
-use super::place::Folder;
+use super::place::TraceFolder;
 use punctual_numbers::trace::{Blind, Decoder, EVENTS, Rung, Wanted};
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ pub struct Events {
 
 impl Events {
     /// Learns the events of an instance, with those of the noise tracer if that runs there.
-    pub fn learn(instance: &Folder, noise: bool) -> Result<Self, TraceError> {
+    pub fn learn(instance: &TraceFolder, noise: bool) -> Result<Self, TraceError> {
         let mut decoder = Decoder::new();
         let mut blind = Vec::new();
         let mut learned = BTreeSet::new();
@@ -40,7 +40,7 @@ impl Events {
 
     /// Switches the events on. A refused event is left out together with its other half. Each takes the kernel some
     /// milliseconds, in which it stops every CPU for a moment: do not call this while measuring.
-    pub fn enable(&mut self, instance: &Folder) {
+    pub fn enable(&mut self, instance: &TraceFolder) {
         let refused: BTreeSet<(&str, &str)> = self
             .wanted
             .iter()
@@ -58,7 +58,7 @@ impl Events {
         self.wanted.retain(|event| !half(&event));
     }
 
-    pub fn disable(&self, instance: &Folder) {
+    pub fn disable(&self, instance: &TraceFolder) {
         for event in &self.wanted {
             let _ = switch(instance, event, "0");
         }
@@ -70,7 +70,7 @@ impl Events {
 }
 
 /// Records armed timers and page faults for these threads only: other threads have very many.
-pub fn only_ours(instance: &Folder, threads: &[u32]) {
+pub fn only_ours(instance: &TraceFolder, threads: &[u32]) {
     let any: Vec<String> = threads.iter().map(|tid| format!("common_pid=={tid}")).collect();
     for event in ["timer/hrtimer_start", "exceptions/page_fault_user", "exceptions/page_fault_kernel"] {
         // Where the filter is refused, all are recorded.
@@ -78,6 +78,6 @@ pub fn only_ours(instance: &Folder, threads: &[u32]) {
     }
 }
 
-fn switch(instance: &Folder, event: &Wanted, on: &str) -> Result<(), TraceError> {
+fn switch(instance: &TraceFolder, event: &Wanted, on: &str) -> Result<(), TraceError> {
     instance.write(&format!("events/{}/{}/enable", event.group, event.name), on)
 }

@@ -4,7 +4,7 @@
 //! killed is known for what it is. As long as its process lives, one of its files is open: the kernel then refuses to
 //! remove it, whoever asks. Knows files and settings; what events mean is the decoder's.
 
-use super::place::{Folder, INSTANCES, OURS};
+use super::place::{INSTANCES, OURS, TraceFolder};
 use super::{TraceError, timerlat};
 use crate::apply::{is_alive, this_process};
 use crate::journal::Owner;
@@ -28,8 +28,8 @@ pub struct Recorded {
 
 #[derive(Debug)]
 pub struct Instance {
-    tracefs: Folder,
-    folder: Folder,
+    tracefs: TraceFolder,
+    folder: TraceFolder,
     name: String,
     /// An open file keeps other programs from removing the instance.
     hold: Option<OwnedFd>,
@@ -37,7 +37,7 @@ pub struct Instance {
 
 impl Instance {
     /// Makes an instance that records nothing yet.
-    pub fn new(tracefs: &Folder, suffix: &str) -> Result<Self, TraceError> {
+    pub fn new(tracefs: &TraceFolder, suffix: &str) -> Result<Self, TraceError> {
         let tracefs = tracefs.folder(".")?;
         let name = this_process().map(|owner| name_of(owner, suffix)).map_err(TraceError::NoStart)?;
         let path = format!("{INSTANCES}/{name}");
@@ -61,7 +61,7 @@ impl Instance {
         }
     }
 
-    pub fn folder(&self) -> &Folder {
+    pub fn folder(&self) -> &TraceFolder {
         &self.folder
     }
 
@@ -124,18 +124,18 @@ impl Drop for Instance {
 }
 
 /// Removes instances of ours whose process has ended. Returns their names.
-pub fn sweep(tracefs: &Folder) -> Vec<String> {
+pub fn sweep(tracefs: &TraceFolder) -> Vec<String> {
     left_behind(tracefs).into_iter().filter(|name| remove(tracefs, name)).collect()
 }
 
 /// Removes an instance of ours after restoring what it changed for other instances.
-fn remove(tracefs: &Folder, name: &str) -> bool {
+fn remove(tracefs: &TraceFolder, name: &str) -> bool {
     let suffix = parse(name).map_or("", |(_, suffix)| suffix);
     let path = format!("{INSTANCES}/{name}");
     timerlat::put_back(tracefs, &path, suffix) && unlinkat(tracefs.fd(), path, AtFlags::REMOVEDIR).is_ok()
 }
 
-pub fn left_behind(tracefs: &Folder) -> Vec<String> {
+pub fn left_behind(tracefs: &TraceFolder) -> Vec<String> {
     let is_dead = |name: &String| parse(name).is_some_and(|(owner, _)| !is_alive(owner));
     tracefs.folders(INSTANCES).into_iter().filter(is_dead).collect()
 }
@@ -222,7 +222,7 @@ mod tests {
             names.sort();
             names
         };
-        let tracefs = Folder::of(dir.path());
+        let tracefs = TraceFolder::of(dir.path());
         assert_eq!(sorted(left_behind(&tracefs)), sorted(dead.map(str::to_owned).into()));
         assert_eq!(sorted(sweep(&tracefs)), sorted(dead.map(str::to_owned).into()));
         assert_eq!(sorted(tracefs.folders(INSTANCES)), sorted(others.map(str::to_owned).into()));
@@ -239,7 +239,7 @@ mod tests {
             std::fs::write(dir.path().join(file), text).unwrap();
         }
         std::fs::write(folder.join("current_tracer"), "osnoise\n").unwrap();
-        let tracefs = Folder::of(dir.path());
+        let tracefs = TraceFolder::of(dir.path());
         // Only a tracefs removes a folder with files in it.
         assert_eq!(sweep(&tracefs), [""; 0]);
         assert_eq!(tracefs.read("osnoise/options").unwrap(), "OSNOISE_WORKLOAD");

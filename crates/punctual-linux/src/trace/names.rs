@@ -2,7 +2,7 @@
 //!
 //! Read beside the measurement, on housekeeping CPUs; what is not to be had stays a number.
 
-use punctual_numbers::trace::{Address, Line, Names, Record, Tid, What, Window};
+use punctual_numbers::trace::{Address, IrqLine, Names, Record, Tid, What, Window};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::hash::{BuildHasher, RandomState};
@@ -71,7 +71,7 @@ impl NameBook {
         Address(if address == 0 { 0 } else { other.max(1) })
     }
 
-    fn line(&mut self, irq: u32, action: String) -> Line {
+    fn line(&mut self, irq: u32, action: String) -> IrqLine {
         let path = format!("/proc/irq/{irq}/smp_affinity_list");
         // The CPUs may change at any time; that the kernel alone chooses them does not.
         let affinity = text(&path).unwrap_or_default();
@@ -81,7 +81,7 @@ impl NameBook {
             let told = text(&format!("/sys/kernel/debug/irq/irqs/{irq}"));
             fixed || told.is_some_and(|text| text.contains("IRQD_AFFINITY_MANAGED"))
         });
-        Line { action, affinity, managed }
+        IrqLine { action, affinity, managed }
     }
 
     fn function(&self, address: Address, points: Points) -> Option<&str> {

@@ -19,33 +19,33 @@ const MOUNTED: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 const PID_NAMESPACE: u64 = 0xEFFF_FFFC;
 
 #[derive(Debug)]
-pub struct Folder {
+pub struct TraceFolder {
     fd: OwnedFd,
     name: String,
 }
 
 /// The kernel's trace, mounted somewhere or detached. The error says why there is none that can be used here.
-pub fn tracefs() -> Result<Folder, TraceError> {
+pub fn tracefs() -> Result<TraceFolder, TraceError> {
     if std::fs::metadata("/proc/self/ns/pid").is_ok_and(|namespace| namespace.ino() != PID_NAMESPACE) {
         return Err(TraceError::Namespace);
     }
     MOUNTED.iter().find_map(|path| mounted(path)).map_or_else(detached, Ok)
 }
 
-fn mounted(path: &str) -> Option<Folder> {
+fn mounted(path: &str) -> Option<TraceFolder> {
     let fd = open_folder(CWD, path).ok()?;
     let kind = fstatfs(&fd).ok()?.f_type;
-    (u64::try_from(kind).ok()? == TRACEFS_MAGIC).then(|| Folder { fd, name: path.to_owned() })
+    (u64::try_from(kind).ok()? == TRACEFS_MAGIC).then(|| TraceFolder { fd, name: path.to_owned() })
 }
 
 /// Mounts a tracefs without a place in the file system; it is gone with its descriptor.
-fn detached() -> Result<Folder, TraceError> {
+fn detached() -> Result<TraceFolder, TraceError> {
     let refused = |errno: Errno| TraceError::NoTracefs(why_no_mount(errno));
     let context = fsopen("tracefs", FsOpenFlags::FSOPEN_CLOEXEC).map_err(refused)?;
     fsconfig_create(context.as_fd()).map_err(refused)?;
     let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
     let fd = fsmount(context.as_fd(), FsMountFlags::FSMOUNT_CLOEXEC, attributes).map_err(refused)?;
-    let folder = Folder { fd, name: "tracefs (mounted detached)".to_owned() };
+    let folder = TraceFolder { fd, name: "tracefs (mounted detached)".to_owned() };
     // Under lockdown it can be mounted and then shows no files.
     folder.read("trace_clock")?;
     Ok(folder)
@@ -68,7 +68,7 @@ fn open_folder(at: BorrowedFd<'_>, path: &str) -> Result<OwnedFd, Errno> {
     openat(at, path, OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
 }
 
-impl Folder {
+impl TraceFolder {
     /// A folder of an ordinary file system, for tests.
     #[cfg(test)]
     pub fn of(path: &std::path::Path) -> Self {

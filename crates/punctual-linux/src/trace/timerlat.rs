@@ -7,7 +7,7 @@
 //! them back first. Must not know who was to blame.
 
 use super::TraceError;
-use super::place::{Folder, INSTANCES, OURS};
+use super::place::{INSTANCES, OURS, TraceFolder};
 use punctual_facts::cpu_set::CpuSet;
 
 /// Follows the process in the name of an instance that runs the tracer.
@@ -36,7 +36,7 @@ pub struct TracerOptions {
 
 impl TracerOptions {
     /// Reads the options; an error says why the tracer cannot be used now.
-    pub fn read(tracefs: &Folder) -> Result<Self, TraceError> {
+    pub fn read(tracefs: &TraceFolder) -> Result<Self, TraceError> {
         let refused = |why: &str| Err(TraceError::NotUnderstood(why.to_owned()));
         let available = tracefs.read("available_tracers")?;
         if !available.split_whitespace().any(|tracer| tracer == "timerlat") {
@@ -77,12 +77,12 @@ pub fn is_suffix(suffix: &str) -> bool {
 }
 
 /// Why the tracer is not used where it was not asked for.
-pub fn unused(tracefs: &Folder) -> String {
+pub fn unused(tracefs: &TraceFolder) -> String {
     TracerOptions::read(tracefs).map_or_else(|error| error.to_string(), |_| NOT_ASKED_FOR.to_owned())
 }
 
 /// Starts the tracer in an instance whose name holds the saved options. Call this before pages are opened.
-pub fn start(tracefs: &Folder, instance: &Folder, cpus: &CpuSet) -> Result<(), TraceError> {
+pub fn start(tracefs: &TraceFolder, instance: &TraceFolder, cpus: &CpuSet) -> Result<(), TraceError> {
     tracefs.write(OPTIONS, NO_WORKLOAD)?;
     if workload(&tracefs.read(OPTIONS)?) != Some(false) {
         let asked = NO_WORKLOAD.to_owned();
@@ -94,7 +94,7 @@ pub fn start(tracefs: &Folder, instance: &Folder, cpus: &CpuSet) -> Result<(), T
 
 /// Stops the tracer of the instance at `path` and restores the options from the end of its name. `false` where another
 /// instance uses them or pages are being read: then the instance must stay until the next attempt.
-pub fn put_back(tracefs: &Folder, path: &str, suffix: &str) -> bool {
+pub fn put_back(tracefs: &TraceFolder, path: &str, suffix: &str) -> bool {
     let Some(before) = TracerOptions::of_suffix(suffix) else { return true };
     // A running tracer would start its threads as soon as they are allowed again.
     if tracefs.write(&format!("{path}/current_tracer"), "nop").is_err() || user(tracefs).is_some() {
@@ -105,7 +105,7 @@ pub fn put_back(tracefs: &Folder, path: &str, suffix: &str) -> bool {
     cpus.is_ok() && options.is_ok()
 }
 
-fn user(tracefs: &Folder) -> Option<String> {
+fn user(tracefs: &TraceFolder) -> Option<String> {
     let runs = |file: &str| {
         let tracer = tracefs.read(file).unwrap_or_default();
         TRACERS.contains(&tracer.trim())
@@ -134,7 +134,7 @@ mod tests {
     use std::path::Path;
 
     /// The part of a tracefs that is looked at.
-    fn tracefs(at: &Path, options: &str, others: &[(&str, &str)]) -> Folder {
+    fn tracefs(at: &Path, options: &str, others: &[(&str, &str)]) -> TraceFolder {
         fs::create_dir_all(at.join("osnoise")).unwrap();
         fs::create_dir_all(at.join(INSTANCES)).unwrap();
         for (file, text) in [
@@ -149,7 +149,7 @@ mod tests {
             fs::create_dir_all(at.join(INSTANCES).join(name)).unwrap();
             fs::write(at.join(INSTANCES).join(name).join("current_tracer"), tracer).unwrap();
         }
-        Folder::of(at)
+        TraceFolder::of(at)
     }
 
     const NEW: &str = "NO_DEFAULTS OSNOISE_WORKLOAD NO_PANIC_ON_STOP \n";
@@ -166,7 +166,7 @@ mod tests {
         assert!(why("", &[]).unwrap_err().contains("6.2"));
         let none = tempfile::tempdir().unwrap();
         fs::write(none.path().join("available_tracers"), "nop\n").unwrap();
-        assert!(unused(&Folder::of(none.path())).contains("CONFIG_TIMERLAT_TRACER"));
+        assert!(unused(&TraceFolder::of(none.path())).contains("CONFIG_TIMERLAT_TRACER"));
     }
 
     #[test]

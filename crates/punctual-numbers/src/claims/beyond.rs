@@ -4,7 +4,7 @@
 //! block, however many there are in it. First the gates that a run closes by its course over time; then those of every
 //! tail (`tails`).
 
-use super::tails::{Cut, EXCEEDANCES_MIN, Tail, conclude, nanos, scale_of};
+use super::tails::{Cut, Tail, conclude, nanos, scale_of};
 use super::{Beyond, Drift, Refusal};
 use crate::stats::tail::Exceedances;
 use crate::stats::{dependence, goodness, ranks, rhythm, trend};
@@ -12,8 +12,10 @@ use punctual_hist::{MonoTime, Nanos};
 
 /// More exceedances than this add little to what is known and much to what must fit.
 const EXCEEDANCES_MAX: usize = 500;
-/// No larger part of all blocks is taken for the tail.
-const SHARE_MAX: f64 = 0.6;
+/// Fewer exceedances than this say too little of a tail.
+const EXCEEDANCES_MIN: usize = 75;
+/// No larger part of all blocks is taken for the tail: farther down, bursts and rare mechanisms are mixed with the rest.
+const SHARE_MAX: f64 = 0.25;
 /// Fewer blocks than this are too few.
 const BLOCKS_MIN: usize = 334;
 /// Odds below which chance is not believed.
@@ -58,7 +60,7 @@ pub fn beyond(maxima: &Maxima, times: &[Nanos]) -> Result<Beyond, Refusal> {
         return Err(series.too_few());
     }
     let tails = series.tails();
-    let cut = Cut { size: series.values.len() as u64, each: secs(series.seconds) };
+    let cut = Cut { size: series.values.len() as u64, each: secs(series.seconds), is_mixed: true };
     conclude(&tails, &cut, times, |best| series.no_fit(&tails, best))
 }
 

@@ -118,7 +118,8 @@ impl SeriesClaims {
             .as_ref()
             .map_or(Assumed::Independent, |order| Assumed::InOrder { stretches: order.stretches() });
         let spread = |above: u64| spread(series, above).unwrap_or(1.0);
-        let worth = |above: u64| Worth { n: due, spread: spread(above), time: time.unwrap_or_default() };
+        let worth =
+            |above: u64| Worth { n: due, spread: Some(spread(above)), time: time.unwrap_or_default(), longer: None };
         let mut percentiles = percentiles(due, series, worth);
         if missing > 0 {
             // The largest seen is no limit, however long it takes.
@@ -172,7 +173,7 @@ fn beyond(series: &Series, n: u64, time: Option<Nanos>) -> Result<Beyond, Refusa
     if lowest.fit.law.scale < width / 2.0 {
         return Err(Refusal::Coarse { width: super::tails::nanos(width), scale: scale_of(lowest.fit.law.scale) });
     }
-    conclude(&tails, &Cut { size: n, each }, &phase::TIMES, |odds| Refusal::NoFit { odds })
+    conclude(&tails, &Cut { size: n, each, is_mixed: false }, &phase::TIMES, |odds| Refusal::NoFit { odds })
 }
 
 /// The cells a tail may begin with, lowest first: above their lower edge lie enough values and not too many, and of each

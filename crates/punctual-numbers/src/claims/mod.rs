@@ -16,6 +16,7 @@
 
 mod beyond;
 mod by_cause;
+mod course;
 mod imported;
 mod percentiles;
 mod phase;
@@ -65,9 +66,13 @@ pub struct PhaseClaims {
     #[serde(rename = "largest_ns")]
     pub largest: Option<Nanos>,
     /// Design effect: how much larger the variance of counts of exceedances is than for independent activations, 1 or
-    /// more. Each limit below is computed for the number of samples divided by the design effect at its height; this is
-    /// the largest of them.
+    /// more, with its own uncertainty. Each limit below is computed for the number of samples divided by the design effect
+    /// at its height; this is the largest of them.
     pub clustering: f64,
+    /// How long the machine stays as it is before it changes. `None` if the run is too short to be cut into 16 cells.
+    pub moods: Option<Moods>,
+    /// The works that the limits are computed by.
+    pub methods: Methods,
     /// Extremal index: the share of the largest latencies that come alone, 1 if all do. `None` if the run is too short.
     pub extremal_index: Option<f64>,
     /// The run changes over time: what it shows speaks for itself and not for the next run.
@@ -100,6 +105,54 @@ struct Answered<'a> {
 
 fn answered<S: serde::Serializer>(answer: &Result<Beyond, Refusal>, serializer: S) -> Result<S::Ok, S::Error> {
     Answered { beyond: answer.as_ref().ok(), refused: answer.as_ref().err() }.serialize(serializer)
+}
+
+/// How long the machine stays as it is before it changes, as the spectrum of counts of late activations shows it.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Moods {
+    /// The probability that there are any.
+    #[serde(rename = "moods_probability")]
+    pub probability: f64,
+    /// The time for which the machine stays as it is, twice its correlation time. `None` if it does not change that much.
+    #[serde(rename = "mood_ns")]
+    pub length: Option<Nanos>,
+    /// Number of independent stretches that the run holds: moods, or the cells it was cut into if there are none.
+    #[serde(rename = "independent_stretches")]
+    pub stretches: f64,
+    /// Whether limits are withheld, because the run may hold fewer than eight moods and would not speak for the next.
+    pub too_long: bool,
+    /// Length of a run that holds enough moods, where this one does not.
+    #[serde(rename = "run_wanted_ns")]
+    pub run_wanted: Option<Nanos>,
+}
+
+/// The works that limits are computed by, as authors and year.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Methods {
+    /// Exact limits of the probability of a miss.
+    #[serde(rename = "misses_by")]
+    pub misses: &'static str,
+    /// Limits of percentiles between two of the sorted values.
+    #[serde(rename = "percentiles_by")]
+    pub percentiles: &'static str,
+    /// The number of independent values, by the spectrum of counts.
+    #[serde(rename = "moods_by")]
+    pub moods: &'static str,
+    /// Levels beyond what was measured.
+    #[serde(rename = "levels_by")]
+    pub levels: &'static str,
+}
+
+impl Methods {
+    /// Those of this version.
+    pub const USED: Self = Self {
+        misses: "Clopper and Pearson 1934",
+        percentiles: "Wilks 1941",
+        moods: "Whittle 1953, Müller and Watson 2008",
+        levels: "Coles 2001",
+    };
 }
 
 /// L4: levels beyond what was measured.
@@ -184,9 +237,12 @@ pub struct Misses {
     /// Design effect: how much larger the variance of their counts is than for independent activations, 1 or more.
     #[serde(skip)]
     pub spread: f64,
-    /// Upper limit of the probability, at 95 %.
+    /// Upper limit of the probability, at 95 %. `None` where the run changes too slowly to be about the next one.
     #[serde(rename = "probability_upper_95")]
-    pub upper: f64,
+    pub upper: Option<f64>,
+    /// Number of independent releases that the limit is computed from. `None` without a limit.
+    #[serde(rename = "independent_releases")]
+    pub independent: Option<u64>,
     /// The next power of ten, one miss in this many, that the run is too short to claim.
     #[serde(rename = "next_claim_one_in")]
     pub wanted_one_in: u64,
@@ -214,6 +270,9 @@ pub struct Percentile {
     /// `None` if it is one already.
     #[serde(rename = "more_time_ns")]
     pub more: Option<Nanos>,
+    /// Number of independent releases that the limits are computed from. `None` where limits are withheld.
+    #[serde(rename = "independent_releases")]
+    pub independent: Option<u64>,
 }
 
 /// The run changes over time.
@@ -367,9 +426,11 @@ impl Claims {
         Self { phases: numbers.into_iter().map(|phase| phase::claims(recording, explanation, phase)).collect() }
     }
 
-    /// Largest design effect of misses among the phases. Phases are not compared with each other: that one load is worse
-    /// than another is not chance.
-    pub(crate) fn miss_spread(&self) -> f64 {
-        self.phases.iter().filter_map(|phase| phase.misses).map(|misses| misses.spread).fold(1.0, f64::max)
+    /// Largest design effect of misses among the phases; `None` where one has no limit. Phases are not compared with each
+    /// other: that one load is worse than another is not chance.
+    pub(crate) fn miss_spread(&self) -> Option<f64> {
+        let misses = || self.phases.iter().filter_map(|phase| phase.misses);
+        let is_told = misses().all(|misses| misses.upper.is_some());
+        is_told.then(|| misses().map(|misses| misses.spread).fold(1.0, f64::max))
     }
 }

@@ -17,38 +17,46 @@ const ONE_IN_MAX: u64 = 1_000_000_000_000;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Worth {
     pub(super) n: u64,
-    /// By how much more counts vary than those of independent values: 1 or more.
-    pub(super) spread: f64,
+    /// By how much more counts vary than those of independent values: 1 or more. `None` where limits are withheld, because
+    /// the run would not speak for the next.
+    pub(super) spread: Option<f64>,
     /// How long it took.
     pub(super) time: Nanos,
+    /// How much longer to measure where limits are withheld, if time helps.
+    pub(super) longer: Option<Nanos>,
 }
 
 impl Worth {
+    fn effect(&self) -> f64 {
+        self.spread.unwrap_or(f64::INFINITY)
+    }
+
     /// How many independent values tell as much.
     fn independent(&self) -> u64 {
-        (self.n as f64 / self.spread) as u64
+        (self.n as f64 / self.effect()) as u64
     }
 
     /// How many clusters this many values are: each cluster counts as one.
     fn clusters(&self, values: u64) -> u64 {
-        ((values as f64 / self.spread).ceil() as u64).min(self.independent())
+        ((values as f64 / self.effect()).ceil() as u64).min(self.independent())
     }
 
     /// The rank from the top, among all values, of an upper limit's rank among independent ones: of a cluster, the
     /// largest.
     fn upper_rank(&self, independent: u64) -> u64 {
-        let before = (independent.saturating_sub(1) as f64 * self.spread) as u64;
+        let before = (independent.saturating_sub(1) as f64 * self.effect()) as u64;
         before.saturating_add(1).min(self.n.max(1))
     }
 
     /// The same of a lower limit: of a cluster, the smallest.
     fn lower_rank(&self, independent: u64) -> u64 {
-        ((independent as f64 * self.spread).ceil() as u64).clamp(1, self.n.max(1))
+        ((independent as f64 * self.effect()).ceil() as u64).clamp(1, self.n.max(1))
     }
 
     /// How much longer it takes until there are this many independent values.
     fn more(&self, independent: u64) -> Option<Nanos> {
-        let missing = independent as f64 * self.spread - self.n as f64;
+        let Some(effect) = self.spread else { return self.longer };
+        let missing = independent as f64 * effect - self.n as f64;
         let each = self.time.as_ns() as f64 / self.n as f64;
         (self.n > 0 && each > 0.0).then(|| Nanos::from_ns((missing.max(0.0) * each) as u64))
     }
@@ -109,9 +117,13 @@ pub(super) fn percentiles(n: u64, due: &impl Ranked, worth_of: impl Fn(u64) -> W
     let mut list: Vec<Percentile> = Vec::new();
     for one_in in ONE_IN {
         let percentile = percentile(due, &worth_of(n / one_in), one_in);
-        let unknown = percentile.more.is_some();
+        // Without limits a percentile of the sample is all that is told.
+        let (is_withheld, is_last) = (percentile.independent.is_none(), percentile.more.is_some());
+        if is_withheld && percentile.value.is_none() && !list.is_empty() {
+            break;
+        }
         list.push(percentile);
-        if unknown {
+        if is_last && !is_withheld {
             break;
         }
     }
@@ -134,31 +146,34 @@ fn percentile(due: &impl Ranked, worth: &Worth, one_in: u64) -> Percentile {
         low: low.and_then(of_top).and_then(|rank| due.at_least(rank)),
         high: high.and_then(of_top).and_then(|rank| due.at_most(rank)),
         more: wanted.and_then(|wanted| worth.more(wanted)),
+        independent: worth.spread.map(|_| independent),
     }
 }
 
-/// The upper limit of the probability of a miss, at 95 %: each limit that is told of one is this.
-pub(crate) fn miss_upper(missed: u64, due: u64, spread: f64) -> Option<f64> {
-    let worth = Worth { n: due, spread, time: Nanos::ZERO };
+/// The upper limit of the probability of a miss, at 95 %: each limit that is told of one is this. `None` without a design
+/// effect: then limits are withheld.
+pub(crate) fn miss_upper(missed: u64, due: u64, spread: Option<f64>) -> Option<f64> {
+    let worth = Worth { n: due, spread: Some(spread?), time: Nanos::ZERO, longer: None };
     binomial::upper_bound(worth.clusters(missed), worth.independent(), CONFIDENCE)
 }
 
-/// The upper limit of the probability of a miss, and what the next power of ten takes.
+/// The upper limit of the probability of a miss, and what the next power of ten takes. `None` if nothing came due.
 pub(super) fn misses(budget: Nanos, missed: u64, worth: &Worth) -> Option<Misses> {
     let clusters = worth.clusters(missed);
-    let upper = miss_upper(missed, worth.n, worth.spread)?;
+    let upper = miss_upper(missed, worth.n, worth.spread);
     let claims = std::iter::successors(Some(1_000u64), |claim| claim.checked_mul(10));
-    let wanted_one_in =
-        claims.take_while(|claim| *claim <= ONE_IN_MAX).find(|claim| upper > 1.0 / *claim as f64).unwrap_or(ONE_IN_MAX);
+    let is_open = |claim: &u64| upper.is_none_or(|upper| upper > 1.0 / *claim as f64);
+    let wanted_one_in = claims.take_while(|claim| *claim <= ONE_IN_MAX).find(is_open).unwrap_or(ONE_IN_MAX);
     let above = 1.0 / wanted_one_in as f64;
     // What misses more often than that will not get better by waiting.
     let hopeless = missed as f64 / worth.n as f64 > above / 2.0;
     let wanted = order::wanted(clusters, above, CONFIDENCE).filter(|_| !hopeless);
-    Some(Misses {
+    (worth.n > 0).then_some(Misses {
         budget,
         missed,
-        spread: worth.spread,
+        spread: worth.spread.unwrap_or(1.0),
         upper,
+        independent: upper.map(|_| worth.independent()),
         wanted_one_in,
         more: wanted.and_then(|wanted| worth.more(wanted)),
     })

@@ -2,10 +2,12 @@
 
 #![allow(clippy::cast_precision_loss, reason = "numbers of samples beyond 2^53 lose nothing that matters")]
 
+use super::course::{Course, LARGEST};
 use super::percentiles::{Worth, misses, percentiles};
-use super::{Maxima, NewMaximum, PhaseClaims, Refusal, Sign, beyond, by_cause, signs};
+use super::{Maxima, Methods, NewMaximum, PhaseClaims, Refusal, Sign, beyond, by_cause, signs};
 use crate::explain::Explanation;
 use crate::recording::{Recording, TimeSlice};
+use crate::stats::moods::{CELLS_MAX, Cell};
 use crate::stats::{binomial, clusters};
 use punctual_hist::{Counts, Nanos};
 
@@ -15,13 +17,8 @@ const MONTH: Nanos = Nanos::from_secs(30 * 86_400);
 const YEAR: Nanos = Nanos::from_secs(365 * 86_400);
 /// Levels are told of what comes once in each of these.
 pub(super) const TIMES: [Nanos; 4] = [HOUR, DAY, MONTH, YEAR];
-/// How many of the largest values are searched for clusters, unless more lie above the percentiles that are told.
-const LARGEST: u64 = 200;
 /// Fewer blocks with one of the latest than this tell nothing of clusters.
 const CLUSTERS_MIN: u64 = 10;
-/// How many stretches a run is cut into to see how counts vary.
-const STRETCHES: usize = 64;
-
 /// What can be claimed of a phase, all its CPUs together and each.
 pub(super) fn claims(recording: &Recording, explanation: Option<&Explanation>, phase: u16) -> PhaseClaims {
     let cpus: Vec<u32> = recording.phases.range((phase, 0)..=(phase, u32::MAX)).map(|((_, cpu), _)| *cpu).collect();
@@ -44,13 +41,20 @@ fn claims_of(
     signs: Vec<Sign>,
 ) -> PhaseClaims {
     let sums = Sums::of(recording, phase, cpus);
-    let (due, spreads) = (sums.due.count(), sums.spreads());
-    let worth = |above: u64| Worth { n: due, spread: spread_at(&spreads, above), time: sums.time };
+    let (due, course) = (sums.due.count(), sums.course());
     let maxima = sums.maxima(recording);
     let reached = beyond(&maxima, &TIMES);
     let drift = match &reached {
         Err(Refusal::Drifts(drift)) => Some(*drift),
         _ => None,
+    };
+    let is_of_next_run = drift.is_none() && !course.is_too_long();
+    let wanted = course.moods.and_then(|moods| moods.run_wanted);
+    let worth = |above: u64| Worth {
+        n: due,
+        spread: is_of_next_run.then(|| course.effect(above)),
+        time: sums.time,
+        longer: wanted.filter(|_| drift.is_none()).map(|wanted| wanted.minus(sums.time)),
     };
     // The run's own gates come first; what is known of causes counts where these were open or blind.
     let decided = matches!(reached, Err(Refusal::NoTimes | Refusal::TooFew { .. } | Refusal::Drifts(_)));
@@ -62,23 +66,19 @@ fn claims_of(
         due,
         time: sums.time,
         largest: sums.due.max(),
-        clustering: spreads.iter().map(|(_, spread)| *spread).fold(1.0, f64::max),
+        clustering: course.largest(),
+        moods: course.moods,
+        methods: Methods::USED,
         extremal_index: sums.extremal_index(&maxima),
         drift,
         misses: recording.header.scenario.budget.and_then(|budget| misses(budget, sums.missed, &worth(sums.missed))),
-        next: if drift.is_some() || sums.due.is_empty() { Vec::new() } else { odds(sums.time) },
+        next: if is_of_next_run && !sums.due.is_empty() { odds(sums.time) } else { Vec::new() },
         percentiles: percentiles(due, &sums.due, worth),
         beyond: reached,
         by_cause: Vec::new(),
         signs,
         by_cpu: Vec::new(),
     }
-}
-
-/// The design effect at the level that `above` values exceed: that of the highest level exceeded by no fewer.
-fn spread_at(spreads: &[(u64, f64)], above: u64) -> f64 {
-    let lower = spreads.iter().rev().find(|(count, _)| *count >= above);
-    lower.or(spreads.first()).map_or(1.0, |(_, spread)| *spread)
 }
 
 /// The odds of a new largest value: if no part of a run differs from others, they depend on lengths of time alone.
@@ -118,35 +118,33 @@ impl<'a> Sums<'a> {
         sums
     }
 
-    /// The design effect at 1 %, at 1 in 1000 and at the highest level that enough values exceed: (values above, design
-    /// effect), from many values above to few.
-    fn spreads(&self) -> Vec<(u64, f64)> {
+    fn course(&self) -> Course {
         let n = self.due.count();
-        let at = |above: u64| {
-            let level = self.due.value_at_rank(n.checked_sub(above)?)?;
-            Some((above, clusters::spread(&self.stretches(level))?.max(1.0)))
-        };
-        [n / 100, n / 1_000, LARGEST].into_iter().filter(|above| *above >= LARGEST).filter_map(at).collect()
+        Course::of(n, self.time, |above| Some(self.cells(self.due.value_at_rank(n.checked_sub(above)?)?)))
     }
 
-    /// (above the level, all) in stretches of about equal length.
-    fn stretches(&self, level: Nanos) -> Vec<(u64, u64)> {
-        let all = self.slices.iter().map(|slice| slice.length.as_ns() as f64).sum::<f64>();
-        let mut stretches = vec![(0u64, 0u64); STRETCHES.min(self.slices.len())];
-        let (count, mut passed) = (stretches.len() as f64, 0.0);
+    /// Counts above the level in cells of about equal length: no shorter than the longest slice, so that each has a slice.
+    fn cells(&self, level: Nanos) -> Vec<Cell> {
+        let length = |slice: &&TimeSlice| slice.length.as_ns() as f64;
+        let all = self.slices.iter().map(length).sum::<f64>();
+        let longest = self.slices.iter().map(length).fold(1.0, f64::max);
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a number of cells")]
+        let size = ((all / longest) as usize).clamp(1, CELLS_MAX.min(self.slices.len().max(1)));
+        let (mut cells, mut passed) = (vec![(0u64, 0u64); size], 0.0);
         for slice in &self.slices {
+            let middle = passed + length(slice) / 2.0;
+            passed += length(slice);
             #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a place in the list")]
-            let place = (passed / all * count) as usize;
-            passed += slice.length.as_ns() as f64;
-            let Some(stretch) = stretches.get_mut(place) else { continue };
+            let place = (middle / all * size as f64) as usize;
+            let Some(cell) = cells.get_mut(place) else { continue };
             for cpu in self.cpus.iter().filter_map(|cpu| slice.cpus.get(cpu)) {
                 for due in [&cpu.ran, &cpu.skipped] {
-                    stretch.0 = stretch.0.saturating_add(due.above(level));
-                    stretch.1 = stretch.1.saturating_add(due.count());
+                    cell.0 = cell.0.saturating_add(due.above(level));
+                    cell.1 = cell.1.saturating_add(due.count());
                 }
             }
         }
-        stretches
+        cells
     }
 
     /// Taken over as many of the largest values as a third of the blocks can hold if each comes alone.
@@ -154,7 +152,7 @@ impl<'a> Sums<'a> {
         let blocks = maxima.list.len() as u64;
         let n = self.due.count();
         let level = self.due.value_at_rank(n.checked_sub(LARGEST.min(blocks / 3))?)?;
-        let above = self.stretches(level).iter().fold(0u64, |sum, part| sum.saturating_add(part.0));
+        let above = self.cells(level).iter().fold(0u64, |sum, part| sum.saturating_add(part.0));
         let exceeded = maxima.list.iter().filter(|(_, max)| *max > level).count() as u64;
         clusters::by_blocks(exceeded, blocks, above, n).filter(|_| exceeded >= CLUSTERS_MIN)
     }

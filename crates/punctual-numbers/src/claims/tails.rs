@@ -43,6 +43,8 @@ pub(super) struct Cut {
     pub(super) size: u64,
     /// Length of one of them.
     pub(super) each: Nanos,
+    /// Thresholds reach so far down and up that intervals are those of the lowest and of the highest together.
+    pub(super) is_mixed: bool,
 }
 
 /// The levels exceeded once in each of `times`, by the lowest threshold from which on every higher one fits as well; or
@@ -71,7 +73,8 @@ pub(super) fn conclude(
     if different > DIFFERENT_MAX {
         return Err(Refusal::Unstable { part: different });
     }
-    Ok(answer(tail, cut, shape, times))
+    let highest = accepted.last().filter(|_| cut.is_mixed && good > 1);
+    Ok(answer(tail, highest, cut, shape, times))
 }
 
 /// By which part the level of this time differs between thresholds.
@@ -82,7 +85,9 @@ fn different(tails: &[Tail], time: Nanos) -> f64 {
     levels.first().map_or(0.0, |chosen| (high - low) / chosen)
 }
 
-fn answer(tail: &Tail, cut: &Cut, shape: Estimate, times: &[Nanos]) -> Beyond {
+/// Levels by the threshold of `tail`. Their intervals hold those of the highest threshold as well, if there is one: where
+/// something rare rules the farthest values, only these know of it.
+fn answer(tail: &Tail, highest: Option<&Tail>, cut: &Cut, shape: Estimate, times: &[Nanos]) -> Beyond {
     #[allow(clippy::cast_precision_loss, reason = "a length of time")]
     let run = cut.each.as_secs_f64() * cut.size as f64;
     let (mut levels, mut too_far) = (Vec::new(), Vec::new());
@@ -91,7 +96,9 @@ fn answer(tail: &Tail, cut: &Cut, shape: Estimate, times: &[Nanos]) -> Beyond {
         if clusters > FAR {
             too_far.push(TooFar { once_in: *time, run_wanted: nanos(run * clusters / FAR * 1e9) });
         } else if let Some(estimate) = tail.data.level(&tail.fit, clusters, WIDER) {
-            levels.push(tail.level(*time, &estimate));
+            let level = tail.level(*time, &estimate);
+            let other = highest.and_then(|highest| highest.level_in(*time));
+            levels.push(other.map_or(level, |other| level.and(&other)));
         }
     }
     Beyond {
@@ -106,10 +113,24 @@ fn answer(tail: &Tail, cut: &Cut, shape: Estimate, times: &[Nanos]) -> Beyond {
     }
 }
 
+impl Level {
+    /// The same level with an interval that holds this other one's, too.
+    fn and(self, other: &Self) -> Self {
+        let high = self.high.and_then(|high| other.high.map(|other| high.max(other)));
+        Self { low: self.low.min(other.low), high, ..self }
+    }
+}
+
 impl Tail {
     /// How many clusters above the threshold a time has.
     fn clusters_in(&self, time: Nanos) -> f64 {
         time.as_secs_f64() * self.rate
+    }
+
+    /// The level exceeded once in this time by this tail alone.
+    fn level_in(&self, once_in: Nanos) -> Option<Level> {
+        let estimate = self.data.level(&self.fit, self.clusters_in(once_in), WIDER)?;
+        Some(self.level(once_in, &estimate))
     }
 
     fn level(&self, once_in: Nanos, estimate: &Estimate) -> Level {

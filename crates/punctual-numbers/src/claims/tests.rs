@@ -105,7 +105,7 @@ fn a_law_without_a_catch_is_claimed_on_every_rung() {
     let more = p99999.more.unwrap().as_secs_f64();
     assert!(p99999.high.is_none() && (2_290.0..2_300.0 * 1.5).contains(&more), "{p99999:?}");
     let misses = phase.misses.unwrap();
-    assert!((4.2e-5..4.3e-5 * phase.clustering * 1.01).contains(&misses.upper), "{misses:?}");
+    assert!((4.2e-5..4.3e-5 * phase.clustering * 1.01).contains(&misses.upper.unwrap()), "{misses:?}");
     assert_eq!((misses.missed, misses.wanted_one_in), (0, 100_000));
     assert_eq!(phase.next[0].time, Nanos::from_secs(3_600));
     assert!((phase.next[0].odds - 3_600.0 / 4_300.0).abs() < 1e-9);
@@ -147,6 +147,74 @@ fn minutes_of_another_kind_are_dependence() {
     let phase = only(&recording(500, None, by_minutes), None);
     assert!(matches!(phase.beyond, Err(Refusal::Dependent { .. } | Refusal::Drifts(_))), "{:?}", phase.beyond);
     assert!(phase.clustering > 3.0, "limits are wider: {}", phase.clustering);
+}
+
+/// A telegraph of 100 s: the run holds seven moods, and a percentile of this run is no limit for the next.
+#[test]
+fn a_run_of_few_moods_has_percentiles_and_no_limits() {
+    let mut law = exponential(4);
+    let by_moods = |i: u64| law(i) * if (i / 10_000) % 2 == 0 { 1.0 } else { 1.3 };
+    let recording = recording(700, Some(Nanos::from_us(50)), by_moods);
+    let report = Report::of(&recording);
+    let phase = &report.claims.phases[0];
+    let moods = phase.moods.unwrap();
+    assert!(moods.too_long && moods.probability > 0.99 && moods.stretches < 16.0, "{moods:?}");
+    assert!(moods.run_wanted.unwrap() > Nanos::from_secs(700), "{moods:?}");
+    let [p99, p999, p9999] = phase.percentiles[..] else { panic!("{:?}", phase.percentiles) };
+    for told in [p99, p999, p9999] {
+        assert!(told.value.is_some() && told.more.is_some(), "{told:?}");
+        assert_eq!((told.low, told.high, told.independent), (None, None, None));
+    }
+    let misses = phase.misses.unwrap();
+    assert!(
+        misses.missed > 0 && misses.upper.is_none() && misses.more.is_none_or(|more| more > Nanos::ZERO),
+        "{misses:?}"
+    );
+    assert!(phase.next.is_empty());
+    assert_eq!(report.verdict.miss_probability_upper, None);
+    assert!(report.trust.reasons.iter().any(|doubt| matches!(doubt, crate::report::Distrust::Drifts { .. })));
+}
+
+/// A telegraph of 5 s: the run holds more than a hundred moods, and each counts as one. Chance lets one in ten drift.
+#[test]
+fn short_moods_widen_limits_and_withhold_none() {
+    let worth = |claims: &PhaseClaims| claims.percentiles[0].independent.unwrap();
+    let calm = only(&recording(700, None, exponential(4)), None);
+    let still = calm.moods.unwrap();
+    assert!(!still.too_long && still.length.is_none() && still.probability < 0.5, "{still:?}");
+    let moody = |seed: u64| {
+        let (mut law, mut dice, mut state) = (exponential(seed), uniform(seed + 10), 1.0);
+        let by_moods = move |i: u64| {
+            if i % 100 == 0 && dice.next().unwrap() < 0.2 {
+                state = 2.3 - state;
+            }
+            law(i) * state
+        };
+        only(&recording(700, None, by_moods), None)
+    };
+    let steady: Vec<PhaseClaims> = (1..6).map(moody).filter(|moody| moody.drift.is_none()).collect();
+    assert!(steady.len() >= 3, "{} of 5", steady.len());
+    for moody in steady {
+        let told = moody.moods.unwrap();
+        assert!(!told.too_long && (2.0..15.0).contains(&told.length.unwrap().as_secs_f64()), "{told:?}");
+        assert!(worth(&calm) > 50_000 && worth(&moody) < worth(&calm) / 3, "{} {}", worth(&calm), worth(&moody));
+        assert!(moody.percentiles[0].high.is_some() && !moody.next.is_empty());
+    }
+}
+
+#[test]
+fn what_drifts_has_no_limits_for_the_next_run() {
+    let mut law = exponential(3);
+    let phase = only(&recording(500, None, |i| law(i) * (1.0 + f64::from(u32::try_from(i).unwrap()) / 50_000.0)), None);
+    assert!(phase.percentiles.iter().all(|told| told.high.is_none() && told.low.is_none()), "{:?}", phase.percentiles);
+    assert!(phase.percentiles[0].value.is_some() && phase.percentiles[0].more.is_none());
+}
+
+#[test]
+fn a_run_too_short_for_moods_says_nothing_of_them() {
+    let phase = only(&recording(12, None, exponential(1)), None);
+    assert_eq!(phase.moods, None);
+    assert!(phase.percentiles[0].high.is_some());
 }
 
 #[test]
@@ -231,13 +299,16 @@ fn late_ones_that_come_together_are_counted_as_clusters() {
 #[test]
 fn each_cpu_has_claims_of_its_own_and_the_latest_is_named_if_it_differs() {
     let two = |factor: f64| {
-        let mut both = recording(400, Some(Nanos::from_us(60)), exponential(1));
-        let mut other = exponential(2);
+        let budget = Some(Nanos::from_us(60));
+        let mut both = Recording::new(header(budget));
+        let (mut first, mut other) = (exponential(1), exponential(2));
         for s in 0..400 {
             #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a latency")]
-            let values: Vec<u64> = (0..EACH_SECOND).map(|_| (other(0) * factor) as u64).collect();
-            let Frame::Interval(mut interval) = second(s, &values, true, Some(Nanos::from_us(60))) else { return both };
-            interval.cpus[0].cpu = 2;
+            let (one, two): (Vec<u64>, Vec<u64>) =
+                (0..EACH_SECOND).map(|_| (first(0) as u64, (other(0) * factor) as u64)).unzip();
+            let frames = (second(s, &one, true, budget), second(s, &two, true, budget));
+            let (Frame::Interval(mut interval), Frame::Interval(further)) = frames else { return both };
+            interval.cpus.extend(further.cpus.into_iter().map(|cpu| CpuInterval { cpu: 2, ..cpu }));
             both.add(Frame::Interval(interval));
         }
         both
@@ -257,7 +328,7 @@ fn each_cpu_has_claims_of_its_own_and_the_latest_is_named_if_it_differs() {
 fn misses_that_come_often_are_not_waited_away() {
     let phase = only(&recording(100, Some(Nanos::from_us(33)), exponential(8)), None);
     let misses = phase.misses.unwrap();
-    assert!(misses.upper > 0.01 && misses.missed > 50, "{misses:?}");
+    assert!(misses.upper.unwrap() > 0.01 && misses.missed > 50, "{misses:?}");
     assert_eq!((misses.wanted_one_in, misses.more), (1_000, None));
 }
 
@@ -273,7 +344,7 @@ proptest! {
         let explanation = Explanation::of(&recording);
         for phase in Claims::of(&recording, Some(&explanation)).phases {
             prop_assert!(phase.clustering.is_finite() && phase.clustering >= 1.0);
-            prop_assert!(phase.misses.is_none_or(|misses| (0.0..=1.0).contains(&misses.upper)));
+            prop_assert!(phase.misses.and_then(|misses| misses.upper).is_none_or(|upper| (0.0..=1.0).contains(&upper)));
             prop_assert!(phase.next.iter().all(|next| (0.0..=1.0).contains(&next.odds)));
             for percentile in phase.percentiles {
                 if let (Some(low), Some(high)) = (percentile.low, percentile.high) {
@@ -302,7 +373,7 @@ fn the_verdict_tells_the_bound_that_is_claimed_and_it_knows_of_clusters() {
     let report = Report::of(&recording);
     let misses = report.claims.phases[0].misses.unwrap();
     assert!(misses.missed >= 200 && misses.spread > 2.0, "{misses:?}");
-    assert_eq!(report.verdict.miss_probability_upper, Some(misses.upper));
+    assert_eq!(report.verdict.miss_probability_upper, misses.upper);
     let independent = binomial::upper_bound(misses.missed, report.verdict.due, CONFIDENCE).unwrap();
-    assert!(misses.upper > 1.05 * independent, "{misses:?} against {independent}");
+    assert!(misses.upper.unwrap() > 1.05 * independent, "{misses:?} against {independent}");
 }

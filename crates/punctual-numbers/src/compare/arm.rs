@@ -172,14 +172,15 @@ impl Arm {
         self.slices.get(block.clone()).unwrap_or_default()
     }
 
-    /// The largest latency of each block in nanoseconds, as the middle of its histogram bucket. Only the maximum of the whole
-    /// run is known exactly, and using it would treat one block unlike the others.
-    pub(super) fn maxima(&self, blocks: &[Block]) -> Vec<f64> {
-        let largest = |block: &Block| {
-            let due = self.of_block(block).iter().flat_map(|slice| [&slice.cpu.ran, &slice.cpu.skipped]);
-            due.filter_map(|tally| tally.nonzero().last()).map(|(bucket, _)| bucket).max().map_or(0.0, middle)
-        };
-        blocks.iter().map(largest).collect()
+    /// The whole run as one histogram of latency over the releases due.
+    pub(super) fn whole(&self, cells: &Cells) -> crate::stats::bootstrap::Blocks {
+        let mut counts = vec![0.0; cells.buckets.len()];
+        for (bucket, n) in self.due.nonzero() {
+            if let Some(slot) = cells.place(bucket).and_then(|place| counts.get_mut(place)) {
+                *slot += float(n);
+            }
+        }
+        crate::stats::bootstrap::Blocks::new(cells.edges(self), &[counts])
     }
 
     /// The blocks as histograms of latency over the releases due, on the cells of both recordings.
@@ -228,9 +229,4 @@ impl Cells {
         };
         self.buckets.iter().map(edge).collect()
     }
-}
-
-/// The middle of a bucket in nanoseconds.
-fn middle(bucket: usize) -> f64 {
-    f64::midpoint(float(bucket_low(bucket)), float(bucket_high(bucket)))
 }

@@ -8,6 +8,7 @@ use crate::recording::{Moment, Recording};
 use crate::scenario::{Mechanism, Policy, Scenario, TimerPhase};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::finding::State;
+use punctual_facts::machine::MachineLine;
 use punctual_hist::Nanos;
 use std::collections::BTreeMap;
 use std::mem::discriminant;
@@ -175,18 +176,19 @@ fn scenario(a: &Scenario, b: &Scenario) -> Vec<Values> {
 }
 
 /// Settings before the run, without counters.
-fn settings(recording: &Recording) -> Vec<(String, String)> {
+fn settings(recording: &Recording) -> Vec<MachineLine> {
     let before = recording.in_force.iter().filter(|state| state.moment == Moment::Before);
-    before.flat_map(|state| state.values.iter()).filter(|(path, _)| !path.ends_with("_count")).cloned().collect()
+    let values = before.flat_map(|state| &state.values).filter(|(path, _)| !path.ends_with("_count"));
+    values.cloned().map(MachineLine::from).collect()
 }
 
 /// Names of either list with both values, in the order of the first list.
-fn paired(subject: fn(String) -> Subject, a: &[(String, String)], b: &[(String, String)]) -> Vec<Values> {
-    let of = |list: &[(String, String)], name: &str| {
-        list.iter().find(|(n, _)| n == name).map_or(Value::Absent, |(_, value)| Value::Text(value.clone()))
+fn paired(subject: fn(String) -> Subject, a: &[MachineLine], b: &[MachineLine]) -> Vec<Values> {
+    let of = |lines: &[MachineLine], name: &str| {
+        MachineLine::of(lines, name).map_or(Value::Absent, |value| Value::Text(value.to_owned()))
     };
-    let mut names: Vec<&String> = a.iter().map(|(name, _)| name).collect();
-    for (name, _) in b {
+    let mut names: Vec<&String> = a.iter().map(|line| &line.name).collect();
+    for MachineLine { name, .. } in b {
         if !names.contains(&name) {
             names.push(name);
         }

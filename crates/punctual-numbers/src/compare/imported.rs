@@ -8,11 +8,12 @@
 use super::comparable::{Difference, Subject, Value};
 use super::distribution::{self, Distribution};
 use super::{
-    Against, Basis, Compared, Group, GroupResult, Lack, Lacking, LeftOut, Measured, Options, Origin, Refused, Side,
-    arm, untimed,
+    Against, Basis, Compared, Design, Group, GroupResult, Lack, Lacking, LeftOut, Measured, Options, Origin, Refused,
+    Side, arm, untimed,
 };
 use crate::foreign::ForeignRun;
 use crate::report::Report;
+use punctual_facts::machine::MachineLine;
 use punctual_hist::Nanos;
 
 /// Compares another one with the first, where not both are recordings.
@@ -47,6 +48,8 @@ pub(super) fn against(
         verdict: Compared::NotEnoughData,
         told_to_ppm: None,
         wants: None,
+        design: Design::Pair,
+        undecided: None,
     })
 }
 
@@ -165,6 +168,7 @@ fn group(pair: &Pair<'_>, options: &Options) -> GroupResult {
         due: (first.due, second.due),
         delta: looked_at.then(|| first.delta(second)).flatten(),
         rows: if looked_at { untimed::rows(first, second, options) } else { untimed::refused() },
+        mood: None,
         basis: pair.basis(),
         if_independent: None,
         verdict: Compared::NotEnoughData,
@@ -205,9 +209,9 @@ fn differences(
         add(Subject::Command, text(a.command.as_deref()), text(b.command.as_deref()));
     }
     let (of_a, of_b) = (machine(first), machine(second));
-    for (name, value) in of_a {
+    for MachineLine { name, value } in of_a {
         // Programs have names of their own for facts: only the same name is the same fact.
-        if let Some((_, other)) = of_b.iter().find(|(theirs, _)| theirs == name) {
+        if let Some(other) = MachineLine::of(of_b, name) {
             add(Subject::Machine(name.clone()), text(Some(value)), text(Some(other)));
         }
     }
@@ -228,7 +232,7 @@ fn program(of: Measured<'_>) -> String {
     name.unwrap_or_else(|| run.format.name().to_owned())
 }
 
-fn machine(of: Measured<'_>) -> &[(String, String)] {
+fn machine(of: Measured<'_>) -> &[MachineLine] {
     match of {
         Measured::Recording(recording) => &recording.header.machine,
         Measured::Imported(run) => &run.machine,
@@ -278,6 +282,7 @@ fn of_run(name: &str, run: &ForeignRun) -> Side {
         },
         measured: run.duration.map(|stated| stated.length),
         doubts: Vec::new(),
+        runs: Vec::new(),
         latencies: run.series.iter().map(|series| (distribution::group_of(series), series.clone())).collect(),
     }
 }

@@ -1,34 +1,36 @@
 //! Odds of many rows together, and what follows from them.
 
-use super::{Against, Compared, GroupResult, RowResult, What, Withheld};
-use crate::stats::multiplicity::holm;
+use super::{Against, Change, Compared, Design, GroupResult, Mood, Options, RowResult, Undecided, What, Withheld};
+use crate::stats::multiplicity::holm_weighted;
 
-/// Odds below which chance is ruled out.
-const RISK: f64 = 0.05;
+/// The odds that any row of a comparison is called better or worse where nothing differs.
+pub(super) const RISK: f64 = 0.05;
 /// Percentiles up to this one must have had enough data before "no difference shown" may be said.
 const BODY_PPM: u32 = 990_000;
 
-/// Corrects the odds of all rows for the number of rows, and judges. Returns that number.
-pub(super) fn all(others: &mut [Against]) -> usize {
+/// Corrects the odds of all rows for the number of rows, and judges. Returns that number. A row decides if chance does not
+/// explain its change and the change that was seen is beyond the margin.
+pub(super) fn all(others: &mut [Against], options: &Options) -> usize {
+    others.iter_mut().flat_map(|other| &mut other.groups).for_each(withhold);
     let mut rows: Vec<&mut RowResult> = others
         .iter_mut()
         .flat_map(|other| &mut other.groups)
         .flat_map(|group| &mut group.rows)
         .filter(|row| row.odds.is_some())
         .collect();
-    let odds: Vec<f64> = rows.iter().filter_map(|row| row.odds).collect();
-    for (row, of_all) in rows.iter_mut().zip(holm(&odds)) {
+    let odds: Vec<(f64, f64)> = rows.iter().filter_map(|row| Some((row.odds?, weight(&row.what)))).collect();
+    for (row, of_all) in rows.iter_mut().zip(holm_weighted(&odds)) {
         row.odds_of_all = Some(of_all);
-        if of_all >= RISK {
+        if of_all >= RISK || !is_beyond(row, options) {
             continue;
         }
         row.wants = None;
-        row.verdict = match (row.stealable, row.upwards) {
-            (true, _) => Compared::NotEnoughData,
-            (false, true) => Compared::Worse,
-            (false, false) => Compared::Better,
-        };
         row.withheld = row.withheld.or(row.stealable.then_some(Withheld::Stolen));
+        row.verdict = match (row.withheld, row.upwards) {
+            (Some(_), _) => Compared::NotEnoughData,
+            (None, true) => Compared::Worse,
+            (None, false) => Compared::Better,
+        };
     }
     for other in others {
         other.groups.iter_mut().for_each(judge_group);
@@ -41,8 +43,51 @@ pub(super) fn all(others: &mut [Against]) -> usize {
             .filter(|row| is_body(row))
             .filter_map(|row| row.wants)
             .max();
+        if other.verdict == Compared::NotEnoughData && other.design == Design::Pair {
+            other.undecided = moods(&other.groups).map(Undecided::Moods);
+        }
     }
     odds.len()
+}
+
+/// Where runs have seen hardly more than one mood, each may have met another one: their rows decide nothing.
+fn withhold(group: &mut GroupResult) {
+    if !group.mood.is_some_and(|mood| mood.is_all()) {
+        return;
+    }
+    for row in group.rows.iter_mut().filter(|row| row.odds.is_some()) {
+        (row.withheld, row.verdict) = (row.withheld.or(Some(Withheld::Moods)), Compared::NotEnoughData);
+    }
+}
+
+/// The longest mood, relative to its run, that keeps a group from being decided.
+fn moods(groups: &[GroupResult]) -> Option<Mood> {
+    let unclear = groups.iter().filter(|group| group.verdict == Compared::NotEnoughData);
+    let long = unclear.filter_map(|group| group.mood).filter(Mood::is_long);
+    long.min_by(|a, b| a.seen().total_cmp(&b.seen()))
+}
+
+/// How much of the error rate a row has. What happens rarely takes more to show.
+fn weight(what: &What) -> f64 {
+    match what {
+        What::Rare { .. } => 2.0,
+        What::RareSizes { .. } => 0.5,
+        What::Percentile { .. } | What::Misses { .. } => 1.0,
+    }
+}
+
+/// Whether the change that was seen is larger than the margin.
+fn is_beyond(row: &RowResult, options: &Options) -> bool {
+    match row.change {
+        Some(Change::Difference(limits)) => {
+            limits.seen.zip(row.first).is_some_and(|(by, first)| by.abs() > options.margin * first)
+        }
+        Some(Change::Ratio(limits)) => {
+            let times = 1.0 + options.margin;
+            limits.seen.is_none_or(|seen| seen > times || seen < 1.0 / times)
+        }
+        None => false,
+    }
 }
 
 fn is_body(row: &RowResult) -> bool {

@@ -1,27 +1,29 @@
 //! Is it better now? Recordings compared with a first one: may they be compared, what changed by how much, how sure.
 //!
 //! ```text
-//! Recording -> differences (may they be compared?) -> Arm (blocks of time, by CPU and load)
+//! Recording -> differences (may they be compared?) -> Arm (slices of time, by CPU and load)
 //!              comparable                             arm
 //! Arm, Arm -> RowResult (limits, odds) -> odds corrected for the number of rows -> Compared
-//!             rows, tail (recorded)       judge                                    result
+//!             rows, rare (recorded)       judge                                    result
 //! Run of another program -> Distribution (no times) -> RowResult
 //!                           distribution, imported     untimed
 //! ```
-//! Two maxima are never held against each other. A change smaller than the margin is called neither better nor worse,
-//! because two runs of one system differ, too.
+//! The unit of decision is the stretch of time that is longer than a mood of the machine, or the run, and never the
+//! activation. Two maxima are never held against each other. A change smaller than the margin is called neither better nor
+//! worse.
 
 mod arm;
 mod causes;
 mod comparable;
 mod distribution;
-
 mod imported;
 mod judge;
+mod rare;
 mod recorded;
 mod result;
 mod rows;
-mod tail;
+mod runs;
+mod series;
 #[cfg(test)]
 mod tests;
 mod untimed;
@@ -30,8 +32,8 @@ pub use causes::{CauseChange, CauseWeight};
 pub use comparable::{Difference, Matters, Subject, Value};
 pub use distribution::TOGETHER;
 pub use result::{
-    Against, Basis, Change, Compared, Comparison, Group, GroupResult, Lack, Lacking, LeftOut, Limits, Origin, Refused,
-    RowResult, Side, What, Withheld,
+    Against, Basis, Change, Compared, Comparison, Design, Group, GroupResult, Lack, Lacking, LeftOut, Limits, Mood,
+    Origin, Refused, RowResult, Side, Undecided, What, Withheld,
 };
 pub use rows::{TOLD_LEAST, TOLD_MARGINS};
 
@@ -46,10 +48,9 @@ pub const CONFIDENCE: f64 = 0.95;
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Options {
-    /// A change smaller than this part of the first value is called neither better nor worse: 0.1 is a tenth.
+    /// A change that was seen and is smaller than this part of the first value is called neither better nor worse: 0.1 is
+    /// a tenth.
     pub margin: f64,
-    /// How often the blocks of a run are resampled.
-    pub resamples: usize,
     /// Latency in nanoseconds beyond which an activation is a miss, instead of the budget of the recordings.
     #[serde(rename = "budget_ns")]
     pub budget: Option<Nanos>,
@@ -61,7 +62,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { margin: 0.1, resamples: 10_000, budget: None, anyway: false, as_if_independent: false }
+        Self { margin: 0.1, budget: None, anyway: false, as_if_independent: false }
     }
 }
 
@@ -110,7 +111,7 @@ impl Comparison {
             _ => imported::against(first.1, (&other.0, other.1), &options),
         });
         let mut others = compared.collect::<Result<Vec<_>, _>>()?;
-        let looked_at = judge::all(&mut others);
+        let looked_at = judge::all(&mut others, &options);
         if !options.as_if_independent {
             imported::withhold(&mut others);
         }
@@ -118,7 +119,7 @@ impl Comparison {
             (Measured::Recording(recording), Some(report)) => Side::of(&first.0, recording, report),
             _ => imported::side(&first.0, first.1),
         };
-        Ok(Self { options, first, others, looked_at })
+        Ok(Self { options, first, others, looked_at, error_rate: judge::RISK })
     }
 
     /// One verdict for all recordings.

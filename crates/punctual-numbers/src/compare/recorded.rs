@@ -1,7 +1,9 @@
 //! Comparison of two recordings of ours.
 
 use super::arm::{self, Arm, Place};
-use super::{Against, Basis, Compared, GroupResult, Options, Origin, Refused, Side, causes, comparable, rows, tail};
+use super::{
+    Against, Basis, Compared, Design, GroupResult, Mood, Options, Origin, Refused, Side, causes, comparable, rare, rows,
+};
 use crate::foreign::Series;
 use crate::recording::Recording;
 use crate::report::Report;
@@ -34,6 +36,8 @@ impl Against {
             verdict: Compared::NotEnoughData,
             told_to_ppm: None,
             wants: None,
+            design: Design::Pair,
+            undecided: None,
         })
     }
 }
@@ -41,8 +45,9 @@ impl Against {
 impl GroupResult {
     fn of(first: (&Recording, &Place), second: (&Recording, &Place), options: &Options) -> Self {
         let (a, b) = (Arm::of(first.0, first.1), Arm::of(second.0, second.1));
-        let mut rows = rows::body(&a, &b, options);
-        rows.extend(tail::rows(&a, &b, options));
+        let body = rows::body(&a, &b, options);
+        let mut rows = body.rows;
+        rows.extend(rare::rows(&a, &b, body.effect.as_ref()));
         let other = &second.1.group;
         Self {
             group: first.1.group.clone(),
@@ -51,6 +56,7 @@ impl GroupResult {
             due: (a.due.count(), b.due.count()),
             delta: rows::delta(&a.ran, &b.ran),
             rows,
+            mood: body.mood.map(|seconds| Mood::of(seconds, a.length.min(b.length))),
             basis: Basis::Times,
             if_independent: None,
             verdict: Compared::NotEnoughData,
@@ -69,6 +75,7 @@ impl Side {
             origin: Origin::Punctual { version: report.tool_version.clone(), started_unix_ns: report.started_unix_ns },
             measured: Some(report.measured),
             doubts: report.trust.reasons.clone(),
+            runs: Vec::new(),
             latencies: latencies.collect(),
         }
     }

@@ -19,6 +19,8 @@ pub struct Comparison {
     /// Number of rows that were tested. The odds of each row are corrected for this number.
     #[serde(rename = "rows")]
     pub looked_at: usize,
+    /// The odds that any verdict of the whole comparison is wrong where nothing differs: all rows and tests together.
+    pub error_rate: f64,
 }
 
 /// One recording, or one file of another program.
@@ -34,6 +36,8 @@ pub struct Side {
     pub measured: Option<Nanos>,
     /// Reasons not to trust its numbers.
     pub doubts: Vec<Distrust>,
+    /// Names of the recordings of this side, where it has several.
+    pub runs: Vec<String>,
     /// Latency of the activations that ran, by CPU and load, for pictures.
     #[serde(skip)]
     pub latencies: Vec<(Group, Series)>,
@@ -109,7 +113,84 @@ pub struct Against {
     /// they are decided, and where it cannot be estimated.
     #[serde(rename = "wants_ns")]
     pub wants: Option<Nanos>,
+    /// Where the error of the comparison comes from.
+    pub design: Design,
+    /// Why there is not enough data, where more of the same would not help.
+    pub undecided: Option<Undecided>,
 }
+
+/// Where the error of a comparison comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Design {
+    /// One recording on each side: from how stretches of a run differ from each other.
+    Pair,
+    /// Several recordings on each side: from how the runs of a side differ from each other.
+    Runs {
+        #[serde(rename = "first_runs")]
+        first: usize,
+        #[serde(rename = "second_runs")]
+        second: usize,
+    },
+    /// Both sides were measured in turn: from how the differences of the rounds differ from each other.
+    Rounds { rounds: usize },
+}
+
+/// Why a comparison cannot be decided by these recordings.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "why", rename_all = "kebab-case")]
+pub enum Undecided {
+    /// The moods of the machine are too long for the runs: both sides have to be measured in turn.
+    Moods(Mood),
+    /// There are too few runs for their differences to show anything smaller than this factor.
+    FewRuns {
+        #[serde(rename = "least_factor")]
+        least: f64,
+    },
+}
+
+/// How long the machine stays alike, and how much of that a run saw.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Mood {
+    /// Length of a mood in nanoseconds: the time in which most of it is forgotten.
+    #[serde(rename = "mood_ns")]
+    pub length: Nanos,
+    /// Length in nanoseconds of the shorter of the two runs.
+    #[serde(rename = "run_ns")]
+    pub run: Nanos,
+}
+
+impl Mood {
+    pub(super) fn of(seconds: f64, run: Nanos) -> Self {
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates")]
+        let length = Nanos::from_ns((seconds * 1e9) as u64);
+        Self { length, run }
+    }
+
+    /// How many moods the run has seen.
+    pub fn seen(&self) -> f64 {
+        self.run.as_secs_f64() / self.length.as_secs_f64().max(1e-9)
+    }
+
+    /// Whether the run has seen too few moods to be held against another one.
+    pub fn is_long(&self) -> bool {
+        self.seen() < MOODS_MIN
+    }
+
+    /// Whether the run has seen so few moods that nothing may be decided: what it has not seen of them is anybody's guess.
+    pub(super) fn is_all(&self) -> bool {
+        self.seen() < MOODS_LEAST
+    }
+}
+
+/// A run that has seen fewer moods than this decides nothing.
+const MOODS_LEAST: f64 = 4.0;
+
+/// A run that has seen fewer moods than this is not enough to decide by, and a run a few times as long would hardly be.
+const MOODS_MIN: f64 = 20.0;
 
 impl Against {
     /// Whether doubts of either side can have made the difference that was found, or hidden one.
@@ -206,6 +287,8 @@ pub struct GroupResult {
     pub delta: Option<f64>,
     /// Each number by itself. Where the basis is that values were independent, so are the verdicts of rows.
     pub rows: Vec<RowResult>,
+    /// How long the machine stays alike; `None` where it has no moods that the runs show.
+    pub mood: Option<Mood>,
     /// What the verdicts of its rows rest on.
     pub basis: Basis,
     /// The verdict if its values were independent of each other; `None` where the verdict says it.
@@ -225,8 +308,8 @@ pub struct RowResult {
     /// Value in the second recording, in the same unit.
     pub second: Option<f64>,
     pub change: Option<Change>,
-    /// Probability that chance alone makes a change this large beyond the margin, for this row alone; `None` where it
-    /// cannot be computed.
+    /// Probability that chance alone makes a change this large where nothing differs, for this row alone; `None` where it
+    /// cannot be computed, and where the row decides nothing.
     pub odds: Option<f64>,
     /// The same probability, corrected for the number of rows that were tested.
     pub odds_of_all: Option<f64>,
@@ -237,6 +320,9 @@ pub struct RowResult {
     /// and where it cannot be estimated.
     #[serde(rename = "wants_ns")]
     pub wants: Option<Nanos>,
+    /// How many times as large the variance of this number is as with independent activations, as the interval allows for
+    /// it; `None` where it is not known.
+    pub design_effect: Option<f64>,
     /// If the two differ, the second is the larger.
     #[serde(skip)]
     pub(super) upwards: bool,
@@ -254,7 +340,7 @@ pub enum Withheld {
     Unfit,
     /// Time that a hypervisor took from the later of the two would suffice for the difference.
     Stolen,
-    /// The values of a list change so slowly that it has too few independent parts to be told from another.
+    /// The runs, or the values of a list, saw too few moods of the machine: the two may have met different ones.
     Moods,
 }
 
@@ -271,22 +357,23 @@ pub enum What {
         #[serde(rename = "budget_ns")]
         budget: Option<Nanos>,
     },
-    /// The median of the maxima of blocks of this length. `blocks` are the numbers of blocks: (first, second).
-    BlockMaxima {
-        #[serde(rename = "block_ns")]
-        block: Nanos,
-        blocks: (usize, usize),
+    /// Events per million releases: those later than a threshold that follows from both recordings together.
+    Rare {
+        #[serde(rename = "threshold_ns")]
+        threshold: Nanos,
+        /// Releases of the first recording that were later.
+        #[serde(rename = "first_events")]
+        first: u64,
+        /// Releases of the second recording that were later.
+        #[serde(rename = "second_events")]
+        second: u64,
     },
-    /// Blocks of one recording whose maximum is larger than everything in the other.
-    Beyond {
-        /// Blocks of the first recording that reach beyond the second.
-        #[serde(rename = "first_blocks")]
-        first: usize,
-        /// Blocks of the second recording that reach beyond the first.
-        #[serde(rename = "second_blocks")]
-        second: usize,
-        /// Numbers of blocks: (first, second).
-        blocks: (usize, usize),
+    /// The median size of the clusters of such events, each by its largest latency.
+    RareSizes {
+        #[serde(rename = "threshold_ns")]
+        threshold: Nanos,
+        /// Numbers of clusters: (first, second).
+        clusters: (usize, usize),
     },
 }
 
@@ -324,9 +411,9 @@ pub enum Compared {
     Worse,
     /// The second is better in some rows and worse in others.
     Mixed,
-    /// No difference was shown, and one that matters would have been.
+    /// No difference was shown, and the limits exclude one beyond the margin.
     NoDifferenceShown,
-    /// No difference was shown, and one that matters could have been missed.
+    /// No difference beyond the margin was shown, and one could have been missed.
     NotEnoughData,
 }
 
@@ -351,6 +438,10 @@ impl Compared {
 pub enum Refused {
     /// Only one recording was given.
     Alone,
+    /// Several recordings a side were asked for, and a side is a file of another program.
+    NoTimes(String),
+    /// The two sides of rounds have different numbers of recordings: (first, second).
+    Unpaired(usize, usize),
     /// The margin is not a number from 0 to below 10.
     Margin(f64),
     /// The numbers of the two mean different things, for these reasons, the gravest first.

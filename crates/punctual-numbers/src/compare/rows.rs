@@ -1,26 +1,39 @@
 //! Percentiles, misses and the size of the effect of one group.
+//!
+//! A percentile is compared by the releases beyond it: beyond the percentile of both recordings together either has as
+//! many, if nothing differs. That makes one test of all rows, which `stats::longrun` holds against chance and moods.
 
 use super::arm::{Arm, Cells, float};
+use super::series;
 use super::{CONFIDENCE, Change, Compared, Limits, Options, RowResult, What};
-use crate::stats::bootstrap::{self, Blocks, OrderLimits};
+use crate::stats::bootstrap::{self, OrderLimits};
+use crate::stats::longrun::{self, Chances, DesignEffect, Events};
 use crate::stats::ratio::Counted;
 use punctual_hist::{Counts, Nanos, bucket_index};
 
 /// The percentiles that are compared, in parts per million.
 pub(super) const PERCENTILES_PPM: [u32; 5] = [500_000, 990_000, 999_000, 999_900, 999_990];
-/// Percentiles up to this one are compared by resampling blocks. Beyond it, limits made that way hold the truth in 62 of
-/// 100 cases instead of 95, and ranks are used.
-const BOOTSTRAP_PPM: u32 = 990_000;
-/// Resampling also needs this number of samples beyond the percentile.
-const BEYOND_MIN: f64 = 100.0;
-/// A percentile has had enough data if its limits are within this number of margins, or within [`TOLD_LEAST`] of the value
-/// if that is more.
+/// Percentiles up to this one have odds. What lies beyond it is rare and has rows of its own; limits are told all the same.
+const ODDS_PPM: u32 = 999_000;
+/// With fewer slices of time nothing can be said of moods.
+const SLICES_MIN: usize = 6;
+/// A percentile of files without times has had enough data if its limits are within this number of margins, or within
+/// [`TOLD_LEAST`] of the value if that is more.
 pub const TOLD_MARGINS: f64 = 2.5;
 pub const TOLD_LEAST: f64 = 0.025;
 /// A rate of misses has had enough data if its limits rule out a change by this factor.
 const TOLD_RATIO: f64 = 2.0;
+/// Where the margin is smaller, a change of this part of the first is still too small to be looked for.
+const MARGIN_LEAST: f64 = 0.01;
+/// With odds of moods above this, they are told.
+const MOODY: f64 = 0.5;
+/// Percentiles up to this one are the middle of the distribution, and percentiles with fewer releases beyond them rare.
+const MEDIAN_PPM: u32 = 500_000;
+const BEYOND_MIN: f64 = 50.0;
+/// Odds on each side of an interval.
+const RISK: f64 = (1.0 - CONFIDENCE) / 2.0;
 
-/// Probabilities that chance alone makes the second larger, and smaller, by more than the margin.
+/// Probabilities that chance alone makes the second this much larger, and this much smaller.
 pub(super) struct Odds {
     pub more: f64,
     pub less: f64,
@@ -54,59 +67,122 @@ impl RowResult {
             verdict,
             withheld: None,
             wants: None,
+            design_effect: None,
             upwards,
             stealable: false,
         }
     }
 }
 
-/// One row for each percentile, and one of misses.
-pub(super) fn body(first: &Arm, second: &Arm, options: &Options) -> Vec<RowResult> {
-    let cells = Cells::of([first, second]);
-    let (a, b) = (first.histograms(&cells), second.histograms(&cells));
-    let shortest = if first.length < second.length { first.length } else { second.length };
-    let percentiles = PERCENTILES_PPM.iter().map(|ppm| percentile(*ppm, (&a, &b), shortest, options));
-    percentiles.chain([misses(first, second, a.body().max(b.body()), options)]).collect()
+/// The rows of what is frequent, and what they tell of the moods of the machine.
+pub(super) struct Body {
+    pub rows: Vec<RowResult>,
+    /// The design effect of the furthest percentile that has one.
+    pub effect: Option<DesignEffect>,
+    /// Whether the machine had moods, and for how many seconds: the longest of any percentile.
+    pub mood: Option<f64>,
 }
 
-fn percentile(ppm: u32, (a, b): (&Blocks, &Blocks), length: Nanos, options: &Options) -> RowResult {
+/// One row for each percentile, and one of misses.
+pub(super) fn body(first: &Arm, second: &Arm, options: &Options) -> Body {
+    let mut all = first.due.clone();
+    all.merge(&second.due);
+    let shares = PERCENTILES_PPM.map(|ppm| 1.0 - f64::from(ppm) / 1e6);
+    let edges: Vec<usize> = shares.iter().map(|share| series::edge_of(&all, *share)).collect();
+    let (of_first, of_second) = (series::beyond(first, &edges), series::beyond(second, &edges));
+    let cells = Cells::of([first, second]);
+    let blocks = (first.whole(&cells), second.whole(&cells));
+    let enough = first.slices.len().min(second.slices.len()) >= SLICES_MIN;
+    let shortest = first.length.min(second.length);
+    let mut body = Body { rows: Vec::new(), effect: None, mood: None };
+    for (ppm, (a, b)) in PERCENTILES_PPM.iter().zip(of_first.iter().zip(&of_second)) {
+        let effect = DesignEffect::of(a, b, body.effect.as_ref());
+        let beyond = a.of.min(b.of) * (1.0 - f64::from(*ppm) / 1e6);
+        let Some(effect) = Some(effect).filter(|_| enough && beyond >= 1.0) else {
+            body.rows.push(untold(*ppm, (&blocks.0, &blocks.1), shortest, beyond));
+            continue;
+        };
+        if effect.moody >= MOODY && *ppm <= ODDS_PPM {
+            body.mood = Some(body.mood.map_or(effect.mood, |mood: f64| mood.max(effect.mood)));
+        }
+        let shown = percentile(*ppm, (&blocks.0, &blocks.1), (a, b), &effect);
+        body.rows.push(shown.told_by(shortest, options));
+        // The median is so frequent that it says little of the tail.
+        if *ppm > MEDIAN_PPM && beyond >= BEYOND_MIN {
+            body.effect = Some(effect);
+        }
+    }
+    body.rows.push(misses(first, second, body.effect.as_ref(), options));
+    body
+}
+
+/// A percentile without limits: too little was measured for any.
+fn untold(ppm: u32, (a, b): (&bootstrap::Blocks, &bootstrap::Blocks), length: Nanos, beyond: f64) -> RowResult {
     let share = f64::from(ppm) / 1e6;
-    let beyond = a.samples().min(b.samples()) * (1.0 - share);
-    let what = What::Percentile { ppm };
+    let row = RowResult::new(What::Percentile { ppm }, None, false);
     // With less than one value beyond it, a percentile is the maximum by another name.
     if beyond < 1.0 {
-        return RowResult { wants: longer(length, 3.7 / beyond), ..RowResult::new(what, None, false) };
+        return RowResult { wants: longer(length, 3.7 / beyond), ..row };
     }
-    let (Some(seen_a), Some(seen_b)) = (a.quantile(share), b.quantile(share)) else {
-        return RowResult::new(what, None, false);
-    };
-    let resampled = ppm <= BOOTSTRAP_PPM && beyond >= BEYOND_MIN;
-    let enough = a.len().min(b.len()) >= bootstrap::BLOCKS_MIN;
-    let found = if resampled {
-        by_resampling(a, b, share, options)
-    } else {
-        let limits = || a.order_limits(share).zip(b.order_limits(share));
-        enough.then(limits).flatten().map(|(a, b)| by_ranks(&a, &b, options))
-    };
-    let shown = |row: RowResult| RowResult { first: Some(seen_a), second: Some(seen_b), ..row };
-    let Some((limits, odds)) = found else { return shown(RowResult::new(what, None, false)) };
-    let (told, least) = is_told(&limits, seen_a, options);
-    // Limits narrow with the square root of the length. Where there are none yet, twice the 3.7 samples beyond the
-    // percentile that give the first ones are asked for.
-    let width = (limits.high - limits.low) / 2.0;
-    let factor = if width.is_finite() { (width / least).powi(2).max(1.1) } else { 2.0 * 3.7 / beyond.min(3.7) };
-    let row = RowResult::new(what, Some(odds), told);
-    shown(RowResult {
-        change: Some(Change::Difference(limits)),
-        wants: if told { None } else { longer(length, factor) },
-        ..row
-    })
+    RowResult { first: a.quantile(share), second: b.quantile(share), ..row }
 }
 
-/// Whether the limits of a percentile leave no room for a change that matters, and how much room that is.
-pub(super) fn is_told(limits: &Limits, first: f64, options: &Options) -> (bool, f64) {
-    let least = TOLD_LEAST.max(TOLD_MARGINS * options.margin) * first;
-    (limits.low.abs().max(limits.high.abs()) <= least, least)
+fn percentile(
+    ppm: u32,
+    blocks: (&bootstrap::Blocks, &bootstrap::Blocks),
+    (a, b): (&Events, &Events),
+    effect: &DesignEffect,
+) -> RowResult {
+    let share = f64::from(ppm) / 1e6;
+    let what = What::Percentile { ppm };
+    let (of_first, of_second) = effect.for_limits(RISK);
+    let limits = |blocks: &bootstrap::Blocks, effect: f64| {
+        blocks.order_limits(share).map(|limits| {
+            let (low, high) = limits.together(effect).at(RISK);
+            (limits.seen, low, high)
+        })
+    };
+    let (Some(first), Some(second)) = (limits(blocks.0, of_first), limits(blocks.1, of_second)) else {
+        return RowResult::new(what, None, false);
+    };
+    let odds = Chances::of(a, b, effect).filter(|_| ppm <= ODDS_PPM);
+    let odds = odds.map(|chances| Odds { more: chances.more, less: chances.fewer });
+    RowResult {
+        first: Some(first.0),
+        second: Some(second.0),
+        change: Some(Change::Difference(difference(first, second))),
+        design_effect: Some(of_first.max(of_second)),
+        ..RowResult::new(what, odds, false)
+    }
+}
+
+/// Limits of the difference of two values from limits of each (Zou and Donner 2008).
+fn difference(first: (f64, Option<f64>, Option<f64>), second: (f64, Option<f64>, Option<f64>)) -> Limits {
+    let distance = |limit: Option<f64>, seen: f64| limit.map_or(f64::INFINITY, |limit| (limit - seen).abs());
+    let seen = second.0 - first.0;
+    let down = distance(second.1, second.0).hypot(distance(first.2, first.0));
+    let up = distance(second.2, second.0).hypot(distance(first.1, first.0));
+    Limits { seen: Some(seen), low: seen - down, high: seen + up }
+}
+
+impl RowResult {
+    /// The same with whether it had enough data, and else how long the recordings would have to be.
+    fn told_by(self, length: Nanos, options: &Options) -> Self {
+        let (Some(Change::Difference(limits)), Some(first)) = (self.change, self.first) else { return self };
+        let least = options.margin.max(MARGIN_LEAST) * first;
+        if is_within(&limits, least) {
+            return Self { verdict: Compared::NoDifferenceShown, ..self };
+        }
+        // Limits narrow with the square root of the length.
+        let width = (limits.high - limits.low) / 2.0;
+        let factor = if width.is_finite() { (width / least).powi(2).clamp(1.1, 1e6) } else { 4.0 };
+        Self { wants: longer(length, factor), ..self }
+    }
+}
+
+/// Whether limits leave no room for a change of this many nanoseconds.
+pub(super) fn is_within(limits: &Limits, room: f64) -> bool {
+    limits.low.abs().max(limits.high.abs()) <= room
 }
 
 /// A length multiplied by a factor; `None` above 1e18 ns, about 30 years.
@@ -116,36 +192,53 @@ fn longer(length: Nanos, factor: f64) -> Option<Nanos> {
     (wanted.is_finite() && wanted > 0.0 && wanted < 1e18).then(|| Nanos::from_ns(wanted as u64))
 }
 
-fn by_resampling(a: &Blocks, b: &Blocks, share: f64, options: &Options) -> Option<(Limits, Odds)> {
-    let (a, b) = (a.spread(share, options.resamples)?, b.spread(share, options.resamples)?);
-    let times = 1.0 + options.margin;
-    let contrast = b.against(&a, 1.0);
-    let (low, high) = contrast.limits(CONFIDENCE);
-    let odds = Odds {
-        more: b.against(&a, times).chance_of_above_zero(),
-        less: b.against(&a, 1.0 / times).chance_of_below_zero(),
-    };
-    Some((Limits { seen: Some(contrast.seen), low, high }, odds))
-}
-
 /// Limits and odds of a percentile by ranks alone.
 pub(super) fn by_ranks(a: &OrderLimits<'_>, b: &OrderLimits<'_>, options: &Options) -> (Limits, Odds) {
+    let (low, high) = bootstrap::difference_limits(a, b, 1.0, RISK);
     let times = 1.0 + options.margin;
-    let (low, high) = bootstrap::difference_limits(a, b, 1.0, (1.0 - CONFIDENCE) / 2.0);
     let odds =
         Odds { more: bootstrap::chance_of_larger(a, b, times), less: bootstrap::chance_of_smaller(a, b, 1.0 / times) };
     (Limits { seen: Some(b.seen - a.seen), low, high }, odds)
 }
 
-/// The row of misses; `body` is what neighbouring blocks have in common.
-fn misses(first: &Arm, second: &Arm, body: f64, options: &Options) -> RowResult {
+/// The row of misses; `body` is what frequent events tell of the moods.
+fn misses(first: &Arm, second: &Arm, body: Option<&DesignEffect>, options: &Options) -> RowResult {
     let same = first.budget == second.budget;
     let budget = options.budget.or(first.budget).filter(|_| options.budget.is_some() || same);
     // What the recordings counted themselves is exact; another budget is counted in whole buckets.
     let counted = same && (options.budget.is_none() || options.budget == first.budget);
-    let (a, b) = (missed(first, budget, counted), missed(second, budget, counted));
-    let together = bootstrap::clustering(&[&a, &b], body);
-    missed_row(What::Misses { budget }, &Missed::of(&a, together), &Missed::of(&b, together), options)
+    let (a, b) = (series::missed(first, budget, counted), series::missed(second, budget, counted));
+    let what = What::Misses { budget };
+    if a.of <= 0.0 || b.of <= 0.0 || first.slices.len().min(second.slices.len()) < SLICES_MIN {
+        return RowResult::new(what, None, false);
+    }
+    let effect = DesignEffect::of(&a, &b, body);
+    let odds = Chances::of(&a, &b, &effect).map(|chances| Odds { more: chances.more, less: chances.fewer });
+    of_events(what, (&a, &b), &effect, odds)
+}
+
+/// The row of events of two sides, as a ratio of rates.
+pub(super) fn of_events(
+    what: What,
+    (a, b): (&Events, &Events),
+    effect: &DesignEffect,
+    odds: Option<Odds>,
+) -> RowResult {
+    let limits = longrun::ratio_limits(a, b, effect, RISK).map(|(low, high)| Limits {
+        seen: (a.count > 0.0).then(|| b.rate() / a.rate()),
+        low,
+        high,
+    });
+    let none = a.count + b.count <= 0.0;
+    let told = limits.is_some_and(|limits| limits.low >= 1.0 / TOLD_RATIO && limits.high <= TOLD_RATIO);
+    let (of_first, of_second) = effect.for_limits(RISK);
+    RowResult {
+        first: Some(a.rate() * 1e6),
+        second: Some(b.rate() * 1e6),
+        change: limits.map(Change::Ratio),
+        design_effect: Some(of_first.max(of_second)),
+        ..RowResult::new(what, odds, told || none)
+    }
 }
 
 impl Missed {

@@ -4,10 +4,10 @@
 //! That no difference was shown is never said of limits that lie beyond the margin as a whole: what their odds do not decide
 //! stays open.
 //!
-//! There is no row for the tail: maxima of blocks need times, and two maxima are never held against each other.
+//! There are no rows for rare events: clusters need times, and two maxima are never held against each other.
 
 use super::distribution::Distribution;
-use super::rows::{PERCENTILES_PPM, by_ranks, is_told, missed_row};
+use super::rows::{PERCENTILES_PPM, TOLD_LEAST, TOLD_MARGINS, by_ranks, is_within, missed_row};
 use super::{Change, Limits, Options, RowResult, What, Withheld};
 
 /// The percentiles of a pair that is not compared.
@@ -36,7 +36,7 @@ fn percentile(ppm: u32, a: &Distribution, b: &Distribution, options: &Options) -
         return RowResult { first, second, withheld, ..RowResult::new(what, None, false) };
     };
     let (limits, odds) = by_ranks(&of_a, &of_b, options);
-    let (narrow, _) = is_told(&limits, of_a.seen, options);
+    let narrow = is_within(&limits, (TOLD_MARGINS * options.margin).max(TOLD_LEAST) * of_a.seen);
     let told = narrow && !lies_beyond(&limits, options.margin * of_a.seen);
     RowResult { first, second, change: Some(Change::Difference(limits)), ..RowResult::new(what, Some(odds), told) }
 }

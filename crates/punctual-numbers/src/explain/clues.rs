@@ -7,7 +7,7 @@ use super::{Class, Why};
 use crate::recording::{Event, EventKind, Recording};
 use crate::scenario::Policy;
 use crate::trace::{Counter, Window};
-use punctual_facts::machine::{IDLE, IdleState};
+use punctual_facts::machine::{IDLE, IdleState, MachineLine};
 use punctual_hist::{MonoTime, Nanos};
 
 /// The standstill counter is read every 10 ms, so it cannot tell a shorter standstill from none.
@@ -45,11 +45,7 @@ pub(super) struct Rules {
 
 impl Rules {
     pub(super) fn of(recording: &Recording) -> Self {
-        let fact = |name: &str, word: &str| {
-            let facts = &recording.header.machine;
-            facts.iter().any(|(fact, value)| fact == name && value.contains(word))
-        };
-        let idle = recording.header.machine.iter().find(|(fact, _)| fact == IDLE);
+        let fact = |name: &str| MachineLine::of(&recording.header.machine, name);
         let epoch = recording.header.epoch;
         let stands = |kind| matches!(kind, EventKind::Suspended | EventKind::Paused);
         let standstill = |event: &Event| {
@@ -57,11 +53,11 @@ impl Rules {
             (to.minus(event.length), to, event.kind)
         };
         Self {
-            guest: fact("virtualisation", "guest of"),
-            rt: fact("kernel", "PREEMPT_RT"),
+            guest: fact("virtualisation").is_some_and(|value| value.contains("guest of")),
+            rt: fact("kernel").is_some_and(|value| value.contains("PREEMPT_RT")),
             roams: matches!(recording.header.scenario.policy, Policy::Deadline { .. }),
             standstills: recording.events.iter().filter(|event| stands(event.kind)).map(standstill).collect(),
-            idle: idle.map(|(_, line)| IdleState::parse_line(line)).unwrap_or_default(),
+            idle: fact(IDLE).map(IdleState::parse_line).unwrap_or_default(),
             switch_cost: Nanos::ZERO,
         }
     }

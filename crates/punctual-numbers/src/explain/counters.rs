@@ -5,7 +5,7 @@
 
 use super::{Blame, Cause, CauseName, Class, Why, names};
 use crate::stats::float::float;
-use crate::trace::{Change, Counter, Window};
+use crate::trace::{Counter, Growth, Window};
 use punctual_hist::Nanos;
 
 /// Causes that the counters around a window point to, the strongest first.
@@ -16,7 +16,7 @@ pub(super) fn blames(window: &Window) -> Vec<Blame> {
     spoken.into_iter().map(|(_, blame)| blame).collect()
 }
 
-fn spoken(change: &Change) -> Option<(f64, Blame)> {
+fn spoken(change: &Growth) -> Option<(f64, Blame)> {
     let usually = change.usually.unwrap_or(0);
     let strength = if change.counter == Counter::FrequencyRatio {
         // This one points to a cause by being low.

@@ -5,9 +5,9 @@
 //! another program has one for each series. Must not know how the table is stored.
 
 use crate::foreign::{Beyond, Cell, ForeignRun, Quantity, Series};
-use crate::published::named;
 use crate::recording::{CpuTallies, Recording, TimeSlice};
 use crate::scenario::LoadPhase;
+use punctual_facts::machine::MachineLine;
 use punctual_hist::Nanos;
 use std::collections::BTreeMap;
 
@@ -47,7 +47,7 @@ pub struct FleetRow {
 
 pub fn fleet_head(recording: &Recording) -> FleetHead {
     let header = &recording.header;
-    let fact = |name: &str| named(&header.machine, name).map(str::to_owned);
+    let fact = |name: &str| MachineLine::of(&header.machine, name).map(str::to_owned);
     FleetHead {
         kernel: fact("kernel"),
         machine: fact("model"),
@@ -102,7 +102,7 @@ fn of_slice(cpu: u32, slice: &TimeSlice, of: &CpuTallies) -> FleetRow {
 }
 
 pub fn foreign_fleet_head(run: &ForeignRun) -> FleetHead {
-    let fact = |name: &str| named(&run.machine, name).map(str::to_owned);
+    let fact = |name: &str| MachineLine::of(&run.machine, name).map(str::to_owned);
     FleetHead {
         kernel: fact("release").or_else(|| fact("kernel")),
         machine: fact("nodename").or_else(|| fact("machine")),

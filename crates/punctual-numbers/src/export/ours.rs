@@ -1,9 +1,8 @@
 //! A recording as a run, as far as other formats can hold it.
 
 use crate::foreign::{Cell, ForeignRun, Format, Series, Stated};
-use crate::published::named;
 use crate::recording::{CpuTotals, Recording};
-use punctual_facts::machine::{Arch, Flavour};
+use punctual_facts::machine::{Arch, Flavour, MachineLine};
 use punctual_hist::{Counts, Nanos};
 use std::collections::BTreeMap;
 
@@ -58,8 +57,8 @@ fn skips((cpu, totals): (&u32, &CpuTotals)) -> Option<String> {
 }
 
 /// The fact about the kernel, such as `6.18.44, stock (PREEMPT_DYNAMIC), x86-64`, in the words of `uname`.
-fn system(machine: &[(String, String)]) -> Vec<(String, String)> {
-    let Some(kernel) = named(machine, "kernel") else { return Vec::new() };
+fn system(machine: &[MachineLine]) -> Vec<MachineLine> {
+    let Some(kernel) = MachineLine::of(machine, "kernel") else { return Vec::new() };
     let parts: Vec<&str> = kernel.split(", ").collect();
     let mut known = vec![("sysname", "Linux".to_owned())];
     // If the release could not be read, a word about that stands in its place.
@@ -73,5 +72,5 @@ fn system(machine: &[(String, String)]) -> Vec<(String, String)> {
     }
     let uname = [(Arch::X86.name(), "x86_64"), (Arch::Arm64.name(), "aarch64")];
     known.extend(uname.iter().filter(|(name, _)| is_one_of(&[name])).map(|(_, own)| ("machine", (*own).to_owned())));
-    known.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+    known.into_iter().map(MachineLine::from).collect()
 }

@@ -2,7 +2,7 @@
 
 use super::{NotExported, Rows, US, has_histogram, largest, marks, rows_of};
 use crate::foreign::{ForeignRun, Series};
-use crate::published::named;
+use punctual_facts::machine::MachineLine;
 use punctual_hist::Nanos;
 use serde_json::{Map, Value, json};
 
@@ -15,7 +15,7 @@ pub fn rt_tests(run: &ForeignRun) -> Result<String, NotExported> {
         ("realtime", Ok(number)) => Value::from(number),
         _ => Value::from(value),
     };
-    let info = |name: &str| Some((name.to_owned(), own(name, named(&run.machine, name)?)));
+    let info = |name: &str| Some((name.to_owned(), own(name, MachineLine::of(&run.machine, name)?)));
     let sysinfo: Map<String, Value> = facts.into_iter().filter_map(info).collect();
     let threads = run.series.iter().enumerate();
     let threads: Map<String, Value> =

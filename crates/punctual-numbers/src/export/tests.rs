@@ -221,7 +221,7 @@ fn a_recording_keeps_its_skips_its_misses_and_its_machine() {
 /// Three seconds with 1000 releases each that ran, a third of them late, and 40 that did not run for 3 ms.
 fn skipping() -> Recording {
     let mut header = sample::header(0);
-    header.machine = vec![("kernel".to_owned(), "6.12.1, PREEMPT_RT, arm64".to_owned())];
+    header.machine = vec![("kernel", "6.12.1, PREEMPT_RT, arm64").into()];
     let mut recording = Recording::new(header);
     for (n, latency_us) in [10, 12, 70].into_iter().enumerate() {
         let Frame::Interval(mut interval) = sample::second(n as u64, Nanos::from_us(latency_us)) else { continue };

@@ -17,7 +17,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<ForeignRun, Problem> {
     let asked = quoted.as_deref().map(command::asked).unwrap_or_default();
     let mut run = ForeignRun {
         program: quoted.is_some().then(|| "cyclictest".to_owned()),
-        machine: vec![("source".to_owned(), source.to_owned())],
+        machine: vec![("source", source).into()],
         duration: asked.duration.map(|length| Stated { length, grain: Nanos::from_secs(1) }),
         notes: vec!["there is no histogram in it: percentiles are not known".to_owned()],
         command: quoted,

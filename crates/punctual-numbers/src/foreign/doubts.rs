@@ -96,9 +96,9 @@ fn stated_count(series: &mut Series, notes: &mut Vec<String>) {
 fn extremes(series: &mut Series, notes: &mut Vec<String>) {
     let (Some(first), Some(last)) = (series.cells.first().copied(), series.cells.last().copied()) else { return };
     if let Some(max) = series.max {
-        let (least, most) = series.rounded(max);
+        let (at_least, at_most) = series.rounded(max);
         let beyond = series.beyond.map(|beyond| beyond.from);
-        if beyond.is_none() && least > last.high {
+        if beyond.is_none() && at_least > last.high {
             let what = format!(
                 "the largest value, {}, is in no cell; the last that holds something ends at {}: at least one value is \
                  missing from the histogram",
@@ -106,14 +106,14 @@ fn extremes(series: &mut Series, notes: &mut Vec<String>) {
                 us(last.high)
             );
             contradicts(series, notes, &what);
-        } else if most < last.low || beyond.is_some_and(|from| most < from) {
+        } else if at_most < last.low || beyond.is_some_and(|from| at_most < from) {
             contradicts(series, notes, &format!("values are counted above the largest that is stated, {}", us(max)));
         }
     }
     // Other programs that measure noise state the smallest value of something else than their cells.
     if let Some(min) = series.min.filter(|_| series.quantity == Quantity::Latency || series.rounded_up) {
-        let (least, most) = series.rounded(min);
-        if least > first.high || most < first.low {
+        let (at_least, at_most) = series.rounded(min);
+        if at_least > first.high || at_most < first.low {
             let what = format!(
                 "the smallest value, {}, is not in the first cell that holds something, {} to {}",
                 us(min),

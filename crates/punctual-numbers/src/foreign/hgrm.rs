@@ -131,12 +131,11 @@ impl Reader {
         if self.cells.len() >= MOST_CELLS {
             return Err(Problem::at(line, format!("more than {MOST_CELLS} rows")));
         }
-        match self.cells.last_mut().filter(|cell| cell.high == value) {
-            Some(cell) => cell.count = cell.count.saturating_add(count),
-            None => {
-                let low = before.map_or(Nanos::ZERO, |before| before.plus(Nanos::from_ns(1)));
-                self.cells.push(Cell { low, high: value, count });
-            }
+        if let Some(cell) = self.cells.last_mut().filter(|cell| cell.high == value) {
+            cell.count = cell.count.saturating_add(count);
+        } else {
+            let low = before.map_or(Nanos::ZERO, |before| before.plus(Nanos::from_ns(1)));
+            self.cells.push(Cell { low, high: value, count });
         }
         Ok(())
     }

@@ -7,12 +7,12 @@ use super::lines::LineReader;
 use super::number::{self, Unit};
 use super::run::{Quantity, Series, Stated, Unfit};
 use super::{ForeignRun, Problem};
-use crate::published::named;
+use punctual_facts::machine::MachineLine;
 use punctual_hist::{Counts, Nanos};
 
 #[derive(Default)]
 pub(super) struct Reader {
-    facts: Vec<(String, String)>,
+    facts: Vec<MachineLine>,
     duration: Option<Nanos>,
     max: Option<Nanos>,
     samples: Counts,
@@ -37,12 +37,12 @@ impl LineReader for Reader {
         if self.facts.len() >= 1_000 {
             return Err(Problem::at(number, "more facts than hwlatdetect prints"));
         }
-        self.facts.push((name.to_owned(), value.to_owned()));
+        self.facts.push((name, value).into());
         Ok(())
     }
 
     fn finish(&mut self) -> Result<ForeignRun, Problem> {
-        let fact = |name: &str| named(&self.facts, name);
+        let fact = |name: &str| MachineLine::of(&self.facts, name);
         let us = |name: &str| fact(name).and_then(|value| number::length(value.trim_end_matches("us"), Unit::Us));
         let stated = fact("Samples exceeding threshold").or(fact("Samples recorded")).and_then(number::count);
         let mut notes = vec![match us("Latency threshold") {

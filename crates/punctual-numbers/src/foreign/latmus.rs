@@ -10,15 +10,15 @@ use super::number::{self, Unit};
 use super::run::{Series, Stated};
 use super::table::Table;
 use super::{Beyond, Cell, ForeignRun, Problem};
-use crate::published::named;
+use punctual_facts::machine::MachineLine;
 use punctual_hist::Nanos;
 
 const US: Nanos = Nanos::from_us(1);
 
 #[derive(Default)]
 pub(super) struct Reader {
-    facts: Vec<(String, String)>,
-    machine: Vec<(String, String)>,
+    facts: Vec<MachineLine>,
+    machine: Vec<MachineLine>,
     table: Table,
     /// Of the last row, where it has everything beyond, too.
     beyond: Vec<Beyond>,
@@ -30,8 +30,8 @@ impl LineReader for Reader {
         if let Some(comment) = line.strip_prefix('#') {
             let comment = comment.trim();
             match comment.split_once(':') {
-                Some((name, value)) => self.facts.push((name.trim().to_owned(), value.trim().to_owned())),
-                None => self.machine.extend((!comment.is_empty()).then(|| ("says".to_owned(), comment.to_owned()))),
+                Some((name, value)) => self.facts.push((name.trim(), value.trim()).into()),
+                None => self.machine.extend((!comment.is_empty()).then(|| ("says", comment).into())),
             }
             if self.facts.len().saturating_add(self.machine.len()) > 10_000 {
                 return Err(Problem::at(number, "more comments than latmus writes"));
@@ -71,13 +71,13 @@ impl LineReader for Reader {
 
 impl Reader {
     fn fact(&self, name: &str) -> Option<&str> {
-        named(&self.facts, name)
+        MachineLine::of(&self.facts, name)
     }
 
     /// Takes the ones off that the first versions add.
     fn without_ones(&self, columns: &mut [Vec<Cell>]) -> Option<String> {
         let is_later =
-            self.facts.iter().any(|(name, _)| name.ends_with("peak (hhmmss)") || name.ends_with("sample count"));
+            self.facts.iter().any(|of| of.name.ends_with("peak (hhmmss)") || of.name.ends_with("sample count"));
         let cells = columns.first_mut()?;
         let holds_one = [cells.first(), cells.last()].into_iter().flatten().any(|cell| cell.count == 1);
         if is_later || holds_one {
@@ -96,7 +96,7 @@ impl Reader {
 
     /// The words before the facts of each column, with a blank: later versions measure several things at once.
     fn names(&self, columns: usize) -> Vec<String> {
-        let maxima = self.facts.iter().filter_map(|(name, _)| name.strip_suffix("max latency").map(str::to_owned));
+        let maxima = self.facts.iter().filter_map(|fact| fact.name.strip_suffix("max latency").map(str::to_owned));
         let mut names: Vec<String> = maxima.collect();
         // A column without values has no facts, and then nothing tells which column has which.
         if names.len() != columns {
@@ -154,7 +154,7 @@ impl Reader {
     }
 
     fn claims(&self) -> Option<String> {
-        let restricted = self.machine.iter().any(|(_, said)| said == "C-state restricted");
+        let restricted = self.machine.iter().any(|line| line.value == "C-state restricted");
         restricted.then(|| {
             "unproven: the file says that C-states were restricted; versions of latmus write one byte where the kernel \
              wants four, which is refused, and say so all the same"
@@ -162,9 +162,9 @@ impl Reader {
         })
     }
 
-    fn about_the_machine(&self) -> Vec<(String, String)> {
+    fn about_the_machine(&self) -> Vec<MachineLine> {
         let own = ["min latency", "avg latency", "max latency", "sample count", "est started on"];
-        let facts = self.facts.iter().filter(|(name, _)| !own.iter().any(|own| name.ends_with(own))).cloned();
+        let facts = self.facts.iter().filter(|fact| !own.iter().any(|own| fact.name.ends_with(own))).cloned();
         facts.chain(self.machine.iter().cloned()).collect()
     }
 }

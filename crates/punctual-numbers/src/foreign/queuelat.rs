@@ -8,6 +8,7 @@ use super::lines::LineReader;
 use super::number;
 use super::run::{Beyond, Quantity, Series};
 use super::{Cell, ForeignRun, Problem};
+use punctual_facts::machine::MachineLine;
 use punctual_hist::Nanos;
 
 /// More rows than the table of any version has.
@@ -24,7 +25,7 @@ pub(super) struct Reader {
     end: Option<Beyond>,
     summary: bool,
     exceeded: Option<String>,
-    facts: Vec<(String, String)>,
+    facts: Vec<MachineLine>,
 }
 
 impl LineReader for Reader {
@@ -38,20 +39,18 @@ impl LineReader for Reader {
         }
         if let Some((name, value)) = line.split_once(" = ").filter(|_| !line.starts_with('[')) {
             if self.facts.len() < 100 {
-                self.facts.push((name.to_owned(), value.to_owned()));
+                self.facts.push((name, value).into());
             }
         }
         if line.starts_with("queue length exceeded") {
             self.exceeded = Some(line.chars().take(200).collect());
         }
         self.summary |= line.starts_with("Avg loop processing time:");
-        match line.strip_prefix('[').and_then(|rest| rest.split_once("] = ")) {
-            Some((edges, count)) => self.row(number, edges, count),
-            None => {
-                self.left_out |= line == "...";
-                Ok(())
-            }
+        if let Some((edges, count)) = line.strip_prefix('[').and_then(|rest| rest.split_once("] = ")) {
+            return self.row(number, edges, count);
         }
+        self.left_out |= line == "...";
+        Ok(())
     }
 
     fn finish(&mut self) -> Result<ForeignRun, Problem> {

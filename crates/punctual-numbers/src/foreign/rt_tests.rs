@@ -11,6 +11,7 @@ use super::number::{self, Unit};
 use super::run::{Quantity, Stated};
 use super::table::ascending;
 use super::{Beyond, Cell, ForeignRun, MOST_CELLS, MOST_COLUMNS, Problem, Series};
+use punctual_facts::machine::MachineLine;
 use punctual_hist::Nanos;
 use serde_json::{Map, Value};
 
@@ -51,11 +52,11 @@ pub(super) fn read(bytes: &[u8]) -> Result<ForeignRun, Problem> {
     Ok(run)
 }
 
-pub(super) fn machine(document: &Map<String, Value>) -> Vec<(String, String)> {
+pub(super) fn machine(document: &Map<String, Value>) -> Vec<MachineLine> {
     let Some(info) = document.get("sysinfo").and_then(Value::as_object) else { return Vec::new() };
     let of = |(name, value): (&String, &Value)| {
         let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        (name.clone(), value)
+        (name.as_str(), value).into()
     };
     info.iter().map(of).collect()
 }

@@ -128,7 +128,7 @@ impl Reading {
             return;
         }
         if !text.is_empty() && self.core.is_none() && self.inside("SystemInfo") && self.run.machine.len() < 1_000 {
-            self.run.machine.push((name.clone(), text.clone()));
+            self.run.machine.push((name.as_str(), text.as_str()).into());
         }
         self.skipped |= text.contains("Skipping statistics");
         let Some(core) = &mut self.core else { return };

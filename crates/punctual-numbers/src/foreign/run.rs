@@ -5,6 +5,7 @@
 
 use super::Format;
 use super::sequence::{Order, Sequence};
+use punctual_facts::machine::MachineLine;
 use punctual_hist::{Counts, Nanos, bucket_high, bucket_low};
 
 /// The result of one measurement, with a series for each CPU, thread or context.
@@ -21,9 +22,9 @@ pub struct ForeignRun {
     /// Length of the run as the file states it.
     pub duration: Option<Stated>,
     /// Facts about the machine that the file tells, by name.
-    #[serde(serialize_with = "crate::published::map")]
+    #[serde(serialize_with = "crate::published::lines")]
     #[cfg_attr(feature = "schema", schemars(with = "std::collections::BTreeMap<String, String>"))]
-    pub machine: Vec<(String, String)>,
+    pub machine: Vec<MachineLine>,
     #[serde(skip)]
     pub series: Vec<Series>,
     /// Sentences that tell what was repaired, doubted or lost.

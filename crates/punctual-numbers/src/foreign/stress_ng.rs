@@ -4,6 +4,7 @@ use super::lines::LineReader;
 use super::number::{self, Unit};
 use super::run::{Series, Unfit};
 use super::{ForeignRun, MOST_COLUMNS, Problem};
+use punctual_facts::machine::MachineLine;
 use punctual_hist::Nanos;
 
 /// The last percentile that is printed, in parts per million.
@@ -14,7 +15,7 @@ const KEPT: u64 = 10_000;
 #[derive(Default)]
 pub(super) struct Reader {
     series: Vec<Series>,
-    policy: Vec<(String, String)>,
+    policy: Vec<MachineLine>,
 }
 
 impl LineReader for Reader {
@@ -78,7 +79,7 @@ impl Reader {
             return Err(Problem::at(line, "more stressors than any machine has CPUs"));
         }
         if self.policy.is_empty() {
-            self.policy.push(("policy".to_owned(), policy.to_owned()));
+            self.policy.push(("policy", policy).into());
         }
         let label = format!("stressor {}", self.series.len());
         let grain = Nanos::from_ns(1);

@@ -96,7 +96,7 @@ impl LineReader for Reader {
         }
         last_of_latency(&mut series);
         let says = self.comments.iter().filter(|comment| !comment.contains('|'));
-        let machine = says.map(|comment| ("says".to_owned(), comment.clone())).collect();
+        let machine = says.map(|comment| ("says", comment.as_str()).into()).collect();
         let program = self.comments.iter().find_map(|comment| comment.strip_prefix("Xenomai version:"));
         Ok(ForeignRun {
             program: Some(program.map_or("latency".to_owned(), |version| format!("latency, {}", version.trim()))),

@@ -10,6 +10,7 @@ use super::{Header, Recording, Run};
 use crate::scenario::{Amount, LoadPhase, Mechanism, Policy, Scenario, TimerPhase};
 use crate::trace::Rung;
 use punctual_facts::cpu_set::CpuSet;
+use punctual_facts::machine::MachineLine;
 use punctual_hist::Nanos;
 use std::collections::BTreeMap;
 
@@ -61,12 +62,10 @@ fn note<T: PartialEq>(first: T, other: T, differs: impl FnOnce(T, T) -> Mismatch
     }
 }
 
-pub fn machine_differences(first: &[(String, String)], other: &[(String, String)]) -> Vec<Mismatch> {
-    let value = |machine: &[(String, String)], name: &str| {
-        machine.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone())
-    };
-    let own = first.iter().map(|(name, _)| name);
-    let added = other.iter().map(|(name, _)| name).filter(|name| value(first, name).is_none());
+pub fn machine_differences(first: &[MachineLine], other: &[MachineLine]) -> Vec<Mismatch> {
+    let value = |machine: &[MachineLine], name: &str| MachineLine::of(machine, name).map(str::to_owned);
+    let own = first.iter().map(|line| &line.name);
+    let added = other.iter().map(|line| &line.name).filter(|name| value(first, name).is_none());
     let mut all = Vec::new();
     for name in own.chain(added) {
         note(value(first, name), value(other, name), |a, b| Mismatch::Machine(name.clone(), a, b), &mut all);
@@ -109,10 +108,9 @@ pub enum Unmergeable {
     /// The recording with this number is of another kind than the first.
     Mismatch(usize, Vec<Mismatch>),
     /// Both recordings hold the same run.
-    Same(usize, usize),
-    /// Runs of both overlapped by the wall clock: the end of the one and the beginning of the other, in nanoseconds since
-    /// 1970.
-    Overlap(usize, usize, u64, u64),
+    Same { earlier: usize, later: usize },
+    /// A run of the earlier recording ended after one of the later began, by the wall clock.
+    Overlap { earlier: usize, later: usize, until_unix_ns: u64, from_unix_ns: u64 },
     /// The recording with this number holds no interval.
     Nothing(usize),
 }
@@ -152,43 +150,52 @@ impl Merging {
                 against.push(Unmergeable::Nothing(number));
             }
         }
-        let mut runs: Vec<(u64, (usize, usize, &Run))> = Vec::new();
-        for (number, recording) in recordings.iter().enumerate() {
+        let mut runs: Vec<Placed<'_>> = Vec::new();
+        for (recording, of) in recordings.iter().enumerate() {
             // Runs of one recording stay in their order, though the wall clock may have been set back between them.
-            let mut begun = 0;
-            for (run, of) in recording.runs.iter().enumerate() {
-                begun = of.header.started_unix_ns.max(begun);
-                runs.push((begun, (number, run, of)));
+            let mut begun_unix_ns = 0;
+            for (number, run) in of.runs.iter().enumerate() {
+                begun_unix_ns = run.header.started_unix_ns.max(begun_unix_ns);
+                runs.push(Placed { begun_unix_ns, recording, number, run });
             }
         }
-        runs.sort_by_key(|(begun, (number, run, _))| (*begun, *number, *run));
-        let runs: Vec<(usize, usize, &Run)> = runs.into_iter().map(|(_, run)| run).collect();
+        runs.sort_by_key(|placed| (placed.begun_unix_ns, placed.recording, placed.number));
         against.extend(runs.windows(2).filter_map(in_the_way));
         if against.is_empty() { Ok(Self { parts: placed(recordings, &runs) }) } else { Err(against) }
     }
 }
 
+/// A run by the wall clock, and which run of which recording it is.
+struct Placed<'a> {
+    begun_unix_ns: u64,
+    recording: usize,
+    number: usize,
+    run: &'a Run,
+}
+
 /// The reason why a run cannot follow the one before it.
-fn in_the_way(pair: &[(usize, usize, &Run)]) -> Option<Unmergeable> {
-    let [(a, _, earlier), (b, _, later)] = pair else { return None };
-    if a == b {
+fn in_the_way(pair: &[Placed<'_>]) -> Option<Unmergeable> {
+    let [before, after] = pair else { return None };
+    let (earlier, later) = (before.recording, after.recording);
+    if earlier == later {
         // Runs of one recording were checked when they were merged.
         return None;
     }
-    if earlier.header.started_unix_ns == later.header.started_unix_ns {
-        return Some(Unmergeable::Same(*a, *b));
+    if before.run.header.started_unix_ns == after.run.header.started_unix_ns {
+        return Some(Unmergeable::Same { earlier, later });
     }
-    let (until, from) = (earlier.until_unix_ns(), later.header.started_unix_ns);
-    (until > from.saturating_add(OVERLAP_MAX.as_ns())).then_some(Unmergeable::Overlap(*a, *b, until, from))
+    let (until_unix_ns, from_unix_ns) = (before.run.until_unix_ns(), after.run.header.started_unix_ns);
+    let overlap = until_unix_ns > from_unix_ns.saturating_add(OVERLAP_MAX.as_ns());
+    overlap.then_some(Unmergeable::Overlap { earlier, later, until_unix_ns, from_unix_ns })
 }
 
-fn placed(recordings: &[Recording], runs: &[(usize, usize, &Run)]) -> Vec<MergePart> {
-    let Some(first) = runs.first().and_then(|(number, ..)| recordings.get(*number)) else { return Vec::new() };
+fn placed(recordings: &[Recording], runs: &[Placed<'_>]) -> Vec<MergePart> {
+    let Some(first) = runs.first().and_then(|placed| recordings.get(placed.recording)) else { return Vec::new() };
     // Slots of windows are handed out recording by recording, in order.
     let (mut slots, mut taken) = (BTreeMap::new(), 0u32);
     let mut until = RecTime::EPOCH;
     let mut parts = Vec::new();
-    for (number, run, of) in runs {
+    for Placed { recording: number, number: run, run: of, .. } in runs {
         let apart = Nanos::from_ns(of.header.started_unix_ns.saturating_sub(first.header.started_unix_ns));
         let at = RecTime::after_epoch(whole_second(apart.max(until.since_epoch())));
         until = at.plus(of.until.since(of.at));

@@ -45,6 +45,7 @@ use crate::scenario::{Policy, Scenario};
 use crate::trace::{LateList, TraceTotal, Tracing, Window};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::finding::Finding;
+use punctual_facts::machine::MachineLine;
 use punctual_hist::{Activation, MonoTime, Nanos};
 use std::fmt;
 
@@ -97,9 +98,9 @@ pub struct Header {
     pub epoch: MonoTime,
     #[serde(skip)]
     pub scenario: Scenario,
-    /// Facts that identify the machine: (name, value), in the order to show them.
+    /// What the machine is, in the order to show it.
     #[serde(skip)]
-    pub machine: Vec<(String, String)>,
+    pub machine: Vec<MachineLine>,
     #[serde(skip)]
     pub placement: Placement,
     #[serde(skip)]

@@ -19,7 +19,7 @@ pub(crate) fn header(later_s: u64) -> Header {
     header.started_unix_ns = STARTED + later_s * SECOND;
     header.epoch = MonoTime::from_ns(7 * SECOND + 13 * later_s);
     header.scenario.threads = vec![ProbeThread { cpu: 1, period: Nanos::from_ms(1) }];
-    header.machine = vec![("kernel".to_owned(), "6.12".to_owned())];
+    header.machine = vec![("kernel", "6.12").into()];
     header.clock.source = Some("tsc".to_owned());
     header
 }

@@ -2,7 +2,7 @@
 
 use super::over_time::{Phases, timeline};
 use super::{
-    CpuRow, Need, Percentiles, PhaseRow, Report, Row, Seen, SkippedLoad, Verdict, WorstAt, WorstRow, next, trust,
+    CpuRow, LatencyRow, Need, Percentiles, PhaseRow, Report, Seen, SkippedLoad, Verdict, WorstAt, WorstRow, trust,
 };
 use crate::claims::Claims;
 use crate::explain::Explanation;
@@ -24,7 +24,6 @@ impl Report {
         let seen = Seen::of(&need, &cpus, claims.miss_spread(), recording.covered);
         let verdict = Verdict::of(&seen, &trust.reasons);
         let findings = worst_first(recording.findings.clone());
-        let next = next::steps(recording.covered, &findings, &cpus, &verdict, &trust);
         let header = &recording.header;
         Self {
             tool_version: header.tool_version.clone(),
@@ -55,7 +54,6 @@ impl Report {
             housekeeping: header.placement.housekeeping.clone(),
             verdict,
             trust,
-            next,
             end: recording.end.as_ref().map(|end| end.reason),
             cut_off: recording.cut_off,
             write_error: recording.end.as_ref().and_then(|end| end.write_error.clone()),
@@ -63,7 +61,7 @@ impl Report {
     }
 }
 
-impl Row {
+impl LatencyRow {
     /// The numbers of a pair of histograms: what ran, and what was skipped.
     pub fn of(ran: &Counts, skipped: &Counts, over_budget: u64) -> Self {
         let mut due = ran.clone();
@@ -111,7 +109,7 @@ fn cpu_rows(recording: &Recording, phases: &Phases) -> Vec<CpuRow> {
         CpuRow {
             cpu,
             period: periods.get(&cpu).copied().unwrap_or_default(),
-            row: Row::of(&totals.ran, &totals.skipped, totals.over_budget),
+            row: LatencyRow::of(&totals.ran, &totals.skipped, totals.over_budget),
             worst_at: worst_at(recording, cpu, totals).map(|at| WorstAt { at, phase: phases.name_at(at) }),
             longest_gap: totals.longest_gap,
             early: totals.early,
@@ -133,7 +131,7 @@ fn worst_at(recording: &Recording, cpu: u32, totals: &CpuTotals) -> Option<RecTi
         .or(latest.map(|latest| recording.header.at(latest.release)))
 }
 
-fn total(cpus: &[CpuRow]) -> Option<Row> {
+fn total(cpus: &[CpuRow]) -> Option<LatencyRow> {
     if cpus.len() < 2 {
         return None;
     }
@@ -143,7 +141,7 @@ fn total(cpus: &[CpuRow]) -> Option<Row> {
         skipped.merge(&cpu.skipped);
     }
     let over_budget = cpus.iter().fold(0u64, |total, cpu| total.saturating_add(cpu.row.over_budget));
-    Some(Row::of(&ran, &skipped, over_budget))
+    Some(LatencyRow::of(&ran, &skipped, over_budget))
 }
 
 fn phase_rows(recording: &Recording, phases: &Phases) -> Vec<PhaseRow> {
@@ -151,7 +149,7 @@ fn phase_rows(recording: &Recording, phases: &Phases) -> Vec<PhaseRow> {
         phase,
         name: phases.name(phase),
         cpu,
-        row: Row::of(&totals.ran.counts(), &totals.skipped.counts(), totals.over_budget),
+        row: LatencyRow::of(&totals.ran.counts(), &totals.skipped.counts(), totals.over_budget),
     };
     recording.phases.iter().map(row).collect()
 }

@@ -13,6 +13,7 @@ mod trust;
 mod verdict;
 
 pub use causes::CausesDoubt;
+pub use next::{NextStep, Situation, most_important};
 pub use verdict::{DUE_WANTED, Direction, Seen, may_differ_by_doubt};
 
 use crate::claims::Claims;
@@ -21,6 +22,7 @@ use crate::recording::{CutOff, EndReason, Event, Granted, InForce, LoadDone, Rec
 use crate::scenario::Scenario;
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::finding::Finding;
+use punctual_facts::machine::{MachineFacts, MachineLine};
 use punctual_hist::{Activation, Counts, MonoTime, Nanos};
 
 /// Everything a reader is told of one measurement.
@@ -47,16 +49,16 @@ pub struct Report {
     pub need: Need,
     /// What was run: threads, policy, loads and length.
     pub scenario: Scenario,
-    /// What the machine is: (name, value).
-    #[serde(serialize_with = "crate::published::map")]
-    #[cfg_attr(feature = "schema", schemars(with = "std::collections::BTreeMap<String, String>"))]
-    pub machine: Vec<(String, String)>,
+    /// What the machine is, each line by its name, as it was recorded.
+    #[serde(serialize_with = "machine_facts")]
+    #[cfg_attr(feature = "schema", schemars(with = "MachineFacts", description = "What the machine is."))]
+    pub machine: Vec<MachineLine>,
     /// What stands between it and the need, worst first.
     pub findings: Vec<Finding>,
     /// One row per measured CPU.
     pub cpus: Vec<CpuRow>,
     /// All CPUs as one row, where there are several.
-    pub total: Option<Row>,
+    pub total: Option<LatencyRow>,
     /// One row per load phase and CPU.
     pub phases: Vec<PhaseRow>,
     /// The load phases on the time axis.
@@ -93,15 +95,17 @@ pub struct Report {
     /// Whether the numbers can be relied upon.
     #[serde(skip)]
     pub trust: Trust,
-    /// What to do next, most useful first.
-    #[serde(skip)]
-    pub next: Vec<NextStep>,
     /// How the run ended; `None` when the recording does not say.
     pub end: Option<EndReason>,
     /// Why the file holds less than the run.
     pub cut_off: Option<CutOff>,
     /// Why the file could not be written completely.
     pub write_error: Option<String>,
+}
+
+fn machine_facts<S: serde::Serializer>(recorded: &[MachineLine], to: S) -> Result<S::Ok, S::Error> {
+    let facts = MachineFacts::of(recorded);
+    serde::Serialize::serialize(&facts, to)
 }
 
 /// What was asked for.
@@ -121,7 +125,7 @@ pub struct Need {
 /// The numbers of one histogram pair. A percentile is `None` where there are too few values for it.
 #[derive(Clone, Debug, Default, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Row {
+pub struct LatencyRow {
     /// Releases that came due: ran and skipped.
     pub due: u64,
     /// The number of activations that ran.
@@ -160,7 +164,7 @@ pub struct CpuRow {
     #[serde(rename = "period_ns")]
     pub period: Nanos,
     #[serde(flatten)]
-    pub row: Row,
+    pub row: LatencyRow,
     /// When its largest latency was released, and in which load phase.
     pub worst_at: Option<WorstAt>,
     /// Longest time between two wake-ups.
@@ -203,7 +207,7 @@ pub struct PhaseRow {
     pub name: String,
     pub cpu: u32,
     #[serde(flatten)]
-    pub row: Row,
+    pub row: LatencyRow,
 }
 
 /// A load phase on the time axis, relative to the epoch.
@@ -421,33 +425,5 @@ pub enum Distrust {
     /// The machine changed over the run under this load, so its moods are longer than about a fifth of the run.
     Drifts {
         load: String,
-    },
-}
-
-/// What to do next.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(tag = "code", rename_all = "kebab-case")]
-pub enum NextStep {
-    /// Look at this finding first.
-    Fix {
-        id: String,
-    },
-    /// Measure this long to claim less than one miss in `one_in` releases.
-    MeasureLonger {
-        #[serde(rename = "length_ns")]
-        length: Nanos,
-        one_in: u64,
-    },
-    /// Measure again as root: it would add this.
-    RunAsRoot {
-        adds: String,
-    },
-    /// Measure again without what spoilt this run.
-    Repeat,
-    StateBudget,
-    /// Skipped releases make the two percentile views differ; look at the longest gap on this CPU.
-    LookAtSkips {
-        cpu: u32,
     },
 }

@@ -1,92 +1,204 @@
-//! What to do next, most useful first.
+//! What to do next, decided once for every text, the page and the JSON document.
+//!
+//! A step is what to do and on which evidence. Its sentence and its command line are the renderer's. Must not know the
+//! command line.
 
 use super::verdict::time_for;
-use super::{Answer, CpuRow, Direction, Distrust, Inconclusive, NextStep, Trust, Verdict};
+use super::{Answer, CpuRow, Direction, Distrust, Inconclusive, Report};
+use crate::explain::Ranked;
 use crate::stats::binomial;
 use punctual_facts::finding::{Finding, ROOT_MAY, Severity, State};
 use punctual_hist::Nanos;
+use std::cmp::Reverse;
 
-/// The first claim worth measuring longer for.
+/// How many settings one proposed change has.
+const CHANGED_AT_ONCE: usize = 3;
+/// The finding that says that this machine is a guest.
+const GUEST: &str = "virt.detect";
+/// The first claim worth measuring longer for: fewer than one miss in this number of releases.
 const ONE_IN_MIN: u64 = 1_000_000;
-/// Beyond this nobody measures.
+/// A claim beyond one in this number of releases takes years to measure at a period of 1 ms.
 const ONE_IN_MAX: u64 = 1_000_000_000_000;
-/// The claim that is worth a verdict at all.
+/// The claim that a verdict rests on at least.
 const ONE_IN_VERDICT: u64 = 1_000;
 
-pub(super) fn steps(
-    measured: Nanos,
-    findings: &[Finding],
-    cpus: &[CpuRow],
-    verdict: &Verdict,
-    trust: &Trust,
-) -> Vec<NextStep> {
-    let fix = worst_bad(findings);
-    let mut steps = Vec::new();
-    if verdict.inconclusive_because == Some(Inconclusive::NoBudget) {
-        steps.push(NextStep::StateBudget);
-    }
-    // What spoilt a run that held may be chance; what stands between a machine and its need is not.
-    if verdict.answer == Answer::NotHeld {
-        steps.extend(fix.clone());
-    }
-    if worth_repeating(verdict, trust) {
-        steps.push(NextStep::Repeat);
-    }
-    steps.extend(skips_differ(cpus));
-    if verdict.answer != Answer::NotHeld {
-        steps.extend(fix);
-    }
-    steps.extend(refused(findings));
-    steps.extend(longer(measured, verdict));
-    steps
+/// What decides about the next step and stands in no recording: who reads the report, and what this program can change.
+#[derive(Clone, Copy, Debug)]
+pub struct Situation<'a> {
+    pub is_root: bool,
+    /// The container the reader is in, by name.
+    pub container: Option<&'a str>,
+    /// Whether a plan can change what the finding with this id is about.
+    pub can_change: fn(&str) -> bool,
 }
 
-fn worst_bad(findings: &[Finding]) -> Option<NextStep> {
-    let matters = |finding: &&Finding| finding.state == State::Bad && finding.severity > Severity::Info;
-    let bad = findings.iter().filter(matters);
-    // Findings come worst first, and `max_by_key` would take the last of equals.
-    bad.reduce(|worst, next| if next.severity > worst.severity { next } else { worst })
-        .map(|finding| NextStep::Fix { id: finding.id.clone() })
+/// What to do next.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "code", rename_all = "kebab-case")]
+pub enum NextStep {
+    /// Measure again as root, because an ordinary user was refused real-time priority.
+    AsRoot,
+    /// Measure again on the host, because a container cannot change the kernel's settings.
+    OnHost {
+        /// Container the reader is in, by name.
+        container: String,
+    },
+    /// Give each virtual CPU a CPU of its own on the host, because the hypervisor took time.
+    PinOnHost,
+    /// Change these settings, which are findings by their ids.
+    Change {
+        /// Ids of findings, those that matter most first.
+        ids: Vec<String>,
+    },
+    /// Mend this finding by hand, because no plan can.
+    ByHand { id: String },
+    /// Say which latency is too large, because no budget was stated.
+    StateBudget,
+    /// Remove what may have hidden latency, then measure again.
+    Repeat,
+    /// Measure this long, so that this number of releases comes due. If none is missed, fewer than one in `one_in` is.
+    MeasureLonger {
+        #[serde(rename = "length_ns")]
+        length: Nanos,
+        /// Number of releases that come due in this time.
+        releases: u64,
+        one_in: u64,
+    },
+    /// Look at what each thread was granted, because nothing ran.
+    LookAtThreads,
+    /// Look at who made it late, because no setting is known to be in the way.
+    LookAtCauses,
+    /// Look at the latest activation part by part.
+    LookAtSpike,
+    /// Look at all numbers of the run.
+    LookAtRun,
+    /// Find out what held this CPU: skipped releases make its two views of percentiles differ.
+    LookAtSkips {
+        cpu: u32,
+        /// Longest time between two wake-ups of its thread.
+        #[serde(rename = "longest_gap_ns")]
+        longest_gap: Nanos,
+    },
+    /// Audit as root, which may read what these findings need.
+    AuditAsRoot {
+        /// Ids of findings, those that matter most first.
+        ids: Vec<String>,
+    },
+    /// Nothing: the need is met, and a longer run could claim no more.
+    Nothing,
 }
 
-/// A need that was held needs no second run, and too few samples or slow moods need a longer one instead.
-fn worth_repeating(verdict: &Verdict, trust: &Trust) -> bool {
-    let cured = |doubt: &Distrust| !matches!(doubt.direction(), Direction::TooFew | Direction::MoodsLong);
-    verdict.answer != Answer::Held && trust.reasons.iter().any(cured)
-}
-
-/// The CPU on which the two views of p99 differ most, where that is twofold or more.
-fn skips_differ(cpus: &[CpuRow]) -> Option<NextStep> {
-    let differs = |cpu: &&CpuRow| match (cpu.row.latency.p99, cpu.row.latency_due.p99) {
-        (Some(ran), Some(due)) => cpu.row.skipped > 0 && due >= ran.times(2),
-        _ => false,
-    };
-    let worst = cpus.iter().filter(differs).max_by_key(|cpu| cpu.row.latency_due.p99);
-    worst.map(|cpu| NextStep::LookAtSkips { cpu: cpu.cpu })
-}
-
-/// What root may be allowed to read, by name.
-fn refused(findings: &[Finding]) -> Option<NextStep> {
-    let refused =
-        findings.iter().filter(|finding| matches!(&finding.state, State::Unknown(why) if why.ends_with(ROOT_MAY)));
-    let ids: Vec<&str> = refused.map(|finding| finding.id.as_str()).collect();
-    (!ids.is_empty()).then(|| NextStep::RunAsRoot { adds: ids.join(", ") })
-}
-
-/// How long it takes to claim the next power of ten beyond what this run has shown, if the next run misses none either.
-fn longer(measured: Nanos, verdict: &Verdict) -> Option<NextStep> {
-    let one_in = match (&verdict.answer, &verdict.inconclusive_because) {
-        (Answer::Held, _) => {
-            let claims = std::iter::successors(Some(ONE_IN_MIN), |claim| claim.checked_mul(10));
-            claims.take_while(|claim| *claim <= ONE_IN_MAX).find(|claim| wanted(*claim) > Some(verdict.due))?
+impl Report {
+    /// What to do next, the most useful first: at least one step.
+    pub fn next(&self, at: &Situation<'_>) -> Vec<NextStep> {
+        let refused = self.trust.reasons.contains(&Distrust::NotRealTime);
+        let mut steps = Vec::new();
+        if refused && !at.is_root {
+            steps.push(NextStep::AsRoot);
         }
-        (_, Some(Inconclusive::TooFew { time, .. })) => {
-            return time.map(|length| NextStep::MeasureLonger { length, one_in: ONE_IN_VERDICT });
+        match (self.verdict.answer, &self.verdict.inconclusive_because) {
+            (Answer::NotHeld, _) => steps.extend(self.mend(at)),
+            (Answer::Held, _) => steps.push(self.claim_more().unwrap_or(NextStep::Nothing)),
+            (Answer::Inconclusive, Some(Inconclusive::NoBudget)) => steps.push(NextStep::StateBudget),
+            (Answer::Inconclusive, Some(Inconclusive::TooFew { wanted, time: Some(length), .. })) => {
+                steps.push(NextStep::MeasureLonger { length: *length, releases: *wanted, one_in: ONE_IN_VERDICT });
+            }
+            (Answer::Inconclusive, Some(Inconclusive::NothingRan | Inconclusive::TooFew { time: None, .. })) => {
+                steps.push(NextStep::LookAtThreads);
+            }
+            (Answer::Inconclusive, Some(Inconclusive::Doubt { .. }) | None) => steps.push(NextStep::Repeat),
         }
-        _ => return None,
-    };
-    let length = time_for(measured, verdict.due, wanted(one_in)?)?;
-    Some(NextStep::MeasureLonger { length, one_in })
+        steps.extend(self.skips_differ());
+        if self.verdict.answer != Answer::NotHeld {
+            steps.extend(self.change(at));
+        }
+        steps.extend(self.refused());
+        steps
+    }
+
+    /// What to do about the causes that were found.
+    pub fn next_for_causes(&self, at: &Situation<'_>) -> NextStep {
+        let causes = self.ranked();
+        let ids = self.findings.iter().filter(|finding| {
+            let bears = causes.iter().any(|ranked| ranked.knobs.contains(&finding.id.as_str()));
+            finding.state == State::Bad && bears && (at.can_change)(&finding.id)
+        });
+        let ids: Vec<String> = ids.take(CHANGED_AT_ONCE).map(|finding| finding.id.clone()).collect();
+        match &self.causes {
+            _ if !ids.is_empty() => NextStep::Change { ids },
+            Some(found) if !found.spikes.is_empty() => NextStep::LookAtSpike,
+            _ => NextStep::LookAtRun,
+        }
+    }
+
+    fn ranked(&self) -> &[Ranked] {
+        self.causes.as_ref().map_or(&[], |found| &found.causes)
+    }
+
+    /// What would make a machine hold that did not.
+    fn mend(&self, at: &Situation<'_>) -> Vec<NextStep> {
+        if let Some(container) = at.container {
+            return vec![NextStep::OnHost { container: container.to_owned() }];
+        }
+        let is_guest = self.findings.iter().any(|finding| finding.id == GUEST && finding.state == State::Bad);
+        let stolen = |doubt: &Distrust| matches!(doubt, Distrust::Steal { .. } | Distrust::Paused { .. });
+        let pin = (is_guest && self.trust.reasons.iter().any(stolen)).then_some(NextStep::PinOnHost);
+        let look = if self.causes.is_some() { NextStep::LookAtCauses } else { NextStep::LookAtRun };
+        let repeat = self.is_worth_repeating().then_some(NextStep::Repeat);
+        pin.into_iter().chain([self.change(at).unwrap_or(look)]).chain(repeat).collect()
+    }
+
+    /// What stands in the way most, where something is known to.
+    fn change(&self, at: &Situation<'_>) -> Option<NextStep> {
+        let bad = most_important(&self.findings, self.ranked());
+        let first = bad.first().filter(|first| first.severity > Severity::Info)?;
+        let ids = bad.iter().filter(|finding| finding.severity > Severity::Info && (at.can_change)(&finding.id));
+        let ids: Vec<String> = ids.take(CHANGED_AT_ONCE).map(|finding| finding.id.clone()).collect();
+        let by_hand = ids.is_empty() || first.severity == Severity::Fatal && !(at.can_change)(&first.id);
+        Some(if by_hand { NextStep::ByHand { id: first.id.clone() } } else { NextStep::Change { ids } })
+    }
+
+    /// Whether some doubt can be removed before the next run: too few samples or slow moods need a longer one instead.
+    fn is_worth_repeating(&self) -> bool {
+        let cured = |doubt: &Distrust| !matches!(doubt.direction(), Direction::TooFew | Direction::MoodsLong);
+        self.trust.reasons.iter().any(cured)
+    }
+
+    /// The CPU on which the two views of p99 differ most, where that is twofold or more.
+    fn skips_differ(&self) -> Option<NextStep> {
+        let differs = |cpu: &&CpuRow| match (cpu.row.latency.p99, cpu.row.latency_due.p99) {
+            (Some(ran), Some(due)) => cpu.row.skipped > 0 && due >= ran.times(2),
+            _ => false,
+        };
+        let worst = self.cpus.iter().filter(differs).max_by_key(|cpu| cpu.row.latency_due.p99);
+        worst.map(|cpu| NextStep::LookAtSkips { cpu: cpu.cpu, longest_gap: cpu.longest_gap })
+    }
+
+    /// What root may be allowed to read.
+    fn refused(&self) -> Option<NextStep> {
+        let may = |finding: &&Finding| matches!(&finding.state, State::Unknown(why) if why.ends_with(ROOT_MAY));
+        let ids: Vec<String> = self.findings.iter().filter(may).map(|finding| finding.id.clone()).collect();
+        (!ids.is_empty()).then_some(NextStep::AuditAsRoot { ids })
+    }
+
+    /// How long it takes to claim the next power of ten beyond what this run has shown, if the next run misses none either.
+    fn claim_more(&self) -> Option<NextStep> {
+        let claims = std::iter::successors(Some(ONE_IN_MIN), |claim| claim.checked_mul(10));
+        let mut claims = claims.take_while(|claim| *claim <= ONE_IN_MAX);
+        let one_in = claims.find(|claim| wanted(*claim) > Some(self.verdict.due))?;
+        let releases = wanted(one_in)?;
+        let length = time_for(self.measured, self.verdict.due, releases)?;
+        Some(NextStep::MeasureLonger { length, releases, one_in })
+    }
+}
+
+/// The bad findings, those that matter most for the need first: by severity, then by the causes they bear on.
+pub fn most_important<'a>(findings: &'a [Finding], causes: &[Ranked]) -> Vec<&'a Finding> {
+    let bears = |id: &str| causes.iter().position(|ranked| ranked.knobs.contains(&id)).unwrap_or(usize::MAX);
+    let mut bad: Vec<&Finding> = findings.iter().filter(|finding| finding.state == State::Bad).collect();
+    bad.sort_by_key(|finding| (Reverse(finding.severity), bears(&finding.id)));
+    bad
 }
 
 #[allow(clippy::cast_precision_loss, reason = "powers of ten up to 1e12 are exact")]

@@ -23,7 +23,7 @@ fn header() -> Header {
     header.epoch = EPOCH;
     header.scenario.threads = [1, 3].map(|cpu| ProbeThread { cpu, period: PERIOD }).to_vec();
     header.scenario.load_phases = vec![phase(&[], 1), phase(&["cpu", "memory"], 2)];
-    header.machine = vec![("kernel".to_owned(), "6.12".to_owned())];
+    header.machine = vec![("kernel", "6.12").into()];
     header.placement.housekeeping = std::iter::once(0).collect();
     header.clock.source = Some("tsc".to_owned());
     header.clock.read_cost = Nanos::from_ns(25);
@@ -142,7 +142,7 @@ fn a_good_run_in_full() {
     assert_eq!(one.row.latency, one.row.latency_due, "without skips the two views are the same");
     assert_eq!(one.worst_at, Some(WorstAt { at: RecTime::from_secs(12), phase: "cpu+memory".to_owned() }));
     assert_eq!(three.worst_at, Some(WorstAt { at: RecTime::from_secs(14), phase: "cpu+memory".to_owned() }));
-    let total = report.total.unwrap();
+    let total = report.total.as_ref().unwrap();
     assert_eq!((total.due, total.latency.max), (60_000, Some(Nanos::from_us(21))));
     let phases: Vec<_> = report.phases.iter().map(|p| (p.name.as_str(), p.cpu, p.row.ran)).collect();
     assert_eq!(
@@ -162,7 +162,7 @@ fn a_good_run_in_full() {
     assert_eq!((report.verdict.answer, report.verdict.missed), (Answer::Held, 0));
     assert_eq!(report.trust, Trust::default());
     let length = Nanos::from_secs(1498); // 2 995 731 releases at 2000 a second
-    assert_eq!(report.next, [NextStep::MeasureLonger { length, one_in: 1_000_000 }]);
+    assert_eq!(next(&report), [longer(length.as_ns() / 1_000_000_000, 2_995_731, 1_000_000)]);
 }
 
 /// A hog takes the CPU for 20 ms of each second, beginning with a release: that release runs 20 ms late, the 19 after
@@ -178,7 +178,8 @@ fn a_hog_shows_in_the_view_per_release_due() {
     assert!(row.latency.p99.unwrap() < Nanos::from_us(5), "{row:?}");
     assert!(row.latency_due.p99.unwrap() >= Nanos::from_ms(10), "{row:?}");
     assert_eq!((report.verdict.answer, report.verdict.missed), (Answer::NotHeld, 200));
-    assert!(report.next.contains(&NextStep::LookAtSkips { cpu: 1 }), "{:?}", report.next);
+    let longest_gap = report.cpus[0].longest_gap;
+    assert_eq!(next(&report), [NextStep::LookAtRun, NextStep::LookAtSkips { cpu: 1, longest_gap }]);
 }
 
 /// What is doubted and what is remarked after `change`.
@@ -342,8 +343,8 @@ fn a_file_that_was_cut_off_is_reported_on_as_far_as_it_goes() {
     bytes.truncate(bytes.len() - 1);
     let report = Report::of(&read(&bytes).unwrap());
     assert_eq!((report.end, report.trust.reasons.as_slice()), (None, &[Distrust::CutOff][..]));
+    assert_eq!(next(&report), [NextStep::Repeat]);
     assert!(report.cut_off.is_some_and(|cut| cut.is_clean()));
-    assert_eq!(report.next[0], NextStep::Repeat);
     // Cut in the first phase, the phase ends where the recording does.
     let report = Report::of(&fold(header(), good_frames().into_iter().take(5).collect()));
     let idle = PhaseSpan { name: "idle".to_owned(), from: RecTime::EPOCH, to: RecTime::from_secs(3) };
@@ -375,18 +376,30 @@ fn few_releases_are_said_to_be_few() {
         |n: usize| report(header(), vec![interval(0, 0, vec![cpu(1, &vec![9; n], &[]), cpu(3, &vec![9; n], &[])])]);
     assert_eq!(few(999).trust.reasons, [Distrust::TooFew { due: 999 }]);
     assert_eq!(few(1000).trust, Trust { reasons: vec![], remarks: vec![Distrust::TooFew { due: 1000 }] });
-    let longer = NextStep::MeasureLonger { length: Nanos::from_secs(2), one_in: 1000 };
-    assert_eq!(few(1000).next, [longer], "2995 releases at 2000 a second");
+    assert_eq!(next(&few(1000)), [longer(2, 3_000, 1_000)], "3000 releases at 2000 a second");
     let empty = report(header(), vec![]);
     assert_eq!((empty.cpus.len(), empty.cpus[0].row.due, empty.cpus[0].row.latency), (2, 0, Percentiles::default()));
     assert_eq!(empty.verdict.inconclusive_because, Some(Inconclusive::NothingRan));
     assert_eq!(empty.trust.reasons, [Distrust::TooFew { due: 0 }]);
 }
 
+/// The next step for root, on a machine whose settings can be changed unless they are called "fixed".
+fn next(report: &Report) -> Vec<NextStep> {
+    report.next(&Situation { is_root: true, container: None, can_change: |id| id != "fixed" })
+}
+
+fn longer(seconds: u64, releases: u64, one_in: u64) -> NextStep {
+    NextStep::MeasureLonger { length: Nanos::from_secs(seconds), releases, one_in }
+}
+
+fn change(ids: &[&str]) -> NextStep {
+    NextStep::Change { ids: ids.iter().map(|id| (*id).to_owned()).collect() }
+}
+
 #[test]
 fn the_next_steps_name_what_is_in_the_way() {
     let unknown = |id: &str, why: &str| finding(id, Severity::High, State::Unknown(why.to_owned()));
-    let findings = || {
+    let findings = |worst: Finding| {
         Frame::Findings(vec![
             finding("good", Severity::Fatal, State::Good),
             finding("info", Severity::Info, State::Bad),
@@ -395,23 +408,48 @@ fn the_next_steps_name_what_is_in_the_way() {
             unknown("smi", "asking is refused; root may be allowed to"),
             unknown("lockdown", "reading is refused, even to root"),
             unknown("other", "not there"),
-            finding("high", Severity::High, State::Bad),
+            worst,
         ])
     };
     let mut frames = good_frames();
-    frames.push(findings());
+    frames.push(findings(finding("high", Severity::High, State::Bad)));
     let held = report(header(), frames.clone());
     let ids: Vec<_> = held.findings.iter().map(|f| f.id.as_str()).collect();
     assert_eq!(ids, ["high", "medium", "info", "rt-runtime", "smi", "lockdown", "other", "good"]);
-    let root = NextStep::RunAsRoot { adds: "rt-runtime, smi".to_owned() };
-    assert_eq!(held.next[..2], [NextStep::Fix { id: "high".to_owned() }, root]);
+    let audit = NextStep::AuditAsRoot { ids: vec!["rt-runtime".to_owned(), "smi".to_owned()] };
+    let changes = change(&["high", "medium"]);
+    assert_eq!(next(&held), [longer(1498, 2_995_731, 1_000_000), changes.clone(), audit.clone()]);
     let no_budget = Header { scenario: Scenario { budget: None, ..header().scenario }, ..header() };
-    assert_eq!(report(no_budget, frames.clone()).next[0], NextStep::StateBudget);
+    assert_eq!(next(&report(no_budget, frames.clone()))[0], NextStep::StateBudget);
     frames.push(interval(31, 1, vec![cpu(1, &[60_000], &[])]));
-    let missed = report(header(), frames);
+    let missed = report(header(), frames.clone());
     assert_eq!((missed.verdict.answer, missed.verdict.missed), (Answer::NotHeld, 1));
-    assert_eq!(missed.next[0], NextStep::Fix { id: "high".to_owned() });
-    assert!(!missed.next.iter().any(|step| matches!(step, NextStep::MeasureLonger { .. })));
+    assert_eq!(next(&missed), [changes, audit.clone()]);
+    let contained = Situation { is_root: true, container: Some("docker"), can_change: |_| true };
+    assert_eq!(missed.next(&contained), [NextStep::OnHost { container: "docker".to_owned() }, audit.clone()]);
+    let by_hand = |severity| {
+        let mut frames = frames.clone();
+        frames.push(findings(finding("fixed", severity, State::Bad)));
+        next(&report(header(), frames)).remove(0)
+    };
+    assert_eq!(by_hand(Severity::Fatal), NextStep::ByHand { id: "fixed".to_owned() });
+    assert_eq!(by_hand(Severity::High), change(&["medium"]), "what can be changed comes before what is no worse");
+}
+
+#[test]
+fn what_the_host_takes_and_what_a_user_is_refused_comes_first() {
+    let stolen = Event { at: RecTime::EPOCH, length: Nanos::from_ms(3), kind: EventKind::Steal, releases_lost: 0 };
+    let guest = Frame::Findings(vec![finding("virt.detect", Severity::High, State::Bad)]);
+    let late = interval(31, 1, vec![cpu(1, &[60_000], &[])]);
+    let mut frames: Vec<Frame> = good_frames().into_iter().chain([Frame::Event(stolen), guest, late]).collect();
+    let steps = next(&report(header(), frames.clone()));
+    assert_eq!(steps, [NextStep::PinOnHost, change(&["virt.detect"]), NextStep::Repeat]);
+    if let Some(Frame::Threads(threads)) = frames.first_mut() {
+        threads[0].policy = Policy::Other;
+    }
+    let user = Situation { is_root: false, container: None, can_change: |_| true };
+    let refused = report(header(), frames);
+    assert_eq!((refused.next(&user)[0].clone(), next(&refused)[0].clone()), (NextStep::AsRoot, NextStep::PinOnHost));
 }
 
 #[test]
@@ -420,9 +458,13 @@ fn the_longer_a_run_the_bolder_the_next_claim() {
         let second = |s| interval(s, 0, vec![cpu(1, &[5_000; 1000], &[]), cpu(3, &[5_000; 1000], &[])]);
         report(header(), (0..n).map(second).chain([end(n, EndReason::Completed)]).collect())
     };
-    let longer = |length, one_in| [NextStep::MeasureLonger { length: Nanos::from_secs(length), one_in }];
-    assert_eq!(seconds(1497).next, longer(1498, 1_000_000));
-    assert_eq!(seconds(1498).next, longer(14_979, 10_000_000));
+    assert_eq!(next(&seconds(1497)), [longer(1498, 2_995_731, 1_000_000)]);
+    assert_eq!(next(&seconds(1498)), [longer(14_979, 29_957_322, 10_000_000)]);
+}
+
+#[test]
+fn a_run_in_which_nothing_came_due_has_a_next_step() {
+    assert_eq!(next(&report(header(), vec![])), [NextStep::LookAtThreads]);
 }
 
 fn file(header: &Header, frames: &[Frame]) -> Vec<u8> {
@@ -452,7 +494,7 @@ proptest! {
         let report = Report::of(&read(&file(&header(), &frames)).unwrap());
         let ran = samples.iter().map(|s| s.1.len()).sum::<usize>() as u64;
         let skipped = samples.iter().map(|s| s.2.len()).sum::<usize>() as u64;
-        let sum = |of: fn(&Row) -> u64| report.cpus.iter().map(|cpu| of(&cpu.row)).sum::<u64>();
+        let sum = |of: fn(&LatencyRow) -> u64| report.cpus.iter().map(|cpu| of(&cpu.row)).sum::<u64>();
         prop_assert_eq!((sum(|r| r.ran), sum(|r| r.skipped), sum(|r| r.due)), (ran, skipped, ran + skipped));
         prop_assert_eq!(report.phases.iter().map(|p| p.row.due).sum::<u64>(), ran + skipped);
         prop_assert_eq!(report.timeline.iter().map(|p| p.skipped).sum::<u64>(), skipped);

@@ -6,7 +6,7 @@
 
 use super::causes::records;
 use super::{CpuRow, Distrust, Trust};
-use crate::claims::Claims;
+use crate::claims::{Claims, PhaseClaims};
 use crate::recording::{CpuTotals, EndReason, EventKind, Granted, Header, MarkKind, Moment, Recording};
 use crate::scenario::{LoadPhase, Policy, Scenario};
 use punctual_facts::cpu_set::CpuSet;
@@ -229,10 +229,11 @@ fn from_amount(cpus: &[CpuRow], trust: &mut Trust) {
     }
 }
 
-/// Drift is told only of runs of many minutes: a shorter one cannot show that it changes.
+/// A run that drifts or has seen only a few moods of the machine speaks for itself and not for the next.
 fn from_course(recording: &Recording, claims: &Claims, trust: &mut Trust) {
     let loads = &recording.header.scenario.load_phases;
-    for phase in claims.phases.iter().filter(|phase| phase.drift.is_some()) {
+    let is_own = |phase: &&PhaseClaims| phase.drift.is_some() || phase.moods.is_some_and(|moods| moods.too_long);
+    for phase in claims.phases.iter().filter(is_own) {
         let load =
             loads.get(usize::from(phase.phase)).map_or_else(|| format!("phase {}", phase.phase), LoadPhase::name);
         trust.doubt(Distrust::Drifts { load });

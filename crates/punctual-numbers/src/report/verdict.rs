@@ -85,13 +85,13 @@ pub struct Seen {
     pub all_ran: bool,
     pub due: u64,
     pub missed: u64,
-    /// By how much more misses vary than independent ones would: 1 or more.
-    pub spread: f64,
+    /// By how much more misses vary than independent ones would: 1 or more. `None` where no limit of them is told.
+    pub spread: Option<f64>,
     pub measured: Nanos,
 }
 
 impl Seen {
-    pub fn of(need: &Need, cpus: &[CpuRow], spread: f64, measured: Nanos) -> Self {
+    pub fn of(need: &Need, cpus: &[CpuRow], spread: Option<f64>, measured: Nanos) -> Self {
         let sum = |of: fn(&CpuRow) -> u64| cpus.iter().map(of).fold(0u64, u64::saturating_add);
         Self {
             has_budget: need.budget.is_some(),

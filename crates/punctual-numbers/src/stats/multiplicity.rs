@@ -1,18 +1,22 @@
 //! Who looks at a hundred numbers finds five that differ by chance. Holm (1979): what is left when that is allowed for.
 
 /// The odds of each finding, raised so that the odds of any false one among all of them stay below what they are held
-/// against. In the order given; what is no number counts as certain to be chance.
-pub fn holm(odds: &[f64]) -> Vec<f64> {
-    let clean = |p: f64| if p.is_nan() { 1.0 } else { p.clamp(0.0, 1.0) };
-    let mut order: Vec<(usize, f64)> = odds.iter().map(|p| clean(*p)).enumerate().collect();
-    order.sort_by(|a, b| a.1.total_cmp(&b.1));
+/// against. Each is given with its weight: what weighs more has a larger part of the error. In the order given; what is no
+/// number counts as certain to be chance.
+pub fn holm_weighted(odds: &[(f64, f64)]) -> Vec<f64> {
+    let clean = |(p, weight): &(f64, f64)| {
+        let p = if p.is_nan() { 1.0 } else { p.clamp(0.0, 1.0) };
+        (p / weight, *weight)
+    };
+    let mut order: Vec<(usize, (f64, f64))> = odds.iter().map(clean).enumerate().collect();
+    order.sort_by(|a, b| a.1.0.total_cmp(&b.1.0));
     let mut adjusted = vec![1.0; odds.len()];
+    let mut left: f64 = odds.iter().map(|(_, weight)| weight).sum();
     let mut largest: f64 = 0.0;
-    for (place, (index, p)) in order.iter().enumerate() {
-        #[allow(clippy::cast_precision_loss, reason = "a number of rows")]
-        let left = (odds.len() - place) as f64;
+    for (index, (p, weight)) in order {
         largest = largest.max((p * left).min(1.0));
-        if let Some(slot) = adjusted.get_mut(*index) {
+        left -= weight;
+        if let Some(slot) = adjusted.get_mut(index) {
             *slot = largest;
         }
     }
@@ -24,6 +28,10 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    fn holm(odds: &[f64]) -> Vec<f64> {
+        holm_weighted(&odds.iter().map(|p| (*p, 1.0)).collect::<Vec<_>>())
+    }
+
     #[test]
     fn by_hand() {
         let adjusted = holm(&[0.01, 0.04, 0.03, 0.005]);
@@ -34,12 +42,21 @@ mod tests {
         assert!(holm(&[f64::NAN, 7.0, -1.0]).iter().all(|p| (0.0..=1.0).contains(p)));
     }
 
+    /// By hand: 0.02 / 2 is the smallest for its weight, so 0.02 * 4 / 2; then 0.015 * 2 and 0.5.
+    #[test]
+    fn what_weighs_more_has_more_of_the_error() {
+        let adjusted = holm_weighted(&[(0.015, 1.0), (0.02, 2.0), (0.5, 1.0)]);
+        for (got, wanted) in adjusted.iter().zip([0.04, 0.04, 0.5]) {
+            assert!((got - wanted).abs() < 1e-12, "{adjusted:?}");
+        }
+    }
+
     proptest! {
         #[test]
         fn never_below_the_odds_themselves_and_in_their_order(odds in prop::collection::vec(0.0f64..1.0, 1..40)) {
             let adjusted = holm(&odds);
             for (i, p) in odds.iter().enumerate() {
-                prop_assert!(adjusted[i] >= *p && adjusted[i] <= 1.0);
+                prop_assert!(adjusted[i] + 1e-12 >= *p && adjusted[i] <= 1.0);
                 for (j, q) in odds.iter().enumerate() {
                     prop_assert!(p > q || adjusted[i] <= adjusted[j]);
                 }

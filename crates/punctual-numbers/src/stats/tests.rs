@@ -3,8 +3,9 @@
 
 mod properties;
 
+use super::moods::Spectrum;
 use super::tail::{Exceedances, Law};
-use super::{binomial, clusters, dependence, goodness, modes, order, ranks, trend};
+use super::{binomial, clusters, dependence, goodness, modes, moods, normal, order, ranks, trend};
 
 /// `SplitMix64`, as numbers between 0 and 1 that are neither.
 pub(crate) fn uniform(seed: u64) -> impl Iterator<Item = f64> {
@@ -207,9 +208,6 @@ fn exceedances_that_come_together() {
     let by_hand = (10.0 * (0.6f64).ln()) / (1000.0 * (0.992f64).ln());
     near(clusters::by_blocks(4, 10, 8, 1000).unwrap(), by_hand, 1e-12);
     assert_eq!(clusters::by_blocks(10, 10, 8, 1000), None);
-    // Twenty stretches of 100, ten times 10 and ten times 30 of them: share 0.2, variance of each 16, square 100.
-    let parts: Vec<(u64, u64)> = (0..20).map(|i| (if i % 2 == 0 { 10 } else { 30 }, 100)).collect();
-    near(clusters::spread(&parts).unwrap(), 20.0 * 100.0 / 16.0 / 19.0, 1e-12);
 }
 
 #[test]
@@ -292,4 +290,63 @@ fn hills() {
     let found = modes::modes(&two);
     assert_eq!(found.iter().map(|m| (m.peak, m.size)).collect::<Vec<_>>(), [(3, 1_108), (8, 515)]);
     assert!(modes::modes(&[]).is_empty() && modes::modes(&[0, 0]).is_empty());
+}
+
+/// 256 cells of 10 000 values, of which one in 100 exceeds, and moods of this strength that last 10 cells.
+fn moody(strength: f64, seed: u64) -> Vec<moods::Cell> {
+    let mut dice = uniform(seed);
+    let mut normal = move || normal::quantile(dice.next().unwrap());
+    let (kept, mut mood) = ((-0.2f64).exp(), 0.0);
+    let cell = |_| {
+        mood = kept * mood + (1.0 - kept * kept).sqrt() * normal();
+        let expected = 100.0 * (1.0 + strength * mood);
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count, near the expected one")]
+        let above = (expected + expected.max(0.0).sqrt() * normal()).max(0.0).round() as u64;
+        (above, 10_000)
+    };
+    (0..256).map(cell).collect()
+}
+
+#[test]
+fn counts_without_moods_are_worth_what_they_are() {
+    let spectra: Vec<Spectrum> = (0..20).filter_map(|seed| Spectrum::of(&moody(0.0, seed))).collect();
+    assert_eq!(spectra.len(), 20);
+    let calm = spectra.iter().filter(|spectrum| spectrum.odds() < 0.1 && spectrum.effect(0.95) < 1.1);
+    assert!(calm.count() >= 15, "{:?}", spectra.iter().map(|spectrum| spectrum.effect(0.95)).collect::<Vec<_>>());
+    assert!(spectra.iter().all(|spectrum| spectrum.odds() < 0.9));
+}
+
+/// Moods of 0.3 of the mean: variance of the mean is 1 + 30^2 / 99 * 10 = 92 times that of independent values.
+#[test]
+fn moods_have_their_length_and_widen_the_mean_by_more_than_their_variance() {
+    let mut effects = Vec::new();
+    for seed in 0..11 {
+        let spectrum = Spectrum::of(&moody(0.3, seed)).unwrap();
+        assert!(spectrum.odds() > 0.999, "{}", spectrum.odds());
+        let (effect, stretches) = (spectrum.effect(0.95), spectrum.stretches(0.5));
+        effects.push(effect);
+        assert!((8.0..80.0).contains(&stretches), "seed {seed}: {stretches} where there are 25.6");
+        assert!(spectrum.stretches(0.1) <= stretches && effect <= spectrum.effect(0.99));
+    }
+    effects.sort_by(f64::total_cmp);
+    assert!(effects[0] > 20.0 && (60.0..300.0).contains(&effects[5]), "{effects:?}");
+}
+
+#[test]
+fn cells_that_tell_nothing_have_no_spectrum() {
+    assert_eq!(Spectrum::of(&vec![(1, 100); moods::CELLS_MIN - 1]), None);
+    assert_eq!(Spectrum::of(&[(0, 100); 64]), None);
+    assert_eq!(Spectrum::of(&[(100, 100); 64]), None);
+    assert!(Spectrum::of(&[(7, 100); 64]).is_some_and(|spectrum| spectrum.effect(0.95) < 1.01));
+}
+
+#[test]
+fn exceedances_are_spread_over_the_places_they_are_in() {
+    let each = [(1, 10); 32];
+    near(moods::spread_over(&each, 32.0), 32.0, 1e-12);
+    near(moods::spread_over(&each, 8.0), 8.0, 1e-12);
+    let mut one = [(0, 10); 32];
+    one[5] = (9, 10);
+    near(moods::spread_over(&one, 32.0), 1.0, 1e-12);
+    assert!(moods::spread_over(&[(0, 10); 32], 32.0) < 1e-12);
 }

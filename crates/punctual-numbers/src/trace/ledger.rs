@@ -5,7 +5,7 @@
 //! speaks for a stretch of time only if it was read at every step of it: absent is not zero. Must not know where values
 //! come from.
 
-use super::{Around, Change, Counter};
+use super::{Around, Counter, Growth};
 use punctual_hist::{MonoTime, Nanos};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -164,13 +164,13 @@ impl Grown<'_> {
     }
 }
 
-fn changes(grown: &[Grown<'_>], length: Nanos) -> Vec<Change> {
+fn changes(grown: &[Grown<'_>], length: Nanos) -> Vec<Growth> {
     let plain = grown.iter().filter_map(|grown| match grown.counted {
         Counted::Plain(counter) => Some((grown, counter)),
         Counted::Device(counter) => (grown.by > 0 || grown.elsewhere.0 > 0).then_some((grown, counter)),
         Counted::Actual | Counted::Nominal => None,
     });
-    let change = |(grown, counter): (&Grown<'_>, &Counter)| Change {
+    let change = |(grown, counter): (&Grown<'_>, &Counter)| Growth {
         counter: counter.clone(),
         by: grown.by,
         usually: grown.usually(length),
@@ -179,7 +179,7 @@ fn changes(grown: &[Grown<'_>], length: Nanos) -> Vec<Change> {
 }
 
 /// Cycles at the actual frequency for each thousand at the nominal one.
-fn frequency(grown: &[Grown<'_>]) -> Option<Change> {
+fn frequency(grown: &[Grown<'_>]) -> Option<Growth> {
     let of = |wanted: &Counted| grown.iter().find(|grown| grown.counted == wanted);
     let (actual, nominal) = (of(&Counted::Actual)?, of(&Counted::Nominal)?);
     let ratio = |actual: u128, nominal: u128| {
@@ -188,7 +188,7 @@ fn frequency(grown: &[Grown<'_>]) -> Option<Change> {
     };
     // A CPU that slept all the time had no frequency.
     let by = ratio(u128::from(actual.by), u128::from(nominal.by))?;
-    Some(Change { counter: Counter::FrequencyRatio, by, usually: ratio(actual.elsewhere.0, nominal.elsewhere.0) })
+    Some(Growth { counter: Counter::FrequencyRatio, by, usually: ratio(actual.elsewhere.0, nominal.elsewhere.0) })
 }
 
 #[cfg(test)]
@@ -243,7 +243,7 @@ mod tests {
         steps(&mut ledger, [slot], &[5, 7, 7, 17, 18, 20].map(|n| [Some(n)]));
         let around = ledger.around(3, ms(350), ms(360)).unwrap();
         assert_eq!((around.from, around.to), (ms(300), ms(401)));
-        assert_eq!(around.changes, [Change { counter: Counter::Steal, by: 10, usually: Some(1) }]);
+        assert_eq!(around.changes, [Growth { counter: Counter::Steal, by: 10, usually: Some(1) }]);
         assert_eq!(growths(ledger.around(3, ms(250), ms(410))), Some(vec![(11, None)]), "over three of five");
         assert_eq!(growths(ledger.around(4, ms(350), ms(360))), Some(vec![]), "another CPU");
         let in_a_step = ledger.around(3, MonoTime::from_ns(400_500_000), MonoTime::from_ns(400_600_000));
@@ -302,7 +302,7 @@ mod tests {
         let values = [[0, 0], [1_200, 1_000], [1_800, 2_000], [1_800, 2_000]].map(|n| n.map(Some));
         steps(&mut ledger, [actual, nominal], &values);
         let around = ledger.around(3, ms(250), ms(260)).unwrap();
-        assert_eq!(around.changes, [Change { counter: Counter::FrequencyRatio, by: 600, usually: Some(1_200) }]);
+        assert_eq!(around.changes, [Growth { counter: Counter::FrequencyRatio, by: 600, usually: Some(1_200) }]);
         assert_eq!(growths(ledger.around(3, ms(350), ms(360))), Some(vec![]));
     }
 

@@ -27,4 +27,4 @@ pub use record::{
     Vector, What,
 };
 pub use tracing::{Blind, Rung, SelfTest, TraceTotal, Tracing};
-pub use window::{Around, Change, Counter, Incomplete, Kept, Late, LateList, LateTotal, Line, Names, Window};
+pub use window::{Around, Counter, Growth, Incomplete, IrqLine, Kept, Late, LateList, LateTotal, Names, Window};

@@ -10,13 +10,13 @@ pub struct Names {
     pub tasks: BTreeMap<Tid, String>,
     /// Tasks that are known to be threads of the kernel, which are never in user mode.
     pub kernel_threads: Vec<Tid>,
-    pub irqs: BTreeMap<u32, Line>,
+    pub irqs: BTreeMap<u32, IrqLine>,
     pub functions: BTreeMap<Address, String>,
 }
 
 /// A line on which a device interrupts. `action` has the names of its handlers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Line {
+pub struct IrqLine {
     pub action: String,
     /// CPUs that the line may interrupt, as a list; empty where they are not known.
     pub affinity: String,
@@ -89,13 +89,13 @@ pub struct Around {
     pub to: MonoTime,
     /// Growth between the two, of this CPU where a counter is by CPU. A counter that could be read and did not grow is
     /// here with 0, except for lines of devices that have not interrupted this CPU in the run so far.
-    pub changes: Vec<Change>,
+    pub changes: Vec<Growth>,
     /// The longest time within the activation during which certainly no thread of ours ran on any CPU.
     pub standstill: Option<Nanos>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Change {
+pub struct Growth {
     pub counter: Counter,
     /// Growth; nanoseconds where the counter counts time.
     pub by: u64,

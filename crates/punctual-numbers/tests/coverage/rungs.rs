@@ -10,7 +10,8 @@ use punctual_hist::{Counts, MonoTime, Nanos};
 use punctual_numbers::claims::{Claims, PhaseClaims};
 use punctual_numbers::recording::{CpuInterval, Frame, Header, Interval, RecTime, Recording};
 use punctual_numbers::scenario::Amount;
-use punctual_numbers::stats::{clusters, order};
+use punctual_numbers::stats::moods::Spectrum;
+use punctual_numbers::stats::order;
 
 /// Seconds of a run, each of which has `EACH` activations.
 const SECONDS: u32 = 256;
@@ -183,7 +184,8 @@ pub fn rungs(number: usize, family: &Family, runs: u64) -> Outcome {
             }));
         }
         by_ranks(&values, &truths, &mut outcome);
-        outcome.misses[which].add(told.misses.unwrap().upper >= over[which]);
+        let bound = told.misses.and_then(|misses| misses.upper);
+        outcome.misses[which].add(bound.is_none_or(|bound| bound >= over[which]));
         let largest = |values: &[f64]| values.iter().copied().fold(0.0, f64::max);
         let next = family.run(&mut dice);
         outcome.next.add(largest(&next) > largest(&values));
@@ -199,7 +201,7 @@ fn by_ranks(values: &[f64], truths: &[f64; 3], outcome: &mut Outcome) {
     let spread = |above: usize| {
         let part = |part: &[f64]| (part.iter().filter(|x| **x > top[above]).count() as u64, part.len() as u64);
         let parts: Vec<(u64, u64)> = values.chunks(N / 64).map(part).collect();
-        clusters::spread(&parts).unwrap()
+        Spectrum::of(&parts).unwrap().effect(0.95)
     };
     let spreads = [N / 100, 200].map(|above| spread(above).max(1.0));
     for (place, (_, one_in)) in ASKED.iter().enumerate() {

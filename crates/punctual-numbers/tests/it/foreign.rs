@@ -2,6 +2,7 @@
 
 use crate::{check, repository};
 use proptest::prelude::*;
+use punctual_facts::machine::MachineLine;
 use punctual_hist::Nanos;
 use punctual_numbers::export;
 use punctual_numbers::foreign::{ForeignRun, Format, ImportOptions, Series, Unit, import, total};
@@ -39,7 +40,7 @@ fn text(run: &ForeignRun) -> String {
     if let Some(stated) = run.duration {
         writeln!(out, "duration {:?} to {:?}", stated.length, stated.grain).unwrap();
     }
-    for (name, value) in &run.machine {
+    for MachineLine { name, value } in &run.machine {
         writeln!(out, "machine {name} = {value}").unwrap();
     }
     for series in run.series.iter().chain(total(&run.series).as_ref()) {

@@ -1,7 +1,7 @@
 //! Carries a campaign across boots: does what is next and writes it down, until another boot is needed.
 
-use super::{Across, Act, Seen};
-use crate::{Campaign, Next, Outcome, Stage};
+use super::{Across, Act, BootSeen};
+use crate::{Campaign, CampaignStage, Next, RunOutcome};
 use punctual_tuning::plan::Keep;
 
 /// Why [`go_on`] returned.
@@ -25,7 +25,7 @@ pub enum Ending {
 pub trait Hands {
     type Error;
     /// What this boot shows.
-    fn look(&mut self) -> Result<Seen, Self::Error>;
+    fn look(&mut self) -> Result<BootSeen, Self::Error>;
     /// Writes the state of the campaign down, whole or not at all.
     fn keep(&mut self, campaign: &Campaign, across: &Across) -> Result<(), Self::Error>;
     /// Makes the campaign go on by itself after each boot.
@@ -39,7 +39,7 @@ pub trait Hands {
     /// Restarts the machine; `false` where a person has to do that.
     fn reboot(&mut self) -> Result<bool, Self::Error>;
     /// Measures once; `None` where that was interrupted.
-    fn measure(&mut self, arm: &[usize], stage: Stage, round: u32) -> Result<Option<Outcome>, Self::Error>;
+    fn measure(&mut self, arm: &[usize], stage: CampaignStage, round: u32) -> Result<Option<RunOutcome>, Self::Error>;
 }
 
 /// Goes on until another boot is needed or nothing is left to do. `is_at_boot` says that the hook started this process.
@@ -136,7 +136,7 @@ fn measured<H: Hands>(
 
 fn refuse(campaign: &mut Campaign, across: &mut Across, why: String) {
     if let Next::Measure { arm, .. } = campaign.next() {
-        campaign.take(&arm, Outcome::Refused(why));
+        campaign.take(&arm, RunOutcome::Refused(why));
         across.done_with(&arm, None);
     }
 }

@@ -1,7 +1,7 @@
 //! A campaign across boots: which act is next, from what was written down and what this boot shows.
 //!
 //! ```text
-//! Campaign, Across (written down), Seen (this boot) -> Act -> Hands -> written down again -> ...
+//! Campaign, Across (written down), BootSeen (this boot) -> Act -> Hands -> written down again -> ...
 //! ```
 //! Every measurement has a boot of its own, also that of the baseline. Words are tried through a boot entry that the
 //! loader takes once, so whatever ends that boot, the next one is the old one. A boot is asked for only after that is
@@ -53,7 +53,7 @@ pub struct Across {
 /// What this boot shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
-pub struct Seen {
+pub struct BootSeen {
     /// Identity of the boot.
     pub boot: String,
     pub line: String,
@@ -102,7 +102,7 @@ impl Across {
     }
 
     /// What is next. [`go_on`] remembers what was done; this function changes nothing.
-    pub fn next(&self, campaign: &Campaign, seen: &Seen) -> Act {
+    pub fn next(&self, campaign: &Campaign, seen: &BootSeen) -> Act {
         match campaign.next() {
             Next::Measure { arm, .. } if self.gave_up.is_none() => self.towards(campaign, &arm, seen),
             _ => self.home(seen),
@@ -111,7 +111,7 @@ impl Across {
 
     /// Counts what became of the boot that was asked for and of the measurement that was begun, as this boot shows it.
     /// Returns whether a try was in vain, which must be written down before anything else changes the evidence.
-    fn arrived(&mut self, campaign: &Campaign, seen: &Seen) -> bool {
+    fn arrived(&mut self, campaign: &Campaign, seen: &BootSeen) -> bool {
         let arm = due(campaign);
         let keeps = kept(campaign, &arm);
         let is_other = |boot: &mut String| *boot != seen.boot;
@@ -134,7 +134,7 @@ impl Across {
     }
 
     /// The next act towards a boot in which these candidates can be measured.
-    fn towards(&self, campaign: &Campaign, arm: &[usize], seen: &Seen) -> Act {
+    fn towards(&self, campaign: &Campaign, arm: &[usize], seen: &BootSeen) -> Act {
         let keeps = kept(campaign, arm);
         let tries = self.tries.get(arm).cloned().unwrap_or_default();
         if self.fits(&keeps, seen) && seen.boot != self.used && !tries.is_cut_off() {
@@ -150,7 +150,7 @@ impl Across {
     }
 
     /// The next act towards a machine on which everything is put back and that runs as it did.
-    fn home(&self, seen: &Seen) -> Act {
+    fn home(&self, seen: &BootSeen) -> Act {
         if seen.entry.is_some() {
             return Act::Leave;
         }
@@ -162,7 +162,7 @@ impl Across {
     }
 
     /// Whether this boot has the kernel and the command line of a boot that keeps this and nothing else of ours.
-    pub fn fits(&self, keeps: &[Keep], seen: &Seen) -> bool {
+    pub fn fits(&self, keeps: &[Keep], seen: &BootSeen) -> bool {
         let asked = merge(&self.line, &wanted(keeps, ""));
         self.release == seen.release && asked.is_ok_and(|asked| own_words(&asked) == own_words(&seen.line))
     }
@@ -212,7 +212,7 @@ pub fn kept(campaign: &Campaign, arm: &[usize]) -> Vec<Keep> {
 }
 
 /// The next act towards a boot that keeps this.
-fn boot_of(keeps: &[Keep], seen: &Seen) -> Act {
+fn boot_of(keeps: &[Keep], seen: &BootSeen) -> Act {
     if seen.can_hook && !seen.hooked {
         return Act::Hook;
     }

@@ -6,10 +6,11 @@ mod machine;
 use super::tries::{ABSENT_MAX, BOOTS_MAX, CUT_MAX};
 use super::*;
 use crate::format::Kept;
-use crate::{CandidateVerdict, Outcome};
+use crate::{CandidateVerdict, RunOutcome};
 use machine::{EACH, Fault, Machine, PLAIN, TAKEN_UP, candidates};
 use proptest::prelude::{Just, prop, prop_assert, prop_assert_eq, prop_oneof, proptest};
 use std::collections::BTreeSet;
+use std::sync::LazyLock;
 
 fn number_of(arm: &[usize]) -> u64 {
     arm.iter().fold(8, |sum, place| match place {
@@ -39,7 +40,7 @@ fn assert_sound(machine: &Machine, kept: &Kept) -> Result<(), proptest::test_run
     prop_assert!(machine.entry.is_none() && machine.once.is_none() && !machine.hooked, "something is left");
     let mut boots = BTreeSet::new();
     for run in &kept.campaign.runs {
-        if let Outcome::Measured(response) = &run.outcome {
+        if let RunOutcome::Measured(response) = &run.outcome {
             prop_assert_eq!(
                 response.due / EACH,
                 1 + number_of(&run.arm),
@@ -89,22 +90,27 @@ proptest! {
         }
     }
 
+}
+
+proptest! {
+    #![proptest_config(proptest::test_runner::Config { cases: 40, ..Default::default() })]
+
     /// Killed, interrupted or put back, but with power all the time: not one try is lost.
     #[test]
     fn whoever_is_killed_comes_to_the_same(at in prop::collection::vec((0usize..300, 0usize..4), 0..40)) {
+        static UNDISTURBED: LazyLock<Kept> = LazyLock::new(|| Machine::new(60, Vec::new()).run_out().unwrap().0);
         let mut faults = vec![Fault::None; 300];
         let kinds = [Fault::KilledBefore, Fault::KilledAfter, Fault::Nothing, Fault::Reverted];
         for (place, kind) in at {
             faults[place] = kinds[kind];
         }
-        let whole = Machine::new(60, Vec::new()).run_out().unwrap().0;
         let mut machine = Machine::new(60, faults);
         let (kept, is_home) = machine.run_out().map_err(proptest::test_runner::TestCaseError::fail)?;
         assert_sound(&machine, &kept)?;
         prop_assert!(is_home);
         let arms = |kept: &Kept| kept.campaign.runs.iter().map(|run| run.arm.clone()).collect::<Vec<_>>();
-        prop_assert_eq!(arms(&kept), arms(&whole));
-        prop_assert_eq!(kept.campaign.standing().recommended, whole.campaign.standing().recommended);
+        prop_assert_eq!(arms(&kept), arms(&UNDISTURBED));
+        prop_assert_eq!(kept.campaign.standing().recommended, UNDISTURBED.campaign.standing().recommended);
     }
 }
 
@@ -146,7 +152,7 @@ fn a_kernel_that_does_not_come_up_is_tried_twice_and_left_out() {
     let refused = kept.campaign.runs.iter().find(|run| run.arm == [0]).unwrap();
     assert_eq!(
         refused.outcome,
-        Outcome::Refused(format!(
+        RunOutcome::Refused(format!(
             "after 2 boots that did not come up as asked, or ended before anybody looked: the machine was seen with \
              kernel 6.1 and 'BOOT_IMAGE=/vmlinuz {PLAIN}'"
         ))
@@ -168,7 +174,7 @@ fn a_machine_that_cannot_be_measured_as_it_is_ends_the_campaign() {
         assert!(machine.boot < 20, "a loop of boots");
     };
     let across = ended.across.clone().unwrap();
-    let measured = ended.campaign.runs.iter().filter(|run| matches!(run.outcome, Outcome::Measured(_))).count();
+    let measured = ended.campaign.runs.iter().filter(|run| matches!(run.outcome, RunOutcome::Measured(_))).count();
     assert_eq!(measured, 0);
     let why = across.gave_up.unwrap();
     assert_eq!(why, format!("after {CUT_MAX} boots that came up as asked, and ended before they were measured"));
@@ -176,7 +182,7 @@ fn a_machine_that_cannot_be_measured_as_it_is_ends_the_campaign() {
 }
 
 /// The campaign in which the measurement of `skew_tick` kills the machine this often, and that candidate's outcomes.
-fn of_deaths(deaths: u32) -> (Kept, Vec<Outcome>) {
+fn of_deaths(deaths: u32) -> (Kept, Vec<RunOutcome>) {
     let mut machine = Machine { deadly: "skew_tick", deaths, ..Machine::new(60, Vec::new()) };
     let (kept, _) = machine.run_out().unwrap();
     let outcomes = kept.campaign.runs.iter().filter(|run| run.arm == [1]).map(|run| run.outcome.clone()).collect();
@@ -186,7 +192,7 @@ fn of_deaths(deaths: u32) -> (Kept, Vec<Outcome>) {
 #[test]
 fn a_plug_that_was_pulled_amid_measurements_is_no_reason_to_refuse_anything() {
     let (kept, outcomes) = of_deaths(CUT_MAX - 1);
-    assert!(!outcomes.is_empty() && outcomes.iter().all(|outcome| matches!(outcome, Outcome::Measured(_))));
+    assert!(!outcomes.is_empty() && outcomes.iter().all(|outcome| matches!(outcome, RunOutcome::Measured(_))));
     assert_eq!(kept.across.unwrap().tries, BTreeMap::new());
 }
 
@@ -194,7 +200,7 @@ fn a_plug_that_was_pulled_amid_measurements_is_no_reason_to_refuse_anything() {
 fn what_came_up_and_ended_amid_its_measurements_is_refused_for_that_and_nothing_else() {
     let (_, outcomes) = of_deaths(CUT_MAX);
     let why = format!("after {CUT_MAX} boots that came up as asked, and ended before they were measured");
-    assert_eq!(outcomes, [Outcome::Refused(why)]);
+    assert_eq!(outcomes, [RunOutcome::Refused(why)]);
 }
 
 #[test]
@@ -242,7 +248,7 @@ fn a_default_that_somebody_changed_meanwhile_is_seen() {
     let across = Across::begun(PLAIN.to_owned(), "6.1".to_owned(), "boot 0".to_owned());
     let seen = |line: &str, release: &str| {
         let mut machine = Machine { hooked: true, ..Machine::new(60, Vec::new()) };
-        Seen { line: line.to_owned(), release: release.to_owned(), ..machine.look().unwrap() }
+        BootSeen { line: line.to_owned(), release: release.to_owned(), ..machine.look().unwrap() }
     };
     assert!(across.fits(&[], &seen(&format!("BOOT_IMAGE=/b {PLAIN}"), "6.1")));
     assert!(!across.fits(&[], &seen(&format!("{PLAIN} nosmt"), "6.1")));

@@ -1,8 +1,8 @@
 //! The ordinary end of the log: gathers the records of all writers, puts them in order and writes them out.
 
-use super::line::{Line, Output, What};
+use super::line::{LogLine, Noted, Output};
 use super::perfetto::Perfetto;
-use super::record::Record;
+use super::record::LogRecord;
 use super::text::Text;
 use super::writer::{LogWriter, Thread};
 use crate::sys::now;
@@ -18,7 +18,7 @@ const HOLD: Nanos = Nanos::from_ms(10);
 /// One writer, seen from here.
 struct Source {
     thread: Arc<Thread>,
-    receiver: Receiver<Record>,
+    receiver: Receiver<LogRecord>,
     lost: u64,
 }
 
@@ -67,7 +67,7 @@ pub struct Drain {
     pub(super) arrivals: Arc<Arrivals>,
     sources: Vec<Source>,
     /// Lines that are held back, in order of time.
-    held: Vec<Line>,
+    held: Vec<LogLine>,
     outputs: Vec<Box<dyn Output>>,
     failure: Option<io::Error>,
     drained: Drained,
@@ -148,12 +148,12 @@ impl Drain {
                 let Some(record) = source.receiver.pop() else { break };
                 // An instant that is still to come would be held back for ever.
                 let at = record.at.min(now);
-                self.held.push(Line { at, thread: Arc::clone(&source.thread), what: What::Record(record) });
+                self.held.push(LogLine { at, thread: Arc::clone(&source.thread), what: Noted::Record(record) });
             }
             let lost = source.receiver.refused().wrapping_sub(source.lost);
             if lost != 0 {
                 source.lost = source.lost.wrapping_add(lost);
-                self.held.push(Line { at: now, thread: Arc::clone(&source.thread), what: What::Lost(lost) });
+                self.held.push(LogLine { at: now, thread: Arc::clone(&source.thread), what: Noted::Lost(lost) });
             }
         }
         self.sources.retain(|source| !source.is_done());
@@ -162,14 +162,14 @@ impl Drain {
 
     fn write(&mut self, ready: usize) {
         let Self { held, outputs, failure, drained, .. } = self;
-        let lines: Vec<Line> = held.drain(..ready).collect();
+        let lines: Vec<LogLine> = held.drain(..ready).collect();
         if lines.is_empty() {
             return;
         }
         for line in &lines {
             match line.what {
-                What::Record(_) => drained.records = drained.records.saturating_add(1),
-                What::Lost(lost) => drained.lost = drained.lost.saturating_add(lost),
+                Noted::Record(_) => drained.records = drained.records.saturating_add(1),
+                Noted::Lost(lost) => drained.lost = drained.lost.saturating_add(lost),
             }
         }
         outputs.retain_mut(|output| {

@@ -1,26 +1,26 @@
 //! What the drain hands to its outputs.
 
-use super::record::Record;
+use super::record::LogRecord;
 use super::writer::Thread;
 use punctual_hist::MonoTime;
 use std::io;
 use std::sync::Arc;
 
 /// What an output writes in one go, with its instant.
-pub(super) struct Line {
+pub(super) struct LogLine {
     pub(super) at: MonoTime,
     pub(super) thread: Arc<Thread>,
-    pub(super) what: What,
+    pub(super) what: Noted,
 }
 
-pub(super) enum What {
-    Record(Record),
+pub(super) enum Noted {
+    Record(LogRecord),
     Lost(u64),
 }
 
 /// Something lines are written to.
 pub(super) trait Output: Send {
-    fn write(&mut self, line: &Line) -> io::Result<()>;
+    fn write(&mut self, line: &LogLine) -> io::Result<()>;
     /// Called after each batch of lines.
     fn flush(&mut self) -> io::Result<()>;
 }

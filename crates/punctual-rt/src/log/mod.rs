@@ -22,6 +22,6 @@ mod thread;
 mod writer;
 
 pub use drain::{Drain, Drained};
-pub use record::{Kind, Record, VALUES_MAX, Value, placeholders};
+pub use record::{Kind, LogRecord, LogValue, VALUES_MAX, placeholders};
 pub use thread::DrainThread;
 pub use writer::LogWriter;

@@ -2,8 +2,8 @@
 //!
 //! The names in comments are those of Perfetto's schema (`protos/perfetto/trace/`), whose field numbers never change.
 
-use super::line::{Line, Output, What};
-use super::record::{Kind, Record, Value};
+use super::line::{LogLine, Noted, Output};
+use super::record::{Kind, LogRecord, LogValue};
 use super::text::message;
 use super::writer::Thread;
 use crate::sys::{boot_time, now, real_time};
@@ -40,22 +40,22 @@ pub(super) struct Perfetto<W> {
 }
 
 impl<W: Write + Send> Output for Perfetto<W> {
-    fn write(&mut self, line: &Line) -> io::Result<()> {
+    fn write(&mut self, line: &LogLine) -> io::Result<()> {
         self.begin()?;
         self.describe(&line.thread)?;
         let row = self.row(line.thread.number);
         match &line.what {
-            What::Lost(lost) => self.event(line.at, |event| {
+            Noted::Lost(lost) => self.event(line.at, |event| {
                 event.number(9, INSTANT); // TrackEvent.type
                 event.number(11, row); // TrackEvent.track_uuid
                 event.text(23, "records lost"); // TrackEvent.name
-                event.message(4, |note| annotation(note, "count", Value::Unsigned(*lost))); // .debug_annotations
+                event.message(4, |note| annotation(note, "count", LogValue::Unsigned(*lost))); // .debug_annotations
             }),
-            What::Record(record) if record.kind == Kind::Counter => {
+            Noted::Record(record) if record.kind == Kind::Counter => {
                 let track = self.counter(row, line.thread.number, record.text)?;
                 self.event(line.at, |event| counter(event, track, record))
             }
-            What::Record(record) => self.event(line.at, |event| happening(event, row, record)),
+            Noted::Record(record) => self.event(line.at, |event| happening(event, row, record)),
         }
     }
 
@@ -174,20 +174,20 @@ impl<W: Write> Perfetto<W> {
     }
 }
 
-fn counter(event: &mut Message, track: u64, record: &Record) {
+fn counter(event: &mut Message, track: u64, record: &LogRecord) {
     event.number(9, COUNTER); // TrackEvent.type
     event.number(11, track); // TrackEvent.track_uuid
     let [value, ..] = record.values;
     match value {
-        Value::None => event.signed(30, 0),
-        Value::Signed(value) => event.signed(30, value), // TrackEvent.counter_value
-        Value::Unsigned(value) => event.signed(30, i64::try_from(value).unwrap_or(i64::MAX)),
-        Value::Float(value) => event.float(44, value), // TrackEvent.double_counter_value
+        LogValue::None => event.signed(30, 0),
+        LogValue::Signed(value) => event.signed(30, value), // TrackEvent.counter_value
+        LogValue::Unsigned(value) => event.signed(30, i64::try_from(value).unwrap_or(i64::MAX)),
+        LogValue::Float(value) => event.float(44, value), // TrackEvent.double_counter_value
     }
 }
 
 /// A begin, an end or a message.
-fn happening(event: &mut Message, row: u64, record: &Record) {
+fn happening(event: &mut Message, row: u64, record: &LogRecord) {
     let kind = match record.kind {
         Kind::Begin => SLICE_BEGIN,
         Kind::End => SLICE_END,
@@ -199,7 +199,7 @@ fn happening(event: &mut Message, row: u64, record: &Record) {
         return;
     }
     event.text(23, record.text); // TrackEvent.name: the same for all values, so that they can be counted
-    if record.values.first().is_none_or(|value| *value == Value::None) {
+    if record.values.first().is_none_or(|value| *value == LogValue::None) {
         return;
     }
     event.message(4, |note| {
@@ -208,20 +208,20 @@ fn happening(event: &mut Message, row: u64, record: &Record) {
         note.text(6, &message(record)); // DebugAnnotation.string_value
     });
     for (value, name) in record.values.iter().zip(["first", "second", "third", "fourth"]) {
-        if *value != Value::None {
+        if *value != LogValue::None {
             event.message(4, |note| annotation(note, name, *value));
         }
     }
 }
 
 /// A `DebugAnnotation`.
-fn annotation(note: &mut Message, name: &str, value: Value) {
+fn annotation(note: &mut Message, name: &str, value: LogValue) {
     note.text(10, name); // .name
     match value {
-        Value::None => {}
-        Value::Unsigned(value) => note.number(3, value), // .uint_value
-        Value::Signed(value) => note.signed(4, value),   // .int_value
-        Value::Float(value) => note.float(5, value),     // .double_value
+        LogValue::None => {}
+        LogValue::Unsigned(value) => note.number(3, value), // .uint_value
+        LogValue::Signed(value) => note.signed(4, value),   // .int_value
+        LogValue::Float(value) => note.float(5, value),     // .double_value
     }
 }
 

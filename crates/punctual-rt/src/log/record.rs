@@ -22,7 +22,7 @@ pub enum Kind {
 
 /// A number in a record.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub enum Value {
+pub enum LogValue {
     /// No number.
     #[default]
     None,
@@ -43,7 +43,7 @@ macro_rules! value_from {
     )+};
     (# [$(#[$doc:meta])*] $kind:ident $convert:expr, $number:ty) => {
         $(#[$doc])*
-        impl From<$number> for Value {
+        impl From<$number> for LogValue {
             #[inline]
             fn from(number: $number) -> Self {
                 Self::$kind($convert(number))
@@ -66,7 +66,7 @@ value_from! {
     Unsigned of MonoTime: MonoTime::as_ns;
 }
 
-impl fmt::Display for Value {
+impl fmt::Display for LogValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::None => Ok(()),
@@ -79,24 +79,24 @@ impl fmt::Display for Value {
 
 /// What a loop stores: when, what, and up to four numbers. Text is made of it later, elsewhere.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Record {
+pub struct LogRecord {
     /// When it happened.
     pub at: MonoTime,
     /// What it tells of.
     pub kind: Kind,
     /// Its text or name. In a message each `{}` stands for the next value.
     pub text: &'static str,
-    /// Its numbers; those unused are [`Value::None`].
-    pub values: [Value; VALUES_MAX],
+    /// Its numbers; those unused are [`LogValue::None`].
+    pub values: [LogValue; VALUES_MAX],
 }
 
-impl Record {
+impl LogRecord {
     /// A record of this moment.
     ///
     /// # Real-time
     /// Reads the clock.
     #[inline]
-    pub fn now(kind: Kind, text: &'static str, values: [Value; VALUES_MAX]) -> Self {
+    pub fn now(kind: Kind, text: &'static str, values: [LogValue; VALUES_MAX]) -> Self {
         Self { at: now(), kind, text, values }
     }
 }
@@ -138,6 +138,6 @@ macro_rules! rt_log {
             assert!(values.len() <= $crate::log::VALUES_MAX, "a message carries at most four values");
             assert!($crate::log::placeholders($text) == values.len(), "each {{}} needs one value, each value one {{}}");
         }
-        $writer.message($text, &[$($crate::log::Value::from($value)),*])
+        $writer.message($text, &[$($crate::log::LogValue::from($value)),*])
     }};
 }

@@ -1,7 +1,7 @@
 //! Records as lines of text.
 
-use super::line::{Line, Output, What};
-use super::record::{Kind, Record};
+use super::line::{LogLine, Noted, Output};
+use super::record::{Kind, LogRecord};
 use std::io::{self, Write};
 
 const NS_PER_SECOND: u64 = 1_000_000_000;
@@ -10,12 +10,12 @@ const NS_PER_SECOND: u64 = 1_000_000_000;
 pub(super) struct Text<W>(pub(super) W);
 
 impl<W: Write + Send> Output for Text<W> {
-    fn write(&mut self, line: &Line) -> io::Result<()> {
+    fn write(&mut self, line: &LogLine) -> io::Result<()> {
         let (ns, name) = (line.at.as_ns(), &line.thread.name);
         write!(self.0, "{}.{:09} {name}: ", ns / NS_PER_SECOND, ns % NS_PER_SECOND)?;
         match &line.what {
-            What::Lost(count) => writeln!(self.0, "{count} records lost: the log was full"),
-            What::Record(record) => match record.kind {
+            Noted::Lost(count) => writeln!(self.0, "{count} records lost: the log was full"),
+            Noted::Record(record) => match record.kind {
                 Kind::Message => writeln!(self.0, "{}", message(record)),
                 Kind::Begin => writeln!(self.0, "begin {}", record.text),
                 Kind::End => writeln!(self.0, "end {}", record.text),
@@ -33,7 +33,7 @@ impl<W: Write + Send> Output for Text<W> {
 }
 
 /// The text of a message, its values filled in.
-pub(super) fn message(record: &Record) -> String {
+pub(super) fn message(record: &LogRecord) -> String {
     let mut values = record.values.iter();
     let mut pieces = record.text.split("{}");
     let mut text = pieces.next().unwrap_or_default().to_owned();

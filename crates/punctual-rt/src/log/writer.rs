@@ -1,6 +1,6 @@
 //! The loop's end of the log.
 
-use super::record::{Kind, Record, VALUES_MAX, Value};
+use super::record::{Kind, LogRecord, LogValue, VALUES_MAX};
 use crate::Sender;
 use crate::sys::remembered_thread_id;
 use std::sync::Arc;
@@ -17,12 +17,12 @@ pub(super) struct Thread {
 
 /// Stores records for a [`Drain`](super::Drain). One per thread. Dropping it may free memory: do so after the loop.
 pub struct LogWriter {
-    sender: Sender<Record>,
+    sender: Sender<LogRecord>,
     thread: Arc<Thread>,
 }
 
 impl LogWriter {
-    pub(super) const fn new(sender: Sender<Record>, thread: Arc<Thread>) -> Self {
+    pub(super) const fn new(sender: Sender<LogRecord>, thread: Arc<Thread>) -> Self {
         Self { sender, thread }
     }
 
@@ -40,7 +40,7 @@ impl LogWriter {
     /// # Real-time
     /// Wait-free, allocates nothing, never enters the kernel.
     #[inline]
-    pub fn push(&mut self, record: Record) {
+    pub fn push(&mut self, record: LogRecord) {
         let _ = self.sender.push(record);
     }
 
@@ -50,12 +50,12 @@ impl LogWriter {
     /// # Real-time
     /// Reads the clock; otherwise as [`push`](Self::push).
     #[inline]
-    pub fn message(&mut self, text: &'static str, values: &[Value]) {
-        let mut kept = [Value::None; VALUES_MAX];
+    pub fn message(&mut self, text: &'static str, values: &[LogValue]) {
+        let mut kept = [LogValue::None; VALUES_MAX];
         for (kept, value) in kept.iter_mut().zip(values) {
             *kept = *value;
         }
-        self.push(Record::now(Kind::Message, text, kept));
+        self.push(LogRecord::now(Kind::Message, text, kept));
     }
 
     /// `name` begins. What begins must [`end`](Self::end), the last one first.
@@ -64,7 +64,7 @@ impl LogWriter {
     /// Reads the clock; otherwise as [`push`](Self::push).
     #[inline]
     pub fn begin(&mut self, name: &'static str) {
-        self.push(Record::now(Kind::Begin, name, [Value::None; VALUES_MAX]));
+        self.push(LogRecord::now(Kind::Begin, name, [LogValue::None; VALUES_MAX]));
     }
 
     /// `name` ends.
@@ -73,7 +73,7 @@ impl LogWriter {
     /// Reads the clock; otherwise as [`push`](Self::push).
     #[inline]
     pub fn end(&mut self, name: &'static str) {
-        self.push(Record::now(Kind::End, name, [Value::None; VALUES_MAX]));
+        self.push(LogRecord::now(Kind::End, name, [LogValue::None; VALUES_MAX]));
     }
 
     /// Runs `body` between a begin and an end of `name`.
@@ -93,9 +93,9 @@ impl LogWriter {
     /// # Real-time
     /// Reads the clock; otherwise as [`push`](Self::push).
     #[inline]
-    pub fn counter(&mut self, name: &'static str, value: impl Into<Value>) {
-        let values = [value.into(), Value::None, Value::None, Value::None];
-        self.push(Record::now(Kind::Counter, name, values));
+    pub fn counter(&mut self, name: &'static str, value: impl Into<LogValue>) {
+        let values = [value.into(), LogValue::None, LogValue::None, LogValue::None];
+        self.push(LogRecord::now(Kind::Counter, name, values));
     }
 
     /// Records lost so far because the log was full.

@@ -10,7 +10,7 @@ pub use grants::{Grants, Limit, MemoryGrant, ThreadGrant, grants};
 pub(crate) use grants::{group_value, limit, list, named};
 pub use latency::{LatencyQos, LatencyRequest};
 pub(crate) use latency::{limit_file, others_limit};
-pub use prepared::{Prepared, Refusal, What};
+pub use prepared::{Prepared, Refusal, SetupStep};
 
 use crate::{Error, Memory, Policy, SetupError, sys};
 

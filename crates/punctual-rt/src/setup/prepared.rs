@@ -7,7 +7,7 @@ use std::fmt;
 
 /// One step of a set-up that can be refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum What {
+pub enum SetupStep {
     /// The CPUs to run on.
     Cpus,
     /// All memory locked.
@@ -24,7 +24,7 @@ pub enum What {
     Policy,
 }
 
-impl fmt::Display for What {
+impl fmt::Display for SetupStep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Cpus => "CPUs",
@@ -42,7 +42,7 @@ impl fmt::Display for What {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refusal {
     /// What was asked for.
-    pub what: What,
+    pub what: SetupStep,
     /// Why it was not granted.
     pub error: Error,
 }
@@ -110,13 +110,25 @@ pub(super) fn apply(setup: &Setup) -> Result<Prepared, Error> {
 }
 
 /// The policy comes last: nothing else is done at real-time priority, and a granted policy never needs a way back.
-const STEPS: [What; 7] =
-    [What::Cpus, What::MemoryLock, What::Stack, What::Heap, What::LatencyQos, What::ReadBack, What::Policy];
+const STEPS: [SetupStep; 7] = [
+    SetupStep::Cpus,
+    SetupStep::MemoryLock,
+    SetupStep::Stack,
+    SetupStep::Heap,
+    SetupStep::LatencyQos,
+    SetupStep::ReadBack,
+    SetupStep::Policy,
+];
 
 /// Takes one step; does nothing where nothing is asked for.
-fn take(what: What, setup: &Setup, before: &mut Before, latency: &mut Option<LatencyRequest>) -> Result<(), Error> {
+fn take(
+    what: SetupStep,
+    setup: &Setup,
+    before: &mut Before,
+    latency: &mut Option<LatencyRequest>,
+) -> Result<(), Error> {
     match (what, setup.memory) {
-        (What::Cpus, _) if !setup.cpus.is_empty() => {
+        (SetupStep::Cpus, _) if !setup.cpus.is_empty() => {
             pin_current(&setup.cpus)?;
             let granted = sys::affinity().map_err(SetupError::ReadBack)?;
             // The kernel takes a list of which it can grant a part; here that is a refusal, too.
@@ -124,16 +136,16 @@ fn take(what: What, setup: &Setup, before: &mut Before, latency: &mut Option<Lat
                 return Err(SetupError::Affinity { cpu: *cpu, errno: libc::EINVAL }.into());
             }
         }
-        (What::MemoryLock, Memory::Lock { .. }) => {
+        (SetupStep::MemoryLock, Memory::Lock { .. }) => {
             lock_memory()?;
             before.memory_locked = true;
         }
-        (What::Stack, Memory::Lock { stack_bytes, .. }) => prefault_stack(stack_bytes)?,
-        (What::Heap, Memory::Lock { heap_bytes, .. }) if heap_bytes > 0 => {
+        (SetupStep::Stack, Memory::Lock { stack_bytes, .. }) => prefault_stack(stack_bytes)?,
+        (SetupStep::Heap, Memory::Lock { heap_bytes, .. }) if heap_bytes > 0 => {
             prefault_heap(heap_bytes)?;
             before.heap_kept = true;
         }
-        (What::LatencyQos, _) => {
+        (SetupStep::LatencyQos, _) => {
             *latency = match setup.latency_qos {
                 LatencyQos::Leave => None,
                 LatencyQos::Global(limit) => Some(LatencyRequest::global(limit)?),
@@ -141,10 +153,10 @@ fn take(what: What, setup: &Setup, before: &mut Before, latency: &mut Option<Lat
                 LatencyQos::PerCpu => Some(LatencyRequest::per_cpu(&sys::affinity().map_err(SetupError::ReadBack)?)?),
             }
         }
-        (What::ReadBack, _) => drop(granted()?),
+        (SetupStep::ReadBack, _) => drop(granted()?),
         // Where the policy cannot even be read, the step before has told.
-        (What::Policy, _) if setup.policy != Policy::Other || sys::policy().is_ok() => set_policy(setup.policy)?,
-        (What::Cpus | What::MemoryLock | What::Stack | What::Heap | What::Policy, _) => {}
+        (SetupStep::Policy, _) if setup.policy != Policy::Other || sys::policy().is_ok() => set_policy(setup.policy)?,
+        (SetupStep::Cpus | SetupStep::MemoryLock | SetupStep::Stack | SetupStep::Heap | SetupStep::Policy, _) => {}
     }
     Ok(())
 }

@@ -69,8 +69,8 @@ fn best_effort_goes_on_and_says_what_to_do() {
         let first = granted().unwrap().cpus[0];
         let setup = Setup::new().cpus(&[first, 8000]).memory(Memory::Lock { stack_bytes: 64 << 20, heap_bytes: 0 });
         let prepared = setup.require(Require::BestEffort).apply().unwrap();
-        let what: Vec<What> = prepared.refusals().iter().map(|refusal| refusal.what).collect();
-        assert!(what.starts_with(&[What::Cpus]) && what.ends_with(&[What::Stack]), "{what:?}");
+        let what: Vec<SetupStep> = prepared.refusals().iter().map(|refusal| refusal.what).collect();
+        assert!(what.starts_with(&[SetupStep::Cpus]) && what.ends_with(&[SetupStep::Stack]), "{what:?}");
         assert_eq!(granted().unwrap().cpus, [first], "what could be had was taken");
         let text = prepared.refusals()[0].to_string();
         assert!(text.contains("CPU 8000") && text.contains("/sys/devices/system/cpu/online"), "{text}");

@@ -1,7 +1,7 @@
 //! The clock a waiter waits on: the kernel's for applications, a pretended one for tests.
 
 use super::{Event, Sleeper};
-use crate::interference::{Interference, Watch};
+use crate::interference::{Interference, PollWatch};
 use crate::poll::{self, Poller};
 use crate::sys::{self, Arrival, Timerfd};
 use crate::{Class, Error, SetupError, now};
@@ -33,7 +33,7 @@ pub struct Means {
 pub(crate) struct Monotonic {
     call: Call,
     poller: Poller,
-    watch: Watch,
+    watch: PollWatch,
 }
 
 enum Call {
@@ -54,12 +54,12 @@ impl Monotonic {
             Sleeper::Timerfd => Call::Timerfd(Timerfd::new().map_err(SetupError::Timer)?),
             Sleeper::Futex => Call::Futex,
         };
-        Ok(Self { call, poller: Poller::detect(), watch: Watch::of_current_thread(false) })
+        Ok(Self { call, poller: Poller::detect(), watch: PollWatch::of_current_thread(false) })
     }
 
     /// Lets the kernel be asked who took the time, after a hit while polling.
     pub(crate) fn confirm_interference(&mut self) {
-        self.watch = Watch::of_current_thread(true);
+        self.watch = PollWatch::of_current_thread(true);
     }
 
     pub(crate) fn means(&self) -> Means {

@@ -1,6 +1,6 @@
 //! The log: what a loop stores comes out as text, in order, and what is lost is told.
 
-use punctual_rt::log::{Drain, Drained, Kind, Record, Value, placeholders};
+use punctual_rt::log::{Drain, Drained, Kind, LogRecord, LogValue, placeholders};
 use punctual_rt::{ConfigError, Error, MonoTime, Nanos, now, rt_log};
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
@@ -29,10 +29,10 @@ impl Write for Kept {
     }
 }
 
-pub(crate) fn record(ns: u64, kind: Kind, text: &'static str, values: &[Value]) -> Record {
-    let mut all = [Value::None; 4];
+pub(crate) fn record(ns: u64, kind: Kind, text: &'static str, values: &[LogValue]) -> LogRecord {
+    let mut all = [LogValue::None; 4];
     all[..values.len()].copy_from_slice(values);
-    Record { at: MonoTime::from_ns(ns), kind, text, values: all }
+    LogRecord { at: MonoTime::from_ns(ns), kind, text, values: all }
 }
 
 #[test]

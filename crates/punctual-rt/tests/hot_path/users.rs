@@ -1,7 +1,7 @@
 //! The promises hold whoever runs the loop.
 
 use crate::{allocation, faults, sys, system_calls};
-use punctual_rt::setup::What;
+use punctual_rt::setup::SetupStep;
 use punctual_rt::{Control, Ended, Error, Memory, Nanos, Phase, Policy, Require, SetupError, Task, TaskConfig};
 
 #[test]
@@ -36,8 +36,8 @@ fn whoever_has_no_rights_is_refused_or_told_what_is_missing() {
     })
     .unwrap();
     assert_eq!(task.grants().thread.policy, Some(Policy::Other), "what was granted, not what was asked for");
-    let refused: Vec<What> = task.refusals().iter().map(|refusal| refusal.what).collect();
-    assert!(refused.contains(&What::MemoryLock) && refused.contains(&What::Policy), "{refused:?}");
+    let refused: Vec<SetupStep> = task.refusals().iter().map(|refusal| refusal.what).collect();
+    assert!(refused.contains(&SetupStep::MemoryLock) && refused.contains(&SetupStep::Policy), "{refused:?}");
     let stats = task.stats().clone();
     assert_eq!(task.join(), Ended::Stopped);
     assert_eq!(stats.snapshot().counters.activations, 100);

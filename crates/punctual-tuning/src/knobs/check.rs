@@ -5,7 +5,6 @@ use super::case::{Case, Doubt, Judged, Missing, marked};
 use super::lasting::Lasting;
 use super::setting::{File, Setting, Value};
 use super::template::Template;
-use crate::programs;
 use punctual_facts::finding::State;
 
 #[derive(Clone, Copy, Debug)]
@@ -42,13 +41,13 @@ pub enum Check {
     Service,
     /// None of the units is active that the table of programs calls bad for this knob.
     Units,
+    /// At most one is at work of the programs that the table calls owners of what this knob is about.
+    OneOwner,
     /// A class of devices has none whose name starts so.
     NoDevice {
         class: &'static str,
         start: &'static str,
     },
-    /// None of these programs runs; they are named as the kernel's list of tasks names them.
-    NoProgram(&'static [&'static str]),
     /// A setting of the firmware that software cannot see: where its menus have it. Never good and never bad.
     Firmware(&'static str),
     /// Software cannot see it: what cannot be seen, and where to look for it. Never good and never bad.
@@ -132,7 +131,7 @@ fn file_is_met(case: &Case<'_>, file: File, want: Want, missing: Missing) -> Jud
         return want.is_met(&path, &case.text(&path, missing)?);
     }
     let values = case.per_cpu(&path, case.rt(), missing)?;
-    values.iter().try_fold(true, |all, (_, value)| Ok(all && want.is_met(&path, value)?))
+    values.iter().try_fold(true, |all, of| Ok(all && want.is_met(&path, &of.value)?))
 }
 
 impl Check {
@@ -173,13 +172,10 @@ impl Check {
                 options.iter().try_fold(true, |all, option| Ok(all && !case.built_with(option)?))
             }
             Self::NoModule(module) => case.has_module(module).map(|is_there| !is_there),
-            Self::Service => {
-                let names: Vec<&str> = programs::bad_for(id).flat_map(|program| program.processes).copied().collect();
-                case.daemons(&names).map(|found| found.is_empty())
-            }
+            Self::Service => case.running(id).map(|found| found.is_empty()),
             Self::Units => case.no_unit_of(id),
+            Self::OneOwner => case.one_owner(id),
             Self::NoDevice { class, start } => case.has_no_device(class, start),
-            Self::NoProgram(names) => case.daemons(names).map(|found| found.is_empty()),
             Self::Probe(probe) => probe(case),
             Self::Firmware(place) => {
                 return Ok(State::Advice(format!("Cannot be seen from software: look in firmware under {place}.")));

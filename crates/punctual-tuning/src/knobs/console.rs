@@ -94,7 +94,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "log.devkmsg",
         title: "Programs cannot flood the kernel log",
-        severity: Weight::all(Info),
         check: Check::sysctl(
             "kernel.printk_devkmsg",
             Want::Word { good: &["ratelimit", "off"], bad: &["on"] },
@@ -146,7 +145,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "trace.probes",
         title: "No probes placed in kernel or programs",
-        severity: Weight::all(Info),
         check: Check::Probe(probes),
         why: "Every thread that passes a probe traps or jumps aside, and placing it stops all CPUs for a moment.",
         fix: Fix::command("echo > /sys/kernel/tracing/kprobe_events; echo > /sys/kernel/tracing/uprobe_events"),
@@ -160,14 +158,13 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "trace.instances",
         title: "No tracing in side instances",
-        severity: Weight::all(Info),
         check: Check::Probe(instances),
         why: "Programs such as rasdaemon trace in an instance of their own; the cost is the same.",
         fix: Fix::command(
             "echo nop > /sys/kernel/tracing/instances/NAME/current_tracer; echo > \
             /sys/kernel/tracing/instances/NAME/set_event",
         ),
-        persist: &[Lasting::NoWord("trace_instance"), Lasting::NoService("rasdaemon.service")],
+        persist: &[Lasting::NoWord("trace_instance")],
         undo: Fix::prose("Start the program again."),
         cost: "The trace.",
         blast: Blast::Disturbing,
@@ -189,7 +186,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "trace.perf_users",
         title: "No program samples all CPUs",
-        severity: Weight::all(Info),
         applies: |case| {
             case.number("/proc/sys/kernel/perf_event_paranoid", CannotBe("this kernel has no perf events")).map(|_| ())
         },
@@ -209,7 +205,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "trace.bpf",
         title: "Only known BPF programs are loaded",
-        severity: Weight::all(Info),
         applies: |case| {
             let none = CannotBe("this kernel runs no BPF programs of its users");
             case.number("/proc/sys/kernel/unprivileged_bpf_disabled", none).map(|_| ())
@@ -226,7 +221,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "trace.bpf_stats",
         title: "BPF programs are not timed",
-        severity: Weight::all(Info),
         check: Check::sysctl("kernel.bpf_stats_enabled", Want::ZERO, CannotBe("this kernel runs no BPF programs")),
         why: "While statistics are on, the clock is read around every run of every BPF program.",
         cost: "The statistics.",
@@ -240,7 +234,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "trace.latencytop",
         title: "latencytop is off",
-        severity: Weight::all(Info),
         check: Check::sysctl("kernel.latencytop", Want::ZERO, CannotBe("this kernel has no latencytop")),
         why: "While it is on, every blocking of every task is recorded with its stack, under one lock.",
         cost: "The statistics.",

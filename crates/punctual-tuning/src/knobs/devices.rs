@@ -8,14 +8,15 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "blk.scheduler",
         title: "Fast disks without an I/O scheduler",
-        severity: Weight::all(Info),
         check: Check::Probe(scheduler),
         why: "A scheduler sorts requests under a lock and adds work to each; disks without moving parts gain \
             nothing from it.",
         fix: Fix::command("echo none > /sys/block/DISK/queue/scheduler"),
-        persist: &[Lasting::udev(
-            "ACTION==\"add|change\", SUBSYSTEM==\"block\", ATTR{queue/rotational}==\"0\", ATTR{queue/scheduler}=\"none\"",
-        )],
+        persist: &[Lasting::Udev(Rule {
+            event: Event::AddOrChange,
+            when: &[attribute("queue/rotational", "0")],
+            ..Rule::add("block", &[attribute("queue/scheduler", "none")])
+        })],
         cost: "Fairness between programs that write.",
         sources: &["kernel block/switching-sched.rst", "unverified: the effect on a real-time thread"],
         ..KNOB
@@ -23,7 +24,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "blk.rq_affinity",
         title: "I/O does not complete on the CPU that asked",
-        severity: Weight::all(Info),
         check: Check::Probe(|case| {
             every_disk(case, "queue/rq_affinity", |disk, text| match text.as_str() {
                 "0" | "1" => Ok(Some(true)),
@@ -33,7 +33,10 @@ pub(crate) const KNOBS: &[Knob] = &[
         }),
         why: "With rq_affinity 2 each completion interrupts exactly the CPU that sent the request.",
         fix: Fix::prose("echo 1 > /sys/block/DISK/queue/rq_affinity, and send no requests from CPUs <I>."),
-        persist: &[Lasting::udev("ACTION==\"add|change\", SUBSYSTEM==\"block\", ATTR{queue/rq_affinity}=\"1\"")],
+        persist: &[Lasting::Udev(Rule {
+            event: Event::AddOrChange,
+            ..Rule::add("block", &[attribute("queue/rq_affinity", "1")])
+        })],
         cost: "Completions find colder caches.",
         confidence: Confidence::Medium,
         sources: &[
@@ -45,14 +48,14 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "blk.poll",
         title: "Drives are not polled for media",
-        severity: Weight::all(Info),
         check: Check::Probe(poll),
         why: "Drives with removable media that cannot tell of a change are asked at a steady beat; an optical drive \
             on a slow bus holds that up.",
         fix: Fix::command("echo 0 > /sys/block/DISK/events_poll_msecs"),
-        persist: &[Lasting::udev(
-            "ACTION==\"add\", SUBSYSTEM==\"block\", ATTR{removable}==\"1\", ATTR{events_poll_msecs}=\"0\"",
-        )],
+        persist: &[Lasting::Udev(Rule {
+            when: &[attribute("removable", "1")],
+            ..Rule::add("block", &[attribute("events_poll_msecs", "0")])
+        })],
         cost: "Media are noticed when used.",
         confidence: Confidence::High,
         sources: &["kernel 6.1, 6.12, 7.3 block/disk-events.c"],
@@ -66,7 +69,6 @@ pub(crate) const KNOBS: &[Knob] = &[
         why: "A resync or check reads every disk of the array end to end, computes parity and takes the memory bus \
             with it.",
         fix: Fix::command("echo idle > /sys/block/mdN/md/sync_action"),
-        persist: &[Lasting::NoService("mdcheck_start.timer"), Lasting::NoService("raid-check.timer")],
         cost: "An array that is not rebuilt does not protect.",
         blast: Blast::Breaking,
         confidence: Confidence::High,
@@ -76,7 +78,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "fs.discard",
         title: "Files are not discarded one by one",
-        severity: Weight::all(Info),
         check: Check::Probe(|case| {
             no_mount(case, |_, options| options.iter().any(|option| option == "discard" || option == "discard=sync"))
         }),
@@ -93,7 +94,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "fs.commit",
         title: "File systems do not commit more often than usual",
-        severity: Weight::all(Info),
         check: Check::Probe(|case| {
             no_mount(case, |_, options| {
                 let seconds = options.iter().find_map(|option| option.strip_prefix("commit=")?.parse::<u32>().ok());
@@ -119,7 +119,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "fs.atime",
         title: "Reading a file does not write its access time",
-        severity: Weight::all(Info),
         check: Check::Probe(|case| {
             no_mount(case, |kind, options| {
                 let has = |word: &str| options.iter().any(|option| option == word);
@@ -138,7 +137,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "dev.sound",
         title: "No sound devices",
-        severity: Weight::of(Info, Info, Info),
         applies: |case| case.not_for(Kind::Audio, "sound is what is asked for"),
         check: Check::NoDevice { class: "sound", start: "card" },
         why: "Sound devices interrupt at every period, and their codecs are powered up and down.",
@@ -152,11 +150,10 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "dev.bluetooth",
         title: "No Bluetooth",
-        severity: Weight::all(Info),
         check: Check::NoDevice { class: "bluetooth", start: "hci" },
         why: "Bluetooth adapters scan and interrupt by USB at any time.",
         fix: Fix::command("rfkill block bluetooth; rmmod btusb"),
-        persist: &[Lasting::NoModule("btusb"), Lasting::NoModule("bluetooth"), Lasting::NoService("bluetooth.service")],
+        persist: &[Lasting::NoModule("btusb"), Lasting::NoModule("bluetooth")],
         cost: "Bluetooth.",
         blast: Blast::Breaking,
         sources: &["elisa-tech#222: unused modules", "unverified: the effect on a given machine"],
@@ -165,7 +162,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "dev.camera",
         title: "No cameras",
-        severity: Weight::all(Info),
         check: Check::NoDevice { class: "video4linux", start: "video" },
         why: "A camera in use fills memory by USB at every frame; one that is not used still wakes the bus.",
         persist: &[Lasting::NoModule("uvcvideo")],
@@ -177,7 +173,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "dev.evbug",
         title: "Input events are not logged",
-        severity: Weight::all(Info),
         check: Check::NoModule("evbug"),
         why: "The module evbug prints every input event to the kernel log.",
         cost: "None.",
@@ -188,7 +183,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "dev.rng",
         title: "No kernel thread drains the hardware generator here",
-        severity: Weight::all(Info),
         check: Check::Probe(rng),
         why: "The thread hwrng reads the generator for ever; some answer slowly, over a bus that others need: a TPM in \
             milliseconds.",

@@ -2,10 +2,10 @@
 
 use super::Knob;
 use super::case::Case;
-use super::check::Check;
 use super::lasting::Lasting;
 use super::setting::{File, Setting, Value};
 use super::template::Template;
+use crate::programs::{self, Silencing};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fix {
@@ -43,7 +43,8 @@ enum Now {
 }
 
 impl Knob {
-    /// The places in which the change is made to last: those the check implies, then those of the entry.
+    /// The places in which the change is made to last: those that the check and the table of programs imply, then those
+    /// of the entry, then the programs whose silence only helps.
     pub fn places(&self) -> Vec<Lasting> {
         let by_boot = |place: &Lasting| matches!(place, Lasting::Word(_) | Lasting::NoWord(_) | Lasting::Module(_));
         let implied = self.check.places().into_iter().filter(|place| match place {
@@ -53,7 +54,11 @@ impl Knob {
             }
             _ => true,
         });
-        implied.chain(self.persist.iter().copied()).collect()
+        let silence = Lasting::Silence(self.id);
+        let is_about_programs = programs::bad_for(self.id).next().is_some();
+        let silenced = Some(silence).filter(|_| !Silencing::of(self.id).is_empty());
+        let (first, last) = if is_about_programs { (silenced, None) } else { (None, silenced) };
+        implied.chain(first).chain(self.persist.iter().copied()).chain(last).collect()
     }
 
     /// The value that is written now, if the fix or the check names one.
@@ -104,7 +109,7 @@ impl Knob {
             Fix::Implied => {
                 let settings = self.settings(case);
                 if settings.is_empty() {
-                    return self.implied_by_places();
+                    return self.implied_by_places(case);
                 }
                 commands(settings.iter().map(|setting| (*setting, setting.value.source())))
             }
@@ -113,16 +118,18 @@ impl Knob {
     }
 
     /// The fix that matches the first place in which the change is made to last.
-    fn implied_by_places(&self) -> Now {
+    fn implied_by_places(&self, case: Option<&Case<'_>>) -> Now {
         let places = self.places();
-        let units = || joined(&places, |place| if let Lasting::NoService(unit) = place { Some(unit) } else { None });
-        let modules = || joined(&places, |place| if let Lasting::NoModule(name) = place { Some(name) } else { None });
-        Now::Text(match (&self.check, places.first().map(Lasting::usual)) {
-            (Check::Service | Check::NoProgram(_), _) => "systemctl stop each of them.".to_owned(),
-            (_, Some(Lasting::NoService(_))) => format!("systemctl stop {}", units()),
-            (_, Some(Lasting::NoModule(_))) => format!("rmmod {}", modules()),
-            (_, Some(Lasting::Firmware(place))) => format!("Change it in the firmware's setup: {place}."),
-            (_, Some(Lasting::Kernel { is_on, .. })) => {
+        Now::Text(match places.first().map(Lasting::usual) {
+            Some(Lasting::Silence(knob)) => {
+                silencing(knob, case).told(|units| format!("systemctl mask --runtime --now {units}"))
+            }
+            Some(Lasting::NoModule(_)) => {
+                let name = |place: &Lasting| if let Lasting::NoModule(name) = place { Some(*name) } else { None };
+                format!("rmmod {}", places.iter().filter_map(name).collect::<Vec<_>>().join(" "))
+            }
+            Some(Lasting::Firmware(place)) => format!("Change it in the firmware's setup: {place}."),
+            Some(Lasting::Kernel { is_on, .. }) => {
                 let options = |place: &Lasting| match place {
                     Lasting::Kernel { option, is_on: same } if same == is_on => Some(*option),
                     _ => None,
@@ -158,7 +165,6 @@ impl Knob {
             return back.map_or_else(|| WRITE_BACK.to_owned(), |back| commands(back.into_iter()));
         }
         let places = self.places();
-        let units = || joined(&places, |place| if let Lasting::NoService(unit) = place { Some(unit) } else { None });
         // The places say nothing about a change that was made by hand.
         let is_by_hand = !matches!(self.fix, Fix::Implied | Fix::NotAtRunTime(_));
         let says_nothing = |place: &&Lasting| {
@@ -169,10 +175,10 @@ impl Knob {
             Some(Lasting::NoWord(_)) => "Put the word back and boot again.".to_owned(),
             Some(Lasting::Module(_)) => "Remove the line and load the module again.".to_owned(),
             Some(Lasting::NoModule(name)) => format!("modprobe {name}"),
-            Some(Lasting::NoService(_)) if matches!(self.check, Check::Service | Check::NoProgram(_)) => {
-                "systemctl unmask; systemctl start".to_owned()
+            Some(Lasting::Silence(knob)) => {
+                let again = silencing(knob, case).again(if is_by_hand { "" } else { "systemctl unmask --runtime" });
+                if again.is_empty() { "Put back what was there.".to_owned() } else { again }
             }
-            Some(Lasting::NoService(_)) => format!("systemctl unmask {0}; systemctl start {0}", units()),
             Some(Lasting::Unit(_) | Lasting::Limit(_)) => "Remove the line.".to_owned(),
             Some(Lasting::Kernel { .. }) => "Boot the kernel that was there before.".to_owned(),
             Some(Lasting::Firmware(_)) => "The setting as it was.".to_owned(),
@@ -184,8 +190,9 @@ impl Knob {
     }
 }
 
-fn joined(places: &[Lasting], name: impl Fn(&Lasting) -> Option<&'static str>) -> String {
-    places.iter().filter_map(name).collect::<Vec<_>>().join(" ")
+/// What silences the programs of a knob on this machine, or on any.
+fn silencing(knob: &str, case: Option<&Case<'_>>) -> Silencing {
+    case.map_or_else(|| Silencing::of(knob), |case| case.silencing(knob))
 }
 
 /// The commands that write these values; several in a row for sysctl are one command.

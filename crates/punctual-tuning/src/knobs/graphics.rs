@@ -2,30 +2,19 @@
 
 use crate::knobs::prelude::*;
 
-/// Names of display servers and compositors, as the kernel cuts them to 15 bytes.
-const DESKTOPS: &[&str] = &[
-    "Xorg",
-    "Xwayland",
-    "gnome-shell",
-    "kwin_wayland",
-    "kwin_x11",
-    "plasmashell",
-    "xfwm4",
-    "cinnamon",
-    "sway",
-    "Hyprland",
-    "labwc",
-    "wayfire",
-    "gdm3",
-    "gdm",
-    "sddm",
-    "lightdm",
-];
-
 const FOLDER: &str = "/sys/class/drm";
 const NO_CARD: Missing = CannotBe("there is no graphics card");
 
 const KNOB: Knob = Knob { confidence: Confidence::Low, ..Knob::of(Family::Graphics) };
+/// What the knobs share that change parameters of Intel's drivers.
+const TAINTING: Knob = Knob {
+    cost: "Power; the kernel marks itself tainted.",
+    sources: &[
+        "kernel 6.12, 7.3 drivers/gpu/drm/i915/display/intel_display_params.c",
+        "unverified: the effect on a given machine",
+    ],
+    ..KNOB
+};
 
 pub(crate) const KNOBS: &[Knob] = &[
     Knob {
@@ -33,16 +22,13 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "No desktop session",
         severity: Weight::all(Medium),
         applies: |case| case.not_for(Kind::Audio, "a shared desktop is what is asked for"),
-        check: Check::NoProgram(DESKTOPS),
+        check: Check::Service,
         why: "Drawing loads memory, the last-level cache and USB, in step with the screen and with every movement of \
             the mouse.",
         fix: Fix::prose("systemctl isolate multi-user.target (ends the session)."),
-        persist: &[
-            Lasting::NoService("display-manager.service"),
-            Lasting::other(
-                "systemctl set-default multi-user.target; where a screen is needed, a kiosk that draws little.",
-            ),
-        ],
+        persist: &[Lasting::other(
+            "systemctl set-default multi-user.target; where a screen is needed, a kiosk that draws little.",
+        )],
         undo: Fix::command("systemctl set-default graphical.target; systemctl isolate graphical.target"),
         cost: "The desktop.",
         blast: Blast::Breaking,
@@ -53,16 +39,16 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "gpu.freq",
         title: "GPU frequency fixed",
-        severity: Weight::all(Info),
         check: Check::Probe(freq),
         why: "An integrated GPU that speeds up takes power, cache and memory bandwidth from the CPUs.",
         fix: Fix::prose(
             "Write one low frequency as both limits: gt_min_freq_mhz and gt_max_freq_mhz (i915), min_freq and \
             max_freq (xe).",
         ),
-        persist: &[Lasting::udev(
-            "ACTION==\"add\", SUBSYSTEM==\"drm\", KERNEL==\"card0\", ATTR{gt_max_freq_mhz}=\"300\", ATTR{gt_min_freq_mhz}=\"300\"",
-        )],
+        persist: &[Lasting::Udev(Rule {
+            kernel: "card0",
+            ..Rule::add("drm", &[attribute("gt_max_freq_mhz", "300"), attribute("gt_min_freq_mhz", "300")])
+        })],
         cost: "Slow graphics.",
         sources: &["kernel 7.3 drivers/gpu/drm/xe/xe_gt_freq.c", "unverified: the effect on a given machine"],
         ..KNOB
@@ -70,7 +56,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "gpu.display",
         title: "No display is lit",
-        severity: Weight::of(Info, Info, Info),
         check: Check::Probe(display),
         why: "A lit display reads its picture from memory all the time and interrupts a CPU at every frame.",
         fix: Fix::prose("Unplug it, or end what draws; echo off > /sys/class/drm/CONNECTOR/status"),
@@ -83,34 +68,22 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "gpu.i915_params",
         title: "The display's power wells stay on (Intel)",
-        severity: Weight::all(Info),
         check: Check::Probe(|case| are_zero(case, &["enable_dc"])),
         why: "Switching power wells and display states off and on stalls the memory path of the integrated graphics.",
         persist: &[
             Lasting::module("i915 enable_dc=0 disable_power_well=0"),
             Lasting::module("xe enable_dc=0 disable_power_well=0"),
         ],
-        cost: "Power; the kernel marks itself tainted.",
-        sources: &[
-            "kernel 6.12, 7.3 drivers/gpu/drm/i915/display/intel_display_params.c",
-            "unverified: the effect on a given machine",
-        ],
-        ..KNOB
+        ..TAINTING
     },
     Knob {
         id: "gpu.psr",
         title: "The display does not refresh itself (Intel)",
-        severity: Weight::all(Info),
         check: Check::Probe(|case| are_zero(case, &["enable_psr", "enable_fbc"])),
         why: "Panel self refresh and frame buffer compression put parts of the graphics to sleep and wake them at \
             every change.",
         persist: &[Lasting::module("i915 enable_psr=0 enable_fbc=0"), Lasting::module("xe enable_psr=0 enable_fbc=0")],
-        cost: "Power; the kernel marks itself tainted.",
-        sources: &[
-            "kernel 6.12, 7.3 drivers/gpu/drm/i915/display/intel_display_params.c",
-            "unverified: the effect on a given machine",
-        ],
-        ..KNOB
+        ..TAINTING
     },
     Knob {
         id: "gpu.nvidia",
@@ -132,7 +105,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "gpu.clients",
         title: "No program computes on the graphics card",
-        severity: Weight::all(Info),
         applies: |case| cards(case).map(|_| ()),
         check: Check::advice(
             "cannot be seen cheaply: /proc/PID/fdinfo of every program that has /dev/dri open counts engine time in \

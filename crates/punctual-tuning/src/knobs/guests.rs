@@ -1,6 +1,7 @@
 //! Guests and hosts: what one side of a virtual machine does to the other.
 
 use crate::knobs::prelude::*;
+use crate::programs;
 
 const KNOB: Knob = Knob { blast: Blast::Breaking, confidence: Confidence::Medium, ..Knob::of(Family::Guests) };
 
@@ -22,7 +23,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "virt.hints",
         title: "The host says that the CPUs are dedicated",
-        severity: Weight::all(Info),
         applies: hints,
         check: Check::advice(
             "cannot be seen from inside by file: without the hint (KVM: kvm-hint-dedicated) the guest uses \
@@ -41,8 +41,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "virt.guest_load",
         title: "No guests run here",
-        severity: Weight::all(Info),
-        check: Check::NoProgram(&MONITORS),
+        check: Check::Service,
         why: "The threads of guests run where the scheduler puts them, exit to the kernel often, and share caches \
             and memory bandwidth.",
         fix: Fix::prose("Stop them, or keep them on CPUs <H>: systemctl set-property machine.slice AllowedCPUs=<H>"),
@@ -58,8 +57,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "virt.vcpu",
         title: "vCPUs that must be punctual are pinned and FIFO",
-        severity: Weight::all(Info),
-        applies: |case| Doubt::not_applicable_if(case.daemons(&MONITORS)?.is_empty(), "no guest runs here"),
+        applies: |case| Doubt::not_applicable_if(case.running("virt.vcpu")?.is_empty(), "no guest runs here"),
         check: Check::advice(
             "cannot be told apart from here: which guest is to be punctual is known to you. Its vCPU threads \
                 (CPU N/KVM) should be SCHED_FIFO on CPUs of their own, its emulator and I/O threads elsewhere, its \
@@ -78,7 +76,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "virt.halt_poll",
         title: "The host does not spin for idle guests",
-        severity: Weight::all(Info),
         check: Check::Probe(|case| is_zero(&parameter(case, &["kvm/parameters/halt_poll_ns"])?)),
         why: "With halt polling a vCPU that goes idle keeps its host CPU busy for a while; a dedicated CPU gains \
             nothing, a shared one loses.",
@@ -96,7 +93,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "virt.ple_gap",
         title: "Guests may spin without being thrown out",
-        severity: Weight::all(Info),
         check: Check::Probe(|case| {
             is_zero(&parameter(case, &["kvm_intel/parameters/ple_gap", "kvm_amd/parameters/pause_filter_count"])?)
         }),
@@ -110,7 +106,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "virt.timer_advance",
         title: "Timers of guests are fired ahead of time",
-        severity: Weight::all(Info),
         check: Check::Probe(timer_advance),
         why: "The host can fire a guest's timer early by what the entry takes, so that the guest sees it on time.",
         persist: &[Lasting::other(
@@ -123,7 +118,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "virt.kvmclock_sync",
         title: "Clocks of guests are not synchronised every five minutes",
-        severity: Weight::all(Info),
         check: Check::Probe(|case| {
             is_on(&parameter(case, &["kvm/parameters/kvmclock_periodic_sync"])?).map(|is_on| !is_on)
         }),
@@ -137,7 +131,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "virt.apicv",
         title: "Interrupts reach guests without an exit",
-        severity: Weight::all(Info),
         check: Check::Probe(|case| {
             is_on(&parameter(case, &["kvm_intel/parameters/enable_apicv", "kvm_amd/parameters/avic"])?)
         }),
@@ -185,20 +178,6 @@ fn hints(case: &Case<'_>) -> Result<(), Doubt> {
     Ok(())
 }
 
-/// Programs that run guests, as the kernel cuts their names to 15 bytes.
-const MONITORS: [&str; 10] = [
-    "qemu-system-x86",
-    "qemu-system-aar",
-    "qemu-kvm",
-    "kvm",
-    "firecracker",
-    "cloud-hyperviso",
-    "crosvm",
-    "VBoxHeadless",
-    "VirtualBoxVM",
-    "vmware-vmx",
-];
-
 /// A parameter of KVM in the first of these places that has it. Goes on only where guests run.
 fn parameter(case: &Case<'_>, places: &[&str]) -> Result<String, Doubt> {
     Doubt::not_applicable_if(!case.has_module("kvm")?, "this machine runs no guests (no module kvm)")?;
@@ -206,8 +185,9 @@ fn parameter(case: &Case<'_>, places: &[&str]) -> Result<String, Doubt> {
     let users = ["kvm_intel", "kvm_amd"].map(|vendor| case.peek(&format!("{modules}/{vendor}/refcnt")));
     Doubt::not_applicable_if(users.contains(&Fact::Known("0".to_owned())), "no guest runs here (no process uses KVM)")?;
     // Built into the kernel it counts no users; each guest has a thread of that name, or a program known here.
+    let monitors = programs::processes("virt.guest_load");
     let is_guest = |task: &Task| {
-        if task.is_kernel { task.name.starts_with("kvm-") } else { MONITORS.contains(&task.name.as_str()) }
+        if task.is_kernel { task.name.starts_with("kvm-") } else { monitors.contains(&task.name.as_str()) }
     };
     if users.iter().all(|users| *users == Fact::Absent) && case.tasks(is_guest)?.is_empty() {
         return Doubt::not_applicable("no guest is seen to run here");

@@ -40,11 +40,15 @@ mod smt;
 mod uncore;
 mod watchdogs;
 
-pub(crate) use case::Line as InterruptLine;
+pub(crate) use case::InterruptLine;
 pub use case::{Case, Doubt, Judged, Missing, TASKS, Task};
 pub use check::{Check, Want};
 pub use fix::Fix;
 pub use lasting::{Lasting, When};
+pub(crate) use seen::groups::SLICES;
+pub(crate) use seen::isolation::QUEUES;
+pub(crate) use seen::links::{LINK_STATES, MOST_DEVICES, NO_PCI, PCI};
+pub(crate) use seen::uncore::{BUS, Clocked, DEVFREQ, GPU, MEMORY, NPU, UNCORE};
 pub use setting::{File, Setting, Value};
 pub use template::{Part, Template};
 
@@ -159,26 +163,18 @@ impl Weight {
     }
 }
 
-/// What a change can do to a machine at work.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum Blast {
-    /// The change disturbs nothing.
-    Harmless,
-    /// The change disturbs running real-time work for a moment.
-    Disturbing,
-    /// The change can break a service or lose a function.
-    Breaking,
-}
-
-impl Blast {
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Harmless => "harmless",
-            Self::Disturbing => "disturbing",
-            Self::Breaking => "breaking",
-        }
+punctual_facts::named! {
+    /// What a change can do to a machine at work.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Blast {
+        /// The change disturbs nothing.
+        Harmless = "harmless",
+        /// The change disturbs running real-time work for a moment.
+        Disturbing = "disturbing",
+        /// The change can break a service or lose a function.
+        Breaking = "breaking",
     }
 }
 

@@ -1,10 +1,10 @@
 //! What entries of the catalogue and their probes are written with.
 
 pub(super) use super::case::Missing::{CannotBe, TellsNothing};
-pub(super) use super::case::{Case, Doubt, Judged, LOG, Missing, Task};
+pub(super) use super::case::{Case, Doubt, Judged, LOG, Missing, OfCpus, Task};
 pub(super) use super::check::{Check, Want};
 pub(super) use super::fix::Fix;
-pub(super) use super::lasting::{Lasting, When};
+pub(super) use super::lasting::{Attribute, Event, Lasting, Rule, Then, When, attribute};
 pub(super) use super::{Blast, Family, Knob, Resort, Weight};
 pub(super) use punctual_facts::cpu_set::CpuSet;
 pub(super) use punctual_facts::fact::Fact;

@@ -49,7 +49,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         why: "A real-time thread that uses this much CPU time without a blocking call is ended: SIGXCPU at the soft limit, SIGKILL at the hard one. \
             rtkit sets 200 ms.",
         fix: Fix::command("prlimit --pid PID --rttime=unlimited"),
-        persist: &[Lasting::unit("LimitRTTIME=infinity"), Lasting::NoService("rtkit-daemon.service")],
+        persist: &[Lasting::unit("LimitRTTIME=infinity")],
         cost: "A safety net for experiments.",
         confidence: Confidence::High,
         sources: &["getrlimit(2): RLIMIT_RTTIME", "unverified: the limit rtkit sets"],
@@ -71,7 +71,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "lim.rtprio_max",
         title: "The caller may not use priority 99",
-        severity: Weight::all(Info),
         check: Check::Probe(|case| {
             Doubt::not_applicable_if(has_capability(case, CAP_SYS_NICE)?, "with CAP_SYS_NICE no limit is asked")?;
             Ok(soft_limit(case, "Max realtime priority")?.is_some_and(|limit| limit < 99))
@@ -87,7 +86,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "lim.stack",
         title: "Stacks of new threads are small",
-        severity: Weight::all(Info),
         check: Check::Probe(stack),
         why: "A new thread gets a stack as large as this limit, and with mlockall(MCL_FUTURE) all of it is locked. \
             Judged bad: more than 16 MiB.",
@@ -119,7 +117,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "lim.memory_max",
         title: "The caller's control group has no memory limit",
-        severity: Weight::all(Info),
         check: Check::Probe(|case| {
             let is_free = |limit_bytes| limit_bytes >= NO_LIMIT_BYTES;
             if let Some(is_free) = is_unlimited_v1(case, "memory", "memory.limit_in_bytes", is_free)? {

@@ -8,11 +8,10 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "sec.audit",
         title: "No auditing of system calls",
-        severity: Weight::all(Info),
         check: Check::Probe(auditing),
         why: "While auditing is on, every system call of every task does extra work at entry and exit.",
         fix: Fix::command("auditctl -e 0"),
-        persist: &[Lasting::word("audit=0"), Lasting::NoService("auditd.service")],
+        persist: &[Lasting::word("audit=0")],
         undo: Fix::prose("auditctl -e 1; remove the word; unmask."),
         cost: "Compliance, where it is demanded.",
         confidence: Confidence::Medium,
@@ -22,7 +21,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "sec.mitigations",
         title: "Mitigations of CPU bugs left on",
-        severity: Weight::all(Info),
         applies: mitigations,
         check: Check::advice(
             "cannot be judged by software: each costs at every entry to the kernel, and each is there for a \
@@ -46,7 +44,6 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "sec.split_lock",
         excused: traps_split_locks,
         title: "A split lock does not put its program to sleep",
-        severity: Weight::all(Info),
         check: Check::sysctl(
             "kernel.split_lock_mitigate",
             Want::ZERO,
@@ -65,7 +62,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "sec.smap",
         title: "Access protection (SMAP) not taken away",
-        severity: Weight::all(Info),
         check: Check::Probe(smap),
         why: "Old guides switch SMAP off for speed; it costs next to nothing, nosmap is no longer a word, and \
             clearcpuid= marks the kernel tainted.",
@@ -77,7 +73,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "sec.kvm_nx",
         title: "Huge pages of guests are not split up and zapped",
-        severity: Weight::all(Info),
         check: Check::Probe(kvm_nx),
         why: "Against one CPU bug the host splits executable huge pages of its guests, and a thread throws them \
             away again at a steady beat.",
@@ -91,7 +86,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "sec.stackleak",
         title: "The kernel's stack is not wiped at each system call",
-        severity: Weight::all(Info),
         check: Check::sysctl("kernel.stack_erasing", Want::ZERO, CannotBe("this kernel does not wipe its stack")),
         why: "Wiping costs at the end of every system call, more the deeper it went.",
         cost: "Leaks of kernel memory get likelier.",
@@ -104,7 +98,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "sec.seccomp",
         title: "The application's system calls are not filtered",
-        severity: Weight::all(Info),
         applies: |case| {
             if case.config("SECCOMP").is_ok_and(|value| value == "n") {
                 return Doubt::not_applicable("this kernel filters no system calls");
@@ -134,7 +127,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "sec.ssbd",
         title: "Loads may pass stores in the caller",
-        severity: Weight::all(Info),
         check: Check::Probe(|case| match case.status("Speculation_Store_Bypass")?.as_str() {
             "thread force mitigated" | "thread mitigated" | "globally mitigated" => Ok(false),
             "thread vulnerable" | "vulnerable" | "not vulnerable" => Ok(true),
@@ -158,7 +150,7 @@ pub(crate) const KNOBS: &[Knob] = &[
 /// The switch itself can only be asked over netlink; the threads around it prove the two ends.
 fn auditing(case: &Case<'_>) -> Judged {
     Doubt::not_applicable_if(case.flavour()? == Flavour::Evl, "out-of-band threads make no in-band system calls")?;
-    if !case.daemons(&["auditd"])?.is_empty() {
+    if !case.running("sec.audit")?.is_empty() {
         return Ok(false);
     }
     // Older kernels start the thread late, so its absence proves nothing there.

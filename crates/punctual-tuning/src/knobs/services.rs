@@ -11,12 +11,6 @@ pub(crate) const KNOBS: &[Knob] = &[
         severity: Weight::all(Medium),
         check: Check::Service,
         why: "These daemons write governors, limits and preferences again, minutes after one has set them.",
-        persist: &[
-            Lasting::NoService("thermald.service"),
-            Lasting::NoService("tlp.service"),
-            Lasting::NoService("power-profiles-daemon.service"),
-            Lasting::NoService("auto-cpufreq.service"),
-        ],
         cost: "Battery life and automatic cooling measures; see that the machine stays cool.",
         blast: Blast::Disturbing,
         confidence: Confidence::Low,
@@ -29,19 +23,13 @@ pub(crate) const KNOBS: &[Knob] = &[
         severity: Weight::all(Medium),
         check: Check::Service,
         why: "Updates unpack, compress and restart at any time.",
-        persist: &[
-            Lasting::NoService("unattended-upgrades.service"),
-            Lasting::NoService("packagekit.service"),
-            Lasting::NoService("snapd.service"),
-        ],
-        cost: "Security updates need a plan.",
+        cost: "Security updates no longer come by themselves; they need a plan.",
         sources: &["cluster-node-tuning-operator#1591", "unverified: which of them matter on a given machine"],
         ..KNOB
     },
     Knob {
         id: "svc.agents",
         title: "No monitoring agents",
-        severity: Weight::all(Info),
         check: Check::Service,
         why: "Agents read per-CPU files at a steady beat, some of which interrupt every CPU, and keep threads on \
             all of them.",
@@ -49,7 +37,7 @@ pub(crate) const KNOBS: &[Knob] = &[
             "systemctl stop each of them, or keep it on CPUs <H>: systemctl set-property --runtime UNIT \
             AllowedCPUs=<H>",
         ),
-        persist: &[Lasting::other("The same without --runtime; or systemctl mask UNIT.")],
+        persist: &[Lasting::other("or keep them on other CPUs: systemctl set-property UNIT AllowedCPUs=<H>")],
         undo: Fix::command("systemctl start; systemctl revert UNIT"),
         cost: "Observability.",
         confidence: Confidence::Low,
@@ -62,13 +50,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         severity: Weight::all(Medium),
         check: Check::Units,
         why: "A timer starts downloads, unpacking and restarts when its hour comes, in the middle of whatever runs.",
-        persist: &[
-            Lasting::NoService("apt-daily.timer"),
-            Lasting::NoService("apt-daily-upgrade.timer"),
-            Lasting::NoService("dnf-makecache.timer"),
-            Lasting::NoService("dnf-automatic.timer"),
-        ],
-        cost: "Security updates need a plan.",
+        cost: "Security updates no longer come by themselves; they need a plan.",
         sources: &[
             "systemd.timer(5)",
             "cluster-node-tuning-operator#1591",
@@ -79,18 +61,9 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "svc.maintenance",
         title: "No timers that work through the disks",
-        severity: Weight::all(Info),
         check: Check::Units,
         why: "Trimming, scrubbing and indexing read or command whole disks, usually at midnight or on Sundays.",
-        fix: Fix::prose("systemctl stop each of them, and run it in a maintenance window."),
-        persist: &[
-            Lasting::NoService("fstrim.timer"),
-            Lasting::NoService("man-db.timer"),
-            Lasting::NoService("plocate-updatedb.timer"),
-            Lasting::NoService("e2scrub_all.timer"),
-            Lasting::NoService("raid-check.timer"),
-        ],
-        cost: "Disks get slower, or decay unseen, unless it is run by hand.",
+        cost: "Disks get slower, or decay unseen, unless it is run by hand in a maintenance window.",
         sources: &["systemd.timer(5)", "fstrim(8)", "unverified: which of them matter on a given machine"],
         ..KNOB
     },
@@ -102,11 +75,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         why: "Security scanners hold every opening of a file until they have looked at it, and hook programs and \
             packets.",
         fix: Fix::prose("systemctl stop it, or except the real-time programs and files from it."),
-        persist: &[
-            Lasting::NoService("clamav-daemon.service"),
-            Lasting::NoService("fapolicyd.service"),
-            Lasting::other("In the scanner's own configuration"),
-        ],
+        persist: &[Lasting::other("In the scanner's own configuration")],
         cost: "Protection by the scanner.",
         confidence: Confidence::Low,
         sources: &["fanotify(7): permission events", "unverified: the effect of each scanner"],
@@ -115,13 +84,8 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "svc.indexers",
         title: "No indexing of files",
-        severity: Weight::all(Info),
         check: Check::Service,
         why: "Indexers read and parse every file that changes.",
-        fix: Fix::prose("systemctl --user stop each of them."),
-        persist: &[Lasting::other(
-            "systemctl --user mask tracker-miner-fs-3.service (localsearch-3.service); balooctl disable",
-        )],
         undo: Fix::command("systemctl --user unmask"),
         cost: "Desktop search.",
         confidence: Confidence::Low,
@@ -131,29 +95,20 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "svc.rtkit",
         title: "No daemon that takes priorities away",
-        severity: Weight::all(Info),
         applies: |case| case.not_for(Kind::Audio, "desktop audio lives by it"),
         check: Check::Service,
         why: "rtkit hands out low real-time priorities with a time limit, and demotes all real-time threads it \
             knows when it feels starved.",
-        fix: Fix::prose("systemctl stop rtkit-daemon, and grant the right by lim.rtprio."),
-        persist: &[Lasting::NoService("rtkit-daemon.service")],
-        cost: "Desktop audio asks for real time in vain, unless it has the limit.",
+        cost: "Desktop audio asks for real time in vain, unless lim.rtprio grants it the right.",
         sources: &["rtkit README: canary, RLIMIT_RTTIME", "unverified: on the version installed"],
         ..KNOB
     },
     Knob {
         id: "svc.priority",
         title: "No other program sets priorities",
-        severity: Weight::all(Info),
         check: Check::Service,
         why: "These daemons renice, move and re-schedule other people's threads by rules of their own.",
         fix: Fix::prose("systemctl stop each of them, or name the real-time programs in their exceptions."),
-        persist: &[
-            Lasting::NoService("ananicy-cpp.service"),
-            Lasting::NoService("uresourced.service"),
-            Lasting::NoService("com.system76.Scheduler.service"),
-        ],
         cost: "What these daemons do for interactive programs.",
         confidence: Confidence::Low,
         sources: &["unverified: usual advice"],
@@ -162,12 +117,11 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "svc.oomd",
         title: "No daemon that kills under pressure",
-        severity: Weight::all(Info),
         check: Check::Service,
         why: "Out-of-memory daemons kill before the kernel would, by pressure; a program that locks memory is the \
             largest.",
         fix: Fix::prose("systemctl stop it, or except the unit: ManagedOOMPreference=omit"),
-        persist: &[Lasting::unit("ManagedOOMPreference=omit"), Lasting::NoService("earlyoom.service")],
+        persist: &[Lasting::unit("ManagedOOMPreference=omit")],
         cost: "The kernel kills later.",
         sources: &["systemd-oomd(8)", "earlyoom(1)"],
         ..KNOB
@@ -243,7 +197,7 @@ fn containers(case: &Case<'_>) -> Judged {
 }
 
 fn kubelet(case: &Case<'_>) -> Judged {
-    if case.daemons(&["kubelet", "k3s", "k3s-server", "k3s-agent"])?.is_empty() {
+    if case.running("svc.kubelet")?.is_empty() {
         return Doubt::not_applicable("no kubelet runs here");
     }
     let path = "/var/lib/kubelet/cpu_manager_state";

@@ -2,7 +2,7 @@
 
 use crate::knobs::prelude::*;
 
-const KNOB: Knob = Knob::of(Family::Smt);
+const KNOB: Knob = Knob { blast: Blast::Disturbing, ..Knob::of(Family::Smt) };
 
 pub(crate) const KNOBS: &[Knob] = &[Knob {
     id: "cpu.smt",
@@ -21,7 +21,6 @@ pub(crate) const KNOBS: &[Knob] = &[Knob {
     ],
     undo: Fix::prose("echo 1 > /sys/devices/system/cpu/cpuN/online; remove the word."),
     cost: "20 to 30 % of the machine's throughput.",
-    blast: Blast::Disturbing,
     sources: &[
         "kernel ABI testing/sysfs-devices-system-cpu: smt, topology",
         "kernel 7.3 admin-guide/cpu-isolation.rst",
@@ -40,13 +39,14 @@ fn among_themselves(case: &Case<'_>, severity: Severity) -> Severity {
         return severity;
     }
     let is_within = |list: &str| CpuSet::parse_list(list).is_ok_and(|siblings| siblings.is_subset(case.rt()));
-    let all_within = case.of_rt(SIBLINGS, UNSEEN).is_ok_and(|all| all.iter().all(|(_, list)| is_within(list)));
+    let all_within =
+        case.of_rt(SIBLINGS, UNSEEN).is_ok_and(|all| all.iter().all(|siblings| is_within(&siblings.value)));
     if all_within { severity.min(Info) } else { severity }
 }
 
 fn smt(case: &Case<'_>) -> Judged {
     let mut is_alone = true;
-    for (cpus, siblings) in case.of_rt(SIBLINGS, UNSEEN)? {
+    for OfCpus { cpus, value: siblings } in case.of_rt(SIBLINGS, UNSEEN)? {
         let Ok(siblings) = CpuSet::parse_list(&siblings) else {
             return Doubt::unknown(format!("the siblings of CPU {cpus} are given as '{siblings}'"));
         };

@@ -51,12 +51,13 @@ pub(super) struct Example {
     pub(super) place: String,
     pub(super) id: String,
     expected: String,
+    severity: Option<Severity>,
     pub(super) need: Need,
     pub(super) tree: MemTree,
 }
 
-/// A case starts with `[ID STATE WORDS...]`; words are a kind of work or `cpus=LIST`. Its lines are laid over the
-/// machine in `base.machine`.
+/// A case starts with `[ID STATE WORDS...]`; words are a severity, a kind of work, `cpus=LIST` or `period_us=NUMBER`. Its
+/// lines are laid over the machine in `base.machine`.
 pub(super) fn examples() -> Vec<Example> {
     let folder = fixtures().join("knobs");
     let base = MemTree::parse(&std::fs::read_to_string(folder.join("base.machine")).unwrap()).unwrap();
@@ -74,17 +75,21 @@ pub(super) fn examples() -> Vec<Example> {
             let head = lines[*start].trim_matches(['[', ']']);
             let mut words = head.split_whitespace();
             let (id, expected) = (words.next().unwrap().to_owned(), words.next().expect(&place).to_owned());
-            let mut need = on("2-3");
+            let (mut need, mut severity) = (on("2-3"), None);
             for word in words {
-                match word.strip_prefix("cpus=") {
-                    Some(list) => need.cpus = CpuSet::parse_list(list).unwrap(),
-                    None => need.kind = *Kind::ALL.iter().find(|kind| kind.name() == word).expect(&place),
+                match (word, word.split_once('=')) {
+                    (_, Some(("cpus", list))) => need.cpus = CpuSet::parse_list(list).unwrap(),
+                    (_, Some(("period_us", us))) => need.period = Some(Nanos::from_us(us.parse().unwrap())),
+                    ("info", _) => severity = Some(Severity::Info),
+                    ("medium", _) => severity = Some(Severity::Medium),
+                    ("high", _) => severity = Some(Severity::High),
+                    _ => need.kind = *Kind::ALL.iter().find(|kind| kind.name() == word).expect(&place),
                 }
             }
             let mut tree = base.clone();
             let body = format!("{}\n", lines[start + 1..end].join("\n"));
             tree.overlay(&body, start + 2).unwrap_or_else(|e| panic!("{place}: {e}"));
-            examples.push(Example { place, id, expected, need, tree });
+            examples.push(Example { place, id, expected, severity, need, tree });
         }
     }
     examples
@@ -114,6 +119,9 @@ fn every_case_gets_the_verdict_it_asks_for() {
                 "{} {}: expected {}, got {:?} from {:?}",
                 example.place, example.id, example.expected, finding.state, finding.evidence
             ));
+        }
+        if example.severity.is_some_and(|severity| severity != finding.severity) {
+            wrong.push(format!("{} {}: weighs {:?}", example.place, example.id, finding.severity));
         }
     }
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
@@ -154,119 +162,6 @@ fn because(finding: Finding) -> String {
 }
 
 const FOUR_CPUS: &str = "/sys/devices/system/cpu/online = 0-3";
-
-#[test]
-fn compaction_that_leaves_locked_pages_alone_weighs_less() {
-    let severity = |unevictable: &str| {
-        let text = format!(
-            "/proc/sys/vm/compact_unevictable_allowed = {unevictable}\n/proc/sys/vm/compaction_proactiveness = 20"
-        );
-        let finding = finding("mem.compact", &text, &Need::default());
-        (finding.state, finding.severity)
-    };
-    assert_eq!(severity("0"), (State::Bad, Severity::Info));
-    assert_eq!(severity("1"), (State::Bad, Severity::Medium));
-}
-
-#[test]
-fn weight_follows_kernel_size_and_need() {
-    let severity = |id: &str, lines: &str, period| finding(id, lines, &Need { period, ..Need::default() }).severity;
-    let (rt, stock) = ("/proc/sys/kernel/version = #1 SMP PREEMPT_RT", "/proc/sys/kernel/version = #1 SMP PREEMPT");
-    let boost = |build| severity("kconf.rcu_boost", build, None);
-    assert_eq!((boost(rt), boost(stock)), (Severity::Medium, Severity::Info));
-    // One device's interrupts may be there on purpose; those of several are not.
-    let cpus = &format!("{FOUR_CPUS}\n/sys/devices/system/cpu/isolated = 2-3");
-    let line =
-        |number, name: &str| format!("/proc/irq/{number}/effective_affinity_list = 2\n/proc/irq/{number}/{name}/");
-    let one = format!("{cpus}\n{}\n{}", line(24, "eth0-rx-0"), line(25, "eth0-tx-0"));
-    let two = format!("{one}\n{}", line(26, "ahci"));
-    let affinity = |lines: &str| severity("irq.affinity", lines, None);
-    assert_eq!((affinity(&one), affinity(&two)), (Severity::Medium, Severity::High));
-    // A disagreement has no weight of its own if another knob reports the consequence.
-    let asked = |cpus: &str| {
-        let text = format!(
-            "{cpus}\n/sys/devices/system/cpu/possible = 0-3\n/sys/devices/system/cpu/nohz_full = 2\n\
-             /sys/kernel/rcu_normal = 1\n/proc/cmdline = isolcpus=2-3 nohz_full=2-3"
-        );
-        (severity("agree.requested", &text, None), severity("agree.tick", &text, None))
-    };
-    assert_eq!(asked(cpus), (Severity::High, Severity::Medium));
-    let not_apart = "/sys/devices/system/cpu/online = 0-3\n/sys/devices/system/cpu/isolated =";
-    assert_eq!(asked(not_apart), (Severity::Info, Severity::Info));
-    // Only nohz_full= keeps roaming threads away for good there, and periodic work is better off without it.
-    let roaming = |version| severity("kthr.affinity", &format!("{cpus}\n/proc/sys/kernel/osrelease = {version}"), None);
-    assert_eq!((roaming("6.12.1"), roaming("7.3.1")), (Severity::Info, Severity::Medium));
-    let (few, many) = ("/sys/devices/system/cpu/online = 0-3", "/sys/devices/system/cpu/online = 0-63");
-    assert_eq!(
-        (severity("tick.skew", few, None), severity("tick.skew", many, None)),
-        (Severity::Info, Severity::Medium)
-    );
-    let (fast, slow) = (Some(Nanos::from_us(100)), Some(Nanos::from_ms(4)));
-    assert_eq!(
-        (severity("tick.idle", few, fast), severity("tick.idle", few, slow)),
-        (Severity::Medium, Severity::Info)
-    );
-    // A group that has a budget is stopped only when that is used up.
-    let budget = |us| format!("/proc/self/cgroup = 2:cpu:/rt\n/sys/fs/cgroup/cpu/rt/cpu.rt_runtime_us = {us}");
-    let of_group = |us| severity("kconf.rt_group", &budget(us), None);
-    assert_eq!((of_group(400_000), of_group(0)), (Severity::Info, Severity::High));
-}
-
-#[test]
-fn one_state_is_told_once_above_info() {
-    let severity = |id: &str, lines: &str| finding(id, &format!("{FOUR_CPUS}\n{lines}"), &on("2-3")).severity;
-    // One mask serves both detectors.
-    let watched = "/proc/sys/kernel/soft_watchdog = 1\n/proc/sys/kernel/watchdog_cpumask = 0-3";
-    let both = format!("{watched}\n/proc/sys/kernel/nmi_watchdog = 1");
-    assert_eq!((severity("wd.nmi", &both), severity("wd.soft", &both)), (Severity::Medium, Severity::Info));
-    assert_eq!(severity("wd.soft", &format!("{watched}\n/proc/sys/kernel/nmi_watchdog = 0")), Severity::Medium);
-    // Siblings that both do real-time work, and siblings of which one does the rest.
-    let siblings = |two: &str, three: &str| {
-        let file = |cpu: u32| format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
-        severity("cpu.smt", &format!("{} = {two}\n{} = {three}", file(2), file(3)))
-    };
-    assert_eq!((siblings("2-3", "2-3"), siblings("0,2", "1,3")), (Severity::Info, Severity::High));
-    // The newer hint decides where there is one.
-    let bias = "/sys/devices/system/cpu/cpu2/power/energy_perf_bias = 6";
-    let preference = "/sys/devices/system/cpu/cpu2/cpufreq/energy_performance_preference = performance";
-    assert_eq!(
-        (severity("pm.epb", bias), severity("pm.epb", &format!("{bias}\n{preference}"))),
-        (Severity::Medium, Severity::Info)
-    );
-    // The cache that siblings share is theirs because they are siblings.
-    let shares = |cluster: &str| {
-        let file = |cpu: u32, file: &str| format!("/sys/devices/system/cpu/cpu{cpu}/{file}");
-        let lists = ["topology/thread_siblings_list = 0,2", &format!("cache/index2/shared_cpu_list = {cluster}")]
-            .map(|line| format!("{}\n", file(2, line)) + &file(3, &line.replace("0,2", "1,3")));
-        severity("cache.l2", &lists.join("\n"))
-    };
-    assert_eq!((shares("0,2"), shares("0-3")), (Severity::Info, Severity::Medium));
-    // How a serial console prints is what matters of it.
-    let consoles = "/proc/consoles = ttyS0                -W- (EC   a)    4:64";
-    let tasks = "punctual:/tasks =\n    2129984 0 0 0 kthreadd";
-    assert_eq!(
-        (severity("log.console", ""), severity("log.console", &format!("{consoles}\n{tasks}"))),
-        (Severity::Medium, Severity::Info)
-    );
-    // Where the kernel controls the links, pm.aspm tells of them.
-    let link = "/sys/bus/pci/devices/0000:00:1c.0/link/l1_aspm = 1";
-    assert_eq!((severity("fw.pcie_aspm", ""), severity("fw.pcie_aspm", link)), (Severity::Medium, Severity::Info));
-}
-
-#[test]
-fn a_queue_that_nobody_can_move_is_told_once() {
-    let state = |handler: &str, id: &str| {
-        let text = format!("{FOUR_CPUS}\n/proc/irq/24/effective_affinity_list = 2\n/proc/irq/24/{handler}/");
-        finding(id, &text, &on("2-3")).state
-    };
-    for queue in ["nvme0q1", "virtio2-req.2"] {
-        assert_eq!((state(queue, "irq.affinity"), state(queue, "irq.managed")), (State::Good, State::Bad), "{queue}");
-    }
-    for other in ["nvme0q0", "virtio2-config", "ahci"] {
-        assert_eq!(state(other, "irq.affinity"), State::Bad, "{other}");
-        assert!(matches!(state(other, "irq.managed"), State::Unknown(_)), "{other}");
-    }
-}
 
 #[test]
 fn who_is_root_is_not_sent_to_root() {

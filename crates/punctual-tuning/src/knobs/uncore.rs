@@ -1,16 +1,27 @@
 //! How fast the rest of the chip and the memory run: a change of their clocks stops everybody.
 
 use crate::knobs::prelude::*;
+use crate::knobs::seen::uncore::{BUS, Clocked, DEVFREQ, GPU, MEMORY, NO_UNCORE, NPU};
 
-const NO_UNCORE: Missing = CannotBe("no control of the uncore frequency here");
-
-const KNOB: Knob = Knob { confidence: Confidence::Low, ..Knob::of(Family::Uncore) };
+const KNOB: Knob = Knob {
+    severity: Weight::of(Medium, Medium, Info),
+    confidence: Confidence::Low,
+    blast: Blast::Disturbing,
+    ..Knob::of(Family::Uncore)
+};
+/// What the knobs share that want a fixed clock of a device beside the CPUs.
+const ACCELERATOR: Knob = Knob {
+    severity: Weight::all(Info),
+    cost: "Power; better still a fixed low clock.",
+    sources: &["kernel ABI testing/sysfs-class-devfreq", "unverified: size of the effect on a given board"],
+    ..KNOB
+};
 
 pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "pm.uncore",
         title: "Uncore frequency fixed",
-        severity: Weight::of(Medium, Medium, Info),
+        blast: Blast::Harmless,
         check: Check::Probe(uncore),
         why: "Time to reach the last-level cache and memory moves with the uncore clock.",
         fix: Fix::prose(
@@ -26,20 +37,18 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "pm.devfreq",
         title: "Memory frequency fixed",
         severity: Weight::of(High, High, Info),
-        check: Check::Probe(|case| fixed(case, &["dmc", "ddr", "dram", "memory", "mbus"], "the memory controller")),
+        check: Check::Probe(|case| fixed(case, MEMORY)),
         why: "While the memory controller changes its clock, memory cannot be reached, which stops every CPU at once.",
         fix: Fix::command("echo performance > /sys/class/devfreq/DMC/governor"),
-        persist: &[Lasting::udev(
-            "ACTION==\"add\", SUBSYSTEM==\"devfreq\", KERNEL==\"*dmc*\", ATTR{governor}=\"performance\"",
-        )],
+        persist: &[performance("*dmc*")],
         cost: "Power.",
-        blast: Blast::Disturbing,
         sources: &["kernel ABI testing/sysfs-class-devfreq", "unverified: length of the stall on a given board"],
         ..KNOB
     },
     Knob {
         id: "pm.uncore_elc",
         title: "Uncore not slowed down while CPUs are idle",
+        blast: Blast::Harmless,
         severity: Weight::of(Medium, Info, Info),
         check: Check::Probe(elc),
         why: "Efficiency latency control lowers the uncore clock while the package is little used on average, which is \
@@ -63,19 +72,15 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "pm.devfreq_bus",
         title: "Buses of the chip at a fixed clock",
-        severity: Weight::of(Medium, Medium, Info),
-        check: Check::Probe(|case| fixed(case, &["bus", "noc", "interconnect", "cci", "uncore"], "a bus")),
+        check: Check::Probe(|case| fixed(case, BUS)),
         why: "The interconnect's clock follows measured load; each step delays whatever is under way, and a slow step delays \
             everything until the next.",
         fix: Fix::prose(
             "echo performance > /sys/class/devfreq/BUS/governor; or write one frequency into its min_freq and \
             max_freq.",
         ),
-        persist: &[Lasting::udev(
-            "ACTION==\"add\", SUBSYSTEM==\"devfreq\", KERNEL==\"*bus*\", ATTR{governor}=\"performance\"",
-        )],
+        persist: &[performance("*bus*")],
         cost: "Power.",
-        blast: Blast::Disturbing,
         sources: &[
             "kernel 7.3 drivers/devfreq/{exynos-bus,imx-bus,mtk-cci-devfreq,hisi_uncore_freq}.c",
             "unverified: length of a change on a given board",
@@ -85,53 +90,32 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "pm.devfreq_gpu",
         title: "Graphics clock fixed",
-        severity: Weight::of(Info, Info, Info),
-        check: Check::Probe(|case| fixed(case, &["gpu", "mali"], "a GPU")),
+        check: Check::Probe(|case| fixed(case, GPU)),
         why: "The GPU's load on memory, and the heat of the chip, jump with its clock.",
         fix: Fix::prose(
             "echo performance > /sys/class/devfreq/GPU/governor; or write one frequency into its min_freq and \
             max_freq.",
         ),
-        persist: &[Lasting::udev(
-            "ACTION==\"add\", SUBSYSTEM==\"devfreq\", KERNEL==\"*gpu*\", ATTR{governor}=\"performance\"",
-        )],
-        cost: "Power; better still a fixed low clock.",
-        blast: Blast::Disturbing,
-        sources: &["kernel ABI testing/sysfs-class-devfreq", "unverified: size of the effect on a given board"],
-        ..KNOB
+        persist: &[performance("*gpu*")],
+        ..ACCELERATOR
     },
     Knob {
         id: "pm.devfreq_npu",
         title: "Neural unit's clock fixed",
-        severity: Weight::of(Info, Info, Info),
-        check: Check::Probe(|case| fixed(case, &["npu"], "a neural unit")),
+        check: Check::Probe(|case| fixed(case, NPU)),
         why: "The neural unit shares memory with the CPUs; its load on it jumps with its clock.",
         fix: Fix::prose(
             "echo performance > /sys/class/devfreq/NPU/governor; or write one frequency into its min_freq and \
             max_freq.",
         ),
-        persist: &[Lasting::udev(
-            "ACTION==\"add\", SUBSYSTEM==\"devfreq\", KERNEL==\"*npu*\", ATTR{governor}=\"performance\"",
-        )],
-        cost: "Power; better still a fixed low clock.",
-        blast: Blast::Disturbing,
-        sources: &["kernel ABI testing/sysfs-class-devfreq", "unverified: size of the effect on a given board"],
-        ..KNOB
+        persist: &[performance("*npu*")],
+        ..ACCELERATOR
     },
 ];
 
-/// The places where this machine's uncore clock is set.
-fn uncore_places(case: &Case<'_>) -> Result<Vec<String>, Doubt> {
-    let folder = "/sys/devices/system/cpu/intel_uncore_frequency";
-    let names = case.names(folder, NO_UNCORE)?;
-    let is_place = |name: &&String| name.starts_with("package_") || name.starts_with("uncore");
-    let places: Vec<String> = names.iter().filter(is_place).map(|name| format!("{folder}/{name}")).collect();
-    if places.is_empty() { Doubt::not_applicable("no control of the uncore frequency here") } else { Ok(places) }
-}
-
 fn uncore(case: &Case<'_>) -> Judged {
     let mut is_fixed = true;
-    for place in uncore_places(case)? {
+    for place in case.uncore_places()? {
         let lowest = case.text(&format!("{place}/min_freq_khz"), NO_UNCORE)?;
         let highest = case.text(&format!("{place}/max_freq_khz"), NO_UNCORE)?;
         is_fixed &= lowest == highest;
@@ -143,7 +127,7 @@ fn elc(case: &Case<'_>) -> Judged {
     let none = CannotBe("this uncore has no efficiency latency control");
     let mut is_kept = true;
     let mut seen = 0;
-    for place in uncore_places(case)? {
+    for place in case.uncore_places()? {
         // Only the places of compute dies have it.
         if !case.exists(&format!("{place}/elc_floor_freq_khz")) {
             continue;
@@ -157,20 +141,26 @@ fn elc(case: &Case<'_>) -> Judged {
     if seen == 0 { Doubt::not_applicable("this uncore has no efficiency latency control") } else { Ok(is_kept) }
 }
 
-/// Whether the devices whose names hold one of these keep their clock.
-fn fixed(case: &Case<'_>, parts: &[&str], what: &str) -> Judged {
-    let folder = "/sys/class/devfreq";
-    let none = CannotBe("no device here changes its frequency by devfreq");
-    let devices = case.names(folder, none)?;
-    let is_memory_bus = |name: &str| name.contains("mbus") && !parts.contains(&"mbus");
-    let is_meant = |name: &&String| parts.iter().any(|part| name.contains(part)) && !is_memory_bus(name);
-    let meant: Vec<&String> = devices.iter().filter(is_meant).take(64).collect();
-    Doubt::not_applicable_if(meant.is_empty(), format!("no device that changes its frequency is {what} by its name"))?;
+/// The governor for devices of this name that appear later.
+const fn performance(kernel: &'static str) -> Lasting {
+    const STEADY: &[Attribute] = &[attribute("governor", "performance")];
+    Lasting::Udev(Rule { kernel, ..Rule::add("devfreq", STEADY) })
+}
+
+/// Whether the devices of a kind keep their clock.
+fn fixed(case: &Case<'_>, kind: Clocked) -> Judged {
+    let folder = DEVFREQ;
+    let mut meant = case.clocked(kind)?;
+    meant.truncate(64);
+    Doubt::not_applicable_if(
+        meant.is_empty(),
+        format!("no device that changes its frequency is {} by its name", kind.what),
+    )?;
     let mut all_fixed = true;
     for device in meant {
         let unseen = TellsNothing("a device does not show its governor");
         let governor = case.text(&format!("{folder}/{device}/governor"), unseen)?;
-        if matches!(governor.as_str(), "performance" | "powersave") {
+        if Case::is_steady(&governor) {
             continue;
         }
         let lowest = case.text(&format!("{folder}/{device}/min_freq"), unseen)?;

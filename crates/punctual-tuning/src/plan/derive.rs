@@ -79,10 +79,8 @@ impl Derived {
     pub fn with_rules(mut self, knob: &Knob, case: &Case<'_>) -> Self {
         for place in knob.places() {
             let Lasting::Udev(rule) = *place.chosen(case) else { continue };
-            let Some(filled) = case.fill_whole(rule) else { continue };
-            if is_plain_rule(&filled) && !filled.contains("SUBSYSTEM==\"net\"") {
-                self.keeps.push(Keep::Udev(filled));
-            }
+            let filled = rule.whole(case).filter(|_| rule.is_ours());
+            self.keeps.extend(filled.map(Keep::Udev));
         }
         self
     }
@@ -182,17 +180,6 @@ fn shown(name: &str, value: &str) -> String {
     if value.is_empty() { name.to_owned() } else { format!("{name}={value}") }
 }
 
-/// Whether a rule only matches devices and sets their attributes.
-fn is_plain_rule(rule: &str) -> bool {
-    let asks = |part: &str| part.contains("==\"");
-    let sets = |part: &str| {
-        part.strip_prefix("ATTR{").filter(|_| !asks(part)).is_some_and(|attribute| attribute.contains("}=\""))
-    };
-    let parts: Vec<&str> = rule.split(", ").collect();
-    parts.iter().all(|part| (asks(part) || sets(part)) && !part.contains(['$', '%']))
-        && parts.iter().any(|part| sets(part))
-}
-
 /// How a file of the kernel shows its value, by the name and the content of the file.
 fn reading(path: &str, text: &str) -> Reading {
     let name = path.rsplit('/').next().unwrap_or_default();
@@ -229,22 +216,4 @@ fn fitting(tree: &dyn Tree, path: &str) -> Vec<String> {
     let names = tree.list(folder.trim_end_matches('/')).known().cloned().unwrap_or_default();
     let fits = names.iter().filter(|name| fits(pattern, name));
     fits.flat_map(|name| fitting(tree, &format!("{folder}{name}{rest}"))).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_rule_that_runs_something_or_names_a_device_by_a_sign_is_left_to_a_person() {
-        assert!(is_plain_rule("ACTION==\"add\", SUBSYSTEM==\"usb\", ATTR{power/control}=\"on\""));
-        assert!(is_plain_rule("SUBSYSTEM==\"pci\", ATTR{link/clkpm}==\"1\", ATTR{link/clkpm}=\"0\""));
-        for rule in [
-            "SUBSYSTEM==\"net\", RUN+=\"/usr/sbin/ethtool -A $name rx off\"",
-            "SUBSYSTEM==\"net\", ATTR{x}=\"$name\"",
-            "SUBSYSTEM==\"net\", ATTR{x}==\"1\"",
-        ] {
-            assert!(!is_plain_rule(rule), "{rule}");
-        }
-    }
 }

@@ -3,7 +3,7 @@
 use crate::{check, repository};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::finding::State;
-use punctual_facts::machine::Machine;
+use punctual_facts::machine::{Machine, MachineLine};
 use punctual_facts::profile::{Kind, Need};
 use punctual_facts::tree::MemTree;
 use punctual_tuning::audit::audit;
@@ -31,7 +31,7 @@ fn shown(text: &str) -> String {
     let tree = MemTree::parse(text).unwrap();
     let machine = Machine::read(&tree);
     let mut out = String::new();
-    for (name, value) in machine.fingerprint() {
+    for MachineLine { name, value } in machine.fingerprint() {
         writeln!(out, "{name}: {value}").unwrap();
     }
     for finding in audit(&tree, &machine, &need(text)) {

@@ -9,6 +9,7 @@ use punctual_tuning::knobs::{self, Case, Lasting};
 use punctual_tuning::plan::remedies::{Preferences, REMEDIES, Remedy, Site, remedy};
 use punctual_tuning::programs::{PROGRAMS, Program};
 use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 /// A machine on which a program is at work: its first process runs, or else its first unit is active.
 fn at_work(program: &Program) -> MemTree {
@@ -69,29 +70,93 @@ fn entries_are_sound() {
     for program in PROGRAMS {
         assert!(!program.units.is_empty() || !program.processes.is_empty(), "{}", program.name);
         assert!(program.writes.is_empty() == program.sets.is_empty(), "{}", program.name);
-        for id in program.bad_for.iter().chain(program.owner_for) {
+        for id in program.knobs() {
             assert!(knobs::find(id).is_some(), "there is no knob {id}");
         }
-        assert!(!program.knob().is_empty(), "{} is bad for nothing", program.name);
+        assert!(program.knobs().next().is_some(), "{} has to do with no knob", program.name);
         for process in program.processes {
             assert!(process.len() <= 15, "{process} is cut by the kernel");
         }
         for unit in program.units {
-            assert!(matches!(unit.rsplit('.').next(), Some("service" | "timer")), "{unit}");
+            assert!(matches!(unit.rsplit('.').next(), Some("service" | "timer" | "target")), "{unit}");
             assert!(units.insert(unit), "{unit} stands twice");
         }
     }
 }
 
-/// What the catalogue has a person mask for a knob is of a program that this knob calls bad.
-#[test]
-fn the_catalogue_masks_no_unit_that_the_table_does_not_know() {
-    for knob in knobs::ALL {
-        let known = PROGRAMS.iter().filter(|program| program.bad_for.contains(&knob.id));
-        let known: Vec<&str> = known.flat_map(|program| program.units).copied().collect();
-        for place in knob.persist.iter().filter(|_| !known.is_empty()) {
-            let Lasting::NoService(unit) = place else { continue };
-            assert!(known.contains(unit), "{}: {unit}", knob.id);
+/// Whether a text names a unit of systemd. Names of manual pages, `systemd.timer(5)`, are none.
+fn names_a_unit(text: &str) -> bool {
+    let is_name = |c: char| c.is_ascii_alphanumeric() || "@._-".contains(c);
+    text.match_indices(".service").chain(text.match_indices(".timer")).any(|(at, ending)| {
+        let rest = &text[at + ending.len()..];
+        text[..at].ends_with(is_name) && !rest.starts_with(|c| is_name(c) || c == '(')
+    })
+}
+
+/// The files of Rust below a folder, without those of tests.
+fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        match path.file_name().and_then(|name| name.to_str()).unwrap() {
+            _ if path.is_dir() => sources(&path, found),
+            "tests.rs" => {}
+            _ if path.extension().is_some_and(|extension| extension == "rs") => found.push(path),
+            _ => {}
         }
     }
+}
+
+#[test]
+fn no_unit_is_named_outside_the_table() {
+    assert!(names_a_unit("\"irqbalance.service\"") && names_a_unit("mask --now apt-daily.timer && x"));
+    assert!(!names_a_unit("\".service\"") && !names_a_unit("systemd.timer(5)") && !names_a_unit("svc.timers"));
+    let mut files = Vec::new();
+    for folder in ["src/knobs", "src/plan/remedies", "src/plan/conflicts"] {
+        sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join(folder), &mut files);
+    }
+    assert!(files.len() > 80);
+    let units: Vec<&str> = PROGRAMS.iter().flat_map(|program| program.units).copied().collect();
+    for path in files {
+        let text = std::fs::read_to_string(&path).unwrap();
+        let is_comment = |line: &str| line.trim_start().starts_with("//");
+        let guilty = |line: &&str| {
+            !is_comment(line)
+                && !line.contains("sources: ")
+                && (names_a_unit(line) || units.iter().any(|unit| line.contains(&format!("\"{unit}\""))))
+        };
+        assert_eq!(text.lines().find(guilty), None, "{}", path.display());
+    }
+}
+
+#[test]
+fn what_silences_a_knob_is_one_command_for_what_is_at_work_here() {
+    let program = |name: &str| PROGRAMS.iter().find(|program| program.name == name).unwrap();
+    let told = |name: &str, id: &str| {
+        let tree = at_work(program(name));
+        let (machine, need) = (Machine::read(&tree), Need::default());
+        let case = Case::new(&tree, &machine, &need);
+        let knob = knobs::find(id).unwrap();
+        let place = knob.places().into_iter().find(|place| matches!(place, Lasting::Silence(_))).unwrap();
+        [knob.fix_here(&case), knob.undo_here(&case), place.here(&case), place.undo_here(&case).unwrap_or_default()]
+    };
+    assert_eq!(
+        told("fapolicyd", "svc.scanners")[2..],
+        [
+            "systemctl mask --now fapolicyd.service",
+            "systemctl unmask fapolicyd.service && systemctl start fapolicyd.service"
+        ]
+    );
+    assert_eq!(
+        told("TLP", "pm.daemons")[..2],
+        [
+            "systemctl mask --runtime --now tlp.service",
+            "systemctl unmask --runtime tlp.service && systemctl start tlp.service"
+        ]
+    );
+    let by_hand = "balooctl disable, as the user whose files it reads";
+    assert_eq!(told("baloo", "svc.indexers"), [by_hand, "systemctl --user unmask", by_hand, ""]);
+    // Starting one of these targets would send the machine to sleep.
+    let sleep = told("sleep", "pm.sleep_targets");
+    assert!(sleep[0].starts_with("systemctl mask --runtime --now sleep.target"), "{sleep:?}");
+    assert!(sleep.iter().all(|command| !command.contains("start ")), "{sleep:?}");
 }

@@ -88,7 +88,7 @@ pub enum Command {
     /// Render a recording again, or what another program measured
     Report(ReportArgs),
     /// Is it better now? Recordings held against a first one, with how sure that is
-    Compare(CompareArgs),
+    Compare(Box<CompareArgs>),
     /// Try knobs one at a time, measure each, and tell which help here; everything is put back
     Optimize(Box<OptimizeArgs>),
     /// This machine as one readable file, to be audited elsewhere or shown in a bug report

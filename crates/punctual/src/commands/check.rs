@@ -48,7 +48,7 @@ pub fn run(args: &CheckArgs) -> Result<Exit> {
     none_under_way()?;
     let telling = open(args.form, &here, &need, profile.as_deref(), &setting.findings, &scenario)?;
     quiet::before(&scenario, args.wait_quiet);
-    let finished = session::run(&scenario, &setting, outputs, None)?;
+    let mut finished = session::run(&scenario, &setting, outputs, None)?;
     let exit = finished.tell(&telling)?;
     if let Some(path) = &args.junit {
         junit(&finished.outputs.recording, path)?;

@@ -8,12 +8,21 @@ use crate::exit::Exit;
 use crate::render::{self, compare};
 use anyhow::{Result, anyhow};
 use punctual_linux::result_file::ResultFile;
-use punctual_numbers::compare::{Compared, Comparison, Measured, Options};
+use punctual_numbers::compare::{Compared, Comparison, Measured, Options, Refused};
+use punctual_numbers::recording::Recording;
 use std::path::PathBuf;
+
+mod turns;
 
 /// Reads, compares, renders. What cannot be told, should not have been compared or may be the work of a doubt exits with
 /// 3; worse is no failure unless `--fail-on` says so.
 pub fn run(args: &CompareArgs) -> Result<Exit> {
+    if !args.turns.interleave.is_empty() || args.turns.resume.is_some() {
+        return turns::run(args);
+    }
+    if !args.a.is_empty() {
+        return sides(args, [&args.a, &args.b], false);
+    }
     let newest = match args.recordings.len() + usize::from(args.baseline.is_some()) {
         0 => newest(2, &[])?,
         1 => newest(1, &args.recordings)?,
@@ -27,28 +36,59 @@ pub fn run(args: &CompareArgs) -> Result<Exit> {
     let typed = Terms { budget: args.budget, ..Terms::default() };
     let budget = Stated::read(&args.need, typed)?.terms.budget;
     let (anyway, as_if_independent) = (args.anyway, args.as_if_independent);
-    let options = Options { margin: args.margin, budget, anyway, as_if_independent, ..Options::default() };
+    let options = Options { margin: args.margin, budget, anyway, as_if_independent };
     let named: Vec<(String, Measured<'_>)> =
         paths.iter().zip(&read).map(|(path, file)| (path.display().to_string(), measured(file))).collect();
     let comparison =
         Comparison::of(&named, options).map_err(|refused| anyhow!(render::words::compare::refused(&refused)))?;
+    let heading = paths.iter().map(|path| title(path)).collect::<Vec<_>>().join(" / ");
+    tell(args, &comparison, &heading)
+}
+
+/// Compares sides of several recordings each; with `in_turn` they are those of rounds.
+fn sides(args: &CompareArgs, paths: [&[PathBuf]; 2], in_turn: bool) -> Result<Exit> {
+    let read = |paths: &[PathBuf]| {
+        let one = |path: &PathBuf| match result(path, args.import.options())? {
+            ResultFile::Recording(recording) => Ok((path.display().to_string(), recording)),
+            ResultFile::Foreign(_) => {
+                let refused = Refused::NoTimes(path.display().to_string());
+                Err(anyhow!(render::words::compare::refused(&refused)))
+            }
+        };
+        paths.iter().map(one).collect::<Result<Vec<_>>>()
+    };
+    let [first, second] = paths;
+    let (first, second) = (read(first)?, read(second)?);
+    let typed = Terms { budget: args.budget, ..Terms::default() };
+    let budget = Stated::read(&args.need, typed)?.terms.budget;
+    let options = Options { margin: args.margin, budget, anyway: args.anyway, as_if_independent: false };
+    let comparison = Comparison::of_sides(&named(&first), &named(&second), in_turn, options)
+        .map_err(|refused| anyhow!(render::words::compare::refused(&refused)))?;
+    tell(args, &comparison, "A / B")
+}
+
+fn named(side: &[(String, Box<Recording>)]) -> Vec<(String, &Recording)> {
+    side.iter().map(|(name, recording)| (name.clone(), &**recording)).collect()
+}
+
+/// Prints and writes the comparison in the forms that were asked for.
+fn tell(args: &CompareArgs, comparison: &Comparison, heading: &str) -> Result<Exit> {
     if let Some(path) = &args.html {
-        let heading = paths.iter().map(|path| title(path)).collect::<Vec<_>>().join(" / ");
-        let page = compare::html(&comparison, &heading)?;
+        let page = compare::html(comparison, heading)?;
         write_new(path, &page)?;
     }
     if let Some(path) = &args.junit {
-        let document = compare::junit(&comparison, args.fail_on == Some(CompareLevel::Unsure))?;
+        let document = compare::junit(comparison, args.fail_on == Some(CompareLevel::Unsure))?;
         write_new(path, &document)?;
     }
     let html = args.html.as_deref();
     render::print(&match (args.json, args.form.brief, args.full) {
-        (true, ..) => compare::json(&comparison)?,
-        (_, true, _) => render::brief::compare(&comparison),
-        (_, _, true) => compare::text(&comparison, html, render::style()),
-        _ => compare::short(&comparison, html, render::style()),
+        (true, ..) => compare::json(comparison)?,
+        (_, true, _) => render::brief::compare(comparison),
+        (_, _, true) => compare::text(comparison, html, render::style()),
+        _ => compare::short(comparison, html, render::style()),
     })?;
-    Ok(exit_of(&comparison, args.fail_on))
+    Ok(exit_of(comparison, args.fail_on))
 }
 
 /// Those that are the first file by another name, or the same.

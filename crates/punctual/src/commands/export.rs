@@ -48,6 +48,11 @@ fn text(args: &ExportArgs, file: &ResultFile) -> Result<Exit> {
         ResultFile::Recording(recording) if args.format == ExportFormat::Hdr => {
             hdr_over_time(recording, run).map_err(Error::from)
         }
+        ResultFile::Recording(recording) if args.format == ExportFormat::Junit => {
+            let mut recording = recording.clone();
+            recording.header.scenario.budget = budget;
+            render::export::report(&Report::of(&recording))
+        }
         _ => render::export::text(args.format, run, budget),
     };
     let text = text.with_context(|| format!("export {}", args.file.display()))?;
@@ -63,9 +68,7 @@ fn text(args: &ExportArgs, file: &ResultFile) -> Result<Exit> {
 
 /// A recording as `JUnit` XML, in a file that must not be there yet.
 pub fn junit(recording: &Path, to: &Path) -> Result<()> {
-    let recording = read_file(recording)?;
-    let budget = recording.header.scenario.budget;
-    let text = render::export::text(ExportFormat::Junit, &judged(&recording, budget), budget)?;
+    let text = render::export::report(&Report::of(&read_file(recording)?))?;
     write_new(to, text)
 }
 

@@ -45,21 +45,18 @@ pub fn create_new(path: &Path) -> Result<File> {
 /// The first of `STEM.ENDING`, `STEM-2.ENDING`, ... that is free together with the page beside it. Another program may take
 /// it before it is made.
 pub fn unused(stem: &Path, ending: &str) -> PathBuf {
-    let is_free = |path: &Path| path.symlink_metadata().is_err();
-    let mut path = stem.to_path_buf();
     let named = |number: u32, ending: &str| {
         let number = if number == 1 { String::new() } else { format!("-{number}") };
         let mut name = stem.as_os_str().to_owned();
         name.push(format!("{number}{ending}"));
         PathBuf::from(name)
     };
-    for number in 1..=u32::MAX {
-        path = named(number, ending);
-        if is_free(&path) && is_free(&named(number, ".html")) {
-            break;
-        }
+    let is_free = |path: &Path| path.symlink_metadata().is_err();
+    let mut number = 1;
+    while !(is_free(&named(number, ending)) && is_free(&named(number, ".html"))) {
+        number += 1;
     }
-    path
+    named(number, ending)
 }
 
 /// Makes room again after a failure; what cannot be removed is told by who meets it next.

@@ -1,11 +1,11 @@
 //! The machine the program runs on, as the commands need it.
 
 use super::source::Source;
-use crate::render::words::answer::Reader;
 use crate::render::words::command::Command;
+use crate::render::words::next::Reader;
 use punctual_facts::cpus::Cpus;
 use punctual_facts::finding::Finding;
-use punctual_facts::machine::container;
+use punctual_facts::machine::{MachineLine, container};
 use punctual_facts::profile::Need;
 use punctual_facts::tree::Tree;
 use punctual_linux::live::LiveTree;
@@ -47,7 +47,7 @@ impl Here {
         Reader { typed: Some(typed()), ..reader_in(self.source.tree()) }
     }
 
-    pub fn machine(&self) -> Vec<(String, String)> {
+    pub fn machine(&self) -> Vec<MachineLine> {
         self.source.machine.recorded()
     }
 

@@ -40,13 +40,13 @@ pub fn run(args: &InitArgs) -> Result<Exit> {
         write_new(&args.out, &text)?;
     }
     let wrote = if is_there { "Replaced" } else { "Wrote" };
-    let indented: String = text.lines().map(|line| format!("  {line}\n")).collect();
+    let indented = text.trim_end().replace('\n', "\n  ");
     let next = if args.out == std::path::Path::new(super::project::FILE) {
         String::new()
     } else {
         format!(" --config {path}")
     };
-    render::print(&format!("{wrote} {path}:\n\n{indented}\nNext: sudo punctual check{next}"))?;
+    render::print(&format!("{wrote} {path}:\n\n  {indented}\n\nNext: sudo punctual check{next}"))?;
     Ok(Exit::Fine)
 }
 

@@ -128,25 +128,33 @@ pub fn knobs() -> Result<Exit> {
 const TAKES_KNOBS: [(&str, &str); 4] =
     [("audit", "explain"), ("tune", "only"), ("tune", "except"), ("optimize", "knobs")];
 
-/// How a shell completes ids of knobs: what its script says where they would stand, what it says instead, and the function
-/// that asks this program for them. Of a list `a,b` the last one is completed.
-fn completed_knobs(shell: Shell) -> Option<[&'static str; 3]> {
+/// How the script of a shell completes ids of knobs. Of a list `a,b` the last one is completed.
+struct KnobWords {
+    /// What clap writes where the ids would stand.
+    listed: &'static str,
+    /// What asks for them instead.
+    asked: &'static str,
+    /// The beginning of the script: the function that asks this program.
+    function: &'static str,
+}
+
+fn knob_words(shell: Shell) -> Option<KnobWords> {
     match shell {
-        Shell::Bash => Some([
-            r#"compgen -W "PUNCTUAL_KNOBS" -- "${cur}""#,
-            r#"_punctual_knobs "${cur}""#,
-            r#"_punctual_knobs() {
+        Shell::Bash => Some(KnobWords {
+            listed: r#"compgen -W "PUNCTUAL_KNOBS" -- "${cur}""#,
+            asked: r#"_punctual_knobs "${cur}""#,
+            function: r#"_punctual_knobs() {
     local head=""
     case "$1" in *,*) head="${1%,*}," ;; esac
     compgen -P "${head}" -W "$(punctual __knobs 2>/dev/null)" -- "${1##*,}"
 }
 
 "#,
-        ]),
-        Shell::Zsh => Some([
-            "(PUNCTUAL_KNOBS)",
-            "_punctual_knobs",
-            r#"#compdef punctual
+        }),
+        Shell::Zsh => Some(KnobWords {
+            listed: "(PUNCTUAL_KNOBS)",
+            asked: "_punctual_knobs",
+            function: r#"#compdef punctual
 
 _punctual_knobs() {
     local -a knobs
@@ -155,17 +163,17 @@ _punctual_knobs() {
     compadd -a knobs
 }
 "#,
-        ]),
-        Shell::Fish => Some([
-            r"PUNCTUAL_KNOBS\t''",
-            "(__fish_punctual_knobs)",
-            r#"function __fish_punctual_knobs
+        }),
+        Shell::Fish => Some(KnobWords {
+            listed: r"PUNCTUAL_KNOBS\t''",
+            asked: "(__fish_punctual_knobs)",
+            function: r#"function __fish_punctual_knobs
 	set -l head (commandline -ct | string replace -r '^--[^=]*=' '' | string match -r '^.*,')
 	punctual __knobs 2>/dev/null | string replace -r '^' -- "$head"
 end
 
 "#,
-        ]),
+        }),
         _ => None,
     }
 }
@@ -178,7 +186,7 @@ fn script(shell: Shell) -> Result<String> {
         .fold(public(), |command, (verb, option)| command.mut_subcommand(verb, |verb| verb.mut_arg(option, any_knob)));
     clap_complete::generate(shell, &mut command, "punctual", &mut bytes);
     let script = String::from_utf8(bytes).context("the completions are not text")?;
-    let Some([listed, asked, function]) = completed_knobs(shell) else { return Ok(script) };
+    let Some(KnobWords { listed, asked, function }) = knob_words(shell) else { return Ok(script) };
     let script = script.replace(listed, asked);
     // The first line says to zsh what the file completes, and has to stay the first.
     Ok(format!("{function}{}", script.strip_prefix("#compdef punctual\n").unwrap_or(&script)))
@@ -234,8 +242,8 @@ mod tests {
             let script = script(*shell).unwrap();
             assert!(!script.contains("PUNCTUAL_KNOBS") && !script.contains("sched.rt_runtime"), "{shell}");
             let asks = script.matches("punctual __knobs").count();
-            assert_eq!(asks, usize::from(completed_knobs(*shell).is_some()), "{shell}");
-            if let Some([_, asked, function]) = completed_knobs(*shell) {
+            assert_eq!(asks, usize::from(knob_words(*shell).is_some()), "{shell}");
+            if let Some(KnobWords { asked, function, .. }) = knob_words(*shell) {
                 let asking = script.strip_prefix(function).unwrap().matches(asked).count();
                 assert_eq!(asking, TAKES_KNOBS.len(), "{shell}");
             }

@@ -2,8 +2,10 @@
 
 use crate::cli::MergeArgs;
 use crate::commands::files::refuse_pipe;
+use crate::commands::here::reader;
 use crate::exit::Exit;
 use crate::render;
+use crate::render::words::next::Wording;
 use anyhow::{Result, bail};
 use punctual_linux::merge::merge;
 use punctual_linux::recording::read_file;
@@ -21,7 +23,8 @@ pub fn run(args: &MergeArgs) -> Result<Exit> {
     let bytes = merge(&merging, &args.recordings, &args.out)?;
     let merged = read_file(&args.out)?;
     render::print(&if args.json {
-        render::json::check(&Report::of(&merged), Some(&args.out))?
+        let report = Report::of(&merged);
+        render::json::check(Wording { report: &report, reader: &reader(), recording: Some(&args.out) })?
     } else {
         render::text::merged(&merged, &recordings, &args.recordings, (&args.out, bytes), render::style())
     })?;

@@ -1,8 +1,8 @@
 //! The project file: a need stated once. What is wrong in it is refused with its line and column and what to write.
 
-use super::need::Terms;
 use crate::cli::{Loads, parse_cpus, parse_duration, parse_loads};
 use anyhow::{Result, anyhow};
+use punctual_facts::cpu_set::CpuSet;
 use punctual_hist::Nanos;
 use punctual_linux::load::LoadSpec;
 use punctual_tuning::presets::Work;
@@ -16,11 +16,36 @@ pub const FILE: &str = "punctual.toml";
 const KEYS: [&str; 7] = ["preset", "period", "budget", "cpus", "priority", "load", "duration"];
 const PROFILE: &str = "profile";
 
+/// What one place says of the need; each of these places may leave anything out.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Terms {
+    pub period: Option<Nanos>,
+    pub budget: Option<Nanos>,
+    pub cpus: Option<CpuSet>,
+    pub priority: Option<u8>,
+    pub load: Option<Loads>,
+    pub duration: Option<Nanos>,
+}
+
+impl Terms {
+    /// With what `other` says where these say nothing.
+    pub fn or(self, other: Self) -> Self {
+        Self {
+            period: self.period.or(other.period),
+            budget: self.budget.or(other.budget),
+            cpus: self.cpus.or(other.cpus),
+            priority: self.priority.or(other.priority),
+            load: self.load.or(other.load),
+            duration: self.duration.or(other.duration),
+        }
+    }
+}
+
 /// What a project file states, as a whole or in one of its profiles.
 #[derive(Clone, Debug, Default)]
 pub struct Section {
-    /// The preset that fills what is not stated, by the name it has in the file.
-    pub preset: Option<(String, Work)>,
+    /// What fills the terms that are not stated.
+    pub preset: Option<Work>,
     pub terms: Terms,
     pub profiles: BTreeMap<String, Section>,
 }
@@ -76,9 +101,8 @@ fn section(table: &DeTable<'_>, is_top: bool) -> Result<Section, Refusal> {
     Ok(section)
 }
 
-fn preset(name: &str) -> Result<(String, Work), String> {
-    let work = Work::find(name).map(|work| (name.to_owned(), work));
-    work.ok_or_else(|| format!("there is no preset '{name}'{}", among(name, &Work::names())))
+fn preset(name: &str) -> Result<Work, String> {
+    Work::find(name).ok_or_else(|| format!("there is no preset '{name}'{}", among(name, &Work::names())))
 }
 
 /// Who runs this as root in somebody else's folder must not run that person's programs by it.
@@ -114,13 +138,11 @@ impl<'a> Entry<'a> {
 
     /// The value of text; `example` is one that would do.
     fn text<T>(&self, parse: impl Fn(&str) -> Result<T, String>, example: &str) -> Result<T, Refusal> {
-        match self.value.get_ref() {
-            DeValue::String(text) => parse(text).or_else(|why| self.refuse(why)),
-            _ => {
-                let text = self.bare().filter(|bare| parse(bare).is_ok()).unwrap_or_else(|| example.to_owned());
-                self.refuse(format!("this must be text in quotation marks. Write: {} = \"{text}\"", self.key))
-            }
-        }
+        let DeValue::String(text) = self.value.get_ref() else {
+            let text = self.bare().filter(|bare| parse(bare).is_ok()).unwrap_or_else(|| example.to_owned());
+            return self.refuse(format!("this must be text in quotation marks. Write: {} = \"{text}\"", self.key));
+        };
+        parse(text).or_else(|why| self.refuse(why))
     }
 
     fn time(&self) -> Result<Nanos, Refusal> {

@@ -8,6 +8,7 @@ use crate::commands::session::told;
 use crate::commands::source::{named_or_newest, one_result, part_of};
 use crate::exit::Exit;
 use crate::render;
+use crate::render::words::next::Wording;
 use anyhow::Result;
 use punctual_linux::result_file::ResultFile;
 use punctual_numbers::foreign::ForeignRun;
@@ -41,12 +42,13 @@ fn swapped(args: &ReportArgs) -> (Option<&PathBuf>, Option<Option<&Path>>) {
 }
 
 fn recorded(args: &ReportArgs, path: &Path, recording: &Recording) -> Result<Exit> {
-    let report = Report::of(recording);
+    let (report, reader) = (Report::of(recording), reader());
+    let of = Wording { report: &report, reader: &reader, recording: Some(path) };
     in_forms(
         args,
-        || render::html::page(&report, &title(path), Some(path)),
-        || render::json::check(&report, Some(path)),
-        || told(&report, args.form, &reader(), [Some(path), args.html.as_deref()]),
+        || render::html::page(of, &title(path)),
+        || render::json::check(of),
+        || told(&report, args.form, &reader, [Some(path), args.html.as_deref()]),
     )?;
     Ok(Exit::doubtful_if(report.cut_off.is_some()))
 }

@@ -6,7 +6,7 @@ use super::quiet::Watch;
 use crate::cli::Form;
 use crate::exit::Exit;
 use crate::render::live::Live;
-use crate::render::words::answer::Reader;
+use crate::render::words::next::{Reader, Wording};
 use crate::render::{self, progress::ProgressLine};
 use anyhow::{Context, Result, bail};
 use punctual_linux::interrupt;
@@ -92,28 +92,33 @@ pub fn told(report: &Report, form: Form, reader: &Reader, paths: [Option<&Path>;
 pub struct Finished {
     /// The numbers, made from what was recorded whether or not it could all be written.
     pub report: Report,
-    /// What else failed afterwards; the numbers stand.
-    pub failure: Option<anyhow::Error>,
+    /// The page that was opened before anything was measured, and is still empty.
+    page: Option<File>,
     pub outputs: Outputs,
 }
 
 impl Finished {
-    /// Prints the numbers and says what failed after them. The exit code is 1 when something failed, 2 when the stop
+    /// Writes the page, prints the numbers and says what failed. The exit code is 1 when something failed, 2 when the stop
     /// limit was exceeded or the need not held, 3 when that is inconclusive or the run stalled.
-    pub fn tell(&self, telling: &Telling) -> Result<Exit> {
+    pub fn tell(&mut self, telling: &Telling) -> Result<Exit> {
+        let (Telling::Form(_, reader) | Telling::Opened(reader)) = telling;
+        let file = self.page.take();
         let Self { report, outputs, .. } = self;
+        let of = Wording { report, reader, recording: Some(&outputs.recording) };
+        let page = outputs.html.as_deref().zip(file);
+        let failure = page.and_then(|(path, file)| write_page(of, &title(&outputs.recording), path, file).err());
         // A page that could not be written is on no list.
-        let html = outputs.html.as_deref().filter(|_| self.failure.is_none());
+        let html = outputs.html.as_deref().filter(|_| failure.is_none());
         let paths = [Some(outputs.recording.as_path()), html];
         render::print(&match telling {
-            Telling::Form(Form { json: true, .. }, _) => render::json::check(report, paths[0])?,
+            Telling::Form(Form { json: true, .. }, _) => render::json::check(of)?,
             Telling::Form(form, reader) => told(report, *form, reader, paths),
             Telling::Opened(reader) => format!("\n{}", render::text::results(report, reader, paths, render::style())),
         })?;
-        if let Some(failure) = &self.failure {
+        if let Some(failure) = &failure {
             render::error(failure);
         }
-        let is_incomplete = self.failure.is_some() || report.write_error.is_some();
+        let is_incomplete = failure.is_some() || report.write_error.is_some();
         Ok(if is_incomplete { Exit::Error } else { Exit::Fine }
             .and(Exit::exceeded_if(report.end == Some(EndReason::LimitExceeded)))
             .and(Exit::doubtful_if(report.end == Some(EndReason::Stalled)))
@@ -162,7 +167,7 @@ fn session(
             remove(&outputs.recording);
         }
     };
-    let html = outputs.html.as_deref().map(create_new).transpose().inspect_err(|_| undo())?;
+    let page = outputs.html.as_deref().map(create_new).transpose().inspect_err(|_| undo())?;
     let mut session = Measuring { keeper, display, others: Watch::default() };
     let measured = measure(scenario, setting, interrupted, &mut session);
     session.display.clear();
@@ -175,15 +180,12 @@ fn session(
     let finished = session.keeper.finish();
     session.say_failure(finished);
     let recording = session.keeper.into_recording().context("the measurement handed out no recording")?;
-    let report = Report::of(&recording);
-    let page = outputs.html.as_deref().zip(html).map(|(path, file)| write_page(&report, &outputs, path, file));
-    let failure = page.and_then(Result::err);
-    Ok(Finished { report, failure, outputs })
+    Ok(Finished { report: Report::of(&recording), page, outputs })
 }
 
 /// A half page would look like a whole one: it is removed.
-fn write_page(report: &Report, outputs: &Outputs, path: &Path, mut file: File) -> Result<()> {
-    let page = render::html::page(report, &title(&outputs.recording), Some(&outputs.recording))?;
+fn write_page(of: Wording<'_>, title: &str, path: &Path, mut file: File) -> Result<()> {
+    let page = render::html::page(of, title)?;
     let written = file.write_all(page.as_bytes()).inspect_err(|_| remove(path));
     written.with_context(|| format!("write {}: make room and render it again with punctual report", path.display()))
 }

@@ -23,7 +23,7 @@ pub fn audit(audit: &Audit<'_>) -> String {
         audit.findings.iter().filter(|one| one.state == State::Bad && one.severity == severity).count()
     };
     let unknown = number(&|state| matches!(state, State::Unknown(_)));
-    let first = super::words::answer::most_important(audit.findings, &[]).into_iter().next();
+    let first = punctual_numbers::report::most_important(audit.findings, &[]).into_iter().next();
     format!(
         "{} cpus={} fatal={} high={} medium={} info={} unknown={unknown} good={} first={}",
         match (&first, unknown) {
@@ -37,7 +37,7 @@ pub fn audit(audit: &Audit<'_>) -> String {
         bad(Severity::Medium),
         bad(Severity::Info),
         number(&|state| *state == State::Good),
-        first.map_or_else(|| "none".to_owned(), |finding| finding.id.to_string()),
+        first.map_or_else(|| "none".to_owned(), |finding| finding.id.clone()),
     )
 }
 

@@ -19,7 +19,7 @@ pub use histogram::{columns, counts, histogram};
 pub use lanes::{colour_of, lanes};
 pub use ruler::ruler;
 pub use shape::{Shape, by_context, is_drawn, of_run, range};
-pub use timeline::{TIMELINE_HEIGHT, reach, timeline, times};
+pub use timeline::{Reach, TIMELINE_HEIGHT, reach, timeline, times};
 
 use crate::render::clean::visible;
 use crate::render::units::THIN;

@@ -17,6 +17,7 @@ pub fn visible(c: char) -> char {
     if c.is_control() || turns { '?' } else { c }
 }
 
+/// `text` with plain spaces for the thin ones that hold numbers together.
 pub fn ascii(text: &str) -> String {
     text.replace(THIN, " ")
 }

@@ -1,7 +1,7 @@
 //! What is printed for programs: a published value, with the name and version of its schema in front.
 //!
 //! A document is named after the verb that prints it: `punctual report --json` (and `check`, `measure` with `--json`)
-//! prints `punctual/report/2`, described by `schemas/report-2.schema.json`. Values derive their JSON where they are
+//! prints `punctual/report/3`, described by `schemas/report-3.schema.json`. Values derive their JSON where they are
 //! defined; the schemas are generated from the same definitions by the test below (`cargo xtask codegen` writes them).
 //!
 //! Rules of all documents: a length is an integer of nanoseconds and its name ends in `_ns`; a CPU set is text in the
@@ -17,7 +17,7 @@ use serde::Serialize;
 
 /// A value that is printed as a document of its own.
 pub trait Published: Serialize {
-    /// Name and version of the document: `punctual/report/2`.
+    /// Name and version of the document: `punctual/report/3`.
     const SCHEMA: &'static str;
 }
 

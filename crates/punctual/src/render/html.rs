@@ -9,12 +9,13 @@ pub use imported::imported_page;
 
 use super::{chart, explain, plot, units, words};
 use crate::render::clean::visible;
+use crate::render::words::next::Wording;
 use minijinja::value::merge_maps;
 use minijinja::{AutoEscape, Environment, UndefinedBehavior, Value, context};
 use punctual_facts::finding::{Finding, Severity, State};
 use punctual_hist::{Counts, Nanos};
 use punctual_numbers::claims::PhaseClaims;
-use punctual_numbers::report::{Answer, CpuRow, Percentiles, Report, Row};
+use punctual_numbers::report::{Answer, CpuRow, LatencyRow, Percentiles, Report};
 use std::path::Path;
 
 const TEMPLATE: &str = include_str!("html/report.html.jinja");
@@ -31,10 +32,11 @@ const CONTENTS: &str = "<!-- contents -->";
 /// With more CPUs than this only those with the largest latency are drawn; the table always has all.
 const CHARTED_MAX: usize = 16;
 
-/// `title` is what the reader calls this run; `recording` is the path of its recording.
-pub fn page(report: &Report, title: &str, recording: Option<&Path>) -> Result<String, minijinja::Error> {
+/// `title` is what the reader calls this run.
+pub fn page(of: Wording<'_>, title: &str) -> Result<String, minijinja::Error> {
+    let Wording { report, recording, .. } = of;
     let charted = charted(&report.cpus);
-    let parts = [head(report), numbers(report), figures(report, &charted), findings(report), settings(report)];
+    let parts = [head(of), numbers(report), figures(report, &charted), findings(report), settings(report)];
     let context = merge_maps(parts.into_iter().chain([around(report, title, recording)]));
     rendered(TEMPLATE, context)
 }
@@ -96,7 +98,8 @@ fn charted(cpus: &[CpuRow]) -> Vec<usize> {
 }
 
 /// The verdict, whether the run can be trusted, and what to do next.
-fn head(report: &Report) -> Value {
+fn head(of: Wording<'_>) -> Value {
+    let report = of.report;
     let verdict = words::verdict(report);
     let class = match report.verdict.answer {
         Answer::Held => "held",
@@ -105,7 +108,7 @@ fn head(report: &Report) -> Value {
     };
     let reasons: Vec<String> = report.trust.reasons.iter().map(words::distrust).collect();
     let remarks: Vec<String> = report.trust.remarks.iter().map(words::distrust).collect();
-    let next: Vec<String> = report.next.iter().map(|step| words::next_step(step, report)).collect();
+    let next = of.steps().into_iter().map(|step| context! { why => step.why, command => step.command.to_string() });
     let all = report.total.as_ref().or(report.cpus.first().map(|cpu| &cpu.row));
     let (view, of) = match all {
         Some(row) if row.skipped > 0 => (row.latency_due, format!("{} due", units::counted(row.due, "release"))),
@@ -119,7 +122,7 @@ fn head(report: &Report) -> Value {
         ruler => chart::ruler(&view, report.need.budget, &ruler_says, false),
         ruler_small => chart::ruler(&view, report.need.budget, &ruler_says, true),
         ruler_says,
-        next,
+        next => next.collect::<Vec<_>>(),
     }
 }
 
@@ -158,7 +161,7 @@ fn numbers(report: &Report) -> Value {
     }
 }
 
-fn row(name: String, row: &Row, budget: Option<Nanos>) -> Value {
+fn row(name: String, row: &LatencyRow, budget: Option<Nanos>) -> Value {
     context! {
         name,
         all => false,
@@ -274,7 +277,7 @@ fn machine(report: &Report) -> Value {
         }
     });
     context! {
-        machine => report.machine.iter().map(|(name, value)| context! { name, value }).collect::<Vec<_>>(),
+        machine => report.machine.iter().map(|line| context! { name => &line.name, value => &line.value }).collect::<Vec<_>>(),
         ending => words::ending(report),
         events => events.collect::<Vec<_>>(),
         notes => words::runs::notes(report),
@@ -285,12 +288,13 @@ fn machine(report: &Report) -> Value {
 
 fn findings(report: &Report) -> Value {
     let bad = words::standing_in_the_way(report).into_iter().filter(|finding| finding.state == State::Bad);
-    let unknown = words::by_reason(&report.findings).into_iter().map(|(reason, findings)| {
-        let ids: Vec<String> = findings.iter().map(|finding| finding.id.clone()).collect();
-        context! { ids, reason }
+    let unknown = words::by_reason(&report.findings);
+    let unknown = unknown.into_iter().map(|alike| {
+        let ids: Vec<String> = alike.ids().into_iter().map(str::to_owned).collect();
+        context! { ids, reason => alike.what }
     });
-    let otherwise = words::otherwise(&report.findings).into_iter().map(|(heading, findings)| {
-        context! { heading, count => findings.len(), families => words::by_family(&findings) }
+    let otherwise = words::otherwise(&report.findings).into_iter().map(|alike| {
+        context! { heading => alike.what, count => alike.findings.len(), families => words::by_family(&alike.findings) }
     });
     context! {
         findings_counted => words::findings_counted(&report.findings),

@@ -1,7 +1,7 @@
-//! What was measured, for programs: the document `punctual/report/2`, which `check`, `measure` and `report` print.
+//! What was measured, for programs: the document `punctual/report/3`, which `check`, `measure` and `report` print.
 //!
 //! The report itself is what is published; this adds what only a renderer knows: the file, the wall clock as text, and
-//! a sentence for people beside each reason and each next step.
+//! a sentence for people beside each reason, and what this reader can do next.
 
 mod imported;
 
@@ -9,13 +9,14 @@ mod imported;
 pub(in crate::render) use imported::Document as Imported;
 pub use imported::imported;
 
+use super::clean::ascii;
 use super::document::{self, Published};
-use super::{units, words};
+use super::words;
+use super::words::next::{Next, Wording};
 use punctual_numbers::explain::Ranked;
 use punctual_numbers::report::{CausesDoubt, Direction, Distrust, NextStep, Report};
 use punctual_numbers::trace::Rung;
 use serde::Serialize;
-use std::path::Path;
 
 /// A report, as it is published.
 #[derive(Serialize)]
@@ -28,8 +29,8 @@ pub(in crate::render) struct Document<'a> {
     #[serde(flatten)]
     report: &'a Report,
     trust: Trust<'a>,
-    /// What to do next, most useful first.
-    next: Vec<Said<'a, NextStep>>,
+    /// What to do next where this was printed, the most useful first: at least one step.
+    next: Vec<Step>,
     /// Who made it late: all but the single activations, which `punctual explain` has; null if nobody looked.
     causes: Option<Causes<'a>>,
     notes: Vec<String>,
@@ -53,16 +54,26 @@ struct Trust<'a> {
 struct Doubt<'a> {
     direction: Direction,
     #[serde(flatten)]
-    said: Said<'a, Distrust>,
+    fact: &'a Distrust,
+    text: String,
 }
 
-/// A fact and its numbers for programs, with a sentence for people.
+/// One step: what to do and its numbers for programs, a sentence for people, and the line to type.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-struct Said<'a, T> {
+struct Step {
     #[serde(flatten)]
-    fact: &'a T,
+    what: NextStep,
     text: String,
+    /// A command line to paste into a shell.
+    command: String,
+}
+
+impl From<Next> for Step {
+    fn from(next: Next) -> Self {
+        let text = [Some(next.why.as_str()), next.then].into_iter().flatten().collect::<Vec<_>>().join(" ");
+        Self { text: ascii(&text), command: next.command.to_string(), what: next.step }
+    }
 }
 
 /// The ranking of causes.
@@ -85,15 +96,15 @@ struct Causes<'a> {
 }
 
 impl Published for Document<'_> {
-    const SCHEMA: &'static str = "punctual/report/2";
+    const SCHEMA: &'static str = "punctual/report/3";
 }
 
 impl<'a> Document<'a> {
-    pub(in crate::render) fn of(report: &'a Report, recording: Option<&Path>) -> Self {
-        let distrust = |reasons: &'a [Distrust]| {
-            let said = |fact| Said { fact, text: plain(&words::distrust(fact)) };
-            reasons.iter().map(|fact| Doubt { direction: fact.direction(), said: said(fact) }).collect()
-        };
+    pub(in crate::render) fn of(of: Wording<'a>) -> Self {
+        let Wording { report, recording, .. } = of;
+        let doubt =
+            |fact: &'a Distrust| Doubt { direction: fact.direction(), fact, text: ascii(&words::distrust(fact)) };
+        let distrust = |reasons: &'a [Distrust]| reasons.iter().map(doubt).collect();
         Self {
             started: started(report.started_unix_ns),
             recording: recording.map(|path| path.display().to_string()),
@@ -103,7 +114,7 @@ impl<'a> Document<'a> {
                 reasons: distrust(&report.trust.reasons),
                 remarks: distrust(&report.trust.remarks),
             },
-            next: report.next.iter().map(|fact| Said { fact, text: plain(&words::next_step(fact, report)) }).collect(),
+            next: of.steps().into_iter().map(Step::from).collect(),
             causes: report.causes.as_ref().map(|found| Causes {
                 rung: found.tracing.as_ref().map(|tracing| tracing.rung),
                 traced_phases: found.tracing.as_ref().map_or(&[], |tracing| &tracing.phases),
@@ -118,18 +129,13 @@ impl<'a> Document<'a> {
     }
 }
 
-pub fn check(report: &Report, recording: Option<&Path>) -> serde_json::Result<String> {
-    document::document(&Document::of(report, recording))
+pub fn check(of: Wording<'_>) -> serde_json::Result<String> {
+    document::document(&Document::of(of))
 }
 
 /// RFC 3339, or null for an instant no calendar holds.
 fn started(unix_ns: u64) -> Option<String> {
     jiff::Timestamp::from_nanosecond(i128::from(unix_ns)).ok().map(|t| t.to_string())
-}
-
-/// A sentence with plain spaces.
-fn plain(text: &str) -> String {
-    text.replace(units::THIN, " ")
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 //!
 //! The schema wants the number of skipped cases at each suite and refuses it at the root.
 
+use punctual_facts::machine::MachineLine;
 use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesEnd, BytesStart, BytesText, Event};
 use std::io::{self, Cursor};
@@ -16,7 +17,7 @@ pub struct Document {
 #[derive(Default)]
 pub struct Suite {
     pub name: String,
-    pub properties: Vec<(String, String)>,
+    pub properties: Vec<MachineLine>,
     pub cases: Vec<Case>,
 }
 
@@ -109,7 +110,7 @@ impl Suite {
         begin(to, "testsuite", &attributes)?;
         if !self.properties.is_empty() {
             begin(to, "properties", &[])?;
-            for (name, value) in &self.properties {
+            for MachineLine { name, value } in &self.properties {
                 empty(to, "property", &[("name", name.clone()), ("value", value.clone())])?;
             }
             end(to, "properties")?;
@@ -207,7 +208,7 @@ mod tests {
             case("failed", Status::Failed(why), None),
             case("broken", Status::broken("doubted".to_owned()), None),
         ];
-        let properties = vec![("kernel".to_owned(), "6.12".to_owned())];
+        let properties = vec![("kernel", "6.12").into()];
         let suite = Suite { name: "latency".to_owned(), properties, cases };
         let empty = Suite { name: "none".to_owned(), ..Suite::default() };
         let document = Document { name: "punctual", suites: vec![suite, empty] };

@@ -9,6 +9,7 @@ use anstyle::{AnsiColor, Style};
 use punctual_facts::fact::printable;
 use punctual_facts::lint::{Placed, Target, Word, WordVerdict};
 use punctual_facts::machine::CMDLINE;
+use punctual_facts::machine::MachineLine;
 use serde::Serialize;
 use std::fmt::{self, Write};
 use std::path::Path;
@@ -139,11 +140,11 @@ pub fn sarif(target: &Target, words: &[Word], file: Option<(&Path, &[Placed])>) 
         .collect();
     let Target { version, flavour, arch, .. } = target;
     let facts = [
-        ("kernel".to_owned(), format!("{}.{}", version.major, version.minor)),
-        ("flavour".to_owned(), flavour.name().to_owned()),
-        ("arch".to_owned(), arch.name().to_owned()),
+        ("kernel", format!("{}.{}", version.major, version.minor)),
+        ("flavour", flavour.name().to_owned()),
+        ("arch", arch.name().to_owned()),
     ];
-    sarif::document(&rules, &found, &facts)
+    sarif::document(&rules, &found, &facts.map(MachineLine::from))
 }
 
 /// How bad a word is; `None` where nothing is wrong with it.
@@ -151,8 +152,9 @@ fn level(word: &Word) -> Option<Level> {
     match word.verdict {
         WordVerdict::Harmful | WordVerdict::Unknown | WordVerdict::RejectedValue => Some(Level::Error),
         WordVerdict::Inert | WordVerdict::Clamped | WordVerdict::Undecided => Some(Level::Warning),
-        _ if word.is_trap => Some(Level::Warning),
-        _ => None,
+        WordVerdict::Effective | WordVerdict::ModuleNotLoaded | WordVerdict::ForUserSpace | WordVerdict::Accepted => {
+            word.is_trap.then_some(Level::Warning)
+        }
     }
 }
 
@@ -184,7 +186,7 @@ fn rule(verdict: WordVerdict) -> Rule {
             "Of the versions around this one that were looked at, one takes it and the other does not.",
             Level::Warning,
         ),
-        _ => (
+        WordVerdict::Effective | WordVerdict::ModuleNotLoaded | WordVerdict::ForUserSpace | WordVerdict::Accepted => (
             "Word that does something else",
             "The kernel takes it; it does not do what is commonly believed.",
             Level::Warning,

@@ -1,24 +1,25 @@
-//! Reports made by hand, for the tests of all renderers: drawn from a fixed generator, so always the same.
+//! Reports for the tests of all renderers: recordings drawn from a fixed generator, so always the same, and what the core
+//! makes of them. Only the claims are written by hand, so that each form of them is there.
 
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::finding::{Confidence, Evidence, Finding, Severity, State};
-use punctual_hist::{Activation, Counts, MonoTime, Nanos, SplitMix};
+use punctual_facts::machine::MachineLine;
+use punctual_hist::{Activation, Counts, MonoTime, Nanos, SplitMix, bucket_low};
 use punctual_numbers::claims::{
-    Beyond, CauseClaims, Claims, Hill, Level, Misses, NewMaximum, Percentile, PhaseClaims, Refusal, Sign, TooFar,
+    Beyond, CauseClaims, Claims, Hill, Level, Methods, Misses, Moods, NewMaximum, Percentile, PhaseClaims, Refusal,
+    Sign, TooFar,
 };
 use punctual_numbers::explain::{Cause, Class};
+use punctual_numbers::placement::Placement;
 use punctual_numbers::recording::{
-    CutOff, CutReason, EndReason, Event, EventKind, Granted, InForce, LoadDone, Moment, RecTime, WarmUp,
+    Clock, Counters, CpuInterval, CutOff, CutReason, End, EndReason, Event, EventKind, Frame, Granted, Header, InForce,
+    Interval, LoadDone, Mark, MarkKind, Moment, RecTime, Recording, WarmUp, Worst,
 };
-use punctual_numbers::report::{
-    CpuRow, Distrust, Need, NextStep, Percentiles, PhaseRow, PhaseSpan, Report, Row, Seen, SkippedLoad, TimelinePoint,
-    Trust, Verdict, WorstAt, WorstRow,
-};
+use punctual_numbers::report::{Distrust, LatencyRow, Percentiles, Report, WorstAt};
 use punctual_numbers::scenario::{Amount, LoadPhase, Mechanism, Policy, ProbeThread, Scenario, TimerPhase};
 use punctual_numbers::stats::tail::Estimate;
 
-const IDLE: &str = "idle";
-const LOADED: &str = "cpu+memory+io-write+switch+net";
+const LOADS: [&str; 5] = ["cpu", "memory", "io-write", "switch", "net"];
 const PERIOD: Nanos = Nanos::from_ms(1);
 const RELEASES_PER_SECOND: u64 = 1_000;
 pub const EPOCH_NS: u64 = 5_000_000_000_000;
@@ -35,58 +36,43 @@ pub fn all() -> Vec<(&'static str, Report)> {
     ]
 }
 
-/// Two CPUs, 30 s, idle then load, held, trusted with a remark.
+/// Two CPUs, 30 s, idle then load, held although the hypervisor took time.
 pub fn two_cpus() -> Report {
-    let mut report = Run { cpus: 2, seconds: 30, budget: Some(Nanos::from_us(100)), hog: false }.report();
-    report.trust.remarks = vec![Distrust::Steal { time: Nanos::from_ms(40) }];
-    report
+    let run = Run { cpus: 2, seconds: 30, budget: Some(100), ..RUN };
+    run.report(vec![event(20, 40, EventKind::Steal, 0)])
 }
 
-/// Eight CPUs, 2 min, two events, not held by a few releases.
+/// Eight CPUs, 2 min, not held by a few releases, with doubts of several directions.
 pub fn eight_cpus() -> Report {
-    let mut report = Run { cpus: 8, seconds: 120, budget: Some(Nanos::from_us(72)), hog: false }.report();
-    report.events = vec![event(40, 0, EventKind::WallClockStep, 0), event(83, 2_300, EventKind::Paused, 18_400)];
-    report.next =
-        vec![NextStep::Repeat, NextStep::RunAsRoot { adds: "reads /dev/cpu/*/msr and the tracing state".to_owned() }];
-    let paused = Distrust::Paused { times: 1, total: Nanos::from_ms(2_300) };
-    doubted(report, vec![paused, Distrust::Faults { cpu: 3, faults: 2 }])
+    let run = Run { cpus: 8, seconds: 120, budget: Some(72), governor_after: "performance", ..RUN };
+    let events = [event(40, 0, EventKind::WallClockStep, 0), event(83, 2_300, EventKind::Paused, 18_400)];
+    let counters = Counters { minor_faults: 2, ..Counters::default() };
+    let faults = CpuInterval { cpu: 3, counters, ..CpuInterval::default() };
+    run.report(events.into_iter().chain([interval(119, 1, vec![faults])]).collect())
 }
 
-/// Two CPUs of which the first is blocked for 20 ms of every second.
+/// Two CPUs of which the first is blocked for 20 ms of every second, and a load that could not run.
 pub fn skipped() -> Report {
-    let mut report = Run { cpus: 2, seconds: 10, budget: Some(Nanos::from_us(50)), hog: true }.report();
-    report.next.insert(0, NextStep::LookAtSkips { cpu: 0 });
-    report
+    let run = Run { cpus: 2, seconds: 10, budget: Some(50), hog: true, ..RUN };
+    run.report(vec![mark(3, MarkKind::LoadSkipped("graphics".to_owned(), "x11perf is not installed".to_owned()))])
 }
 
 /// A report of a run that did not measure anything.
 pub fn empty() -> Report {
-    let mut report = Run { cpus: 1, seconds: 0, budget: Some(Nanos::from_us(50)), hog: false }.report();
-    report.machine.clear();
-    report.findings.clear();
-    (report.next, report.loads, report.threads) = (Vec::new(), Vec::new(), Vec::new());
-    (report.warm_up, report.in_force, report.spans, report.notes) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    doubted(report, vec![Distrust::TooFew { due: 0 }])
+    let header = Run { cpus: 1, budget: Some(50), ..RUN }.header();
+    Report::of(&Recording::new(Header { machine: Vec::new(), ..header }))
 }
 
-/// A recording that ends in the middle, on a disk that was full.
+/// A recording that ends in the middle of a frame.
 pub fn cut_off() -> Report {
-    let mut report = Run { cpus: 2, seconds: 7, budget: Some(Nanos::from_us(100)), hog: false }.report();
-    report.end = None;
-    report.cut_off = Some(CutOff { good_bytes: 18_211, lost_bytes: 37, reason: CutReason::InAFrame });
-    report.write_error = Some("write to run.punctual: no space left on device".to_owned());
-    report.next = vec![NextStep::Repeat];
-    doubted(report, vec![Distrust::CutOff, Distrust::WriteFailed])
+    let mut recording = Run { cpus: 2, seconds: 7, budget: Some(100), end: None, ..RUN }.recording();
+    recording.cut_off = Some(CutOff { good_bytes: 18_211, lost_bytes: 37, reason: CutReason::InAFrame });
+    Report { claims: Run { cpus: 2, seconds: 7, budget: Some(100), ..RUN }.claims(), ..Report::of(&recording) }
 }
 
 /// A short run of one CPU without a budget, by a user who may not use the real-time class.
 pub fn no_budget() -> Report {
-    let mut report = Run { cpus: 1, seconds: 2, budget: None, hog: false }.report();
-    report.scenario.policy = Policy::Other;
-    report.trust.remarks = vec![Distrust::NotRealTime, Distrust::MemoryNotLocked];
-    report.next = vec![NextStep::StateBudget];
-    report.end = Some(EndReason::Interrupted);
-    report
+    Run { cpus: 1, seconds: 2, policy: Policy::Other, end: Some(EndReason::Interrupted), ..RUN }.report(Vec::new())
 }
 
 /// What a load achieved in 20 s.
@@ -110,9 +96,9 @@ pub fn absurd() -> Report {
         Percentiles { min: Some(Nanos::ZERO), mean: most, p50: most, p99: most, p99_9: most, p99_99: most, max: most };
     for cpu in &mut report.cpus {
         for bucket in [0, 1, 2, 3_000, 3_001, 3_775] {
-            cpu.ran.record_n(Nanos::from_ns(punctual_hist::bucket_low(bucket)), u64::MAX);
+            cpu.ran.record_n(Nanos::from_ns(bucket_low(bucket)), u64::MAX);
         }
-        cpu.row = Row {
+        cpu.row = LatencyRow {
             due: u64::MAX,
             ran: u64::MAX,
             skipped: u64::MAX,
@@ -144,7 +130,6 @@ pub fn absurd() -> Report {
     (report.measured, report.started_unix_ns) = (Nanos::MAX, u64::MAX);
     (report.need.period, report.need.budget) = (Nanos::ZERO, most);
     (report.verdict.due, report.verdict.missed, report.verdict.miss_probability_upper) = (0, u64::MAX, Some(f64::NAN));
-    report.next.push(NextStep::MeasureLonger { length: Nanos::MAX, one_in: u64::MAX });
     report
 }
 
@@ -178,12 +163,21 @@ pub fn every_distrust() -> Vec<Distrust> {
         Distrust::Tracing { tracer: "function".to_owned() },
         Distrust::Early { cpu: 1, times: 4 },
         Distrust::LoadMissing { load: "net".to_owned(), why: "no peer".to_owned() },
-        Distrust::Drifts { load: LOADED.to_owned() },
+        Distrust::Drifts { load: LOADS.join("+") },
     ]
 }
 
-fn event(at_s: u64, length_ms: u64, kind: EventKind, releases_lost: u64) -> Event {
-    Event { at: RecTime::after_epoch(Nanos::from_secs(at_s)), length: Nanos::from_ms(length_ms), kind, releases_lost }
+fn event(at_s: u64, length_ms: u64, kind: EventKind, releases_lost: u64) -> Frame {
+    let at = RecTime::from_secs(at_s);
+    Frame::Event(Event { at, length: Nanos::from_ms(length_ms), kind, releases_lost })
+}
+
+fn mark(second: u64, kind: MarkKind) -> Frame {
+    Frame::Mark(Mark { at: RecTime::from_secs(second), kind })
+}
+
+fn interval(second: u64, phase: u16, cpus: Vec<CpuInterval>) -> Frame {
+    Frame::Interval(Interval { start: RecTime::from_secs(second), length: Nanos::from_secs(1), phase, cpus })
 }
 
 struct Dice(SplitMix);
@@ -207,83 +201,77 @@ impl Dice {
 }
 
 /// What the samples differ in.
-struct Run {
-    cpus: u32,
-    seconds: u64,
-    budget: Option<Nanos>,
-    hog: bool,
+pub struct Run {
+    pub cpus: u32,
+    pub seconds: u64,
+    /// Largest latency that is no miss, in microseconds.
+    pub budget: Option<u64>,
+    pub hog: bool,
+    pub policy: Policy,
+    pub end: Option<EndReason>,
+    pub governor_after: &'static str,
 }
 
-/// What was drawn for one CPU.
+pub const RUN: Run = Run {
+    cpus: 1,
+    seconds: 0,
+    budget: None,
+    hog: false,
+    policy: Policy::Fifo(90),
+    end: Some(EndReason::Completed),
+    governor_after: "schedutil",
+};
+
+/// Latencies of one CPU in one second.
 #[derive(Default)]
-struct Drawn {
-    ran: [Counts; 2],
-    skipped: [Counts; 2],
-    points: Vec<TimelinePoint>,
-    worst: Vec<WorstRow>,
+struct Second {
+    ran: Counts,
+    skipped: Counts,
+    over_budget: u64,
+    worst: Vec<Worst>,
 }
 
 impl Run {
-    fn report(&self) -> Report {
-        let drawn: Vec<Drawn> = (0..self.cpus).map(|cpu| self.draw(cpu)).collect();
-        let cpus: Vec<CpuRow> = (0..self.cpus).zip(&drawn).map(|(cpu, d)| self.cpu_row(cpu, d)).collect();
-        let (mut ran, mut skipped) = (Counts::new(), Counts::new());
-        for cpu in &cpus {
-            ran.merge(&cpu.ran);
-            skipped.merge(&cpu.skipped);
+    fn report(&self, more: Vec<Frame>) -> Report {
+        let mut recording = self.recording();
+        for frame in more {
+            recording.add(frame);
         }
-        let total = self.row(&ran, &skipped);
-        let mut worst: Vec<WorstRow> = drawn.iter().flat_map(|d| d.worst.iter().cloned()).collect();
-        worst.sort_by_key(|w| std::cmp::Reverse(w.activation.latency()));
-        worst.truncate(12);
-        let (split, measured) = (self.split(), Nanos::from_secs(self.seconds));
-        let need = Need { period: PERIOD, budget: self.budget, cpus: (0..self.cpus).collect() };
-        let span = |name: &str, from, to| PhaseSpan {
-            name: name.to_owned(),
-            from: RecTime::after_epoch(Nanos::from_secs(from)),
-            to: RecTime::after_epoch(Nanos::from_secs(to)),
-        };
-        Report {
+        Report { claims: self.claims(), ..Report::of(&recording) }
+    }
+
+    fn recording(&self) -> Recording {
+        let mut recording = Recording::new(self.header());
+        let end =
+            self.end.map(|reason| Frame::End(End { at: RecTime::from_secs(self.seconds), reason, write_error: None }));
+        let phases = [MarkKind::PhaseStart(0), MarkKind::PhaseEnd(0), MarkKind::PhaseStart(1), MarkKind::PhaseEnd(1)];
+        let moments = [0, self.split(), self.split(), self.seconds];
+        let warm_up = |cpu| WarmUp { cpu, activations: 200, max: Nanos::from_us(212 + u64::from(cpu)) };
+        let frames = [
+            Frame::Threads((0..self.cpus).map(|cpu| self.granted(cpu)).collect()),
+            Frame::Findings(findings()),
+            Frame::WarmUp((0..self.cpus).map(warm_up).collect()),
+            mark(0, MarkKind::Note("recorded on the bench <left>, lid closed".to_owned())),
+            Frame::LoadDone(load(1, "cpu", Some(41_872_334))),
+            Frame::LoadDone(load(1, "cmd:glmark2 --off-screen", None)),
+        ];
+        let marks = moments.into_iter().zip(phases).map(|(second, kind)| mark(second, kind));
+        let frames = frames.into_iter().chain(self.in_force()).chain(marks).chain(self.measured()).chain(end);
+        frames.for_each(|frame| recording.add(frame));
+        recording
+    }
+
+    pub fn header(&self) -> Header {
+        let housekeeping = CpuSet::from_iter([self.cpus]);
+        Header {
             tool_version: "0.1.0".to_owned(),
             started_unix_ns: 1_763_718_077_000_000_000,
             epoch: MonoTime::from_ns(EPOCH_NS),
-            runs: Vec::new(),
-            stretch: None,
-            measured,
             scenario: self.scenario(),
             machine: machine(),
-            findings: findings(),
-            verdict: verdict(&need, &cpus, measured, &[]),
-            need,
-            total: (self.cpus > 1).then_some(total),
-            cpus,
-            phases: (0..2).flat_map(|phase| self.phase_rows(phase, &drawn)).collect(),
-            spans: vec![span(IDLE, 0, split), span(LOADED, split, self.seconds)],
-            timeline: drawn.iter().flat_map(|d| d.points.iter().cloned()).collect(),
-            worst,
-            claims: self.claims(),
-            causes: None,
-            loads: vec![load(1, "cpu", Some(41_872_334)), load(1, "cmd:glmark2 --off-screen", None)],
-            loads_skipped: vec![SkippedLoad {
-                name: "graphics".to_owned(),
-                because: "x11perf is not installed".to_owned(),
-            }],
-            notes: vec!["recorded on the bench <left>, lid closed".to_owned()],
-            events: Vec::new(),
-            threads: (0..self.cpus).map(granted).collect(),
-            warm_up: (0..self.cpus)
-                .map(|cpu| WarmUp { cpu, activations: 200, max: Nanos::from_us(212 + u64::from(cpu)) })
-                .collect(),
-            in_force: in_force(),
-            housekeeping: CpuSet::from_iter([self.cpus]),
-            trust: Trust::default(),
-            next: vec![
-                NextStep::Fix { id: "cpuidle-deep".to_owned() },
-                NextStep::MeasureLonger { length: Nanos::from_secs(2_996), one_in: 1_000_000 },
-            ],
-            end: Some(EndReason::Completed),
-            cut_off: None,
-            write_error: None,
+            placement: Placement { housekeeping, ..Placement::default() },
+            clock: Clock::default(),
+            checkpoint: Nanos::from_secs(1),
         }
     }
 
@@ -299,6 +287,7 @@ impl Run {
             low: more.is_none().then(|| Nanos::from_us(us - 1)),
             high: more.is_none().then(|| Nanos::from_us(us + 2)),
             more: more.map(Nanos::from_secs),
+            independent: Some(self.seconds * 300),
         };
         let level = |once_in, us| Level {
             once_in,
@@ -314,13 +303,16 @@ impl Run {
             time: Nanos::from_secs(self.split()),
             largest: Some(Nanos::from_us(61)),
             clustering: 1.0,
+            moods: Some(Moods { probability: 0.02, length: None, stretches: 200.0, too_long: false, run_wanted: None }),
+            methods: Methods::USED,
             extremal_index: None,
             drift: None,
-            misses: self.budget.map(|budget| Misses {
+            misses: self.budget.map(Nanos::from_us).map(|budget| Misses {
                 budget,
                 missed: 0,
                 spread: 1.0,
-                upper: 1.5e-4,
+                upper: Some(1.5e-4),
+                independent: Some(20_000),
                 wanted_one_in: 10_000,
                 more: Some(Nanos::from_secs(50)),
             }),
@@ -355,8 +347,15 @@ impl Run {
         let loaded = PhaseClaims {
             phase: 1,
             clustering: 3.2,
+            moods: Some(Moods {
+                probability: 0.998,
+                length: Some(Nanos::from_secs(4)),
+                stretches: 50.0,
+                too_long: false,
+                run_wanted: None,
+            }),
             extremal_index: Some(0.31),
-            misses: self.budget.map(seven_missed),
+            misses: self.budget.map(Nanos::from_us).map(seven_missed),
             beyond: Err(Refusal::TooFew { blocks: self.seconds, wanted: 334, more: Nanos::from_secs(320) }),
             signs: vec![
                 Sign::EveryNth { cpu: 0, activations: 4 },
@@ -380,158 +379,106 @@ impl Run {
         self.seconds / 3
     }
 
-    fn draw(&self, cpu: u32) -> Drawn {
-        let mut dice = Dice(SplitMix::new(u64::from(cpu) + 1));
-        let mut drawn = Drawn::default();
-        let step = (self.seconds / 200).max(1);
-        for second in (0..self.seconds).step_by(usize::try_from(step).unwrap()) {
-            let loaded = second >= self.split();
-            let (mut ran, mut skipped) = (Counts::new(), Counts::new());
-            for i in 0..RELEASES_PER_SECOND * step {
-                let late =
-                    if self.hog && cpu == 0 && i < 20 { PERIOD.times(20 - i) } else { dice.latency(loaded, cpu) };
-                let at = Nanos::from_secs(second).plus(PERIOD.times(i));
-                if self.hog && cpu == 0 && (1..20).contains(&i) {
-                    skipped.record(late);
-                    continue;
-                }
-                ran.record(late);
-                if late > Nanos::from_us(45) {
-                    drawn.worst.push(worst_row(cpu, at, late, loaded));
-                }
+    /// A second at a time, and the worst of all.
+    fn measured(&self) -> Vec<Frame> {
+        let mut dice: Vec<Dice> = (0..self.cpus).map(|cpu| Dice(SplitMix::new(u64::from(cpu) + 1))).collect();
+        let (mut frames, mut worst) = (Vec::new(), Vec::new());
+        for second in 0..self.seconds {
+            let drawn = (0..self.cpus).zip(&mut dice).map(|(cpu, dice)| (cpu, self.draw(cpu, second, dice)));
+            let drawn: Vec<(u32, Second)> = drawn.collect();
+            let cpus = drawn.iter().map(|(cpu, second)| second.frame(*cpu)).collect();
+            frames.push(interval(second, u16::from(second >= self.split()), cpus));
+            worst.extend(drawn.into_iter().flat_map(|(_, second)| second.worst));
+        }
+        worst.sort_by_key(|worst: &Worst| std::cmp::Reverse(worst.activation.latency()));
+        worst.truncate(12);
+        frames.push(Frame::Worst(worst));
+        frames
+    }
+
+    fn draw(&self, cpu: u32, second: u64, dice: &mut Dice) -> Second {
+        let mut drawn = Second::default();
+        for i in 0..RELEASES_PER_SECOND {
+            let is_held_back = self.hog && cpu == 0 && i < 20;
+            let late = if is_held_back { PERIOD.times(20 - i) } else { dice.latency(second >= self.split(), cpu) };
+            if is_held_back && i > 0 {
+                drawn.skipped.record(late);
+                continue;
             }
-            drawn.points.push(point(cpu, second, step, &ran, &skipped));
-            drawn.ran[usize::from(loaded)].merge(&ran);
-            drawn.skipped[usize::from(loaded)].merge(&skipped);
+            drawn.ran.record(late);
+            drawn.over_budget += u64::from(self.budget.is_some_and(|us| late > Nanos::from_us(us)));
+            if late > Nanos::from_us(45) {
+                drawn.worst.push(worst(cpu, Nanos::from_secs(second).plus(PERIOD.times(i)), late));
+            }
         }
         drawn
     }
 
-    fn cpu_row(&self, cpu: u32, drawn: &Drawn) -> CpuRow {
-        let (mut ran, mut skipped) = (drawn.ran[0].clone(), drawn.skipped[0].clone());
-        ran.merge(&drawn.ran[1]);
-        skipped.merge(&drawn.skipped[1]);
-        let worst = drawn.worst.iter().max_by_key(|w| w.activation.latency());
-        CpuRow {
-            cpu,
-            period: PERIOD,
-            row: self.row(&ran, &skipped),
-            worst_at: worst.map(|w| WorstAt { at: w.at, phase: w.phase.clone() }),
-            longest_gap: PERIOD.plus(skipped.max().or(ran.max()).unwrap_or_default()),
-            early: 0,
-            ran,
-            skipped,
-        }
-    }
-
-    fn phase_rows(&self, phase: u16, drawn: &[Drawn]) -> Vec<PhaseRow> {
-        let name = if phase == 0 { IDLE } else { LOADED };
-        let place = usize::from(phase);
-        (0..self.cpus)
-            .zip(drawn)
-            .map(|(cpu, d)| PhaseRow {
-                phase,
-                name: name.to_owned(),
-                cpu,
-                row: self.row(&d.ran[place], &d.skipped[place]),
-            })
-            .collect()
-    }
-
-    fn row(&self, ran: &Counts, skipped: &Counts) -> Row {
-        let mut due = ran.clone();
-        due.merge(skipped);
-        let late = |(bucket, n)| {
-            if self.budget.is_some_and(|b| punctual_hist::bucket_high(bucket) > b.as_ns()) { n } else { 0 }
-        };
-        Row {
-            due: due.count(),
-            ran: ran.count(),
-            skipped: skipped.count(),
-            over_budget: ran.nonzero().map(late).sum(),
-            latency: percentiles(ran),
-            latency_due: percentiles(&due),
-        }
-    }
-
     fn scenario(&self) -> Scenario {
-        let loads = ["cpu", "memory", "io-write", "switch", "net"].map(str::to_owned).to_vec();
         Scenario {
             threads: (0..self.cpus).map(|cpu| ProbeThread { cpu, period: PERIOD }).collect(),
-            policy: Policy::Fifo(90),
+            policy: self.policy,
             mechanism: Mechanism::Absolute,
             phase: TimerPhase::Auto,
             warm_up: Amount::Activations(200),
             length: Amount::Time(Nanos::from_secs(self.seconds)),
-            budget: self.budget,
+            budget: self.budget.map(Nanos::from_us),
             limit: None,
             dma_latency_us: None,
-            load_phases: vec![LoadPhase { loads: Vec::new(), parts: 1 }, LoadPhase { loads, parts: 2 }],
+            load_phases: vec![
+                LoadPhase { loads: Vec::new(), parts: 1 },
+                LoadPhase { loads: LOADS.map(str::to_owned).to_vec(), parts: 2 },
+            ],
             load_cpus: None,
             suite: None,
         }
     }
-}
 
-fn percentiles(counts: &Counts) -> Percentiles {
-    Percentiles {
-        min: counts.min(),
-        mean: counts.mean(),
-        p50: counts.percentile_ppm(500_000),
-        p99: counts.percentile_ppm(990_000),
-        p99_9: counts.percentile_ppm(999_000),
-        p99_99: counts.percentile_ppm(999_900),
-        max: counts.max(),
+    fn granted(&self, cpu: u32) -> Granted {
+        let memory_locked = self.policy != Policy::Other;
+        Granted { cpu, tid: 4_100 + cpu, policy: self.policy, affinity: CpuSet::from_iter([cpu]), memory_locked }
+    }
+
+    fn in_force(&self) -> [Frame; 3] {
+        let at = |moment, governor: &str| {
+            let values = pairs(&[
+                ("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", governor),
+                ("/proc/sys/kernel/sched_rt_runtime_us", "950000"),
+                ("/dev/cpu_dma_latency", "2000000000 us"),
+            ]);
+            Frame::InForce(InForce { moment, values })
+        };
+        let same = "schedutil";
+        [at(Moment::Before, same), at(Moment::During, same), at(Moment::After, self.governor_after)]
     }
 }
 
-fn point(cpu: u32, second: u64, step: u64, ran: &Counts, skipped: &Counts) -> TimelinePoint {
-    TimelinePoint {
-        start: RecTime::after_epoch(Nanos::from_secs(second)),
-        length: Nanos::from_secs(step),
-        cpu,
-        min: ran.min(),
-        p50: ran.percentile_ppm(500_000),
-        p99_9: ran.percentile_ppm(999_000),
-        max: ran.max(),
-        skipped: skipped.count(),
+impl Second {
+    fn frame(&self, cpu: u32) -> CpuInterval {
+        let pairs = |counts: &Counts| counts.nonzero().map(|(at, n)| (u16::try_from(at).unwrap(), n)).collect();
+        let skipped_max = self.skipped.max().unwrap_or_default();
+        CpuInterval {
+            cpu,
+            ran: pairs(&self.ran),
+            ran_sum: self.ran.sum(),
+            ran_min: self.ran.min(),
+            ran_max: self.ran.max(),
+            skipped: pairs(&self.skipped),
+            skipped_sum: self.skipped.sum(),
+            skipped_max,
+            over_budget: self.over_budget,
+            longest_gap: PERIOD.plus(skipped_max.max(self.ran.max().unwrap_or_default())),
+            ..CpuInterval::default()
+        }
     }
 }
 
-fn worst_row(cpu: u32, at: Nanos, late: Nanos, loaded: bool) -> WorstRow {
+fn worst(cpu: u32, at: Nanos, late: Nanos) -> Worst {
     let release = MonoTime::from_ns(EPOCH_NS).plus(at);
-    let activation = Activation {
-        release,
-        woke: release.plus(late),
-        index: at.whole(PERIOD),
-        cpu,
-        involuntary_switches: 0,
-        faults: 0,
-        migrations: 0,
-        counted_over: Nanos::from_secs(1),
-    };
-    WorstRow {
-        cpu,
-        at: RecTime::after_epoch(at),
-        phase: if loaded { LOADED } else { IDLE }.to_owned(),
-        latency: late,
-        activation,
-    }
-}
-
-fn verdict(need: &Need, cpus: &[CpuRow], measured: Nanos, doubts: &[Distrust]) -> Verdict {
-    Verdict::of(&Seen::of(need, cpus, 1.0, measured), doubts)
-}
-
-/// The same with these doubts, and the verdict that they leave.
-fn doubted(mut report: Report, doubts: Vec<Distrust>) -> Report {
-    report.verdict = verdict(&report.need, &report.cpus, report.measured, &doubts);
-    report.trust.reasons = doubts;
-    report
-}
-
-fn granted(cpu: u32) -> Granted {
-    Granted { cpu, tid: 4_100 + cpu, policy: Policy::Fifo(90), affinity: CpuSet::from_iter([cpu]), memory_locked: true }
+    let (index, counted_over) = (at.whole(PERIOD), Nanos::from_secs(1));
+    let activation =
+        Activation { release, woke: release.plus(late), index, cpu, counted_over, ..Activation::default() };
+    Worst { cpu, activation }
 }
 
 fn pairs(values: &[(&str, &str)]) -> Vec<(String, String)> {
@@ -548,110 +495,98 @@ fn by_cause(told: Result<Beyond, Refusal>) -> Vec<CauseClaims> {
 }
 
 fn seven_missed(budget: Nanos) -> Misses {
-    Misses { budget, missed: 7, spread: 1.0, upper: 4e-3, wanted_one_in: 1_000, more: None }
+    Misses {
+        budget,
+        missed: 7,
+        spread: 1.0,
+        upper: Some(4e-3),
+        independent: Some(2_500),
+        wanted_one_in: 1_000,
+        more: None,
+    }
 }
 
 fn cause(name: &str) -> Cause {
     Cause { class: Class::HardIrq, name: name.into() }
 }
 
-fn machine() -> Vec<(String, String)> {
-    pairs(&[
-        ("processor", "Acme Reference Board, 8 cores at 2.4 GHz, no SMT"),
-        ("kernel", "6.12.43 PREEMPT_DYNAMIC (voluntary), x86_64, HZ=250"),
-        ("CPUs", "0-7 online, none isolated, none tickless"),
-        ("clock", "tsc, read in the vDSO"),
-        ("virtual", "no"),
+fn machine() -> Vec<MachineLine> {
+    let lines = [
+        ("model", "Acme Reference Board"),
+        ("kernel", "6.12.43, stock (PREEMPT_DYNAMIC), arm64"),
+        ("cpus", "0-7 online, isolated 2-3, tick-free none, no SMT, clock arch_sys_counter"),
+        ("virtualisation", "none"),
         (
             "command line",
             "root=/dev/sda1 ro quiet isolcpus=nohz,domain,managed_irq,2-3 rcu_nocbs=2-3 console=ttyS0,115200 audit=0",
         ),
-    ])
+        ("idle states", "WFI 1 us, cpu-sleep 133 us"),
+        ("bench", "left, lid closed"),
+    ];
+    lines.map(MachineLine::from).to_vec()
 }
 
-fn in_force() -> Vec<InForce> {
-    let at = |moment, governor: &str| InForce {
-        moment,
-        values: pairs(&[
-            ("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", governor),
-            ("/proc/sys/kernel/sched_rt_runtime_us", "950000"),
-            ("/dev/cpu_dma_latency", "2000000000 us"),
-        ]),
-    };
-    vec![at(Moment::Before, "schedutil"), at(Moment::During, "schedutil"), at(Moment::After, "performance")]
-}
-
-fn finding(
-    id: &str,
-    title: &str,
-    severity: Severity,
-    state: State,
-    evidence: &[(&str, &str)],
-    words: [&str; 3],
-) -> Finding {
-    let [why, fix, cost] = words.map(str::to_owned);
-    let evidence = pairs(evidence).into_iter().map(|(source, value)| Evidence { source, value }).collect();
-    let confidence = if severity == Severity::High { Confidence::High } else { Confidence::Medium };
-    Finding { id: id.to_owned(), title: title.to_owned(), severity, state, evidence, why, fix, cost, confidence }
-}
+/// Severity and state, id, title, then what was read, what it does, the fix and its cost.
+const FINDINGS: [[&str; 8]; 6] = [
+    [
+        "high bad",
+        "dyn.preempt",
+        "Preemption mode full",
+        "/sys/kernel/debug/sched/preempt",
+        "none (voluntary) full lazy",
+        "A wake-up waits until the kernel code that runs reaches a point where it may be left, which takes hundreds of microseconds under load.",
+        "Boot with preempt=full, or install a kernel built with PREEMPT_RT.",
+        "A few percent of throughput.",
+    ],
+    [
+        "high bad",
+        "pm.idle_state",
+        "Only shallow sleep on the real-time CPUs",
+        "/sys/devices/system/cpu/cpu0/cpuidle/state3/disable",
+        "0",
+        "After every idle stretch a wake-up waits up to 133 us for the CPU to come back.",
+        "Hold /dev/cpu_dma_latency open with the value 0 while the application runs.",
+        "More power drawn and more heat when idle.",
+    ],
+    [
+        "medium bad",
+        "pm.governor",
+        "Governor performance on the real-time CPUs",
+        "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor",
+        "schedutil",
+        "Work after a wake-up runs at whatever frequency the last second needed.",
+        "cpupower frequency-set -g performance",
+        "More power drawn.",
+    ],
+    [
+        "high unknown",
+        "fw.smi_count",
+        "System management interrupts can be counted",
+        "/dev/cpu/0/msr",
+        "permission denied",
+        "Firmware stops all CPUs for as long as it likes.",
+        "Look for SMI sources in the firmware set-up.",
+        "",
+    ],
+    ["medium good", "mem.swap", "No swap", "/proc/swaps", "no entries", "", "", ""],
+    ["medium none", "cpu.smt", "A core to oneself", "/sys/devices/system/cpu/smt/control", "notsupported", "", "", ""],
+];
 
 fn findings() -> Vec<Finding> {
-    vec![
-        finding(
-            "kernel-preemption",
-            "Preemption mode full",
-            Severity::High,
-            State::Bad,
-            &[("/sys/kernel/debug/sched/preempt", "none (voluntary) full lazy")],
-            [
-                "A wake-up waits until the kernel code that runs reaches a point where it may be left, which takes hundreds of microseconds under load.",
-                "Boot with preempt=full, or install a kernel built with PREEMPT_RT.",
-                "A few percent of throughput.",
-            ],
-        ),
-        finding(
-            "cpuidle-deep",
-            "Only shallow sleep on the real-time CPUs",
-            Severity::High,
-            State::Bad,
-            &[
-                ("/sys/devices/system/cpu/cpu0/cpuidle/state3/disable", "0"),
-                ("/sys/devices/system/cpu/cpu0/cpuidle/state3/latency", "133"),
-            ],
-            [
-                "After every idle stretch a wake-up waits up to 133 us for the CPU to come back.",
-                "Hold /dev/cpu_dma_latency open with the value 0 while the application runs.",
-                "More power drawn and more heat when idle.",
-            ],
-        ),
-        finding(
-            "governor",
-            "Governor performance on the real-time CPUs",
-            Severity::Medium,
-            State::Bad,
-            &[("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "schedutil")],
-            [
-                "Work after a wake-up runs at whatever frequency the last second needed.",
-                "cpupower frequency-set -g performance",
-                "More power drawn.",
-            ],
-        ),
-        finding(
-            "smi-count",
-            "System management interrupts can be counted",
-            Severity::High,
-            State::Unknown("reading /dev/cpu/0/msr is refused; root may be allowed to".to_owned()),
-            &[("/dev/cpu/0/msr", "permission denied")],
-            ["Firmware stops all CPUs for as long as it likes.", "Look for SMI sources in the firmware set-up.", ""],
-        ),
-        finding("mem.swap", "No swap", Severity::Medium, State::Good, &[("/proc/swaps", "no entries")], [""; 3]),
-        finding(
-            "cpu.smt",
-            "A core to oneself",
-            Severity::Medium,
-            State::NotApplicable("the processor has no SMT".to_owned()),
-            &[("/sys/devices/system/cpu/smt/control", "notsupported")],
-            [""; 3],
-        ),
-    ]
+    let finding = |[state, texts @ ..]: [&str; 8]| {
+        let [id, title, source, value, why, fix, cost] = texts.map(str::to_owned);
+        let (severity, state) = state.split_once(' ').unwrap();
+        let refused = "reading /dev/cpu/0/msr is refused; root may be allowed to";
+        let state = match state {
+            "bad" => State::Bad,
+            "unknown" => State::Unknown(refused.to_owned()),
+            "good" => State::Good,
+            _ => State::NotApplicable("the processor has no SMT".to_owned()),
+        };
+        let is_high = severity == "high";
+        let (severity, confidence) =
+            if is_high { (Severity::High, Confidence::High) } else { (Severity::Medium, Confidence::Medium) };
+        Finding { id, title, severity, state, evidence: vec![Evidence { source, value }], why, fix, cost, confidence }
+    };
+    FINDINGS.map(finding).to_vec()
 }

@@ -2,6 +2,7 @@
 //!
 //! Any command that finds fault can build a document of these; this module knows neither knobs nor words.
 
+use punctual_facts::machine::MachineLine;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use std::path::Path;
@@ -79,8 +80,8 @@ pub struct Region {
 }
 
 /// One document of one run. `facts` say what was looked at.
-pub fn document(rules: &[Rule], results: &[Checked], facts: &[(String, String)]) -> String {
-    let properties: Map<String, Value> = facts.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
+pub fn document(rules: &[Rule], results: &[Checked], facts: &[MachineLine]) -> String {
+    let properties: Map<String, Value> = facts.iter().map(|line| (line.name.clone(), json!(line.value))).collect();
     let log = json!({
         "$schema": SCHEMA,
         "version": VERSION,

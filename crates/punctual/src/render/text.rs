@@ -6,7 +6,7 @@
 mod full;
 mod imported;
 mod merged;
-mod section;
+pub(in crate::render) mod section;
 mod short;
 
 pub use imported::imported;
@@ -14,7 +14,7 @@ pub use merged::merged;
 pub use short::{Opening, ahead, opening, results, short};
 
 use super::sheet::Style;
-use super::words::answer::Reader;
+use super::words::next::Reader;
 use punctual_numbers::report::Report;
 use std::path::Path;
 

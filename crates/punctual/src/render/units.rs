@@ -234,10 +234,7 @@ fn two_leading_digits(n: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn plain(text: &str) -> String {
-        text.replace(THIN, " ")
-    }
+    use crate::render::clean::ascii as plain;
 
     #[test]
     fn counts_are_grouped() {

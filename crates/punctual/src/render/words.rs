@@ -9,15 +9,18 @@ pub mod claims;
 pub mod command;
 pub mod compare;
 mod findings;
+pub mod next;
 mod refusal;
 pub mod runs;
 mod trust;
 mod verdict;
 
-pub use findings::{blast_meaning, by_family, by_reason, findings_counted, otherwise, resort, standing_in_the_way};
+pub use findings::{
+    Alike, blast_meaning, by_family, by_reason, findings_counted, otherwise, resort, standing_in_the_way,
+};
 pub use refusal::{import_problem, measure_error, scenario_error, told};
 pub use trust::{although, distrust, trust_answer};
-pub use verdict::{next_step, skip_difference, verdict};
+pub use verdict::{skip_difference, verdict};
 
 use super::clean::shortened;
 use super::units;
@@ -72,7 +75,7 @@ pub fn state(state: &State) -> &'static str {
 /// What a finding is about. Knobs are named by the state that is wanted, which must not read as the state there is.
 pub fn title(finding: &Finding) -> String {
     match finding.state {
-        State::Bad | State::Unknown(_) | State::Advice(_) => format!("wanted: {}", finding.title),
+        State::Bad | State::Unknown(_) | State::Advice(_) => format!("should be: {}", finding.title),
         State::Good | State::NotApplicable(_) => finding.title.clone(),
     }
 }
@@ -295,11 +298,18 @@ pub fn achieved(load: &LoadDone) -> String {
     }
 }
 
-/// What is different in `after`: (path, was, is). What was not read again is not called changed.
-pub fn changed_between<'a>(before: &'a InForce, after: &'a InForce) -> Vec<(&'a str, &'a str, &'a str)> {
+/// A setting in force that changed, as two texts.
+pub struct Changed<'a> {
+    pub path: &'a str,
+    pub was: &'a str,
+    pub is: &'a str,
+}
+
+/// What is different in `after`. What was not read again is not called changed.
+pub fn changed_between<'a>(before: &'a InForce, after: &'a InForce) -> Vec<Changed<'a>> {
     let was = |path: &str| before.values.iter().find(|(p, _)| p == path).map(|(_, value)| value.as_str());
     let changed = after.values.iter().filter(|(path, is)| was(path).is_none_or(|was| was != is));
-    changed.map(|(path, is)| (path.as_str(), was(path).unwrap_or("not read before"), is.as_str())).collect()
+    changed.map(|(path, is)| Changed { path, was: was(path).unwrap_or("not read before"), is }).collect()
 }
 
 /// A row's name for the table of one load phase.
@@ -316,12 +326,9 @@ pub fn phase_title(report: &Report, row: &PhaseRow) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::render::clean::ascii as plain;
     use crate::render::sample;
     use punctual_numbers::recording::RecTime;
-
-    fn plain(text: &str) -> String {
-        text.replace(units::THIN, " ")
-    }
 
     #[test]
     fn cpu_sets_have_a_number() {

@@ -28,7 +28,7 @@ fn header(cpu: u32, mechanism: Mechanism) -> Frame {
             load_cpus: None,
             suite: None,
         },
-        machine: vec![("kernel".to_owned(), "6.12".to_owned())],
+        machine: vec![("kernel", "6.12").into()],
         placement: Placement::default(),
         clock: Clock::default(),
         checkpoint: Nanos::from_secs(1),
@@ -140,8 +140,55 @@ fn every_form_says_the_same() {
     let junit = fs::read_to_string(run.path("c.xml")).unwrap();
     assert!(junit.contains("<failure message=\"worse\""), "{junit}");
     let document = run.json(&["compare", "good.punctual", "bad.punctual", "--json"]);
-    assert_eq!((&document["schema"], &document["verdict"]), (&"punctual/compare/2".into(), &"worse".into()));
+    assert_eq!((&document["schema"], &document["verdict"]), (&"punctual/compare/3".into(), &"worse".into()));
     run.punctual(&words).refused(&["c.html", "exists"]);
+}
+
+#[test]
+fn several_recordings_a_side_are_compared_by_how_runs_differ() {
+    let run = three();
+    for name in ["g1", "g2", "b1", "b2"] {
+        let late = if name.starts_with('b') { 15 } else { 0 };
+        write(&run, &format!("{name}.punctual"), Mechanism::Absolute, 20, late);
+    }
+    let words = ["--a", "g1.punctual", "g2.punctual", "--b", "b1.punctual", "b2.punctual"];
+    let said = run.punctual(&[&["compare"], &words[..]].concat());
+    assert!(said.out.contains("and 1 other run") && said.out.contains("WORSE"), "{said:?}");
+    let document = compared(&run, &words);
+    assert_eq!(document["others"][0]["design"]["kind"], "runs");
+    assert_eq!(document["first"]["runs"].as_array().unwrap().len(), 2);
+    run.punctual(&["compare", "--a", "g1.punctual", "--b", &fixture("cut-cyclictest.txt")])
+        .refused(&["another program"]);
+    run.punctual(&["compare", "--a", "g1.punctual"]).refused(&["--b"]);
+}
+
+#[test]
+fn rounds_are_planned_kept_and_gone_on_with() {
+    let run = Run::new();
+    let begin = |a: &str, more: &[&str]| {
+        let words =
+            ["compare", "--interleave", a, "echo b >> did", "--rounds", "2", "--duration", "300ms", "--settle", "1ms"];
+        run.punctual(&[&words[..], &["--cpus", "0", "--seed", "7"], more].concat())
+    };
+    let planned = begin("echo a >> did", &["--dry-run"]);
+    assert!(planned.code == 0 && planned.out.contains("4 measurements of 300 ms each"), "{planned:?}");
+    let order =
+        planned.out.lines().find_map(|line| line.strip_prefix("Order: ")).unwrap().replace(' ', "").to_lowercase();
+    assert!(["abba", "baab"].contains(&order.as_str()), "{order}");
+    assert!(!run.path("did").exists(), "a dry run runs nothing");
+    // The command of A works once it has what it needs.
+    begin("test -e ready && echo a >> did", &["--out", "state"]).refused(&["sets up A failed", "compare --resume"]);
+    fs::write(run.path("ready"), "").unwrap();
+    fs::remove_file(run.path("did")).ok();
+    let ended = run.punctual(&["compare", "--resume", "state", "--json"]);
+    assert!([0, 2, 3].contains(&ended.code), "{ended:?}");
+    let document: serde_json::Value = serde_json::from_str(&ended.out).unwrap();
+    assert_eq!(document["others"][0]["design"], serde_json::json!({"kind": "rounds", "rounds": 2}));
+    let did = fs::read_to_string(run.path("did")).unwrap().replace('\n', "");
+    assert!(order.ends_with(&did), "{did} of {order}: what was done before counts");
+    let again = run.punctual(&["compare", "--resume", "state", "--json"]);
+    assert!(again.code == ended.code, "{again:?}");
+    run.punctual(&["compare", "--resume", "nowhere"]).refused(&["nowhere"]);
 }
 
 #[test]
@@ -163,7 +210,7 @@ fn fixture(name: &str) -> String {
 
 /// The document, which fits its schema.
 fn compared(run: &Run, words: &[&str]) -> serde_json::Value {
-    let schema = serde_json::from_str(include_str!("../../../../schemas/compare-2.schema.json")).unwrap();
+    let schema = serde_json::from_str(include_str!("../../../../schemas/compare-3.schema.json")).unwrap();
     let validator = jsonschema::draft202012::new(&schema).unwrap();
     let document = run.json(&[&["compare", "--json"], words].concat());
     let errors: Vec<String> =

@@ -20,11 +20,11 @@ fn the_json_of_a_check_fits_its_schema() {
     let run = Run::new();
     let report = run.json(&["check", "--duration", "600ms", "--load", "none", "--json"]);
     let schema: serde_json::Value =
-        serde_json::from_str(include_str!("../../../../schemas/report-2.schema.json")).unwrap();
+        serde_json::from_str(include_str!("../../../../schemas/report-3.schema.json")).unwrap();
     let validator = jsonschema::validator_for(&schema).unwrap();
     let errors: Vec<String> = validator.iter_errors(&report).map(|e| e.to_string()).collect();
     assert!(errors.is_empty(), "{errors:?}");
-    assert_eq!(report["schema"], "punctual/report/2");
+    assert_eq!(report["schema"], "punctual/report/3");
     assert_eq!(report["need"]["period_ns"], 1_000_000);
 }
 

@@ -36,7 +36,7 @@ fn header() -> Frame {
             load_cpus: None,
             suite: None,
         },
-        machine: vec![("kernel".to_owned(), "6.12.9".to_owned())],
+        machine: vec![("kernel", "6.12.9").into()],
         placement: Placement::default(),
         clock: Clock::default(),
         checkpoint: Nanos::from_secs(1),
@@ -188,7 +188,7 @@ fn a_report_tells_the_causes_apart_from_the_headline() {
     let said = run.punctual(&["report", file]);
     assert!(said.out.contains("hog95") && said.out.contains("in a traced pass of its own"), "{said:?}");
     let document = run.json(&["report", file, "--json"]);
-    fits(include_str!("../../../../schemas/report-2.schema.json"), &document);
+    fits(include_str!("../../../../schemas/report-3.schema.json"), &document);
     assert_eq!(document["causes"]["apart"], true);
     assert_eq!(document["causes"]["causes"][0]["name"], "hog95");
 }
@@ -206,5 +206,18 @@ fn what_cannot_be_explained_says_why_and_what_to_do() {
     assert_eq!(fs::read_to_string(run.path("there.html")).unwrap(), "mine");
     let cut = fs::read(run.path(file)).unwrap();
     fs::write(run.path("cut.punctual"), &cut[..cut.len() - 40]).unwrap();
-    assert_eq!(run.punctual(&["explain", "cut.punctual"]).code, 3);
+    let mut damaged = cut.clone();
+    damaged[cut.len() - 40] ^= 1;
+    fs::write(run.path("damaged.punctual"), damaged).unwrap();
+    for (file, wants) in
+        [("cut.punctual", "No: The recording is cut off;"), ("damaged.punctual", "No: The recording is damaged")]
+    {
+        let said = run.punctual(&["explain", file]);
+        assert!(said.code == 3 && said.out.contains(wants), "{said:?}");
+        let said = run.punctual(&["explain", file, "-q"]);
+        assert!(said.code == 3 && said.out.contains(" trust=no file=") && said.out.lines().count() == 1, "{said:?}");
+    }
+    let said = run.punctual(&["explain", file, "-q"]);
+    let starts = "CAUSE cause=thread-of-higher-priority-hog95 share=";
+    assert!(said.out.starts_with(starts) && said.out.ends_with(" late=3 trust=yes file=causes.punctual\n"), "{said:?}");
 }

@@ -118,3 +118,22 @@ fn a_truncated_file_is_read_up_to_its_last_good_frame() {
     }
     assert!(readable >= 3, "the header is small: {readable} of 9");
 }
+
+#[test]
+fn damage_in_the_middle_is_told_from_a_missing_end() {
+    let run = Run::new();
+    let name = run.recording("1200ms");
+    let mut bytes = fs::read(run.path(name)).unwrap();
+    let at = bytes.len() * 2 / 3;
+    fs::write(run.path("cut"), &bytes[..at]).unwrap();
+    bytes[at] ^= 1;
+    fs::write(run.path("damaged"), &bytes).unwrap();
+    for (file, wants, other) in [("damaged", "damaged in its middle", "cut off"), ("cut", "cut off", "damaged in its")]
+    {
+        for words in [&["report", file][..], &["compare", name, file]] {
+            let said = run.punctual(words);
+            let told = said.out.split_whitespace().collect::<Vec<_>>().join(" ");
+            assert!(said.code == 3 && told.contains(wants) && !told.contains(other), "{words:?}: {said:?}");
+        }
+    }
+}

@@ -122,3 +122,17 @@ fn runs_begun_in_the_same_second_keep_their_results() {
     }
     assert_eq!(std::fs::read_dir(run.dir.path()).unwrap().count(), 3);
 }
+
+#[test]
+fn runs_that_begin_together_in_one_folder_all_keep_their_recording() {
+    let run = Run::new();
+    let words = ["measure", "--policy", "other", "--cpus", "0", "--duration", "20ms", "--warm-up", "2", "-q"];
+    let begin = |_| run.command(&words).stdout(std::process::Stdio::null()).spawn().unwrap();
+    let running: Vec<_> = (0..6).map(begin).collect();
+    for mut child in running {
+        let status = child.wait().unwrap();
+        assert!(matches!(status.code(), Some(0 | 3)), "{status:?}");
+    }
+    let files = std::fs::read_dir(run.dir.path()).unwrap().map(|file| file.unwrap().path());
+    assert_eq!(files.filter(|file| file.extension().is_some_and(|ending| ending == "punctual")).count(), 6);
+}

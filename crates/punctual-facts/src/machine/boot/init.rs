@@ -3,31 +3,19 @@
 use super::{Sign, has_folder};
 use crate::tree::{Tree, text};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Init {
-    Systemd,
-    /// `OpenRC`, whichever program is process 1.
-    OpenRc,
-    Runit,
-    S6,
-    Dinit,
-    /// `BusyBox` init with an inittab.
-    Busybox,
-    /// System V init with run levels.
-    SysV,
-}
-
-impl Init {
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Systemd => "systemd",
-            Self::OpenRc => "OpenRC",
-            Self::Runit => "runit",
-            Self::S6 => "s6",
-            Self::Dinit => "dinit",
-            Self::Busybox => "BusyBox init",
-            Self::SysV => "sysvinit",
-        }
+crate::named! {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum Init {
+        Systemd = "systemd",
+        /// `OpenRC`, whichever program is process 1.
+        OpenRc = "OpenRC",
+        Runit = "runit",
+        S6 = "s6",
+        Dinit = "dinit",
+        /// `BusyBox` init with an inittab.
+        Busybox = "BusyBox init",
+        /// System V init with run levels.
+        SysV = "sysvinit",
     }
 }
 

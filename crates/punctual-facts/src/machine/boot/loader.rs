@@ -5,63 +5,43 @@ use crate::fact::Fact;
 use crate::machine::CMDLINE;
 use crate::tree::{Tree, text};
 
-/// What the words for the kernel come from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Loader {
-    /// GRUB of Debian and Ubuntu, with `/etc/default/grub.d` and `update-grub`.
-    UpdateGrub,
-    /// GRUB of other distributions, with `/etc/default/grub` and `grub-mkconfig`.
-    Grub,
-    /// GRUB with one file per kernel, which `grubby` edits.
-    Bls,
-    /// An image-based system: rpm-ostree or bootc.
-    Ostree,
-    SystemdBoot,
-    /// A kernel image that contains its command line.
-    Uki,
-    /// The way in which Pop!_OS sets systemd-boot up.
-    Kernelstub,
-    /// `extlinux.conf`, read by U-Boot or by extlinux itself.
-    Extlinux,
-    /// `extlinux.conf`, written by Debian's u-boot-menu.
-    UBootMenu,
-    Armbian,
-    /// The firmware of a Raspberry Pi.
-    RaspberryPi,
-    /// U-Boot with its command line in its own environment.
-    UBootEnv,
-    UbuntuCore,
-    NixOs,
-    /// A node of `OpenShift`, whose words come from a `MachineConfig`.
-    MachineConfig,
-    Talos,
-    /// An image of Yocto or `OpenEmbedded`.
-    Yocto,
+crate::named! {
+    /// What the words for the kernel come from.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum Loader {
+        /// GRUB of Debian and Ubuntu, with `/etc/default/grub.d` and `update-grub`.
+        UpdateGrub = "GRUB (update-grub)",
+        /// GRUB of other distributions, with `/etc/default/grub` and `grub-mkconfig`.
+        Grub = "GRUB",
+        /// GRUB with one file per kernel, which `grubby` edits.
+        Bls = "GRUB (grubby)",
+        /// An image-based system: rpm-ostree or bootc.
+        Ostree = "ostree",
+        SystemdBoot = "systemd-boot",
+        /// A kernel image that contains its command line.
+        Uki = "unified kernel image",
+        /// The way in which Pop!_OS sets systemd-boot up.
+        Kernelstub = "systemd-boot (kernelstub)",
+        /// `extlinux.conf`, read by U-Boot or by extlinux itself.
+        Extlinux = "extlinux.conf",
+        /// `extlinux.conf`, written by Debian's u-boot-menu.
+        UBootMenu = "U-Boot (u-boot-menu)",
+        Armbian = "Armbian",
+        /// The firmware of a Raspberry Pi.
+        RaspberryPi = "Raspberry Pi",
+        /// U-Boot with its command line in its own environment.
+        UBootEnv = "U-Boot",
+        UbuntuCore = "Ubuntu Core",
+        NixOs = "NixOS",
+        /// A node of `OpenShift`, whose words come from a `MachineConfig`.
+        MachineConfig = "MachineConfig",
+        Talos = "Talos",
+        /// An image of Yocto or `OpenEmbedded`.
+        Yocto = "Yocto",
+    }
 }
 
 impl Loader {
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::UpdateGrub => "GRUB (update-grub)",
-            Self::Grub => "GRUB",
-            Self::Bls => "GRUB (grubby)",
-            Self::Ostree => "ostree",
-            Self::SystemdBoot => "systemd-boot",
-            Self::Uki => "unified kernel image",
-            Self::Kernelstub => "systemd-boot (kernelstub)",
-            Self::Extlinux => "extlinux.conf",
-            Self::UBootMenu => "U-Boot (u-boot-menu)",
-            Self::Armbian => "Armbian",
-            Self::RaspberryPi => "Raspberry Pi",
-            Self::UBootEnv => "U-Boot",
-            Self::UbuntuCore => "Ubuntu Core",
-            Self::NixOs => "NixOS",
-            Self::MachineConfig => "MachineConfig",
-            Self::Talos => "Talos",
-            Self::Yocto => "Yocto",
-        }
-    }
-
     fn is_grub(self) -> bool {
         matches!(self, Self::UpdateGrub | Self::Grub | Self::Bls)
     }

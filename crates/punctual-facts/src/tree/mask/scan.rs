@@ -32,7 +32,6 @@ const LEAST_SERIAL: usize = 4;
 type Found = Option<(usize, String)>;
 
 impl Masks {
-    /// The text with all secrets masked.
     pub fn text(&mut self, text: &str) -> String {
         let mut out = String::with_capacity(text.len());
         for line in text.split_inclusive('\n') {

@@ -105,28 +105,10 @@ fn an_ordinary_host_name_takes_nothing_else_away() {
 #[test]
 fn numbers_that_are_no_addresses_stay() {
     let mut masks = Masks::default();
-    for kept in [
-        "00000000-0000",
-        "ffffffff,ffffffff",
-        "0000:00:1f.2",
-        "12:34:56",
-        "1.2.3",
-        "127.0.0.1",
-        "1.2.3.4.5",
-        "::1",
-        "0::/user.slice",
-        "ffffffffffffffffffffffffffffffffffff",
-        "00:00:00:00:00:00",
-        "0-3,8",
-        "10000000000",
-        "a:b",
-        "std::vec",
-        "ff",
-        "Rescuing: 3 tokens",
-        "serial8250: ttyS0",
-        "cap: 0x1f",
-        "[mem 0x0000000000000000-0x000000000009fbff]",
-    ] {
+    let kept = "00000000-0000|ffffffff,ffffffff|0000:00:1f.2|12:34:56|1.2.3|127.0.0.1|1.2.3.4.5|::1|0::/user.slice|\
+        ffffffffffffffffffffffffffffffffffff|00:00:00:00:00:00|0-3,8|10000000000|a:b|std::vec|ff|\
+        Rescuing: 3 tokens|serial8250: ttyS0|cap: 0x1f|[mem 0x0000000000000000-0x000000000009fbff]";
+    for kept in kept.split('|') {
         assert_eq!(masks.text(kept), kept);
     }
     for (text, expected) in [

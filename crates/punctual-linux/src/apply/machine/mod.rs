@@ -131,7 +131,7 @@ impl Hand for Machine {
     }
 
     fn make_folder(&self, path: &str, mode: u32) -> io::Result<()> {
-        let places::Folder { path, of_kernel } = places::folder(&self.root, path)?;
+        let places::NewFolder { path, of_kernel } = places::folder(&self.root, path)?;
         files::make_folder(&path, (!of_kernel).then_some(mode))
     }
 

@@ -112,16 +112,16 @@ pub fn readable(root: &Path, path: &str) -> io::Result<PathBuf> {
 }
 
 #[derive(Debug)]
-pub struct Folder {
+pub struct NewFolder {
     pub path: PathBuf,
     /// The kernel makes the folder and chooses its permissions.
     pub of_kernel: bool,
 }
 
-pub fn folder(root: &Path, path: &str) -> io::Result<Folder> {
+pub fn folder(root: &Path, path: &str) -> io::Result<NewFolder> {
     let of_kernel = is_kernels_folder(path);
     let path = if of_kernel { within(root, path, is_kernels_folder) } else { ours(root, path) }?;
-    Ok(Folder { path, of_kernel })
+    Ok(NewFolder { path, of_kernel })
 }
 
 #[cfg(test)]

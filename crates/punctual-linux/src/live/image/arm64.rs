@@ -5,7 +5,7 @@
 //! [`setup`](super::setup) does.
 
 use super::setup::{Memory, Piece};
-use super::{Unpacked, Word};
+use super::{ImageWord, Unpacked};
 use punctual_facts::machine::Arch;
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ pub(super) fn kernel(bytes: &[u8]) -> Unpacked<'_> {
     Unpacked { arch: Arch::Arm64, bytes, words }
 }
 
-fn words(bytes: &[u8]) -> Result<Vec<Word>, String> {
+fn words(bytes: &[u8]) -> Result<Vec<ImageWord>, String> {
     let mut numbers: Vec<u64> =
         bytes.chunks_exact(8).filter_map(|c| Some(u64::from_le_bytes(c.try_into().ok()?))).collect();
     let (Some(offset), Some(size)) = (numbers.get(TEXT_OFFSET).copied(), numbers.get(IMAGE_SIZE).copied()) else {

@@ -3,7 +3,7 @@
 //! Knows nothing of records; [`setup`](super::setup) does.
 
 use super::setup::{Memory, Piece};
-use super::{Unpacked, Word};
+use super::{ImageWord, Unpacked};
 use object::{Architecture, Object, ObjectSection, ObjectSegment};
 use punctual_facts::machine::Arch;
 
@@ -15,7 +15,7 @@ pub(super) fn kernel(bytes: &[u8]) -> Result<Unpacked<'_>, String> {
     Ok(Unpacked { arch: Arch::X86, bytes, words })
 }
 
-fn words(bytes: &[u8]) -> Result<Vec<Word>, String> {
+fn words(bytes: &[u8]) -> Result<Vec<ImageWord>, String> {
     let file = object::File::parse(bytes).map_err(|e| e.to_string())?;
     let pieces = file.segments().filter_map(|segment| {
         Some(Piece { address: segment.address(), bytes: segment.data().ok()?, size: segment.size() })

@@ -56,7 +56,7 @@ impl From<String> for Undetermined {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Word {
+pub struct ImageWord {
     /// As it was registered: with `=` where that is part of it.
     pub name: String,
     pub kind: WordKind,
@@ -79,13 +79,13 @@ pub struct Words {
     pub arch: Arch,
     /// The kernel's description of itself: `Linux version ...`.
     pub banner: String,
-    pub words: Vec<Word>,
+    pub words: Vec<ImageWord>,
 }
 
 impl fmt::Display for Words {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "complete")?;
-        for Word { name, kind } in &self.words {
+        for ImageWord { name, kind } in &self.words {
             match kind {
                 WordKind::Early => writeln!(f, "early {name}")?,
                 WordKind::Setup => writeln!(f, "setup {name}")?,
@@ -105,7 +105,7 @@ pub fn words(image: &[u8]) -> Result<Words, Undetermined> {
 struct Unpacked<'a> {
     arch: Arch,
     bytes: &'a [u8],
-    words: fn(&[u8]) -> Result<Vec<Word>, String>,
+    words: fn(&[u8]) -> Result<Vec<ImageWord>, String>,
 }
 
 impl<'a> Unpacked<'a> {
@@ -118,7 +118,7 @@ impl<'a> Unpacked<'a> {
         let banners: Vec<String> = self.banners().collect();
         let banner = banners.iter().find(|banner| banner.contains(" #1") || banner.contains(" #2")).or(banners.first());
         let banner = banner.ok_or("it does not say which kernel it is")?.clone();
-        let words: BTreeSet<Word> = (self.words)(self.bytes)?.into_iter().collect();
+        let words: BTreeSet<ImageWord> = (self.words)(self.bytes)?.into_iter().collect();
         Ok(Words { arch: self.arch, banner, words: words.into_iter().collect() })
     }
 

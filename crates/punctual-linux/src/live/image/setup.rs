@@ -4,7 +4,7 @@
 //! into the kernel, and numbers that are small. The longest run of such records is the table, if words that every kernel
 //! has are in it. Knows nothing of files and formats.
 
-use super::{Word, WordKind};
+use super::{ImageWord, WordKind};
 
 /// `struct obs_kernel_param`: name, function, early.
 const SETUP_BYTES: usize = 24;
@@ -52,23 +52,23 @@ impl<'a> Memory<'a> {
     }
 
     /// The words that `__setup` and `early_param` registered, wherever their table lies in `region`.
-    pub(super) fn setup(&self, region: &[u8]) -> Result<Vec<Word>, String> {
+    pub(super) fn setup(&self, region: &[u8]) -> Result<Vec<ImageWord>, String> {
         let found = table(region, SETUP_BYTES, &ALWAYS_SETUP, |record| {
             let early = u64_at(record, 16);
             // A record without a handler marks an obsolete word.
             let is_one = early <= 1 && (u64_at(record, 8) == 0 || self.has(u64_at(record, 8)));
             let kind = if early == 1 { WordKind::Early } else { WordKind::Setup };
-            is_one.then(|| self.name(u64_at(record, 0))).flatten().map(|name| Word { name: name.to_owned(), kind })
+            is_one.then(|| self.name(u64_at(record, 0))).flatten().map(|name| ImageWord { name: name.to_owned(), kind })
         });
         found.ok_or_else(|| "its table of __setup is not found".to_owned())
     }
 
-    pub(super) fn params(&self, region: &[u8]) -> Result<Vec<Word>, String> {
+    pub(super) fn params(&self, region: &[u8]) -> Result<Vec<ImageWord>, String> {
         let found = table(region, PARAM_BYTES, &ALWAYS_PARAM, |record| self.param(record));
         found.ok_or_else(|| "its table of __param is not found".to_owned())
     }
 
-    fn param(&self, record: &[u8]) -> Option<Word> {
+    fn param(&self, record: &[u8]) -> Option<ImageWord> {
         let permission = u16::from_le_bytes([record[24], record[25]]);
         let level = i8::from_le_bytes([record[26]]);
         let value = u64_at(record, 32);
@@ -80,20 +80,25 @@ impl<'a> Memory<'a> {
             && record[28..32] == [0; 4]
             && (value == 0 || self.has(value));
         let name = self.name(u64_at(record, 0)).filter(|_| is_one)?;
-        Some(Word { name: name.to_owned(), kind: WordKind::Param(permission) })
+        Some(ImageWord { name: name.to_owned(), kind: WordKind::Param(permission) })
     }
 }
 
 /// The longest run of records that holds the words every kernel has. Records lie at multiples of eight bytes, and other
 /// tables look alike.
-fn table(region: &[u8], size: usize, always: &[&str], parse: impl Fn(&[u8]) -> Option<Word>) -> Option<Vec<Word>> {
+fn table(
+    region: &[u8],
+    size: usize,
+    always: &[&str],
+    parse: impl Fn(&[u8]) -> Option<ImageWord>,
+) -> Option<Vec<ImageWord>> {
     let (mut best, mut at) = (None, 0);
     while at + size <= region.len() {
-        let run: Vec<Word> = region[at..].chunks_exact(size).map_while(&parse).collect();
+        let run: Vec<ImageWord> = region[at..].chunks_exact(size).map_while(&parse).collect();
         // A longer run may begin within the records of a short one.
         at += if run.len() < CHANCE { 8 } else { run.len() * size };
         let is_it = run.len() >= CHANCE && always.iter().all(|wanted| run.iter().any(|word| word.name == **wanted));
-        if is_it && best.as_ref().is_none_or(|best: &Vec<Word>| run.len() > best.len()) {
+        if is_it && best.as_ref().is_none_or(|best: &Vec<ImageWord>| run.len() > best.len()) {
             best = Some(run);
         }
     }

@@ -167,8 +167,6 @@ fn zboot(payload: &[u8]) -> Vec<u8> {
     image.extend(payload);
     image
 }
-
-/// A unified kernel image.
 fn unified(kernel: &[u8]) -> Vec<u8> {
     let mut image = vec![0; 0x400];
     image[..2].copy_from_slice(b"MZ");
@@ -202,10 +200,11 @@ fn zst(bytes: &[u8]) -> Vec<u8> {
     ruzstd::encoding::compress_to_vec(bytes, ruzstd::encoding::CompressionLevel::Fastest)
 }
 
-fn expected() -> Vec<Word> {
+fn expected() -> Vec<ImageWord> {
     let setup = SETUP.iter().map(|(name, early)| (*name, if *early == 1 { WordKind::Early } else { WordKind::Setup }));
     let params = PARAMS.iter().map(|(name, perm)| (*name, WordKind::Param(*perm)));
-    let mut words: Vec<Word> = setup.chain(params).map(|(name, kind)| Word { name: name.to_owned(), kind }).collect();
+    let mut words: Vec<ImageWord> =
+        setup.chain(params).map(|(name, kind)| ImageWord { name: name.to_owned(), kind }).collect();
     words.sort();
     words
 }

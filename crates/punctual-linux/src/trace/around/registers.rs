@@ -11,7 +11,7 @@ use crate::sys::perf::CounterGroup;
 use punctual_facts::cpu_set::CpuSet;
 use punctual_hist::{MonoTime, Nanos};
 use punctual_numbers::trace::ledger::{Counted, Ledger, Slot};
-use punctual_numbers::trace::{Change, Counter};
+use punctual_numbers::trace::{Counter, Growth};
 use std::io;
 use std::os::unix::fs::{FileExt, FileTypeExt};
 
@@ -118,7 +118,7 @@ impl Frequency {
     }
 
     /// The ratio around an activation. The counters are read now if that was not done since.
-    pub(super) fn around(&mut self, release: MonoTime, woke: MonoTime, now: MonoTime) -> io::Result<Option<Change>> {
+    pub(super) fn around(&mut self, release: MonoTime, woke: MonoTime, now: MonoTime) -> io::Result<Option<Growth>> {
         if self.ledger.last().is_some_and(|last| last < woke && now.since(last) >= AT_MOST) {
             self.look(now)?;
         }
@@ -163,7 +163,7 @@ mod tests {
         let ms = |ms: u64| MonoTime::from_ns(1_000_000 * ms);
         frequency.look(ms(1_000)).unwrap();
         let change = frequency.around(ms(2_300), ms(2_301), ms(2_400)).unwrap();
-        assert_eq!(change, Some(Change { counter: Counter::FrequencyRatio, by: 700, usually: None }));
+        assert_eq!(change, Some(Growth { counter: Counter::FrequencyRatio, by: 700, usually: None }));
         assert_eq!(frequency.around(ms(2_310), ms(2_311), ms(2_410)).unwrap().map(|change| change.by), Some(700));
         assert_eq!(seen.load(std::sync::atomic::Ordering::Relaxed), 2, "looked at once for both");
         assert_eq!(frequency.around(ms(2_420), ms(2_430), ms(2_450)).unwrap(), None, "not so soon again");

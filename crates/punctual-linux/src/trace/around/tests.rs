@@ -2,7 +2,7 @@
 
 use super::*;
 use punctual_hist::Nanos;
-use punctual_numbers::trace::{Change, Counter};
+use punctual_numbers::trace::{Counter, Growth};
 use std::fs;
 
 fn cpus(list: &str) -> CpuSet {
@@ -219,6 +219,6 @@ fn this_machine_has_at_least_interrupts_and_our_own_thread() {
     assert!(around.from <= release && around.to >= woke);
     assert!(has(|counter| matches!(counter, Counter::Interrupt(..))), "{:?} {:?}", around, witness.missing());
     assert!(has(|counter| matches!(counter, Counter::Softirq(_))), "{:?}", witness.missing());
-    let waited = |change: &Change| change.counter == Counter::VoluntarySwitches && change.by > 0;
+    let waited = |change: &Growth| change.counter == Counter::VoluntarySwitches && change.by > 0;
     assert!(around.changes.iter().any(waited), "we slept: {:?}", around.changes);
 }

@@ -81,8 +81,8 @@ fn each_cause_has_a_tail_of_its_own_or_a_reason_why_not() {
     assert_eq!(hour, Nanos::from_secs(3_600));
     assert!(level.low < Nanos::from_ns(106_290) && Nanos::from_ns(106_290) < level.high.unwrap(), "{level:?}");
     assert!(matches!(&causes[1].beyond, Err(Refusal::FixedCause { cause, .. }) if cause.name == "hog".into()));
-    let Err(Refusal::TooFew { blocks, wanted: 201, more }) = causes[2].beyond else { panic!("{:?}", causes[2]) };
-    assert!((35..=40).contains(&blocks) && more > Nanos::from_secs(2_500), "{blocks}, {more:?}");
+    let Err(Refusal::TooFew { blocks, wanted: 76, more }) = causes[2].beyond else { panic!("{:?}", causes[2]) };
+    assert!((35..=40).contains(&blocks) && more > Nanos::from_secs(600), "{blocks}, {more:?}");
 }
 
 #[test]

@@ -38,6 +38,11 @@ fn one(tail_us: f64, seed: u64) -> ForeignRun {
     run(vec![series("thread 0", 200_000, tail_us, seed)])
 }
 
+/// A margin that limits of files without times keep within.
+fn wide() -> Options {
+    Options { margin: 0.25, ..options() }
+}
+
 fn held(a: &ForeignRun, b: &ForeignRun, options: Options) -> Result<Comparison, Refused> {
     Comparison::of(&[("a".to_owned(), a), ("b".to_owned(), b)], options)
 }
@@ -48,7 +53,7 @@ fn row(comparison: &Comparison, what: What) -> RowResult {
 
 #[test]
 fn files_of_one_system_show_no_difference_and_what_they_lack_is_said() {
-    let comparison = held(&one(20.0, 1), &one(20.0, 2), options()).unwrap();
+    let comparison = held(&one(20.0, 1), &one(20.0, 2), wide()).unwrap();
     let other = &comparison.others[0];
     assert_eq!((other.verdict, other.refused, other.differences.len()), (Compared::NoDifferenceShown, false, 0));
     let lacks: Vec<Lack> = other.lacks.iter().map(|of| of.lack).collect();
@@ -83,7 +88,7 @@ fn a_recording_is_held_against_a_file_of_its_only_thread() {
     let alike = run(vec![series("thread 0", 60_000, 10.0, 2)]);
     let both = |run: &ForeignRun, budget| {
         let named = [("a".to_owned(), Measured::from(&recording)), ("b".to_owned(), run.into())];
-        Comparison::of(&named, Options { budget, ..options() }).unwrap()
+        Comparison::of(&named, Options { budget, ..wide() }).unwrap()
     };
     let same = both(&alike, None);
     assert_eq!(same.verdict(), Compared::NoDifferenceShown, "{:#?}", same.others[0].groups);

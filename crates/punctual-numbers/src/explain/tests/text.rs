@@ -13,8 +13,8 @@
 use crate::explain::clues::Rules;
 use crate::stats::float::whole;
 use crate::trace::{
-    Address, Around, Change, Context, Counter, FLAG_HARDIRQ, FLAG_IRQS_OFF, FLAG_NEED_RESCHED, FLAG_SOFTIRQ,
-    Incomplete, Kept, Line, NoiseKind, Record, Vector, What, Window,
+    Address, Around, Context, Counter, FLAG_HARDIRQ, FLAG_IRQS_OFF, FLAG_NEED_RESCHED, FLAG_SOFTIRQ, Growth,
+    Incomplete, IrqLine, Kept, NoiseKind, Record, Vector, What, Window,
 };
 use punctual_hist::{MonoTime, Nanos};
 
@@ -108,7 +108,7 @@ fn add_fact(window: &mut Window, fact: &str) {
         "kernel" => window.names.kernel_threads.push(number(first)),
         "irq" => {
             let words: Vec<&str> = more.split_whitespace().collect();
-            let line = Line {
+            let line = IrqLine {
                 action: words[0].to_owned(),
                 affinity: words.iter().find_map(|w| w.strip_prefix("affinity=")).unwrap_or("").to_owned(),
                 managed: words.contains(&"managed"),
@@ -122,7 +122,7 @@ fn add_fact(window: &mut Window, fact: &str) {
         "counter" => {
             let (by, usually) = more.split_once(' ').unwrap_or((more, ""));
             let usually = (!usually.is_empty()).then(|| number(usually));
-            let change = Change { counter: counter(first), by: number(by), usually };
+            let change = Growth { counter: counter(first), by: number(by), usually };
             window.around.get_or_insert_with(around).changes.push(change);
         }
         _ => panic!("what is {fact}?"),

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 /// A recording of one CPU at 1 ms.
 fn recording() -> Recording {
     let mut header = strategies::header().new_tree(&mut TestRunner::deterministic()).unwrap().current();
-    header.machine = vec![("kernel".to_owned(), "6.12, PREEMPT_RT, x86-64".to_owned())];
+    header.machine = vec![("kernel", "6.12, PREEMPT_RT, x86-64").into()];
     header.scenario.threads = vec![crate::scenario::ProbeThread { cpu: 1, period: Nanos::from_ms(1) }];
     header.clock.tick = Nanos::from_ms(4);
     Recording::new(header)
@@ -188,7 +188,7 @@ fn what_a_cause_explains_is_no_rhythm_of_its_own() {
 fn an_idle_state_is_blamed_for_what_its_driver_says() {
     let first_cause = |state: u32, us: u64| {
         let mut recording = recording();
-        recording.header.machine.push(("idle states".to_owned(), "POLL 0 us, C1 2 us, C6 133 us".to_owned()));
+        recording.header.machine.push(("idle states", "POLL 0 us, C1 2 us, C6 133 us").into());
         let text = format!(
             "window release=1000 woke=+{}\nfunction 10 hrtimer_wakeup\n-100 900 d switch 900:9 S 0:120\n-97 0 d idle {state}\n\
              +{us} 0 dh vector timer\n+{us}.1 0 dh hrtimer a 10\n+{us}.2 0 dh waking 900:9\n+{us}.3 0 dh /vector timer\n\

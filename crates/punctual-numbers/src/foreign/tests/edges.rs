@@ -24,7 +24,7 @@ fn what_latency_counts_in_its_last_cell_is_at_least_that_late() {
     let mut cells = vec![60_000, 25_000, 13_480];
     cells.extend([200; 6]);
     // Whole: 300 values beyond 9 us, the latest in the cell of 33 us. Cut: the same in the last of 10 cells.
-    let whole = [&cells[..], &[100], &vec![0; 14], &[150], &vec![0; 8], &[70]].concat();
+    let whole = [&cells[..], &[100], &[0; 14], &[150], &[0; 8], &[70]].concat();
     let cut = [&cells[..], &[320]].concat();
     let (whole, cut) = (taken(&latency(&whole, "33.714")), taken(&latency(&cut, "33.714")));
     let at = |run: &ForeignRun, ppm: u32| (run.series[0].percentile_ppm(ppm), run.series[0].percentile_at_least(ppm));
@@ -70,7 +70,7 @@ fn releases_that_nothing_accounts_for_may_be_larger_than_all() {
     assert_eq!((claims.percentiles[0].high, claims.next.len()), (None, 0), "p99 may lie among them");
 }
 
-/// oslat names its rows and its maximum by their upper edges.
+/// Rows and maximum of oslat are named by their upper edges.
 #[test]
 fn a_maximum_within_the_table_of_oslat_is_no_doubt() {
     let run = taken(&file("oslat-inside.txt"));

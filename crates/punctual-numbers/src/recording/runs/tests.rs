@@ -89,8 +89,10 @@ fn runs_of_one_recording_keep_their_order_though_the_clock_was_set_back() {
 #[test]
 fn what_does_not_follow_is_refused() {
     let refused = |files: &[Vec<Frame>]| merged(files).unwrap_err();
-    assert_eq!(refused(&[done(0, 10, 5), done(0, 10, 5)]), [Unmergeable::Same(0, 1)]);
-    let [Unmergeable::Overlap(0, 1, until, from)] = refused(&[done(0, 10, 5), done(5, 10, 5)])[..] else {
+    assert_eq!(refused(&[done(0, 10, 5), done(0, 10, 5)]), [Unmergeable::Same { earlier: 0, later: 1 }]);
+    let [Unmergeable::Overlap { earlier: 0, later: 1, until_unix_ns: until, from_unix_ns: from }] =
+        refused(&[done(0, 10, 5), done(5, 10, 5)])[..]
+    else {
         panic!("not an overlap")
     };
     assert_eq!(until - from, 5_000_000_000);
@@ -104,7 +106,7 @@ fn what_does_not_follow_is_refused() {
 #[test]
 fn runs_of_another_kind_are_refused_with_each_difference() {
     let mut other = header(60);
-    other.machine = vec![("kernel".to_owned(), "6.13".to_owned()), ("model".to_owned(), "board".to_owned())];
+    other.machine = vec![("kernel", "6.13").into(), ("model", "board").into()];
     other.scenario.budget = None;
     other.scenario.policy = crate::scenario::Policy::Fifo(80);
     other.scenario.length = crate::scenario::Amount::Time(Nanos::from_secs(99));

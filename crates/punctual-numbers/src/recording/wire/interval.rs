@@ -84,7 +84,9 @@ numbers! {
 impl Coded for Option<Nanos> {
     fn put_as(&self, order: u32, to: &mut BitWriter) {
         self.is_some().put(to);
-        self.iter().for_each(|value| value.put_as(order, to));
+        if let Some(value) = self {
+            value.put_as(order, to);
+        }
     }
     fn take_as(order: u32, from: &mut BitReader) -> Result<Self, Damage> {
         if bool::take(from)? { Coded::take_as(order, from).map(Some) } else { Ok(None) }

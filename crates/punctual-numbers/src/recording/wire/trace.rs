@@ -6,7 +6,7 @@ use super::bits::{BitReader, BitWriter, Damage};
 use super::strategies::{Made, Numbers};
 use super::values::{TOO_LARGE, UNKNOWN_VARIANT, Wire, fields, variants};
 use crate::trace::{
-    Address, Around, Blind, Change, Context, Counter, Incomplete, Kept, Late, LateList, LateTotal, Line, Names,
+    Address, Around, Blind, Context, Counter, Growth, Incomplete, IrqLine, Kept, Late, LateList, LateTotal, Names,
     NoiseKind, Record, Rung, SelfTest, TraceTotal, Tracing, Vector, What, Window,
 };
 use punctual_hist::MonoTime;
@@ -20,10 +20,10 @@ fields! {
     Late { cpu, release, latency }
     LateTotal { cpu, count, latency, threshold, passed_over }
     Context { flags, preempt }
-    Line { action, affinity, managed }
+    IrqLine { action, affinity, managed }
     Names { tasks, kernel_threads, irqs, functions }
     Around { from, to, changes, standstill }
-    Change { counter, by, usually }
+    Growth { counter, by, usually }
 }
 
 variants! {

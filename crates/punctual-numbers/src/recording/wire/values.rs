@@ -14,6 +14,7 @@ use crate::recording::{
 use crate::scenario::{Amount, LoadPhase, Mechanism, Policy, ProbeThread, Scenario, TimerPhase};
 use punctual_facts::cpu_set::{CPU_LIMIT, CpuSet};
 use punctual_facts::finding::{Confidence, Evidence, Finding, Severity, State};
+use punctual_facts::machine::MachineLine;
 use punctual_hist::{Activation, MonoTime, Nanos};
 
 /// Something a frame can hold.
@@ -101,6 +102,7 @@ fields! {
     FurtherRun { at, header }
     Finding { id, title, severity, state, evidence, why, fix, cost, confidence }
     Evidence { source, value }
+    MachineLine { name, value }
     Scenario {
         threads, policy, mechanism, phase, warm_up, length, budget, limit, dma_latency_us, load_phases, load_cpus, suite
     }

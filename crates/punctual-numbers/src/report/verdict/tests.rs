@@ -47,7 +47,7 @@ fn every_doubt() -> Vec<Distrust> {
 }
 
 fn seen(due: u64, missed: u64) -> Seen {
-    Seen { has_budget: true, all_ran: true, due, missed, spread: 1.0, measured: Nanos::from_secs(30) }
+    Seen { has_budget: true, all_ran: true, due, missed, spread: Some(1.0), measured: Nanos::from_secs(30) }
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! The machine of these tests: its disk, its boot loader and its kernels, and what happens to it at each operation.
 
 use super::super::hands::{Ending, Hands, go_on};
-use super::super::{Across, BootEntry, Seen, own_words};
+use super::super::{Across, BootEntry, BootSeen, own_words};
 use crate::format::{Doubts, Kept, read, write};
-use crate::{Campaign, Candidate, Design, Outcome, Response, Stage, Strategy};
+use crate::{Campaign, CampaignStage, Candidate, Design, Response, RunOutcome, Strategy};
 use punctual_hist::Nanos;
 use punctual_tuning::plan::lasting::merge;
 use punctual_tuning::plan::{Keep, wanted};
@@ -174,13 +174,13 @@ impl Machine {
 impl Hands for Machine {
     type Error = Gone;
 
-    fn look(&mut self) -> Result<Seen, Gone> {
+    fn look(&mut self) -> Result<BootSeen, Gone> {
         let (line, entry) = (format!("BOOT_IMAGE=/vmlinuz {}", self.line), self.entry.clone());
         let (hooked, can_hook) = (self.hooked, self.can_hook);
         let (boot, release) = (format!("boot {}", self.boot), "6.1".to_owned());
         let is_after_a_pause = self.paused;
         self.seen_pause = self.paused;
-        Ok(Seen { boot, line, release, entry, hooked, can_hook, is_late: false, is_after_a_pause })
+        Ok(BootSeen { boot, line, release, entry, hooked, can_hook, is_late: false, is_after_a_pause })
     }
 
     fn keep(&mut self, campaign: &Campaign, across: &Across) -> Result<(), Gone> {
@@ -228,7 +228,7 @@ impl Hands for Machine {
         Ok(true)
     }
 
-    fn measure(&mut self, _: &[usize], _: Stage, _: u32) -> Result<Option<Outcome>, Gone> {
+    fn measure(&mut self, _: &[usize], _: CampaignStage, _: u32) -> Result<Option<RunOutcome>, Gone> {
         if self.line.contains(self.deadly) && self.deaths > 0 {
             self.deaths -= 1;
             self.start_again();
@@ -243,7 +243,7 @@ impl Hands for Machine {
             let (p50, p99_9) = (Nanos::from_ns(factor * 400 + wander), Nanos::from_ns(factor * 1000 - wander));
             let due = EACH * (1 + line_number(&machine.line)) + machine.boot;
             let measured = Response { p50, p99_9, missed: 0, due };
-            (!is_interrupted).then_some(Outcome::Measured(measured))
+            (!is_interrupted).then_some(RunOutcome::Measured(measured))
         })
     }
 }

@@ -3,7 +3,7 @@
 use crate::knobs::prelude::*;
 use punctual_facts::machine::{BOOT_CPU, NODES};
 
-const KNOB: Knob = Knob::of(Family::Agreement);
+const KNOB: Knob = Knob { severity: Weight::of(Medium, Medium, Info), ..Knob::of(Family::Agreement) };
 
 pub(crate) const KNOBS: &[Knob] = &[
     Knob {
@@ -42,7 +42,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "agree.numa",
         title: "Each memory node in use keeps a CPU for other work",
-        severity: Weight::of(Medium, Medium, Info),
         check: Check::Probe(numa),
         why: "Where all CPUs of a node are set apart, its interrupts, its reclaim and its kernel threads run far from its \
             memory and its devices, or on the real-time CPUs.",
@@ -56,7 +55,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "agree.kinds",
         title: "Real-time CPUs are of one kind",
-        severity: Weight::of(Medium, Medium, Info),
         check: Check::Probe(kinds),
         why: "On fast and slow cores the same loop takes different times, and their caches, idle states and clocks differ \
             too: what was measured on one says nothing of the other.",
@@ -73,7 +71,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "agree.boot_cpu",
         title: "The boot CPU does other work",
-        severity: Weight::of(Medium, Medium, Info),
         check: Check::Probe(|case| {
             case.has_housekeeping()?;
             case.note("real-time CPUs", case.rt().to_string());
@@ -107,7 +104,7 @@ fn all_cpus(case: &Case<'_>) -> Judged {
 /// The sets that files of each real-time CPU name.
 fn shares(case: &Case<'_>, path: &str, unseen: &'static str) -> Result<Vec<(CpuSet, CpuSet)>, Doubt> {
     let each = case.per_cpu(path, case.rt(), TellsNothing(unseen))?;
-    let set = |(cpus, list): (CpuSet, String)| match CpuSet::parse_list(&list) {
+    let set = |OfCpus { cpus, value }| match CpuSet::parse_list(&value) {
         Ok(set) => Ok((cpus, set)),
         Err(e) => Doubt::unknown(format!("{path}: {e}")),
     };

@@ -12,7 +12,6 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "agree.throttling",
         title: "Nothing replaces RT throttling that was turned off",
         // The state itself is weighed by sched.fair_server.
-        severity: Weight::all(Info),
         applies: |case| {
             Doubt::not_applicable_if(case.version()? < FAIR_SERVER_SINCE, "before 6.12 the setting does what it says")?;
             let missing = CannotBe("this kernel has no limit on real-time work");
@@ -80,7 +79,7 @@ pub(crate) const KNOBS: &[Knob] = &[
 const FAIR_SERVER_SINCE: Version = Version::new(6, 12);
 
 /// One line of the kernel's table of interrupts.
-struct Line<'a> {
+struct DeviceCounts<'a> {
     number: &'a str,
     counts: Vec<u64>,
     device: String,
@@ -88,7 +87,7 @@ struct Line<'a> {
 
 /// The CPUs of the first line, and the device interrupts with their counts in that order. Interrupts of a CPU by itself
 /// (timers, calls, counters) have a name instead of a number, or a number in the private range of an ARM controller.
-fn device_lines(table: &str) -> Option<(Vec<u32>, Vec<Line<'_>>)> {
+fn device_lines(table: &str) -> Option<(Vec<u32>, Vec<DeviceCounts<'_>>)> {
     let mut lines = table.lines();
     let cpus: Vec<u32> =
         lines.next()?.split_whitespace().filter_map(|name| name.strip_prefix("CPU")?.parse().ok()).collect();
@@ -103,7 +102,7 @@ fn device_lines(table: &str) -> Option<(Vec<u32>, Vec<Line<'_>>)> {
         let counts: Vec<u64> = words.by_ref().take(cpus.len()).map_while(|count| count.parse().ok()).collect();
         let device: Vec<&str> = words.collect();
         if counts.len() == cpus.len() && !is_private(&device) {
-            found.push(Line { number, counts, device: device.join(" ") });
+            found.push(DeviceCounts { number, counts, device: device.join(" ") });
         }
     }
     (!cpus.is_empty()).then_some((cpus, found))
@@ -130,7 +129,7 @@ fn irq_counts(case: &Case<'_>) -> Judged {
         return Doubt::unknown(format!("{INTERRUPTS} is not the table that was expected"));
     };
     Doubt::unknown_if(cpus != cpus_later, "CPUs came or went meanwhile")?;
-    let before: BTreeMap<&str, Line<'_>> = before.into_iter().map(|line| (line.number, line)).collect();
+    let before: BTreeMap<&str, DeviceCounts<'_>> = before.into_iter().map(|line| (line.number, line)).collect();
     let admitted = case.delivered_lines().unwrap_or_default();
     let admitted: Vec<String> =
         admitted.iter().filter(|line| line.intrudes(case)).map(|line| line.number.to_string()).collect();

@@ -5,7 +5,8 @@ use crate::knobs::case::ROLES_SWAPPED;
 use crate::knobs::prelude::*;
 use crate::knobs::seen::isolation::{default_affinity, domain, rcu_nocbs, unbound};
 
-const KNOB: Knob = Knob::of(Family::Agreement);
+const KNOB: Knob =
+    Knob { severity: Weight::of(Medium, Medium, Info), blast: Blast::Disturbing, ..Knob::of(Family::Agreement) };
 
 pub(crate) const KNOBS: &[Knob] = &[
     Knob {
@@ -24,7 +25,6 @@ pub(crate) const KNOBS: &[Knob] = &[
         persist: &[Lasting::word("isolcpus=managed_irq,domain,<I apart>")],
         undo: Fix::prose("echo member > GROUP/cpuset.cpus.partition; remove the word and boot again."),
         cost: "Tasks must be placed on these CPUs by hand.",
-        blast: Blast::Disturbing,
         sources: &[
             "kernel 6.1, 6.12, 7.3 kernel/sched/isolation.c, kernel/kthread.c",
             "kernel 7.3 admin-guide/cpu-isolation.rst",
@@ -34,7 +34,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "agree.irq_default",
         title: "New interrupts keep off the CPUs set apart",
-        severity: Weight::of(Medium, Medium, Info),
+        blast: Blast::Harmless,
         check: Check::Probe(|case| {
             let apart = set_apart(case)?;
             let missing = TellsNothing("the kernel does not show where new interrupts go");
@@ -53,21 +53,18 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "agree.watchdog",
         title: "The lockup watchdog keeps off the CPUs set apart",
-        severity: Weight::of(Medium, Medium, Info),
         check: Check::Probe(watchdog),
         why: "The watchdog leaves out tick-free CPUs, not isolated ones: there its timer and thread still run every few \
             seconds.",
         fix: Fix::command("echo <H> > /proc/sys/kernel/watchdog_cpumask"),
         persist: &[Lasting::sysctl("kernel.watchdog_cpumask", "<H>")],
         cost: "A lock-up of these CPUs is not reported.",
-        blast: Blast::Disturbing,
         sources: &["kernel 6.12, 7.3 kernel/watchdog.c: housekeeping_cpumask(HK_TYPE_TIMER)"],
         ..KNOB
     },
     Knob {
         id: "agree.workqueues",
         title: "Unbound work keeps off the CPUs set apart",
-        severity: Weight::of(Medium, Medium, Info),
         check: Check::Probe(|case| {
             let apart = set_apart(case)?;
             let missing = TellsNothing("this kernel does not show where unbound work may run");
@@ -79,14 +76,13 @@ pub(crate) const KNOBS: &[Knob] = &[
             covers CPUs that were meant to be left alone.",
         persist: &[Lasting::write("/sys/devices/virtual/workqueue/cpumask", "<H mask>")],
         cost: "Rewriting it on a busy machine was seen to stall the network.",
-        blast: Blast::Disturbing,
         sources: &["kernel 6.12, 7.3 kernel/workqueue.c: restrict_unbound_cpumask", "seapath/ansible#985"],
         ..KNOB
     },
     Knob {
         id: "agree.rcu",
         title: "RCU callbacks leave the CPUs that are set apart, and those only",
-        severity: Weight::of(Medium, Medium, Info),
+        blast: Blast::Harmless,
         check: Check::Probe(rcu),
         why: "With rcu_nocbs= naming other CPUs than isolcpus= or nohz_full=, callbacks still run where they should \
             not, and the threads that take them over serve CPUs that do not need it.",

@@ -1,9 +1,8 @@
 //! Programs and configuration systems that set the same thing. The last one to run wins, and their order changes from
 //! boot to boot.
 
-use super::requests::WORDS;
+use super::requests::matters;
 use crate::knobs::prelude::*;
-use crate::programs;
 use punctual_facts::machine::Cmdline;
 use std::collections::BTreeMap;
 
@@ -23,7 +22,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "agree.owners_power",
         title: "One owner of frequencies and power",
         severity: Weight::of(Medium, Medium, Info),
-        check: Check::Probe(|case| one_owner(case, "agree.owners_power")),
+        check: Check::OneOwner,
         why: "Each of them writes governors and limits at its own start, at a plug or a key press; which of them wins \
             changes from boot to boot.",
         sources: &["tuned plugin_cpu", "tlp.8", "unverified: which of them undo each other on a given machine"],
@@ -33,7 +32,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "agree.owners_irq",
         title: "One owner of interrupt affinities",
         severity: Weight::of(Medium, Medium, Info),
-        check: Check::Probe(|case| one_owner(case, "agree.owners_irq")),
+        check: Check::OneOwner,
         why: "irqbalance rewrites affinities every ten seconds, the others when they start: with two of them, what was \
             verified after the boot is not what holds an hour later.",
         sources: &[
@@ -47,7 +46,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "agree.owners_priorities",
         title: "One owner of thread priorities",
         severity: Weight::of(Medium, Info, Medium),
-        check: Check::Probe(|case| one_owner(case, "agree.owners_priorities")),
+        check: Check::OneOwner,
         why: "Both set the priorities of interrupt threads by their names; a real-time loop that was placed between them \
             for one owner is above or below all of them for the other.",
         sources: &["rtirq", "tuned plugin_scheduler", "stalld"],
@@ -72,26 +71,6 @@ pub(crate) const KNOBS: &[Knob] = &[
         ..KNOB
     },
 ];
-
-fn one_owner(case: &Case<'_>, knob: &str) -> Judged {
-    // Fails if not seeing any of their tasks proves nothing.
-    case.tasks(|task| programs::owners(knob).any(|owner| owner.processes.contains(&task.name.as_str())))?;
-    let mut found = 0;
-    for owner in programs::owners(knob) {
-        if let Some(at_work) = case.at_work(owner).pop() {
-            case.note(owner.name, at_work.how);
-            found += 1;
-        }
-    }
-    if found <= 1 && case.machine.boot.is_systemd() && !case.sees_enabled_units() {
-        return Doubt::unknown("which units systemd starts cannot be seen, and some do their work and end");
-    }
-    if found == 0 {
-        let names: Vec<&str> = programs::owners(knob).map(|owner| owner.name).collect();
-        case.note("tasks and enabled units", format!("none of {}", names.join(", ")));
-    }
-    Ok(found <= 1)
-}
 
 /// Files with words for the kernel command line, each with its words.
 fn sources(case: &Case<'_>) -> Vec<(String, Cmdline)> {
@@ -132,7 +111,7 @@ fn owners_cmdline(case: &Case<'_>) -> Judged {
         for word in line.for_the_kernel().split_whitespace() {
             let name = word.split('=').next().unwrap_or(word);
             // Other words may be given several times, or do no harm.
-            if !WORDS.contains(&name.replace('-', "_").as_str()) {
+            if !matters(&name.replace('-', "_")) {
                 continue;
             }
             let owners = owners.entry(name.replace('-', "_")).or_default();

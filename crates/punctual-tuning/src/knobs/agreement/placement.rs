@@ -5,13 +5,17 @@ use super::set_apart;
 use crate::knobs::prelude::*;
 use crate::knobs::seen::isolation;
 
-const KNOB: Knob = Knob { blast: Blast::Disturbing, confidence: Confidence::Medium, ..Knob::of(Family::Agreement) };
+const KNOB: Knob = Knob {
+    severity: Weight::of(Medium, Medium, Info),
+    confidence: Confidence::Medium,
+    blast: Blast::Disturbing,
+    ..Knob::of(Family::Agreement)
+};
 
 pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "agree.systemd",
         title: "systemd starts nothing on the CPUs set apart",
-        severity: Weight::of(Medium, Medium, Info),
         check: Check::Probe(systemd),
         why: "Everything systemd starts inherits the CPUs it may use itself, or those of its slice: one that names \
             isolated CPUs sends services there.",
@@ -34,7 +38,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "agree.systemd_conf",
         title: "systemd runs where its configuration says",
-        severity: Weight::of(Medium, Medium, Info),
         check: Check::Probe(systemd_conf),
         why: "CPUAffinity= counts from the start of process 1 on, and cpuset changes were seen to reset it on kernels \
             before 6.2; what stands in the file need not be what its children inherit.",
@@ -181,7 +184,7 @@ fn irqbalance_severity(case: &Case<'_>, severity: Severity) -> Severity {
 
 fn irqbalance(case: &Case<'_>) -> Judged {
     let apart = set_apart(case)?.all();
-    Doubt::not_applicable_if(case.daemons(&["irqbalance"])?.is_empty(), "irqbalance does not run")?;
+    Doubt::not_applicable_if(case.running("agree.irqbalance")?.is_empty(), "irqbalance does not run")?;
     for path in ["/etc/default/irqbalance", "/etc/sysconfig/irqbalance", "/etc/irqbalance.env"] {
         let text = case.peek(path);
         for line in text.known().map(String::as_str).unwrap_or_default().lines() {

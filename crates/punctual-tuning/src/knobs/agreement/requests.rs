@@ -5,7 +5,7 @@ use crate::knobs::prelude::*;
 use punctual_facts::lint::{Word, WordVerdict};
 use punctual_facts::machine::{BOOT_CPU, Cmdline};
 
-const KNOB: Knob = Knob::of(Family::Agreement);
+const KNOB: Knob = Knob { severity: Weight::of(Medium, Medium, Info), ..Knob::of(Family::Agreement) };
 
 pub(crate) const KNOBS: &[Knob] = &[
     Knob {
@@ -39,7 +39,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "agree.pending",
         title: "The configured command line is the booted one",
-        severity: Weight::of(Medium, Medium, Info),
         check: Check::Probe(pending),
         why: "What stands in the boot loader's files and not on the command line is not in force: the files were \
             edited without generating the menu or booting again, or another entry was booted.",
@@ -54,7 +53,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "agree.lost",
         title: "The next boot keeps the words of this one",
-        severity: Weight::of(Medium, Medium, Info),
         check: Check::Probe(lost),
         why: "A word typed into the boot menu, or taken out of the boot loader's files since, is gone after the next boot, \
             which may be an update at night.",
@@ -67,7 +65,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "agree.missing_cpus",
         title: "CPUs that are named are there",
-        severity: Weight::of(Medium, Medium, Info),
         check: Check::Probe(missing_cpus),
         why: "A list made for another machine, or with SMT on, names CPUs that are offline or do not exist; the work that \
             was to run there runs elsewhere or not at all.",
@@ -93,52 +90,17 @@ pub(crate) const KNOBS: &[Knob] = &[
 ];
 
 /// Words that matter for latency. Other words may come and go from boot to boot.
-pub(super) const WORDS: &[&str] = &[
-    "isolcpus",
-    "nohz_full",
-    "nohz",
-    "rcu_nocbs",
-    "rcu_nocb_poll",
-    "irqaffinity",
-    "kthread_cpus",
-    "skew_tick",
-    "threadirqs",
-    "preempt",
-    "idle",
-    "cpuidle.off",
-    "intel_idle.max_cstate",
-    "processor.max_cstate",
-    "intel_pstate",
-    "amd_pstate",
-    "cpufreq.off",
-    "cpufreq.default_governor",
-    "nosmt",
-    "maxcpus",
-    "nr_cpus",
-    "mitigations",
-    "tsc",
-    "clocksource",
-    "hpet",
-    "nmi_watchdog",
-    "nowatchdog",
-    "nosoftlockup",
-    "mce",
-    "pcie_aspm",
-    "pcie_aspm.policy",
-    "transparent_hugepage",
-    "numa_balancing",
-    "audit",
-    "efi",
-    "systemd.cpu_affinity",
-    "workqueue.unbound_cpus",
-    "workqueue.power_efficient",
-    "rcupdate.rcu_expedited",
-    "rcupdate.rcu_normal_after_boot",
-    "rcutree.kthread_prio",
-    "xenomai.supported_cpus",
-    "xenomai.smi",
-    "evl.oobcpus",
-];
+const WORDS: &str = "isolcpus nohz_full nohz rcu_nocbs rcu_nocb_poll irqaffinity kthread_cpus skew_tick threadirqs preempt \
+    idle cpuidle.off intel_idle.max_cstate processor.max_cstate intel_pstate amd_pstate cpufreq.off \
+    cpufreq.default_governor nosmt maxcpus nr_cpus mitigations tsc clocksource hpet nmi_watchdog nowatchdog \
+    nosoftlockup mce pcie_aspm pcie_aspm.policy transparent_hugepage numa_balancing audit efi \
+    systemd.cpu_affinity workqueue.unbound_cpus workqueue.power_efficient rcupdate.rcu_expedited \
+    rcupdate.rcu_normal_after_boot rcutree.kthread_prio xenomai.supported_cpus xenomai.smi evl.oobcpus";
+
+/// Whether a word, by its name with underscores, is one of them.
+pub(super) fn matters(name: &str) -> bool {
+    WORDS.split(' ').any(|word| word == name)
+}
 
 fn booted<'a>(case: &'a Case<'_>) -> Result<&'a Cmdline, Doubt> {
     match case.cmdline() {
@@ -294,11 +256,11 @@ fn unasked(case: &Case<'_>) -> Judged {
 
 /// The words of [`WORDS`] on a line: name, and the word as written.
 fn words(line: &Cmdline) -> Vec<(&'static str, String)> {
-    let word = |name: &&'static str| {
+    let word = |name: &'static str| {
         let value = line.value(name)?;
-        Some((*name, if value.is_empty() { (*name).to_owned() } else { format!("{name}={value}") }))
+        Some((name, if value.is_empty() { name.to_owned() } else { format!("{name}={value}") }))
     };
-    WORDS.iter().filter_map(word).collect()
+    WORDS.split(' ').filter_map(word).collect()
 }
 
 fn configured<'a>(case: &'a Case<'_>) -> Result<Vec<(&'a str, Cmdline)>, Doubt> {

@@ -2,15 +2,15 @@
 
 use crate::knobs::prelude::*;
 use crate::knobs::{File, Setting};
+use crate::own_files::SYSCTL_FOLDERS;
 use std::collections::{BTreeMap, BTreeSet};
 
-const KNOB: Knob = Knob::of(Family::Agreement);
+const KNOB: Knob = Knob { severity: Weight::of(Medium, Medium, Info), ..Knob::of(Family::Agreement) };
 
 pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "agree.sysctl_effect",
         title: "Configured sysctls are in force",
-        severity: Weight::of(Medium, Medium, Info),
         check: Check::Probe(effect),
         why: "A value that differs from its file was written by another program after the boot, was refused, or \
             belongs to a module that came later; the next boot may decide otherwise.",
@@ -26,7 +26,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "agree.sysctl_twice",
         title: "No sysctl is configured twice with two values",
-        severity: Weight::of(Medium, Medium, Info),
         check: Check::Probe(twice),
         why: "The file whose name sorts last wins, whatever its folder: a package's file can undo what the administrator \
             wrote, at the next boot.",
@@ -41,26 +40,10 @@ pub(crate) const KNOBS: &[Knob] = &[
 ];
 
 /// Sysctls that knobs judge or that bear on what they judge; those that knobs write or make last are added.
-const NAMES: &[&str] = &[
-    "kernel.hung_task_timeout_secs",
-    "kernel.nmi_watchdog",
-    "kernel.perf_event_max_sample_rate",
-    "kernel.sched_rr_timeslice_ms",
-    "kernel.sched_rt_period_us",
-    "kernel.soft_watchdog",
-    "kernel.watchdog",
-    "net.core.netdev_budget",
-    "net.core.netdev_budget_usecs",
-    "vm.dirty_background_ratio",
-    "vm.dirty_ratio",
-    "vm.dirty_writeback_centisecs",
-    "vm.min_free_kbytes",
-    "vm.nr_hugepages",
-];
-
-/// Folders in the order in which one file hides another of the same name.
-const FOLDERS: [&str; 5] =
-    ["/etc/sysctl.d", "/run/sysctl.d", "/usr/local/lib/sysctl.d", "/usr/lib/sysctl.d", "/lib/sysctl.d"];
+const NAMES: &str = "kernel.hung_task_timeout_secs kernel.nmi_watchdog kernel.perf_event_max_sample_rate \
+    kernel.sched_rr_timeslice_ms kernel.sched_rt_period_us kernel.soft_watchdog kernel.watchdog \
+    net.core.netdev_budget net.core.netdev_budget_usecs vm.dirty_background_ratio vm.dirty_ratio \
+    vm.dirty_writeback_centisecs vm.min_free_kbytes vm.nr_hugepages";
 
 /// For each sysctl, the files and values in the order in which they are applied.
 type Settings = BTreeMap<String, Vec<(String, String)>>;
@@ -71,7 +54,7 @@ fn interesting() -> BTreeSet<String> {
         Lasting::Set(Setting { file: File::Sysctl(name), .. }) => Some(*name),
         _ => None,
     });
-    lasting.chain(NAMES.iter().copied()).map(str::to_owned).collect()
+    lasting.chain(NAMES.split(' ')).map(str::to_owned).collect()
 }
 
 fn settings(case: &Case<'_>) -> Result<Settings, Doubt> {
@@ -80,7 +63,7 @@ fn settings(case: &Case<'_>) -> Result<Settings, Doubt> {
     }
     let mut files: BTreeMap<String, String> = BTreeMap::new();
     let mut is_seen = false;
-    for folder in FOLDERS {
+    for folder in SYSCTL_FOLDERS {
         let names = case.list(folder);
         is_seen |= names.known().is_some();
         for name in names.known().into_iter().flatten().filter(|name| name.strip_suffix(".conf").is_some()) {

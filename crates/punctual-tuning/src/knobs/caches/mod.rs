@@ -6,6 +6,23 @@ use crate::knobs::prelude::*;
 use resctrl::Partitions;
 
 const KNOB: Knob = Knob { blast: Blast::Disturbing, confidence: Confidence::Medium, ..Knob::of(Family::Caches) };
+/// What the knobs share that want a cache of one's own.
+const SHARED: Knob = Knob {
+    persist: &[Lasting::word("isolcpus=managed_irq,domain,<I apart>"), Lasting::unit("AllowedCPUs=<I>")],
+    cost: "CPUs.",
+    confidence: Confidence::Low,
+    blast: Blast::Harmless,
+    sources: &["kernel ABI testing/sysfs-devices-system-cpu: cache/indexN", "unverified: size of the effect"],
+    ..KNOB
+};
+/// What the knobs share that give the real-time work a part of a cache.
+const PART: Knob = Knob {
+    persist: &[Lasting::other(
+        "A unit that mounts resctrl and writes the group at boot; nothing of it survives a boot",
+    )],
+    undo: Fix::prose("rmdir the group and write the old schemata back."),
+    ..KNOB
+};
 
 pub(crate) const KNOBS: &[Knob] = &[
     Knob {
@@ -20,34 +37,22 @@ pub(crate) const KNOBS: &[Knob] = &[
             "Choose real-time CPUs that share no second-level cache with the others, or give the whole cluster to \
             real-time work.",
         ),
-        persist: &[Lasting::word("isolcpus=managed_irq,domain,<I apart>"), Lasting::unit("AllowedCPUs=<I>")],
-        cost: "CPUs.",
-        confidence: Confidence::Low,
-        blast: Blast::Harmless,
-        sources: &["kernel ABI testing/sysfs-devices-system-cpu: cache/indexN", "unverified: size of the effect"],
-        ..KNOB
+        ..SHARED
     },
     Knob {
         id: "cache.l3",
         title: "Last-level cache not shared with other work",
-        severity: Weight::all(Info),
         check: Check::Probe(l3),
         why: "Programs that share the last-level cache evict what the loop will need, and load the path to memory.",
         fix: Fix::prose(
             "On machines with several last-level caches (chiplets, clusters, sockets), choose all CPUs of one; \
             elsewhere see cat.l3.",
         ),
-        persist: &[Lasting::word("isolcpus=managed_irq,domain,<I apart>"), Lasting::unit("AllowedCPUs=<I>")],
-        cost: "CPUs.",
-        confidence: Confidence::Low,
-        blast: Blast::Harmless,
-        sources: &["kernel ABI testing/sysfs-devices-system-cpu: cache/indexN", "unverified: size of the effect"],
-        ..KNOB
+        ..SHARED
     },
     Knob {
         id: "cat.l3",
         title: "An exclusive part of the last-level cache",
-        severity: Weight::all(Info),
         applies: |case| has_flag(case, "cat_l3"),
         check: Check::Probe(|case| Partitions::read(case)?.is_exclusive(case, "L3")),
         why: "Where the CPU can partition its last-level cache, an exclusive part keeps others from evicting the \
@@ -56,34 +61,24 @@ pub(crate) const KNOBS: &[Knob] = &[
             "mount -t resctrl resctrl /sys/fs/resctrl; mkdir a group; write cpus_list <I> and a schemata line \
             whose ways do not overlap shareable_bits; echo exclusive > mode.",
         ),
-        persist: &[Lasting::other(
-            "A unit that mounts resctrl and writes the group at boot; nothing of it survives a boot",
-        )],
-        undo: Fix::prose("rmdir the group and write the old schemata back."),
         cost: "Less cache for the rest.",
         sources: &["kernel filesystems/resctrl.rst", "intel-cmt-cat README"],
-        ..KNOB
+        ..PART
     },
     Knob {
         id: "cat.l2",
         title: "An exclusive part of the second-level cache",
-        severity: Weight::all(Info),
         applies: |case| has_flag(case, "cat_l2"),
         check: Check::Probe(|case| Partitions::read(case)?.is_exclusive(case, "L2")),
         why: "On clusters of small cores the second-level cache is the shared one; some of them can partition it.",
         fix: Fix::prose("As for cat.l3, with an L2 line in schemata."),
-        persist: &[Lasting::other(
-            "A unit that mounts resctrl and writes the group at boot; nothing of it survives a boot",
-        )],
-        undo: Fix::prose("rmdir the group and write the old schemata back."),
         cost: "Less cache for the neighbours.",
         sources: &["kernel filesystems/resctrl.rst: L2", "intel-cmt-cat README"],
-        ..KNOB
+        ..PART
     },
     Knob {
         id: "cat.shareable",
         title: "The cache part is not shared with devices",
-        severity: Weight::all(Info),
         check: Check::Probe(|case| {
             has_flag(case, "cat_l3")?;
             let bits = resctrl::mask(case, "L3/shareable_bits")?;
@@ -103,7 +98,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "cat.ioalloc",
         title: "Device traffic keeps out of the cache part",
-        severity: Weight::all(Info),
         check: Check::Probe(ioalloc),
         why: "Devices may write straight into the last-level cache and evict what is there.",
         fix: Fix::prose(
@@ -117,7 +111,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "cat.cdp",
         title: "Code and data are not partitioned separately by mistake",
-        severity: Weight::all(Info),
         check: Check::Probe(|case| {
             has_flag(case, "cat_l3")?;
             Partitions::read(case)?;
@@ -140,7 +133,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "cat.mba",
         title: "Memory bandwidth of the others is limited",
-        severity: Weight::all(Info),
         check: Check::Probe(|case| {
             has_flag(case, "mba")?;
             Partitions::read(case)?;
@@ -158,7 +150,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "cat.lock",
         title: "No cache lock left half done",
-        severity: Weight::all(Info),
         check: Check::Probe(|case| {
             has_flag(case, "cat_l3")?;
             Ok(!Partitions::read(case)?.modes(case).iter().any(|mode| mode == "pseudo-locksetup"))
@@ -178,7 +169,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "cat.mpam",
         title: "Cache partitioned through MPAM",
-        severity: Weight::all(Info),
         check: Check::Probe(mpam),
         why: "Arm systems with MPAM partition cache and bandwidth as others do with resctrl.",
         fix: Fix::prose("As for cat.l3; without arm64.nompam on the command line."),
@@ -196,7 +186,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "cat.rk3568",
         title: "Third-level cache partitioned by the boot loader (RK356x)",
-        severity: Weight::all(Info),
         applies: rk3568,
         check: Check::advice(
             "cannot be seen from software: the partition is set by BL31, which prints l3 cache partition \
@@ -219,7 +208,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "cat.ddio",
         title: "Direct cache access of devices known",
-        severity: Weight::all(Info),
         applies: ddio,
         check: Check::advice(
             "cannot be seen from software: Intel servers let devices write into some ways of the last-level \
@@ -241,11 +229,11 @@ fn is_own(case: &Case<'_>, index: u32, level: &str) -> Judged {
     let unseen = TellsNothing("which CPUs share a cache of that level is not shown");
     let folder = format!("/sys/devices/system/cpu/cpu{{cpu}}/cache/index{index}");
     let levels = case.per_cpu(&format!("{folder}/level"), case.rt(), unseen)?;
-    if levels.iter().any(|(_, found)| found != level) {
+    if levels.iter().any(|found| found.value != level) {
         return Doubt::unknown(format!("the cache that the kernel lists as number {index} is not of level {level}"));
     }
     case.take_evidence();
-    for (_, share) in &case.per_cpu(&format!("{folder}/shared_cpu_list"), case.rt(), unseen)? {
+    for OfCpus { value: share, .. } in &case.per_cpu(&format!("{folder}/shared_cpu_list"), case.rt(), unseen)? {
         match CpuSet::parse_list(share) {
             Ok(cpus) if cpus.is_subset(case.rt()) => {}
             Ok(_) => return Ok(false),

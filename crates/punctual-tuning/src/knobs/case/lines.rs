@@ -6,14 +6,14 @@ use punctual_facts::fact::Fact;
 use std::cell::OnceCell;
 
 #[derive(Clone, Debug)]
-pub(crate) struct Line {
+pub(crate) struct InterruptLine {
     pub(crate) number: u32,
     /// The CPUs it is delivered to, if the kernel shows them.
     pub(crate) delivered: Option<CpuSet>,
     handlers: Kept<Vec<String>>,
 }
 
-impl Line {
+impl InterruptLine {
     /// The device that the name of a handler begins with: `eth0-TxRx-3` and `nvme0q1` are queues of `eth0` and `nvme0`.
     pub(crate) fn device(handler: &str) -> &str {
         let name = handler.split(['-', '@', ':', ' ', '.']).next().unwrap_or(handler);
@@ -72,7 +72,7 @@ fn is_managed_queue(handler: &str) -> bool {
 
 impl Case<'_> {
     /// The interrupt lines in the order of their numbers, read once: on large machines there are thousands.
-    pub(crate) fn interrupt_lines(&self) -> Result<&[Line], Doubt> {
+    pub(crate) fn interrupt_lines(&self) -> Result<&[InterruptLine], Doubt> {
         let lines = self.kept(&self.lines, || {
             let names = self.list("/proc/irq");
             if let Some(trouble) = names.trouble() {
@@ -91,7 +91,7 @@ impl Case<'_> {
                     },
                     _ => None,
                 };
-                Ok(Line { number, delivered, handlers: OnceCell::new() })
+                Ok(InterruptLine { number, delivered, handlers: OnceCell::new() })
             };
             numbers.into_iter().map(line).collect()
         });
@@ -99,8 +99,9 @@ impl Case<'_> {
     }
 
     /// The lines of which the kernel shows where they are delivered.
-    pub(crate) fn delivered_lines(&self) -> Result<Vec<&Line>, Doubt> {
-        let lines: Vec<&Line> = self.interrupt_lines()?.iter().filter(|line| line.delivered.is_some()).collect();
+    pub(crate) fn delivered_lines(&self) -> Result<Vec<&InterruptLine>, Doubt> {
+        let lines: Vec<&InterruptLine> =
+            self.interrupt_lines()?.iter().filter(|line| line.delivered.is_some()).collect();
         Doubt::unknown_if(
             lines.is_empty(),
             "the kernel does not show where interrupts really go (effective_affinity_list)",

@@ -10,7 +10,7 @@ mod tasks;
 mod told;
 
 pub(crate) use counts::INTERRUPTS_LATER;
-pub(crate) use lines::Line;
+pub(crate) use lines::InterruptLine;
 pub use tasks::{TASKS, Task};
 pub(crate) use told::{ROLES_SWAPPED, SOUND_TSC};
 
@@ -84,6 +84,13 @@ pub enum Missing {
 /// A value that is read once for all callers, with the path that was refused while it was read.
 pub(crate) type Kept<T> = OnceCell<(T, Option<String>)>;
 
+/// CPUs whose files hold the same value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OfCpus {
+    pub cpus: CpuSet,
+    pub value: String,
+}
+
 pub struct Case<'a> {
     tree: &'a dyn Tree,
     pub machine: &'a Machine,
@@ -94,7 +101,7 @@ pub struct Case<'a> {
     refused: RefCell<Option<String>>,
     tasks: Kept<Fact<TaskList>>,
     cpuinfo: Kept<Fact<String>>,
-    lines: Kept<Result<Vec<Line>, Doubt>>,
+    lines: Kept<Result<Vec<InterruptLine>, Doubt>>,
     configured: Kept<Vec<Configured>>,
     interrupts: Kept<Fact<String>>,
     words: Kept<Option<Vec<Word>>>,
@@ -410,13 +417,13 @@ impl<'a> Case<'a> {
     }
 
     /// A file that every real-time CPU has in its folder, told as [`Case::per_cpu`] tells it.
-    pub fn of_rt(&self, file: &str, missing: Missing) -> Result<Vec<(CpuSet, String)>, Doubt> {
+    pub fn of_rt(&self, file: &str, missing: Missing) -> Result<Vec<OfCpus>, Doubt> {
         self.per_cpu(&format!("/sys/devices/system/cpu/cpu{{cpu}}/{file}"), self.rt(), missing)
     }
 
     /// Files that exist once per CPU: `{cpu}` in the path stands for its number. CPUs that say the same are told
     /// together.
-    pub fn per_cpu(&self, path: &str, cpus: &CpuSet, missing: Missing) -> Result<Vec<(CpuSet, String)>, Doubt> {
+    pub fn per_cpu(&self, path: &str, cpus: &CpuSet, missing: Missing) -> Result<Vec<OfCpus>, Doubt> {
         let mut values: BTreeMap<String, CpuSet> = BTreeMap::new();
         for cpu in cpus.iter() {
             let one = path.replace("{cpu}", &cpu.to_string());
@@ -431,7 +438,7 @@ impl<'a> Case<'a> {
             self.cite(&path.replace("{cpu}", &numbers), &Fact::Known(value.clone()));
         }
         Doubt::unknown_if(values.is_empty(), NO_CPUS)?;
-        Ok(values.into_iter().map(|(value, cpus)| (cpus, value)).collect())
+        Ok(values.into_iter().map(|(value, cpus)| OfCpus { cpus, value }).collect())
     }
 
     pub fn config(&self, option: &str) -> Result<String, Doubt> {

@@ -1,6 +1,7 @@
 //! Which tasks there are: kernel threads prove what parameters only request, and daemons prove that they run.
 
 use super::{Case, Doubt, Missing};
+use crate::programs;
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::fact::Fact;
 
@@ -77,8 +78,9 @@ impl Case<'_> {
         Ok(found)
     }
 
-    /// The names of those of these daemons that run, kept as evidence.
-    pub fn daemons(&self, names: &[&str]) -> Result<Vec<String>, Doubt> {
+    /// The names of the programs that run of those this knob asks about, kept as evidence.
+    pub fn running(&self, knob: &str) -> Result<Vec<String>, Doubt> {
+        let names = programs::processes(knob);
         let mut found: Vec<String> = Vec::new();
         for task in self.tasks(|task| !task.is_kernel && names.contains(&task.name.as_str()))? {
             if !found.contains(&task.name) {

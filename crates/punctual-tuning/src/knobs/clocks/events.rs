@@ -28,7 +28,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "clk.tsc_deadline",
         title: "Timers set by the TSC",
-        severity: Weight::all(Info),
         check: Check::Probe(tsc_deadline),
         why: "In deadline mode the local timer compares with the TSC: it is exact to the cycle and set by one register \
             write. The older mode counts down a slow bus clock, and needs calibration.",
@@ -43,7 +42,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "clk.arat",
         title: "Timers keep running while the CPU sleeps",
-        severity: Weight::all(Info),
         check: Check::Probe(arat),
         why: "A local timer that stops in deep sleep needs another CPU, or the HPET, to wake this one: a message more \
             in front of every activation.",
@@ -75,7 +73,7 @@ pub(crate) const KNOBS: &[Knob] = &[
 
 fn event(case: &Case<'_>) -> Judged {
     let mut is_local = true;
-    for (_, device) in case.per_cpu(DEVICE, case.rt(), UNSHOWN)? {
+    for OfCpus { value: device, .. } in case.per_cpu(DEVICE, case.rt(), UNSHOWN)? {
         is_local &= match device.as_str() {
             "lapic" | "lapic-deadline" | "arch_sys_timer" | "xen" | "Hyper-V clockevent" | "riscv_timer_clockevent" => {
                 true
@@ -96,7 +94,7 @@ fn tsc_deadline(case: &Case<'_>) -> Judged {
     case.only_on(Arch::X86, "it is a mode of x86 CPUs")?;
     Doubt::not_applicable_if(!case.cpu_flag("tsc_deadline_timer")?, "this CPU, or the host, does not offer it")?;
     let mut is_exact = true;
-    for (_, device) in case.per_cpu(DEVICE, case.rt(), UNSHOWN)? {
+    for OfCpus { value: device, .. } in case.per_cpu(DEVICE, case.rt(), UNSHOWN)? {
         is_exact &= match device.as_str() {
             "lapic-deadline" => true,
             "lapic" | "hpet" | "pit" => false,

@@ -3,15 +3,13 @@
 use crate::knobs::prelude::*;
 
 const CHRONY: [&str; 2] = ["/etc/chrony/chrony.conf", "/etc/chrony.conf"];
-const SETTERS: [&str; 6] = ["chronyd", "ntpd", "systemd-timesyn", "openntpd", "ptp4l", "phc2sys"];
 
-const KNOB: Knob = Knob::of(Family::Clocks);
+const KNOB: Knob = Knob { confidence: Confidence::Low, ..Knob::of(Family::Clocks) };
 
 pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "clk.ntp",
         title: "Time is slewed, never set",
-        severity: Weight::all(Info),
         check: Check::Probe(ntp),
         why: "When a daemon sets the time instead of slewing it, timers on CLOCK_REALTIME expire early or late by the whole step, \
             and log lines of before and after cannot be compared. CLOCK_MONOTONIC is not touched.",
@@ -21,7 +19,6 @@ pub(crate) const KNOBS: &[Knob] = &[
         persist: &[Lasting::other("In chrony.conf: makestep 1 3, with a positive last number.")],
         undo: Fix::prose("Put back the line that was there."),
         cost: "A clock that is far off takes hours to come right.",
-        confidence: Confidence::Low,
         sources: &[
             "chrony.conf(5): makestep",
             "unverified: when systemd-timesyncd and ntpd step (from 0.4 s and 0.128 s off)",
@@ -31,6 +28,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "clk.timer_slack",
         title: "Timers expire when asked to",
+        confidence: Confidence::High,
         severity: Weight::of(Info, Info, Medium),
         applies: |case| case.not_for(Kind::Poll, "work that never sleeps waits for no timer"),
         check: Check::advice(
@@ -61,7 +59,6 @@ pub(crate) const KNOBS: &[Knob] = &[
         ),
         persist: &[Lasting::other("chrony.conf without rtcsync."), Lasting::built_without("RTC_SYSTOHC")],
         cost: "After a power cut the machine starts with a time that is further off.",
-        confidence: Confidence::Low,
         sources: &[
             "kernel 7.3 kernel/time/ntp.c: SYNC_PERIOD_NS",
             "chrony.conf(5): rtcsync",
@@ -89,7 +86,7 @@ fn chrony_lines(case: &Case<'_>) -> Result<Vec<String>, Doubt> {
 }
 
 fn ntp(case: &Case<'_>) -> Judged {
-    let running = case.daemons(&SETTERS)?;
+    let running = case.running("clk.ntp")?;
     let runs = |name: &str| running.iter().any(|daemon| daemon == name);
     if runs("chronyd") {
         for line in chrony_lines(case)? {
@@ -116,7 +113,7 @@ fn rtc_sync(case: &Case<'_>) -> Judged {
     if case.config("RTC_SYSTOHC")? == "n" && case.config("GENERIC_CMOS_UPDATE")? == "n" {
         return Ok(true);
     }
-    let running = case.daemons(&SETTERS)?;
+    let running = case.running("clk.rtc_sync")?;
     let Some(first) = running.first() else {
         return Ok(true);
     };

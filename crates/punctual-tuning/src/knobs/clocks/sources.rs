@@ -4,7 +4,7 @@ use crate::knobs::case::SOUND_TSC;
 use crate::knobs::prelude::*;
 use punctual_facts::machine::CLOCKSOURCE;
 
-const KNOB: Knob = Knob::of(Family::Clocks);
+const KNOB: Knob = Knob { severity: Weight::all(Medium), ..Knob::of(Family::Clocks) };
 
 pub(crate) const KNOBS: &[Knob] = &[
     Knob {
@@ -28,7 +28,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "clk.vdso",
         title: "Clock read without entering the kernel",
-        severity: Weight::all(Medium),
         check: Check::Probe(vdso),
         why: "Every look at the clock that enters the kernel costs several times as much and is one more place to \
             be delayed. Judged by the clock source and its cost together: bad is a source the vDSO cannot read, or \
@@ -52,7 +51,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "clk.tsc_check",
         title: "TSC keeps its pace and does not stop",
-        severity: Weight::all(Medium),
         check: Check::Probe(tsc),
         why: "A TSC that changes its pace with the CPU's frequency, or stops when it sleeps, is dropped by the \
             kernel sooner or later, for a clock that is slow to read.",
@@ -96,7 +94,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "clk.arm_erratum",
         title: "ARM timer without an erratum",
-        severity: Weight::all(Medium),
         check: Check::Probe(arm_erratum),
         why: "Some ARM timers return wrong values now and then. The kernel then reads them several times, in a loop, \
             and may keep user space from reading them without a system call.",

@@ -32,7 +32,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "fw.pch_throttling",
         title: "No cross-throttling by the chipset",
-        severity: Weight::all(Info),
         applies: has_intel_setup,
         check: Check::Firmware(
             "PCH Cross Throttling or PCH Thermal Throttling = off, usually under Chipset, PCH or Advanced, Thermal configuration",
@@ -44,7 +43,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "fw.pcie_clock_gating",
         title: "PCIe clock gating off",
-        severity: Weight::all(Info),
         applies: has_setup,
         check: Check::Firmware(
             "PCI Express Clock Gating = off, usually under Chipset, PCH or System Agent, PCI Express configuration",
@@ -56,7 +54,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "fw.dmi_aspm",
         title: "Link between CPU and chipset stays awake",
-        severity: Weight::all(Info),
         applies: has_intel_setup,
         check: Check::Firmware(
             "DMI Link ASPM Control = off, usually under Chipset, System Agent, DMI or PCH, PCI Express configuration",
@@ -90,7 +87,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "fw.legacy_io",
         title: "Legacy I/O at low latency",
-        severity: Weight::all(Info),
         applies: has_intel_setup,
         check: Check::Firmware("Legacy IO Low Latency = on, usually under Chipset, PCH, PCI Express configuration"),
         why: "Some chipsets have a switch that keeps the way to old I/O ports awake; with it off, a port \
@@ -113,7 +109,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "fw.ecc_threshold",
         title: "Corrected memory errors not reported one by one",
-        severity: Weight::all(Info),
         applies: |case| has_setup(case).and_then(|()| may_have_ecc(case)),
         check: Check::Firmware(
             "Correctable Error Threshold (high) and Patrol Scrub Error Reporting (off), usually under Advanced, Memory RAS or Event Log configuration",
@@ -130,7 +125,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "fw.tcc",
         title: "Intel's real-time mode (TCC) on",
-        severity: Weight::all(Info),
         applies: has_intel_setup,
         check: Check::Firmware(
             "Intel Time Coordinated Computing Mode (TCC) = on, usually under Intel Advanced Menu or Advanced, TCC",

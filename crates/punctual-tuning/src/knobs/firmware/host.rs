@@ -2,8 +2,9 @@
 
 use crate::knobs::prelude::*;
 use crate::knobs::seen::frequency::NO_DRIVER;
+use crate::programs;
 
-const KNOB: Knob = Knob { confidence: Confidence::Medium, ..Knob::of(Family::Firmware) };
+const KNOB: Knob = Knob { confidence: Confidence::Medium, blast: Blast::Breaking, ..Knob::of(Family::Firmware) };
 
 pub(crate) const KNOBS: &[Knob] = &[
     Knob {
@@ -18,7 +19,6 @@ pub(crate) const KNOBS: &[Knob] = &[
         ),
         persist: &[Lasting::other("The host's definition of the guest.")],
         cost: "CPUs of the host.",
-        blast: Blast::Breaking,
         confidence: Confidence::High,
         sources: &["kernel 7.3 core-api/real-time/hardware.rst", "proc_stat(5): steal"],
         ..KNOB
@@ -26,6 +26,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "fw.efi_runtime",
         title: "EFI services kept off the real-time CPUs",
+        blast: Blast::Harmless,
         severity: Weight::of(Medium, Medium, Info),
         check: Check::Probe(efi_runtime),
         why: "A call into the firmware runs with interrupts off, and some firmware stops all CPUs for it.",
@@ -56,7 +57,6 @@ pub(crate) const KNOBS: &[Knob] = &[
         fix: Fix::prose("Look in the firmware for power limits, and at cooling and power supply."),
         persist: &[Lasting::Firmware("Power and thermal limits, usually under Advanced, Power & Performance")],
         cost: "Heat.",
-        blast: Blast::Breaking,
         confidence: Confidence::Low,
         sources: &["kernel admin-guide/pm/cpufreq.rst: bios_limit", "unverified: how often firmware uses it"],
         ..KNOB
@@ -64,11 +64,10 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "fw.fwupd",
         title: "No service that talks to the firmware",
-        severity: Weight::all(Info),
+        blast: Blast::Harmless,
         check: Check::Probe(fwupd),
         why: "fwupd looks for updates by asking firmware and devices; some firmware answers in system management mode, \
             with all CPUs stopped.",
-        persist: &[Lasting::NoService("fwupd-refresh.timer"), Lasting::NoService("fwupd.service")],
         cost: "Updates of firmware by hand.",
         sources: &["openshift/cluster-node-tuning-operator#1591"],
         ..KNOB
@@ -84,9 +83,8 @@ pub(crate) const KNOBS: &[Knob] = &[
             "Keep programs that use it (tee-supplicant, key stores) off the CPUs <I>; unload the driver if no program \
             does.",
         ),
-        persist: &[Lasting::NoModule("optee"), Lasting::NoService("tee-supplicant.service")],
+        persist: &[Lasting::NoModule("optee")],
         cost: "Keys kept in the secure world cannot be used.",
-        blast: Blast::Breaking,
         sources: &["kernel 7.3 core-api/real-time/hardware.rst: OP-TEE"],
         ..KNOB
     },
@@ -111,7 +109,6 @@ pub(crate) const KNOBS: &[Knob] = &[
         persist: &[Lasting::Firmware("the boot image: trusted firmware (BL31) built for real time")],
         undo: Fix::prose("The boot image as it was."),
         cost: "Another build of the boot image to look after.",
-        blast: Blast::Breaking,
         confidence: Confidence::Low,
         sources: &[
             "kernel 7.3 core-api/real-time/hardware.rst: firmware",
@@ -122,7 +119,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "fw.microcode",
         title: "Microcode not known to be old",
-        severity: Weight::all(Info),
         applies: is_our_x86,
         check: Check::seen(
             "/sys/devices/system/cpu/vulnerabilities/old_microcode",
@@ -136,14 +132,13 @@ pub(crate) const KNOBS: &[Knob] = &[
         ),
         persist: &[Lasting::Firmware("an update of the whole firmware brings microcode, too")],
         cost: "A boot; some updates cost speed.",
-        blast: Blast::Breaking,
         sources: &["kernel 7.3 arch/x86/kernel/cpu/common.c: cpu_has_old_microcode; not in 6.12"],
         ..KNOB
     },
     Knob {
         id: "fw.microcode_same",
         title: "The same microcode on every real-time CPU",
-        severity: Weight::all(Info),
+        blast: Blast::Harmless,
         applies: is_our_x86,
         check: Check::Probe(|case| {
             let mut cpus = case.rt().clone();
@@ -193,12 +188,12 @@ fn efi_runtime(case: &Case<'_>) -> Judged {
 }
 
 fn fwupd(case: &Case<'_>) -> Judged {
-    let wanted = "/etc/systemd/system/timers.target.wants/fwupd-refresh.timer";
-    let is_enabled = case.exists(wanted);
-    if is_enabled {
-        case.note(wanted, "enabled");
+    let is_running = !case.running("fw.fwupd")?.is_empty();
+    let at_work: Vec<_> = programs::bad_for("fw.fwupd").flat_map(|program| case.at_work(program)).collect();
+    for seen in &at_work {
+        case.note(seen.unit.unwrap_or("fwupd"), seen.how.as_str());
     }
-    Ok(case.daemons(&["fwupd"])?.is_empty() && !is_enabled)
+    Ok(!is_running && at_work.is_empty())
 }
 
 fn optee(case: &Case<'_>) -> Judged {

@@ -9,7 +9,7 @@ const COUNT: &str = "punctual:/msr/34";
 /// What a firmware may need while it starts, before there is a kernel to disturb.
 const AT_START: u64 = 1000;
 
-const KNOB: Knob = Knob::of(Family::Firmware);
+const KNOB: Knob = Knob { confidence: Confidence::Medium, ..Knob::of(Family::Firmware) };
 
 pub(crate) const KNOBS: &[Knob] = &[
     Knob {
@@ -26,7 +26,6 @@ pub(crate) const KNOBS: &[Knob] = &[
         persist: &[Lasting::Firmware("USB legacy support, RAS event reporting and power limits, one by one")],
         cost: "The functions of the firmware that use these interrupts.",
         blast: Blast::Breaking,
-        confidence: Confidence::Medium,
         sources: &[
             "kernel 7.3 arch/x86/include/asm/msr-index.h: MSR_SMI_COUNT",
             "kernel 7.3 arch/x86/events/msr.c",
@@ -37,7 +36,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "fw.smi_counter",
         title: "System management interrupts can be counted",
-        severity: Weight::all(Info),
         check: Check::Probe(can_count),
         why: "Without the counter a late activation cannot be pinned on the firmware.",
         fix: Fix::prose(
@@ -46,14 +44,13 @@ pub(crate) const KNOBS: &[Knob] = &[
         persist: &[Lasting::other("Another CPU or a newer kernel.")],
         undo: Fix::prose("Nothing to undo."),
         cost: "None.",
-        confidence: Confidence::Medium,
         sources: &["kernel 7.3 arch/x86/events/msr.c: test_intel"],
         ..KNOB
     },
     Knob {
         id: "fw.hwlat",
         title: "Hardware latency can be measured",
-        severity: Weight::all(Info),
+        confidence: Confidence::High,
         check: Check::Probe(hwlat),
         why: "The hwlat tracer finds gaps that are no interrupt and no thread: firmware, host, or hardware. It is the one \
             proof that works on AMD and ARM, too.",

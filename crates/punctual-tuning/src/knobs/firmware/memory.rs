@@ -8,7 +8,7 @@ use crate::knobs::prelude::*;
 /// width=TOTAL/DATA rated_mts=N configured_mts=N`, with 0 for what is not told and size 0 for an empty slot.
 const MODULES: &str = "punctual:/dmi/memory";
 
-const KNOB: Knob = Knob::of(Family::Firmware);
+const KNOB: Knob = Knob { confidence: Confidence::Medium, blast: Blast::Breaking, ..Knob::of(Family::Firmware) };
 
 pub(crate) const KNOBS: &[Knob] = &[
     Knob {
@@ -23,8 +23,6 @@ pub(crate) const KNOBS: &[Knob] = &[
         ),
         persist: &[Lasting::other("Memory modules in the right slots.")],
         cost: "Memory modules.",
-        blast: Blast::Breaking,
-        confidence: Confidence::Medium,
         sources: &[
             "SMBIOS 3 specification: type 17",
             "unverified: size of the effect; boards name their slots as they like",
@@ -34,7 +32,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "fw.memory_speed",
         title: "Memory at the speed it is made for",
-        severity: Weight::all(Info),
         check: Check::Probe(speed),
         why: "Modules that run below their speed make every cache miss longer; a firmware with defaults loaded, or too \
             many modules on a channel, does that.",
@@ -43,15 +40,13 @@ pub(crate) const KNOBS: &[Knob] = &[
             "Memory frequency or memory profile (XMP, EXPO), usually under Advanced, Memory or Overclocking",
         )],
         cost: "None, within what CPU and modules are made for.",
-        blast: Blast::Breaking,
-        confidence: Confidence::Medium,
         sources: &["SMBIOS 3 specification: type 17", "unverified: size of the effect"],
         ..KNOB
     },
     Knob {
         id: "fw.patrol_scrub",
         title: "No patrol scrubbing of memory by the controller",
-        severity: Weight::all(Info),
+        blast: Blast::Harmless,
         check: Check::Probe(scrub),
         why: "Patrol scrubbing reads all of memory in the background and competes for it; where the firmware reports what \
             it finds, each report is a system management interrupt. Scrubbing by hardware is better than by firmware.",

@@ -17,7 +17,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "fw.smt",
         title: "SMT off in the firmware",
-        severity: Weight::all(Info),
         applies: has_setup,
         check: Check::seen(
             "/sys/devices/system/cpu/smt/control",
@@ -43,7 +42,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "fw.speedstep",
         title: "SpeedStep and Speed Shift off, or the clock pinned",
-        severity: Weight::all(Info),
         check: Check::Probe(speedstep),
         why: "While firmware lets the CPU change its clock, and Linux does not hold it, the same code \
             takes different times. Pinned by Linux is as good as off, and quicker to undo.",
@@ -65,7 +63,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "fw.cstates",
         title: "C-states off in the firmware, or kept shallow",
-        severity: Weight::all(Info),
         applies: has_setup,
         check: Check::Probe(|case| Ok(deep_on_first(case)?.is_none())),
         why: "States that the firmware offers are used unless something limits them. Limited by Linux is as good as \
@@ -87,7 +84,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "fw.c1e",
         title: "Enhanced halt (C1E) off",
-        severity: Weight::of(Info, Info, Info),
         check: Check::Probe(c1e),
         why: "In C1E the core lowers clock and voltage as soon as it halts, and raises them after it was \
             woken: some microseconds more than plain C1.",
@@ -100,7 +96,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "fw.turbo",
         title: "Turbo off in the firmware, or by Linux",
-        severity: Weight::all(Info),
         check: Check::Probe(turbo),
         why: "A CPU that may go faster than it can for long has a clock that depends on heat, power and \
             neighbours.",
@@ -122,7 +117,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "fw.rc6",
         title: "Graphics does not sleep (RC6, GT power management)",
-        severity: Weight::all(Info),
         check: Check::Probe(rc6),
         why: "Graphics that enters and leaves RC6 changes the package's power and clocks, and wakes by \
             way of the memory controller everybody uses.",
@@ -142,7 +136,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "fw.gpu_clock",
         title: "Graphics clock at one low value",
-        severity: Weight::all(Info),
         check: Check::Probe(gpu_clock),
         why: "A graphics clock that rises takes power and heat from the CPUs, and shares last-level \
             cache and memory with them.",
@@ -189,7 +182,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "fw.sata_alpm",
         title: "Aggressive link power management of SATA off",
-        severity: Weight::all(Info),
         applies: has_setup,
         check: Check::Probe(links::sata),
         why: "Where the firmware turns it on, the controller lets links sleep as soon as they are idle; \

@@ -4,7 +4,8 @@ use crate::knobs::prelude::*;
 use crate::knobs::seen::frequency::{NO_DRIVER, governor};
 use punctual_facts::cpu_set::CPU_LIMIT;
 
-const KNOB: Knob = Knob { confidence: Confidence::Medium, ..Knob::of(Family::Frequency) };
+const KNOB: Knob =
+    Knob { severity: Weight::all(Medium), confidence: Confidence::Medium, ..Knob::of(Family::Frequency) };
 
 pub(crate) const KNOBS: &[Knob] = &[
     Knob {
@@ -54,7 +55,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "pm.pstate_drv",
         title: "The clock is the kernel's to set",
-        severity: Weight::all(Medium),
         check: Check::Probe(driver),
         why: "Without a driver the CPU keeps whatever clock the firmware left, or goes on choosing one itself (HWP), \
             and neither governor nor limits mean anything.",
@@ -75,7 +75,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "pm.limits",
         title: "The highest frequency is not lowered",
-        severity: Weight::all(Medium),
         check: Check::Probe(limits),
         why: "A daemon, a thermal policy or a battery profile that lowers scaling_max_freq slows all work down, and \
             does so when the machine is hot and busy. One frequency for minimum and maximum is taken as meant.",
@@ -83,7 +82,6 @@ pub(crate) const KNOBS: &[Knob] = &[
             "Write cpuinfo_max_freq into scaling_max_freq of the CPUs <I>, and find out who lowered it: thermald, \
             tlp, power-profiles-daemon and tuned do.",
         ),
-        persist: &[Lasting::NoService("thermald.service"), Lasting::NoService("tlp.service")],
         cost: "Heat.",
         sources: &["kernel admin-guide/pm/cpufreq.rst: scaling_max_freq", "unverified: which daemons do so by default"],
         ..KNOB
@@ -179,5 +177,5 @@ fn clock_domain(case: &Case<'_>) -> Judged {
         return Ok(true);
     }
     let governors = case.per_cpu("/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_governor", &others, NO_DRIVER)?;
-    Ok(governors.iter().all(|(_, governor)| governor == "performance"))
+    Ok(governors.iter().all(|governor| governor.value == "performance"))
 }

@@ -14,13 +14,12 @@ const COOLER: &[Lasting] = &[
     Lasting::other("Or cooling that holds at full load."),
 ];
 
-const KNOB: Knob = Knob { confidence: Confidence::Medium, ..Knob::of(Family::Frequency) };
+const KNOB: Knob = Knob { severity: Weight::all(High), confidence: Confidence::Medium, ..Knob::of(Family::Frequency) };
 
 pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "pm.thermal",
         title: "Never throttled for heat since boot",
-        severity: Weight::all(High),
         applies: |case| case.not_a_guest(),
         check: Check::seen(
             "/sys/devices/system/cpu/cpu<I>/thermal_throttle/core_throttle_count",
@@ -39,7 +38,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "pm.thermal_package",
         title: "Package never throttled for heat since boot",
-        severity: Weight::all(High),
         applies: |case| case.not_a_guest(),
         check: Check::seen(
             "/sys/devices/system/cpu/cpu<I>/thermal_throttle/package_throttle_count",
@@ -60,7 +58,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "pm.cooling",
         title: "No CPU slowed down for heat now",
-        severity: Weight::all(High),
         check: Check::Probe(cooling),
         why: "The kernel itself lowers the clock of CPUs, or forces them idle, when a thermal zone passes its passive \
             trip point. Any state above 0 means it is doing so now.",

@@ -9,7 +9,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "pm.turbo",
         title: "No turbo",
-        severity: Weight::all(Info),
         check: Check::Probe(turbo),
         why: "The turbo frequency of one CPU depends on what its neighbours do and on the temperature.",
         fix: Fix::prose(
@@ -66,7 +65,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "pm.hwp_dynamic_boost",
         title: "No boost of the clock by waiting for a device",
-        severity: Weight::all(Info),
         check: Check::Probe(dynamic_boost),
         why: "With it, intel_pstate raises and lowers a CPU's lowest clock whenever a thread waited for a device, so \
             the clock moves with the load of others. The governor performance makes it idle.",
@@ -97,7 +95,7 @@ fn turbo(case: &Case<'_>) -> Judged {
 fn turbo_policy(case: &Case<'_>) -> Judged {
     let none = CannotBe("the frequency driver has no switch for the turbo of single CPUs");
     let boosts = case.of_rt("cpufreq/boost", none)?;
-    Ok(boosts.iter().all(|(_, boost)| boost == "0"))
+    Ok(boosts.iter().all(|boost| boost.value == "0"))
 }
 
 /// Where the CPU has the newer hint, that one decides.
@@ -112,5 +110,5 @@ fn dynamic_boost(case: &Case<'_>) -> Judged {
         return Ok(true);
     }
     let governors = case.of_rt("cpufreq/scaling_governor", NO_DRIVER)?;
-    Ok(governors.iter().all(|(_, governor)| governor == "performance"))
+    Ok(governors.iter().all(|governor| governor.value == "performance"))
 }

@@ -12,7 +12,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "pm.idle_driver",
         title: "An idle driver that knows how long waking takes",
-        severity: Weight::all(Info),
         applies: |case| {
             case.only_on(
                 Arch::X86,
@@ -32,7 +31,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "pm.idle_governor",
         title: "An idle governor that fits the tick",
-        severity: Weight::all(Info),
         check: Check::Probe(governor),
         why: "The governor guesses how long a CPU will sleep. ladder steps deeper at every idle and knows nothing of \
             the next timer; it is meant for kernels whose tick never stops. haltpoll is meant for guests.",
@@ -48,7 +46,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "pm.intel_idle",
         title: "intel_idle not switched off",
-        severity: Weight::all(Info),
         check: Check::Probe(intel_idle),
         why: "intel_idle.max_cstate=0 does not forbid sleep: it keeps intel_idle from loading, and the ACPI driver \
             takes over with the states the firmware lists, which may be deep ones.",
@@ -81,7 +78,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "pm.nohlt",
         title: "ARM CPUs do not idle by spinning",
-        severity: Weight::all(Info),
         check: Check::Probe(|case| {
             case.only_on(Arch::Arm64, "on x86 this word is unknown to the kernel")?;
             if case.word("nohlt")?.is_some() {

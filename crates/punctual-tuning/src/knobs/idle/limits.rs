@@ -12,7 +12,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "pm.qos_global",
         title: "A limit of sleep for all CPUs that helps",
-        severity: Weight::all(Info),
         check: Check::Probe(of_all),
         why: "A program limits sleep by writing to /dev/cpu_dma_latency. Four bytes are taken as a binary number, \
             anything else as hexadecimal text: echo 100 is four bytes, and allows 170 seconds of sleep.",
@@ -30,7 +29,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "pm.qos_percpu",
         title: "A limit of sleep per CPU that holds for all real-time CPUs",
-        severity: Weight::all(Info),
         check: Check::Probe(of_each),
         why: "The limit is set CPU by CPU, so one is easily left out; and 0 does not mean no latency but no limit. n/a means \
             that no latency at all is allowed: on x86 that makes the CPU spin while idle, on ARM it leaves WFI. 2 allows \
@@ -68,11 +66,11 @@ fn of_each(case: &Case<'_>) -> Judged {
     let none = CannotBe("this kernel has no limit of sleep per CPU");
     let limits = case.of_rt("power/pm_qos_resume_latency_us", none)?;
     Doubt::not_applicable_if(
-        limits.iter().all(|(_, limit)| limit == "0"),
+        limits.iter().all(|limit| limit.value == "0"),
         "no limit is set for single CPUs (0 means none); pm.idle_state tells what follows",
     )?;
     let mut all_help = true;
-    for (_, limit) in &limits {
+    for OfCpus { value: limit, .. } in &limits {
         all_help &= match (limit.as_str(), limit.parse::<u64>()) {
             ("n/a", _) => true,
             (_, Ok(limit_us)) => limit_us > 0 && limit_us <= tolerable_us(case),

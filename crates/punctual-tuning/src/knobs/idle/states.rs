@@ -5,12 +5,13 @@ use crate::knobs::seen::idle::{
     Sleep, deep_on_first, enabled_states, limit_of_all_us, limit_of_cpu_us, states, tolerable_us,
 };
 
-const KNOB: Knob = Knob::of(Family::Idle);
+const KNOB: Knob = Knob { confidence: Confidence::Medium, ..Knob::of(Family::Idle) };
 
 pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "pm.idle_state",
         title: "Only shallow sleep on the real-time CPUs",
+        confidence: Confidence::High,
         severity: Weight::of(High, Info, Medium),
         check: Check::Probe(idle_state),
         why: "Leaving a deep idle state takes up to milliseconds, before the first instruction of the wake-up \
@@ -38,7 +39,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "pm.idle_usage",
         title: "No deep sleep entered that may be entered again",
-        severity: Weight::all(Info),
         check: Check::Probe(usage),
         why: "The counters of the idle states tell what happened, not what was asked for: a deep state that was \
             entered and may be entered again will be, in front of some activation.",
@@ -48,7 +48,6 @@ pub(crate) const KNOBS: &[Knob] = &[
         ),
         persist: &[Lasting::write("/sys/devices/system/cpu/cpu<I>/power/pm_qos_resume_latency_us", "2")],
         cost: "Power and heat; less room for turbo.",
-        confidence: Confidence::Medium,
         sources: &["kernel admin-guide/pm/cpuidle.rst: usage", "kernel 7.3 drivers/cpuidle/sysfs.c"],
         ..KNOB
     },
@@ -69,7 +68,6 @@ pub(crate) const KNOBS: &[Knob] = &[
             Lasting::write("/sys/module/haltpoll/parameters/guest_halt_poll_ns", "200000"),
         ],
         cost: "The host's CPU time.",
-        confidence: Confidence::Medium,
         sources: &[
             "kernel virt/guest-halt-polling.rst",
             "kernel 6.1, 6.12, 7.3 drivers/cpuidle/Kconfig: HALTPOLL_CPUIDLE",

@@ -1,10 +1,10 @@
 //! Interrupt lines: where each may go, where it goes, and who handles it.
 
-use crate::knobs::case::Line;
+use crate::knobs::case::InterruptLine;
 use crate::knobs::prelude::*;
 use std::collections::BTreeSet;
 
-const KNOB: Knob = Knob::of(Family::Interrupts);
+const KNOB: Knob = Knob { blast: Blast::Disturbing, ..Knob::of(Family::Interrupts) };
 
 pub(crate) const KNOBS: &[Knob] = &[
     Knob {
@@ -28,7 +28,6 @@ pub(crate) const KNOBS: &[Knob] = &[
             ),
         ],
         cost: "Other CPUs get the load.",
-        blast: Blast::Disturbing,
         sources: &[
             "kernel core-api/irq/irq-affinity.rst",
             "kernel 6.1, 6.12, 7.3 kernel/irq/proc.c: write_irq_affinity",
@@ -39,7 +38,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "irq.requested",
         title: "No device may move to the real-time CPUs",
-        severity: Weight::of(Info, Info, Info),
+        blast: Blast::Harmless,
         check: Check::Probe(requested),
         why: "An interrupt that is delivered elsewhere today, but may go to a real-time CPU, does so when a CPU is \
             plugged, vectors run short or the device is set up anew.",
@@ -77,7 +76,6 @@ pub(crate) const KNOBS: &[Knob] = &[
             ),
         ],
         cost: "Fewer queues: less storage throughput.",
-        blast: Blast::Disturbing,
         sources: &[
             "kernel core-api/irq/managed_irq.rst",
             "kernel-parameters.txt: isolcpus=managed_irq",
@@ -104,14 +102,12 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "irq.gic_target",
         title: "Interrupts spread over the housekeeping CPUs",
-        severity: Weight::of(Info, Info, Info),
         check: Check::Probe(gic_target),
         why: "On arm64 an interrupt that may go to several CPUs goes to one of them, usually the first; then CPU 0 \
             handles every device, and what runs there waits.",
         fix: Fix::prose("echo ONE-CPU > /proc/irq/N/smp_affinity_list, another of <H> for each busy line."),
         persist: &[Lasting::other("A unit that writes the lists at boot.")],
         cost: "None.",
-        blast: Blast::Disturbing,
         confidence: Confidence::Medium,
         sources: &[
             "kernel 7.3 drivers/irqchip/irq-gic-v3.c: gic_set_affinity",
@@ -122,6 +118,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "irq.spurious_ipi",
         title: "Other CPUs do not interrupt the real-time CPUs",
+        blast: Blast::Harmless,
         severity: Weight::of(Info, Medium, Info),
         check: Check::Probe(ipis),
         why: "Function calls, TLB shootdowns and rescheduling from other CPUs interrupt whatever runs, for others' \
@@ -173,7 +170,8 @@ fn tell(case: &Case<'_>, source: &str, found: &[String], of: usize) {
 fn one_device(case: &Case<'_>, severity: Severity) -> Severity {
     let Ok(lines) = case.delivered_lines() else { return severity };
     let ours = lines.iter().filter(|line| line.intrudes(case) && !line.is_managed_queue(case));
-    let devices: BTreeSet<&str> = ours.flat_map(|line| line.handlers(case)).map(|name| Line::device(name)).collect();
+    let devices: BTreeSet<&str> =
+        ours.flat_map(|line| line.handlers(case)).map(|name| InterruptLine::device(name)).collect();
     if devices.len() == 1 { severity.min(Medium) } else { severity }
 }
 
@@ -181,9 +179,9 @@ fn affinity(case: &Case<'_>) -> Judged {
     case.has_housekeeping()?;
     let lines = case.delivered_lines()?;
     // What nobody can move is irq.managed's to tell.
-    let lines: Vec<&Line> = lines.into_iter().filter(|line| !line.is_managed_queue(case)).collect();
-    let intruder = |line: &&&Line| line.intrudes(case);
-    let show = |line: &&Line| {
+    let lines: Vec<&InterruptLine> = lines.into_iter().filter(|line| !line.is_managed_queue(case)).collect();
+    let intruder = |line: &&&InterruptLine| line.intrudes(case);
+    let show = |line: &&InterruptLine| {
         let cpus = line.delivered.as_ref().map(CpuSet::to_string).unwrap_or_default();
         format!("{} ({}) on {cpus}", line.number, line.handlers(case).join(", "))
     };
@@ -228,7 +226,8 @@ fn unshown(case: &Case<'_>) -> &'static str {
 fn managed(case: &Case<'_>) -> Judged {
     case.has_housekeeping()?;
     let lines = case.delivered_lines()?;
-    let ours: Vec<&&Line> = lines.iter().filter(|line| line.is_ours(case) && !line.handlers(case).is_empty()).collect();
+    let ours: Vec<&&InterruptLine> =
+        lines.iter().filter(|line| line.is_ours(case) && !line.handlers(case).is_empty()).collect();
     let (mut found, mut doubt) = (Vec::new(), None);
     for line in &ours {
         // The name alone suffices, and needs no debugfs.
@@ -247,7 +246,7 @@ fn managed(case: &Case<'_>) -> Judged {
 }
 
 /// Whether the kernel says that it places this one itself.
-fn is_said_managed(line: &Line, case: &Case<'_>) -> Result<bool, Doubt> {
+fn is_said_managed(line: &InterruptLine, case: &Case<'_>) -> Result<bool, Doubt> {
     let path = format!("/sys/kernel/debug/irq/irqs/{}", line.number);
     let state = case.peek(&path);
     let because = if state == Fact::Absent { unshown(case) } else { "" };
@@ -256,9 +255,9 @@ fn is_said_managed(line: &Line, case: &Case<'_>) -> Result<bool, Doubt> {
 
 fn shared(case: &Case<'_>) -> Judged {
     let lines = case.delivered_lines()?;
-    let ours: Vec<&&Line> = lines.iter().filter(|line| line.is_ours(case)).collect();
-    let is_shared = |line: &&&&Line| line.handlers(case).len() > 1;
-    let show = |line: &&&Line| format!("{} ({})", line.number, line.handlers(case).join(", "));
+    let ours: Vec<&&InterruptLine> = lines.iter().filter(|line| line.is_ours(case)).collect();
+    let is_shared = |line: &&&&InterruptLine| line.handlers(case).len() > 1;
+    let show = |line: &&&InterruptLine| format!("{} ({})", line.number, line.handlers(case).join(", "));
     let found: Vec<String> = ours.iter().filter(is_shared).map(show).collect();
     tell(case, "/proc/irq/*/ with more than one handler", &found, ours.len());
     Ok(found.is_empty())
@@ -278,7 +277,7 @@ fn gic_target(case: &Case<'_>) -> Judged {
         return Doubt::not_applicable("one CPU is left to handle devices, and it has to handle all");
     }
     let lines = case.delivered_lines()?;
-    let busy: Vec<&&Line> = lines.iter().filter(|line| !line.handlers(case).is_empty()).collect();
+    let busy: Vec<&&InterruptLine> = lines.iter().filter(|line| !line.handlers(case).is_empty()).collect();
     Doubt::not_applicable_if(busy.len() < 2, "there are too few devices to spread")?;
     let targets: CpuSet = busy.iter().filter_map(|line| line.delivered.as_ref()).flat_map(CpuSet::iter).collect();
     case.note(

@@ -6,13 +6,12 @@ pub(super) mod threads;
 use crate::knobs::prelude::*;
 use crate::knobs::seen::isolation::{default_affinity, irqbalance};
 
-const KNOB: Knob = Knob::of(Family::Interrupts);
+const KNOB: Knob = Knob { severity: Weight::of(Medium, Medium, Info), ..Knob::of(Family::Interrupts) };
 
 pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "irq.default",
         title: "New interrupts go to housekeeping CPUs",
-        severity: Weight::of(Medium, Medium, Info),
         check: Check::Probe(default_affinity),
         why: "A device that appears later (a link that comes up, a module loaded) otherwise lands on a real-time CPU.",
         fix: Fix::prose(
@@ -27,16 +26,12 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "irq.irqbalance",
         title: "No daemon moves interrupts",
-        severity: Weight::of(Medium, Medium, Info),
         check: Check::Probe(irqbalance),
         why: "irqbalance rewrites affinities every ten seconds, and so undoes what was set by hand. It leaves CPUs \
             alone only when the kernel says they are isolated.",
-        fix: Fix::prose("systemctl stop irqbalance (stopping it live redistributes interrupts for about a second)."),
-        persist: &[
-            Lasting::NoService("irqbalance.service"),
-            Lasting::other("Or ban the CPUs: IRQBALANCE_BANNED_CPULIST=<I> in its environment file."),
-        ],
-        cost: "Interrupts must be spread by hand, or all end on one CPU.",
+        persist: &[Lasting::other("Or ban the CPUs: IRQBALANCE_BANNED_CPULIST=<I> in its environment file.")],
+        cost: "Interrupts are redistributed for about a second; from then on they must be spread by hand, or all end on \
+            one CPU.",
         blast: Blast::Disturbing,
         confidence: Confidence::Medium,
         sources: &["irqbalance#19", "seapath/ansible#985"],

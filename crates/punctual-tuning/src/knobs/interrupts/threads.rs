@@ -2,13 +2,12 @@
 
 use crate::knobs::prelude::*;
 
-const KNOB: Knob = Knob::of(Family::Interrupts);
+const KNOB: Knob = Knob { severity: Weight::of(Medium, Info, High), ..Knob::of(Family::Interrupts) };
 
 pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "irq.threadirqs",
         title: "Interrupt handlers run in threads",
-        severity: Weight::of(Medium, Info, High),
         check: Check::Probe(threadirqs),
         why: "A handler in a thread has a priority and can be preempted; a hard one holds the CPU for as long as \
             it likes.",

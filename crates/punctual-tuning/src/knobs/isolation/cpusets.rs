@@ -1,15 +1,15 @@
 //! Who may run on the real-time CPUs as control groups and the first process have it.
 
 use crate::knobs::prelude::*;
+use crate::knobs::seen::groups::SLICES;
 
 /// Where control groups of the second kind are mounted.
 const MOUNTS: [&str; 2] = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"];
 /// More groups than this are not looked at.
 const MOST_GROUPS: usize = 256;
-/// What systemd puts everything into.
-const SLICES: [&str; 4] = ["init.scope", "system.slice", "user.slice", "machine.slice"];
 
-const KNOB: Knob = Knob { blast: Blast::Disturbing, ..Knob::of(Family::Isolation) };
+const KNOB: Knob =
+    Knob { severity: Weight::of(Medium, Medium, Info), blast: Blast::Disturbing, ..Knob::of(Family::Isolation) };
 
 pub(crate) const KNOBS: &[Knob] = &[
     Knob {
@@ -38,7 +38,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "sysd.affinity",
         title: "First process keeps off the real-time CPUs",
-        severity: Weight::of(Medium, Medium, Info),
         check: Check::Probe(first_process),
         why: "Every process inherits where it may run from the first one; if that may run everywhere, so may all \
             daemons and logins.",
@@ -59,7 +58,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "sysd.slices",
         title: "Services and logins kept off the real-time CPUs",
-        severity: Weight::of(Medium, Medium, Info),
         check: Check::Probe(slices),
         why: "What runs in a slice may use the CPUs its cpuset names; a process can widen its own affinity, but never \
             beyond that.",

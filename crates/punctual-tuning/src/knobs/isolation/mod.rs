@@ -9,13 +9,12 @@ pub(super) mod workqueues;
 use crate::knobs::prelude::*;
 use crate::knobs::seen::isolation::{domain, rcu_nocbs};
 
-const KNOB: Knob = Knob::of(Family::Isolation);
+const KNOB: Knob = Knob { severity: Weight::of(High, High, Info), ..Knob::of(Family::Isolation) };
 
 pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "iso.domain",
         title: "Real-time CPUs set apart from the scheduler",
-        severity: Weight::of(High, High, Info),
         check: Check::Probe(domain),
         why: "On a CPU the scheduler balances onto, other tasks, their timers and their kernel work run between \
             the activations and delay the next one.",

@@ -5,13 +5,13 @@ use crate::knobs::seen::isolation;
 
 const PARAMETERS: &str = "kernel-parameters.txt (6.12, 7.3)";
 
-const KNOB: Knob = Knob::of(Family::Isolation);
+const KNOB: Knob = Knob { confidence: Confidence::Medium, ..Knob::of(Family::Isolation) };
 
 pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "rcu.nocb_poll",
         title: "Polling work need not wake RCU's threads",
-        severity: Weight::all(Info),
+        confidence: Confidence::High,
         check: Check::Probe(nocb_poll),
         why: "Each callback queued on an offloaded CPU may have to wake the thread that will run it; that thread can \
             look by itself instead.",
@@ -24,7 +24,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "rcu.patience",
         title: "RCU waits before it disturbs tick-free CPUs",
-        severity: Weight::all(Info),
         applies: |case| {
             case.only_for(Kind::Poll, "only work that stays out of the kernel gains from it")?;
             let tick_free = case.cpu_list(NOHZ_FULL, CannotBe("this kernel cannot stop its tick"))?;
@@ -40,14 +39,13 @@ pub(crate) const KNOBS: &[Knob] = &[
             into the kernel.",
         persist: &[Lasting::word("rcutree.nohz_full_patience_delay=1000")],
         cost: "Memory is given back up to a second later.",
-        confidence: Confidence::Medium,
         sources: &[PARAMETERS, "kernel 6.12, 7.3 kernel/rcu/tree.c, tree_plugin.h", "tuned network-latency profile"],
         ..KNOB
     },
     Knob {
         id: "rcu.stall_suppress",
         title: "Starved RCU is reported",
-        severity: Weight::all(Info),
+        confidence: Confidence::High,
         check: Check::parameter(
             "rcupdate",
             "rcu_cpu_stall_suppress",
@@ -77,20 +75,17 @@ pub(crate) const KNOBS: &[Knob] = &[
         persist: &[Lasting::word("rcutree.kthread_prio=11")],
         cost: "Callbacks run ahead of real-time threads below that priority.",
         blast: Blast::Disturbing,
-        confidence: Confidence::Medium,
         sources: &[PARAMETERS, "kernel 6.1, 6.12, 7.3 kernel/rcu/tree.c", "OpenShift node tuning operator"],
         ..KNOB
     },
     Knob {
         id: "rcu.use_softirq",
         title: "RCU's core runs where this kernel wants it",
-        severity: Weight::all(Info),
         check: Check::Probe(use_softirq),
         why: "PREEMPT_RT runs RCU's core in threads with a priority. Elsewhere it belongs into the soft interrupt: \
             as a thread without a priority it starves behind real-time work.",
         persist: &[Lasting::NoWord("rcutree.use_softirq")],
         cost: "None.",
-        confidence: Confidence::Medium,
         sources: &[PARAMETERS, "kernel 6.1, 6.12, 7.3 kernel/rcu/tree.c"],
         ..KNOB
     },

@@ -3,12 +3,18 @@
 use crate::knobs::case::ROLES_SWAPPED;
 use crate::knobs::prelude::*;
 
-const KNOB: Knob = Knob { blast: Blast::Disturbing, ..Knob::of(Family::Isolation) };
+const KNOB: Knob = Knob {
+    severity: Weight::of(Medium, Medium, Info),
+    confidence: Confidence::Medium,
+    blast: Blast::Disturbing,
+    ..Knob::of(Family::Isolation)
+};
 
 pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "kthr.affinity",
         title: "No roaming kernel thread on the real-time CPUs",
+        confidence: Confidence::High,
         severity: Weight::of(Medium, Medium, Info).adjusted(roaming_severity),
         check: Check::Probe(roaming),
         why: "Kernel threads that may run anywhere also run on the real-time CPUs. Up to 6.12 only nohz_full= keeps \
@@ -35,7 +41,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "kthr.prio",
         title: "Kernel threads of the real-time CPUs stay low",
-        severity: Weight::of(Medium, Medium, Info),
         check: Check::Probe(priorities),
         why: "Timers, soft interrupts and RCU callbacks of everybody run in these threads. At or above the priority \
             of the interrupts' threads (50) they push back the device that the real-time work waits for.",
@@ -47,7 +52,6 @@ pub(crate) const KNOBS: &[Knob] = &[
                 but rcutree.kthread_prio= for RCU's.",
         )],
         cost: "Networking and coarse timers on these CPUs wait for the real-time work.",
-        confidence: Confidence::Medium,
         sources: &[
             "kernel 7.3 kernel/softirq.c (ktimers: FIFO 1), irq_work.c (FIFO 1), sched/syscalls.c (interrupts: FIFO \
                 50)",
@@ -58,7 +62,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "leftovers",
         title: "No ordinary process on the real-time CPUs",
-        severity: Weight::of(Medium, Medium, Info),
         check: Check::Probe(leftovers),
         why: "A process that was there before, or was pinned there by its owner, shares caches and timers with the \
             real-time work, and starves when that gets busy.",
@@ -67,7 +70,6 @@ pub(crate) const KNOBS: &[Knob] = &[
             "Fix its owner: AllowedCPUs=<H> for system.slice and user.slice, or an isolated partition.",
         )],
         cost: "None.",
-        confidence: Confidence::Medium,
         sources: &["proc_pid_stat(5): processor", "netdata#6741"],
         ..KNOB
     },

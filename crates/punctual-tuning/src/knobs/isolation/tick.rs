@@ -42,7 +42,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "tick.timer_migration",
         title: "Idle CPUs' timers stay off the real-time CPUs",
-        severity: Weight::of(Info, Info, Info),
         applies: |case| case.has_housekeeping(),
         check: Check::sysctl("kernel.timer_migration", Want::ZERO, CannotBe("this kernel never moves timers")),
         excused: timers_come_here,
@@ -79,7 +78,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "cpu.hotplug_dance",
         title: "Timers of other work were driven away by taking the CPU offline",
-        severity: Weight::all(Info),
         applies: |case| case.has_housekeeping().and_then(|()| case.not_a_guest()),
         check: Check::advice(
             "whose timers are queued on the real-time CPUs is not shown to ordinary readers; taking each of \

@@ -1,9 +1,8 @@
 //! Work the kernel puts off until later, and the CPUs it may then run on.
 
 use crate::knobs::prelude::*;
-use crate::knobs::seen::isolation::{WORKQUEUES, common_mask, unbound};
+use crate::knobs::seen::isolation::{QUEUES, WORKQUEUES, common_mask, unbound};
 
-const QUEUES: &str = "/sys/devices/virtual/workqueue";
 /// More queues than this are not looked at; storage with many devices has some dozens.
 const MOST_QUEUES: usize = 256;
 
@@ -30,7 +29,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "wq.isolated",
         title: "Work queues know which CPUs are isolated",
-        severity: Weight::all(Info),
         check: Check::Probe(|case| {
             case.has_housekeeping()?;
             let missing = CannotBe("this kernel's work queues do not tell (6.12 does, 6.1 does not)");
@@ -59,7 +57,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         ),
         persist: &[
             Lasting::write("/sys/devices/virtual/workqueue/*/cpumask", "<H mask>"),
-            Lasting::udev("ACTION==\"add\", SUBSYSTEM==\"workqueue\", ATTR{cpumask}=\"<H mask>\""),
+            Lasting::Udev(Rule::add("workqueue", &[attribute("cpumask", "<H mask>")])),
         ],
         cost: "The work shares fewer CPUs.",
         sources: &[
@@ -72,7 +70,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "wq.power_efficient",
         title: "Work that need not stay leaves the real-time CPUs",
-        severity: Weight::of(Info, Info, Info),
         applies: |case| case.has_housekeeping(),
         check: Check::parameter("workqueue", "power_efficient", Want::YES, TellsNothing("this kernel does not tell")),
         why: "Some queues run their work on the CPU that asked for it, though any would do; this switch lets them \
@@ -89,7 +86,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "wq.affinity_scope",
         title: "Unbound work stays near where it was asked for",
-        severity: Weight::all(Info),
         applies: |case| case.has_housekeeping(),
         check: Check::parameter(
             "workqueue",
@@ -111,7 +107,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "wq.cpu_intensive",
         title: "Long-running kernel work is noticed",
-        severity: Weight::all(Info),
         check: Check::parameter(
             "workqueue",
             "cpu_intensive_thresh_us",

@@ -99,7 +99,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "kconf.rcu_lazy",
         title: "RCU callbacks not saved up",
-        severity: Weight::all(Info),
         applies: |case| {
             let is_offloader = |name: &str| name.starts_with("rcuop/") || name.starts_with("rcuos/");
             if matches!(case.tasks(|task| task.is_kernel && is_offloader(&task.name)), Ok(found) if found.is_empty()) {
@@ -128,7 +127,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "kconf.tracers",
         title: "Tracers that find the cause of a delay",
-        severity: Weight::all(Info),
         check: Check::Probe(tracers),
         why: "When a deadline is missed, the osnoise and timerlat tracers say who took the CPU; without them one can \
             only guess.",
@@ -155,7 +153,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "kconf.default_gov",
         title: "Performance is the governor from the start",
-        severity: Weight::all(Info),
         check: Check::Probe(default_governor),
         why: "Until another governor is set, and for CPUs that are plugged in later, the built-in default holds; \
             pm.governor says what holds now.",
@@ -175,7 +172,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "kconf.ondemand",
         title: "No governor at hand that follows the load",
-        severity: Weight::all(Info),
         check: Check::Probe(ondemand),
         why: "The ondemand and conservative governors change the frequency with the load; while they are at hand a \
             desktop or a daemon can choose them, and the latency changes from one run to the next.",
@@ -194,7 +190,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "kconf.cpu_idle",
         title: "Kernel able to choose how deep CPUs sleep",
-        severity: Weight::all(Info),
         applies: |case| {
             case.not_a_guest()?;
             Doubt::not_applicable_if(case.flavour()?.is_dual(), "second kernels ask for other settings")
@@ -228,7 +223,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "kconf.drm",
         title: "No graphics at work beside the real-time work",
-        severity: Weight::of(Info, Info, Info),
         check: Check::Probe(drm),
         why: "Graphics share the last-level cache and the memory's bandwidth with the CPU, and integrated ones are \
             tuned for frames, not for punctuality.",
@@ -245,7 +239,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "kconf.slub_partial",
         title: "Freed memory is given back in small steps",
-        severity: Weight::all(Info),
         check: Check::Probe(slub_partial),
         why: "Per-CPU partial lists make freeing cheap until they overflow; then many pages are given back at once, \
             under locks.",

@@ -39,7 +39,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "kconf.config",
         title: "The kernel's configuration can be read",
-        severity: Weight::all(Info),
         check: Check::Probe(config),
         why: "Without it several other checks end in 'unknown', and a configuration left over from another kernel \
             lies.",
@@ -150,7 +149,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "sec.lockdown",
         title: "Kernel not locked down",
-        severity: Weight::all(Info),
         applies: |case| {
             if case.version().is_ok_and(|version| version < Version::new(5, 4)) {
                 return Doubt::not_applicable("kernels before 5.4 have no lockdown");

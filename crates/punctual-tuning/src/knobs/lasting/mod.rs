@@ -6,10 +6,14 @@
 
 mod cmdline;
 mod places;
+mod rule;
+
+pub use rule::{Attribute, Event, Rule, Then, attribute};
 
 use super::case::Case;
 use super::setting::{Each, File, Setting, Value};
 use super::template::{Part, Template};
+use crate::programs::Silencing;
 use punctual_facts::profile::Kind;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,13 +23,12 @@ pub enum Lasting {
     NoWord(&'static str),
     /// A value to write at boot: a line of `/etc/sysctl.d`, or a file.
     Set(Setting),
-    /// A udev rule, for devices that come and go.
-    Udev(Template<'static>),
+    Udev(Rule),
     /// An `options` line of `/etc/modprobe.d`, without the word `options`.
     Module(Template<'static>),
     NoModule(&'static str),
-    /// A service (or timer, or target) to keep from running: its unit's name.
-    NoService(&'static str),
+    /// The programs that the knob of this id wants silent, as the table of programs has them.
+    Silence(&'static str),
     /// A setting of the application's own unit, in its `[Service]` section.
     Unit(Template<'static>),
     /// The other CPUs for everything that systemd starts, in its own configuration.
@@ -88,10 +91,6 @@ impl Lasting {
         Self::Set(Setting { file: File::Path(path), value: Value::text(value) })
     }
 
-    pub const fn udev(rule: &'static str) -> Self {
-        Self::Udev(Template::new(rule))
-    }
-
     pub const fn module(line: &'static str) -> Self {
         Self::Module(Template::new(line))
     }
@@ -130,10 +129,10 @@ impl Lasting {
             Self::Word(word) => format!("Kernel command line: {}", fill(*word)),
             Self::NoWord(word) => format!("Kernel command line: without {word}"),
             Self::Set(setting) => setting.told(fill),
-            Self::Udev(rule) => format!("udev rule: {}", fill(*rule)),
+            Self::Udev(rule) => format!("udev rule: {}", rule.told(fill)),
             Self::Module(line) => format!("/etc/modprobe.d: options {}", fill(*line)),
             Self::NoModule(module) => format!("/etc/modprobe.d: blacklist {module}"),
-            Self::NoService(unit) => format!("systemctl mask {unit}"),
+            Self::Silence(knob) => Silencing::of(knob).told(|units| format!("systemctl mask {units}")),
             Self::Unit(line) => format!("In the application's unit: {}", fill(*line)),
             Self::Manager => fill(MANAGER),
             Self::Limit(line) => format!("/etc/security/limits.d: {}", fill(*line)),
@@ -151,14 +150,14 @@ impl Lasting {
 
     pub fn names_housekeeping(&self) -> bool {
         match self {
-            Self::Word(text) | Self::Udev(text) | Self::Module(text) | Self::Unit(text) | Self::Limit(text) => {
+            Self::Word(text) | Self::Module(text) | Self::Unit(text) | Self::Limit(text) | Self::Other(text) => {
                 text.names_housekeeping()
             }
-            Self::Other(text) => text.names_housekeeping(),
             Self::Set(setting) => setting.names_housekeeping(),
+            Self::Udev(rule) => rule.names_housekeeping(),
             Self::Manager => true,
             Self::Either { then, otherwise, .. } => then.names_housekeeping() || otherwise.names_housekeeping(),
-            Self::NoWord(_) | Self::NoModule(_) | Self::NoService(_) | Self::Kernel { .. } | Self::Firmware(_) => false,
+            Self::NoWord(_) | Self::NoModule(_) | Self::Silence(_) | Self::Kernel { .. } | Self::Firmware(_) => false,
         }
     }
 
@@ -204,10 +203,10 @@ impl Lasting {
                 places::sysctl(case, name, &value.here(case), direction)
             }
             Self::Set(Setting { file, value }) => places::write(case, *file, &value.here(case), direction),
-            Self::Udev(rule) => places::udev(&case.fill(*rule), direction),
+            Self::Udev(rule) => places::udev(&rule.told(|text| case.fill(text)), direction),
             Self::Module(line) => places::modprobe(case, &format!("options {}", case.fill(*line)), direction),
             Self::NoModule(module) => places::modprobe(case, &format!("blacklist {module}"), direction),
-            Self::NoService(unit) => places::no_service(case, unit, direction),
+            Self::Silence(knob) => places::silence(case, &case.silencing(knob), direction),
             Self::Unit(line) => places::unit(case, &case.fill(*line), direction),
             Self::Manager => places::manager(case, direction),
             Self::Limit(line) => places::limit(case, &line.anywhere(), direction),

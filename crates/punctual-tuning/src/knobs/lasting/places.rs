@@ -2,6 +2,7 @@
 
 use super::{Case, Direction, Each, File, Template};
 use crate::own_files::{LIMITS, MANAGER, MODPROBE, SYSCTL, TMPFILES, UDEV};
+use crate::programs::Silencing;
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::machine::{Init, Initramfs, Loader};
 
@@ -144,17 +145,31 @@ pub(super) fn modprobe(case: &Case<'_>, line: &str, direction: Direction) -> Str
     }
 }
 
-pub(super) fn no_service(case: &Case<'_>, unit: &str, direction: Direction) -> String {
-    let name = unit.trim_end_matches(".service");
-    if is_nixos(case) {
-        return nixos(&format!("systemd.services.{name}.enable = false;"), "switch", direction);
+/// Keeps programs from running, or lets them run again. What a person did by hand is taken back by hand.
+pub(super) fn silence(case: &Case<'_>, silencing: &Silencing, direction: Direction) -> String {
+    if matches!(init(case), Some(Init::Systemd) | None) && !is_nixos(case) {
+        return match direction {
+            Direction::Do => silencing.told(|units| format!("systemctl mask --now {units}")),
+            Direction::Undo if silencing.units.is_empty() => String::new(),
+            Direction::Undo => silencing.again("systemctl unmask"),
+        };
     }
-    let is_service = !name.contains('.');
+    let units = silencing.units.iter().map(|unit| no_service(case, unit, direction));
+    let by_hand = silencing.by_hand.iter().filter(|_| direction == Direction::Do).map(|how| (*how).to_owned());
+    units.chain(by_hand).collect::<Vec<_>>().join("; ")
+}
+
+/// The same for one unit where systemd does not run the machine, or is configured by NixOS.
+fn no_service(case: &Case<'_>, unit: &str, direction: Direction) -> String {
+    let (name, kind) = unit.rsplit_once('.').unwrap_or((unit, "service"));
+    if is_nixos(case) {
+        let name = if name.contains('.') { format!("\"{name}\"") } else { name.to_owned() };
+        return nixos(&format!("systemd.{kind}s.{name}.enable = false;"), "switch", direction);
+    }
     let (stop, start) = match init(case) {
-        Some(Init::Systemd) | None => {
-            (format!("systemctl mask --now {unit}"), format!("systemctl unmask {unit} && systemctl start {unit}"))
-        }
-        Some(init) if !is_service => return format!("{} has no {unit}; look for its like in cron", init.name()),
+        Some(init) if kind == "timer" => return format!("{} has no {unit}; look for its like in cron", init.name()),
+        Some(init) if kind != "service" => return format!("{} has no {unit}", init.name()),
+        Some(Init::Systemd) | None => return String::new(),
         Some(Init::OpenRc) => (
             format!("rc-service {name} stop; rc-update del {name}"),
             format!("rc-update add {name} default; rc-service {name} start"),

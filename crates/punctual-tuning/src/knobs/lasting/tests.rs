@@ -1,7 +1,7 @@
 //! One machine per boot loader and init in `fixtures/boot`, with what it is told to do: `BLESS=1 cargo test` writes
 //! the expectations anew.
 
-use super::Lasting;
+use super::{Lasting, Rule, attribute};
 use crate::knobs::Case;
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::machine::Machine;
@@ -19,11 +19,13 @@ const SAMPLES: &[Lasting] = &[
     Lasting::write("/sys/devices/system/cpu/cpu<I>/cpufreq/scaling_governor", "performance"),
     Lasting::write("/sys/class/net/*/queues/rx-*/rps_cpus", "<H mask>"),
     Lasting::write("/sys/kernel/debug/sched/fair_server/cpu<I>/runtime", "0"),
-    Lasting::udev("SUBSYSTEM==\"usb\", ATTR{power/control}=\"on\""),
+    Lasting::Udev(Rule::add("usb", &[attribute("power/control", "on")])),
     Lasting::module("snd_hda_intel power_save=0"),
     Lasting::NoModule("iTCO_wdt"),
-    Lasting::NoService("irqbalance.service"),
-    Lasting::NoService("apt-daily.timer"),
+    Lasting::Silence("irq.irqbalance"),
+    Lasting::Silence("blk.md"),
+    Lasting::Silence("svc.indexers"),
+    Lasting::Silence("pm.sleep_targets"),
     Lasting::unit("CPUAffinity=<I>"),
     Lasting::Manager,
     Lasting::limit("@realtime - memlock unlimited"),

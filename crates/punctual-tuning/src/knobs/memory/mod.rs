@@ -53,7 +53,6 @@ pub(crate) const KNOBS: &[Knob] = &[
             CannotBe("this kernel cannot merge pages"),
         ),
         why: "ksmd scans memory all the time, and the first write to a merged page faults.",
-        persist: &[Lasting::NoService("ksm.service"), Lasting::NoService("ksmtuned.service")],
         cost: "More memory on hosts of many alike guests.",
         sources: &["kernel admin-guide/mm/ksm.rst"],
         ..KNOB
@@ -95,7 +94,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "mem.overcommit",
         title: "Memory overcommit not forbidden",
-        severity: Weight::all(Info),
         check: Check::sysctl(
             "vm.overcommit_memory",
             Want::Not { bad: 2, write: 0 },
@@ -112,7 +110,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "mem.stat_interval",
         title: "Memory statistics collected rarely",
-        severity: Weight::all(Info),
         excused: probes::counts_isolated,
         check: Check::sysctl("vm.stat_interval", Want::AtLeast(10), TellsNothing("the interval is not shown")),
         why: "Kernel work folds the statistics of every CPU at this interval, on that CPU.",
@@ -149,7 +146,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "mem.swappiness",
         title: "Anonymous memory is swapped last",
-        severity: Weight::all(Info),
         applies: probes::swaps,
         check: Check::sysctl("vm.swappiness", Want::AtMost(10), TellsNothing("the value is not shown")),
         why: "With swap in use, a high value writes out the memory of programs long before the page cache is used \
@@ -166,7 +162,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "mem.zswap",
         title: "No compressed cache before swap",
-        severity: Weight::all(Info),
         check: Check::parameter("zswap", "enabled", Want::NO, CannotBe("this kernel has no zswap")),
         excused: probes::swaps,
         why: "zswap compresses pages on the CPU that has to free memory, in the middle of its own request.",
@@ -196,7 +191,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "mem.khugepaged",
         title: "khugepaged does not compact memory",
-        severity: Weight::all(Info),
         check: Check::Probe(|case| {
             let is_off = case.marked("/sys/kernel/mm/transparent_hugepage/enabled", NO_HUGE)? == "never";
             Ok(is_off || case.number("/sys/kernel/mm/transparent_hugepage/khugepaged/defrag", NO_HUGE)? == 0)
@@ -211,7 +205,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "mem.hugetlb",
         title: "Reserved huge pages are used",
-        severity: Weight::all(Info),
         check: Check::Probe(probes::hugetlb),
         why: "Memory reserved for huge pages is lost to everything else: a machine short of memory reclaims, which \
             delays every thread that allocates.",
@@ -229,7 +222,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "mem.ksm_advisor",
         title: "No advisor that speeds merging up",
-        severity: Weight::all(Info),
         check: Check::file(
             "/sys/kernel/mm/ksm/advisor_mode",
             Want::Choice { good: &["none"], bad: &[] },
@@ -267,7 +259,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "mem.dirty",
         title: "Writing back starts early",
-        severity: Weight::all(Info),
         check: Check::Probe(probes::dirty),
         why: "Dirty memory that piles up is written in bursts, which load the disk, the bus and the CPUs at once. \
             Judged bad: writing in the background starts at more than 256 MiB.",
@@ -283,7 +274,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "mem.watermark",
         title: "Free memory kept in reserve",
-        severity: Weight::all(Info),
         check: Check::Probe(|case| {
             let unseen = TellsNothing("the mark is not shown");
             let free_kb = u64::try_from(case.number("/proc/sys/vm/min_free_kbytes", unseen)?).unwrap_or(0);
@@ -304,7 +294,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "mem.oom",
         title: "The out-of-memory killer spares the application",
-        severity: Weight::all(Info),
         applies: probes::oom,
         check: Check::advice(
             "cannot be seen before the application runs: /proc/PID/oom_score_adj should be below that of everything else, \
@@ -322,7 +311,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "mem.panic_on_oom",
         title: "Running out of memory does not stop the machine",
-        severity: Weight::all(Info),
         check: Check::sysctl("vm.panic_on_oom", Want::ZERO, TellsNothing("the choice is not shown")),
         why: "With panic_on_oom set, one program that asks for too much stops everything.",
         cost: "A process is killed instead.",
@@ -351,7 +339,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "mem.zone_reclaim",
         title: "A full node does not reclaim at once",
-        severity: Weight::all(Info),
         check: Check::sysctl("vm.zone_reclaim_mode", Want::ZERO, CannotBe("this kernel knows one memory node")),
         why: "With zone_reclaim_mode set, an allocation on a full node frees pages there first, although another \
             node has some.",
@@ -362,7 +349,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "mem.memory_only",
         title: "No memory nodes without CPUs",
-        severity: Weight::all(Info),
         check: Check::Probe(|case| Ok(nodes(case, "has_memory")?.is_subset(&nodes(case, "has_cpu")?))),
         why: "Memory without CPUs of its own (CXL, persistent, high-bandwidth) is slower or farther, and pages may \
             land there.",
@@ -376,7 +362,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "mem.demotion",
         title: "Pages are not moved to slower memory",
-        severity: Weight::all(Info),
         applies: |case| nodes(case, "has_memory").map(drop),
         check: Check::file(
             "/sys/kernel/mm/numa/demotion_enabled",
@@ -413,7 +398,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "mem.damon",
         title: "Memory use is not sampled",
-        severity: Weight::all(Info),
         check: Check::Probe(probes::damon),
         why: "DAMON clears the accessed marks of pages at a steady beat to see who uses them, and may reclaim or \
             move pages for it.",

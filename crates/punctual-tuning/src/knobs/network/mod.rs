@@ -9,19 +9,18 @@ use hardware::every;
 use receiving::every_nic;
 use steering::queues_avoid;
 
-const KNOB: Knob = Knob { confidence: Confidence::Medium, ..Knob::of(Family::Network) };
+const KNOB: Knob = Knob { confidence: Confidence::Medium, blast: Blast::Breaking, ..Knob::of(Family::Network) };
 
 pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "net.rps",
         title: "No received packets steered to the real-time CPUs",
+        blast: Blast::Harmless,
         severity: Weight::of(Medium, Medium, Info),
         check: Check::Probe(|case| queues_avoid(case, "rx-", "rps_cpus", "no network device here can steer packets")),
         why: "Packet steering spreads the work of received packets over the CPUs in its mask, by interrupting them.",
         fix: Fix::command("echo <H mask> > /sys/class/net/DEVICE/queues/rx-N/rps_cpus"),
-        persist: &[Lasting::udev(
-            "ACTION==\"add\", SUBSYSTEM==\"queues\", KERNEL==\"rx-*\", ATTR{rps_cpus}=\"<H mask>\"",
-        )],
+        persist: &[Lasting::Udev(Rule { kernel: "rx-*", ..Rule::add("queues", &[attribute("rps_cpus", "<H mask>")]) })],
         cost: "The other CPUs get the packets.",
         confidence: Confidence::High,
         sources: &["kernel networking/scaling.rst"],
@@ -30,7 +29,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "net.busy_poll",
         title: "Sockets busy-poll for busy-polling work only",
-        severity: Weight::all(Info),
+        blast: Blast::Harmless,
         check: Check::Probe(|case| {
             let none = CannotBe("this kernel's sockets cannot poll");
             let poll_us = case.number("/proc/sys/net/core/busy_poll", none)?;
@@ -48,7 +47,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "net.rps_default",
         title: "New devices steer no packets to the real-time CPUs",
-        severity: Weight::all(Info),
+        blast: Blast::Harmless,
         check: Check::Probe(|case| {
             case.has_housekeeping()?;
             let none = CannotBe("this kernel has no default mask");
@@ -67,7 +66,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "net.rfs",
         title: "Packets do not follow the program",
-        severity: Weight::all(Info),
+        blast: Blast::Harmless,
         check: Check::sysctl(
             "net.core.rps_sock_flow_entries",
             Want::ZERO,
@@ -82,7 +81,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "net.coalesce",
         title: "Packets are announced at once",
-        severity: Weight::all(Info),
         check: Check::Probe(|case| {
             every(case, "coalesce", |settings| settings.get("adaptive-rx") == 0 && settings.get("rx-usecs") <= 10)
         }),
@@ -105,27 +103,28 @@ pub(crate) const KNOBS: &[Knob] = &[
         why: "Energy-efficient Ethernet lets the link sleep between packets; waking it takes 16 to 30 us before the \
             first bit.",
         fix: Fix::prose("ethtool --set-eee DEVICE eee off (the link goes down for seconds)."),
-        persist: &[Lasting::udev(
-            "ACTION==\"add\", SUBSYSTEM==\"net\", KERNEL==\"eth*\", RUN+=\"/usr/sbin/ethtool --set-eee $name eee off\"",
-        )],
+        persist: &[Lasting::Udev(Rule {
+            kernel: "eth*",
+            then: Then::Run("/usr/sbin/ethtool --set-eee $name eee off"),
+            ..Rule::add("net", &[])
+        })],
         undo: Fix::command("ethtool --set-eee DEVICE eee on"),
         cost: "Half a watt per link.",
-        blast: Blast::Breaking,
         sources: &["ethtool(8): --set-eee", "unverified: the wake-up time of a given device"],
         ..KNOB
     },
     Knob {
         id: "net.pause",
         title: "No pause frames",
-        severity: Weight::all(Info),
         check: Check::Probe(|case| every(case, "pause", |settings| settings.get("rx") == 0 && settings.get("tx") == 0)),
         why: "A peer that is overrun can stop the device from sending, by pause frames, for milliseconds.",
         fix: Fix::prose("ethtool -A DEVICE autoneg off rx off tx off (the link may go down for seconds)."),
-        persist: &[Lasting::udev(
-            "ACTION==\"add\", SUBSYSTEM==\"net\", KERNEL==\"eth*\", RUN+=\"/usr/sbin/ethtool -A $name autoneg off rx off tx off\"",
-        )],
+        persist: &[Lasting::Udev(Rule {
+            kernel: "eth*",
+            then: Then::Run("/usr/sbin/ethtool -A $name autoneg off rx off tx off"),
+            ..Rule::add("net", &[])
+        })],
         cost: "Packets are lost where they would have waited.",
-        blast: Blast::Breaking,
         confidence: Confidence::Low,
         sources: &["ethtool(8): -A", "unverified: the effect in a given network"],
         ..KNOB
@@ -133,7 +132,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "net.queues",
         title: "No more queues than other CPUs",
-        severity: Weight::all(Info),
         check: Check::Probe(|case| {
             case.has_housekeeping()?;
             let most = case.housekeeping().len() as u64;
@@ -146,7 +144,6 @@ pub(crate) const KNOBS: &[Knob] = &[
         fix: Fix::prose("ethtool -L DEVICE combined N, with N at most the number of CPUs <H> (the device is reset)."),
         persist: &[Lasting::other("A udev rule for that one device that runs ethtool -L $name combined N.")],
         cost: "Throughput.",
-        blast: Blast::Breaking,
         sources: &[
             "ethtool(8): -L",
             "tuned plugin_net",
@@ -157,14 +154,13 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "net.napi_thread",
         title: "Received packets are handled in threads",
-        severity: Weight::of(Info, Info, Info),
         check: Check::Probe(|case| every_nic(case, "threaded", |value| value != 0)),
         why: "Handled in softirq, packets run with the priority of whatever they interrupted; in threads of their \
             own (napi/DEVICE-N) they can be placed and ranked.",
         fix: Fix::prose(
             "echo 1 > /sys/class/net/DEVICE/threaded; chrt -f -p 50 and taskset for the threads napi/DEVICE-N",
         ),
-        persist: &[Lasting::udev("ACTION==\"add\", SUBSYSTEM==\"net\", ATTR{threaded}=\"1\"")],
+        persist: &[Lasting::Udev(Rule::add("net", &[attribute("threaded", "1")]))],
         cost: "Some throughput.",
         blast: Blast::Disturbing,
         sources: &["kernel networking/napi.rst: Threaded NAPI", "kernel 6.1, 6.12, 7.3 net/core/net-sysfs.c"],
@@ -173,7 +169,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "net.napi_defer",
         title: "Interrupts of devices are not deferred",
-        severity: Weight::all(Info),
+        blast: Blast::Harmless,
         check: Check::Probe(|case| {
             Doubt::not_applicable_if(case.is(Kind::Poll), "work that polls may want it")?;
             let is_off = every_nic(case, "napi_defer_hard_irqs", |value| value == 0)?;
@@ -184,9 +180,10 @@ pub(crate) const KNOBS: &[Knob] = &[
         fix: Fix::command(
             "echo 0 > /sys/class/net/DEVICE/napi_defer_hard_irqs; echo 0 > /sys/class/net/DEVICE/gro_flush_timeout",
         ),
-        persist: &[Lasting::udev(
-            "ACTION==\"add\", SUBSYSTEM==\"net\", ATTR{napi_defer_hard_irqs}=\"0\", ATTR{gro_flush_timeout}=\"0\"",
-        )],
+        persist: &[Lasting::Udev(Rule::add(
+            "net",
+            &[attribute("napi_defer_hard_irqs", "0"), attribute("gro_flush_timeout", "0")],
+        ))],
         cost: "More interrupts.",
         sources: &["kernel networking/napi.rst: Software IRQ coalescing"],
         ..KNOB
@@ -194,14 +191,12 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "net.wifi",
         title: "No wireless network",
-        severity: Weight::all(Info),
         check: Check::Probe(receiving::wifi),
         why: "Wireless devices scan, roam and change rates at any time, with much work per packet.",
         fix: Fix::prose("rfkill block wifi, or rmmod the driver."),
         persist: &[Lasting::other("rfkill block wifi is remembered by systemd-rfkill; or blacklist the driver")],
         undo: Fix::command("rfkill unblock wifi"),
         cost: "The wireless network.",
-        blast: Blast::Breaking,
         confidence: Confidence::Low,
         sources: &["unverified: usual advice"],
         ..KNOB
@@ -217,7 +212,6 @@ pub(crate) const KNOBS: &[Knob] = &[
             "DEVICE_MODULES of /etc/ethercat.conf: the native driver; blacklist the ordinary one for that device",
         )],
         cost: "The device is lost to Linux.",
-        blast: Blast::Breaking,
         confidence: Confidence::Low,
         sources: &["EtherLab master documentation: native and generic drivers", "unverified: on hardware"],
         ..KNOB
@@ -225,7 +219,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "net.tsn",
         title: "Sending at exact times uses the hardware",
-        severity: Weight::all(Info),
         applies: |case| {
             let folder = "/sys/class/ptp";
             let clocks = case.names(folder, CannotBe("no network device here has a clock"))?;
@@ -244,7 +237,6 @@ pub(crate) const KNOBS: &[Knob] = &[
         persist: &[Lasting::other("A unit that runs the same tc command after the device is up")],
         undo: Fix::command("tc qdisc del"),
         cost: "None.",
-        blast: Blast::Breaking,
         confidence: Confidence::Low,
         sources: &["tc-etf(8)", "tc-taprio(8)", "unverified: on hardware"],
         ..KNOB

@@ -3,7 +3,7 @@
 use crate::knobs::prelude::*;
 use crate::knobs::seen::links::{MOST_DEVICES, sata};
 
-const KNOB: Knob = Knob::of(Family::Pcie);
+const KNOB: Knob = Knob { confidence: Confidence::Medium, ..Knob::of(Family::Pcie) };
 
 pub(crate) const KNOBS: &[Knob] = &[
     Knob {
@@ -16,10 +16,9 @@ pub(crate) const KNOBS: &[Knob] = &[
         fix: Fix::command("echo on > /sys/bus/usb/devices/DEVICE/power/control"),
         persist: &[
             Lasting::word("usbcore.autosuspend=-1"),
-            Lasting::udev("ACTION==\"add\", SUBSYSTEM==\"usb\", ATTR{power/control}=\"on\""),
+            Lasting::Udev(Rule::add("usb", &[attribute("power/control", "on")])),
         ],
         cost: "Power.",
-        confidence: Confidence::Medium,
         sources: &[
             "kernel driver-api/usb/power-management.rst",
             "kernel 7.3 drivers/usb/core/usb.c: autosuspend",
@@ -30,25 +29,21 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "pm.sata",
         title: "SATA links stay awake",
-        severity: Weight::all(Info),
         check: Check::Probe(sata),
         why: "A SATA link that sleeps takes up to ten milliseconds to wake: work that writes to the disk waits for it.",
         fix: Fix::command("echo max_performance > /sys/class/scsi_host/hostN/link_power_management_policy"),
         persist: &[
             Lasting::word("ahci.mobile_lpm_policy=1"),
-            Lasting::udev(
-                "ACTION==\"add\", SUBSYSTEM==\"scsi_host\", ATTR{link_power_management_policy}=\"max_performance\"",
-            ),
+            Lasting::Udev(Rule::add("scsi_host", &[attribute("link_power_management_policy", "max_performance")])),
         ],
         cost: "Power.",
-        confidence: Confidence::Medium,
         sources: &["kernel 7.3 drivers/ata/libata-sata.c, ahci.c: mobile_lpm_policy", "unverified: the time"],
         ..KNOB
     },
     Knob {
         id: "pm.nvme",
         title: "NVMe drives stay awake",
-        severity: Weight::all(Info),
+        confidence: Confidence::High,
         check: Check::Probe(nvme),
         why: "By default a drive may choose sleep states that take up to 100 ms to leave, by itself, when idle.",
         fix: Fix::command("echo 0 > /sys/class/nvme/nvmeN/power/pm_qos_latency_tolerance_us"),
@@ -74,7 +69,6 @@ pub(crate) const KNOBS: &[Knob] = &[
             machine without need for sound it is work for nothing.",
         persist: &[Lasting::module("snd_hda_intel power_save=0")],
         cost: "Power.",
-        confidence: Confidence::Medium,
         sources: &["kernel 7.3 sound/hda/controllers/intel.c: power_save", "kernel sound/designs/powersave.rst"],
         ..KNOB
     },

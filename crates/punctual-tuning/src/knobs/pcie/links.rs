@@ -1,14 +1,15 @@
 //! PCI: links that sleep, and devices behind them.
 
 use crate::knobs::prelude::*;
-use crate::knobs::seen::links::{LINK_STATES, MOST_DEVICES, PCI};
+use crate::knobs::seen::links::{LINK_STATES, MOST_DEVICES, NO_PCI, PCI};
 
-const KNOB: Knob = Knob::of(Family::Pcie);
+const KNOB: Knob = Knob { confidence: Confidence::Medium, blast: Blast::Disturbing, ..Knob::of(Family::Pcie) };
 
 pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "pm.aspm",
         title: "PCIe links stay awake",
+        confidence: Confidence::High,
         severity: Weight::of(Medium, Medium, Info),
         check: Check::Probe(aspm),
         why: "A link in L1 takes microseconds to a hundred of them to wake, in front of the first register access.",
@@ -18,7 +19,6 @@ pub(crate) const KNOBS: &[Knob] = &[
         ),
         persist: &[Lasting::word("pcie_aspm.policy=performance"), Lasting::NoWord("pcie_aspm")],
         cost: "Power.",
-        blast: Blast::Disturbing,
         sources: &[
             "kernel 7.3 drivers/pci/pcie/aspm.c",
             "kernel ABI testing/sysfs-bus-pci",
@@ -29,18 +29,18 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "pm.clkpm",
         title: "PCIe reference clocks keep running",
-        severity: Weight::all(Info),
         check: Check::Probe(clkpm),
         why: "With clock power management the device may ask for its reference clock to be stopped while the link is in \
             L1; waking it then takes tens of microseconds more.",
         fix: Fix::command("echo 0 > /sys/bus/pci/devices/DEVICE/link/clkpm"),
         persist: &[
             Lasting::word("pcie_aspm.policy=performance"),
-            Lasting::udev("ACTION==\"add\", SUBSYSTEM==\"pci\", ATTR{link/clkpm}==\"1\", ATTR{link/clkpm}=\"0\""),
+            Lasting::Udev(Rule {
+                when: &[attribute("link/clkpm", "1")],
+                ..Rule::add("pci", &[attribute("link/clkpm", "0")])
+            }),
         ],
         cost: "Power.",
-        blast: Blast::Disturbing,
-        confidence: Confidence::Medium,
         sources: &[
             "kernel 7.3 drivers/pci/pcie/aspm.c: clkpm",
             "kernel ABI testing/sysfs-bus-pci",
@@ -51,17 +51,23 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "pm.pci_runtime",
         title: "Network and CAN cards stay powered",
+        blast: Blast::Harmless,
         severity: Weight::of(Medium, Info, Info),
         check: Check::Probe(runtime),
         why: "A device whose power is managed at run time (auto) may be put to sleep when idle; waking it takes milliseconds \
             (10 ms for D3hot). Ports are auto by default; they stay awake while what is behind them does.",
         fix: Fix::prose("echo on > /sys/bus/pci/devices/DEVICE/power/control for the real-time device."),
         persist: &[
-            Lasting::udev("ACTION==\"add\", SUBSYSTEM==\"pci\", ATTR{class}==\"0x02*\", ATTR{power/control}=\"on\""),
-            Lasting::udev("ACTION==\"add\", SUBSYSTEM==\"pci\", ATTR{class}==\"0x0c09*\", ATTR{power/control}=\"on\""),
+            Lasting::Udev(Rule {
+                when: &[attribute("class", "0x02*")],
+                ..Rule::add("pci", &[attribute("power/control", "on")])
+            }),
+            Lasting::Udev(Rule {
+                when: &[attribute("class", "0x0c09*")],
+                ..Rule::add("pci", &[attribute("power/control", "on")])
+            }),
         ],
         cost: "Power.",
-        confidence: Confidence::Medium,
         sources: &[
             "kernel power/pci.rst",
             "kernel ABI testing/sysfs-devices-power: control",
@@ -73,8 +79,7 @@ pub(crate) const KNOBS: &[Knob] = &[
 
 /// The PCI devices, some of them at least.
 fn devices(case: &Case<'_>) -> Result<Vec<String>, Doubt> {
-    let none = CannotBe("there is no PCI bus");
-    let devices = case.names(PCI, none)?;
+    let devices = case.names(PCI, CannotBe(NO_PCI))?;
     if devices.is_empty() { Doubt::not_applicable("there is no PCI device") } else { Ok(devices) }
 }
 

@@ -5,13 +5,12 @@ use crate::knobs::seen::isolation::domain;
 
 const NO_DEBUGFS: &str = "the scheduler's debug files are not there: debugfs not mounted, locked down, or not built";
 
-const KNOB: Knob = Knob::of(Family::Scheduler);
+const KNOB: Knob = Knob { severity: Weight::of(Medium, High, Info), ..Knob::of(Family::Scheduler) };
 
 pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "sched.domains",
         title: "No balancing between real-time and other CPUs",
-        severity: Weight::of(Medium, High, Info),
         check: Check::Probe(domains),
         why: "Within a scheduling domain ordinary tasks are pulled to whichever CPU looks idle, and the balancing \
             itself runs there, in soft interrupts.",
@@ -26,7 +25,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "sched.ext_server",
         title: "No reservation for a BPF scheduler's tasks",
-        severity: Weight::of(Medium, High, Info),
         applies: has_ext_server,
         check: Check::seen(
             "/sys/kernel/debug/sched/ext_server/cpu<I>/runtime",
@@ -146,16 +144,22 @@ fn has_ext_server(case: &Case<'_>) -> Result<(), Doubt> {
 }
 
 fn features(case: &Case<'_>) -> Judged {
-    const HARMFUL: [&str; 4] = ["RT_RUNTIME_SHARE", "WARN_DOUBLE_CLOCK", "LATENCY_WARN", "DOUBLE_TICK"];
     let path = "/sys/kernel/debug/sched/features";
     let text = case.content(path, TellsNothing(NO_DEBUGFS))?;
-    let is_rt = case.is_rt();
     if !text.split_whitespace().any(|name| name.trim_start_matches("NO_") == "RT_RUNTIME_SHARE") {
         return Doubt::unknown(format!("{path} names none of the features known here"));
     }
-    let is_wrong = |name: &&str| HARMFUL.contains(name) || is_rt && *name == "TTWU_QUEUE";
-    let wrong: Vec<&str> = text.split_whitespace().filter(is_wrong).collect();
-    case.none_found(path, wrong.join(", "), "none of those that do harm")
+    case.none_found(path, case.harmful_features(&text).join(", "), "none of those that do harm")
+}
+
+impl Case<'_> {
+    /// Features of the scheduler that are on, and exist for its own debugging or are off by default on this kernel.
+    pub(crate) fn harmful_features<'t>(&self, features: &'t str) -> Vec<&'t str> {
+        const HARMFUL: [&str; 4] = ["RT_RUNTIME_SHARE", "WARN_DOUBLE_CLOCK", "LATENCY_WARN", "DOUBLE_TICK"];
+        let is_rt = self.is_rt();
+        let is_wrong = |name: &&str| HARMFUL.contains(name) || is_rt && *name == "TTWU_QUEUE";
+        features.split_whitespace().filter(is_wrong).collect()
+    }
 }
 
 fn psi(case: &Case<'_>) -> Judged {

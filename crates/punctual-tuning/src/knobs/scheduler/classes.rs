@@ -4,7 +4,8 @@ use crate::knobs::prelude::*;
 use crate::knobs::seen::groups::{has_rt_group, may_be_real_time};
 use std::collections::BTreeMap;
 
-const KNOB: Knob = Knob::of(Family::Scheduler);
+const KNOB: Knob =
+    Knob { severity: Weight::of(Medium, Medium, Info), blast: Blast::Disturbing, ..Knob::of(Family::Scheduler) };
 
 pub(crate) const KNOBS: &[Knob] = &[
     Knob {
@@ -31,7 +32,6 @@ pub(crate) const KNOBS: &[Knob] = &[
         ],
         undo: Fix::prose("Write back the budget that was there; echo PID > to the group it was in."),
         cost: "In the root group no other controller holds the work.",
-        blast: Blast::Disturbing,
         sources: &[
             "kernel admin-guide/cgroup-v2.rst",
             "kernel 7.3 kernel/sched/syscalls.c, core.c",
@@ -42,7 +42,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "sched.deadline",
         title: "No deadline task ahead of FIFO threads",
-        severity: Weight::of(Medium, Medium, Info),
         check: Check::Probe(deadline),
         why: "A SCHED_DEADLINE task runs ahead of every FIFO priority, 99 included, for as long as it has reserved.",
         fix: Fix::prose("Keep the two on different CPUs: an isolated partition for each, or one class for all."),
@@ -51,7 +50,6 @@ pub(crate) const KNOBS: &[Knob] = &[
         )],
         undo: Fix::command("echo member > GROUP/cpuset.cpus.partition"),
         cost: "CPUs that one of them does not use are idle.",
-        blast: Blast::Disturbing,
         sources: &["sched(7)", "kernel scheduler/sched-deadline.rst", "kernel 6.1, 6.12, 7.3 kernel/sched/deadline.c"],
         ..KNOB
     },
@@ -59,6 +57,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "sched.dl_period",
         title: "Periods that SCHED_DEADLINE accepts",
         severity: Weight::all(Info),
+        blast: Blast::Harmless,
         check: Check::Probe(dl_period),
         why: "A reservation with a period outside these limits is refused with EINVAL.",
         persist: &[
@@ -75,7 +74,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "sched.rr",
         title: "No turns taken at the same priority",
-        severity: Weight::of(Medium, Medium, Info),
         check: Check::Probe(round_robin),
         why: "SCHED_RR threads of one priority on one CPU take turns of sched_rr_timeslice_ms (100 by default): each \
             may wait that long for every other.",
@@ -83,21 +81,18 @@ pub(crate) const KNOBS: &[Knob] = &[
         persist: &[Lasting::unit("CPUSchedulingPolicy=fifo"), Lasting::unit("CPUSchedulingPriority=PRIORITY")],
         undo: Fix::command("chrt -r -p PRIORITY PID"),
         cost: "None.",
-        blast: Blast::Disturbing,
         sources: &["sched(7)", "kernel 6.1, 6.12, 7.3 kernel/sched/rt.c"],
         ..KNOB
     },
     Knob {
         id: "sched.stalld",
         title: "No daemon boosts starving threads",
-        severity: Weight::of(Medium, Medium, Info),
         check: Check::Service,
         why: "stalld gives a starving thread a reservation ahead of FIFO priorities. From 6.12 on the fair server \
             does so, too, and the two add up.",
         fix: Fix::prose(
             "systemctl stop stalld, once nothing ordinary starves on CPUs <I> (see leftovers, kthr.affinity).",
         ),
-        persist: &[Lasting::NoService("stalld.service")],
         cost: "Before 6.12, and where the fair server is off, kernel threads behind a spinning thread starve for good.",
         blast: Blast::Breaking,
         confidence: Confidence::Medium,

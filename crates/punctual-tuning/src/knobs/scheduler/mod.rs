@@ -64,7 +64,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "sched.autogroup",
         title: "No automatic grouping by terminal",
-        severity: Weight::all(Info),
         applies: |case| case.only_for(Kind::Audio, "it only decides among ordinary tasks"),
         check: Check::sysctl(
             "kernel.sched_autogroup_enabled",
@@ -96,7 +95,6 @@ pub(crate) const KNOBS: &[Knob] = &[
         why: "A scheduler loaded at run time places ordinary tasks by its own rules and brings a reservation of \
             its own that goes ahead of FIFO threads.",
         fix: Fix::prose("Stop the program that loaded it (scx_*)."),
-        persist: &[Lasting::NoService("scx.service"), Lasting::NoService("scx_loader.service")],
         cost: "The purpose of that scheduler.",
         blast: Blast::Disturbing,
         confidence: Confidence::Medium,
@@ -106,7 +104,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "sched.energy_aware",
         title: "Tasks not packed onto small cores",
-        severity: Weight::all(Info),
         check: Check::Probe(energy_aware),
         why: "On chips with big and little cores, energy-aware placement moves work to where it costs least, not \
             to where it is done soonest.",
@@ -123,7 +120,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "sched.stats",
         title: "No extra book-keeping at every switch",
-        severity: Weight::all(Info),
         check: Check::Probe(stats),
         why: "Scheduler statistics and delay accounting add work to every switch and wake-up.",
         persist: &[

@@ -10,7 +10,7 @@ pub(crate) const NO_DRIVER: Missing = CannotBe("no cpufreq driver: the firmware 
 pub(crate) fn governor(case: &Case<'_>) -> Judged {
     let read = |file: &str| case.of_rt(&format!("cpufreq/{file}"), NO_DRIVER);
     let governors = read("scaling_governor")?;
-    if governors.iter().all(|(_, governor)| governor == "performance" || governor == "userspace") {
+    if governors.iter().all(|of| of.value == "performance" || of.value == "userspace") {
         return Ok(true);
     }
     Ok(matches!((read("scaling_min_freq"), read("scaling_max_freq")), (Ok(lowest), Ok(highest)) if lowest == highest))

@@ -3,6 +3,9 @@
 
 use crate::knobs::case::{Case, Doubt, Judged};
 
+/// The topmost groups of systemd, which hold everything it starts.
+pub(crate) const SLICES: [&str; 4] = ["init.scope", "system.slice", "user.slice", "machine.slice"];
+
 /// Where the CPU controller of cgroup v1 is usually mounted.
 const V1_MOUNTS: [&str; 2] = ["/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct"];
 

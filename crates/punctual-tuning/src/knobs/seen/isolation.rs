@@ -7,6 +7,7 @@ use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::machine::{CMDLINE, ISOLATED, NOHZ_FULL};
 use punctual_facts::profile::Kind;
 
+pub(crate) const QUEUES: &str = "/sys/devices/virtual/workqueue";
 /// The CPUs on which the kernel may run unbound work.
 pub(crate) const WORKQUEUES: &str = "/sys/devices/virtual/workqueue/cpumask";
 
@@ -92,7 +93,7 @@ pub(crate) fn default_affinity(case: &Case<'_>) -> Judged {
 
 /// Whether irqbalance does not run, or leaves out the real-time CPUs.
 pub(crate) fn irqbalance(case: &Case<'_>) -> Judged {
-    if case.daemons(&["irqbalance"])?.is_empty() {
+    if case.running("irq.irqbalance")?.is_empty() {
         return Ok(true);
     }
     let isolated = case.isolated()?;

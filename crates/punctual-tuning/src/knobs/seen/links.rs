@@ -7,6 +7,7 @@ use punctual_facts::fact::Fact;
 /// More devices than this on one bus are not looked at.
 pub(crate) const MOST_DEVICES: usize = 512;
 pub(crate) const PCI: &str = "/sys/bus/pci/devices";
+pub(crate) const NO_PCI: &str = "there is no PCI bus";
 pub(crate) const LINK_STATES: [&str; 6] = ["l0s_aspm", "l1_aspm", "l1_1_aspm", "l1_2_aspm", "l1_1_pcipm", "l1_2_pcipm"];
 
 /// Whether the kernel controls the power management of any link: it shows the states of those it controls.

@@ -7,6 +7,7 @@ pub(super) mod groups;
 pub(super) mod idle;
 pub(super) mod isolation;
 pub(super) mod links;
+pub(super) mod uncore;
 mod units;
 
 /// Whether a list of tracers has those that name what took the CPU.

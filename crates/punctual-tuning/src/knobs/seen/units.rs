@@ -2,7 +2,7 @@
 
 use crate::knobs::case::Missing::TellsNothing;
 use crate::knobs::case::{Case, Doubt, Judged};
-use crate::programs::{self, Program};
+use crate::programs::{self, Program, Silencing};
 use punctual_facts::fact::Fact;
 
 /// Where systemd keeps a link for each unit that is active.
@@ -52,8 +52,40 @@ impl Case<'_> {
     }
 
     /// Whether the links of enabled units can be seen.
-    pub(crate) fn sees_enabled_units(&self) -> bool {
+    fn sees_enabled_units(&self) -> bool {
         WANTED.iter().any(|target| self.enabled(target).known().is_some())
+    }
+
+    /// Good if at most one is at work of the programs that set what this knob is about.
+    pub(crate) fn one_owner(&self, knob: &str) -> Judged {
+        // Fails if not seeing any of their tasks proves nothing.
+        self.tasks(|task| programs::owners(knob).any(|owner| owner.processes.contains(&task.name.as_str())))?;
+        let mut found = 0;
+        for owner in programs::owners(knob) {
+            if let Some(at_work) = self.at_work(owner).pop() {
+                self.note(owner.name, at_work.how);
+                found += 1;
+            }
+        }
+        if found <= 1 && self.machine.boot.is_systemd() && !self.sees_enabled_units() {
+            return Doubt::unknown("which units systemd starts cannot be seen, and some do their work and end");
+        }
+        if found == 0 {
+            let names: Vec<&str> = programs::owners(knob).map(|owner| owner.name).collect();
+            self.note("tasks and enabled units", format!("none of {}", names.join(", ")));
+        }
+        Ok(found <= 1)
+    }
+
+    /// What silences the programs at work that a knob wants silent; what silences all of them where none is.
+    pub(crate) fn silencing(&self, knob: &str) -> Silencing {
+        let mut found = Silencing::default();
+        for program in programs::ended_for(knob) {
+            for at_work in self.aside(|case| case.at_work(program)) {
+                found.add(program, at_work.unit.as_slice());
+            }
+        }
+        if found.is_empty() { Silencing::of(knob) } else { found }
     }
 
     /// Every unit of a program that is at work: its process runs, the unit is active, or a target starts it at boot.

@@ -53,7 +53,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "ras.cmci",
         title: "Corrected errors are reported by interrupt",
-        severity: Weight::all(Info),
         applies: |case| {
             let is_ignored = case.text(&format!("{MACHINE_CHECKS}/ignore_ce"), NO_MACHINE_CHECKS)? == "1";
             Doubt::not_applicable_if(is_ignored, "corrected errors are ignored altogether")
@@ -75,7 +74,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "ras.edac",
         title: "No polling of the memory controller for errors",
-        severity: Weight::all(Info),
         applies: |case| {
             let controllers = case.list(CONTROLLERS);
             if controllers.known().is_some_and(|names| !names.iter().any(|name| is_controller(name))) {
@@ -120,7 +118,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "ras.soft_offline",
         title: "Pages are not taken away for corrected errors",
-        severity: Weight::all(Info),
         applies: takes_pages_away,
         check: Check::sysctl("vm.enable_soft_offline", Want::ZERO, TellsNothing("the switch is not shown")),
         why: "Software or firmware may ask for a page with corrected errors to be moved elsewhere while it is in use, locked or not: \
@@ -136,7 +133,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "ras.ghes",
         title: "Errors go to the kernel, not first to the firmware",
-        severity: Weight::all(Info),
         check: Check::Probe(ghes),
         why: "Where the firmware asks to hear of errors first (APEI, GHES), each corrected error stops all CPUs in \
             system management mode, or in the secure world of ARM, before the kernel learns of it.",
@@ -153,7 +149,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "ras.aer",
         title: "No corrected PCIe errors since boot",
-        severity: Weight::all(Info),
         check: Check::Probe(aer),
         why: "Each corrected PCIe error is an interrupt and a line in the log; a bad slot or riser makes thousands of \
             them, and each of them was a transfer done twice.",

@@ -44,7 +44,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "wd.cpumask",
         title: "The housekeeping CPUs are still watched",
-        severity: Weight::all(Info),
         check: Check::Probe(others_watched),
         why: "A lock-up on the CPUs that do everything else stops the real-time work sooner or later, too; the \
             detector costs nothing there. Keeping it on them is better than turning it off.",
@@ -56,7 +55,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "wd.thresh",
         title: "Lock-up threshold longer than the work spins",
-        severity: Weight::all(Info),
         check: Check::Probe(threshold),
         why: "A thread that keeps its CPU for twice this many seconds is reported as a soft lock-up: a stack trace on the \
             console, from interrupt context, again and again.",
@@ -69,7 +67,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "wd.hw",
         title: "A hardware watchdog is running",
-        severity: Weight::all(Info),
         check: Check::Probe(hardware),
         why: "With the software detectors off, or a thread that can take a CPU for itself, only hardware brings a hung \
             machine back.",

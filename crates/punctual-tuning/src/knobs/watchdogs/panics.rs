@@ -10,7 +10,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "wd.panic",
         title: "A panic ends in a new start",
-        severity: Weight::all(Info),
         applies: |case| match number(case, "panic")? {
             0 => Ok(()),
             _ => Doubt::not_applicable("a panic ends in a new start"),
@@ -32,7 +31,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "wd.panic_on_oops",
         title: "An oops stops the machine",
-        severity: Weight::all(Info),
         applies: |case| {
             Doubt::not_applicable_if(case.is(Kind::Audio), "on a desktop, unsaved work is worth more")?;
             match number(case, "panic_on_oops")? {
@@ -70,7 +68,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "wd.hung_task_panic",
         title: "A task that waits for long does not stop the machine",
-        severity: Weight::all(Info),
         check: Check::sysctl(
             "kernel.hung_task_panic",
             Want::ZERO,

@@ -23,7 +23,8 @@ pub(super) fn conflicts(case: &Case<'_>, touched: &Touched) -> Vec<Conflict> {
         let resolved = if program.units.iter().any(|unit| touched.silenced.iter().any(|silenced| silenced == unit)) {
             Resolution::Silenced
         } else {
-            Resolution::LeftAlone(format!("the plan leaves {} out, so it may undo what is set", program.knob()))
+            let knob = program.knobs().next().unwrap_or_default();
+            Resolution::LeftAlone(format!("the plan leaves {knob} out, so it may undo what is set"))
         };
         let what = format!("{} sets {}", program.name, program.sets);
         let evidence = format!("{} {}", at_work.unit.unwrap_or(program.name), at_work.how);

@@ -3,15 +3,10 @@
 use super::super::{Expected, Reading};
 use super::draft::Draft;
 use super::{Found, Site};
-use crate::knobs::{Case, Doubt, Missing};
+use crate::knobs::{Case, Doubt, LINK_STATES, MOST_DEVICES, Missing, NO_PCI, PCI};
 use punctual_facts::fact::Fact;
 
-const PCI: &str = "/sys/bus/pci/devices";
-const NO_PCI: &str = "there is no PCI bus";
 const POWER: &str = "More power, and warmth.";
-/// The most devices of one bus that are read.
-const MOST_DEVICES: usize = 512;
-const LINK_STATES: [&str; 6] = ["l0s_aspm", "l1_aspm", "l1_1_aspm", "l1_2_aspm", "l1_1_pcipm", "l1_2_pcipm"];
 
 fn names(case: &Case<'_>, folder: &str, none: &'static str) -> Result<Vec<String>, Doubt> {
     let mut names = case.known(folder, case.list(folder), Missing::CannotBe(none))?;

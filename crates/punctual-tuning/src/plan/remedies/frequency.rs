@@ -2,7 +2,7 @@
 
 use super::draft::Draft;
 use super::{Found, Remedy, Site, by_hand};
-use crate::knobs::{Case, Doubt, Missing};
+use crate::knobs::{BUS, Case, Clocked, DEVFREQ, Doubt, GPU, MEMORY, NPU, UNCORE};
 use punctual_facts::cpu_set::{CPU_LIMIT, CpuSet};
 use punctual_facts::fact::Fact;
 
@@ -203,23 +203,19 @@ pub(super) fn rapl(_: &Site<'_>) -> Found {
 /// Writes the highest frequency to a file of each domain of the uncore.
 fn uncore_file(site: &Site<'_>, file: &str) -> Found {
     let case = site.case;
-    let folder = format!("{CPUS}/intel_uncore_frequency");
-    let none = Missing::CannotBe("no control of the uncore frequency here");
     let mut draft = Draft::default();
     let mut any = false;
-    for name in case.known(&folder, case.list(&folder), none)? {
-        if !name.starts_with("package_") && !name.starts_with("uncore") {
-            continue;
-        }
-        let Fact::Known(highest) = case.peek(&format!("{folder}/{name}/max_freq_khz")) else { continue };
+    for place in case.uncore_places()? {
+        let Fact::Known(highest) = case.peek(&format!("{place}/max_freq_khz")) else { continue };
         if highest.parse::<u64>().is_ok() {
-            any |= draft.write(case, &name, &format!("{folder}/{name}/{file}"), &highest);
+            let name = place.rsplit('/').next().unwrap_or(&place);
+            any |= draft.write(case, name, &format!("{place}/{file}"), &highest);
         }
     }
     if !any {
         return Doubt::not_applicable("no control of the uncore frequency here");
     }
-    Ok(draft.remedy(HEAT, &format!("{folder}/*/current_freq_khz")))
+    Ok(draft.remedy(HEAT, &format!("{UNCORE}/*/current_freq_khz")))
 }
 
 pub(super) fn uncore(site: &Site<'_>) -> Found {
@@ -231,19 +227,14 @@ pub(super) fn uncore_elc(site: &Site<'_>) -> Found {
     uncore_file(site, "elc_floor_freq_khz")
 }
 
-/// Sets devices whose names contain one of these parts to their highest frequency.
-fn devfreq(site: &Site<'_>, parts: &[&str]) -> Found {
+/// Sets devices of a kind to their highest frequency.
+fn devfreq(site: &Site<'_>, kind: Clocked) -> Found {
     let case = site.case;
-    let folder = "/sys/class/devfreq";
-    let none = Missing::CannotBe("no device here changes its frequency by devfreq");
     let mut draft = Draft::default();
-    for device in case.known(folder, case.list(folder), none)? {
-        let is_memory_bus = device.contains("mbus") && !parts.contains(&"mbus");
-        if is_memory_bus || !parts.iter().any(|part| device.contains(part)) {
-            continue;
-        }
+    for device in case.clocked(kind)? {
+        let folder = DEVFREQ;
         let read = |file: &str| case.peek(&format!("{folder}/{device}/{file}"));
-        if read("governor").known().is_some_and(|now| matches!(now.as_str(), "performance" | "powersave")) {
+        if read("governor").known().is_some_and(|now| Case::is_steady(now)) {
             continue;
         }
         let offers = |names: &String| names.split_whitespace().any(|name| name == "performance");
@@ -260,17 +251,17 @@ fn devfreq(site: &Site<'_>, parts: &[&str]) -> Found {
 }
 
 pub(super) fn memory(site: &Site<'_>) -> Found {
-    devfreq(site, &["dmc", "ddr", "dram", "memory", "mbus"])
+    devfreq(site, MEMORY)
 }
 
 pub(super) fn bus(site: &Site<'_>) -> Found {
-    devfreq(site, &["bus", "noc", "interconnect", "cci", "uncore"])
+    devfreq(site, BUS)
 }
 
 pub(super) fn gpu(site: &Site<'_>) -> Found {
-    devfreq(site, &["gpu", "mali"])
+    devfreq(site, GPU)
 }
 
 pub(super) fn npu(site: &Site<'_>) -> Found {
-    devfreq(site, &["npu"])
+    devfreq(site, NPU)
 }

@@ -120,10 +120,8 @@ pub struct RemedyOf {
 
 enum Way {
     Find(fn(&Site<'_>) -> Found),
-    /// Silence the programs that are bad for the knob, at this risk.
-    Silence(&'static str),
-    /// The same, where that breaks something.
-    SilenceBreaking(&'static str),
+    /// Silence the programs that are bad for the knob; the risk is what the knob says of the cost.
+    Silence,
     /// Leave one owner of what the knob is about.
     OneOwner,
 }
@@ -132,31 +130,29 @@ const fn find(knob: &'static str, find: fn(&Site<'_>) -> Found) -> RemedyOf {
     RemedyOf { knob, way: Way::Find(find) }
 }
 
-const fn silence(knob: &'static str, risk: &'static str) -> RemedyOf {
-    RemedyOf { knob, way: Way::Silence(risk) }
+const fn silence(knob: &'static str) -> RemedyOf {
+    RemedyOf { knob, way: Way::Silence }
 }
 
 const fn one_owner(knob: &'static str) -> RemedyOf {
     RemedyOf { knob, way: Way::OneOwner }
 }
 
-const NO_UPDATES: &str = "Security updates no longer come by themselves.";
-
 /// Every remedy in the order in which they are best applied: programs that would undo the rest are silenced first, places
 /// are made before things are moved there, and what removes a safety net comes last.
 #[rustfmt::skip]
 pub const REMEDIES: &[RemedyOf] = &[
-    silence("irq.irqbalance", "Interrupts are redistributed for about a second; from then on nobody spreads them but what is set here."),
-    silence("pm.daemons", "Nobody slows the machine down before it gets hot, but the hardware itself: see that it stays cool."),
+    silence("irq.irqbalance"),
+    silence("pm.daemons"),
     one_owner("agree.owners_power"),
     one_owner("agree.owners_irq"),
     one_owner("agree.owners_priorities"),
-    RemedyOf { knob: "sched.stalld", way: Way::SilenceBreaking("What starves behind a thread that spins is helped by nobody.") },
-    silence("svc.update_timers", NO_UPDATES),
-    silence("svc.maintenance", "Disks get slower, or decay unseen, unless it is done by hand."),
-    silence("svc.timers", NO_UPDATES),
-    silence("svc.rtkit", "Desktop audio asks for real time in vain."),
-    silence("svc.priority", "Their comfort."),
+    silence("sched.stalld"),
+    silence("svc.update_timers"),
+    silence("svc.maintenance"),
+    silence("svc.timers"),
+    silence("svc.rtkit"),
+    silence("svc.priority"),
     find("iso.domain", partition::domain),
     find("iso.cpuset", partition::broken),
     find("sysd.affinity", slices::first_process),
@@ -227,8 +223,7 @@ pub fn remedy(site: &Site<'_>, id: &str) -> Option<Remedy> {
     site.case.forget();
     let found = match way {
         Way::Find(find) => find(site),
-        Way::Silence(risk) => bad(site, knob, risk),
-        Way::SilenceBreaking(risk) => bad(site, knob, risk).map(|remedy| remedy.reaching(Blast::Breaking)),
+        Way::Silence => bad(site, knob),
         Way::OneOwner => owners(site, knob),
     };
     site.case.forget();

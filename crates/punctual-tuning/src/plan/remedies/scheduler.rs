@@ -126,14 +126,12 @@ pub(super) fn preempt(site: &Site<'_>) -> Found {
 
 /// Features that exist for debugging the scheduler.
 pub(super) fn features(site: &Site<'_>) -> Found {
-    const HARMFUL: [&str; 4] = ["RT_RUNTIME_SHARE", "WARN_DOUBLE_CLOCK", "LATENCY_WARN", "DOUBLE_TICK"];
     let case = site.case;
     debug_files(case)?;
     let path = format!("{DEBUG}/features");
     let missing = Missing::TellsNothing("the scheduler's features are not shown");
     let text = case.known(&path, case.peek(&path), missing)?;
-    let is_wrong = |name: &&str| HARMFUL.contains(name) || case.is_rt() && *name == "TTWU_QUEUE";
-    let wrong: Vec<&str> = text.split_whitespace().filter(is_wrong).collect();
+    let wrong = case.harmful_features(&text);
     if wrong.is_empty() {
         return Doubt::not_applicable("none of those that do harm is on");
     }

@@ -3,7 +3,7 @@
 use super::super::Step;
 use super::draft::Draft;
 use super::{Found, Remedy, Site};
-use crate::knobs::{Blast, Doubt};
+use crate::knobs::{self, Blast, Doubt};
 use crate::programs::{self, Program};
 
 /// Silences those of the programs that are at work here.
@@ -19,13 +19,12 @@ fn silenced(site: &Site<'_>, programs: impl Iterator<Item = &'static Program>, r
     let mut by_hand = Vec::new();
     for program in programs {
         for at_work in case.at_work(program) {
-            match (program.by_hand, at_work.unit) {
-                (None, Some(unit)) => {
-                    let step = Step::Silence { unit: unit.to_owned(), lasting: site.preferences.for_good };
-                    draft.step(unit, &at_work.how, "silent", step);
-                }
-                (how, _) => by_hand.push(how.unwrap_or(program.name)),
-            }
+            let Some(unit) = at_work.unit.filter(|_| program.by_hand.is_none()) else {
+                by_hand.push(program.by_hand.unwrap_or(program.name));
+                continue;
+            };
+            let step = Step::Silence { unit: unit.to_owned(), lasting: site.preferences.for_good };
+            draft.step(unit, &at_work.how, "silent", step);
         }
     }
     by_hand.dedup();
@@ -41,8 +40,8 @@ fn silenced(site: &Site<'_>, programs: impl Iterator<Item = &'static Program>, r
 }
 
 /// Silences the programs that are bad for a knob.
-pub(super) fn bad(site: &Site<'_>, knob: &str, risk: &str) -> Found {
-    silenced(site, programs::bad_for(knob), risk)
+pub(super) fn bad(site: &Site<'_>, knob: &str) -> Found {
+    silenced(site, programs::bad_for(knob), knobs::find(knob).map_or("", |knob| knob.cost))
 }
 
 /// Silences those of several owners that no other knob silences.

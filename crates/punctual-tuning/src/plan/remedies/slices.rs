@@ -4,13 +4,11 @@
 use super::super::{Invocation, Step};
 use super::draft::Draft;
 use super::{Found, Remedy, Site};
-use crate::knobs::{Blast, Doubt};
+use crate::knobs::{Blast, Doubt, SLICES};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::fact::Fact;
 
 const CGROUPS: &str = "/sys/fs/cgroup";
-/// The topmost groups of systemd.
-const SLICES: [&str; 4] = ["init.scope", "system.slice", "user.slice", "machine.slice"];
 
 /// Moves the first process. Programs that it starts later inherit its CPUs, and may choose others.
 pub(super) fn first_process(site: &Site<'_>) -> Found {

@@ -3,11 +3,10 @@
 use super::super::{Expected, Reading};
 use super::draft::Draft;
 use super::{Found, Site};
-use crate::knobs::{Doubt, Missing};
+use crate::knobs::{Doubt, Missing, QUEUES};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::fact::Fact;
 
-const QUEUES: &str = "/sys/devices/virtual/workqueue";
 /// The most queues that are read.
 const MOST_QUEUES: usize = 512;
 const STALL: &str =

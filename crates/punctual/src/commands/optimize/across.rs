@@ -14,9 +14,9 @@ use punctual_facts::machine::Machine;
 use punctual_hist::Nanos;
 use punctual_linux::apply::{self, Fate, Hand, Request, Transaction, now};
 use punctual_linux::journal::{Asked, Purpose, Session, Stage as Progress};
-use punctual_optimize::across::{Across, BootEntry, Ending, Hands, Seen, go_on};
+use punctual_optimize::across::{Across, BootEntry, BootSeen, Ending, Hands, go_on};
 use punctual_optimize::format::Kept;
-use punctual_optimize::{Campaign, Outcome, Stage};
+use punctual_optimize::{Campaign, CampaignStage, RunOutcome};
 use punctual_tuning::knobs::Blast;
 use punctual_tuning::plan::lasting::Starts;
 use punctual_tuning::plan::{self, BootChange, Change, Invocation, Keep};
@@ -141,7 +141,7 @@ impl Boots<'_, '_> {
 impl Hands for Boots<'_, '_> {
     type Error = anyhow::Error;
 
-    fn look(&mut self) -> Result<Seen> {
+    fn look(&mut self) -> Result<BootSeen> {
         let machine = Source::here().machine;
         let (line, release) = line_and_release(&machine)?;
         let standing = self.standing()?;
@@ -156,7 +156,7 @@ impl Hands for Boots<'_, '_> {
             keeps: if is_whole(&session) { keeps(session) } else { Vec::new() },
             made_in: session.begun.as_ref().map(|begun| begun.boot.clone()).unwrap_or_default(),
         });
-        Ok(Seen {
+        Ok(BootSeen {
             boot: present.boot,
             line,
             release,
@@ -217,7 +217,7 @@ impl Hands for Boots<'_, '_> {
         Ok(true)
     }
 
-    fn measure(&mut self, arm: &[usize], stage: Stage, round: u32) -> Result<Option<Outcome>> {
+    fn measure(&mut self, arm: &[usize], stage: CampaignStage, round: u32) -> Result<Option<RunOutcome>> {
         if !self.settled()? {
             return Ok(None);
         }

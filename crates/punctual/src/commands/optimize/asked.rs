@@ -1,6 +1,6 @@
 //! What is asked for, checked before anything is done; and as it is kept, so that it is understood after a boot, too.
 
-use super::candidates::{SCRIPT, Selection};
+use super::candidates::Selection;
 use super::time::{WARM_UP, each};
 use crate::cli::OptimizeArgs;
 use crate::commands::adopt;
@@ -15,6 +15,7 @@ use punctual_hist::Nanos;
 use punctual_linux::load::LoadSpec;
 use punctual_linux::{apply, journal};
 use punctual_numbers::scenario::{Amount, Mechanism, Policy, ProbeThread, Scenario, TimerPhase};
+use punctual_optimize::SCRIPT;
 use punctual_optimize::{Design, SCREENED_MAX, Strategy};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};

@@ -16,7 +16,7 @@ use punctual_numbers::recording::EndReason;
 use punctual_numbers::report::Distrust;
 use punctual_numbers::scenario::Scenario;
 use punctual_optimize::format::{Doubts, Kept};
-use punctual_optimize::{Outcome, Response};
+use punctual_optimize::{Response, RunOutcome};
 use punctual_tuning::knobs::Blast;
 use punctual_tuning::plan::Change;
 use std::mem::{Discriminant, discriminant};
@@ -82,16 +82,16 @@ impl<'a> Bench<'a> {
 
     /// Sets those of an arm that are set in a machine that runs, measures, puts back. Nothing: it was interrupted, and
     /// does not count.
-    pub fn run(&mut self, arm: &[usize], set: &[usize], recording: &Path) -> Result<Option<Outcome>> {
+    pub fn run(&mut self, arm: &[usize], set: &[usize], recording: &Path) -> Result<Option<RunOutcome>> {
         let outcome = if set.is_empty() { self.measured(recording) } else { self.changed(set, recording) }?;
         told_of(arm, outcome)
     }
 
-    fn changed(&mut self, set: &[usize], recording: &Path) -> Result<Option<Outcome>> {
+    fn changed(&mut self, set: &[usize], recording: &Path) -> Result<Option<RunOutcome>> {
         let trials: Option<Vec<&Prepared>> =
             set.iter().map(|place| self.trials.get(*place).copied().flatten()).collect();
         let Some(trials) = trials else {
-            return Ok(Some(Outcome::Refused("this machine has nothing to change about it any more".to_owned())));
+            return Ok(Some(RunOutcome::Refused("this machine has nothing to change about it any more".to_owned())));
         };
         let changes: Vec<Change> = trials.iter().map(|trial| trial.change.clone()).collect();
         let hand = Machine::here();
@@ -108,7 +108,7 @@ impl<'a> Bench<'a> {
         let applied = transaction.apply(&changes, self.blast)?;
         let hold = trials.iter().filter_map(|trial| trial.hold_us).min();
         let outcome = match refusal(&applied) {
-            Some(why) => Ok(Some(Outcome::Refused(why))),
+            Some(why) => Ok(Some(RunOutcome::Refused(why))),
             None => self.held(hold, recording),
         };
         let reverted = revert_patiently(&hand, Extent::Only(number))?;
@@ -119,15 +119,17 @@ impl<'a> Bench<'a> {
         outcome
     }
 
-    fn held(&mut self, hold_us: Option<u32>, recording: &Path) -> Result<Option<Outcome>> {
+    fn held(&mut self, hold_us: Option<u32>, recording: &Path) -> Result<Option<RunOutcome>> {
         let held = hold_us.map(|us| LatencyRequest::global(Nanos::from_us(us.into()))).transpose();
         match held {
             Ok(_held) => self.measured(recording),
-            Err(error) => Ok(Some(Outcome::Refused(format!("the limit on the CPUs' sleep cannot be held: {error}")))),
+            Err(error) => {
+                Ok(Some(RunOutcome::Refused(format!("the limit on the CPUs' sleep cannot be held: {error}"))))
+            }
         }
     }
 
-    fn measured(&mut self, recording: &Path) -> Result<Option<Outcome>> {
+    fn measured(&mut self, recording: &Path) -> Result<Option<RunOutcome>> {
         let outputs = Outputs::recording(Some(recording));
         // The thread that measures keeps to the CPUs of housekeeping from then on; this one is to stay as it is, since
         // what it starts inherits that.
@@ -156,21 +158,21 @@ impl<'a> Bench<'a> {
             }
         }
         let response = Response::of(report).context("too little was measured to tell p99.9: lengthen --run")?;
-        Ok(Some(Outcome::Measured(response)))
+        Ok(Some(RunOutcome::Measured(response)))
     }
 }
 
 /// Without candidates it is the machine itself that cannot be measured, and nothing can be held against it.
-fn told_of(arm: &[usize], outcome: Option<Outcome>) -> Result<Option<Outcome>> {
+fn told_of(arm: &[usize], outcome: Option<RunOutcome>) -> Result<Option<RunOutcome>> {
     match outcome {
-        Some(Outcome::Refused(why)) if arm.is_empty() => bail!("{why}, with the machine as it was"),
+        Some(RunOutcome::Refused(why)) if arm.is_empty() => bail!("{why}, with the machine as it was"),
         outcome => Ok(outcome),
     }
 }
 
 /// What a measurement comes to that did not run to its end: of one that somebody ended, nothing.
-fn unfinished(end: Option<EndReason>) -> Option<Outcome> {
-    (end == Some(EndReason::Stalled)).then(|| Outcome::Refused(STALLED.to_owned()))
+fn unfinished(end: Option<EndReason>) -> Option<RunOutcome> {
+    (end == Some(EndReason::Stalled)).then(|| RunOutcome::Refused(STALLED.to_owned()))
 }
 
 /// Why what was applied is not what was asked for, if so.
@@ -190,7 +192,7 @@ mod tests {
     #[test]
     fn a_stall_is_told_as_one_and_what_somebody_ended_does_not_count() {
         let stalled = unfinished(Some(EndReason::Stalled));
-        assert_eq!(stalled, Some(Outcome::Refused(STALLED.to_owned())));
+        assert_eq!(stalled, Some(RunOutcome::Refused(STALLED.to_owned())));
         assert_eq!(told_of(&[1], stalled.clone()).unwrap(), stalled);
         let why = told_of(&[], stalled).unwrap_err().to_string();
         assert!(why.contains("stalled") && why.contains("the machine as it was"), "{why}");

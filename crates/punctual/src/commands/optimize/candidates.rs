@@ -8,7 +8,7 @@ use crate::render::tune::why;
 use anyhow::{Result, anyhow, bail};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::profile::Need;
-use punctual_optimize::Candidate;
+use punctual_optimize::{Candidate, SCRIPT};
 use punctual_tuning::knobs::Blast;
 use punctual_tuning::plan::lasting::Starts;
 use punctual_tuning::plan::remedies::Preferences;
@@ -16,9 +16,6 @@ use punctual_tuning::plan::{
     self, BootChange, Change, DEFAULT, ENTRY, FILES, Invocation, Keep, Lasts, Plan, Reason, Step, Takes, Wishes,
 };
 use std::path::{Path, PathBuf};
-
-/// What makes a word of `--knobs` a program.
-pub const SCRIPT: &str = "script:";
 
 /// What can be tried, and on which CPUs it is measured.
 pub struct Selection {

@@ -37,13 +37,18 @@ pub struct Folder {
 impl Folder {
     /// Makes one; it must not be there yet.
     pub fn create(path: &Path, kept: &Kept) -> Result<Self> {
+        let folder = Self::make(path)?;
+        folder.write(kept)?;
+        Ok(folder)
+    }
+
+    /// Makes one without a file; it must not be there yet.
+    pub fn make(path: &Path) -> Result<Self> {
         fs::DirBuilder::new()
             .mode(PRIVATE)
             .create(path)
             .with_context(|| format!("make the folder {}: choose another with --out, or remove it", path.display()))?;
-        let folder = Self::hold(path)?;
-        folder.write(kept)?;
-        Ok(folder)
+        Self::hold(path)
     }
 
     pub fn open(path: &Path) -> Result<Self> {

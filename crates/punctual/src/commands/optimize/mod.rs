@@ -11,12 +11,12 @@ mod across;
 mod asked;
 mod bench;
 mod candidates;
-mod kept;
+pub mod kept;
 mod ours;
 mod rounds;
 #[cfg(test)]
 pub mod simulated;
-mod time;
+pub mod time;
 mod told;
 
 use super::preconditions::{allowed_to_change, no_campaign_but, none_measures, nothing_waits, put_back_abandoned};
@@ -102,7 +102,7 @@ fn filled(args: &OptimizeArgs) -> Result<OptimizeArgs> {
     let Stated { kind, terms: Terms { period, budget, cpus, priority, load, .. }, .. } =
         Stated::read(&args.need, typed)?;
     let need = NeedArgs { profile: Some(kind.name().to_owned()), config: None };
-    Ok(OptimizeArgs { need, period, budget, cpus, priority, load, ..args })
+    Ok(OptimizeArgs { cpus, load, period, budget, priority, need, ..args })
 }
 
 /// The words of a campaign that was begun when `--budget` was its time and `--late` its budget; since then each campaign

@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 use punctual_hist::Nanos;
 use punctual_linux::apply::Machine;
 use punctual_optimize::format::Kept;
-use punctual_optimize::{Next, Outcome, Stage};
+use punctual_optimize::{CampaignStage, Next, RunOutcome};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
@@ -32,7 +32,7 @@ pub fn drive(
         if interrupted.load(Ordering::Relaxed) {
             return Ok(false);
         }
-        if kept.spent > args.time && place == 0 && stage == Stage::Rounds {
+        if kept.spent > args.time && place == 0 && stage == CampaignStage::Rounds {
             kept.campaign.close();
             folder.write(kept)?;
             continue;
@@ -44,7 +44,7 @@ pub fn drive(
         let number = kept.campaign.runs.len() + 1;
         let outcome = bench.run(&arm, &arm, &folder.recording(number)).with_context(|| goes_on(folder))?;
         let Some(outcome) = outcome else { return Ok(false) };
-        if let Outcome::Refused(why) = &outcome {
+        if let RunOutcome::Refused(why) = &outcome {
             render::say(&format!("not set: {why}"));
         }
         kept.campaign.take(&arm, outcome);

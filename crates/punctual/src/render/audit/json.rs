@@ -4,6 +4,7 @@ use super::{Advice, Audit, Totals};
 use crate::render::document::Published;
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::finding::Finding;
+use punctual_facts::machine::MachineLine;
 use punctual_facts::profile::Kind;
 use punctual_tuning::knobs;
 use serde::Serialize;
@@ -19,13 +20,6 @@ pub struct AuditDocument<'a> {
     /// How many findings are of each kind: of those that are bad by severity, of all others by state.
     totals: Totals,
     findings: Vec<Entry<'a>>,
-}
-
-#[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-struct MachineLine {
-    name: String,
-    value: String,
 }
 
 #[derive(Serialize)]
@@ -58,9 +52,8 @@ impl<'a> AuditDocument<'a> {
             let advice = Advice::of(knobs::find(&finding.id)?, case);
             Some(Entry { finding, advice })
         };
-        let machine = case.machine.fingerprint().into_iter();
         Self {
-            machine: machine.map(|(name, value)| MachineLine { name, value }).collect(),
+            machine: case.machine.fingerprint(),
             need: JudgedFor { profile: case.need.kind, cpus: case.rt() },
             totals: Totals::of(audit.findings),
             findings: audit.findings.iter().filter_map(entry).collect(),

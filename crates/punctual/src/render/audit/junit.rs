@@ -33,7 +33,7 @@ fn status(finding: &Finding, least: Option<Severity>) -> Status {
     match &finding.state {
         State::Good => Status::Passed,
         State::Bad if finding.severity >= least.unwrap_or(Severity::Medium) => Status::Failed(Trouble {
-            message: Some(format!("{severity}: wanted is: {}", finding.title)),
+            message: Some(format!("{severity}: should be: {}", finding.title)),
             kind: Some(severity.to_owned()),
             text: Some(format!(
                 "found: {}\nwhy: {}\nchange: {}\ncost: {}",

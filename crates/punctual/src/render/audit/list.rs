@@ -9,6 +9,7 @@ use crate::render::sheet::Style;
 use crate::render::sheet::{Sheet, Tone};
 use crate::render::words;
 use punctual_facts::finding::{Evidence, Finding, Severity, State};
+use punctual_facts::machine::MachineLine;
 
 /// Widest column of ids.
 const ID_MAX: usize = 24;
@@ -20,11 +21,11 @@ const LEAST_SEEN: usize = 20;
 /// The findings. `columns` is how wide the terminal is, `None` where there is none; `all` lists what is good and what
 /// does not apply, too.
 pub fn list(audit: &Audit<'_>, columns: Option<usize>, all: bool) -> String {
-    let width = columns.map_or(usize::MAX, |columns| columns.max(40));
+    let width = columns.map_or(usize::MAX, |columns| columns.max(20));
     let mut sheet = Sheet::new(Style { width, colour: columns.is_some() });
     let machine = audit.case.machine.fingerprint();
-    for (name, value) in &machine {
-        sheet.entry(0, 15, name, &shortened(value, width.saturating_sub(16)));
+    for MachineLine { name, value } in &machine {
+        sheet.entry(0, 15, name, &shortened(value, width.max(40) - 16));
     }
     sheet.heading(&format!("For {}", audit.need()));
     sheet.paragraph(2, &Totals::of(audit.findings).to_string());
@@ -84,10 +85,10 @@ fn unknown(sheet: &mut Sheet, findings: &[Finding]) {
     if reasons.is_empty() {
         return;
     }
-    let count = reasons.iter().map(|(_, findings)| findings.len()).sum();
+    let count = reasons.iter().map(|alike| alike.findings.len()).sum();
     title(sheet, Tone::Doubt, "UNKNOWN", count, "could not be told");
-    for (reason, findings) in reasons {
-        let ids: Vec<&str> = findings.iter().map(|finding| finding.id.as_str()).collect();
+    for alike in reasons {
+        let (ids, reason) = (alike.ids(), alike.what);
         let Some((first, others)) = ids.split_first() else { continue };
         let (mark, others) = if others.is_empty() { (":", String::new()) } else { (",", others.join(", ") + ": ") };
         sheet.hanging_paragraph(2, 4, Tone::Heading, &format!("{first}{mark}"), &format!("{others}{reason}"));
@@ -106,7 +107,7 @@ impl Page {
         }
         title(sheet, tone, heading, findings.len(), meaning);
         for finding in findings {
-            let room = self.width.saturating_sub(self.ids.max(finding.id.chars().count()) + 3);
+            let room = self.width.max(40).saturating_sub(self.ids.max(finding.id.chars().count()) + 3);
             let (told, deed) = line(finding, room);
             sheet.toned_entry(2, self.ids, Tone::Heading, &finding.id, &told);
             if let Some(deed) = deed {
@@ -131,7 +132,7 @@ fn line(finding: &Finding, room: usize) -> (String, Option<String>) {
     if deed.chars().count() + LEAST_SEEN <= room {
         return (shortened(&brief(&finding.evidence, &finding.state), room - deed.chars().count()) + &deed, None);
     }
-    let wanted = format!("wanted: {}; {}", finding.title, brief(&finding.evidence, &finding.state));
+    let wanted = format!("should be: {}; {}", finding.title, brief(&finding.evidence, &finding.state));
     (shortened(&wanted, room), Some(finding.fix.clone()).filter(|fix| !fix.is_empty()))
 }
 

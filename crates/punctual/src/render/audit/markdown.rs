@@ -5,6 +5,7 @@ use super::{Advice, Audit, Totals, WORST_FIRST, found};
 use crate::render::markdown::{cell, code, prose};
 use crate::render::words;
 use punctual_facts::finding::{Finding, State};
+use punctual_facts::machine::MachineLine;
 use punctual_tuning::knobs::{self, Case};
 use std::fmt::{self, Write as _};
 
@@ -12,7 +13,7 @@ pub fn document(audit: &Audit<'_>) -> Result<String, fmt::Error> {
     let mut out = String::new();
     writeln!(out, "# Audit for {}\n", prose(&audit.need()))?;
     writeln!(out, "| machine | |\n|---|---|")?;
-    for (name, value) in audit.case.machine.fingerprint() {
+    for MachineLine { name, value } in audit.case.machine.fingerprint() {
         writeln!(out, "| {} | {} |", cell(&prose(&name)), cell(&code(&value)))?;
     }
     writeln!(out, "\n{}.", Totals::of(audit.findings))?;

@@ -71,7 +71,7 @@ fn result(finding: &Finding, captured: Option<Captured<'_>>) -> Checked {
     };
     let message = match finding.state {
         State::Bad => format!(
-            "{} ({}): wanted is: {}. Found: {}. {}",
+            "{} ({}): should be: {}. Found: {}. {}",
             finding.id,
             words::severity(finding.severity),
             finding.title,

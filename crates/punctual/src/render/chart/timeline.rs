@@ -20,24 +20,24 @@ pub const TIMELINE_HEIGHT: f64 = NAMED + PLOT + LABELLED;
 
 type Value = fn(&TimelinePoint) -> Option<Nanos>;
 
-/// The lowest and the highest of all latencies of a report and its budget: the range of its time lines. `None` when
-/// nothing ran.
-pub fn reach(report: &Report) -> Option<(Nanos, Nanos)> {
+/// The range of time lines.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reach {
+    pub low: Nanos,
+    pub high: Nanos,
+}
+
+/// The lowest and the highest of all latencies of a report and its budget. `None` when nothing ran.
+pub fn reach(report: &Report) -> Option<Reach> {
     let measured = || report.timeline.iter();
     let low = measured().filter_map(|p| p.min).chain(report.need.budget).min()?;
     let high = measured().filter_map(|p| p.max).chain(report.need.budget).max()?;
-    Some((low, high))
+    Some(Reach { low, high })
 }
 
 /// The time line of the CPU with this index in the report, from the lowest to the highest latency. The first of a stack
 /// names the load phases, the last has the labels of time. `None` when nothing ran on it.
-pub fn timeline(
-    report: &Report,
-    number: usize,
-    (low, high): (Nanos, Nanos),
-    first: bool,
-    last: bool,
-) -> Option<String> {
+pub fn timeline(report: &Report, number: usize, Reach { low, high }: Reach, first: bool, last: bool) -> Option<String> {
     let cpu = report.cpus.get(number)?.cpu;
     let points = joined(&report.timeline, cpu);
     let times = times(report)?;

@@ -67,7 +67,7 @@ fn against(other: &Against) -> Value {
     let told = other.told_to_ppm.map(say::percentile);
     context! {
         name => &other.side.name,
-        verdict => capital(&say::based_verdict(other.basis, other.verdict, other.if_independent)),
+        verdict => capital(&say::verdict_on(other)),
         as_if => other.if_independent.is_some() || other.basis == Basis::Independent,
         told,
         wants => other.wants.map(units::duration),

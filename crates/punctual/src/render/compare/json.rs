@@ -1,4 +1,4 @@
-//! A comparison for programs: the document `punctual/compare/2`.
+//! A comparison for programs: the document `punctual/compare/3`.
 
 use crate::render::document::{self, Published};
 use punctual_numbers::compare::{CONFIDENCE, Compared, Comparison};
@@ -16,7 +16,7 @@ pub(in crate::render) struct Document<'a> {
 }
 
 impl Published for Document<'_> {
-    const SCHEMA: &'static str = "punctual/compare/2";
+    const SCHEMA: &'static str = "punctual/compare/3";
 }
 
 impl<'a> Document<'a> {

@@ -3,6 +3,7 @@
 
 use crate::render::junit::{Case, Document, Status, Suite, Trouble};
 use crate::render::words::compare as say;
+use punctual_facts::machine::MachineLine;
 use punctual_numbers::compare::{Against, Compared, Comparison, GroupResult};
 
 /// The document. Worse is a failure; `unsure_fails` makes one of what cannot be told, too.
@@ -19,7 +20,7 @@ pub fn junit(comparison: &Comparison, unsure_fails: bool) -> std::io::Result<Str
         properties.extend(other.lacks.iter().map(|lacking| ("not known", say::lacking(lacking))));
         Suite {
             name: other.side.name.clone(),
-            properties: properties.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
+            properties: properties.into_iter().map(MachineLine::from).collect(),
             cases: other.groups.iter().map(|group| case(other, group, unsure_fails)).collect(),
         }
     });

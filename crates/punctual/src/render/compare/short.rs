@@ -5,7 +5,7 @@ use crate::render::sheet::Sheet;
 use crate::render::sheet::Style;
 use crate::render::units;
 use crate::render::words::{self, command::length, compare as say};
-use punctual_numbers::compare::{Against, Compared, Comparison, GroupResult};
+use punctual_numbers::compare::{Against, Compared, Comparison, Design, GroupResult, Undecided};
 use punctual_numbers::report::Distrust;
 use std::path::Path;
 
@@ -76,8 +76,7 @@ fn answer(sheet: &mut Sheet, other: &Against, comparison: &Comparison) {
     sheet.gap();
     let decided = say::all_decided(other);
     let shown: Vec<&str> = decided.iter().take(DECIDED_SHOWN).map(String::as_str).collect();
-    let word = say::based_verdict(other.basis, other.verdict, other.if_independent);
-    let word = format!("{}:", word.to_uppercase());
+    let word = format!("{}:", say::verdict_on(other).to_uppercase());
     let left = decided.len() - shown.len();
     let left = if left > 0 { format!("; and {} more", units::count(left as u64)) } else { String::new() };
     let seen = if shown.is_empty() { other.side.name.clone() } else { format!("{}{left}.", shown.join("; ")) };
@@ -98,6 +97,19 @@ fn answer(sheet: &mut Sheet, other: &Against, comparison: &Comparison) {
 }
 
 fn next(other: &Against) -> String {
+    match other.undecided {
+        Some(Undecided::Moods(_)) => {
+            let (command, takes) = say::interleave();
+            return format!("{command} (about {}; A and B set up either side)", units::duration(takes));
+        }
+        Some(Undecided::FewRuns { .. }) => {
+            return "Measure more runs of both, alternately, and name them all.".to_owned();
+        }
+        None => {}
+    }
+    if other.design != Design::Pair {
+        return "Nothing: the sides were held against what differs from run to run.".to_owned();
+    }
     if other.if_independent.is_some_and(|verdict| verdict != Compared::NotEnoughData) {
         return "Compare recordings, or files that list their values one by one: both show how values depend on each other. \
                 To decide all the same, add --as-if-independent."

@@ -39,7 +39,9 @@ pub(super) fn side(sheet: &mut Sheet, label: &str, side: &Side) {
         Origin::Punctual { .. } => String::new(),
         Origin::Imported { .. } => format!(", by {}", say::program(&side.origin)),
     };
-    sheet.entry(2, 7, label, &format!("{}{started}{measured}{by}", side.name));
+    let more = side.runs.len().saturating_sub(1);
+    let more = if more > 0 { format!(" and {}", units::counted(more as u64, "other run")) } else { String::new() };
+    sheet.entry(2, 7, label, &format!("{}{more}{started}{measured}{by}", side.name));
     for doubt in &side.doubts {
         sheet.toned_paragraph(10, Tone::Doubt, "not to be trusted:", &words::distrust(doubt));
     }
@@ -61,8 +63,7 @@ fn against(sheet: &mut Sheet, other: &Against, comparison: &Comparison) {
     sheet.gap();
     side(sheet, "second", &other.side);
     sheet.heading("Verdict");
-    let word = say::based_verdict(other.basis, other.verdict, other.if_independent);
-    let word = format!("{}.", word.to_uppercase());
+    let word = format!("{}.", say::verdict_on(other).to_uppercase());
     sheet.toned_paragraph(2, tone(other.verdict), &word, &say::sentence(other, comparison));
     if other.refused {
         sheet.toned_paragraph(2, Tone::Doubt, "Not comparable:", "compared all the same, because --anyway was given.");

@@ -4,7 +4,6 @@
 /// Member and meaning, in alphabetical order.
 pub const MEMBERS: &[(&str, &str)] = &[
     ("activations", "The number of activations."),
-    ("adds", "What a run as root would add, as ids of knobs."),
     ("advice", "The number of knobs that software cannot see."),
     ("arch", "The architecture of the processor."),
     ("arguments", "The words after the program's name."),

@@ -9,7 +9,7 @@ use punctual_numbers::explain::{
 use punctual_numbers::recording::Windows;
 use punctual_numbers::report::Report;
 use punctual_numbers::trace::{
-    Address, Blind, Context, Incomplete, Kept, Line, Names, Record, Rung, SelfTest, TraceTotal, Tracing,
+    Address, Blind, Context, Incomplete, IrqLine, Kept, Names, Record, Rung, SelfTest, TraceTotal, Tracing,
     Vector as VectorKind, What, Window,
 };
 
@@ -346,7 +346,7 @@ fn window(spike: &Spike, slot: u32) -> Window {
     let names = Names {
         tasks: [(60, "hog95"), (70, "punctual")].map(|(tid, name)| (tid, name.to_owned())).into(),
         kernel_threads: Vec::new(),
-        irqs: [(131, Line { action: "nvme0q3".to_owned(), ..Line::default() })].into(),
+        irqs: [(131, IrqLine { action: "nvme0q3".to_owned(), ..IrqLine::default() })].into(),
         functions: [(function, "hrtimer_wakeup".to_owned())].into(),
     };
     let sent = What::IpiSend { target: spike.cpu, callsite: Address(0), callback: function };

@@ -4,10 +4,12 @@ use crate::render::clean::shortened;
 use crate::render::sheet::Style;
 use crate::render::sheet::table::{Edge, Table};
 use crate::render::sheet::{Sheet, Tone};
+use crate::render::text::section;
 use crate::render::units;
-use crate::render::words::answer::{self, Reader};
+use crate::render::words::answer;
 use crate::render::words::causes as words;
-use crate::render::words::command::{self, Command};
+use crate::render::words::command::Command;
+use crate::render::words::next::{Reader, Wording};
 use crate::render::words::{distrust, phase_name};
 use punctual_hist::Nanos;
 use punctual_numbers::explain::{Explanation, Ranked, Spike};
@@ -72,30 +74,9 @@ fn answer(sheet: &mut Sheet, report: &Report, causes: &Explanation, reader: &Rea
     sheet.gap();
     let found = answer::top_cause(report).unwrap_or_else(|| "Nothing was late.".to_owned());
     sheet.hanging_paragraph(0, 2, Tone::Heading, "CAUSE:", &found);
-    let sure = causes.explained.map_or_else(
-        || "No time can be given to any cause.".to_owned(),
-        |share| format!("{} of the latency looked at has a cause.", units::portion(share)),
-    );
-    sheet.answer("How sure", &sure);
+    sheet.answer("How sure", &words::explained(causes));
     sheet.answer("Trust", &trust(report));
-    let file = recording.map(|path| path.display().to_string());
-    let of_file = |words: &[&str]| Command::new(words.iter().map(|word| (*word).to_owned()).chain(file.clone()));
-    let bad = answer::to_change(report);
-    let (why, command) = match (bad.is_empty(), causes.spikes.is_empty()) {
-        (false, _) => {
-            let change = command::tune(&report.need.cpus, &bad);
-            let why = if reader.container.is_some() {
-                "On the host, change what bears on it; the plan is shown first:"
-            } else {
-                "Change what bears on it; the plan is shown first:"
-            };
-            (why, change.with_sudo(!reader.is_root || reader.container.is_some()))
-        }
-        (true, false) => ("Look at the worst one part by part:", of_file(&["explain", "--spike", "1"])),
-        (true, true) => ("Look at the whole run:", of_file(&["report", "--full"])),
-    };
-    sheet.answer("Next", why);
-    sheet.answer_command(&command.to_string());
+    section::next(sheet, &Wording { report, reader, recording }.for_causes());
     for (label, path) in [("Files", recording), ("", html), ("", trace)] {
         if let Some(path) = path {
             sheet.answer(label, &path.display().to_string());
@@ -210,7 +191,7 @@ fn spikes(sheet: &mut Sheet, report: &Report, causes: &Explanation, width: usize
     sheet.heading("Worst wake-ups that were traced");
     let mut table = Table::new(&[
         ("", Edge::Right),
-        ("late by", Edge::Right),
+        ("latency", Edge::Right),
         ("CPU", Edge::Right),
         ("released at", Edge::Right),
         ("first cause", Edge::Left),
@@ -237,7 +218,7 @@ fn spikes(sheet: &mut Sheet, report: &Report, causes: &Explanation, width: usize
 /// One late activation, part by part.
 fn one(sheet: &mut Sheet, report: &Report, number: usize, spike: &Spike) {
     sheet.heading(&format!(
-        "Late activation {number}: CPU {}, released at {}, late by {}",
+        "Wake-up {number} of the worst: CPU {}, released at {}, latency {}",
         spike.cpu,
         words::at(report, spike.release),
         units::latency(spike.latency())
@@ -245,7 +226,7 @@ fn one(sheet: &mut Sheet, report: &Report, number: usize, spike: &Spike) {
     let phase = report.phase_name(spike.phase);
     sheet.paragraph(2, &format!("Load then: {}. Kept: {}.", phase_name(&phase), words::kept(spike.kept)));
     if let Some(why) = spike.incomplete {
-        let but = format!("{}: it counts for no cause.", words::incomplete(why));
+        let but = format!("{}; it is charged to no cause.", words::incomplete(why));
         sheet.toned_paragraph(2, Tone::Doubt, "Incomplete:", &but);
     }
     parts(sheet, spike);
@@ -253,7 +234,7 @@ fn one(sheet: &mut Sheet, report: &Report, number: usize, spike: &Spike) {
         return;
     }
     sheet.gap();
-    sheet.paragraph(2, "To blame, largest first:");
+    sheet.paragraph(2, "Causes, largest first:");
     for blame in &spike.causes {
         sheet.point(2, &words::blame(blame));
     }
@@ -261,7 +242,7 @@ fn one(sheet: &mut Sheet, report: &Report, number: usize, spike: &Spike) {
 
 fn parts(sheet: &mut Sheet, spike: &Spike) {
     if spike.parts.is_empty() {
-        return sheet.paragraph(2, "There is no trace of it.");
+        return sheet.paragraph(2, "It was not traced.");
     }
     let mut table = Table::new(&[("from (us)", Edge::Right), ("for (us)", Edge::Right), ("what", Edge::Left)]);
     let mut titled = None;
@@ -279,7 +260,7 @@ fn parts(sheet: &mut Sheet, spike: &Spike) {
     sheet.gap();
     sheet.table(&table);
     if spike.parts.iter().any(|part| !part.certain) {
-        sheet.paragraph(2, "(?): a record is missing at one end; what the other end says was believed.");
+        sheet.paragraph(2, "(?): the record of one end is missing, so only the other end is certain.");
     }
 }
 

@@ -5,6 +5,7 @@
 use super::rendered;
 use crate::render::{chart, plot, units, words};
 use minijinja::{Value, context};
+use punctual_facts::machine::MachineLine;
 use punctual_numbers::foreign::{ForeignRun, Quantity, Series, total};
 use std::path::Path;
 
@@ -20,9 +21,11 @@ pub fn imported_page(run: &ForeignRun, title: &str, file: &Path) -> Result<Strin
         ("started", run.started.clone()),
         ("length", run.duration.map(|stated| units::duration(stated.length))),
     ];
-    let facts = facts.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
-    let facts: Vec<Value> =
-        facts.chain(run.machine.iter().cloned()).map(|(name, value)| context! { name, value }).collect();
+    let facts = facts.into_iter().filter_map(|(name, value)| Some(MachineLine::from((name, value?))));
+    let facts: Vec<Value> = facts
+        .chain(run.machine.iter().cloned())
+        .map(|line| context! { name => line.name, value => line.value })
+        .collect();
     let rows = run.series.iter().enumerate().map(|(number, series)| row(Some(number), series));
     let rows: Vec<Value> = rows.chain(total(&run.series).map(|all| row(None, &all))).collect();
     let left_out = run.series.iter().filter(|series| chart::is_drawn(series)).count().saturating_sub(drawn.len());
@@ -100,7 +103,7 @@ mod tests {
         const EVIL: &str = "</title><script>alert(1)</script>\"'><b>";
         let mut run = run_of("cyclictest.json");
         run.notes.push(EVIL.to_owned());
-        run.machine.push((EVIL.to_owned(), EVIL.to_owned()));
+        run.machine.push((EVIL, EVIL).into());
         run.command = Some(EVIL.to_owned());
         run.series[0].label = EVIL.to_owned();
         let page = imported_page(&run, EVIL, Path::new(EVIL)).unwrap();

@@ -1,14 +1,14 @@
 //! The page: complete, closed, escaped, small, and loading nothing.
 
 use super::*;
-use crate::render::golden::assert_page;
+use crate::render::golden::{assert_page, of, root};
 use crate::render::sample;
 use punctual_numbers::recording::RecTime;
-use punctual_numbers::report::WorstAt;
+use punctual_numbers::report::{SkippedLoad, WorstAt};
 use std::fmt::Write as _;
 
 fn page_of(report: &Report) -> String {
-    page(report, "bench run", Some(Path::new("bench.punctual"))).unwrap()
+    page(of(report, &root(), Some(Path::new("bench.punctual"))), "bench run").unwrap()
 }
 
 #[test]
@@ -30,7 +30,7 @@ fn the_page_says_what_the_report_holds() {
         "per release due",
         "CPU 0 skipped 190 of 10 000 releases",
         "Can this run be trusted?",
-        "kernel-preemption",
+        "dyn.preempt",
         "budget 50 \u{b5}s",
         "x11perf is not installed",
         "bench.punctual",
@@ -43,7 +43,7 @@ fn the_page_says_what_the_report_holds() {
 fn whatever_comes_from_outside_is_escaped() {
     const EVIL: &str = "</title><script>alert(1)</script>\"'><b>";
     let mut report = sample::two_cpus();
-    report.machine[0].1 = EVIL.to_owned();
+    report.machine[0].value = EVIL.to_owned();
     report.notes = vec![EVIL.to_owned()];
     report.findings[0].title = EVIL.to_owned();
     report.findings[0].evidence[0].value = EVIL.to_owned();
@@ -52,10 +52,10 @@ fn whatever_comes_from_outside_is_escaped() {
     report.worst[0].phase = EVIL.to_owned();
     report.loads[0].name = EVIL.to_owned();
     report.loads[0].failure = Some(EVIL.to_owned());
-    report.loads_skipped[0].because = EVIL.to_owned();
+    report.loads_skipped = vec![SkippedLoad { name: "graphics".to_owned(), because: EVIL.to_owned() }];
     report.in_force[0].values[0].1 = EVIL.to_owned();
     report.tool_version = EVIL.to_owned();
-    let page = page(&report, EVIL, Some(Path::new(EVIL))).unwrap();
+    let page = page(of(&report, &root(), Some(Path::new(EVIL))), EVIL).unwrap();
     assert!(!page.contains("<script>alert"));
     assert_eq!(page.matches("<script>").count(), 1, "our own");
     assert!(page.matches("alert(1)").count() > 10, "it is shown");

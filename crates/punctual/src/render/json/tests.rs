@@ -2,14 +2,16 @@
 
 use super::*;
 use crate::render::document::schema::{assert_valid, validator};
+use crate::render::golden::{of, root};
 use crate::render::sample;
 use punctual_numbers::claims::Sign;
 use punctual_numbers::explain::Rhythm;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
+use std::path::Path;
 
 fn document(report: &Report) -> Value {
-    assert_valid(&Document::of(report, Some(Path::new("run.punctual"))))
+    assert_valid(&Document::of(of(report, &root(), Some(Path::new("run.punctual")))))
 }
 
 #[test]
@@ -75,7 +77,7 @@ fn absent_numbers_are_null() {
     assert_eq!(empty["miss_probability_upper"], Value::Null);
     assert_eq!(document(&sample::no_budget())["need"]["budget_ns"], Value::Null);
     assert_eq!(document(&sample::cut_off())["end"], Value::Null);
-    let nowhere: Value = serde_json::from_str(&check(&sample::two_cpus(), None).unwrap()).unwrap();
+    let nowhere: Value = serde_json::from_str(&check(of(&sample::two_cpus(), &root(), None)).unwrap()).unwrap();
     assert_eq!(nowhere["recording"], Value::Null);
 }
 
@@ -86,10 +88,23 @@ fn the_numbers_are_those_of_the_report() {
     assert_eq!(document["verdict"], "not-held");
     assert_eq!(document["cpus"][0]["skipped"], report.cpus[0].row.skipped);
     assert_eq!(document["cpus"][0]["latency_due_ns"]["p99"], report.cpus[0].row.latency_due.p99.unwrap().as_ns());
-    assert_eq!(document["trust"]["ok"], true);
+    assert_eq!(document["trust"]["ok"], false, "a load did not run");
     assert_eq!(document["started"], "2025-11-21T09:41:17Z");
     assert_eq!(document["recording"], "run.punctual");
-    assert_eq!(document["next"][0]["code"], "look-at-skips");
+    let first = json!({
+        "code": "change",
+        "ids": ["dyn.preempt"],
+        "text": "Change 1 setting (the plan is shown first, and can be taken back): Then measure again.",
+        "command": "punctual tune --cpus 0-1 --only dyn.preempt",
+    });
+    assert_eq!(document["next"][0], first);
+    let codes = document["next"].as_array().unwrap().iter().map(|step| step["code"].as_str().unwrap());
+    assert_eq!(codes.collect::<Vec<_>>(), ["change", "repeat", "look-at-skips", "audit-as-root"]);
+    let machine = &document["machine"];
+    assert_eq!((&machine["online_cpus"], &machine["isolated_cpus"]), (&json!("0-7"), &json!("2-3")));
+    assert_eq!((&machine["smt"], &machine["is_guest"]), (&json!(false), &json!(false)));
+    assert_eq!(machine["idle_states"][1], json!({ "name": "cpu-sleep", "exit_ns": 133_000 }));
+    assert_eq!(machine["others"], json!({ "bench": "left, lid closed" }));
 }
 
 #[test]

@@ -4,7 +4,7 @@ use super::*;
 use crate::render::document::schema::assert_valid;
 use crate::render::golden::{assert_golden, assert_page};
 use crate::render::sheet::Style;
-use punctual_optimize::{Candidate, Design, Next, Outcome, Response, Strategy};
+use punctual_optimize::{Candidate, Design, Next, Response, RunOutcome, Strategy};
 
 /// Five candidates: one that takes half off the tail, one that does nothing, one that is worse, one that cannot be set,
 /// and one that takes a third off the middle.
@@ -34,12 +34,12 @@ fn campaign(runs: usize) -> Campaign {
             due: 5_000,
         };
         let outcome = match arm.as_slice() {
-            [0] => Outcome::Measured(of(8_000, 20_000, 2)),
-            [2] => Outcome::Measured(of(8_000, 70_000, 40)),
-            [3] => Outcome::Refused("wd.soft: the kernel refused it".to_owned()),
-            [4] => Outcome::Measured(of(5_300, 40_000, 20)),
-            [_, _, ..] => Outcome::Measured(of(5_300, 20_000, 2)),
-            _ => Outcome::Measured(of(8_000, 40_000, 20)),
+            [0] => RunOutcome::Measured(of(8_000, 20_000, 2)),
+            [2] => RunOutcome::Measured(of(8_000, 70_000, 40)),
+            [3] => RunOutcome::Refused("wd.soft: the kernel refused it".to_owned()),
+            [4] => RunOutcome::Measured(of(5_300, 40_000, 20)),
+            [_, _, ..] => RunOutcome::Measured(of(5_300, 20_000, 2)),
+            _ => RunOutcome::Measured(of(8_000, 40_000, 20)),
         };
         campaign.take(&arm, outcome);
     }

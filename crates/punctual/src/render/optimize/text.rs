@@ -7,7 +7,7 @@ use crate::render::sheet::{Sheet, Tone};
 use crate::render::{units, words};
 use punctual_hist::Nanos;
 use punctual_optimize::format::{Doubts, strategy_name};
-use punctual_optimize::{Campaign, CandidateVerdict, Design, ERROR_RATE, Judged, LOOKS, Metric, Stage};
+use punctual_optimize::{Campaign, CampaignStage, CandidateVerdict, Design, ERROR_RATE, Judged, LOOKS, Metric};
 
 /// A campaign that would take more than this many times as long is not advised.
 const LONGER_MAX: f64 = 100.0;
@@ -64,15 +64,15 @@ pub fn not_tried(left: &[NotTried]) -> String {
 }
 
 /// What is measured now, in one line.
-pub fn step(campaign: &Campaign, arm: &[usize], stage: Stage, round: u32) -> String {
+pub fn step(campaign: &Campaign, arm: &[usize], stage: CampaignStage, round: u32) -> String {
     let design = &campaign.design;
     let names: Vec<&str> =
         arm.iter().filter_map(|place| design.candidates.get(*place)).map(|candidate| candidate.id.as_str()).collect();
     let what = if names.is_empty() { "as it was".to_owned() } else { names.join(" + ") };
     let part = match stage {
-        Stage::Screening => "screening".to_owned(),
-        Stage::Rounds => format!("round {} of {} at most", round + 1, design.rounds),
-        Stage::Together => format!("together, round {}", round + 1),
+        CampaignStage::Screening => "screening".to_owned(),
+        CampaignStage::Rounds => format!("round {} of {} at most", round + 1, design.rounds),
+        CampaignStage::Together => format!("together, round {}", round + 1),
     };
     format!("measurement {}, {part}: {what}", campaign.runs.len() + 1)
 }
@@ -124,13 +124,14 @@ pub fn text(result: &Result<'_>, style: Style) -> String {
 
 fn recommended(sheet: &mut Sheet, result: &Result<'_>) {
     let Result { campaign, standing, .. } = result;
-    let id = |place: &usize| campaign.design.candidates.get(*place).map(|candidate| candidate.id.clone());
-    let ids: Vec<String> = standing.recommended.iter().filter_map(id).collect();
+    let candidates = standing.recommended.iter().filter_map(|place| campaign.design.candidates.get(*place));
+    let ids: Vec<&str> = candidates.clone().map(|candidate| candidate.id.as_str()).collect();
     if ids.is_empty() {
         sheet.toned_paragraph(2, Tone::Heading, "Nothing is recommended.", "No candidate was shown to be better.");
     } else {
         sheet.toned_paragraph(2, Tone::Good, "Recommended:", &ids.join(", "));
-        let knobs: Vec<&str> = ids.iter().map(String::as_str).filter(|id| !id.starts_with("script:")).collect();
+        let knobs = candidates.filter(|candidate| !candidate.is_script());
+        let knobs: Vec<&str> = knobs.map(|knob| knob.id.as_str()).collect();
         if !knobs.is_empty() {
             let asked = format!("punctual tune --cpus {} --only {}", result.cpus, knobs.join(","));
             sheet.paragraph(2, &format!("To set it: {asked}"));

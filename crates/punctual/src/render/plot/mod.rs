@@ -9,11 +9,10 @@ mod words;
 pub use named::{Measured, Named, names};
 pub use words::{BAND, cautions, nothing, only_counted};
 
-use super::chart::{self, COLOURS, HEIGHT, Shape, WIDTH, escaped};
+use super::chart::{self, COLOURS, HEIGHT, Reach, Shape, WIDTH, escaped};
 use super::units;
 use crate::cli::ChartName;
 use named::{budget_of, shapes, together};
-use punctual_hist::Nanos;
 use punctual_numbers::report::{CpuRow, Report};
 use std::fmt::Write as _;
 use words::{caption, title};
@@ -192,8 +191,8 @@ fn over_time(all: &[Named]) -> Option<Drawn> {
     let reports = || all.iter().filter_map(|one| Some((one.name.as_str(), one.report()?)));
     let mut pictures = Vec::new();
     // All pictures have one scale, so that they can be compared.
-    let reaches: Vec<(Nanos, Nanos)> = reports().filter_map(|(_, report)| chart::reach(report)).collect();
-    let reach = (reaches.iter().map(|reach| reach.0).min()?, reaches.iter().map(|reach| reach.1).max()?);
+    let reaches = reports().filter_map(|(_, report)| chart::reach(report));
+    let reach = reaches.reduce(|a, b| Reach { low: a.low.min(b.low), high: a.high.max(b.high) })?;
     for (name, report) in reports() {
         let cpus = latest(report);
         let few = if all.len() > 1 { 1 } else { cpus.len() };

@@ -17,7 +17,7 @@ fn rule() -> Rule {
 
 fn one(message: &str, outcome: Outcome, places: Vec<Place>) -> Value {
     let checked = Checked { rule: "cmdline.unknown".to_owned(), outcome, message: message.to_owned(), places };
-    let facts = [("kernel".to_owned(), "6.12".to_owned())];
+    let facts = [("kernel", "6.12").into()];
     let log: Value = serde_json::from_str(&document(&[rule()], &[checked], &facts)).unwrap();
     assert_eq!(log["version"], "2.1.0");
     assert_eq!(log["runs"][0]["properties"]["kernel"], "6.12");

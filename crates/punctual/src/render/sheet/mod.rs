@@ -4,7 +4,7 @@
 
 pub mod table;
 
-use self::table::Table;
+use self::table::{Table, TableLine};
 use crate::render::clean::{ascii, clean, clean_keeping_thin};
 use anstyle::AnsiColor;
 
@@ -59,9 +59,9 @@ pub struct Sheet {
 }
 
 impl Sheet {
-    /// An empty sheet. A width too small for any sentence is widened to 40.
+    /// An empty sheet. A width too small for most words is widened to 20.
     pub fn new(style: Style) -> Self {
-        Self { style: Style { width: style.width.max(40), ..style }, text: String::new() }
+        Self { style: Style { width: style.width.max(20), ..style }, text: String::new() }
     }
 
     pub fn finish(self) -> String {
@@ -71,6 +71,9 @@ impl Sheet {
     /// A heading, set apart from what comes before.
     pub fn heading(&mut self, title: &str) {
         self.gap();
+        if title.chars().count() > self.style.width {
+            return self.paragraph(0, title);
+        }
         self.line(&self.toned(Tone::Heading, &clean(title)));
     }
 
@@ -132,10 +135,15 @@ impl Sheet {
         self.hanging(indent, indent + 2, None, &format!("- {text}"));
     }
 
-    /// A table, indented by two, in as many blocks side by side as fit.
+    /// A table, indented by two, in as many blocks one below the other as it takes, or as a list.
     pub fn table(&mut self, table: &Table) {
-        for line in table.lines(self.style.width.saturating_sub(2)) {
-            let line = if line.heading { self.toned(Tone::Quiet, &line.text) } else { line.text };
+        let width = self.style.width.saturating_sub(2);
+        for TableLine { heading, text } in table.lines(width) {
+            if text.chars().count() > width {
+                self.hanging(2, 6, None, &text);
+                continue;
+            }
+            let line = if heading { self.toned(Tone::Quiet, &text) } else { text };
             self.line(&format!("  {line}"));
         }
     }

@@ -1,7 +1,7 @@
 //! Columns of numbers that stay readable however narrow the terminal is.
 //!
 //! A table that is too wide is printed in blocks, each with the first column again: a line of a table is never wrapped.
-//! Knows nothing of what its cells mean.
+//! Where not even two columns fit, each row becomes a list. Knows nothing of what its cells mean.
 
 use crate::render::clean::clean;
 
@@ -25,13 +25,15 @@ enum Entry {
 }
 
 /// One line of a printed table.
-pub struct Line {
+pub struct TableLine {
     /// Whether it holds the headings.
     pub heading: bool,
     pub text: String,
 }
 
 const GAP: usize = 2;
+/// A table has no blocks on a terminal narrower than this: they would hold one number each.
+const BLOCKS_FROM: usize = 36;
 
 impl Table {
     /// A table with these columns; the first names the rows.
@@ -51,25 +53,52 @@ impl Table {
         self.rows.push(Entry::Title(clean(title)));
     }
 
-    /// The lines of the table, in blocks no wider than `width` unless a single column is.
-    pub fn lines(&self, width: usize) -> Vec<Line> {
+    /// The lines of the table, in blocks no wider than `width`; as a list where that cannot be.
+    pub fn lines(&self, width: usize) -> Vec<TableLine> {
+        let blocks = self.blocks(width);
+        let columns = |block: &Vec<usize>| block.iter().map(|column| self.column_width(*column) + GAP).sum::<usize>();
+        if width < BLOCKS_FROM && blocks.len() > 1 || blocks.iter().any(|block| columns(block) > width + GAP) {
+            return self.list();
+        }
         let mut lines = Vec::new();
-        for block in self.blocks(width) {
+        for block in blocks {
             if !lines.is_empty() {
-                lines.push(Line { heading: false, text: String::new() });
+                lines.push(TableLine { heading: false, text: String::new() });
             }
             let names: Vec<String> = self.columns.iter().map(|(name, _)| name.clone()).collect();
             let heading = self.line(&block, &names);
             // A table whose columns speak for themselves has no heading.
             if !heading.is_empty() {
-                lines.push(Line { heading: true, text: heading });
+                lines.push(TableLine { heading: true, text: heading });
             }
             lines.extend(self.rows.iter().filter_map(|entry| self.entry(&block, entry)));
         }
         lines
     }
 
-    fn entry(&self, block: &[usize], entry: &Entry) -> Option<Line> {
+    /// Each row as its first cell and, indented below it, the names and values of the others.
+    fn list(&self) -> Vec<TableLine> {
+        let named = |column: usize, cell: &str| match self.columns.get(column) {
+            Some((name, _)) if !name.is_empty() => format!("{name}: {cell}"),
+            _ => cell.to_owned(),
+        };
+        let mut lines = Vec::new();
+        for entry in &self.rows {
+            match entry {
+                Entry::Title(title) => lines.push(TableLine { heading: true, text: title.clone() }),
+                Entry::Cells(cells) => {
+                    let filled = cells.iter().enumerate().filter(|(_, cell)| !cell.is_empty());
+                    lines.extend(filled.map(|(column, cell)| {
+                        let indent = if column == 0 { "" } else { "  " };
+                        TableLine { heading: false, text: format!("{indent}{}", named(column, cell)) }
+                    }));
+                }
+            }
+        }
+        lines
+    }
+
+    fn entry(&self, block: &[usize], entry: &Entry) -> Option<TableLine> {
         let text = match entry {
             Entry::Title(title) => title.clone(),
             Entry::Cells(cells) => {
@@ -77,7 +106,7 @@ impl Table {
                 block.iter().skip(1).any(says_something).then(|| self.line(block, cells))?
             }
         };
-        Some(Line { heading: false, text })
+        Some(TableLine { heading: false, text })
     }
 
     /// Column numbers, block by block; every block begins with the first column.
@@ -147,7 +176,18 @@ mod tests {
 
     #[test]
     fn in_blocks_where_there_is_not_and_rows_without_cells_are_left_out() {
-        assert_eq!(text(16), "  CPU  due   max\n    0  100  43.2\n0 due       99.1\n\n  CPU  load\n    0  idle\n");
-        assert!(table().lines(1).iter().any(|l| l.text.contains("43.2")), "a column is never dropped");
+        let mut wide = table();
+        wide.title("under load, which is a title");
+        wide.row(["1", "100", "20.1", "a load with a long name"].map(str::to_owned));
+        let blocks = wide.lines(36).iter().fold(String::new(), |text, line| text + &line.text + "\n");
+        let first =
+            "  CPU  due   max\n    0  100  43.2\n0 due       99.1\nunder load, which is a title\n    1  100  20.1\n";
+        assert!(blocks.starts_with(first) && blocks.ends_with("    1  a load with a long name\n"), "{blocks}");
+    }
+
+    #[test]
+    fn as_a_list_where_no_two_columns_fit() {
+        let list = "CPU: 0\n  due: 100\n  max: 43.2\n  load: idle\nCPU: 0 due\n  max: 99.1\n";
+        assert_eq!((text(16), text(1)), (list.to_owned(), list.to_owned()), "a column is never dropped");
     }
 }

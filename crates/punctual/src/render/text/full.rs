@@ -5,7 +5,8 @@ use crate::render::clean::shortened;
 use crate::render::sheet::Sheet;
 use crate::render::sheet::Style;
 use crate::render::sheet::table::{Edge, Table};
-use crate::render::words::answer::Reader;
+use crate::render::words::next::{Reader, Wording};
+use crate::render::words::{Alike, Changed};
 use crate::render::{explain, units, words};
 use punctual_facts::finding::State;
 use punctual_hist::Nanos;
@@ -32,7 +33,7 @@ pub fn full(report: &Report, reader: &Reader, paths: [Option<&Path>; 2], style: 
     threads(&mut sheet, report);
     in_force(&mut sheet, report);
     findings(&mut sheet, report);
-    section::next(&mut sheet, report);
+    section::all_next(&mut sheet, Wording { report, reader, recording: paths[0] });
     short::answer(&mut sheet, report, reader, paths);
     sheet.finish()
 }
@@ -78,9 +79,9 @@ fn worst(sheet: &mut Sheet, report: &Report) {
     if report.worst.is_empty() {
         return;
     }
-    sheet.heading("Latest activations");
+    sheet.heading("Worst wake-ups");
     let mut table = Table::new(&[
-        ("late by", Edge::Right),
+        ("latency", Edge::Right),
         ("CPU", Edge::Right),
         ("woke on", Edge::Right),
         ("released at", Edge::Right),
@@ -188,7 +189,7 @@ fn in_force(sheet: &mut Sheet, report: &Report) {
             continue;
         }
         sheet.paragraph(2, &format!("Read again {moment} it, changed:"));
-        for (path, was, is) in changed {
+        for Changed { path, was, is } in changed {
             sheet.point(2, &format!("{path}: {was} -> {is}"));
         }
     }
@@ -204,11 +205,10 @@ fn findings(sheet: &mut Sheet, report: &Report) {
     if !reasons.is_empty() {
         sheet.paragraph(2, "Could not be told:");
     }
-    for (reason, findings) in reasons {
-        let ids: Vec<&str> = findings.iter().map(|finding| finding.id.as_str()).collect();
-        sheet.point(2, &format!("{}: {reason}", ids.join(", ")));
+    for alike in reasons {
+        sheet.point(2, &format!("{}: {}", alike.ids().join(", "), alike.what));
     }
-    for (heading, findings) in words::otherwise(&report.findings) {
-        sheet.paragraph(2, &format!("{heading}: {}.", words::by_family(&findings)));
+    for Alike { what, findings } in words::otherwise(&report.findings) {
+        sheet.paragraph(2, &format!("{what}: {}.", words::by_family(&findings)));
     }
 }

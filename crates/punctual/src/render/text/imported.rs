@@ -6,6 +6,7 @@ use crate::render::sheet::Sheet;
 use crate::render::sheet::Style;
 use crate::render::sheet::table::{Edge, Table};
 use crate::render::{units, words};
+use punctual_facts::machine::MachineLine;
 use punctual_numbers::foreign::{ForeignRun, Quantity, Series, total};
 use std::path::Path;
 
@@ -22,7 +23,7 @@ pub fn imported(run: &ForeignRun, file: &Path, style: Style) -> String {
     }
     if !run.machine.is_empty() {
         sheet.heading("What the file says of the run");
-        for (name, value) in &run.machine {
+        for MachineLine { name, value } in &run.machine {
             sheet.point(2, &format!("{name}: {}", crate::render::clean::shortened(value, 400)));
         }
     }

@@ -3,9 +3,11 @@
 use crate::render::clean::shortened;
 use crate::render::sheet::table::{Edge, Table};
 use crate::render::sheet::{Sheet, Tone};
+use crate::render::words::next::{Next, Wording};
 use crate::render::{units, words};
 use punctual_facts::finding::{Finding, Severity, State};
-use punctual_numbers::report::{Answer, Percentiles, PhaseRow, Report, Row};
+use punctual_facts::machine::MachineLine;
+use punctual_numbers::report::{Answer, LatencyRow, Percentiles, PhaseRow, Report};
 
 /// The columns of every table of latencies.
 const NUMBERS: [(&str, Edge); 10] = [
@@ -29,8 +31,8 @@ const VALUE_SHOWN: usize = 160;
 /// What the machine is, a line each.
 pub fn machine(sheet: &mut Sheet, report: &Report, width: usize) {
     sheet.heading("Machine");
-    let label_width = report.machine.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0).min(20);
-    for (name, value) in &report.machine {
+    let label_width = report.machine.iter().map(|line| line.name.chars().count()).max().unwrap_or(0).min(20);
+    for MachineLine { name, value } in &report.machine {
         let room = width.saturating_sub(label_width + 3).max(20);
         sheet.entry(2, label_width, name, &shortened(value, room));
     }
@@ -129,7 +131,7 @@ pub fn phase_table<'a>(report: &Report, rows: impl Iterator<Item = &'a PhaseRow>
 }
 
 /// A row over the activations that ran and, where releases were skipped, a second one over the releases due.
-fn both_views<const N: usize>(table: &mut Table, name: &str, row: &Row, rest: [String; N]) {
+fn both_views<const N: usize>(table: &mut Table, name: &str, row: &LatencyRow, rest: [String; N]) {
     let counts = [name.to_owned(), units::count(row.due), units::count(row.ran), units::count(row.skipped)];
     table.row(counts.into_iter().chain(points(&row.latency)).chain(rest));
     if row.skipped > 0 {
@@ -173,14 +175,21 @@ pub fn trust(sheet: &mut Sheet, report: &Report) {
     }
 }
 
-/// What to do next.
-pub fn next(sheet: &mut Sheet, report: &Report) {
-    if report.next.is_empty() {
-        return;
+/// What to do next, as a line of an answer.
+pub fn next(sheet: &mut Sheet, next: &Next) {
+    sheet.answer("Next", &next.why);
+    sheet.answer_command(&next.command.to_string());
+    if let Some(then) = next.then {
+        sheet.answer_more(then);
     }
+}
+
+/// What to do next: all there is. The first stands in the answer as well.
+pub fn all_next(sheet: &mut Sheet, of: Wording<'_>) {
     sheet.heading("What next");
-    for step in &report.next {
-        sheet.point(2, &words::next_step(step, report));
+    for step in of.steps() {
+        sheet.point(2, &step.why);
+        sheet.command(4, &step.command.to_string());
     }
 }
 

@@ -3,17 +3,20 @@
 //!
 //! A check prints [`opening`] before it measures and [`results`] when it has measured.
 
+use super::section;
 use crate::render::clean::shortened;
 use crate::render::sheet::Style;
 use crate::render::sheet::table::{Edge, Table};
 use crate::render::sheet::{Sheet, Tone};
-use crate::render::words::answer::{self, Reader};
+use crate::render::words::answer;
+use crate::render::words::next::{Reader, Wording};
 use crate::render::{units, words};
 use punctual_facts::finding::{Finding, State};
+use punctual_facts::machine::MachineLine;
 use punctual_facts::profile::Need;
 use punctual_hist::Nanos;
 use punctual_numbers::explain::{Explanation, Ranked};
-use punctual_numbers::report::{Answer, PhaseRow, Report};
+use punctual_numbers::report::{Answer, PhaseRow, Report, most_important};
 use punctual_numbers::scenario::Scenario;
 use std::cmp::Reverse;
 use std::path::Path;
@@ -33,7 +36,7 @@ const LABEL: usize = 8;
 
 /// The machine, the need, and what stands in the way, before anything is measured.
 pub struct Opening<'a> {
-    pub machine: &'a [(String, String)],
+    pub machine: &'a [MachineLine],
     pub need: &'a Need,
     /// The profile that stated it, where it is known.
     pub profile: Option<&'a str>,
@@ -47,9 +50,8 @@ pub struct Opening<'a> {
 pub fn opening(of: &Opening<'_>, style: Style) -> String {
     let mut sheet = Sheet::new(style);
     let room = style.width.max(40) - LABEL - 1;
-    let known = |name: &&str| of.machine.iter().find(|(key, _)| key == *name).map(|(_, value)| value);
-    let lines: Vec<&String> = MACHINE_SHOWN.iter().filter_map(known).collect();
-    for (at, line) in lines.into_iter().enumerate() {
+    let lines = MACHINE_SHOWN.iter().filter_map(|name| MachineLine::of(of.machine, name));
+    for (at, line) in lines.enumerate() {
         sheet.toned_entry(0, LABEL, Tone::Heading, if at == 0 { "Machine" } else { "" }, &shortened(line, room));
     }
     let profile = of.profile.map_or_else(String::new, |name| format!(" (profile {name})"));
@@ -70,7 +72,7 @@ fn need(need: &Need) -> String {
 }
 
 fn in_the_way(sheet: &mut Sheet, findings: &[Finding], of: &Opening<'_>, width: usize) {
-    let bad = answer::most_important(findings, of.causes);
+    let bad = most_important(findings, of.causes);
     let number = |is_one: fn(&State) -> bool| findings.iter().filter(|finding| is_one(&finding.state)).count();
     let good = number(|state| *state == State::Good);
     let unknown = number(|state| matches!(state, State::Unknown(_)));
@@ -229,13 +231,8 @@ pub fn answer(sheet: &mut Sheet, report: &Report, reader: &Reader, [recording, p
     if let Some(cause) = answer::top_cause(report) {
         sheet.answer("Why", &cause);
     }
-    let next = answer::next(report, reader, recording);
-    sheet.answer("Next", &next.why);
-    if let Some(command) = &next.command {
-        sheet.answer_command(command);
-    }
-    if let Some(then) = next.then {
-        sheet.answer_more(then);
+    if let Some(next) = (Wording { report, reader, recording }).steps().first() {
+        section::next(sheet, next);
     }
     let files: Vec<String> = [recording, page].into_iter().flatten().map(|path| path.display().to_string()).collect();
     for (at, file) in files.iter().enumerate() {

@@ -74,9 +74,9 @@ pub fn cause_label(cause: &Cause) -> String {
     if cause.name.is_empty() { class(cause.class).to_owned() } else { name(&cause.name.to_string()) }
 }
 
-/// How late: `late by 1.02 ms`.
+/// How late: `latency 1.02 ms`.
 pub fn late_by(latency: Nanos) -> String {
-    format!("late by {}", units::latency(latency))
+    format!("latency {}", units::latency(latency))
 }
 
 /// Where between release and body.
@@ -197,7 +197,7 @@ pub fn rhythms(explanation: &Explanation) -> Option<String> {
     let said: Vec<String> =
         explanation.rhythms.iter().map(|found| format!("on CPU {} {}", found.cpu, rhythm(&found.rhythm))).collect();
     (!said.is_empty())
-        .then(|| format!("Late activations, whatever their cause, come at regular times: {}.", said.join("; ")))
+        .then(|| format!("Late activations come at regular times, whatever their causes: {}.", said.join("; ")))
 }
 
 /// What an activation spends that is not late.
@@ -207,8 +207,9 @@ pub fn ordinary(explanation: &Explanation) -> Option<String> {
         .iter()
         .map(|spent| format!("{} {}", units::latency(spent.median), cause(&spent.cause)))
         .collect();
-    (!said.is_empty())
-        .then(|| format!("An ordinary activation spends {}; blamed is what is beyond that.", said.join(", ")))
+    (!said.is_empty()).then(|| {
+        format!("An ordinary activation spends {}; only time beyond that is charged to causes.", said.join(", "))
+    })
 }
 
 pub fn rung(rung: Rung) -> &'static str {
@@ -224,13 +225,15 @@ pub fn rung(rung: Rung) -> &'static str {
 /// What cannot be seen.
 pub fn blind(blind: &Blind) -> String {
     match blind {
-        Blind::Records => "There are no records, only counters: they speak for a cause and give it no time.".to_owned(),
-        Blind::Event(name) => format!("This kernel does not give the event {name}."),
-        Blind::CriticalSections => {
-            "Sections with interrupts or pre-emption off are seen only by what they delay.".to_owned()
+        Blind::Records => {
+            "Nothing was traced, only counted: counters name causes, but not how long each took.".to_owned()
         }
-        Blind::Firmware => "What firmware does is seen only as a gap.".to_owned(),
-        Blind::Hypervisor => "What the host does is seen only as a gap.".to_owned(),
+        Blind::Event(name) => format!("This kernel does not provide the event {name}."),
+        Blind::CriticalSections => {
+            "Sections with interrupts or pre-emption off show only by what they delay.".to_owned()
+        }
+        Blind::Firmware => "What firmware does shows only as a gap in the trace.".to_owned(),
+        Blind::Hypervisor => "What the host does shows only as a gap in the trace.".to_owned(),
         Blind::Holes(cpu) => format!(
             "Records of CPU {cpu} have holes that nothing reported: the self-test or windows without a switch show them."
         ),
@@ -290,38 +293,42 @@ pub fn late(report: &Report, explanation: &Explanation) -> Vec<String> {
         return vec![format!("No activation was late{than}: there is nothing to explain.")];
     }
     let mut sentences = vec![format!(
-        "{} late{than}, {} in all; {} kept with what happened around {}, {} of them complete.",
+        "{} late{than}, {} in all; {} captured, {} of them completely.",
         were(all.late, "activation"),
         units::duration(all.latency),
-        were(all.kept, "window"),
-        if all.kept == 1 { "it" } else { "them" },
+        units::count(all.kept),
         units::count(all.complete)
     )];
-    sentences.push(match explanation.explained {
-        None => "No time can be given to any cause.".to_owned(),
-        Some(share) => format!("{} of the latency looked at has a cause.", units::portion(share)),
-    });
+    sentences.push(explained(explanation));
     if all.passed_over > 0 {
         sentences.push(format!(
-            "Of {} there is no window: they came faster than windows can be cut, or took more room than they may.",
+            "{} more were not captured: they came too fast one after the other, or needed too much room.",
             units::count(all.passed_over)
         ));
     }
     if let Some(share) = explanation.complete.filter(|share| *share < 0.995) {
-        sentences.push(format!("Windows that tell all hold {} of the latency kept.", units::portion(share)));
+        sentences.push(format!("{} of the captured latency is fully traced.", units::portion(share)));
     }
     sentences
+}
+
+/// How much of the latency that was looked at has a known cause.
+pub fn explained(explanation: &Explanation) -> String {
+    explanation.explained.map_or_else(
+        || "How much of the latency each cause made is not known.".to_owned(),
+        |share| format!("{} of the captured latency has a known cause.", units::portion(share)),
+    )
 }
 
 /// Why the causes are not the answer, as what follows "Inconclusive:".
 pub fn doubt(why: CausesDoubt) -> &'static str {
     match why {
-        CausesDoubt::NothingKept => "of no late activation was kept what happened around it.",
-        CausesDoubt::NoTimes => "what was seen speaks for causes, but not for how much of the time is theirs.",
-        CausesDoubt::Unexplained => "more than a fifth of the latency has no cause that was seen.",
+        CausesDoubt::NothingKept => "no late activation was captured.",
+        CausesDoubt::NoTimes => "counters name causes, but not how much of the latency each made.",
+        CausesDoubt::Unexplained => "more than a fifth of the captured latency has no known cause.",
         CausesDoubt::SelfTest => "the self-test of the trace failed: records may be missing, or at wrong times.",
-        CausesDoubt::Incomplete => "more than a fifth of the latency lies in windows that do not tell all.",
-        CausesDoubt::Added => "what only adds latency was at work as well; \"Can this run be trusted?\" names it.",
+        CausesDoubt::Incomplete => "more than a fifth of the captured latency is not fully traced.",
+        CausesDoubt::Added => "something that only adds latency was at work as well; see \"Can this run be trusted?\".",
     }
 }
 
@@ -338,19 +345,16 @@ pub fn how(tracing: &Tracing, report: &Report) -> Vec<String> {
     let cut = report.cut_off.is_some().then(|| super::ending(report));
     let mut sentences: Vec<String> = cut.into_iter().collect();
     sentences.push(format!(
-        "Seen through {}. Late is what is {threshold}; at most {} are kept.",
+        "Source: {}. An activation is late if it is {threshold}; at most {} are captured.",
         rung(tracing.rung),
-        units::counted(tracing.windows_max.into(), "window")
+        units::count(tracing.windows_max.into())
     ));
     if let Some(sentence) = phases(report) {
         sentences.push(sentence);
     }
-    sentences.extend(
-        tracing
-            .refused
-            .iter()
-            .map(|(better, because)| format!("Not through {}: {}.", rung(*better), because.trim_end_matches('.'))),
-    );
+    sentences.extend(tracing.refused.iter().map(|(better, because)| {
+        format!("Better, but not to be had: {}: {}.", rung(*better), because.trim_end_matches('.'))
+    }));
     sentences.extend(tracing.blind.iter().map(blind));
     sentences.extend(tracing.self_test.iter().filter_map(self_test));
     sentences.extend(report.causes.as_ref().and_then(|causes| causes.opinions).map(opinions));
@@ -375,7 +379,11 @@ pub fn phases(report: &Report) -> Option<String> {
         traced.iter().map(|phase| format!("{phase} ({})", phase_name(&report.phase_name(*phase)))).collect();
     let noun = if names.len() == 1 { "phase" } else { "phases" };
     report.traced_apart().then(|| {
-        format!("Causes are those of load {noun} {}, traced and not in the numbers of the verdict.", names.join(", "))
+        format!(
+            "Causes are those of load {noun} {}, which {} traced and not part of the verdict.",
+            names.join(", "),
+            if names.len() == 1 { "is" } else { "are" }
+        )
     })
 }
 
@@ -386,7 +394,8 @@ pub fn lost(explanation: &Explanation) -> Option<String> {
         format!("{} of {} on CPU {}", units::count(total.lost), units::counted(all, "record"), total.cpu)
     });
     let lost: Vec<String> = lost.collect();
-    (!lost.is_empty()).then(|| format!("The kernel lost {}; windows with a hole are marked.", lost.join(", ")))
+    (!lost.is_empty())
+        .then(|| format!("The kernel lost {}; activations with a hole in their trace are marked.", lost.join(", ")))
 }
 
 /// A moment of the run, from an instant.
@@ -394,14 +403,14 @@ pub fn at(report: &Report, instant: punctual_hist::MonoTime) -> String {
     units::moment(RecTime::of(instant, report.epoch))
 }
 
-/// What a cause took: `61 % of the latency; in 58 spikes, the largest part of 51; 18.2 ms in all, 812 us at most`.
+/// What a cause took: `61 % of the latency: 18.2 ms in 58 spikes, at most 812 us in one; the main cause of 51`.
 pub fn weight(ranked: &Ranked) -> String {
     let (count, first) = (units::counted(ranked.count, "spike"), units::count(ranked.first_in));
     if ranked.total == Nanos::ZERO {
-        return format!("counters speak for it in {count}, for it first of all in {first}");
+        return format!("counters name it in {count}, as the first suspect in {first}");
     }
     format!(
-        "{} of the latency; in {count}, the largest part of {first}; {} in all, {} at most",
+        "{} of the latency: {} in {count}, at most {} in one; the main cause of {first}",
         units::portion(ranked.share),
         units::duration(ranked.total),
         units::latency(ranked.worst)
@@ -433,12 +442,12 @@ pub struct KnobHere<'a> {
 }
 
 impl KnobHere<'_> {
-    /// What is wanted, and whether it is so already.
+    /// What the state should be, and whether it is already.
     pub fn wanted(&self) -> String {
         match self.state {
-            Some(State::Good) => format!("wanted: {}; it is so already", self.title),
-            Some(State::Bad) => format!("wanted: {}; it is not", self.title),
-            _ => format!("wanted: {}", self.title),
+            Some(State::Good) => format!("should be: {}; already so", self.title),
+            Some(State::Bad) => format!("should be: {}; is not", self.title),
+            _ => format!("should be: {}", self.title),
         }
     }
 }

@@ -19,7 +19,7 @@ pub use signs::sign;
 use super::causes::cause;
 use crate::render::units;
 use beyond::beyond;
-use limits::{clustered, missed, misses, percentiles, seen, wanted};
+use limits::{clustered, method, missed, misses, moods, percentiles, seen, wanted};
 use punctual_numbers::claims::{CauseClaims, PhaseClaims};
 use refused::{CAUSES_SHOWN, reasons_of_cause};
 
@@ -35,6 +35,7 @@ pub fn claims(phase: &PhaseClaims) -> Vec<String> {
     lines.extend(percentiles(&phase.percentiles));
     lines.extend(wanted(phase));
     lines.extend(clustered(phase));
+    lines.extend(moods(phase));
     lines.extend(phase.signs.iter().map(sign));
     match &phase.beyond {
         Ok(levels) => lines.extend(beyond(levels, None)),
@@ -43,6 +44,7 @@ pub fn claims(phase: &PhaseClaims) -> Vec<String> {
     }
     lines.extend(phase.by_cause.iter().take(CAUSES_SHOWN).flat_map(of_cause));
     lines.extend(phase.latest_if_it_differs().map(latest));
+    lines.extend(method(phase));
     lines
 }
 

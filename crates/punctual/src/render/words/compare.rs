@@ -5,8 +5,9 @@ use crate::render::units::{self, THIN};
 use punctual_hist::Nanos;
 use punctual_numbers::claims::Refusal;
 use punctual_numbers::compare::{
-    Against, Basis, CauseChange, Change, Compared, Comparison, Difference, Group, GroupResult, Lack, Lacking, LeftOut,
-    Limits, Matters, Origin, Refused, RowResult, Subject, TOGETHER, TOLD_LEAST, TOLD_MARGINS, Value, What, Withheld,
+    Against, Basis, CauseChange, Change, Compared, Comparison, Design, Difference, Group, GroupResult, Lack, Lacking,
+    LeftOut, Limits, Matters, Origin, Refused, RowResult, Subject, TOGETHER, TOLD_LEAST, TOLD_MARGINS, Undecided,
+    Value, What, Withheld,
 };
 use punctual_numbers::foreign::Quantity;
 
@@ -18,6 +19,15 @@ pub fn verdict(verdict: Compared) -> &'static str {
         Compared::Mixed => "better in some, worse in others",
         Compared::NoDifferenceShown => "no difference shown",
         Compared::NotEnoughData => "not enough data",
+    }
+}
+
+/// The verdict on a recording, with what it rests on: where moods are too long for the runs, it says what to do about it.
+pub fn verdict_on(against: &Against) -> String {
+    match against.undecided {
+        Some(Undecided::Moods(_)) => "not enough: interleave".to_owned(),
+        Some(Undecided::FewRuns { .. }) => "not enough runs".to_owned(),
+        None => based_verdict(against.basis, against.verdict, against.if_independent),
     }
 }
 
@@ -56,8 +66,8 @@ pub fn what(what: &What) -> String {
     match what {
         What::Percentile { ppm } => percentile(*ppm),
         What::Misses { .. } => "misses/million".to_owned(),
-        What::BlockMaxima { block: length, .. } => format!("max per {}", units::duration(*length)),
-        What::Beyond { .. } => "beyond other".to_owned(),
+        What::Rare { threshold, .. } => format!("over {}", units::latency(*threshold)),
+        What::RareSizes { .. } => "their size".to_owned(),
     }
 }
 
@@ -66,13 +76,10 @@ pub fn number(row: &RowResult, second: bool) -> String {
     let value = if second { row.second } else { row.first };
     let Some(value) = value.filter(|value| value.is_finite()) else { return units::ABSENT.to_owned() };
     match row.what {
-        What::Percentile { .. } | What::BlockMaxima { .. } => units::column_us_of(value),
+        What::Percentile { .. } | What::RareSizes { .. } => units::column_us_of(value),
         What::Misses { .. } if value >= 100.0 => format!("{value:.0}"),
         What::Misses { .. } => format!("{value:.1}"),
-        What::Beyond { first, second: beyond, blocks } => {
-            let (n, of) = if second { (beyond, blocks.1) } else { (first, blocks.0) };
-            format!("{n} of {of}")
-        }
+        What::Rare { first, second: of_second, .. } => units::count(if second { of_second } else { first }),
     }
 }
 
@@ -97,11 +104,12 @@ pub fn interval(row: &RowResult) -> String {
     }
 }
 
-/// Odds as a number: `0.03`, `<0.001`.
+/// Odds as a number: `0.03`, `2e-6`.
 pub fn odds(odds: Option<f64>) -> String {
     match odds {
         None => units::ABSENT.to_owned(),
-        Some(p) if p < 0.001 => "<0.001".to_owned(),
+        Some(p) if p < 1e-9 => "<1e-9".to_owned(),
+        Some(p) if p < 0.001 => format!("{p:.0e}"),
         Some(p) if p < 0.1 => format!("{p:.3}"),
         Some(p) => format!("{p:.2}"),
     }
@@ -199,14 +207,20 @@ pub fn lacking(of: &Lacking) -> String {
 /// A row that was decided, as a sentence: `p99 of CPU 1, idle: 32.1 us, was 45.0 us`.
 fn decided_row(result: &GroupResult, row: &RowResult) -> String {
     let unit = match row.what {
-        What::Percentile { .. } | What::BlockMaxima { .. } => format!("{THIN}us"),
-        What::Misses { .. } | What::Beyond { .. } => String::new(),
+        What::Percentile { .. } | What::RareSizes { .. } => format!("{THIN}us"),
+        What::Misses { .. } | What::Rare { .. } => String::new(),
     };
     let (first, second) = (number(row, false), number(row, true));
     let place = result_group(result);
     match row.what {
-        What::Beyond { .. } => {
-            format!("{place}: {second} blocks reach beyond all of the first, {first} of the first beyond it")
+        What::Rare { threshold, .. } => format!(
+            "{place}: {second} latencies over {}, was {first}, p = {}",
+            units::latency(threshold),
+            odds(row.odds_of_all)
+        ),
+        What::RareSizes { threshold, .. } => {
+            let over = units::latency(threshold);
+            format!("{place}: median size of what is over {over} {second}{unit}, was {first}{unit}")
         }
         _ => format!("{place}: {} {second}{unit}, was {first}{unit}", what(&row.what)),
     }
@@ -237,13 +251,24 @@ fn sentence_of(verdict: Compared, against: &Against, comparison: &Comparison) ->
     let told = against.told_to_ppm.map(percentile);
     match verdict {
         Compared::Better | Compared::Worse | Compared::Mixed => {
-            format!("The change is more than {margin}, and chance does not explain it.")
+            format!(
+                "The change that was seen is more than {margin}, and chance does not explain it: all rows together err in at \
+                 most {} of comparisons of equal systems.",
+                units::portion(comparison.error_rate)
+            )
         }
         Compared::NoDifferenceShown => format!(
-            "Up to {} a change of {} would have shown. Smaller ones, and what lies beyond, may differ.",
+            "Up to {} the limits exclude a change of more than {}. Smaller ones, and what lies beyond, may differ.",
             told.unwrap_or_else(|| "p99".to_owned()),
-            units::portion((TOLD_MARGINS * comparison.options.margin).max(TOLD_LEAST))
+            if against.basis == Basis::Times {
+                margin
+            } else {
+                units::portion((TOLD_MARGINS * comparison.options.margin).max(TOLD_LEAST))
+            }
         ),
+        Compared::NotEnoughData if against.undecided.is_some() => {
+            against.undecided.as_ref().map(undecided).unwrap_or_default()
+        }
         Compared::NotEnoughData => match against.wants.map(rounded_up) {
             Some(length) => format!(
                 "A change that matters could have been missed. To tell it, each recording would have to be about {} long.",
@@ -275,6 +300,38 @@ fn sentence_of(verdict: Compared, against: &Against, comparison: &Comparison) ->
     }
 }
 
+/// Why more of the same would not decide.
+fn undecided(why: &Undecided) -> String {
+    match why {
+        Undecided::Moods(mood) => format!(
+            "This machine stays alike for {} at a time, and a run of {} has seen {}. Two runs may have met different moods: \
+             measure both in turn (interleave).",
+            units::duration(mood.length),
+            units::duration(mood.run),
+            if mood.seen() < 1.5 { "one of them".to_owned() } else { format!("{:.0} of them", mood.seen()) }
+        ),
+        Undecided::FewRuns { least } if least.is_finite() => format!(
+            "Runs of one side differ so much from each other that with so few of them a change by less than a factor of \
+             {least:.2} could have been missed. Measure more runs of both."
+        ),
+        Undecided::FewRuns { .. } => {
+            "There are too few runs to tell how much runs of one side differ: it takes two of one at least, and better four \
+             of each."
+                .to_owned()
+        }
+    }
+}
+
+/// Rounds and length of each run that are proposed where single runs do not decide.
+const ROUNDS: u64 = 8;
+const EACH: Nanos = Nanos::from_secs(30);
+
+/// The command that decides where moods are too long, and how long it takes.
+pub fn interleave() -> (String, Nanos) {
+    let command = format!("punctual compare --interleave 'COMMAND A' 'COMMAND B' --rounds {ROUNDS}");
+    (command, EACH.times(2 * ROUNDS))
+}
+
 fn has_few_moods(row: &RowResult) -> bool {
     row.withheld == Some(Withheld::Moods)
 }
@@ -304,22 +361,45 @@ fn rounded_up(length: Nanos) -> Nanos {
     Nanos::from_secs(seconds.div_ceil(unit).saturating_mul(unit).min(10_000_000_000))
 }
 
+/// Where the error comes from.
+fn design(comparison: &Comparison) -> String {
+    match comparison.others.first().map(|other| other.design) {
+        Some(Design::Runs { first, second }) => format!(
+            "The error is how much runs of one side differ ({first} and {second}; Student's t test on logarithms)."
+        ),
+        Some(Design::Rounds { rounds }) => format!(
+            "The error is how much the differences of {} differ (from 8 to 20 rounds the exact test of signs, else Student's).",
+            units::counted(rounds as u64, "round")
+        ),
+        _ => "The error is how much stretches of a run differ that are longer than a mood of the machine.".to_owned(),
+    }
+}
+
 /// What has to be known to read the result.
 pub fn cautions(comparison: &Comparison) -> Vec<String> {
     let mut cautions = vec![format!(
-        "Intervals are of 95{THIN}% each. Odds are of chance alone making such a change beyond a margin of {}, allowing for all \
-         {} looked at; below 0.05 decides.",
-        units::portion(comparison.options.margin),
+        "Intervals are of 95{THIN}% each. Odds are of chance alone making such a change where nothing differs, allowing for \
+         all {} looked at: below {} a change beyond the margin of {} decides. {}",
         units::counted(comparison.looked_at as u64, "row"),
+        comparison.error_rate,
+        units::portion(comparison.options.margin),
+        design(comparison),
     )];
     let rows = || comparison.others.iter().flat_map(|other| &other.groups).flat_map(|group| &group.rows);
     if rows().any(|row| interval(row).contains('?')) {
         cautions.push("A ? is a limit that a run of this length does not give.".to_owned());
     }
-    if rows().any(|row| matches!(row.what, What::BlockMaxima { .. })) {
+    if rows().any(|row| matches!(row.what, What::Rare { .. })) {
         cautions.push(
-            "The change of \"max per\" is the median of the differences of each block of the one from each of the other, \
-             which may lie elsewhere than the difference of the two medians."
+            "Rows \"over\" count latencies beyond a threshold that follows from both recordings together: the widest gap of \
+             the tail, or 16 and 64 events. \"Their size\" is the largest of each slice of time that has one."
+                .to_owned(),
+        );
+    }
+    if rows().any(|row| row.withheld == Some(Withheld::Moods)) {
+        cautions.push(
+            "Moods: the runs saw so few moods of the machine that each may have met another one, so these rows decide \
+             nothing."
                 .to_owned(),
         );
     }
@@ -329,7 +409,10 @@ pub fn cautions(comparison: &Comparison) -> Vec<String> {
                 .to_owned(),
         );
     }
-    let decided = |against: &Against| matches!(against.verdict, Compared::Better | Compared::Worse | Compared::Mixed);
+    let decided = |against: &Against| {
+        against.design == Design::Pair
+            && matches!(against.verdict, Compared::Better | Compared::Worse | Compared::Mixed)
+    };
     if comparison.others.iter().any(decided) {
         cautions.push(
             "Two recordings do not tell what was changed from what changes by itself between runs and boots: measure in \
@@ -440,13 +523,22 @@ pub fn effect(delta: f64) -> String {
         _ => "large",
     };
     let share = units::portion(f64::midpoint(1.0, delta));
-    format!("of two activations, one of each, the second's is the later one in {share}: a {size} effect on the whole")
+    format!("an activation of the second is later than one of the first in {share} of all pairs: {size} on the whole")
 }
 
 /// Why recordings were not compared, and what to do.
 pub fn refused(refused: &Refused) -> String {
     match refused {
         Refused::Alone => "one recording is not compared to anything: name another, or --baseline FILE".to_owned(),
+        Refused::NoTimes(name) => format!(
+            "{name} is a file of another program: several files a side, and rounds, are recordings of punctual; compare the \
+             files one with one"
+        ),
+        Refused::Unpaired(first, second) => {
+            format!(
+                "rounds need as many recordings of the one side as of the other, and there are {first} and {second}"
+            )
+        }
         Refused::Margin(margin) => format!("a margin of {margin} is none: write a percentage from 0 to below 1000"),
         Refused::Incomparable(name, differences) => {
             let all: Vec<String> = differences.iter().map(difference).collect();
@@ -475,7 +567,7 @@ pub fn refused(refused: &Refused) -> String {
 pub fn skipped(first: &Origin, second: &Origin) -> String {
     let mut said = "A skipped release counts with the time from it to the moment its thread ran next".to_owned();
     if [first, second].iter().any(|origin| matches!(origin, Origin::Imported { .. })) {
-        said.push_str("; in the file of another program, which does not tell that, as late by a period");
+        said.push_str("; in the file of another program, which does not tell that, as a period late");
     }
     said + "."
 }

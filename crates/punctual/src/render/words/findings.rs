@@ -41,31 +41,44 @@ pub fn by_family(findings: &[&Finding]) -> String {
     counted.map(|(count, name)| format!("{name} {count}")).collect::<Vec<_>>().join(", ")
 }
 
+/// Findings that have something in common, which is this.
+pub struct Alike<'a> {
+    pub what: &'a str,
+    pub findings: Vec<&'a Finding>,
+}
+
+impl Alike<'_> {
+    pub fn ids(&self) -> Vec<&str> {
+        self.findings.iter().map(|finding| finding.id.as_str()).collect()
+    }
+}
+
 /// The findings that could not be told, those with the same reason together; what would matter most comes first.
-pub fn by_reason(findings: &[Finding]) -> Vec<(&str, Vec<&Finding>)> {
+pub fn by_reason(findings: &[Finding]) -> Vec<Alike<'_>> {
     let mut unknown: Vec<&Finding> = findings.iter().filter(|f| matches!(f.state, State::Unknown(_))).collect();
     unknown.sort_by_key(|finding| Reverse(finding.severity));
-    let mut reasons: Vec<(&str, Vec<&Finding>)> = Vec::new();
+    let mut reasons: Vec<Alike> = Vec::new();
     for finding in unknown {
-        let reason = state_because(&finding.state).unwrap_or_default();
-        match reasons.iter_mut().find(|(known, _)| *known == reason) {
-            Some((_, those)) => those.push(finding),
-            None => reasons.push((reason, vec![finding])),
+        let what = state_because(&finding.state).unwrap_or_default();
+        match reasons.iter_mut().find(|known| known.what == what) {
+            Some(known) => known.findings.push(finding),
+            None => reasons.push(Alike { what, findings: vec![finding] }),
         }
     }
     reasons
 }
 
 /// What there is nothing to read about one by one: advice, good, not applicable. Only what there is some of.
-pub fn otherwise(findings: &[Finding]) -> Vec<(&'static str, Vec<&Finding>)> {
+pub fn otherwise(findings: &[Finding]) -> Vec<Alike<'_>> {
     type IsOne = fn(&State) -> bool;
     let groups: [(&'static str, IsOne); 3] = [
         ("Advice on what software cannot see (punctual audit)", |state| matches!(state, State::Advice(_))),
         ("Good", |state| *state == State::Good),
         ("Not applicable", |state| matches!(state, State::NotApplicable(_))),
     ];
-    let of = |is_one: IsOne| findings.iter().filter(|finding| is_one(&finding.state)).collect::<Vec<_>>();
-    groups.map(|(heading, is_one)| (heading, of(is_one))).into_iter().filter(|(_, those)| !those.is_empty()).collect()
+    let of = |is_one: IsOne| findings.iter().filter(|finding| is_one(&finding.state)).collect();
+    let groups = groups.map(|(what, is_one)| Alike { what, findings: of(is_one) });
+    groups.into_iter().filter(|group| !group.findings.is_empty()).collect()
 }
 
 /// What a blast radius means.

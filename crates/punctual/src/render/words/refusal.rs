@@ -24,8 +24,8 @@ pub fn scenario_error(error: ScenarioError) -> anyhow::Error {
             units::duration(PERIOD_MAX)
         ),
         ScenarioError::Priority(priority) => format!(
-            "priority {priority} is not handed out: write 1 to {PRIORITY_MAX}; above live the kernel's own threads, \
-             whose starvation hangs the machine"
+            "priority {priority} cannot be used: it must be 1 to {PRIORITY_MAX}; above that run the kernel's own threads, \
+             and a machine that starves them hangs"
         ),
         ScenarioError::TooShort(length) => {
             format!("{} holds no activation: measure at least one period, or --activations 1", units::duration(length))
@@ -36,7 +36,7 @@ pub fn scenario_error(error: ScenarioError) -> anyhow::Error {
             units::duration(LONGEST)
         ),
         ScenarioError::Budget(budget) => format!(
-            "a budget of {} is not below the period: whoever is that late has skipped the next release, which is a \
+            "a budget of {} is not below the period: an activation that late has skipped the next release, which is a \
              miss in itself; write a smaller --budget or a longer --period",
             units::latency(budget)
         ),

@@ -15,7 +15,7 @@ pub fn measured(report: &Report) -> String {
     let (length, begun) = (units::duration(report.measured), units::date(report.started_unix_ns));
     match report.stretch {
         None => format!("Measured {length} from {begun}"),
-        Some(_) => format!("{length} told of what was measured from {begun} on"),
+        Some(_) => format!("{length} of the run that began {begun}"),
     }
 }
 
@@ -51,7 +51,7 @@ fn made_of(report: &Report) -> Vec<String> {
 fn one_run(run: &Run, before: Option<&Run>, is_part: bool) -> String {
     let (date, length) = (units::date(run.header.started_unix_ns), units::duration(run.covered));
     let mut text =
-        if is_part { format!("begun {date}, {length} of it told") } else { format!("from {date}, {length} measured") };
+        if is_part { format!("begun {date}, {length} of it shown") } else { format!("from {date}, {length} measured") };
     match &run.end {
         None => text.push_str(", then cut off"),
         Some(end) => text = format!("{text}, {}", super::end(end.reason)),
@@ -73,17 +73,16 @@ fn between(stretch: &Stretch) -> Vec<String> {
     let mut told = Vec::new();
     match stretch.edges {
         Some(edges) if stretch.is_widened() => told.push(format!(
-            "only from {} to {} is told: {asked} of the run was asked for, and is widened to the edges of the intervals \
-             that were recorded",
+            "this is only {} to {} of the run: {asked} was asked for, and is widened to the edges of recorded intervals",
             units::moment(edges.from),
             units::moment(edges.to)
         )),
-        _ => told.push(format!("only from {asked} of the run is told")),
+        _ => told.push(format!("this is only {asked} of the run")),
     }
     told.push(format!(
-        "of a stretch the largest latency is known to within 1.6{}%, and the latest activations are those that were among \
-         the latest of their CPU up to then; warm-ups, what loads achieved and how complete the trace is are known of whole \
-         runs only, and are left out",
+        "in a part of a run the largest latency is known to within 1.6{}%, and the worst wake-ups are those that were among \
+         the worst of their CPU up to then; warm-ups, what loads achieved and how complete the trace is are known only of \
+         whole runs and left out",
         units::THIN
     ));
     told
@@ -114,14 +113,14 @@ pub fn unmergeable(against: &[Unmergeable], paths: &[PathBuf]) -> String {
                 kind = true;
                 format!("{} is of another kind than {first}\n{}", name(number), differences(all, "there", "here"))
             }
-            Unmergeable::Same(a, b) => format!("{} and {} hold the same run", name(a), name(b)),
-            Unmergeable::Overlap(a, b, until, from) => format!(
+            Unmergeable::Same { earlier, later } => format!("{} and {} hold the same run", name(earlier), name(later)),
+            Unmergeable::Overlap { earlier, later, until_unix_ns, from_unix_ns } => format!(
                 "{} went on until {}, {} began at {}: runs on the same CPUs at the same time disturb each other and do not \
                  follow each other (unless the wall clock was set back between them)",
-                name(a),
-                units::date(*until),
-                name(b),
-                units::date(*from)
+                name(earlier),
+                units::date(*until_unix_ns),
+                name(later),
+                units::date(*from_unix_ns)
             ),
             Unmergeable::Nothing(number) => format!("{} ended before it measured anything", name(number)),
         });

@@ -85,11 +85,9 @@ fn told(doubt: &Distrust) -> (String, &'static str) {
         }
         Distrust::RtThrottled => (
             "the kernel stopped real-time threads for using too much time (sched_rt_runtime_us)".to_owned(),
-            "what was late then was late by that rule",
+            "latency then is the work of that limit",
         ),
-        Distrust::ChangedDuring { path } => {
-            (format!("{path} changed during the run"), "the numbers are the sum of two runs")
-        }
+        Distrust::ChangedDuring { path } => (format!("{path} changed during the run"), "the numbers mix two settings"),
         Distrust::LoadMissing { load, why } => {
             (format!("load {load} did not run as asked ({why})"), "with it the numbers may be worse")
         }
@@ -125,7 +123,7 @@ fn told(doubt: &Distrust) -> (String, &'static str) {
         Distrust::Early { cpu, times: n } => {
             (format!("the thread of CPU {cpu} woke before its release {}", times(*n)), "a clock or a timer is wrong")
         }
-        Distrust::TooFew { due: 0 } => ("no release came due".to_owned(), "there is nothing to go by"),
+        Distrust::TooFew { due: 0 } => ("no release came due".to_owned(), "nothing can be said"),
         Distrust::TooFew { due } => (
             format!("only {} came due", units::counted(*due, "release")),
             "that is too few for the percentiles that were asked for",

@@ -30,7 +30,7 @@ fn what_contradicts_itself_or_lists_only_the_largest_is_refused_unless_asked_for
 #[test]
 fn of_several_series_only_the_unfit_are_refused() {
     let two = |last: Series| run(vec![series("thread 1", 200_000, 20.0, 3), last]);
-    let comparison = held(&two(series("thread 0", 200_000, 20.0, 1)), &two(unfit(Unfit::Doubted, 90.0)), options());
+    let comparison = held(&two(series("thread 0", 200_000, 20.0, 1)), &two(unfit(Unfit::Doubted, 90.0)), wide());
     let comparison = comparison.unwrap();
     let [sound, refused] = &comparison.others[0].groups[..] else { panic!("{:?}", comparison.others[0].groups) };
     assert_eq!((sound.verdict, &sound.unfit), (Compared::NoDifferenceShown, &(None, None)));

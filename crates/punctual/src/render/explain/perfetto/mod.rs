@@ -6,6 +6,7 @@
 mod message;
 mod slices;
 
+use crate::render::clean::ascii;
 use message::Message;
 use punctual_hist::MonoTime;
 use punctual_numbers::explain::Spike;
@@ -157,12 +158,12 @@ impl<W: Write> Trace<W> {
                 track_event.number(9, event.kind); // TrackEvent.type
                 track_event.number(11, identity(cpu, event.lane)); // TrackEvent.track_uuid
                 let Some(slice) = event.slice else { return };
-                track_event.text(23, &plain(&slice.name)); // TrackEvent.name
+                track_event.text(23, &ascii(&slice.name)); // TrackEvent.name
                 for (name, value) in &slice.notes {
                     track_event.message(4, |note| {
                         // TrackEvent.debug_annotations
                         note.text(10, name); // DebugAnnotation.name
-                        note.text(6, &plain(value)); // DebugAnnotation.string_value
+                        note.text(6, &ascii(value)); // DebugAnnotation.string_value
                     });
                 }
             });
@@ -189,9 +190,4 @@ fn process(cpu: u32) -> u64 {
 fn identity(cpu: u32, lane: Lane) -> u64 {
     let place = LANES.iter().position(|(of, _)| *of == lane).unwrap_or_default();
     process(cpu) + 1 + place as u64
-}
-
-/// Text with plain spaces.
-fn plain(text: &str) -> String {
-    text.replace(crate::render::units::THIN, " ")
 }

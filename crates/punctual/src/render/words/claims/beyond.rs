@@ -21,23 +21,19 @@ pub(super) fn beyond(beyond: &Beyond, cause: Option<&str>) -> Vec<String> {
     let far: Vec<String> = beyond
         .too_far
         .iter()
-        .map(|far| format!("{} a run of {}", article(&span(far.once_in)), longer(far.run_wanted)))
+        .map(|far| format!("once {} takes a run of {}", article(&span(far.once_in)), longer(far.run_wanted)))
         .collect();
     let mut lines = Vec::new();
     if !levels.is_empty() {
         lines.push(format!(
-            "{} the tail goes on as it was measured, from {} on, and nothing unseen comes: {}.",
+            "{} latencies above {} go on to come as they did in this run: {}.",
             begin("If", "if"),
             units::latency(beyond.threshold),
             levels.join(", ")
         ));
     }
     if !far.is_empty() {
-        lines.push(format!(
-            "{} far to be told: {}.",
-            begin("Too", "too"),
-            far.iter().map(|far| format!("for {far} would be needed")).collect::<Vec<_>>().join(", ")
-        ));
+        lines.push(format!("{} rare to be told from this run: {}.", begin("Too", "too"), far.join(", ")));
     }
     lines
 }

@@ -43,7 +43,7 @@ pub fn of_import(run: &ForeignRun) -> Vec<(String, Vec<String>)> {
 fn imported(claims: &SeriesClaims) -> Vec<String> {
     let odds = chances(&claims.next);
     let mut lines: Vec<String> = claims.above.iter().map(above).collect();
-    lines.extend((!odds.is_empty()).then(|| format!("{AS_IF}odds that something later comes: {}.", odds.join(", "))));
+    lines.extend((!odds.is_empty()).then(|| format!("{AS_IF}probability of a new maximum: {}.", odds.join(", "))));
     lines.extend(percentiles(&claims.percentiles).map(|told| match claims.assumed {
         Assumed::Independent => format!("{AS_IF}{told}"),
         Assumed::InOrder { stretches } => {

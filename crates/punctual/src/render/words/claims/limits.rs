@@ -2,6 +2,7 @@
 
 use super::times::{longer, span};
 use crate::render::units;
+use punctual_hist::Nanos;
 use punctual_numbers::claims::{Misses, NewMaximum, Percentile, PhaseClaims};
 
 /// Sentences are about clusters from such a factor on.
@@ -17,6 +18,7 @@ pub(super) fn seen(phase: &PhaseClaims) -> Option<String> {
         units::duration(phase.time)
     );
     let odds = chances(&phase.next);
+    let is_long = phase.moods.is_some_and(|moods| moods.too_long);
     let next = match (phase.drift, odds.is_empty()) {
         (Some(drift), _) => format!(
             " It says little of the next run, because this one changes over time: {} of its seconds or longer stretches \
@@ -24,14 +26,17 @@ pub(super) fn seen(phase: &PhaseClaims) -> Option<String> {
             units::count(drift.halves.0),
             units::count(drift.halves.1)
         ),
+        (None, true) if is_long => {
+            " It says little of the next run, which may meet other moods of the machine.".to_owned()
+        }
         (None, true) => String::new(),
-        (None, false) => format!(" Odds that something later comes: {}.", odds.join(", ")),
+        (None, false) => format!(" Probability of a new maximum: {}.", odds.join(", ")),
     };
     Some(seen + &next)
 }
 
 pub(super) fn chances(next: &[NewMaximum]) -> Vec<String> {
-    next.iter().map(|next| format!("the next {} {}", span(next.time), chance(next.odds))).collect()
+    next.iter().map(|next| format!("{} within the next {}", chance(next.odds), span(next.time))).collect()
 }
 
 /// Odds in percent, and neither 0 nor 100.
@@ -50,14 +55,21 @@ pub(super) fn missed(misses: &Misses) -> String {
         0 => "No release missed".to_owned(),
         n => format!("{} missed", units::counted(n, "release")),
     };
-    format!("{seen} {}: {} do.", units::latency(misses.budget), units::at_most(misses.upper, "releases"))
+    let budget = units::latency(misses.budget);
+    match misses.upper {
+        Some(upper) => format!("{seen} {budget}: {} do.", units::at_most(upper, "releases")),
+        None => format!("{seen} {budget} in this run; how many do in the next is not told."),
+    }
 }
 
 pub(super) fn misses(misses: &Misses) -> String {
     let told = missed(misses);
     let one_in = units::count(misses.wanted_one_in);
-    match misses.more {
-        Some(more) => format!("{told} Fewer than 1 in {one_in} takes {} more without another miss.", longer(more)),
+    match misses.more.filter(|_| misses.upper.is_some()) {
+        None if misses.upper.is_none() => told,
+        Some(more) => {
+            format!("{told} To claim fewer than 1 in {one_in} takes {} more without another miss.", longer(more))
+        }
         None => format!("{told} Measuring longer will not bring it below 1 in {one_in}."),
     }
 }
@@ -80,22 +92,101 @@ pub(super) fn percentiles(list: &[Percentile]) -> Option<String> {
         Some(format!("{} {} ({limits})", percentile_name(percentile.one_in), units::latency(value)))
     });
     let told: Vec<String> = told.collect();
-    (!told.is_empty()).then(|| format!("{}, whatever the law.", told.join(", ")))
+    (!told.is_empty())
+        .then(|| format!("{} (limits of each, whatever the distribution).", told.join(", ")))
+        .or_else(|| of_this_run(list))
+}
+
+/// Percentiles without limits, where the run does not speak for the next.
+fn of_this_run(list: &[Percentile]) -> Option<String> {
+    let withheld = list.iter().filter(|percentile| percentile.independent.is_none());
+    let told: Vec<String> = withheld
+        .filter_map(|percentile| {
+            Some(format!("{} {}", percentile_name(percentile.one_in), units::latency(percentile.value?)))
+        })
+        .collect();
+    (!told.is_empty()).then(|| format!("{} in this run, without limits for the next.", told.join(", ")))
+}
+
+/// How long the machine stays as it is, and how much of it the run has seen.
+pub(super) fn moods(phase: &PhaseClaims) -> Option<String> {
+    let moods = phase.moods?;
+    let length = about(moods.length?);
+    let seen = units::count(whole(moods.stretches));
+    let changes = format!("This machine changes for about {length} at a time");
+    Some(match moods.run_wanted.filter(|_| moods.too_long) {
+        Some(wanted) => format!(
+            "{changes}; a run of {} has seen {seen} of them, too few for limits of the next run: measure for {}.",
+            units::duration(phase.time),
+            longer(wanted)
+        ),
+        None => format!("{changes}: limits count the {seen} such stretches of this run as one each where they differ."),
+    })
+}
+
+/// What the limits were computed from, and by which works.
+pub(super) fn method(phase: &PhaseClaims) -> Option<String> {
+    let told = phase.percentiles.iter().filter_map(|percentile| {
+        let independent = percentile.independent.filter(|_| percentile.high.is_some())?;
+        Some(format!("{} at {}", units::count(independent), percentile_name(percentile.one_in)))
+    });
+    let told: Vec<String> = told.collect();
+    let works = &phase.methods;
+    let moods = match phase.moods {
+        Some(moods) => {
+            format!("by the spectrum of {} stretches ({})", units::count(whole(moods.stretches)), works.moods)
+        }
+        None => "as if none depended on another, because the run is too short to show moods".to_owned(),
+    };
+    (!told.is_empty()).then(|| {
+        format!(
+            "Method: of {}, {} count as independent, {moods}; percentiles by {}, misses by {}, levels by {}.",
+            units::counted(phase.due, "release"),
+            told.join(", "),
+            works.percentiles,
+            works.misses,
+            works.levels
+        )
+    })
+}
+
+/// A number of stretches, to the nearest.
+fn whole(stretches: f64) -> u64 {
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates, and NaN is 0")]
+    let whole = stretches.round() as u64;
+    whole.max(1)
+}
+
+/// A length that is known to about a half: `40 s`, `3 min`, and `1 s` for what is shorter.
+fn about(length: Nanos) -> String {
+    let seconds = length.as_ns().saturating_add(500_000_000) / 1_000_000_000;
+    let step = match seconds {
+        0..10 => 1,
+        10..120 => 10,
+        120..7_200 => 60,
+        _ => 3_600,
+    };
+    units::duration(Nanos::from_secs((seconds.saturating_add(step / 2) / step * step).max(1)))
 }
 
 /// What the first percentile takes that cannot be told.
 pub(super) fn wanted(phase: &PhaseClaims) -> Option<String> {
-    let next = phase.percentiles.iter().find(|percentile| percentile.more.is_some())?;
+    let told = || phase.percentiles.iter().filter(|percentile| percentile.independent.is_some());
+    let next = told().find(|percentile| percentile.more.is_some())?;
     let (more, largest) = (longer(next.more?), units::latency(phase.largest?));
-    Some(format!("{} below {largest} takes {more} more without anything later.", percentile_name(next.one_in)))
+    Some(format!(
+        "That {} is below {largest} takes {more} more without a larger latency.",
+        percentile_name(next.one_in)
+    ))
 }
 
 pub(super) fn clustered(phase: &PhaseClaims) -> Option<String> {
     let together = phase.extremal_index.filter(|index| *index < TOGETHER).map(|index| 1.0 / index);
     let together = together.map_or_else(String::new, |size| format!(", about {size:.0} at a time"));
-    (phase.clustering >= CLUSTERED).then(|| {
+    let is_told = phase.percentiles.iter().any(|percentile| percentile.high.is_some());
+    (is_told && phase.clustering >= CLUSTERED).then(|| {
         format!(
-            "Late ones come together{together}, so these limits are as wide as those of a run up to {:.1} times shorter.",
+            "Large latencies come in clusters{together}, so these limits are as wide as those of a run up to {:.1} times shorter.",
             phase.clustering
         )
     })

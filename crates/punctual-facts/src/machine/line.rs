@@ -1,0 +1,22 @@
+//! One line that says what a machine is.
+
+/// One line that says what a machine is.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct MachineLine {
+    pub name: String,
+    pub value: String,
+}
+
+impl MachineLine {
+    /// The value of the line with this name.
+    pub fn of<'a>(lines: &'a [Self], name: &str) -> Option<&'a str> {
+        lines.iter().find(|line| line.name == name).map(|line| line.value.as_str())
+    }
+}
+
+impl<N: Into<String>, V: Into<String>> From<(N, V)> for MachineLine {
+    fn from((name, value): (N, V)) -> Self {
+        Self { name: name.into(), value: value.into() }
+    }
+}

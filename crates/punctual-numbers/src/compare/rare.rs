@@ -1,0 +1,85 @@
+//! Rare events: did what happens once a minute become rarer, or larger?
+//!
+//! Percentiles say little of ten events an hour. So events beyond thresholds are counted, and how they fall to the two
+//! recordings is held against chance exactly (Przyborowski and Wilenski 1940), with clusters and moods allowed for. The
+//! thresholds follow from both recordings together: see `series`.
+
+use super::arm::{Arm, float};
+use super::rows::{self, Odds};
+use super::series;
+use super::{Change, Limits, RowResult, What};
+use crate::stats::longrun::{Chances, DesignEffect, Events};
+use crate::stats::ranks;
+use punctual_hist::{Counts, Nanos, bucket_low};
+
+/// With fewer clusters in either recording their sizes are not compared.
+const PEAKS_MIN: usize = 4;
+
+/// The rows of rare events of both. `body` is what frequent events tell of the moods.
+pub(super) fn rows(first: &Arm, second: &Arm, body: Option<&DesignEffect>) -> Vec<RowResult> {
+    let mut all: Counts = first.due.clone();
+    all.merge(&second.due);
+    let edges = series::rare_edges(&all);
+    let (of_first, of_second) = (series::beyond(first, &edges), series::beyond(second, &edges));
+    let mut rows: Vec<RowResult> = Vec::new();
+    let (mut sized, mut lowest) = (None, usize::MAX);
+    for ((edge, a), b) in edges.iter().zip(&of_first).zip(&of_second) {
+        let effect = DesignEffect::of(a, b, body);
+        rows.push(counted((first, a), (second, b), *edge, &effect));
+        if *edge < lowest {
+            (sized, lowest) = (sizes(first, second, *edge, &effect), *edge);
+        }
+    }
+    rows.extend(sized);
+    rows
+}
+
+/// How many events lie beyond a threshold.
+fn counted((first, a): (&Arm, &Events), (second, b): (&Arm, &Events), edge: usize, effect: &DesignEffect) -> RowResult {
+    let threshold = Nanos::from_ns(bucket_low(edge));
+    let what = What::Rare { threshold, first: whole(a.count), second: whole(b.count) };
+    let odds = Chances::of(a, b, effect).map(|chances| Odds { more: chances.more, less: chances.fewer });
+    let row = rows::of_events(what, (a, b), effect, odds);
+    // A stop of the whole machine makes one event, as long as the threshold at least.
+    let (stolen, own, other) = if row.upwards { (second.stolen, b, a) } else { (first.stolen, a, b) };
+    let more = own.count - other.count * own.of / other.of.max(1.0);
+    let stolen = float(stolen.as_ns());
+    RowResult { stealable: stolen > 0.0 && more * float(threshold.as_ns()) <= stolen, ..row }
+}
+
+/// How large the clusters of events beyond a threshold are, by ranks.
+fn sizes(first: &Arm, second: &Arm, edge: usize, effect: &DesignEffect) -> Option<RowResult> {
+    let (a, b) = (series::peaks(first, edge), series::peaks(second, edge));
+    if a.len().min(b.len()) < PEAKS_MIN {
+        return None;
+    }
+    let shift = ranks::shift_in_time(&a, &b)?;
+    let by = ranks::hodges_lehmann(&a, &b)?;
+    let (seen_a, seen_b) = (middle(&a)?, middle(&b)?);
+    let what = What::RareSizes { threshold: Nanos::from_ns(bucket_low(edge)), clusters: (a.len(), b.len()) };
+    let odds = Odds { more: shift.chance_of_larger, less: shift.chance_of_smaller };
+    let change = Limits { seen: Some(by), low: f64::NEG_INFINITY, high: f64::INFINITY };
+    let row = RowResult::new(what, Some(odds), false);
+    let stolen = float(if row.upwards { second.stolen } else { first.stolen }.as_ns());
+    let clusters = if row.upwards { b.len() } else { a.len() };
+    Some(RowResult {
+        first: Some(seen_a),
+        second: Some(seen_b),
+        change: Some(Change::Difference(change)),
+        stealable: stolen > 0.0 && by.abs() * float(clusters as u64) <= stolen,
+        // Moods make sizes alike as they do counts, and few clusters cannot show it.
+        odds: row.odds.map(|odds| odds.max(effect.moody.min(1.0) * 0.5)),
+        ..row
+    })
+}
+
+fn middle(values: &[f64]) -> Option<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted.get(sorted.len() / 2).copied()
+}
+
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a sum of counts, which `as` saturates")]
+fn whole(n: f64) -> u64 {
+    n as u64
+}

@@ -1,0 +1,119 @@
+//! Events of a recording over time: which of its releases were later than a threshold, slice by slice; and which thresholds
+//! are looked at.
+//!
+//! Thresholds come from both recordings together and never from which of them had what, so that a threshold favours neither.
+
+use super::arm::{Arm, float};
+use crate::stats::longrun::Events;
+use punctual_hist::{Counts, Nanos, bucket_high, bucket_index, bucket_low};
+
+/// A part of all releases must be beyond the threshold of what is called rare: one in a thousand at most.
+const RARE: f64 = 1e-3;
+/// How many events both recordings together have beyond the first and the second rare threshold.
+const FEW: f64 = 16.0;
+const MORE: f64 = 64.0;
+/// Between how many events a gap in the tail is looked for, and how wide it is at least: an edge over the one below it.
+const GAP_EVENTS: (f64, f64) = (5.0, 1_000.0);
+const GAP: f64 = 1.25;
+/// Thresholds that leave events alike by this factor are one.
+const APART: f64 = 1.8;
+
+/// For each of these edges: the releases whose latency lies in that bucket or above.
+pub(super) fn beyond(arm: &Arm, edges: &[usize]) -> Vec<Events> {
+    let mut slices: Vec<Vec<(f64, f64)>> = vec![Vec::with_capacity(arm.slices.len()); edges.len()];
+    for slice in &arm.slices {
+        let (mut late, mut due) = (vec![0.0; edges.len()], 0.0);
+        for (bucket, n) in slice.cpu.ran.nonzero().chain(slice.cpu.skipped.nonzero()) {
+            let n = float(n);
+            due += n;
+            for (late, edge) in late.iter_mut().zip(edges) {
+                if bucket >= *edge {
+                    *late += n;
+                }
+            }
+        }
+        slices.iter_mut().zip(late).for_each(|(slices, late)| slices.push((late, due)));
+    }
+    slices.iter().map(|slices| Events::new(slices, arm.length.as_secs_f64())).collect()
+}
+
+/// The releases that were later than the budget or skipped. `counted`: by the budget of the recording, which counted them.
+pub(super) fn missed(arm: &Arm, budget: Option<Nanos>, counted: bool) -> Events {
+    let limit = budget.map(|budget| bucket_index(budget.as_ns()));
+    let of = |slice: &super::arm::CpuSlice| {
+        let cpu = &slice.cpu;
+        let over = cpu.ran.nonzero().filter(|(bucket, _)| limit.is_some_and(|limit| *bucket > limit));
+        let over = if counted { cpu.over_budget } else { over.fold(0u64, |sum, (_, n)| sum.saturating_add(n)) };
+        let skipped = float(cpu.skipped.count());
+        (float(over) + skipped, skipped + float(cpu.ran.count()))
+    };
+    let slices: Vec<(f64, f64)> = arm.slices.iter().map(of).collect();
+    Events::new(&slices, arm.length.as_secs_f64())
+}
+
+/// The edge beyond which this share of all releases lies, as nearly as buckets allow.
+pub(super) fn edge_of(all: &Counts, share: f64) -> usize {
+    let wanted = float(all.count()) * share;
+    let mut best = (f64::INFINITY, 0);
+    for (edge, beyond) in edges(all) {
+        let off = (beyond - wanted).abs();
+        if off < best.0 {
+            best = (off, edge);
+        }
+    }
+    best.1
+}
+
+/// All edges between buckets that hold something, from the top, with how many releases lie beyond each.
+fn edges(all: &Counts) -> Vec<(usize, f64)> {
+    let mut buckets: Vec<(usize, u64)> = all.nonzero().collect();
+    buckets.reverse();
+    let mut sum = 0.0;
+    let beyond = |(bucket, n): &(usize, u64)| {
+        sum += float(*n);
+        (*bucket, sum)
+    };
+    buckets.iter().map(beyond).collect()
+}
+
+/// The thresholds of rare events, by rule: the widest gap in the tail of both recordings together, or else that beyond
+/// which there are sixteen events; and that beyond which there are 64. Fewer where there are fewer events.
+pub(super) fn rare_edges(all: &Counts) -> Vec<usize> {
+    let most = float(all.count()) * RARE;
+    let tail: Vec<(usize, f64)> = edges(all).into_iter().take_while(|(_, beyond)| *beyond <= most).collect();
+    let nearest = |wanted: f64| {
+        let off = |(_, beyond): &(usize, f64)| (beyond / wanted).ln().abs();
+        tail.iter().copied().min_by(|a, b| off(a).total_cmp(&off(b)))
+    };
+    let mut found: Vec<(usize, f64)> = gap(all, &tail).or_else(|| nearest(FEW)).into_iter().collect();
+    if let Some(more) = nearest(MORE) {
+        let apart = |(_, beyond): &(usize, f64)| (more.1 / beyond).max(beyond / more.1) >= APART;
+        if found.iter().all(apart) {
+            found.push(more);
+        }
+    }
+    found.into_iter().filter(|(_, beyond)| *beyond >= GAP_EVENTS.0).map(|(edge, _)| edge).collect()
+}
+
+/// The edge above the widest gap of the tail, if it is wide enough to part two kinds of events.
+fn gap(all: &Counts, tail: &[(usize, f64)]) -> Option<(usize, f64)> {
+    let held: Vec<usize> = all.nonzero().map(|(bucket, _)| bucket).collect();
+    let width = |edge: usize| {
+        let below = held.get(held.partition_point(|bucket| *bucket < edge).checked_sub(1)?)?;
+        Some(float(bucket_low(edge)) / float(bucket_high(*below)).max(1.0))
+    };
+    let within = tail.iter().filter(|(_, beyond)| (GAP_EVENTS.0..=GAP_EVENTS.1).contains(beyond));
+    let wide = within.filter_map(|(edge, beyond)| Some((width(*edge)?, (*edge, *beyond))));
+    wide.filter(|(width, _)| *width >= GAP).max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, found)| found)
+}
+
+/// The largest latency of each slice that has one beyond the edge: the sizes of clusters. In nanoseconds, as the middle of
+/// a bucket.
+pub(super) fn peaks(arm: &Arm, edge: usize) -> Vec<f64> {
+    let largest = |slice: &super::arm::CpuSlice| {
+        let last = |tally: &crate::recording::Tally| tally.nonzero().last().map(|(bucket, _)| bucket);
+        last(&slice.cpu.ran).max(last(&slice.cpu.skipped))
+    };
+    let beyond = arm.slices.iter().filter_map(largest).filter(|bucket| *bucket >= edge);
+    beyond.map(|bucket| f64::midpoint(float(bucket_low(bucket)), float(bucket_high(bucket)))).collect()
+}

@@ -1,0 +1,130 @@
+//! How often equal runs are told apart, and different ones are.
+
+#![allow(clippy::cast_precision_loss, reason = "counts of tests are small")]
+
+use super::*;
+use punctual_hist::SplitMix;
+
+/// Makes the level of each second of a run, as standard normal deviates of its logarithm.
+fn moods(random: &mut SplitMix, seconds: usize, tau: f64, sd: f64) -> Vec<f64> {
+    let mut draw = || normal::quantile(random.unit());
+    let keep = if tau > 0.0 { (-1.0 / tau).exp() } else { 0.0 };
+    let mut level = draw();
+    (0..seconds)
+        .map(|_| {
+            level = keep * level + (1.0 - keep * keep).sqrt() * draw();
+            sd * level
+        })
+        .collect()
+}
+
+/// Of 1000 lognormal activations a second (sd 0.5), those beyond `threshold`, in standard deviations.
+fn events(random: &mut SplitMix, levels: &[f64], threshold: f64) -> Events {
+    let slices: Vec<(f64, f64)> = levels
+        .iter()
+        .map(|level| {
+            let p = normal::below(-(threshold - level / 0.5));
+            let mean = 1000.0 * p;
+            let n = if mean < 20.0 {
+                let mut n = 0.0;
+                let mut left = random.unit().ln();
+                while left > -mean {
+                    n += 1.0;
+                    left += random.unit().ln();
+                }
+                n
+            } else {
+                (mean + (mean * (1.0 - p)).sqrt() * normal::quantile(random.unit())).round().clamp(0.0, 1000.0)
+            };
+            (n, 1000.0)
+        })
+        .collect();
+    Events::new(&slices, slices.len() as f64)
+}
+
+/// How often two runs of this mood, of which the second is larger by a factor, are told apart with odds below 0.05.
+fn told(seconds: usize, tau: f64, times: f64, threshold: f64) -> u32 {
+    let pair = |rep: u64| {
+        let mut random = SplitMix::new(rep * 7_919 + 13);
+        let sd = if tau > 0.0 { 0.15 } else { 0.0 };
+        let a = moods(&mut random, seconds, tau, sd);
+        let b: Vec<f64> = moods(&mut random, seconds, tau, sd).iter().map(|level| level + times.ln()).collect();
+        let (a, b) = (events(&mut random, &a, threshold), events(&mut random, &b, threshold));
+        let chances = Chances::of(&a, &b, &DesignEffect::of(&a, &b, None)).unwrap();
+        2.0 * chances.more.min(chances.fewer) < 0.05
+    };
+    u32::try_from((0..60).filter(|rep| pair(*rep)).count()).unwrap()
+}
+
+#[test]
+fn equal_runs_are_seldom_told_apart_whatever_their_moods() {
+    for (seconds, tau) in [(120, 0.0), (120, 1.0), (120, 10.0), (120, 30.0), (600, 10.0), (600, 120.0)] {
+        for threshold in [0.0, 2.326] {
+            let wrong = told(seconds, tau, 1.0, threshold);
+            assert!(wrong <= 8, "{wrong} of 60 runs of {seconds} s, moods of {tau} s, beyond {threshold}");
+        }
+    }
+}
+
+#[test]
+fn a_difference_of_independent_runs_is_found() {
+    assert_eq!(told(120, 0.0, 1.15, 0.0), 60);
+    assert_eq!(told(120, 0.0, 1.15, 2.326), 60);
+}
+
+#[test]
+fn moods_are_seen_with_their_length() {
+    let mut random = SplitMix::new(5);
+    let levels = [moods(&mut random, 600, 60.0, 0.15), moods(&mut random, 600, 60.0, 0.15)];
+    let [a, b] = levels.map(|levels| events(&mut random, &levels, 0.0));
+    let effect = DesignEffect::of(&a, &b, None);
+    assert!(effect.moody > 0.99 && (15.0..250.0).contains(&effect.mood), "{} {}", effect.moody, effect.mood);
+    let quiet = [0, 1].map(|_| events(&mut random, &[0.0; 600], 0.0));
+    let effect = DesignEffect::of(&quiet[0], &quiet[1], None);
+    assert!(effect.moody < 0.1 && effect.for_limits(0.025).0 < 1.2, "{} {:?}", effect.moody, effect.for_limits(0.025));
+}
+
+/// One excursion of any height is one event: it never decides.
+#[test]
+fn one_excursion_decides_nothing() {
+    let of = |hit: bool| {
+        let slice = |at: usize| (if hit && (50..60).contains(&at) { 100.0 } else { 0.0 }, 1000.0);
+        Events::new(&(0..120).map(slice).collect::<Vec<_>>(), 120.0)
+    };
+    let (a, b) = (of(false), of(true));
+    let chances = Chances::of(&a, &b, &DesignEffect::of(&a, &b, None)).unwrap();
+    assert!(chances.more > 0.03, "{chances:?}");
+}
+
+/// Values of the binomial distribution by hand: at most 3 of 34, and none of 5.
+#[test]
+fn reference_values() {
+    let at_most_three = (1.0 + 34.0 + 561.0 + 5_984.0) / 2f64.powi(34);
+    assert!((falls(31.0, 34.0, 0.5) / at_most_three - 1.0).abs() < 1e-9);
+    assert!((falls(5.0, 5.0, 0.5) - 1.0 / 32.0).abs() < 1e-12);
+    // 20 to 8 of equal runs, by scipy: 0.152 to 0.948.
+    let of = |n: f64| Events { count: n, of: 1e6, length: 1.0, powers: Vec::new() };
+    let effect = DesignEffect::of(&of(20.0), &of(8.0), None);
+    let (low, high) = ratio_limits(&of(20.0), &of(8.0), &effect, 0.025).unwrap();
+    assert!(low <= 0.16 && high >= 0.94, "{low} {high}");
+}
+
+#[test]
+fn nothing_panics() {
+    let odd = [
+        Events::default(),
+        Events::new(&[], 0.0),
+        Events::new(&[(5.0, 5.0)], 1.0),
+        Events::new(&[(0.0, 9.0); 40], 4.0),
+    ];
+    for a in &odd {
+        for b in &odd {
+            let effect = DesignEffect::of(a, b, Some(&DesignEffect::of(b, a, None)));
+            assert!(effect.for_limits(0.025).0 >= 1.0);
+            if let Some(chances) = Chances::of(a, b, &effect) {
+                assert!((0.0..=1.0).contains(&chances.more) && (0.0..=1.0).contains(&chances.fewer), "{chances:?}");
+            }
+            let _ = ratio_limits(a, b, &effect, 0.025);
+        }
+    }
+}

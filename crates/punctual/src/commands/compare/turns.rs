@@ -1,0 +1,255 @@
+//! `punctual compare --interleave A B`: sets up the one, measures, sets up the other, measures, in turn, and compares the
+//! rounds.
+//!
+//! Which is next is the engine's to say (`punctual_optimize::turns`). The state is written after each measurement, so that
+//! an interruption costs one of them at most.
+
+use crate::cli::{Cli, Command, CompareArgs, Loads, PRIORITY};
+use crate::commands::here::Here;
+use crate::commands::need::{Stated, Terms};
+use crate::commands::optimize::kept::Folder;
+use crate::commands::optimize::time::{WARM_UP, present};
+use crate::commands::preconditions::none_under_way;
+use crate::commands::session::{self, Outputs};
+use crate::exit::Exit;
+use crate::render::{self, units, words};
+use anyhow::{Context, Result, anyhow, bail};
+use clap::Parser;
+use punctual_hist::Nanos;
+use punctual_linux::apply::Machine;
+use punctual_linux::{interrupt, under_way};
+use punctual_numbers::recording::EndReason;
+use punctual_numbers::scenario::{Amount, Mechanism, Policy, ProbeThread, Scenario, TimerPhase};
+use punctual_optimize::turns::{NextTurn, Turn, Turns, read, write};
+use std::fs;
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+const FILE: &str = "turns.json";
+/// Length of each measurement unless told otherwise.
+const EACH: Nanos = Nanos::from_secs(30);
+/// How often it is looked whether somebody wants to end it, while a machine comes to rest.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Begins rounds or goes on with them, and compares them when they are complete.
+pub fn run(args: &CompareArgs) -> Result<Exit> {
+    let Some(path) = &args.turns.resume else { return begin(args) };
+    let folder = Folder::open(path)?;
+    let file = folder.path().join(FILE);
+    let text =
+        fs::read_to_string(&file).with_context(|| format!("read {}: no rounds were begun here", file.display()))?;
+    let turns = read(&text).with_context(|| format!("read {}", file.display()))?;
+    let typed = std::iter::once("punctual".to_owned()).chain(turns.arguments.clone());
+    let Ok(Cli { command: Command::Compare(begun), .. }) = Cli::try_parse_from(typed) else {
+        bail!("{}: the words these rounds were begun with are not understood by this version", folder.display());
+    };
+    // What is printed and written is as asked for now.
+    let begun = CompareArgs {
+        json: args.json,
+        full: args.full,
+        html: args.html.clone(),
+        junit: args.junit.clone(),
+        fail_on: args.fail_on,
+        ..*begun
+    };
+    go_on(&begun, &folder, turns)
+}
+
+fn begin(args: &CompareArgs) -> Result<Exit> {
+    let [a, b] = args.turns.interleave.as_slice() else { bail!("--interleave takes two commands, A and B") };
+    let clock = || SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |since| u64::from(since.subsec_nanos()));
+    let seed = args.turns.seed.unwrap_or_else(clock);
+    let turns = Turns {
+        arguments: std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect(),
+        commands: [a.clone(), b.clone()],
+        seed,
+        rounds: args.turns.rounds,
+        measured: 0,
+        last: None,
+    };
+    let scenario = scenario(args)?;
+    let plan = plan(args, &turns, &scenario);
+    if args.turns.dry_run {
+        render::print(&plan)?;
+        return Ok(Exit::Fine);
+    }
+    render::say(plan.trim_end());
+    let default = || PathBuf::from(format!("punctual-compare-{}", units::file_stamp()));
+    let folder = Folder::make(&args.turns.out.clone().unwrap_or_else(default))?;
+    keep(&folder, &turns)?;
+    go_on(args, &folder, turns)
+}
+
+/// What is going to happen, and how long it takes.
+fn plan(args: &CompareArgs, turns: &Turns, scenario: &Scenario) -> String {
+    let each = length(args).plus(WARM_UP).plus(args.turns.settle);
+    let mut order = String::new();
+    let mut ahead = turns.clone();
+    while let Some(next) = ahead.next() {
+        order.push_str(name(next.turn));
+        if next.is_second {
+            order.push(' ');
+        }
+        ahead.measured += 1;
+    }
+    format!(
+        "A: {}\nB: {}\n{} of {} each on CPUs {}, seed {}: about {} and the time of the commands\nOrder: {}\n",
+        turns.commands[0],
+        turns.commands[1],
+        units::counted(u64::from(turns.rounds) * 2, "measurement"),
+        units::duration(length(args)),
+        scenario.cpus(),
+        turns.seed,
+        units::duration(each.times(u64::from(turns.rounds) * 2)),
+        order.trim_end(),
+    )
+}
+
+fn length(args: &CompareArgs) -> Nanos {
+    args.turns.duration.unwrap_or(EACH)
+}
+
+/// What is measured each time.
+fn scenario(args: &CompareArgs) -> Result<Scenario> {
+    let here = Here::read();
+    let typed = Terms {
+        period: args.import.period,
+        budget: args.budget,
+        cpus: args.turns.cpus.clone(),
+        load: args.turns.load.clone(),
+        ..Terms::default()
+    };
+    let Terms { period, budget, cpus, priority, load, .. } = Stated::read(&args.need, typed)?.terms;
+    let period = period.unwrap_or(Nanos::from_ms(1));
+    let cpus = cpus.unwrap_or_else(|| here.cpus.allowed.clone());
+    let scenario = Scenario {
+        threads: cpus.iter().map(|cpu| ProbeThread { cpu, period }).collect(),
+        policy: Policy::Fifo(priority.unwrap_or(PRIORITY)),
+        mechanism: Mechanism::Absolute,
+        phase: TimerPhase::Auto,
+        warm_up: Amount::Time(WARM_UP),
+        length: Amount::Time(length(args)),
+        budget,
+        limit: None,
+        dma_latency_us: None,
+        load_phases: Loads::or_idle(load.as_ref()),
+        load_cpus: None,
+        suite: None,
+    };
+    scenario.checked(&here.cpus).map_err(words::scenario_error)
+}
+
+fn go_on(args: &CompareArgs, folder: &Folder, mut turns: Turns) -> Result<Exit> {
+    none_under_way()?;
+    let interrupted = interrupt::flag().context("signals cannot be held back, and nothing is to end halfway")?;
+    let scenario = scenario(args)?;
+    session::check_loads(&scenario.load_phases, folder.path())?;
+    let note = under_way::say_so(folder.path());
+    if let Err(error) = &note {
+        render::say(&format!("Whoever else measures now is not told that rounds are measured: {error}"));
+    }
+    let each = length(args).plus(WARM_UP).plus(args.turns.settle).times(2);
+    turns.after(&present(&Machine::here())?, each);
+    while let Some(next) = turns.next() {
+        if !args.json {
+            let what = format!("round {} of {}: {}", next.round + 1, turns.rounds, name(next.turn));
+            render::say(&what);
+        }
+        set_up(&turns, next, folder)?;
+        let is_measured = rests(args.turns.settle, &interrupted)
+            && measured(&scenario, &recording(folder, next), &interrupted, folder)?;
+        if !is_measured {
+            render::say(&format!("Interrupted; to go on: {}", resume(folder)));
+            return Ok(Exit::Doubtful);
+        }
+        turns.take(present(&Machine::here())?);
+        keep(folder, &turns)?;
+    }
+    drop(note);
+    let of = |turn| {
+        let path = |round| recording(folder, NextTurn { round, turn, is_second: false });
+        (0..turns.rounds).map(path).collect::<Vec<PathBuf>>()
+    };
+    super::sides(args, [&of(Turn::A), &of(Turn::B)], true)
+}
+
+/// Runs the command that sets up a side. What it prints goes to standard error: standard output is the result's.
+fn set_up(turns: &Turns, next: NextTurn, folder: &Folder) -> Result<()> {
+    let [a, b] = &turns.commands;
+    let command = if next.turn == Turn::A { a } else { b };
+    let out = std::io::stderr().as_fd().try_clone_to_owned().context("standard error cannot be shared")?;
+    let ran = std::process::Command::new("sh")
+        .args(["-c", command])
+        .stdin(Stdio::null())
+        .stdout(out)
+        .status()
+        .with_context(|| format!("run sh -c '{command}'"))?;
+    if !ran.success() {
+        bail!(
+            "the command that sets up {} failed ({ran}): {command}\nwhat was measured is kept; once it is mended: {}",
+            name(next.turn),
+            resume(folder)
+        );
+    }
+    Ok(())
+}
+
+/// Waits until the machine has come to rest. False: somebody wants to end it.
+fn rests(time: Nanos, interrupted: &AtomicBool) -> bool {
+    let (begun, time) = (Instant::now(), Duration::from_nanos(time.as_ns()));
+    while !interrupted.load(Ordering::Relaxed) {
+        let left = time.saturating_sub(begun.elapsed());
+        if left.is_zero() {
+            return true;
+        }
+        std::thread::sleep(left.min(LOOK));
+    }
+    false
+}
+
+/// Measures once. False: somebody ended it, and it does not count.
+fn measured(scenario: &Scenario, recording: &Path, interrupted: &AtomicBool, folder: &Folder) -> Result<bool> {
+    // One that was cut off is no result, and makes room.
+    let _ = fs::remove_file(recording);
+    let outputs = Outputs { recording: recording.to_path_buf(), stem: None, html: None, progress: false, live: false };
+    let setting = Here::read().setting(folder.path().to_path_buf(), Vec::new(), false);
+    // The thread that measures keeps to the housekeeping CPUs from then on; this one, whose commands inherit its CPUs, must not.
+    let finished =
+        std::thread::scope(|scope| scope.spawn(|| session::run_until(scenario, &setting, outputs, interrupted)).join());
+    let finished =
+        finished.map_err(|_| anyhow!("the measurement ended in a panic, which is a defect: please report it"))??;
+    if let Some(error) = &finished.report.write_error {
+        bail!("{error}\nwhat was measured before is kept: {}", resume(folder));
+    }
+    match finished.report.end {
+        Some(EndReason::Completed) => Ok(true),
+        Some(EndReason::Stalled) => bail!(
+            "the measurement stalled: a measuring thread made no more progress\nwhat was measured before is kept: {}",
+            resume(folder)
+        ),
+        _ => Ok(false),
+    }
+}
+
+fn name(turn: Turn) -> &'static str {
+    match turn {
+        Turn::A => "A",
+        Turn::B => "B",
+    }
+}
+
+fn recording(folder: &Folder, next: NextTurn) -> PathBuf {
+    folder.path().join(format!("round-{:04}-{}.punctual", next.round + 1, name(next.turn).to_lowercase()))
+}
+
+fn keep(folder: &Folder, turns: &Turns) -> Result<()> {
+    folder.write_result(FILE, &write(turns).context("rounds cannot be written as JSON")?)
+}
+
+/// The command that goes on.
+fn resume(folder: &Folder) -> String {
+    format!("punctual compare --resume {}", folder.display())
+}

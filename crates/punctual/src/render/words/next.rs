@@ -1,0 +1,146 @@
+//! What to do next, in words and as a line to paste. `punctual_numbers::report` decides it.
+
+use super::command::{self, Command};
+use crate::render::units;
+use punctual_numbers::report::{NextStep, Report, Situation};
+use punctual_tuning::knobs::{self, Fix};
+use std::path::Path;
+
+/// Who reads the answer, where, and what was typed to get it.
+#[derive(Clone, Debug)]
+pub struct Reader {
+    pub is_root: bool,
+    /// The container this program runs in, where it runs in one.
+    pub container: Option<String>,
+    /// What was typed; `None` where a recording is rendered again.
+    pub typed: Option<Command>,
+}
+
+/// One step in words: what for, and the line to type.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Next {
+    pub step: NextStep,
+    /// Ends with a colon, after which the command follows.
+    pub why: String,
+    pub command: Command,
+    /// What comes after that.
+    pub then: Option<&'static str>,
+}
+
+/// Everything a step is worded with.
+#[derive(Clone, Copy)]
+pub struct Wording<'a> {
+    pub report: &'a Report,
+    pub reader: &'a Reader,
+    /// The file that holds the report.
+    pub recording: Option<&'a Path>,
+}
+
+impl Reader {
+    fn situation(&self) -> Situation<'_> {
+        let can_change = |id: &str| knobs::find(id).is_some_and(|knob| !matches!(knob.fix, Fix::Prose(_)));
+        Situation { is_root: self.is_root, container: self.container.as_deref(), can_change }
+    }
+}
+
+impl Wording<'_> {
+    /// All steps for the reader, the most useful first.
+    pub fn steps(self) -> Vec<Next> {
+        self.report.next(&self.reader.situation()).into_iter().map(|step| self.said(step)).collect()
+    }
+
+    /// The one step for who asked for causes.
+    pub fn for_causes(self) -> Next {
+        self.said(self.report.next_for_causes(&self.reader.situation()))
+    }
+
+    fn said(&self, step: NextStep) -> Next {
+        let (why, command) = self.worded(&step);
+        let then = matches!(step, NextStep::Change { .. } | NextStep::ByHand { .. }).then_some("Then measure again.");
+        Next { step, why, command, then }
+    }
+
+    #[allow(clippy::too_many_lines, reason = "a table")]
+    fn worded(&self, step: &NextStep) -> (String, Command) {
+        let (again, is_root) = (self.again(), self.reader.is_root);
+        match step {
+            NextStep::AsRoot => (
+                "As an ordinary user this run had no real-time priority. As root it has:".to_owned(),
+                again.with_sudo(true),
+            ),
+            NextStep::OnHost { container } => (
+                format!("This is a container ({container}); the kernel's settings are the host's. On the host, type:"),
+                again.with_sudo(true),
+            ),
+            NextStep::PinOnHost => (
+                "The host takes time from this guest, and nothing in the guest prevents that. On the host, pin each \
+                 virtual CPU to a CPU of its own with SCHED_FIFO; then type here:"
+                    .to_owned(),
+                again,
+            ),
+            NextStep::Change { ids } => {
+                let place = self.reader.container.as_ref().map_or("Change", |_| "On the host, change");
+                let settings = units::counted(ids.len() as u64, "setting");
+                let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+                (
+                    format!("{place} {settings} (the plan is shown first, and can be taken back):"),
+                    command::tune(&self.report.need.cpus, &ids).with_sudo(!is_root || self.reader.container.is_some()),
+                )
+            }
+            NextStep::ByHand { id } => {
+                let fix = self.report.findings.iter().find(|finding| finding.id == *id).map_or("", |found| &found.fix);
+                (format!("By hand: {fix} Why, and how:"), Command::new(["audit", "--explain", id]))
+            }
+            NextStep::StateBudget => ("Say which latency is too large:".to_owned(), again.with("--budget", "50us")),
+            NextStep::Repeat => ("Remove what is named under Trust, then measure again:".to_owned(), again),
+            NextStep::MeasureLonger { length, releases, one_in } => (
+                format!(
+                    "To claim that fewer than 1 in {} releases miss, measure for {} ({}, none missed):",
+                    units::count(*one_in),
+                    units::duration(*length),
+                    units::counted(*releases, "release")
+                ),
+                again.with("--duration", &command::length(*length)),
+            ),
+            NextStep::LookAtThreads => {
+                ("See what each thread was granted:".to_owned(), self.of_file(["report", "--full"]))
+            }
+            NextStep::LookAtCauses => (
+                "No setting is known to be in the way. See when and why it was late:".to_owned(),
+                self.of_file(["explain"]),
+            ),
+            NextStep::LookAtSpike => {
+                ("Look at the worst one part by part:".to_owned(), self.of_file(["explain", "--spike", "1"]))
+            }
+            NextStep::LookAtRun => ("Look at all of the run:".to_owned(), self.of_file(["report", "--full"])),
+            NextStep::LookAtSkips { cpu, longest_gap } => (
+                format!(
+                    "Releases were skipped on CPU {cpu}, with up to {} between two wake-ups. Find out what held it:",
+                    units::latency(*longest_gap)
+                ),
+                match self.report.causes {
+                    Some(_) => self.of_file(["explain"]),
+                    None => self.of_file(["report", "--full"]),
+                },
+            ),
+            NextStep::AuditAsRoot { ids } => (
+                format!("Root may read what could not be told ({}):", ids.join(", ")),
+                command::audit(&super::answer::need(self.report)).with_sudo(true),
+            ),
+            NextStep::Nothing => {
+                ("Nothing: this need is met. To see all of the run:".to_owned(), self.of_file(["report", "--full"]))
+            }
+        }
+    }
+
+    /// What was typed to measure, or what asks the same of this machine.
+    fn again(&self) -> Command {
+        let typed = self.reader.typed.clone().unwrap_or_else(|| command::check(self.report));
+        typed.without("--out").with_sudo(!self.reader.is_root)
+    }
+
+    fn of_file<const N: usize>(&self, words: [&str; N]) -> Command {
+        let file = self.recording.map(|path| path.display().to_string());
+        Command::new(words.into_iter().map(str::to_owned).chain(file))
+    }
+}
