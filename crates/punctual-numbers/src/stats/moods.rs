@@ -65,9 +65,13 @@ impl Spectrum {
             Law { weight: ln + each.ln(), effect: white * (1.0 + strength * of_run), stretches: times / 2.0 }
         }));
         let top = laws.iter().map(|law| law.weight).fold(f64::NEG_INFINITY, f64::max);
-        laws.iter_mut().for_each(|law| law.weight = (law.weight - top).exp());
+        for law in &mut laws {
+            law.weight = (law.weight - top).exp();
+        }
         let sum: f64 = laws.iter().map(|law| law.weight).sum();
-        laws.iter_mut().for_each(|law| law.weight /= sum);
+        for law in &mut laws {
+            law.weight /= sum;
+        }
         laws.retain(|law| law.weight > WEIGHT_MIN);
         Some(Self { laws })
     }
