@@ -180,19 +180,21 @@ impl DesignEffect {
         let squares = evidence([first, second], 0.0, 0.0).0;
         let independent = known.independent.ln() - squares / 2.0;
         let best = explained.iter().map(|model| model.odds).fold(independent, f64::max);
-        explained.iter_mut().for_each(|model| model.odds = (model.odds - best).exp());
+        for model in &mut explained {
+            model.odds = (model.odds - best).exp();
+        }
         let independent = (independent - best).exp();
         let total = independent + explained.iter().map(|model| model.odds).sum::<f64>();
         let mut models = vec![Model { odds: independent / total, effects: (1.0, 1.0) }];
-        let (mut moody, mut mood, mut moods) = (0.0, 0.0, Vec::new());
+        let (mut moody, mut length, mut weighed) = (0.0, 0.0, Vec::new());
         for Explained { tau, strength, squares, odds } in explained {
             let odds = odds / total;
             if odds < NEGLIGIBLE {
                 continue;
             }
             if tau > 0.0 {
-                (moody, mood) = (moody + odds, mood + odds * tau.ln());
-                moods.push((odds, tau, strength));
+                (moody, length) = (moody + odds, length + odds * tau.ln());
+                weighed.push((odds, tau, strength));
             }
             let effect = |side: &Events| 1.0 + strength * of_mean(tau / side.length.max(f64::MIN_POSITIVE));
             let effects = (effect(first), effect(second));
@@ -200,8 +202,8 @@ impl DesignEffect {
             let odds = odds / float(sizes.len());
             models.extend(sizes.iter().map(|size| Model { odds, effects: (size * effects.0, size * effects.1) }));
         }
-        let mood = if moody > 0.0 { (mood / moody).exp() } else { 0.0 };
-        Self { models, moods, variance, moody, mood }
+        let mood = if moody > 0.0 { (length / moody).exp() } else { 0.0 };
+        Self { models, moods: weighed, variance, moody, mood }
     }
 
     /// The mean over the models of what follows from the design effects of both runs.

@@ -2,51 +2,16 @@
 //!
 //! What is typed counts before `[profile.NAME]` of the file, that before the file's own top, and that before the preset.
 
+pub use super::project::Terms;
+
 use super::project::{FILE, Section, among, parse};
-use crate::cli::{Loads, NeedArgs, parse_loads};
+use crate::cli::{NeedArgs, parse_loads};
 use anyhow::{Context, Result, bail};
-use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::profile::{Kind, Need};
-use punctual_hist::Nanos;
 use punctual_tuning::presets::{Preset, Work};
 use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
-
-/// What one place says of the need; each of these places may leave anything out.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Terms {
-    pub period: Option<Nanos>,
-    pub budget: Option<Nanos>,
-    pub cpus: Option<CpuSet>,
-    pub priority: Option<u8>,
-    pub load: Option<Loads>,
-    pub duration: Option<Nanos>,
-}
-
-impl Terms {
-    /// With what `other` says where these say nothing.
-    pub fn or(self, other: Self) -> Self {
-        Self {
-            period: self.period.or(other.period),
-            budget: self.budget.or(other.budget),
-            cpus: self.cpus.or(other.cpus),
-            priority: self.priority.or(other.priority),
-            load: self.load.or(other.load),
-            duration: self.duration.or(other.duration),
-        }
-    }
-
-    fn of(preset: &Preset) -> Self {
-        Self {
-            period: Some(preset.period),
-            budget: Some(preset.budget),
-            priority: Some(preset.priority),
-            load: parse_loads(preset.load).ok(),
-            ..Self::default()
-        }
-    }
-}
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stated {
@@ -100,12 +65,9 @@ impl Stated {
         match work {
             None => self,
             Some(Work::Kind(kind)) => Self { kind, ..self },
-            Some(Work::Preset(preset)) => Self {
-                kind: preset.kind,
-                terms: self.terms.or(Terms::of(preset)),
-                weighs_more: preset.weighs_more,
-                ..self
-            },
+            Some(Work::Preset(preset)) => {
+                Self { kind: preset.kind, terms: self.terms.or(usual(preset)), weighs_more: preset.weighs_more, ..self }
+            }
         }
     }
 
@@ -120,9 +82,21 @@ impl Stated {
     }
 }
 
+/// The terms that are usual for this work.
+fn usual(preset: &Preset) -> Terms {
+    Terms {
+        period: Some(preset.period),
+        budget: Some(preset.budget),
+        priority: Some(preset.priority),
+        load: parse_loads(preset.load).ok(),
+        ..Terms::default()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use punctual_hist::Nanos;
     use punctual_tuning::presets;
 
     fn stated(text: &str, profile: Option<&str>) -> Result<Stated> {

@@ -1,8 +1,8 @@
 //! The project file: a need stated once. What is wrong in it is refused with its line and column and what to write.
 
-use super::need::Terms;
 use crate::cli::{Loads, parse_cpus, parse_duration, parse_loads};
 use anyhow::{Result, anyhow};
+use punctual_facts::cpu_set::CpuSet;
 use punctual_hist::Nanos;
 use punctual_linux::load::LoadSpec;
 use punctual_tuning::presets::Work;
@@ -15,6 +15,31 @@ use toml::de::{DeTable, DeValue};
 pub const FILE: &str = "punctual.toml";
 const KEYS: [&str; 7] = ["preset", "period", "budget", "cpus", "priority", "load", "duration"];
 const PROFILE: &str = "profile";
+
+/// What one place says of the need; each of these places may leave anything out.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Terms {
+    pub period: Option<Nanos>,
+    pub budget: Option<Nanos>,
+    pub cpus: Option<CpuSet>,
+    pub priority: Option<u8>,
+    pub load: Option<Loads>,
+    pub duration: Option<Nanos>,
+}
+
+impl Terms {
+    /// With what `other` says where these say nothing.
+    pub fn or(self, other: Self) -> Self {
+        Self {
+            period: self.period.or(other.period),
+            budget: self.budget.or(other.budget),
+            cpus: self.cpus.or(other.cpus),
+            priority: self.priority.or(other.priority),
+            load: self.load.or(other.load),
+            duration: self.duration.or(other.duration),
+        }
+    }
+}
 
 /// What a project file states, as a whole or in one of its profiles.
 #[derive(Clone, Debug, Default)]

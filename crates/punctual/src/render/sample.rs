@@ -204,7 +204,7 @@ impl Dice {
 pub struct Run {
     pub cpus: u32,
     pub seconds: u64,
-    /// The largest latency that is not a miss, in microseconds.
+    /// Largest latency that is no miss, in microseconds.
     pub budget: Option<u64>,
     pub hog: bool,
     pub policy: Policy,
@@ -234,7 +234,9 @@ struct Second {
 impl Run {
     fn report(&self, more: Vec<Frame>) -> Report {
         let mut recording = self.recording();
-        more.into_iter().for_each(|frame| recording.add(frame));
+        for frame in more {
+            recording.add(frame);
+        }
         Report { claims: self.claims(), ..Report::of(&recording) }
     }
 

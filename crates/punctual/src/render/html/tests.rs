@@ -4,7 +4,7 @@ use super::*;
 use crate::render::golden::{assert_page, of, root};
 use crate::render::sample;
 use punctual_numbers::recording::RecTime;
-use punctual_numbers::report::WorstAt;
+use punctual_numbers::report::{SkippedLoad, WorstAt};
 use std::fmt::Write as _;
 
 fn page_of(report: &Report) -> String {
@@ -52,7 +52,7 @@ fn whatever_comes_from_outside_is_escaped() {
     report.worst[0].phase = EVIL.to_owned();
     report.loads[0].name = EVIL.to_owned();
     report.loads[0].failure = Some(EVIL.to_owned());
-    report.loads_skipped[0].because = EVIL.to_owned();
+    report.loads_skipped = vec![SkippedLoad { name: "graphics".to_owned(), because: EVIL.to_owned() }];
     report.in_force[0].values[0].1 = EVIL.to_owned();
     report.tool_version = EVIL.to_owned();
     let page = page(of(&report, &root(), Some(Path::new(EVIL))), EVIL).unwrap();

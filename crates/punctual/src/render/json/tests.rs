@@ -88,10 +88,23 @@ fn the_numbers_are_those_of_the_report() {
     assert_eq!(document["verdict"], "not-held");
     assert_eq!(document["cpus"][0]["skipped"], report.cpus[0].row.skipped);
     assert_eq!(document["cpus"][0]["latency_due_ns"]["p99"], report.cpus[0].row.latency_due.p99.unwrap().as_ns());
-    assert_eq!(document["trust"]["ok"], true);
+    assert_eq!(document["trust"]["ok"], false, "a load did not run");
     assert_eq!(document["started"], "2025-11-21T09:41:17Z");
     assert_eq!(document["recording"], "run.punctual");
-    assert_eq!(document["next"][0]["code"], "look-at-skips");
+    let first = json!({
+        "code": "change",
+        "ids": ["dyn.preempt"],
+        "text": "Change 1 setting (the plan is shown first, and can be taken back): Then measure again.",
+        "command": "punctual tune --cpus 0-1 --only dyn.preempt",
+    });
+    assert_eq!(document["next"][0], first);
+    let codes = document["next"].as_array().unwrap().iter().map(|step| step["code"].as_str().unwrap());
+    assert_eq!(codes.collect::<Vec<_>>(), ["change", "repeat", "look-at-skips", "audit-as-root"]);
+    let machine = &document["machine"];
+    assert_eq!((&machine["online_cpus"], &machine["isolated_cpus"]), (&json!("0-7"), &json!("2-3")));
+    assert_eq!((&machine["smt"], &machine["is_guest"]), (&json!(false), &json!(false)));
+    assert_eq!(machine["idle_states"][1], json!({ "name": "cpu-sleep", "exit_ns": 133_000 }));
+    assert_eq!(machine["others"], json!({ "bench": "left, lid closed" }));
 }
 
 #[test]

@@ -71,6 +71,9 @@ impl Sheet {
     /// A heading, set apart from what comes before.
     pub fn heading(&mut self, title: &str) {
         self.gap();
+        if title.chars().count() > self.style.width {
+            return self.paragraph(0, title);
+        }
         self.line(&self.toned(Tone::Heading, &clean(title)));
     }
 

@@ -345,19 +345,16 @@ pub fn how(tracing: &Tracing, report: &Report) -> Vec<String> {
     let cut = report.cut_off.is_some().then(|| super::ending(report));
     let mut sentences: Vec<String> = cut.into_iter().collect();
     sentences.push(format!(
-        "Traced by {}. An activation is late if it is {threshold}; at most {} are captured.",
+        "Source: {}. An activation is late if it is {threshold}; at most {} are captured.",
         rung(tracing.rung),
         units::count(tracing.windows_max.into())
     ));
     if let Some(sentence) = phases(report) {
         sentences.push(sentence);
     }
-    sentences.extend(
-        tracing
-            .refused
-            .iter()
-            .map(|(better, because)| format!("Not traced by {}: {}.", rung(*better), because.trim_end_matches('.'))),
-    );
+    sentences.extend(tracing.refused.iter().map(|(better, because)| {
+        format!("Better, but not to be had: {}: {}.", rung(*better), because.trim_end_matches('.'))
+    }));
     sentences.extend(tracing.blind.iter().map(blind));
     sentences.extend(tracing.self_test.iter().filter_map(self_test));
     sentences.extend(report.causes.as_ref().and_then(|causes| causes.opinions).map(opinions));
