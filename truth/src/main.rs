@@ -118,7 +118,9 @@ fn judged(family: &Family, options: &Options) -> Found {
     if pairs.iter().any(Decided::is_broken) {
         broken.push("equal pairs");
     }
+    let open = options.open(family.name).iter().map(|limit| (*limit, broken.contains(limit))).collect();
     Found {
+        open,
         family: family.name.to_owned(),
         seconds: family.seconds,
         claims,

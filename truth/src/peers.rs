@@ -21,7 +21,7 @@ const SHARES: [f64; 3] = [0.5, 0.99, 0.999];
 const STRETCHES: usize = 24;
 const RESAMPLES: usize = 400;
 
-/// Bucket and count.
+/// Non-empty buckets in ascending order, each with its count.
 type Counts = Vec<(usize, u64)>;
 
 /// The verdicts of all peers.

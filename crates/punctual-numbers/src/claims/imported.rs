@@ -60,6 +60,7 @@ pub enum Assumed {
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Above {
+    /// The program lists only what is larger than this, in nanoseconds.
     #[serde(rename = "threshold_ns")]
     pub threshold: Nanos,
     /// The number of values above the threshold.

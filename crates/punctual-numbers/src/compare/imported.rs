@@ -249,8 +249,10 @@ fn lacks(first: Measured<'_>, second: Measured<'_>, pairs: &[Pair<'_>]) -> Vec<L
     let beyond = |pick: fn(&Pair<'_>) -> Option<Nanos>| pairs.iter().filter_map(pick).min();
     let (beyond_a, beyond_b) = (beyond(|pair| pair.first.beyond), beyond(|pair| pair.second.beyond));
     let time = (imported(first), imported(second));
+    let (unordered, ordered) = (any(|of| of.basis() == Basis::Independent), any(|of| of.basis() == Basis::Order));
     [
-        of(Lack::Time, time.0, time.1),
+        of(Lack::Time, unordered.0, unordered.1),
+        of(Lack::Instants, ordered.0, ordered.1),
         of(Lack::Counts, counts.0, counts.1),
         beyond_a.and_then(|from| of(Lack::Beyond { from }, true, false)),
         beyond_b.and_then(|from| of(Lack::Beyond { from }, false, true)),

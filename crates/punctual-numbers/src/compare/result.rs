@@ -248,6 +248,9 @@ pub enum Lack {
     /// Times of activations are missing: percentiles are compared by ranks, with 50 activations counted as one, and the
     /// tail is not compared.
     Time,
+    /// Times of activations are missing, but not their order: limits are as wide as stretches of the list differ, and the
+    /// tail is not compared.
+    Instants,
     /// The number of skipped releases is missing.
     Skips,
     /// Latencies beyond this one are only counted.

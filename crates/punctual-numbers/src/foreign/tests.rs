@@ -6,6 +6,8 @@ use super::*;
 use proptest::prelude::*;
 use punctual_hist::Nanos;
 
+mod edges;
+
 fn refused(text: &str) -> String {
     refused_as(text, ImportOptions::default())
 }

@@ -188,7 +188,7 @@ impl DesignEffect {
         let independent = (independent - best).exp();
         let total = independent + explained.iter().map(|model| model.odds).sum::<f64>();
         let mut models = vec![Model { odds: independent / total, effects: (1.0, 1.0) }];
-        let (mut moody, mut length, mut moods) = (0.0, 0.0, Vec::new());
+        let (mut moody, mut length, mut weighed) = (0.0, 0.0, Vec::new());
         for Explained { tau, strength, squares, odds } in explained {
             let odds = odds / total;
             if odds < NEGLIGIBLE {
@@ -196,7 +196,7 @@ impl DesignEffect {
             }
             if tau > 0.0 {
                 (moody, length) = (moody + odds, length + odds * tau.ln());
-                moods.push((odds, tau, strength));
+                weighed.push((odds, tau, strength));
             }
             let effect = |side: &Events| 1.0 + strength * of_mean(tau / side.length.max(f64::MIN_POSITIVE));
             let effects = (effect(first), effect(second));
@@ -205,7 +205,7 @@ impl DesignEffect {
             models.extend(sizes.iter().map(|size| Model { odds, effects: (size * effects.0, size * effects.1) }));
         }
         let mood = if moody > 0.0 { (length / moody).exp() } else { 0.0 };
-        Self { models, moods, variance, moody, mood }
+        Self { models, moods: weighed, variance, moody, mood }
     }
 
     /// The mean over the models of what follows from the design effects of both runs.

@@ -4,6 +4,7 @@
 //! alike. Long ones are few and hold whole moods. Variance over block lengths (Carlstein 1986) finds the length from which on
 //! nothing is gained.
 
+use super::float::float;
 use super::{bootstrap, normal, ranks};
 
 /// Numbers of stretches that are looked at, most first.
@@ -20,12 +21,12 @@ pub struct Cut {
     pub stretches: usize,
     /// The variance of counts of exceedances over that of independent values, 1 or more.
     pub effect: f64,
-    /// The same, as wide as limits from so few stretches have to be.
+    /// The same, as wide as limits from this number of stretches have to be.
     pub worth: f64,
 }
 
-/// The cut with the widest limits. `parts` tells (exceedances, values) of each of so many stretches; `None` where there are
-/// not so many. `None` if there is no cut at all.
+/// The cut with the widest limits. `parts` tells (exceedances, values) of each stretch of a cut; `None` where there are
+/// fewer stretches than the cut wants. `None` if there is no cut at all.
 pub fn widest(parts: impl Fn(usize) -> Option<Vec<(f64, f64)>>) -> Option<Cut> {
     let mut finest: Option<f64> = None;
     let mut found: Option<Cut> = None;
@@ -57,7 +58,29 @@ pub fn independent(parts: &[(f64, f64)]) -> f64 {
     n * (1.0 - kept) / (1.0 + kept)
 }
 
-#[allow(clippy::cast_precision_loss, reason = "numbers of stretches")]
-fn float(n: usize) -> f64 {
-    n as f64
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of 64 stretches of 1000 values, exceedances in each: ten, or in turns of `mood` stretches none and twenty.
+    fn parts(mood: usize) -> impl Fn(usize) -> Option<Vec<(f64, f64)>> {
+        move |stretches| {
+            let of = |place: usize| place.checked_div(mood).map_or(10.0, |turn| 20.0 * float(turn % 2));
+            let joined = 64 / stretches;
+            let one = |at: usize| ((0..joined).map(|i| of(at * joined + i)).sum(), 1_000.0 * float(joined));
+            Some((0..stretches).map(one).collect())
+        }
+    }
+
+    #[test]
+    fn moods_make_limits_wider_and_parts_fewer() {
+        let even = widest(parts(0)).unwrap();
+        assert!((even.effect - 1.0).abs() < 1e-9 && even.stretches == 64 && even.worth < 1.1, "{even:?}");
+        let moody = widest(parts(8)).unwrap();
+        assert!(moody.effect > 50.0, "80 exceedances come together in each mood: {moody:?}");
+        assert_eq!(widest(|_| None), None);
+        let [short, long] = [1, 8].map(|mood| independent(&parts(mood)(64).unwrap()));
+        assert!(short > 60.0 && long < 10.0, "{short} {long}");
+        assert!(independent(&[]) < 1.0);
+    }
 }

@@ -12,7 +12,7 @@ use std::path::Path;
 /// What the user has to tell about files that do not tell it themselves.
 fn options(name: &str) -> ImportOptions {
     match name {
-        "python.hlog" => ImportOptions { unit: Some(Unit::Us), ..ImportOptions::default() },
+        "python.hlog" | "python.hgrm" => ImportOptions { unit: Some(Unit::Us), ..ImportOptions::default() },
         "jitterdebugger-guest-raw.hex" => ImportOptions { unit: Some(Unit::Ns), ..ImportOptions::default() },
         "latencies.txt" => ImportOptions { format: Some(Format::Latencies), unit: Some(Unit::Us), period: None },
         _ => ImportOptions::default(),

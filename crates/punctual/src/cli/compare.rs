@@ -10,6 +10,7 @@ use punctual_hist::Nanos;
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub struct CompareArgs {
     /// Recordings, or results of other programs; each is held against the first of them, or against --baseline. --from,
     /// --unit and --period are for files that do not say themselves what they are

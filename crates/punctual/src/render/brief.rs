@@ -10,7 +10,7 @@ use super::words::compare::verdict;
 use punctual_facts::finding::{Severity, State};
 use punctual_linux::apply::{Applied, Fate, Reverted};
 use punctual_linux::journal::Undone;
-use punctual_numbers::compare::{Compared, Comparison};
+use punctual_numbers::compare::{Basis, Compared, Comparison};
 use punctual_numbers::report::{Distrust, Report};
 use punctual_optimize::CandidateVerdict;
 use punctual_tuning::plan::Plan;
@@ -115,7 +115,8 @@ pub fn compare(comparison: &Comparison) -> String {
         let rows = |wanted: Compared| {
             other.groups.iter().flat_map(|group| &group.rows).filter(|row| row.verdict == wanted).count()
         };
-        let is_sure = !other.refused && !other.is_doubtful_beside(&comparison.first);
+        let is_assumed = other.basis == Basis::Independent;
+        let is_sure = !other.refused && !is_assumed && !other.is_doubtful_beside(&comparison.first);
         format!(
             "{} better={} worse={} trust={} first={} second={}",
             verdict(other.verdict).to_uppercase(),

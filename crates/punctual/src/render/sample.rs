@@ -234,7 +234,9 @@ struct Second {
 impl Run {
     fn report(&self, more: Vec<Frame>) -> Report {
         let mut recording = self.recording();
-        more.into_iter().for_each(|frame| recording.add(frame));
+        for frame in more {
+            recording.add(frame);
+        }
         Report { claims: self.claims(), ..Report::of(&recording) }
     }
 

@@ -193,6 +193,10 @@ pub fn lacking(of: &Lacking) -> String {
              counted as one, so that bursts of that size are no difference; changes from minute to minute are not \
              allowed for"
         ),
+        Lack::Instants => format!(
+            "{who} when anything was: the tail cannot be held against each other, and by the order of the values limits are \
+             as wide as parts of the list differ"
+        ),
         Lack::Skips => format!("{who} how many releases were skipped; what was skipped is no miss there"),
         Lack::Beyond { from } => format!("{who} how much later than {} what is beyond was", units::latency(from)),
         Lack::Counts => format!("{who} how often each value was: what it tells has no odds"),

@@ -1,6 +1,7 @@
 //! Files of equal machines whose values depend on each other: in order, the order shows it; in a histogram nothing does.
 
 use super::*;
+use crate::claims::{Assumed, SeriesClaims};
 use crate::foreign::Sequence;
 
 /// A law of latencies in microseconds, one each millisecond.
@@ -68,7 +69,7 @@ fn decided(law: Law, n: u32, pairs: u64, times: f64) -> usize {
     (0..pairs).filter(told).count()
 }
 
-/// At most 5 % of equal pairs, as far as so few pairs show it, and what differs is still found where moods are short.
+/// At most 5 % of equal pairs, as far as 24 pairs of each law show it, and what differs is still found where moods are short.
 #[test]
 fn equal_lists_in_order_are_not_told_apart_whatever_their_moods() {
     // Bursts of a minute are left out: a list of 100 s often holds a single mood, and then nothing can show that there are others.
@@ -110,6 +111,22 @@ fn a_histogram_decides_nothing_unless_independence_is_granted() {
         as_if += usize::from(matches!(decided.verdict(), Compared::Better | Compared::Worse | Compared::Mixed));
     }
     assert!(as_if > 4, "as if independent, {as_if} of 20 equal pairs are told apart: that is why nothing is decided");
+}
+
+/// A list in bursts has limits as wide as its parts differ, and says so; its histogram claims as if independent.
+#[test]
+fn claims_of_a_list_are_as_wide_as_its_parts_differ() {
+    let ordered = list(&values(Law::Bursts(1e3), 200_000, 7));
+    let bare = run(vec![Series { order: None, ..ordered.series[0].clone() }]);
+    let claims = |run: &ForeignRun| SeriesClaims::of(run, &run.series[0]).unwrap();
+    let (ordered, bare) = (claims(&ordered), claims(&bare));
+    assert!(matches!(ordered.assumed, Assumed::InOrder { stretches: 64.. }), "{:?}", ordered.assumed);
+    assert_eq!(bare.assumed, Assumed::Independent);
+    let width = |claims: &SeriesClaims| {
+        let p99 = claims.percentiles[0];
+        p99.high.unwrap().minus(p99.low.unwrap()).as_ns()
+    };
+    assert!(width(&ordered) > 3 * width(&bare), "{} {}", width(&ordered), width(&bare));
 }
 
 /// Limits whose lower end lies just beyond the margin, in cells of 1 us: one number of five is not enough to decide.
