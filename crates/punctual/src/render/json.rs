@@ -63,7 +63,7 @@ struct Doubt<'a> {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Step {
     #[serde(flatten)]
-    step: NextStep,
+    what: NextStep,
     text: String,
     /// A command line to paste into a shell.
     command: String,
@@ -72,7 +72,7 @@ struct Step {
 impl From<Next> for Step {
     fn from(next: Next) -> Self {
         let text = [Some(next.why.as_str()), next.then].into_iter().flatten().collect::<Vec<_>>().join(" ");
-        Self { text: ascii(&text), command: next.command.to_string(), step: next.step }
+        Self { text: ascii(&text), command: next.command.to_string(), what: next.step }
     }
 }
 

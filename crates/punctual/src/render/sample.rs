@@ -233,7 +233,9 @@ struct Second {
 impl Run {
     fn report(&self, more: Vec<Frame>) -> Report {
         let mut recording = self.recording();
-        more.into_iter().for_each(|frame| recording.add(frame));
+        for frame in more {
+            recording.add(frame);
+        }
         Report { claims: self.claims(), ..Report::of(&recording) }
     }
 
@@ -254,7 +256,9 @@ impl Run {
         ];
         let marks = moments.into_iter().zip(phases).map(|(second, kind)| mark(second, kind));
         let frames = frames.into_iter().chain(self.in_force()).chain(marks).chain(self.measured()).chain(end);
-        frames.for_each(|frame| recording.add(frame));
+        for frame in frames {
+            recording.add(frame);
+        }
         recording
     }
 
