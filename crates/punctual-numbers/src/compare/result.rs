@@ -128,13 +128,18 @@ pub enum Design {
     Pair,
     /// Several recordings on each side: from how the runs of a side differ from each other.
     Runs {
+        /// Number of recordings of the first side.
         #[serde(rename = "first_runs")]
         first: usize,
+        /// Number of recordings of the second side.
         #[serde(rename = "second_runs")]
         second: usize,
     },
     /// Both sides were measured in turn: from how the differences of the rounds differ from each other.
-    Rounds { rounds: usize },
+    Rounds {
+        /// Number of rounds, each with one recording of either side.
+        rounds: usize,
+    },
 }
 
 /// Why a comparison cannot be decided by these recordings.
@@ -146,6 +151,7 @@ pub enum Undecided {
     Moods(Mood),
     /// There are too few runs for their differences to show anything smaller than this factor.
     FewRuns {
+        /// Smallest factor by which a percentile had to change to be seen; null where nothing could be.
         #[serde(rename = "least_factor")]
         least: f64,
     },
@@ -359,6 +365,7 @@ pub enum What {
     },
     /// Events per million releases: those later than a threshold that follows from both recordings together.
     Rare {
+        /// Latency in nanoseconds that counts as an event if it is exceeded.
         #[serde(rename = "threshold_ns")]
         threshold: Nanos,
         /// Releases of the first recording that were later.
@@ -370,6 +377,7 @@ pub enum What {
     },
     /// The median size of the clusters of such events, each by its largest latency.
     RareSizes {
+        /// Latency in nanoseconds that counts as an event if it is exceeded.
         #[serde(rename = "threshold_ns")]
         threshold: Nanos,
         /// Numbers of clusters: (first, second).

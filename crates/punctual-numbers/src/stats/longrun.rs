@@ -33,6 +33,8 @@ const STRONGER: [f64; 2] = [1.0, 5.0];
 const SIZES: usize = 16;
 /// Sizes of clusters from 1 to 10 000 are believed alike, each power of e as likely as another.
 const SIZES_RANGE: f64 = 2.220_327;
+/// With such odds or less of as little power the approximation of quantiles is no longer good.
+const EVEN: f64 = 1e-3;
 /// Odds below this are beyond what the functions used here can tell.
 const LEAST: f64 = 1e-12;
 /// Models with less than this part of the odds are left out.
@@ -259,8 +261,12 @@ fn evidence(sides: [&Events; 2], tau: f64, strength: f64) -> (f64, f64) {
 /// The logarithm of how well a model explains a sum of `n` squares, over all sizes of clusters from 1 on.
 fn of_all_sizes(squares: f64, n: f64) -> f64 {
     let (shape, half) = (n / 2.0, squares / 2.0);
-    if n <= 0.0 || squares <= 0.0 {
+    if n <= 0.0 {
         return -SIZES_RANGE;
+    }
+    // Events that come more evenly than chance would have them say of the size of clusters only that it is small.
+    if squares <= 0.0 {
+        return -shape.max(1.0).ln() - SIZES_RANGE;
     }
     let most = gamma::gamma_lr(shape, half);
     if most < LEAST {
@@ -277,11 +283,12 @@ fn cluster_sizes(squares: f64, n: f64) -> Vec<f64> {
     }
     // The size is `half` over a gamma variate, which is at most `half` because a size is at least 1.
     let most = gamma::gamma_lr(shape, half);
-    if most < LEAST {
-        return vec![1.0];
+    let part = |i: usize| (float(i) + 0.5) / float(SIZES);
+    // Events come more evenly than chance would have them: sizes fall off from 1 by a power.
+    if most < EVEN {
+        return (0..SIZES).map(|i| (1.0 - part(i)).powf(-1.0 / (shape - half).max(1.0))).collect();
     }
-    let size = |i: usize| (half / gamma_quantile(shape, most * (float(i) + 0.5) / float(SIZES))).max(1.0);
-    (0..SIZES).map(size).collect()
+    (0..SIZES).map(|i| (half / gamma_quantile(shape, most * part(i))).max(1.0)).collect()
 }
 
 /// The value under which a gamma variate of this shape lies with probability `p` (Wilson and Hilferty 1931).

