@@ -232,6 +232,7 @@ fn is_bool(value: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::WordVerdict;
     use super::*;
     use crate::cmdline::words;
 
