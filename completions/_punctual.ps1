@@ -225,6 +225,7 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('--html', '--html', [CompletionResultType]::ParameterName, 'Write a page with overlaid pictures here')
             [CompletionResult]::new('--junit', '--junit', [CompletionResultType]::ParameterName, 'Write JUnit XML here, for CI')
             [CompletionResult]::new('--anyway', '--anyway', [CompletionResultType]::ParameterName, 'Compare what should not be compared; the result says so')
+            [CompletionResult]::new('--as-if-independent', '--as-if-independent', [CompletionResultType]::ParameterName, 'Decide also where a file does not say in which order its values came, as if they did not depend on each other')
             [CompletionResult]::new('--full', '--full', [CompletionResultType]::ParameterName, 'Print every number, group and difference')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print one line and no progress, for scripts and logs of CI')
             [CompletionResult]::new('--brief', '--brief', [CompletionResultType]::ParameterName, 'Print one line and no progress, for scripts and logs of CI')

@@ -263,7 +263,11 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__compare)
+<<<<<<< HEAD
+            opts="-q -h --from --unit --period --profile --config --baseline --margin --budget --anyway --as-if-independent --fail-on --full --quiet --brief --json --html --junit --help"
+=======
             opts="-q -h --from --unit --period --profile --config --baseline --margin --budget --anyway --fail-on --full --quiet --brief --json --html --junit --help"
+>>>>>>> main
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

@@ -211,6 +211,7 @@ set edit:completion:arg-completer[punctual] = {|@words|
             cand --html 'Write a page with overlaid pictures here'
             cand --junit 'Write JUnit XML here, for CI'
             cand --anyway 'Compare what should not be compared; the result says so'
+            cand --as-if-independent 'Decide also where a file does not say in which order its values came, as if they did not depend on each other'
             cand --full 'Print every number, group and difference'
             cand -q 'Print one line and no progress, for scripts and logs of CI'
             cand --brief 'Print one line and no progress, for scripts and logs of CI'

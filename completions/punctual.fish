@@ -239,6 +239,7 @@ unsure\t'Recordings of which there is not enough data to tell, too'"
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l html -d 'Write a page with overlaid pictures here' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l junit -d 'Write JUnit XML here, for CI' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l anyway -d 'Compare what should not be compared; the result says so'
+complete -c punctual -n "__fish_punctual_using_subcommand compare" -l as-if-independent -d 'Decide also where a file does not say in which order its values came, as if they did not depend on each other'
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l full -d 'Print every number, group and difference'
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -s q -l brief -l quiet -d 'Print one line and no progress, for scripts and logs of CI'
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l json -d 'Print one JSON document'

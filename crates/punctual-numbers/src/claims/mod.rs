@@ -150,7 +150,7 @@ impl Methods {
     pub const USED: Self = Self {
         misses: "Clopper and Pearson 1934",
         percentiles: "Wilks 1941",
-        moods: "Whittle 1953, Müller and Watson 2008",
+        moods: "Whittle 1953, Mueller and Watson 2008",
         levels: "Coles 2001",
     };
 }

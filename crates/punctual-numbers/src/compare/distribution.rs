@@ -59,7 +59,7 @@ pub(super) struct Distribution {
     arm: Option<Arm>,
 }
 
-/// A list of values in so many stretches.
+/// A list of values, cut into stretches of equal length.
 #[derive(Clone, Debug)]
 struct Stretches {
     blocks: Blocks,
@@ -106,7 +106,7 @@ fn of_series(series: &Series) -> Distribution {
     }
 }
 
-/// The values of a list in so many stretches. What is missing is in all of them alike, since nothing tells where it was.
+/// The values of a list, cut into this number of stretches. What is missing is in all of them alike, since nothing tells where it was.
 fn cut(series: &Series, due: &[Filled], stretches: usize) -> Option<Stretches> {
     let highs: Vec<Nanos> = series.cells.iter().map(|cell| cell.high).collect();
     let mut counts = series.order.as_ref()?.groups(stretches, &highs, series.grain)?;

@@ -21,12 +21,12 @@ pub struct Cut {
     pub stretches: usize,
     /// The variance of counts of exceedances over that of independent values, 1 or more.
     pub effect: f64,
-    /// The same, as wide as limits from so few stretches have to be.
+    /// The same, as wide as limits from this number of stretches have to be.
     pub worth: f64,
 }
 
-/// The cut with the widest limits. `parts` tells (exceedances, values) of each of so many stretches; `None` where there are
-/// not so many. `None` if there is no cut at all.
+/// The cut with the widest limits. `parts` tells (exceedances, values) of each stretch of a cut; `None` where there are
+/// fewer stretches than the cut wants. `None` if there is no cut at all.
 pub fn widest(parts: impl Fn(usize) -> Option<Vec<(f64, f64)>>) -> Option<Cut> {
     let mut finest: Option<f64> = None;
     let mut found: Option<Cut> = None;

@@ -70,7 +70,7 @@ fn releases_that_nothing_accounts_for_may_be_larger_than_all() {
     assert_eq!((claims.percentiles[0].high, claims.next.len()), (None, 0), "p99 may lie among them");
 }
 
-/// oslat names its rows and its maximum by their upper edges.
+/// Rows and maximum of oslat are named by their upper edges.
 #[test]
 fn a_maximum_within_the_table_of_oslat_is_no_doubt() {
     let run = taken(&file("oslat-inside.txt"));

@@ -7,7 +7,6 @@ pub const MEMBERS: &[(&str, &str)] = &[
     ("advice", "The number of knobs that software cannot see."),
     ("arch", "The architecture of the processor."),
     ("arguments", "The words after the program's name."),
-    ("assumed", "What is assumed of how values depend on each other."),
     ("at_ns", "Time since the start of the recording, in nanoseconds."),
     ("baselines_per_round", "How often each round measures the machine as it was."),
     ("because", "The reason, as a sentence."),

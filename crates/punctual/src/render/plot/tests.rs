@@ -48,7 +48,8 @@ fn whatever_is_imported_with_counts_is_drawn_in_every_way() {
 
 #[test]
 fn columns_say_how_many_values_they_hold_and_hold_all() {
-    for (file, wanted) in [("xenomai-latency-211h.txt", 7_598_944_910u64), ("latmus-rk3588-2h.txt", 7_309_414)] {
+    // Of the first, 37 more are only counted: its maximum is beyond its last cell.
+    for (file, wanted) in [("xenomai-latency-211h.txt", 7_598_944_873u64), ("latmus-rk3588-2h.txt", 7_309_414)] {
         let picture = plain(&svg(ChartName::Histogram, &[named(file)]).unwrap());
         let titles = picture.split("<title>").skip(2).filter_map(|title| title.split("</title>").next());
         let digits = |text: &str| text.chars().filter(char::is_ascii_digit).collect::<String>();

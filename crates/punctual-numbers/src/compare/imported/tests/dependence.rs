@@ -69,7 +69,7 @@ fn decided(law: Law, n: u32, pairs: u64, times: f64) -> usize {
     (0..pairs).filter(told).count()
 }
 
-/// At most 5 % of equal pairs, as far as so few pairs show it, and what differs is still found where moods are short.
+/// At most 5 % of equal pairs, as far as 24 pairs of each law show it, and what differs is still found where moods are short.
 #[test]
 fn equal_lists_in_order_are_not_told_apart_whatever_their_moods() {
     // Bursts of a minute are left out: a list of 100 s often holds a single mood, and then nothing can show that there are others.
