@@ -195,8 +195,8 @@ fn short_moods_widen_limits_and_withhold_none() {
     let steady: Vec<PhaseClaims> = (1..6).map(moody).filter(|moody| moody.drift.is_none()).collect();
     assert!(steady.len() >= 3, "{} of 5", steady.len());
     for moody in steady {
-        let moods = moody.moods.unwrap();
-        assert!(!moods.too_long && (2.0..15.0).contains(&moods.length.unwrap().as_secs_f64()), "{moods:?}");
+        let told = moody.moods.unwrap();
+        assert!(!told.too_long && (2.0..15.0).contains(&told.length.unwrap().as_secs_f64()), "{told:?}");
         assert!(worth(&calm) > 50_000 && worth(&moody) < worth(&calm) * 9 / 10, "{} {}", worth(&calm), worth(&moody));
         assert!(moody.percentiles[0].high.is_some() && !moody.next.is_empty());
     }

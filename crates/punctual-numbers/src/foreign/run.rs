@@ -285,17 +285,25 @@ impl Series {
         self.max.or(self.cells.last().filter(|_| self.beyond.is_none()).map(|cell| cell.high))
     }
 
-    /// The smallest and the largest mean that values in these cells can have; `None` if their sum has no bound.
+    /// The smallest and the largest mean that these values can have; `None` if their sum has no bound.
     pub fn mean_between(&self) -> Option<(f64, f64)> {
         let count = self.counted();
-        if count == 0 || self.beyond.is_some() {
+        let (from_beyond, to_beyond) = match (self.beyond, self.max) {
+            (None, _) => (0.0, 0.0),
+            (Some(Beyond { from, count }), Some(max)) => {
+                (as_f64(from.as_ns()) * as_f64(count), as_f64(max.max(from).as_ns()) * as_f64(count))
+            }
+            (Some(_), None) => return None,
+        };
+        if count == 0 {
             return None;
         }
         let lowest = |cell: &Cell| self.min.map_or(cell.low, |min| cell.low.max(min.min(cell.high)));
         let sum = |edge: &dyn Fn(&Cell) -> Nanos| -> f64 {
             self.cells.iter().map(|cell| as_f64(edge(cell).as_ns()) * as_f64(cell.count)).sum()
         };
-        Some((sum(&lowest) / as_f64(count), sum(&|cell| cell.high) / as_f64(count)))
+        let (low, high) = (sum(&lowest) + from_beyond, sum(&|cell| cell.high) + to_beyond);
+        Some((low / as_f64(count), high / as_f64(count)))
     }
 
     /// Makes the last cell one without an upper edge: the program counts there whatever is later than its histogram.
