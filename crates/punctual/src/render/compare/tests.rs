@@ -123,7 +123,7 @@ fn what_should_not_be_compared_is_marked_everywhere() {
 fn the_json_fits_its_schema_and_says_what_the_text_says() {
     let document = document(&comparison(false));
     assert_eq!(document["others"][0]["verdict"], "better");
-    assert_eq!(document["others"][1]["verdict"], "no-difference-shown");
+    assert_eq!(document["others"][1]["verdict"], "not-enough-data");
     assert_eq!(document["others"][0]["groups"][0]["rows"][0]["verdict"], "better");
     assert_eq!(document["others"][0]["differences"][0]["second"]["text"], "6.12-rt");
 }

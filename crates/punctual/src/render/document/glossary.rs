@@ -127,7 +127,6 @@ pub const MEMBERS: &[(&str, &str)] = &[
     ("resolved", "What settles the conflict."),
     ("rhythm", "The times at which they come."),
     ("round-robin", "SCHED_RR, with its priority."),
-    ("rows", "The numbers, a row each."),
     ("run_wanted_ns", "How long a run would have to be, in nanoseconds."),
     ("rung", "By which means it was looked for."),
     ("runtime_ns", "Run time in each period, in nanoseconds."),
