@@ -28,7 +28,7 @@ fn header(cpu: u32, mechanism: Mechanism) -> Frame {
             load_cpus: None,
             suite: None,
         },
-        machine: vec![("kernel".to_owned(), "6.12".to_owned())],
+        machine: vec![("kernel", "6.12").into()],
         placement: Placement::default(),
         clock: Clock::default(),
         checkpoint: Nanos::from_secs(1),

@@ -36,7 +36,7 @@ fn header() -> Frame {
             load_cpus: None,
             suite: None,
         },
-        machine: vec![("kernel".to_owned(), "6.12.9".to_owned())],
+        machine: vec![("kernel", "6.12.9").into()],
         placement: Placement::default(),
         clock: Clock::default(),
         checkpoint: Nanos::from_secs(1),
