@@ -41,7 +41,7 @@ pub struct Turns {
     pub last: Option<Moment>,
 }
 
-/// The next measurement.
+/// The measurement that comes next, by its round and its side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NextTurn {
     /// Number of the round, from 0.
@@ -70,7 +70,7 @@ impl Turns {
         order
     }
 
-    /// Begins the round anew if so much time passed since its first measurement that the machine may have another mood.
+    /// Begins the round anew if enough time passed since its first measurement for the machine to have another mood.
     pub fn after(&mut self, now: &Moment, each: Nanos) {
         let is_amid = self.next().is_some_and(|next| next.is_second);
         if is_amid && self.last.as_ref().is_none_or(|last| last.is_long_before(now, each, false)) {

@@ -3,9 +3,23 @@
 //! Covers only words whose handlers were read. Knows nothing of lists of CPUs and of other words.
 
 use super::Target;
-use super::WordVerdict::{self, Clamped};
-use super::values::{Wrong, integer};
+use super::WordVerdict::{self, Clamped, RejectedValue};
 use crate::machine::{Arch, Version};
+
+/// What is wrong with a value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Wrong {
+    pub(super) verdict: WordVerdict,
+    pub(super) why: String,
+    pub(super) instead: Option<String>,
+    pub(super) source: &'static str,
+}
+
+impl Wrong {
+    pub(super) fn rejected(why: impl Into<String>, source: &'static str) -> Self {
+        Self { verdict: RejectedValue, why: why.into(), instead: None, source }
+    }
+}
 
 /// Words that take one of a few values.
 struct Choice {
@@ -173,9 +187,27 @@ fn priority(value: &str) -> Option<Wrong> {
     }
 }
 
+/// As `kstrtoll` with base 0 reads it: a sign, then `0x`, `0` or decimal digits.
+pub(super) fn integer(value: &str) -> Option<i128> {
+    let (negative, digits) = match value.strip_prefix('-') {
+        Some(digits) => (true, digits),
+        None => (false, value.strip_prefix('+').unwrap_or(value)),
+    };
+    let hex = digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X"));
+    let (digits, base) = match hex {
+        Some(hex) => (hex, 16),
+        None if digits.len() > 1 && digits.starts_with('0') => (digits, 8),
+        None => (digits, 10),
+    };
+    if digits.starts_with(['+', '-']) {
+        return None;
+    }
+    let number = i128::from_str_radix(digits, base).ok()?;
+    Some(if negative { -number } else { number })
+}
+
 #[cfg(test)]
 mod tests {
-    use super::super::WordVerdict::RejectedValue;
     use super::*;
     use crate::machine::Flavour;
 

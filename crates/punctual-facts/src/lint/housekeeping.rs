@@ -4,7 +4,8 @@
 //! Follows `housekeeping_setup` over the words in their order. The caller names the words whose own value is refused.
 
 use super::Target;
-use super::values::{Wrong, cpu_list};
+use super::choices::Wrong;
+use super::values::cpu_list;
 use crate::cmdline::Token;
 use crate::cpu_set::CpuSet;
 use crate::machine::Version;

@@ -5,6 +5,7 @@
 //! word beyond its name, and what is in force.
 
 use super::WordVerdict::{Accepted, Clamped, Effective, ForUserSpace, Inert, ModuleNotLoaded, RejectedValue, Unknown};
+use super::choices::{Wrong, integer};
 use super::contradictions;
 use super::duplicates::is_overridden;
 use super::housekeeping;
@@ -14,7 +15,7 @@ use super::rules::{self, Rule};
 use super::standing::{Draft, by_name, options};
 use super::testimony::{Became, Says, Testimony};
 use super::user_space;
-use super::values::{self, Wrong};
+use super::values;
 use super::{Target, Word};
 use crate::cmdline::{KEPT_BYTES, Token};
 use crate::machine::Arch;
@@ -260,7 +261,7 @@ fn reads_back(token: &Token, evidence: &Testimony<'_>, draft: &mut Draft) {
     let flag = |text: &str| match text.as_bytes().first()? {
         b'Y' | b'y' => Some(1),
         b'N' | b'n' => Some(0),
-        _ => values::integer(text),
+        _ => integer(text),
     };
     let differs = matches!((flag(asked), flag(&found)), (Some(a), Some(b)) if a != b);
     if differs {

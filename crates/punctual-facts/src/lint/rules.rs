@@ -4,7 +4,8 @@
 //! The first rule that fits applies. A rule applies only where the kernel takes the word at all, unless it is `always`.
 
 use super::WordVerdict::{self, Clamped, Harmful, Inert, RejectedValue, Unknown};
-use super::values::{cpu_list, integer};
+use super::choices::integer;
+use super::values::cpu_list;
 use super::{Target, words};
 use crate::cmdline::Token;
 use crate::machine::{Arch, Flavour, Version};

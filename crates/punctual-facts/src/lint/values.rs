@@ -3,25 +3,11 @@
 //! Covers only words whose handlers were read. Knows nothing of evidence and of other words.
 
 use super::Target;
-use super::WordVerdict::{self, Clamped, Inert, RejectedValue};
-use super::choices;
+use super::WordVerdict::{Clamped, Inert, RejectedValue};
+use super::choices::{self, Wrong, integer};
 use crate::cmdline::Token;
 use crate::cpu_set::CpuSet;
 use crate::machine::{Arch, Flavour, Version};
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Wrong {
-    pub(super) verdict: WordVerdict,
-    pub(super) why: String,
-    pub(super) instead: Option<String>,
-    pub(super) source: &'static str,
-}
-
-impl Wrong {
-    pub(super) fn rejected(why: impl Into<String>, source: &'static str) -> Self {
-        Self { verdict: RejectedValue, why: why.into(), instead: None, source }
-    }
-}
 
 /// Checks a word's value. `kind` is the type of the parameter as a letter of the tables, `-` where there is none.
 pub(super) fn check(token: &Token, target: &Target, kind: char) -> Option<Wrong> {
@@ -244,27 +230,9 @@ fn is_bool(value: &str) -> bool {
     }
 }
 
-/// As `kstrtoll` with base 0 reads it: a sign, then `0x`, `0` or decimal digits.
-pub(super) fn integer(value: &str) -> Option<i128> {
-    let (negative, digits) = match value.strip_prefix('-') {
-        Some(digits) => (true, digits),
-        None => (false, value.strip_prefix('+').unwrap_or(value)),
-    };
-    let hex = digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X"));
-    let (digits, base) = match hex {
-        Some(hex) => (hex, 16),
-        None if digits.len() > 1 && digits.starts_with('0') => (digits, 8),
-        None => (digits, 10),
-    };
-    if digits.starts_with(['+', '-']) {
-        return None;
-    }
-    let number = i128::from_str_radix(digits, base).ok()?;
-    Some(if negative { -number } else { number })
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::WordVerdict;
     use super::*;
     use crate::cmdline::words;
 

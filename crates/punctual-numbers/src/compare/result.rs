@@ -186,7 +186,7 @@ impl Mood {
         self.seen() < MOODS_MIN
     }
 
-    /// Whether the run has seen so few moods that nothing may be decided: what it has not seen of them is anybody's guess.
+    /// Whether the run has seen too few moods for a decision: what it has not seen of them cannot be known.
     pub(super) fn is_all(&self) -> bool {
         self.seen() < MOODS_LEAST
     }

@@ -3,8 +3,8 @@
 //!
 //! A mood is a stretch of time in which a machine behaves alike: a neighbour on the host, a warm processor, a nightly job.
 //! The number of independent stretches, and not the number of activations, says what a run is worth. No estimate of one
-//! number is enough for that: with few moods a run the estimate is itself uncertain, and always too small. So many
-//! models of the moods are weighed by how well they explain the slow part of the run, which is its first cosine transforms
+//! number is enough for that: with few moods a run the estimate is itself uncertain, and always too small. Therefore
+//! many models of the moods are weighed by how well they explain the slow part of the run, which is its first cosine transforms
 //! (Mueller 2014, Lazarus, Lewis, Stock and Watson 2018), and every probability is the mean over the models.
 //!
 //! Each model has moods that are forgotten exponentially after `tau`, of a strength, over independent clusters of events.
@@ -114,7 +114,7 @@ struct Beforehand {
 }
 
 impl Beforehand {
-    /// For events of this variance in runs of which the longest is so long. Where the frequent events of the same runs have
+    /// For events of this variance in runs of which the longest is `longest`. Where the frequent events of the same runs have
     /// moods, rare events have them too, and at least as strong, though too few of them may be there to show it.
     fn of(longest: f64, body: Option<&DesignEffect>, variance: f64) -> Self {
         let part = if body.is_some() { 1.0 - OF_BODY } else { 1.0 };
@@ -355,7 +355,7 @@ pub fn ratio_limits(first: &Events, second: &Events, effect: &DesignEffect, risk
     Some((low.min(seen), high.max(seen)))
 }
 
-/// The largest share at which so few as `own` of all would still fall to a run with odds of `risk`.
+/// The largest share at which no more than `own` of all would still fall to a run with odds of `risk`.
 fn upper_share(own: f64, other: f64, risk: f64) -> f64 {
     if other <= 0.0 {
         return 1.0;

@@ -257,7 +257,9 @@ impl Run {
         ];
         let marks = moments.into_iter().zip(phases).map(|(second, kind)| mark(second, kind));
         let frames = frames.into_iter().chain(self.in_force()).chain(marks).chain(self.measured()).chain(end);
-        frames.for_each(|frame| recording.add(frame));
+        for frame in frames {
+            recording.add(frame);
+        }
         recording
     }
 

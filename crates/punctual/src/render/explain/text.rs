@@ -4,7 +4,6 @@ use crate::render::clean::shortened;
 use crate::render::sheet::Style;
 use crate::render::sheet::table::{Edge, Table};
 use crate::render::sheet::{Sheet, Tone};
-use crate::render::text::section;
 use crate::render::units;
 use crate::render::words::answer;
 use crate::render::words::causes as words;
@@ -76,7 +75,8 @@ fn answer(sheet: &mut Sheet, report: &Report, causes: &Explanation, reader: &Rea
     sheet.hanging_paragraph(0, 2, Tone::Heading, "CAUSE:", &found);
     sheet.answer("How sure", &words::explained(causes));
     sheet.answer("Trust", &trust(report));
-    section::next(sheet, &Wording { report, reader, recording }.for_causes());
+    let next = Wording { report, reader, recording }.for_causes();
+    sheet.answer_next(&next.why, &next.command.to_string(), next.then);
     for (label, path) in [("Files", recording), ("", html), ("", trace)] {
         if let Some(path) = path {
             sheet.answer(label, &path.display().to_string());

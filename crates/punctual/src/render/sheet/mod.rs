@@ -113,6 +113,15 @@ impl Sheet {
         self.paragraph(ANSWER_LABEL + 3, text);
     }
 
+    /// What to do next, as the last line of an answer: why, the line to paste, and what comes after it.
+    pub fn answer_next(&mut self, why: &str, command: &str, then: Option<&str>) {
+        self.answer("Next", why);
+        self.answer_command(command);
+        if let Some(then) = then {
+            self.answer_more(then);
+        }
+    }
+
     /// A line to paste, which is never wrapped: a terminal that breaks it copies it whole.
     pub fn command(&mut self, indent: usize, command: &str) {
         self.line(&format!("{}{}", " ".repeat(indent), clean(command)));

@@ -3,7 +3,7 @@
 use crate::render::clean::shortened;
 use crate::render::sheet::table::{Edge, Table};
 use crate::render::sheet::{Sheet, Tone};
-use crate::render::words::next::{Next, Wording};
+use crate::render::words::next::Wording;
 use crate::render::{units, words};
 use punctual_facts::finding::{Finding, Severity, State};
 use punctual_facts::machine::MachineLine;
@@ -172,15 +172,6 @@ pub fn trust(sheet: &mut Sheet, report: &Report) {
     }
     for remark in &report.trust.remarks {
         sheet.point(2, &words::distrust(remark));
-    }
-}
-
-/// What to do next, as a line of an answer.
-pub fn next(sheet: &mut Sheet, next: &Next) {
-    sheet.answer("Next", &next.why);
-    sheet.answer_command(&next.command.to_string());
-    if let Some(then) = next.then {
-        sheet.answer_more(then);
     }
 }
 

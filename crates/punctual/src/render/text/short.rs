@@ -3,7 +3,6 @@
 //!
 //! A check prints [`opening`] before it measures and [`results`] when it has measured.
 
-use super::section;
 use crate::render::clean::shortened;
 use crate::render::sheet::Style;
 use crate::render::sheet::table::{Edge, Table};
@@ -232,7 +231,7 @@ pub fn answer(sheet: &mut Sheet, report: &Report, reader: &Reader, [recording, p
         sheet.answer("Why", &cause);
     }
     if let Some(next) = (Wording { report, reader, recording }).steps().first() {
-        section::next(sheet, next);
+        sheet.answer_next(&next.why, &next.command.to_string(), next.then);
     }
     let files: Vec<String> = [recording, page].into_iter().flatten().map(|path| path.display().to_string()).collect();
     for (at, file) in files.iter().enumerate() {

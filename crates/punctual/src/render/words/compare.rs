@@ -311,7 +311,7 @@ fn undecided(why: &Undecided) -> String {
             if mood.seen() < 1.5 { "one of them".to_owned() } else { format!("{:.0} of them", mood.seen()) }
         ),
         Undecided::FewRuns { least } if least.is_finite() => format!(
-            "Runs of one side differ so much from each other that with so few of them a change by less than a factor of \
+            "Runs of one side differ from each other, and with this number of them a change by less than a factor of \
              {least:.2} could have been missed. Measure more runs of both."
         ),
         Undecided::FewRuns { .. } => {
@@ -398,7 +398,7 @@ pub fn cautions(comparison: &Comparison) -> Vec<String> {
     }
     if rows().any(|row| row.withheld == Some(Withheld::Moods)) {
         cautions.push(
-            "Moods: the runs saw so few moods of the machine that each may have met another one, so these rows decide \
+            "Moods: the runs saw too few moods of the machine, and each may have met another one: these rows decide \
              nothing."
                 .to_owned(),
         );
