@@ -1,7 +1,8 @@
 //! Percentiles, misses and the size of the effect of one group.
 //!
-//! A percentile is compared by the releases beyond it: beyond the percentile of both recordings together either has as
-//! many, if nothing differs. That makes one test of all rows, which `stats::longrun` holds against chance and moods.
+//! A percentile is compared by the releases beyond a threshold between the percentile of the one and that of the other: if
+//! nothing differs, either has as many there. That makes one test of all rows, which `stats::longrun` holds against chance
+//! and moods.
 
 use super::arm::{Arm, Cells, float};
 use super::series;
@@ -87,11 +88,15 @@ pub(super) struct Body {
 pub(super) fn body(first: &Arm, second: &Arm, options: &Options) -> Body {
     let mut all = first.due.clone();
     all.merge(&second.due);
-    let shares = PERCENTILES_PPM.map(|ppm| 1.0 - f64::from(ppm) / 1e6);
-    let edges: Vec<usize> = shares.iter().map(|share| series::edge_of(&all, *share)).collect();
-    let (of_first, of_second) = (series::beyond(first, &edges), series::beyond(second, &edges));
     let cells = Cells::of([first, second]);
     let blocks = (first.whole(&cells), second.whole(&cells));
+    let edge = |ppm: u32| {
+        let share = f64::from(ppm) / 1e6;
+        let between = blocks.0.quantile(share).zip(blocks.1.quantile(share)).map(|(a, b)| (a * b).sqrt());
+        between.map_or(0, |between| series::edge_at(&all, between, 1.0 - share))
+    };
+    let edges = PERCENTILES_PPM.map(edge);
+    let (of_first, of_second) = (series::beyond(first, &edges), series::beyond(second, &edges));
     let enough = first.slices.len().min(second.slices.len()) >= SLICES_MIN;
     let shortest = first.length.min(second.length);
     let mut body = Body { rows: Vec::new(), effect: None, mood: None };

@@ -51,17 +51,20 @@ pub(super) fn missed(arm: &Arm, budget: Option<Nanos>, counted: bool) -> Events 
     Events::new(&slices, arm.length.as_secs_f64())
 }
 
-/// The edge beyond which this share of all releases lies, as nearly as buckets allow.
-pub(super) fn edge_of(all: &Counts, share: f64) -> usize {
-    let wanted = float(all.count()) * share;
-    let mut best = (f64::INFINITY, 0);
-    for (edge, beyond) in edges(all) {
-        let off = (beyond - wanted).abs();
-        if off < best.0 {
-            best = (off, edge);
-        }
-    }
-    best.1
+/// The edge at a latency: below or above the bucket in which it lies, whichever leaves the share that is nearer to `share`
+/// beyond it. Where the whole recording is in one bucket, neither edge parts anything.
+pub(super) fn edge_at(all: &Counts, ns: f64, share: f64) -> usize {
+    #[allow(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "`as` saturates; latencies are not negative"
+    )]
+    let bucket = bucket_index(ns as u64);
+    let off = |edge: usize| {
+        let beyond = all.nonzero().filter(|(bucket, _)| *bucket >= edge).map(|(_, n)| float(n)).sum::<f64>();
+        (beyond - float(all.count()) * share).abs()
+    };
+    if off(bucket) < off(bucket + 1) { bucket } else { bucket + 1 }
 }
 
 /// All edges between buckets that hold something, from the top, with how many releases lie beyond each.
