@@ -263,11 +263,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__compare)
-<<<<<<< HEAD
-            opts="-q -h --from --unit --period --profile --config --baseline --margin --budget --anyway --as-if-independent --fail-on --full --quiet --brief --json --html --junit --help"
-=======
-            opts="-q -h --from --unit --period --profile --config --baseline --margin --budget --anyway --fail-on --full --quiet --brief --json --html --junit --help"
->>>>>>> main
+            opts="-q -h --from --unit --period --profile --config --baseline --a --b --interleave --rounds --duration --settle --cpus --load --seed --out --resume --dry-run --margin --budget --anyway --as-if-independent --fail-on --full --quiet --brief --json --html --junit --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -294,6 +290,50 @@ _punctual() {
                     return 0
                     ;;
                 --baseline)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --a)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --b)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --interleave)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --rounds)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --duration)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --settle)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cpus)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --load)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --seed)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --out)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --resume)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

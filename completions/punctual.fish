@@ -232,12 +232,24 @@ periodic\t'A loop that blocks until its next release'
 poll\t'A thread that never gives its CPU up'"
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l config -d 'Project file that states the need [default: punctual.toml in this folder, if it is there]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l baseline -d 'Hold all of them against this recording' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand compare" -l a -d 'Several recordings of the first side, held against those of --b: how much runs of one side differ is the error' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand compare" -l b -d 'Several recordings of the second side' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand compare" -l interleave -d 'Measure in turn: run COMMAND A, measure, run COMMAND B, measure, and so on, A B B A; then compare the rounds' -r
+complete -c punctual -n "__fish_punctual_using_subcommand compare" -l rounds -d 'With --interleave: number of rounds, each of one measurement of A and one of B' -r
+complete -c punctual -n "__fish_punctual_using_subcommand compare" -l duration -d 'With --interleave: length of each measurement [default: 30s]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand compare" -l settle -d 'With --interleave: time to wait after each command before measuring' -r
+complete -c punctual -n "__fish_punctual_using_subcommand compare" -l cpus -d 'With --interleave: CPUs to measure [default: all that are allowed]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand compare" -l load -d 'With --interleave: load to measure under [default: the profile\'s, or none]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand compare" -l seed -d 'With --interleave: seed of the order [default: from the clock]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand compare" -l out -d 'With --interleave: folder to make for the state and the recordings [default: punctual-compare-DATE-TIME]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand compare" -l resume -d 'Go on with the rounds in this folder, with what they were begun with' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l margin -d 'A change of less than this part of the first is called neither better nor worse' -r
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l budget -d 'Count activations later than this as misses [default: the budget of the recordings]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l fail-on -d 'Exit with 2 when a recording is this bad' -r -f -a "worse\t'Recordings that are worse, in part or in all'
 unsure\t'Recordings of which there is not enough data to tell, too'"
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l html -d 'Write a page with overlaid pictures here' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l junit -d 'Write JUnit XML here, for CI' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand compare" -l dry-run -d 'With --interleave: show the order and how long it takes; run and measure nothing'
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l anyway -d 'Compare what should not be compared; the result says so'
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l as-if-independent -d 'Decide also where a file does not say in which order its values came, as if they did not depend on each other'
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l full -d 'Print every number, group and difference'

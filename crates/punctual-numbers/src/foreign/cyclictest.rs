@@ -27,6 +27,8 @@ pub(super) struct Reader {
     samples: Vec<Sequence>,
     notes: Vec<String>,
     command: Option<String>,
+    /// The file says its unit, which only copies by punctual do.
+    copied: bool,
 }
 
 /// The lines below a histogram by their names, each with a value for each thread.
@@ -106,6 +108,7 @@ impl Reader {
     fn comment(&mut self, line: u64, comment: &str) -> Result<(), Problem> {
         if comment == IN_MICROSECONDS {
             self.unit = number::own_unit(line, Unit::Us, self.unit)?;
+            self.copied = true;
         }
         let Some((name, rest)) = comment.split_once(':') else { return Ok(()) };
         match name {
@@ -227,6 +230,7 @@ impl Reader {
             mean: time("Avg Latencies"),
             max: time("Max Latencies"),
             grain,
+            copied: self.copied,
             stated_count: foot("Total").map(|in_rows| in_rows.saturating_add(overflows.unwrap_or(0))),
             cells,
             ..Series::default()

@@ -3,7 +3,7 @@
 //! Counts are compared with what the file states and with its duration, extremes and mean with the cells.
 
 use super::number::{span, us};
-use super::run::{ForeignRun, Quantity, Series, Stated, Unfit, as_f64};
+use super::run::{COPIED, ForeignRun, Quantity, Series, Stated, Unfit, as_f64};
 use super::wrapped;
 use punctual_hist::Nanos;
 
@@ -113,7 +113,7 @@ fn extremes(series: &mut Series, notes: &mut Vec<String>) {
     // Other programs that measure noise state the smallest value of something else than their cells.
     if let Some(min) = series.min.filter(|_| series.quantity == Quantity::Latency || series.rounded_up) {
         let (at_least, at_most) = series.rounded(min);
-        if at_least > first.high || at_most < first.low {
+        if at_least > first.high || at_most.plus(series.slack(first.low)) < first.low {
             let what = format!(
                 "the smallest value, {}, is not in the first cell that holds something, {} to {}",
                 us(min),
@@ -129,7 +129,8 @@ fn extremes(series: &mut Series, notes: &mut Vec<String>) {
 fn mean(series: &mut Series, notes: &mut Vec<String>) {
     let (Some(mean), Some((low, high))) = (series.mean, series.mean_between()) else { return };
     let (stated, grain) = (as_f64(mean.as_ns()), as_f64(series.grain.as_ns().max(1)));
-    if stated + grain < low || stated > high + grain {
+    let slack = if series.copied { low / COPIED } else { 0.0 };
+    if stated + grain + slack < low || stated > high + grain {
         let what = format!(
             "the stated mean, {}, is not possible with these cells, whose values have a mean from {:.3} to {:.3} us",
             us(mean),

@@ -35,9 +35,11 @@ pub(super) fn read(bytes: &[u8]) -> Result<ForeignRun, Problem> {
         machine: machine(&document),
         ..ForeignRun::default()
     };
+    let is_copy = run.program.as_deref().is_some_and(|program| program.starts_with("rt-tests punctual"));
     for (index, thread) in in_order(threads)? {
         let thread = Thread { index, body: thread, asked, in_ns };
-        run.series.push(thread.series(&mut run.notes)?);
+        let series = thread.series(&mut run.notes)?;
+        run.series.push(Series { copied: is_copy, ..series });
         if let Some(length) = thread.duration() {
             run.duration = Some(Stated { length, grain: Nanos::from_ms(1) });
         }

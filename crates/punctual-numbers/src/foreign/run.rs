@@ -5,6 +5,7 @@
 
 use super::Format;
 use super::sequence::{Order, Sequence};
+use crate::stats::float::whole;
 use punctual_facts::machine::MachineLine;
 use punctual_hist::{Counts, Nanos, bucket_high, bucket_low};
 
@@ -30,6 +31,9 @@ pub struct ForeignRun {
     /// Sentences that tell what was repaired, doubted or lost.
     pub notes: Vec<String>,
 }
+
+/// Minimum and mean of a copy may lie below its cells by one part in this many: two buckets.
+pub(super) const COPIED: f64 = 32.0;
 
 /// A length of time that a file states with limited precision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
@@ -103,6 +107,10 @@ pub struct Series {
     /// Minimum and maximum are rounded up instead, as oslat does it.
     #[serde(skip)]
     pub rounded_up: bool,
+    /// The file is a copy by punctual: values of a bucket, 1.6 % wide, were counted in the row where it ends, while minimum
+    /// and mean are exact.
+    #[serde(skip)]
+    pub copied: bool,
     /// Only values above this are in cells; `None` where all values are.
     #[serde(skip)]
     pub threshold: Option<Nanos>,
@@ -199,6 +207,11 @@ impl Series {
         } else {
             (stated, stated.plus(self.grain.minus(Nanos::from_ns(1))))
         }
+    }
+
+    /// How far below the cells minimum and mean may lie: two buckets where the file is a copy by punctual.
+    pub(super) fn slack(&self, low: Nanos) -> Nanos {
+        if self.copied { Nanos::from_ns(whole(as_f64(low.as_ns()) / COPIED)) } else { Nanos::ZERO }
     }
 
     /// The largest value that the stated maximum allows.

@@ -12,7 +12,7 @@ pub use imported::imported;
 use super::clean::ascii;
 use super::document::{self, Published};
 use super::words;
-use super::words::next::{Next, Wording};
+use super::words::next::{Next, Reader, Wording};
 use punctual_numbers::explain::Ranked;
 use punctual_numbers::report::{CausesDoubt, Direction, Distrust, NextStep, Report};
 use punctual_numbers::trace::Rung;
@@ -29,7 +29,7 @@ pub(in crate::render) struct Document<'a> {
     #[serde(flatten)]
     report: &'a Report,
     trust: Trust<'a>,
-    /// What to do next where this was printed, the most useful first: at least one step.
+    /// What whoever printed this can do next, the most useful first: at least one step.
     next: Vec<Step>,
     /// Who made it late: all but the single activations, which `punctual explain` has; null if nobody looked.
     causes: Option<Causes<'a>>,
@@ -102,6 +102,9 @@ impl Published for Document<'_> {
 impl<'a> Document<'a> {
     pub(in crate::render) fn of(of: Wording<'a>) -> Self {
         let Wording { report, recording, .. } = of;
+        // A document is the same whatever was typed to get it.
+        let reader = Reader { typed: None, ..of.reader.clone() };
+        let steps = Wording { reader: &reader, ..of }.steps();
         let doubt =
             |fact: &'a Distrust| Doubt { direction: fact.direction(), fact, text: ascii(&words::distrust(fact)) };
         let distrust = |reasons: &'a [Distrust]| reasons.iter().map(doubt).collect();
@@ -114,7 +117,7 @@ impl<'a> Document<'a> {
                 reasons: distrust(&report.trust.reasons),
                 remarks: distrust(&report.trust.remarks),
             },
-            next: of.steps().into_iter().map(Step::from).collect(),
+            next: steps.into_iter().map(Step::from).collect(),
             causes: report.causes.as_ref().map(|found| Causes {
                 rung: found.tracing.as_ref().map(|tracing| tracing.rung),
                 traced_phases: found.tracing.as_ref().map_or(&[], |tracing| &tracing.phases),

@@ -6,7 +6,7 @@
 mod full;
 mod imported;
 mod merged;
-pub(in crate::render) mod section;
+mod section;
 mod short;
 
 pub use imported::imported;

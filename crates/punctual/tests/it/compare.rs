@@ -48,12 +48,13 @@ fn write_on(run: &Run, name: &str, cpu: u32, mechanism: Mechanism, seconds: u64,
     let bucket = |us: u64| u16::try_from(bucket_index(us * 1000)).unwrap();
     for at in 0..seconds {
         // A body that is not the same in each second.
-        let mut ran = vec![(bucket(5), 500 + at * 37 % 50), (bucket(8), 450 + at * 53 % 40), (bucket(20), 20)];
-        ran.push((bucket(250), late));
-        ran.retain(|(_, n)| *n > 0);
+        let counts = [(5, 500 + at * 37 % 50), (8, 450 + at * 53 % 40), (20, 20), (250, late)];
+        let sum: u64 = counts.iter().map(|(us, n)| us * n).sum();
+        let ran = counts.into_iter().filter(|(_, n)| *n > 0).map(|(us, n)| (bucket(us), n)).collect();
         let cpu = CpuInterval {
             cpu,
             ran,
+            ran_sum: Nanos::from_us(sum),
             ran_min: Some(Nanos::from_us(5)),
             ran_max: Some(Nanos::from_us(if late > 0 { 251 } else { 20 })),
             over_budget: late,
@@ -233,7 +234,19 @@ fn files_of_other_programs_are_compared_as_far_as_they_go() {
     );
     assert_eq!(same["others"][0]["not_known"][0]["what"], "time");
     write(&run, "awful.punctual", Mechanism::Absolute, 20, 150);
-    let worse = compare(&["ct.txt", "awful.punctual", "--budget", "100us"]);
+    let words = ["ct.txt", "awful.punctual", "--budget", "100us"];
+    let withheld = compare(&words);
+    assert_eq!(
+        (&withheld["verdict"], &withheld["others"][0]["basis"]),
+        (&"not-enough-data".into(), &"independent".into())
+    );
+    assert_eq!(withheld["others"][0]["if_independent"], "worse", "{withheld:#}");
+    let gate = |more: &[&str]| run.punctual(&[&["compare"], &words[..], &["--fail-on", "worse"], more].concat());
+    let (assumed, granted) = (gate(&[]), gate(&["--as-if-independent"]));
+    assert_eq!((assumed.code, granted.code), (3, 2), "{assumed:?} {granted:?}");
+    assert!(assumed.out.contains("NOT DECIDED, WORSE IF INDEPENDENT") && assumed.out.contains("--as-if-independent"));
+    assert!(granted.out.contains("WORSE, AS IF INDEPENDENT"), "{granted:?}");
+    let worse = compare(&[&words[..], &["--as-if-independent"]].concat());
     assert_eq!(worse["verdict"], "worse", "{worse:#}");
     let text = run.punctual(&["compare", "ct.txt", "awful.punctual", "--full"]).out;
     assert!(text.contains("by cyclictest") && text.contains("not known:") && !text.contains("worst case"), "{text}");

@@ -70,6 +70,19 @@ fn releases_that_nothing_accounts_for_may_be_larger_than_all() {
     assert_eq!((claims.percentiles[0].high, claims.next.len()), (None, 0), "p99 may lie among them");
 }
 
+/// Our copies count a bucket of 1.6 % in the row where it ends, and keep minimum and mean exact.
+#[test]
+fn a_copy_of_a_long_latency_does_not_contradict_itself() {
+    let mut counts = punctual_hist::Counts::new();
+    counts.record_n(Nanos::from_us(1_000), 5_000);
+    counts.record_n(Nanos::from_us(2_000), 1);
+    let run =
+        ForeignRun { series: vec![Series::of_counts("CPU 1".to_owned(), Some(1), &counts)], ..ForeignRun::default() };
+    let copy = taken(&crate::export::cyclictest(&run).unwrap());
+    assert!(doubts(&copy).is_empty() && copy.series[0].unfit.is_none(), "{:?}", copy.notes);
+    assert!(copy.series[0].cells[0].low > Nanos::from_us(1_000), "the case occurs: {copy:?}");
+}
+
 /// Rows and maximum of oslat are named by their upper edges.
 #[test]
 fn a_maximum_within_the_table_of_oslat_is_no_doubt() {

@@ -93,35 +93,47 @@ fn answer(sheet: &mut Sheet, other: &Against, comparison: &Comparison) {
         format!("Yes, although {}.", words::although(&doubts))
     };
     sheet.answer("Trust", &trust);
-    sheet.answer("Next", &next(other));
+    let (why, command) = next(other);
+    match command {
+        Some(command) => sheet.answer_next(&why, &command, None),
+        None => sheet.answer("Next", &why),
+    }
 }
 
-fn next(other: &Against) -> String {
+/// What to do, and the line to paste where there is one.
+fn next(other: &Against) -> (String, Option<String>) {
+    let in_turn = || {
+        let (command, takes) = say::interleave();
+        let takes = units::duration(takes);
+        let why = format!("Measure in turn, where A and B are what sets up either side; it takes about {takes}:");
+        (why, Some(command))
+    };
     match other.undecided {
-        Some(Undecided::Moods(_)) => {
-            let (command, takes) = say::interleave();
-            return format!("{command} (about {}; A and B set up either side)", units::duration(takes));
-        }
+        Some(Undecided::Moods(_)) => return in_turn(),
         Some(Undecided::FewRuns { .. }) => {
-            return "Measure more runs of both, alternately, and name them all.".to_owned();
+            return ("Measure more runs of both, alternately, and name them all.".to_owned(), None);
         }
         None => {}
     }
     if other.design != Design::Pair {
-        return "Nothing: the sides were held against what differs from run to run.".to_owned();
+        return ("Nothing: the sides were held against what differs from run to run.".to_owned(), None);
     }
     if other.if_independent.is_some_and(|verdict| verdict != Compared::NotEnoughData) {
-        return "Compare recordings, or files that list their values one by one: both show how values depend on each other. \
-                To decide all the same, add --as-if-independent."
-            .to_owned();
+        let why = "Compare recordings, or files that list their values one by one: both show how values depend on each \
+                   other. To decide all the same, add --as-if-independent.";
+        return (why.to_owned(), None);
     }
     match (other.verdict, other.wants) {
         (Compared::NotEnoughData, Some(wants)) => {
-            format!("Measure each of both for {} (--duration {}).", units::duration(wants), length(wants))
+            let wants = say::rounded_up(wants);
+            let why = format!("Measure each of both for {}:", units::duration(wants));
+            (why, Some(format!("punctual measure --duration {}", length(wants))))
         }
-        (Compared::NotEnoughData, None) => "Measure both again, for longer.".to_owned(),
-        _ => "Two recordings do not tell what was changed from what changes by itself between runs: measure in turn, \
-              A B A B, before you believe it."
-            .to_owned(),
+        (Compared::NotEnoughData, None) => in_turn(),
+        _ => {
+            let (why, command) = in_turn();
+            let doubt = "Two recordings do not tell what was changed from what changes by itself between runs.";
+            (format!("{doubt} {why}"), command)
+        }
     }
 }

@@ -71,7 +71,8 @@ impl Sheet {
     /// A heading, set apart from what comes before.
     pub fn heading(&mut self, title: &str) {
         self.gap();
-        if title.chars().count() > self.style.width {
+        let is_narrow = self.style.width < Style::default().width;
+        if is_narrow && title.chars().count() > self.style.width {
             return self.paragraph(0, title);
         }
         self.line(&self.toned(Tone::Heading, &clean(title)));
@@ -108,18 +109,18 @@ impl Sheet {
         self.command(ANSWER_LABEL + 3, command);
     }
 
-    /// More words below a line of an answer.
-    pub fn answer_more(&mut self, text: &str) {
-        self.paragraph(ANSWER_LABEL + 3, text);
-    }
-
-    /// What to do next, as the last line of an answer: why, the line to paste, and what comes after it.
+    /// What to do next, as lines of an answer: what for, the command, and what comes after it.
     pub fn answer_next(&mut self, why: &str, command: &str, then: Option<&str>) {
         self.answer("Next", why);
         self.answer_command(command);
         if let Some(then) = then {
             self.answer_more(then);
         }
+    }
+
+    /// More words below a line of an answer.
+    pub fn answer_more(&mut self, text: &str) {
+        self.paragraph(ANSWER_LABEL + 3, text);
     }
 
     /// A line to paste, which is never wrapped: a terminal that breaks it copies it whole.

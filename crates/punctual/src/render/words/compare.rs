@@ -352,7 +352,7 @@ fn is_unfit(row: &RowResult) -> bool {
 }
 
 /// A length of time with its two leading digits, rounded up: more would look exact.
-fn rounded_up(length: Nanos) -> Nanos {
+pub fn rounded_up(length: Nanos) -> Nanos {
     let seconds = length.as_ns().div_ceil(1_000_000_000).max(1);
     let mut unit = 1;
     while seconds / unit >= 100 {

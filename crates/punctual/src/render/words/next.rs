@@ -136,7 +136,7 @@ impl Wording<'_> {
     /// What was typed to measure, or what asks the same of this machine.
     fn again(&self) -> Command {
         let typed = self.reader.typed.clone().unwrap_or_else(|| command::check(self.report));
-        typed.without("--out").with_sudo(!self.reader.is_root)
+        typed.without("--out").without("--resume").with_sudo(!self.reader.is_root)
     }
 
     fn of_file<const N: usize>(&self, words: [&str; N]) -> Command {
