@@ -29,7 +29,8 @@ impl Beside {
         fs::write(&notes, "").with_context(|| format!("empty {}", notes.display()))?;
         let output = File::create(&printed).with_context(|| format!("create {}", printed.display()))?;
         let errors = output.try_clone().context("write to the log twice")?;
-        let mut command = Command::new(std::env::current_exe().context("find this program")?);
+        // A step before may have built this program anew, and its file is then another one.
+        let mut command = Command::new("/proc/self/exe");
         command.arg("ci").arg(format!("--notes={}", notes.display())).args(steps).stdout(output).stderr(errors);
         let child = run::settle(&mut command).spawn().context("start the steps beside")?;
         Ok(Self { child, printed, notes, steps })
