@@ -229,7 +229,7 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('--load', '--load', [CompletionResultType]::ParameterName, 'With --interleave: load to measure under [default: the profile''s, or none]')
             [CompletionResult]::new('--seed', '--seed', [CompletionResultType]::ParameterName, 'With --interleave: seed of the order [default: from the clock]')
             [CompletionResult]::new('--out', '--out', [CompletionResultType]::ParameterName, 'With --interleave: folder to make for the state and the recordings [default: punctual-compare-DATE-TIME]')
-            [CompletionResult]::new('--resume', '--resume', [CompletionResultType]::ParameterName, 'Go on with the rounds in this folder, with what they were begun with')
+            [CompletionResult]::new('--resume', '--resume', [CompletionResultType]::ParameterName, 'Go on with the rounds in this folder, with the options they were started with')
             [CompletionResult]::new('--margin', '--margin', [CompletionResultType]::ParameterName, 'A change of less than this part of the first is called neither better nor worse')
             [CompletionResult]::new('--budget', '--budget', [CompletionResultType]::ParameterName, 'Count activations later than this as misses [default: the budget of the recordings]')
             [CompletionResult]::new('--fail-on', '--fail-on', [CompletionResultType]::ParameterName, 'Exit with 2 when a recording is this bad')

@@ -215,7 +215,7 @@ set edit:completion:arg-completer[punctual] = {|@words|
             cand --load 'With --interleave: load to measure under [default: the profile''s, or none]'
             cand --seed 'With --interleave: seed of the order [default: from the clock]'
             cand --out 'With --interleave: folder to make for the state and the recordings [default: punctual-compare-DATE-TIME]'
-            cand --resume 'Go on with the rounds in this folder, with what they were begun with'
+            cand --resume 'Go on with the rounds in this folder, with the options they were started with'
             cand --margin 'A change of less than this part of the first is called neither better nor worse'
             cand --budget 'Count activations later than this as misses [default: the budget of the recordings]'
             cand --fail-on 'Exit with 2 when a recording is this bad'

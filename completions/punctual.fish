@@ -242,7 +242,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand compare" -l cpus -d 'W
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l load -d 'With --interleave: load to measure under [default: the profile\'s, or none]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l seed -d 'With --interleave: seed of the order [default: from the clock]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l out -d 'With --interleave: folder to make for the state and the recordings [default: punctual-compare-DATE-TIME]' -r -F
-complete -c punctual -n "__fish_punctual_using_subcommand compare" -l resume -d 'Go on with the rounds in this folder, with what they were begun with' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand compare" -l resume -d 'Go on with the rounds in this folder, with the options they were started with' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l margin -d 'A change of less than this part of the first is called neither better nor worse' -r
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l budget -d 'Count activations later than this as misses [default: the budget of the recordings]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l fail-on -d 'Exit with 2 when a recording is this bad' -r -f -a "worse\t'Recordings that are worse, in part or in all'

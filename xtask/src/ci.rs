@@ -142,7 +142,7 @@ impl<'a> Wish<'a> {
         self.is_full() || self.only.contains(&step)
     }
 
-    /// The step as it counts: one that could not run has failed where it must run.
+    /// The step as it counts: one that must run and could not has failed.
     fn demanded(&self, step: Done) -> Done {
         let outcome = match step.outcome {
             Outcome::NotRun(why) if self.must.contains(&step.name) => Outcome::Failed(format!("not run: {why}")),

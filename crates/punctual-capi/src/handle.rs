@@ -1,11 +1,11 @@
 //! What C holds instead of pointers, so that a handle that was closed, or never was one, is recognised.
 //!
-//! A handle is a number in a pointer's clothes: which slot of a table, which use of that slot, what kind of thing. It is
-//! never followed. Slots are used again and never freed, so looking one up is safe whatever the number is; finding and
-//! leaving are lock-free and allocate nothing.
+//! A handle is an integer that is typed as a pointer: which slot of a table, which use of that slot, what kind of thing. It
+//! is never followed. Slots are used again and never freed, so looking one up is safe whatever the number is; looking up
+//! and releasing a slot are lock-free and allocate nothing.
 //!
 //! A pointer to memory with a tag would be less code, but the tag must be read to be checked: from memory that was freed by
-//! closing, or that never was mapped. The table buys that both are answered with a number, also when one thread closes
+//! closing, or that never was mapped. With the table both cases return an error code, also when one thread closes
 //! what another one is using (test `every_misuse_from_c_is_a_number_and_no_crash`).
 
 use crate::error::{Code, Failure, PRT_E_HANDLE, PRT_E_THREAD};

@@ -1,5 +1,5 @@
-//! The words that a kernel's image knows, as the product reads them from the image alone, against lists that were made
-//! from the kernel's sources. Nothing is booted.
+//! Holds the boot parameters that the product finds in a kernel's image against lists that were made from the kernel's
+//! sources. Nothing is booted.
 
 use super::facts::{self, Word};
 use super::{Claim, Judged, Lab, Scenario, Verdict};

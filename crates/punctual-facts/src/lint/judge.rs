@@ -175,7 +175,7 @@ fn unless_absent(token: &Token, named: Draft, evidence: &Testimony<'_>) -> Draft
     named
 }
 
-/// What became of a word that the kernel takes, where that differs from what was written.
+/// What a word that the kernel accepts was turned into, where that is not what was written.
 fn fate(token: &Token, line: &[Token], target: &Target, evidence: &Testimony<'_>, kind: char) -> Option<Draft> {
     // Of two words that do not agree, the log does not say which one was rejected; what is in force tells.
     let is_another = |became: &Became| matches!(became, Became::Rejected(_)) && is_proven(token, evidence);

@@ -49,8 +49,8 @@ impl<'a> Transcript<'a> {
     }
 }
 
-/// Keeps an entry of which only the name is known: as a folder, which says nothing about content, unless it is known to be
-/// none.
+/// Adds a path of which only the name was recorded: as a folder, which claims no content, or as an unread file where it
+/// is known not to be a folder.
 fn keep_name(tree: &mut MemTree, path: &str, files: &Answers<Vec<u8>>, folders: &Answers<Vec<String>>) {
     let is_kept = |fact: Option<&Fact<()>>| fact.is_some_and(|fact| *fact != Fact::Absent);
     let content = files.get(path).map(|fact| fact.as_ref().map(|_| ()));

@@ -78,7 +78,7 @@ pub(super) fn lock(hand: &dyn Hand) -> Result<Lock, EngineError> {
         match hand.lock(store::LOCK) {
             Ok(LockAnswer::Taken(lock)) => return Ok(lock),
             Ok(LockAnswer::Held { by }) => return Err(EngineError::Locked { by }),
-            // The former holder has just removed the folder together with the last trace.
+            // The holder before has just deleted the empty folder: try again.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(EngineError::Lock { reason: error }),
         }

@@ -22,7 +22,7 @@ const BLOCKS_MIN: usize = 334;
 const BELIEVED: f64 = 0.01;
 /// Correlations below this do not matter, however certain they are.
 const CORRELATED: f64 = 0.1;
-/// What other tools count in, in nanoseconds.
+/// Resolution of the values of other tools: 1 us, in nanoseconds.
 const STEP: f64 = 1_000.0;
 /// With a tail of fewer such steps than this, the test of fit sees the steps.
 const COARSE: f64 = 50.0;

@@ -120,7 +120,8 @@ pub struct Moods {
     /// Number of independent stretches that the run holds: moods, or the cells it was cut into if there are none.
     #[serde(rename = "independent_stretches")]
     pub stretches: f64,
-    /// Whether limits are withheld, because the run may hold fewer than eight moods and would not speak for the next.
+    /// Whether the moods are too long for this run: it may hold fewer than eight, which is too few to tell of the next run, so
+    /// that no limits are given.
     pub too_long: bool,
     /// Length of a run that holds enough moods, where this one does not.
     #[serde(rename = "run_wanted_ns")]
@@ -178,7 +179,7 @@ pub struct Beyond {
     pub too_far: Vec<TooFar>,
 }
 
-/// A level with its interval at 95 %.
+/// A latency exceeded once in a time on average, with its interval at 95 %.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Level {

@@ -21,7 +21,7 @@ pub const TOGETHER: f64 = 50.0;
 /// A list that has fewer independent parts than this has seen too few of the moods of its machine: nobody can know whether
 /// another list differs by its machine or by its moods.
 const PARTS_MIN: f64 = 10.0;
-/// Into this many stretches a list is cut to see whether neighbours are alike.
+/// Number of stretches a list is cut into, to see whether successive stretches resemble each other.
 const STRETCHES: usize = 32;
 /// Percentiles above which it is seen: moods show in what is frequent.
 const BODY: [f64; 3] = [0.5, 0.9, 0.99];

@@ -190,7 +190,7 @@ impl<'a> Judge<'a> {
         self.outside(span).unwrap_or_else(|| blamed(Class::OwnPath, "", []))
     }
 
-    /// The moments between stages are not known, so having the CPU is no reason to be blamed.
+    /// The times of the stages are not known, so that what ran is not blamed for having the CPU.
     fn anywhere(&self, span: &Span) -> Blamed {
         self.outside(span).unwrap_or_else(|| self.unexplained(span))
     }

@@ -76,7 +76,7 @@ fn histogram(row: &FleetRow) -> Result<(u64, String), &'static str> {
     let beyond = row.beyond.map(|beyond| (row.max.unwrap_or(beyond.from), beyond.count));
     let values = || row.cells.iter().map(|cell| (cell.end(row.max), cell.count)).chain(beyond);
     let highest = values().map(|(value, _)| value).chain(row.cells.last().map(|cell| cell.high)).chain(row.max).max();
-    // Up to the end of its octave, so that a log that was imported is exported without change.
+    // The highest value is rounded up to 2^n - 1, so that an HdrHistogram log that was imported is exported unchanged.
     let highest = u64::MAX >> highest.map_or(2, Nanos::as_ns).max(2).leading_zeros();
     let mut packed = Packed::default();
     for (value, count) in values() {

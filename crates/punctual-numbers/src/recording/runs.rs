@@ -101,7 +101,7 @@ impl Earlier {
 /// Where the frames of one run go in a recording that began with another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shift {
-    /// In whole seconds, so that the maxima of seconds stay maxima of whole seconds.
+    /// How much later this run began: whole seconds, so that each maximum of a second still covers one second.
     later: Nanos,
     /// Shift of instants of the run's own clock.
     by: Delta,

@@ -8,7 +8,7 @@
 /// With more misses, and more hits, than this, sums would take seconds and Wilson's formula has all digits that are told.
 const EXACT_MAX: u64 = 10_000_000;
 
-/// Beyond this variance sums take long, and the normal approximation has six digits.
+/// Where the variance is larger than this, summing is slow, and the normal approximation is right to six digits.
 const MANY: f64 = 1e8;
 
 /// The largest miss probability with which `misses` or fewer in `n` are still seen with a probability of

@@ -147,7 +147,7 @@ struct Explained {
     odds: f64,
 }
 
-/// The design effect of two runs, as odds of values.
+/// The design effect of two runs, as a probability for each model.
 #[derive(Clone, Debug)]
 pub struct DesignEffect {
     models: Vec<Model>,

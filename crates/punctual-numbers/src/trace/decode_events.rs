@@ -15,7 +15,7 @@ pub struct Wanted {
     pub everywhere: bool,
     /// [`Rung::Tracefs`]: wanted always. [`Rung::Timerlat`]: wanted beside the others where that tracer runs.
     pub rung: Rung,
-    /// The event of the same group that tells the other end of what this one tells: both must be enabled, or none.
+    /// The event of the same group that marks the other end of a span: both must be enabled, or none.
     pub pair: Option<&'static str>,
     /// Whether the event has a file `enable`. Events that a tracer writes by itself have none.
     pub switchable: bool,

@@ -193,7 +193,7 @@ impl Group {
     where
         F: FnMut(&mut Cycle<'_>) -> Control + Send + 'static,
     {
-        // Before a thread is made, for a thread's name must be good as well.
+        // Before a thread is spawned, which needs a valid name.
         config.validate()?;
         let leads = self.waiting.is_empty();
         let (go, begin) = channel();

@@ -90,7 +90,7 @@ pub struct TurnArgs {
     /// With --interleave: folder to make for the state and the recordings [default: punctual-compare-DATE-TIME]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Go on with the rounds in this folder, with what they were begun with
+    /// Go on with the rounds in this folder, with the options they were started with
     #[arg(long, value_name = "DIR", conflicts_with_all = ["recordings", "baseline", "a"])]
     pub resume: Option<PathBuf>,
     /// With --interleave: show the order and how long it takes; run and measure nothing
@@ -98,7 +98,7 @@ pub struct TurnArgs {
     pub dry_run: bool,
 }
 
-/// From which verdicts of a comparison on the exit code is 2.
+/// The mildest verdict of a comparison that makes the exit code 2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum CompareLevel {
     /// Recordings that are worse, in part or in all

@@ -11,7 +11,7 @@ use punctual_tuning::plan::{BootChange, ENTRY, Keep, adoption, is_given, last_of
 
 /// A command line that was asked for, and how far it came.
 pub struct NewCmdline<'a> {
-    /// The last transaction that asks for a part of it.
+    /// The last transaction that asks for any word of this command line.
     pub session: &'a Session,
     /// Words asked for, and words to be gone, by all transactions that stand; of two for the same, the last.
     pub keeps: Vec<&'a Keep>,

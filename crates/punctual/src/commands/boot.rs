@@ -71,7 +71,7 @@ fn arguments(session: &Session) -> Result<TuneArgs> {
     }
 }
 
-/// What earlier boots set anew went with them.
+/// Closes the transactions that set values anew at an earlier boot: these values are gone since.
 fn forget_earlier(hand: &apply::Machine, contents: &Contents) -> Result<()> {
     for session in contents.standing() {
         if session.begun.as_ref().is_some_and(|begun| begun.kind == Purpose::Boot) {

@@ -141,7 +141,7 @@ fn causes(load_phases: &[LoadPhase]) -> Explain {
     Explain { windows_max: Explain::WINDOWS_MAX, phases, ..Explain::default() }
 }
 
-/// The load phases, a second time where that one is traced, and how long all of it takes.
+/// The load phases, repeated where there is a traced pass, and the length of all of them.
 fn passes(wanted: &Wanted, causes: Option<&Explain>) -> (Vec<LoadPhase>, Nanos) {
     if causes.is_none_or(|causes| causes.phases.is_empty()) {
         return (wanted.load.0.clone(), wanted.duration);

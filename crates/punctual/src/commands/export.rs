@@ -44,7 +44,7 @@ fn text(args: &ExportArgs, file: &ResultFile) -> Result<Exit> {
         ResultFile::Foreign(run) => (&**run, args.budget),
     };
     let text = match file {
-        // Of all texts this one alone has a place for when.
+        // HDR is the only export format that stores times, so it is written from the recording.
         ResultFile::Recording(recording) if args.format == ExportFormat::Hdr => {
             hdr_over_time(recording, run).map_err(Error::from)
         }

@@ -30,7 +30,7 @@ fn exit_code_follows_what_counts_as_failure() {
     assert_eq!(audit(&["--fail-on", "warn"], Some("one-cpu")).code, 2);
     // Nothing bad is left there; what is unknown is no finding.
     assert_eq!(audit(&["--fail-on", "warn", "--cpus", "2-3"], Some("rt-tuned")).code, 0);
-    // Nobody could look: a gate must not open for that.
+    // Nothing could be checked, and with --fail-on that must not pass.
     assert_eq!(audit(&["--fail-on", "fail"], Some("empty")).code, 3);
     assert_eq!(audit(&[], Some("empty")).code, 0);
 }

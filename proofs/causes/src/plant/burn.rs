@@ -147,7 +147,7 @@ fn load(program: &[u64]) -> Result<OwnedFd> {
     let mut words = plain;
     words[3] = 1 | (log.len() as u64) << 32;
     words[4] = log.as_mut_ptr().addr() as u64;
-    // SAFETY: as above; the log is as long as told.
+    // SAFETY: program, licence and log outlive the call, and the lengths that are passed are theirs.
     let loaded = unsafe { bpf(PROGRAM_LOAD, &mut words) };
     let text: Vec<u8> = log.into_iter().take_while(|byte| *byte != 0).collect();
     let text = String::from_utf8_lossy(&text);

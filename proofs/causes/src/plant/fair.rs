@@ -13,7 +13,8 @@ use std::hint;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
-/// The server runs for `RUNTIME_NS` once in each `PERIOD_NS`. The first must fit into the second after every write.
+/// The server runs for `RUNTIME_NS` once in each `PERIOD_NS`. The two files are written one after
+/// the other, and after each write the runtime must be no longer than the period.
 const RUNTIME_NS: u64 = 1_500_000;
 const PERIOD_NS: u64 = 10_000_000;
 /// The real-time thread wants to run nearly always: an ordinary one that gets the CPU by itself needs no server.

@@ -38,7 +38,7 @@ fn runs_lie_apart_as_the_wall_clock_has_them_and_lose_nothing() {
     let cpu = &recording.cpus[&1];
     assert_eq!((cpu.ran.count(), cpu.ran.max(), cpu.blocks), (15_000, Some(Nanos::from_us(44)), 15));
     assert_eq!(cpu.worst_block, Some((3604, Nanos::from_us(44))));
-    // The lists of both are one, by how late and in the time of the whole.
+    // The lists of the worst are merged and sorted by latency, with times from the start of the merged recording.
     let list: Vec<(Nanos, Nanos)> = recording.worst[&1]
         .iter()
         .map(|w| (w.activation.latency(), w.activation.release.since(recording.header.epoch)))

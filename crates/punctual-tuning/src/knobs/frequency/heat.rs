@@ -157,7 +157,7 @@ fn cooling(case: &Case<'_>) -> Judged {
     case.none_found("/sys/class/thermal/cooling_device*/cur_state", busy.join(", "), all_idle)
 }
 
-/// Loaded, it may do harm; at work, it does.
+/// The severity of the powerclamp driver: as given where it is loaded and could do harm, High while it is clamping.
 fn clamping(case: &Case<'_>, severity: Severity) -> Severity {
     let is_at_work = |(name, state): &(String, i64)| name.contains(POWERCLAMP) && *state > 0;
     if cpu_coolers(case).is_ok_and(|coolers| coolers.iter().any(is_at_work)) { High } else { severity }

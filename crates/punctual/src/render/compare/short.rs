@@ -79,7 +79,8 @@ fn answer(sheet: &mut Sheet, other: &Against, comparison: &Comparison) {
     let word = format!("{}:", say::verdict_on(other).to_uppercase());
     let left = decided.len() - shown.len();
     let left = if left > 0 { format!("; and {} more", units::count(left as u64)) } else { String::new() };
-    let seen = if shown.is_empty() { other.side.name.clone() } else { format!("{}{left}.", shown.join("; ")) };
+    let sides = format!("{} against {}", other.side.name, comparison.first.name);
+    let seen = if shown.is_empty() { sides } else { format!("{sides}: {}{left}.", shown.join("; ")) };
     sheet.hanging_paragraph(0, 2, tone(other.verdict), &word, &seen);
     sheet.answer("How sure", &say::sentence(other, comparison));
     let doubts: Vec<Distrust> = comparison.first.doubts.iter().chain(&other.side.doubts).cloned().collect();

@@ -71,9 +71,13 @@ pub fn explain(report: &Report, show: Show, reader: &Reader, paths: [Option<&Pat
 fn answer(sheet: &mut Sheet, report: &Report, causes: &Explanation, reader: &Reader, paths: [Option<&Path>; 3]) {
     let [recording, html, trace] = paths;
     sheet.gap();
-    let found = answer::top_cause(report).unwrap_or_else(|| "Nothing was late.".to_owned());
-    sheet.hanging_paragraph(0, 2, Tone::Heading, "CAUSE:", &found);
-    sheet.answer("How sure", &words::explained(causes));
+    match answer::top_cause(report) {
+        Some(found) => {
+            sheet.hanging_paragraph(0, 2, Tone::Heading, "CAUSE:", &found);
+            sheet.answer("How sure", &words::explained(causes));
+        }
+        None => sheet.hanging_paragraph(0, 2, Tone::Heading, "NOTHING WAS LATE:", "there is no cause to look for."),
+    }
     sheet.answer("Trust", &trust(report));
     let next = Wording { report, reader, recording }.for_causes();
     sheet.answer_next(&next.why, &next.command.to_string(), next.then);

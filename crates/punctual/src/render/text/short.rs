@@ -228,7 +228,7 @@ pub fn answer(sheet: &mut Sheet, report: &Report, reader: &Reader, [recording, p
     sheet.answer("How sure", &answer::how_sure(report));
     sheet.answer("Trust", &answer::trust(report).join(" "));
     if let Some(cause) = answer::top_cause(report) {
-        sheet.answer("Why", &cause);
+        sheet.answer("Causes", &cause);
     }
     if let Some(next) = (Wording { report, reader, recording }).steps().first() {
         sheet.answer_next(&next.why, &next.command.to_string(), next.then);

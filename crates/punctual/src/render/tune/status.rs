@@ -37,7 +37,7 @@ impl Sentence {
     }
 }
 
-/// For a terminal, the rows that need somebody first.
+/// The text for a terminal: rows that need action come first.
 pub fn status(Status { sentences, rows }: &Status, style: Style) -> String {
     let mut sheet = Sheet::new(style);
     for Sentence { is_good, text } in sentences {

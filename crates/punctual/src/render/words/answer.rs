@@ -81,7 +81,12 @@ pub fn trust(report: &Report) -> Vec<String> {
     let mut said = match (report.trust.ok(), shown.is_empty()) {
         (true, true) => vec!["Yes.".to_owned()],
         (true, false) => vec![format!("Yes, although {}.", although(shown))],
-        (false, _) => std::iter::once("No:".to_owned()).chain(shown.iter().map(distrust)).collect(),
+        (false, _) => {
+            // What can only have hidden latency leaves a miss that was seen as it is.
+            let stands = report.verdict.answer == Answer::NotHeld;
+            let first = if stands { "Not in all: that it is not held stands, but:" } else { "No:" };
+            std::iter::once(first.to_owned()).chain(shown.iter().map(distrust)).collect()
+        }
     };
     let more = reasons.len().saturating_sub(DOUBTS_SHOWN);
     if more > 0 {

@@ -252,8 +252,8 @@ fn sentence_of(verdict: Compared, against: &Against, comparison: &Comparison) ->
     match verdict {
         Compared::Better | Compared::Worse | Compared::Mixed => {
             format!(
-                "The change that was seen is more than {margin}, and chance does not explain it: all rows together err in at \
-                 most {} of comparisons of equal systems.",
+                "The change that was seen is more than {margin}, and chance does not explain it: if nothing had changed, at \
+                 most {} of such comparisons would show a change.",
                 units::portion(comparison.error_rate)
             )
         }

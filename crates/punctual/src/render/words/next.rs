@@ -91,8 +91,12 @@ impl Wording<'_> {
                 let fix = self.report.findings.iter().find(|finding| finding.id == *id).map_or("", |found| &found.fix);
                 (format!("By hand: {fix} Why, and how:"), Command::new(["audit", "--explain", id]))
             }
-            NextStep::StateBudget => ("Say which latency is too large:".to_owned(), again.with("--budget", "50us")),
-            NextStep::Repeat => ("Remove what is named under Trust, then measure again:".to_owned(), again),
+            NextStep::StateBudget => {
+                ("Say which latency is too large, for example 50 us:".to_owned(), again.with("--budget", "50us"))
+            }
+            NextStep::Repeat => {
+                ("Mend what is named under Trust if you can, then measure again, to the end:".to_owned(), again)
+            }
             NextStep::MeasureLonger { length, releases, one_in } => (
                 format!(
                     "To claim that fewer than 1 in {} releases miss, measure for {} ({}, none missed):",
@@ -103,7 +107,7 @@ impl Wording<'_> {
                 again.with("--duration", &command::length(*length)),
             ),
             NextStep::LookAtThreads => {
-                ("See what each thread was granted:".to_owned(), self.of_file(["report", "--full"]))
+                ("See which class and priority each thread was granted:".to_owned(), self.of_file(["report", "--full"]))
             }
             NextStep::LookAtCauses => (
                 "No setting is known to be in the way. See when and why it was late:".to_owned(),

@@ -105,7 +105,7 @@ struct Trace<W> {
 }
 
 impl<W: Write> Trace<W> {
-    /// The packet without which the others make no sense: nothing came before, and how the clocks stand.
+    /// The first packet, which all others depend on: it resets the state of the sequence and relates the clocks.
     fn begin(&mut self, report: &Report) -> io::Result<()> {
         self.packet(|packet| {
             packet.number(13, 1); // TracePacket.sequence_flags: SEQ_INCREMENTAL_STATE_CLEARED
