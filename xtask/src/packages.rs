@@ -4,8 +4,9 @@
 //! else before they are published.
 
 use crate::run;
-use anyhow::{Result, ensure};
-use std::path::Path;
+use anyhow::{Context, Result, ensure};
+use std::fs;
+use std::path::{Path, PathBuf};
 
 /// Each package with files that it must hold though no compiler asks for them.
 const PACKAGES: [(&str, &[&str]); 3] = [
@@ -21,9 +22,47 @@ pub fn check(root: &Path) -> Result<()> {
         let missing = missing(&listed, needed);
         ensure!(missing.is_empty(), "the package of {package} lacks {}", missing.join(", "));
     }
+    forget_earlier(&cargo_home()?)?;
+    // What was built of them is not built again for a version that is the same.
+    let built = root.join("target/packages");
+    if built.is_dir() {
+        fs::remove_dir_all(&built).with_context(|| format!("remove {}", built.display()))?;
+    }
     let selected = PACKAGES.iter().flat_map(|(package, _)| ["--package", package]);
     let mut command = run::cargo(root, &["package", "--offline", "--allow-dirty", "--target-dir", "target/packages"]);
     run::show(command.args(selected))
+}
+
+fn cargo_home() -> Result<PathBuf> {
+    let home = || std::env::var_os("HOME").map(|home| Path::new(&home).join(".cargo"));
+    std::env::var_os("CARGO_HOME").map(PathBuf::from).or_else(home).context("find the home of Cargo")
+}
+
+/// Removes what an earlier run unpacked. Cargo keeps sources of the registry that it makes for packages by the path of that
+/// registry, whose folder has no host in its name, and takes them again although the version packs something else now.
+fn forget_earlier(cargo_home: &Path) -> Result<()> {
+    for kind in ["src", "cache"] {
+        let Ok(registries) = fs::read_dir(cargo_home.join("registry").join(kind)) else { continue };
+        for registry in registries.flatten().filter(|registry| registry.file_name().to_string_lossy().starts_with('-'))
+        {
+            for (package, _) in PACKAGES {
+                forget(&registry.path(), package)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Removes every version of a package from a folder of Cargo's.
+fn forget(folder: &Path, package: &str) -> Result<()> {
+    let begins = format!("{package}-0");
+    let entries = fs::read_dir(folder).with_context(|| format!("list {}", folder.display()))?;
+    for path in entries.flatten().filter(|entry| entry.file_name().to_string_lossy().starts_with(&begins)) {
+        let path = path.path();
+        let removed = if path.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
+        removed.with_context(|| format!("remove {}", path.display()))?;
+    }
+    Ok(())
 }
 
 fn missing<'a>(listed: &str, needed: &[&'a str]) -> Vec<&'a str> {
@@ -33,6 +72,19 @@ fn missing<'a>(listed: &str, needed: &[&'a str]) -> Vec<&'a str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_what_packing_unpacked_is_forgotten() {
+        let home = std::env::temp_dir().join(format!("punctual-packages-{}", std::process::id()));
+        let made = ["-05ac/punctual-rt-0.1.0", "-05ac/libc-0.2.1", "index.example-19/punctual-rt-0.1.0"];
+        for folder in made {
+            fs::create_dir_all(home.join("registry/src").join(folder)).unwrap();
+        }
+        forget_earlier(&home).unwrap();
+        let left = made.map(|folder| home.join("registry/src").join(folder).is_dir());
+        fs::remove_dir_all(&home).unwrap();
+        assert_eq!(left, [false, true, true]);
+    }
 
     #[test]
     fn a_file_that_is_not_packed_is_missed() {
