@@ -91,7 +91,7 @@ fn ended_in_order_a_campaign_is_put_back_and_can_go_on() {
     assert_eq!(values(), before);
     assert!(!Path::new(JOURNAL).exists(), "no trace of us");
     let measured = runs(&run);
-    let words = ["optimize", "--resume", "campaign", "--json", "--quiet"];
+    let words = ["optimize", "--resume", "campaign", "--json"];
     let document: Value = serde_json::from_str(&run.punctual(&words).out).unwrap();
     assert_eq!(document["finished"], true, "{document}");
     assert!(runs(&run) > measured);
