@@ -1,7 +1,7 @@
 //! Steps that are done beside the others: in one process of their own, one after the other, with all they print in a file
 //! until it is their turn to be told.
 //!
-//! The process leaves a line for each step ([`line`]), which is read when it has ended. What it printed is for people.
+//! The process leaves a line for each step ([`line()`]), which is read when it has ended. What it printed is for people.
 
 use super::Tally;
 use crate::run;
