@@ -1,4 +1,4 @@
-//! Doing a step that was looked at and announced, and seeing what came of it.
+//! Carries out a step that was inspected and announced in the journal, and observes the result.
 
 use super::look::{is_gone, read_value, thread, told};
 use super::replace::replace;
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 /// How long the kernel may take to bring a value into force.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// Exit code of `systemctl stop` for a unit that the manager does not know: such a unit is as good as stopped.
+/// Exit code of `systemctl stop` for a unit that the manager does not know. Such a unit counts as stopped.
 pub const NOT_LOADED: i32 = 5;
 
 pub fn act(hand: &dyn Hand, step: &Step, before: &Before) -> Outcome {
@@ -66,7 +66,8 @@ fn outcome<T>(
     }
 }
 
-/// A value is in force when its file says so and, where another file tells what is in force, that file too.
+/// A value is in force if its file shows it and, for values with a second file that shows the effective value, that
+/// file too.
 fn write(hand: &dyn Hand, path: &str, value: &str, expected: &Expected) -> Outcome {
     match hand.write_value(path, value) {
         Err(error) if is_gone(&error) => return Outcome::Gone { what: format!("{path} is not there") },

@@ -1,4 +1,4 @@
-//! Carrying out the changes of a plan: each whole or not at all, each step announced on the disk before it is done.
+//! Carries out the changes of a plan, each completely or not at all. The journal announces each step before it is done.
 
 use super::act::act;
 use super::error::EngineError;
@@ -19,11 +19,11 @@ const ROOM_BYTES: u64 = 4096;
 pub struct Request {
     pub kind: Purpose,
     pub asked: Asked,
-    /// Everything goes back after this time, unless confirmed.
+    /// Time after which everything is undone, unless it is confirmed.
     pub confirm_within: Option<Duration>,
 }
 
-/// A transaction that has begun. No other process changes the machine while this lives.
+/// A transaction that has begun. No other process changes the machine while this value lives.
 pub struct Transaction<'a> {
     hand: &'a dyn Hand,
     journal: Journal<'a>,
@@ -42,73 +42,74 @@ impl std::fmt::Debug for Transaction<'_> {
     }
 }
 
-/// What came of a plan.
+/// The result of applying a plan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Applied {
     pub transaction: u32,
     /// The changes, in order.
     pub changes: Vec<Tried>,
-    /// Something of it stands, so there is something to revert.
+    /// Whether any change is left in place, so that there is something to revert.
     pub stands: bool,
 }
 
-/// What came of one change.
+/// The result of one change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Tried {
     pub id: String,
-    /// What came of it.
+    /// Whether the change was made, and if not, why.
     #[serde(flatten)]
     pub fate: Fate,
-    /// What came of its steps, as far as they were tried. Nothing: the machine was so already.
+    /// Results of the steps that were tried. A step without a result found its value already set.
     pub steps: Vec<Option<Outcome>>,
 }
 
-/// What came of a change.
+/// Whether a change was made, and if not, why.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "fate", rename_all = "kebab-case")]
 pub enum Fate {
-    /// Done and in force.
+    /// The change was made and is in force.
     Done,
-    /// The machine was so already.
+    /// The machine already had the wanted settings.
     Already,
-    /// What it is about is gone or not here.
+    /// The subject of the change has gone, or does not exist here.
     Gone,
-    /// Done, and partly in force only later.
+    /// The change was made, and a part of it takes effect only later.
     Waits,
-    /// Nothing of it can be done now: it is for the next boot, as far as the boot loader is told of it.
+    /// Nothing of the change can be done now. It takes effect at the next boot, if the boot loader is configured for
+    /// it.
     NextBoot,
-    /// Not done: it can do more to the machine than was allowed.
+    /// The change was not made, because its blast radius is larger than allowed.
     TooBroad {
-        /// What it can do.
+        /// The blast radius of the change.
         blast: Blast,
     },
-    /// Some of its steps, each of which stands for itself, were refused; the others are in force.
+    /// Some steps, which are independent of each other, were refused. The others are in force.
     Partly {
-        /// How many were refused.
+        /// Number of refused steps.
         refused: usize,
         of: usize,
-        /// What the first of them said.
+        /// Reason of the first refused step.
         why: String,
     },
-    /// A step failed; those before it were undone.
+    /// A step failed, and the steps before it were undone.
     TakenBack {
-        /// What the step said.
+        /// Reason of the failed step.
         why: String,
     },
-    /// A step failed, and not all of those before it could be undone.
+    /// A step failed, and not all of the steps before it could be undone.
     Stuck {
-        /// What the step said.
+        /// Reason of the failed step.
         why: String,
-        /// What could not be undone, and why.
+        /// Steps that could not be undone, each with its reason.
         left: Vec<String>,
     },
 }
 
 impl<'a> Transaction<'a> {
-    /// Takes the lock and writes the begin record: from then on everything that is done can be written down.
+    /// Takes the lock and writes the begin record. From then on, every step can be recorded.
     pub fn begin(hand: &'a dyn Hand, request: &Request) -> Result<Self, EngineError> {
         let boot = boot(hand)?;
         let owner = this_process().map_err(|reason| EngineError::Unknown { what: "this process", reason })?;
@@ -150,8 +151,8 @@ impl<'a> Transaction<'a> {
         self.number
     }
 
-    /// Makes the changes in order. A change that fails is part of the result, and the others go on. An error means that
-    /// the journal could not be written, and that everything was undone.
+    /// Makes the changes in order. If a change fails, this is part of the result, and the next ones are still made. An
+    /// error means that the journal could not be written, and that everything was undone.
     pub fn apply(mut self, changes: &[Change], allowed: Blast) -> Result<Applied, EngineError> {
         if let Err(cause) = self.journal.reserve(room(changes)) {
             return Err(self.roll_back(cause));
@@ -176,7 +177,7 @@ impl<'a> Transaction<'a> {
     }
 }
 
-/// Removes the journal of a beginning that failed, unless older transactions are in it.
+/// Removes the journal after a failed begin, unless it contains older transactions.
 fn abandon(hand: &dyn Hand) {
     let empty =
         Journal::open(hand).ok().flatten().filter(|journal| *journal.contents() == crate::journal::Contents::default());
@@ -198,7 +199,7 @@ fn room(changes: &[Change]) -> u64 {
         _ => 0,
     };
     let steps = changes.iter().flat_map(|change| &change.steps);
-    // JSON may need six bytes to escape one.
+    // JSON may need six bytes for one byte of content.
     steps.map(|step| ROOM_BYTES + 6 * content(step) as u64).sum::<u64>() + ROOM_BYTES
 }
 
@@ -239,7 +240,7 @@ impl Transaction<'_> {
         Ok(Tried { id, fate, steps })
     }
 
-    /// `None` where the machine had the value already.
+    /// Does one step; `None` if the machine already had the value.
     fn step(&mut self, change: &Change, step: &Step) -> Result<Option<Outcome>, JournalError> {
         let transaction = self.number;
         let (mut before, bytes) = match look(self.hand, step) {
@@ -273,7 +274,8 @@ impl Transaction<'_> {
         Ok(Some(outcome))
     }
 
-    /// Undoes the chosen steps of this transaction, the last one first. Returns why steps could not be undone.
+    /// Undoes the chosen steps of this transaction, the last one first. Returns the reasons why steps could not be
+    /// undone.
     fn take_back(&mut self, chosen: impl Fn(u32) -> bool) -> Vec<String> {
         let mut work = Work::new(self.hand, self.boot.clone(), false);
         let transaction = self.number;
@@ -281,17 +283,18 @@ impl Transaction<'_> {
         work.done.trouble.into_iter().map(|trouble| trouble.why).collect()
     }
 
-    /// Undoes everything because the journal cannot be written: no change may stay that it does not tell of.
+    /// Undoes everything because the journal cannot be written. A change that the journal does not contain must not
+    /// stay.
     fn roll_back(mut self, cause: JournalError) -> EngineError {
         let left = self.take_back(|_| true);
         if left.is_empty() {
-            // The next revert removes a journal that cannot be removed now: all steps in it are undone.
+            // If the journal cannot be removed now, the next revert does it, because all its steps are undone.
             let _ = self.close_if_nothing_stands();
         }
         EngineError::RolledBack { cause, left }
     }
 
-    /// Removes a transaction that changed nothing. Returns whether some change stands.
+    /// Removes a transaction that changed nothing. Returns whether any change is left in place.
     fn close_if_nothing_stands(mut self) -> Result<bool, EngineError> {
         let transaction = self.number;
         let session = self.journal.contents().sessions.iter().find(|session| session.transaction == transaction);
@@ -322,7 +325,7 @@ fn fate(steps: &[Option<Outcome>]) -> Fate {
     }
 }
 
-/// Marks as good the transaction of this number, or else the last one that waits for it. Returns its number.
+/// Confirms the transaction with this number, or else the last one that waits for confirmation. Returns its number.
 pub fn confirm(hand: &dyn Hand, transaction: Option<u32>) -> Result<u32, EngineError> {
     if hand.stat(store::FOLDER).map_err(|reason| EngineError::Lock { reason })?.is_none() {
         return Err(EngineError::NothingToConfirm("nothing is applied"));

@@ -1,12 +1,12 @@
-//! Format 1 of the journal: how records are written down, one a line, and read again.
+//! Format 1 of the journal: how records are written, one per line, and read back.
 //!
 //! ```text
 //! punctual journal 1
 //! 1f2e3d4c {"record":"begun",...}
 //! ```
 //!
-//! Each line after the first is the CRC-32 of its JSON, a space, and the JSON. The twins of the records' types are in
-//! `twins` and nowhere else; nothing here opens a file.
+//! Each line after the first consists of the CRC-32 of its JSON, a space, and the JSON. The types that are written
+//! stand in `twins` and nowhere else. Nothing here opens a file.
 
 mod twins;
 
@@ -26,11 +26,11 @@ pub fn line(record: &Record) -> Result<String, serde_json::Error> {
     Ok(format!("{:08x} {json}\n", crc32fast::hash(json.as_bytes())))
 }
 
-/// A line that could not be used.
+/// A line of the journal that could not be used.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Damage {
-    /// Lines are counted from one.
+    /// Number of the line, counted from one.
     pub line: usize,
     pub why: String,
 }
@@ -45,7 +45,7 @@ impl std::fmt::Display for Damage {
 pub struct Parsed {
     pub records: Vec<Record>,
     pub damage: Vec<Damage>,
-    /// Where the last whole line ends. What follows was cut off while it was written.
+    /// Where the last whole line ends. The bytes after it belong to a line that was cut off while it was written.
     pub good_bytes: usize,
 }
 
@@ -53,7 +53,7 @@ pub struct Parsed {
 pub enum Unusable {
     Newer(u32),
     NotAJournal,
-    /// A line with a right checksum holds a record that this program does not know.
+    /// A line with a correct checksum holds a record that this program does not know.
     UnknownRecord {
         line: usize,
         kind: String,

@@ -4,10 +4,11 @@
 //! begun -> intent (with what was there) -> outcome -> intent -> ... -> applied -> leaving -> undone ... -> reverted
 //! ```
 //!
-//! Append-only, one record a line, each synced before what it announces happens. When nothing is left to undo, the
-//! journal and its folder are removed: a machine that was put back has no trace of us.
+//! Records are only appended, one per line, and each is synced before the step that it announces is done. When nothing
+//! is left to undo, the journal and its folder are removed, so that nothing of us remains on the machine.
 //!
-//! [`record`] are the values, [`mod@format`] their form on disk, [`session`] what they amount to, [`store`] the file.
+//! [`record`] contains the values, [`mod@format`] their form on disk, [`session`] their meaning together, [`store`] the
+//! file.
 
 pub mod format;
 pub mod record;

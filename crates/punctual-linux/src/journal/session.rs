@@ -1,6 +1,6 @@
-//! The records of one transaction, put together: what it did and what of it is still there.
+//! The combined records of one transaction: what it did, and which of its changes are still in place.
 //!
-//! Pure: it knows records, and neither files nor machines.
+//! This module only combines records. It does not access files or the machine.
 
 use super::format::Damage;
 use super::record::{Begun, Intent, Outcome, Owner, Purpose, Record, Undone, Was};
@@ -9,7 +9,7 @@ use punctual_tuning::plan::Keep;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Session {
     pub transaction: u32,
-    /// `None` where the begin record is damaged.
+    /// The begin record; `None` if it is damaged.
     pub begun: Option<Begun>,
     pub entries: Vec<Entry>,
     pub was: Vec<Was>,
@@ -29,7 +29,7 @@ pub enum Stage {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
     pub intent: Intent,
-    /// `None` where the program ended before the step did.
+    /// The result of the step; `None` if the program ended before the step did.
     pub outcome: Option<Outcome>,
     pub undone: Option<Undone>,
 }
@@ -37,28 +37,28 @@ pub struct Entry {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Contents {
     pub sessions: Vec<Session>,
-    /// Lines that could not be read.
+    /// Lines of the journal that could not be read.
     pub damage: Vec<Damage>,
-    /// The last line was cut off while it was written. What it announced was not done.
+    /// Whether the last line was cut off while it was written. The step that it announced was not done.
     pub torn: bool,
 }
 
-/// The boot and the instant that deadlines in the journal are compared with.
+/// The boot and the time with which deadlines in the journal are compared.
 #[derive(Clone, Debug)]
 pub struct Now {
     pub boot: String,
-    /// `CLOCK_BOOTTIME`: time since boot, suspension included.
+    /// `CLOCK_BOOTTIME` in nanoseconds: time since boot, including suspension.
     pub boottime_ns: u64,
 }
 
-/// Why a transaction should be put back by the next program that reads the journal.
+/// Why the next program that reads the journal should undo a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pending {
     /// The program ended while it applied the transaction.
     HalfApplied,
     /// The program ended while it undid the transaction.
     HalfReverted,
-    /// The command ended, and the transaction that was made for it was not undone.
+    /// The command for which the transaction was made has ended, and the transaction was not undone.
     OwnerGone,
     /// The deadline passed without a confirmation.
     NotConfirmed,
@@ -93,7 +93,7 @@ impl Contents {
         }
     }
 
-    /// The session of that transaction; an empty one is added where none exists.
+    /// The session of that transaction; an empty one is added if there is none.
     fn session(&mut self, transaction: u32) -> &mut Session {
         let at = self.sessions.partition_point(|session| session.transaction < transaction);
         if self.sessions.get(at).is_none_or(|session| session.transaction != transaction) {
@@ -102,12 +102,12 @@ impl Contents {
         &mut self.sessions[at]
     }
 
-    /// Sessions of which some change is left.
+    /// Sessions with changes that are still in place.
     pub fn standing(&self) -> impl DoubleEndedIterator<Item = &Session> {
         self.sessions.iter().filter(|session| session.stage != Stage::Reverted)
     }
 
-    /// Sessions to be put back without being asked. `alive` tells whether a process of this boot still runs.
+    /// Sessions to be undone without a request from the user. `alive` tells whether a process of this boot still runs.
     pub fn pending<'a>(
         &'a self,
         now: &'a Now,
@@ -122,7 +122,7 @@ impl Contents {
 }
 
 impl Session {
-    /// Knobs and what is kept for each across boots; empty unless the transaction tuned the machine.
+    /// Knobs, and what is kept for each across boots; empty unless the transaction tuned the machine.
     pub fn keeps(&self) -> impl Iterator<Item = &(String, Keep)> {
         let begun = self.begun.iter().filter(|begun| begun.kind == Purpose::Tuned);
         begun.flat_map(|begun| &begun.asked.keeps)
@@ -132,7 +132,7 @@ impl Session {
         self.entries.iter_mut().find(|entry| entry.intent.number == number)
     }
 
-    /// Steps that are still to be undone, the last one first.
+    /// Steps that still have to be undone, the last one first.
     pub fn outstanding(&self) -> impl Iterator<Item = &Entry> {
         self.entries.iter().rev().filter(|entry| entry.undone.is_none())
     }

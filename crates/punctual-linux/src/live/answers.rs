@@ -1,4 +1,4 @@
-//! What is asked of a machine: its files, and under `punctual:/` what is no file.
+//! Answers questions about a machine: from its files, and below `punctual:/` from other sources.
 
 use super::files::{Files, MOST_BYTES, bounded, line};
 use super::modinfo::Modules;
@@ -39,7 +39,7 @@ impl Tree for Answers {
             Some("/tasks") => tasks::read(&self.files),
             Some("/clock/resolution_ns") => Fact::Known(line(clock::resolution_ns())),
             Some("/clock/read_cost_ns") => Fact::Known(line(clock::read_cost_ns())),
-            // CPU 0 stands for all: firmware stops all CPUs at once.
+            // CPU 0 represents all, because firmware stops all CPUs at once.
             Some("/msr/34") => smi::count(&self.files.place("/dev/cpu/0/msr")),
             Some("/dmi/memory") => {
                 self.files.file("/sys/firmware/dmi/tables/DMI").and_then(|table| modules::described(&table))

@@ -1,7 +1,7 @@
-//! The hand of a machine: this one, or the files of one below a folder.
+//! The hand of a machine: of this one, or of a machine whose files lie below a folder.
 //!
-//! Below a folder other than `/` there are files alone: threads, devices, units and programs are those of the machine we
-//! run on, and are left alone.
+//! Below a folder other than `/` only files are changed. Threads, devices, units and programs would be those of the
+//! machine that this program runs on, so they are left alone.
 
 mod files;
 mod nics;
@@ -24,8 +24,8 @@ pub use tasks::{is_alive, this_process};
 #[derive(Clone, Debug)]
 pub struct Machine {
     root: PathBuf,
-    /// The lock, once it was taken. Programs that are run keep it open, so that nobody changes the machine beside one
-    /// that outlived the process which started it.
+    /// The lock, once it was taken. Programs that are run keep it open. So if one of them outlives the process that
+    /// started it, nobody else changes the machine meanwhile.
     lock: Arc<Mutex<Option<File>>>,
 }
 
@@ -157,7 +157,7 @@ impl Hand for Machine {
 
     fn run(&self, invocation: &Invocation) -> io::Result<Ran> {
         self.only_here()?;
-        // Until the last of these programs has closed it, no other process gets the lock.
+        // Other processes get the lock only when the last of these programs has closed it.
         let lock =
             self.lock.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(File::try_clone).transpose()?;
         programs::run(invocation, lock)
