@@ -1,8 +1,8 @@
-//! Somebody who reads in our place, at the other end of a stream: another process, or a thread where none is to be had.
+//! The helper that reads files at the other end of a stream: another process, or a thread if no process can be started.
 //!
-//! A question is one byte for what is asked, the length of the path and the path; an answer is one byte for the kind of
-//! fact, the length of its content and the content. Whoever reads says hello first, so that the time it takes to start
-//! is not taken for a file that hangs. How long to wait for an answer is not decided here.
+//! A question consists of one byte for its kind, the length of the path and the path. An answer consists of one byte
+//! for the kind of fact, the length of its content and the content. The helper greets first, so that the time of its
+//! start is not taken for a file that hangs. This module does not decide how long to wait for an answer.
 
 use punctual_facts::fact::Fact;
 use punctual_facts::tree::Tree;
@@ -16,18 +16,18 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// This program, even where an update has just replaced its file.
+/// The running program, also if an update has just replaced its file.
 const THIS_PROGRAM: &str = "/proc/self/exe";
 const HELLO: u8 = b'p';
-/// How long a reader may take to start.
+/// How long a helper may take to start.
 const MOST_FOR_HELLO: Duration = Duration::from_secs(2);
-/// How long the rest of an answer may take once it has begun.
+/// How long the rest of an answer may take after it has begun.
 const MOST_FOR_THE_REST: Duration = Duration::from_secs(1);
 /// Room for most answers.
 const USUAL_BYTES: usize = 16 << 10;
-/// Longer than any answer; the largest is the table of interrupts.
+/// Limit on an answer. The largest answer is the table of interrupts.
 const MOST_BYTES: u32 = 64 << 20;
-/// Enough for the deepest calls, which unpack a module.
+/// Enough for the deepest call chain, which unpacks a module.
 const STACK_BYTES: usize = 512 << 10;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +41,7 @@ pub(super) enum Question {
 impl Question {
     const ALL: [Self; 3] = [Self::Read, Self::List, Self::Link];
 
-    /// The answer as bytes. Names are joined with `/`, which no name holds.
+    /// The answer as bytes. Names are joined with `/`, which is not part of any name.
     pub(super) fn of(self, tree: &impl Tree, path: &str) -> Fact<Vec<u8>> {
         match self {
             Self::Read => tree.read(path),
@@ -58,19 +58,19 @@ pub(super) struct Reader {
 }
 
 impl Reader {
-    /// Starts this program once more; `word` makes it call [`answer`].
+    /// Starts this program again, with the argument `word` that makes it call [`answer`].
     pub(super) fn process(word: &str) -> io::Result<Self> {
         let (ours, theirs) = UnixStream::pair()?;
         let mut command = Command::new(THIS_PROGRAM);
-        // The reader may outlive us, so it holds no stream whose end anyone waits for.
+        // The helper may outlive this process, so it must not hold a stream whose end another process waits for.
         command.arg(word).current_dir("/").stdin(OwnedFd::from(theirs)).stdout(Stdio::null()).stderr(Stdio::null());
         let process = command.spawn()?;
-        // This closes our copy of the reader's end, so that its death can be seen.
+        // Closes our copy of the helper's end, so that the end of the helper is noticed.
         drop(command);
         Self::greeted(ours, Some(process))
     }
 
-    /// Starts a thread. A thread that hangs for good keeps the ended program in the process table.
+    /// Starts a thread. If the thread hangs for ever, the process cannot end completely.
     pub(super) fn thread<T: Tree + Send + Sync + 'static>(tree: Arc<T>) -> io::Result<Self> {
         let (ours, theirs) = UnixStream::pair()?;
         let answer = move || {
@@ -115,18 +115,19 @@ impl Reader {
 impl Drop for Reader {
     fn drop(&mut self) {
         if let Some(process) = &mut self.process {
-            // Killing it is safe: it only reads. One that hangs cannot be waited for, and init will do that.
+            // Killing the helper is safe, because it only reads. A hanging helper cannot be waited for here; init reaps
+            // it.
             let _ = process.kill();
             let _ = process.try_wait();
         }
     }
 }
 
-/// Answers on standard input, a stream, until the other end is closed.
+/// Answers questions from standard input, a stream, until the other end is closed.
 pub(super) fn answer(tree: &impl Tree) -> io::Result<()> {
     use std::os::fd::AsFd;
     crate::sys::process::close_inherited();
-    // The name is for people who look at the list of processes.
+    // The name helps people who look at the list of processes.
     let _ = rustix::thread::set_name(c"punctual-reader");
     let stream = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
     serve(tree, &stream)

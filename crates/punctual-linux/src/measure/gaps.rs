@@ -1,20 +1,20 @@
-//! Long gaps between taking and judging: each becomes a latency, or all that were a standstill of the machine become
-//! one event.
+//! Long gaps until they are judged: each becomes a latency, or all those of a standstill of the machine become one
+//! event.
 
 use super::watch::{Incident, Judgement, Watch};
 use crate::probe::{Collector, Gap};
 use punctual_hist::{MonoTime, Nanos};
 use punctual_numbers::recording::EventKind;
 
-/// Age at which a gap is judged: by then every other thread has reported its own.
+/// Age at which a gap is judged. By then every other thread has reported its own gaps.
 const JUDGE_AFTER: Nanos = Nanos::from_ms(200);
-/// Judged gaps are remembered this long, to tell which CPUs stood still together.
+/// How long judged gaps are kept, to tell which CPUs stood still together.
 const REMEMBERED: Nanos = Nanos::from_secs(60);
 
 pub(super) struct Gaps {
     periods: Vec<Nanos>,
     waiting: Vec<(usize, Gap)>,
-    /// Thread, start and end of all gaps in the last [`REMEMBERED`].
+    /// Thread, start and end of all gaps within the last [`REMEMBERED`].
     recent: Vec<(usize, MonoTime, MonoTime)>,
 }
 
@@ -23,7 +23,7 @@ impl Gaps {
         Self { periods, waiting: Vec::new(), recent: Vec::new() }
     }
 
-    /// Takes over gaps that threads set aside, and judges those that are old enough.
+    /// Takes gaps that threads set aside, and judges those that are old enough.
     pub(super) fn settle(&mut self, at: MonoTime, collectors: &mut [Collector], watch: &Watch) -> Option<Incident> {
         self.take(at, collectors);
         self.judge(at.minus(JUDGE_AFTER), collectors, watch)

@@ -1,4 +1,4 @@
-//! Measuring threads, and the collecting of what they recorded.
+//! Measuring threads, and the collection of what they record.
 
 mod collect;
 mod gaps;

@@ -1,6 +1,6 @@
-//! Format 1 of the journal, held: what this version writes is byte for byte the committed file, and that is read as it
-//! was meant. `BLESS=1 cargo test -p punctual-linux --test engine golden` writes it anew; a difference in an existing
-//! format means that machines in the field can no longer be put back.
+//! Format 1 of the journal is fixed: what this version writes is byte for byte the committed file, and that file is
+//! read back correctly. `BLESS=1 cargo test -p punctual-linux --test engine golden` writes it anew. A difference in an
+//! existing format means that machines in use can no longer be restored.
 
 use crate::bench::{cpus, irq, own, task, write};
 use punctual_linux::journal::format::{first_line, line, parse};
@@ -25,7 +25,7 @@ fn begun(transaction: u32, kind: Purpose, confirm_by_ns: Option<u64>) -> Record 
     })
 }
 
-/// Every kind of thing that is kept for the boots to come.
+/// Every kind of setting that is kept across boots.
 fn keeps() -> Vec<(String, Keep)> {
     let (text, id) = (str::to_owned, "some.knob".to_owned());
     let keeps = [
@@ -44,7 +44,7 @@ fn keeps() -> Vec<(String, Keep)> {
     keeps.map(|keep| (id.clone(), keep)).to_vec()
 }
 
-/// Every kind of step with what is kept of it.
+/// Every kind of step, with the previous state that is kept for it.
 fn steps() -> Vec<(Step, Before)> {
     let text = str::to_owned;
     let value = |value: &str| Before::Value(text(value));
