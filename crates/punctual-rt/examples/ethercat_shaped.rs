@@ -21,7 +21,7 @@ const PERIOD_NS: i64 = 1_000_000;
 const BANDWIDTH_HZ: f64 = 1.0;
 
 /// What the loop reports about one cycle.
-struct Seen {
+struct CycleReport {
     /// Distance of the release from the nearest whole millisecond of the bus clock.
     phase_ns: i32,
     /// How much faster the bus clock runs than the local one, as learned by the servo.
@@ -50,7 +50,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         // Here a real master computes the contents of the next frame.
         let phase_ns = bus.phase_at(cycle.wake.release);
         // A full queue refuses the record and counts it.
-        let _ = tell.push(Seen { phase_ns, ppm: servo.ppm(), locked: servo.locked() });
+        let _ = tell.push(CycleReport { phase_ns, ppm: servo.ppm(), locked: servo.locked() });
         left = left.saturating_sub(cycle.wake.missed.saturating_add(1));
         if left == 0 { Control::Stop } else { Control::Continue }
     })?;
@@ -66,11 +66,11 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 /// Prints a line for each second until the loop has ended, and returns the last line.
-fn tell_each_second(mut told: Receiver<Seen>) -> String {
+fn tell_each_second(mut told: Receiver<CycleReport>) -> String {
     let (mut second, mut phases, mut line) = (1, Vec::new(), String::new());
     loop {
         let ended = told.is_abandoned();
-        while let Some(Seen { phase_ns, ppm, locked }) = told.pop() {
+        while let Some(CycleReport { phase_ns, ppm, locked }) = told.pop() {
             phases.push(phase_ns);
             if phases.len() == 1_000 {
                 line = summary(&phases, ppm, locked);

@@ -9,7 +9,7 @@ use super::machine::now;
 use super::revert::{Extent, Reverted, revert, revert_orphan, revert_pending};
 use super::undo::SYSTEMD;
 use crate::hand::Hand;
-use crate::journal::{self, Begun, Contents, Stage};
+use crate::journal::{self, Begun, Contents, SessionStage};
 use std::ffi::OsString;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -124,7 +124,7 @@ fn beginning(hand: &dyn Hand, transaction: u32) -> Option<Begun> {
     let contents = retried(|| journal::read(hand), |_| true).ok()?;
     let sessions = contents.into_iter().flat_map(|contents| contents.sessions);
     let mut guarded = sessions.filter(|session| session.transaction == transaction);
-    guarded.find(|session| session.stage != Stage::Reverted)?.begun
+    guarded.find(|session| session.stage != SessionStage::Reverted)?.begun
 }
 
 /// Signals that would end another process are caught and ignored.

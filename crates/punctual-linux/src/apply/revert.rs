@@ -6,7 +6,7 @@ use super::machine::{is_alive, now};
 use super::undo::{Since, Stuck, ends_with_the_boot, undo};
 use crate::hand::{Hand, Lock, LockAnswer};
 use crate::journal::format::Damage;
-use crate::journal::{Begun, Contents, Intent, Journal, Record, Session, Stage, Undone, store};
+use crate::journal::{Begun, Contents, Intent, Journal, JournalRecord, Session, SessionStage, Undone, store};
 use punctual_tuning::plan::{Before, Keep, Step};
 use serde::Serialize;
 use std::io;
@@ -148,10 +148,10 @@ fn revert_if(
     let chosen: Vec<u32> =
         journal.contents().standing().map(|s| s.transaction).filter(|number| extent.holds(*number)).collect();
     for transaction in &chosen {
-        work.note(&mut journal, Record::Leaving { transaction: *transaction });
+        work.note(&mut journal, JournalRecord::Leaving { transaction: *transaction });
     }
     // Earlier reverts may have left steps on which steps of the chosen transactions were built.
-    let leaving = journal.contents().standing().filter(|session| session.stage == Stage::Leaving);
+    let leaving = journal.contents().standing().filter(|session| session.stage == SessionStage::Leaving);
     let chosen: Vec<u32> = leaving.map(|session| session.transaction).collect();
     work.undo(&mut journal, |intent| chosen.contains(&intent.transaction));
     work.finish(journal, &chosen).map(Some)
@@ -190,7 +190,7 @@ impl<'a> Work<'a> {
             match how {
                 Ok(how) => {
                     let (transaction, number) = (intent.transaction, intent.number);
-                    if !self.note(journal, Record::Undone { transaction, number, how: how.clone() }) {
+                    if !self.note(journal, JournalRecord::Undone { transaction, number, how: how.clone() }) {
                         self.remembered.push(intent.clone());
                     }
                     self.done.undone.push(UndoneStep { intent, how });
@@ -215,7 +215,7 @@ impl<'a> Work<'a> {
 
     /// Writes a record if the journal can be written; undoing continues on a full disk. Returns whether the record is
     /// on the disk.
-    fn note(&mut self, journal: &mut Journal<'_>, record: Record) -> bool {
+    fn note(&mut self, journal: &mut Journal<'_>, record: JournalRecord) -> bool {
         if self.done.unwritten.is_none() {
             match journal.append(record.clone()) {
                 Ok(()) => return true,
@@ -257,7 +257,7 @@ impl<'a> Work<'a> {
         for transaction in chosen {
             let session = journal.contents().sessions.iter().find(|session| session.transaction == *transaction);
             if session.is_some_and(|session| session.outstanding().next().is_none()) {
-                self.note(&mut journal, Record::Reverted { transaction: *transaction });
+                self.note(&mut journal, JournalRecord::Reverted { transaction: *transaction });
                 self.done.transactions.push(*transaction);
             }
         }
@@ -273,7 +273,7 @@ impl<'a> Work<'a> {
 /// The later transaction, if any, that found the work of this step done and relies on it. A transaction that is being
 /// undone relies on nothing.
 fn relied_on(contents: &Contents, intent: &Intent) -> Option<u32> {
-    let stays = |session: &&Session| session.transaction > intent.transaction && session.stage != Stage::Leaving;
+    let stays = |session: &&Session| session.transaction > intent.transaction && session.stage != SessionStage::Leaving;
     let relies = |session: &Session| session.was.iter().any(|was| is_same_place(&intent.step, &was.step));
     contents.standing().filter(stays).find(|session| relies(session)).map(|session| session.transaction)
 }

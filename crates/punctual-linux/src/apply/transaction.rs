@@ -6,7 +6,9 @@ use super::look::{Look, look};
 use super::machine::{now, this_process};
 use super::revert::{Work, boot, lock};
 use crate::hand::{Hand, Lock};
-use crate::journal::{Asked, Begun, Intent, Journal, JournalError, Outcome, Purpose, Record, Stage, Was, store};
+use crate::journal::{
+    Begun, Intent, Journal, JournalError, JournalRecord, Purpose, SessionStage, StepOutcome, TuningRequest, Was, store,
+};
 use punctual_tuning::knobs::Blast;
 use punctual_tuning::plan::{Before, Change, Step};
 use serde::Serialize;
@@ -18,7 +20,7 @@ const ROOM_BYTES: u64 = 4096;
 #[derive(Clone, Debug)]
 pub struct Request {
     pub kind: Purpose,
-    pub asked: Asked,
+    pub asked: TuningRequest,
     /// Time after which everything is undone, unless it is confirmed.
     pub confirm_within: Option<Duration>,
 }
@@ -62,7 +64,7 @@ pub struct Tried {
     #[serde(flatten)]
     pub fate: Fate,
     /// Results of the steps that were tried. A step without a result found its value already set.
-    pub steps: Vec<Option<Outcome>>,
+    pub steps: Vec<Option<StepOutcome>>,
 }
 
 /// Whether a change was made, and if not, why.
@@ -126,7 +128,7 @@ impl<'a> Transaction<'a> {
             let deadline = |within: Duration| {
                 present.boottime_ns.saturating_add(u64::try_from(within.as_nanos()).unwrap_or(u64::MAX))
             };
-            journal.append(Record::Begun(Begun {
+            journal.append(JournalRecord::Begun(Begun {
                 transaction: number,
                 at_unix_s: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()),
                 boot: boot.clone(),
@@ -164,7 +166,7 @@ impl<'a> Transaction<'a> {
                 Err(cause) => return Err(self.roll_back(cause)),
             }
         }
-        if let Err(cause) = self.journal.append(Record::Applied { transaction: self.number }) {
+        if let Err(cause) = self.journal.append(JournalRecord::Applied { transaction: self.number }) {
             return Err(self.roll_back(cause));
         }
         let transaction = self.number;
@@ -215,8 +217,8 @@ impl Transaction<'_> {
             let this = self.next_step;
             let outcome = self.step(change, step)?;
             let why = match &outcome {
-                Some(Outcome::Refused { why }) => Some(why.clone()),
-                Some(Outcome::Differs { seen }) => Some(format!("after it was done, it reads '{seen}'")),
+                Some(StepOutcome::Refused { why }) => Some(why.clone()),
+                Some(StepOutcome::Differs { seen }) => Some(format!("after it was done, it reads '{seen}'")),
                 _ => None,
             };
             steps.push(outcome);
@@ -241,14 +243,14 @@ impl Transaction<'_> {
     }
 
     /// Does one step; `None` if the machine already had the value.
-    fn step(&mut self, change: &Change, step: &Step) -> Result<Option<Outcome>, JournalError> {
+    fn step(&mut self, change: &Change, step: &Step) -> Result<Option<StepOutcome>, JournalError> {
         let transaction = self.number;
         let (mut before, bytes) = match look(self.hand, step) {
-            Err(why) => return Ok(Some(Outcome::Refused { why })),
-            Ok(Look::Gone(what)) => return Ok(Some(Outcome::Gone { what })),
+            Err(why) => return Ok(Some(StepOutcome::Refused { why })),
+            Ok(Look::Gone(what)) => return Ok(Some(StepOutcome::Gone { what })),
             Ok(Look::Already) => {
                 let was = Was { transaction, change: change.id.clone(), step: step.clone() };
-                self.journal.append(Record::Was(was))?;
+                self.journal.append(JournalRecord::Was(was))?;
                 return Ok(None);
             }
             Ok(Look::Ready { before, bytes }) => (before, bytes),
@@ -257,11 +259,11 @@ impl Transaction<'_> {
         if let (Before::File { copy, .. }, Some(bytes)) = (&mut before, bytes) {
             *copy = format!("{transaction}-{number}");
             if let Err(error) = self.journal.save(copy, &bytes) {
-                return Ok(Some(Outcome::Refused { why: error.to_string() }));
+                return Ok(Some(StepOutcome::Refused { why: error.to_string() }));
             }
         }
         self.next_step += 1;
-        self.journal.append(Record::Intent(Intent {
+        self.journal.append(JournalRecord::Intent(Intent {
             transaction,
             number,
             change: change.id.clone(),
@@ -270,7 +272,7 @@ impl Transaction<'_> {
             before: before.clone(),
         }))?;
         let outcome = act(self.hand, step, &before);
-        self.journal.append(Record::Outcome { transaction, number, outcome: outcome.clone() })?;
+        self.journal.append(JournalRecord::Outcome { transaction, number, outcome: outcome.clone() })?;
         Ok(Some(outcome))
     }
 
@@ -303,7 +305,7 @@ impl Transaction<'_> {
         }
         let others = self.journal.contents().standing().any(|session| session.transaction != transaction);
         if others {
-            self.journal.append(Record::Reverted { transaction })?;
+            self.journal.append(JournalRecord::Reverted { transaction })?;
             return Ok(false);
         }
         self.journal.close()?;
@@ -312,13 +314,13 @@ impl Transaction<'_> {
     }
 }
 
-fn fate(steps: &[Option<Outcome>]) -> Fate {
-    let some = |wanted: fn(&Outcome) -> bool| steps.iter().flatten().any(wanted);
-    if some(|outcome| matches!(outcome, Outcome::Waits { .. })) {
+fn fate(steps: &[Option<StepOutcome>]) -> Fate {
+    let some = |wanted: fn(&StepOutcome) -> bool| steps.iter().flatten().any(wanted);
+    if some(|outcome| matches!(outcome, StepOutcome::Waits { .. })) {
         Fate::Waits
-    } else if some(|outcome| matches!(outcome, Outcome::Effective)) {
+    } else if some(|outcome| matches!(outcome, StepOutcome::Effective)) {
         Fate::Done
-    } else if some(|outcome| matches!(outcome, Outcome::Gone { .. })) {
+    } else if some(|outcome| matches!(outcome, StepOutcome::Gone { .. })) {
         Fate::Gone
     } else {
         Fate::Already
@@ -347,10 +349,10 @@ pub fn confirm(hand: &dyn Hand, transaction: Option<u32>) -> Result<u32, EngineE
         ));
     };
     let late = begun.boot != present.boot || begun.confirm_by_ns.is_some_and(|by| present.boottime_ns >= by);
-    if late || session.stage == Stage::Leaving {
+    if late || session.stage == SessionStage::Leaving {
         return Err(EngineError::NothingToConfirm("the time is up, and everything goes back"));
     }
     let transaction = session.transaction;
-    journal.append(Record::Confirmed { transaction })?;
+    journal.append(JournalRecord::Confirmed { transaction })?;
     Ok(transaction)
 }

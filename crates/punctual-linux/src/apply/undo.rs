@@ -8,7 +8,7 @@ use crate::hand::{FileKind, Hand, Meta, Ran, UnitVerb};
 use crate::journal::store::copy_path;
 use crate::journal::{Intent, Undone};
 use punctual_tuning::plan::lasting::grub_unchosen;
-use punctual_tuning::plan::{Before, Expected, Invocation, Lasts, Step};
+use punctual_tuning::plan::{Before, Expected, Invocation, Lasts, Step, SystemdOrder};
 use std::io;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -110,8 +110,8 @@ pub fn ends_with_the_boot(intent: &Intent) -> bool {
         }
         Step::Silence { lasting, .. } => !lasting,
         Step::Run { undoing, .. } => {
-            let says_so = |run: &Invocation| run.arguments.iter().any(|argument| argument == "--runtime");
-            intent.lasts <= Lasts::Reboot || undoing.as_ref().is_some_and(says_so)
+            let order = undoing.as_ref().and_then(|run| run.order);
+            intent.lasts <= Lasts::Reboot || order == Some(SystemdOrder::SetRuntimeProperty)
         }
         Step::Write { .. } | Step::Folder { .. } | Step::Affinity { .. } | Step::Policy { .. } | Step::Nic { .. } => {
             true
@@ -278,18 +278,15 @@ fn removed(hand: &dyn Hand, path: &str, before: &Before) -> Result {
 /// Runs a program that undoes. Commands for systemd are left out while it is not running (in a rescue shell): it has no
 /// running units then, and reads its files when it starts.
 fn run(hand: &dyn Hand, invocation: &Invocation) -> Result {
-    let is_said_to = |verbs: &[&str]| {
-        invocation.program == "systemctl"
-            && invocation.arguments.first().is_some_and(|verb| verbs.contains(&verb.as_str()))
-    };
-    let to_manager = is_said_to(&["start", "stop", "restart", "reload", "daemon-reload", "set-property"]);
-    if to_manager && !runs_systemd(hand)? {
+    if invocation.order.is_some() && !runs_systemd(hand)? {
         let said = invocation.arguments.join(" ");
         return Ok(nothing(format!("systemd does not run this machine now, so 'systemctl {said}' is not needed")));
     }
     let done = hand.run(invocation);
     match &done {
-        Ok(Ran { code: Some(NOT_LOADED), .. }) if is_said_to(&["stop"]) => Ok(nothing("it does not run any more")),
+        Ok(Ran { code: Some(NOT_LOADED), .. }) if invocation.order == Some(SystemdOrder::Stop) => {
+            Ok(nothing("it does not run any more"))
+        }
         _ => ran(&invocation.program, done).map(|()| Undone::Restored).map_err(Stuck::Failed),
     }
 }

@@ -10,7 +10,7 @@
 
 mod twins;
 
-use super::record::Record;
+use super::record::JournalRecord;
 use serde::Serialize;
 use twins::{Line, Written};
 
@@ -21,7 +21,7 @@ pub fn first_line() -> String {
     format!("{MAGIC}{VERSION}\n")
 }
 
-pub fn line(record: &Record) -> Result<String, serde_json::Error> {
+pub fn line(record: &JournalRecord) -> Result<String, serde_json::Error> {
     let json = serde_json::to_string(&Line::of(record.clone()))?;
     Ok(format!("{:08x} {json}\n", crc32fast::hash(json.as_bytes())))
 }
@@ -43,7 +43,7 @@ impl std::fmt::Display for Damage {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Parsed {
-    pub records: Vec<Record>,
+    pub records: Vec<JournalRecord>,
     pub damage: Vec<Damage>,
     /// Where the last whole line ends. The bytes after it belong to a line that was cut off while it was written.
     pub good_bytes: usize,
@@ -98,7 +98,7 @@ fn version(line: &[u8]) -> Result<(), Trouble> {
     }
 }
 
-fn record(line: &[u8], number: usize) -> Result<Record, Trouble> {
+fn record(line: &[u8], number: usize) -> Result<JournalRecord, Trouble> {
     let text = std::str::from_utf8(line).map_err(|_| damaged("it is not text"))?;
     let (sum, json) = text.split_once(' ').ok_or_else(|| damaged("it has no checksum"))?;
     if u32::from_str_radix(sum, 16).ok().filter(|_| sum.len() == 8) != Some(crc32fast::hash(json.as_bytes())) {

@@ -15,6 +15,6 @@ pub mod record;
 pub mod session;
 pub mod store;
 
-pub use record::{Asked, Begun, Intent, Outcome, Owner, Purpose, Record, Undone, Was};
-pub use session::{Contents, Entry, Now, Pending, Session, Stage};
+pub use record::{Begun, Intent, JournalRecord, Owner, Purpose, StepOutcome, TuningRequest, Undone, Was};
+pub use session::{Contents, Entry, Now, Pending, Session, SessionStage};
 pub use store::{Journal, JournalError, read};

@@ -4,7 +4,7 @@ use punctual_tuning::plan::{Before, Keep, Lasts, Step, subject};
 use serde::Serialize;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Record {
+pub enum JournalRecord {
     Begun(Begun),
     /// A step is about to be done.
     Intent(Intent),
@@ -14,7 +14,7 @@ pub enum Record {
     Outcome {
         transaction: u32,
         number: u32,
-        outcome: Outcome,
+        outcome: StepOutcome,
     },
     Applied {
         transaction: u32,
@@ -36,7 +36,7 @@ pub enum Record {
     },
 }
 
-impl Record {
+impl JournalRecord {
     pub fn transaction(&self) -> u32 {
         match self {
             Self::Begun(begun) => begun.transaction,
@@ -60,7 +60,7 @@ pub struct Begun {
     pub boot: String,
     /// Version of the program that wrote the record.
     pub version: String,
-    pub asked: Asked,
+    pub asked: TuningRequest,
     pub kind: Purpose,
     /// The process that makes the changes, or that supervises a command for which they are made.
     pub owner: Owner,
@@ -69,7 +69,7 @@ pub struct Begun {
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Asked {
+pub struct TuningRequest {
     pub cpus: String,
     pub profile: String,
     pub arguments: Vec<String>,
@@ -137,7 +137,7 @@ pub struct Was {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "outcome", rename_all = "kebab-case")]
-pub enum Outcome {
+pub enum StepOutcome {
     /// The step was done, and its value was seen to be in force.
     Effective,
     /// The value was accepted but is not in force yet; for example, an interrupt moves when it occurs next.

@@ -3,7 +3,7 @@
 //! This module only combines records. It does not access files or the machine.
 
 use super::format::Damage;
-use super::record::{Begun, Intent, Outcome, Owner, Purpose, Record, Undone, Was};
+use super::record::{Begun, Intent, JournalRecord, Owner, Purpose, StepOutcome, Undone, Was};
 use punctual_tuning::plan::Keep;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -13,12 +13,12 @@ pub struct Session {
     pub begun: Option<Begun>,
     pub entries: Vec<Entry>,
     pub was: Vec<Was>,
-    pub stage: Stage,
+    pub stage: SessionStage,
     pub confirmed: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Stage {
+pub enum SessionStage {
     #[default]
     Applying,
     Applied,
@@ -30,7 +30,7 @@ pub enum Stage {
 pub struct Entry {
     pub intent: Intent,
     /// The result of the step; `None` if the program ended before the step did.
-    pub outcome: Option<Outcome>,
+    pub outcome: Option<StepOutcome>,
     pub undone: Option<Undone>,
 }
 
@@ -65,31 +65,31 @@ pub enum Pending {
 }
 
 impl Contents {
-    pub fn take(&mut self, record: Record) {
+    pub fn take(&mut self, record: JournalRecord) {
         match record {
-            Record::Begun(begun) => {
+            JournalRecord::Begun(begun) => {
                 let session = self.session(begun.transaction);
                 session.begun = Some(begun);
             }
-            Record::Intent(intent) => {
+            JournalRecord::Intent(intent) => {
                 let session = self.session(intent.transaction);
                 session.entries.push(Entry { intent, outcome: None, undone: None });
             }
-            Record::Was(was) => self.session(was.transaction).was.push(was),
-            Record::Outcome { transaction, number, outcome } => {
+            JournalRecord::Was(was) => self.session(was.transaction).was.push(was),
+            JournalRecord::Outcome { transaction, number, outcome } => {
                 if let Some(entry) = self.session(transaction).entry(number) {
                     entry.outcome = Some(outcome);
                 }
             }
-            Record::Applied { transaction } => self.session(transaction).stage = Stage::Applied,
-            Record::Confirmed { transaction } => self.session(transaction).confirmed = true,
-            Record::Leaving { transaction } => self.session(transaction).stage = Stage::Leaving,
-            Record::Undone { transaction, number, how } => {
+            JournalRecord::Applied { transaction } => self.session(transaction).stage = SessionStage::Applied,
+            JournalRecord::Confirmed { transaction } => self.session(transaction).confirmed = true,
+            JournalRecord::Leaving { transaction } => self.session(transaction).stage = SessionStage::Leaving,
+            JournalRecord::Undone { transaction, number, how } => {
                 if let Some(entry) = self.session(transaction).entry(number) {
                     entry.undone = Some(how);
                 }
             }
-            Record::Reverted { transaction } => self.session(transaction).stage = Stage::Reverted,
+            JournalRecord::Reverted { transaction } => self.session(transaction).stage = SessionStage::Reverted,
         }
     }
 
@@ -104,7 +104,7 @@ impl Contents {
 
     /// Sessions with changes that are still in place.
     pub fn standing(&self) -> impl DoubleEndedIterator<Item = &Session> {
-        self.sessions.iter().filter(|session| session.stage != Stage::Reverted)
+        self.sessions.iter().filter(|session| session.stage != SessionStage::Reverted)
     }
 
     /// Sessions to be undone without a request from the user. `alive` tells whether a process of this boot still runs.
@@ -142,10 +142,10 @@ impl Session {
         let same_boot = begun.boot == now.boot;
         let owned = same_boot && alive(begun.owner);
         match self.stage {
-            Stage::Reverted => return None,
-            Stage::Leaving => return (!owned).then_some(Pending::HalfReverted),
-            Stage::Applying => return (!owned).then_some(Pending::HalfApplied),
-            Stage::Applied => {}
+            SessionStage::Reverted => return None,
+            SessionStage::Leaving => return (!owned).then_some(Pending::HalfReverted),
+            SessionStage::Applying => return (!owned).then_some(Pending::HalfApplied),
+            SessionStage::Applied => {}
         }
         if matches!(begun.kind, Purpose::ForCommand { .. }) && !owned {
             return Some(Pending::OwnerGone);

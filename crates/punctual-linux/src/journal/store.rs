@@ -4,7 +4,7 @@
 //! the steps do.
 
 use super::format::{self, Unusable};
-use super::record::Record;
+use super::record::JournalRecord;
 use super::session::Contents;
 use crate::hand::{FileKind, Hand, Meta};
 use std::io;
@@ -169,7 +169,7 @@ impl<'a> Journal<'a> {
     }
 
     /// Appends a record. It is on the disk when this returns.
-    pub fn append(&mut self, record: Record) -> Result<(), JournalError> {
+    pub fn append(&mut self, record: JournalRecord) -> Result<(), JournalError> {
         let line = format::line(&record).map_err(JournalError::Unwritable)?;
         if self.file_bytes > self.good_bytes {
             self.hand.truncate(FILE, self.good_bytes).map_err(failed(FILE, "cut off half a line"))?;
@@ -187,7 +187,7 @@ impl<'a> Journal<'a> {
     }
 
     /// Takes in a record that cannot be written, because undoing continues on a full disk.
-    pub(crate) fn remember(&mut self, record: Record) {
+    pub(crate) fn remember(&mut self, record: JournalRecord) {
         self.contents.take(record);
     }
 

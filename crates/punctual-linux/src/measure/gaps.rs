@@ -1,7 +1,7 @@
 //! Long gaps until they are judged: each becomes a latency, or all those of a standstill of the machine become one
 //! event.
 
-use super::watch::{Incident, Judgement, Watch};
+use super::watch::{Incident, Judgement, StandstillWatch};
 use crate::probe::{Collector, Gap};
 use punctual_hist::{MonoTime, Nanos};
 use punctual_numbers::recording::EventKind;
@@ -24,13 +24,23 @@ impl Gaps {
     }
 
     /// Takes gaps that threads set aside, and judges those that are old enough.
-    pub(super) fn settle(&mut self, at: MonoTime, collectors: &mut [Collector], watch: &Watch) -> Option<Incident> {
+    pub(super) fn settle(
+        &mut self,
+        at: MonoTime,
+        collectors: &mut [Collector],
+        watch: &StandstillWatch,
+    ) -> Option<Incident> {
         self.take(at, collectors);
         self.judge(at.minus(JUDGE_AFTER), collectors, watch)
     }
 
     /// Judges all gaps at the end of a phase.
-    pub(super) fn settle_all(&mut self, at: MonoTime, collectors: &mut [Collector], watch: &Watch) -> Option<Incident> {
+    pub(super) fn settle_all(
+        &mut self,
+        at: MonoTime,
+        collectors: &mut [Collector],
+        watch: &StandstillWatch,
+    ) -> Option<Incident> {
         self.take(at, collectors);
         self.judge(at, collectors, watch)
     }
@@ -45,7 +55,7 @@ impl Gaps {
         self.recent.retain(|(_, _, to)| at.since(*to) < REMEMBERED);
     }
 
-    fn judge(&mut self, until: MonoTime, collectors: &mut [Collector], watch: &Watch) -> Option<Incident> {
+    fn judge(&mut self, until: MonoTime, collectors: &mut [Collector], watch: &StandstillWatch) -> Option<Incident> {
         let (ready, waiting): (Vec<_>, Vec<_>) =
             std::mem::take(&mut self.waiting).into_iter().partition(|(_, gap)| gap.activation.woke <= until);
         self.waiting = waiting;

@@ -17,7 +17,7 @@ pub use others::{OtherProgram, OtherWork, Sighting};
 pub use phases::{WallTime, wall_time};
 pub use punctual_rt::now;
 pub use terms::{
-    CpuProgress, CpuSoFar, Explain, MeasureError, Observer, PhaseNumber, Progress, Remedy, Setting, Spike,
+    CpuProgress, CpuSoFar, Explain, MeasureError, MeasureRemedy, Observer, PhaseNumber, Progress, Setting, Spike,
 };
 
 use punctual_numbers::recording::EndReason;

@@ -102,7 +102,7 @@ impl Loads {
             // The load may have failed only because the machine was busy for a moment.
             match start().or_else(|error| if error.may_pass() { start() } else { Err(error) }) {
                 Ok(load) => self.running.push(load),
-                Err(error) => skipped.push(MarkKind::LoadSkipped(name.clone(), error.to_string())),
+                Err(error) => skipped.push(MarkKind::LoadSkipped { load: name.clone(), why: error.to_string() }),
             }
         }
         skipped

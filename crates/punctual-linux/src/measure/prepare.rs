@@ -5,10 +5,9 @@ use super::terms::{MeasureError, Setting};
 use crate::privilege;
 use crate::probe::{Probe, ProbeError, RunControl};
 use punctual_hist::Nanos;
-use punctual_numbers::placement::Placement;
-use punctual_numbers::placement::place;
-use punctual_numbers::recording::{Clock, Mark, MarkKind, RecTime};
-use punctual_numbers::scenario::{Mechanism, Policy, Scenario, phase_offsets};
+use punctual_numbers::placement::{Placement, place};
+use punctual_numbers::recording::{Clock, Mark, MarkKind, RecTime, ThreadPhase};
+use punctual_numbers::scenario::{Mechanism, Policy, ProbeThread, Scenario, phase_offsets};
 use punctual_rt::check::clock_read_cost;
 use punctual_rt::setup::LatencyRequest;
 use punctual_rt::{SetupError, kernel, lock_memory, setup};
@@ -44,7 +43,8 @@ pub(super) fn prepare(scenario: &Scenario, setting: &Setting) -> Result<Prepared
     }
     bound_run_away(scenario);
     let tick = kernel::tick_length();
-    let phase = scenario.threads.iter().map(|t| t.cpu).zip(phase_offsets(scenario, tick)).collect();
+    let phase = |(thread, offset): (&ProbeThread, Nanos)| ThreadPhase { cpu: thread.cpu, offset };
+    let phase = scenario.threads.iter().zip(phase_offsets(scenario, tick)).map(phase).collect();
     let clock = Clock { source: setting.clock_source.clone(), read_cost: clock_read_cost(), tick, phase };
     let control = Arc::new(RunControl::default());
     let start_all = |policy| {

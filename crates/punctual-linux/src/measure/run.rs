@@ -5,7 +5,7 @@ use super::gaps::Gaps;
 use super::phases::{self, Loads, mark};
 use super::prepare::Prepared;
 use super::terms::{CpuProgress, Observer, PhaseNumber, Progress, Setting};
-use super::watch::{Accounted, Incident, Readings, Watch};
+use super::watch::{Accounted, Incident, Readings, StandstillWatch};
 use crate::in_force;
 use crate::probe::{Assignment, Collector, Go, Probe, Recorder};
 use punctual_hist::{MonoTime, Nanos};
@@ -32,7 +32,7 @@ pub(super) fn run(
     interrupted: &AtomicBool,
     observer: &mut dyn Observer,
 ) -> EndReason {
-    let mut run = Run::new(prepared, scenario, setting, observer);
+    let mut run = ScenarioRun::new(prepared, scenario, setting, observer);
     // A resumed recording has phases without parts, which were already finished.
     let phases = scenario.load_phases.iter().enumerate().filter(|(_, phase)| phase.parts > 0);
     for (phase, first) in phases.map(|(number, _)| number).zip(std::iter::once(true).chain(std::iter::repeat(false))) {
@@ -46,7 +46,7 @@ pub(super) fn run(
     run.finish(interrupted)
 }
 
-struct Run<'a> {
+struct ScenarioRun<'a> {
     scenario: &'a Scenario,
     observer: &'a mut dyn Observer,
     prepared: Prepared,
@@ -58,7 +58,7 @@ struct Run<'a> {
     /// When the last thread should have finished the phase.
     phase_end: MonoTime,
     measured: Nanos,
-    watch: Watch,
+    watch: StandstillWatch,
     next_tick: MonoTime,
     next_account: MonoTime,
     interval_from: MonoTime,
@@ -73,9 +73,9 @@ struct Run<'a> {
     stalled: bool,
 }
 
-impl<'a> Run<'a> {
+impl<'a> ScenarioRun<'a> {
     fn new(prepared: Prepared, scenario: &'a Scenario, setting: &Setting, observer: &'a mut dyn Observer) -> Self {
-        let watch = Watch::new(Readings::take(), Accounted::take(), setting.cpus.online.len())
+        let watch = StandstillWatch::new(Readings::take(), Accounted::take(), setting.cpus.online.len())
             .for_clock_source(prepared.clock.source.as_deref());
         let collector = |probe: &Probe| Collector::new(&probe.granted, probe.thread.period, scenario.budget);
         let at = now();
@@ -151,11 +151,11 @@ impl<'a> Run<'a> {
         let taps = self.prepared.causes.as_ref().map(|causes| causes.taps(self.scenario, self.phase));
         let mut taps = taps.unwrap_or_default().into_iter();
         let threads = self.prepared.probes.iter_mut().zip(&mut self.collectors).zip(&self.prepared.clock.phase);
-        for ((probe, collector), (_, offset)) in threads {
+        for ((probe, collector), phase) in threads {
             let period = probe.thread.period;
             let count = self.scenario.due(self.phase, period);
             let grid = MonoTime::from_ns(from.as_ns().next_multiple_of(period.as_ns()));
-            let first = grid.plus(*offset);
+            let first = grid.plus(phase.offset);
             let warm_up_from = first.minus(period.times(phases::warm_ups(self.scenario, period)));
             let (warm_up, warm_up_reader) = Recorder::new(warm_up_from, period, None);
             let (recorder, reader) = Recorder::new(from, period, self.scenario.budget);

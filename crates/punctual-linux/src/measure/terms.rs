@@ -102,7 +102,7 @@ pub enum MeasureError {
 
 /// What can be done about a measurement that was refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Remedy {
+pub enum MeasureRemedy {
     /// Get the right to use the real-time class, as the text says, or measure as an ordinary task.
     RealTime(String),
     /// Measure CPUs that this process may use.
@@ -115,15 +115,15 @@ pub enum Remedy {
 }
 
 impl MeasureError {
-    pub fn remedy(&self) -> Option<Remedy> {
+    pub fn remedy(&self) -> Option<MeasureRemedy> {
         use punctual_rt::SetupError::{Affinity, Deadline, MemoryLock, Policy};
         Some(match self {
-            Self::DmaLatency(_) => Remedy::LeaveIdleStates,
-            Self::Probe(ProbeError::PeriodTooShort { .. }) => Remedy::LongerPeriod,
+            Self::DmaLatency(_) => MeasureRemedy::LeaveIdleStates,
+            Self::Probe(ProbeError::PeriodTooShort { .. }) => MeasureRemedy::LongerPeriod,
             Self::Probe(ProbeError::Refused { source: punctual_rt::Error::Setup(refused), .. }) => match refused {
-                Policy(errno) | Deadline(errno) => Remedy::RealTime(privilege::explain_policy(*errno)),
-                Affinity { .. } => Remedy::OtherCpus,
-                MemoryLock(_) => Remedy::MoreLockedMemory(privilege::explain_memory_lock()),
+                Policy(errno) | Deadline(errno) => MeasureRemedy::RealTime(privilege::explain_policy(*errno)),
+                Affinity { .. } => MeasureRemedy::OtherCpus,
+                MemoryLock(_) => MeasureRemedy::MoreLockedMemory(privilege::explain_memory_lock()),
                 _ => return None,
             },
             Self::Probe(_) => return None,

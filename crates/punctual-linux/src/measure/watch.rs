@@ -72,7 +72,7 @@ impl Accounted {
 /// An event of the machine, at an instant of the monotonic clock.
 pub type Incident = Event<MonoTime>;
 
-pub struct Watch {
+pub struct StandstillWatch {
     last: Readings,
     first: Readings,
     tsc_rate: Option<f64>,
@@ -92,7 +92,7 @@ pub enum Judgement {
     MachinePaused,
 }
 
-impl Watch {
+impl StandstillWatch {
     pub fn new(readings: Readings, accounted: Accounted, cpus: usize) -> Self {
         Self {
             last: readings,
@@ -216,8 +216,8 @@ pub(super) mod tests {
         }
     }
 
-    fn watch() -> Watch {
-        Watch::new(readings(0, 0, 0), Accounted::default(), 2)
+    fn watch() -> StandstillWatch {
+        StandstillWatch::new(readings(0, 0, 0), Accounted::default(), 2)
     }
 
     pub(in crate::measure) fn at_ms(ms: u64) -> MonoTime {
@@ -252,7 +252,7 @@ pub(super) mod tests {
 
     #[test]
     fn setting_the_wall_clock_back_is_a_step() {
-        let mut watch = Watch::new(readings(0, 0, 50_000), Accounted::default(), 2);
+        let mut watch = StandstillWatch::new(readings(0, 0, 50_000), Accounted::default(), 2);
         let events = watch.tick(readings(100, 100, 20_100), at_ms(100));
         assert_eq!((events[0].kind, events[0].length), (EventKind::WallClockStep, Nanos::from_secs(30)));
     }
@@ -277,7 +277,7 @@ pub(super) mod tests {
     }
 
     /// Two loaded CPUs up to 100 ms and from 5000 ms on, with `worked_ms` of accounted work in between.
-    fn after_a_hole(worked_ms: u64) -> Watch {
+    fn after_a_hole(worked_ms: u64) -> StandstillWatch {
         let mut watch = watch();
         for (at, busy) in [(100, 200), (5_000, 200 + worked_ms), (5_100, 400 + worked_ms)] {
             watch.tick(readings(at, at, at), at_ms(if at == 5_000 { 200 } else { at }));

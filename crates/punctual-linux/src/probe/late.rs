@@ -14,14 +14,14 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 const ROOM: usize = 4096;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Seen {
+pub struct SeenActivation {
     pub release: MonoTime,
     pub woke: MonoTime,
     /// `false` for an ordinary activation, with which late ones are compared.
     pub late: bool,
 }
 
-impl Seen {
+impl SeenActivation {
     pub fn latency(&self) -> Nanos {
         self.woke.since(self.release)
     }
@@ -43,7 +43,7 @@ struct Shared {
 
 #[derive(Debug)]
 pub struct LateTap {
-    ring: Producer<Seen>,
+    ring: Producer<SeenActivation>,
     shared: Arc<Shared>,
     /// One in this number of ordinary activations is passed on.
     each: u64,
@@ -52,7 +52,7 @@ pub struct LateTap {
 
 #[derive(Debug)]
 pub struct LateReader {
-    ring: Consumer<Seen>,
+    ring: Consumer<SeenActivation>,
     shared: Arc<Shared>,
 }
 
@@ -82,7 +82,7 @@ impl LateTap {
         if !late {
             self.until_next = self.each;
         }
-        let seen = Seen { release: wake.release, woke: wake.woke, late };
+        let seen = SeenActivation { release: wake.release, woke: wake.woke, late };
         if self.ring.push(seen).is_err() && late {
             let add = |counter: &AtomicU64, n: u64| counter.store(counter.load(Relaxed).saturating_add(n), Relaxed);
             add(&self.shared.crowded_out, 1);
@@ -92,7 +92,7 @@ impl LateTap {
 }
 
 impl LateReader {
-    pub fn take(&mut self) -> Option<Seen> {
+    pub fn take(&mut self) -> Option<SeenActivation> {
         self.ring.pop().ok()
     }
 

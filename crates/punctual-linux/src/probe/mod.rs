@@ -9,6 +9,6 @@ mod wakeup;
 
 pub use collect::{Assignment, Collector, CpuSoFar, Spike};
 pub use gaps::Gap;
-pub use late::{CrowdedOut, LateReader, LateTap, Seen};
+pub use late::{CrowdedOut, LateReader, LateTap, SeenActivation};
 pub use recorder::{Block, GAP_DEFERRED, Recorder, RecorderReader};
 pub use wakeup::{Go, Probe, ProbeError, RunControl};

@@ -8,7 +8,7 @@ use super::around::Witness;
 use super::cut::{self, TRAIL, Target, cut};
 use super::engine::{Engine, MeasuredThread};
 use super::names::NameBook;
-use crate::probe::{CrowdedOut, LateReader, Seen};
+use crate::probe::{CrowdedOut, LateReader, SeenActivation};
 use crate::sys::sched;
 use punctual_hist::{MonoTime, Nanos};
 use punctual_numbers::trace::keep::{Keep, Keeper};
@@ -184,7 +184,7 @@ impl Flight {
 
     /// Adds a gap that was judged to be a latency.
     pub fn add_late(&self, thread: usize, release: MonoTime, woke: MonoTime) {
-        self.core().note(thread, Seen { release, woke, late: true });
+        self.core().note(thread, SeenActivation { release, woke, late: true });
     }
 
     pub fn take(&self) -> Found {
@@ -305,9 +305,9 @@ impl Core {
         }
     }
 
-    fn note(&mut self, thread: usize, seen: Seen) {
+    fn note(&mut self, thread: usize, seen: SeenActivation) {
         let Some(thread) = self.threads.get_mut(thread) else { return };
-        let Seen { release, woke, late } = seen;
+        let SeenActivation { release, woke, late } = seen;
         let Thread { cpu, tid, doubted, .. } = *thread;
         let crowded = self.waiting.len() >= WAITING_MAX;
         if late {

@@ -4,7 +4,7 @@
 use crate::bench::{Bench, Fault, Faulty, GRUB, change, edit, folder, own, plan, request, tune, write};
 use punctual_linux::apply::{EngineError, Extent, Transaction, confirm, revert, revert_pending};
 use punctual_linux::journal::store::{FILE, FOLDER};
-use punctual_linux::journal::{Begun, Journal, Now, Owner, Pending, Purpose, Record, format, read};
+use punctual_linux::journal::{Begun, Journal, JournalRecord, Now, Owner, Pending, Purpose, format, read};
 use punctual_tuning::plan::Reading;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -170,15 +170,15 @@ fn what_nobody_watches_over_any_more_is_known() {
         at_unix_s: 0,
         boot: boot.to_owned(),
         version: String::new(),
-        asked: punctual_linux::journal::Asked::default(),
+        asked: punctual_linux::journal::TuningRequest::default(),
         kind,
         owner: Owner { pid: 7, started: 7 },
         confirm_by_ns,
     };
     let command = || Purpose::ForCommand { command: Vec::new() };
-    let applied = Record::Applied { transaction: 1 };
-    let leaving = Record::Leaving { transaction: 1 };
-    let confirmed = Record::Confirmed { transaction: 1 };
+    let applied = JournalRecord::Applied { transaction: 1 };
+    let leaving = JournalRecord::Leaving { transaction: 1 };
+    let confirmed = JournalRecord::Confirmed { transaction: 1 };
     let cases = [
         (begun("a", Purpose::Tuned, None), vec![], false, Some(Pending::HalfApplied)),
         (begun("a", Purpose::Tuned, None), vec![], true, None),
@@ -195,7 +195,7 @@ fn what_nobody_watches_over_any_more_is_known() {
     for (begun, records, alive, wanted) in cases {
         let mut contents = punctual_linux::journal::Contents::default();
         let what = format!("{begun:?} {records:?} {alive}");
-        contents.take(Record::Begun(begun));
+        contents.take(JournalRecord::Begun(begun));
         for record in records {
             contents.take(record);
         }
@@ -240,7 +240,7 @@ fn what_was_confirmed_or_has_only_the_number_is_not_put_back_unasked() {
     // Another program saw the first transaction as pending, and has waited for the lock since.
     assert_eq!(revert_pending(&bench, &first).unwrap(), None);
     assert_eq!(bench.text(path), "3\n");
-    Journal::open(&bench).unwrap().unwrap().append(Record::Confirmed { transaction: 1 }).unwrap();
+    Journal::open(&bench).unwrap().unwrap().append(JournalRecord::Confirmed { transaction: 1 }).unwrap();
     assert_eq!(revert_pending(&bench, &second).unwrap(), None);
     assert_eq!(bench.text(path), "3\n");
     revert(&bench, Extent::All, false).unwrap();

@@ -21,7 +21,7 @@ pub const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 /// Kind, permission bits and content of each path.
 pub type Picture = BTreeMap<String, (char, u32, Vec<u8>)>;
 
-/// The simulated machine.
+/// A simulated machine whose files lie below `root`.
 #[derive(Clone, Debug)]
 pub struct Bench {
     pub root: PathBuf,

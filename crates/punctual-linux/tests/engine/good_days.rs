@@ -3,7 +3,7 @@
 use crate::bench::{Bench, GRUB, GRUBENV, booted_again, change, edit, irq, own, plan, request, tune, write};
 use punctual_linux::apply::{Extent, Fate, Hand, Request, Transaction, revert};
 use punctual_linux::journal::store::FILE;
-use punctual_linux::journal::{Stage, Undone, read};
+use punctual_linux::journal::{SessionStage, Undone, read};
 use punctual_tuning::knobs::Blast;
 use punctual_tuning::plan::{Change, Invocation, Keep, Reading, Step};
 
@@ -32,7 +32,7 @@ fn each_change_is_done_whole_or_not_at_all_and_says_which() {
     assert_eq!(bench.text("/sim/unit/tuned.service"), "inactive masked-good\n");
     assert!(!bench.file("/etc/tmpfiles.d").exists() && bench.text("/sys/kernel/clamped") == "1\n");
     let session = read(&bench).unwrap().unwrap().sessions.remove(0);
-    assert!(session.stage == Stage::Applied && session.was.len() == 1 && session.begun.is_some());
+    assert!(session.stage == SessionStage::Applied && session.was.len() == 1 && session.begun.is_some());
     let back = revert(&bench, Extent::All, false).unwrap();
     assert!(back.closed && back.trouble.is_empty(), "{back:?}");
     assert_eq!(bench.picture(), start);
@@ -198,7 +198,7 @@ fn what_our_files_set_at_boot_goes_back_at_once() {
         Keep::Write { path: other.to_owned(), value: "2".to_owned() },
     ];
     let keeps = keeps.map(|keep| ("x".to_owned(), keep)).to_vec();
-    let asked = punctual_linux::journal::Asked { keeps, ..punctual_linux::journal::Asked::default() };
+    let asked = punctual_linux::journal::TuningRequest { keeps, ..punctual_linux::journal::TuningRequest::default() };
     let steps = vec![write(path, "0", Reading::Plain), write(other, "2", Reading::Plain), irq(5, "0-1")];
     let transaction = Transaction::begin(&bench, &Request { asked, ..request() }).unwrap();
     transaction.apply(&[change("x", steps)], Blast::Harmless).unwrap();
@@ -217,7 +217,7 @@ fn what_our_files_set_at_boot_goes_back_at_once() {
 }
 
 fn systemctl<const N: usize>(words: [&str; N]) -> Invocation {
-    Invocation::new("systemctl", words)
+    Invocation::from_words("systemctl".to_owned(), words.map(str::to_owned).to_vec())
 }
 
 /// A unit for this boot only, such as a partition has.

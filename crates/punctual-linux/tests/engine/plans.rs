@@ -148,7 +148,7 @@ pub fn plan(bench: &Bench) -> Vec<Change> {
 }
 
 pub fn request() -> Request {
-    Request { kind: Purpose::Tuned, asked: punctual_linux::journal::Asked::default(), confirm_within: None }
+    Request { kind: Purpose::Tuned, asked: punctual_linux::journal::TuningRequest::default(), confirm_within: None }
 }
 
 pub fn tune(hand: &dyn Hand, changes: &[Change]) -> Result<Applied, EngineError> {

@@ -102,7 +102,7 @@ fn us(us: f64) -> Nanos {
 /// The result of a run in us. sd and max are relative to the mean of the last 5/6 of the run, as in a drive that is
 /// tuned to this mean.
 #[derive(Debug)]
-struct Outcome {
+struct PhaseFigures {
     sd: f64,
     max: f64,
     mean: f64,
@@ -110,7 +110,7 @@ struct Outcome {
     correction_max: f64,
 }
 
-fn run(world: &mut World, cycles: usize, mut control: impl FnMut(u64, MonoTime, MonoTime) -> Delta) -> Outcome {
+fn run(world: &mut World, cycles: usize, mut control: impl FnMut(u64, MonoTime, MonoTime) -> Delta) -> PhaseFigures {
     let (mut phases, mut correction_max) = (Vec::new(), 0.0_f64);
     for _ in 0..cycles {
         phases.push(world.phase_ns() / 1e3);
@@ -122,7 +122,7 @@ fn run(world: &mut World, cycles: usize, mut control: impl FnMut(u64, MonoTime, 
     let settled = &phases[cycles / 6..];
     let mean = settled.iter().sum::<f64>() / as_f64(settled.len());
     let last_out = phases.iter().rposition(|p| (p - mean).abs() > 5.0).map_or(0, |n| n + 1);
-    Outcome {
+    PhaseFigures {
         sd: deviation(settled),
         max: settled.iter().fold(0.0, |most, p| f64::max(most, (p - mean).abs())),
         mean,

@@ -91,7 +91,7 @@ fn systemctl(arguments: &[&str], unit: &str) -> io::Result<Ran> {
         return Err(wrong(unit, "not the name of a unit"));
     }
     let arguments = arguments.iter().copied().chain([unit]).map(str::to_owned).collect();
-    run(&Invocation { program: "systemctl".to_owned(), arguments }, None)
+    run(&Invocation::from_words("systemctl".to_owned(), arguments), None)
 }
 
 pub fn unit(unit: &str) -> io::Result<Option<UnitState>> {

@@ -1,6 +1,6 @@
 //! The types of records as they are written in the journal. Renaming a field makes a new format.
 
-use crate::journal::record::{Asked, Begun, Intent, Outcome, Owner, Purpose, Record, Undone, Was};
+use crate::journal::record::{Begun, Intent, JournalRecord, Owner, Purpose, StepOutcome, TuningRequest, Undone, Was};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_tuning::plan::{Before, Expected, Invocation, Keep, Lasts, Reading, SchedPolicy, Step, TaskName};
 use serde::{Deserialize, Serialize};
@@ -241,7 +241,7 @@ impl Written<Invocation> for Vec<String> {
     fn own(self) -> Result<Invocation, String> {
         let mut words = self.into_iter();
         let program = words.next().ok_or("a program without a name")?;
-        Ok(Invocation { program, arguments: words.collect() })
+        Ok(Invocation::from_words(program, words.collect()))
     }
 }
 
@@ -314,10 +314,10 @@ macro_rules! twins {
 }
 
 twins! {
-    Record = Line {
+    JournalRecord = Line {
         Begun as Begun {
             transaction, at_unix_s, boot, version, kind, confirm_by_ns;
-            asked: Asked { cpus, profile, arguments, keeps };
+            asked: TuningRequest { cpus, profile, arguments, keeps };
             owner: Owner { pid, started }
         },
         Intent as Intent { transaction, number, change, lasts, step, before },
@@ -331,7 +331,7 @@ twins! {
     }
     Purpose = PurposeTwin { Tuned, ForCommand { command }, Adopted { of }, Boot, Campaign { folder } }
     Lasts = LastsTwin { Process, Reboot, ForGood }
-    Outcome = OutcomeTwin { Effective, Waits { seen }, Differs { seen }, Refused { why }, Gone { what } }
+    StepOutcome = OutcomeTwin { Effective, Waits { seen }, Differs { seen }, Refused { why }, Gone { what } }
     Undone = UndoneTwin { Restored, Nothing { why }, Left { what } }
     Reading = ReadingTwin { Plain, Marked, CpuList, CpuMask, Switches, Schemata }
     SchedPolicy = PolicyTwin { Other(nice), Fifo(priority), Rr(priority) }
