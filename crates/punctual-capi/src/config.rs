@@ -220,17 +220,16 @@ pub(crate) unsafe fn config(config: *const prt_config) -> Result<TaskConfig, Fai
         1 => config = config.confirming_interference(),
         other => return Err(no_choice("confirm_interference", other)),
     }
-    if let Some(deadline) = optional("deadline_ns", given.deadline_ns)? {
-        config = config.deadline(deadline);
-    }
-    if let Some(budget) = optional("budget_ns", given.budget_ns)? {
-        config = config.budget(budget);
-    }
-    if let Some(execution) = optional("execution_ns", given.execution_ns)? {
-        config = config.execution(execution);
-    }
-    if let Some(steer_max) = optional("steer_max_ns", given.steer_max_ns)? {
-        config = config.steer_max(steer_max);
+    let optional_lengths: [(&str, i64, fn(TaskConfig, Nanos) -> TaskConfig); 4] = [
+        ("deadline_ns", given.deadline_ns, TaskConfig::deadline),
+        ("budget_ns", given.budget_ns, TaskConfig::budget),
+        ("execution_ns", given.execution_ns, TaskConfig::execution),
+        ("steer_max_ns", given.steer_max_ns, TaskConfig::steer_max),
+    ];
+    for (name, ns, set) in optional_lengths {
+        if let Some(length) = optional(name, ns)? {
+            config = set(config, length);
+        }
     }
     config.validate()?;
     Ok(config)
