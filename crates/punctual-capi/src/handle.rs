@@ -13,7 +13,7 @@ use std::cell::{Cell, RefCell, UnsafeCell};
 use std::ops::Deref;
 use std::ptr;
 use std::sync::atomic::{
-    AtomicBool, AtomicPtr, AtomicU64,
+    AtomicPtr, AtomicU64,
     Ordering::{AcqRel, Acquire, Relaxed, Release},
 };
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -29,7 +29,6 @@ pub(crate) trait Handled {
 /// A value with a part `mine` for a single thread at a time, and a part `open` that any thread may read. Readers never
 /// delay the thread that uses `mine`, and it never delays them.
 pub(crate) struct Single<Mine, Open> {
-    busy: AtomicBool,
     mine: UnsafeCell<Mine>,
     pub(crate) open: Open,
 }
@@ -40,7 +39,7 @@ unsafe impl<Mine: Send, Open: Sync> Sync for Single<Mine, Open> {}
 
 impl<Mine, Open> Single<Mine, Open> {
     pub(crate) const fn new(mine: Mine, open: Open) -> Self {
-        Self { busy: AtomicBool::new(false), mine: UnsafeCell::new(mine), open }
+        Self { mine: UnsafeCell::new(mine), open }
     }
 
     /// Takes `mine` out of a value whose handle was closed.
@@ -65,6 +64,8 @@ impl<T> Owned<T> {
 /// Number of low bits that hold the slot's index in a handle, and the number of running calls in a slot's word.
 const LOW: u32 = 24;
 const LOW_MASK: u64 = (1 << LOW) - 1;
+/// Bit of a slot's word that is set while a call of [`alone`] is running. The bits below count all running calls.
+const ALONE: u64 = 1 << (LOW - 1);
 const CHUNK: usize = 256;
 const CHUNKS: usize = 1024;
 /// How often closing is tried while a call of another thread uses the value, before closing is refused.
@@ -72,14 +73,14 @@ const TRIES: u32 = 1000;
 
 /// One slot of the table of handles.
 struct Slot {
-    /// Number of this use of the slot (32 bits), kind (8 bits, 0 when free), number of running calls (24 bits).
+    /// Number of this use of the slot (32 bits), kind (8 bits, 0 when free), running calls (24 bits, see [`ALONE`]).
     word: AtomicU64,
     /// The thread that alone may close the handle, as numbered by [`this_thread`]; 0 if any thread may.
     owner: AtomicU64,
     value: AtomicPtr<()>,
 }
 
-static TABLE: [OnceLock<Box<[Slot]>>; CHUNKS] = [const { OnceLock::new() }; CHUNKS];
+static TABLE: [OnceLock<Box<[Slot; CHUNK]>>; CHUNKS] = [const { OnceLock::new() }; CHUNKS];
 /// Indices of the slots that are free again, and the number of slots that were ever used.
 static FREE: Mutex<(Vec<usize>, usize)> = Mutex::new((Vec::new(), 0));
 
@@ -106,9 +107,6 @@ pub(crate) fn open<K: Handled>(value: K::Value) -> Result<*mut K, Code> {
 }
 
 /// Makes a handle that belongs to the calling thread.
-///
-/// # Errors
-/// The same as of [`open`].
 pub(crate) fn open_owned<K: Handled>(value: K::Value) -> Result<*mut K, Code> {
     open_for(value, this_thread())
 }
@@ -129,7 +127,7 @@ fn vacant() -> Option<(usize, &'static Slot)> {
     let (unused, made) = &mut *free;
     let index = unused.pop().unwrap_or(*made);
     let empty = |_| Slot { word: AtomicU64::new(0), owner: AtomicU64::new(0), value: AtomicPtr::default() };
-    let chunk = TABLE.get(index / CHUNK)?.get_or_init(|| (0..CHUNK).map(empty).collect());
+    let chunk = TABLE.get(index / CHUNK)?.get_or_init(|| Box::new(std::array::from_fn(empty)));
     *made = index.saturating_add(1).max(*made);
     Some((index, chunk.get(index % CHUNK)?))
 }
@@ -154,12 +152,14 @@ fn find<K: Handled>(handle: *const K) -> Result<(&'static Slot, u64), Code> {
 pub(crate) struct Inside<K: Handled> {
     slot: &'static Slot,
     value: *const K::Value,
+    /// What the call added to the slot's word.
+    mark: u64,
 }
 
 impl<K: Handled> Drop for Inside<K> {
     #[inline]
     fn drop(&mut self) {
-        self.slot.word.fetch_sub(1, Release);
+        self.slot.word.fetch_sub(self.mark, Release);
     }
 }
 
@@ -168,7 +168,7 @@ impl<K: Handled> Deref for Inside<K> {
 
     #[inline]
     fn deref(&self) -> &K::Value {
-        // SAFETY: made by `open`, and freed by `close` only when no call is inside.
+        // SAFETY: made by `open`, and freed by `close` only when no call is running.
         unsafe { &*self.value }
     }
 }
@@ -183,11 +183,20 @@ pub(crate) fn shared<K: Handled>(handle: *const K) -> Result<Inside<K>, Code>
 where
     K::Value: Sync,
 {
+    enter(handle, 1)
+}
+
+/// Adds `mark` to the slot's word, unless it contains [`ALONE`] and the word does already.
+#[inline]
+fn enter<K: Handled>(handle: *const K, mark: u64) -> Result<Inside<K>, Code> {
     let (slot, word) = find(handle)?;
     let mut now = slot.word.load(Relaxed);
     while now & !LOW_MASK == word {
-        match slot.word.compare_exchange_weak(now, now.wrapping_add(1), Acquire, Relaxed) {
-            Ok(_) => return Ok(Inside { slot, value: slot.value.load(Relaxed).cast() }),
+        if now & mark & ALONE != 0 {
+            return Err(-libc::EBUSY);
+        }
+        match slot.word.compare_exchange_weak(now, now.wrapping_add(mark), Acquire, Relaxed) {
+            Ok(_) => return Ok(Inside { slot, value: slot.value.load(Relaxed).cast(), mark }),
             Err(other) => now = other,
         }
     }
@@ -222,8 +231,8 @@ pub(crate) fn owned<K: Handled, T, R>(
     if !is_ours {
         return Err(PRT_E_THREAD);
     }
-    // SAFETY: made by `open_for` from a box of this type, which the kind in the handle tells. `close` frees it only in the
-    // thread that owns it, which is this one, and not while the call below runs.
+    // SAFETY: made by `open_for` from a box of this type, which the kind in the handle tells. `close` frees it only in
+    // the thread that owns it, which is this one, and not while the call below runs.
     let value = unsafe { &*slot.value.load(Relaxed).cast::<K::Value>() };
     let mut part = part(value).0.try_borrow_mut().map_err(|_| -libc::EBUSY)?;
     Ok(act(&mut part))
@@ -232,7 +241,7 @@ pub(crate) fn owned<K: Handled, T, R>(
 /// Calls `act` with the part for a single thread. Other threads may read the open part meanwhile.
 ///
 /// # Errors
-/// As [`shared`]; `-EBUSY` if another call is using the part for a single thread.
+/// As [`shared`]; `-EBUSY` while another call is using the part for a single thread.
 #[inline]
 pub(crate) fn alone<K, Mine: Send, Open: Sync, R>(
     handle: *const K,
@@ -241,14 +250,9 @@ pub(crate) fn alone<K, Mine: Send, Open: Sync, R>(
 where
     K: Handled<Value = Single<Mine, Open>>,
 {
-    let single = shared(handle)?;
-    if single.busy.swap(true, Acquire) {
-        return Err(-libc::EBUSY);
-    }
-    // SAFETY: `busy` lets nobody else have this part.
-    let outcome = act(unsafe { &mut *single.mine.get() }, &single.open);
-    single.busy.store(false, Release);
-    Ok(outcome)
+    let single = enter(handle, ALONE | 1)?;
+    // SAFETY: while `ALONE` is set, no other call reaches this part.
+    Ok(act(unsafe { &mut *single.mine.get() }, &single.open))
 }
 
 /// Invalidates the handle and returns its value. Must not be called from within a call of [`owned`].
@@ -267,8 +271,8 @@ pub(crate) fn close<K: Handled>(handle: *const K) -> Result<K::Value, Code> {
                 let value = slot.value.swap(ptr::null_mut(), Relaxed).cast::<K::Value>();
                 let index = (handle.addr() as u64 & LOW_MASK) as usize;
                 FREE.lock().unwrap_or_else(PoisonError::into_inner).0.push(index);
-                // SAFETY: made by `open` from a box of this type, which the kind in the handle tells; nobody is inside, and
-                // the word admits nobody any more.
+                // SAFETY: made by `open` from a box of this type, which the kind in the handle tells. No call is
+                // running, and the word admits none any more.
                 return Ok(*unsafe { Box::from_raw(value) });
             }
             Err(now) if now & !LOW_MASK != word => return Err(PRT_E_HANDLE),
@@ -279,9 +283,6 @@ pub(crate) fn close<K: Handled>(handle: *const K) -> Result<K::Value, Code> {
 }
 
 /// Invalidates the handle and drops its value.
-///
-/// # Errors
-/// The same as of [`close`].
 pub(crate) fn free<K: Handled>(handle: *const K) -> Result<(), Failure> {
     drop(close(handle)?);
     Ok(())

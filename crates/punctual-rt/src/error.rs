@@ -28,7 +28,7 @@ pub enum ConfigError {
     Margin,
     /// The steering limit is as long as the period, or longer.
     SteerMax,
-    /// The priority is outside 1..=95: 96 and above belong to the kernel's own threads, whose starvation hangs the machine.
+    /// The priority is outside 1..=95. Higher priorities belong to kernel threads, whose starvation hangs the machine.
     Priority(u8),
     /// The reservation breaks the kernel's rule 1024 ns <= runtime <= deadline <= period.
     Reservation,

@@ -7,7 +7,7 @@ use punctual_hist::{MonoTime, Nanos};
 use punctual_numbers::recording::EventKind;
 
 /// Age at which a gap is judged. By then every other thread has reported its own gaps.
-const JUDGE_AFTER: Nanos = Nanos::from_ms(200);
+pub(super) const JUDGE_AFTER: Nanos = Nanos::from_ms(200);
 /// How long judged gaps are kept, to tell which CPUs stood still together.
 const REMEMBERED: Nanos = Nanos::from_secs(60);
 
@@ -23,39 +23,15 @@ impl Gaps {
         Self { periods, waiting: Vec::new(), recent: Vec::new() }
     }
 
-    /// Takes gaps that threads set aside, and judges those that are old enough.
+    /// Takes gaps that threads set aside up to `at`, and judges those that ended at or before `until`.
     pub(super) fn settle(
         &mut self,
         at: MonoTime,
+        until: MonoTime,
         collectors: &mut [Collector],
         watch: &StandstillWatch,
     ) -> Option<Incident> {
         self.take(at, collectors);
-        self.judge(at.minus(JUDGE_AFTER), collectors, watch)
-    }
-
-    /// Judges all gaps at the end of a phase.
-    pub(super) fn settle_all(
-        &mut self,
-        at: MonoTime,
-        collectors: &mut [Collector],
-        watch: &StandstillWatch,
-    ) -> Option<Incident> {
-        self.take(at, collectors);
-        self.judge(at, collectors, watch)
-    }
-
-    fn take(&mut self, at: MonoTime, collectors: &mut [Collector]) {
-        for (i, collector) in collectors.iter_mut().enumerate() {
-            while let Some(gap) = collector.take_gap() {
-                self.recent.push((i, gap.activation.release, gap.activation.woke));
-                self.waiting.push((i, gap));
-            }
-        }
-        self.recent.retain(|(_, _, to)| at.since(*to) < REMEMBERED);
-    }
-
-    fn judge(&mut self, until: MonoTime, collectors: &mut [Collector], watch: &StandstillWatch) -> Option<Incident> {
         let (ready, waiting): (Vec<_>, Vec<_>) =
             std::mem::take(&mut self.waiting).into_iter().partition(|(_, gap)| gap.activation.woke <= until);
         self.waiting = waiting;
@@ -70,6 +46,16 @@ impl Gaps {
             }
         }
         standstill
+    }
+
+    fn take(&mut self, at: MonoTime, collectors: &mut [Collector]) {
+        for (i, collector) in collectors.iter_mut().enumerate() {
+            while let Some(gap) = collector.take_gap() {
+                self.recent.push((i, gap.activation.release, gap.activation.woke));
+                self.waiting.push((i, gap));
+            }
+        }
+        self.recent.retain(|(_, _, to)| at.since(*to) < REMEMBERED);
     }
 
     fn others_ran(&self, thread: usize, gap: &Gap) -> bool {

@@ -1,7 +1,7 @@
 //! The run of a scenario, from the point of view of the housekeeping thread.
 
 use super::causes::Causes;
-use super::gaps::Gaps;
+use super::gaps::{Gaps, JUDGE_AFTER};
 use super::phases::{self, Loads, mark};
 use super::prepare::Prepared;
 use super::terms::{CpuProgress, Observer, PhaseNumber, Progress, Setting};
@@ -225,7 +225,7 @@ impl<'a> ScenarioRun<'a> {
 
     fn end_phase(&mut self) {
         let at = now();
-        let standstill = self.gaps.settle_all(at, &mut self.collectors, &self.watch);
+        let standstill = self.gaps.settle(at, at, &mut self.collectors, &self.watch);
         self.emit_seen(standstill);
         let causes = self.prepared.causes.as_mut().map(|causes| causes.end_phase(&mut self.collectors));
         self.emit(causes.into_iter().flatten());
@@ -246,7 +246,7 @@ impl<'a> ScenarioRun<'a> {
         let events = self.watch.tick(Readings::take(), self.next_tick);
         self.watch.note_busy(at, Accounted::take());
         self.emit_seen(events);
-        let standstill = self.gaps.settle(at, &mut self.collectors, &self.watch);
+        let standstill = self.gaps.settle(at, at.minus(JUDGE_AFTER), &mut self.collectors, &self.watch);
         self.emit_seen(standstill);
         let causes = self.prepared.causes.as_ref().map(|causes| causes.look(&mut self.collectors));
         self.emit(causes.into_iter().flatten());

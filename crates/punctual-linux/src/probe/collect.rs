@@ -193,7 +193,8 @@ impl Collector {
         let gaps = std::mem::take(&mut self.late);
         for gap in &gaps {
             ran.record(gap.activation.latency());
-            skipped.merge(&skipped_in(gap, self.period));
+            // As the recorder would have counted the skipped releases.
+            skipped.merge(&series(gap.last_skipped_late, self.period, gap.skipped));
             over_budget += u64::from(gap.activation.latency() > self.budget);
         }
         self.settled += gaps.iter().map(Gap::due).sum::<u64>();
@@ -249,9 +250,10 @@ impl Collector {
         let least = gaps.iter().map(late).min();
         self.ran_min = [self.ran_min, ran.min(), least].into_iter().flatten().min();
         self.ran_max = [self.ran_max, ran.max(), gaps.iter().map(late).max()].into_iter().flatten().max();
-        let gap_skipped = gaps.iter().filter(|g| g.skipped > 0).map(|g| first_skipped_late(g, self.period)).max();
-        let never = unserved.map(|u| u.least_late.plus(self.period.times(u.count.saturating_sub(1))));
-        self.skipped_max = self.skipped_max.max(skipped.max().max(gap_skipped).max(never).unwrap_or_default());
+        let first_of = |last: Nanos, count: u64| last.plus(self.period.times(count.saturating_sub(1)));
+        let in_gaps = gaps.iter().filter(|g| g.skipped > 0).map(|g| first_of(g.last_skipped_late, g.skipped)).max();
+        let never = unserved.map(|u| first_of(u.least_late, u.count));
+        self.skipped_max = self.skipped_max.max(skipped.max().max(in_gaps).max(never).unwrap_or_default());
     }
 
     /// CPUs on which the kernel lets the thread run at present; `None` if the thread has ended.
@@ -303,19 +305,10 @@ fn difference(now: &Counters, then: &Counters) -> Counters {
     }
 }
 
-/// Latencies of the skipped releases in the gap, as the recorder would have counted them.
-fn skipped_in(gap: &Gap, period: Nanos) -> Counts {
-    series(gap.last_skipped_late, period, gap.skipped)
-}
-
 fn series(first: Nanos, step: Nanos, count: u64) -> Counts {
     let (mut writer, reader) = Histogram::new();
     writer.record_series(first, step, count);
     reader.snapshot()
-}
-
-fn first_skipped_late(gap: &Gap, period: Nanos) -> Nanos {
-    gap.last_skipped_late.plus(period.times(gap.skipped.saturating_sub(1)))
 }
 
 fn pairs(counts: &Counts) -> Vec<(u16, u64)> {

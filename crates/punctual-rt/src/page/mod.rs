@@ -221,7 +221,7 @@ impl CycleRecord {
             finished: finished.checked_sub(1).map(MonoTime::from_ns),
             overshoot: overshoot.checked_sub(1).map(Nanos::from_ns),
             polled: Nanos::from_ns(polled),
-            class: class_from(class_missed & 0xff)?,
+            class: *Class::ALL.get(usize::try_from(class_missed & 0xff).ok()?)?,
             missed: class_missed >> CLASS_BITS,
         })
     }
@@ -238,10 +238,6 @@ impl CycleRecord {
     pub fn execution(&self) -> Option<Nanos> {
         self.finished.map(|at| at - self.woke)
     }
-}
-
-fn class_from(code: u64) -> Option<Class> {
-    Class::ALL.into_iter().find(|class| u64::from(*class as u8) == code)
 }
 
 #[cfg(test)]

@@ -169,9 +169,6 @@ fn nanosleep(flags: libc::c_int, ns: u64) -> libc::c_int {
 }
 
 /// Whether the kernel lets the thread sleep at all, which a filter of system calls may forbid.
-///
-/// # Errors
-/// The `errno` of the refusal.
 pub(crate) fn try_sleep() -> Result<(), i32> {
     match nanosleep(libc::TIMER_ABSTIME, 1) {
         0 | libc::EINTR => Ok(()),
@@ -227,9 +224,6 @@ pub(crate) struct Timerfd(libc::c_int);
 
 impl Timerfd {
     /// Makes a timer on `CLOCK_MONOTONIC`.
-    ///
-    /// # Errors
-    /// The `errno` of `timerfd_create`.
     pub(crate) fn new() -> Result<Self, i32> {
         // SAFETY: no pointers are passed.
         let fd = unsafe { libc::timerfd_create(libc::CLOCK_MONOTONIC, libc::TFD_CLOEXEC) };

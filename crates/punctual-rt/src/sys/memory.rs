@@ -36,9 +36,6 @@ pub fn thread_usage() -> ThreadUsage {
 }
 
 /// Locks all present and future memory with `mlockall`.
-///
-/// # Errors
-/// The `errno` of the refusal.
 pub(crate) fn lock_all_memory() -> Result<(), i32> {
     // SAFETY: no pointers are passed.
     let result = unsafe { libc::mlockall(libc::MCL_CURRENT | libc::MCL_FUTURE) };
@@ -52,9 +49,6 @@ pub(crate) fn unlock_all_memory() {
 
 /// Whether the kernel would now map `bytes` more bytes, which count as locked under `MCL_FUTURE`. The mapping is not
 /// touched, and is removed again.
-///
-/// # Errors
-/// The `errno` of the refusal.
 pub(crate) fn could_map(bytes: usize) -> Result<(), i32> {
     let mapping = map(bytes, libc::PROT_NONE, libc::MAP_NORESERVE)?;
     // SAFETY: exactly the mapping made above, to which there is no reference.

@@ -40,9 +40,6 @@ fn attributes() -> Result<SchedAttr, i32> {
 /// Sets the policy of the calling thread. A thread that already has ordinary policy and is to keep it stays unchanged,
 /// including its niceness.
 ///
-/// # Errors
-/// The `errno` of the refusal.
-///
 /// # Kernel
 /// `sched_setattr`, Linux 3.14.
 #[allow(clippy::cast_sign_loss, reason = "policy numbers are small constants")]
@@ -87,9 +84,6 @@ impl SchedAttr {
 }
 
 /// The policy of the calling thread.
-///
-/// # Errors
-/// The `errno` of the refusal.
 pub(crate) fn policy() -> Result<Policy, i32> {
     attributes().map(|attr| attr.policy())
 }
@@ -112,9 +106,6 @@ pub(crate) fn set_affinity(cpus: &[u32]) -> Result<(), i32> {
 }
 
 /// CPUs that the calling thread may run on, ascending.
-///
-/// # Errors
-/// The `errno` of the refusal.
 #[allow(clippy::arithmetic_side_effects, clippy::cast_possible_truncation, reason = "indices below CPUS")]
 pub(crate) fn affinity() -> Result<Vec<u32>, i32> {
     let mut mask: Mask = [0; CPUS / WORD];
