@@ -7,9 +7,9 @@
 //! # What to pass, and when
 //! Once per cycle, after the reference was read:
 //! * `reference_ns`: the reading of the reference clock at some event, for instance when the frame passed the reference
-//! slave;
+//!   slave;
 //! * `local`: `CLOCK_MONOTONIC` at *the same event*, for instance just before the frame was sent, or half-way between
-//! sending and receiving;
+//!   sending and receiving;
 //! * `release`: the planned instant of this cycle ([`Wake::release`](crate::Wake)), *not* when the thread woke.
 //!
 //! The error is the reference's time at the release, modulo the period, minus the target: `(reference + (release −
@@ -37,15 +37,15 @@
 //!
 //! # How it works
 //! * A proportional-integral controller, whose gains follow from bandwidth and period (`kp = 2ζωT`, `ki = (ωT)²`). So
-//! the same bandwidth settles in the same time at every period.
+//!   the same bandwidth settles in the same time at every period.
 //! * The median of the last five errors is used. Each error is first carried forward by the movement of the grid and
-//! the learned drift, so that the median neither lags nor reduces stability.
+//!   the learned drift, so that the median neither lags nor reduces stability.
 //! * A sample too far from its expected value is ignored. Many of these in a row are taken as a step of the reference,
-//! and the servo starts again.
+//!   and the servo starts again.
 //! * A distance too long for the controller is *walked*, as fast as the step limit allows, while the controller holds
-//! the phase on the way. So neither a first approach of half a period nor a new target causes windup or overshoot.
+//!   the phase on the way. So neither a first approach of half a period nor a new target causes windup or overshoot.
 //! * The bandwidth is wide at first and narrows as `2/(n·T)` after n samples, as in the fit of a line, so there is no
-//! sudden change.
+//!   sudden change.
 
 mod config;
 mod filter;

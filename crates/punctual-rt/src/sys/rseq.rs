@@ -7,11 +7,11 @@
 //!
 //! This is sound for the following reasons:
 //! - The descriptor is valid (the signature that glibc registers stands before its abort address), and is constant data
-//! of this library. The kernel sends `SIGSEGV` for a descriptor that is invalid or cannot be read. So a library with
-//! this code must not be unloaded while a thread is armed.
+//!   of this library. The kernel sends `SIGSEGV` for a descriptor that is invalid or cannot be read. So a library with
+//!   this code must not be unloaded while a thread is armed.
 //! - The field is set only between [`Poison::arm`] and [`Poison::disarm`], around a polling loop that calls no other
-//! code. Other users of the field (tcmalloc, librseq) set it at the start of each of their own sections, and may leave
-//! it set. A section of theirs in a signal handler makes the mark read as cleared, as the signal itself does.
+//!   code. Other users of the field (tcmalloc, librseq) set it at the start of each of their own sections, and may
+//!   leave it set. A section of theirs in a signal handler makes the mark read as cleared, as the signal itself does.
 //! - Without glibc's area there is no [`Poison`]: musl, glibc before 2.35, Linux before 4.18, `glibc.pthread.rseq=0`.
 //!
 //! Before 6.19, Linux also clears the field after other work in the kernel.
