@@ -7,6 +7,7 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
+pub(super) const FOLDER: &str = "/sys/bus/pci/devices";
 const MOST_DEVICES: usize = 512;
 /// Limit on the number of entries in a list of capabilities, because a broken list may be circular.
 const MOST_CAPABILITIES: usize = 48;
