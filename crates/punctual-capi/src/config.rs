@@ -220,8 +220,8 @@ pub(crate) unsafe fn config(config: *const prt_config) -> Result<TaskConfig, Fai
         1 => config = config.confirming_interference(),
         other => return Err(no_choice("confirm_interference", other)),
     }
-    let optional_lengths: [(&str, i64, fn(TaskConfig, Nanos) -> TaskConfig); 4] = [
-        ("deadline_ns", given.deadline_ns, TaskConfig::deadline),
+    let optional_lengths = [
+        ("deadline_ns", given.deadline_ns, TaskConfig::deadline as fn(TaskConfig, Nanos) -> TaskConfig),
         ("budget_ns", given.budget_ns, TaskConfig::budget),
         ("execution_ns", given.execution_ns, TaskConfig::execution),
         ("steer_max_ns", given.steer_max_ns, TaskConfig::steer_max),
