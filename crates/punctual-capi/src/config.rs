@@ -165,6 +165,8 @@ const PATIENCE_NS: i64 = 1_000_000_000;
 const CPUS_MAX: u32 = 8192;
 const NAME_MAX: usize = 32;
 
+type SetLength = fn(TaskConfig, Nanos) -> TaskConfig;
+
 // SAFETY: repr(C), size and version first, members in groups of eight bytes without padding; pointers are read only
 // after they were compared with null.
 unsafe impl Versioned for prt_config {
@@ -220,8 +222,8 @@ pub(crate) unsafe fn config(config: *const prt_config) -> Result<TaskConfig, Fai
         1 => config = config.confirming_interference(),
         other => return Err(no_choice("confirm_interference", other)),
     }
-    let optional_lengths = [
-        ("deadline_ns", given.deadline_ns, TaskConfig::deadline as fn(TaskConfig, Nanos) -> TaskConfig),
+    let optional_lengths: [(&str, i64, SetLength); 4] = [
+        ("deadline_ns", given.deadline_ns, TaskConfig::deadline),
         ("budget_ns", given.budget_ns, TaskConfig::budget),
         ("execution_ns", given.execution_ns, TaskConfig::execution),
         ("steer_max_ns", given.steer_max_ns, TaskConfig::steer_max),
