@@ -1,13 +1,13 @@
-//! `punctual_rt.h`, made from the sources of the C ABI: what is written beside a function there is what C reads.
+//! Generates `punctual_rt.h` from the sources of the C interface, whose comments become the comments of the header.
 
 use anyhow::{Context, Result};
 use cbindgen::{Builder, Config, DocumentationStyle, Language, Style};
 use std::path::Path;
 
-/// Where the header is committed.
+/// Path of the committed header.
 pub const HEADER: &str = "crates/punctual-capi/include/punctual_rt.h";
 
-/// In the order in which a reader wants them.
+/// Source files in the order in which a reader of the header wants them.
 const SOURCES: [&str; 16] = [
     "error", "time", "wake", "config", "finding", "task", "group", "cyclic", "servo", "stats", "queue", "latest",
     "signal", "mutex", "watchdog", "log",

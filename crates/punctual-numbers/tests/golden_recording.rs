@@ -1,6 +1,6 @@
-//! Format 1, held: a recording written by this version is byte for byte the committed one, and the committed one is
-//! read as it was meant. `BLESS=1 cargo test -p punctual-numbers --test golden_recording` writes it anew; a difference in
-//! the bytes of an existing format means that recordings in the field can no longer be read.
+//! Format 1 must not change: a recording written by this version equals the committed one byte for byte, and the
+//! committed one is read as it was meant. `BLESS=1 cargo test -p punctual-numbers --test golden_recording` writes it
+//! anew. A difference in the bytes of an existing format means that existing recordings can no longer be read.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 

@@ -63,7 +63,8 @@ pub fn fleet_rows(recording: &Recording) -> impl Iterator<Item = FleetRow> + '_ 
     rows_of(recording, |_| true)
 }
 
-/// The same without phases that are kept apart from the headline numbers, because they were traced and others were not.
+/// Like [`fleet_rows`], but without load phases that are kept apart from the headline numbers because they alone were
+/// traced.
 pub(super) fn headline_rows(recording: &Recording) -> impl Iterator<Item = FleetRow> + '_ {
     let phases = recording.header.scenario.load_phases.len();
     rows_of(recording, move |phase| !recording.causes.apart(phase, phases))

@@ -35,7 +35,7 @@ use std::fmt;
 pub enum NotExported {
     /// No series has a histogram, and the format needs one.
     NoHistogram,
-    /// The format could not be made, and this is why.
+    /// The text could not be made, for this reason.
     Failed(String),
 }
 
@@ -97,7 +97,7 @@ impl Rows {
 /// Most rows that are written: a tenth of a second. Larger values are counted as overflows.
 const MOST_ROWS: u64 = 100_000;
 
-/// One row more than the last that holds something.
+/// Number of rows up to and including the last one that holds something, but at most [`MOST_ROWS`].
 fn rows_of(run: &ForeignRun) -> u64 {
     let ends = run.series.iter().filter_map(|series| {
         let end = series.cells.last()?.high.whole(US).saturating_add(1);
@@ -121,7 +121,7 @@ fn largest(series: &Series, run: &ForeignRun) -> Option<Nanos> {
     series.largest().filter(|_| has_end(run, series))
 }
 
-/// The notes that a reader of the copy has to know: what was repaired, doubted or lost.
+/// The notes that a reader of the exported text needs: what was repaired, doubted or lost.
 fn marks(run: &ForeignRun) -> impl Iterator<Item = String> + '_ {
     let marked = |note: &&String| ["repaired:", "doubted:", "lost:"].iter().any(|mark| note.starts_with(mark));
     run.notes.iter().filter(marked).map(|note| one_line(note))

@@ -22,7 +22,7 @@ pub(super) struct Reader {
     mean: Option<Nanos>,
     max: Option<Nanos>,
     total: Option<u64>,
-    /// The number of cells of one width, from which follows how wide the first one is.
+    /// HdrHistogram's number of sub-buckets, which tells the width of the first cell.
     sub_buckets: Option<u64>,
 }
 
@@ -140,7 +140,8 @@ impl Reader {
         Ok(())
     }
 
-    /// The first row is the cell of the smallest value, which is no wider than one part in half of the cells of one width.
+    /// Narrows the first cell, which holds the smallest value. At most this value divided by half the number of
+    /// sub-buckets is its width.
     fn narrow_first(&mut self, grain: Nanos) {
         let half = self.sub_buckets.unwrap_or(0) / 2;
         if let Some(first) = self.cells.first_mut().filter(|_| half > 0) {

@@ -54,7 +54,7 @@ impl fmt::Display for Unit {
     }
 }
 
-/// A number with its sign, in nanoseconds, and what was seen of its writing.
+/// A signed number of nanoseconds, and how it was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Number {
     pub ns: i64,

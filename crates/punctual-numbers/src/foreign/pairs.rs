@@ -10,7 +10,8 @@ use super::{ForeignRun, MOST_COLUMNS, Problem};
 use punctual_hist::Nanos;
 use std::collections::BTreeMap;
 
-/// What such programs measure is held against nothing that begins with a timer.
+/// Context of these series. Series are compared only within a context, so latencies after a timer are not compared with
+/// these.
 pub(super) const CONTEXT: &str = "sender to receiver";
 pub(super) const SUMMARY_ONLY: &str = "this program writes a summary only: smallest, mean and largest latency of each pair \
                                        from its sender to its receiver; percentiles are not known";

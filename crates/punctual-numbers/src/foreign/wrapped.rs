@@ -13,7 +13,8 @@ const OVERRUN: u64 = 1 << 32;
 const TOLD: [(&str, u32); 5] =
     [("p50", 500_000), ("p90", 900_000), ("p99", 990_000), ("p99.9", 999_000), ("p99.99", 999_900)];
 
-/// Tells whether cells were repaired, with notes; there are none if no 32-bit counter explains what is missing.
+/// Returns whether cells were repaired, and notes. There are no notes if an overrun of 32 bits does not explain what is
+/// missing.
 pub(super) fn examine(series: &mut Series, due: u64, ran: u64, slack: u64) -> (bool, Vec<String>) {
     let Some(missing) = due.checked_sub(ran) else { return (false, Vec::new()) };
     let times = missing.saturating_add(OVERRUN / 2) / OVERRUN;

@@ -76,7 +76,7 @@ impl Earlier {
         self.totals = totals.to_vec();
     }
 
-    /// The worst of a CPU in all runs, no more than of one run.
+    /// The worst activations of a CPU over all runs. The list is as long as that of a single run.
     pub(super) fn with_worst(&self, cpu: u32, mut own: Vec<Worst>) -> Vec<Worst> {
         let Some(earlier) = self.worst.get(&cpu) else { return own };
         own.extend(earlier);
@@ -207,7 +207,7 @@ impl Shift {
         record.at = self.moved(record.at);
         match &mut record.what {
             What::Noise { start, .. } => *start = self.moved(*start),
-            // On the timer's own clock, which for the timers that we judge is the monotonic one.
+            // `expires` counts on the timer's own clock, which is the monotonic one for all timers that are judged.
             What::HrtimerStart { expires, .. } => *expires = expires.saturating_add(self.by.as_ns()),
             _ => {}
         }

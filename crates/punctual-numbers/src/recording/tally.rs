@@ -1,6 +1,6 @@
-//! A histogram that is only as large as what it holds.
+//! A histogram that takes only as much memory as its non-empty buckets.
 //!
-//! There is one per CPU and load phase, and one per CPU and point of the time line: too many for 30 KB each.
+//! There is one for each CPU and load phase, and one for each CPU and point of the time line: too many for 30 KB each.
 
 use super::CpuInterval;
 use punctual_hist::{Counts, Nanos, bucket_high, bucket_low};
@@ -65,7 +65,7 @@ impl Tally {
                 _ => missing.push((*bucket, *n)),
             }
         }
-        // After the first few additions there is hardly ever anything missing.
+        // New buckets are rare after the first few additions, so sorting is rare as well.
         if !missing.is_empty() {
             self.pairs.append(&mut missing);
             self.pairs.sort_by_key(|(bucket, _)| *bucket);

@@ -1,5 +1,5 @@
-//! Windows of a recording, kept as they are written: ten thousand of them take some 30 MB packed and half a gigabyte
-//! unpacked. Each is unpacked when it is looked at.
+//! Windows of a recording, kept packed: ten thousand of them take some 30 MB packed and half a gigabyte unpacked. Each
+//! is unpacked only while it is read.
 
 use super::wire;
 use crate::trace::{Kept, Window};

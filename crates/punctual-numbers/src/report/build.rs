@@ -2,7 +2,7 @@
 
 use super::over_time::{Phases, timeline};
 use super::{
-    CpuRow, LatencyRow, Need, Percentiles, PhaseRow, Report, Seen, SkippedLoad, Verdict, WorstAt, WorstRow, trust,
+    CpuRow, LatencyRow, Need, Percentiles, PhaseRow, Report, RunCounts, SkippedLoad, Verdict, WorstAt, WorstRow, trust,
 };
 use crate::claims::Claims;
 use crate::explain::Explanation;
@@ -21,7 +21,7 @@ impl Report {
         let causes = recording.causes.tracing.is_some().then(|| Explanation::of(recording));
         let claims = Claims::of(recording, causes.as_ref());
         let trust = trust::judge(recording, &cpus, &claims);
-        let seen = Seen::of(&need, &cpus, claims.miss_spread(), recording.covered);
+        let seen = RunCounts::of(&need, &cpus, claims.miss_spread(), recording.covered);
         let verdict = Verdict::of(&seen, &trust.reasons);
         let findings = worst_first(recording.findings.clone());
         let header = &recording.header;

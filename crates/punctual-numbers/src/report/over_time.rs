@@ -11,8 +11,8 @@ pub(super) struct Phases {
 }
 
 impl Phases {
-    /// From the marks; a phase that was not ended was cut short by the end of the recording. A recording without
-    /// marks still knows the phase of each interval.
+    /// Reads the phases from the marks. A phase without an end mark lasts until the recording ends. Without any marks,
+    /// the phase of each interval is still known.
     pub(super) fn of(recording: &Recording) -> Self {
         let names = recording.header.scenario.load_phases.iter().map(LoadPhase::name).collect();
         let mut phases = Self { names, spans: Vec::new() };

@@ -18,7 +18,7 @@ pub(super) struct Fields<'a> {
     pub(super) texts: &'a [Text; TEXTS],
     pub(super) event: &'a RawEvent<'a>,
     pub(super) names: &'a mut Names,
-    /// The CPU of a mask for which a record is made.
+    /// The CPU the record is about, if the event names a mask of CPUs.
     pub(super) cpu: u32,
 }
 
@@ -70,7 +70,8 @@ impl Fields<'_> {
         What::Fault { address: self.address(0), ip: self.address(1), user }
     }
 
-    /// The kernel's own `start` is of the clock `local`, whatever the clock of the trace is.
+    /// A noise record. Its start is computed, because the kernel's field `start` is read from the clock `local`,
+    /// whatever the clock of the trace is.
     pub(super) fn noise(&self, kind: NoiseKind) -> What {
         let took = took(self.number(0));
         What::Noise { kind, id: self.int(1), start: self.event.at.minus(took), took }

@@ -155,7 +155,7 @@ struct Grown<'a> {
 }
 
 impl Grown<'_> {
-    /// Growth in a time of this length; not known before a time of this length has been seen elsewhere.
+    /// Usual growth in a time of this length. `None` until at least this much time was observed elsewhere in the run.
     fn usually(&self, length: Nanos) -> Option<u64> {
         let (total, time) = (self.elsewhere.0, u128::from(self.elsewhere.1.as_ns()));
         let length = u128::from(length.as_ns());
@@ -269,7 +269,7 @@ mod tests {
         for (what, values, asked) in [
             // Nothing was seen elsewhere.
             (STEAL, vec![Some(1), Some(9)], vec![(150, growth(8, None))]),
-            // Gone, back from an unknown instant on, and gone again.
+            // The counter disappears, comes back at an unknown instant, and disappears again.
             (
                 STEAL,
                 vec![Some(1), Some(2), None, Some(90), Some(91), None],

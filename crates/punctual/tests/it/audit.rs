@@ -28,7 +28,7 @@ fn exit_code_follows_what_counts_as_failure() {
     assert_eq!(audit(&[], Some("one-cpu")).code, 0);
     assert_eq!(audit(&["--fail-on", "fail"], Some("one-cpu")).code, 2);
     assert_eq!(audit(&["--fail-on", "warn"], Some("one-cpu")).code, 2);
-    // Nothing bad is left there; what is unknown is no finding.
+    // Nothing is bad any more, and what is unknown is no finding.
     assert_eq!(audit(&["--fail-on", "warn", "--cpus", "2-3"], Some("rt-tuned")).code, 0);
     // Nothing could be checked, and with --fail-on that must not pass.
     assert_eq!(audit(&["--fail-on", "fail"], Some("empty")).code, 3);

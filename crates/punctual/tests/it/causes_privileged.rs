@@ -1,4 +1,4 @@
-//! The kernel's trace beside a measurement, as only root can have it.
+//! Causes found by the kernel's trace during a measurement, which needs root.
 
 use crate::run::{Run, Said, machine, until};
 use punctual_hist::Nanos;
@@ -8,11 +8,11 @@ use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// A tracefs of the test's own to look into; gone with it.
+/// A mount of tracefs for one test, which is removed with the value.
 struct Tracefs(tempfile::TempDir);
 
 impl Tracefs {
-    /// `None` where the kernel has none.
+    /// Mounts tracefs; `None` if the kernel has none.
     fn new() -> Option<Self> {
         let dir = tempfile::tempdir().unwrap();
         mount("none", dir.path(), "tracefs", MountFlags::empty(), None).ok()?;
@@ -23,13 +23,13 @@ impl Tracefs {
         self.0.path()
     }
 
-    /// What the instance that everybody shares is set to.
+    /// Settings of the trace instance that all processes share.
     fn top(&self) -> BTreeMap<&'static str, String> {
         let files = ["tracing_on", "trace_clock", "set_event", "buffer_size_kb", "tracing_cpumask", "current_tracer"];
         files.into_iter().map(|file| (file, std::fs::read_to_string(self.path().join(file)).unwrap())).collect()
     }
 
-    /// Instances of the process with this number.
+    /// Trace instances of the process with this number.
     fn instances(&self, pid: u32) -> Vec<PathBuf> {
         let name = format!("punctual-{pid}");
         let entries = std::fs::read_dir(self.path().join("instances")).unwrap().map(|entry| entry.unwrap().path());
@@ -182,7 +182,7 @@ fn a_recording_with_causes_goes_on_with_causes() {
     assert_eq!((runs.len(), runs[0].ran + runs[0].skipped, runs[1].ran + runs[1].skipped), (2, 1000, 1000));
     let (then, now) = (before.tracing.unwrap(), causes.tracing.as_ref().unwrap());
     assert_eq!((then.rung, then.windows_max, &then.phases), (now.rung, now.windows_max, &now.phases));
-    // What was late in the first run is still there, and some of the second is.
+    // Late activations of the first run are still in the recording, and so are some of the second.
     let second = recording.header.epoch.plus(runs[1].at.since_epoch());
     let of_first = causes.late.iter().filter(|late| late.release < second).count();
     assert!(of_first == before.late.len() && causes.late.len() >= of_first, "{of_first}");
@@ -191,7 +191,7 @@ fn a_recording_with_causes_goes_on_with_causes() {
     assert!(explained.code != 1 && !explained.out.is_empty(), "{explained:?}");
 }
 
-/// Starts a measurement that looks for causes, and kills it when it has begun; its process id.
+/// Starts a measurement that looks for causes, kills it once it has begun, and returns its process id.
 fn kill_one(run: &Run, name: &str) -> u32 {
     let words = ["measure", "--explain", "--cpus", "0", "-q", "--duration", "30s", "--out", name];
     let mut child = run.command(&words).stdout(std::process::Stdio::null()).spawn().unwrap();
@@ -234,7 +234,7 @@ fn an_instance_in_use_cannot_be_removed_and_two_measure_side_by_side() {
     for instance in tracefs.instances(child.id()) {
         assert!(std::fs::remove_dir(&instance).is_err(), "{}", instance.display());
     }
-    // Of another PID namespace, where the first one's number is nobody's.
+    // In another PID namespace the number of the first process belongs to nobody.
     let other = ["unshare", "-pf", env!("CARGO_BIN_EXE_punctual")];
     let said = std::process::Command::new("timeout")
         .args(["--signal=KILL", "120"])

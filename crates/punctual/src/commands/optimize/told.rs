@@ -1,4 +1,4 @@
-//! How a campaign stands, told: on the terminal, in files where nobody may be there to read it, and as an exit code.
+//! Reports how a campaign stands: on the terminal, in files if no user may be there, and as an exit code.
 
 use super::candidates::Selection;
 use super::kept::Folder;
@@ -16,7 +16,8 @@ use punctual_optimize::format::{Doubts, Kept};
 use punctual_optimize::{Campaign, CandidateVerdict};
 use std::path::Path;
 
-/// With nobody there, nothing of a campaign that cannot go on stays, and the reason is written down.
+/// Takes away a campaign that cannot be resumed at boot, and writes the reason to its folder. Returns the error to
+/// report.
 pub fn abandoned(hand: &dyn Hand, path: &Path, folder: Option<&Folder>, error: anyhow::Error) -> anyhow::Error {
     let (error, what) = match abandon(hand, path) {
         Ok(()) => (error, "Its boot entry and its unit are taken away.".to_owned()),
@@ -39,7 +40,7 @@ pub fn goes_on(folder: &Folder) -> String {
     format!("ended; punctual optimize --resume {} goes on, once this is mended", folder.display())
 }
 
-/// How a campaign across boots stands. Nobody may be there to read it: its end is written down, too.
+/// Reports how a campaign across boots stands. Its end is also written to files, because no user may be there.
 pub fn tell_of_boots(
     args: &OptimizeArgs,
     folder: &Folder,
@@ -73,11 +74,11 @@ pub fn tell_of_boots(
 
 pub struct Stand {
     pub stopped: bool,
-    /// The machine is known to run as it did before it began.
+    /// Whether the machine is known to run as it did before the campaign.
     pub is_home: bool,
 }
 
-/// A campaign of which nothing is measured yet, as the document of one.
+/// The JSON document of a campaign before its first measurement.
 pub fn intended(args: &OptimizeArgs, campaign: &Campaign, found: &Selection) -> serde_json::Result<String> {
     shown::json(&shown::Result {
         campaign,
