@@ -7,7 +7,6 @@ use crate::run;
 use anyhow::{Context, Result, bail};
 use std::path::Path;
 
-/// A benchmark by the crate that holds it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Bench {
     Small { package: String, name: String },
@@ -34,7 +33,6 @@ pub fn run(root: &Path, words: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// All benchmarks of this name, in whichever crate.
 fn pick(all: &[Bench], wanted: &str) -> Result<Vec<Bench>> {
     let found: Vec<Bench> = all.iter().filter(|bench| bench.name() == wanted).cloned().collect();
     if found.is_empty() {

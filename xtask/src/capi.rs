@@ -26,7 +26,6 @@ struct Target {
     lib: PathBuf,
 }
 
-/// `cargo xtask capi [--prefix DIR] [--destdir DIR]`.
 pub fn run(root: &Path, words: &[&str]) -> Result<()> {
     let (mut prefix, mut destdir) = (root.join("target/punctual_rt"), None);
     let mut rest = words;

@@ -105,7 +105,6 @@ pub fn run(root: &Path, words: &[&str]) -> Result<()> {
     }
 }
 
-/// The steps and options of a command line.
 #[derive(Debug, Default)]
 struct Wish<'a> {
     /// Names of the steps to run; empty for all.
@@ -335,7 +334,6 @@ impl Tally {
         self.ignored += other.ignored;
     }
 
-    /// The growth since `before`.
     fn since(self, before: Self) -> Self {
         Self {
             binaries: self.binaries - before.binaries,

@@ -71,7 +71,6 @@ fn compare(root: &Path, command: &str, folder: &str) -> Result<Vec<String>> {
     Ok(differences(&committed, &fresh).into_iter().map(|line| format!("{folder}/{line}")).collect())
 }
 
-/// Writes every generated file.
 pub fn write(root: &Path) -> Result<()> {
     for (command, folder) in FOLDERS {
         let fresh = generate(root, command)?;

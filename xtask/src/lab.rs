@@ -6,7 +6,6 @@ use anyhow::{Context, Result};
 use std::path::Path;
 use std::process::Command;
 
-/// Runs the lab with these words.
 pub fn run(root: &Path, words: &[&str]) -> Result<()> {
     outcome(root, words).into_result()
 }

@@ -40,14 +40,12 @@ pub const WHOLE: [&str; 3] = ["--workspace", "--features", "punctual/parquet,pun
 /// Cargo then selects the same features as for tests, and does not build the workspace twice.
 pub const PROGRAMS: [&str; 2] = ["--bins", "--examples"];
 
-/// Builds the programs and returns their folder.
 pub fn programs(root: &Path) -> Result<PathBuf> {
     let mut command = whole(root, "build", &["--quiet"]);
     pass_through(command.args(PROGRAMS))?;
     Ok(target_folder(root)?.join("debug"))
 }
 
-/// A verb of Cargo for the whole workspace.
 pub fn whole(root: &Path, verb: &str, words: &[&str]) -> Command {
     let mut command = cargo(root, &[verb]);
     command.args(WHOLE).args(words);
@@ -63,7 +61,6 @@ pub fn cargo_of(toolchain: &str, root: &Path, arguments: &[&str]) -> Command {
     command
 }
 
-/// Whether a toolchain of this name is installed.
 pub fn has_toolchain(toolchain: &str, root: &Path) -> bool {
     answers(&mut cargo_of(toolchain, root, &["--version"]))
 }
@@ -73,13 +70,11 @@ pub fn has_program(name: &str) -> bool {
     answers(Command::new(name).arg("--version"))
 }
 
-/// Whether the standard library for a target is installed.
 pub fn has_target(target: &str, root: &Path) -> Result<bool> {
     let folder = read(Command::new("rustc").args(["--print", "target-libdir", "--target", target]).current_dir(root))?;
     Ok(Path::new(folder.trim()).is_dir())
 }
 
-/// The folder into which Cargo builds.
 pub fn target_folder(root: &Path) -> Result<PathBuf> {
     let said = read(&mut cargo(root, &["metadata", "--no-deps", "--format-version", "1"]))?;
     let folder = said.split_once("\"target_directory\":\"").and_then(|(_, rest)| rest.split_once('"'));

@@ -120,7 +120,6 @@ impl Chromium {
     }
 }
 
-/// A sample page in the folder of pictures.
 struct Page<'a> {
     name: &'a str,
     folder: &'a Path,

@@ -44,7 +44,6 @@ impl StepOutcome {
     }
 }
 
-/// A step that has been run.
 #[derive(Clone, Debug)]
 pub struct Done {
     /// Name of the step, as `cargo xtask ci NAME` takes it.

@@ -18,14 +18,12 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// One thing that breaks a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Complaint {
     /// Path from the root of the repository.
     pub path: String,
     /// Line number from one; zero if the complaint is about the whole file.
     pub line: usize,
-    /// What is wrong, and what to do.
     pub what: String,
 }
 
@@ -69,7 +67,6 @@ impl Sources {
     }
 }
 
-/// Checks every committed file.
 pub fn run(root: &Path) -> Result<()> {
     let paths = paths(root)?;
     ensure!(!paths.is_empty(), "no file found in {}", root.display());

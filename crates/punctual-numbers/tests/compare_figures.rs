@@ -28,7 +28,6 @@ use std::io::Write as _;
 
 const BUDGET: Nanos = Nanos::from_us(50);
 
-/// The interval of one CPU with these counts.
 fn interval_of(cpu: u32, counts: &Counts, run: &mut (Nanos, Nanos), over_budget: u64) -> CpuInterval {
     *run = (run.0.min(counts.min().unwrap()), run.1.max(counts.max().unwrap()));
     CpuInterval {
@@ -203,7 +202,6 @@ mod coverage {
         recording
     }
 
-    /// The outcome of all pairs of one kind.
     #[derive(Default)]
     struct Tally {
         pairs: u32,

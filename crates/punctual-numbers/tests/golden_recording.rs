@@ -228,7 +228,6 @@ fn tracing() -> [Frame; 3] {
     ]
 }
 
-/// Every kind of record there is.
 fn happened() -> Vec<What> {
     let (timer, function, handler) = (Address(0xffff_8881_0000_1040), Address(0xffff_ffff_8112_3450), Address(0));
     let kinds = [NoiseKind::Nmi, NoiseKind::Irq, NoiseKind::Softirq, NoiseKind::Thread];
@@ -359,7 +358,6 @@ fn rendered(frames: &[Frame]) -> String {
     text
 }
 
-/// Hexadecimal, with 32 bytes in each line.
 fn to_hex(bytes: &[u8]) -> String {
     let line = |bytes: &[u8]| bytes.iter().fold(String::new(), |line, byte| line + &format!("{byte:02x}")) + "\n";
     bytes.chunks(32).map(line).collect()

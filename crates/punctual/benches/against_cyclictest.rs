@@ -13,7 +13,6 @@ use std::process::Command;
 const ROUNDS: usize = 4;
 const SECONDS: u32 = 20;
 
-/// Results of one run.
 struct Figures {
     p50_us: f64,
     cpu_us_per_activation: f64,

@@ -27,7 +27,6 @@ pub struct Reached<'data> {
 }
 
 impl<'data> Library<'data> {
-    /// Reads an archive of object files.
     pub fn parse(bytes: &'data [u8]) -> Result<Self> {
         let archive = ArchiveFile::parse(bytes).context("read the archive")?;
         let mut files = Vec::new();
@@ -88,7 +87,6 @@ impl<'data> Library<'data> {
         self.files.get(at).context("a file of the library")
     }
 
-    /// Symbols at which the relocations of a section point.
     fn targets(&self, (at, section): Place) -> Result<Vec<SymbolIndex>> {
         let section = self.file(at)?.section_by_index(section).context("find a section")?;
         let targets = section.relocations().filter_map(|(_, relocation)| match relocation.target() {

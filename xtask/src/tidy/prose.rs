@@ -36,7 +36,6 @@ const EMPTY: [&str; 16] =
 /// Pages whose words are checked. CHANGELOG.md is not among them: it tells of the past in the words of its time.
 const PAGES: [&str; 2] = ["book/src/", "README.md"];
 
-/// All rules for one text.
 pub fn check(path: &str, text: &str) -> Vec<Complaint> {
     let mut complaints = Vec::new();
     if ending(path) == "rs" {
@@ -128,7 +127,6 @@ fn spread(name: &str) -> String {
     apart
 }
 
-/// Line number and text of each line comment.
 fn comments(text: &str) -> impl Iterator<Item = (usize, &str)> {
     text.lines().enumerate().filter_map(|(at, line)| {
         let line = line.trim_start();

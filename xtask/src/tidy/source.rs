@@ -12,7 +12,6 @@ pub struct Source {
 }
 
 impl Source {
-    /// Takes a file apart.
     pub fn new(text: &str) -> Self {
         let (mut code, literals) = mask(text);
         blank_tests(&mut code);

@@ -31,7 +31,6 @@ pub const PAGES: [&str; 3] = ["ARCHITECTURE.md", "CONTRIBUTING.md", "INVARIANTS.
 const TOP_FOLDERS: [&str; 10] =
     ["benches/", "book/", "crates/", "examples/", "fixtures/", "lab/", "proofs/", "schemas/", "truth/", "xtask/"];
 
-/// Rules about the tree as a whole.
 pub fn whole_tree(paths: &BTreeSet<String>) -> Vec<Complaint> {
     let needed = [
         "ARCHITECTURE.md",
@@ -132,7 +131,6 @@ pub fn promised_tests(text: &str) -> Vec<(usize, String)> {
         .collect()
 }
 
-/// The ending of a path: what follows its last dot.
 pub fn ending(path: &str) -> &str {
     path.rsplit_once('.').map_or("", |(_, ending)| ending)
 }

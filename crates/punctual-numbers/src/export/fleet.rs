@@ -26,7 +26,6 @@ pub struct FleetHead {
 /// One CPU, thread or context in one stretch of time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FleetRow {
-    /// The name of the series in the file.
     pub series: String,
     pub cpu: Option<u32>,
     pub context: Option<String>,
@@ -58,7 +57,6 @@ pub fn fleet_head(recording: &Recording) -> FleetHead {
     }
 }
 
-/// The rows of a recording, in order of time.
 pub fn fleet_rows(recording: &Recording) -> impl Iterator<Item = FleetRow> + '_ {
     rows_of(recording, |_| true)
 }

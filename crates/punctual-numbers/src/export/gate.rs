@@ -35,7 +35,6 @@ impl Gate {
     }
 }
 
-/// Compares a series of a run with a budget.
 pub fn gate(run: &ForeignRun, series: &Series, budget: Option<Nanos>) -> Gate {
     let Some(budget) = budget else { return Gate::NoBudget };
     let missed = missed(series, budget);

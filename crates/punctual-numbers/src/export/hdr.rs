@@ -20,7 +20,6 @@ use std::fmt::Write;
 /// time of an interval as relative to the start of the log.
 const CLOCK_IS_SET: Nanos = Nanos::from_secs(2 * 366 * 86_400);
 
-/// The log of a run without times.
 pub fn hdr(run: &ForeignRun) -> Result<String, NotExported> {
     has_histogram(run)?;
     log(None, run, foreign_fleet_rows(run).zip(names(run, tag)))

@@ -30,7 +30,6 @@ use punctual_hist::Nanos;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-/// Why a run cannot be written in a format.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NotExported {
     /// No series has a histogram, and the format needs one.
@@ -116,7 +115,6 @@ fn has_end(run: &ForeignRun, series: &Series) -> bool {
     series.beyond.is_some() || series.max.is_some() || doubts(run, series).next().is_none()
 }
 
-/// The largest value, if it is known.
 fn largest(series: &Series, run: &ForeignRun) -> Option<Nanos> {
     series.largest().filter(|_| has_end(run, series))
 }

@@ -21,7 +21,6 @@ pub(super) struct Layout {
     pub columns: usize,
     /// Columns whose names say what they hold: (index, what, unit).
     pub known: Vec<(usize, Format, Option<Unit>)>,
-    /// The column with the number of the CPU.
     pub cpu: Option<usize>,
     /// Complete rows below the heading, each with its line number.
     pub rows: Vec<(u64, Vec<u8>)>,
@@ -54,7 +53,6 @@ impl Layout {
     }
 }
 
-/// The complete lines without comments.
 fn complete_lines(first: &[u8]) -> Vec<(u64, Vec<u8>)> {
     let first = first.get(..SNIFFED).unwrap_or(first);
     let (mut lines, mut kept) = (Lines::default(), Vec::new());

@@ -7,7 +7,6 @@ use super::run::{COPIED, ForeignRun, Quantity, Series, Stated, Unfit, as_f64};
 use super::wrapped;
 use punctual_hist::Nanos;
 
-/// Adds doubts to the notes of a run.
 pub(crate) fn weigh(run: &mut ForeignRun) {
     let mut notes = Vec::new();
     let (format, duration) = (run.format, run.duration);

@@ -26,7 +26,6 @@ pub(super) struct Reader {
     sub_buckets: Option<u64>,
 }
 
-/// Whether a line is the heading of such a table.
 pub(super) fn heading(line: &str) -> bool {
     let words: Vec<&str> = line.split([' ', ',', '\t', '"']).filter(|word| !word.is_empty()).collect();
     words == ["Value", "Percentile", "TotalCount", "1/(1-Percentile)"]

@@ -21,7 +21,6 @@ pub(super) struct Raw {
     pending: Vec<u8>,
     big: bool,
     threads: BTreeMap<u32, Sequence>,
-    /// The last instant of each thread.
     instants: BTreeMap<u32, Nanos>,
     records: u64,
     first: Option<Nanos>,

@@ -12,7 +12,6 @@ const LINE_MAX: usize = 1 << 18;
 /// Called with each line: its number and its bytes without the line end.
 pub(super) type Sink<'a> = dyn FnMut(u64, &[u8]) -> Result<(), Problem> + 'a;
 
-/// Reads lines of one format.
 pub(super) trait LineReader {
     /// Takes one line, without its end.
     fn line(&mut self, number: u64, line: &str) -> Result<(), Problem>;
@@ -61,12 +60,10 @@ impl Lines {
         Ok(())
     }
 
-    /// Whether the bytes so far end within a line.
     pub fn is_open(&self) -> bool {
         !self.pending.is_empty()
     }
 
-    /// The number of the last line.
     pub fn number(&self) -> u64 {
         self.number
     }

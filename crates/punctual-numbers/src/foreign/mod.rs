@@ -171,7 +171,6 @@ impl Problem {
         Self { line: None, what: what.into(), remedy: None }
     }
 
-    /// A problem in one line.
     pub fn at(line: u64, what: impl Into<String>) -> Self {
         Self { line: Some(line), ..Self::new(what) }
     }

@@ -60,7 +60,6 @@ pub struct Number {
     pub ns: i64,
     /// Whether a comma stands for the decimal point.
     pub comma: bool,
-    /// The number of decimals.
     pub decimals: u32,
 }
 

@@ -155,7 +155,6 @@ pub struct Beyond {
 }
 
 impl ForeignRun {
-    /// Marks all series as doubted.
     pub(super) fn doubt(&mut self) {
         for series in &mut self.series {
             series.unfit = series.unfit.or(Some(Unfit::Doubted));
@@ -170,7 +169,6 @@ impl Cell {
         Self { low, high: low.plus(width.minus(Nanos::from_ns(1))), count }
     }
 
-    /// The cell of one of our buckets.
     pub fn of_bucket((bucket, count): (usize, u64)) -> Self {
         Self { low: Nanos::from_ns(bucket_low(bucket)), high: Nanos::from_ns(bucket_high(bucket)), count }
     }

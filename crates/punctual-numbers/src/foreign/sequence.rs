@@ -65,12 +65,10 @@ impl Sequence {
 }
 
 impl Order {
-    /// The number of stretches.
     pub fn stretches(&self) -> usize {
         self.stretches.len()
     }
 
-    /// Joins every two neighbours.
     fn halve(&mut self) {
         self.each = self.each.saturating_mul(2);
         let pairs = self.stretches.chunks(2).map(|pair| pair.iter().fold(Vec::new(), |sum, one| joined(&sum, one)));
@@ -101,7 +99,6 @@ impl Order {
     }
 }
 
-/// Two histograms as one.
 fn joined(a: &[(u16, u32)], b: &[(u16, u32)]) -> Vec<(u16, u32)> {
     let mut sum: Vec<(u16, u32)> = a.iter().chain(b).copied().collect();
     sum.sort_unstable_by_key(|(bucket, _)| *bucket);

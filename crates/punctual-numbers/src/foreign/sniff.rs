@@ -112,7 +112,6 @@ fn queuelat_end(line: &str) -> bool {
     line.starts_with('[') && line.contains(" - END] = ")
 }
 
-/// The line of a pair of sender and receiver.
 fn pair_line(line: &str) -> bool {
     let numbered = line.trim_start().strip_prefix('#').and_then(|rest| rest.split_once(" -> #"));
     numbered.is_some_and(|(sender, rest)| {

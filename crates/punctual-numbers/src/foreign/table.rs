@@ -31,12 +31,10 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// Whether there was no row.
     pub fn is_empty(&self) -> bool {
         self.last.is_none()
     }
 
-    /// The first value above the last row.
     pub fn end(&self) -> Nanos {
         self.last.map_or(Nanos::ZERO, |last| last.plus(Nanos::from_ns(1)))
     }

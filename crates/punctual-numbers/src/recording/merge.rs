@@ -115,17 +115,14 @@ pub enum Unmergeable {
     Nothing(usize),
 }
 
-/// One run of one recording, and where it goes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MergePart {
     pub recording: usize,
-    /// Number of the run in the recording.
     pub run: usize,
     /// How the frames are moved; `None`: they stay where they are.
     pub place: Option<Shift>,
 }
 
-/// How several recordings become one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Merging {
     /// All runs, in order of the wall clock.

@@ -49,7 +49,6 @@ pub fn begins_like_a_recording(first: &[u8]) -> bool {
 /// Takes the bytes of a recording in pieces of any size and hands out its frames.
 #[derive(Debug, Default)]
 pub struct FrameReader {
-    /// Bytes of a frame that is not complete.
     pending: Vec<u8>,
     good_bytes: u64,
     fed_bytes: u64,
@@ -235,7 +234,6 @@ impl RecordingReader {
     }
 }
 
-/// The recording these bytes hold.
 pub fn read(bytes: &[u8]) -> Result<Recording, Unreadable> {
     let mut reader = RecordingReader::new();
     reader.feed(bytes)?;

@@ -111,7 +111,6 @@ pub struct Shift {
 
 const SECOND: Nanos = Nanos::from_secs(1);
 
-/// The whole second at or after `at`.
 pub(super) fn whole_second(at: Nanos) -> Nanos {
     SECOND.times(at.as_ns().div_ceil(SECOND.as_ns()))
 }

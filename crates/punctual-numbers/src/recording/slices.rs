@@ -21,7 +21,6 @@ pub struct TimeLine {
     covered: Nanos,
 }
 
-/// A stretch of the time line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TimeSlice {
     pub start: RecTime,

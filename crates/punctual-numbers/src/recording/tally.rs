@@ -8,7 +8,6 @@ use punctual_hist::{Counts, Nanos, bucket_high, bucket_low};
 /// Non-empty buckets with the extremes and the sum of what was counted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Bucket and count, in ascending order.
     pairs: Vec<(u16, u64)>,
     extremes: Option<(Nanos, Nanos)>,
     sum: Nanos,
@@ -72,12 +71,10 @@ impl Tally {
         }
     }
 
-    /// The number of non-empty buckets.
     pub(super) fn size(&self) -> usize {
         self.pairs.len()
     }
 
-    /// The number of values.
     pub fn count(&self) -> u64 {
         self.pairs.iter().fold(0, |total, (_, n)| total.saturating_add(*n))
     }

@@ -13,7 +13,6 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 impl Report {
-    /// Everything there is to tell of a recording.
     pub fn of(recording: &Recording) -> Self {
         let phases = Phases::of(recording);
         let need = need(recording);
@@ -78,7 +77,6 @@ impl LatencyRow {
 }
 
 impl Percentiles {
-    /// The points of a histogram.
     pub fn of(counts: &Counts) -> Self {
         Self {
             min: counts.min(),

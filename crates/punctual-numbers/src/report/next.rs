@@ -26,7 +26,6 @@ const ONE_IN_VERDICT: u64 = 1_000;
 #[derive(Clone, Copy, Debug)]
 pub struct Situation<'a> {
     pub is_root: bool,
-    /// The container the reader is in, by name.
     pub container: Option<&'a str>,
     /// Whether a plan can change what the finding with this id is about.
     pub can_change: fn(&str) -> bool,

@@ -4,7 +4,6 @@ use super::{PhaseSpan, TimelinePoint};
 use crate::recording::{MarkKind, RecTime, Recording, TimeSlice};
 use crate::scenario::LoadPhase;
 
-/// The load phases on the time axis, and their names.
 pub(super) struct Phases {
     names: Vec<String>,
     spans: Vec<PhaseSpan>,
@@ -60,7 +59,6 @@ impl Phases {
         }
     }
 
-    /// The name of the phase with this number.
     pub(super) fn name(&self, phase: u16) -> String {
         self.names.get(usize::from(phase)).cloned().unwrap_or_else(|| format!("phase {phase}"))
     }

@@ -9,7 +9,6 @@ use super::format::{EventFormat, FormatError, FormatFault};
 use super::page::RawEvent;
 use super::{Context, Names, Record, What};
 
-/// The formats of one kernel's events.
 #[derive(Clone, Debug, Default)]
 pub struct Decoder {
     /// What was learned of each event, by the number that the kernel gave it.
@@ -64,7 +63,6 @@ impl Decoder {
         self.events().any(|wanted| wanted.group == group && wanted.name == name)
     }
 
-    /// Events that were learned.
     pub fn events(&self) -> impl Iterator<Item = &'static Wanted> {
         self.learned.iter().flatten().map(|learned| learned.wanted)
     }

@@ -188,7 +188,6 @@ pub(super) fn took(number: u64) -> Nanos {
     Nanos::from_ns(u64::try_from(signed(number)).unwrap_or(0))
 }
 
-/// The CPUs of a mask.
 pub(super) fn set(mask: &[u8]) -> impl Iterator<Item = u32> + '_ {
     (0_u32..)
         .step_by(8)

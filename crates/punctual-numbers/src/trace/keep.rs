@@ -35,7 +35,6 @@ pub struct Keep {
     pub moved: Option<WindowSlot>,
 }
 
-/// Decides which windows are kept.
 #[derive(Clone, Debug)]
 pub struct Keeper {
     cpus: BTreeMap<u32, OneCpu>,
@@ -145,7 +144,6 @@ impl OneCpu {
         self.unused_worst_slot()
     }
 
-    /// Notes an activation that is kept in a slot.
     fn offer(&mut self, latency: Nanos, slot: u32) {
         self.top.push((latency, slot));
         if self.top.len() > self.worst as usize {

@@ -40,7 +40,6 @@ pub struct Ledger {
     open: Step,
 }
 
-/// One counter of one CPU.
 #[derive(Clone, Copy, Debug, Default)]
 struct Held {
     cpu: u32,
@@ -54,7 +53,6 @@ struct Held {
     time: Nanos,
 }
 
-/// All counters, read once.
 #[derive(Clone, Debug, Default)]
 struct Step {
     begun: MonoTime,
@@ -111,7 +109,6 @@ impl Ledger {
         }
     }
 
-    /// When the counters were last read.
     pub fn last(&self) -> Option<MonoTime> {
         self.steps.back().map(|step| step.begun)
     }

@@ -107,7 +107,6 @@ impl Missed {
     }
 }
 
-/// One page of one CPU's buffer.
 #[derive(Clone, Copy, Debug)]
 pub struct Page<'a> {
     /// The time from which the first event counts.
@@ -147,7 +146,6 @@ impl fmt::Display for PageError {
 
 impl std::error::Error for PageError {}
 
-/// An event that is not decoded yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RawEvent<'a> {
     pub at: MonoTime,

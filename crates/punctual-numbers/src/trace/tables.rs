@@ -203,12 +203,10 @@ pub fn named(text: &[u8], name: &[u8]) -> Option<u64> {
     number(word(value).0)
 }
 
-/// The number that stands first.
 pub fn first(text: &[u8]) -> Option<u64> {
     number(word(text).0)
 }
 
-/// The nth number, counted from 0.
 pub fn nth(text: &[u8], n: usize) -> Option<u64> {
     words(text).nth(n).and_then(number)
 }
@@ -217,7 +215,6 @@ fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     text.split(|byte| *byte == b'\n')
 }
 
-/// The first word and what follows it.
 fn word(text: &[u8]) -> (&[u8], &[u8]) {
     let text = text.trim_ascii_start();
     let end = text.iter().position(u8::is_ascii_whitespace).unwrap_or(text.len());

@@ -16,7 +16,6 @@ use std::collections::BTreeMap;
 
 /// Seconds of a run. Levels are those exceeded once an hour.
 const SECONDS: u32 = 720;
-/// Activations of a second.
 const EACH: u32 = 100;
 const PERIOD: Nanos = Nanos::from_ms(10);
 const EPOCH: MonoTime = MonoTime::from_ns(1_000_000_000);
@@ -37,7 +36,7 @@ enum Kind {
 struct Source {
     name: &'static str,
     law: Law,
-    /// Times in a second.
+    /// Mean number of occurrences in a second.
     often: f64,
     kind: Kind,
     expected: Expected,
@@ -47,7 +46,6 @@ const fn source(name: &'static str, law: Law, often: f64, kind: Kind, expected: 
     Source { name, law, often, kind, expected }
 }
 
-/// Two causes in one run.
 struct Mixture([Source; 2]);
 
 static MIXTURES: [Mixture; 3] = [

@@ -23,7 +23,6 @@ const WIDTH: Nanos = Nanos::from_us(1);
 /// Mean length of a burst, in which latencies are twice as large, in seconds.
 const BURST: f64 = 1.0;
 
-/// The way in which the values of a run come about.
 #[derive(Clone, Copy)]
 enum Kind {
     Independent,
@@ -144,7 +143,6 @@ fn in_bursts(dice: &mut Dice) -> f64 {
     passed / SECONDS
 }
 
-/// The outcome of this many runs of a family.
 fn levels(number: usize, family: &Family, runs: u64) -> LevelOutcome {
     let mut outcome = LevelOutcome::default();
     let asked = (Nanos::from_secs(3_600), family.truth());
@@ -156,13 +154,11 @@ fn levels(number: usize, family: &Family, runs: u64) -> LevelOutcome {
     outcome
 }
 
-/// The outcomes of all families that are asked for.
 pub fn families(runs: u64, asked: impl Fn(&str, Expected) -> bool) -> impl Iterator<Item = Told> {
     let asked = FAMILIES.iter().enumerate().filter(move |(_, family)| asked(family.name, family.expected));
     asked.map(move |(number, family)| (family.name, family.expected, levels(number, family, runs)))
 }
 
-/// Prints the table and returns the families whose outcome is not as expected.
 pub fn table(runs: u64) -> Vec<&'static str> {
     println!("level of an hour from cells of 1 us of 1000 s, {runs} runs of each family");
     outcome::table(families(runs, |name, _| asked(name)))

@@ -19,7 +19,6 @@ const TIMES: u64 = 10;
 /// Activations in a block of an autoregressive series, each of which is drawn.
 const EACH_DRAWN: u32 = 100;
 
-/// The way in which the values of a run come about.
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
     Independent,
@@ -116,7 +115,6 @@ fn truth(family: &Family) -> f64 {
     }
 }
 
-/// The outcome of this many runs of a family.
 fn levels(number: usize, family: &Family, runs: u64) -> LevelOutcome {
     let mut outcome = LevelOutcome::default();
     let (time, truth) = (Nanos::from_secs(u64::from(BLOCKS) * TIMES), Nanos::from_ns((truth(family) * 1e3) as u64));
@@ -129,13 +127,11 @@ fn levels(number: usize, family: &Family, runs: u64) -> LevelOutcome {
     outcome
 }
 
-/// The outcomes of all families that are asked for.
 pub fn families(runs: u64, asked: impl Fn(&str, Expected) -> bool) -> impl Iterator<Item = Told> {
     let asked = FAMILIES.iter().enumerate().filter(move |(_, family)| asked(family.name, family.expected));
     asked.map(move |(number, family)| (family.name, family.expected, levels(number, family, runs)))
 }
 
-/// Prints the table and returns the families whose outcome is not as expected.
 pub fn table(runs: u64) -> Vec<&'static str> {
     println!("level of {TIMES} times the run, {runs} runs of each family");
     outcome::table(families(runs, |name, _| asked(name)))

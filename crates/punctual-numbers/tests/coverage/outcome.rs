@@ -5,12 +5,10 @@ use punctual_hist::Nanos;
 use punctual_numbers::claims::{Beyond, Refusal};
 use std::collections::BTreeMap;
 
-/// What is expected of a family.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Expected {
     /// Intervals of claims hold the truth.
     Held,
-    /// The method is refused.
     Refused,
     /// The method is refused if the run has enough values of the rare mode to tell it from chance.
     RefusedIfSeen,
@@ -69,7 +67,6 @@ impl LevelOutcome {
         self.by_rare.range(least..).fold((0, 0), |sum, (_, one)| (sum.0 + one.0, sum.1 + one.1))
     }
 
-    /// Whether the outcome is as expected.
     fn is_as(&self, expected: Expected) -> bool {
         let refused = |(runs, answered): (u64, u64)| runs == 0 || answered as f64 <= 0.05 * runs as f64;
         match expected {

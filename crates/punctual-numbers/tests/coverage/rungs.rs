@@ -20,7 +20,6 @@ const N: usize = (SECONDS * EACH) as usize;
 /// The percentiles that are asked for: (name, one in this many values is larger).
 const ASKED: [(&str, u64); 3] = [("p99", 100), ("p99.9", 1_000), ("p99.99", 10_000)];
 
-/// The way in which the values of a run come about.
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
     Independent,
@@ -102,7 +101,6 @@ fn header(budget: Nanos) -> Header {
     header
 }
 
-/// The claims about these latencies in us.
 fn claimed(values: &[f64], budget: Nanos) -> PhaseClaims {
     let mut recording = Recording::new(header(budget));
     let (mut min, mut max) = (Nanos::MAX, Nanos::ZERO);

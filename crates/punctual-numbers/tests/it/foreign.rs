@@ -118,14 +118,12 @@ fn the_board_that_cannot_be_a_three_day_run_is_found_and_no_other() {
     assert!(doubted.iter().all(|note| note.contains("rk3562") && note.contains("4.87 days")), "{doubted:?}");
 }
 
-/// All files with their options.
 fn all() -> Vec<(Vec<u8>, ImportOptions)> {
     let files = std::fs::read_dir(repository("fixtures/foreign")).unwrap().map(|entry| entry.unwrap().path());
     let files = files.filter(|path| path.is_file());
     files.map(|path| (bytes(&path), options(&path.file_name().unwrap().to_string_lossy()))).collect()
 }
 
-/// Fails unless cells ascend and every export of the run works.
 fn is_sound(run: &ForeignRun) {
     for series in &run.series {
         assert!(series.cells.windows(2).all(|pair| pair[0].high < pair[1].low), "cells overlap: {:?}", series.cells);

@@ -9,7 +9,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-/// The texts that were captured from one kernel.
 struct Kernel {
     name: String,
     folder: PathBuf,

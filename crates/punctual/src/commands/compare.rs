@@ -72,7 +72,6 @@ fn named(side: &[(String, Box<Recording>)]) -> Vec<(String, &Recording)> {
     side.iter().map(|(name, recording)| (name.clone(), &**recording)).collect()
 }
 
-/// Prints and writes the comparison in the forms that were asked for.
 fn tell(args: &CompareArgs, comparison: &Comparison, heading: &str) -> Result<Exit> {
     if let Some(path) = &args.html {
         let page = compare::html(comparison, heading)?;

@@ -63,7 +63,6 @@ pub fn remove(path: &Path) {
     let _ = std::fs::remove_file(path);
 }
 
-/// The title of a recording: the name of its file.
 pub fn title(recording: &Path) -> String {
     recording.file_stem().map_or_else(|| "recording".to_owned(), |stem| stem.to_string_lossy().into_owned())
 }

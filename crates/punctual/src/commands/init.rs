@@ -140,7 +140,6 @@ mod tests {
     use clap::Parser;
     use std::cell::RefCell;
 
-    /// The lines written for these options and answers.
     fn written(words: &[&str], answers: Option<&[&str]>) -> Result<String> {
         let words = [&["punctual", "init"], words].concat();
         let Command::Init(args) = Cli::try_parse_from(words).unwrap().command else { panic!("another command") };

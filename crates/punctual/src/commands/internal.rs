@@ -11,7 +11,6 @@ use punctual_tuning::knobs;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Runs one load until standard input closes.
 pub fn load(args: &LoadArgs) -> Result<Exit> {
     punctual_linux::load::worker_main(&args.name, &args.on, &args.dir, Nanos::from_secs(args.seconds))?;
     Ok(Exit::Fine)
@@ -99,7 +98,6 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ("punctual-snapshot", &["punctual snapshot --out machine.txt"]),
 ];
 
-/// Writes a man page for each verb and one for the program into a folder.
 pub fn man(dir: &Path) -> Result<Exit> {
     clap_mangen::generate_to(public(), dir).with_context(|| format!("write man pages into {}", dir.display()))?;
     for (page, examples) in EXAMPLES {

@@ -83,7 +83,6 @@ fn is_another_line(args: &LintArgs) -> bool {
 fn words_of(path: &Path, target: &Target, evidence: &Testimony<'_>) -> Result<Vec<Placed>> {
     let name = path.display();
     let bytes = read_at_most(path, MOST_BYTES, "file with a command line")?;
-    // Comments in the file may hold bytes of any encoding.
     let contents = lint_file(&String::from_utf8_lossy(&bytes), target, evidence);
     if !contents.is_command_line() {
         bail!(

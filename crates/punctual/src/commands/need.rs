@@ -17,7 +17,6 @@ use std::path::Path;
 pub struct Stated {
     pub kind: Kind,
     pub terms: Terms,
-    /// The profile or preset that states the need.
     pub name: Option<String>,
     /// Knobs that weigh more for this work than for others of its kind.
     pub weighs_more: &'static [&'static str],
@@ -83,7 +82,6 @@ impl Stated {
     }
 }
 
-/// The terms that are usual for this work.
 fn usual(preset: &Preset) -> Terms {
     Terms {
         period: Some(preset.period),

@@ -41,7 +41,6 @@ impl Terms {
     }
 }
 
-/// What a project file states at its top or in one profile.
 #[derive(Clone, Debug, Default)]
 pub struct Section {
     /// The preset that fills terms that are not stated.

@@ -67,7 +67,6 @@ impl Status {
         self.sentences.push(Sentence::doubt(text));
     }
 
-    /// Reports trace instances that killed measurements left behind.
     fn tell_tracing(&mut self, names: &[String]) {
         for name in names {
             self.doubt(format!(

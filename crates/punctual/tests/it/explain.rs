@@ -81,7 +81,6 @@ fn hogged(slot: u32, at: Nanos, hog: Nanos) -> Window {
     }
 }
 
-/// Writes a recording of this many windows, each a nanosecond later than the one before, and returns its name.
 fn recorded(run: &Run, windows: u32) -> &'static str {
     let total = LateTotal {
         cpu: 1,

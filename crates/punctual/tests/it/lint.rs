@@ -13,12 +13,10 @@ fn lint(words: &[&str]) -> Said {
     Run::new().punctual(&[&["lint"], words].concat())
 }
 
-/// Judges a line for the same kernel in all tests.
 fn of_line(line: &str, words: &[&str]) -> Said {
     lint(&[&["--cmdline", line], words, &KERNEL[..]].concat())
 }
 
-/// Runs the program with this text on standard input.
 fn with_input(words: &[&str], input: &[u8]) -> Said {
     let run = Run::new();
     let mut command = run.command(&[&["lint"], words, &KERNEL[..]].concat());

@@ -15,13 +15,11 @@ const CTRL_S: &[u8] = b"\x13";
 const CTRL_Z: &[u8] = b"\x1a";
 const LEFT: &str = "\x1b[?25h\x1b[?1049l";
 
-/// A terminal and the program in it.
 struct Session {
     run: Run,
     master: OwnedFd,
     slave: OwnedFd,
     child: Child,
-    /// All that the program wrote.
     seen: String,
     before: String,
 }
@@ -31,7 +29,6 @@ impl Session {
         Self::start_on(120, &[&["--live"], words].concat(), stdout)
     }
 
-    /// A measurement on a terminal of this number of columns.
     fn start_on(columns: u16, words: &[&str], stdout: Option<File>) -> Self {
         let run = Run::new();
         let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
@@ -72,7 +69,6 @@ impl Session {
         }
     }
 
-    /// Waits until a condition holds.
     #[track_caller]
     fn until(&mut self, what: &str, holds: impl Fn(&Self) -> bool) {
         let start = Instant::now();

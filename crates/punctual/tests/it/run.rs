@@ -12,7 +12,6 @@ pub fn repository(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
 }
 
-/// Path of a captured machine.
 pub fn captured(name: &str) -> String {
     repository(&format!("fixtures/machines/{name}.machine")).to_str().unwrap().to_owned()
 }
@@ -37,7 +36,6 @@ pub fn machine() -> File {
 /// Longest time to wait for an expected event, because machines that run tests may be busy.
 pub const PATIENCE: Duration = Duration::from_secs(300);
 
-/// Waits until a condition holds.
 #[track_caller]
 pub fn until(what: &str, holds: impl Fn() -> bool) {
     let start = Instant::now();

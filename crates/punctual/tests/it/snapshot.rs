@@ -18,7 +18,6 @@ const UNSTEADY: [&str; 8] = [
     "virt.steal",
 ];
 
-/// State and severity by knob.
 fn verdicts(report: &Value) -> BTreeMap<String, (Value, Value)> {
     let findings = report["findings"].as_array().unwrap().iter();
     findings.map(|f| (f["id"].as_str().unwrap().to_owned(), (f["state"].clone(), f["severity"].clone()))).collect()

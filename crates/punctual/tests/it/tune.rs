@@ -24,7 +24,6 @@ fn plan_of(name: &str, words: &[&str]) -> Said {
     plan(&repository(&format!("fixtures/machines/{name}.machine")), words)
 }
 
-/// The JSON document of a plan.
 fn json_of(name: &str, words: &[&str]) -> Value {
     let said = plan_of(name, &[&["--json"], words].concat());
     let document: Value = serde_json::from_str(&said.out).unwrap_or_else(|e| panic!("{e}: {said:?}"));

@@ -17,7 +17,6 @@ const KNOB: &str = "mem.stat_interval";
 /// This machine, locked for one test.
 struct Live {
     run: Run,
-    /// The value before the test.
     original: String,
     _machine: File,
 }
@@ -30,7 +29,6 @@ impl Live {
         Self { run: Run::new(), original, _machine: machine }
     }
 
-    /// The command that tunes that one value, with more words.
     fn tune(&self, words: &[&str]) -> Command {
         self.run.command(&[&["tune", "--only", KNOB, "--until-reboot", "--yes"], words].concat())
     }
@@ -59,7 +57,6 @@ fn value() -> String {
     fs::read_to_string(VALUE).unwrap().trim().to_owned()
 }
 
-/// Waits until the value is `wanted`.
 #[track_caller]
 fn comes_to(wanted: &str) {
     until(&format!("{VALUE} is {wanted}"), || value() == wanted);

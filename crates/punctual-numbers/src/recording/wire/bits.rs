@@ -54,7 +54,6 @@ impl<'a> BitWriter<'a> {
         self.number(order, zigzag(to.wrapping_sub(from)));
     }
 
-    /// Fills up the last byte with zeros.
     pub(crate) fn align(&mut self) {
         if self.filled > 0 {
             self.bits(0, 8 - self.filled);
@@ -72,7 +71,6 @@ impl<'a> BitWriter<'a> {
 #[derive(Clone)]
 pub(crate) struct BitReader<'a> {
     bytes: &'a [u8],
-    /// The position, counted in bits.
     at: usize,
 }
 

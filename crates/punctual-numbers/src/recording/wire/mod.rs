@@ -49,7 +49,6 @@ impl std::fmt::Display for Unencodable {
 
 impl std::error::Error for Unencodable {}
 
-/// Appends the first line of a recording.
 pub fn encode_preamble(to: &mut Vec<u8>) {
     to.extend_from_slice(MAGIC);
     to.extend_from_slice(FORMAT.to_string().as_bytes());

@@ -155,7 +155,6 @@ pub(super) fn take_happened(from: &mut BitReader) -> Result<Frame, Damage> {
     Ok(Frame::MaximaLost(MaximaLost { at, blocks: length.whole(SECOND) }))
 }
 
-/// Integers narrower than 64 bits.
 macro_rules! integers {
     ($($type:ident)+) => { $(
         impl Wire for $type {

@@ -110,7 +110,6 @@ fn length(args: &CompareArgs) -> Nanos {
     args.turns.duration.unwrap_or(EACH)
 }
 
-/// The scenario of each measurement.
 fn scenario(args: &CompareArgs) -> Result<Scenario> {
     let here = Here::read();
     let typed = Terms {
@@ -236,7 +235,6 @@ fn keep(folder: &Folder, turns: &Turns) -> Result<()> {
     folder.write_result(FILE, &write(turns).context("rounds cannot be written as JSON")?)
 }
 
-/// The command that resumes the rounds.
 fn resume(folder: &Folder) -> String {
     format!("punctual compare --resume {}", folder.display())
 }

@@ -164,7 +164,6 @@ mod tests {
     use crate::cli::{Cli, Command, OptimizeArgs};
     use clap::Parser;
 
-    /// The options of these words.
     fn asked(words: &[&str]) -> OptimizeArgs {
         let words = [&["punctual", "optimize", "--boots"][..], words].concat();
         let Command::Optimize(args) = Cli::try_parse_from(words).unwrap().command else { panic!("another command") };

@@ -31,7 +31,6 @@ const REASONS_MAX: usize = 6;
 /// Why a run without an interruption has no result: the measuring thread got no CPU.
 const STALLED: &str = "the measurement stalled: a measuring thread made no more progress";
 
-/// Everything needed to set candidates and to measure.
 pub struct Bench<'a> {
     /// Prepared candidates by their index in the campaign; `None` if the candidate is no longer available on this
     /// machine.

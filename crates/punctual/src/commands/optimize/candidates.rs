@@ -17,7 +17,6 @@ use punctual_tuning::plan::{
 };
 use std::path::{Path, PathBuf};
 
-/// The candidates of a campaign, and the CPUs on which they are measured.
 pub struct Selection {
     /// The candidates, in the order in which they are best applied.
     pub candidates: Vec<Prepared>,
@@ -28,7 +27,6 @@ pub struct Selection {
     pub cpus: CpuSet,
 }
 
-/// A candidate, and the change that sets it.
 #[derive(Clone)]
 pub struct Prepared {
     pub candidate: Candidate,

@@ -38,7 +38,6 @@ use punctual_optimize::Campaign;
 use punctual_optimize::format::{Doubts, Kept};
 use std::path::Path;
 
-/// Begins or resumes a campaign, and shows its result.
 pub fn run(args: &OptimizeArgs) -> Result<Exit> {
     let Some(path) = &args.resume else { return begin(args) };
     if args.at_boot { unattended(&Machine::here(), args, path) } else { resume(args, &Folder::open(path)?) }

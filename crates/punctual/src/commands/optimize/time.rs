@@ -21,7 +21,6 @@ pub fn seed_of_the_clock() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |since| u64::from(since.subsec_nanos()))
 }
 
-/// Time since this instant.
 pub fn since(begun: Instant) -> Nanos {
     Nanos::from_ns(u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX))
 }
