@@ -7,6 +7,7 @@ use punctual_numbers::trace::{Kept, Rung, What};
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::process::Child;
 
 /// A mount of tracefs for one test, which is removed with the value.
 struct Tracefs(tempfile::TempDir);
@@ -128,10 +129,8 @@ fn nobody_elses_tracing_is_touched_and_ours_is_gone_at_every_end() {
     for signal in [None, Some(rustix::process::Signal::TERM), Some(rustix::process::Signal::INT)] {
         let length = if signal.is_none() { "1s" } else { "30s" };
         let name = format!("{signal:?}.punctual");
-        let words = ["measure", "--explain", "--cpus", "0", "-q", "--duration", length, "--out", &name];
-        let mut child = run.command(&words).stdout(std::process::Stdio::null()).spawn().unwrap();
-        let (pid, path) = (child.id(), run.path(&name));
-        until("the measurement began", || std::fs::metadata(&path).is_ok_and(|file| file.len() > 1_000));
+        let mut child = begun(&run, &name, length);
+        let pid = child.id();
         assert_eq!(tracefs.top(), before, "while it runs");
         if let Some(signal) = signal {
             assert!(!tracefs.instances(pid).is_empty(), "it has one");
@@ -149,13 +148,7 @@ fn what_a_killed_measurement_left_the_next_one_removes() {
     let _machine = machine();
     let Some(tracefs) = Tracefs::new() else { return };
     let run = Run::new();
-    let words = ["measure", "--explain", "--cpus", "0", "-q", "--duration", "30s", "--out", "killed.punctual"];
-    let mut child = run.command(&words).stdout(std::process::Stdio::null()).spawn().unwrap();
-    let pid = child.id();
-    let path = run.path("killed.punctual");
-    until("the measurement began", || std::fs::metadata(&path).is_ok_and(|file| file.len() > 1_000));
-    child.kill().unwrap();
-    child.wait().unwrap();
+    let pid = kill_one(&run, "killed.punctual");
     assert!(!tracefs.instances(pid).is_empty(), "nobody was left to remove it");
     let others = tracefs.path().join("instances").join(format!("other-{pid}"));
     std::fs::create_dir(&others).unwrap();
@@ -191,12 +184,18 @@ fn a_recording_with_causes_goes_on_with_causes() {
     assert!(explained.code != 1 && !explained.out.is_empty(), "{explained:?}");
 }
 
-/// Starts a measurement that looks for causes, kills it once it has begun, and returns its process id.
-fn kill_one(run: &Run, name: &str) -> u32 {
-    let words = ["measure", "--explain", "--cpus", "0", "-q", "--duration", "30s", "--out", name];
-    let mut child = run.command(&words).stdout(std::process::Stdio::null()).spawn().unwrap();
+/// Starts a measurement that looks for causes, and returns when it has begun.
+fn begun(run: &Run, name: &str, length: &str) -> Child {
+    let words = ["measure", "--explain", "--cpus", "0", "-q", "--duration", length, "--out", name];
+    let child = run.command(&words).stdout(std::process::Stdio::null()).spawn().unwrap();
     let path = run.path(name);
     until("the measurement began", || std::fs::metadata(&path).is_ok_and(|file| file.len() > 1_000));
+    child
+}
+
+/// Starts a measurement that looks for causes, kills it once it has begun, and returns its process id.
+fn kill_one(run: &Run, name: &str) -> u32 {
+    let mut child = begun(run, name, "30s");
     child.kill().unwrap();
     child.wait().unwrap();
     child.id()

@@ -13,7 +13,7 @@ use punctual_linux::apply::Hand;
 use punctual_numbers::scenario::LoadPhase;
 use punctual_optimize::across::Ending;
 use punctual_optimize::format::{Doubts, Kept};
-use punctual_optimize::{Campaign, CandidateVerdict};
+use punctual_optimize::{Campaign, CampaignState, CandidateVerdict};
 use std::path::Path;
 
 /// Takes away a campaign that cannot be resumed at boot, and writes the reason to its folder. Returns the error to
@@ -80,13 +80,24 @@ pub struct Stand {
 
 /// The JSON document of a campaign before its first measurement.
 pub fn intended(args: &OptimizeArgs, campaign: &Campaign, found: &Selection) -> serde_json::Result<String> {
-    shown::json(&shown::Result {
+    shown::json(&result(args, campaign, &campaign.standing(), &Doubts::default(), found))
+}
+
+/// The result of a campaign before its first measurement; the rest is added when there are some.
+fn result<'a>(
+    args: &'a OptimizeArgs,
+    campaign: &'a Campaign,
+    standing: &'a CampaignState,
+    doubts: &'a Doubts,
+    found: &'a Selection,
+) -> shown::Result<'a> {
+    shown::Result {
         campaign,
-        standing: &campaign.standing(),
+        standing,
         not_tried: &found.not_tried,
-        doubts: &Doubts::default(),
+        doubts,
         cpus: &found.cpus,
-        load: load(args),
+        load: args.phases().iter().map(LoadPhase::name).collect::<Vec<_>>().join(", "),
         run: args.run,
         late: args.budget,
         spent: Nanos::ZERO,
@@ -95,11 +106,7 @@ pub fn intended(args: &OptimizeArgs, campaign: &Campaign, found: &Selection) -> 
         gave_up: None,
         is_home: true,
         boots: None,
-    })
-}
-
-fn load(args: &OptimizeArgs) -> String {
-    args.phases().iter().map(LoadPhase::name).collect::<Vec<_>>().join(", ")
+    }
 }
 
 pub fn tell(args: &OptimizeArgs, folder: &Folder, kept: &Kept, found: &Selection, stand: &Stand) -> Result<Exit> {
@@ -107,22 +114,9 @@ pub fn tell(args: &OptimizeArgs, folder: &Folder, kept: &Kept, found: &Selection
     let gave_up = kept.across.as_ref().and_then(|across| across.gave_up.clone());
     let is_given_up = gave_up.is_some();
     let standing = kept.campaign.standing();
-    let result = shown::Result {
-        campaign: &kept.campaign,
-        standing: &standing,
-        not_tried: &found.not_tried,
-        doubts: &kept.doubts,
-        cpus: &found.cpus,
-        load: load(args),
-        run: args.run,
-        late: args.budget,
-        spent: kept.spent,
-        folder: folder.path(),
-        stopped,
-        gave_up,
-        is_home,
-        boots: kept.across.as_ref().map(|across| across.boots),
-    };
+    let boots = kept.across.as_ref().map(|across| across.boots);
+    let before = result(args, &kept.campaign, &standing, &kept.doubts, found);
+    let result = shown::Result { spent: kept.spent, folder: folder.path(), stopped, gave_up, is_home, boots, ..before };
     if let (Some(path), false) = (&args.html, stopped) {
         let page = shown::html(&result)?;
         write_new(path, &page)?;
