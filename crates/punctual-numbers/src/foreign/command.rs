@@ -20,7 +20,7 @@ pub(super) struct CyclictestOptions {
 
 /// Options that take a value, which may be in the next word.
 const WITH_VALUE: &str = "bcdDFhHilopTx";
-/// Long forms of the options that matter.
+/// Long and short names of the options that are read.
 const LONG: [(&str, char); 7] = [
     ("interval", 'i'),
     ("distance", 'd'),
@@ -79,7 +79,7 @@ impl CyclictestOptions {
             'D' => self.duration = length(value),
             'l' => self.loops = number::count(value).filter(|loops| *loops > 0),
             'h' | 'H' => (self.rows, self.distance) = (number::count(value), Nanos::ZERO),
-            // One thread for each CPU, all with the same period.
+            // `-S` starts one thread for each CPU, all with the same period.
             'S' => self.distance = Nanos::ZERO,
             _ => {}
         }

@@ -23,7 +23,7 @@ pub(super) struct Grid {
     /// Releases without an instant, and the most of them in a row.
     pub skipped: u64,
     pub longest_gap: u64,
-    /// Instants that share a release with another.
+    /// Number of instants that fall on the same release as another.
     pub surplus: u64,
     pub blocks: u64,
     slopes: (f64, f64),

@@ -45,7 +45,7 @@ impl LineReader for Reader {
             self.comment(comment.trim_end_matches(']'));
             return Ok(());
         }
-        // Programs print other things around the table.
+        // Lines before and after the table are other output of the program, and are skipped.
         if line.is_empty() || self.complete || !line.starts_with(|c: char| c.is_ascii_digit()) {
             return Ok(());
         }

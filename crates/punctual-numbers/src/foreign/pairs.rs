@@ -16,7 +16,7 @@ pub(super) const CONTEXT: &str = "sender to receiver";
 pub(super) const SUMMARY_ONLY: &str = "this program writes a summary only: smallest, mean and largest latency of each pair \
                                        from its sender to its receiver; percentiles are not known";
 
-/// The series of a pair, of which no more is known than its extremes and its mean.
+/// The series of a pair of which only the extremes and the mean are known.
 pub(super) fn summary(
     label: String,
     cpu: Option<u32>,

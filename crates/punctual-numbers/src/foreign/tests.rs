@@ -108,7 +108,7 @@ fn what_cannot_be_read_is_refused_with_its_line_and_the_way_out() {
             plain,
             "line 1: 2 columns of latencies: `latency_us` and `latency_ms`; keep one",
         ),
-        // Instants that go back, periods that stand still.
+        // Instants that go back, and periods of zero.
         ("1000\n2000\n1500\n", in_us(Format::Timestamps), "line 3: this instant is before"),
         ("1000\n0\n", in_us(Format::Periods), "line 2: a period that is not above zero"),
         ("1000\n2000\n", in_us(Format::Timestamps), "2 numbers; it takes 16"),

@@ -9,7 +9,7 @@ use super::run::{Cell, Series, Unfit, as_f64};
 use punctual_hist::Nanos;
 
 const OVERRUN: u64 = 1 << 32;
-/// Percentiles of the notes: (name, parts per million).
+/// Percentiles that the notes state: (name, parts per million).
 const TOLD: [(&str, u32); 5] =
     [("p50", 500_000), ("p90", 900_000), ("p99", 990_000), ("p99.9", 999_000), ("p99.99", 999_900)];
 

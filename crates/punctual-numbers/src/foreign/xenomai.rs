@@ -141,7 +141,7 @@ impl Reader {
         Ok(cells)
     }
 
-    /// A number of the line below the heading `----lat min|----lat avg|----lat max|-overrun|`, or of the terminal.
+    /// A number of the summary line, below `----lat min|----lat avg|----lat max|-overrun|` or on the terminal.
     fn field(&self, index: usize) -> Option<&str> {
         if let (Some(live), true) = (&self.live, self.rows.is_empty()) {
             return live.split('|').nth(index.checked_add(1)?).map(str::trim);

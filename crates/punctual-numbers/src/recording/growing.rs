@@ -75,7 +75,7 @@ mod tests {
     use super::*;
     use punctual_hist::Nanos;
 
-    /// Two runs, the second by a measurement that began an hour and a half a second after the first.
+    /// Two runs, of which the second began one hour and half a second after the first.
     fn grown() -> Growing {
         let mut first = Growing::default();
         for frame in run(0, 5, 10, Some(EndReason::Interrupted)) {

@@ -154,7 +154,8 @@ fn preamble(bytes: &[u8]) -> Result<usize, Unreadable> {
     }
 }
 
-/// The frame with which `bytes` begin, if it is complete, and its length. The frame is `None` if its kind is unknown.
+/// Decodes the frame at the beginning of `bytes`, with its length; `None` if bytes are missing. The inner `Option` is
+/// `None` if the kind of the frame is unknown.
 #[allow(clippy::type_complexity, reason = "is it damaged, is it complete, is it known: three questions, three layers")]
 fn next_frame(bytes: &[u8]) -> Result<Option<(Option<Frame>, usize)>, Damage> {
     let Some([a, b, c, d, kind]) = bytes.first_chunk::<HEAD>() else { return Ok(None) };

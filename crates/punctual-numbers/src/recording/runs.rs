@@ -129,7 +129,7 @@ impl Shift {
         Self::new(first, of, apart.max(until.since_epoch()), slots)
     }
 
-    /// The moved frame. A header becomes the beginning of a further run.
+    /// Moves a frame. A header becomes the beginning of a further run.
     pub fn put(&self, frame: Frame) -> Frame {
         match frame {
             Frame::Header(header) => {

@@ -111,7 +111,7 @@ impl Filter {
         self.stretch.holds(event.at) || self.stretch.touches(event.at.minus(event.length), event.at)
     }
 
-    /// A list holds the worst of the run so far; the worst of the stretch are gathered from all lists.
+    /// Collects the worst activations of the stretch from all lists, each of which holds the worst of the run so far.
     fn latest(&mut self, list: Vec<Worst>) -> Option<Frame> {
         let due: Vec<Worst> = list.into_iter().filter(|worst| self.is_due(worst.activation.release)).collect();
         for worst in due {

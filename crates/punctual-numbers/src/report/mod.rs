@@ -363,7 +363,7 @@ pub enum Distrust {
     Throttled,
     /// The kernel stopped real-time threads.
     RtThrottled,
-    /// One clock reading costs more than a reading through the vDSO can.
+    /// Reading the clock takes longer than it can without a system call (through the vDSO).
     SlowClock {
         #[serde(rename = "cost_ns")]
         cost: Nanos,

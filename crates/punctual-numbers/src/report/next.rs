@@ -68,7 +68,7 @@ pub enum NextStep {
     LookAtThreads,
     /// Look at who made it late, because no setting is known to be in the way.
     LookAtCauses,
-    /// Look at the latest activation part by part.
+    /// Look at the activation with the largest latency, part by part.
     LookAtSpike,
     /// Look at all numbers of the run.
     LookAtRun,

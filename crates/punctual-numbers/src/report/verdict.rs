@@ -7,7 +7,7 @@ use punctual_hist::Nanos;
 /// With 3000 releases and no miss, a miss is less probable than one in 1000 at 95 % (2995 would do).
 pub const DUE_WANTED: u64 = 3_000;
 
-/// Which way a doubt can have moved what was measured. It alone decides what becomes of a verdict.
+/// In which direction a doubt can have changed the measured latency. Only the direction decides its effect on a verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -131,7 +131,7 @@ impl Verdict {
         let because = if !seen.has_budget {
             Some(Inconclusive::NoBudget)
         } else if seen.missed > 0 {
-            // One miss is enough to know, however little else there is and whatever else was not seen.
+            // A single miss decides, even if there is little data or some misses were not seen.
             None
         } else if !seen.all_ran {
             Some(Inconclusive::NothingRan)

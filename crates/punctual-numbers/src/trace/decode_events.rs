@@ -118,7 +118,7 @@ const VECTORS: &[[Wanted; 2]] = &[
     vector!("ipi", "ipi", Ipi),
 ];
 
-/// States a task can be shown in; the bit above them says that it was pre-empted, and is the same from 4.15 on.
+/// Mask of the states of a task. The bit above the mask says that the task was pre-empted, from kernel 4.15 on.
 const STATES: u32 = 0xff;
 /// What `cpu_idle` says when the CPU woke.
 const WOKE: u32 = u32::MAX;

@@ -83,8 +83,8 @@ impl Fields<'_> {
     }
 }
 
-/// Makes `known` what the bytes up to the first 0 say, if it is not already: most names are known, and nothing is
-/// allocated for them.
+/// Sets `known` to the text before the first zero byte. Nothing is allocated if the text is the same already, which is
+/// usual for names.
 fn replace(known: &mut String, bytes: &[u8]) {
     let bytes = bytes.split(|byte| *byte == 0).next().unwrap_or_default();
     if known.as_bytes() != bytes {

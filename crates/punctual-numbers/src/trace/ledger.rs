@@ -45,7 +45,7 @@ struct Held {
     cpu: u32,
     counter: usize,
     value: u64,
-    /// Numbers of the first and last step of its newest unbroken stretch; 0: never read.
+    /// First and last step of the newest unbroken series of readings, by their numbers; 0 if the counter was never read.
     since: u64,
     until: u64,
     /// Growth in all unbroken stretches, and their length.
@@ -62,7 +62,7 @@ struct Step {
 }
 
 impl Ledger {
-    /// Gives a number for [`slot`](Self::slot).
+    /// Adds a kind of counter and returns its number, which [`slot`](Self::slot) takes.
     pub fn counter(&mut self, counted: Counted) -> usize {
         self.counters.push(counted);
         self.counters.len() - 1

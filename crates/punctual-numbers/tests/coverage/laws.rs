@@ -86,7 +86,7 @@ pub fn level_with_mode(law: Law, often: f64, values: f64) -> f64 {
     (200.0 - 50.0 / (values * often)).max(law(1.0 / values))
 }
 
-/// What one step of an autoregressive series keeps of the last value.
+/// Share of its last value that an autoregressive series keeps in one step.
 pub const KEPT: f64 = 0.9;
 
 /// The next value of a series that is standard normal and keeps `KEPT` of the last.

@@ -1,4 +1,4 @@
-//! What only root can try. Ignored by default; `cargo xtask ci` runs these when it is root and says so when it is not.
+//! Tests that need root. Ignored by default; `cargo xtask ci` runs them as root, and otherwise says that it did not.
 
 use crate::run::{Run, Said, machine};
 use std::process::Command;

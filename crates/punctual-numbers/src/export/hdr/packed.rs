@@ -46,7 +46,7 @@ impl Packed {
         for (index, count) in &self.counts {
             match index - next {
                 0 => {}
-                // A single empty cell is a count like any other.
+                // A single empty cell is written as the count 0.
                 1 => number(&mut counts, 0),
                 empty => number(&mut counts, -as_signed(empty)?),
             }

@@ -126,7 +126,7 @@ fn nothing_above_a_threshold_is_a_result_of_the_time_that_was_observed() {
     let above = claims.above.unwrap();
     let half = Nanos::from_secs(300);
     assert_eq!((above.threshold, above.count, above.observed), (Nanos::from_us(10), 0, Some(half)));
-    // Rule of three: 2.9957 in 300 s.
+    // By the rule of three there were fewer than 2.9957 in 300 s.
     assert!((above.per_hour_upper.unwrap() - 2.9957 * 12.0).abs() < 0.01, "{above:?}");
     assert_eq!(claims.time, Some(half));
     assert!((claims.next[0].odds - 3_600.0 / 3_900.0).abs() < 1e-9, "{:?}", claims.next);

@@ -7,7 +7,7 @@ use Direction::{Both, MayHide, MoodsLong, Neither, OnlyAdds, TooFew};
 use punctual_facts::cpu_set::CpuSet;
 use std::collections::BTreeMap;
 
-/// One of every doubt. A new one does not compile until it stands in this chain.
+/// One doubt of each kind. The match in it does not compile until a new kind is added.
 fn every_doubt() -> Vec<Distrust> {
     let (time, total, cpu, times) = (Nanos::from_ms(40), Nanos::from_ms(40), 3, 2);
     let cpus = || std::iter::once(3).collect::<CpuSet>();
