@@ -19,7 +19,9 @@ pub fn run() -> Result<Exit> {
     let boot = apply::now(&hand)?.boot;
     if journal::read(&hand)?.is_some_and(|contents| ended_in_the_middle(&contents, &boot)) {
         // Setting values may be the very reason why the boot ended, so nothing is set until somebody has looked.
-        render::say("an earlier boot ended while this was done, so nothing is set anew; punctual status clears that");
+        render::say(
+            "an earlier boot ended while this service set values, so it sets none now; punctual status clears that",
+        );
         return Ok(Exit::Doubtful);
     }
     for sentence in put_back_abandoned()? {
@@ -64,7 +66,7 @@ fn ended_in_the_middle(contents: &Contents, boot: &str) -> bool {
 fn arguments(session: &Session) -> Result<TuneArgs> {
     let words = session.begun.iter().flat_map(|begun| begun.asked.arguments.clone());
     let cli = Cli::try_parse_from(std::iter::once("punctual".to_owned()).chain(words))
-        .context("the journal holds words that this version does not understand")?;
+        .context("the journal holds options that this version does not understand")?;
     match cli.command {
         Command::Tune(args) => Ok(args),
         _ => bail!("the journal's last transaction was not made by tune"),

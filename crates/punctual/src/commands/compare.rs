@@ -31,7 +31,7 @@ pub fn run(args: &CompareArgs) -> Result<Exit> {
     let paths: Vec<&PathBuf> = args.baseline.iter().chain(&args.recordings).chain(&newest).collect();
     let read = paths.iter().map(|path| result(path, args.import.options())).collect::<Result<Vec<ResultFile>>>()?;
     for path in one_file(&paths) {
-        render::say(&format!("note: {} is the first file itself: nothing can differ", path.display()));
+        render::say(&format!("note: {} is the first file itself, so nothing can differ", path.display()));
     }
     let typed = Terms { budget: args.budget, ..Terms::default() };
     let budget = Stated::read(&args.need, typed)?.terms.budget;

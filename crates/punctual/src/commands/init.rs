@@ -58,7 +58,7 @@ fn text(args: &InitArgs, online: &CpuSet, ask: Option<Ask<'_>>) -> Result<String
     let names: Vec<&str> = presets::ALL.iter().map(|preset| preset.name).collect();
     let is_empty = args.profile.is_none() && args.period.is_none() && args.budget.is_none() && args.cpus.is_none();
     if ask.is_none() && is_empty {
-        bail!("nobody can be asked here: say what is needed, as in punctual init --profile ethercat --cpus 2-3");
+        bail!("there is no terminal for questions: state the need, as in punctual init --profile ethercat --cpus 2-3");
     }
     let known =
         |name: &str| presets::find(name).ok_or_else(|| format!("there is no preset '{name}'{}", among(name, &names)));
@@ -168,7 +168,7 @@ mod tests {
             (&["--period", "1ms", "--budget", "1ms"], "not below the period of 1ms"),
             (&["--profile", "cnc", "--budget", "2ms"], "not below the period of 1ms"),
             (&["--cpus", "1-9"], "no CPU 2-9 online: it has 0-1"),
-            (&[], "nobody can be asked"),
+            (&[], "no terminal for questions"),
         ] {
             let why = written(words, None).unwrap_err().to_string();
             assert!(why.contains(wants), "{words:?}: {why}");

@@ -55,8 +55,8 @@ pub fn allowed_to_change() -> Result<()> {
         return Ok(());
     }
     bail!(
-        "to change the machine takes root: files of /proc, /sys, /etc and the boot loader are written, and the journal in \
-         /var/lib/punctual is root's alone; nothing was changed. Run it with sudo; --dry-run plans without"
+        "changing the machine takes root, which alone may write to /proc, /sys, /etc, the boot loader and the journal in \
+         /var/lib/punctual; nothing was changed. Run it with sudo; --dry-run plans without root"
     )
 }
 

@@ -44,7 +44,10 @@ pub fn run(args: &CompareArgs) -> Result<Exit> {
     let turns = read(&text).with_context(|| format!("read {}", file.display()))?;
     let typed = std::iter::once("punctual".to_owned()).chain(turns.arguments.clone());
     let Ok(Cli { command: Command::Compare(begun), .. }) = Cli::try_parse_from(typed) else {
-        bail!("{}: the words these rounds were begun with are not understood by this version", folder.display());
+        bail!(
+            "{}: this version does not understand the options of these rounds, which another version began",
+            folder.display()
+        );
     };
     // Forms of the result are those of this command line, not those the rounds were begun with.
     let begun = CompareArgs {
@@ -134,12 +137,13 @@ fn scenario(args: &CompareArgs) -> Result<Scenario> {
 
 fn go_on(args: &CompareArgs, folder: &Folder, mut turns: Turns) -> Result<Exit> {
     none_under_way()?;
-    let interrupted = interrupt::flag().context("signals cannot be held back, and nothing is to end halfway")?;
+    let interrupted =
+        interrupt::flag().context("signal handlers cannot be installed, and a signal could end this halfway")?;
     let scenario = scenario(args)?;
     session::check_loads(&scenario.load_phases, folder.path())?;
     let note = under_way::say_so(folder.path());
     if let Err(error) = &note {
-        render::say(&format!("Whoever else measures now is not told that rounds are measured: {error}"));
+        render::say(&format!("Other measurements on this machine are not warned of these rounds: {error}"));
     }
     let each = length(args).plus(WARM_UP).plus(args.turns.settle).times(2);
     turns.after(&present(&Machine::here())?, each);

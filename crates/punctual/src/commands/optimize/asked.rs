@@ -121,7 +121,9 @@ pub fn folder(args: &OptimizeArgs) -> Result<PathBuf> {
     let parent = parent.canonicalize().with_context(|| format!("open the folder {}", parent.display()))?;
     is_roots_alone(&parent).map_err(|why| anyhow!("{why}: a campaign across boots is taken up by root after each"))?;
     if let Err(why) = place() {
-        render::say(&format!("Nothing goes on by itself after a boot: {why}. Without that, each takes you."));
+        render::say(&format!(
+            "The campaign does not resume by itself after a boot: {why}. Resume it by hand after each."
+        ));
     }
     Ok(parent.join(path.file_name().context("--out: name a folder")?))
 }
@@ -147,7 +149,9 @@ pub fn is_found_after_a_boot(args: &OptimizeArgs) -> Result<()> {
         let LoadSpec::Program(words) = LoadSpec::parse(name)? else { continue };
         let program = Path::new(words.first().map_or("", String::as_str));
         if !program.is_absolute() {
-            bail!("load {name}: name the program with its whole path: with --boots root runs it after each boot");
+            bail!(
+                "load {name}: name the program with its whole path, because with --boots root runs it after each boot"
+            );
         }
         let real = program.canonicalize().with_context(|| format!("load {name}: look at {}", program.display()))?;
         // The named path and the file it leads to are both checked.

@@ -68,7 +68,8 @@ impl<'a> Bench<'a> {
             trials: kept.campaign.design.candidates.iter().map(|candidate| trial(&candidate.id)).collect(),
             scenario,
             setting: Here::read().setting(load_dir, Vec::new(), false),
-            guard: Program::this(GUARD).context("this program cannot be found, and so not guard what it changes")?,
+            guard: Program::this(GUARD)
+                .context("the path of this program cannot be found, so that no guard can be started")?,
             request: Request { kind: Purpose::ForCommand { command }, asked, confirm_within: None },
             blast: args.blast,
             interrupted,

@@ -58,7 +58,10 @@ fn resume(args: &OptimizeArgs, folder: &Folder) -> Result<Exit> {
     let mut kept = folder.kept()?;
     let words = std::iter::once("punctual".to_owned()).chain(in_words_of_today(kept.arguments.clone()));
     let Ok(Cli { command: Command::Optimize(begun), .. }) = Cli::try_parse_from(words) else {
-        bail!("{}: the words this campaign was begun with are not understood by this version", folder.display());
+        bail!(
+            "{}: this version does not understand the options of this campaign, which another version began",
+            folder.display()
+        );
     };
     let ways =
         OptimizeArgs { json: args.json, html: args.html.clone(), form: args.form, at_boot: args.at_boot, ..*begun };
@@ -163,13 +166,14 @@ fn begin(args: &OptimizeArgs) -> Result<Exit> {
 }
 
 fn go_on(args: &OptimizeArgs, folder: &Folder, mut kept: Kept, found: &Selection) -> Result<Exit> {
-    let interrupted = interrupt::flag().context("signals cannot be held back, and nothing is to end halfway")?;
+    let interrupted =
+        interrupt::flag().context("signal handlers cannot be installed, and a signal could end this halfway")?;
     let scenario = asked::scenario(args, found)?;
     let load_dir = args.load_dir.clone().unwrap_or_else(|| folder.path().to_path_buf());
     session::check_loads(&scenario.load_phases, &load_dir)?;
     let note = under_way::say_so(folder.path());
     if let Err(error) = &note {
-        render::say(&format!("Whoever else measures now is not told that a campaign does: {error}"));
+        render::say(&format!("Other measurements on this machine are not warned of this campaign: {error}"));
     }
     let mut bench = Bench::new(args, found, &kept, scenario, load_dir, &interrupted)?;
     if kept.across.is_some() {

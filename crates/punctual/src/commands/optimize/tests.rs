@@ -52,7 +52,7 @@ fn a_campaign_whose_file_is_gone_is_put_back_and_told() {
 fn a_campaign_of_another_version_is_put_back_and_told() {
     let (dir, hand, folder) = under_way();
     Folder::open(&folder).unwrap().write(&simulated::kept(&["optimise-no-more"])).unwrap();
-    assert_abandoned(dir.path(), &hand, &folder, "not understood by this version");
+    assert_abandoned(dir.path(), &hand, &folder, "this version does not understand");
 }
 
 #[test]

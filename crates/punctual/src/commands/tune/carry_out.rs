@@ -48,11 +48,13 @@ fn asked(plan: &Plan, wishes: &Wishes) -> Asked {
 fn for_good(args: &TuneArgs, plan: &Plan, wishes: &Wishes, request: &Request) -> Result<Exit> {
     let hand = Machine::here();
     // A signal only sets a flag, which is looked at when no change is half made.
-    let interrupted = interrupt::flag().context("signals cannot be held back, and nothing is to end halfway")?;
+    let interrupted =
+        interrupt::flag().context("signal handlers cannot be installed, and a signal could end this halfway")?;
     let transaction = Transaction::begin(&hand, request)?;
     let number = transaction.number();
     if args.confirm_within.is_some() {
-        let guard = Program::this(GUARD).context("this program cannot be found, and so not guard what it changes")?;
+        let guard = Program::this(GUARD)
+            .context("the path of this program cannot be found, so that no guard can be started")?;
         if let Err(error) = watch_deadline(&guard, transaction.number()) {
             transaction.cancel()?;
             return Err(error.into());
@@ -111,7 +113,8 @@ pub fn outcome(applied: &Applied) -> Exit {
 
 fn for_command(args: &TuneArgs, plan: &Plan, wishes: &Wishes, request: &Request) -> Result<Exit> {
     let hand = Machine::here();
-    let guard = Program::this(GUARD).context("this program cannot be found, and so not guard what it changes")?;
+    let guard =
+        Program::this(GUARD).context("the path of this program cannot be found, so that no guard can be started")?;
     // The request belongs to this process, so it ends however the process ends.
     let held = plan.wanted.hold_latency_us.map(|us| LatencyRequest::global(Nanos::from_us(us.into())));
     let _held = held.transpose().map_err(|error| {

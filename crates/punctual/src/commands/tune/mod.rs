@@ -46,7 +46,7 @@ pub fn run(args: &TuneArgs) -> Result<Exit> {
     }
     if args.machine.is_none() && wishes.lasting && is_forgotten_at_boot() {
         render::say(
-            "/var/lib is kept in memory here, so nobody could put back what outlives a boot: until the next boot only.",
+            "/var/lib is kept in memory here, so a boot would lose the journal: changes hold until the next boot only.",
         );
         wishes.lasting = false;
         wishes.preferences.for_good = false;
@@ -105,7 +105,7 @@ fn show(plan: &Plan, wishes: &Wishes, args: &TuneArgs) -> Result<()> {
 
 pub fn is_agreed(question: &str) -> Result<bool> {
     if !io::stdin().is_terminal() {
-        bail!("nobody can be asked here, so nothing was changed; --yes goes on without asking");
+        bail!("there is no terminal for the question, so nothing was changed; --yes goes on without asking");
     }
     render::ask(question);
     let mut answer = String::new();
