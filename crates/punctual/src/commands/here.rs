@@ -16,7 +16,7 @@ use std::path::PathBuf;
 /// Describes the reader of the output: privileges and container. Only the three small files that tell of a container
 /// are read.
 pub fn reader() -> Reader {
-    reader_in(&LiveTree::new("/"))
+    reader_in(&LiveTree::here())
 }
 
 fn reader_in(tree: &dyn Tree) -> Reader {
