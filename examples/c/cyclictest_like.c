@@ -23,7 +23,7 @@ static int fail(const char *what, const char *why)
     return 1;
 }
 
-/* A whole number from 0 to `max`; -1 for anything else. */
+/* Returns a whole number from 0 to `max`, or -1 for any other text. */
 static int64_t number(const char *text, int64_t max)
 {
     char *end;
@@ -47,7 +47,7 @@ static int64_t wait_named(const char *name)
     return -1;
 }
 
-/* Fills `config`, `cpu` and `seconds` from the command line; what is wrong, or NULL. */
+/* Fills `config`, `cpu` and `seconds` from the command line. Returns what is wrong, or NULL. */
 static const char *read_options(int argc, char **argv, prt_config *config, uint32_t *cpu, int64_t *seconds)
 {
     for (int i = 1; i < argc; i += 2) {

@@ -1,5 +1,5 @@
 /*
- * A task with a period of 1 ms for a second, and what became of it.
+ * Runs a task with a period of 1 ms for a second, and prints how it went.
  *
  *   cc hello_periodic.c -o hello_periodic $(pkg-config --cflags --libs punctual_rt) && ./hello_periodic
  */

@@ -1,4 +1,4 @@
-// A task with a period of 1 ms for a second, and what became of it.
+// Runs a task with a period of 1 ms for a second, and prints how it went.
 //
 //   c++ -std=c++17 hello_periodic.cpp -o hello_periodic $(pkg-config --cflags --libs punctual_rt) && ./hello_periodic
 #include <punctual_rt.hpp>

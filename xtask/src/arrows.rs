@@ -1,7 +1,7 @@
-//! Which crate may reach which: the arrows of ARCHITECTURE.md, held by what Cargo itself resolves; and within a crate, that
-//! no two modules of a folder use each other (see [`circles`]).
+//! Which crate may reach which: the arrows of ARCHITECTURE.md, held against what Cargo resolves; and that within a
+//! crate no two modules of a folder use each other (see [`circles`]).
 //!
-//! Names are compared with the whole tree, on every target and without development dependencies. (`cargo tree -i`
+//! Crates are looked up in the whole tree, for every target and without development dependencies. (`cargo tree -i`
 //! would be shorter, but it answers a misspelt name just as it answers an absent one.)
 
 use crate::{circles, run};
@@ -9,7 +9,7 @@ use anyhow::{Result, bail};
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// What one crate may reach, directly or not.
+/// Which crates one crate may reach, directly or through others.
 struct Arrow {
     from: &'static str,
     /// Crates of this repository it may reach.
@@ -18,16 +18,16 @@ struct Arrow {
 }
 
 enum Foreign {
-    /// These and no more.
+    /// Exactly these crates are allowed.
     Only(&'static [&'static str]),
     AnyBut(&'static [&'static str]),
 }
 
-/// Ways to the kernel, which a crate that only decides must not have.
+/// Crates that reach the kernel, which a crate that only decides must not use.
 const KERNEL: &[&str] = &["errno", "getrandom", "libc", "linux-raw-sys", "nix", "rustix", "signal-hook", "tempfile"];
-/// Ways to the user's terminal, which belong to the binary.
+/// Crates that reach the user's terminal, which belong to the binary.
 const TERMINAL: &[&str] = &["anstream", "anyhow", "clap", "indicatif", "minijinja"];
-/// What the product is made of, and automation has no use for. The rest of what automation reaches comes with cbindgen,
+/// Crates of the product for which automation has no use. The other crates that automation reaches come with cbindgen,
 /// which reads Rust and writes C headers.
 const PRODUCT: &[&str] = &["clap", "indicatif", "minijinja", "nix", "rtrb", "signal-hook"];
 
@@ -51,7 +51,7 @@ const ARROWS: &[Arrow] = &[
     Arrow { from: "xtask", ours: &[], foreign: Foreign::AnyBut(PRODUCT) },
 ];
 
-/// Complains about every arrow that points the wrong way.
+/// Fails with a line for every arrow that points the wrong way.
 pub fn check(root: &Path) -> Result<()> {
     let mut wrong = Vec::new();
     for arrow in ARROWS {

@@ -7,15 +7,14 @@ use crate::run;
 use anyhow::{Context, Result, bail};
 use std::path::Path;
 
-/// A benchmark by the crate that holds it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Bench {
     Small { package: String, name: String },
     Program(String),
 }
 
-/// Runs the benchmark that the first word names, with the rest of the words; without words all of them, one after the
-/// other so that none disturbs another.
+/// Runs the benchmark that the first word names, with the other words as its options. Without words it runs all, one
+/// after the other so that none disturbs another.
 pub fn run(root: &Path, words: &[&str]) -> Result<()> {
     let all = all(root)?;
     let (wanted, rest) = match words {
@@ -34,7 +33,6 @@ pub fn run(root: &Path, words: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// Those of this name, of whichever crate.
 fn pick(all: &[Bench], wanted: &str) -> Result<Vec<Bench>> {
     let found: Vec<Bench> = all.iter().filter(|bench| bench.name() == wanted).cloned().collect();
     if found.is_empty() {
@@ -52,7 +50,7 @@ impl Bench {
     }
 }
 
-/// Standard output belongs to the benchmark, so that what it writes for programs can be read by them.
+/// Runs a benchmark. Only the benchmark writes to standard output, so that other programs can read its results.
 fn start(root: &Path, bench: &Bench, words: &[&str]) -> Result<()> {
     eprintln!("\n== {} ==", bench.name());
     let mut command = match bench {
@@ -79,7 +77,7 @@ fn ends_with_rs(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending == "rs")
 }
 
-/// What is in a folder and `wanted`, by name without ending, in order.
+/// Names without endings of the files in a folder that are `wanted`, sorted.
 fn names(folder: &Path, wanted: fn(&Path) -> bool) -> Result<Vec<String>> {
     let mut names = Vec::new();
     for entry in std::fs::read_dir(folder).with_context(|| format!("list {}", folder.display()))? {

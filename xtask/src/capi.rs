@@ -10,23 +10,22 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Version of the symbols. A function that is added later gets a node of its own.
+/// Version of the library's symbols. Functions that are added later get a version of their own.
 const NODE: &str = "PRT_0.1";
-/// Changes when a program that was linked before would no longer run.
+/// Number of the binary interface. It changes when a program that was linked before would no longer run.
 const ABI: &str = "0";
-/// What a Rust program needs of the C library, on the linker's command line.
+/// Linker options for the C libraries that a Rust program needs.
 const NEEDED: [&str; 5] = ["-lgcc_eh", "-lpthread", "-ldl", "-lm", "-lc"];
-/// Of the program that is linked: its calls are bound when it starts, not in the first cycle of a loop.
+/// Linker option for programs: calls are bound when the program starts, not in the first cycle of a loop.
 const BOUND: &str = "-Wl,-z,now";
 const HEADERS: [&str; 2] = ["punctual_rt.h", "punctual_rt.hpp"];
 
-/// Where to install: below `destdir`, as if that were the root of the machine.
+/// Folders to install into. `destdir` stands before each of them as if it were the root of the machine.
 struct Target {
     include: PathBuf,
     lib: PathBuf,
 }
 
-/// `cargo xtask capi [--prefix DIR] [--destdir DIR]`.
 pub fn run(root: &Path, words: &[&str]) -> Result<()> {
     let (mut prefix, mut destdir) = (root.join("target/punctual_rt"), None);
     let mut rest = words;
@@ -59,8 +58,8 @@ pub fn run(root: &Path, words: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// The static library, optimised as a whole, for this machine or another. In a target folder of its own, for its flags
-/// are others.
+/// Builds the static library for this machine or another, optimised as a whole. It has a target folder of its own,
+/// because its compiler flags differ.
 pub fn build(root: &Path, target: Option<&str>) -> Result<PathBuf> {
     let folder = root.join("target/capi");
     let mut cargo = run::cargo(root, &["rustc", "--profile", "dist", "--package", "punctual-capi", "--lib"]);
@@ -72,7 +71,7 @@ pub fn build(root: &Path, target: Option<&str>) -> Result<PathBuf> {
     Ok(folder.join(target.unwrap_or_default()).join("dist/libpunctual_capi.a"))
 }
 
-/// The user's own flags, and such that paths of this machine are not in what panics would say.
+/// The user's compiler flags, and flags that keep paths of this machine out of panic messages.
 fn flags(root: &Path) -> OsString {
     let mut flags = std::env::var_os("CARGO_ENCODED_RUSTFLAGS").unwrap_or_default();
     let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
@@ -90,8 +89,8 @@ fn flags(root: &Path) -> OsString {
     flags
 }
 
-/// The shared library, from the static one: only what the header declares can be seen, and nothing is bound late, which
-/// would happen in somebody's loop.
+/// Links the shared library from the static one. It exports only what the header declares, and binds all calls at
+/// start, because late binding would happen in a loop.
 fn link(root: &Path, archive: &Path, lib: &Path, version: &str) -> Result<()> {
     let script = root.join("target/capi/symbols.map");
     write(&script, &format!("{NODE} {{ global: prt_*; local: *; }};\n"))?;
@@ -119,7 +118,7 @@ fn link_name(to: &str, at: &Path) -> Result<()> {
     std::os::unix::fs::symlink(to, at).with_context(|| format!("link {}", at.display()))
 }
 
-/// What pkg-config reads: one for the shared library, one for who wants everything in one file.
+/// Contents of the pkg-config files: one for the shared library, one for programs that link the static one.
 fn descriptions(version: &str) -> [(&'static str, String); 2] {
     let needed = NEEDED.join(" ");
     let both = |about: &str, libs: &str| {

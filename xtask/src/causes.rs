@@ -1,35 +1,28 @@
-//! `cargo xtask causes`: hands over to the program in `proofs/causes`, which plants delays and holds explanations
-//! against them.
+//! `cargo xtask causes`: runs the program in `proofs/causes`, which plants delays and compares them with what is
+//! explained.
 
 use crate::run;
-use crate::step::Outcome;
-use anyhow::{Context, Result, bail};
+use crate::step::StepOutcome;
+use anyhow::{Context, Result};
 use std::path::Path;
 use std::process::Command;
 
-/// How it ends where no trace may be had; why is in what it said.
-const NOT_RUN: i32 = 3;
-
-/// Builds product and planter, and runs all kinds or what the words say.
+/// Builds the product and the program, and runs all kinds of delays or those that the words name.
 pub fn run(root: &Path, words: &[&str]) -> Result<()> {
-    match ended(root, words)? {
-        Some(0) => Ok(()),
-        Some(NOT_RUN) => bail!("not run: no delay could be both planted and traced here"),
-        _ => bail!("causes were told wrong, or could not be told"),
-    }
+    outcome(root, words).into_result()
 }
 
-/// The quick set, as a step.
-pub fn step(root: &Path) -> Outcome {
+/// Runs the quick set of delays, as a step of `ci`.
+pub fn step(root: &Path) -> StepOutcome {
     if !run::is_root() {
-        return Outcome::NotRun("not root".to_owned());
+        return StepOutcome::NotRun("not root".to_owned());
     }
-    match ended(root, &["--quick"]) {
-        Ok(Some(0)) => Outcome::Passed,
-        Ok(Some(NOT_RUN)) => Outcome::NotRun("no delay can be both planted and traced here".to_owned()),
-        Ok(_) => Outcome::Failed("causes were told wrong, or could not be told".to_owned()),
-        Err(error) => Outcome::Failed(format!("{error:#}")),
-    }
+    outcome(root, &["--quick"])
+}
+
+fn outcome(root: &Path, words: &[&str]) -> StepOutcome {
+    let lacks = "no delay can be both planted and traced here";
+    StepOutcome::of_program(ended(root, words), lacks, "causes were told wrong, or could not be told")
 }
 
 fn ended(root: &Path, words: &[&str]) -> Result<Option<i32>> {

@@ -1,11 +1,11 @@
 //! `cargo xtask ci`: every check, in one command.
 //!
-//! All steps run even when one fails, so that one run tells everything; the table at the end tells which. A full run
-//! does some of them beside the others ([`beside`]).
+//! All steps run even when one fails, and the table at the end shows the outcome of each. A full run does some of them
+//! in a process beside the others ([`beside`]).
 
 mod beside;
 
-use crate::step::{self, Done, Outcome, table, verdict};
+use crate::step::{self, Done, StepOutcome, table, verdict};
 use crate::{arrows, causes, codegen, duplicates, lab, packages, panic_free, run, screenshots, tidy, truth};
 use anyhow::{Context, Result, bail, ensure};
 use beside::Beside;
@@ -15,16 +15,16 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
-/// A step by name. What it adds to the summary beside its outcome goes into the tally.
-type Step = (&'static str, fn(&Path, &mut Tally) -> Outcome);
+/// A step and its name. Besides its outcome, a step may add to the tally of tests.
+type Step = (&'static str, fn(&Path, &mut Tally) -> StepOutcome);
 
 const STEPS: &[Step] = &[
-    ("tidy", |root, _| Outcome::of(tidy::run(root))),
+    ("tidy", |root, _| StepOutcome::of(tidy::run(root))),
     ("fmt", |root, _| cargo(root, &["fmt", "--all", "--check"])),
-    ("arrows", |root, _| Outcome::of(arrows::check(root))),
+    ("arrows", |root, _| StepOutcome::of(arrows::check(root))),
     ("clippy", |root, _| whole(root, "clippy", &["--all-targets", "--keep-going", "--", "-D", "warnings"])),
-    ("duplicates", |root, _| Outcome::of(duplicates::check(root))),
-    // Tests run them, and Cargo leaves them out when the tests are named.
+    ("duplicates", |root, _| StepOutcome::of(duplicates::check(root))),
+    // Tests run the examples, and Cargo does not build them when tests are named.
     ("examples", |root, _| whole(root, "build", &run::PROGRAMS)),
     ("test", |root, tally| {
         test(&mut run::whole(root, "test", &["--no-fail-fast", "--lib", "--bins", "--tests"]), tally)
@@ -33,32 +33,34 @@ const STEPS: &[Step] = &[
     ("formats", formats),
     ("features", features),
     ("bpf", bpf),
-    // Documentation may have no examples.
-    ("doctest", |root, tally| Outcome::of(seen(&mut run::whole(root, "test", &["--no-fail-fast", "--doc"]), tally))),
+    // Documentation may have no examples, so a run without tests is no mistake here.
+    ("doctest", |root, tally| {
+        StepOutcome::of(seen(&mut run::whole(root, "test", &["--no-fail-fast", "--doc"]), tally))
+    }),
     ("doc", |root, _| doc(root)),
-    ("generated", |root, _| Outcome::of(codegen::check(root))),
+    ("generated", |root, _| StepOutcome::of(codegen::check(root))),
     ("screenshots", |root, _| screenshots::step(root)),
-    // From here to `truth`: beside the others in a full run.
+    // The steps from here to `truth` run beside the others in a full run.
     ("lab", |root, _| lab::step(root)),
     ("miri", miri),
-    ("panic-free", |root, _| Outcome::of(panic_free::check(root))),
-    ("packages", |root, _| Outcome::of(packages::check(root))),
+    ("panic-free", |root, _| StepOutcome::of(panic_free::check(root))),
+    ("packages", |root, _| StepOutcome::of(packages::check(root))),
     ("msrv", |root, _| msrv(root)),
     ("fuzz", |root, _| fuzz(root)),
     ("truth", |root, _| truth::step(root)),
-    // These time real threads, and begin when nothing runs beside them any more.
+    // These steps time real threads, so they begin when nothing else runs any more.
     ("privileged", privileged),
     ("causes", |root, _| causes::step(root)),
 ];
 
-/// In a full run these are done beside the steps that come before them, from the first of those that tests on: they build
-/// in folders of their own, and most of their time one CPU is enough for them.
+/// Steps that a full run does in a process beside the others, from [`WITH`] on. They build in folders of their own, and
+/// mostly use one CPU.
 const BESIDE: &[&str] = &["lab", "miri", "panic-free", "packages", "msrv", "fuzz", "truth"];
-/// The step with which they begin: what it needs has been built by then.
+/// The step with which the steps beside begin: what they need has been built by then.
 const WITH: &str = "test";
 
-/// Runs all steps, or those named; with `--all` among the words, one that could not run is a failure, and with
-/// `--must=STEP` that one is. With `--notes=FILE` the outcomes go there, for a run that these steps are a part of.
+/// Runs all steps, or those that are named. With `--all` a step that could not run is a failure, with `--must=STEP`
+/// that step is. With `--notes=FILE` the outcomes are appended to the file, for the run that started this one.
 pub fn run(root: &Path, words: &[&str]) -> Result<()> {
     let wish = Wish::read(words)?;
     if wish.is_full() || wish.notes.is_some() {
@@ -72,7 +74,7 @@ pub fn run(root: &Path, words: &[&str]) -> Result<()> {
             besides = Some(Beside::start(root, BESIDE)?);
         }
         if wish.is_full() && BESIDE.contains(name) {
-            // All of them are told where the first of them stands.
+            // The outcomes of all steps beside are reported in place of the first of them.
             for (step, tests) in besides.take().map(Beside::wait).transpose()?.into_iter().flatten() {
                 tally.add(tests);
                 done.push(wish.demanded(step));
@@ -103,10 +105,9 @@ pub fn run(root: &Path, words: &[&str]) -> Result<()> {
     }
 }
 
-/// What was asked for.
 #[derive(Debug, Default)]
 struct Wish<'a> {
-    /// Steps that are wanted; none named are all.
+    /// Names of the steps to run; empty for all.
     only: Vec<&'a str>,
     must: Vec<&'a str>,
     all: bool,
@@ -142,74 +143,76 @@ impl<'a> Wish<'a> {
         self.is_full() || self.only.contains(&step)
     }
 
-    /// The step as it counts: one that must run and could not has failed.
+    /// The outcome with `--must` applied: a step that must run and could not has failed.
     fn demanded(&self, step: Done) -> Done {
         let outcome = match step.outcome {
-            Outcome::NotRun(why) if self.must.contains(&step.name) => Outcome::Failed(format!("not run: {why}")),
+            StepOutcome::NotRun(why) if self.must.contains(&step.name) => {
+                StepOutcome::Failed(format!("not run: {why}"))
+            }
             outcome => outcome,
         };
         match &outcome {
-            Outcome::Passed => {}
-            Outcome::Failed(why) => println!("{} failed: {why}", step.name),
-            Outcome::NotRun(why) => println!("{} not run: {why}", step.name),
+            StepOutcome::Passed => {}
+            StepOutcome::Failed(why) => println!("{} failed: {why}", step.name),
+            StepOutcome::NotRun(why) => println!("{} not run: {why}", step.name),
         }
         Done { outcome, ..step }
     }
 }
 
-fn timed(name: &'static str, work: impl FnOnce() -> Outcome) -> Done {
+fn timed(name: &'static str, work: impl FnOnce() -> StepOutcome) -> Done {
     let (start, cpu_before) = (Instant::now(), step::cpu_of_children());
     let outcome = work();
     let cpu = step::cpu_of_children().saturating_sub(cpu_before);
     Done { name, outcome, took: start.elapsed(), cpu }
 }
 
-fn cargo(root: &Path, arguments: &[&str]) -> Outcome {
-    Outcome::of(run::show(&mut run::cargo(root, arguments)))
+fn cargo(root: &Path, arguments: &[&str]) -> StepOutcome {
+    StepOutcome::of(run::show(&mut run::cargo(root, arguments)))
 }
 
-fn whole(root: &Path, verb: &str, arguments: &[&str]) -> Outcome {
-    Outcome::of(run::show(&mut run::whole(root, verb, arguments)))
+fn whole(root: &Path, verb: &str, arguments: &[&str]) -> StepOutcome {
+    StepOutcome::of(run::show(&mut run::whole(root, verb, arguments)))
 }
 
 fn seen(command: &mut Command, tally: &mut Tally) -> Result<()> {
     run::show_and_see(command, |line| tally.see(line))
 }
 
-/// A run without a test is a mistake in this file.
-fn test(command: &mut Command, tally: &mut Tally) -> Outcome {
+/// Runs tests as a step. A step without any test is a mistake in this file.
+fn test(command: &mut Command, tally: &mut Tally) -> StepOutcome {
     let before = tally.passed;
     match seen(command, tally) {
-        Ok(()) if tally.passed == before => Outcome::Failed("no test ran".to_owned()),
-        result => Outcome::of(result),
+        Ok(()) if tally.passed == before => StepOutcome::Failed("no test ran".to_owned()),
+        result => StepOutcome::of(result),
     }
 }
 
-/// What only root can try: the real-time class, other users, hidden file systems.
-fn privileged(root: &Path, tally: &mut Tally) -> Outcome {
+/// Runs the tests that only root can run: the real-time class, other users, hidden file systems.
+fn privileged(root: &Path, tally: &mut Tally) -> StepOutcome {
     if !run::is_root() {
-        return Outcome::NotRun("not root".to_owned());
+        return StepOutcome::NotRun("not root".to_owned());
     }
     let programs = ["--test", "it", "--test", "privileged", "--test", "comm"];
     let words = [["--no-fail-fast"].as_slice(), &programs, &["--", "--ignored", "privileged"]].concat();
     test(&mut run::whole(root, "test", &words), tally)
 }
 
-/// What is written for the Perfetto viewer, read by its own public schema, which Python's package index has.
-fn perfetto(root: &Path, tally: &mut Tally) -> Outcome {
+/// Checks what is written for the Perfetto viewer by its public schema, from Python's package index.
+fn perfetto(root: &Path, tally: &mut Tally) -> StepOutcome {
     by_public_readers(root, tally, ["--bin", "punctual", "the_public_schema_reads_the_trace"])
 }
 
-/// What is exported in formats of others, read by the readers that others use.
-fn formats(root: &Path, tally: &mut Tally) -> Outcome {
+/// Checks exported formats by the programs that others use to read them.
+fn formats(root: &Path, tally: &mut Tally) -> StepOutcome {
     by_public_readers(root, tally, ["--test", "it", "public_readers_read_what_is_exported"])
 }
 
-/// A test that installs readers from Python's package index, in an environment of its own.
-fn by_public_readers(root: &Path, tally: &mut Tally, which: [&str; 3]) -> Outcome {
+/// Runs a test that installs readers from Python's package index, in an environment of its own.
+fn by_public_readers(root: &Path, tally: &mut Tally, which: [&str; 3]) -> StepOutcome {
     let venv = Command::new("python3").args(["-m", "ensurepip", "--version"]).output();
     if !venv.is_ok_and(|output| output.status.success()) {
-        return Outcome::NotRun(
+        return StepOutcome::NotRun(
             "no Python that can make an environment of its own (apt install python3-venv)".to_owned(),
         );
     }
@@ -217,11 +220,11 @@ fn by_public_readers(root: &Path, tally: &mut Tally, which: [&str; 3]) -> Outcom
     test(&mut run::whole(root, "test", &words), tally)
 }
 
-/// What a build from the sources is: the program without the features that packages turn on, which says what it lacks. No
-/// other package has such features. The lab builds the same for its guests.
-fn features(root: &Path, tally: &mut Tally) -> Outcome {
+/// Checks the build that a newcomer makes: without the features that packages turn on, it says what it lacks. No other
+/// package has such features. The lab builds the same for its guests.
+fn features(root: &Path, tally: &mut Tally) -> StepOutcome {
     match cargo(root, &["clippy", "--package", "punctual", "--all-targets", "--", "-D", "warnings"]) {
-        Outcome::Passed => test(
+        StepOutcome::Passed => test(
             &mut run::cargo(root, &["test", "--package", "punctual", "--test", "it", "what_a_build_left_out"]),
             tally,
         ),
@@ -229,14 +232,14 @@ fn features(root: &Path, tally: &mut Tally) -> Outcome {
     }
 }
 
-/// The engine that is a program in the kernel, which only clang can compile.
-fn bpf(root: &Path, tally: &mut Tally) -> Outcome {
+/// Builds the engine that runs as a BPF program in the kernel, which only clang can compile.
+fn bpf(root: &Path, tally: &mut Tally) -> StepOutcome {
     let clang = std::env::var_os("CLANG").unwrap_or_else(|| "clang".into());
     if !Command::new(&clang).arg("--version").output().is_ok_and(|output| output.status.success()) {
-        return Outcome::NotRun("no clang (install it, or name it in $CLANG)".to_owned());
+        return StepOutcome::NotRun("no clang (install it, or name it in $CLANG)".to_owned());
     }
     match whole(root, "clippy", &["--features", "punctual/bpf", "--all-targets", "--", "-D", "warnings"]) {
-        Outcome::Passed => {}
+        StepOutcome::Passed => {}
         other => return other,
     }
     let target = ["--features", "punctual/bpf", "--lib", "--test", "it"];
@@ -245,75 +248,76 @@ fn bpf(root: &Path, tally: &mut Tally) -> Outcome {
     test(&mut run::whole(root, "test", &[target.as_slice(), names].concat()), tally)
 }
 
-/// Private items too: module headers lead readers of the sources to them, and those links must hold.
-fn doc(root: &Path) -> Outcome {
+/// Builds the documentation with private items, because module headers link to them and those links must hold.
+fn doc(root: &Path) -> StepOutcome {
     let mut command = run::whole(root, "doc", &["--no-deps", "--document-private-items"]);
-    Outcome::of(run::show(command.env("RUSTDOCFLAGS", "-D warnings -A rustdoc::private_intra_doc_links")))
+    StepOutcome::of(run::show(command.env("RUSTDOCFLAGS", "-D warnings -A rustdoc::private_intra_doc_links")))
 }
 
-/// The oldest Rust that Cargo.toml promises, in a target folder of its own so that caches do not fight.
-fn msrv(root: &Path) -> Outcome {
+/// Builds with the oldest Rust that Cargo.toml promises, in a target folder of its own, so that builds do not displace
+/// each other.
+fn msrv(root: &Path) -> StepOutcome {
     let Some(version) = std::option_env!("CARGO_PKG_RUST_VERSION").filter(|version| !version.is_empty()) else {
-        return Outcome::Failed("Cargo.toml states no rust-version".to_owned());
+        return StepOutcome::Failed("Cargo.toml states no rust-version".to_owned());
     };
     if !run::has_toolchain(version, root) {
-        return Outcome::NotRun(format!("no Rust {version} (rustup toolchain install {version})"));
+        return StepOutcome::NotRun(format!("no Rust {version} (rustup toolchain install {version})"));
     }
     let arguments = [&["check"], run::WHOLE.as_slice(), &["--all-targets", "--target-dir", "target/msrv"]].concat();
-    Outcome::of(run::show(&mut run::cargo_of(version, root, &arguments)))
+    StepOutcome::of(run::show(&mut run::cargo_of(version, root, &arguments)))
 }
 
-/// What threads share without a lock, and what lies in shared memory, on an interpreter that knows when a program's
-/// behaviour is undefined. It is slow: random tests are tried on few cases.
-fn miri(root: &Path, tally: &mut Tally) -> Outcome {
+/// Runs code that shares memory without locks under Miri, which detects undefined behaviour. Miri is slow, so random
+/// tests try few cases.
+fn miri(root: &Path, tally: &mut Tally) -> StepOutcome {
     if !run::has_toolchain("nightly", root) {
-        return Outcome::NotRun("no nightly toolchain".to_owned());
+        return StepOutcome::NotRun("no nightly toolchain".to_owned());
     }
     if !run::answers(&mut run::cargo_of("nightly", root, &["miri", "--version"])) {
-        return Outcome::NotRun("no Miri (rustup +nightly component add miri rust-src)".to_owned());
+        return StepOutcome::NotRun("no Miri (rustup +nightly component add miri rust-src)".to_owned());
     }
     MIRI.iter()
         .map(|tests| interpreted(root, tests, tally))
-        .find(|outcome| *outcome != Outcome::Passed)
-        .unwrap_or(Outcome::Passed)
+        .find(|outcome| *outcome != StepOutcome::Passed)
+        .unwrap_or(StepOutcome::Passed)
 }
 
-/// What Miri runs: queues, latest value, locks and log; and the page of the statistics. What else they compute is on pages
-/// of 280 KB, which takes Miri minutes; Loom tries their sequence and slots.
+/// Tests that Miri runs: queues, latest value, locks, log, and the page of the statistics. Other tests of the
+/// statistics use pages of 280 KB, which takes Miri minutes; Loom tries their order of access.
 const MIRI: &[&[&str]] = &[&["--test", "comm"], &["--lib", "--", "page::"], &["--lib", "--", "stats::coherence::"]];
 
-/// One run under Miri, with one filter at most: a filter that matches nothing is a mistake in this file.
-fn interpreted(root: &Path, tests: &[&str], tally: &mut Tally) -> Outcome {
+/// One run under Miri with at most one filter. A filter that matches no test is a mistake in this file.
+fn interpreted(root: &Path, tests: &[&str], tally: &mut Tally) -> StepOutcome {
     let words = ["miri", "test", "--target-dir", "target/miri", "--package", "punctual-rt"];
     let words: Vec<&str> = words.iter().chain(tests).copied().collect();
     let mut command = run::cargo_of("nightly", root, &words);
     command.env("PROPTEST_CASES", "2").env("MIRIFLAGS", "-Zmiri-disable-isolation");
     let before = tally.passed;
     match run::show_and_see(&mut command, |line| tally.see(line)) {
-        Ok(()) if tally.passed == before => Outcome::Failed(format!("no test ran for `{}`", tests.join(" "))),
-        result => Outcome::of(result),
+        Ok(()) if tally.passed == before => StepOutcome::Failed(format!("no test ran for `{}`", tests.join(" "))),
+        result => StepOutcome::of(result),
     }
 }
 
-/// Builds the fuzz targets, which need a nightly compiler; running them is a job for a night.
-fn fuzz(root: &Path) -> Outcome {
+/// Builds the fuzz targets, which need a nightly compiler. Running them takes a night.
+fn fuzz(root: &Path) -> StepOutcome {
     if !root.join("fuzz/Cargo.toml").is_file() {
-        return Outcome::Failed("fuzz/Cargo.toml is not there".to_owned());
+        return StepOutcome::Failed("fuzz/Cargo.toml is not there".to_owned());
     }
     if !run::has_toolchain("nightly", root) {
-        return Outcome::NotRun("not built: no nightly toolchain".to_owned());
+        return StepOutcome::NotRun("not built: no nightly toolchain".to_owned());
     }
     if !run::has_program("c++") {
-        return Outcome::NotRun("not built: libFuzzer needs a C++ compiler, and there is no `c++`".to_owned());
+        return StepOutcome::NotRun("not built: libFuzzer needs a C++ compiler, and there is no `c++`".to_owned());
     }
-    Outcome::of(run::show(&mut run::cargo_of(
+    StepOutcome::of(run::show(&mut run::cargo_of(
         "nightly",
         root,
         &["build", "--manifest-path", "fuzz/Cargo.toml", "--bins", "--target-dir", "target/nightly"],
     )))
 }
 
-/// What all test programs said together, from their closing lines.
+/// Sums of the closing lines of all test programs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Tally {
     binaries: u64,
@@ -330,7 +334,6 @@ impl Tally {
         self.ignored += other.ignored;
     }
 
-    /// What came since it was like this.
     fn since(self, before: Self) -> Self {
         Self {
             binaries: self.binaries - before.binaries,

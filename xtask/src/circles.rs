@@ -12,16 +12,16 @@ use anyhow::{Result, bail};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// A module by its path from the crate's root; the root itself is empty.
+/// A module as the path from the crate's root; the root is empty.
 type Module = Vec<String>;
 
-/// One crate: the paths that stand in each module's file, outside of tests.
+/// The paths that stand in each module's file of one crate, without tests.
 #[derive(Default)]
 struct Crate {
     modules: BTreeMap<Module, Vec<Vec<String>>>,
 }
 
-/// Complains about every circle.
+/// Fails with a line for every circle.
 pub fn check(root: &Path) -> Result<()> {
     let sources = Sources::read(root)?;
     let mut crates: BTreeMap<String, Crate> = BTreeMap::new();
@@ -44,7 +44,7 @@ pub fn check(root: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The folder of a crate and the module, of a source file.
+/// The folder of the crate and the module to which a source file belongs.
 fn place(path: &str) -> Option<(&str, Module)> {
     let (name, rest) = path.split_once("/src/")?;
     let rest = rest.strip_suffix(".rs")?;
@@ -56,7 +56,7 @@ fn place(path: &str) -> Option<(&str, Module)> {
 }
 
 impl Crate {
-    /// One line for each circle, with an example of each of its arrows.
+    /// A line for each circle, with an example of each of its arrows.
     fn circles(&self) -> Vec<String> {
         let mut arrows: BTreeMap<Module, BTreeMap<(String, String), String>> = BTreeMap::new();
         for (module, paths) in &self.modules {
@@ -95,7 +95,7 @@ impl Crate {
             (at, rest) = (child, more);
         }
         let [name, ..] = rest else { return Some(at) };
-        // A name that the module only passes on is defined elsewhere.
+        // If the module only re-exports the name, another module defines it.
         let passed_on = self
             .modules
             .get(&at)?
@@ -108,7 +108,7 @@ impl Crate {
     }
 }
 
-/// The circles among the children of a folder, each found from its first name.
+/// The circles among the children of a folder, each told once, from its first name on.
 fn circles(folder: &Module, arrows: &BTreeMap<(String, String), String>) -> Vec<String> {
     let reach = |from: &str| {
         let mut seen: BTreeSet<&str> = BTreeSet::new();
@@ -180,7 +180,7 @@ fn paths(code: &str) -> Vec<Vec<String>> {
     found
 }
 
-/// Takes `a::b::{c, d::e as f, self}` apart.
+/// Splits `a::b::{c, d::e as f, self}` into one path for each name.
 fn expand(before: &[String], text: &str, found: &mut Vec<Vec<String>>) {
     let text = text.trim();
     let Some((head, list)) = text.split_once('{') else {

@@ -1,7 +1,7 @@
 //! Generated files that are committed: man pages, completions, the knob reference, the schemas and the C header.
 //!
-//! The first two are written by the program itself into a folder, so that they cannot say other than it does. The
-//! knob reference and the schemas are each held by a test beside what they tell of, which writes them under `BLESS=1`.
+//! The program itself writes man pages and completions, so they cannot disagree with it. The knob reference and the
+//! schemas are each compared by a test beside their sources, which writes them under `BLESS=1`.
 
 use crate::{header, run};
 use anyhow::{Context, Result, bail, ensure};
@@ -12,9 +12,9 @@ use std::process::Command;
 
 /// Hidden commands of the program, each with the folder in which its files are committed.
 const FOLDERS: [(&str, &str); 2] = [("__man", "man"), ("__completions", "completions")];
-/// Files that a test holds.
+/// A generated file that a test compares.
 struct Held {
-    /// What chooses the test program: `--test` or `--bin`, and its name.
+    /// Cargo's option for the kind of test program, `--test` or `--bin`, and the name of that program.
     program: [&'static str; 2],
     test: &'static str,
     path: &'static str,
@@ -29,7 +29,7 @@ const HELD: [Held; 3] = [
     },
 ];
 
-/// Complains when a committed file is not what would be generated now.
+/// Fails if a committed file differs from what would be generated now.
 pub fn check(root: &Path) -> Result<()> {
     let mut wrong = Vec::new();
     for (command, folder) in FOLDERS {
@@ -43,7 +43,7 @@ pub fn check(root: &Path) -> Result<()> {
         Ok(false) => wrong.push(format!("{} differs", header::HEADER)),
         Err(error) => wrong.push(format!("{error:#}")),
     }
-    // The tests that compare these files are part of the tests; here all only have to be there.
+    // Tests compare the contents of these files, so only their existence is checked here.
     for held in &HELD {
         if !root.join(held.path).exists() {
             wrong.push(format!("{} is missing", held.path));
@@ -71,7 +71,6 @@ fn compare(root: &Path, command: &str, folder: &str) -> Result<Vec<String>> {
     Ok(differences(&committed, &fresh).into_iter().map(|line| format!("{folder}/{line}")).collect())
 }
 
-/// Writes every generated file.
 pub fn write(root: &Path) -> Result<()> {
     for (command, folder) in FOLDERS {
         let fresh = generate(root, command)?;
@@ -100,7 +99,7 @@ impl Held {
         run::show(run::whole(root, "test", &[kind, program, "--", "--exact", test]).env("BLESS", "1"))
     }
 
-    /// A filter that finds no test passes silently, so whether there is one is asked first.
+    /// Fails if the test does not exist, because a filter that finds no test passes silently.
     fn find_test(&self, root: &Path) -> Result<()> {
         let Self { program: [kind, program], test, path } = self;
         let listed = run::read(&mut run::whole(root, "test", &["--quiet", kind, program, "--", "--list"]))?;
@@ -110,7 +109,7 @@ impl Held {
     }
 }
 
-/// What the program writes now: file name to contents.
+/// Generates files by a hidden command of the program: file name to contents.
 fn generate(root: &Path, command: &str) -> Result<BTreeMap<String, Vec<u8>>> {
     let folder = Scratch::new(command)?;
     let target = folder.0.to_string_lossy().into_owned();
@@ -120,7 +119,7 @@ fn generate(root: &Path, command: &str) -> Result<BTreeMap<String, Vec<u8>>> {
     Ok(fresh)
 }
 
-/// The files of a folder; a folder that is not there has none.
+/// The files of a folder by name; none if the folder does not exist.
 fn contents(folder: &Path) -> Result<BTreeMap<String, Vec<u8>>> {
     let mut files = BTreeMap::new();
     if !folder.is_dir() {
@@ -136,7 +135,7 @@ fn contents(folder: &Path) -> Result<BTreeMap<String, Vec<u8>>> {
     Ok(files)
 }
 
-/// What a reader must know to mend it, one line a file.
+/// A line for each file that differs, with how to mend it.
 fn differences(committed: &BTreeMap<String, Vec<u8>>, fresh: &BTreeMap<String, Vec<u8>>) -> Vec<String> {
     let mut lines = Vec::new();
     for (name, text) in fresh {
@@ -150,7 +149,7 @@ fn differences(committed: &BTreeMap<String, Vec<u8>>, fresh: &BTreeMap<String, V
     lines
 }
 
-/// A folder of our own that goes away with the value.
+/// A temporary folder that is removed with the value.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -163,7 +162,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // A folder left behind in the temporary directory harms nobody.
+        // An error is ignored: a folder left in the temporary directory does no harm.
         let _ = fs::remove_dir_all(&self.0);
     }
 }

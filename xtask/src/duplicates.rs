@@ -5,7 +5,7 @@ use anyhow::{Result, ensure};
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// Crates that are there twice, and who keeps them apart.
+/// Crates that are built in two versions, and what demands each version.
 const EXPLAINED: &[(&str, &str)] = &[
     ("base64", "jsonschema of tests asks for 0.22, ours is 0.23"),
     ("foldhash", "hashbrown 0.15 asks for 0.1, hashbrown 0.17 for 0.2"),
@@ -23,14 +23,15 @@ const EXPLAINED: &[(&str, &str)] = &[
     ("winnow", "toml 0.9 of cbindgen asks for 0.7, its parser and toml 1 for 1"),
 ];
 
-/// Asks Cargo, of all packages and features, and of what only tests need as well: CI builds that every time.
+/// Checks the dependencies of all packages with all features, including those of tests: CI builds all of them every
+/// time.
 pub fn check(root: &Path) -> Result<()> {
     let words = ["tree", "--workspace", "--all-features", "--duplicates"];
     let said = run::read(&mut run::cargo(root, &[words.as_slice(), &["--depth", "0", "--prefix", "none"]].concat()))?;
     judge(&twice(&said), EXPLAINED)
 }
 
-/// Names in what `cargo tree --duplicates --depth 0` says.
+/// Names of crates in the output of `cargo tree --duplicates --depth 0`.
 fn twice(said: &str) -> BTreeSet<&str> {
     said.lines().filter_map(|line| line.split_whitespace().next()).collect()
 }

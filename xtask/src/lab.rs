@@ -1,36 +1,28 @@
-//! `cargo xtask lab`: hands over to the crate `lab`, which boots kernels.
+//! `cargo xtask lab`: runs the crate `lab`, which boots kernels.
 
 use crate::run;
-use crate::step::Outcome;
-use anyhow::{Context, Result, bail};
+use crate::step::StepOutcome;
+use anyhow::{Context, Result};
 use std::path::Path;
 use std::process::Command;
 
-/// How the lab ends when the machine lacks what it takes; why is on its standard error.
-const LACKS: i32 = 3;
-
-/// Runs the lab with those words.
 pub fn run(root: &Path, words: &[&str]) -> Result<()> {
-    match ended(root, words)? {
-        Some(0) => Ok(()),
-        Some(LACKS) => bail!("this machine lacks what the lab takes"),
-        _ => bail!("claims failed, or the lab did"),
-    }
+    outcome(root, words).into_result()
 }
 
-/// The quick scenarios, as a step.
-pub fn step(root: &Path) -> Outcome {
-    match ended(root, &[]) {
-        Ok(Some(0)) => Outcome::Passed,
-        Ok(Some(LACKS)) => Outcome::NotRun("this machine lacks what it takes (cargo xtask lab --install)".to_owned()),
-        Ok(_) => Outcome::Failed("claims failed, or the lab did".to_owned()),
-        Err(error) => Outcome::Failed(format!("{error:#}")),
-    }
+/// Runs the quick scenarios, as a step of `ci`.
+pub fn step(root: &Path) -> StepOutcome {
+    outcome(root, &[])
+}
+
+fn outcome(root: &Path, words: &[&str]) -> StepOutcome {
+    let lacks = "this machine lacks what it takes (cargo xtask lab --install)";
+    StepOutcome::of_program(ended(root, words), lacks, "claims failed, or the lab did")
 }
 
 fn ended(root: &Path, words: &[&str]) -> Result<Option<i32>> {
     let mut command = Command::new(run::programs(root)?.join("lab"));
-    // The lab calls Cargo, too.
+    // The lab starts Cargo, so both must agree on settings that Cargo builds with.
     run::settle(&mut command)
         .current_dir(root)
         .env("CARGO", std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));

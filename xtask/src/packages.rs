@@ -1,21 +1,21 @@
-//! `packages`: the crates that strangers can depend on are packed together, and each is built from its package alone.
+//! `packages`: packs the crates that are published, and builds each from its package alone.
 //!
-//! A file that a crate needs and that is not in its package, or a dependency without a version, would be noticed by nobody
-//! else before they are published.
+//! Otherwise a file that is missing in a package, or a dependency without a version, would be noticed only after
+//! publishing.
 
 use crate::run;
 use anyhow::{Context, Result, ensure};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Each package with files that it must hold though no compiler asks for them.
+/// Each package, with files it must contain although no compiler needs them.
 const PACKAGES: [(&str, &[&str]); 3] = [
     ("punctual-hist", &["README.md"]),
     ("punctual-rt", &["README.md"]),
     ("punctual-capi", &["README.md", "include/punctual_rt.h", "include/punctual_rt.hpp"]),
 ];
 
-/// Packs and builds them without the network, in a target folder of their own: about 15 s.
+/// Packs and builds the packages without the network, in a target folder of their own. It takes about 15 s.
 pub fn check(root: &Path) -> Result<()> {
     for (package, needed) in PACKAGES {
         let listed = run::read(&mut run::cargo(root, &["package", "--list", "--allow-dirty", "--package", package]))?;
@@ -23,7 +23,7 @@ pub fn check(root: &Path) -> Result<()> {
         ensure!(missing.is_empty(), "the package of {package} lacks {}", missing.join(", "));
     }
     forget_earlier(&cargo_home()?)?;
-    // What was built of them is not built again for a version that is the same.
+    // Cargo does not rebuild a package whose version is the same, so what was built before is removed.
     let built = root.join("target/packages");
     if built.is_dir() {
         fs::remove_dir_all(&built).with_context(|| format!("remove {}", built.display()))?;
@@ -38,8 +38,8 @@ fn cargo_home() -> Result<PathBuf> {
     std::env::var_os("CARGO_HOME").map(PathBuf::from).or_else(home).context("find the home of Cargo")
 }
 
-/// Removes what an earlier run unpacked. Cargo keeps sources of the registry that it makes for packages by the path of that
-/// registry, whose folder has no host in its name, and takes them again although the version packs something else now.
+/// Removes packages that an earlier run unpacked. Cargo keeps sources of its temporary registry by the registry's path,
+/// in a folder whose name has no host, and uses them again even if the same version now packs something else.
 fn forget_earlier(cargo_home: &Path) -> Result<()> {
     for kind in ["src", "cache"] {
         let Ok(registries) = fs::read_dir(cargo_home.join("registry").join(kind)) else { continue };
@@ -53,7 +53,7 @@ fn forget_earlier(cargo_home: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Removes every version of a package from a folder of Cargo's.
+/// Removes every version of a package from one of Cargo's folders.
 fn forget(folder: &Path, package: &str) -> Result<()> {
     let begins = format!("{package}-0");
     let entries = fs::read_dir(folder).with_context(|| format!("list {}", folder.display()))?;

@@ -1,8 +1,8 @@
-//! `panic-free`: nothing that may run between two waits can panic, allocate, or enter the kernel by an unknown door.
+//! `panic-free`: code that runs between two waits cannot panic, allocate, or enter the kernel by an unlisted function.
 //!
-//! Told from the object code that users of packages get: the profile `dist`, with overflow checks and link-time optimisation. The
-//! functions are named in `proofs/hot_path/src/lib.rs`, and for C in comments of its header; those that break
-//! the promise on purpose must be found.
+//! This is checked in the object code that users of packages get: profile `dist`, with overflow checks and link-time
+//! optimisation. The functions to check are named in `proofs/hot_path/src/lib.rs`, and for C in comments of its header.
+//! Other functions break the promise on purpose, and the check must find each of them.
 
 mod reach;
 
@@ -11,7 +11,7 @@ use anyhow::{Context, Result, bail, ensure};
 use reach::{Library, Reached};
 use std::path::Path;
 
-/// What a panic or an allocation cannot do without, as parts of mangled names.
+/// Parts of the mangled names of functions that every panic or allocation must call.
 const FORBIDDEN: [&str; 12] = [
     "4core9panicking",
     "3std9panicking",
@@ -27,20 +27,23 @@ const FORBIDDEN: [&str; 12] = [
     "_Unwind_",
 ];
 
-/// Functions that are left out, for they run before a loop does, or in its very first wait; and the guard.
+/// Functions that are not followed, because they run before a loop or in its very first wait, or guard against
+/// unwinding.
 const LEFT_OUT: [&str; 3] = [
-    // A task whose owner calls `wait` for the first time: the first release is chosen.
+    // Chooses the first release of a task whose owner calls `wait` for the first time.
     "6cyclic6Cyclic5begin",
-    // The first lock that a thread takes.
+    // Runs at the first lock that a thread takes.
     "5futex17ask_for_thread_id",
-    // What keeps a panic from unwinding into C. It begins none: wherever one begins is found by itself.
+    // Keeps a panic from unwinding into C, and begins none. Where a panic begins is found by the other names.
     "4core9panicking19panic_cannot_unwind",
 ];
 
-/// The C library's functions that a loop may call: the clock, the ways to wait, its counters, memory that is copied, a
-/// thread's own storage (`__tls_get_addr`, in a shared library; it allocates when a thread first touches the storage of
-/// one that was loaded late, which has happened before a loop: the start of a thread of Rust's, and `prt_cyclic_open`,
-/// touch it; `tests/c/loaded.c` of the C library sees that); and for a lock whose owner seems to be dead, what tells.
+/// Functions of the C library that a loop may call: the clock, ways to wait, counters, copies of memory, thread-local
+/// storage, and for a lock whose owner seems dead, functions that tell.
+///
+/// `__tls_get_addr` reads thread-local storage of a shared library. It allocates when a thread first touches the
+/// storage of a library that was loaded late. The start of a Rust thread and `prt_cyclic_open` touch it before any
+/// loop, which `tests/c/loaded.c` of the C library checks.
 const OUTSIDE: [&str; 15] = [
     "__errno_location",
     "__tls_get_addr",
@@ -59,9 +62,9 @@ const OUTSIDE: [&str; 15] = [
     "timerfd_settime",
 ];
 
-/// Of those, what may be called from the named functions only, each of which the library says why it enters the kernel:
-/// to wait for another thread or to wake it, to lend a lock's owner a priority or to see that there is none, and to ask
-/// who took the time.
+/// Functions of [`OUTSIDE`] that may be called only from the functions of [`DOORS`]. For each of those the library says
+/// why it enters the kernel: to wait for a thread or wake it, to lend a lock's owner a priority or see that it is gone,
+/// or to ask who took the time.
 const BEHIND_DOORS: [&str; 3] = ["getpid", "getrusage", "syscall"];
 const DOORS: [&str; 7] = [
     "5clock16futex_wait_until",
@@ -73,7 +76,7 @@ const DOORS: [&str; 7] = [
     "6memory12thread_usage",
 ];
 
-/// What each of the functions that break the promise must be found to reach.
+/// Functions that break the promise on purpose, each with part of a name that the check must find behind it.
 const INJECTED: [(&str, &str); 8] = [
     ("injected_allocation", "alloc"),
     ("injected_division", "panicking"),
@@ -85,7 +88,7 @@ const INJECTED: [(&str, &str); 8] = [
     ("injected_wrong_door", "getpid"),
 ];
 
-/// Builds for this machine, and for each other one whose standard library is installed, and looks.
+/// Checks the code for this machine, and for the other architecture if its standard library is installed.
 pub fn check(root: &Path) -> Result<()> {
     look(root, None)?;
     look_at_capi(root, None)?;
@@ -118,7 +121,7 @@ fn look(root: &Path, target: Option<&str>) -> Result<()> {
     none_breaks_it(&library, &hot, target)
 }
 
-/// The same for the C library, of whose functions the header says which are for the loop.
+/// Checks the C library in the same way. Its header says which functions are for the loop.
 fn look_at_capi(root: &Path, target: Option<&str>) -> Result<()> {
     let header = header::generate(root)?;
     let hot = promised(&header);
@@ -131,7 +134,7 @@ fn look_at_capi(root: &Path, target: Option<&str>) -> Result<()> {
     none_breaks_it(&library, &hot, target)
 }
 
-/// The functions whose comments say that they are for the loop.
+/// The functions of the header whose comments say that they are for the loop.
 fn promised(header: &str) -> Vec<&str> {
     let (mut promised, mut functions) = (false, Vec::new());
     for line in header.lines() {
@@ -164,7 +167,7 @@ fn none_breaks_it<'data>(library: &Library<'data>, hot: &[&'data str], target: O
 fn violations<'data>(library: &Library<'data>, function: &'data str) -> Result<Vec<Reached<'data>>> {
     let mut reached = library.reached_from(function, |name| is_forbidden(name, false) || is_left_out(name))?;
     reached.retain(|reached| is_forbidden(reached.name, reached.is_outside) && !is_left_out(reached.name));
-    // Once more, without what lies behind the doors.
+    // A second walk finds calls that do not go through one of the doors.
     let besides = library.reached_from(function, |name| is_left_out(name) || is_door(name))?;
     reached.extend(besides.into_iter().filter(|reached| reached.is_outside && BEHIND_DOORS.contains(&reached.name)));
     Ok(reached)

@@ -1,13 +1,13 @@
 //! Starting other programs, above all Cargo.
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-/// The Cargo that started us, working in the repository.
+/// A command that runs the Cargo which started this program, in the repository.
 pub fn cargo(root: &Path, arguments: &[&str]) -> Command {
     let program = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
     let mut command = Command::new(program);
@@ -17,14 +17,13 @@ pub fn cargo(root: &Path, arguments: &[&str]) -> Command {
 
 static FROM_SCRATCH: AtomicBool = AtomicBool::new(false);
 
-/// From now on Cargo keeps nothing for building again after a change. Keeping it costs time and disk, and a run of all
-/// checks builds each crate once.
+/// Turns off incremental builds from now on. They cost time and disk, and a run of all checks builds each crate once.
 pub fn build_from_scratch() {
     FROM_SCRATCH.store(true, Relaxed);
 }
 
-/// Sets what every Cargo that is started below this process must agree on, or one would build anew what another has
-/// built. What the user has set stays.
+/// Sets what every Cargo started below this process must agree on, because otherwise one would rebuild what another has
+/// built. Settings of the user stay.
 pub fn settle(command: &mut Command) -> &mut Command {
     if FROM_SCRATCH.load(Relaxed) && std::env::var_os("CARGO_INCREMENTAL").is_none() {
         command.env("CARGO_INCREMENTAL", "0");
@@ -32,30 +31,28 @@ pub fn settle(command: &mut Command) -> &mut Command {
     command
 }
 
-/// What everything in the workspace is built with, other than a build from the sources, which lacks the features that
-/// packages turn on. Steps select the whole workspace and then one test program of it: Cargo joins the features of
-/// dependencies over the packages that are selected, so that another selection would build most of them once more.
+/// Cargo options that all steps use, except the build without features. Steps select the whole workspace and then one
+/// test program: Cargo joins the features of dependencies over the selected packages, so another selection would
+/// rebuild most of them.
 pub const WHOLE: [&str; 3] = ["--workspace", "--features", "punctual/parquet,punctual/png"];
 
-/// What builds the programs. The examples are built beside them because those need what only tests need: Cargo then
-/// chooses for the programs the features that it chooses for the tests, and does not build the workspace once more.
+/// Cargo options that build the programs. Examples are built as well, because they need the dependencies of tests:
+/// Cargo then selects the same features as for tests, and does not build the workspace twice.
 pub const PROGRAMS: [&str; 2] = ["--bins", "--examples"];
 
-/// Builds the programs, and returns where they are.
 pub fn programs(root: &Path) -> Result<PathBuf> {
     let mut command = whole(root, "build", &["--quiet"]);
     pass_through(command.args(PROGRAMS))?;
     Ok(target_folder(root)?.join("debug"))
 }
 
-/// A verb of Cargo for the whole workspace.
 pub fn whole(root: &Path, verb: &str, words: &[&str]) -> Command {
     let mut command = cargo(root, &[verb]);
     command.args(WHOLE).args(words);
     command
 }
 
-/// Cargo of another toolchain, through rustup's proxy, which must not install anything on the way.
+/// A command that runs Cargo of another toolchain by rustup's proxy, which must not install anything.
 pub fn cargo_of(toolchain: &str, root: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new("cargo");
     command.arg(format!("+{toolchain}")).args(arguments).current_dir(root);
@@ -64,58 +61,52 @@ pub fn cargo_of(toolchain: &str, root: &Path, arguments: &[&str]) -> Command {
     command
 }
 
-/// Whether a toolchain of that name can be used.
 pub fn has_toolchain(toolchain: &str, root: &Path) -> bool {
     answers(&mut cargo_of(toolchain, root, &["--version"]))
 }
 
-/// Whether a program of that name is there and says its version.
+/// Whether a program of this name runs and says its version.
 pub fn has_program(name: &str) -> bool {
     answers(Command::new(name).arg("--version"))
 }
 
-/// Whether the standard library for a target is installed.
 pub fn has_target(target: &str, root: &Path) -> Result<bool> {
     let folder = read(Command::new("rustc").args(["--print", "target-libdir", "--target", target]).current_dir(root))?;
     Ok(Path::new(folder.trim()).is_dir())
 }
 
-/// Where Cargo puts what it builds.
 pub fn target_folder(root: &Path) -> Result<PathBuf> {
     let said = read(&mut cargo(root, &["metadata", "--no-deps", "--format-version", "1"]))?;
     let folder = said.split_once("\"target_directory\":\"").and_then(|(_, rest)| rest.split_once('"'));
     folder.map(|(folder, _)| PathBuf::from(folder)).context("find `target_directory` in what Cargo says")
 }
 
-/// Whether it ends well.
+/// Whether a command ends with success, without showing its output.
 pub fn answers(command: &mut Command) -> bool {
     let quiet = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     quiet.status().is_ok_and(|status| status.success())
 }
 
-/// Runs with the output going where ours goes.
+/// Runs a command and shows its output.
 pub fn show(command: &mut Command) -> Result<()> {
+    println!("$ {}", shown(command));
+    succeed(command)
+}
+
+fn succeed(command: &mut Command) -> Result<()> {
     let shown = shown(command);
-    println!("$ {shown}");
     let status = command.status().with_context(|| format!("start `{shown}`"))?;
-    if !status.success() {
-        bail!("`{shown}` ended with {status}");
-    }
+    ensure!(status.success(), "`{shown}` ended with {status}");
     Ok(())
 }
 
-/// Runs as [`show`] does, but says so on standard error: standard output is the program's alone.
+/// Like [`show`], but announces the command on standard error, because standard output belongs to the program alone.
 pub fn pass_through(command: &mut Command) -> Result<()> {
-    let shown = shown(command);
-    eprintln!("$ {shown}");
-    let status = command.status().with_context(|| format!("start `{shown}`"))?;
-    if !status.success() {
-        bail!("`{shown}` ended with {status}");
-    }
-    Ok(())
+    eprintln!("$ {}", shown(command));
+    succeed(command)
 }
 
-/// Runs with standard output going where ours goes, and each of its lines to `see`.
+/// Runs a command, shows its standard output, and passes each line of it to `see`.
 pub fn show_and_see(command: &mut Command, mut see: impl FnMut(&str)) -> Result<()> {
     let shown = shown(command);
     println!("$ {shown}");
@@ -123,7 +114,7 @@ pub fn show_and_see(command: &mut Command, mut see: impl FnMut(&str)) -> Result<
     if let Some(output) = child.stdout.take() {
         let mut lines = BufReader::new(output);
         let mut line = Vec::new();
-        // Bytes, not text: a test may print anything.
+        // Lines are read as bytes, because a test may print anything.
         while lines.read_until(b'\n', &mut line).with_context(|| format!("read the output of `{shown}`"))? > 0 {
             std::io::stdout().write_all(&line).context("write to standard output")?;
             see(String::from_utf8_lossy(&line).trim_end());
@@ -137,7 +128,7 @@ pub fn show_and_see(command: &mut Command, mut see: impl FnMut(&str)) -> Result<
     Ok(())
 }
 
-/// Runs and returns standard output as text.
+/// Runs a command and returns its standard output as text.
 pub fn read(command: &mut Command) -> Result<String> {
     let shown = shown(command);
     let output = command.stdin(Stdio::null()).output().with_context(|| format!("start `{shown}`"))?;
@@ -147,7 +138,7 @@ pub fn read(command: &mut Command) -> Result<String> {
     String::from_utf8(output.stdout).with_context(|| format!("read the output of `{shown}` as text"))
 }
 
-/// The command as one would type it: program by name, not by path.
+/// The command as a user would type it: the name of the program without its path.
 fn shown(command: &Command) -> String {
     let program = Path::new(command.get_program());
     let name = program.file_name().unwrap_or(command.get_program()).to_string_lossy();
@@ -155,7 +146,7 @@ fn shown(command: &Command) -> String {
     std::iter::once(name).chain(words).collect::<Vec<_>>().join(" ")
 }
 
-/// Whether this process belongs to root, whose tests may then run.
+/// Whether this process runs as root, so that privileged tests can run.
 pub fn is_root() -> bool {
     std::fs::metadata("/proc/self").is_ok_and(|own| std::os::unix::fs::MetadataExt::uid(&own) == 0)
 }

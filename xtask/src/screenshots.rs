@@ -1,30 +1,30 @@
-//! `cargo xtask screenshots`: the pages of samples in a browser, as pictures, and checked for what a program can see.
+//! `cargo xtask screenshots`: shows sample pages in a browser, takes pictures, and checks what a program can check.
 //!
-//! The pages are made by a test of the program. A page is shown inside a frame, because a window of Chromium cannot be as
+//! A test of the program makes the pages. Each page is shown inside a frame, because a window of Chromium cannot be as
 //! narrow as a phone.
 
 use crate::run;
-use crate::step::Outcome;
+use crate::step::StepOutcome;
 use anyhow::{Context, Result, bail, ensure};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Pages of which pictures are made: one with skipped releases, one with causes.
+/// Pages of which pictures are taken: one with skipped releases, one with causes.
 const SHOWN: [&str; 2] = ["skipped", "causes.report"];
-/// Pages that are only checked.
+/// Pages that are checked without pictures.
 const CHECKED: [&str; 6] = ["eight-cpus", "many.report", "causes", "imported", "compare", "optimize"];
-/// Largest number of sheets of paper a page may take.
+/// Largest number of sheets that a printed page may take.
 const SHEETS_MAX: usize = 12;
-/// The finder of what keeps people out of a page, from npm, where npm is there.
+/// Package of npm that finds obstacles for readers with disabilities. It is used if npm is installed.
 const AXE: &str = "axe-core@4.14.1";
 const PROBE: &str = include_str!("screenshots/probe.js");
-/// Where the browser keeps its own files while it runs.
+/// Folder for the browser's own files, below the folder of pictures.
 const PROFILE: &str = "profile";
-/// Chromium draws no higher pictures.
+/// Greatest height of a picture that Chromium draws, in pixels.
 const HIGH_MAX: u32 = 16_000;
 
-/// How a page is looked at.
+/// A window in which pages are shown: width and colour scheme.
 struct Look {
     name: &'static str,
     width: u32,
@@ -38,7 +38,7 @@ const LOOKS: [Look; 4] = [
     Look { name: "phone-dark", width: 390, is_dark: true },
 ];
 
-/// Writes the pictures into the folder named, or into `target/screenshots`.
+/// Writes the pictures into the named folder, or into `target/screenshots`.
 pub fn run(root: &Path, words: &[&str]) -> Result<()> {
     let folder = match words {
         [] => run::target_folder(root)?.join("screenshots"),
@@ -48,12 +48,12 @@ pub fn run(root: &Path, words: &[&str]) -> Result<()> {
     made(root, &Chromium::found().context(MISSING)?, &folder)
 }
 
-/// The same as a step.
-pub fn step(root: &Path) -> Outcome {
+/// Runs the checks as a step of `ci`.
+pub fn step(root: &Path) -> StepOutcome {
     if Chromium::found().is_none() {
-        return Outcome::NotRun(MISSING.to_owned());
+        return StepOutcome::NotRun(MISSING.to_owned());
     }
-    Outcome::of(run(root, &[]))
+    StepOutcome::of(run(root, &[]))
 }
 
 const MISSING: &str = "no Chromium (apt install chromium, or name one in $CHROMIUM)";
@@ -83,7 +83,7 @@ fn made(root: &Path, chromium: &Chromium, folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The script of axe, fetched once into `folder`.
+/// The script of axe, which is fetched once into `folder`.
 fn axe(folder: &Path) -> Result<String> {
     let script = folder.join("node_modules/axe-core/axe.min.js");
     let version = fs::read_to_string(folder.join("node_modules/axe-core/package.json")).unwrap_or_default();
@@ -108,7 +108,7 @@ impl Chromium {
         named.chain(usual).find(answers).map(|program| Self { program })
     }
 
-    /// Started with a profile of its own, so that it leaves nothing with the user.
+    /// A command that runs the browser with a profile of its own, so that the user's profile stays untouched.
     fn command(&self, folder: &Path) -> Command {
         let mut command = Command::new(&self.program);
         command.args(["--headless", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars", "--no-first-run"]);
@@ -120,7 +120,6 @@ impl Chromium {
     }
 }
 
-/// A page in the folder of pictures.
 struct Page<'a> {
     name: &'a str,
     folder: &'a Path,
@@ -132,7 +131,7 @@ impl Page<'_> {
         self.folder.join(format!("{}.{ending}", self.name))
     }
 
-    /// What is wrong with the page; its pictures are made on the way when `shown`.
+    /// What is wrong with the page. With `shown`, its pictures are taken as well.
     fn looked_at(&self, axe: &str, shown: bool) -> Result<Vec<String>> {
         let file = self.file("html");
         let page = fs::read_to_string(&file).with_context(|| format!("read {}", file.display()))?;
@@ -170,14 +169,14 @@ impl Page<'_> {
         let file = self.file("frame.html");
         fs::write(&file, frame).with_context(|| format!("write {}", file.display()))?;
         let mut command = self.chromium.command(self.folder);
-        // 0 is dark, 1 is light.
+        // Chromium's number for a dark scheme is 0, for a light one 1.
         command.arg(format!("--blink-settings=preferredColorScheme={}", u8::from(!look.is_dark)));
         command.arg(format!("--window-size={width},{high}"));
         command.arg("--virtual-time-budget=30000").arg(&file);
         Ok(command)
     }
 
-    /// How high the page is, and what is wrong with it.
+    /// The height of the page, and what is wrong with it.
     fn probed(&self, look: &Look) -> Result<(u32, Option<String>)> {
         let shown = run::read(self.framed(look, "probe.html", 900)?.arg("--dump-dom"))?;
         let told =
@@ -195,7 +194,7 @@ impl Page<'_> {
         Ok(())
     }
 
-    /// Prints the page; the number of its sheets.
+    /// Prints the page to a file and returns its number of sheets.
     fn printed(&self) -> Result<usize> {
         let paper = self.file("pdf");
         let mut command = self.chromium.command(self.folder);
@@ -205,12 +204,12 @@ impl Page<'_> {
     }
 }
 
-/// The value of an attribute in a page that the browser has written out.
+/// The value of an attribute in the HTML that the browser has written out.
 fn attribute<'a>(page: &'a str, name: &str) -> Option<&'a str> {
     page.split_once(&format!("{name}=\""))?.1.split_once('"').map(|(value, _)| value)
 }
 
-/// How many pages a PDF has: each is an object of the type `Page`, while `Pages` are the nodes above them.
+/// The number of pages of a PDF: each is an object of type `Page`, while `Pages` are the nodes above them.
 fn sheets(pdf: &[u8]) -> usize {
     const PAGE: &[u8] = b"/Type /Page";
     pdf.windows(PAGE.len() + 1).filter(|bytes| bytes.starts_with(PAGE) && !bytes.ends_with(b"s")).count()

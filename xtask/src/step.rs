@@ -1,23 +1,41 @@
-//! What one step of the check came to, and how all of them are shown.
+//! The outcome of a step of `ci`, and the table of all outcomes.
 //!
-//! A step that could not run is told apart from one that passed: a skip is never shown as a pass.
+//! A step that could not run is never shown as a pass.
 
 use std::fmt::Write;
 use std::time::Duration;
 
 /// How a step ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// It ran and found nothing wrong.
+pub enum StepOutcome {
+    /// The step ran and found nothing wrong.
     Passed,
-    /// It ran and something is wrong: this.
+    /// The step ran and found what the text says.
     Failed(String),
-    /// It could not run, because of this. Neither good nor bad.
+    /// The step could not run, for this reason. That is neither good nor bad.
     NotRun(String),
 }
 
-impl Outcome {
-    /// The outcome of work that either succeeds or says why not.
+impl StepOutcome {
+    /// The outcome of a program by its exit code: 0 if all is well, 3 if the machine lacks something for it to run.
+    pub fn of_program(code: anyhow::Result<Option<i32>>, lacks: &str, failed: &str) -> Self {
+        match code {
+            Ok(Some(0)) => Self::Passed,
+            Ok(Some(3)) => Self::NotRun(lacks.to_owned()),
+            Ok(_) => Self::Failed(failed.to_owned()),
+            Err(error) => Self::Failed(format!("{error:#}")),
+        }
+    }
+
+    /// The same for a command of its own: whatever did not pass is an error.
+    pub fn into_result(self) -> anyhow::Result<()> {
+        match self {
+            Self::Passed => Ok(()),
+            Self::NotRun(why) | Self::Failed(why) => Err(anyhow::anyhow!(why)),
+        }
+    }
+
+    /// The outcome of work that either succeeds or returns what is wrong.
     pub fn of(result: anyhow::Result<()>) -> Self {
         match result {
             Ok(()) => Self::Passed,
@@ -26,19 +44,18 @@ impl Outcome {
     }
 }
 
-/// A step that has been run.
 #[derive(Clone, Debug)]
 pub struct Done {
-    /// Its name, as `cargo xtask ci NAME` takes it.
+    /// Name of the step, as `cargo xtask ci NAME` takes it.
     pub name: &'static str,
-    pub outcome: Outcome,
-    /// How long it took.
+    pub outcome: StepOutcome,
+    /// Time from the start of the step to its end.
     pub took: Duration,
-    /// What its programs took of all CPUs together, which says what the step costs on a machine that does other things.
+    /// Processor time of the programs that the step ran: its cost on a machine that does other things as well.
     pub cpu: Duration,
 }
 
-/// What all programs that were started and have ended took of all CPUs; nothing where the kernel does not say.
+/// Processor time of all child processes that have ended; zero if the kernel does not tell.
 pub fn cpu_of_children() -> Duration {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     // proc_pid_stat(5): `cutime` and `cstime` are the 14th and 15th number after the name, in hundredths of a second.
@@ -47,15 +64,15 @@ pub fn cpu_of_children() -> Duration {
     Duration::from_millis(ticks.sum::<u64>() * 10)
 }
 
-/// The table at the end, without a verdict.
+/// The table of all steps, without a verdict.
 pub fn table(steps: &[Done]) -> String {
     let wide = steps.iter().map(|step| step.name.len()).max().unwrap_or(0);
     let mut text = String::new();
     for Done { name, outcome, took, cpu } in steps {
         let (word, why) = match outcome {
-            Outcome::Passed => ("ok", ""),
-            Outcome::Failed(why) => ("FAILED", first_line(why)),
-            Outcome::NotRun(why) => ("NOT RUN", first_line(why)),
+            StepOutcome::Passed => ("ok", ""),
+            StepOutcome::Failed(why) => ("FAILED", first_line(why)),
+            StepOutcome::NotRun(why) => ("NOT RUN", first_line(why)),
         };
         let line = format!(
             "  {name:wide$}  {word:<7}  {:>6.1} s  {:>6.1} s of CPU  {why}",
@@ -68,13 +85,13 @@ pub fn table(steps: &[Done]) -> String {
     text
 }
 
-/// The last sentence, and whether it is a good one; with `all`, a step that could not run is as bad as one that failed.
+/// The closing sentence: `Ok` if all is well. With `all`, a step that could not run is as bad as one that failed.
 pub fn verdict(steps: &[Done], all: bool) -> Result<String, String> {
-    let named = |wanted: fn(&Outcome) -> bool| -> Vec<&str> {
+    let named = |wanted: fn(&StepOutcome) -> bool| -> Vec<&str> {
         steps.iter().filter(|step| wanted(&step.outcome)).map(|step| step.name).collect()
     };
-    let failed = named(|outcome| matches!(outcome, Outcome::Failed(_)));
-    let not_run = named(|outcome| matches!(outcome, Outcome::NotRun(_)));
+    let failed = named(|outcome| matches!(outcome, StepOutcome::Failed(_)));
+    let not_run = named(|outcome| matches!(outcome, StepOutcome::NotRun(_)));
     let passed = steps.len() - failed.len() - not_run.len();
     let skipped = if not_run.is_empty() { String::new() } else { format!(", NOT RUN: {}", not_run.join(", ")) };
     if !failed.is_empty() {
@@ -97,13 +114,14 @@ fn first_line(text: &str) -> &str {
 mod tests {
     use super::*;
 
-    fn done(name: &'static str, outcome: Outcome) -> Done {
+    fn done(name: &'static str, outcome: StepOutcome) -> Done {
         Done { name, outcome, took: Duration::from_millis(1_250), cpu: Duration::from_secs(2) }
     }
 
     #[test]
     fn a_skip_is_never_shown_as_a_pass() {
-        let steps = [done("fmt", Outcome::Passed), done("fuzz", Outcome::NotRun("no nightly toolchain".into()))];
+        let steps =
+            [done("fmt", StepOutcome::Passed), done("fuzz", StepOutcome::NotRun("no nightly toolchain".into()))];
         assert_eq!(
             table(&steps),
             "  fmt   ok          1.2 s     2.0 s of CPU\n  fuzz  NOT RUN     1.2 s     2.0 s of CPU  no nightly toolchain\n"
@@ -116,14 +134,14 @@ mod tests {
 
     #[test]
     fn one_failure_is_enough_and_only_its_first_line_is_in_the_table() {
-        let steps = [done("tidy", Outcome::Failed("3 complaints\na\nb".into())), done("fmt", Outcome::Passed)];
+        let steps = [done("tidy", StepOutcome::Failed("3 complaints\na\nb".into())), done("fmt", StepOutcome::Passed)];
         assert!(table(&steps).contains("tidy  FAILED      1.2 s     2.0 s of CPU  3 complaints\n"));
         assert_eq!(verdict(&steps, false), Err("failed: tidy; 1 of 2 steps passed".into()));
     }
 
     #[test]
     fn a_run_in_which_nothing_was_checked_is_no_pass() {
-        assert!(verdict(&[done("fuzz", Outcome::NotRun("no".into()))], false).is_err());
+        assert!(verdict(&[done("fuzz", StepOutcome::NotRun("no".into()))], false).is_err());
         assert!(verdict(&[], false).is_err());
     }
 }

@@ -18,14 +18,12 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// One thing that breaks a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Complaint {
-    /// From the root of the repository.
+    /// Path from the root of the repository.
     pub path: String,
-    /// Counted from one; zero where it is about the whole file.
+    /// Line number from one; zero if the complaint is about the whole file.
     pub line: usize,
-    /// What is wrong and what to do.
     pub what: String,
 }
 
@@ -44,13 +42,13 @@ impl std::fmt::Display for Complaint {
     }
 }
 
-/// The Rust files of the repository, without what is built only for tests, comments and contents of literals.
+/// The Rust files of the repository. Comments, contents of literals and code built only for tests are blank.
 pub struct Sources {
     files: Vec<(String, String)>,
 }
 
 impl Sources {
-    /// Reads what is committed, or about to be.
+    /// Reads all files that are committed or staged.
     pub fn read(root: &Path) -> Result<Self> {
         let paths = paths(root)?;
         let files = read(root, &paths)?.into_iter();
@@ -58,7 +56,7 @@ impl Sources {
         Ok(Self { files: files.collect() })
     }
 
-    /// Path and code of each file that is part of a product.
+    /// Path and code of each file that is not only for tests.
     pub fn product(&self) -> impl Iterator<Item = (&str, String)> {
         let texts: Vec<(&str, &str)> = self.files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
         let built_for_tests = rust::tests_among(&texts);
@@ -69,7 +67,6 @@ impl Sources {
     }
 }
 
-/// Checks every committed file.
 pub fn run(root: &Path) -> Result<()> {
     let paths = paths(root)?;
     ensure!(!paths.is_empty(), "no file found in {}", root.display());
@@ -107,7 +104,7 @@ fn read(root: &Path, paths: &BTreeSet<String>) -> Result<Vec<(String, Vec<u8>)>>
         let full = root.join(path);
         match fs::read(&full) {
             Ok(bytes) => files.push((path.clone(), bytes)),
-            // Deleted, and not yet committed so.
+            // The file was deleted, and the deletion is not committed yet.
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
             Err(error) => return Err(error).with_context(|| format!("read {}", full.display())),
         }
@@ -115,7 +112,7 @@ fn read(root: &Path, paths: &BTreeSet<String>) -> Result<Vec<(String, Vec<u8>)>>
     Ok(files)
 }
 
-/// What is committed, or about to be; without Git (an unpacked archive), what is there.
+/// Paths that are committed or staged; without Git (an unpacked archive), all paths.
 fn paths(root: &Path) -> Result<BTreeSet<String>> {
     let listed = run::read(Command::new("git").args(["ls-files", "-z", "--cached"]).current_dir(root));
     if let Ok(listed) = listed {

@@ -1,7 +1,7 @@
 //! `cargo xtask truth`: hands over to the crate `truth`, which holds the statistics against families of known law.
 
 use crate::run;
-use crate::step::Outcome;
+use crate::step::StepOutcome;
 use anyhow::Result;
 use std::path::Path;
 
@@ -12,6 +12,6 @@ pub fn run(root: &Path, words: &[&str]) -> Result<()> {
 }
 
 /// The short form, as a step.
-pub fn step(root: &Path) -> Outcome {
-    Outcome::of(run(root, &["--short"]))
+pub fn step(root: &Path) -> StepOutcome {
+    StepOutcome::of(run(root, &["--short"]))
 }

@@ -20,7 +20,7 @@ pub mod scenario;
 pub mod stats;
 pub mod trace;
 
-// What tests of all kinds begin with names this crate as those outside of it do.
+// Unit tests and integration tests share modules, which name this crate as integration tests must.
 #[cfg(test)]
 extern crate self as punctual_numbers;
 #[cfg(test)]

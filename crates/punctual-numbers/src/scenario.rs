@@ -42,7 +42,8 @@ pub enum Mechanism {
     Hybrid,
     /// Polls the clock; never sleeps.
     Spin,
-    /// Sleeps one period from wherever it is, as the suite of 2002 did; has no grid, so nothing is ever skipped.
+    /// Sleeps one period after each wake-up, as the test suite of 2002 did. There is no grid of releases, so none is
+    /// skipped.
     Nanosleep,
 }
 
@@ -127,6 +128,25 @@ pub struct Scenario {
 }
 
 impl Scenario {
+    /// Threads on these CPUs that wait for the release itself, in one phase without load. There is no budget, no limit
+    /// and no warm-up; callers change what they need.
+    pub fn plain(cpus: impl IntoIterator<Item = u32>, period: Nanos, policy: Policy, length: Amount) -> Self {
+        Self {
+            threads: cpus.into_iter().map(|cpu| ProbeThread { cpu, period }).collect(),
+            policy,
+            mechanism: Mechanism::Absolute,
+            phase: TimerPhase::Auto,
+            warm_up: Amount::Activations(0),
+            length,
+            budget: None,
+            limit: None,
+            dma_latency_us: None,
+            load_phases: vec![LoadPhase { loads: Vec::new(), parts: 1 }],
+            load_cpus: None,
+            suite: None,
+        }
+    }
+
     pub fn cpus(&self) -> CpuSet {
         self.threads.iter().map(|t| t.cpu).collect()
     }
@@ -157,7 +177,7 @@ pub const PRIORITY_MAX: u8 = 95;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ScenarioError {
     NoCpus,
-    /// These CPUs are not on-line; those are.
+    /// CPUs that were asked for and are not on-line, then all CPUs that are.
     NotOnline(CpuSet, CpuSet),
     /// A period outside `PERIOD_MIN..=PERIOD_MAX`.
     Period(Nanos),
@@ -269,21 +289,8 @@ mod tests {
     use super::*;
 
     fn scenario(cpus: &str, period: Nanos) -> Scenario {
-        let cpus = CpuSet::parse_list(cpus).unwrap();
-        Scenario {
-            threads: cpus.iter().map(|cpu| ProbeThread { cpu, period }).collect(),
-            policy: Policy::Fifo(90),
-            mechanism: Mechanism::Absolute,
-            phase: TimerPhase::Auto,
-            warm_up: Amount::Time(Nanos::from_ms(500)),
-            length: Amount::Time(Nanos::from_secs(1)),
-            budget: None,
-            limit: None,
-            dma_latency_us: None,
-            load_phases: vec![LoadPhase { loads: vec![], parts: 1 }],
-            load_cpus: None,
-            suite: None,
-        }
+        let length = Amount::Time(Nanos::from_secs(1));
+        Scenario::plain(CpuSet::parse_list(cpus).unwrap().iter(), period, Policy::Fifo(90), length)
     }
 
     fn two_cpus() -> Cpus {

@@ -28,7 +28,6 @@ use std::io::Write as _;
 
 const BUDGET: Nanos = Nanos::from_us(50);
 
-/// The interval of one CPU with these counts.
 fn interval_of(cpu: u32, counts: &Counts, run: &mut (Nanos, Nanos), over_budget: u64) -> CpuInterval {
     *run = (run.0.min(counts.min().unwrap()), run.1.max(counts.max().unwrap()));
     CpuInterval {
@@ -115,9 +114,9 @@ mod coverage {
 
     const SECONDS: u64 = 30;
 
-    /// Makes the latencies of one run, one after the other; it is told when a second begins.
+    /// Makes the latencies of one run, one after the other. The argument tells whether a second begins.
     type Source = Box<dyn FnMut(bool) -> f64>;
-    /// Makes a source of one kind from a seed.
+    /// Makes the source of one kind of latencies from a seed.
     type Family = fn(u64) -> Source;
 
     fn independent(seed: u64, draw: impl Fn(f64) -> f64 + 'static) -> Source {
@@ -203,12 +202,11 @@ mod coverage {
         recording
     }
 
-    /// The outcome of all pairs of one kind.
     #[derive(Default)]
     struct Tally {
         pairs: u32,
         found: u32,
-        /// By row: (intervals, those that hold the truth).
+        /// For each row: (intervals, intervals that hold the truth).
         rows: [(u32, u32); 4],
     }
 
@@ -254,7 +252,7 @@ mod coverage {
         }
     }
 
-    /// Pairs of one kind, as recordings and as files of another program.
+    /// The outcomes for pairs of one kind, as recordings and as files of another program.
     fn tallies(pairs: std::ops::Range<u64>, source: Family, hog: bool) -> [Tally; 2] {
         let mut tallies = [Tally::default(), Tally::default()];
         let options = Options { budget: Some(BUDGET), ..Options::default() };
@@ -271,7 +269,7 @@ mod coverage {
         tallies
     }
 
-    /// The pairs on two threads.
+    /// The outcomes for pairs of one kind, computed on two threads.
     fn on_two(pairs: u64, source: Family, hog: bool) -> [Tally; 2] {
         let halves = std::thread::scope(|scope| {
             let half = scope.spawn(|| tallies(0..pairs / 2, source, hog));
@@ -316,7 +314,7 @@ mod coverage {
                 format!("{rows} {:>8.4} {:>10.3}", tally.found_share(), hog.found_share())
             };
             println!("{name:<16} {}   {}", say(&same, &hog), say(&same_untimed, &hog_untimed));
-            // A hog that hits one in a hundred changes little where one in a hundred is that late anyhow.
+            // A hog that delays one activation in a hundred changes little where one in a hundred is that late anyway.
             let drowned = matches!(name, "GPD xi 0.2" | "AR 0.95" | "wandering");
             let missed_the_hog = hog.found_share() < 0.95 && !drowned;
             if same.found_share() > 0.05 || missed_the_hog || rows(&same).iter().any(|share| *share < 0.93) {
@@ -326,7 +324,6 @@ mod coverage {
         assert!(wrong.is_empty(), "out of bounds: {wrong:?}");
     }
 
-    /// Rounds values to the buckets of a recording.
     #[test]
     fn the_bursts_are_bursts_and_the_hog_is_one() {
         let (plain, hogged) = (recording(bursty(1), false, 1), recording(bursty(1), true, 1));

@@ -49,7 +49,7 @@ fn window(slot: u32) -> Window {
     let (timer, function) = (Address(0xffff_8881_0000_1040), Address(0xffff_ffff_8112_3450));
     let mut records = Vec::new();
     let mut round = u64::from(slot);
-    // The last third lies within the latency.
+    // The last third of the records lies between release and wake-up.
     let mut at = release.minus(Nanos::from_us(280));
     let ordinary = slot % 50 == 0;
     let records_max = if ordinary { RECORDS * 2 / 3 } else { RECORDS };
@@ -128,7 +128,7 @@ fn bytes() -> Vec<u8> {
 #[test]
 #[ignore = "measures time and memory: in a release build, by itself"]
 fn ten_thousand_windows_are_explained_in_two_seconds_and_200_mb() {
-    // What is read is on a disk, so that it does not count as memory.
+    // The recording is read from a disk, so that its bytes do not count as memory.
     let path = std::env::temp_dir().join(format!("punctual-explain-cost-{}", std::process::id()));
     std::fs::write(&path, bytes()).unwrap();
     forget_peak();

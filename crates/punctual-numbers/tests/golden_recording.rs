@@ -1,6 +1,6 @@
-//! Format 1, held: a recording written by this version is byte for byte the committed one, and the committed one is
-//! read as it was meant. `BLESS=1 cargo test -p punctual-numbers --test golden_recording` writes it anew; a difference in
-//! the bytes of an existing format means that recordings in the field can no longer be read.
+//! Format 1 must not change: a recording written by this version equals the committed one byte for byte, and the
+//! committed one is read as it was meant. `BLESS=1 cargo test -p punctual-numbers --test golden_recording` writes it
+//! anew. A difference in the bytes of an existing format means that existing recordings can no longer be read.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -229,7 +229,6 @@ fn tracing() -> [Frame; 3] {
     ]
 }
 
-/// Every kind of record there is.
 fn happened() -> Vec<What> {
     let (timer, function, handler) = (Address(0xffff_8881_0000_1040), Address(0xffff_ffff_8112_3450), Address(0));
     let kinds = [NoiseKind::Nmi, NoiseKind::Irq, NoiseKind::Softirq, NoiseKind::Thread];
@@ -360,7 +359,6 @@ fn rendered(frames: &[Frame]) -> String {
     text
 }
 
-/// Hexadecimal, with 32 bytes in each line.
 fn to_hex(bytes: &[u8]) -> String {
     let line = |bytes: &[u8]| bytes.iter().fold(String::new(), |line, byte| line + &format!("{byte:02x}")) + "\n";
     bytes.chunks(32).map(line).collect()

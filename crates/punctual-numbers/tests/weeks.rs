@@ -74,7 +74,7 @@ fn cpu(cpu: u32, start: Nanos, length: Nanos, random: &mut Random) -> CpuInterva
     }
 }
 
-/// Hands out the bytes of a run piece by piece, and gives their number.
+/// Hands out the bytes of a run piece by piece, and returns their number.
 fn write(length: Nanos, mut to: impl FnMut(&[u8])) -> usize {
     let (mut piece, mut size) = (Vec::new(), 0);
     let mut random = Random(42);
@@ -107,8 +107,8 @@ fn count(slices: &[&TimeSlice]) -> u64 {
     slices.iter().flat_map(|slice| slice.cpus.values()).map(|cpu| cpu.ran.counts().count()).sum()
 }
 
-/// Checks that no sample is lost, that the time line is bounded, and that an hour late in the run still has slices of minutes
-/// and exact maxima of seconds. Gives the size of the file.
+/// Checks that no sample is lost, that the time line is bounded, and that an hour late in the run still has slices of
+/// minutes and exact maxima of seconds. Returns the size of the file.
 fn kept(length: Nanos) -> usize {
     let (mut whole, hour) = (RecordingReader::new(), Nanos::from_secs(HOUR));
     let from = length.minus(hour.times(5));

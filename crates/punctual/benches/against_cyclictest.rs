@@ -13,8 +13,7 @@ use std::process::Command;
 const ROUNDS: usize = 4;
 const SECONDS: u32 = 20;
 
-/// What one run showed.
-struct Run {
+struct Figures {
     p50_us: f64,
     cpu_us_per_activation: f64,
 }
@@ -29,7 +28,7 @@ fn main() {
     );
     let mut rounds = Vec::new();
     for round in 1..=ROUNDS {
-        // Who goes first changes, so that neither has the quieter half of every round.
+        // The order changes, so that neither program has the quieter half of every round.
         let (theirs, ours) = if round % 2 == 0 {
             (cyclictest(&cpu), punctual(&cpu))
         } else {
@@ -52,7 +51,7 @@ fn median(values: impl Iterator<Item = f64>) -> f64 {
     sorted[sorted.len() / 2]
 }
 
-fn cyclictest(cpu: &str) -> Run {
+fn cyclictest(cpu: &str) -> Figures {
     let seconds = SECONDS.to_string();
     let args = ["-m", "-q", "-p90", "-i1000", "-h2000", "-t1", "-a", cpu, "-D", &seconds];
     let (text, cpu_seconds) = timed(Command::new("cyclictest").args(args));
@@ -72,10 +71,10 @@ fn cyclictest(cpu: &str) -> Run {
         })
         // cyclictest rounds down to whole microseconds.
         .map_or(f64::NAN, |(us, _)| us + 0.5);
-    Run { p50_us, cpu_us_per_activation: cpu_seconds * 1e6 / total as f64 }
+    Figures { p50_us, cpu_us_per_activation: cpu_seconds * 1e6 / total as f64 }
 }
 
-fn punctual(cpu: &str) -> Run {
+fn punctual(cpu: &str) -> Figures {
     let recording = std::env::temp_dir().join(format!("against-cyclictest-{}.punctual", std::process::id()));
     let _ = fs::remove_file(&recording);
     let mut command = Command::new(env!("CARGO_BIN_EXE_punctual"));
@@ -86,17 +85,18 @@ fn punctual(cpu: &str) -> Run {
     let report: serde_json::Value = serde_json::from_str(&text).expect("one JSON document");
     let number = |path: &str| report.pointer(path).and_then(serde_json::Value::as_f64).expect(path);
     let ran = number("/cpus/0/ran");
-    Run { p50_us: number("/cpus/0/latency_ns/p50") / 1e3, cpu_us_per_activation: cpu_seconds * 1e6 / ran }
+    Figures { p50_us: number("/cpus/0/latency_ns/p50") / 1e3, cpu_us_per_activation: cpu_seconds * 1e6 / ran }
 }
 
-/// Standard output, and user + system time in seconds, of a program.
+/// Runs a program and returns its standard output and its user and system time in seconds.
 fn timed(command: &mut Command) -> (String, f64) {
     let before = children_seconds();
     let output = command.output().unwrap_or_else(|e| panic!("run {command:?}: {e}; install rt-tests?"));
     (String::from_utf8_lossy(&output.stdout).into_owned(), children_seconds() - before)
 }
 
-/// User and system time of children that were waited for: fields 16 and 17 of our own stat, in hundredths.
+/// User and system time of the children that were waited for: fields 16 and 17 of `/proc/self/stat`, in hundredths of a
+/// second.
 fn children_seconds() -> f64 {
     let stat = fs::read_to_string("/proc/self/stat").expect("/proc/self/stat");
     let (_, rest) = stat.rsplit_once(')').expect("a name in parentheses");

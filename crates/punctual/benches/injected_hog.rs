@@ -1,5 +1,5 @@
-//! Injected truth: a real-time hog above the measured priority blocks its CPU for 20 ms once a second. What punctual
-//! counts must be what arithmetic says. Needs root. Run with `cargo bench -p punctual --bench injected_hog`.
+//! A real-time hog above the measured priority blocks its CPU for 20 ms once a second. What punctual counts must equal
+//! what arithmetic gives. Needs root. Run with `cargo bench -p punctual --bench injected_hog`.
 
 #![allow(clippy::expect_used, clippy::cast_precision_loss, reason = "a benchmark that cannot go on says why; ratios")]
 
@@ -53,7 +53,7 @@ fn first_sentence(text: &str) -> String {
     text.lines().map(str::trim).take_while(|line| !line.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
-/// Blocks `cpu` once a second, a little longer than the measurement lasts; gives the lengths of the bursts.
+/// Blocks `cpu` once a second for a little longer than the measurement lasts, and returns the lengths of the bursts.
 fn hog(cpu: u32) -> Vec<Nanos> {
     setup::pin_current(&[cpu]).expect("the CPU is there");
     setup::set_policy(Policy::Fifo(95)).expect("root may use the real-time class");

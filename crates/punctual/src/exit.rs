@@ -3,8 +3,8 @@
 use punctual_numbers::report::{Answer, Inconclusive, Verdict};
 use std::process::ExitCode;
 
-/// How a command ended. When several hold, the first of error, exceeded, doubtful, fine is told: an error hides
-/// nothing, and a limit that was exceeded stays exceeded however doubtful the rest.
+/// How a command ended. Of several reasons the first of error, exceeded, doubtful and fine counts: an error hides
+/// nothing, and a limit that was exceeded stays exceeded however doubtful the rest is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Exit {
     Fine,
@@ -12,7 +12,7 @@ pub enum Exit {
     Doubtful,
     /// 2: a limit was exceeded, the need was not held, or findings reached `--fail-on`.
     Exceeded,
-    /// What a command ended with that was run in our place.
+    /// The exit code of a command that was run by `tune --for`.
     Passed(u8),
     /// 1: something failed; usage errors too.
     Error,
@@ -35,7 +35,8 @@ impl Exit {
     }
 }
 
-/// A verdict alone; doubts have had their say in it. Without a budget nothing was asked, so nothing can be inconclusive.
+/// The exit code of a verdict, which takes doubts into account already. Without a budget nothing was asked, so nothing
+/// can be inconclusive.
 impl From<&Verdict> for Exit {
     fn from(verdict: &Verdict) -> Self {
         match (verdict.answer, &verdict.inconclusive_because) {
@@ -62,11 +63,11 @@ impl From<Exit> for ExitCode {
 mod tests {
     use super::*;
     use punctual_hist::Nanos;
-    use punctual_numbers::report::{Distrust, Seen};
+    use punctual_numbers::report::{Distrust, RunCounts};
 
     #[test]
     fn a_verdict_has_a_code_of_its_own() {
-        let seen = |missed| Seen {
+        let seen = |missed| RunCounts {
             has_budget: true,
             all_ran: true,
             due: 30_000,
@@ -81,7 +82,7 @@ mod tests {
             [Exit::Fine, Exit::Fine, Exit::Doubtful]
         );
         assert_eq!([exit(seen(1), &[]), exit(seen(1), &adds), exit(seen(1), &hides)], [Exit::Exceeded; 3]);
-        assert_eq!(exit(Seen { has_budget: false, ..seen(1) }, &hides), Exit::Fine);
+        assert_eq!(exit(RunCounts { has_budget: false, ..seen(1) }, &hides), Exit::Fine);
     }
 
     #[test]

@@ -55,10 +55,10 @@ fn main() -> ExitCode {
     .into()
 }
 
-/// Usage errors exit with 1, as every error does; asking for help is none.
+/// Reports a usage error, with exit code 1 as for every error. Help and version are not errors.
 fn usage(error: &clap::Error) -> ExitCode {
     let asked = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
-    // A closed pipe is the reader's choice.
+    // An error of printing is ignored: the reader may have closed the pipe.
     let _ = error.print();
     if asked { Exit::Fine } else { Exit::Error }.into()
 }

@@ -1,18 +1,19 @@
-//! Steps that are done beside the others: in one process of their own, one after the other, with all they print in a file
-//! until it is their turn to be told.
+//! Steps that run beside the others, in one process and one after the other. Their output goes to a file and is shown
+//! when they have ended.
 //!
-//! The process leaves a line for each step ([`line()`]), which is read when it has ended. What it printed is for people.
+//! The process appends a line for each step to a file of notes ([`line()`]), which is read when the process has ended.
+//! Its output is only for people.
 
 use super::Tally;
 use crate::run;
-use crate::step::{Done, Outcome};
+use crate::step::{Done, StepOutcome};
 use anyhow::{Context, Result, bail, ensure};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::time::Duration;
 
-/// Steps that are being done.
+/// A process that runs steps.
 pub struct Beside {
     child: Child,
     printed: PathBuf,
@@ -21,22 +22,22 @@ pub struct Beside {
 }
 
 impl Beside {
-    /// Begins with these steps. What they print and note is kept in Cargo's target folder.
+    /// Starts the process with these steps. Its output and notes are kept in Cargo's target folder.
     pub fn start(root: &Path, steps: &'static [&'static str]) -> Result<Self> {
         let folder = run::target_folder(root)?;
         let (printed, notes) = (folder.join("ci-beside.log"), folder.join("ci-beside.notes"));
-        // Notes of an earlier run must not pass for those of this one.
+        // Notes of an earlier run must not be taken for those of this one.
         fs::write(&notes, "").with_context(|| format!("empty {}", notes.display()))?;
         let output = File::create(&printed).with_context(|| format!("create {}", printed.display()))?;
         let errors = output.try_clone().context("write to the log twice")?;
-        // A step before may have built this program anew, and its file is then another one.
+        // An earlier step may have rebuilt this program, so the running file is started and not the one of that name.
         let mut command = Command::new("/proc/self/exe");
         command.arg("ci").arg(format!("--notes={}", notes.display())).args(steps).stdout(output).stderr(errors);
         let child = run::settle(&mut command).spawn().context("start the steps beside")?;
         Ok(Self { child, printed, notes, steps })
     }
 
-    /// Waits for all of them, shows what they printed, and tells what each came to. One that left no note has failed.
+    /// Waits for the process, shows its output and returns the outcome of each step. A step without a note has failed.
     pub fn wait(mut self) -> Result<Vec<(Done, Tally)>> {
         self.child.wait().context("wait for the steps beside")?;
         let printed = fs::read(&self.printed).with_context(|| format!("read {}", self.printed.display()))?;
@@ -45,7 +46,7 @@ impl Beside {
         let mut left = notes.lines().map(read).collect::<Result<Vec<Noted>>>()?;
         let done = self.steps.iter().map(|step| {
             let place = left.iter().position(|note| note.name == *step);
-            let none = || Noted { outcome: Outcome::Failed("it left no result".to_owned()), ..Noted::default() };
+            let none = || Noted { outcome: StepOutcome::Failed("it left no result".to_owned()), ..Noted::default() };
             let Noted { outcome, took, cpu, tests, .. } = place.map_or_else(none, |place| left.swap_remove(place));
             (Done { name: step, outcome, took, cpu }, tests)
         });
@@ -53,11 +54,11 @@ impl Beside {
     }
 }
 
-/// What was noted of a step.
+/// The note of one step, as read from its line.
 #[derive(Debug, PartialEq, Eq)]
 struct Noted {
     name: String,
-    outcome: Outcome,
+    outcome: StepOutcome,
     took: Duration,
     cpu: Duration,
     tests: Tally,
@@ -65,18 +66,17 @@ struct Noted {
 
 impl Default for Noted {
     fn default() -> Self {
-        let (name, outcome) = (String::new(), Outcome::Passed);
+        let (name, outcome) = (String::new(), StepOutcome::Passed);
         Self { name, outcome, took: Duration::ZERO, cpu: Duration::ZERO, tests: Tally::default() }
     }
 }
 
-/// A step and what its tests came to, as a line of the notes: name, outcome, times in milliseconds, four numbers of tests,
-/// and why, with tabs between.
+/// A line of the notes: name, outcome, times in milliseconds, four numbers of tests, and the reason, with tabs between.
 pub fn line(done: &Done, tests: Tally) -> String {
     let (outcome, why) = match &done.outcome {
-        Outcome::Passed => ("passed", ""),
-        Outcome::Failed(why) => ("failed", why.as_str()),
-        Outcome::NotRun(why) => ("not-run", why.as_str()),
+        StepOutcome::Passed => ("passed", ""),
+        StepOutcome::Failed(why) => ("failed", why.as_str()),
+        StepOutcome::NotRun(why) => ("not-run", why.as_str()),
     };
     let (took, cpu) = (done.took.as_millis(), done.cpu.as_millis());
     let Tally { binaries, passed, failed, ignored } = tests;
@@ -92,9 +92,9 @@ fn read(line: &str) -> Result<Noted> {
     ensure!(numbers.len() == 6, "a note of a step has {} numbers and not 6: {line}", numbers.len());
     let number = |place: usize| numbers.get(place).copied().unwrap_or_default();
     let outcome = match *outcome {
-        "passed" => Outcome::Passed,
-        "failed" => Outcome::Failed((*why).to_owned()),
-        "not-run" => Outcome::NotRun((*why).to_owned()),
+        "passed" => StepOutcome::Passed,
+        "failed" => StepOutcome::Failed((*why).to_owned()),
+        "not-run" => StepOutcome::NotRun((*why).to_owned()),
         other => bail!("a step came to `{other}`: {line}"),
     };
     let tests = Tally { binaries: number(2), passed: number(3), failed: number(4), ignored: number(5) };
@@ -111,9 +111,9 @@ mod tests {
         let tests = Tally { binaries: 1, passed: 2, failed: 3, ignored: 4 };
         let (took, cpu) = (Duration::from_millis(1_250), Duration::from_millis(900));
         for (outcome, again) in [
-            (Outcome::Passed, Outcome::Passed),
-            (Outcome::Failed("a\nb\tc".into()), Outcome::Failed("a b c".into())),
-            (Outcome::NotRun("no clang".into()), Outcome::NotRun("no clang".into())),
+            (StepOutcome::Passed, StepOutcome::Passed),
+            (StepOutcome::Failed("a\nb\tc".into()), StepOutcome::Failed("a b c".into())),
+            (StepOutcome::NotRun("no clang".into()), StepOutcome::NotRun("no clang".into())),
         ] {
             let line = line(&Done { name: "fuzz", outcome, took, cpu }, tests);
             let noted = Noted { name: "fuzz".into(), outcome: again, took, cpu, tests };
@@ -140,7 +140,7 @@ mod tests {
         let child = Command::new("true").spawn().unwrap();
         let ended = Beside { child, printed, notes, steps: &["lab", "fuzz"] }.wait().unwrap();
         fs::remove_dir_all(&folder).unwrap();
-        let outcomes: Vec<&Outcome> = ended.iter().map(|(done, _)| &done.outcome).collect();
-        assert_eq!(outcomes, [&Outcome::Failed("it left no result".into()), &Outcome::Passed]);
+        let outcomes: Vec<&StepOutcome> = ended.iter().map(|(done, _)| &done.outcome).collect();
+        assert_eq!(outcomes, [&StepOutcome::Failed("it left no result".into()), &StepOutcome::Passed]);
     }
 }

@@ -1,40 +1,39 @@
-//! What a function can reach, told from object code: the relocations of its section lead to other sections, and those
-//! of them further. Pure; it knows nothing of what may be reached.
+//! What a function can reach, from object code: relocations of its section lead to other sections, and so on. This
+//! module does not know what may be reached.
 
 use anyhow::{Context, Result};
 use object::read::archive::ArchiveFile;
 use object::{File, Object, ObjectSection, ObjectSymbol, RelocationTarget, SectionIndex, SymbolIndex};
 use std::collections::{BTreeMap, HashMap};
 
-/// One of the library's sections: its file, and its place in it.
+/// A section of the library: index of its object file, and index in that file.
 type Place = (usize, SectionIndex);
 
-/// A static library, as relocations see it.
+/// A static library as object files, with an index of its symbols.
 pub struct Library<'data> {
     files: Vec<File<'data>>,
-    /// Where the names that files share are defined.
+    /// The section that defines each symbol shared between object files.
     defined: HashMap<&'data str, Place>,
 }
 
-/// A thing that is reached, and by which chain of names, itself last.
+/// A symbol that a function reaches.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Reached<'data> {
     pub name: &'data str,
-    /// Whether it lies outside the library.
+    /// Whether the symbol is not defined in the library.
     pub is_outside: bool,
-    /// From the function that was asked for to this.
+    /// The names on the way from the function to this symbol, which is the last.
     pub chain: Vec<&'data str>,
 }
 
 impl<'data> Library<'data> {
-    /// Reads an archive of object files.
     pub fn parse(bytes: &'data [u8]) -> Result<Self> {
         let archive = ArchiveFile::parse(bytes).context("read the archive")?;
         let mut files = Vec::new();
         for member in archive.members() {
             let member = member.context("read a member of the archive")?;
             let data = member.data(bytes).context("read a member of the archive")?;
-            // Beside object files there are the compiler's own notes.
+            // Members that are no object files are notes of the compiler.
             if let Ok(file) = File::parse(data) {
                 files.push(file);
             }
@@ -50,15 +49,15 @@ impl<'data> Library<'data> {
         Ok(Self { files, defined })
     }
 
-    /// Names of the functions defined for others whose names begin like that, in order.
+    /// Names of the defined functions that begin with `prefix`, sorted.
     pub fn functions(&self, prefix: &str) -> Vec<&'data str> {
         let mut names: Vec<_> = self.defined.keys().copied().filter(|name| name.starts_with(prefix)).collect();
         names.sort_unstable();
         names
     }
 
-    /// Everything that can be reached from a function, by names, nearest first; what lies behind those that `ends` says
-    /// is left out.
+    /// All symbols that a function can reach, nearest first. What is reached only through symbols for which `ends` is
+    /// true is left out.
     pub fn reached_from(&self, function: &'data str, ends: impl Fn(&str) -> bool) -> Result<Vec<Reached<'data>>> {
         let start = *self.defined.get(function).with_context(|| format!("`{function}` is not in the library"))?;
         let mut chains: BTreeMap<(usize, usize), Vec<&'data str>> = BTreeMap::new();
@@ -88,7 +87,6 @@ impl<'data> Library<'data> {
         self.files.get(at).context("a file of the library")
     }
 
-    /// What the relocations of a section point at.
     fn targets(&self, (at, section): Place) -> Result<Vec<SymbolIndex>> {
         let section = self.file(at)?.section_by_index(section).context("find a section")?;
         let targets = section.relocations().filter_map(|(_, relocation)| match relocation.target() {
@@ -98,7 +96,7 @@ impl<'data> Library<'data> {
         Ok(targets.collect())
     }
 
-    /// A symbol's name, and where it is defined, if in the library.
+    /// Name of a symbol, and the section that defines it, if it is in the library.
     fn resolve(&self, at: usize, symbol: SymbolIndex) -> Result<(&'data str, Option<Place>)> {
         let file = self.file(at)?;
         let symbol = file.symbol_by_index(symbol).context("find a symbol")?;
@@ -107,7 +105,7 @@ impl<'data> Library<'data> {
         if !name.is_empty() {
             return Ok((name, Some((at, section))));
         }
-        // A section stands for what is in it.
+        // A symbol without a name stands for its section.
         Ok((self.section_name(at, section)?, Some((at, section))))
     }
 

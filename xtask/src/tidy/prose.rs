@@ -1,11 +1,11 @@
-//! What a program can hold of how we write: phrases that say neither number nor noun, comments that repeat a name,
-//! sentences that go on in the next field, and words for which the field has another.
+//! House rules for prose that a program can check: phrases without a number or noun, comments that repeat a name,
+//! sentences that continue in the next field, and words that mean something else in this field.
 
 use super::Complaint;
 use super::source::Source;
 use super::text::ending;
 
-/// Phrases that leave open how many of what, or which of several things is meant.
+/// Phrases that do not say how many of what, or which of several things is meant.
 const RIDDLES: [&str; 12] = [
     "so many",
     "so much",
@@ -22,21 +22,20 @@ const RIDDLES: [&str; 12] = [
 ];
 /// Words that mean something else in scheduling theory, each with the one to write.
 const WRONG: [(&str, &str); 2] = [("lateness", "latency"), ("latenesses", "latencies")];
-/// Where a wrong word is the name that other programs give a column.
+/// Files that may use a wrong word, because other programs use it as the name of a column.
 const OTHERS_WORDS: [&str; 2] = ["crates/punctual-numbers/src/foreign/columns.rs", "xtask/src/tidy/prose.rs"];
 
-/// Doc comments of this many words or fewer are refused outside of [`PUBLISHED`]: a good name says as much.
+/// Largest number of words of a doc comment that is refused outside of [`PUBLISHED`]: a good name says as much.
 const SHORT: usize = 3;
-/// Crates whose every public item is documented for strangers, and the options, whose comments are the help.
+/// Crates whose public items are documented for strangers, and the command line, whose comments are the help.
 const PUBLISHED: [&str; 4] =
     ["crates/punctual-hist/", "crates/punctual-rt/", "crates/punctual-capi/", "crates/punctual/src/cli/"];
-/// Words that add nothing to a name that a comment repeats.
+/// Words that add nothing when a comment repeats a name.
 const EMPTY: [&str; 16] =
     ["the", "a", "an", "of", "its", "their", "it", "this", "that", "those", "these", "them", "to", "in", "for", "is"];
-/// Pages that people write and read; what changed in the past is told in the words of its time.
+/// Pages whose words are checked. CHANGELOG.md is not among them: it tells of the past in the words of its time.
 const PAGES: [&str; 2] = ["book/src/", "README.md"];
 
-/// All rules for one text.
 pub fn check(path: &str, text: &str) -> Vec<Complaint> {
     let mut complaints = Vec::new();
     if ending(path) == "rs" {
@@ -102,13 +101,13 @@ fn doc(path: &str, block: &Doc, complaints: &mut Vec<Complaint>) {
     }
 }
 
-/// Whether two words have one stem, near enough: `task` and `tasks`, `measured` and `measure`.
+/// Whether two words have about the same stem: `task` and `tasks`, `measured` and `measure`.
 fn same(a: &str, b: &str) -> bool {
     let long = a.len().min(b.len()).saturating_sub(1).max(3);
     a == b || (a.get(..long).is_some() && a.get(..long) == b.get(..long))
 }
 
-/// The words of a text in lower case, without marks.
+/// The words of a text in lower case, without punctuation.
 fn words(text: &str) -> Vec<String> {
     text.split(|c: char| !c.is_alphanumeric() && c != '\'')
         .filter(|word| !word.is_empty())
@@ -116,7 +115,7 @@ fn words(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// `lateTotal` as `late Total`, so that the parts of a name are words.
+/// Splits a name into words: `lateTotal` becomes `late Total`.
 fn spread(name: &str) -> String {
     let mut apart = String::new();
     for c in name.chars() {
@@ -128,7 +127,6 @@ fn spread(name: &str) -> String {
     apart
 }
 
-/// Line and text of each line comment.
 fn comments(text: &str) -> impl Iterator<Item = (usize, &str)> {
     text.lines().enumerate().filter_map(|(at, line)| {
         let line = line.trim_start();
@@ -140,7 +138,7 @@ fn comments(text: &str) -> impl Iterator<Item = (usize, &str)> {
 struct Doc {
     line: usize,
     text: String,
-    /// The first line of the item, up to where its body begins.
+    /// First line of the item, up to where its body begins.
     item: String,
 }
 

@@ -1,15 +1,15 @@
-//! What the run-time library says of each function: whether a loop may call it.
+//! Whether each public function of the run-time library says if a loop may call it.
 
 use super::Complaint;
 use super::source::Source;
 
-/// Where programs with a loop look for what they may call.
+/// Folder of the library that programs with a loop call.
 const LIBRARY: &str = "crates/punctual-rt/src/";
 const HEADING: &str = "/// # Real-time";
 
-/// A public function of the library has a heading `# Real-time`. One that returns `Self` makes something, which is done
-/// before the loop, and needs none. Nor does a constant one: the compiler sees to it that it neither allocates, locks nor
-/// enters the kernel.
+/// Complains about public functions without a heading `# Real-time`. A function that returns `Self` makes something,
+/// which happens before the loop, and needs none. Neither does a constant function: the compiler ensures that it
+/// neither allocates, locks nor enters the kernel.
 pub fn unpromised(path: &str, text: &str, source: &Source) -> Vec<Complaint> {
     if !path.starts_with(LIBRARY) {
         return Vec::new();

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 /// Modules of the standard library that reach the machine.
 const EFFECTS: [&str; 7] = ["env", "fs", "io", "net", "process", "thread", "time"];
-/// Crates that only decide.
+/// Crates that only decide, and must not reach the machine.
 const PURE: [&str; 5] = [
     "crates/punctual-facts/src/",
     "crates/punctual-hist/src/",
@@ -17,9 +17,9 @@ const PURE: [&str; 5] = [
     "crates/punctual-tuning/src/",
 ];
 
-/// Where forms that are read back may be defined: one module for each outside format, because such a form outlives the
-/// code. A campaign is read as its values are; `fixtures/campaigns` holds its versions. Values that are only published
-/// derive `Serialize` where they stand.
+/// Modules that may define forms which are read back: one for each format, because such a form outlives the code. A
+/// campaign is read as its values are; `fixtures/campaigns` holds its versions. Values that are only published derive
+/// `Serialize` where they stand.
 const FORMATS: [&str; 4] = [
     "crates/punctual/src/commands/need.rs",
     "crates/punctual-optimize/src/",
@@ -27,10 +27,10 @@ const FORMATS: [&str; 4] = [
     "crates/punctual-linux/src/journal/format/",
 ];
 
-/// Crates that name the machine's files only in the places below. The crates that decide name them everywhere, as data: a
-/// knob says what a `Tree` is asked for, and cannot open it.
+/// Crates that may name files of the machine only in [`MAY_NAME_PATHS`]. Crates that decide name files everywhere, as
+/// data: a knob says what a `Tree` is asked for, and cannot open it.
 const NAMES_NO_PATHS: [&str; 3] = ["crates/punctual/src/", "crates/punctual-linux/src/", "crates/punctual-rt/src/"];
-/// The places, each because it is about exactly those files.
+/// Modules that may name files of the machine, because each is about exactly those files.
 const MAY_NAME_PATHS: [&str; 17] = [
     "crates/punctual/src/commands/files.rs",
     "crates/punctual/src/render/live/terminal.rs",
@@ -52,7 +52,7 @@ const MAY_NAME_PATHS: [&str; 17] = [
 ];
 const MACHINE_ROOTS: [&str; 3] = ["/proc", "/sys", "/dev"];
 
-/// Who may print, and so may lift the lints against it.
+/// Files that may print, and so may lift the lints against printing.
 const MAY_PRINT: [&str; 8] = [
     "crates/punctual/src/main.rs",
     "crates/punctual/src/render/",
@@ -61,12 +61,12 @@ const MAY_PRINT: [&str; 8] = [
     "proofs/causes/",
     "truth/",
     "xtask/",
-    // A build script speaks to Cargo.
+    // A build script prints instructions for Cargo.
     "crates/punctual-linux/build.rs",
 ];
 
-/// Where `unsafe` is allowed: beside the system calls, in the two modules that lend out memory by a protocol of their
-/// own (which Loom and Miri try), at the boundary to C, and in tests and proofs of those.
+/// Places where `unsafe` is allowed: system calls, two modules that lend out memory by a protocol of their own (which
+/// Loom and Miri try), the boundary to C, and tests and proofs of these.
 const MAY_BE_UNSAFE: [&str; 8] = [
     "crates/punctual-capi/src/",
     "crates/punctual-capi/tests/",
@@ -78,10 +78,10 @@ const MAY_BE_UNSAFE: [&str; 8] = [
     "proofs/",
 ];
 
-/// Names that say nothing of what is inside.
+/// Names of modules that say nothing about their contents.
 const EMPTY_NAMES: [&str; 8] = ["common", "helper", "helpers", "manager", "misc", "util", "utilities", "utils"];
 
-/// All rules for the Rust files among these, and for the tests that the pages of the house promise.
+/// All rules for the Rust files among these, and the check that tests named on the pages exist.
 pub fn check_all(files: &[(&str, &str)]) -> Vec<Complaint> {
     let sources = || files.iter().filter(|(path, _)| ending(path) == "rs");
     let tests = tests_among(files);
@@ -94,14 +94,14 @@ pub fn check_all(files: &[(&str, &str)]) -> Vec<Complaint> {
     complaints
 }
 
-/// An exception for files that are gone would hold for whatever is given their name next.
+/// Complains about exceptions for files that are gone: they would hold for whatever gets that name next.
 pub fn dead_exceptions(paths: &BTreeSet<String>) -> Vec<Complaint> {
     let lists = [&PURE[..], &FORMATS, &NAMES_NO_PATHS, &MAY_NAME_PATHS, &MAY_PRINT, &MAY_BE_UNSAFE];
     let dead = lists.into_iter().flatten().filter(|place| !paths.iter().any(|path| path.starts_with(**place)));
     dead.map(|place| Complaint::new(place, 0, "is gone: take it out of the lists in xtask/src/tidy/rust.rs")).collect()
 }
 
-/// All rules for one Rust file. `tests` are the beginnings of paths that are only built for tests.
+/// All rules for one Rust file. `tests` are prefixes of paths that are built only for tests.
 fn check(path: &str, text: &str, tests: &[String]) -> Vec<Complaint> {
     let source = Source::new(text);
     let is_test = is_built_for_tests(path, tests);
@@ -118,29 +118,29 @@ fn check(path: &str, text: &str, tests: &[String]) -> Vec<Complaint> {
     complaints
 }
 
-/// Beginnings of the paths that are only built for tests.
+/// Prefixes of paths that are built only for tests.
 pub fn tests_among(files: &[(&str, &str)]) -> Vec<String> {
     let sources = files.iter().filter(|(path, _)| ending(path) == "rs");
     sources.flat_map(|(path, text)| test_modules(path, text)).collect()
 }
 
-/// Whether a file is only built for tests, by where it is or by who declares it.
+/// Whether a file is built only for tests, by its path or by the module that declares it.
 pub fn is_built_for_tests(path: &str, tests: &[String]) -> bool {
     is_test(path) || tests.iter().any(|test| path.starts_with(test))
 }
 
-/// Names of all functions, tests above all.
+/// Names of all functions of a file, tests included.
 fn functions(text: &str) -> Vec<&str> {
     text.split("fn ").skip(1).filter_map(|rest| first_names(rest).first().copied()).collect()
 }
 
-/// Files that are only built for tests, benchmarks and examples, by where they are.
+/// Whether a file belongs to tests, benchmarks or examples by its path.
 fn is_test(path: &str) -> bool {
     let mut parts = path.split('/');
     path.ends_with("/tests.rs") || parts.any(|part| matches!(part, "tests" | "benches" | "examples" | "fuzz"))
 }
 
-/// Beginnings of the paths that a file declares by `#[cfg(test)] mod name;`.
+/// Prefixes of the paths that a file declares by `#[cfg(test)] mod name;`.
 fn test_modules(path: &str, text: &str) -> Vec<String> {
     let folder = match path.rsplit_once('/') {
         Some((folder, "lib.rs" | "main.rs" | "mod.rs")) => folder,
@@ -158,7 +158,7 @@ fn within(path: &str, places: &[&str]) -> bool {
     places.iter().any(|place| path.starts_with(place))
 }
 
-/// Every module opens with the reason it exists.
+/// Complains about a module without a header that says why it exists.
 fn module_header(path: &str, text: &str) -> Option<Complaint> {
     let first = text.lines().find(|line| !line.trim().is_empty())?;
     let opens = first.starts_with("//!") || first.starts_with("#!");
@@ -166,7 +166,7 @@ fn module_header(path: &str, text: &str) -> Option<Complaint> {
         .then(|| Complaint::new(path, 1, "begins without `//!`: say why this module exists and what it must not know"))
 }
 
-/// Deciding crates do not touch the machine.
+/// Complains if a crate that only decides touches the machine.
 fn pure(path: &str, source: &Source) -> Vec<Complaint> {
     if !within(path, &PURE) {
         return Vec::new();
@@ -185,7 +185,7 @@ fn pure(path: &str, source: &Source) -> Vec<Complaint> {
     complaints
 }
 
-/// The names that a path goes on with: `fs` of `fs::read`, `fs` and `io` of `{fs, io::Read}`.
+/// The names that follow in a path: `fs` in `fs::read`, `fs` and `io` in `{fs, io::Read}`.
 fn first_names(rest: &str) -> Vec<&str> {
     let name = |text: &str| text.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(text.len());
     let Some(inside) = rest.strip_prefix('{') else { return rest.get(..name(rest)).into_iter().collect() };
@@ -202,7 +202,7 @@ fn first_names(rest: &str) -> Vec<&str> {
     names
 }
 
-/// Serialised forms are defined in the modules of the outside formats and nowhere else.
+/// Complains about forms that are read back outside of [`FORMATS`].
 fn formats(path: &str, source: &Source) -> Vec<Complaint> {
     if !path.starts_with("crates/") || within(path, &FORMATS) {
         return Vec::new();
@@ -213,7 +213,7 @@ fn formats(path: &str, source: &Source) -> Vec<Complaint> {
         .collect()
 }
 
-/// Files of the machine are named where they are read, and nowhere else.
+/// Complains about files of the machine that are named outside of [`MAY_NAME_PATHS`].
 fn paths(path: &str, source: &Source) -> Vec<Complaint> {
     if !within(path, &NAMES_NO_PATHS) || within(path, &MAY_NAME_PATHS) {
         return Vec::new();
@@ -231,7 +231,7 @@ fn paths(path: &str, source: &Source) -> Vec<Complaint> {
         .collect()
 }
 
-/// Modules are named after what is in them.
+/// Complains about modules whose names say nothing.
 fn empty_names(path: &str, source: &Source) -> Vec<Complaint> {
     let mut complaints = Vec::new();
     for part in path.split('/') {
@@ -253,7 +253,7 @@ fn empty_names(path: &str, source: &Source) -> Vec<Complaint> {
     complaints
 }
 
-/// A lint is lifted with a reason, and the ones against printing and `unsafe` only where that is the job.
+/// Complains about lints that are lifted without a reason, or, for printing and `unsafe`, in the wrong file.
 fn lifted_lints(path: &str, source: &Source, is_test: bool) -> Vec<Complaint> {
     let mut complaints = Vec::new();
     for word in ["allow", "expect"] {
@@ -292,7 +292,7 @@ fn inside_cfg_attr(before: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// Complaints as lines, for a file that opens as it should.
+    /// Complaints as lines of text, for a file with a proper header.
     fn complaints(path: &str, text: &str) -> Vec<String> {
         let text = format!("//! Why.\n{text}");
         check(path, &text, &[]).iter().map(ToString::to_string).collect()

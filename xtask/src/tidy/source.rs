@@ -2,17 +2,16 @@
 //!
 //! This is a small scanner, not a parser: enough to keep rules from tripping over comments and strings.
 
-/// A Rust file taken apart. Both texts are as long as the file, so that positions and lines agree.
+/// A Rust file split into code and strings. The code is as long as the file, so that positions and lines agree.
 #[derive(Clone, Debug)]
 pub struct Source {
-    /// Comments, contents of literals and code built only for tests are blank.
+    /// The text of the file, in which comments, contents of literals and code built only for tests are blank.
     pub code: String,
     /// Line and contents of each string literal outside comments and tests, as written.
     pub strings: Vec<(usize, String)>,
 }
 
 impl Source {
-    /// Takes a file apart.
     pub fn new(text: &str) -> Self {
         let (mut code, literals) = mask(text);
         blank_tests(&mut code);
@@ -21,7 +20,7 @@ impl Source {
         Self { code: String::from_utf8_lossy(&code).into_owned(), strings }
     }
 
-    /// Line and position of each place where `word` stands as a whole word in the code.
+    /// Line and position of each place where the code has `word` as a whole word.
     pub fn words<'a>(&'a self, word: &'a str) -> impl Iterator<Item = (usize, usize)> + 'a {
         let bytes = self.code.as_bytes();
         let part_of_name = |at: Option<&u8>| at.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
@@ -36,12 +35,12 @@ impl Source {
     }
 }
 
-/// The line, counted from one, that a position is on.
+/// The line, counted from one, of a position.
 pub fn line_at(bytes: &[u8], at: usize) -> usize {
     1 + bytes.iter().take(at).filter(|byte| **byte == b'\n').count()
 }
 
-/// Position just after the bracket that closes the one at `open`, or the end.
+/// Position just after the bracket that closes the one at `open`, or the end of the text.
 pub fn after_closing(code: &[u8], open: usize) -> usize {
     let mut depth = 0_usize;
     for (at, byte) in code.iter().enumerate().skip(open) {
@@ -59,7 +58,7 @@ pub fn after_closing(code: &[u8], open: usize) -> usize {
     code.len()
 }
 
-/// Blanks comments and contents of literals; returns the string literals by the position of their quote.
+/// Blanks comments and contents of literals. Returns the text and the string literals by the position of their quotes.
 fn mask(text: &str) -> (Vec<u8>, Vec<(usize, String)>) {
     let bytes = text.as_bytes();
     let mut code = bytes.to_vec();
@@ -92,7 +91,7 @@ fn mask(text: &str) -> (Vec<u8>, Vec<(usize, String)>) {
     (code, literals)
 }
 
-/// Replaces a stretch by spaces, keeps its line ends, and returns its end.
+/// Replaces a range by spaces, keeps its line ends, and returns its end.
 fn blank(code: &mut [u8], from: usize, to: usize) -> usize {
     let to = to.min(code.len());
     if let Some(stretch) = code.get_mut(from..to) {
@@ -126,7 +125,7 @@ fn block_comment(rest: &[u8]) -> usize {
     at
 }
 
-/// Where the opening quote, the end of the contents and the end of the literal are in `r"…"`, `br#"…"#` and the like.
+/// Positions of the opening quote, the end of the contents and the end of a raw string such as `r"…"` or `br#"…"#`.
 fn raw_string(rest: &[u8]) -> Option<(usize, usize, usize)> {
     let r = rest.iter().take(2).position(|byte| *byte == b'r')?;
     let hashes = rest.iter().skip(r + 1).take_while(|byte| **byte == b'#').count();
@@ -140,7 +139,7 @@ fn raw_string(rest: &[u8]) -> Option<(usize, usize, usize)> {
     Some((quote, quote + 1 + long, quote + 1 + long + close.len()))
 }
 
-/// Length up to an unescaped `end`.
+/// Length up to the next `end` that is not escaped.
 fn quoted(rest: &[u8], end: u8) -> usize {
     let mut at = 0;
     while let Some(byte) = rest.get(at) {
@@ -153,7 +152,7 @@ fn quoted(rest: &[u8], end: u8) -> usize {
     rest.len()
 }
 
-/// Length of a character literal with both quotes, or nothing when the quote begins a lifetime.
+/// Length of a character literal with both quotes; `None` if the quote begins a lifetime.
 fn character(rest: &str) -> Option<usize> {
     let first = rest.chars().nth(1)?;
     if first == '\\' {

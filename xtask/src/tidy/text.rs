@@ -3,35 +3,34 @@
 use super::Complaint;
 use std::collections::BTreeSet;
 
-/// A file nobody would want to live in is longer than this.
+/// Largest number of lines of a file that people write.
 const MOST_LINES: usize = 800;
-/// Kinds of files that people write and read.
+/// Endings of files that people write and read.
 const WRITTEN: [&str; 7] = ["css", "html", "j2", "js", "md", "rs", "sh"];
 /// Files over the limit, each with its reason. The list may only shrink.
 const LONG: [(&str, &str); 0] = [];
 
-/// Written by a program or captured from a machine, so not ours to format.
+/// Files that a program writes or that were captured from a machine: their format is not ours.
 const NOT_BY_HAND: [&str; 5] = ["Cargo.lock", "book/src/knobs.md", "completions/", "fixtures/", "man/"];
 /// Folders whose files may be bytes rather than text.
 const BYTES: [&str; 2] = ["fixtures/", "fuzz/seeds/"];
 
-/// What marks work left undone. Written in two parts, so that this file does not complain about itself.
+/// Marks of unfinished work. Written in two parts, so that this file does not complain about itself.
 const UNDONE: [&str; 3] = [concat!("TO", "DO"), concat!("FIX", "ME"), concat!("XX", "X")];
-/// What only exists on the machine of whoever wrote it.
+/// Beginnings of paths that exist only on the machine of whoever wrote them.
 const MACHINE: [&str; 4] =
     [concat!("/wo", "rk/"), concat!("/ro", "ot/"), concat!("/ho", "me/"), concat!("/Us", "ers/")];
-/// What takes such paths out of captured machines has to know them.
+/// Folder of the code that masks such paths in captured machines, and therefore has to name them.
 const KNOWS_HOMES: &str = "crates/punctual-facts/src/tree/mask/";
-/// The only place dependencies may come from; anything else is somebody's mirror.
+/// The only registry from which dependencies may come. Anything else is a private mirror.
 const REGISTRY: &str = "registry+https://github.com/rust-lang/crates.io-index";
 
-/// The pages that say where things are and what holds.
+/// Pages of the repository that name paths and tests.
 pub const PAGES: [&str; 3] = ["ARCHITECTURE.md", "CONTRIBUTING.md", "INVARIANTS.md"];
-/// How a path of the repository begins on those pages.
+/// Beginnings of paths of the repository on these pages.
 const TOP_FOLDERS: [&str; 10] =
     ["benches/", "book/", "crates/", "examples/", "fixtures/", "lab/", "proofs/", "schemas/", "truth/", "xtask/"];
 
-/// Rules about the tree as a whole.
 pub fn whole_tree(paths: &BTreeSet<String>) -> Vec<Complaint> {
     let needed = [
         "ARCHITECTURE.md",
@@ -54,7 +53,7 @@ pub fn whole_tree(paths: &BTreeSet<String>) -> Vec<Complaint> {
     complaints
 }
 
-/// All rules for one text.
+/// All rules for the text of one file.
 pub fn check(path: &str, text: &str) -> Vec<Complaint> {
     let mut complaints = Vec::new();
     complaints.extend(length(path, text));
@@ -71,7 +70,7 @@ pub fn check(path: &str, text: &str) -> Vec<Complaint> {
     complaints
 }
 
-/// What is not text is data of a test or does not belong here.
+/// Complains about files that are not text, unless they are data of a test.
 pub fn not_text(path: &str, bytes: &[u8]) -> Vec<Complaint> {
     let built = [&b"\x7fELF"[..], b"!<arch>", b"\0asm", b"MZ"].iter().any(|magic| bytes.starts_with(magic));
     if built || !under(path, &BYTES) {
@@ -80,7 +79,7 @@ pub fn not_text(path: &str, bytes: &[u8]) -> Vec<Complaint> {
     Vec::new()
 }
 
-/// Links to files of this repository lead to files that are committed.
+/// Complains about links to files of this repository that are not committed.
 pub fn links(path: &str, text: &str, paths: &BTreeSet<String>) -> Vec<Complaint> {
     if ending(path) != "md" {
         return Vec::new();
@@ -100,8 +99,8 @@ pub fn links(path: &str, text: &str, paths: &BTreeSet<String>) -> Vec<Complaint>
     complaints
 }
 
-/// Files and folders that a page of the house names, between backticks or as the text of a link, are there. Where links
-/// lead is held by [`links`].
+/// Complains about files and folders that [`PAGES`] name between backticks or as the text of a link and that do not
+/// exist. Targets of links are checked by [`links`].
 pub fn named_paths(path: &str, text: &str, paths: &BTreeSet<String>) -> Vec<Complaint> {
     if !PAGES.contains(&path) {
         return Vec::new();
@@ -120,7 +119,7 @@ pub fn named_paths(path: &str, text: &str, paths: &BTreeSet<String>) -> Vec<Comp
     complaints
 }
 
-/// Line and name of each test that a text says holds something: names between backticks that read like a sentence.
+/// Line and name of each test that a page names: words between backticks that read like a sentence.
 pub fn promised_tests(text: &str) -> Vec<(usize, String)> {
     let is_name =
         |part: &&str| part.matches('_').count() >= 2 && part.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
@@ -132,7 +131,6 @@ pub fn promised_tests(text: &str) -> Vec<(usize, String)> {
         .collect()
 }
 
-/// What stands after the last dot.
 pub fn ending(path: &str) -> &str {
     path.rsplit_once('.').map_or("", |(_, ending)| ending)
 }
@@ -178,7 +176,7 @@ fn undone(path: &str, text: &str) -> Vec<Complaint> {
     complaints
 }
 
-/// Paths of somebody's machine. A captured machine's own files may be named in fixtures, its people's may not.
+/// Complains about paths of somebody's machine. Fixtures may name a captured machine's own files, but not its users'.
 fn machine(path: &str, text: &str) -> Vec<Complaint> {
     let mut complaints = Vec::new();
     if path.starts_with(KNOWS_HOMES) {
@@ -186,7 +184,7 @@ fn machine(path: &str, text: &str) -> Vec<Complaint> {
     }
     for (at, line) in text.lines().enumerate() {
         for place in MACHINE {
-            // Inside a longer path it is that path's business.
+            // Only the beginning of a path counts, not a part of a longer path.
             let begins = |found: usize| {
                 !line
                     .get(..found)
@@ -200,7 +198,7 @@ fn machine(path: &str, text: &str) -> Vec<Complaint> {
     complaints
 }
 
-/// Dependencies come from the public registry and Cargo is not told otherwise.
+/// Complains about dependencies from elsewhere than the public registry, and about settings that redirect Cargo.
 fn sources(path: &str, text: &str) -> Vec<Complaint> {
     let mut complaints = Vec::new();
     for (at, line) in text.lines().enumerate() {
@@ -221,7 +219,7 @@ fn sources(path: &str, text: &str) -> Vec<Complaint> {
     complaints
 }
 
-/// Every crate takes the lint table of the workspace, or its rules hold nothing there.
+/// Complains about a crate that does not take the lint table of the workspace: no lint would hold in it.
 fn lint_table(path: &str, text: &str) -> Option<Complaint> {
     let is_member = path.starts_with("crates/") || path.starts_with("xtask/");
     let mut lines = text.lines().map(str::trim).skip_while(|line| *line != "[lints]").skip(1);
@@ -229,7 +227,7 @@ fn lint_table(path: &str, text: &str) -> Option<Complaint> {
     (is_member && !takes).then(|| Complaint::new(path, 0, "does not take the lint table: add [lints] workspace = true"))
 }
 
-/// Line and target of each link outside code, and of each definition `[name]: target`.
+/// Line and target of each link outside of code, and of each definition `[name]: target`.
 fn link_targets(text: &str) -> Vec<(usize, String)> {
     let mut targets = Vec::new();
     let mut fenced = false;
@@ -238,7 +236,7 @@ fn link_targets(text: &str) -> Vec<(usize, String)> {
             fenced = !fenced;
             continue;
         }
-        // Every second part between backticks is code.
+        // Between backticks there is code, which is every second part.
         let prose: String =
             if fenced { String::new() } else { line.split('`').step_by(2).collect::<Vec<_>>().join("`") };
         if let Some((_, target)) = prose.strip_prefix('[').and_then(|rest| rest.split_once("]: ")) {
@@ -253,7 +251,7 @@ fn link_targets(text: &str) -> Vec<(usize, String)> {
     targets
 }
 
-/// A link target seen from the root of the repository.
+/// The target of a link as a path from the root of the repository.
 fn resolve(path: &str, target: &str) -> String {
     let mut parts: Vec<&str> = path.split('/').collect();
     parts.pop();

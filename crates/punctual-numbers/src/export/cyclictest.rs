@@ -11,10 +11,11 @@ use punctual_hist::Nanos;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-/// Empty rows are written only if there are at most this many counts: 30 MB.
+/// Largest number of counts (rows times columns) with which empty rows are written as well: about 30 MB of text.
 const MOST_CELLS: u64 = 1 << 22;
 
-/// Values above the last row are overflows, whose cycles are not known.
+/// Writes a run as the text of `cyclictest -h`. Values above the last row are counted as overflows; the cycles in which
+/// they occurred are not known.
 pub fn cyclictest(run: &ForeignRun) -> Result<String, NotExported> {
     has_histogram(run)?;
     let rows = rows_of(run);
@@ -44,7 +45,7 @@ pub fn cyclictest(run: &ForeignRun) -> Result<String, NotExported> {
         columns.iter().map(|column| column.counts.values().fold(0u64, |sum, count| sum.saturating_add(*count)));
     foot(&mut text, "Total", totals, 9);
     foot(&mut text, "Min Latencies", run.series.iter().map(|series| floor_us(series.smallest())), 5);
-    // A line is left out rather than filled with a number that was not measured.
+    // The line of means is left out if one of them is not known: no number is made up.
     if let Some(means) = known(run, |series, _| series.mean) {
         foot(&mut text, "Avg Latencies", means.into_iter().map(|mean| floor_us(Some(mean))), 5);
     }

@@ -26,7 +26,6 @@ pub struct FleetHead {
 /// One CPU, thread or context in one stretch of time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FleetRow {
-    /// The name of the series in the file.
     pub series: String,
     pub cpu: Option<u32>,
     pub context: Option<String>,
@@ -58,12 +57,12 @@ pub fn fleet_head(recording: &Recording) -> FleetHead {
     }
 }
 
-/// The rows of a recording, in order of time.
 pub fn fleet_rows(recording: &Recording) -> impl Iterator<Item = FleetRow> + '_ {
     rows_of(recording, |_| true)
 }
 
-/// The same without phases that are kept apart from the headline numbers, because they were traced and others were not.
+/// Like [`fleet_rows`], but without load phases that are kept apart from the headline numbers because they alone were
+/// traced.
 pub(super) fn headline_rows(recording: &Recording) -> impl Iterator<Item = FleetRow> + '_ {
     let phases = recording.header.scenario.load_phases.len();
     rows_of(recording, move |phase| !recording.causes.apart(phase, phases))

@@ -1,12 +1,12 @@
-//! Passed or failed, for formats that know nothing else.
+//! Whether a series held a budget, for formats that know only passed and failed.
 //!
-//! A series that the file itself gives reason to doubt has not passed: a budget is held only if the largest value can be
-//! trusted. A missed budget stays missed, whatever else is doubted.
+//! If the file itself gives reason to doubt a series, the series has not passed: a budget is held only if the largest
+//! value can be trusted. A missed budget stays missed, whatever else is doubted.
 
 use crate::foreign::{ForeignRun, Series};
 use punctual_hist::Nanos;
 
-/// The beginning of a note that tells of a doubt.
+/// Prefix of the notes that give a reason to doubt a series or the run.
 const DOUBTED: &str = "doubted: ";
 
 /// Whether a series held a budget.
@@ -19,7 +19,7 @@ pub enum Gate {
         count: u64,
         at_least: bool,
     },
-    /// No value is larger than the budget, but there is this reason not to trust that.
+    /// No value exceeds the budget, but this is a reason not to trust the largest value.
     Doubted(String),
     NoBudget,
     /// The series has no values.
@@ -35,14 +35,14 @@ impl Gate {
     }
 }
 
-/// Compares a series of a run with a budget.
 pub fn gate(run: &ForeignRun, series: &Series, budget: Option<Nanos>) -> Gate {
     let Some(budget) = budget else { return Gate::NoBudget };
     let missed = missed(series, budget);
     if let Gate::Missed { .. } = missed {
         return missed;
     }
-    // What lists only values above a threshold, and none, has seen that nothing was above it.
+    // A program that lists only values above a threshold, and listed none, has shown that nothing exceeded the
+    // threshold.
     let none_above = series.threshold.filter(|_| series.stated_count == Some(0));
     if none_above.is_none() && series.count().unwrap_or(0) == 0 && series.max.is_none() {
         return Gate::Nothing;

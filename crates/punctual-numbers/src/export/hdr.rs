@@ -16,11 +16,10 @@ use packed::Packed;
 use punctual_hist::Nanos;
 use std::fmt::Write;
 
-/// A wall clock that was never set. Readers take the time of an interval as relative to the start of the log, if it is more
-/// than a year before that.
+/// Earlier start times come from a wall clock that was never set, and are not written. Near 1970 readers could take the
+/// time of an interval as relative to the start of the log.
 const CLOCK_IS_SET: Nanos = Nanos::from_secs(2 * 366 * 86_400);
 
-/// The log of a run without times.
 pub fn hdr(run: &ForeignRun) -> Result<String, NotExported> {
     has_histogram(run)?;
     log(None, run, foreign_fleet_rows(run).zip(names(run, tag)))
@@ -72,7 +71,7 @@ fn log(
 
 /// The largest value of the last bucket that holds something, and all of them as text.
 fn histogram(row: &FleetRow) -> Result<(u64, String), &'static str> {
-    // Only the number of values beyond the last cell is known, and the largest of them at best.
+    // Of the values beyond the last cell only the number is known, and sometimes the largest value.
     let beyond = row.beyond.map(|beyond| (row.max.unwrap_or(beyond.from), beyond.count));
     let values = || row.cells.iter().map(|cell| (cell.end(row.max), cell.count)).chain(beyond);
     let highest = values().map(|(value, _)| value).chain(row.cells.last().map(|cell| cell.high)).chain(row.max).max();

@@ -30,12 +30,11 @@ use punctual_hist::Nanos;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-/// Why a run cannot be written in a format.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NotExported {
     /// No series has a histogram, and the format needs one.
     NoHistogram,
-    /// The format could not be made, and this is why.
+    /// The text could not be made, for this reason.
     Failed(String),
 }
 
@@ -97,7 +96,7 @@ impl Rows {
 /// Most rows that are written: a tenth of a second. Larger values are counted as overflows.
 const MOST_ROWS: u64 = 100_000;
 
-/// One row more than the last that holds something.
+/// Number of rows up to and including the last one that holds something, but at most [`MOST_ROWS`].
 fn rows_of(run: &ForeignRun) -> u64 {
     let ends = run.series.iter().filter_map(|series| {
         let end = series.cells.last()?.high.whole(US).saturating_add(1);
@@ -116,12 +115,11 @@ fn has_end(run: &ForeignRun, series: &Series) -> bool {
     series.beyond.is_some() || series.max.is_some() || doubts(run, series).next().is_none()
 }
 
-/// The largest value, if it is known.
 fn largest(series: &Series, run: &ForeignRun) -> Option<Nanos> {
     series.largest().filter(|_| has_end(run, series))
 }
 
-/// The notes that a reader of the copy has to know: what was repaired, doubted or lost.
+/// The notes that a reader of the exported text needs: what was repaired, doubted or lost.
 fn marks(run: &ForeignRun) -> impl Iterator<Item = String> + '_ {
     let marked = |note: &&String| ["repaired:", "doubted:", "lost:"].iter().any(|mark| note.starts_with(mark));
     run.notes.iter().filter(marked).map(|note| one_line(note))

@@ -34,7 +34,7 @@ pub fn run_of(recording: &Recording) -> ForeignRun {
     }
 }
 
-/// Waits of skipped releases; the last cell ends at the longest of them.
+/// Waiting times of skipped releases, as cells. The last cell ends at the longest wait.
 fn waits(skipped: &Counts) -> Vec<Cell> {
     let mut cells = Series::of_counts(String::new(), None, skipped).cells;
     if let (Some(last), Some(max)) = (cells.last_mut(), skipped.max()) {
@@ -56,12 +56,13 @@ fn skips((cpu, totals): (&u32, &CpuTotals)) -> Option<String> {
     })
 }
 
-/// The fact about the kernel, such as `6.18.44, stock (PREEMPT_DYNAMIC), x86-64`, in the words of `uname`.
+/// Splits the machine's fact `kernel`, such as `6.18.44, stock (PREEMPT_DYNAMIC), x86-64`, into lines named as by
+/// `uname`.
 fn system(machine: &[MachineLine]) -> Vec<MachineLine> {
     let Some(kernel) = MachineLine::of(machine, "kernel") else { return Vec::new() };
     let parts: Vec<&str> = kernel.split(", ").collect();
     let mut known = vec![("sysname", "Linux".to_owned())];
-    // If the release could not be read, a word about that stands in its place.
+    // A release begins with a digit; other text says that the release could not be read.
     let release = parts.first().filter(|release| release.starts_with(|c: char| c.is_ascii_digit()));
     known.extend(release.map(|release| ("release", (*release).to_owned())));
     let is_one_of = |known: &[&str]| parts.iter().any(|part| known.contains(part));

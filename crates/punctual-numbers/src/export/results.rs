@@ -78,7 +78,8 @@ fn numbers(series: &Series) -> String {
     format!("largest of {count}: {max}")
 }
 
-/// A name that is one word and no comment.
+/// Turns a label into a name of letters, digits, dots and underscores, because blanks and `#` end a name in both
+/// formats.
 fn id(label: &str) -> String {
     let id = |c: char| if c.is_ascii_alphanumeric() || c == '.' { c.to_ascii_lowercase() } else { '_' };
     label.chars().map(id).collect()

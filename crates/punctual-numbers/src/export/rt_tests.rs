@@ -6,7 +6,7 @@ use punctual_facts::machine::MachineLine;
 use punctual_hist::Nanos;
 use serde_json::{Map, Value, json};
 
-/// Values above the last row are in `cycles` and in no row, as with cyclictest.
+/// Writes a run as JSON of rt-tests. Values above the last row are in `cycles` and in no row, as cyclictest does it.
 pub fn rt_tests(run: &ForeignRun) -> Result<String, NotExported> {
     has_histogram(run)?;
     let rows = rows_of(run);

@@ -75,7 +75,7 @@ proptest! {
         prop_assert_eq!(back.duration, run.duration);
         for (ours, theirs) in run.series.iter().zip(&back.series) {
             prop_assert_eq!((&ours.label, ours.cpu), (&theirs.label, theirs.cpu));
-            // Each cell of ours, at its end, is one of theirs, to three digits.
+            // Each of our cells comes back as one cell of HdrHistogram whose upper edge is equal to three digits.
             prop_assert_eq!(ours.cells.len(), theirs.cells.len());
             for (our, their) in ours.cells.iter().zip(&theirs.cells) {
                 let end = our.high.min(ours.max.unwrap());
@@ -273,7 +273,7 @@ fn rows_of_cyclictest_text_are_what_plotting_scripts_take() {
     assert_eq!(rows.len(), 41);
     assert!(rows.iter().enumerate().all(|(number, row)| row.len() == 3 && row[0].parse() == Ok(number)), "{rows:?}");
     assert_eq!(rows[12], ["000012", "000099", "000000"]);
-    // The title has the largest number of the line with the maxima, in words between single blanks.
+    // Plotting scripts cut the line of maxima at single blanks and take the largest number in it for the title.
     let maxima = text.lines().find(|line| line.contains("Max Latencies")).unwrap();
     assert_eq!(maxima.split(' ').filter_map(|word| word.parse::<u64>().ok()).max(), Some(48));
     assert_eq!(gnuplot(&two()).unwrap().lines().nth(1), Some("3.000 0 1000"));

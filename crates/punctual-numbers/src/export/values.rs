@@ -25,7 +25,6 @@ pub fn csv(run: &ForeignRun) -> Result<String, NotExported> {
     Ok(text)
 }
 
-/// A field, quoted by RFC 4180.
 fn quoted(field: &str) -> String {
     if field.contains(['"', ',', '\n', '\r']) {
         format!("\"{}\"", field.replace('"', "\"\""))

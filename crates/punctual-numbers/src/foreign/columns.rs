@@ -7,25 +7,24 @@ use super::Format;
 use super::lines::{Lines, SNIFFED};
 use super::number::{Unit, number};
 
-/// Possible separators. The blank is last, since it also stands behind the others.
+/// Possible separators. The blank is tried last, because it may also follow one of the others.
 const SEPARATORS: [u8; 4] = [b'\t', b';', b',', b' '];
-/// A higher number is not that of a CPU.
+/// Largest number taken for a CPU. A column with larger numbers holds something else.
 const LAST_CPU: u32 = 1 << 16;
 
 #[derive(Debug, Default)]
 pub(super) struct Layout {
-    /// `None` for one column.
+    /// The byte between columns; `None` if there is only one column.
     pub separator: Option<u8>,
-    /// The number of its line, and the names of the columns.
+    /// Line number of the heading, and the names of its columns.
     pub heading: Option<(u64, Vec<String>)>,
     pub columns: usize,
     /// Columns whose names say what they hold: (index, what, unit).
     pub known: Vec<(usize, Format, Option<Unit>)>,
-    /// The column with the number of the CPU.
     pub cpu: Option<usize>,
-    /// The complete rows without the heading, with the numbers of their lines.
+    /// Complete rows below the heading, each with its line number.
     pub rows: Vec<(u64, Vec<u8>)>,
-    /// Whether not even the first line is complete.
+    /// Whether even the first line is longer than the bytes that are looked at.
     pub is_too_long: bool,
 }
 
@@ -40,7 +39,7 @@ impl Layout {
         let model = head.as_ref().or(rows.first()).map(|(_, line)| line.clone()).unwrap_or_default();
         let sound = |separator: &&u8| fits(&model, has_heading, &rows, **separator);
         let separator = SEPARATORS.iter().find(sound).or_else(|| {
-            // Rows of one number have one column, however many words the heading has.
+            // Rows that are a single number have one column, even if the heading has several words.
             let is_single = !rows.is_empty() && rows.iter().all(|(_, row)| number(row, Unit::Ns).is_some());
             SEPARATORS.iter().filter(|_| !is_single).find(|separator| model.contains(separator))
         });
@@ -48,13 +47,12 @@ impl Layout {
         let names: Vec<String> = fields(&model, separator, has_heading).map(name).collect();
         let columns = names.len();
         let (known, cpu) = if has_heading { (known(&names), cpu(&names)) } else { (Vec::new(), None) };
-        // A column with that name may hold the load of a CPU instead of its number.
+        // A column called `cpu` may hold the load of a CPU instead of its number.
         let cpu = cpu.filter(|at| rows.iter().all(|(_, row)| cpu_number(field(row, separator, *at)).is_some()));
         Self { separator, heading: head.map(|(line, _)| (line, names)), columns, known, cpu, rows, is_too_long: false }
     }
 }
 
-/// The complete lines without comments.
 fn complete_lines(first: &[u8]) -> Vec<(u64, Vec<u8>)> {
     let first = first.get(..SNIFFED).unwrap_or(first);
     let (mut lines, mut kept) = (Lines::default(), Vec::new());
@@ -65,7 +63,7 @@ fn complete_lines(first: &[u8]) -> Vec<(u64, Vec<u8>)> {
         }
         Ok(())
     };
-    // The bytes are shorter than the longest line, so that none is refused.
+    // `first` is shorter than the longest permitted line, so no line in it is refused.
     let _never = lines.feed(first, &mut keep);
     if first.len() < SNIFFED {
         let _never = lines.end(&mut keep);
@@ -78,7 +76,7 @@ pub(super) fn is_skipped(line: &[u8]) -> bool {
     line.is_empty() || line.starts_with(b"#")
 }
 
-/// Whether a line has words of which the first does not begin like a number.
+/// Whether a line is a heading: its first word does not begin like a number.
 fn is_heading(line: &[u8]) -> bool {
     let number = match line {
         [b'-' | b'+' | b'.', digit, ..] | [digit, ..] => digit.is_ascii_digit(),
@@ -87,7 +85,8 @@ fn is_heading(line: &[u8]) -> bool {
     !number && line.iter().any(u8::is_ascii_alphabetic)
 }
 
-/// Whether a separator cuts the heading and every row into as many columns, of which those that are named hold numbers.
+/// Whether this separator cuts heading and rows into equally many columns, and each column with a known name holds
+/// numbers.
 fn fits(model: &[u8], has_heading: bool, rows: &[(u64, Vec<u8>)], separator: u8) -> bool {
     let separator = Some(separator);
     let names: Vec<String> = fields(model, separator, has_heading).map(name).collect();

@@ -1,6 +1,6 @@
-//! What a command line of cyclictest asked for: its results tell it nowhere else.
+//! Options of cyclictest, read from its command line. Its results state period, length and number of rows nowhere else.
 //!
-//! Knows the few options that tell how much was to be measured, and skips the others as `getopt` would.
+//! Only the options that say how much was to be measured are read; the others are skipped as `getopt` would.
 
 use super::number::{self, Unit};
 use punctual_hist::Nanos;
@@ -20,7 +20,7 @@ pub(super) struct CyclictestOptions {
 
 /// Options that take a value, which may be in the next word.
 const WITH_VALUE: &str = "bcdDFhHilopTx";
-/// Long forms of the options that matter.
+/// Long and short names of the options that are read.
 const LONG: [(&str, char); 7] = [
     ("interval", 'i'),
     ("distance", 'd'),
@@ -30,11 +30,11 @@ const LONG: [(&str, char); 7] = [
     ("histofall", 'H'),
     ("smp", 'S'),
 ];
-/// What cyclictest does if the options are missing.
+/// Defaults of cyclictest for options that are missing.
 const INTERVAL: Nanos = Nanos::from_us(1_000);
 const DISTANCE: Nanos = Nanos::from_us(500);
 
-/// Reads a command line; one of another program asks for nothing.
+/// Reads the options of a cyclictest command line. For any other program all options are unset.
 pub(super) fn asked(command: &str) -> CyclictestOptions {
     let mut words = command.split_whitespace().peekable();
     let program = words.next().unwrap_or_default();
@@ -79,7 +79,7 @@ impl CyclictestOptions {
             'D' => self.duration = length(value),
             'l' => self.loops = number::count(value).filter(|loops| *loops > 0),
             'h' | 'H' => (self.rows, self.distance) = (number::count(value), Nanos::ZERO),
-            // One thread for each CPU, all with the same period.
+            // `-S` starts one thread for each CPU, all with the same period.
             'S' => self.distance = Nanos::ZERO,
             _ => {}
         }

@@ -27,11 +27,11 @@ pub(super) struct Reader {
     samples: Vec<Sequence>,
     notes: Vec<String>,
     command: Option<String>,
-    /// The file says its unit, which only copies by punctual do.
+    /// Whether the file states its unit. Only copies written by punctual do.
     copied: bool,
 }
 
-/// The lines below a histogram by their names, each with a value for each thread.
+/// The summary lines below a histogram by name (`Min Latencies`), each with one value per thread.
 #[derive(Default)]
 struct Feet(BTreeMap<String, Vec<u64>>);
 
@@ -157,7 +157,8 @@ impl Reader {
         Ok(())
     }
 
-    /// `       0:      47:      19`: thread, cycle, value. Anything else that is no number is text of the program.
+    /// Reads `       0:      47:      19`: thread, cycle, value. Lines without three such numbers are other output and
+    /// are skipped.
     fn sample(&mut self, line: u64, text: &str) -> Result<(), Problem> {
         let mut parts = text.split(':').map(str::trim);
         let (Some(thread), Some(cycle), Some(value), None) = (parts.next(), parts.next(), parts.next(), parts.next())
@@ -168,7 +169,7 @@ impl Reader {
         let Some(value) = number::length(value, self.unit.unwrap_or(Unit::Us)) else {
             return Err(Problem::at(line, format!("`{value}` is no latency")));
         };
-        // Each thread has a histogram of 30 KB.
+        // Bounds memory: each thread has a histogram of 30 KB.
         let index = usize::try_from(thread).ok().filter(|index| *index < 1024);
         let Some(index) = index else { return Err(Problem::at(line, "samples of more than 1024 threads")) };
         if self.samples.len() <= index {
@@ -185,7 +186,8 @@ impl Reader {
         let end = self.table.end();
         let mut columns = std::mem::take(&mut self.table).into_columns();
         let (min, max) = (feet.get("Min Latencies").len(), feet.get("Max Latencies").len());
-        // With -H, the last column is the sum of the others, and Min has a value less.
+        // With -H, the last column is the sum of the others, and the line of minima has one value less than there are
+        // columns.
         let has_sum = columns.len() > 1
             && (min + 1 == columns.len() || min == 0 && columns.len() > 2 && is_sum_of_others(&columns));
         if has_sum {
@@ -215,7 +217,8 @@ impl Reader {
         Ok(threads.map(|(index, cells)| Series { unfit, ..self.column(&feet, end, index, cells) }).collect())
     }
 
-    /// A histogram with every row ends at `end`. One with gaps ends there or above.
+    /// Makes the series of one column. A histogram that prints every row ends at `end`; one that leaves out empty rows
+    /// may end above it.
     fn column(&self, feet: &Feet, end: Nanos, index: usize, cells: Vec<Cell>) -> Series {
         let grain = self.grain();
         let foot = |name: &str| feet.get(name).get(index).copied();

@@ -7,7 +7,6 @@ use super::run::{COPIED, ForeignRun, Quantity, Series, Stated, Unfit, as_f64};
 use super::wrapped;
 use punctual_hist::Nanos;
 
-/// Adds doubts to the notes of a run.
 pub(crate) fn weigh(run: &mut ForeignRun) {
     let mut notes = Vec::new();
     let (format, duration) = (run.format, run.duration);
@@ -25,7 +24,8 @@ pub(crate) fn weigh(run: &mut ForeignRun) {
             mean(series, &mut notes);
         }
     }
-    // That nothing was above a threshold is a result.
+    // A program that lists only values above a threshold has a result even without values: nothing exceeded the
+    // threshold.
     let is_empty = |series: &Series| {
         series.count().map_or(series.max.is_none(), |count| count == 0)
             && (series.threshold.is_none() || series.stated_count.is_none())
@@ -110,7 +110,8 @@ fn extremes(series: &mut Series, notes: &mut Vec<String>) {
             contradicts(series, notes, &format!("values are counted above the largest that is stated, {}", us(max)));
         }
     }
-    // Other programs that measure noise state the smallest value of something else than their cells.
+    // Except for oslat, which rounds up, the stated minimum of a program that measures noise is not the minimum of its
+    // cells.
     if let Some(min) = series.min.filter(|_| series.quantity == Quantity::Latency || series.rounded_up) {
         let (at_least, at_most) = series.rounded(min);
         if at_least > first.high || at_most.plus(series.slack(first.low)) < first.low {
@@ -156,7 +157,7 @@ fn length(series: &mut Series, duration: Stated, notes: &mut Vec<String>) -> boo
     }
     let (repaired, said) = wrapped::examine(series, due, ran, slack);
     if !said.is_empty() {
-        // Which counter has overrun is an inference: percentiles that are told rest on it, and limits claim more.
+        // Which counter has overrun is inferred. Percentiles may rest on an inference, and confidence limits may not.
         series.unfit = series.unfit.or(Some(Unfit::Doubted));
         notes.extend(said);
         return repaired;

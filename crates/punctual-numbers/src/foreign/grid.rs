@@ -12,10 +12,10 @@ const BLOCK: usize = 1 << 16;
 /// The smallest number of instants to which a grid is fitted.
 pub(super) const LEAST: usize = 16;
 
-/// Takes instants that ascend.
+/// Fits a grid of releases to ascending instants, block by block.
 #[derive(Debug, Default)]
 pub(super) struct Grid {
-    /// The period as the user told it, and as it was fitted last.
+    /// The period stated by the user, and the period of the last fitted block, in nanoseconds.
     told: Option<f64>,
     period: Option<f64>,
     block: Vec<i64>,
@@ -23,7 +23,7 @@ pub(super) struct Grid {
     /// Releases without an instant, and the most of them in a row.
     pub skipped: u64,
     pub longest_gap: u64,
-    /// Instants that share a release with another.
+    /// Number of instants that fall on the same release as another.
     pub surplus: u64,
     pub blocks: u64,
     slopes: (f64, f64),
@@ -44,7 +44,7 @@ impl Grid {
         }
     }
 
-    /// Takes the rest; tells whether there were enough instants for a grid.
+    /// Fits what is left in the last block. Returns whether there were enough instants for a grid.
     pub fn finish(&mut self) -> bool {
         let carried = usize::from(self.blocks > 0);
         if self.block.len() >= LEAST || self.blocks > 0 && self.block.len() > carried {

@@ -40,7 +40,7 @@ pub(super) struct Reader {
 }
 
 struct Tag {
-    /// The place of the tag in the order of the file.
+    /// Position of the tag among all tags of the file, by first occurrence.
     place: usize,
     /// Counts by (smallest, largest) value.
     cells: BTreeMap<(u64, u64), u64>,
@@ -52,7 +52,7 @@ impl LineReader for Reader {
         if let Some(comment) = line.strip_prefix('#') {
             return self.comment(number, comment);
         }
-        // The names of the columns.
+        // Lines in quotation marks name the columns.
         if line.is_empty() || line.starts_with('"') {
             return Ok(());
         }
@@ -157,10 +157,10 @@ fn series(name: &str, tag: Tag, unit: Unit) -> Result<Series, Problem> {
     Ok(Series { label, cpu, context, cells, ..Series::default() })
 }
 
-/// Takes a cell that holds something: (smallest value, largest value, count).
+/// Called with each non-empty cell: (smallest value, largest value, count).
 type Take<'a> = dyn FnMut(u64, u64, u64) -> Result<(), &'static str> + 'a;
 
-/// Hands out each cell that holds something, until one is refused.
+/// Unpacks a histogram and hands each non-empty cell to `cell`, until `cell` refuses one.
 fn unpacked(packed: &str, cell: &mut Take<'_>) -> Result<(), &'static str> {
     let cut = "the histogram is cut off or damaged";
     let bytes = STANDARD.decode(packed).map_err(|_| "the histogram is not in Base64: cut off or damaged")?;
@@ -222,11 +222,11 @@ fn inflated(bytes: &[u8]) -> Result<Vec<u8>, &'static str> {
     }
 }
 
-/// Which values each count is for.
+/// Layout of a histogram: which values each of its counts stands for.
 struct Layout {
-    /// The width of the narrowest cells, as a power of two.
+    /// Base-2 logarithm of the width of the narrowest cells.
     unit: u32,
-    /// The number of cells of one width, as a power of two.
+    /// Base-2 logarithm of the number of cells of one width.
     half: u32,
 }
 

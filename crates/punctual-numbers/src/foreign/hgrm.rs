@@ -22,11 +22,10 @@ pub(super) struct Reader {
     mean: Option<Nanos>,
     max: Option<Nanos>,
     total: Option<u64>,
-    /// The number of cells of one width, from which follows how wide the first one is.
+    /// HdrHistogram's number of sub-buckets, which tells the width of the first cell.
     sub_buckets: Option<u64>,
 }
 
-/// Whether a line is the heading of such a table.
 pub(super) fn heading(line: &str) -> bool {
     let words: Vec<&str> = line.split([' ', ',', '\t', '"']).filter(|word| !word.is_empty()).collect();
     words == ["Value", "Percentile", "TotalCount", "1/(1-Percentile)"]
@@ -46,7 +45,7 @@ impl LineReader for Reader {
             self.comment(comment.trim_end_matches(']'));
             return Ok(());
         }
-        // Programs print other things around the table.
+        // Lines before and after the table are other output of the program, and are skipped.
         if line.is_empty() || self.complete || !line.starts_with(|c: char| c.is_ascii_digit()) {
             return Ok(());
         }
@@ -140,7 +139,8 @@ impl Reader {
         Ok(())
     }
 
-    /// The first row is the cell of the smallest value, which is no wider than one part in half of the cells of one width.
+    /// Narrows the first cell, which holds the smallest value. At most this value divided by half the number of
+    /// sub-buckets is its width.
     fn narrow_first(&mut self, grain: Nanos) {
         let half = self.sub_buckets.unwrap_or(0) / 2;
         if let Some(first) = self.cells.first_mut().filter(|_| half > 0) {

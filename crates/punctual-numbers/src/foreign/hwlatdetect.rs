@@ -89,7 +89,7 @@ impl LineReader for Reader {
     }
 }
 
-/// This part of a length; all of it where the parts make no sense.
+/// The share `width / window` of a length; all of it if the window is zero.
 fn part(length: Nanos, width: Nanos, window: Nanos) -> Nanos {
     let (width, window) = (u128::from(width.as_ns()), u128::from(window.as_ns()));
     let part = (u128::from(length.as_ns()) * width.min(window)).checked_div(window);

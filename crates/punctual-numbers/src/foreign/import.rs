@@ -22,7 +22,7 @@ pub struct ImportOptions {
     pub period: Option<Nanos>,
 }
 
-/// Takes bytes in pieces of any size.
+/// Imports a file whose bytes are fed in pieces of any size.
 pub struct Import {
     format: Format,
     way: Way,
@@ -88,7 +88,7 @@ impl Import {
         }
     }
 
-    /// The run, with everything that is to be doubted in its notes.
+    /// Ends the import. The notes of the run give every reason to doubt it.
     pub fn finish(self) -> Result<ForeignRun, Problem> {
         let period = self.period;
         let mut run = ForeignRun { format: self.format, ..self.way.finish(self.format)? };
@@ -107,12 +107,14 @@ impl Way {
     fn finish(self, format: Format) -> Result<ForeignRun, Problem> {
         match self {
             Self::Lines(mut lines, mut reader) => {
-                // Programs end their last line, too.
+                // Programs end their last line, so a last line without an end means that the file may have been cut
+                // off.
                 let is_open = lines.is_open();
                 let end = lines.end(&mut |number, line| reader.raw_line(number, line));
                 let mut run = match (reader.finish(), &end) {
                     (Ok(run), _) => run,
-                    // The rest of the last line is the reason why there is no result.
+                    // If the format's reader has no result because the last line is cut off, the error tells of that
+                    // line.
                     (Err(_), Err(problem)) => return Err(problem.clone()),
                     (Err(problem), Ok(())) => return Err(problem),
                 };
@@ -124,7 +126,8 @@ impl Way {
                     run.notes.push(format!(
                         "doubted: the last line, {line}, has no end: the file may have been cut off within it"
                     ));
-                    // The beginning of a list is a measurement as well, but not that of a table or of its last lines.
+                    // The beginning of a list of values is a measurement as well. The beginning of a table or summary
+                    // is not.
                     if !format.is_list() {
                         run.doubt();
                     }
@@ -163,7 +166,7 @@ fn says_its_unit(format: Format, told: Option<Unit>) -> Result<(), Problem> {
     Err(Problem::new(format!("a file of {name} is in {said}, not in {told}")).with(Remedy::LeaveUnitOut))
 }
 
-/// Refuses a period that is not the one of the file. A fitted period may be off by as much as the clocks are.
+/// Refuses a period that contradicts the file's own. A fitted period may differ as much as two clocks do.
 fn agree(format: Format, said: Nanos, told: Option<Nanos>) -> Result<(), Problem> {
     let Some(told) = told else { return Ok(()) };
     let off = said.max(told).minus(said.min(told));

@@ -12,7 +12,7 @@ use punctual_hist::Nanos;
 use std::collections::BTreeMap;
 
 const RECORD: usize = 28;
-/// Each thread has a histogram of 30 KB.
+/// Bounds memory: each thread has a histogram of 30 KB.
 const MOST_THREADS: usize = 1024;
 
 #[derive(Default)]
@@ -21,19 +21,18 @@ pub(super) struct Raw {
     pending: Vec<u8>,
     big: bool,
     threads: BTreeMap<u32, Sequence>,
-    /// The last instant of each thread.
     instants: BTreeMap<u32, Nanos>,
     records: u64,
     first: Option<Nanos>,
     last: Nanos,
 }
 
-/// Whether the bytes begin like such a file, in one byte order or the other.
+/// Whether the bytes begin like `samples.raw`, in one byte order or the other.
 pub(super) fn looks_like(first: &[u8]) -> bool {
     order(first).is_some()
 }
 
-/// Whether numbers are big-endian; `None` for what is neither.
+/// Whether the records are big-endian; `None` if they make sense in neither byte order.
 fn order(first: &[u8]) -> Option<bool> {
     let fits = |big: bool| first.chunks_exact(RECORD).take(64).all(|record| sample(record, big).is_some());
     (first.len() >= RECORD).then(|| [false, true].into_iter().find(|big| fits(*big))).flatten()
@@ -48,7 +47,7 @@ fn sample(record: &[u8], big: bool) -> Option<(u32, Nanos, u64)> {
     let long = |bytes: &[u8; 8]| if big { u64::from_be_bytes(*bytes) } else { u64::from_le_bytes(*bytes) };
     let thread = if big { u32::from_be_bytes(*thread) } else { u32::from_le_bytes(*thread) };
     let (seconds, nanoseconds, value) = (long(seconds), long(nanoseconds), long(value));
-    // Three hundred years since boot, and a latency of a day, are no measurement.
+    // Rejects bytes that cannot be a sample: an instant 272 years after boot, or a latency of a day.
     let sane = (seconds, nanoseconds) != (0, 0)
         && (thread as usize) < MOST_THREADS
         && seconds < 1 << 33

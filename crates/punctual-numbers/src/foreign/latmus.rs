@@ -20,7 +20,7 @@ pub(super) struct Reader {
     facts: Vec<MachineLine>,
     machine: Vec<MachineLine>,
     table: Table,
-    /// Of the last row, where it has everything beyond, too.
+    /// Values of each column's last row, if that row also counts everything beyond the histogram.
     beyond: Vec<Beyond>,
 }
 
@@ -74,7 +74,7 @@ impl Reader {
         MachineLine::of(&self.facts, name)
     }
 
-    /// Takes the ones off that the first versions add.
+    /// Subtracts the one that the first versions of latmus add to each count, if the file was written by one of them.
     fn without_ones(&self, columns: &mut [Vec<Cell>]) -> Option<String> {
         let is_later =
             self.facts.iter().any(|of| of.name.ends_with("peak (hhmmss)") || of.name.ends_with("sample count"));
@@ -94,11 +94,12 @@ impl Reader {
         )
     }
 
-    /// The words before the facts of each column, with a blank: later versions measure several things at once.
+    /// The prefix of each column's facts, with a blank at its end: later versions measure several things at once and
+    /// prefix the facts of each.
     fn names(&self, columns: usize) -> Vec<String> {
         let maxima = self.facts.iter().filter_map(|fact| fact.name.strip_suffix("max latency").map(str::to_owned));
         let mut names: Vec<String> = maxima.collect();
-        // A column without values has no facts, and then nothing tells which column has which.
+        // A column without values has no facts, so facts cannot be assigned to columns by their order.
         if names.len() != columns {
             names = vec![String::new(); columns];
         }

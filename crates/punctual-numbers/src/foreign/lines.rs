@@ -9,10 +9,9 @@ pub const SNIFFED: usize = 1 << 16;
 /// Longest line: 12 288 columns of 20 digits.
 const LINE_MAX: usize = 1 << 18;
 
-/// Takes the number of a line and the line.
+/// Called with each line: its number and its bytes without the line end.
 pub(super) type Sink<'a> = dyn FnMut(u64, &[u8]) -> Result<(), Problem> + 'a;
 
-/// Reads lines of one format.
 pub(super) trait LineReader {
     /// Takes one line, without its end.
     fn line(&mut self, number: u64, line: &str) -> Result<(), Problem>;
@@ -27,7 +26,7 @@ pub(super) trait LineReader {
 pub struct Lines {
     pending: Vec<u8>,
     number: u64,
-    /// Whether the last byte was a carriage return, so that a line feed now ends no other line.
+    /// Whether the last byte was a carriage return, so that a line feed that follows ends no further line.
     after_return: bool,
     /// Lines that ended with a line feed, with both, and with a carriage return.
     seen: [u64; 3],
@@ -46,7 +45,7 @@ impl Lines {
             }
             let [feeds, both, returns] = &mut self.seen;
             if ends_both {
-                // The carriage return was counted as an end of its own.
+                // The carriage return before was counted as an end of its own; together with the line feed it is one.
                 (*both, *returns) = (both.saturating_add(1), returns.saturating_sub(1));
             } else {
                 let seen = if is_feed { feeds } else { returns };
@@ -61,12 +60,10 @@ impl Lines {
         Ok(())
     }
 
-    /// Whether the bytes so far end within a line.
     pub fn is_open(&self) -> bool {
         !self.pending.is_empty()
     }
 
-    /// The number of the last line.
     pub fn number(&self) -> u64 {
         self.number
     }

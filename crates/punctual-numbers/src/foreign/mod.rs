@@ -1,11 +1,11 @@
-//! Files of other programs, each as one value.
+//! Files of other programs, each imported as one value.
 //!
-//! A file is taken for what its first bytes say ([`sniff()`]), never for what they merely allow: if several formats fit, the
-//! user is told which. [`Import`] takes bytes in pieces and keeps only as many of them as its format needs. It hands out a
-//! [`ForeignRun`], whose cells have edges, and whose notes tell what was repaired, what is doubted (`doubts`) and what the
-//! format has lost. Each format has one module, which alone knows how it is written.
+//! The format is taken from the first bytes of a file ([`sniff()`]). If they fit several formats, the file is refused
+//! and the user is told which. [`Import`] takes bytes in pieces and keeps only as many of them as its format needs. It
+//! hands out a [`ForeignRun`], whose cells have edges, and whose notes tell what was repaired, what is doubted
+//! (`doubts`) and what the format has lost. Each format has one module, which alone knows how it is written.
 //!
-//! Must not know what a reader of the report wants to see, nor files: whoever has bytes feeds them.
+//! Must not know how a run is reported, and opens no files: callers feed the bytes.
 
 mod boards;
 mod columns;
@@ -138,7 +138,7 @@ impl Format {
         self.is_bare() || matches!(self, Self::RtApp)
     }
 
-    /// Whether a file of this format is numbers without anything that tells what they are.
+    /// Whether a file of this format holds only numbers and nothing that tells their meaning.
     pub const fn is_bare(self) -> bool {
         matches!(self, Self::Timestamps | Self::Periods | Self::Latencies)
     }
@@ -171,7 +171,6 @@ impl Problem {
         Self { line: None, what: what.into(), remedy: None }
     }
 
-    /// A problem in one line.
     pub fn at(line: u64, what: impl Into<String>) -> Self {
         Self { line: Some(line), ..Self::new(what) }
     }

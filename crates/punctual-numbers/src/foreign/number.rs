@@ -54,13 +54,12 @@ impl fmt::Display for Unit {
     }
 }
 
-/// A number with its sign, in nanoseconds, and what was seen of its writing.
+/// A signed number of nanoseconds, and how it was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Number {
     pub ns: i64,
     /// Whether a comma stands for the decimal point.
     pub comma: bool,
-    /// The number of decimals.
     pub decimals: u32,
 }
 

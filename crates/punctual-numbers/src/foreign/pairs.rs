@@ -10,12 +10,13 @@ use super::{ForeignRun, MOST_COLUMNS, Problem};
 use punctual_hist::Nanos;
 use std::collections::BTreeMap;
 
-/// What such programs measure is held against nothing that begins with a timer.
+/// Context of these series. Series are compared only within a context, so latencies after a timer are not compared with
+/// these.
 pub(super) const CONTEXT: &str = "sender to receiver";
 pub(super) const SUMMARY_ONLY: &str = "this program writes a summary only: smallest, mean and largest latency of each pair \
                                        from its sender to its receiver; percentiles are not known";
 
-/// The series of a pair, of which no more is known than its extremes and its mean.
+/// The series of a pair of which only the extremes and the mean are known.
 pub(super) fn summary(
     label: String,
     cpu: Option<u32>,

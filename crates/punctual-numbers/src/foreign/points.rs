@@ -57,11 +57,11 @@ fn pointed(line: &str) -> (String, u64) {
     (made, commas)
 }
 
-/// Bare numbers with a comma.
+/// Commas met in bare numbers: decimal points or separators of thousands.
 #[derive(Default)]
 pub(super) struct Commas {
     count: u64,
-    /// Whether one of them can only be a decimal point.
+    /// Whether at least one of the commas can only be a decimal point.
     is_point: bool,
     first: Option<(u64, String)>,
 }

@@ -32,7 +32,7 @@ impl LineReader for Reader {
     fn line(&mut self, number: u64, line: &str) -> Result<(), Problem> {
         let line = line.trim();
         if line.starts_with("default_n=") {
-            // Everything so far was calibration.
+            // All rows before this line belong to the calibration.
             self.measures = true;
             (self.left_out, self.end) = (false, None);
             self.cells.clear();
@@ -111,7 +111,7 @@ impl Reader {
         self.keep(line, low, high, count)
     }
 
-    /// The cells that were left out before `low`, each with the count of the one there.
+    /// Adds the cells that were left out before `low`. Each has the count of the cell that is printed next.
     fn fill(&mut self, line: u64, low: u64, count: u64) -> Result<(), Problem> {
         let (mut from, width) = match self.cells.last() {
             Some(cell) => {

@@ -78,7 +78,8 @@ impl Thread<'_> {
         }
         let oslat = self.body.get("freq").is_some();
         let (unit, width) = if self.in_ns { (Unit::Ns, Nanos::from_ns(1)) } else { (Unit::Us, Nanos::from_us(1)) };
-        // oslat names rows that are no whole microseconds in microseconds as well, and gives the extremes in nanoseconds.
+        // If its rows are finer than a microsecond, oslat still names them in microseconds, but gives the extremes in
+        // nanoseconds.
         let fine = self.fine_width().filter(|_| oslat);
         let point = |name: &str| {
             let value = self.body.get(name)?;
@@ -169,7 +170,7 @@ impl Thread<'_> {
     }
 }
 
-/// The last row of oslat has everything from its lower edge on.
+/// Opens the last row of oslat: it counts everything from its lower edge on.
 fn last_of_oslat(series: &mut Series) {
     let end = series.cells.last().map(|cell| cell.high.plus(Nanos::from_ns(1)));
     if series.max.is_some_and(|max| end.is_some_and(|end| max > end)) {

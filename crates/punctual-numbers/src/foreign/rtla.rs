@@ -13,7 +13,7 @@ use crate::scenario::greatest_common_divisor;
 use punctual_hist::Nanos;
 use std::collections::BTreeMap;
 
-/// Indices of this many rows are all even by accident in one file of 256.
+/// Number of rows from which the cell width is inferred. Eight indices are all even by accident in one file of 256.
 const ROWS_FOR_WIDTH: usize = 8;
 
 #[derive(Default)]
@@ -27,7 +27,7 @@ pub(super) struct Reader {
     indices: Vec<u64>,
     /// The lines below the histogram by their names, with a value for each column, or `-` where there is none.
     summary: BTreeMap<String, Vec<String>>,
-    /// The block over all CPUs repeats what the columns say.
+    /// Whether the line is within the block over all CPUs, which repeats what the columns say and is skipped.
     in_all: bool,
 }
 
@@ -52,7 +52,7 @@ impl LineReader for Reader {
             _ if first.bytes().all(|byte| byte.is_ascii_digit()) && !self.heads.is_empty() && !self.in_all => {
                 self.row(number, first, words)
             }
-            // What the automatic analysis and the end of the tool say.
+            // All other lines come from the automatic analysis or the end of the tool.
             _ => Ok(()),
         }
     }

@@ -32,7 +32,7 @@ pub struct ForeignRun {
     pub notes: Vec<String>,
 }
 
-/// Minimum and mean of a copy may lie below its cells by one part in this many: two buckets.
+/// In a copy written by punctual, minimum and mean may lie below the cells by one part in this number: two buckets.
 pub(super) const COPIED: f64 = 32.0;
 
 /// A length of time that a file states with limited precision.
@@ -155,7 +155,6 @@ pub struct Beyond {
 }
 
 impl ForeignRun {
-    /// Marks all series as doubted.
     pub(super) fn doubt(&mut self) {
         for series in &mut self.series {
             series.unfit = series.unfit.or(Some(Unfit::Doubted));
@@ -170,7 +169,6 @@ impl Cell {
         Self { low, high: low.plus(width.minus(Nanos::from_ns(1))), count }
     }
 
-    /// The cell of one of our buckets.
     pub fn of_bucket((bucket, count): (usize, u64)) -> Self {
         Self { low: Nanos::from_ns(bucket_low(bucket)), high: Nanos::from_ns(bucket_high(bucket)), count }
     }
@@ -214,13 +212,13 @@ impl Series {
         if self.copied { Nanos::from_ns(whole(as_f64(low.as_ns()) / COPIED)) } else { Nanos::ZERO }
     }
 
-    /// The largest value that the stated maximum allows.
+    /// The largest value that rounds to the stated maximum.
     pub fn top(&self) -> Option<Nanos> {
         self.max.map(|max| self.rounded(max).1)
     }
 
-    /// Where the values begin among which a percentile lies, in parts per million, if these are only counted and in no
-    /// cell: the percentile is at least this.
+    /// A lower bound for a percentile (in parts per million) that lies among values beyond the last cell, which are
+    /// only counted. `None` if the percentile lies in a cell or is stated.
     pub fn percentile_at_least(&self, ppm: u32) -> Option<Nanos> {
         let beyond = self.beyond.filter(|_| self.points.is_empty() && self.unfit != Some(Unfit::Censored))?;
         let rank = self.rank_of(ppm)?;

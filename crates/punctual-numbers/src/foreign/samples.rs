@@ -52,7 +52,7 @@ impl Samples {
         Ok(Self { format, unit, period, layout, column, streams, commas, decimals: 0 })
     }
 
-    /// One unit of the last digit.
+    /// The unit of the last digit: the precision of the numbers.
     fn grain(&self) -> Nanos {
         let unit = Nanos::from_ns(self.unit.ns());
         unit.divided_by(10u64.pow(self.decimals.min(9))).max(Nanos::from_ns(1))

@@ -1,17 +1,16 @@
-//! Values in the order in which they came, where a file lists them one by one: a histogram of all, and one of each stretch.
+//! Values in the order in which a file lists them: a histogram of all, and one of each stretch.
 //!
-//! Stretches have equal numbers of values. When there are too many, neighbours become one, so that memory is bounded however
-//! long the file is. Must not know what is made of it: whoever compares or claims reads how counts vary from stretch to
-//! stretch.
+//! Stretches have equal numbers of values. When there are too many, every two neighbours are joined, so that memory is
+//! bounded however long the file is. Comparisons and claims read how counts vary from stretch to stretch.
 
 use punctual_hist::{Counts, Nanos, bucket_index, bucket_low};
 
-/// A stretch begins with this many values, so that short files have stretches as well.
+/// Number of values in a stretch at first: small, so that short files have several stretches.
 const SHORTEST: u64 = 64;
-/// The number of stretches at which neighbours become one: half of it, at least, is kept of a long file.
+/// At this number of stretches, every two neighbours are joined. A long file therefore has at least half of it.
 const MOST: usize = 128;
 
-/// Takes values one after the other.
+/// Collects values in their order.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sequence {
     pub counts: Counts,
@@ -66,20 +65,18 @@ impl Sequence {
 }
 
 impl Order {
-    /// The number of stretches.
     pub fn stretches(&self) -> usize {
         self.stretches.len()
     }
 
-    /// Joins every two neighbours.
     fn halve(&mut self) {
         self.each = self.each.saturating_mul(2);
         let pairs = self.stretches.chunks(2).map(|pair| pair.iter().fold(Vec::new(), |sum, one| joined(&sum, one)));
         self.stretches = pairs.collect();
     }
 
-    /// Of each of this many groups of neighbouring stretches, the counts in these cells, given by their largest values;
-    /// `None` with fewer stretches. `grain` is what values were rounded down to.
+    /// The counts in these cells (given by their largest values) for each of `groups` groups of neighbouring stretches.
+    /// `None` if there are fewer stretches than groups. `grain` is the unit to which values were rounded down.
     pub fn groups(&self, groups: usize, cells: &[Nanos], grain: Nanos) -> Option<Vec<Vec<f64>>> {
         if groups == 0 || self.stretches.len() < groups {
             return None;
@@ -102,7 +99,6 @@ impl Order {
     }
 }
 
-/// Two histograms as one.
 fn joined(a: &[(u16, u32)], b: &[(u16, u32)]) -> Vec<(u16, u32)> {
     let mut sum: Vec<(u16, u32)> = a.iter().chain(b).copied().collect();
     sum.sort_unstable_by_key(|(bucket, _)| *bucket);

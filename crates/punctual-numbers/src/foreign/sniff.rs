@@ -62,7 +62,7 @@ const MARKS: &[Mark] = &[
 ];
 
 fn any_line(text: &str, is: impl Fn(&str) -> bool) -> bool {
-    // A carriage return alone ends a line, too.
+    // A carriage return without a line feed also ends a line.
     text.split(['\n', '\r']).any(is)
 }
 
@@ -70,7 +70,7 @@ fn is_json(text: &str) -> bool {
     text.trim_start_matches('\u{feff}').trim_start().starts_with('{')
 }
 
-/// The head of a histogram, its foot, a row of six digits with a space and six more, or the line of a thread.
+/// Whether a line is typical of cyclictest: head or foot of a histogram, a row of twice six digits, or a thread's line.
 fn is_cyclictest(text: &str) -> bool {
     any_line(text, |line| {
         line.starts_with("# Histogram")
@@ -112,7 +112,6 @@ fn queuelat_end(line: &str) -> bool {
     line.starts_with('[') && line.contains(" - END] = ")
 }
 
-/// The line of a pair of sender and receiver.
 fn pair_line(line: &str) -> bool {
     let numbered = line.trim_start().strip_prefix('#').and_then(|rest| rest.split_once(" -> #"));
     numbered.is_some_and(|(sender, rest)| {

@@ -12,7 +12,6 @@ use punctual_hist::Nanos;
 pub(super) struct Stream {
     latencies: Sequence,
     grid: Grid,
-    /// The instant of the last line.
     at: Option<i64>,
     first: i64,
     count: u64,

@@ -5,7 +5,7 @@
 use super::{Cell, MOST_CELLS, MOST_COLUMNS, Problem, number};
 use punctual_hist::Nanos;
 
-/// A latency of 146 years is a number that went wrong.
+/// Values of 146 years and more are damaged numbers, not latencies.
 pub(super) const TOO_LONG: Nanos = Nanos::from_ns(1 << 62);
 
 /// Cells in the order of their values; or why they cannot be a histogram.
@@ -31,12 +31,10 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// Whether there was no row.
     pub fn is_empty(&self) -> bool {
         self.last.is_none()
     }
 
-    /// The first value above the last row.
     pub fn end(&self) -> Nanos {
         self.last.map_or(Nanos::ZERO, |last| last.plus(Nanos::from_ns(1)))
     }

@@ -108,7 +108,7 @@ fn what_cannot_be_read_is_refused_with_its_line_and_the_way_out() {
             plain,
             "line 1: 2 columns of latencies: `latency_us` and `latency_ms`; keep one",
         ),
-        // Instants that go back, periods that stand still.
+        // Instants that go back, and periods of zero.
         ("1000\n2000\n1500\n", in_us(Format::Timestamps), "line 3: this instant is before"),
         ("1000\n0\n", in_us(Format::Periods), "line 2: a period that is not above zero"),
         ("1000\n2000\n", in_us(Format::Timestamps), "2 numbers; it takes 16"),
@@ -178,7 +178,7 @@ fn a_stated_mean_or_maximum_that_cannot_be_is_doubted() {
     says(&run, "the stated mean, 9 us, is not possible");
 }
 
-/// A wrapped counter that the mean points to, and one that several cells lost.
+/// A wrapped counter is restored if the mean tells which cell it was, and is left alone after several overruns.
 #[test]
 fn an_overrun_is_repaired_only_where_it_can_be_told() {
     let file = |first: u64, second: u64, mean: &str, clock: &str| {
@@ -340,7 +340,7 @@ proptest! {
         sorted.sort_unstable();
         let truth = Nanos::from_us(sorted[values.len().div_ceil(2) - 1]);
         let median = series.percentile_ppm(500_000).unwrap();
-        // The cell of ours it lies in, and the microsecond it was rounded down to.
+        // The tolerance is the width of our bucket and the microsecond to which values are rounded down.
         prop_assert!(median >= truth && median.minus(truth).as_ns() <= truth.as_ns() / 32 + 1_000, "{median:?} {truth:?}");
     }
 }
@@ -354,7 +354,8 @@ fn a_log_with_too_many_cells_is_refused_within_its_interval() {
     assert_eq!(refused_as(&log, in_unit(Unit::Ns)), "line 1: more than a million cells that hold something");
 }
 
-/// A blank in the heading, a comma in the rows: values were read with the CPU as their decimals.
+/// Such a file, with a blank in the heading and commas in the rows, was once read with the CPU as decimals of the
+/// value.
 #[test]
 fn columns_are_cut_where_heading_and_rows_agree() {
     for (text, options) in [

@@ -40,7 +40,6 @@ pub fn total(series: &[Series]) -> Option<Series> {
     })
 }
 
-/// The mean over all series, if each states its own.
 fn mean_of(series: &[Series]) -> Option<Nanos> {
     let sums =
         series.iter().map(|one| Some((u128::from(one.mean?.as_ns()) * u128::from(one.counted()), one.counted())));
@@ -50,7 +49,6 @@ fn mean_of(series: &[Series]) -> Option<Nanos> {
     u64::try_from(sum.checked_div(count)?).ok().map(Nanos::from_ns)
 }
 
-/// The number of all values, if each series states its own.
 fn stated_of(series: &[Series]) -> Option<u64> {
     series.iter().try_fold(0u64, |sum, one| Some(sum.saturating_add(one.stated_count?)))
 }

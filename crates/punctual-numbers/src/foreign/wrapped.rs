@@ -9,11 +9,12 @@ use super::run::{Cell, Series, Unfit, as_f64};
 use punctual_hist::Nanos;
 
 const OVERRUN: u64 = 1 << 32;
-/// Percentiles of the notes: (name, parts per million).
+/// Percentiles that the notes state: (name, parts per million).
 const TOLD: [(&str, u32); 5] =
     [("p50", 500_000), ("p90", 900_000), ("p99", 990_000), ("p99.9", 999_000), ("p99.99", 999_900)];
 
-/// Tells whether cells were repaired, with notes; there are none if no 32-bit counter explains what is missing.
+/// Returns whether cells were repaired, and notes. There are no notes if an overrun of 32 bits does not explain what is
+/// missing.
 pub(super) fn examine(series: &mut Series, due: u64, ran: u64, slack: u64) -> (bool, Vec<String>) {
     let Some(missing) = due.checked_sub(ran) else { return (false, Vec::new()) };
     let times = missing.saturating_add(OVERRUN / 2) / OVERRUN;

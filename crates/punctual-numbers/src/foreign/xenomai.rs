@@ -110,7 +110,7 @@ impl LineReader for Reader {
 }
 
 impl Reader {
-    /// Takes one off each count, and drops the rows at the edges.
+    /// The cells: each printed count minus one, without the rows at the edges of the histogram.
     fn cells(&self, notes: &mut Vec<String>) -> Result<Vec<Cell>, Problem> {
         let inner = match self.rows.as_slice() {
             [(_, _, 1), inner @ .., (_, _, 1)] => inner,
@@ -141,7 +141,7 @@ impl Reader {
         Ok(cells)
     }
 
-    /// A number of the line below the heading `----lat min|----lat avg|----lat max|-overrun|`, or of the terminal.
+    /// A number of the summary line, below `----lat min|----lat avg|----lat max|-overrun|` or on the terminal.
     fn field(&self, index: usize) -> Option<&str> {
         if let (Some(live), true) = (&self.live, self.rows.is_empty()) {
             return live.split('|').nth(index.checked_add(1)?).map(str::trim);
@@ -188,7 +188,8 @@ fn width(rows: &[(u64, Nanos, i64)]) -> Option<Nanos> {
     (width > Nanos::ZERO && steps.clone().all(fits) && fits(first.plus(half))).then_some(width)
 }
 
-/// A count above half of the range of 32 bits is printed with a sign, and still known.
+/// The count behind a printed number. Counts above 2^31 are printed as negative numbers, from which they can be
+/// restored.
 fn counted(line: u64, printed: i64, notes: &mut Vec<String>) -> Result<u64, Problem> {
     let plain = printed.saturating_sub(1);
     if let Ok(count) = u64::try_from(plain) {

@@ -42,7 +42,7 @@ impl Blocks {
         BLOCK.times(u64::from(self.seconds))
     }
 
-    /// The (phase, CPU) of which there are block maxima.
+    /// The pairs (load phase, CPU) that have block maxima.
     pub fn keys(&self) -> impl Iterator<Item = (u16, u32)> + '_ {
         self.lists.keys().copied()
     }

@@ -19,7 +19,7 @@ const EVENTS_MAX: usize = 4096;
 #[derive(Clone, Debug)]
 pub struct Recording {
     pub header: Header,
-    /// The runs it is made of, in order: one, where nothing was merged or resumed.
+    /// The runs of the recording, in order: one, unless runs were merged or resumed.
     pub runs: Vec<Run>,
     pub threads: Vec<Granted>,
     /// What the audit found before the run.
@@ -27,7 +27,7 @@ pub struct Recording {
     pub in_force: Vec<InForce>,
     pub warm_up: Vec<WarmUp>,
     pub cpus: BTreeMap<u32, CpuTotals>,
-    /// By number of the load phase, then by CPU.
+    /// Latencies and skips by number of the load phase, then by CPU.
     pub phases: BTreeMap<(u16, u32), CpuTallies>,
     pub slices: TimeLine,
     pub blocks: Blocks,
@@ -107,12 +107,12 @@ impl Recording {
         }
     }
 
-    /// Adds one frame. A second header is ignored: the first one rules.
+    /// Adds one frame. A second header is ignored.
     pub fn add(&mut self, frame: Frame) {
         match frame {
             Frame::Header(_) => {}
             Frame::Threads(threads) => self.add_threads(threads),
-            // The findings of the last run that was audited stand.
+            // A further run that was not audited keeps the findings of the audit before.
             Frame::Findings(findings) if findings.is_empty() && self.runs.len() > 1 => {}
             Frame::Findings(findings) => self.findings = findings,
             Frame::InForce(state) => self.in_force.push(state),
@@ -121,7 +121,8 @@ impl Recording {
             Frame::Mark(mark) => self.marks.push(mark),
             Frame::Event(event) => self.add_event(event),
             Frame::MaximaLost(lost) => self.maxima_lost = self.maxima_lost.saturating_add(lost.blocks),
-            // Written after the interval it belongs to. The list of a traced phase would push out what counts.
+            // A list is written after the interval it belongs to. That of a traced phase is dropped, because its
+            // latencies would displace those that the headline numbers are about.
             Frame::Worst(worst) => {
                 if !self.disturbed {
                     self.replace_worst(&worst);
@@ -202,8 +203,8 @@ impl Recording {
 }
 
 impl CpuInterval {
-    /// The extremes of the run so far are exact and cover this interval, so they narrow its bucket edges. In the bucket that
-    /// holds the extreme of the whole run, they are its value.
+    /// Smallest and largest latency of the run so far. Both are exact and include this interval, so they narrow the
+    /// edges of its outermost buckets.
     pub(super) fn ran_limits(&self) -> (Nanos, Nanos) {
         (self.ran_min.unwrap_or(Nanos::ZERO), self.ran_max.unwrap_or(Nanos::MAX))
     }

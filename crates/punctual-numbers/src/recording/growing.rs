@@ -10,19 +10,20 @@ use punctual_hist::MonoTime;
 #[derive(Debug, Default)]
 pub struct Growing {
     recording: Option<Recording>,
-    /// `None` where nothing is before the measurement.
+    /// How frames are moved behind the earlier runs; `None` if there are none.
     place: Option<Shift>,
     epoch: MonoTime,
 }
 
 impl Growing {
-    /// Behind the runs of a recording that was read. The whole is not called cut off because its earlier part was.
+    /// Continues a recording that was read. Whether the earlier part was cut off is forgotten: the end of the new run
+    /// tells whether the whole is complete.
     pub fn behind(mut former: Recording) -> Self {
         former.cut_off = None;
         Self { recording: Some(former), ..Self::default() }
     }
 
-    /// A frame of the measurement as the recording has it.
+    /// Moves a frame of the measurement to its place in the recording.
     pub fn placed(&mut self, frame: Frame) -> Frame {
         if let Frame::Header(header) = &frame {
             self.epoch = header.epoch;
@@ -74,7 +75,7 @@ mod tests {
     use super::*;
     use punctual_hist::Nanos;
 
-    /// Two runs, the second by a measurement that began an hour and a half a second after the first.
+    /// Two runs, of which the second began one hour and half a second after the first.
     fn grown() -> Growing {
         let mut first = Growing::default();
         for frame in run(0, 5, 10, Some(EndReason::Interrupted)) {

@@ -1,8 +1,8 @@
 //! Whether recordings are runs of one scenario on one machine, one after the other, and where each run goes in the
 //! whole.
 //!
-//! The plan is made from folded recordings and carried out frame by frame by whoever reads the files, so that memory does
-//! not grow with them. Must not know files.
+//! The plan is made from folded recordings. The caller, which reads the files, carries it out frame by frame, so that
+//! memory does not grow with the files.
 
 use super::RecTime;
 use super::runs::{Shift, whole_second};
@@ -25,7 +25,7 @@ pub enum Mismatch {
     Mechanism(Mechanism, Mechanism),
     Phase(TimerPhase, TimerPhase),
     WarmUp(Amount, Amount),
-    /// Misses of the budget were counted during the measurement, so that another budget is another count.
+    /// Misses of the budget were counted while measuring, so counts for different budgets cannot be added.
     Budget(Option<Nanos>, Option<Nanos>),
     Limit(Option<Nanos>, Option<Nanos>),
     DmaLatency(Option<u32>, Option<u32>),
@@ -115,17 +115,14 @@ pub enum Unmergeable {
     Nothing(usize),
 }
 
-/// One run of one recording, and where it goes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MergePart {
     pub recording: usize,
-    /// Number of the run in the recording.
     pub run: usize,
     /// How the frames are moved; `None`: they stay where they are.
     pub place: Option<Shift>,
 }
 
-/// How several recordings become one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Merging {
     /// All runs, in order of the wall clock.
@@ -137,7 +134,7 @@ const OVERLAP_MAX: Nanos = Nanos::from_secs(1);
 
 impl Merging {
     /// # Errors
-    /// Everything that is against merging.
+    /// Every reason why the recordings cannot be merged.
     pub fn of(recordings: &[Recording]) -> Result<Self, Vec<Unmergeable>> {
         let Some(first) = recordings.first() else { return Ok(Self { parts: Vec::new() }) };
         let mut against = Vec::new();
@@ -178,7 +175,7 @@ fn in_the_way(pair: &[Placed<'_>]) -> Option<Unmergeable> {
     let [before, after] = pair else { return None };
     let (earlier, later) = (before.recording, after.recording);
     if earlier == later {
-        // Runs of one recording were checked when they were merged.
+        // The order of runs within one recording was checked when they were merged into it.
         return None;
     }
     if before.run.header.started_unix_ns == after.run.header.started_unix_ns {
@@ -191,7 +188,7 @@ fn in_the_way(pair: &[Placed<'_>]) -> Option<Unmergeable> {
 
 fn placed(recordings: &[Recording], runs: &[Placed<'_>]) -> Vec<MergePart> {
     let Some(first) = runs.first().and_then(|placed| recordings.get(placed.recording)) else { return Vec::new() };
-    // Slots of windows are handed out recording by recording, in order.
+    // Window slots are numbered on from recording to recording.
     let (mut slots, mut taken) = (BTreeMap::new(), 0u32);
     let mut until = RecTime::EPOCH;
     let mut parts = Vec::new();

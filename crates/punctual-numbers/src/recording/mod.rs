@@ -306,8 +306,8 @@ pub enum EventKind {
     Moved,
 }
 
-/// Exact maxima of finished seconds that were overwritten before they were collected. The histograms have every sample all
-/// the same.
+/// Exact maxima of finished seconds that were overwritten before they were collected. The histograms still hold every
+/// sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MaximaLost {
     pub at: RecTime,

@@ -10,7 +10,7 @@ use std::fmt;
 /// Longest first line: the magic, a number, a line feed.
 const PREAMBLE_MAX: usize = MAGIC.len() + 11;
 
-/// Why bytes are not a recording that can be read. A recording that merely ends too early can be.
+/// Why bytes cannot be read as a recording. A recording that merely ends too early can be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unreadable {
     Empty,
@@ -46,10 +46,9 @@ pub fn begins_like_a_recording(first: &[u8]) -> bool {
     first.iter().zip(MAGIC).all(|(a, b)| a == b)
 }
 
-/// Takes bytes in pieces of any size, hands out frames.
+/// Takes the bytes of a recording in pieces of any size and hands out its frames.
 #[derive(Debug, Default)]
 pub struct FrameReader {
-    /// Bytes of a frame that is not complete.
     pending: Vec<u8>,
     good_bytes: u64,
     fed_bytes: u64,
@@ -61,7 +60,7 @@ pub struct FrameReader {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Good {
     pub bytes: u64,
-    /// Length of what follows it.
+    /// Number of bytes behind the good part, which are not read.
     pub lost_bytes: u64,
     pub then: Option<CutReason>,
 }
@@ -155,7 +154,8 @@ fn preamble(bytes: &[u8]) -> Result<usize, Unreadable> {
     }
 }
 
-/// The frame with which `bytes` begin, if it is complete, and its length. The frame is `None` if its kind is unknown.
+/// Decodes the frame at the beginning of `bytes`, with its length; `None` if bytes are missing. The inner `Option` is
+/// `None` if the kind of the frame is unknown.
 #[allow(clippy::type_complexity, reason = "is it damaged, is it complete, is it known: three questions, three layers")]
 fn next_frame(bytes: &[u8]) -> Result<Option<(Option<Frame>, usize)>, Damage> {
     let Some([a, b, c, d, kind]) = bytes.first_chunk::<HEAD>() else { return Ok(None) };
@@ -187,7 +187,7 @@ impl RecordingReader {
         Self { empty: true, ..Self::default() }
     }
 
-    /// A reader that passes over what did not happen in `stretch`.
+    /// A reader that folds only what happened in `stretch`.
     pub fn of_stretch(stretch: Stretch) -> Self {
         Self { filter: Some(Filter::new(stretch)), ..Self::new() }
     }
@@ -235,7 +235,6 @@ impl RecordingReader {
     }
 }
 
-/// The recording these bytes hold.
 pub fn read(bytes: &[u8]) -> Result<Recording, Unreadable> {
     let mut reader = RecordingReader::new();
     reader.feed(bytes)?;

@@ -4,7 +4,7 @@ use super::{EndReason, Recording};
 use crate::scenario::{Amount, LoadPhase, ProbeThread, Scenario};
 use punctual_hist::Nanos;
 
-/// One part of a load phase, where the length of the scenario is a time.
+/// The time that one of a load phase's `parts` stands for, if the length of the scenario is a time.
 const PART: Nanos = Nanos::from_ms(1);
 
 /// The scenario of a recording, shortened to what is left of it phase by phase, or with the length that is asked for.
@@ -73,7 +73,7 @@ mod tests {
         assert_eq!((more.length, &more.load_phases), (Amount::Time(s(3)), &done.header.scenario.load_phases));
     }
 
-    /// 10 s in two phases, 1 to 3: of the first 2.5 s all has been measured, of the other 7.5 s the first.
+    /// 10 s in two phases of 2.5 s and 7.5 s. The first phase is complete; of the second, one second was measured.
     #[test]
     fn a_phase_that_is_over_has_no_part_in_the_rest() {
         let mut frames = run(0, 4, 5, None);

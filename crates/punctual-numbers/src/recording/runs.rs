@@ -76,7 +76,7 @@ impl Earlier {
         self.totals = totals.to_vec();
     }
 
-    /// The worst of a CPU in all runs, no more than of one run.
+    /// The worst activations of a CPU over all runs. The list is as long as that of a single run.
     pub(super) fn with_worst(&self, cpu: u32, mut own: Vec<Worst>) -> Vec<Worst> {
         let Some(earlier) = self.worst.get(&cpu) else { return own };
         own.extend(earlier);
@@ -111,7 +111,6 @@ pub struct Shift {
 
 const SECOND: Nanos = Nanos::from_secs(1);
 
-/// The whole second at or after `at`.
 pub(super) fn whole_second(at: Nanos) -> Nanos {
     SECOND.times(at.as_ns().div_ceil(SECOND.as_ns()))
 }
@@ -130,7 +129,7 @@ impl Shift {
         Self::new(first, of, apart.max(until.since_epoch()), slots)
     }
 
-    /// The moved frame. A header becomes the beginning of a further run.
+    /// Moves a frame. A header becomes the beginning of a further run.
     pub fn put(&self, frame: Frame) -> Frame {
         match frame {
             Frame::Header(header) => {
@@ -207,7 +206,7 @@ impl Shift {
         record.at = self.moved(record.at);
         match &mut record.what {
             What::Noise { start, .. } => *start = self.moved(*start),
-            // On the timer's own clock, which for the timers that we judge is the monotonic one.
+            // `expires` counts on the timer's own clock, which is the monotonic one for all timers that are judged.
             What::HrtimerStart { expires, .. } => *expires = expires.saturating_add(self.by.as_ns()),
             _ => {}
         }

@@ -21,7 +21,6 @@ pub struct TimeLine {
     covered: Nanos,
 }
 
-/// A stretch of the time line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TimeSlice {
     pub start: RecTime,
@@ -66,7 +65,8 @@ impl TimeLine {
     /// too often. Ends at the latest when the target is the longest length there is.
     fn thin(&mut self) {
         let enough = self.list.len() / 4 * 3;
-        // 9/8 of the length of two slices: slices are whole intervals, and with less three would be joined instead of two.
+        // 9/8 of the length of two slices. Slices are whole intervals and vary in length: with a target of exactly two,
+        // some pairs would not fit and be left unjoined.
         let useful = Nanos::from_ns(self.covered.as_ns() / (SLICES_MAX as u64 / 2)).times(9);
         let useful = Nanos::from_ns(useful.as_ns() / 8);
         self.target = self.target.max(useful).max(Nanos::from_ns(1));

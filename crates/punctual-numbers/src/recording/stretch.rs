@@ -98,7 +98,8 @@ impl Filter {
         self.stretch.holds(RecTime::of(release, self.epoch))
     }
 
-    /// Phases are needed to name the stretch, and notes made before the run concern all of it.
+    /// Whether a mark belongs to the stretch. Marks of phases always do, because they name the phase of the stretch.
+    /// Notes made before the run concern all of it.
     fn says(&self, mark: &Mark) -> bool {
         match mark.kind {
             MarkKind::PhaseStart(_) | MarkKind::PhaseEnd(_) => true,
@@ -112,7 +113,7 @@ impl Filter {
         self.stretch.holds(event.at) || self.stretch.touches(event.at.minus(event.length), event.at)
     }
 
-    /// A list holds the worst of the run so far; the worst of the stretch are gathered from all lists.
+    /// Collects the worst activations of the stretch from all lists, each of which holds the worst of the run so far.
     fn latest(&mut self, list: Vec<Worst>) -> Option<Frame> {
         let due: Vec<Worst> = list.into_iter().filter(|worst| self.is_due(worst.activation.release)).collect();
         for worst in due {
@@ -143,7 +144,7 @@ impl Filter {
     }
 }
 
-/// Without the maxima of seconds that began before the interval did.
+/// Removes maxima of seconds that began before the interval: such a second is only partly in the stretch.
 fn whole_seconds(mut interval: Interval) -> Interval {
     let first = interval.start.as_ns() / Nanos::from_secs(1).as_ns();
     for cpu in &mut interval.cpus {

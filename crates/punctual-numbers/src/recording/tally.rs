@@ -1,6 +1,6 @@
-//! A histogram that is only as large as what it holds.
+//! A histogram that takes only as much memory as its non-empty buckets.
 //!
-//! There is one per CPU and load phase, and one per CPU and point of the time line: too many for 30 KB each.
+//! There is one for each CPU and load phase, and one for each CPU and point of the time line: too many for 30 KB each.
 
 use super::CpuInterval;
 use punctual_hist::{Counts, Nanos, bucket_high, bucket_low};
@@ -8,7 +8,6 @@ use punctual_hist::{Counts, Nanos, bucket_high, bucket_low};
 /// Non-empty buckets with the extremes and the sum of what was counted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Bucket and count, in ascending order.
     pairs: Vec<(u16, u64)>,
     extremes: Option<(Nanos, Nanos)>,
     sum: Nanos,
@@ -65,19 +64,17 @@ impl Tally {
                 _ => missing.push((*bucket, *n)),
             }
         }
-        // After the first few additions there is hardly ever anything missing.
+        // New buckets are rare after the first few additions, so sorting is rare as well.
         if !missing.is_empty() {
             self.pairs.append(&mut missing);
             self.pairs.sort_by_key(|(bucket, _)| *bucket);
         }
     }
 
-    /// The number of non-empty buckets.
     pub(super) fn size(&self) -> usize {
         self.pairs.len()
     }
 
-    /// The number of values.
     pub fn count(&self) -> u64 {
         self.pairs.iter().fold(0, |total, (_, n)| total.saturating_add(*n))
     }

@@ -11,14 +11,12 @@ use std::fmt;
 pub struct RecTime(Nanos);
 
 impl RecTime {
-    /// The epoch of the recording.
     pub const EPOCH: Self = Self(Nanos::ZERO);
 
     pub const fn after_epoch(length: Nanos) -> Self {
         Self(length)
     }
 
-    /// The instant `n` seconds after the epoch.
     pub const fn from_secs(n: u64) -> Self {
         Self(Nanos::from_secs(n))
     }
@@ -32,7 +30,6 @@ impl RecTime {
         self.0
     }
 
-    /// Nanoseconds since the epoch.
     pub const fn as_ns(self) -> u64 {
         self.0.as_ns()
     }

@@ -1,5 +1,5 @@
-//! Windows of a recording, kept as they are written: ten thousand of them take some 30 MB packed and half a gigabyte
-//! unpacked. Each is unpacked when it is looked at.
+//! Windows of a recording, kept packed: ten thousand of them take some 30 MB packed and half a gigabyte unpacked. Each
+//! is unpacked only while it is read.
 
 use super::wire;
 use crate::trace::{Kept, Window};
@@ -33,12 +33,10 @@ impl Windows {
         self.packed.insert(window.slot, Packed { kept, cpu, release, woke, bytes: wire::pack(window).into() });
     }
 
-    /// The first slot after all that are taken.
     pub fn next_slot(&self) -> u32 {
         self.packed.keys().next_back().map_or(0, |last| last.saturating_add(1))
     }
 
-    /// All windows, by slot.
     pub fn iter(&self) -> impl Iterator<Item = Window> {
         self.packed.values().filter_map(Packed::unpack)
     }
@@ -50,12 +48,10 @@ impl Windows {
         order.into_iter().filter_map(Packed::unpack)
     }
 
-    /// Windows of ordinary activations.
     pub fn ordinary(&self) -> impl Iterator<Item = Window> {
         self.packed.values().filter(|packed| packed.kept == Kept::Ordinary).filter_map(Packed::unpack)
     }
 
-    /// Windows of late activations.
     pub fn late(&self) -> impl Iterator<Item = Window> {
         self.packed.values().filter(|packed| packed.kept != Kept::Ordinary).filter_map(Packed::unpack)
     }

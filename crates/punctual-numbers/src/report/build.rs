@@ -2,7 +2,7 @@
 
 use super::over_time::{Phases, timeline};
 use super::{
-    CpuRow, LatencyRow, Need, Percentiles, PhaseRow, Report, Seen, SkippedLoad, Verdict, WorstAt, WorstRow, trust,
+    CpuRow, LatencyRow, Need, Percentiles, PhaseRow, Report, RunCounts, SkippedLoad, Verdict, WorstAt, WorstRow, trust,
 };
 use crate::claims::Claims;
 use crate::explain::Explanation;
@@ -13,7 +13,6 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 impl Report {
-    /// Everything there is to tell of a recording.
     pub fn of(recording: &Recording) -> Self {
         let phases = Phases::of(recording);
         let need = need(recording);
@@ -21,7 +20,7 @@ impl Report {
         let causes = recording.causes.tracing.is_some().then(|| Explanation::of(recording));
         let claims = Claims::of(recording, causes.as_ref());
         let trust = trust::judge(recording, &cpus, &claims);
-        let seen = Seen::of(&need, &cpus, claims.miss_spread(), recording.covered);
+        let seen = RunCounts::of(&need, &cpus, claims.miss_spread(), recording.covered);
         let verdict = Verdict::of(&seen, &trust.reasons);
         let findings = worst_first(recording.findings.clone());
         let header = &recording.header;
@@ -78,7 +77,6 @@ impl LatencyRow {
 }
 
 impl Percentiles {
-    /// The points of a histogram.
     pub fn of(counts: &Counts) -> Self {
         Self {
             min: counts.min(),

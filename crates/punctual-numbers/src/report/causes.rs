@@ -13,17 +13,18 @@ const UNEXPLAINED_MAX: f64 = 0.2;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum CausesDoubt {
-    /// Something was late, and of nothing late was kept what happened around it.
+    /// Activations were late, and no window of any of them was kept.
     NothingKept,
-    /// What was seen speaks for causes, but not for how much time was theirs.
+    /// The evidence names causes, but not how much of the latency each of them made.
     NoTimes,
     /// More than a fifth of the latency has no cause that was seen.
     Unexplained,
-    /// The self-test missed expiries or wakings that nobody reports as lost, or found a clock that does not fit.
+    /// The self-test missed timer expiries or wakings that the kernel did not report as lost, or the trace's clock was
+    /// off.
     SelfTest,
-    /// More than a fifth of the latency lies in windows that do not tell all.
+    /// More than a fifth of the latency lies in windows that are incomplete.
     Incomplete,
-    /// Something that only adds latency was at work as well: stolen time, a pause, another tracer.
+    /// Something that only adds latency acted as well: stolen time, a pause, another tracer.
     Added,
 }
 
@@ -65,7 +66,8 @@ impl Report {
         tracing.flat_map(|tracing| &tracing.self_test).any(|test| test.misses_timers() || test.is_warped())
     }
 
-    /// Why the causes are not the answer; `None` where they are, and where nothing was late or nobody looked.
+    /// Why the causes are not the answer. `None` if they are the answer, if nothing was late, or if causes were not
+    /// looked for.
     pub fn causes_doubt(&self) -> Option<CausesDoubt> {
         let (causes, late) = (self.causes.as_ref()?, self.late());
         if late.late == 0 {

@@ -1,7 +1,7 @@
-//! The one value renderers see: everything a reader is told, as numbers and reasons, not as sentences.
+//! The one value that every renderer reads: all that is reported, as numbers and reasons and not as sentences.
 //!
-//! [`Report::of`] makes it from a recording. Rows are in `build`, what happened when in `over_time`, and the three
-//! judgements each on their own page: `verdict`, `trust`, `next`.
+//! [`Report::of`] makes it from a recording. Rows are in `build`, the course of time in `over_time`, and the three
+//! judgements in a module each: `verdict`, `trust`, `next`.
 
 mod build;
 mod causes;
@@ -14,7 +14,7 @@ mod verdict;
 
 pub use causes::CausesDoubt;
 pub use next::{NextStep, Situation, most_important};
-pub use verdict::{DUE_WANTED, Direction, Seen, may_differ_by_doubt};
+pub use verdict::{DUE_WANTED, Direction, RunCounts, may_differ_by_doubt};
 
 use crate::claims::Claims;
 use crate::explain::Explanation;
@@ -25,7 +25,7 @@ use punctual_facts::finding::Finding;
 use punctual_facts::machine::{MachineFacts, MachineLine};
 use punctual_hist::{Activation, Counts, MonoTime, Nanos};
 
-/// Everything a reader is told of one measurement.
+/// All that is reported of one measurement.
 #[derive(Clone, Debug, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Report {
@@ -38,9 +38,9 @@ pub struct Report {
     /// Instant all times are relative to.
     #[serde(rename = "epoch_ns")]
     pub epoch: MonoTime,
-    /// The runs it is made of, in order: one, where nothing was merged or resumed.
+    /// The runs of the recording, in order: one, unless runs were merged or resumed.
     pub runs: Vec<Run>,
-    /// The stretch that is told, where it is not the whole.
+    /// The stretch of the recording that is reported, if it is not the whole.
     #[serde(skip)]
     pub stretch: Option<Stretch>,
     /// How long was measured.
@@ -118,7 +118,7 @@ pub struct Need {
     /// Largest latency the user can live with.
     #[serde(rename = "budget_ns")]
     pub budget: Option<Nanos>,
-    /// The CPUs it is asked of.
+    /// CPUs that have to meet the need.
     pub cpus: CpuSet,
 }
 
@@ -132,7 +132,7 @@ pub struct LatencyRow {
     pub ran: u64,
     /// Releases that passed without running.
     pub skipped: u64,
-    /// Ran later than the budget.
+    /// Activations that ran later than the budget.
     pub over_budget: u64,
     /// Percentiles over the activations that ran.
     #[serde(rename = "latency_ns")]
@@ -170,7 +170,7 @@ pub struct CpuRow {
     /// Longest time between two wake-ups.
     #[serde(rename = "longest_gap_ns")]
     pub longest_gap: Nanos,
-    /// Woke before the release.
+    /// Activations that woke before their release.
     pub early: u64,
     /// Latency of what ran.
     #[serde(skip)]
@@ -285,7 +285,7 @@ pub enum Answer {
     Inconclusive,
 }
 
-/// Why it cannot be told.
+/// Why the answer is inconclusive.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "code", rename_all = "kebab-case")]
@@ -363,7 +363,7 @@ pub enum Distrust {
     Throttled,
     /// The kernel stopped real-time threads.
     RtThrottled,
-    /// One clock reading costs more than a reading through the vDSO can.
+    /// Reading the clock takes longer than it can without a system call (through the vDSO).
     SlowClock {
         #[serde(rename = "cost_ns")]
         cost: Nanos,

@@ -19,14 +19,13 @@ const GUEST: &str = "virt.detect";
 const ONE_IN_MIN: u64 = 1_000_000;
 /// A claim beyond one in this number of releases takes years to measure at a period of 1 ms.
 const ONE_IN_MAX: u64 = 1_000_000_000_000;
-/// The claim that a verdict rests on at least.
+/// Every verdict claims at least that fewer than one in this number of releases is missed.
 const ONE_IN_VERDICT: u64 = 1_000;
 
 /// What decides about the next step and stands in no recording: who reads the report, and what this program can change.
 #[derive(Clone, Copy, Debug)]
 pub struct Situation<'a> {
     pub is_root: bool,
-    /// The container the reader is in, by name.
     pub container: Option<&'a str>,
     /// Whether a plan can change what the finding with this id is about.
     pub can_change: fn(&str) -> bool,
@@ -69,7 +68,7 @@ pub enum NextStep {
     LookAtThreads,
     /// Look at who made it late, because no setting is known to be in the way.
     LookAtCauses,
-    /// Look at the latest activation part by part.
+    /// Look at the activation with the largest latency, part by part.
     LookAtSpike,
     /// Look at all numbers of the run.
     LookAtRun,
@@ -136,7 +135,7 @@ impl Report {
         self.causes.as_ref().map_or(&[], |found| &found.causes)
     }
 
-    /// What would make a machine hold that did not.
+    /// Steps for a machine that did not meet the need.
     fn mend(&self, at: &Situation<'_>) -> Vec<NextStep> {
         if let Some(container) = at.container {
             return vec![NextStep::OnHost { container: container.to_owned() }];
@@ -149,7 +148,7 @@ impl Report {
         pin.into_iter().chain([self.change(at).unwrap_or(look)]).chain(repeat).collect()
     }
 
-    /// What stands in the way most, where something is known to.
+    /// A step that changes the bad settings that matter most; `None` if no bad setting is known.
     fn change(&self, at: &Situation<'_>) -> Option<NextStep> {
         let bad = most_important(&self.findings, self.ranked());
         let first = bad.first().filter(|first| first.severity > Severity::Info)?;
@@ -165,7 +164,8 @@ impl Report {
         self.trust.reasons.iter().any(cured)
     }
 
-    /// The CPU on which the two views of p99 differ most, where that is twofold or more.
+    /// A step for the CPU on which p99 of the releases due exceeds p99 of the activations that ran most, if at least
+    /// twofold.
     fn skips_differ(&self) -> Option<NextStep> {
         let differs = |cpu: &&CpuRow| match (cpu.row.latency.p99, cpu.row.latency_due.p99) {
             (Some(ran), Some(due)) => cpu.row.skipped > 0 && due >= ran.times(2),
@@ -175,7 +175,7 @@ impl Report {
         worst.map(|cpu| NextStep::LookAtSkips { cpu: cpu.cpu, longest_gap: cpu.longest_gap })
     }
 
-    /// What root may be allowed to read.
+    /// A step that audits as root, if some findings are unknown only because an ordinary user may not read them.
     fn refused(&self) -> Option<NextStep> {
         let may = |finding: &&Finding| matches!(&finding.state, State::Unknown(why) if why.ends_with(ROOT_MAY));
         let ids: Vec<String> = self.findings.iter().filter(may).map(|finding| finding.id.clone()).collect();

@@ -4,15 +4,14 @@ use super::{PhaseSpan, TimelinePoint};
 use crate::recording::{MarkKind, RecTime, Recording, TimeSlice};
 use crate::scenario::LoadPhase;
 
-/// The load phases on the time axis, and their names.
 pub(super) struct Phases {
     names: Vec<String>,
     spans: Vec<PhaseSpan>,
 }
 
 impl Phases {
-    /// From the marks; a phase that was not ended was cut short by the end of the recording. A recording without
-    /// marks still knows the phase of each interval.
+    /// Reads the phases from the marks. A phase without an end mark lasts until the recording ends. Without any marks,
+    /// the phase of each interval is still known.
     pub(super) fn of(recording: &Recording) -> Self {
         let names = recording.header.scenario.load_phases.iter().map(LoadPhase::name).collect();
         let mut phases = Self { names, spans: Vec::new() };
@@ -60,7 +59,6 @@ impl Phases {
         }
     }
 
-    /// The name of the phase with this number.
     pub(super) fn name(&self, phase: u16) -> String {
         self.names.get(usize::from(phase)).cloned().unwrap_or_else(|| format!("phase {phase}"))
     }

@@ -327,7 +327,7 @@ fn how_a_run_ended_matters() {
 #[test]
 fn a_file_that_is_damaged_in_its_middle_is_told_from_one_that_was_cut_off() {
     let mut bytes = file(&header(), &good_frames());
-    // Frames follow that are whole; the bit stands in the last but some of them.
+    // The flipped bit is 40 bytes before the end, so that whole frames follow the damaged one.
     let at = bytes.len() - 40;
     bytes[at] ^= 1;
     let report = Report::of(&read(&bytes).unwrap());

@@ -45,7 +45,7 @@ impl Trust {
 }
 
 fn from_events(recording: &Recording, trust: &mut Trust) {
-    // The histograms have every sample all the same.
+    // The histograms still hold every sample, so this is a remark and no doubt.
     if recording.maxima_lost > 0 {
         trust.remark(Distrust::MaximaLost { maxima: recording.maxima_lost });
     }
@@ -171,7 +171,7 @@ fn from_state(recording: &Recording, trust: &mut Trust) {
     }
 }
 
-/// What looks for causes costs little, but it is in the headline where no load phase was measured without it.
+/// Tracing adds a little latency, which is in the headline numbers if every load phase was traced.
 fn from_tracing(recording: &Recording, trust: &mut Trust) {
     let Some(tracing) = recording.causes.tracing.as_ref().filter(|tracing| records(tracing.rung)) else { return };
     let phases = recording.header.scenario.load_phases.len();
@@ -191,7 +191,7 @@ fn is_word(value: &str) -> bool {
 }
 
 fn from_ending(recording: &Recording, claims: &Claims, trust: &mut Trust) {
-    // A load phase that was never reached may hold what is late.
+    // A load phase that was never reached might have had late activations.
     let phases = recording.header.scenario.load_phases.len();
     let counts = |phase: u16| !recording.causes.apart(phase, phases);
     let wanted = (0u16..).take(phases).filter(|phase| counts(*phase)).count();
@@ -203,12 +203,12 @@ fn from_ending(recording: &Recording, claims: &Claims, trust: &mut Trust) {
         match reason {
             EndReason::Completed => {}
             EndReason::Stalled => trust.doubt(Distrust::EndedEarly { reason: EndReason::Stalled }),
-            // Asked for, by the user or the scenario; the numbers up to there are what they are.
+            // The user or the scenario asked for this end, so the numbers up to it stand.
             reason if is_whole => trust.remark(Distrust::EndedEarly { reason }),
             reason => trust.doubt(Distrust::EndedEarly { reason }),
         }
     }
-    // What is missing may be just what ended the run.
+    // The missing part may hold just what ended the run.
     let former_cut_off = recording.runs.iter().rev().skip(1).any(|run| run.end.is_none());
     match recording.cut_off.filter(|cut| !cut.is_clean()) {
         Some(damaged) => trust.doubt(Distrust::Damaged { lost_bytes: damaged.lost_bytes }),

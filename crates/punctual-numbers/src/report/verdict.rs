@@ -7,7 +7,7 @@ use punctual_hist::Nanos;
 /// With 3000 releases and no miss, a miss is less probable than one in 1000 at 95 % (2995 would do).
 pub const DUE_WANTED: u64 = 3_000;
 
-/// Which way a doubt can have moved what was measured. It alone decides what becomes of a verdict.
+/// In which direction a doubt can have changed the measured latency. Only the direction decides its effect on a verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -76,21 +76,22 @@ impl Distrust {
     }
 }
 
-/// What was counted, before anything is doubted.
+/// Counts of a run from which its verdict follows, before doubts are considered.
 #[derive(Clone, Copy, Debug)]
-pub struct Seen {
-    /// A budget says what a miss is.
+pub struct RunCounts {
+    /// Whether a budget says what a miss is.
     pub has_budget: bool,
-    /// Every CPU that was to be measured has samples.
+    /// Whether every CPU that was to be measured has samples.
     pub all_ran: bool,
     pub due: u64,
     pub missed: u64,
-    /// By how much more misses vary than independent ones would: 1 or more. `None` where no limit of them is told.
+    /// Design effect: factor by which the number of misses varies more than that of independent misses, at least 1.
+    /// `None` if no limit on misses is stated.
     pub spread: Option<f64>,
     pub measured: Nanos,
 }
 
-impl Seen {
+impl RunCounts {
     pub fn of(need: &Need, cpus: &[CpuRow], spread: Option<f64>, measured: Nanos) -> Self {
         let sum = |of: fn(&CpuRow) -> u64| cpus.iter().map(of).fold(0u64, u64::saturating_add);
         Self {
@@ -103,7 +104,7 @@ impl Seen {
         }
     }
 
-    /// What is too little, if anything: of that which takes longest.
+    /// What there is too little of, if anything. Of several shortages it is the one that takes longest to cure.
     fn too_few(&self, doubts: &[Distrust]) -> Option<Inconclusive> {
         let of_a_cpu = doubts.iter().filter_map(|doubt| match doubt {
             Distrust::TooFew { due } => Some((*due, trust::DUE_MIN)),
@@ -125,17 +126,18 @@ pub(super) fn time_for(measured: Nanos, due: u64, wanted: u64) -> Option<Nanos> 
 impl Verdict {
     /// The answer from what was seen and what is to be doubted of it. Everything that tells whether a need was held, and
     /// every exit code, rests on this.
-    pub fn of(seen: &Seen, doubts: &[Distrust]) -> Self {
+    pub fn of(seen: &RunCounts, doubts: &[Distrust]) -> Self {
         let hidden = || doubts.iter().find(|doubt| matches!(doubt.direction(), Direction::MayHide | Direction::Both));
         let because = if !seen.has_budget {
             Some(Inconclusive::NoBudget)
         } else if seen.missed > 0 {
-            // One miss is enough to know, however little else there is and whatever else was not seen.
+            // A single miss decides, even if there is little data or some misses were not seen.
             None
         } else if !seen.all_ran {
             Some(Inconclusive::NothingRan)
         } else {
-            // More time would not cure what hides, so it is told first.
+            // A doubt that may hide latency is told before a shortage of samples, because measuring longer does not
+            // cure it.
             hidden().map(|doubt| Inconclusive::Doubt { doubt: doubt.clone() }).or_else(|| seen.too_few(doubts))
         };
         let answer = match because {
@@ -158,8 +160,8 @@ impl Verdict {
     }
 }
 
-/// Whether doubts can have made a difference between two runs: the one with lower latency may hide some, or the other
-/// may have been given some.
+/// Whether doubts alone can explain that two runs differ: the run with lower latency may hide some, or the other may
+/// have latency added.
 pub fn may_differ_by_doubt(lower: &[Distrust], higher: &[Distrust]) -> bool {
     let any = |doubts: &[Distrust], way: fn(Direction) -> bool| doubts.iter().any(|doubt| way(doubt.direction()));
     any(lower, Direction::hides) || any(higher, Direction::adds)

@@ -9,10 +9,9 @@ use super::format::{EventFormat, FormatError, FormatFault};
 use super::page::RawEvent;
 use super::{Context, Names, Record, What};
 
-/// The formats of one kernel's events.
 #[derive(Clone, Debug, Default)]
 pub struct Decoder {
-    /// By the number that the kernel gave the event.
+    /// What was learned of each event, by the number that the kernel gave it.
     learned: Vec<Option<Learned>>,
 }
 
@@ -22,12 +21,13 @@ struct Learned {
     wanted: &'static Wanted,
     flags: Number,
     preempt: Number,
-    /// A field of its own on real-time kernels up to 5.15, and part of `preempt` from then on.
+    /// The count of sections that forbid migration: a field of its own on real-time kernels up to 5.15, and part of
+    /// `preempt` later.
     migrate: Number,
     pid: Number,
     numbers: [Number; NUMBERS],
     texts: [Text; TEXTS],
-    /// Shorter payloads are not of this event.
+    /// Number of bytes that an event must have to hold all fields.
     needs: usize,
 }
 
@@ -63,7 +63,6 @@ impl Decoder {
         self.events().any(|wanted| wanted.group == group && wanted.name == name)
     }
 
-    /// Events that were learned.
     pub fn events(&self) -> impl Iterator<Item = &'static Wanted> {
         self.learned.iter().flatten().map(|learned| learned.wanted)
     }
@@ -76,7 +75,7 @@ impl Decoder {
         first
     }
 
-    /// As [`Self::decode`], with one record for each CPU that was asked for an interrupt.
+    /// Like [`Self::decode`], but hands out one record for each CPU that was asked for an interrupt.
     pub fn decode_each(&self, event: &RawEvent<'_>, names: &mut Names, mut each: impl FnMut(Record)) {
         let Some(learned) = self.find(event.payload) else { return };
         let Learned { wanted, numbers, texts, .. } = learned;

@@ -1,6 +1,6 @@
 //! Which events of the kernel's trace are understood, and which of their fields are read.
 //!
-//! Names only: sizes and offsets are the business of a kernel's `format` files. Whoever enables events goes by this list.
+//! Names only: sizes and offsets come from a kernel's `format` files. The code that enables events uses this list.
 
 use super::decode_fields::{Fields, took};
 use super::{NoiseKind, Rung, Vector, What};
@@ -10,10 +10,11 @@ use super::{NoiseKind, Rung, Vector, What};
 pub struct Wanted {
     pub group: &'static str,
     pub name: &'static str,
-    /// Whether every kernel from 4.19 on should have the event, on any architecture. A kernel that lacks it is blind for
-    /// something.
+    /// Whether every kernel from 4.19 on should have the event, on any architecture. If it is missing, some causes
+    /// cannot be seen.
     pub everywhere: bool,
-    /// [`Rung::Tracefs`]: wanted always. [`Rung::Timerlat`]: wanted beside the others where that tracer runs.
+    /// [`Rung::Tracefs`] marks events that are always wanted, [`Rung::Timerlat`] those of the tracer of that name,
+    /// wanted beside the others where it runs.
     pub rung: Rung,
     /// The event of the same group that marks the other end of a span: both must be enabled, or none.
     pub pair: Option<&'static str>,
@@ -117,7 +118,7 @@ const VECTORS: &[[Wanted; 2]] = &[
     vector!("ipi", "ipi", Ipi),
 ];
 
-/// States a task can be shown in; the bit above them says that it was pre-empted, and is the same from 4.15 on.
+/// Mask of the states of a task. The bit above the mask says that the task was pre-empted, from kernel 4.15 on.
 const STATES: u32 = 0xff;
 /// What `cpu_idle` says when the CPU woke.
 const WOKE: u32 = u32::MAX;

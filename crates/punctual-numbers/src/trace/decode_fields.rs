@@ -18,7 +18,7 @@ pub(super) struct Fields<'a> {
     pub(super) texts: &'a [Text; TEXTS],
     pub(super) event: &'a RawEvent<'a>,
     pub(super) names: &'a mut Names,
-    /// The CPU of a mask for which a record is made.
+    /// The CPU the record is about, if the event names a mask of CPUs.
     pub(super) cpu: u32,
 }
 
@@ -70,7 +70,8 @@ impl Fields<'_> {
         What::Fault { address: self.address(0), ip: self.address(1), user }
     }
 
-    /// The kernel's own `start` is of the clock `local`, whatever the clock of the trace is.
+    /// A noise record. Its start is computed, because the kernel's field `start` is read from the clock `local`,
+    /// whatever the clock of the trace is.
     pub(super) fn noise(&self, kind: NoiseKind) -> What {
         let took = took(self.number(0));
         What::Noise { kind, id: self.int(1), start: self.event.at.minus(took), took }
@@ -82,8 +83,8 @@ impl Fields<'_> {
     }
 }
 
-/// Makes `known` what the bytes up to the first 0 say, if it is not already: most names are known, and nothing is
-/// allocated for them.
+/// Sets `known` to the text before the first zero byte. Nothing is allocated if the text is the same already, which is
+/// usual for names.
 fn replace(known: &mut String, bytes: &[u8]) {
     let bytes = bytes.split(|byte| *byte == 0).next().unwrap_or_default();
     if known.as_bytes() != bytes {
@@ -187,7 +188,6 @@ pub(super) fn took(number: u64) -> Nanos {
     Nanos::from_ns(u64::try_from(signed(number)).unwrap_or(0))
 }
 
-/// The CPUs of a mask.
 pub(super) fn set(mask: &[u8]) -> impl Iterator<Item = u32> + '_ {
     (0_u32..)
         .step_by(8)

@@ -35,7 +35,6 @@ pub struct Keep {
     pub moved: Option<WindowSlot>,
 }
 
-/// Decides which windows are kept.
 #[derive(Clone, Debug)]
 pub struct Keeper {
     cpus: BTreeMap<u32, OneCpu>,
@@ -44,8 +43,8 @@ pub struct Keeper {
     sparing: u32,
 }
 
-/// After this many calls of [`Keeper::be_sparing`], an activation must be worse by a quarter than the least of the worst
-/// to be among them: even if each is worse than all before, they are few.
+/// After this many calls of [`Keeper::be_sparing`], an activation is among the worst only if it exceeds the least of
+/// them by a quarter. Latencies that keep growing slowly then cause few windows.
 const VERY_SPARING: u32 = 4;
 
 /// The slots of one CPU: sampled ones first, then those of the worst, then ordinary ones.
@@ -78,8 +77,8 @@ impl Keeper {
         Self { cpus: (0..).zip(cpus).map(slots).collect(), random: SplitMix::new(seed), sparing: 0 }
     }
 
-    /// From now on only half as many slots of the sample take part in drawing, and of the ordinary ones: these stay a
-    /// sample of the whole run, the others one of the time until now. The worst are kept all the same.
+    /// Halves the slots into which later activations may be drawn, sampled and ordinary ones alike. Slots that remain
+    /// in use stay a sample of the whole run; the others stay a sample of the time until now. The worst are still kept.
     pub fn be_sparing(&mut self) {
         self.sparing += 1;
     }
@@ -122,7 +121,7 @@ impl Keeper {
 }
 
 impl OneCpu {
-    /// The window in this slot is about to be replaced: where it goes if it is among the worst.
+    /// Where the window in this slot has to move before it is replaced; `None` if it is not among the worst.
     fn move_away(&mut self, slot: u32) -> Option<WindowSlot> {
         let at = self.top.iter().position(|(_, in_slot)| *in_slot == slot)?;
         let to = self.unused_worst_slot()?;
@@ -140,12 +139,11 @@ impl OneCpu {
         if latency <= needed {
             return None;
         }
-        // It makes room, and if it was in a slot of the worst, that one is free.
+        // The least of the worst makes room. If its window was in a slot of the worst, that slot becomes free.
         self.top.swap_remove(at);
         self.unused_worst_slot()
     }
 
-    /// Notes an activation that is kept in a slot.
     fn offer(&mut self, latency: Nanos, slot: u32) {
         self.top.push((latency, slot));
         if self.top.len() > self.worst as usize {

@@ -40,13 +40,12 @@ pub struct Ledger {
     open: Step,
 }
 
-/// One counter of one CPU.
 #[derive(Clone, Copy, Debug, Default)]
 struct Held {
     cpu: u32,
     counter: usize,
     value: u64,
-    /// Numbers of the first and last step of its newest unbroken stretch; 0: never read.
+    /// First and last step of the newest unbroken series of readings, by their numbers; 0 if the counter was never read.
     since: u64,
     until: u64,
     /// Growth in all unbroken stretches, and their length.
@@ -54,7 +53,6 @@ struct Held {
     time: Nanos,
 }
 
-/// All counters, read once.
 #[derive(Clone, Debug, Default)]
 struct Step {
     begun: MonoTime,
@@ -64,7 +62,7 @@ struct Step {
 }
 
 impl Ledger {
-    /// Gives a number for [`slot`](Self::slot).
+    /// Adds a kind of counter and returns its number, which [`slot`](Self::slot) takes.
     pub fn counter(&mut self, counted: Counted) -> usize {
         self.counters.push(counted);
         self.counters.len() - 1
@@ -111,7 +109,6 @@ impl Ledger {
         }
     }
 
-    /// When the counters were last read.
     pub fn last(&self) -> Option<MonoTime> {
         self.steps.back().map(|step| step.begun)
     }
@@ -155,7 +152,7 @@ struct Grown<'a> {
 }
 
 impl Grown<'_> {
-    /// Growth in a time of this length; not known before a time of this length has been seen elsewhere.
+    /// Usual growth in a time of this length. `None` until at least this much time was observed elsewhere in the run.
     fn usually(&self, length: Nanos) -> Option<u64> {
         let (total, time) = (self.elsewhere.0, u128::from(self.elsewhere.1.as_ns()));
         let length = u128::from(length.as_ns());
@@ -269,7 +266,7 @@ mod tests {
         for (what, values, asked) in [
             // Nothing was seen elsewhere.
             (STEAL, vec![Some(1), Some(9)], vec![(150, growth(8, None))]),
-            // Gone, back from an unknown instant on, and gone again.
+            // The counter disappears, comes back at an unknown instant, and disappears again.
             (
                 STEAL,
                 vec![Some(1), Some(2), None, Some(90), Some(91), None],

@@ -56,7 +56,7 @@ impl PageLayout {
         self.size
     }
 
-    /// The page that these bytes are; what follows its end is ignored.
+    /// Reads the page at the beginning of `bytes`. Bytes behind its end are ignored.
     pub fn page<'a>(&self, bytes: &'a [u8]) -> Result<Page<'a>, PageError> {
         let short = |needs| PageError::TooShort { has: bytes.len(), needs };
         let head = bytes.get(..self.data).ok_or(short(self.data))?;
@@ -107,7 +107,6 @@ impl Missed {
     }
 }
 
-/// One page of one CPU's buffer.
 #[derive(Clone, Copy, Debug)]
 pub struct Page<'a> {
     /// The time from which the first event counts.
@@ -147,7 +146,6 @@ impl fmt::Display for PageError {
 
 impl std::error::Error for PageError {}
 
-/// An event that is not decoded yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RawEvent<'a> {
     pub at: MonoTime,
@@ -197,7 +195,7 @@ impl<'a> Events<'a> {
                 let high = u64::from(self.word(body).ok_or(cut_off)?);
                 let value = (high << 27) | delta;
                 self.at = body + WORD;
-                // The clock may seem to step back by a little between two CPUs' views; records stay in order.
+                // The clocks of two CPUs may differ a little; the time never steps back, so that records stay in order.
                 let now = if kind == TIME_EXTEND { self.now.saturating_add(value) } else { absolute(self.now, value) };
                 self.now = self.now.max(now);
             }

@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 /// Pulses older than `REACH` are forgotten, and the oldest ones when there are more than `MOST`.
 const REACH: Nanos = Nanos::from_secs(30);
 const MOST: usize = 16_384;
-/// The usual distance is learnt from at most and at least this many of the distances before.
+/// Largest and smallest number of earlier distances from which the usual distance is computed.
 const LEARNT_FROM: usize = 256;
 const LEARNT_FROM_AT_LEAST: usize = 8;
 

@@ -121,10 +121,10 @@ impl CountTable {
     }
 }
 
-/// What the text after the counts of a row says the interrupt is: the names of its handlers where it is a device's,
-/// else all of it.
+/// Names the interrupt of a row, from the text after its counts: the handlers if it belongs to a device, else all of
+/// the text.
 ///
-/// `IO-APIC   4-edge      ttyS0` on one architecture, `GIC-0  27 Level     arch_timer` on others.
+/// The text is `IO-APIC   4-edge      ttyS0` on one architecture, `GIC-0  27 Level     arch_timer` on others.
 pub fn meaning(text: &str) -> &str {
     let mut rest = text.trim();
     let whole = rest;
@@ -135,7 +135,7 @@ pub fn meaning(text: &str) -> &str {
             continue;
         }
         if matches!(word, "Level" | "Edge") {
-            // A flow handler may have its name between.
+            // Some kernels print the name of the flow handler, which begins with `-`, before the handlers.
             return split_word(after)
                 .filter(|(word, _)| word.starts_with('-'))
                 .map_or(after, |(_, after)| after.trim_start());
@@ -203,12 +203,10 @@ pub fn named(text: &[u8], name: &[u8]) -> Option<u64> {
     number(word(value).0)
 }
 
-/// The number that stands first.
 pub fn first(text: &[u8]) -> Option<u64> {
     number(word(text).0)
 }
 
-/// The nth number, counted from 0.
 pub fn nth(text: &[u8], n: usize) -> Option<u64> {
     words(text).nth(n).and_then(number)
 }
@@ -217,7 +215,6 @@ fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     text.split(|byte| *byte == b'\n')
 }
 
-/// The first word and what follows it.
 fn word(text: &[u8]) -> (&[u8], &[u8]) {
     let text = text.trim_ascii_start();
     let end = text.iter().position(u8::is_ascii_whitespace).unwrap_or(text.len());

@@ -97,7 +97,7 @@ pub struct Around {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Growth {
     pub counter: Counter,
-    /// Growth; nanoseconds where the counter counts time.
+    /// Growth of the counter, in nanoseconds if it counts time.
     pub by: u64,
     /// Growth in an equally long time elsewhere in the run; `None` where that is not known yet.
     pub usually: Option<u64>,
@@ -127,7 +127,7 @@ pub enum Counter {
     Migrations,
     /// How often the control group of the thread, or real time as a whole, was throttled.
     RtThrottled,
-    /// Time that the measuring thread could have run and waited to.
+    /// Time in which the measuring thread was ready to run and had to wait.
     OwnRunDelay,
 }
 

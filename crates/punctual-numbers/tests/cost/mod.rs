@@ -18,7 +18,7 @@ pub fn peak_kb() -> u64 {
     line.trim_matches([':', '\t', ' ', 'k', 'B']).parse().unwrap()
 }
 
-/// Lets the peak of memory begin anew.
+/// Resets the peak of memory use that [`peak_kb`] returns.
 pub fn forget_peak() {
     std::fs::write("/proc/self/clear_refs", "5").unwrap();
 }

@@ -1,9 +1,10 @@
-//! L4 by cause: two causes make late activations, each by a law of its own; the sum of both follows no law.
+//! Levels beyond the run (rung L4) for each of two causes, whose late activations follow laws of their own. The sum of
+//! both follows no law.
 
 use super::asked;
 use super::header::header as made_up;
 use super::laws::{Dice, Law, bounded, exponential, heavy};
-use super::outcome::{self, Expected, Outcome, Told};
+use super::outcome::{self, Expected, LevelOutcome, Told};
 use punctual_hist::{Counts, MonoTime, Nanos};
 use punctual_numbers::claims::{Claims, PhaseClaims};
 use punctual_numbers::explain::CpuLate;
@@ -13,13 +14,12 @@ use punctual_numbers::scenario::Amount;
 use punctual_numbers::trace::Kept;
 use std::collections::BTreeMap;
 
-/// Seconds of a run; levels are those of an hour.
+/// Seconds of a run. Levels are those exceeded once an hour.
 const SECONDS: u32 = 720;
-/// Activations of a second.
 const EACH: u32 = 100;
 const PERIOD: Nanos = Nanos::from_ms(10);
 const EPOCH: MonoTime = MonoTime::from_ns(1_000_000_000);
-/// Latencies that a cause makes are larger than this, in us, and all others are smaller.
+/// Latencies of a cause exceed this many microseconds, and all others are smaller.
 const LATE: f64 = 15.0;
 const ORDINARY: Nanos = Nanos::from_us(3);
 
@@ -27,16 +27,16 @@ const ORDINARY: Nanos = Nanos::from_us(3);
 #[derive(Clone, Copy)]
 enum Kind {
     Chance,
-    /// Not at all in some minutes, and twice as often in the others.
+    /// In every second minute, and then twice as often.
     Minutes,
-    /// By chance, and always with about the same latency.
+    /// At any time, and always with about the same latency.
     Size,
 }
 
 struct Source {
     name: &'static str,
     law: Law,
-    /// Times in a second.
+    /// Mean number of occurrences in a second.
     often: f64,
     kind: Kind,
     expected: Expected,
@@ -46,7 +46,6 @@ const fn source(name: &'static str, law: Law, often: f64, kind: Kind, expected: 
     Source { name, law, often, kind, expected }
 }
 
-/// Two causes in one run.
 struct Mixture([Source; 2]);
 
 static MIXTURES: [Mixture; 3] = [
@@ -65,10 +64,10 @@ static MIXTURES: [Mixture; 3] = [
 ];
 
 impl Source {
-    /// (number of the activation, latency) of a run.
+    /// The late activations of a run: (number of the activation, latency).
     fn run(&self, dice: &mut Dice) -> Vec<(u32, Nanos)> {
         let (mut at, mut found) = (0.0, Vec::new());
-        // One minute of two that follow each other.
+        // Of each two successive minutes, the cause strikes in one.
         let minutes: Vec<bool> =
             (0..SECONDS / 120).map(|_| dice.draw() < 0.5).flat_map(|first| [first, !first]).collect();
         let often = if matches!(self.kind, Kind::Minutes) { 2.0 * self.often } else { self.often };
@@ -88,7 +87,7 @@ impl Source {
         }
     }
 
-    /// The level that the cause exceeds once an hour.
+    /// The level that latencies of this cause exceed once an hour.
     fn truth(&self) -> Nanos {
         Nanos::from_ns(((LATE + (self.law)(1.0 / (self.often * 3_600.0))) * 1e3) as u64)
     }
@@ -111,7 +110,7 @@ fn header() -> Header {
 impl Mixture {
     /// The claims about a run in which the cause of each late activation is known.
     fn claimed(&self, dice: &mut Dice) -> PhaseClaims {
-        // Where both causes strike at once, the one with the larger latency is blamed.
+        // If both causes strike the same activation, the one with the larger latency is blamed.
         let mut late: BTreeMap<u32, (Nanos, &Source)> = BTreeMap::new();
         for source in &self.0 {
             for (number, latency) in source.run(dice) {
@@ -138,7 +137,7 @@ impl Mixture {
     }
 }
 
-/// A second; `largest` is the largest latency of the run so far.
+/// The interval of one second. `largest` is the largest latency of the run so far.
 fn interval(second: u32, counts: &Counts, largest: Nanos) -> Interval {
     let cpu = CpuInterval {
         cpu: 0,
@@ -167,11 +166,11 @@ fn spike(number: u32, latency: Nanos, of: &Source) -> Spike {
     }
 }
 
-/// The outcome of each cause, and of the whole, which must be refused.
+/// The outcome for each cause, and for the whole, which must be refused.
 fn levels(number: usize, mixture: &Mixture, runs: u64) -> Vec<Told> {
     let hour = Nanos::from_secs(3_600);
-    let mut whole = Outcome::default();
-    let mut outcomes = [Outcome::default(), Outcome::default()];
+    let mut whole = LevelOutcome::default();
+    let mut outcomes = [LevelOutcome::default(), LevelOutcome::default()];
     for seed in 0..runs {
         let phase = mixture.claimed(&mut Dice::new(300 + number, seed));
         whole.add(&phase.beyond, (hour, Nanos::ZERO), 0);
@@ -191,7 +190,7 @@ pub fn families(runs: u64, asked: impl Fn(&str) -> bool) -> impl Iterator<Item =
     asked.flat_map(move |(number, mixture)| levels(number, mixture, runs))
 }
 
-/// The table, and the causes that are not as expected.
+/// Prints the table and returns the causes whose outcome is not as expected.
 pub fn table(runs: u64) -> Vec<&'static str> {
     println!("level of an hour that each of two causes makes, from {SECONDS} s, {runs} runs of each pair");
     outcome::table(families(runs, asked))

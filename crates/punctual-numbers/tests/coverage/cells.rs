@@ -1,21 +1,21 @@
-//! L4 of a histogram of another program, in cells of a microsecond: the largest of a run are drawn one by one, all others
-//! are in one cell.
+//! Levels beyond the run (rung L4) from a histogram of another program, in cells of a microsecond. Only the largest
+//! values of a run are drawn one by one; all others are in one cell.
 
 use super::asked;
 use super::laws::{
     Dice, IN_BURSTS, Law, above_in_bursts, bounded, decaying, exponential, heavy, level_with_mode, lognormal,
     of_frechet, of_mode, quantile,
 };
-use super::outcome::{self, Expected, Outcome, Told, family};
+use super::outcome::{self, Expected, LevelOutcome, Told, family};
 use punctual_hist::Nanos;
 use punctual_numbers::claims::SeriesClaims;
 use punctual_numbers::foreign::{Cell, ForeignRun, Series};
 use std::collections::BTreeMap;
 
-/// Values of a run, a millisecond each.
+/// Number of values of a run, which are a millisecond apart.
 const N: u64 = 1_000_000;
 const SECONDS: f64 = 1_000.0;
-/// Values of an hour.
+/// Number of values in an hour.
 const AN_HOUR: f64 = 3.6e6;
 /// The number of largest values that are drawn.
 const DRAWN: u32 = 4_000;
@@ -23,11 +23,10 @@ const WIDTH: Nanos = Nanos::from_us(1);
 /// Mean length of a burst, in which latencies are twice as large, in seconds.
 const BURST: f64 = 1.0;
 
-/// How a run comes about.
 #[derive(Clone, Copy)]
 enum Kind {
     Independent,
-    /// Exceedances come in fives.
+    /// Large values decay over some steps, so exceedances come in fives.
     Decaying,
     /// Seconds in which every latency is twice as large.
     Bursts,
@@ -144,9 +143,8 @@ fn in_bursts(dice: &mut Dice) -> f64 {
     passed / SECONDS
 }
 
-/// The outcome of this many runs of a family.
-fn levels(number: usize, family: &Family, runs: u64) -> Outcome {
-    let mut outcome = Outcome::default();
+fn levels(number: usize, family: &Family, runs: u64) -> LevelOutcome {
+    let mut outcome = LevelOutcome::default();
     let asked = (Nanos::from_secs(3_600), family.truth());
     for seed in 0..runs {
         let (series, rare) = family.series(&mut Dice::new(200 + number, seed));
@@ -156,13 +154,11 @@ fn levels(number: usize, family: &Family, runs: u64) -> Outcome {
     outcome
 }
 
-/// The outcomes of all families that are asked for.
 pub fn families(runs: u64, asked: impl Fn(&str, Expected) -> bool) -> impl Iterator<Item = Told> {
     let asked = FAMILIES.iter().enumerate().filter(move |(_, family)| asked(family.name, family.expected));
     asked.map(move |(number, family)| (family.name, family.expected, levels(number, family, runs)))
 }
 
-/// The table, and the families that are not as expected.
 pub fn table(runs: u64) -> Vec<&'static str> {
     println!("level of an hour from cells of 1 us of 1000 s, {runs} runs of each family");
     outcome::table(families(runs, |name, _| asked(name)))

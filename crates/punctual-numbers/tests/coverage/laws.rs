@@ -1,8 +1,8 @@
-//! Laws of latency whose percentiles are known, and dice.
+//! Laws of latency whose percentiles are known, and random numbers.
 
 use punctual_numbers::stats::normal;
 
-/// `SplitMix64`, as numbers between 0 and 1 without both ends.
+/// `SplitMix64`, as numbers above 0 and below 1.
 pub struct Dice(u64);
 
 impl Dice {
@@ -18,7 +18,7 @@ impl Dice {
         (((z ^ (z >> 31)) >> 11) as f64 + 0.5) / 9_007_199_254_740_992.0
     }
 
-    /// The probability that the largest of `n` independent values is exceeded by one value.
+    /// The probability of one value exceeding the largest of `n` independent values, drawn at random.
     pub fn largest_of(&mut self, n: f64) -> f64 {
         -(self.draw().ln() / n).exp_m1()
     }
@@ -28,7 +28,7 @@ impl Dice {
     }
 }
 
-/// Gives the value, in us, that is exceeded with probability `p`.
+/// Returns the value, in microseconds, that is exceeded with probability `p`.
 pub type Law = fn(f64) -> f64;
 
 pub fn exponential(p: f64) -> f64 {
@@ -67,7 +67,7 @@ pub fn quantile(above: impl Fn(f64) -> f64, one_in: f64) -> f64 {
     low
 }
 
-/// The part of all values that is in bursts.
+/// The share of all values that is in bursts.
 pub const IN_BURSTS: f64 = 0.2;
 
 /// The probability of a larger value, if values in bursts are twice as large.
@@ -86,7 +86,7 @@ pub fn level_with_mode(law: Law, often: f64, values: f64) -> f64 {
     (200.0 - 50.0 / (values * often)).max(law(1.0 / values))
 }
 
-/// What one step of an autoregressive series keeps of the last value.
+/// Share of its last value that an autoregressive series keeps in one step.
 pub const KEPT: f64 = 0.9;
 
 /// The next value of a series that is standard normal and keeps `KEPT` of the last.
@@ -94,8 +94,8 @@ pub fn autoregressive(dice: &mut Dice, last: f64) -> f64 {
     KEPT * last + (1.0 - KEPT * KEPT).sqrt() * dice.normal()
 }
 
-/// The level that such a series exceeds for the first time after `steps` steps on average. Its steps below the level are a
-/// kernel, whose largest eigenvalue is smaller than 1 by the probability to leave in one step.
+/// The level that such a series exceeds for the first time after `steps` steps on average. Steps that stay below the
+/// level form a kernel, whose largest eigenvalue is 1 minus the probability of leaving in one step.
 pub fn autoregressive_level(steps: f64) -> f64 {
     let (mut low, mut high) = (1.0, 9.0);
     for _ in 0..30 {

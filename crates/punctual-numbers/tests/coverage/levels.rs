@@ -1,28 +1,28 @@
-//! L4: levels beyond what was measured. Block maxima are drawn from their exact law where there is one (the largest of n
-//! independent values has the quantile function of one value at u^(1/n)), so that an hour is drawn in a moment.
+//! Levels beyond the run (rung L4) from block maxima. Maxima are drawn from their exact law where there is one (the
+//! largest of n independent values has the quantile function of one value at u^(1/n)), so that an hour is drawn in a
+//! moment.
 
 use super::asked;
 use super::laws::{
     Dice, autoregressive, autoregressive_level, bounded, decaying, exponential, heavy, level_with_mode, lognormal,
     of_frechet, of_mode,
 };
-use super::outcome::{self, Expected, Outcome, Told, family};
+use super::outcome::{self, Expected, LevelOutcome, Told, family};
 use punctual_hist::Nanos;
 use punctual_numbers::claims::{Maxima, beyond};
 
 /// Seconds of a run, each of which is a block of `EACH` activations.
 const BLOCKS: u32 = 3_600;
 const EACH: f64 = 1_000.0;
-/// The level asked for is exceeded once in a time of this many runs.
+/// The level to estimate is exceeded once in this many runs on average.
 const TIMES: u64 = 10;
-/// Activations of a block of an autoregressive series: each is drawn.
+/// Activations in a block of an autoregressive series, each of which is drawn.
 const EACH_DRAWN: u32 = 100;
 
-/// How a run comes about.
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
     Independent,
-    /// Exceedances come in fives.
+    /// Large values decay over some steps, so exceedances come in fives.
     Decaying,
     /// The logarithm of each value depends on the last.
     Autoregressive,
@@ -115,9 +115,8 @@ fn truth(family: &Family) -> f64 {
     }
 }
 
-/// The outcome of this many runs of a family.
-fn levels(number: usize, family: &Family, runs: u64) -> Outcome {
-    let mut outcome = Outcome::default();
+fn levels(number: usize, family: &Family, runs: u64) -> LevelOutcome {
+    let mut outcome = LevelOutcome::default();
     let (time, truth) = (Nanos::from_secs(u64::from(BLOCKS) * TIMES), Nanos::from_ns((truth(family) * 1e3) as u64));
     for seed in 0..runs {
         let (values, rare) = run(family, &mut Dice::new(number, seed));
@@ -128,13 +127,11 @@ fn levels(number: usize, family: &Family, runs: u64) -> Outcome {
     outcome
 }
 
-/// The outcomes of all families that are asked for.
 pub fn families(runs: u64, asked: impl Fn(&str, Expected) -> bool) -> impl Iterator<Item = Told> {
     let asked = FAMILIES.iter().enumerate().filter(move |(_, family)| asked(family.name, family.expected));
     asked.map(move |(number, family)| (family.name, family.expected, levels(number, family, runs)))
 }
 
-/// The table, and the families that are not as expected.
 pub fn table(runs: u64) -> Vec<&'static str> {
     println!("level of {TIMES} times the run, {runs} runs of each family");
     outcome::table(families(runs, |name, _| asked(name)))

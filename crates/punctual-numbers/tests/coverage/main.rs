@@ -78,7 +78,7 @@ fn levels_by_cause_hold_and_what_breaks_the_method_is_refused() {
     outcome::assert_six(causes::families(FEW, |_| true));
 }
 
-/// Of 12 intervals or bounds at 95 % four or more miss with odds of 1 in 450.
+/// Of 12 intervals or bounds at 95 %, four or more miss with a probability of 1 in 450.
 #[test]
 fn percentiles_and_bounds_hold_for_clustered_latencies() {
     for (number, family) in rungs::FAMILIES.iter().enumerate().filter(|(_, family)| family.name == "decaying, fives") {

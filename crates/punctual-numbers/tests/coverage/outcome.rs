@@ -5,21 +5,19 @@ use punctual_hist::Nanos;
 use punctual_numbers::claims::{Beyond, Refusal};
 use std::collections::BTreeMap;
 
-/// What is expected of a family.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Expected {
-    /// Intervals hold the truth.
+    /// Intervals of claims hold the truth.
     Held,
-    /// The method is refused.
     Refused,
     /// The method is refused if the run has enough values of the rare mode to tell it from chance.
     RefusedIfSeen,
-    /// The data do not show what breaks the method: intervals are too narrow, and the condition told beside them does not
-    /// hold.
+    /// The data do not show what breaks the method: intervals are too narrow, and the condition stated beside them is
+    /// violated.
     Unseen,
 }
 
-/// Runs of one law that come about in one way.
+/// Runs whose latencies follow one law and come about in one way.
 pub struct Family<Kind> {
     pub name: &'static str,
     pub law: Law,
@@ -32,17 +30,17 @@ pub const fn family<Kind: Copy>(name: &'static str, law: Law, kind: Kind, expect
 }
 
 #[derive(Debug, Default)]
-pub struct Outcome {
+pub struct LevelOutcome {
     runs: u64,
     answered: u64,
     covered: u64,
     refused: BTreeMap<String, u64>,
-    /// (runs, answered) by the number of values of the rare mode.
+    /// (runs, answered runs) by the number of values of the rare mode.
     by_rare: BTreeMap<u64, (u64, u64)>,
 }
 
-impl Outcome {
-    /// Adds a run with `rare` values of the rare mode: what it was told, and the level that is exceeded once in `time`.
+impl LevelOutcome {
+    /// Adds a run with `rare` values of the rare mode: its claim, and the level that is truly exceeded once in `time`.
     pub fn add(&mut self, told: &Result<Beyond, Refusal>, (time, truth): (Nanos, Nanos), rare: u64) {
         let seen = self.by_rare.entry(rare).or_default();
         (self.runs, seen.0) = (self.runs + 1, seen.0 + 1);
@@ -64,18 +62,17 @@ impl Outcome {
         100.0 * self.covered as f64 / self.answered.max(1) as f64
     }
 
-    /// (runs, answered) of runs with at least this many values of the rare mode.
+    /// (runs, answered runs) with at least this many values of the rare mode.
     fn with_rare(&self, least: u64) -> (u64, u64) {
         self.by_rare.range(least..).fold((0, 0), |sum, (_, one)| (sum.0 + one.0, sum.1 + one.1))
     }
 
-    /// Whether the outcome is as expected.
     fn is_as(&self, expected: Expected) -> bool {
         let refused = |(runs, answered): (u64, u64)| runs == 0 || answered as f64 <= 0.05 * runs as f64;
         match expected {
             Expected::Held => (93.0..=99.5).contains(&self.percent()) && self.answered * 2 > self.runs,
             Expected::Refused => refused((self.runs, self.answered)),
-            // A single value of the rare mode is told from a heavy tail in nine runs of ten.
+            // A single value of the rare mode is mistaken for a heavy tail in nine runs of ten.
             Expected::RefusedIfSeen => refused(self.with_rare(2)),
             Expected::Unseen => self.percent() < 93.0,
         }
@@ -108,9 +105,9 @@ impl Outcome {
 }
 
 /// The name of a family, what is expected of it, and the outcome of its runs.
-pub type Told = (&'static str, Expected, Outcome);
+pub type Told = (&'static str, Expected, LevelOutcome);
 
-/// Prints a line for each family, and gives the names of those that are not as expected.
+/// Prints a line for each family, and returns the names of those that are not as expected.
 pub fn table(families: impl Iterator<Item = Told>) -> Vec<&'static str> {
     let printed = families.inspect(|(name, expected, outcome)| outcome.print(name, *expected));
     printed.filter(|(_, expected, outcome)| !outcome.is_as(*expected)).map(|(name, ..)| name).collect()

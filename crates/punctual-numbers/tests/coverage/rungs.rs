@@ -1,4 +1,4 @@
-//! L1 to L3 as they are told of a recording: percentiles, the bound of misses, the odds of a new maximum.
+//! Claims about a recording (rungs L1 to L3): percentiles, the bound of misses, the odds of a new maximum.
 
 use super::asked;
 use super::header::header as made_up;
@@ -20,7 +20,6 @@ const N: usize = (SECONDS * EACH) as usize;
 /// The percentiles that are asked for: (name, one in this many values is larger).
 const ASKED: [(&str, u64); 3] = [("p99", 100), ("p99.9", 1_000), ("p99.99", 10_000)];
 
-/// How a run comes about.
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
     Independent,
@@ -28,7 +27,7 @@ enum Kind {
     Autoregressive,
     /// Latencies are twice as large for this many successive activations on average.
     Bursts(f64),
-    /// One in a hundred is 60 us later.
+    /// One latency in a hundred is 60 us longer.
     Bimodal,
 }
 
@@ -102,7 +101,6 @@ fn header(budget: Nanos) -> Header {
     header
 }
 
-/// The claims about these latencies in us.
 fn claimed(values: &[f64], budget: Nanos) -> PhaseClaims {
     let mut recording = Recording::new(header(budget));
     let (mut min, mut max) = (Nanos::MAX, Nanos::ZERO);
@@ -153,20 +151,20 @@ impl Held {
 }
 
 #[derive(Default)]
-pub struct Outcome {
-    /// Intervals of percentiles as they are told, in buckets.
+pub struct RungOutcome {
+    /// Intervals of percentiles as claimed, in buckets.
     pub told: [Held; 3],
-    /// The same by the ranks themselves, and by the ranks of independent values.
+    /// Intervals by ranks, without buckets, and intervals as if the values were independent.
     pub ranks: [Held; 3],
     pub plain: [Held; 3],
-    /// The bound of misses where one in 200 is expected, and where one in 10 000 is.
+    /// The bound of misses if one release in 200 is missed, and if one in 10 000 is.
     pub misses: [Held; 2],
     /// Whether the next run of the same length has a new maximum.
     pub next: Held,
 }
 
-pub fn rungs(number: usize, family: &Family, runs: u64) -> Outcome {
-    let mut outcome = Outcome::default();
+pub fn rungs(number: usize, family: &Family, runs: u64) -> RungOutcome {
+    let mut outcome = RungOutcome::default();
     let value = |one_in: f64| quantile(|us| family.above(us), one_in);
     let truths = ASKED.map(|(_, one_in)| value(one_in as f64));
     let budgets = [200.0, 10_000.0].map(|one_in| Nanos::from_us(value(one_in).round() as u64));
@@ -194,7 +192,7 @@ pub fn rungs(number: usize, family: &Family, runs: u64) -> Outcome {
 }
 
 /// The same intervals without the buckets of a histogram, and as if all values were independent.
-fn by_ranks(values: &[f64], truths: &[f64; 3], outcome: &mut Outcome) {
+fn by_ranks(values: &[f64], truths: &[f64; 3], outcome: &mut RungOutcome) {
     let mut sorted: Vec<f64> = values.to_vec();
     let (top, _, _) = sorted.select_nth_unstable_by(N / 20, |a, b| b.total_cmp(a));
     top.sort_by(|a, b| b.total_cmp(a));
@@ -218,7 +216,7 @@ fn by_ranks(values: &[f64], truths: &[f64; 3], outcome: &mut Outcome) {
     }
 }
 
-/// The table, and the families that are not covered.
+/// Prints the table and returns the families that are not covered.
 pub fn table(runs: u64) -> Vec<&'static str> {
     println!("percentiles and bounds of {N} activations in {SECONDS} s, {runs} runs of each family");
     let mut failed = Vec::new();
@@ -240,7 +238,8 @@ pub fn table(runs: u64) -> Vec<&'static str> {
             shown(&outcome.misses),
             outcome.next.percent()
         );
-        // Ranks are whole numbers: with few independent values above a percentile its limits hold more often than asked.
+        // Ranks are whole numbers: with few independent values above a percentile, its limits hold more often than
+        // asked for.
         let many = !matches!(family.kind, Kind::Independent) || outcome.ranks[0].percent() <= 97.5;
         let held = outcome.told.iter().chain(&outcome.misses).all(|held| held.percent() >= 93.0);
         if !many || !held {

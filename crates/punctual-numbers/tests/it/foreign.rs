@@ -9,7 +9,7 @@ use punctual_numbers::foreign::{ForeignRun, Format, ImportOptions, Series, Unit,
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// What the user has to tell about files that do not tell it themselves.
+/// Options for files that do not state their unit or period themselves.
 fn options(name: &str) -> ImportOptions {
     match name {
         "python.hlog" | "python.hgrm" => ImportOptions { unit: Some(Unit::Us), ..ImportOptions::default() },
@@ -98,7 +98,7 @@ fn a_counter_that_has_overrun_is_found_and_what_follows_is_told() {
     let series = &run.series[0];
     assert_eq!(series.counted(), 3_303_977_614 + (1 << 32));
     assert_eq!(series.max, Some(Nanos::from_ns(23_110)));
-    // By hand: 860 766 values are from 13 us on, 443 643 from 14 us on; 0.01 % are 759 894.
+    // Computed by hand: 860 766 values are from 13 us on, 443 643 from 14 us on; 0.01 % are 759 894.
     assert_eq!(series.percentile_ppm(990_000), Some(Nanos::from_ns(2_999)));
     assert_eq!(series.percentile_ppm(999_900), Some(Nanos::from_ns(13_999)));
 }
@@ -118,14 +118,12 @@ fn the_board_that_cannot_be_a_three_day_run_is_found_and_no_other() {
     assert!(doubted.iter().all(|note| note.contains("rk3562") && note.contains("4.87 days")), "{doubted:?}");
 }
 
-/// All files with their options.
 fn all() -> Vec<(Vec<u8>, ImportOptions)> {
     let files = std::fs::read_dir(repository("fixtures/foreign")).unwrap().map(|entry| entry.unwrap().path());
     let files = files.filter(|path| path.is_file());
     files.map(|path| (bytes(&path), options(&path.file_name().unwrap().to_string_lossy()))).collect()
 }
 
-/// Fails unless cells ascend and every export of the run works.
 fn is_sound(run: &ForeignRun) {
     for series in &run.series {
         assert!(series.cells.windows(2).all(|pair| pair[0].high < pair[1].low), "cells overlap: {:?}", series.cells);

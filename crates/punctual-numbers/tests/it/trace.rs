@@ -9,7 +9,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-/// The texts that were captured from one kernel.
 struct Kernel {
     name: String,
     folder: PathBuf,
@@ -177,7 +176,7 @@ fn the_kernels_own_text_agrees() {
     }
 }
 
-/// Holds a record against a line of the kernel's `trace`: `COMM-TID [CPU] FLAGS SECONDS.MICROSECONDS: NAME: TEXT`.
+/// Compares a record with a line of the kernel's `trace`: `COMM-TID [CPU] FLAGS SECONDS.MICROSECONDS: NAME: TEXT`.
 fn agrees(record: &Record, line: &str) -> Option<()> {
     let (head, rest) = line.split_once(" [00")?;
     let tid: i32 = head.trim_end().rsplit_once('-')?.1.parse().ok()?;
@@ -203,7 +202,7 @@ fn flags_agree(record: &Record, letters: &str) -> bool {
         (false, false, true) => 's',
         (false, false, false) => '.',
     };
-    // Real-time kernels have one more column, for a lazy wish to give way.
+    // Real-time kernels print one more column, for a lazy wish to reschedule.
     let columns = letters.len();
     let digit = |nibble: u8| if nibble == 0 { '.' } else { char::from_digit(nibble.into(), 16).unwrap_or('?') };
     (flags & FLAG_IRQS_OFF != 0) == matches!(letters[0], 'd' | 'D')

@@ -1,4 +1,5 @@
-//! Pages made by hand and by chance: what was written is read, and noise gives values or errors and comes to an end.
+//! Pages written by hand and at random: what was written is read, and random bytes give events or errors and come to an
+//! end.
 
 use proptest::prelude::*;
 use punctual_hist::MonoTime;
@@ -19,12 +20,13 @@ const HEADER_32: &str = "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;
 \tfield: char data;\toffset:12;\tsize:4084;\tsigned:0;
 ";
 
-/// What a page is written from.
+/// An entry to write into a page.
 #[derive(Clone, Debug)]
 enum Entry {
-    /// These bytes, this many nanoseconds after the entry before, in the short form if they fit and `false` is given.
+    /// A record with these bytes, this many nanoseconds after the entry before. With `false` it has the short form if
+    /// it fits.
     Record(u64, Vec<u8>, bool),
-    /// An entry that was discarded after it was written: (nanoseconds, bytes).
+    /// An entry that was discarded after it was written: (nanoseconds after the entry before, bytes).
     Discarded(u32, usize),
     /// An absolute time, this many nanoseconds after the entry before.
     Stamp(u64),
@@ -90,7 +92,7 @@ impl Writer {
         }
     }
 
-    /// The bytes of the page, with a flag or a number for lost records.
+    /// The bytes of the page. Lost records are marked by a flag, or by their number behind the data.
     fn page(&self, missed: Option<Missed>, word: usize) -> Vec<u8> {
         let flags: u64 = match missed {
             None => 0,

@@ -12,19 +12,20 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub struct CompareArgs {
-    /// Recordings, or results of other programs; each is held against the first of them, or against --baseline. --from,
-    /// --unit and --period are for files that do not say themselves what they are
-    /// [default: the two newest recordings of this folder]
+    /// Recordings, or results of other programs; each is compared with the first of them, or with --baseline. --from,
+    /// --unit and --period are for files that do not say themselves what they are [default: the two newest recordings
+    /// of this folder]
     #[arg(value_name = "RECORDING")]
     pub recordings: Vec<PathBuf>,
     #[command(flatten)]
     pub import: ImportArgs,
     #[command(flatten)]
     pub need: NeedArgs,
-    /// Hold all of them against this recording
+    /// Compare all of them with this recording
     #[arg(long, value_name = "FILE")]
     pub baseline: Option<PathBuf>,
-    /// Several recordings of the first side, held against those of --b: how much runs of one side differ is the error
+    /// Several recordings of the first side, compared with those of --b: how much the runs of one side differ tells how
+    /// sure a difference is
     #[arg(long, value_name = "FILES", num_args = 1.., requires = "b", conflicts_with_all = ["recordings", "baseline"])]
     pub a: Vec<PathBuf>,
     /// Several recordings of the second side
@@ -32,7 +33,7 @@ pub struct CompareArgs {
     pub b: Vec<PathBuf>,
     #[command(flatten)]
     pub turns: TurnArgs,
-    /// A change of less than this part of the first is called neither better nor worse
+    /// Changes smaller than this share of the first value count as neither better nor worse
     #[arg(long, value_name = "PERCENT", default_value = "10", value_parser = parse_percent)]
     pub margin: f64,
     /// Count activations later than this as misses [default: the budget of the recordings]
@@ -41,10 +42,10 @@ pub struct CompareArgs {
     /// Compare what should not be compared; the result says so
     #[arg(long)]
     pub anyway: bool,
-    /// Decide also where a file does not say in which order its values came, as if they did not depend on each other
+    /// Decide also for files without the order of their values, as if the values were independent
     #[arg(long)]
     pub as_if_independent: bool,
-    /// Exit with 2 when a recording is this bad
+    /// Exit with 2 when a comparison ends like this
     #[arg(long, value_enum, value_name = "LEVEL")]
     pub fail_on: Option<CompareLevel>,
     /// Print every number, group and difference
@@ -55,15 +56,15 @@ pub struct CompareArgs {
     /// Print one JSON document
     #[arg(long)]
     pub json: bool,
-    /// Write a page with overlaid pictures here
+    /// Write an HTML page with overlaid charts to this file
     #[arg(long, value_name = "PATH")]
     pub html: Option<PathBuf>,
-    /// Write JUnit XML here, for CI
+    /// Write JUnit XML to this file, for CI
     #[arg(long, value_name = "PATH")]
     pub junit: Option<PathBuf>,
 }
 
-/// Measuring two set-ups in turn.
+/// Options for measuring two set-ups in turn.
 #[derive(Clone, Debug, Args)]
 pub struct TurnArgs {
     /// Measure in turn: run COMMAND A, measure, run COMMAND B, measure, and so on, A B B A; then compare the rounds
@@ -90,7 +91,7 @@ pub struct TurnArgs {
     /// With --interleave: folder to make for the state and the recordings [default: punctual-compare-DATE-TIME]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Go on with the rounds in this folder, with the options they were started with
+    /// Continue the rounds in this folder, with the options they were started with
     #[arg(long, value_name = "DIR", conflicts_with_all = ["recordings", "baseline", "a"])]
     pub resume: Option<PathBuf>,
     /// With --interleave: show the order and how long it takes; run and measure nothing
@@ -98,11 +99,11 @@ pub struct TurnArgs {
     pub dry_run: bool,
 }
 
-/// The mildest verdict of a comparison that makes the exit code 2.
+/// From which verdict of a comparison on the exit code is 2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum CompareLevel {
     /// Recordings that are worse, in part or in all
     Worse,
-    /// Recordings of which there is not enough data to tell, too
+    /// Also recordings with too little data to tell
     Unsure,
 }

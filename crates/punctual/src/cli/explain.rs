@@ -9,8 +9,8 @@ use std::path::PathBuf;
 pub struct ExplainArgs {
     /// The recording, made with measure --explain or check [default: the newest of this folder]
     pub recording: Option<PathBuf>,
-    /// Tell everything: all causes with what bears on them, more of the latest activations, how it was looked for; with
-    /// --json all windows, which are some megabytes for a long recording
+    /// Print everything: all causes with the knobs that bear on them, more of the worst activations, and the method;
+    /// with --json all windows, some megabytes for a long recording
     #[arg(long, conflicts_with_all = ["spike", "brief"])]
     pub full: bool,
     #[command(flatten)]
@@ -18,10 +18,10 @@ pub struct ExplainArgs {
     /// Print one JSON document
     #[arg(long, conflicts_with_all = ["top", "spike", "brief"])]
     pub json: bool,
-    /// Write a page with pictures of the latest activations here
+    /// Write an HTML page with charts of the worst activations to this file
     #[arg(long, value_name = "PATH")]
     pub html: Option<PathBuf>,
-    /// Write a trace for the Perfetto viewer here
+    /// Write a trace for the Perfetto viewer to this file
     #[arg(long, value_name = "PATH")]
     pub perfetto: Option<PathBuf>,
     /// Number of causes to show; with --full all

@@ -1,4 +1,4 @@
-//! What can be typed about runs that are long, or were made one after the other.
+//! Options for long runs, and for several runs made one after the other.
 
 use super::value::{When, parse_when};
 use clap::Args;
@@ -17,11 +17,11 @@ pub struct MergeArgs {
     pub json: bool,
 }
 
-/// How `punctual measure` goes on with a recording.
+/// Options for continuing a recording by `punctual measure`.
 #[derive(Args, Clone, Debug)]
 pub struct ResumeArgs {
-    /// Go on with this recording, in the same boot and by its own scenario, and append to it what was left to measure, or
-    /// as much more as --duration or --activations say
+    /// Continue this recording, in the same boot and by its own scenario: append what was left to measure, or as much
+    /// more as --duration or --activations say
     #[arg(
         long,
         value_name = "FILE",
@@ -33,11 +33,11 @@ pub struct ResumeArgs {
     pub resume: Option<PathBuf>,
 }
 
-/// Which part of a recording `punctual report` tells.
+/// Options that select a part of a recording for `punctual report`.
 #[derive(Args, Clone, Debug)]
 pub struct BetweenArgs {
-    /// Tell only what happened between two times: of the run as in +1h30m, or of the day as in 2026-11-22T10:00 (UTC, or
-    /// with an offset as in +01:00)
+    /// Report only what happened between two times: of the run as in +1h30m, or of the day as in 2026-11-22T10:00 (UTC,
+    /// or with an offset as in +01:00)
     #[arg(long, num_args = 2, value_names = ["FROM", "TO"], value_parser = parse_when, allow_hyphen_values = true)]
     pub between: Option<Vec<When>>,
 }

@@ -1,4 +1,4 @@
-//! What can be typed; nothing else.
+//! The command line: verbs, options and their help.
 
 #![allow(clippy::doc_markdown, reason = "these comments are the help a user reads on a terminal")]
 
@@ -67,35 +67,35 @@ pub enum Command {
     Init(InitArgs),
     /// The main job: audit, measure under load, and say whether the need is held
     Check(CheckArgs),
-    /// What on this machine stands between it and real time
+    /// List what on this machine stands in the way of real time
     Audit(AuditArgs),
-    /// What the kernel makes of each word of a command line
+    /// Tell what the kernel makes of each word of a command line
     Lint(LintArgs),
     /// Plan what to change on this machine, and change it: journalled, read back, reversible
     Tune(TuneArgs),
-    /// What was changed and how it stands: configured, booted and effective side by side
+    /// Show what was changed, and whether it is configured, booted and in force
     Status(StatusArgs),
     /// Put back exactly what was there
     Revert(RevertArgs),
-    /// Latency of a stated scenario, into one recording file
+    /// Measure latency in a stated scenario, into a recording
     Measure(MeasureArgs),
-    /// Several runs of one scenario as one recording
+    /// Merge several runs of one scenario into one recording
     Merge(MergeArgs),
-    /// Who made it late: causes over a whole recording, ranked
+    /// Rank the causes of latency in a recording: who made it late
     Explain(ExplainArgs),
-    /// Write a recording, or what another program measured, in the format of somebody else
+    /// Write a recording, or another program's result, in another program's format
     Export(ExportArgs),
-    /// Render a recording again, or what another program measured
+    /// Show the report of a recording, or of another program's result
     Report(ReportArgs),
-    /// Is it better now? Recordings held against a first one, with how sure that is
+    /// Compare recordings with a first one: better or worse, and how sure that is
     Compare(Box<CompareArgs>),
     /// Try knobs one at a time, measure each, and tell which help here; everything is put back
     Optimize(Box<OptimizeArgs>),
-    /// This machine as one readable file, to be audited elsewhere or shown in a bug report
+    /// Write this machine into one readable file, to be audited elsewhere or shown in a bug report
     Snapshot(SnapshotArgs),
-    /// Man pages of this program, put where `man` finds them
+    /// Install man pages where `man` finds them
     Man(InstallArgs),
-    /// Completions for bash, zsh and fish, put where they are looked for
+    /// Install completions where bash, zsh and fish look for them
     Completions(InstallArgs),
     /// (internal) run one load until standard input closes
     #[command(name = "__load", hide = true)]
@@ -103,16 +103,16 @@ pub enum Command {
     /// (internal) read files for another process of this program
     #[command(name = "__read", hide = true)]
     Read,
-    /// (internal) set anew what a boot has lost
+    /// (internal) set what a reboot has undone
     #[command(name = "__boot", hide = true)]
     Boot,
-    /// (internal) put things back when nobody else is left to
+    /// (internal) put settings back if the process that made them is gone
     #[command(name = "__guard", hide = true)]
     Guard {
-        /// For whom, until when.
+        /// The transaction to guard, and until when.
         words: Vec<String>,
     },
-    /// (internal) ask for short sleeps of the CPUs as long as this runs
+    /// (internal) limit how deeply the CPUs sleep as long as this runs
     #[command(name = "__hold-latency", hide = true)]
     HoldLatency { us: u32 },
     /// (internal) print the ids of all knobs, one a line, for completion
@@ -128,7 +128,7 @@ pub enum Command {
 
 #[derive(Args, Clone, Copy, Debug)]
 pub struct InstallArgs {
-    /// Write the files: for all users as root, for this user otherwise
+    /// Write the files: for all users as root, else for this user
     #[arg(long, required = true)]
     pub install: bool,
 }
@@ -143,15 +143,15 @@ pub struct AuditArgs {
     /// Time between releases, where it is known
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub period: Option<Nanos>,
-    /// Largest latency you can live with; what matters less than that is excused
+    /// Largest latency you can live with; findings that matter only for smaller budgets are excused
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub budget: Option<Nanos>,
     #[command(flatten)]
     pub form: AuditForm,
-    /// Tell all about one knob
+    /// Explain one knob
     #[arg(long, value_name = "KNOB", conflicts_with = "AuditForm")]
     pub explain: Option<String>,
-    /// List what is good and what does not apply, too; in SARIF, add what is not bad
+    /// Also list what is good or does not apply; with --sarif, also what is not bad
     #[arg(long, conflicts_with_all = ["explain", "diff"])]
     pub all: bool,
     /// Exit with 2 when a finding is at least this bad; with --diff, when one that got worse is
@@ -159,7 +159,7 @@ pub struct AuditArgs {
     pub fail_on: Option<Severity>,
     #[command(flatten)]
     pub which: MachineArgs,
-    /// Tell what differs from one captured machine to another, or to this one; prints nothing where nothing differs
+    /// Show what differs between two captured machines, or one and this machine; prints nothing if nothing differs
     #[arg(
         long,
         value_names = ["A", "B"],
@@ -169,7 +169,7 @@ pub struct AuditArgs {
     pub diff: Option<Vec<PathBuf>>,
 }
 
-/// The machine that is looked at, where it is not this one.
+/// Options that name a machine other than this one.
 #[derive(Args, Clone, Debug)]
 #[group(multiple = false)]
 pub struct MachineArgs {
@@ -187,7 +187,7 @@ impl MachineArgs {
     }
 }
 
-/// Forms of an audit other than the list for people.
+/// Forms in which an audit is printed, other than the list for people.
 #[derive(Args, Clone, Copy, Debug)]
 #[group(multiple = false)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a flag of its own; clap lets one of them through")]
@@ -204,7 +204,7 @@ pub struct AuditForm {
     /// Print JUnit XML, for CI
     #[arg(long)]
     pub junit: bool,
-    /// Print one line, for scripts and logs of CI
+    /// Print one line, for scripts and CI logs
     #[arg(long, short = 'q', visible_alias = "quiet", conflicts_with_all = ["all", "diff"])]
     pub brief: bool,
 }
@@ -214,16 +214,16 @@ pub struct LintArgs {
     /// Line to judge, or - to read it from standard input [default: this machine's]
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub cmdline: Option<OsString>,
-    /// Version of the kernel it is for, for example 6.12 [default: this machine's]
+    /// Version of the kernel that reads the line, for example 6.12 [default: this machine's]
     #[arg(long, value_name = "VERSION", value_parser = parse_version)]
     pub kernel: Option<Version>,
-    /// Kind of the kernel it is for [default: this machine's]
+    /// Kind of that kernel [default: this machine's]
     #[arg(long, value_parser = one_of(FLAVOURS))]
     pub flavour: Option<Flavour>,
-    /// Architecture it is for [default: this machine's]
+    /// Architecture of that kernel [default: this machine's]
     #[arg(long, value_parser = one_of(ARCHES))]
     pub arch: Option<Arch>,
-    /// How many CPUs the machine has that it is for [default: this machine's, or unknown for another's line]
+    /// Number of CPUs of the machine that boots with the line [default: this machine's, or unknown for another's line]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(CPU_LIMIT)))]
     pub cpus: Option<u32>,
     #[command(flatten)]
@@ -245,12 +245,12 @@ pub struct LintArgs {
     pub fail_on: Option<LintLevel>,
 }
 
-/// From which verdicts of the linter on the exit code is 2.
+/// From which verdict of the linter on the exit code is 2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum LintLevel {
     /// Words that are harmful, unknown or have a value that is refused
     Fail,
-    /// Words that do nothing, are changed or do something else than believed, too
+    /// Also words that do nothing, are changed, or do something else than commonly believed
     Warn,
 }
 
@@ -280,13 +280,13 @@ pub struct CheckArgs {
     /// idle:1,cpu+memory+io-write+switch+net:2]
     #[arg(long, value_name = "NAMES", value_parser = parse_loads)]
     pub load: Option<Loads>,
-    /// Wait until no other program works before idle is measured, for this time at most
+    /// Wait up to this time for other programs to go quiet before an idle phase is measured
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub wait_quiet: Option<Nanos>,
     /// Recording to write; the HTML report goes beside it [default: punctual-DATE-TIME.punctual]
     #[arg(long, value_name = "PATH")]
     pub out: Option<PathBuf>,
-    /// Write JUnit XML here, for CI: one case for each CPU
+    /// Write JUnit XML to this file, for CI: one case for each CPU
     #[arg(long, value_name = "PATH")]
     pub junit: Option<PathBuf>,
     #[command(flatten)]
@@ -299,7 +299,7 @@ pub struct CheckArgs {
 /// Whether one line is printed instead of the text.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub struct Brief {
-    /// Print one line and no progress, for scripts and logs of CI
+    /// Print one line and no progress, for scripts and CI logs
     #[arg(long, short = 'q', visible_alias = "quiet", conflicts_with = "json")]
     pub brief: bool,
 }
@@ -310,7 +310,7 @@ pub struct Form {
     /// Print everything there is to tell, the answer last
     #[arg(long, conflicts_with_all = ["brief", "json"])]
     pub full: bool,
-    /// Print one line and no progress, for scripts and logs of CI
+    /// Print one line and no progress, for scripts and CI logs
     #[arg(long, short = 'q', visible_alias = "quiet", conflicts_with = "json")]
     pub brief: bool,
     /// Print one JSON document instead of text
@@ -362,7 +362,7 @@ pub struct MeasureArgs {
     /// Stop at the first activation later than this, and exit with 2
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub limit: Option<Nanos>,
-    /// Hold /dev/cpu_dma_latency at this number of microseconds meanwhile; never touched otherwise
+    /// Hold /dev/cpu_dma_latency at this number of microseconds during the run; it is not touched otherwise
     #[arg(long, value_name = "US", value_parser = clap::value_parser!(u32).range(..=2_147_483_647))]
     pub dma_latency: Option<u32>,
     /// Load phases in turn, each with an optional weight: idle:1,cpu+memory:2 [default: the profile's, or none]
@@ -384,13 +384,13 @@ pub struct MeasureArgs {
     pub explain: TraceArgs,
     #[command(flatten)]
     pub resume: ResumeArgs,
-    /// Wait until no other program works before idle is measured, for this time at most
+    /// Wait up to this time for other programs to go quiet before an idle phase is measured
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub wait_quiet: Option<Nanos>,
     /// Recording to write [default: punctual-DATE-TIME.punctual]
     #[arg(long, value_name = "PATH")]
     pub out: Option<PathBuf>,
-    /// Write an HTML report here, too
+    /// Also write an HTML report to this file
     #[arg(long, value_name = "PATH")]
     pub html: Option<PathBuf>,
     #[command(flatten)]
@@ -410,13 +410,13 @@ impl MeasureArgs {
     }
 }
 
-/// How `punctual measure` looks for causes.
+/// Options of `punctual measure` for the search for causes.
 #[derive(Args, Clone, Debug)]
 pub struct TraceArgs {
-    /// Look for the causes of late activations meanwhile: punctual explain shows them
+    /// Look for causes of late activations during the run; punctual explain shows them
     #[arg(long)]
     pub explain: bool,
-    /// Later than this is late [default: later than 99.9 % of the run so far]
+    /// Activations with more latency than this are late [default: more than 99.9 % of the run so far]
     #[arg(long, value_name = "TIME", value_parser = parse_duration, requires = "explain")]
     pub explain_threshold: Option<Nanos>,
     /// Keep what the kernel did around at most this number of activations
@@ -425,8 +425,8 @@ pub struct TraceArgs {
     /// The kernel's trace buffer of each measured CPU, as in 16M [default: 32M, less where memory is short]
     #[arg(long, value_name = "SIZE", value_parser = parse_trace_buffer, requires = "explain")]
     pub trace_buffer: Option<u64>,
-    /// By which means: the kernel's trace, alone or with its own noise tracer beside it, or a program in the kernel where
-    /// this program was built with it
+    /// How to look for causes: by the kernel's trace, alone or with the kernel's own noise tracer beside it, or by a
+    /// BPF program if this build has it
     #[arg(long, value_name = "ENGINE", requires = "explain", value_parser = one_of(ENGINES))]
     pub explain_engine: Option<EngineChoice>,
 }
@@ -479,7 +479,7 @@ pub struct LoadArgs {
     pub on: CpuSet,
     #[arg(long)]
     pub dir: PathBuf,
-    /// Seconds after which it ends by itself.
+    /// Number of seconds after which the load ends by itself.
     #[arg(long)]
     pub seconds: u64,
 }

@@ -1,4 +1,4 @@
-//! Words for values of the libraries, each with the help a user reads; a word without help is another spelling of the
+//! Words of options for values of the libraries, each with its help. A word without help is another spelling of the
 //! word above it.
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -12,7 +12,7 @@ use punctual_tuning::plan::lasting::Artefact;
 
 pub struct Word<T: 'static>(&'static str, T, &'static str);
 
-/// Takes one of these words for its value.
+/// A parser that accepts these words and returns their values.
 pub fn one_of<T: Copy + Send + Sync>(words: &'static [Word<T>]) -> impl TypedValueParser<Value = T> {
     let possible = words.iter().map(|Word(word, _, help)| PossibleValue::new(word).help(help).hide(help.is_empty()));
     PossibleValuesParser::new(possible).try_map(|typed| {
@@ -35,13 +35,13 @@ pub const ARCHES: &[Word<Arch>] = &[
     Word("arm64", Arch::Arm64, ""),
 ];
 
-/// From which findings on the exit code is 2.
+/// The severity of a finding from which on the exit code is 2.
 pub const FINDING_LEVELS: &[Word<Severity>] = &[
     Word("fail", Severity::High, "Findings that are high or fatal"),
     Word("warn", Severity::Medium, "Findings that are medium, too"),
 ];
 
-/// What a change may do to the machine at work.
+/// How much a change may disturb the running machine.
 pub const RADII: &[Word<Blast>] = &[
     Word("harmless", Blast::Harmless, "Nothing"),
     Word("disturbing", Blast::Disturbing, "Disturb running real-time work for a moment"),
@@ -69,7 +69,7 @@ pub const ENGINES: &[Word<EngineChoice>] = &[
     ),
 ];
 
-/// How knobs are gone through.
+/// The order in which knobs are tried.
 pub const STRATEGIES: &[Word<Strategy>] = &[
     Word("one-at-a-time", Strategy::OneAtATime, "Each alone, against the machine as it was"),
     Word("screening", Strategy::Screening, "Many at once first, then the most promising each alone; for many knobs"),

@@ -1,4 +1,4 @@
-//! What can be typed of the need: the kind of work, and the file that states it.
+//! Options that state the need: the kind of work, and the project file.
 
 use clap::Args;
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
@@ -16,7 +16,7 @@ pub struct NeedArgs {
     pub config: Option<PathBuf>,
 }
 
-/// Takes any name, since a project file has its own, and completes those that are always there.
+/// Accepts any name, because a project file may define its own, and completes the names that always exist.
 #[derive(Clone)]
 struct ProfileName;
 
@@ -39,7 +39,7 @@ impl TypedValueParser for ProfileName {
 
 #[derive(Args, Debug)]
 pub struct InitArgs {
-    /// Kind of work, which fills what is not given
+    /// Kind of work, which fills in what is not given
     #[arg(long, value_name = "NAME", value_parser = ProfileName)]
     pub profile: Option<String>,
     /// Time between releases, for example 1ms
@@ -57,7 +57,7 @@ pub struct InitArgs {
     /// File to write
     #[arg(long, value_name = "FILE", default_value = "punctual.toml")]
     pub out: PathBuf,
-    /// Write the file anew where it is there already
+    /// Replace the file if it exists
     #[arg(long)]
     pub replace: bool,
 }

@@ -45,10 +45,10 @@ pub struct OptimizeArgs {
     /// Knobs to try; script:/PATH is a program of yours that is called with `on` and `off` [default: what tune would change now]
     #[arg(long, value_name = "IDS", value_delimiter = ',')]
     pub knobs: Vec<String>,
-    /// How they are gone through
+    /// How the knobs are tried
     #[arg(long, default_value = "one-at-a-time", value_parser = one_of(STRATEGIES))]
     pub strategy: Strategy,
-    /// Try what takes a boot: each measurement has a boot of its own, and the campaign goes on by itself after it
+    /// Try knobs that take a boot: each measurement has a boot of its own, after which the campaign goes on by itself
     #[arg(long)]
     pub boots: bool,
     /// With --boots: the time a machine must have been up before a boot is measured
@@ -77,10 +77,10 @@ pub struct OptimizeArgs {
     pub dma_latency: Option<u32>,
     #[command(flatten)]
     pub need: NeedArgs,
-    /// What a change may do to the machine at work; what can do more is left out
+    /// How much a change may disturb the running machine; changes that disturb it more are left out
     #[arg(long, value_name = "RADIUS", default_value = "disturbing", value_parser = one_of(RADII))]
     pub blast: Blast,
-    /// A change of less than this part is called neither better nor worse
+    /// Changes smaller than this share count as neither better nor worse
     #[arg(long, value_name = "PERCENT", default_value = "10", value_parser = parse_percent)]
     pub margin: f64,
     /// Seed of the order [default: from the clock]
@@ -89,22 +89,22 @@ pub struct OptimizeArgs {
     /// Folder to make for the campaign and its recordings [default: punctual-optimize-DATE-TIME, with --boots below /var/lib]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Go on with the campaign in this folder, with what it was begun with
+    /// Continue the campaign in this folder, with the options it was started with
     #[arg(long, value_name = "DIR", conflicts_with_all = ["cpus", "knobs", "out", "dry_run", "boots"])]
     pub resume: Option<PathBuf>,
-    /// Goes on after a boot, with nobody there
+    /// Continues unattended after a boot
     #[arg(long, hide = true, requires = "resume")]
     pub at_boot: bool,
     /// Show what would be tried and how long it takes; change nothing
     #[arg(long, conflicts_with = "html")]
     pub dry_run: bool,
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(long, short)]
     pub yes: bool,
     /// Print one JSON document
     #[arg(long)]
     pub json: bool,
-    /// Write a page with a picture of the effects here
+    /// Write an HTML page with a chart of the effects to this file
     #[arg(long, value_name = "PATH")]
     pub html: Option<PathBuf>,
     #[command(flatten)]

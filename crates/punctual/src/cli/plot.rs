@@ -1,4 +1,4 @@
-//! What can be typed about charts.
+//! Options for charts of a result.
 
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;

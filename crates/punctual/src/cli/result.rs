@@ -1,4 +1,4 @@
-//! What can be typed about files with results in them.
+//! Options for files with results.
 
 use super::Form;
 use super::long::BetweenArgs;
@@ -16,12 +16,12 @@ pub struct ReportArgs {
     pub recording: Option<PathBuf>,
     #[command(flatten)]
     pub import: ImportArgs,
-    /// Write an HTML report here
+    /// Write an HTML report to this file
     #[arg(long, value_name = "PATH")]
     pub html: Option<PathBuf>,
     #[command(flatten)]
     pub form: Form,
-    /// Print text beside the page that --html writes
+    /// Also print text when --html writes a page
     #[arg(long, conflicts_with = "json")]
     pub text: bool,
     #[command(flatten)]
@@ -30,23 +30,24 @@ pub struct ReportArgs {
     pub plot: PlotArgs,
 }
 
-/// What a file of another program does not say itself.
+/// What the user states about a file of another program that does not state it.
 #[derive(Args, Clone, Copy, Debug)]
 pub struct ImportArgs {
-    /// Take the file for this, whatever it looks like: cyclictest, rt-tests-json, xenomai, latmus, rtla, jitterdebugger,
-    /// jitterdebugger-raw, oslat, hwlatdetect, rteval, stress-ng, rt-app, hdr, boards, timestamps, periods or latencies
+    /// Read the file as this format, whatever it looks like: cyclictest, rt-tests-json, rt-tests-pairs, xenomai,
+    /// latmus, rtla, jitterdebugger, jitterdebugger-raw, oslat, queuelat, hwlatdetect, rteval, stress-ng, rt-app, hdr,
+    /// hgrm, boards, timestamps, periods or latencies
     #[arg(long, value_name = "FORMAT", value_parser = parse_format)]
     pub from: Option<Format>,
-    /// Unit of numbers, where the file does not say it: ns, us, ms or s
+    /// Unit of the numbers, if the file does not say it: ns, us, ms or s
     #[arg(long, value_parser = parse_unit)]
     pub unit: Option<Unit>,
-    /// Time between releases, where the file does not say it
+    /// Time between releases, if the file does not say it
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub period: Option<Nanos>,
 }
 
 impl ImportArgs {
-    /// Refuses what a recording of ours says itself.
+    /// Refuses options that state what a recording of ours states itself.
     pub fn refuse_beside_recording(self, file: &Path) -> Result<()> {
         if self.unit.is_some() || self.period.is_some() {
             let file = file.display();
@@ -57,7 +58,7 @@ impl ImportArgs {
         Ok(())
     }
 
-    /// As the import takes them.
+    /// The options in the form that the import takes.
     pub fn options(self) -> ImportOptions {
         ImportOptions { format: self.from, unit: self.unit, period: self.period }
     }
@@ -67,7 +68,7 @@ impl ImportArgs {
 pub struct ExportArgs {
     /// The recording, or the result of another program
     pub file: PathBuf,
-    /// In which format
+    /// Format to write
     #[arg(long, value_enum)]
     pub format: ExportFormat,
     /// File to write [default: standard output]
@@ -76,10 +77,10 @@ pub struct ExportArgs {
     /// Largest latency you can live with, for formats that pass or fail [default: the recording's]
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub budget: Option<Nanos>,
-    /// What the run is called in the table of --format parquet [default: the file's name]
+    /// Name of the run in the table of --format parquet [default: the file's name]
     #[arg(long, value_name = "NAME")]
     pub run: Option<String>,
-    /// What the machine is called in that table [default: its name or model, where the file says it]
+    /// Name of the machine in that table [default: its name or model, if the file says it]
     #[arg(long, value_name = "NAME")]
     pub machine_name: Option<String>,
     #[command(flatten)]

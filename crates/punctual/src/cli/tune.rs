@@ -1,4 +1,4 @@
-//! What can be typed to change the machine, and to put it back.
+//! Options of `tune`, `status` and `revert`.
 
 use super::names::{ARCHES, ARTEFACTS, FLAVOURS, Printed, RADII, one_of};
 use super::need::NeedArgs;
@@ -31,7 +31,7 @@ pub struct TuneArgs {
     /// Knobs to leave alone
     #[arg(long, value_name = "IDS", value_delimiter = ',')]
     pub except: Vec<String>,
-    /// What a change may do to the machine at work; what can do more is listed and left
+    /// How much a change may disturb the running machine; changes that disturb it more are listed and not made
     #[arg(long, value_name = "RADIUS", default_value = "disturbing", value_parser = one_of(RADII))]
     pub blast: Blast,
     /// Network device that carries the real-time traffic
@@ -40,7 +40,7 @@ pub struct TuneArgs {
     /// Interrupts that stay where they are: numbers, or names as in /proc/interrupts
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub keep_irqs: Vec<String>,
-    /// Priority of the real-time work, which helpers of the kernel are held against
+    /// Priority of the real-time work, with which priorities of the kernel's threads are compared
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=95))]
     pub priority: Option<u8>,
     /// Isolate by a cpuset partition at run time instead of isolcpus= at boot
@@ -55,7 +55,7 @@ pub struct TuneArgs {
     /// A plan for another machine changes nothing.
     #[command(flatten)]
     pub which: MachineArgs,
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(long, short)]
     pub yes: bool,
     /// Change only what holds until the next boot: no files, no boot loader
@@ -97,10 +97,10 @@ pub struct TuneArgs {
 
 #[derive(Args, Clone, Debug)]
 pub struct StatusArgs {
-    /// It is good: keep it, and make the new boot entry the default
+    /// Keep what was applied, and make the new boot entry the default
     #[arg(long)]
     pub confirm: bool,
-    /// Make a new command line the default that this boot loader cannot try first
+    /// Make the new command line the default although this boot loader cannot try it first
     #[arg(long)]
     pub adopt_untried: bool,
     /// Print one JSON document
@@ -113,7 +113,7 @@ pub struct RevertArgs {
     /// Put back what came after transaction N, which stays [default: everything]
     #[arg(long, value_name = "N")]
     pub to: Option<u32>,
-    /// Leave what somebody else changed since as it is, and forget it
+    /// Leave settings that somebody else has changed since as they are, and forget them
     #[arg(long)]
     pub leave_conflicts: bool,
     #[command(flatten)]

@@ -7,7 +7,7 @@ use punctual_linux::trace::BUFFER_BYTES_MIN;
 use punctual_numbers::scenario::{Amount, LoadPhase};
 use std::collections::BTreeMap;
 
-/// `SCHED_FIFO` priority of the measuring threads where nobody says otherwise.
+/// Default `SCHED_FIFO` priority of the measuring threads.
 pub const PRIORITY: u8 = 90;
 
 /// A time with its unit: `50us`, `1.5ms`, `30s`, `10m`, `211h`, `3d`.
@@ -34,7 +34,7 @@ pub fn parse_duration(text: &str) -> Result<Nanos, String> {
     Ok(Nanos::from_ns(ns))
 }
 
-/// The digits after the point, as part of `scale`.
+/// The digits behind the decimal point, as a part of `scale`.
 fn fraction_of(digits: &str, scale: u64) -> Option<u64> {
     if digits.is_empty() {
         return Some(0);
@@ -91,7 +91,7 @@ pub fn parse_percent(text: &str) -> Result<f64, String> {
     share.ok_or_else(|| format!("'{text}' is no percentage from 0 to below 1000: write a number, as in 10"))
 }
 
-/// A number of bytes, with an optional K, M or G for 1024 of them, 1024 of those, and so on.
+/// A number of bytes, with an optional K, M or G for powers of 1024.
 fn parse_size(text: &str) -> Result<u64, String> {
     let upper = text.to_ascii_uppercase();
     let (digits, shift) = match upper.strip_suffix('K').map(|d| (d, 10)) {
@@ -107,7 +107,7 @@ fn parse_size(text: &str) -> Result<u64, String> {
     bytes.ok_or_else(|| format!("'{text}' is no size: write a number, and K, M or G if it is not bytes, as in 16M"))
 }
 
-/// The size of a trace buffer: one that holds next to nothing is refused.
+/// The size of a trace buffer. One too small to hold a useful trace is refused.
 pub fn parse_trace_buffer(text: &str) -> Result<u64, String> {
     let bytes = parse_size(text)?;
     let least = BUFFER_BYTES_MIN >> 10;
@@ -123,7 +123,8 @@ pub fn parse_amount(text: &str) -> Result<Amount, String> {
 }
 
 pub fn parse_cpus(text: &str) -> Result<CpuSet, String> {
-    // Groups are understood; what `N` and `all` stand for depends on the machine, which is not known here.
+    // Groups are understood, but `N` and `all` are not: what they stand for depends on the machine, which is not known
+    // here.
     let has_groups = text.contains(':') && !text.contains(['N', 'a']);
     let list = if has_groups { CpuSet::parse_kernel(text, CPU_LIMIT) } else { CpuSet::parse_list(text) };
     let cpus = list.map_err(|e| e.to_string())?;

@@ -39,7 +39,7 @@ pub fn run(args: &AuditArgs) -> Result<Exit> {
     };
     render::print(&text)?;
     let fails = |least| worst(&judged.findings).is_some_and(|severity| severity >= least);
-    // A gate must not open because nobody could look.
+    // If a fatal condition could not be checked, `--fail-on` must not pass.
     let is_blind = || judged.findings.iter().any(is_fatal_and_unknown);
     Ok(Exit::exceeded_if(least.is_some_and(fails)).and(Exit::doubtful_if(least.is_some() && is_blind())))
 }
@@ -48,8 +48,8 @@ fn is_fatal_and_unknown(finding: &Finding) -> bool {
     finding.severity == Severity::Fatal && matches!(finding.state, State::Unknown(_))
 }
 
-/// What differs from the first file to the second, or to this machine. Two machines may well differ, so that is no
-/// failure, unless `--fail-on` says what is.
+/// Prints what differs between two captured machines, or between one and this machine. A difference alone is no
+/// failure: only `--fail-on` makes it one.
 fn difference(args: &AuditArgs, files: &[PathBuf]) -> Result<Exit> {
     let (from, to) = (files.first().map(PathBuf::as_path), files.get(1).map(PathBuf::as_path));
     let source = |path: Option<&Path>| path.map_or_else(|| Ok(Source::here()), Source::captured_in);

@@ -1,5 +1,5 @@
-//! What the service of ours does once in each boot: what names numbers of interrupts and threads is planned anew and
-//! done, and a new command line that is good is kept, where the user asked for that.
+//! What punctual's own service does once in each boot: settings that name numbers of interrupts or threads are planned
+//! and applied again, and a new command line that proved good becomes the default if the user asked for that.
 
 use super::preconditions::{allowed_to_change, put_back_abandoned};
 use super::source::Source;
@@ -18,8 +18,10 @@ pub fn run() -> Result<Exit> {
     let hand = apply::Machine::here();
     let boot = apply::now(&hand)?.boot;
     if journal::read(&hand)?.is_some_and(|contents| ended_in_the_middle(&contents, &boot)) {
-        // It may be why: nothing is set anew until somebody has looked.
-        render::say("an earlier boot ended while this was done, so nothing is set anew; punctual status clears that");
+        // Setting values may be the very reason why the boot ended, so nothing is set until somebody has looked.
+        render::say(
+            "an earlier boot ended while this service set values, so it sets none now; punctual status clears that",
+        );
         return Ok(Exit::Doubtful);
     }
     for sentence in put_back_abandoned()? {
@@ -38,7 +40,7 @@ pub fn run() -> Result<Exit> {
     }
 }
 
-/// Plans what a transaction asked for on this boot, and does it.
+/// Plans on this boot what a transaction of an earlier boot asked for, and applies the plan.
 fn set_anew(hand: &apply::Machine, session: &Session) -> Result<Exit> {
     let source = Source::here();
     let mut wishes = wishes(&arguments(session)?)?;
@@ -53,7 +55,7 @@ fn set_anew(hand: &apply::Machine, session: &Session) -> Result<Exit> {
     Ok(outcome(&applied))
 }
 
-/// Whether an earlier boot did not live to see the end of this.
+/// Whether an earlier boot ended while this command was setting values.
 fn ended_in_the_middle(contents: &Contents, boot: &str) -> bool {
     contents.standing().any(|session| {
         let begun = session.begun.as_ref();
@@ -65,14 +67,14 @@ fn ended_in_the_middle(contents: &Contents, boot: &str) -> bool {
 fn arguments(session: &Session) -> Result<TuneArgs> {
     let words = session.begun.iter().flat_map(|begun| begun.asked.arguments.clone());
     let cli = Cli::try_parse_from(std::iter::once("punctual".to_owned()).chain(words))
-        .context("the journal holds words that this version does not understand")?;
+        .context("the journal holds options that this version does not understand")?;
     match cli.command {
         Command::Tune(args) => Ok(args),
         _ => bail!("the journal's last transaction was not made by tune"),
     }
 }
 
-/// Closes the transactions that set values anew at an earlier boot: these values are gone since.
+/// Closes transactions that set values at an earlier boot: a reboot has undone them.
 fn forget_earlier(hand: &apply::Machine, contents: &Contents) -> Result<()> {
     for session in contents.standing() {
         if session.begun.as_ref().is_some_and(|begun| begun.kind == Purpose::Boot) {
@@ -82,7 +84,7 @@ fn forget_earlier(hand: &apply::Machine, contents: &Contents) -> Result<()> {
     Ok(())
 }
 
-/// Makes the new command line the default when this boot was given it and honours all of it.
+/// Makes the new command line the default if this boot was given it and all its words are in force.
 fn keep_if_good(contents: &Contents, session: &Session, keeps: &[(String, Keep)]) -> Result<Exit> {
     let source = Source::here();
     if super::adopt::new_cmdline(contents, &source.machine).is_none_or(|trial| !trial.is_booted || trial.is_adopted) {

@@ -17,10 +17,10 @@ use punctual_facts::profile::Need;
 use punctual_hist::Nanos;
 use punctual_linux::measure::{Explain, Setting};
 use punctual_linux::trace;
-use punctual_numbers::scenario::{Amount, LoadPhase, Mechanism, Policy, ProbeThread, Scenario, TimerPhase};
+use punctual_numbers::scenario::{Amount, LoadPhase, Policy, Scenario};
 use punctual_tuning::audit::worst;
 
-/// What is asked for where nobody says otherwise.
+/// Defaults of the need, its run and its loads.
 const PERIOD: Nanos = Nanos::from_ms(1);
 const BUDGET: Nanos = Nanos::from_us(50);
 const DURATION: Nanos = Nanos::from_secs(30);
@@ -44,7 +44,7 @@ pub fn run(args: &CheckArgs) -> Result<Exit> {
     if let Some(path) = args.junit.as_ref().filter(|path| path.exists()) {
         bail!("{} is there already: remove it, or name another --junit", path.display());
     }
-    // Before anything is printed: what is refused has no opening.
+    // Refused before the opening is printed, so that a refusal stands alone.
     none_under_way()?;
     let telling = open(args.form, &here, &need, profile.as_deref(), &setting.findings, &scenario)?;
     quiet::before(&scenario, args.wait_quiet);
@@ -57,14 +57,15 @@ pub fn run(args: &CheckArgs) -> Result<Exit> {
     Ok(exit.and(Exit::exceeded_if(args.fail_on.is_some_and(|least| worst(&report.findings) >= Some(least)))))
 }
 
-/// What is asked for: typed, stated in a project file, usual for the work, or else usual.
+/// The need and how it is measured: from options, else from the project file, else usual for the work, else the
+/// defaults.
 struct Wanted {
     need: Need,
     period: Nanos,
     priority: u8,
     duration: Nanos,
     load: Loads,
-    /// The profile it is from, if any.
+    /// The profile that stated the need, if one did.
     profile: Option<String>,
 }
 
@@ -94,7 +95,7 @@ impl Wanted {
     }
 }
 
-/// Says what is known before anything is measured, and how long that takes: an audit is there at once.
+/// Prints the audit and how long the measurement will take, before anything is measured.
 fn open(
     form: Form,
     here: &Here,
@@ -114,8 +115,8 @@ fn open(
     Ok(Telling::Opened(here.reader()))
 }
 
-/// CPUs somebody isolated were isolated for this. Elsewhere every CPU counts but the first, and what shares its core:
-/// the rest of the machine, and our own helpers, must run somewhere.
+/// The isolated CPUs, because they were isolated for such work. Without any, all CPUs but the first core: the rest of
+/// the machine and our own helpers must run somewhere.
 fn cpus_worth_checking(cpus: &Cpus) -> CpuSet {
     let isolated = cpus.isolated.intersection(&cpus.online);
     if !isolated.is_empty() {
@@ -132,8 +133,8 @@ fn cpus_worth_checking(cpus: &Cpus) -> CpuSet {
 /// How many times longer the untraced phases take than the traced ones after them.
 const UNTRACED_PARTS: u32 = 4;
 
-/// How causes are looked for: in a second pass over the load phases, which leaves the first one undisturbed. Where
-/// nothing may be traced, counters tell what they can of the first pass, and disturb it no more than watching does.
+/// Looks for causes in a second pass over the load phases, so that the first pass stays undisturbed. Where tracing is
+/// not permitted, counters are read during the first pass instead, which disturbs it no more than progress does.
 fn causes(load_phases: &[LoadPhase]) -> Explain {
     let count = load_phases.len();
     let second_pass = (count..2 * count).filter_map(|phase| u16::try_from(phase).ok());
@@ -141,7 +142,7 @@ fn causes(load_phases: &[LoadPhase]) -> Explain {
     Explain { windows_max: Explain::WINDOWS_MAX, phases, ..Explain::default() }
 }
 
-/// The load phases, repeated where there is a traced pass, and the length of all of them.
+/// The load phases, repeated if there is a traced pass, and how long all of them take.
 fn passes(wanted: &Wanted, causes: Option<&Explain>) -> (Vec<LoadPhase>, Nanos) {
     if causes.is_none_or(|causes| causes.phases.is_empty()) {
         return (wanted.load.0.clone(), wanted.duration);
@@ -154,19 +155,12 @@ fn passes(wanted: &Wanted, causes: Option<&Explain>) -> (Vec<LoadPhase>, Nanos) 
 
 fn scenario(wanted: &Wanted, causes: Option<&Explain>) -> Scenario {
     let (load_phases, length) = passes(wanted, causes);
+    let policy = Policy::Fifo(wanted.priority);
     Scenario {
-        threads: wanted.need.cpus.iter().map(|cpu| ProbeThread { cpu, period: wanted.period }).collect(),
-        policy: Policy::Fifo(wanted.priority),
-        mechanism: Mechanism::Absolute,
-        phase: TimerPhase::Auto,
         warm_up: Amount::Time(Nanos::from_ms(500)),
-        length: Amount::Time(length),
         budget: wanted.need.budget,
-        limit: None,
-        dma_latency_us: None,
         load_phases,
-        load_cpus: None,
-        suite: None,
+        ..Scenario::plain(wanted.need.cpus.iter(), wanted.period, policy, Amount::Time(length))
     }
 }
 

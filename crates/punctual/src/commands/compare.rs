@@ -1,4 +1,4 @@
-//! `punctual compare`: recordings held against a first one.
+//! `punctual compare`: compares recordings with a first one.
 
 use crate::cli::{CompareArgs, CompareLevel};
 use crate::commands::files::{title, write_new};
@@ -14,8 +14,8 @@ use std::path::PathBuf;
 
 mod turns;
 
-/// Reads, compares, renders. What cannot be told, should not have been compared or may be the work of a doubt exits with
-/// 3; worse is no failure unless `--fail-on` says so.
+/// Reads, compares, prints. Exits with 3 if a comparison cannot be decided, was refused, or may be explained by a doubt
+/// about a run. A worse recording is a failure only with `--fail-on`.
 pub fn run(args: &CompareArgs) -> Result<Exit> {
     if !args.turns.interleave.is_empty() || args.turns.resume.is_some() {
         return turns::run(args);
@@ -31,7 +31,7 @@ pub fn run(args: &CompareArgs) -> Result<Exit> {
     let paths: Vec<&PathBuf> = args.baseline.iter().chain(&args.recordings).chain(&newest).collect();
     let read = paths.iter().map(|path| result(path, args.import.options())).collect::<Result<Vec<ResultFile>>>()?;
     for path in one_file(&paths) {
-        render::say(&format!("note: {} is the first file itself: nothing can differ", path.display()));
+        render::say(&format!("note: {} is the first file itself, so nothing can differ", path.display()));
     }
     let typed = Terms { budget: args.budget, ..Terms::default() };
     let budget = Stated::read(&args.need, typed)?.terms.budget;
@@ -45,7 +45,8 @@ pub fn run(args: &CompareArgs) -> Result<Exit> {
     tell(args, &comparison, &heading)
 }
 
-/// Compares sides of several recordings each; with `in_turn` they are those of rounds.
+/// Compares two sides of several recordings each. With `in_turn`, recordings of the same index were measured in one
+/// round.
 fn sides(args: &CompareArgs, paths: [&[PathBuf]; 2], in_turn: bool) -> Result<Exit> {
     let read = |paths: &[PathBuf]| {
         let one = |path: &PathBuf| match result(path, args.import.options())? {
@@ -71,7 +72,6 @@ fn named(side: &[(String, Box<Recording>)]) -> Vec<(String, &Recording)> {
     side.iter().map(|(name, recording)| (name.clone(), &**recording)).collect()
 }
 
-/// Prints and writes the comparison in the forms that were asked for.
 fn tell(args: &CompareArgs, comparison: &Comparison, heading: &str) -> Result<Exit> {
     if let Some(path) = &args.html {
         let page = compare::html(comparison, heading)?;
@@ -91,7 +91,7 @@ fn tell(args: &CompareArgs, comparison: &Comparison, heading: &str) -> Result<Ex
     Ok(exit_of(comparison, args.fail_on))
 }
 
-/// Those that are the first file by another name, or the same.
+/// Paths that lead to the same file as the first path does.
 fn one_file<'a>(paths: &[&'a PathBuf]) -> Vec<&'a PathBuf> {
     let Some((first, others)) = paths.split_first() else { return Vec::new() };
     let Ok(first) = first.canonicalize() else { return Vec::new() };

@@ -1,4 +1,4 @@
-//! `punctual explain`: who made it late, from a recording.
+//! `punctual explain`: ranks the causes of latency in a recording.
 
 use crate::cli::ExplainArgs;
 use crate::commands::files::{refuse_pipe, title, write_new, write_new_with};
@@ -12,7 +12,7 @@ use punctual_numbers::report::Report;
 use std::io::BufWriter;
 use std::num::NonZeroUsize;
 
-/// Reads, ranks, renders. What is not the answer (more than a fifth without a cause, or cut off) exits with 3.
+/// Reads, ranks, prints. Exits with 3 if the recording was cut off or if more than a fifth of the latency has no cause.
 pub fn run(args: &ExplainArgs) -> Result<Exit> {
     let path = &named_or_newest(args.recording.as_ref())?;
     refuse_pipe(path)?;

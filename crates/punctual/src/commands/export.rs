@@ -1,4 +1,4 @@
-//! `punctual export`: a recording, or what another program measured, in a format of somebody else.
+//! `punctual export`: writes a recording, or the result of another program, in another program's format.
 
 use crate::cli::{ExportArgs, ExportFormat};
 use crate::commands::files::write_new;
@@ -15,8 +15,8 @@ use punctual_numbers::recording::Recording;
 use punctual_numbers::report::{DUE_WANTED, Report};
 use std::path::Path;
 
-/// Reads, writes. What was repaired in the file or doubted of it is said beside the result, since most formats have no
-/// place for it. What a gate could not tell exits with 3.
+/// Reads, writes. What was repaired or is doubted is printed on standard error, since most formats have no place for
+/// it. Exits with 3 if a format that passes or fails could not tell.
 pub fn run(args: &ExportArgs) -> Result<Exit> {
     let is_table = args.format == ExportFormat::Parquet;
     if !is_table && (args.run.is_some() || args.machine_name.is_some()) {
@@ -66,7 +66,7 @@ fn text(args: &ExportArgs, file: &ResultFile) -> Result<Exit> {
     Ok(Exit::doubtful_if(is_gate && run.series.iter().any(open)))
 }
 
-/// A recording as `JUnit` XML, in a file that must not be there yet.
+/// Writes a recording as `JUnit` XML to a file that must not exist yet.
 pub fn junit(recording: &Path, to: &Path) -> Result<()> {
     let text = render::export::report(&Report::of(&read_file(recording)?))?;
     write_new(to, text)
@@ -76,14 +76,15 @@ fn say_notes(run: &ForeignRun) {
     run.notes.iter().for_each(|note| render::say(&format!("note: {note}")));
 }
 
-/// The run of a recording, with what may have hidden latency as doubts, so that no gate passes what its report would not.
+/// The run of a recording. Whatever may have hidden latency becomes a doubt, so that no gate passes what the report
+/// would not.
 fn judged(recording: &Recording, budget: Option<Nanos>) -> ForeignRun {
     let report = Report::of(recording);
     let mut run = run_of(recording);
     run.started = units::mail_date(recording.header.started_unix_ns);
     let mut doubts: Vec<String> =
         report.trust.reasons.iter().filter(|doubt| doubt.direction().hides()).map(words::distrust).collect();
-    // One miss is enough to know, however little else there is.
+    // A single miss decides, so too few releases are a doubt only where the run might pass.
     let may_pass = run.series.iter().any(|series| gate(&run, series, budget) == Gate::Held);
     if may_pass && report.verdict.due < DUE_WANTED {
         let due = units::counted(report.verdict.due, "release");
@@ -98,7 +99,7 @@ fn judged(recording: &Recording, budget: Option<Nanos>) -> ForeignRun {
 fn write(args: &ExportArgs, text: &str) -> Result<()> {
     match &args.out {
         None => render::print(text)?,
-        // A collector reads the file at any time, and the next run replaces it.
+        // The collector may read the file at any time, and the next run replaces it, so it is replaced in one step.
         Some(path) if args.format == ExportFormat::Prometheus => {
             replace(path, text.as_bytes()).with_context(|| format!("write {}", path.display()))?;
         }

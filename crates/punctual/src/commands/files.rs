@@ -1,12 +1,11 @@
-//! Files that commands read and write: bounded where somebody may have named another file by mistake, and never written
-//! over.
+//! Files that commands read and write: reads are bounded, in case the wrong file was named, and no file is overwritten.
 
 use anyhow::{Context, Result, bail};
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
-/// The whole file, which is a `what`; one that is larger is another file, given by mistake.
+/// Reads a whole file. `what` names the expected contents in errors; a larger file is refused as the wrong one.
 pub fn read_at_most(path: &Path, most_bytes: u64, what: &str) -> Result<Vec<u8>> {
     refuse_pipe(path)?;
     let name = path.display();
@@ -23,13 +22,13 @@ pub fn write_new(path: &Path, contents: impl AsRef<[u8]>) -> Result<()> {
     write_new_with(path, |mut file| file.write_all(contents.as_ref()))
 }
 
-/// The same, for contents that are made while they are written; half of a file would look like a whole one, so it is
-/// removed.
+/// Writes a new file through a function. After an error the file is removed, because half of a file would look like a
+/// whole one.
 pub fn write_new_with(path: &Path, write: impl FnOnce(File) -> io::Result<()>) -> Result<()> {
     write(create_new(path)?).inspect_err(|_| remove(path)).with_context(|| format!("write {}", path.display()))
 }
 
-/// Makes a file that must not exist yet, so that no result is ever overwritten.
+/// Creates a file that must not exist yet, so that no result is ever overwritten.
 pub fn create_new(path: &Path) -> Result<File> {
     File::options().write(true).create_new(true).open(path).map_err(|error| {
         let remedy = match error.kind() {
@@ -42,8 +41,8 @@ pub fn create_new(path: &Path) -> Result<File> {
     })
 }
 
-/// The first of `STEM.ENDING`, `STEM-2.ENDING`, ... that is free together with the page beside it. Another program may take
-/// it before it is made.
+/// The first of `STEM.ENDING`, `STEM-2.ENDING`, ... for which neither that file nor its HTML page exists. Another
+/// program may still create it first.
 pub fn unused(stem: &Path, ending: &str) -> PathBuf {
     let named = |number: u32, ending: &str| {
         let number = if number == 1 { String::new() } else { format!("-{number}") };
@@ -59,30 +58,29 @@ pub fn unused(stem: &Path, ending: &str) -> PathBuf {
     named(number, ending)
 }
 
-/// Makes room again after a failure; what cannot be removed is told by who meets it next.
+/// Removes a file after a failure. An error is ignored: whoever needs the path next reports it.
 pub fn remove(path: &Path) {
     let _ = std::fs::remove_file(path);
 }
 
-/// What a reader calls a recording: the name of its file.
 pub fn title(recording: &Path) -> String {
     recording.file_stem().map_or_else(|| "recording".to_owned(), |stem| stem.to_string_lossy().into_owned())
 }
 
-/// Refuses what somebody must write into before it can be opened; what is not there is told by who opens it.
+/// Refuses pipes and devices, which could block until somebody writes. A missing file passes: opening it tells.
 pub fn refuse_pipe(path: &Path) -> Result<()> {
     let is_other = std::fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir());
     if path == Path::new("-") && !path.exists() {
         bail!("`-` is taken for the name of a file; standard input is read as /dev/stdin");
     }
     if is_other && !is_handed_over(path) {
-        // Whoever opens a pipe waits for somebody to write.
+        // Opening a named pipe waits until somebody writes into it.
         bail!("{} is not a regular file; a pipe is read as /dev/stdin or as a shell's <(COMMAND) only", path.display());
     }
     Ok(())
 }
 
-/// Whether the path names what somebody opened for this program, and so may be a pipe.
+/// Whether the path names a file descriptor of this process, which may well be a pipe.
 fn is_handed_over(path: &Path) -> bool {
     path == Path::new("/dev/stdin") || path.starts_with("/dev/fd") || path.starts_with("/proc/self/fd")
 }

@@ -13,8 +13,8 @@ use punctual_linux::measure::Setting;
 use punctual_tuning::audit::audit;
 use std::path::PathBuf;
 
-/// Who reads what this program prints, wherever the numbers were measured. Of the machine only what tells a container is
-/// read: three small files.
+/// Describes the reader of the output: privileges and container. Only the three small files that tell of a container
+/// are read.
 pub fn reader() -> Reader {
     reader_in(&LiveTree::here())
 }
@@ -23,8 +23,9 @@ fn reader_in(tree: &dyn Tree) -> Reader {
     Reader { is_root: rustix::process::geteuid().is_root(), container: container(tree), typed: None }
 }
 
-fn typed() -> Command {
-    Command::new(std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()))
+/// The words of this process's command line, without the program's name.
+pub fn typed() -> impl Iterator<Item = String> {
+    std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned())
 }
 
 pub struct Here {
@@ -42,9 +43,9 @@ impl Here {
         audit(self.source.tree(), &self.source.machine, need)
     }
 
-    /// Who reads what this program prints here, and typed this command line to get it.
+    /// Describes the reader of the output, with the command line that was typed.
     pub fn reader(&self) -> Reader {
-        Reader { typed: Some(typed()), ..reader_in(self.source.tree()) }
+        Reader { typed: Some(Command::new(typed())), ..reader_in(self.source.tree()) }
     }
 
     pub fn machine(&self) -> Vec<MachineLine> {
@@ -72,18 +73,18 @@ mod tests {
     use punctual_facts::fact::Fact;
     use std::cell::RefCell;
 
-    /// A machine on which nothing is there; it notes what is asked for.
+    /// A machine without any file, which records what is asked for.
     #[derive(Debug, Default)]
-    struct Asked(RefCell<Vec<String>>);
+    struct Nothing(RefCell<Vec<String>>);
 
-    impl Asked {
+    impl Nothing {
         fn absent<T>(&self, path: &str) -> Fact<T> {
             self.0.borrow_mut().push(path.to_owned());
             Fact::Absent
         }
     }
 
-    impl Tree for Asked {
+    impl Tree for Nothing {
         fn read(&self, path: &str) -> Fact<Vec<u8>> {
             self.absent(path)
         }
@@ -99,7 +100,7 @@ mod tests {
 
     #[test]
     fn for_the_reader_no_more_is_read_than_what_tells_a_container() {
-        let tree = Asked::default();
+        let tree = Nothing::default();
         assert_eq!(reader_in(&tree).container, None);
         let asked = tree.0.into_inner();
         let of_container = ["/run/systemd/container", "/run", "/.dockerenv"];

@@ -16,7 +16,7 @@ use punctual_tuning::presets::{self, Preset};
 use std::fmt::Write;
 use std::io::{self, BufRead, IsTerminal};
 
-/// Writes the file, from what was typed and what is answered, and shows what is in it.
+/// Writes the file from options and answers, and shows what is in it.
 pub fn run(args: &InitArgs) -> Result<Exit> {
     let path = args.out.display();
     let is_there = args.out.exists();
@@ -31,7 +31,7 @@ pub fn run(args: &InitArgs) -> Result<Exit> {
         Ok((read > 0).then_some(answer))
     };
     let text = text(args, &Here::read().cpus.online, asks.then_some(&answers))?;
-    // What is written must be what every other command can read.
+    // The file must be one that every other command can read.
     let terms = Stated::of(parse(&text, &args.out)?, None, &args.out)?.terms;
     below_the_period(terms.budget, terms.period).map_err(anyhow::Error::msg)?;
     if args.replace {
@@ -53,12 +53,12 @@ pub fn run(args: &InitArgs) -> Result<Exit> {
 /// Asks a question and returns what was typed; `None` at the end of the input.
 type Ask<'a> = &'a dyn Fn(&str) -> Result<Option<String>>;
 
-/// The text of the file. `online` are the CPUs of this machine; without `ask` nobody can be asked.
+/// The text of the file. `online` are the CPUs of this machine; without `ask` there is no terminal for questions.
 fn text(args: &InitArgs, online: &CpuSet, ask: Option<Ask<'_>>) -> Result<String> {
     let names: Vec<&str> = presets::ALL.iter().map(|preset| preset.name).collect();
     let is_empty = args.profile.is_none() && args.period.is_none() && args.budget.is_none() && args.cpus.is_none();
     if ask.is_none() && is_empty {
-        bail!("nobody can be asked here: say what is needed, as in punctual init --profile ethercat --cpus 2-3");
+        bail!("there is no terminal for questions: state the need, as in punctual init --profile ethercat --cpus 2-3");
     }
     let known =
         |name: &str| presets::find(name).ok_or_else(|| format!("there is no preset '{name}'{}", among(name, &names)));
@@ -92,7 +92,7 @@ fn text(args: &InitArgs, online: &CpuSet, ask: Option<Ask<'_>>) -> Result<String
     Ok(text)
 }
 
-/// Who is later than a period has skipped a release, which is a miss in itself.
+/// Refuses a budget of a period or more: an activation that late has skipped a release, which is a miss in itself.
 fn below_the_period(budget: Option<Nanos>, period: Option<Nanos>) -> Result<(), String> {
     match (budget, period) {
         (Some(budget), Some(period)) if budget >= period => Err(format!(
@@ -104,8 +104,8 @@ fn below_the_period(budget: Option<Nanos>, period: Option<Nanos>) -> Result<(), 
     }
 }
 
-/// What was typed, or else what is answered; an empty answer leaves it to the preset. What does not `fit` is refused where
-/// it was typed, and asked for again where it was answered.
+/// The typed value, or else the answer to the question; an empty answer leaves the value to the preset. A typed value
+/// that does not fit is refused; an answer that does not fit is asked for again.
 fn answered<T>(
     typed: Option<T>,
     ask: Option<Ask<'_>>,
@@ -140,7 +140,6 @@ mod tests {
     use clap::Parser;
     use std::cell::RefCell;
 
-    /// The file of these words, with these answers.
     fn written(words: &[&str], answers: Option<&[&str]>) -> Result<String> {
         let words = [&["punctual", "init"], words].concat();
         let Command::Init(args) = Cli::try_parse_from(words).unwrap().command else { panic!("another command") };
@@ -169,7 +168,7 @@ mod tests {
             (&["--period", "1ms", "--budget", "1ms"], "not below the period of 1ms"),
             (&["--profile", "cnc", "--budget", "2ms"], "not below the period of 1ms"),
             (&["--cpus", "1-9"], "no CPU 2-9 online: it has 0-1"),
-            (&[], "nobody can be asked"),
+            (&[], "no terminal for questions"),
         ] {
             let why = written(words, None).unwrap_err().to_string();
             assert!(why.contains(wants), "{words:?}: {why}");

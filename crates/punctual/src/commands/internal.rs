@@ -1,4 +1,4 @@
-//! Commands the program gives to itself, or that only the build uses.
+//! Commands that the program runs itself, or that only the build uses.
 
 use crate::cli::{Cli, LoadArgs};
 use crate::exit::Exit;
@@ -11,7 +11,6 @@ use punctual_tuning::knobs;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Runs one load until standard input closes.
 pub fn load(args: &LoadArgs) -> Result<Exit> {
     punctual_linux::load::worker_main(&args.name, &args.on, &args.dir, Nanos::from_secs(args.seconds))?;
     Ok(Exit::Fine)
@@ -19,19 +18,19 @@ pub fn load(args: &LoadArgs) -> Result<Exit> {
 
 pub const READ: &str = "__read";
 
-/// Reads files in the place of another process of this program.
+/// Reads files on behalf of another process of this program.
 pub fn read() -> Result<Exit> {
     punctual_linux::live::answer().context("standard input is not a stream of questions from this program")?;
     Ok(Exit::Fine)
 }
 
-/// Waits, and puts things back when nobody else is left to.
+/// Waits, and puts settings back if the process that applied them ends without doing so.
 pub fn guard(words: &[String]) -> Result<Exit> {
     punctual_linux::apply::guard::run(&punctual_linux::apply::Machine::here(), words)?;
     Ok(Exit::Fine)
 }
 
-/// Asks for short sleeps of the CPUs until this process is ended.
+/// Limits how deeply the CPUs may sleep until this process ends.
 pub fn hold_latency(us: u32) -> Result<Exit> {
     let _held = punctual_linux::apply::LatencyRequest::global(Nanos::from_us(us.into()))
         .map_err(|error| anyhow::anyhow!("the sleep of the CPUs is not limited: {error}; run this as root"))?;
@@ -65,7 +64,7 @@ A limit was exceeded: the need was not held, or findings reached \-\-fail\-on.
 Inconclusive, or results are missing.
 "#;
 
-/// Commands worth typing, by page.
+/// Example commands for the man pages, by page.
 const EXAMPLES: &[(&str, &[&str])] = &[
     (
         "punctual",
@@ -99,7 +98,6 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ("punctual-snapshot", &["punctual snapshot --out machine.txt"]),
 ];
 
-/// Writes a page for each verb, and one for all of them, into a folder.
 pub fn man(dir: &Path) -> Result<Exit> {
     clap_mangen::generate_to(public(), dir).with_context(|| format!("write man pages into {}", dir.display()))?;
     for (page, examples) in EXAMPLES {
@@ -128,13 +126,13 @@ pub fn knobs() -> Result<Exit> {
 const TAKES_KNOBS: [(&str, &str); 4] =
     [("audit", "explain"), ("tune", "only"), ("tune", "except"), ("optimize", "knobs")];
 
-/// How the script of a shell completes ids of knobs. Of a list `a,b` the last one is completed.
+/// How the script of one shell completes ids of knobs. In a list `a,b` the last id is completed.
 struct KnobWords {
-    /// What clap writes where the ids would stand.
+    /// The place in clap's script where the ids would be listed.
     listed: &'static str,
-    /// What asks for them instead.
+    /// The call that replaces the listed ids.
     asked: &'static str,
-    /// The beginning of the script: the function that asks this program.
+    /// A function at the beginning of the script, which asks this program for the ids.
     function: &'static str,
 }
 
@@ -188,11 +186,11 @@ fn script(shell: Shell) -> Result<String> {
     let script = String::from_utf8(bytes).context("the completions are not text")?;
     let Some(KnobWords { listed, asked, function }) = knob_words(shell) else { return Ok(script) };
     let script = script.replace(listed, asked);
-    // The first line says to zsh what the file completes, and has to stay the first.
+    // The first line tells zsh which command the file completes, so it must stay first.
     Ok(format!("{function}{}", script.strip_prefix("#compdef punctual\n").unwrap_or(&script)))
 }
 
-/// Puts the completions of bash, zsh and fish where they are looked for.
+/// Installs the completions of bash, zsh and fish where these shells look for them.
 pub fn install_completions() -> Result<Exit> {
     let share = "/usr/local/share/";
     for (shell, folder, for_this_user) in [
@@ -208,7 +206,7 @@ pub fn install_completions() -> Result<Exit> {
     Ok(Exit::Fine)
 }
 
-/// The folder for all users as root, or this user's own; it is made if it is not there.
+/// The folder `all` for root, else `own` below this user's data folder. A missing folder is created.
 fn place(all: &str, own: &str) -> Result<PathBuf> {
     let home = || Some(PathBuf::from(std::env::var_os("HOME")?).join(".local/share"));
     let data = || std::env::var_os("XDG_DATA_HOME").map(PathBuf::from).or_else(home);

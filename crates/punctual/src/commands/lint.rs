@@ -1,7 +1,7 @@
 //! `punctual lint`: what the kernel makes of each word of a command line.
 //!
-//! Line and target -> words -> text, JSON or SARIF. Reads only; with `--cmdline` or `--file` and a
-//! kernel that is named it needs nothing of the machine it runs on.
+//! Line and target -> words -> text, JSON or SARIF. Reads only. With `--cmdline` or `--file`, and with `--kernel`,
+//! nothing of this machine is needed.
 
 use super::files::read_at_most;
 use super::source::{Source, given_or_told};
@@ -18,7 +18,7 @@ use punctual_linux::live::image;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// No kernel takes a line that long; more is another file, given by mistake.
+/// Longest file with a command line. No kernel takes a longer line, so a larger file was named by mistake.
 const MOST_BYTES: u64 = 65536;
 
 pub fn run(args: &LintArgs) -> Result<Exit> {
@@ -46,8 +46,8 @@ pub fn run(args: &LintArgs) -> Result<Exit> {
     Ok(Exit::exceeded_if(args.fail_on.is_some_and(|level| words.iter().any(|word| fails(word, level)))))
 }
 
-/// What the machine testifies: all of it is about its own line under its own kernel, and the words that its kernel was
-/// built with are for any line.
+/// What the machine can testify. Everything counts for its own line under its own kernel. For any other line only the
+/// words count that its kernel was built with.
 fn evidence<'a>(args: &LintArgs, source: &'a Source, target: &Target) -> Testimony<'a> {
     let is_its_kernel = args.kernel.is_none() && args.flavour.is_none() && args.arch.is_none();
     if !is_another_line(args) && Target::of(&source.machine).as_ref() == Some(target) {
@@ -83,7 +83,6 @@ fn is_another_line(args: &LintArgs) -> bool {
 fn words_of(path: &Path, target: &Target, evidence: &Testimony<'_>) -> Result<Vec<Placed>> {
     let name = path.display();
     let bytes = read_at_most(path, MOST_BYTES, "file with a command line")?;
-    // A remark may hold bytes of any encoding.
     let contents = lint_file(&String::from_utf8_lossy(&bytes), target, evidence);
     if !contents.is_command_line() {
         bail!(

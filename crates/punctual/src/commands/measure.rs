@@ -50,7 +50,7 @@ pub fn run(args: &MeasureArgs) -> Result<Exit> {
     session::run(&scenario, &setting, outputs, None)?.tell(&Telling::Form(args.form, machine.reader()))
 }
 
-/// With what a project file or a preset states, but for a published suite, which says everything itself.
+/// The options, completed by what a project file or a preset states. A published suite states everything itself.
 fn filled(args: &MeasureArgs) -> Result<MeasureArgs> {
     let args = args.clone();
     let typed = Terms {
@@ -69,7 +69,8 @@ fn filled(args: &MeasureArgs) -> Result<MeasureArgs> {
     Ok(MeasureArgs { period: args.period.or(period.map(Period::All)), budget, cpus, priority, load, duration, ..args })
 }
 
-/// A trace buffer that leaves no memory for the rest of the machine is refused, since the kernel would grant it.
+/// Refuses trace buffers that would leave too little memory for the rest of the machine; the kernel itself would grant
+/// them.
 fn fits(args: &TraceArgs, scenario: &Scenario) -> Result<()> {
     let cpus = scenario.cpus().len();
     match args.trace_buffer.zip(trace::largest_buffer(cpus as u64)) {

@@ -12,7 +12,8 @@ use punctual_linux::recording::read_file;
 use punctual_numbers::recording::{Merging, Recording};
 use punctual_numbers::report::Report;
 
-/// Reads all, refuses what does not belong together, writes one. Exits with 3 when one of them was cut off.
+/// Reads all recordings, refuses those that do not belong together, writes one. Exits with 3 if a recording was cut
+/// off.
 pub fn run(args: &MergeArgs) -> Result<Exit> {
     args.recordings.iter().try_for_each(|path| refuse_pipe(path))?;
     let recordings = args.recordings.iter().map(|path| read_file(path)).collect::<Result<Vec<Recording>, _>>()?;

@@ -1,4 +1,4 @@
-//! One file per verb; each is its own short chain of values.
+//! The verbs, one module each.
 
 mod adopt;
 pub mod audit;

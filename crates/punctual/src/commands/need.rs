@@ -1,6 +1,6 @@
-//! What the machine is needed for: typed, or stated once in a project file, or usual for a kind of work.
+//! What the machine is needed for: from options, a project file or a preset for the kind of work.
 //!
-//! What is typed counts before `[profile.NAME]` of the file, that before the file's own top, and that before the preset.
+//! Options override `[profile.NAME]` of the file, which overrides the top of the file, which overrides the preset.
 
 pub use super::project::Terms;
 
@@ -17,14 +17,13 @@ use std::path::Path;
 pub struct Stated {
     pub kind: Kind,
     pub terms: Terms,
-    /// The profile or preset it is from.
     pub name: Option<String>,
     /// Knobs that weigh more for this work than for others of its kind.
     pub weighs_more: &'static [&'static str],
 }
 
 impl Stated {
-    /// What was typed before all else, then what the project file says that was named, or the one of this folder.
+    /// The need from options and from the project file: the one that `--config` names, or the one in this folder.
     pub fn read(args: &NeedArgs, typed: Terms) -> Result<Self> {
         let path = args.config.as_deref().unwrap_or(Path::new(FILE));
         let file = match fs::read_to_string(path) {
@@ -36,7 +35,7 @@ impl Stated {
         Ok(Self { terms: typed.or(stated.terms), ..stated })
     }
 
-    /// What a project file, of which `path` is the name, says of this profile.
+    /// The need that a project file states for a profile. `path` is the file's name in errors.
     pub fn of(mut file: Section, profile: Option<&str>, path: &Path) -> Result<Self> {
         let names: Vec<String> = file.profiles.keys().cloned().collect();
         if profile.is_none() && !names.is_empty() && file.preset.is_none() && file.terms == Terms::default() {
@@ -51,7 +50,8 @@ impl Stated {
             let name = profile.or(work.map(Work::name)).map(str::to_owned);
             return Ok(Self { terms, name, ..Self::default() }.over(work));
         };
-        // A preset or a kind of work that was typed is not mixed with what the file says of other work.
+        // A preset or kind of work that is named on the command line is not mixed with what the file says of other
+        // work.
         let Some(work) = Work::find(name) else {
             let known: Vec<&str> = names.iter().map(String::as_str).chain(Work::names()).collect();
             let file = if names.is_empty() { String::new() } else { format!(", and none in {}", path.display()) };
@@ -60,7 +60,7 @@ impl Stated {
         Ok(Self { name: Some(name.to_owned()), ..Self::default() }.over(Some(work)))
     }
 
-    /// With what is usual for that work where nothing is stated.
+    /// Fills what is not stated with what is usual for the work.
     fn over(self, work: Option<Work>) -> Self {
         match work {
             None => self,
@@ -82,7 +82,6 @@ impl Stated {
     }
 }
 
-/// The terms that are usual for this work.
 fn usual(preset: &Preset) -> Terms {
     Terms {
         period: Some(preset.period),

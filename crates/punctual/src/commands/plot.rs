@@ -55,7 +55,7 @@ fn measured(result: ResultFile) -> Measured {
     }
 }
 
-/// Refuses what says how often and not when.
+/// Refuses results of other programs, which do not tell when each value occurred.
 fn say_when(all: &[Named]) -> Result<()> {
     let Some(one) = all.iter().find(|one| one.import().is_some()) else { return Ok(()) };
     bail!(
@@ -92,7 +92,7 @@ impl Form {
     }
 }
 
-/// Pixels of the picture for each of the drawing, so that small print can be read.
+/// Pixels of the picture for each unit of the drawing, so that small print can be read.
 #[cfg(feature = "png")]
 const SCALE: f32 = 2.0;
 

@@ -8,13 +8,13 @@ use punctual_linux::journal::{self, Begun, Pending, Purpose};
 use punctual_linux::under_way::{UnderWay, under_way};
 use std::path::Path;
 
-/// Whoever would measure or change the machine while a campaign measures it is refused: each would disturb the other.
+/// Refuses to go on while a campaign measures this machine, because each would disturb the other.
 pub fn none_measures() -> Result<()> {
     refuse(under_way())
 }
 
-/// The same for whoever measures by himself; also between two boots of a campaign, since the machine may be started again
-/// at any moment. Only whoever may read the journal can know of that.
+/// Like [`none_measures`], and refuses between two boots of a campaign as well, because the machine may restart at any
+/// moment. Without access to the journal this cannot be known, and passes.
 pub fn none_under_way() -> Result<()> {
     none_measures()?;
     match journal::read(&Machine::here()) {
@@ -31,8 +31,8 @@ fn refuse(measuring: Option<UnderWay>) -> Result<()> {
     )
 }
 
-/// What a campaign across boots measures is not to be changed meanwhile, nor is its boot entry, but by the one in this
-/// folder itself.
+/// Refuses to change the machine or its boot entry while a campaign across boots is under way, unless it is the
+/// campaign in the folder `own`.
 pub fn no_campaign_but(hand: &dyn Hand, own: Option<&Path>) -> Result<()> {
     let contents = journal::read(hand)?.unwrap_or_default();
     let folder = contents.standing().find_map(|session| match &session.begun.as_ref()?.kind {
@@ -49,18 +49,18 @@ pub fn no_campaign_but(hand: &dyn Hand, own: Option<&Path>) -> Result<()> {
     }
 }
 
-/// Goes on only for who may change the machine.
+/// Refuses to go on without the privileges to change the machine.
 pub fn allowed_to_change() -> Result<()> {
     if rustix::process::geteuid().is_root() {
         return Ok(());
     }
     bail!(
-        "to change the machine takes root: files of /proc, /sys, /etc and the boot loader are written, and the journal in \
-         /var/lib/punctual is root's alone; nothing was changed. Run it with sudo; --dry-run plans without"
+        "changing the machine takes root, which alone may write to /proc, /sys, /etc, the boot loader and the journal in \
+         /var/lib/punctual; nothing was changed. Run it with sudo; --dry-run plans without root"
     )
 }
 
-/// On top of what may go back at any moment nothing is built.
+/// Refuses to go on while a transaction waits to be confirmed: it may be put back at any moment.
 pub fn nothing_waits() -> Result<()> {
     let contents = journal::read(&Machine::here())?.unwrap_or_default();
     let waits = contents.standing().find(|session| {
@@ -76,10 +76,10 @@ pub fn nothing_waits() -> Result<()> {
     }
 }
 
-/// Puts back what nobody else will; sentences on what became of it.
+/// Puts back transactions whose process or deadline is gone. Returns sentences about them.
 pub fn put_back_abandoned() -> Result<Vec<Sentence>> {
     let hand = Machine::here();
-    // What cannot be read is told when it is read for its own sake.
+    // A journal that cannot be read is reported by the commands that need it.
     let Ok(Some(contents)) = journal::read(&hand) else { return Ok(Vec::new()) };
     let present = now(&hand).context("cannot tell the time since the machine was started")?;
     let pending: Vec<(Begun, Pending)> = contents
@@ -88,7 +88,7 @@ pub fn put_back_abandoned() -> Result<Vec<Sentence>> {
         .collect();
     let mut sentences = Vec::new();
     for (begun, why) in pending {
-        // Somebody may have confirmed it, or put it back, meanwhile.
+        // The transaction may have been confirmed or put back in the meantime.
         let Some(reverted) = revert_pending_patiently(&hand, &begun)? else { continue };
         let number = begun.transaction;
         let left: Vec<&str> = reverted.trouble.iter().map(|trouble| trouble.why.as_str()).collect();

@@ -1,4 +1,4 @@
-//! The project file: a need stated once. What is wrong in it is refused with its line and column and what to write.
+//! The project file: a need stated once. An error names line and column, and what to write instead.
 
 use crate::cli::{Loads, parse_cpus, parse_duration, parse_loads};
 use anyhow::{Result, anyhow};
@@ -11,12 +11,12 @@ use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// The project file that is read where it lies in the folder.
+/// Name of the project file that is read from the current folder.
 pub const FILE: &str = "punctual.toml";
 const KEYS: [&str; 7] = ["preset", "period", "budget", "cpus", "priority", "load", "duration"];
 const PROFILE: &str = "profile";
 
-/// What one place says of the need; each of these places may leave anything out.
+/// The need as one source states it. Any term may be missing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Terms {
     pub period: Option<Nanos>,
@@ -28,7 +28,7 @@ pub struct Terms {
 }
 
 impl Terms {
-    /// With what `other` says where these say nothing.
+    /// Fills the terms that are missing with those of `other`.
     pub fn or(self, other: Self) -> Self {
         Self {
             period: self.period.or(other.period),
@@ -41,10 +41,9 @@ impl Terms {
     }
 }
 
-/// What a project file states, as a whole or in one of its profiles.
 #[derive(Clone, Debug, Default)]
 pub struct Section {
-    /// What fills the terms that are not stated.
+    /// The preset that fills terms that are not stated.
     pub preset: Option<Work>,
     pub terms: Terms,
     pub profiles: BTreeMap<String, Section>,
@@ -105,7 +104,8 @@ fn preset(name: &str) -> Result<Work, String> {
     Work::find(name).ok_or_else(|| format!("there is no preset '{name}'{}", among(name, &Work::names())))
 }
 
-/// Who runs this as root in somebody else's folder must not run that person's programs by it.
+/// Reads loads, but refuses programs: whoever runs punctual as root in another user's folder must not run that user's
+/// programs.
 fn load(text: &str) -> Result<Loads, String> {
     let loads = parse_loads(text)?;
     for name in loads.0.iter().flat_map(|phase| &phase.loads) {
@@ -136,7 +136,7 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// The value of text; `example` is one that would do.
+    /// The value as parsed text. `example` is a valid value for the error message.
     fn text<T>(&self, parse: impl Fn(&str) -> Result<T, String>, example: &str) -> Result<T, Refusal> {
         let DeValue::String(text) = self.value.get_ref() else {
             let text = self.bare().filter(|bare| parse(bare).is_ok()).unwrap_or_else(|| example.to_owned());
@@ -168,7 +168,7 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// The value without quotation marks, the numbers of a list with commas between them.
+    /// The value without quotation marks, with commas between the items of a list.
     fn bare(&self) -> Option<String> {
         let of = |value: &DeValue<'_>| match value {
             DeValue::String(text) => Some(text.to_string()),
@@ -185,7 +185,7 @@ impl<'a> Entry<'a> {
     }
 }
 
-/// The unit that somebody most likely meant who left it out: periods from 100 on are rather microseconds.
+/// The unit to propose for a number without one: a period of 100 or more is rather microseconds.
 fn usual_unit(key: &str, number: &str) -> &'static str {
     match key {
         "duration" => "s",
@@ -201,7 +201,7 @@ fn did_you_mean<'a>(wanted: &str, known: impl IntoIterator<Item = &'a str>) -> S
         .map_or_else(|| ".".to_owned(), |(_, name)| format!("; did you mean '{name}'?"))
 }
 
-/// What follows a name that is none of the known ones.
+/// The rest of an error message about an unknown name: the nearest known name, and the list of all.
 pub fn among(wanted: &str, known: &[&str]) -> String {
     format!("{} There are {}", did_you_mean(wanted, known.iter().copied()), known.join(", "))
 }

@@ -1,4 +1,4 @@
-//! Whether the machine is idle when it is to be measured idle, and who works if it is not.
+//! Checks whether other programs keep the machine from being idle in an idle phase, and names them.
 
 use crate::render;
 use crate::render::words::other_work;
@@ -7,12 +7,13 @@ use punctual_linux::measure::{OtherWork, Progress, Sighting};
 use punctual_numbers::scenario::Scenario;
 use std::time::{Duration, Instant};
 
-/// How long others are watched before it is said that they work.
+/// How long other programs are watched before they are reported.
 const LOOK: Duration = Duration::from_millis(400);
-/// A stretch shorter than this has too few ticks to tell who worked in it.
+/// A shorter phase has too few scheduler ticks to tell who worked in it.
 const TELLING: Nanos = Nanos::from_secs(1);
 
-/// Waits until nobody else works, for `wait` at most, where the scenario has an idle phase. Says what is not quiet.
+/// Before a scenario with an idle phase, reports other programs that work. With `wait`, waits at most this long for
+/// them.
 pub fn before(scenario: &Scenario, wait: Option<Nanos>) {
     if scenario.load_phases.iter().all(|phase| !phase.loads.is_empty()) {
         return;
@@ -36,14 +37,15 @@ pub fn before(scenario: &Scenario, wait: Option<Nanos>) {
     }
 }
 
-/// Watches others while the idle phase is measured.
+/// Watches other programs while an idle phase is measured.
 #[derive(Default)]
-pub struct Watch {
+pub struct IdleWatch {
     since: Option<(Nanos, Sighting)>,
 }
 
-impl Watch {
-    /// Sees how far the measurement is; returns who worked during an idle phase that ended, in words, if anybody did.
+impl IdleWatch {
+    /// Takes the progress of the measurement. When an idle phase has ended, returns a sentence about who worked in it,
+    /// if anybody did.
     pub fn see(&mut self, progress: &Progress) -> Option<String> {
         let is_idle = progress.is_idle && !progress.warming_up;
         match (&self.since, is_idle) {
@@ -55,7 +57,7 @@ impl Watch {
         None
     }
 
-    /// Who worked since the idle phase began that is under way, in words, if anybody did.
+    /// Ends the current idle phase and returns a sentence about who worked in it, if anybody did.
     pub fn end(&mut self) -> Option<String> {
         let (_, since) = self.since.take()?;
         let work = Sighting::now().since(&since);

@@ -16,7 +16,7 @@ use punctual_numbers::recording::Recording;
 use punctual_numbers::report::Report;
 use std::path::{Path, PathBuf};
 
-/// Reads, renders. A recording that was cut off is rendered up to its last good frame, and exits with 3.
+/// Reads, prints. A recording that was cut off is shown up to its last good frame, and the command exits with 3.
 pub fn run(args: &ReportArgs) -> Result<Exit> {
     let (typed, plot) = swapped(args);
     let path = &named_or_newest(typed)?;
@@ -30,8 +30,8 @@ pub fn run(args: &ReportArgs) -> Result<Exit> {
     }
 }
 
-/// The result that was named, and the chart that was asked for. A result may stand where the name of a chart would: what
-/// is no picture is the result, and then the chart goes to the terminal.
+/// The named result and the requested chart. After `--plot` a result may stand in place of a picture's name: if the
+/// name does not end like a picture's, it is the result, and the chart goes to the terminal.
 #[allow(clippy::option_option, reason = "not asked for, asked for without a file, and with one")]
 fn swapped(args: &ReportArgs) -> (Option<&PathBuf>, Option<Option<&Path>>) {
     let is_picture = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "svg" || ending == "png");

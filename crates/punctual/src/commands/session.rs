@@ -1,14 +1,14 @@
-//! One measurement as a command runs it: result paths opened first, then the run, then the report.
+//! One measurement as a command runs it: result files are opened first, then the run, then the report.
 
 use super::files::{create_new, remove, title, unused};
 use super::preconditions::none_under_way;
-use super::quiet::Watch;
+use super::quiet::IdleWatch;
 use crate::cli::Form;
 use crate::exit::Exit;
 use crate::render::live::Live;
 use crate::render::words::next::{Reader, Wording};
 use crate::render::{self, progress::ProgressLine};
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use punctual_linux::interrupt;
 use punctual_linux::keeper::RecordingKeeper;
 use punctual_linux::load::LoadSpec;
@@ -27,7 +27,7 @@ use std::sync::atomic::AtomicBool;
 #[derive(Clone)]
 pub struct Outputs {
     pub recording: PathBuf,
-    /// What the name of the recording begins with where nobody asked for one: then it gives way to what is there.
+    /// The stem of a name that was made from the date. If the file exists, the next free name is taken instead.
     pub stem: Option<PathBuf>,
     pub html: Option<PathBuf>,
     /// Draw progress on standard error, if that is a terminal.
@@ -37,12 +37,11 @@ pub struct Outputs {
 }
 
 impl Outputs {
-    /// A recording of the name that was asked for, or of one made from the date; nothing else is written or shown.
+    /// A recording at the path that was asked for, or with a name made from the date. Nothing else is written or shown.
     pub fn recording(asked: Option<&Path>) -> Self {
-        let stem = || PathBuf::from(format!("punctual-{}", render::units::file_stamp()));
         match asked {
             Some(path) => Self { recording: path.to_path_buf(), stem: None, html: None, progress: false, live: false },
-            None => Self::named(stem()),
+            None => Self::named(PathBuf::from(format!("punctual-{}", render::units::file_stamp()))),
         }
     }
 
@@ -51,7 +50,7 @@ impl Outputs {
         Self { recording, stem: Some(stem), html: None, progress: false, live: false }
     }
 
-    /// Makes the recording. Of two runs that began in the same second one takes the next name.
+    /// Creates the recording. If two runs begin in the same second, one of them takes the next name.
     fn create(&mut self) -> Result<RecordingKeeper, RecordingError> {
         loop {
             match (RecordingKeeper::create(&self.recording), &self.stem) {
@@ -66,8 +65,7 @@ impl Outputs {
         }
     }
 
-    /// Where I/O loads work unless told otherwise: on the disk the recording goes to. A temporary directory is often
-    /// memory.
+    /// Default folder for the files of I/O loads: that of the recording, because a temporary directory is often memory.
     pub fn load_dir(&self) -> PathBuf {
         let parent = self.recording.parent().filter(|parent| !parent.as_os_str().is_empty());
         parent.unwrap_or(Path::new(".")).to_path_buf()
@@ -75,9 +73,9 @@ impl Outputs {
 }
 
 pub enum Telling {
-    /// This form of it, for this reader.
+    /// The whole text or document in this form, for this reader.
     Form(Form, Reader),
-    /// The short text, whose part before the numbers stands there already.
+    /// The short text. Its part before the numbers was printed before the measurement.
     Opened(Reader),
 }
 
@@ -90,16 +88,16 @@ pub fn told(report: &Report, form: Form, reader: &Reader, paths: [Option<&Path>;
 }
 
 pub struct Finished {
-    /// The numbers, made from what was recorded whether or not it could all be written.
+    /// The report of what was recorded, even if not all of it could be written to the file.
     pub report: Report,
-    /// The page that was opened before anything was measured, and is still empty.
+    /// The HTML page, which was created before the measurement and is still empty.
     page: Option<File>,
     pub outputs: Outputs,
 }
 
 impl Finished {
-    /// Writes the page, prints the numbers and says what failed. The exit code is 1 when something failed, 2 when the stop
-    /// limit was exceeded or the need not held, 3 when that is inconclusive or the run stalled.
+    /// Writes the page, prints the numbers and reports failures. Returns 1 if something failed, 2 if the stop limit was
+    /// exceeded or the need not held, 3 if that is inconclusive or the run stalled.
     pub fn tell(&mut self, telling: &Telling) -> Result<Exit> {
         let (Telling::Form(_, reader) | Telling::Opened(reader)) = telling;
         let file = self.page.take();
@@ -107,7 +105,7 @@ impl Finished {
         let of = Wording { report, reader, recording: Some(&outputs.recording) };
         let page = outputs.html.as_deref().zip(file);
         let failure = page.and_then(|(path, file)| write_page(of, &title(&outputs.recording), path, file).err());
-        // A page that could not be written is on no list.
+        // A page that could not be written is not listed among the files.
         let html = outputs.html.as_deref().filter(|_| failure.is_none());
         let paths = [Some(outputs.recording.as_path()), html];
         render::print(&match telling {
@@ -126,23 +124,28 @@ impl Finished {
     }
 }
 
-/// Runs `scenario` into a recording of its own, or as a further run of the `former` one, which stands at the path of the
-/// outputs.
+/// Runs a scenario into a recording of its own. With `former`, a recording that exists at the path of `outputs`, the
+/// run is appended to it.
 pub fn run(scenario: &Scenario, setting: &Setting, outputs: Outputs, former: Option<Recording>) -> Result<Finished> {
     none_under_way()?;
     let (display, interrupted) = Display::new(&outputs)?;
     session(scenario, setting, outputs, former, display, &interrupted)
 }
 
-/// Runs `scenario` as one of many, which this flag ends.
-pub fn run_until(
+/// Runs a scenario as one of several, in a thread of its own: the measuring thread moves to the housekeeping CPUs for
+/// good, and programs that the caller starts inherit its CPUs. The caller owns the flag that interrupts the run.
+pub fn run_apart(
     scenario: &Scenario,
     setting: &Setting,
     outputs: Outputs,
     interrupted: &AtomicBool,
 ) -> Result<Finished> {
-    let display = Display::Line(ProgressLine::new(outputs.progress));
-    session(scenario, setting, outputs, None, display, interrupted)
+    let run = || {
+        let display = Display::Line(ProgressLine::new(outputs.progress));
+        session(scenario, setting, outputs, None, display, interrupted)
+    };
+    std::thread::scope(|scope| scope.spawn(run).join())
+        .map_err(|_| anyhow!("the measurement ended in a panic, which is a defect: please report it"))?
 }
 
 fn session(
@@ -161,18 +164,18 @@ fn session(
         None => outputs.create()?,
         Some(former) => RecordingKeeper::resume(&outputs.recording, former)?,
     };
-    // A recording that was there before is nobody's to remove.
+    // A recording that existed before must not be removed.
     let undo = || {
         if is_new {
             remove(&outputs.recording);
         }
     };
     let page = outputs.html.as_deref().map(create_new).transpose().inspect_err(|_| undo())?;
-    let mut session = Measuring { keeper, display, others: Watch::default() };
+    let mut session = Measuring { keeper, display, others: IdleWatch::default() };
     let measured = measure(scenario, setting, interrupted, &mut session);
     session.display.clear();
     if let Err(error) = measured {
-        // Nothing was measured, so the files made for it are in nobody's way.
+        // Nothing was measured, so the files created for the run are removed.
         undo();
         outputs.html.as_deref().into_iter().for_each(remove);
         return Err(render::words::measure_error(error));
@@ -183,14 +186,14 @@ fn session(
     Ok(Finished { report: Report::of(&recording), page, outputs })
 }
 
-/// A half page would look like a whole one: it is removed.
+/// Writes the page. After an error it is removed, because half a page would look like a whole one.
 fn write_page(of: Wording<'_>, title: &str, path: &Path, mut file: File) -> Result<()> {
     let page = render::html::page(of, title)?;
     let written = file.write_all(page.as_bytes()).inspect_err(|_| remove(path));
     written.with_context(|| format!("write {}: make room and render it again with punctual report", path.display()))
 }
 
-/// Loads that are misspelt, or are not to be had here, are found before anything is measured.
+/// Refuses loads that are misspelt or not available here, before anything is measured.
 pub fn check_loads(phases: &[LoadPhase], dir: &Path) -> Result<()> {
     for name in phases.iter().flat_map(|phase| &phase.loads) {
         let spec = LoadSpec::parse(name)?;
@@ -210,8 +213,8 @@ enum Display {
 }
 
 impl Display {
-    /// The one asked for, and the flag that ends the run. A terminal that cannot be used is found before anything is
-    /// measured.
+    /// The display that was asked for, and the flag that interrupts the run. A terminal that cannot be used is reported
+    /// before anything is measured.
     fn new(outputs: &Outputs) -> Result<(Self, Arc<AtomicBool>)> {
         if outputs.live {
             let live = Live::open()?;
@@ -244,11 +247,11 @@ impl Display {
     }
 }
 
-/// Hands what is measured to whoever keeps it and to whoever shows it.
+/// Passes what is measured to the recording and to the display.
 struct Measuring {
     keeper: RecordingKeeper,
     display: Display,
-    others: Watch,
+    others: IdleWatch,
 }
 
 impl Measuring {
@@ -258,7 +261,7 @@ impl Measuring {
         }
     }
 
-    /// With the cause of each CPU's last spike, where a window of it was kept.
+    /// Adds the cause of each CPU's last spike, if its window was kept.
     fn with_causes(&self, progress: &Progress) -> Progress {
         let (mut progress, growing) = (progress.clone(), self.keeper.growing());
         let Some(recording) = growing.recording() else { return progress };
@@ -276,7 +279,7 @@ impl Measuring {
         }
     }
 
-    /// What was noted by hand goes into the recording with its time.
+    /// Writes notes that the user made by hand into the recording, with their times.
     fn write_notes(&mut self) {
         let (Display::Live(live), Some(_)) = (&self.display, self.keeper.growing().recording()) else { return };
         for (at, text) in live.notes() {
@@ -290,7 +293,7 @@ impl Measuring {
 impl Observer for Measuring {
     fn frame(&mut self, frame: Frame) {
         match (&frame, &mut self.display) {
-            // From here on this thread keeps to the CPUs of housekeeping, and nothing is counted yet.
+            // From here on this thread runs on the housekeeping CPUs, and nothing has been counted yet.
             (Frame::Header(_), Display::Live(live)) => live.begin(),
             (Frame::End(_), _) => {
                 self.write_notes();
@@ -337,7 +340,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let stem = || dir.path().join("punctual-20261123-094500");
         std::fs::write(dir.path().join("punctual-20261123-094500-3.html"), "of a recording that was removed").unwrap();
-        // All chose their name before the first of them made its file.
+        // All names are chosen before the first file is created.
         let chosen: Vec<Outputs> = (0..8).map(|_| Outputs::named(stem())).collect();
         let made = chosen.into_iter().map(|mut outputs| {
             outputs.html = Some(outputs.recording.with_extension("html"));

@@ -13,14 +13,14 @@ use punctual_tuning::capture::capture;
 use std::io::Write;
 
 pub fn run(args: &SnapshotArgs) -> Result<Exit> {
-    // Opened first: nobody waits for a result that cannot be written, and no result is overwritten.
+    // The file is created first, so that the capture is not made in vain and no file is overwritten.
     let file = args.out.as_deref().map(create_new).transpose()?;
     let raw = capture(Source::here().tree());
     let machine = if args.raw { raw } else { masked(&raw) };
     let text = render::snapshot(&machine, args.raw);
     match (file, &args.out) {
         (Some(mut file), Some(path)) => {
-            // Half a machine would look like one on which the other half does not exist.
+            // Half of a snapshot would look like a whole machine that lacks the other half, so it is removed.
             let written = file.write_all(text.as_bytes()).inspect_err(|_| remove(path));
             written.with_context(|| format!("write {}", path.display()))?;
         }

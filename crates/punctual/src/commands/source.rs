@@ -1,5 +1,4 @@
-//! Where facts and numbers come from: a captured machine in a file or this machine, the catalogue of knobs, and files
-//! with results.
+//! Where facts and numbers come from: this machine or a captured one, the catalogue of knobs, and files with results.
 
 use super::files::{read_at_most, refuse_pipe};
 use super::internal::READ;
@@ -19,7 +18,7 @@ use punctual_numbers::recording::{RecTime, Recording, Stretch};
 use punctual_tuning::knobs::{self, Knob};
 use std::path::{Path, PathBuf};
 
-/// Two tables of interrupts of the largest machines, and everything else.
+/// Largest captured machine: two tables of interrupts of the largest machines, and everything else.
 const MOST_BYTES: u64 = 64 << 20;
 
 pub struct Source {
@@ -81,7 +80,7 @@ pub fn knob(id: &str) -> Result<&'static Knob> {
     Ok(knob)
 }
 
-/// The result that was named, or else the newest recording of this folder, and then it is said which.
+/// The named result, or else the newest recording of this folder, whose name is then printed.
 pub fn named_or_newest(named: Option<&PathBuf>) -> Result<PathBuf> {
     match named {
         Some(path) => Ok(path.clone()),
@@ -89,7 +88,7 @@ pub fn named_or_newest(named: Option<&PathBuf>) -> Result<PathBuf> {
     }
 }
 
-/// The newest recordings of this folder but for some, the older first; it is said which they are.
+/// The newest recordings of this folder except those in `but`, oldest first. Their names are printed.
 pub fn newest(count: usize, but: &[PathBuf]) -> Result<Vec<PathBuf>> {
     let entries = std::fs::read_dir(".").context("list this folder")?.flatten();
     let recordings = entries.filter(|entry| entry.path().extension().is_some_and(|ending| ending == "punctual"));
@@ -111,7 +110,7 @@ pub fn newest(count: usize, but: &[PathBuf]) -> Result<Vec<PathBuf>> {
     Ok(newest)
 }
 
-/// What is in the one file with a result that was named; what a recording says itself is not to be given beside it.
+/// Reads a single file with a result. Options that state what a recording states itself are refused.
 pub fn one_result(path: &Path, import: ImportArgs) -> Result<ResultFile> {
     refuse_pipe(path)?;
     let result = read_result(path, import.options()).map_err(worded)?;
@@ -121,14 +120,15 @@ pub fn one_result(path: &Path, import: ImportArgs) -> Result<ResultFile> {
     Ok(result)
 }
 
-/// What is in a file with a result, one of several: it is what its bytes say; `options` are for those whose bytes do not.
+/// Reads one of several files with results. Its own bytes decide what it is; `options` are for files that do not say.
 pub fn result(path: &Path, options: ImportOptions) -> Result<ResultFile> {
     refuse_pipe(path)?;
     let mut read = read_result(path, ImportOptions { format: None, ..options });
     if matches!(read, Err(ResultError::Import { .. })) && options.format.is_some() {
         read = read_result(path, options);
     }
-    // Its unit or its period may be its own, and those of the command line for another file.
+    // The stated unit or period may be meant for another file and contradict this one, so the file is read again
+    // without them.
     let is_told = options.unit.is_some() || options.period.is_some();
     match read {
         Err(ResultError::Import { path, problem }) if is_told => {
@@ -140,7 +140,7 @@ pub fn result(path: &Path, options: ImportOptions) -> Result<ResultFile> {
     }
 }
 
-/// A file that cannot be imported is told with the option that would help.
+/// The error message for a result that cannot be read, with the option that would help.
 fn worded(error: ResultError) -> anyhow::Error {
     match error {
         ResultError::Import { path, problem } => not_imported(&path, &problem),
@@ -152,7 +152,7 @@ fn not_imported(path: &Path, problem: &Problem) -> anyhow::Error {
     anyhow!("{}: import: {}", path.display(), words::import_problem(problem))
 }
 
-/// The result, or the stretch of it that was asked for.
+/// The result, or only the stretch of it that was asked for.
 pub fn part_of(result: ResultFile, path: &Path, between: Option<&[When]>) -> Result<ResultFile> {
     let Some([from, to]) = between else { return Ok(result) };
     let ResultFile::Recording(whole) = result else {
@@ -160,7 +160,7 @@ pub fn part_of(result: ResultFile, path: &Path, between: Option<&[When]>) -> Res
     };
     let moment = |when: &When| match when {
         When::IntoRun(length) => RecTime::after_epoch(*length),
-        // Moments before the run are its beginning.
+        // Moments before the first run count as its beginning.
         When::Wall(ns) => into_run(&whole, *ns),
     };
     let stretch = Stretch::new(moment(from), moment(to));
@@ -174,8 +174,8 @@ pub fn part_of(result: ResultFile, path: &Path, between: Option<&[When]>) -> Res
     Ok(ResultFile::Recording(Box::new(recording)))
 }
 
-/// A moment of the wall clock as one of the recording: by the clock of the run that had begun last. Runs lie in whole
-/// seconds, so that it may be up to a second off by the clock of the first.
+/// A moment of the wall clock as an instant of the recording, by the clock of the last run begun before. It may be off
+/// by up to a second, because runs begin at whole seconds of the recording.
 fn into_run(recording: &Recording, unix_ns: u64) -> RecTime {
     let begun = recording.runs.iter().rev().find(|run| run.header.started_unix_ns <= unix_ns);
     begun.map_or(RecTime::EPOCH, |run| run.at.plus(Nanos::from_ns(unix_ns.saturating_sub(run.header.started_unix_ns))))

@@ -1,7 +1,7 @@
-//! `punctual status`: what was asked for, and how it stands: configured, booted, effective.
+//! `punctual status`: what was asked for, and whether it is configured, booted and effective.
 //!
-//! Whoever may also puts back what nobody is left to put back: transactions whose command has ended, whose time is up,
-//! or in whose middle the program ended.
+//! As root the command first puts back abandoned transactions: those whose command has ended, whose time is up, or that
+//! the program did not live to complete.
 
 use super::preconditions::{allowed_to_change, put_back_abandoned};
 use super::source::Source;
@@ -17,7 +17,7 @@ use punctual_linux::journal::{self, Contents, Session, SessionStage, StepOutcome
 use punctual_linux::trace;
 use punctual_tuning::plan::{self, ENTRY, Standing, StatusRow};
 
-/// Tells how things stand; with `--confirm`, keeps them.
+/// Reports how everything stands; `--confirm` keeps it first.
 pub fn run(args: &StatusArgs) -> Result<Exit> {
     let source = Source::here();
     let mut standing = Status::default();
@@ -67,7 +67,6 @@ impl Status {
         self.sentences.push(Sentence::doubt(text));
     }
 
-    /// What killed measurements left recording.
     fn tell_tracing(&mut self, names: &[String]) {
         for name in names {
             self.doubt(format!(
@@ -77,7 +76,7 @@ impl Status {
         }
     }
 
-    /// Keeps what waits to be confirmed, and makes a command line that was tried the default.
+    /// Confirms transactions that wait for it, and makes a command line that was tried the default.
     fn confirm(&mut self, source: &Source, is_untried_good: bool) -> Result<()> {
         let hand = apply::Machine::here();
         let waited = match apply::confirm(&hand, None) {
@@ -90,7 +89,7 @@ impl Status {
         };
         let Some(contents) = journal::read(&hand)? else { bail!("nothing is applied, so there is nothing to confirm") };
         let adopted = match super::adopt::adopt(&contents, source, is_untried_good) {
-            // What stays now does so whatever becomes of the command line.
+            // The confirmation above stands even if the command line cannot become the default.
             Err(error) if waited => {
                 self.doubt(render::words::told(&error));
                 return Ok(());
@@ -105,7 +104,7 @@ impl Status {
         Ok(())
     }
 
-    /// All that the journal tells of, held against the machine.
+    /// Reports all transactions of the journal, and compares each setting with the machine.
     fn tell(&mut self, contents: &Contents, source: &Source) -> Result<()> {
         for damage in &contents.damage {
             self.doubt(format!("The journal is damaged: {damage}; the rest of it is kept."));
@@ -188,13 +187,14 @@ pub fn need_of(session: &Session) -> Result<Need> {
     Ok(Need { kind, cpus, ..Need::default() })
 }
 
-/// Everything that was asked for and not taken back. What was set anew in this boot stands for the same of earlier ones.
+/// Everything that was asked for and not taken back. Settings made anew in this boot replace the same settings of
+/// earlier boots.
 fn asked(contents: &Contents, boot: &str) -> Vec<plan::Requested> {
     let is_this_boot = |session: &Session| session.begun.as_ref().is_some_and(|begun| begun.boot == boot);
     let was_set_anew = contents.standing().any(|session| {
         is_this_boot(session) && session.begun.as_ref().is_some_and(|begun| begun.kind == journal::Purpose::Boot)
     });
-    // A campaign's words are for a boot at a time, and none of what the machine is tuned to.
+    // A campaign's words are for single boots and are not part of how the machine is tuned.
     let is_tuning = |session: &&Session| {
         !session.begun.as_ref().is_some_and(|begun| matches!(begun.kind, journal::Purpose::Campaign { .. }))
     };
@@ -208,7 +208,8 @@ fn asked(contents: &Contents, boot: &str) -> Vec<plan::Requested> {
         let is_now = is_this_boot(session);
         let steps = entries.map(|entry| (&entry.intent.change, &entry.intent.step));
         let steps = steps.filter(|(change, step)| {
-            // The entry that is tried is the loader's to use up and ours to take away; it stands in a sentence.
+            // The boot entry on trial is used up by the loader and removed by us, so a sentence reports it instead of a
+            // row.
             change.as_str() != ENTRY && (is_now || step.is_kept() || !was_set_anew)
         });
         asked.extend(steps.map(|(id, step)| plan::Requested::Done {

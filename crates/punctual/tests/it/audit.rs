@@ -28,9 +28,9 @@ fn exit_code_follows_what_counts_as_failure() {
     assert_eq!(audit(&[], Some("one-cpu")).code, 0);
     assert_eq!(audit(&["--fail-on", "fail"], Some("one-cpu")).code, 2);
     assert_eq!(audit(&["--fail-on", "warn"], Some("one-cpu")).code, 2);
-    // Nothing bad is left there; what is unknown is no finding.
+    // Nothing is bad any more, and what is unknown is no finding.
     assert_eq!(audit(&["--fail-on", "warn", "--cpus", "2-3"], Some("rt-tuned")).code, 0);
-    // Nothing could be checked, and with --fail-on that must not pass.
+    // On an empty machine nothing can be checked, and with --fail-on that must not pass.
     assert_eq!(audit(&["--fail-on", "fail"], Some("empty")).code, 3);
     assert_eq!(audit(&[], Some("empty")).code, 0);
 }
@@ -202,7 +202,7 @@ fn this_machine_gets_an_answer() {
     assert!(output.out.contains("kconf.flavour"));
 }
 
-/// What people paste into issues holds no password of the machine's owner.
+/// The output is pasted into bug reports, so it must not hold passwords from the command line.
 #[test]
 fn private_values_of_the_command_line_are_not_shown() {
     let folder = tempfile::tempdir().unwrap();

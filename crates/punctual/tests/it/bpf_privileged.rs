@@ -1,4 +1,4 @@
-//! The engine that is a program in the kernel, held against the kernel's own trace.
+//! Compares the engine that runs in the kernel with the kernel's own trace.
 
 use crate::run::{Run, machine};
 use punctual_hist::Nanos;
@@ -11,7 +11,7 @@ const CPU: u32 = 0;
 const BURST: Nanos = Nanos::from_us(2_500);
 const PAUSE: Nanos = Nanos::from_ms(47);
 
-/// Takes the CPU in bursts until it is told to stop, or the test takes far too long.
+/// Occupies the CPU in bursts until `stop` is set, or for 120 s.
 fn hog(stop: &AtomicBool) {
     setup::pin_current(&[CPU]).unwrap();
     setup::set_policy(Policy::Fifo(95)).unwrap();
@@ -25,7 +25,7 @@ fn hog(stop: &AtomicBool) {
     }
 }
 
-/// What an engine said, after a measurement in which a hog was planted.
+/// The explanation by one engine of a measurement in which a hog was planted.
 fn explained(engine: &str) -> Value {
     let run = Run::new();
     let stop = Arc::new(AtomicBool::new(false));
@@ -55,7 +55,7 @@ fn both_engines_name_the_same_culprit() {
         let first = |spike: &&Value| spike["causes"][0]["name"].as_str().is_some_and(|name| name.contains("hog95"));
         let named = spikes.iter().filter(first).count();
         println!("{engine}: {named} of {} late activations are put down to the hog", spikes.len());
-        // A busy host plants delays of its own.
+        // On a busy host other delays occur as well.
         assert!(named >= 30 && named * 10 >= spikes.len() * 8, "{engine}: {named} of {}", spikes.len());
         assert!(said["causes"][0]["name"].as_str().unwrap().contains("hog95"), "{}", said["causes"]);
         let whole = spikes.iter().filter(|spike| spike["incomplete"].is_null()).count();

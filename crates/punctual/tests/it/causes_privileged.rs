@@ -1,4 +1,4 @@
-//! The kernel's trace beside a measurement, as only root can have it.
+//! Causes found by the kernel's trace during a measurement, which needs root.
 
 use crate::run::{Run, Said, machine, until};
 use punctual_hist::Nanos;
@@ -7,12 +7,13 @@ use punctual_numbers::trace::{Kept, Rung, What};
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::process::Child;
 
-/// A tracefs of the test's own to look into; gone with it.
+/// A mount of tracefs for one test, which is removed with the value.
 struct Tracefs(tempfile::TempDir);
 
 impl Tracefs {
-    /// `None` where the kernel has none.
+    /// Mounts tracefs; `None` if the kernel has none.
     fn new() -> Option<Self> {
         let dir = tempfile::tempdir().unwrap();
         mount("none", dir.path(), "tracefs", MountFlags::empty(), None).ok()?;
@@ -23,13 +24,13 @@ impl Tracefs {
         self.0.path()
     }
 
-    /// What the instance that everybody shares is set to.
+    /// Settings of the trace instance that all processes share.
     fn top(&self) -> BTreeMap<&'static str, String> {
         let files = ["tracing_on", "trace_clock", "set_event", "buffer_size_kb", "tracing_cpumask", "current_tracer"];
         files.into_iter().map(|file| (file, std::fs::read_to_string(self.path().join(file)).unwrap())).collect()
     }
 
-    /// Instances of the process with this number.
+    /// Trace instances of the process with this number.
     fn instances(&self, pid: u32) -> Vec<PathBuf> {
         let name = format!("punctual-{pid}");
         let entries = std::fs::read_dir(self.path().join("instances")).unwrap().map(|entry| entry.unwrap().path());
@@ -128,10 +129,8 @@ fn nobody_elses_tracing_is_touched_and_ours_is_gone_at_every_end() {
     for signal in [None, Some(rustix::process::Signal::TERM), Some(rustix::process::Signal::INT)] {
         let length = if signal.is_none() { "1s" } else { "30s" };
         let name = format!("{signal:?}.punctual");
-        let words = ["measure", "--explain", "--cpus", "0", "-q", "--duration", length, "--out", &name];
-        let mut child = run.command(&words).stdout(std::process::Stdio::null()).spawn().unwrap();
-        let (pid, path) = (child.id(), run.path(&name));
-        until("the measurement began", || std::fs::metadata(&path).is_ok_and(|file| file.len() > 1_000));
+        let mut child = begun(&run, &name, length);
+        let pid = child.id();
         assert_eq!(tracefs.top(), before, "while it runs");
         if let Some(signal) = signal {
             assert!(!tracefs.instances(pid).is_empty(), "it has one");
@@ -149,13 +148,7 @@ fn what_a_killed_measurement_left_the_next_one_removes() {
     let _machine = machine();
     let Some(tracefs) = Tracefs::new() else { return };
     let run = Run::new();
-    let words = ["measure", "--explain", "--cpus", "0", "-q", "--duration", "30s", "--out", "killed.punctual"];
-    let mut child = run.command(&words).stdout(std::process::Stdio::null()).spawn().unwrap();
-    let pid = child.id();
-    let path = run.path("killed.punctual");
-    until("the measurement began", || std::fs::metadata(&path).is_ok_and(|file| file.len() > 1_000));
-    child.kill().unwrap();
-    child.wait().unwrap();
+    let pid = kill_one(&run, "killed.punctual");
     assert!(!tracefs.instances(pid).is_empty(), "nobody was left to remove it");
     let others = tracefs.path().join("instances").join(format!("other-{pid}"));
     std::fs::create_dir(&others).unwrap();
@@ -182,7 +175,7 @@ fn a_recording_with_causes_goes_on_with_causes() {
     assert_eq!((runs.len(), runs[0].ran + runs[0].skipped, runs[1].ran + runs[1].skipped), (2, 1000, 1000));
     let (then, now) = (before.tracing.unwrap(), causes.tracing.as_ref().unwrap());
     assert_eq!((then.rung, then.windows_max, &then.phases), (now.rung, now.windows_max, &now.phases));
-    // What was late in the first run is still there, and some of the second is.
+    // Late activations of the first run are still in the recording, and so are some of the second.
     let second = recording.header.epoch.plus(runs[1].at.since_epoch());
     let of_first = causes.late.iter().filter(|late| late.release < second).count();
     assert!(of_first == before.late.len() && causes.late.len() >= of_first, "{of_first}");
@@ -191,12 +184,18 @@ fn a_recording_with_causes_goes_on_with_causes() {
     assert!(explained.code != 1 && !explained.out.is_empty(), "{explained:?}");
 }
 
-/// Starts a measurement that looks for causes, and kills it when it has begun; its process id.
-fn kill_one(run: &Run, name: &str) -> u32 {
-    let words = ["measure", "--explain", "--cpus", "0", "-q", "--duration", "30s", "--out", name];
-    let mut child = run.command(&words).stdout(std::process::Stdio::null()).spawn().unwrap();
+/// Starts a measurement that looks for causes, and returns when it has begun.
+fn begun(run: &Run, name: &str, length: &str) -> Child {
+    let words = ["measure", "--explain", "--cpus", "0", "-q", "--duration", length, "--out", name];
+    let child = run.command(&words).stdout(std::process::Stdio::null()).spawn().unwrap();
     let path = run.path(name);
     until("the measurement began", || std::fs::metadata(&path).is_ok_and(|file| file.len() > 1_000));
+    child
+}
+
+/// Starts a measurement that looks for causes, kills it once it has begun, and returns its process id.
+fn kill_one(run: &Run, name: &str) -> u32 {
+    let mut child = begun(run, name, "30s");
     child.kill().unwrap();
     child.wait().unwrap();
     child.id()
@@ -234,7 +233,7 @@ fn an_instance_in_use_cannot_be_removed_and_two_measure_side_by_side() {
     for instance in tracefs.instances(child.id()) {
         assert!(std::fs::remove_dir(&instance).is_err(), "{}", instance.display());
     }
-    // Of another PID namespace, where the first one's number is nobody's.
+    // In another PID namespace the number of the first process belongs to nobody.
     let other = ["unshare", "-pf", env!("CARGO_BIN_EXE_punctual")];
     let said = std::process::Command::new("timeout")
         .args(["--signal=KILL", "120"])

@@ -1,41 +1,26 @@
-//! Recordings held against each other: made here, frame by frame, so that any machine can do it.
+//! Comparisons of recordings that are made here, frame by frame, so that any machine can run the tests.
 
+use crate::made_up;
 use crate::run::Run;
 use punctual_hist::{MonoTime, Nanos, bucket_index};
-use punctual_numbers::placement::Placement;
 use punctual_numbers::recording::{
-    Clock, CpuInterval, End, EndReason, Event, EventKind, Frame, Header, Interval, RecTime, encode, encode_preamble,
+    CpuInterval, End, EndReason, Event, EventKind, Frame, Header, Interval, RecTime, encode, encode_preamble,
 };
-use punctual_numbers::scenario::{Amount, LoadPhase, Mechanism, Policy, ProbeThread, Scenario, TimerPhase};
+use punctual_numbers::scenario::{Amount, Mechanism, Policy, Scenario};
 use std::fs;
 
 fn header(cpu: u32, mechanism: Mechanism) -> Frame {
+    let length = Nanos::from_secs(20);
+    let plain = Scenario::plain([cpu], Nanos::from_ms(1), Policy::Fifo(90), Amount::Time(length));
     Frame::Header(Box::new(Header {
-        tool_version: "0.1.0".to_owned(),
-        started_unix_ns: 1_763_718_077_000_000_000,
         epoch: MonoTime::from_ns(0),
-        scenario: Scenario {
-            threads: vec![ProbeThread { cpu, period: Nanos::from_ms(1) }],
-            policy: Policy::Fifo(90),
-            mechanism,
-            phase: TimerPhase::Auto,
-            warm_up: Amount::Activations(0),
-            length: Amount::Time(Nanos::from_secs(20)),
-            budget: Some(Nanos::from_us(100)),
-            limit: None,
-            dma_latency_us: None,
-            load_phases: vec![LoadPhase { loads: vec![], parts: 1 }],
-            load_cpus: None,
-            suite: None,
-        },
+        scenario: Scenario { mechanism, budget: Some(Nanos::from_us(100)), ..plain },
         machine: vec![("kernel", "6.12").into()],
-        placement: Placement::default(),
-        clock: Clock::default(),
-        checkpoint: Nanos::from_secs(1),
+        ..made_up::header(1, length)
     }))
 }
 
-/// A recording; in each of its seconds, this number of activations are later than the budget.
+/// Writes a recording in each of whose seconds this many activations exceed the budget.
 fn write(run: &Run, name: &str, mechanism: Mechanism, seconds: u64, late: u64) {
     write_on(run, name, 1, mechanism, seconds, late);
 }
@@ -47,7 +32,7 @@ fn write_on(run: &Run, name: &str, cpu: u32, mechanism: Mechanism, seconds: u64,
     put(header(cpu, mechanism));
     let bucket = |us: u64| u16::try_from(bucket_index(us * 1000)).unwrap();
     for at in 0..seconds {
-        // A body that is not the same in each second.
+        // The latencies differ a little from second to second.
         let counts = [(5, 500 + at * 37 % 50), (8, 450 + at * 53 % 40), (20, 20), (250, late)];
         let sum: u64 = counts.iter().map(|(us, n)| us * n).sum();
         let ran = counts.into_iter().filter(|(_, n)| *n > 0).map(|(us, n)| (bucket(us), n)).collect();
@@ -110,7 +95,7 @@ fn what_cannot_be_trusted_makes_a_comparison_doubtful_and_one_file_is_noticed() 
     assert!(said.code == 0 && said.err.contains("good.punctual is the first file itself"), "{said:?}");
 }
 
-/// No gate passes what the report of the same recording does not.
+/// A gate must not pass a recording whose report does not pass.
 #[test]
 fn a_gate_passes_only_what_can_be_trusted() {
     let run = three();
@@ -118,7 +103,7 @@ fn a_gate_passes_only_what_can_be_trusted() {
     let passed = gate("good.punctual", "ktap");
     assert!(passed.code == 0 && passed.out.contains("\nok 1 latency.cpu_1"), "{passed:?}");
     let json = run.json(&["export", "good.punctual", "--format", "rt-tests-json"]);
-    assert_eq!(json["start_time"], "Fri, 21 Nov 2025 09:41:17 +0000");
+    assert_eq!(json["start_time"], "Tue, 14 Nov 2023 22:13:20 +0000");
     let failed = gate("bad.punctual", "ktap");
     assert!(failed.code == 0 && failed.out.contains(", 300 missed\nnot ok 1 latency.cpu_1\n"), "{failed:?}");
     write(&run, "short.punctual", Mechanism::Absolute, 2, 0);
@@ -177,7 +162,7 @@ fn rounds_are_planned_kept_and_gone_on_with() {
         planned.out.lines().find_map(|line| line.strip_prefix("Order: ")).unwrap().replace(' ', "").to_lowercase();
     assert!(["abba", "baab"].contains(&order.as_str()), "{order}");
     assert!(!run.path("did").exists(), "a dry run runs nothing");
-    // The command of A works once it has what it needs.
+    // The command of A fails until the file `ready` exists.
     begin("test -e ready && echo a >> did", &["--out", "state"]).refused(&["sets up A failed", "compare --resume"]);
     fs::write(run.path("ready"), "").unwrap();
     fs::remove_file(run.path("did")).ok();
@@ -209,7 +194,7 @@ fn fixture(name: &str) -> String {
     format!("{}/../../fixtures/foreign/{name}", env!("CARGO_MANIFEST_DIR"))
 }
 
-/// The document, which fits its schema.
+/// The JSON document of a comparison, which must fit its schema.
 fn compared(run: &Run, words: &[&str]) -> serde_json::Value {
     let schema = serde_json::from_str(include_str!("../../../../schemas/compare-3.schema.json")).unwrap();
     let validator = jsonschema::draft202012::new(&schema).unwrap();
@@ -276,7 +261,7 @@ fn what_makes_a_file_unfit_for_claims_makes_it_unfit_for_comparing() {
             |line: &str| if line.starts_with("# Total:") { format!("# Total: {count:09}") } else { line.to_owned() };
         fs::write(run.path(name), text.lines().map(total).collect::<Vec<_>>().join("\n") + "\n").unwrap();
     };
-    // Fewer than its rows hold.
+    // The stated count is less than the rows hold.
     stating("doubted.txt", 100);
     run.punctual(&["compare", "ct.txt", "doubted.txt"]).refused(&["Of doubted.txt", "contradict", "--anyway"]);
     let words = ["compare", "ct.txt", "doubted.txt", "--anyway", "--full", "--html", "d.html", "--junit", "d.xml"];
@@ -287,7 +272,8 @@ fn what_makes_a_file_unfit_for_claims_makes_it_unfit_for_comparing() {
     {
         assert!(form.contains("contradict"), "{form}");
     }
-    // A fifth more than its rows hold: the median is told, all above p80 may be among them.
+    // The stated count is a fifth more than the rows hold: the median is known, but all values above p80 may be
+    // missing.
     stating("lossy.txt", 25_000);
     let document = compared(&run, &["ct.txt", "lossy.txt"]);
     let group = &document["others"][0]["groups"][0];
@@ -319,7 +305,7 @@ fn fifty_recordings_one_file_twice_and_nothing_in_common() {
     run.punctual(&["merge", "good.punctual", "elsewhere.punctual", "--out", "m.punctual"])
         .refused(&["measured: CPU 1 there, CPU 3 here"]);
     run.punctual(&["merge", "good.punctual", "good.punctual", "--out", "m.punctual"]).refused(&["the same run"]);
-    // Nothing was measured: it began, and was cut off.
+    // The recording was cut off before its first interval.
     write(&run, "nothing.punctual", Mechanism::Absolute, 0, 0);
     run.punctual(&["compare", "good.punctual", "nothing.punctual"]).refused(&["nothing.punctual", "only in the first"]);
     run.punctual(&["merge", "good.punctual", "nothing.punctual", "--out", "m.punctual"])
@@ -343,7 +329,7 @@ fn what_is_no_recording_is_refused_by_name() {
     for margin in ["-1", "nan", "inf", "5000", "much"] {
         compare(&["good.punctual", "same.punctual", &format!("--margin={margin}")]).refused(&["percentage"]);
     }
-    // Cut off in the middle: what is there is compared.
+    // A recording that was cut off in the middle is compared as far as it goes.
     let bytes = fs::read(run.path("bad.punctual")).unwrap();
     for part in 1..8 {
         fs::write(run.path("cut.punctual"), &bytes[..bytes.len() * part / 8]).unwrap();

@@ -1,12 +1,10 @@
-//! Recordings with causes in them, explained: made here, frame by frame, so that any machine can do it.
+//! Explanations of recordings that are made here, frame by frame, so that any machine can run the tests.
 
+use crate::made_up;
 use crate::run::Run;
 use punctual_hist::{MonoTime, Nanos};
-use punctual_numbers::placement::Placement;
-use punctual_numbers::recording::{
-    Clock, End, EndReason, Frame, Header, Mark, MarkKind, RecTime, encode, encode_preamble,
-};
-use punctual_numbers::scenario::{Amount, LoadPhase, Mechanism, Policy, ProbeThread, Scenario, TimerPhase};
+use punctual_numbers::recording::{End, EndReason, Frame, Header, Mark, MarkKind, RecTime, encode, encode_preamble};
+use punctual_numbers::scenario::{Amount, LoadPhase, Policy, Scenario};
 use punctual_numbers::trace::{
     Address, Context, Kept, LateList, LateTotal, Names, Record, Rung, TraceTotal, Tracing, Vector, What, Window,
 };
@@ -18,28 +16,13 @@ const HOG: i32 = 60;
 
 fn header() -> Frame {
     let phase = |loads: &[&str]| LoadPhase { loads: loads.iter().map(|&load| load.to_owned()).collect(), parts: 1 };
+    let length = Nanos::from_secs(10);
+    let plain = Scenario::plain([1], Nanos::from_ms(1), Policy::Fifo(90), Amount::Time(length));
     Frame::Header(Box::new(Header {
-        tool_version: "0.1.0".to_owned(),
-        started_unix_ns: 1_763_718_077_000_000_000,
         epoch: EPOCH,
-        scenario: Scenario {
-            threads: vec![ProbeThread { cpu: 1, period: Nanos::from_ms(1) }],
-            policy: Policy::Fifo(90),
-            mechanism: Mechanism::Absolute,
-            phase: TimerPhase::Auto,
-            warm_up: Amount::Activations(0),
-            length: Amount::Time(Nanos::from_secs(10)),
-            budget: None,
-            limit: None,
-            dma_latency_us: None,
-            load_phases: vec![phase(&[]), phase(&["cpu"])],
-            load_cpus: None,
-            suite: None,
-        },
+        scenario: Scenario { load_phases: vec![phase(&[]), phase(&["cpu"])], ..plain },
         machine: vec![("kernel", "6.12.9").into()],
-        placement: Placement::default(),
-        clock: Clock::default(),
-        checkpoint: Nanos::from_secs(1),
+        ..made_up::header(1, length)
     }))
 }
 
@@ -98,7 +81,6 @@ fn hogged(slot: u32, at: Nanos, hog: Nanos) -> Window {
     }
 }
 
-/// Writes a recording of `windows`, each a nanosecond later than the one before. Returns its name.
 fn recorded(run: &Run, windows: u32) -> &'static str {
     let total = LateTotal {
         cpu: 1,

@@ -1,9 +1,10 @@
-//! Figures of this machine, asked for by name and no part of any other run: how often `compare` tells it apart from itself
-//! and finds a planted hog, and whether `optimize` finds one. They need root, minutes and a quiet machine: what else runs
-//! here comes and goes, and is found, too.
+//! Figures of this machine, which run only when named: how often `compare` tells the machine apart from itself and
+//! finds a planted hog, and whether `optimize` finds a planted knob. They need root, minutes and a quiet machine: other
+//! work that comes and goes is found as well.
 //!
-//! `PAIRS=40 KNOWN=20 SECONDS=60 cargo test --release -p punctual --test it -- --ignored --nocapture pairs_of_this_machine`,
-//! `BUDGET=12m RUN=3s cargo test --release -p punctual --test it -- --ignored --nocapture a_planted_knob`.
+//! `PAIRS=40 KNOWN=20 SECONDS=60 cargo test --release -p punctual --test it -- --ignored --nocapture
+//! pairs_of_this_machine`, `BUDGET=12m RUN=3s cargo test --release -p punctual --test it -- --ignored --nocapture
+//! a_planted_knob`.
 
 use crate::optimize_privileged::{JOURNAL, last_cpu, untuned, values};
 use crate::run::{Run, machine};
@@ -21,14 +22,14 @@ fn asked(name: &str, otherwise: u64) -> u64 {
     std::env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(otherwise)
 }
 
-/// Runs on a CPU above the measured priority for 100 us every 100 ms, at releases, until told to stop; not while it is to
-/// be quiet.
+/// Occupies a CPU above the measured priority for 100 us at a release every 100 ms, until `stop` is set, but not while
+/// `is_quiet` is set.
 fn hog(cpu: u32, stop: &AtomicBool, is_quiet: &AtomicBool) {
     setup::pin_current(&[cpu]).unwrap();
     setup::set_policy(Policy::Fifo(95)).unwrap();
     let (every, length) = (Nanos::from_ms(100), Nanos::from_us(100));
     while !stop.load(Ordering::Relaxed) {
-        // Releases lie half a period off the grid of milliseconds; begin a little before one.
+        // Releases lie half a period off whole milliseconds; the hog begins a little before one.
         let at = now().as_ns() / every.as_ns() * every.as_ns() + every.as_ns() + 490_000;
         let at = MonoTime::from_ns(at);
         kernel::sleep_until(at);
@@ -36,7 +37,8 @@ fn hog(cpu: u32, stop: &AtomicBool, is_quiet: &AtomicBool) {
     }
 }
 
-/// Ten seconds, or as many as asked for, under a name; idle states kept out at 0 us unless it is to be otherwise.
+/// Measures for this many seconds into a recording of this name. With `held`, idle states are kept out by a DMA latency
+/// of 0 us.
 fn measure(run: &Run, cpu: u32, seconds: u64, held: bool, name: &str) {
     let (cpu, duration) = (cpu.to_string(), format!("{seconds}s"));
     let mut words =
@@ -62,8 +64,8 @@ fn verdict(run: &Run, first: &str, second: &str) -> String {
     document["verdict"].as_str().unwrap().to_owned()
 }
 
-/// Every pair shares its first recording with the pair before, so that what drifts between them counts as well. The first
-/// `KNOWN` pairs are held against known effects, too; idle states show at once, and get a quarter of the time.
+/// Every pair shares its first recording with the pair before, so that slow drift counts as well. The first `KNOWN`
+/// pairs are also compared with known effects. The effect of idle states shows at once, and gets a quarter of the time.
 #[test]
 #[ignore = "needs root and a quiet machine, and takes as long as it measures"]
 fn pairs_of_this_machine() {
@@ -105,9 +107,9 @@ struct Planted {
 }
 
 impl Planted {
-    /// A hog runs from now on but for when the knob is set, for as long as this lives.
+    /// Starts a hog that runs while this value lives, except when the knob is set.
     fn new(cpu: u32) -> Self {
-        // Folders for temporary files are everybody's, and root runs no program from there.
+        // Root runs no program from the temporary folder, to which anybody may write.
         let folder = tempfile::Builder::new().prefix("punctual-planted-").tempdir_in("/var/lib").unwrap();
         let (knob, state) = (folder.path().join("quiet"), folder.path().join("state"));
         let text = format!("#!/bin/sh\nexec /bin/sh -c 'echo \"$0\" >{}' \"$1\"\n", state.display());
@@ -139,8 +141,8 @@ impl Drop for Planted {
     }
 }
 
-/// Six knobs, one of which matters: it is found, told first and recommended, and everything is put back. `BUDGET=12m`,
-/// `RUN=3s`, `STRATEGY=race` and `KNOBS=a,b,..` choose otherwise.
+/// Six knobs, one of which matters. It must be found, listed first and recommended, and everything must be put back.
+/// `BUDGET=12m`, `RUN=3s`, `STRATEGY=race` and `KNOBS=a,b,..` choose otherwise.
 #[test]
 #[ignore = "needs root and a quiet machine, and takes minutes"]
 fn a_planted_knob_is_found_among_six() {
@@ -175,7 +177,7 @@ fn a_planted_knob_is_found_among_six() {
     assert!(!Path::new(JOURNAL).exists(), "no trace of us");
 }
 
-/// What a candidate does, in a line.
+/// The verdict on a candidate and its effects, in a line.
 fn shown(candidate: &Value) -> String {
     let effects = candidate["effects"].as_array().unwrap().iter();
     let told = effects.map(|effect| {

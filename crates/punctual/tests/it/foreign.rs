@@ -1,4 +1,4 @@
-//! Files of other programs, through the whole program: told as text and JSON, exported, and read by public readers.
+//! Files of other programs, through the whole program: reported as text and JSON, exported, and read by public readers.
 
 use crate::run::Run;
 use serde_json::Value;
@@ -37,7 +37,7 @@ fn every_file_is_told_by_a_document_that_fits_its_schema_or_refused_with_a_reaso
         let errors: Vec<String> =
             validator.iter_errors(&document).map(|e| format!("{}: {e}", e.instance_path)).collect();
         assert!(errors.is_empty(), "{name}: {errors:#?}");
-        // The path may be long enough for the line to be broken.
+        // A long path makes the line wrap.
         let text = run.punctual(&["report", &name]).out.replace('\n', " ");
         assert!(text.contains("imported as") && !text.to_lowercase().contains("worst case"), "{text}");
         told += 1;
@@ -78,7 +78,7 @@ fn a_recording_is_exported_and_read_back_with_the_same_counts() {
     let max = ours["cpus"][0]["latency_ns"]["max"].as_u64().unwrap();
     assert_eq!(theirs["cpus"][0]["latency_ns"]["max"].as_u64().unwrap(), max / 1_000 * 1_000);
     run.punctual(&["export", recording, "--format", "csv", "--out", "ct.txt"]).refused(&["ct.txt"]);
-    // A collector's file is replaced, and nothing is left beside it.
+    // A collector's file is replaced in one step, which leaves no other file behind.
     for _ in 0..2 {
         assert_eq!(run.punctual(&["export", recording, "--format", "prometheus", "--out", "l.prom"]).code, 0);
     }
@@ -137,7 +137,7 @@ fn what_a_file_says_itself_is_not_overridden_and_skips_have_a_column() {
     run.punctual(&["export", recording, "--format", "csv", "--period", "1ms"]).refused(&[recording, "--period"]);
     let latmus = fixture("latmus-rk3588-2h.txt");
     run.punctual(&["report", &latmus, "--unit", "ms"]).refused(&["in us, not in ms; leave --unit out"]);
-    // Of several files, a unit is for those that do not say theirs.
+    // Of several files, the unit counts for those that do not state theirs.
     fs::write(run.path("numbers"), "5000\n9000\n7000\n").unwrap();
     let several = ["compare", latmus.as_str(), "numbers", "--from", "latencies", "--unit", "ns", "--anyway"];
     let said = run.punctual(&several);
@@ -146,13 +146,13 @@ fn what_a_file_says_itself_is_not_overridden_and_skips_have_a_column() {
     let instants: Vec<String> = (0..100).filter(|k| k % 10 != 3).map(|k| (1_000 * k).to_string()).collect();
     fs::write(run.path("instants.csv"), format!("timestamp_us\n{}\n", instants.join("\n"))).unwrap();
     let text = run.punctual(&["report", "instants.csv"]).out;
-    // Where the terminal is narrow, the last column stands below.
+    // On a narrow terminal the last column is printed below.
     let is_counted = |line: &str| line.contains("the activations") && line.trim_end().ends_with(" 10");
     assert!(text.contains("skipped") && text.lines().any(is_counted), "{text}");
 }
 
-/// What was written is read by the readers that others use: packages of `HdrHistogram`, of the client library of
-/// Prometheus, for `JUnit` XML and TAP, `DuckDB` and Arrow, and Prometheus' own tool. `cargo xtask ci formats` runs it.
+/// Exported files are read by the programs that others use: packages of `HdrHistogram`, of Prometheus's client library,
+/// for `JUnit` XML and TAP, `DuckDB` and Arrow, and Prometheus's own tool. `cargo xtask ci formats` runs it.
 #[test]
 #[ignore = "installs packages from Python's index and Debian's archive"]
 fn public_readers_read_what_is_exported() {
@@ -204,8 +204,8 @@ fn public_readers_read_what_is_exported() {
     promtool(&run, &run.path("r.prom"));
 }
 
-/// Intervals of a log follow each other from the start of the run on, and hold all that ran: `(tag, from, to, count)`, in
-/// milliseconds since 1970.
+/// Checks that the intervals of a log follow each other from the start of the run and hold all that ran: `(tag, from,
+/// to, count)`, in milliseconds since 1970.
 fn held_over_time(log: &str, intervals: &Value, ran: &Value) {
     let intervals: Vec<(String, f64, f64, u64)> = serde_json::from_value(intervals.clone()).unwrap();
     let started = log.lines().find_map(|line| line.strip_prefix("#[StartTime: ")?.split_once(' ')).unwrap().0;
@@ -218,7 +218,7 @@ fn held_over_time(log: &str, intervals: &Value, ran: &Value) {
     assert_eq!(Some(intervals.iter().map(|(.., count)| count).sum::<u64>()), ran.as_u64());
 }
 
-/// What readers of histograms saw of one series.
+/// Compares the cells of a series with what readers of histograms saw of it.
 fn held_against_readers(series: &Value, tag: &str, read: &Value) {
     let cells: Vec<(u64, u64)> = series["cells"]
         .as_array()
@@ -226,7 +226,7 @@ fn held_against_readers(series: &Value, tag: &str, read: &Value) {
         .iter()
         .map(|cell| (cell["low_ns"].as_u64().unwrap() / 1_000, cell["count"].as_u64().unwrap()))
         .collect();
-    // What is beyond the histogram is at its maximum, which is the last value.
+    // The reader has the values beyond the histogram at the maximum, which is the last value.
     let mut theirs: Vec<(u64, u64)> = serde_json::from_value(read["hdr"][tag].clone()).unwrap();
     let last = theirs.pop().unwrap();
     assert_eq!(theirs, cells);
@@ -264,12 +264,12 @@ fn read_by_python(run: &Run) -> Value {
     let download = ["-m", "pip", "-q", "download", "--no-deps", "--no-binary", "pytest", "--dest", &sources];
     python(&own, &[download.as_slice(), &["pytest==8.4.2"]].concat());
     let read = python(&own, &["-c", include_str!("read_exports.py"), &run.dir.path().display().to_string()]);
-    // A package may say something of itself first.
+    // A package may print lines of its own before the result.
     serde_json::from_str(read.lines().last().unwrap()).unwrap()
 }
 
-/// Prometheus' own tool finds nothing to complain of. It is taken from Debian's package, unpacked and not installed, where
-/// it is not there.
+/// Prometheus's own tool must find nothing to complain of. If it is not installed, it is unpacked from Debian's
+/// package.
 fn promtool(run: &Run, metrics: &Path) {
     let there = Command::new("promtool").arg("--version").output().is_ok_and(|output| output.status.success());
     let tool = if there { PathBuf::from("promtool") } else { unpacked(run, "prometheus").join("usr/bin/promtool") };
@@ -279,7 +279,7 @@ fn promtool(run: &Run, metrics: &Path) {
     assert!(done.status.success() && said.trim().is_empty(), "{}: {said}", tool.display());
 }
 
-/// The files of a Debian package.
+/// Unpacks a Debian package and returns the folder of its files.
 fn unpacked(run: &Run, package: &str) -> PathBuf {
     let folder = run.path("debian");
     fs::create_dir(&folder).unwrap();

@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// A run that ends with the test, also when the test fails.
+/// A running program that is ended with the test, even if the test fails.
 struct Running(Child);
 
 impl Drop for Running {
@@ -48,7 +48,7 @@ fn kill_9_at_any_moment_leaves_a_readable_recording() {
     for batch in 0..5u32 {
         let run = Run::new();
         let mut children: Vec<(u32, Running)> = (0..10).map(|i| (i, start(&run, &format!("{i}.punctual")))).collect();
-        // All of them start together; on a busy machine that takes a while.
+        // All of them start together, which takes a while on a busy machine.
         until("the first begins", || run.path("0.punctual").metadata().is_ok_and(|file| file.len() > 0));
         let began = std::time::Instant::now();
         for (i, Running(child)) in &mut children {
@@ -62,12 +62,12 @@ fn kill_9_at_any_moment_leaves_a_readable_recording() {
     }
     assert!(lost.len() >= 25, "most runs lived long enough to have a header: {}", lost.len());
     let largest = lost.iter().copied().fold(0.0, f64::max);
-    // How much is lost is a matter of the machine's load: told, not judged. That every frame handed out survives is
-    // judged without a clock, in punctual-linux: `killed_at_any_moment_what_was_synced_is_there`.
+    // How much is lost depends on the machine's load, so it is printed and not checked. That every frame handed out
+    // survives is checked without a clock in punctual-linux: `killed_at_any_moment_what_was_synced_is_there`.
     println!("{} recordings, largest loss {largest:.2} s; checkpoints are 1 s apart", lost.len());
 }
 
-/// Seconds between the last thing on disk and the kill; `None` when the run was killed before its header was written.
+/// Seconds between the last thing on disk and the kill; `None` if the run was killed before its header was written.
 fn seconds_lost(run: &Run, name: &str, killed: f64) -> Option<f64> {
     let said = run.punctual(&["report", name, "--json"]);
     if said.code == 1 {
@@ -86,7 +86,7 @@ fn a_full_disk_is_said_at_once_and_what_was_written_is_readable() {
     let run = Run::new();
     let program = env!("CARGO_BIN_EXE_punctual");
     let words = "measure --policy other --cpus 0 --duration 3s --warm-up 10 --out r.punctual";
-    // Writes beyond 4 KB fail as on a full disk, instead of killing.
+    // Writes beyond 4 KB fail as on a full disk, and do not kill the program.
     let script = format!("trap '' XFSZ; ulimit -f 4; exec {program} {words}");
     let output = Command::new("sh").args(["-c", &script]).current_dir(run.dir.path()).output().unwrap();
     let err = String::from_utf8_lossy(&output.stderr);

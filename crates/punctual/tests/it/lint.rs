@@ -13,12 +13,10 @@ fn lint(words: &[&str]) -> Said {
     Run::new().punctual(&[&["lint"], words].concat())
 }
 
-/// Judges a line for one and the same kernel.
 fn of_line(line: &str, words: &[&str]) -> Said {
     lint(&[&["--cmdline", line], words, &KERNEL[..]].concat())
 }
 
-/// With something to read on standard input.
 fn with_input(words: &[&str], input: &[u8]) -> Said {
     let run = Run::new();
     let mut command = run.command(&[&["lint"], words, &KERNEL[..]].concat());
@@ -95,7 +93,7 @@ fn mistakes_are_told_with_a_remedy() {
     }
 }
 
-/// A boot loader's file, judged: its words keep their places.
+/// SARIF for a boot loader's file names the line and column of each word.
 #[test]
 fn sarif_shows_the_word_where_it_stands() {
     let folder = tempfile::tempdir().unwrap();
@@ -116,7 +114,7 @@ fn sarif_shows_the_word_where_it_stands() {
     assert_eq!(place["region"], serde_json::json!({ "startLine": 3, "startColumn": 27, "endColumn": 34 }));
 }
 
-/// As RHEL ships it, with a remark in Latin-1.
+/// The file is as RHEL ships it, with a comment in Latin-1.
 #[test]
 fn what_a_shell_fills_in_is_left_alone() {
     let folder = tempfile::tempdir().unwrap();
@@ -156,7 +154,7 @@ fn a_pipe_nobody_writes_into_is_refused() {
     let pipe = folder.path().join("pipe");
     assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
     for command in [&["lint", "--file"][..], &["report"]] {
-        // A program that hangs is ended, and the test with it fails.
+        // A program that hangs is ended after 20 s, which fails the test.
         let output = Command::new("timeout")
             .args(["20", env!("CARGO_BIN_EXE_punctual")])
             .args(command)

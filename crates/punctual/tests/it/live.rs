@@ -1,4 +1,4 @@
-//! `measure --live` on a terminal of its own: what keys do, and that the terminal is afterwards what it was before.
+//! `measure --live` on a terminal of its own: what keys do, and that the terminal is restored afterwards.
 
 use crate::run::{PATIENCE, Run, Said};
 use rustix::fs::{Mode, OFlags, fcntl_setfl, open};
@@ -15,13 +15,11 @@ const CTRL_S: &[u8] = b"\x13";
 const CTRL_Z: &[u8] = b"\x1a";
 const LEFT: &str = "\x1b[?25h\x1b[?1049l";
 
-/// A terminal and the program in it.
 struct Session {
     run: Run,
     master: OwnedFd,
     slave: OwnedFd,
     child: Child,
-    /// All that the program wrote.
     seen: String,
     before: String,
 }
@@ -31,7 +29,6 @@ impl Session {
         Self::start_on(120, &[&["--live"], words].concat(), stdout)
     }
 
-    /// A measurement on a terminal of this number of columns.
     fn start_on(columns: u16, words: &[&str], stdout: Option<File>) -> Self {
         let run = Run::new();
         let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
@@ -72,7 +69,6 @@ impl Session {
         }
     }
 
-    /// Waits until this holds.
     #[track_caller]
     fn until(&mut self, what: &str, holds: impl Fn(&Self) -> bool) {
         let start = Instant::now();
@@ -86,7 +82,7 @@ impl Session {
         }
     }
 
-    /// Waits until the program has written this after what was seen before.
+    /// Waits until the program has written this text after the text that was found before.
     #[track_caller]
     fn shows(&mut self, text: &str) {
         self.until(text, |session| session.seen.contains(text));
@@ -102,7 +98,7 @@ impl Session {
         stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('T'))
     }
 
-    /// Waits for the end without reading what is written.
+    /// Waits for the end without reading the output.
     #[track_caller]
     fn ends(&mut self) -> ExitStatus {
         let start = Instant::now();
@@ -115,7 +111,7 @@ impl Session {
         }
     }
 
-    /// Waits for the end; the terminal is what it was.
+    /// Waits for the end and checks that the terminal's settings are restored.
     #[track_caller]
     fn ends_well(&mut self) -> ExitStatus {
         let status = self.ends();
@@ -188,7 +184,7 @@ fn an_impatient_user_gets_his_terminal_back_too() {
     let mut session = Session::start(&["--duration", "1h"], None);
     session.shows("now p50");
     for _ in 0..20 {
-        // The program may be gone by now.
+        // An error is ignored, because the program may have ended by now.
         let _ = Command::new("kill").args(["-TERM", &session.child.id().to_string()]).stderr(Stdio::null()).status();
         sleep(Duration::from_millis(10));
     }
@@ -229,7 +225,7 @@ fn a_terminal_that_takes_no_output_delays_nobody() {
     assert!(report["measured_ns"].as_u64().unwrap() >= 3_900_000_000, "{report}");
 }
 
-/// The lines that a terminal of this width shows after this was written, as far as this program uses a terminal.
+/// The lines that a terminal of this width shows after `written`, for the control sequences that this program uses.
 fn screen(written: &str, columns: usize) -> Vec<String> {
     let (mut lines, mut column) = (vec![String::new()], 0);
     let mut chars = written.chars().peekable();
@@ -270,7 +266,7 @@ fn ctrl_c_leaves_nothing_of_the_progress_line() {
         assert!(matches!(status.code(), Some(0 | 3)), "{status:?}");
         session.read();
         let shown = screen(&session.seen, usize::from(columns));
-        // The terminal itself echoes the key.
+        // The terminal itself echoes the key as `^C`.
         let left: Vec<&String> = shown.iter().filter(|line| line.contains("1/1") || line.contains("left")).collect();
         assert!(left.is_empty() && session.seen.contains("^C"), "{columns}: {shown:?}");
         assert_eq!(modes(&session.slave), session.before);

@@ -1,4 +1,4 @@
-//! Long runs as their owner sees them: merged, gone on with, told in part, drawn.
+//! Long runs: merged, continued, reported in part, drawn.
 
 use crate::run::Run;
 use punctual_linux::in_force::BOOT_ID;
@@ -42,7 +42,7 @@ fn runs_of_one_scenario_become_one_recording() {
     let page = run.punctual(&["report", "ab.punctual", "--html", "ab.html"]);
     assert_eq!(page.code, 0, "{page:?}");
     assert!(fs::read_to_string(run.path("ab.html")).unwrap().contains("made of 2"));
-    // What is there is not overwritten, and the same run does not count twice.
+    // An existing file is not overwritten, and the same run does not count twice.
     run.punctual(&["merge", "a.punctual", "--out", "ab.punctual"]).refused(&["ab.punctual", "the file exists"]);
     run.punctual(&["merge", "ab.punctual", "a.punctual", "--out", "c.punctual"]).refused(&["hold the same run"]);
     assert!(!run.path("c.punctual").exists());
@@ -75,7 +75,7 @@ fn a_recording_goes_on_where_it_ended() {
     assert!(fs::read(run.path("r.punctual")).unwrap().starts_with(&before), "nothing of it was changed");
 }
 
-/// Releases due and how it ended.
+/// The number of releases due of a run, and how it ended.
 fn of_run(run: &Value) -> (u64, &str) {
     (
         run["ran"].as_u64().unwrap() + run["skipped"].as_u64().unwrap(),
@@ -83,7 +83,7 @@ fn of_run(run: &Value) -> (u64, &str) {
     )
 }
 
-/// The recording with another boot in it, as if the machine had been booted anew since.
+/// The recording with another boot id, as if the machine had been rebooted since.
 fn of_another_boot(bytes: &[u8]) -> Vec<u8> {
     let (mut frames, mut told) = (Vec::new(), 0);
     let mut reader = FrameReader::new();
@@ -113,7 +113,7 @@ fn after_another_boot_it_goes_on_in_a_recording_of_its_own() {
     let words = ["measure", "--resume", "booted.punctual", "--duration", "300ms"];
     run.punctual(&words).refused(&["booted.punctual", "booted anew", "--out", "punctual merge"]);
     assert_eq!(fs::read(run.path("booted.punctual")).unwrap(), before);
-    // What it says to do can be done.
+    // The merge that the error proposes works.
     measured(&run, "more.punctual", &[]);
     let said = run.punctual(&["merge", "booted.punctual", "more.punctual", "--out", "both.punctual"]);
     assert_eq!(said.code, 0, "{said:?}");
@@ -148,11 +148,11 @@ fn killed_it_goes_on_with_what_was_left() {
     let words = ["measure", "--policy", "other", "--cpus", "0", "--duration", "10s", "--out", "r.punctual", "-q"];
     let mut child = run.command(&words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     run.until_due("r.punctual", 1_500);
-    // While it is measured, nobody else may write to it.
+    // While a recording is measured, no other program may write to it.
     run.punctual(&["measure", "--resume", "r.punctual", "--duration", "1s"]).refused(&["another program writes to it"]);
     child.kill().unwrap();
     child.wait().unwrap();
-    // Half a frame, as a full disk leaves it.
+    // A full disk leaves half a frame at the end.
     let mut bytes = fs::read(run.path("r.punctual")).unwrap();
     bytes.extend([200, 0, 0, 0, 6, 1, 2, 3]);
     fs::write(run.path("r.punctual"), &bytes).unwrap();
@@ -176,7 +176,7 @@ fn what_cannot_be_gone_on_with_is_left_as_it_is() {
         "punctual merge",
     ]);
     assert_eq!(fs::read(run.path("damaged.punctual")).unwrap(), bytes);
-    // The sound copy is one run, cut off, and can be gone on with.
+    // The copy of the good part is one run that was cut off, and can be continued.
     let copied = run.punctual(&["merge", "damaged.punctual", "--out", "sound.punctual"]);
     assert_eq!(copied.code, 3, "{copied:?}");
     run.punctual(&["measure", "--resume", "no.punctual"]).refused(&["no.punctual"]);

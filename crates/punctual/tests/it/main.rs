@@ -18,6 +18,8 @@ mod interrupted;
 mod lint;
 mod live;
 mod long;
+#[path = "../../../punctual-numbers/tests/header/mod.rs"]
+mod made_up;
 mod measuring;
 mod need;
 mod optimize;

@@ -59,7 +59,7 @@ fn phases_of_load_each_have_their_own_numbers() {
 #[test]
 fn a_limit_stops_the_run_and_exits_with_2() {
     let run = Run::new();
-    // No ordinary task wakes within a nanosecond.
+    // No ordinary task wakes within a nanosecond of its release.
     let said = run.punctual(&["measure", "--policy", "other", "--duration", "1h", "--limit", "1ns", "-q"]);
     assert_eq!(said.code, 2, "{said:?}");
 }

@@ -6,7 +6,7 @@ use std::fs;
 #[test]
 fn a_project_file_is_written_once_and_read_by_every_command() {
     let run = Run::new();
-    run.punctual(&["init"]).refused(&["nobody can be asked", "init --profile ethercat"]);
+    run.punctual(&["init"]).refused(&["no terminal for questions", "init --profile ethercat"]);
     run.punctual(&["init", "--profile", "ethercta"]).refused(&["ethercat, robotics"]);
     let said = run.punctual(&["init", "--profile", "cnc", "--budget", "900us", "--cpus", "0"]);
     let written = "  preset = \"cnc\"\n  budget = \"900us\"\n  cpus = \"0\"\n\nNext: sudo punctual check\n";

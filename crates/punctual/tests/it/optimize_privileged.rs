@@ -17,7 +17,7 @@ pub fn last_cpu() -> u32 {
     u32::try_from(std::thread::available_parallelism().map_or(0, |n| n.get() - 1)).unwrap()
 }
 
-/// This machine, which nobody has tuned.
+/// Locks this machine for one test and makes sure that it is not tuned.
 pub fn untuned() -> File {
     let machine = machine();
     assert!(!Path::new(JOURNAL).exists(), "this machine is tuned; `punctual revert` first");
@@ -28,7 +28,7 @@ pub fn values() -> Vec<String> {
     VALUES.iter().map(|path| fs::read_to_string(path).unwrap()).collect()
 }
 
-/// Whether no process changes this machine: the lock is free, or gone with the last trace.
+/// Whether no process changes this machine: the lock of the journal is free, or the journal is gone.
 fn nobody_changes_it() -> bool {
     let lock = File::open(Path::new(JOURNAL).join("lock"));
     lock.is_ok_and(|lock| flock(&lock, FlockOperation::NonBlockingLockShared).is_ok()) || !Path::new(JOURNAL).exists()
@@ -59,8 +59,8 @@ fn killed_at_any_moment_a_campaign_is_put_back_and_goes_on() {
         until("it measures a knob", || runs(&run) > 3 * kill && Path::new(JOURNAL).exists());
         child.kill().unwrap();
         child.wait().unwrap();
-        // The guard does it, without being asked. Where not even a guard was there yet, nothing had been changed; what is
-        // left of the journal then goes with the next command.
+        // The guard puts the values back without being asked. If it was killed before the guard existed, nothing had
+        // been changed; the next command removes what is left of the journal.
         until("the guard puts it back", || values() == before && nobody_changes_it());
         let measured = runs(&run);
         let words = ["optimize", "--resume", "campaign", "--json"];
@@ -77,7 +77,7 @@ fn killed_at_any_moment_a_campaign_is_put_back_and_goes_on() {
     assert!(!Path::new(JOURNAL).exists(), "no trace of us");
 }
 
-/// Asked to end, a campaign puts back, says so and can go on.
+/// A campaign that is interrupted puts everything back, says so and can be resumed.
 #[test]
 #[ignore = "needs root, and changes values of this machine for a moment"]
 fn ended_in_order_a_campaign_is_put_back_and_can_go_on() {
@@ -97,7 +97,7 @@ fn ended_in_order_a_campaign_is_put_back_and_can_go_on() {
     assert!(runs(&run) > measured);
 }
 
-/// Whoever would disturb a campaign is refused as long as it measures, and told what to do; then he may.
+/// Commands that would disturb a campaign are refused while it measures, with a remedy that works.
 #[test]
 #[ignore = "needs root, and changes values of this machine for a moment"]
 fn beside_a_campaign_nothing_else_is_measured() {

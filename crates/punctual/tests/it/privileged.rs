@@ -1,9 +1,9 @@
-//! What only root can try. Ignored by default; `cargo xtask ci` runs these when it is root and says so when it is not.
+//! Tests that need root. Ignored by default; `cargo xtask ci` runs them as root, and otherwise says that it did not.
 
 use crate::run::{Run, Said, machine};
 use std::process::Command;
 
-/// The program with these words under `wrapper`, which needs root.
+/// Runs the program with these words under `wrapper`, which needs root.
 fn under(run: &Run, wrapper: &[&str], words: &str) -> Said {
     let script = format!("{} {words}", env!("CARGO_BIN_EXE_punctual"));
     let (program, args) = wrapper.split_first().unwrap();
@@ -54,7 +54,7 @@ fn the_real_time_class_is_granted_and_verified() {
     }
 }
 
-/// A file system in user space whose program never answers: every look at it hangs in the kernel.
+/// A file system in user space whose program never answers: every access to it hangs in the kernel.
 #[test]
 #[ignore = "needs root"]
 fn a_file_system_that_hangs_costs_a_moment() {
@@ -87,14 +87,14 @@ fn a_file_system_that_hangs_costs_a_moment() {
     assert!(matches!(tree.list(&stuck), Fact::Garbled(_)));
     assert!(tree.read("/proc/self/status").known().is_some(), "the rest of the machine still answers");
     let took = start.elapsed();
-    // Without the program the kernel lets everybody go.
+    // When the program closes the device, the kernel releases every process that waits.
     drop(device);
     unmount(&place, UnmountFlags::DETACH).unwrap();
     assert!(took < Duration::from_secs(10), "a hundred files of half a second each: {took:?}");
 }
 
-/// A file system in user space whose program takes every question and never answers, so that nothing but its end lets
-/// go of who asks: not even a signal that kills. What is told of the rest must end all the same, and close its pipes.
+/// A file system in user space whose program takes every request and never answers. A process that waits for it cannot
+/// even be killed until the program ends. The rest of the result must be printed and the pipes closed all the same.
 #[test]
 #[ignore = "needs root"]
 fn what_hangs_for_good_keeps_nobody_from_ending() {
@@ -126,11 +126,12 @@ fn what_hangs_for_good_keeps_nobody_from_ending() {
         let (mut device, mut asked) = (device, 0);
         let mut request = vec![0; 1 << 17];
         let is_late = || start.elapsed() > Duration::from_secs(60);
-        // Refused until it is mounted.
+        // Reading fails until the file system is mounted.
         while device.read(&mut request).is_err() && !is_late() {
             std::thread::sleep(Duration::from_millis(5));
         }
-        // The first question is about the protocol: `fuse_in_header` is 40 bytes, of which 8 to 16 name the question.
+        // The first request negotiates the protocol: `fuse_in_header` is 40 bytes, of which 8 to 16 identify the
+        // request.
         let mut reply = vec![0_u8; 80];
         (reply[0], reply[16], reply[20]) = (80, 7, 31);
         reply[8..16].copy_from_slice(&request[8..16]);
@@ -141,7 +142,7 @@ fn what_hangs_for_good_keeps_nobody_from_ending() {
         while is_done.recv_timeout(Duration::from_millis(5)) == Err(mpsc::RecvTimeoutError::Timeout) && !is_late() {
             asked += usize::from(device.read(&mut request).is_ok());
         }
-        // With the device the kernel lets everybody go.
+        // When the device is closed, the kernel releases every process that waits.
         asked
     });
     let output = child.wait_with_output().unwrap();

@@ -1,4 +1,4 @@
-//! Running the program and looking at what it said.
+//! Runs the program and examines its output.
 
 use rustix::fs::{FlockOperation, flock};
 use serde_json::Value;
@@ -12,7 +12,6 @@ pub fn repository(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
 }
 
-/// Path of a captured machine.
 pub fn captured(name: &str) -> String {
     repository(&format!("fixtures/machines/{name}.machine")).to_str().unwrap().to_owned()
 }
@@ -26,17 +25,17 @@ pub fn assert_fits(schema: &str, document: &Value, what: &str) {
     assert!(wrong.is_empty(), "{what}: {}", wrong.join("; "));
 }
 
-/// This machine, for one privileged test at a time: they change it, and any measurement removes what a killed one left.
+/// Locks this machine for one privileged test at a time: such tests change it, and any measurement removes what a
+/// killed one left.
 pub fn machine() -> File {
     let lock = File::create(std::env::temp_dir().join("punctual-live-machine.lock")).unwrap();
     flock(&lock, FlockOperation::LockExclusive).unwrap();
     lock
 }
 
-/// How long at most to wait for what must come: machines that run tests may be busy with other things.
+/// Longest time to wait for an expected event, because machines that run tests may be busy.
 pub const PATIENCE: Duration = Duration::from_secs(300);
 
-/// Waits until this holds.
 #[track_caller]
 pub fn until(what: &str, holds: impl Fn() -> bool) {
     let start = Instant::now();
@@ -46,7 +45,7 @@ pub fn until(what: &str, holds: impl Fn() -> bool) {
     }
 }
 
-/// The program, in a directory of its own.
+/// Runs the program in a directory of its own.
 pub struct Run {
     pub dir: TempDir,
 }
@@ -60,7 +59,7 @@ impl Run {
         self.dir.path().join(name)
     }
 
-    /// The program with these words, in this run's directory.
+    /// A command that runs the program with these words in this directory.
     pub fn command(&self, words: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_punctual"));
         command.args(words).current_dir(self.dir.path()).env("NO_COLOR", "1").env("TMPDIR", self.dir.path());
@@ -80,7 +79,7 @@ impl Run {
         "r.punctual"
     }
 
-    /// Waits until a recording, of a run that goes on, holds this number of releases of its first CPU.
+    /// Waits until a growing recording holds this many releases of its first CPU.
     #[track_caller]
     pub fn until_due(&self, name: &str, releases: u64) {
         let due = || {

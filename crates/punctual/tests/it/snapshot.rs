@@ -1,4 +1,4 @@
-//! `punctual snapshot` on this machine: the same findings elsewhere, and nothing in it that tells whose it is.
+//! `punctual snapshot` on this machine: it gives the same findings elsewhere, and nothing in it identifies the machine.
 
 use crate::run::{Run, Said};
 use serde_json::Value;
@@ -18,13 +18,12 @@ const UNSTEADY: [&str; 8] = [
     "virt.steal",
 ];
 
-/// Knob to state and severity.
 fn verdicts(report: &Value) -> BTreeMap<String, (Value, Value)> {
     let findings = report["findings"].as_array().unwrap().iter();
     findings.map(|f| (f["id"].as_str().unwrap().to_owned(), (f["state"].clone(), f["severity"].clone()))).collect()
 }
 
-/// What a live audit and one of a snapshot tell differently: by file, need and knob.
+/// Differences between a live audit and one of a snapshot, by file, need and knob.
 fn differences() -> BTreeMap<String, String> {
     let (run, mut found) = (Run::new(), BTreeMap::new());
     for words in [&["snapshot", "--out", "masked.machine"][..], &["snapshot", "--raw", "-o", "raw.machine"]] {
@@ -50,7 +49,7 @@ fn differences() -> BTreeMap<String, String> {
     found
 }
 
-/// A busy machine changes, and answers late now and then: what differs each time is a difference.
+/// A busy machine changes between the two audits, so only what differs in each of several tries counts.
 #[test]
 fn a_snapshot_gives_the_findings_of_this_machine() {
     let mut each_time = differences();

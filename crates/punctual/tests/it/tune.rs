@@ -1,4 +1,4 @@
-//! `punctual tune` up to the question, on captured machines, and what it refuses.
+//! `punctual tune` up to its question, on captured machines, and what it refuses.
 
 use crate::run::{Run, Said, assert_fits, repository};
 use serde_json::Value;
@@ -24,7 +24,6 @@ fn plan_of(name: &str, words: &[&str]) -> Said {
     plan(&repository(&format!("fixtures/machines/{name}.machine")), words)
 }
 
-/// The plan of the document.
 fn json_of(name: &str, words: &[&str]) -> Value {
     let said = plan_of(name, &[&["--json"], words].concat());
     let document: Value = serde_json::from_str(&said.out).unwrap_or_else(|e| panic!("{e}: {said:?}"));
@@ -57,7 +56,7 @@ fn every_captured_machine_gets_a_plan_or_a_reason() {
     assert!(planned > 80 && with_changes > 30, "{planned} plans, {with_changes} of them with changes");
 }
 
-/// `BLESS=1 cargo test` writes the expectation anew.
+/// Compares a text with a committed file, which `BLESS=1 cargo test` writes anew.
 #[track_caller]
 fn assert_golden(name: &str, text: &str) {
     fixtures::check(&repository(&format!("crates/punctual/tests/golden/{name}")), text);
@@ -115,7 +114,7 @@ fn only_and_except_choose_knobs() {
     assert_eq!(ids(&json_of("debian-13-rt-plain", &["--only", "wq.unbound"]), "changes"), ["wq.unbound"]);
     let without = ids(&json_of("debian-13-rt-plain", &["--except", "wq.unbound,irq.affinity"]), "changes");
     assert!(!without.is_empty() && without.iter().all(|id| id != "wq.unbound" && id != "irq.affinity"), "{without:?}");
-    // What is named is changed even where it is left otherwise.
+    // A knob that is named is changed even if it is left alone otherwise.
     let named = json_of("debian-13-rt-plain", &["--only", "mem.stat_interval"]);
     assert_eq!(ids(&named, "changes"), ["mem.stat_interval"]);
     assert!(!all.contains(&"mem.stat_interval".to_owned()));

@@ -14,10 +14,9 @@ use std::time::Duration;
 const VALUE: &str = "/proc/sys/vm/stat_interval";
 const KNOB: &str = "mem.stat_interval";
 
-/// This machine, for one test alone.
+/// This machine, locked for one test.
 struct Live {
     run: Run,
-    /// What was there before any test came.
     original: String,
     _machine: File,
 }
@@ -30,7 +29,6 @@ impl Live {
         Self { run: Run::new(), original, _machine: machine }
     }
 
-    /// `tune` for that one value, with more words.
     fn tune(&self, words: &[&str]) -> Command {
         self.run.command(&[&["tune", "--only", KNOB, "--until-reboot", "--yes"], words].concat())
     }
@@ -59,13 +57,12 @@ fn value() -> String {
     fs::read_to_string(VALUE).unwrap().trim().to_owned()
 }
 
-/// Waits for that value.
 #[track_caller]
 fn comes_to(wanted: &str) {
     until(&format!("{VALUE} is {wanted}"), || value() == wanted);
 }
 
-/// Waits until the last trace is gone.
+/// Waits until nothing is left of the journal.
 #[track_caller]
 fn journal_goes() {
     until("the journal goes", || !Path::new(JOURNAL).exists());
@@ -119,7 +116,7 @@ fn what_drifted_is_told_and_goes_back_to_what_it_was() {
     let said = live.run.punctual(&["status"]);
     assert!(said.code == 2 && said.out.contains("drifted"), "{said:?}");
     assert_fits("status-2", &live.run.json(&["status", "--json"]), "drifted");
-    // A value has one owner, and goes back to what it was before us.
+    // A value has one owner, and goes back to what it was before any transaction.
     let reverted = live.run.json(&["revert", "--json"]);
     assert_fits("revert-2", &reverted, "drifted and put back");
     assert_eq!(reverted["trouble"].as_array().unwrap().len(), 0);
@@ -131,7 +128,7 @@ fn what_drifted_is_told_and_goes_back_to_what_it_was() {
 fn later_transactions_go_back_and_earlier_ones_stand() {
     let live = Live::new();
     assert_eq!(live.tuned(&[]).code, 0);
-    // The machine drifts, and is tuned again.
+    // The value is changed by somebody else, and tuned again.
     fs::write(VALUE, "2").unwrap();
     assert_eq!(live.tuned(&[]).code, 0);
     assert_eq!(value(), "10");
@@ -176,7 +173,7 @@ fn an_ordinary_user_may_plan_and_is_told_what_applying_takes() {
     }
     let said = as_nobody("status");
     assert!(said.code == 0 && said.out.contains("Nothing is applied"), "{said:?}");
-    // What root applied is root's to know.
+    // Only root may read what root applied.
     assert_eq!(live.tuned(&[]).code, 0);
     let said = as_nobody("status");
     assert!(said.code == 3 && said.out.contains(JOURNAL), "{said:?}");

@@ -10,14 +10,15 @@ use flate2::{Compress, Compression, FlushCompress, Status};
 use std::collections::BTreeMap;
 
 const DIGITS: u32 = 3;
-/// Cells of one width, as a power of two: half of the first power of two that is not below 2 * 10^`DIGITS`.
+/// Base-2 logarithm of the number of cells of one width, which is half of the first power of two not below 2 *
+/// 10^`DIGITS`.
 const HALF: u32 = 10;
 const PLAIN: u32 = 0x1c84_9313;
 const DEFLATED: u32 = 0x1c84_9314;
 
 #[derive(Default)]
 pub struct Packed {
-    /// By number of the cell.
+    /// Number of values by cell index.
     counts: BTreeMap<u64, u64>,
 }
 
@@ -27,7 +28,7 @@ impl Packed {
         *held = held.saturating_add(count);
     }
 
-    /// The largest value of the last cell that holds something.
+    /// The largest value that the last non-empty cell can hold.
     pub fn largest(&self) -> u64 {
         let Some((index, _)) = self.counts.last_key_value() else { return 0 };
         let octave = (index >> HALF).saturating_sub(1);
@@ -35,7 +36,7 @@ impl Packed {
         (within << octave) + ((1 << octave) - 1)
     }
 
-    /// The packed text. Its head tells that values up to `highest` could have been counted.
+    /// The packed text. Its header states `highest` as the largest value that could have been counted.
     pub fn text(&self, highest: u64) -> Result<String, &'static str> {
         let mut counts = Vec::new();
         let mut next = 0;
@@ -45,7 +46,7 @@ impl Packed {
         for (index, count) in &self.counts {
             match index - next {
                 0 => {}
-                // A single empty cell is a count like any other.
+                // A single empty cell is written as the count 0.
                 1 => number(&mut counts, 0),
                 empty => number(&mut counts, -as_signed(empty)?),
             }
@@ -75,7 +76,7 @@ fn deflated(plain: &[u8]) -> Result<Vec<u8>, &'static str> {
     }
 }
 
-/// The width of the cell of a value, as a power of two.
+/// Base-2 logarithm of the width of the cell that holds `value`.
 fn octave(value: u64) -> u64 {
     u64::from((u64::BITS - value.leading_zeros()).saturating_sub(HALF + 1))
 }
@@ -92,7 +93,8 @@ fn as_signed(count: u64) -> Result<i64, &'static str> {
     i64::try_from(count).map_err(|_| "a count beyond 63 bits cannot be packed")
 }
 
-/// Appends seven bits in each byte but the ninth, with the sign in the lowest bit.
+/// Appends a number in one to nine bytes: its sign in the lowest bit, then seven bits in each byte and eight in the
+/// ninth.
 fn number(to: &mut Vec<u8>, signed: i64) {
     let mut rest = u64::from_ne_bytes(((signed << 1) ^ (signed >> 63)).to_ne_bytes());
     for _ in 0..8 {

@@ -126,7 +126,7 @@ fn nothing_above_a_threshold_is_a_result_of_the_time_that_was_observed() {
     let above = claims.above.unwrap();
     let half = Nanos::from_secs(300);
     assert_eq!((above.threshold, above.count, above.observed), (Nanos::from_us(10), 0, Some(half)));
-    // Rule of three: 2.9957 in 300 s.
+    // By the rule of three there were fewer than 2.9957 in 300 s.
     assert!((above.per_hour_upper.unwrap() - 2.9957 * 12.0).abs() < 0.01, "{above:?}");
     assert_eq!(claims.time, Some(half));
     assert!((claims.next[0].odds - 3_600.0 / 3_900.0).abs() < 1e-9, "{:?}", claims.next);
@@ -187,7 +187,8 @@ fn queuelat_leaves_out_cells_that_are_like_the_next_one() {
     };
     let run = taken(&table("...\n[200 - 299] = 0\n...\n[500 - 599] = 7\n[600 - 699] = 1\n...\n[70000 - END] = 2\n"));
     let cells: Vec<(u64, u64)> = run.series[0].cells.iter().map(|cell| (cell.low.as_ns(), cell.count)).collect();
-    // 300 to 499 are like 500; the cells above 700 are like the end, and none of them is empty.
+    // Rows that are left out have the count of the next row: 300 to 499 that of 500, and those above 700 that of the
+    // end.
     assert_eq!(cells[..4], [(300, 7), (400, 7), (500, 7), (600, 1)]);
     assert_eq!((cells.len(), cells[4], run.series[0].counted()), (697, (700, 2), 22 + 693 * 2 + 2));
     assert_eq!(run.series[0].beyond, Some(Beyond { from: Nanos::from_us(70), count: 2 }));

@@ -1,4 +1,4 @@
-//! Small files put together, and what must be in the whole.
+//! Small recordings are merged, and the merged recording is checked.
 
 use super::super::sample::{fold, header, run};
 use super::super::{EndReason, Merging, Recording, Unmergeable};
@@ -71,7 +71,7 @@ fn a_run_that_was_cut_off_stays_one_that_was() {
     assert_eq!(last.cut_off.unwrap().reason, CutReason::Unfinished);
 }
 
-/// Otherwise the whole could begin with a run that has no header before it, and could not be read.
+/// In another order the merged file could begin with a run without a header, and could not be read.
 #[test]
 fn runs_of_one_recording_keep_their_order_though_the_clock_was_set_back() {
     let mut set_back = merged(&[done(1000, 10, 5), done(2000, 10, 6)]).unwrap();

@@ -48,7 +48,7 @@ fn where_nothing_was_measured_nothing_is_told() {
 }
 
 proptest! {
-    /// Two stretches that meet at the edge of an interval are the whole.
+    /// Two stretches that meet at the edge of an interval add up to the whole recording.
     #[test]
     fn stretches_add_up(seconds in 1u64..20, cut in 0u64..20, frames in prop::collection::vec(strategies::frame(), 0..4)) {
         let whole: Vec<Frame> = run(0, seconds, 5, None).into_iter().chain(frames.into_iter().filter(|frame| {

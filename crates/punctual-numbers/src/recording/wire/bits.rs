@@ -4,7 +4,7 @@
 //! fit. One number code serves everything: exponential Golomb of a stated order, short near zero and never longer than
 //! 129 bits plus the order. This module knows numbers and bytes, not what they mean.
 
-/// Why a payload is not what it says it is.
+/// Why the payload of a frame cannot be decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Damage(pub(crate) &'static str);
 
@@ -54,7 +54,6 @@ impl<'a> BitWriter<'a> {
         self.number(order, zigzag(to.wrapping_sub(from)));
     }
 
-    /// Fills up the last byte with zeros.
     pub(crate) fn align(&mut self) {
         if self.filled > 0 {
             self.bits(0, 8 - self.filled);
@@ -72,7 +71,6 @@ impl<'a> BitWriter<'a> {
 #[derive(Clone)]
 pub(crate) struct BitReader<'a> {
     bytes: &'a [u8],
-    /// The position, counted in bits.
     at: usize,
 }
 
@@ -165,7 +163,8 @@ impl<'a> BitReader<'a> {
         Ok(bytes)
     }
 
-    /// A number of things that follow, each at least one bit long: never more than there are bits.
+    /// Reads the number of items that follow. Each takes at least one bit, so a number above that of the remaining bits
+    /// is damage.
     pub(crate) fn count(&mut self, order: u32) -> Result<usize, Damage> {
         let count = self.number(order)?;
         usize::try_from(count).ok().filter(|count| *count <= self.left()).ok_or(SHORT)

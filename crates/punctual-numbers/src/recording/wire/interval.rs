@@ -1,4 +1,4 @@
-//! An interval in few bits: of a long recording nearly every byte is one of these.
+//! Encodes intervals in few bits, because nearly every byte of a long recording belongs to one.
 //!
 //! Neighbouring buckets hold similar counts and neighbouring seconds similar maxima, so each is written as the
 //! difference to the one before, in a code as wide as that difference usually is.
@@ -22,13 +22,15 @@ pub(super) fn is_ordered(interval: &Interval) -> bool {
     })
 }
 
-/// A field whose code is as wide as its values usually are: `order` is that of the number, or of the number of things.
+/// A field that is written with a stated order of the number code, so that its usual values take few bits. For a list,
+/// `order` is that of its length.
 trait Coded: Sized {
     fn put_as(&self, order: u32, to: &mut BitWriter);
     fn take_as(order: u32, from: &mut BitReader) -> Result<Self, Damage>;
 }
 
-/// The fields in order, each with the order of its code; without one, a field is written as everywhere else.
+/// Writes the fields of a struct in order, each with the order of its code. A field without an order is written by
+/// [`Wire`].
 macro_rules! coded {
     (@put $field:expr, $to:ident) => { $field.put($to) };
     (@put $field:expr, $to:ident, $order:literal) => { $field.put_as($order, $to) };
@@ -55,7 +57,7 @@ coded! {
     Counters { voluntary_switches: 12, involuntary_switches: 0, minor_faults: 0, major_faults: 0, migrations: 0 }
 }
 
-/// Values that are written as one number, and how they become one and come back.
+/// Types that are written as a single number, with the conversion in both directions.
 macro_rules! numbers {
     ($($type:ty: |$value:ident| $put:expr, |$number:ident| $take:expr;)+) => { $(
         impl Coded for $type {
@@ -122,12 +124,12 @@ impl Coded for Vec<(u16, u64)> {
     }
 }
 
-/// The first bucket can be anywhere, and the following ones are mostly next to each other.
+/// Code order of the gap to the next bucket: the first bucket can be anywhere, and later ones are mostly neighbours.
 const fn gap_order(position: usize) -> u32 {
     if position == 0 { 9 } else { 0 }
 }
 
-/// Counts scatter by about their square root.
+/// Code order of the difference between two counts, which scatter by about their square root.
 const fn noise_order(count: u64) -> u32 {
     (64 - count.leading_zeros()) / 2
 }

@@ -1,8 +1,9 @@
 //! The recording format: bytes to frames and back, and nothing that opens a file.
 //!
-//! A recording is one line of text (what it is, and the format's number), then frames, each
-//! `[u32 length][u8 kind][payload][u32 crc32]`, little endian, the length that of the payload, the checksum over all
-//! before it. Nothing is written twice, so however a file is cut off, the frames before stand.
+//! A recording is one line of text (the words of `MAGIC` and the number of the format) followed by frames. A frame is
+//! `[u32 length][u8 kind][payload][u32 crc32]`, little endian. The length is that of the payload, and the checksum
+//! covers all that stands before it in the frame. Nothing is rewritten in place: if a file is cut off, the frames
+//! before the cut can still be read.
 
 mod bits;
 mod interval;
@@ -20,12 +21,12 @@ use values::Wire;
 
 /// The format this module writes, and the newest it reads.
 pub const FORMAT: u32 = 1;
-/// What a recording begins with; the format's number and a line feed follow.
+/// First words of a recording. The number of the format and a line feed follow.
 pub(super) const MAGIC: &[u8] = b"punctual recording ";
-/// Bytes before and after a frame's payload.
+/// Number of bytes before and after a frame's payload.
 pub(super) const HEAD: usize = 5;
 pub(super) const TAIL: usize = 4;
-/// No payload is longer: a damaged length must not make a reader wait for gigabytes. An interval of 8192 CPUs fits.
+/// Longest payload, so that a damaged length does not make a reader wait for gigabytes. An interval of 8192 CPUs fits.
 pub(super) const PAYLOAD_MAX: usize = 8 << 20;
 
 /// Why a frame cannot be written.
@@ -48,7 +49,6 @@ impl std::fmt::Display for Unencodable {
 
 impl std::error::Error for Unencodable {}
 
-/// Appends the first line of a recording.
 pub fn encode_preamble(to: &mut Vec<u8>) {
     to.extend_from_slice(MAGIC);
     to.extend_from_slice(FORMAT.to_string().as_bytes());
@@ -77,7 +77,7 @@ pub fn encode(frame: &Frame, to: &mut Vec<u8>) -> Result<(), Unencodable> {
     Ok(())
 }
 
-/// A window as its frame holds it.
+/// The payload of a window's frame.
 pub(super) fn pack(window: &Window) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut to = BitWriter::new(&mut bytes);
@@ -90,10 +90,10 @@ pub(super) fn unpack(bytes: &[u8]) -> Option<Window> {
     Window::take(&mut BitReader::new(bytes)).ok()
 }
 
-/// The kind of two frames, events and lost maxima: format 1 takes both for events.
+/// Kind number of events and of lost maxima: format 1 wrote lost maxima as events.
 const HAPPENED: u8 = 8;
 
-/// The other kinds of frames and their numbers, in both directions.
+/// The kind numbers of all other frames, for writing and for reading.
 macro_rules! kinds {
     ($($number:literal => $variant:ident),+) => {
         /// Appends what the frame holds; gives its kind.
@@ -214,7 +214,7 @@ mod tests {
         assert_eq!(encode(&Frame::Mark(note), &mut Vec::new()), Err(Unencodable::TooLong));
     }
 
-    /// Written before lost maxima were a frame of their own: an event of kind 7, whose length is a second for each.
+    /// Old recordings hold lost maxima as an event of kind 7, whose length is one second for each lost maximum.
     #[test]
     fn lost_maxima_of_an_old_recording_are_as_many_as_its_event_has_seconds() {
         use super::super::MaximaLost;

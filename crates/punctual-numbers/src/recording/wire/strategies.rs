@@ -62,7 +62,8 @@ impl Numbers {
         of[usize::try_from(self.below(of.len() as u64)).unwrap()].clone()
     }
 
-    /// One of several, more often one of the first: of the kinds of records these are switches and wakings.
+    /// One of several items, of which earlier ones are more likely. Of record kinds the first are switches and wakings,
+    /// which refer to each other.
     pub(super) fn early<T: Clone>(&mut self, of: &[T]) -> T {
         let end = 1 + usize::try_from(self.below(of.len() as u64)).unwrap();
         self.one(&of[..end])
@@ -77,7 +78,7 @@ impl Numbers {
     }
 }
 
-/// A value made of numbers.
+/// A value that can be made from random numbers.
 pub(in crate::recording) trait Made: Sized {
     fn made(of: &mut Numbers) -> Self;
 }

@@ -76,7 +76,7 @@ impl Wire for i64 {
     }
 }
 
-/// Kernel addresses are the highest, so the complement is the smaller number.
+/// Kernel addresses are near 2^64, so the complement, which is a smaller number, is written.
 impl Wire for Address {
     fn put(&self, to: &mut BitWriter) {
         to.number(31, !self.0);

@@ -17,7 +17,7 @@ use punctual_facts::finding::{Confidence, Evidence, Finding, Severity, State};
 use punctual_facts::machine::MachineLine;
 use punctual_hist::{Activation, MonoTime, Nanos};
 
-/// Something a frame can hold.
+/// A value that a frame can hold, written to bits and read back.
 pub(super) trait Wire: Sized {
     fn put(&self, to: &mut BitWriter);
     fn take(from: &mut BitReader) -> Result<Self, Damage>;
@@ -26,7 +26,7 @@ pub(super) trait Wire: Sized {
 pub(super) const UNKNOWN_VARIANT: Damage = Damage("a value is none of those this format has");
 pub(super) const TOO_LARGE: Damage = Damage("a number is too large for its field");
 
-/// Structs: the fields in order.
+/// Writes structs as their fields, in this order.
 macro_rules! fields {
     ($($type:ident { $($field:ident),+ })+) => { $(
         impl Wire for $type {
@@ -47,7 +47,7 @@ macro_rules! fields {
     )+ };
 }
 
-/// Enums: a number, then what the variant holds, each under the name it has in the pattern.
+/// Writes an enum as a number and then the fields of the variant, under the names they have in the pattern.
 macro_rules! variants {
     ($($type:ident { $($number:literal => $variant:ident $(($($inner:ident),+))? $({ $($field:ident),+ })?),+ })+) => { $(
         impl Wire for $type {
@@ -143,7 +143,7 @@ impl MaximaLost {
     }
 }
 
-/// An event, or lost maxima.
+/// Reads an event or lost maxima, which share a kind.
 pub(super) fn take_happened(from: &mut BitReader) -> Result<Frame, Damage> {
     let (at, length) = (Wire::take(from)?, Nanos::take(from)?);
     let mut ahead = from.clone();
@@ -156,7 +156,6 @@ pub(super) fn take_happened(from: &mut BitReader) -> Result<Frame, Damage> {
     Ok(Frame::MaximaLost(MaximaLost { at, blocks: length.whole(SECOND) }))
 }
 
-/// Integers narrower than 64 bits.
 macro_rules! integers {
     ($($type:ident)+) => { $(
         impl Wire for $type {
@@ -266,7 +265,7 @@ impl<T: Wire> Wire for Box<T> {
     }
 }
 
-/// As the distance from each CPU to the next.
+/// A CPU set is written as the distance from each CPU to the next.
 impl Wire for CpuSet {
     fn put(&self, to: &mut BitWriter) {
         // A CPU past the limit is left out: no reader would take it.

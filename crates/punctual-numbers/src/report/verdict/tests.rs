@@ -7,7 +7,7 @@ use Direction::{Both, MayHide, MoodsLong, Neither, OnlyAdds, TooFew};
 use punctual_facts::cpu_set::CpuSet;
 use std::collections::BTreeMap;
 
-/// One of every doubt. A new one does not compile until it stands in this chain.
+/// One doubt of each kind. The match in it does not compile until a new kind is added.
 fn every_doubt() -> Vec<Distrust> {
     let (time, total, cpu, times) = (Nanos::from_ms(40), Nanos::from_ms(40), 3, 2);
     let cpus = || std::iter::once(3).collect::<CpuSet>();
@@ -46,8 +46,8 @@ fn every_doubt() -> Vec<Distrust> {
     std::iter::successors(Some(Distrust::Steal { time }), after).collect()
 }
 
-fn seen(due: u64, missed: u64) -> Seen {
-    Seen { has_budget: true, all_ran: true, due, missed, spread: Some(1.0), measured: Nanos::from_secs(30) }
+fn seen(due: u64, missed: u64) -> RunCounts {
+    RunCounts { has_budget: true, all_ran: true, due, missed, spread: Some(1.0), measured: Nanos::from_secs(30) }
 }
 
 #[test]
@@ -98,15 +98,15 @@ fn held_needs_a_budget_enough_releases_and_no_miss() {
     let few = Verdict::of(&seen(2_999, 0), &[]);
     let wanted = Inconclusive::TooFew { due: 2_999, wanted: 3_000, time: Some(Nanos::from_secs(31)) };
     assert_eq!((few.answer, few.inconclusive_because), (Open, Some(wanted)));
-    let no_budget = Verdict::of(&Seen { has_budget: false, ..seen(9_000, 1) }, &[]);
+    let no_budget = Verdict::of(&RunCounts { has_budget: false, ..seen(9_000, 1) }, &[]);
     assert_eq!((no_budget.answer, no_budget.missed, no_budget.miss_probability_upper), (Open, 1, None));
     assert_eq!(no_budget.inconclusive_because, Some(Inconclusive::NoBudget));
-    let nothing = Verdict::of(&Seen { all_ran: false, ..seen(9_000, 0) }, &[Distrust::CutOff]);
+    let nothing = Verdict::of(&RunCounts { all_ran: false, ..seen(9_000, 0) }, &[Distrust::CutOff]);
     assert_eq!(nothing.inconclusive_because, Some(Inconclusive::NothingRan));
-    let missed = Verdict::of(&Seen { all_ran: false, ..seen(220, 23) }, &[]);
+    let missed = Verdict::of(&RunCounts { all_ran: false, ..seen(220, 23) }, &[]);
     assert_eq!((missed.answer, missed.inconclusive_because), (NotHeld, None));
     assert!(missed.miss_probability_upper.unwrap() > 23.0 / 220.0);
-    assert_eq!(Verdict::of(&Seen { all_ran: false, ..seen(0, 0) }, &[]).miss_probability_upper, None);
+    assert_eq!(Verdict::of(&RunCounts { all_ran: false, ..seen(0, 0) }, &[]).miss_probability_upper, None);
 }
 
 #[test]

@@ -1,40 +1,40 @@
-//! `punctual compare --interleave A B`: sets up the one, measures, sets up the other, measures, in turn, and compares the
+//! `punctual compare --interleave A B`: sets up A, measures, sets up B, measures, and so on in turn; then compares the
 //! rounds.
 //!
-//! Which is next is the engine's to say (`punctual_optimize::turns`). The state is written after each measurement, so that
-//! an interruption costs one of them at most.
+//! The order comes from `punctual_optimize::turns`. The state is written after each measurement, so that an
+//! interruption costs at most one of them.
 
 use crate::cli::{Cli, Command, CompareArgs, Loads, PRIORITY};
-use crate::commands::here::Here;
+use crate::commands::here::{Here, typed};
 use crate::commands::need::{Stated, Terms};
 use crate::commands::optimize::kept::Folder;
-use crate::commands::optimize::time::{WARM_UP, present};
+use crate::commands::optimize::time::{WARM_UP, present, seed_of_the_clock};
 use crate::commands::preconditions::none_under_way;
 use crate::commands::session::{self, Outputs};
 use crate::exit::Exit;
 use crate::render::{self, units, words};
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, bail};
 use clap::Parser;
 use punctual_hist::Nanos;
 use punctual_linux::apply::Machine;
 use punctual_linux::{interrupt, under_way};
 use punctual_numbers::recording::EndReason;
-use punctual_numbers::scenario::{Amount, Mechanism, Policy, ProbeThread, Scenario, TimerPhase};
+use punctual_numbers::scenario::{Amount, Policy, Scenario};
 use punctual_optimize::turns::{NextTurn, Turn, Turns, read, write};
 use std::fs;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 const FILE: &str = "turns.json";
 /// Length of each measurement unless told otherwise.
 const EACH: Nanos = Nanos::from_secs(30);
-/// How often it is looked whether somebody wants to end it, while a machine comes to rest.
+/// How often to check for an interruption while the machine settles.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Begins rounds or goes on with them, and compares them when they are complete.
+/// Begins or resumes rounds, and compares them when all are measured.
 pub fn run(args: &CompareArgs) -> Result<Exit> {
     let Some(path) = &args.turns.resume else { return begin(args) };
     let folder = Folder::open(path)?;
@@ -44,9 +44,12 @@ pub fn run(args: &CompareArgs) -> Result<Exit> {
     let turns = read(&text).with_context(|| format!("read {}", file.display()))?;
     let typed = std::iter::once("punctual".to_owned()).chain(turns.arguments.clone());
     let Ok(Cli { command: Command::Compare(begun), .. }) = Cli::try_parse_from(typed) else {
-        bail!("{}: the words these rounds were begun with are not understood by this version", folder.display());
+        bail!(
+            "{}: this version does not understand the options of these rounds, which another version began",
+            folder.display()
+        );
     };
-    // What is printed and written is as asked for now.
+    // Forms of the result are those of this command line, not those the rounds were begun with.
     let begun = CompareArgs {
         json: args.json,
         full: args.full,
@@ -60,12 +63,10 @@ pub fn run(args: &CompareArgs) -> Result<Exit> {
 
 fn begin(args: &CompareArgs) -> Result<Exit> {
     let [a, b] = args.turns.interleave.as_slice() else { bail!("--interleave takes two commands, A and B") };
-    let clock = || SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |since| u64::from(since.subsec_nanos()));
-    let seed = args.turns.seed.unwrap_or_else(clock);
     let turns = Turns {
-        arguments: std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect(),
+        arguments: typed().collect(),
         commands: [a.clone(), b.clone()],
-        seed,
+        seed: args.turns.seed.unwrap_or_else(seed_of_the_clock),
         rounds: args.turns.rounds,
         measured: 0,
         last: None,
@@ -83,7 +84,7 @@ fn begin(args: &CompareArgs) -> Result<Exit> {
     go_on(args, &folder, turns)
 }
 
-/// What is going to happen, and how long it takes.
+/// What will be run and measured in which order, and how long it takes, as text.
 fn plan(args: &CompareArgs, turns: &Turns, scenario: &Scenario) -> String {
     let each = length(args).plus(WARM_UP).plus(args.turns.settle);
     let mut order = String::new();
@@ -112,7 +113,6 @@ fn length(args: &CompareArgs) -> Nanos {
     args.turns.duration.unwrap_or(EACH)
 }
 
-/// What is measured each time.
 fn scenario(args: &CompareArgs) -> Result<Scenario> {
     let here = Here::read();
     let typed = Terms {
@@ -125,31 +125,25 @@ fn scenario(args: &CompareArgs) -> Result<Scenario> {
     let Terms { period, budget, cpus, priority, load, .. } = Stated::read(&args.need, typed)?.terms;
     let period = period.unwrap_or(Nanos::from_ms(1));
     let cpus = cpus.unwrap_or_else(|| here.cpus.allowed.clone());
+    let policy = Policy::Fifo(priority.unwrap_or(PRIORITY));
     let scenario = Scenario {
-        threads: cpus.iter().map(|cpu| ProbeThread { cpu, period }).collect(),
-        policy: Policy::Fifo(priority.unwrap_or(PRIORITY)),
-        mechanism: Mechanism::Absolute,
-        phase: TimerPhase::Auto,
         warm_up: Amount::Time(WARM_UP),
-        length: Amount::Time(length(args)),
         budget,
-        limit: None,
-        dma_latency_us: None,
         load_phases: Loads::or_idle(load.as_ref()),
-        load_cpus: None,
-        suite: None,
+        ..Scenario::plain(cpus.iter(), period, policy, Amount::Time(length(args)))
     };
     scenario.checked(&here.cpus).map_err(words::scenario_error)
 }
 
 fn go_on(args: &CompareArgs, folder: &Folder, mut turns: Turns) -> Result<Exit> {
     none_under_way()?;
-    let interrupted = interrupt::flag().context("signals cannot be held back, and nothing is to end halfway")?;
+    let interrupted =
+        interrupt::flag().context("signal handlers cannot be installed, and a signal could end this halfway")?;
     let scenario = scenario(args)?;
     session::check_loads(&scenario.load_phases, folder.path())?;
     let note = under_way::say_so(folder.path());
     if let Err(error) = &note {
-        render::say(&format!("Whoever else measures now is not told that rounds are measured: {error}"));
+        render::say(&format!("Other measurements on this machine are not warned of these rounds: {error}"));
     }
     let each = length(args).plus(WARM_UP).plus(args.turns.settle).times(2);
     turns.after(&present(&Machine::here())?, each);
@@ -176,7 +170,7 @@ fn go_on(args: &CompareArgs, folder: &Folder, mut turns: Turns) -> Result<Exit> 
     super::sides(args, [&of(Turn::A), &of(Turn::B)], true)
 }
 
-/// Runs the command that sets up a side. What it prints goes to standard error: standard output is the result's.
+/// Runs the command that sets up a side. Its output goes to standard error, because standard output is for the result.
 fn set_up(turns: &Turns, next: NextTurn, folder: &Folder) -> Result<()> {
     let [a, b] = &turns.commands;
     let command = if next.turn == Turn::A { a } else { b };
@@ -197,7 +191,7 @@ fn set_up(turns: &Turns, next: NextTurn, folder: &Folder) -> Result<()> {
     Ok(())
 }
 
-/// Waits until the machine has come to rest. False: somebody wants to end it.
+/// Waits for this time, so that the machine settles. Returns false if interrupted.
 fn rests(time: Nanos, interrupted: &AtomicBool) -> bool {
     let (begun, time) = (Instant::now(), Duration::from_nanos(time.as_ns()));
     while !interrupted.load(Ordering::Relaxed) {
@@ -210,17 +204,13 @@ fn rests(time: Nanos, interrupted: &AtomicBool) -> bool {
     false
 }
 
-/// Measures once. False: somebody ended it, and it does not count.
+/// Measures once. Returns false if interrupted; that measurement does not count.
 fn measured(scenario: &Scenario, recording: &Path, interrupted: &AtomicBool, folder: &Folder) -> Result<bool> {
-    // One that was cut off is no result, and makes room.
+    // A recording that was cut off by an interruption is measured again.
     let _ = fs::remove_file(recording);
-    let outputs = Outputs { recording: recording.to_path_buf(), stem: None, html: None, progress: false, live: false };
+    let outputs = Outputs::recording(Some(recording));
     let setting = Here::read().setting(folder.path().to_path_buf(), Vec::new(), false);
-    // The thread that measures keeps to the housekeeping CPUs from then on; this one, whose commands inherit its CPUs, must not.
-    let finished =
-        std::thread::scope(|scope| scope.spawn(|| session::run_until(scenario, &setting, outputs, interrupted)).join());
-    let finished =
-        finished.map_err(|_| anyhow!("the measurement ended in a panic, which is a defect: please report it"))??;
+    let finished = session::run_apart(scenario, &setting, outputs, interrupted)?;
     if let Some(error) = &finished.report.write_error {
         bail!("{error}\nwhat was measured before is kept: {}", resume(folder));
     }
@@ -249,7 +239,6 @@ fn keep(folder: &Folder, turns: &Turns) -> Result<()> {
     folder.write_result(FILE, &write(turns).context("rounds cannot be written as JSON")?)
 }
 
-/// The command that goes on.
 fn resume(folder: &Folder) -> String {
     format!("punctual compare --resume {}", folder.display())
 }

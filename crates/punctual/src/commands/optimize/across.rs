@@ -1,5 +1,5 @@
-//! A campaign across boots, done: boot entries and the unit that goes on are transactions of the journal, so that
-//! `punctual revert` takes them away at any time. The core says what is next.
+//! Runs a campaign across boots. Boot entries, and the unit that resumes the campaign, are transactions of the journal,
+//! so that `punctual revert` removes them at any time. `punctual_optimize::across` decides what is next.
 
 use super::bench::Bench;
 use super::kept::Folder;
@@ -11,7 +11,6 @@ use crate::commands::tune::place;
 use crate::render::{self, optimize as shown};
 use anyhow::{Context, Result, anyhow, bail};
 use punctual_facts::machine::Machine;
-use punctual_hist::Nanos;
 use punctual_linux::apply::{self, Fate, Hand, Request, Transaction, now};
 use punctual_linux::journal::{Purpose, Session, SessionStage as Progress, TuningRequest};
 use punctual_optimize::across::{Across, BootEntry, BootSeen, Ending, Hands, go_on};
@@ -24,7 +23,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// How often it is looked whether somebody wants to end it, while the machine comes to rest.
+/// How often to check for an interruption while the machine settles.
 const LOOK: Duration = Duration::from_millis(100);
 
 pub fn begun() -> Result<Across> {
@@ -43,7 +42,7 @@ fn line_and_release(machine: &Machine) -> Result<(String, String)> {
     Ok((line.for_the_kernel(), release.clone()))
 }
 
-/// Goes on until another boot is needed, or nothing is left to be done.
+/// Resumes the campaign until it needs another boot or is complete.
 pub fn drive(
     args: &OptimizeArgs,
     folder: &Folder,
@@ -59,7 +58,8 @@ pub fn drive(
     let ending = go_on(&mut boots, &mut campaign, &mut across, args.at_boot);
     let goes_on = match &ending {
         Ok(Ending::Stuck(_)) | Err(_) => false,
-        // Whoever ended it wants it to end; a machine that goes down ends it as well, and comes up again.
+        // A user who interrupts the campaign wants it to end. At boot the interruption is a shutdown, and the campaign
+        // resumes at the next boot.
         Ok(Ending::Interrupted) => args.at_boot,
         Ok(_) => true,
     };
@@ -80,12 +80,12 @@ struct Boots<'a, 'b> {
     bench: &'a mut Bench<'b>,
     interrupted: &'a Arc<AtomicBool>,
     hand: apply::Machine,
-    /// Until then time counts against the budget.
+    /// Time from here on is not counted against the budget yet.
     counted: Instant,
 }
 
 impl Boots<'_, '_> {
-    /// The folder, as a unit and the journal name it.
+    /// The path of the folder, as the unit and the journal name it.
     fn name(&self) -> Result<String> {
         self.folder.path().to_str().map(str::to_owned).context("the name of the campaign's folder is not text")
     }
@@ -124,7 +124,7 @@ impl Boots<'_, '_> {
         Ok(source.machine.boot.is_systemd().then(|| Invocation::new("systemctl", ["reboot"])))
     }
 
-    /// Waits until the machine is up for as long as was asked for. False: somebody wants to end it.
+    /// Waits until the machine has been up for as long as was asked for. Returns false if interrupted.
     fn settled(&self) -> Result<bool> {
         loop {
             if self.interrupted.load(Ordering::Relaxed) {
@@ -148,7 +148,8 @@ impl Hands for Boots<'_, '_> {
         let present = time::present(&self.hand)?;
         let is_after_a_pause = time::is_after_a_pause(self.args, self.kept, &present);
         if is_after_a_pause {
-            // What is begun anew for it, and this, are written down together.
+            // The restarted sequence and this moment are saved in one write, so that a crash in between cannot leave
+            // one without the other.
             self.kept.last = Some(present.clone());
         }
         let is_whole = |session: &&Session| session.stage == Progress::Applied;
@@ -171,8 +172,7 @@ impl Hands for Boots<'_, '_> {
     fn keep(&mut self, campaign: &Campaign, across: &Across) -> Result<()> {
         self.kept.campaign = campaign.clone();
         self.kept.across = Some(across.clone());
-        let spent = u64::try_from(self.counted.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        (self.kept.spent, self.counted) = (self.kept.spent.plus(Nanos::from_ns(spent)), Instant::now());
+        (self.kept.spent, self.counted) = (self.kept.spent.plus(time::since(self.counted)), Instant::now());
         self.folder.write(self.kept)
     }
 
@@ -206,7 +206,7 @@ impl Hands for Boots<'_, '_> {
     }
 
     fn reboot(&mut self) -> Result<bool> {
-        // Only where somebody goes on by himself.
+        // The machine is restarted only if a unit resumes the campaign afterwards.
         let is_hooked = self.standing()?.iter().any(|session| !is_entry(session));
         let Some(way) = self.way()?.filter(|_| is_hooked) else { return Ok(false) };
         render::say("The machine starts again; the campaign goes on by itself. To end it: punctual revert");

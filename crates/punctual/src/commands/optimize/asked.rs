@@ -1,11 +1,11 @@
-//! What is asked for, checked before anything is done; and as it is kept, so that it is understood after a boot, too.
+//! What the user asked for: checked before anything is changed, and written out so that it means the same after a boot.
 
 use super::candidates::Selection;
-use super::time::{WARM_UP, each};
+use super::time::{WARM_UP, each, seed_of_the_clock};
 use crate::cli::OptimizeArgs;
 use crate::commands::adopt;
 use crate::commands::files::unused;
-use crate::commands::here::Here;
+use crate::commands::here::{Here, typed};
 use crate::commands::source::Source;
 use crate::commands::tune::{is_roots_alone, place};
 use crate::render;
@@ -14,13 +14,12 @@ use anyhow::{Context, Result, anyhow, bail};
 use punctual_hist::Nanos;
 use punctual_linux::load::LoadSpec;
 use punctual_linux::{apply, journal};
-use punctual_numbers::scenario::{Amount, Mechanism, Policy, ProbeThread, Scenario, TimerPhase};
+use punctual_numbers::scenario::{Amount, Policy, Scenario};
 use punctual_optimize::SCRIPT;
 use punctual_optimize::{Design, SCREENED_MAX, Strategy};
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Fewer releases in a run leave nothing beyond p99.9.
+/// Fewest releases in a run: with fewer there is no activation beyond p99.9.
 const RELEASES_MIN: u64 = 1_200;
 const LOAD_DIR: &str = "--load-dir";
 
@@ -34,8 +33,7 @@ pub fn design(args: &OptimizeArgs, found: &Selection) -> Result<Design> {
     }
     let each = each(args);
     let runs = args.time.as_ns() / each.as_ns().max(1);
-    let clock = || SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |since| u64::from(since.subsec_nanos()));
-    let seed = args.seed.unwrap_or_else(clock);
+    let seed = args.seed.unwrap_or_else(seed_of_the_clock);
     let listed: Vec<_> = found.candidates.iter().map(|found| found.candidate.clone()).collect();
     if args.strategy == Strategy::Screening && listed.len() > SCREENED_MAX {
         bail!("screening takes {SCREENED_MAX} knobs at most, and there are {}: name fewer with --knobs", listed.len());
@@ -56,28 +54,21 @@ pub fn design(args: &OptimizeArgs, found: &Selection) -> Result<Design> {
 
 pub fn scenario(args: &OptimizeArgs, found: &Selection) -> Result<Scenario> {
     let here = Here::read();
-    let threads = found.cpus.iter().map(|cpu| ProbeThread { cpu, period: args.period() }).collect();
+    let policy = Policy::Fifo(args.priority());
     let scenario = Scenario {
-        threads,
-        policy: Policy::Fifo(args.priority()),
-        mechanism: Mechanism::Absolute,
-        phase: TimerPhase::Auto,
         warm_up: Amount::Time(WARM_UP),
-        length: Amount::Time(args.run),
         budget: args.budget,
-        limit: None,
         dma_latency_us: args.dma_latency,
         load_phases: args.phases(),
-        load_cpus: None,
-        suite: None,
+        ..Scenario::plain(found.cpus.iter(), args.period(), policy, Amount::Time(args.run))
     };
     scenario.checked(&here.cpus).map_err(render::words::scenario_error)
 }
 
-/// What was typed, and the CPUs that were chosen: a boot with another command line might have others chosen. Who goes on
-/// may stand in another folder.
+/// The command line to keep: with the CPUs that were chosen, because a boot with another command line might choose
+/// others, and with absolute paths, because it may be resumed from another folder.
 pub fn arguments(args: &OptimizeArgs, found: &Selection) -> Result<Vec<String>> {
-    let mut words = explicit(args, std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()));
+    let mut words = explicit(args, typed());
     if let Some(dir) = &args.load_dir {
         let whole = dir.canonicalize().with_context(|| format!("--load-dir: open the folder {}", dir.display()))?;
         name_whole(&mut words, whole.to_str().context("--load-dir: its path is not text")?);
@@ -88,7 +79,8 @@ pub fn arguments(args: &OptimizeArgs, found: &Selection) -> Result<Vec<String>> 
     Ok(words)
 }
 
-/// What was typed, with what a project file or a preset added: neither may change or be gone after a boot.
+/// The command line with the values of the project file or preset as options, because a file may change or be gone
+/// after a boot.
 fn explicit(args: &OptimizeArgs, typed: impl Iterator<Item = String>) -> Vec<String> {
     let load = args.load.as_ref().map(ToString::to_string);
     let stated = [
@@ -104,7 +96,7 @@ fn explicit(args: &OptimizeArgs, typed: impl Iterator<Item = String>) -> Vec<Str
     given.fold(typed, |command, (option, value)| command.with(option, &value)).into_words()
 }
 
-/// The folder of the loads' files, whichever way it was typed.
+/// Replaces the folder of the loads' files by its absolute path, for both ways to type the option.
 fn name_whole(words: &mut [String], whole: &str) {
     let mut is_next = false;
     for word in words {
@@ -117,7 +109,7 @@ fn name_whole(words: &mut [String], whole: &str) {
     }
 }
 
-/// Where the campaign is kept. What the superuser takes up again after a boot is to be nobody else's.
+/// The campaign's folder. Across boots root resumes the campaign, so nobody else may be able to write to the folder.
 pub fn folder(args: &OptimizeArgs) -> Result<PathBuf> {
     let home = if args.boots { "/var/lib/" } else { "" };
     let stem = || PathBuf::from(format!("{home}punctual-optimize-{}", render::units::file_stamp()));
@@ -129,12 +121,14 @@ pub fn folder(args: &OptimizeArgs) -> Result<PathBuf> {
     let parent = parent.canonicalize().with_context(|| format!("open the folder {}", parent.display()))?;
     is_roots_alone(&parent).map_err(|why| anyhow!("{why}: a campaign across boots is taken up by root after each"))?;
     if let Err(why) = place() {
-        render::say(&format!("Nothing goes on by itself after a boot: {why}. Without that, each takes you."));
+        render::say(&format!(
+            "The campaign does not resume by itself after a boot: {why}. Resume it by hand after each."
+        ));
     }
     Ok(parent.join(path.file_name().context("--out: name a folder")?))
 }
 
-/// On top of a command line that waits to be tried no other one is.
+/// Refuses a campaign while another new command line of `tune` waits to be tried.
 pub fn no_line_waits() -> Result<()> {
     let contents = journal::read(&apply::Machine::here())?.unwrap_or_default();
     if adopt::new_cmdline(&contents, &Source::here().machine).is_some_and(|trial| !trial.is_adopted) {
@@ -145,7 +139,7 @@ pub fn no_line_waits() -> Result<()> {
     Ok(())
 }
 
-/// Root runs it after each boot, from another folder and with nobody there.
+/// Refuses programs that root could not find, or that others could replace, when it resumes the campaign after a boot.
 pub fn is_found_after_a_boot(args: &OptimizeArgs) -> Result<()> {
     let scripts = args.knobs.iter().filter_map(|word| word.strip_prefix(SCRIPT));
     if let Some(script) = scripts.map(Path::new).find(|path| !path.is_absolute()) {
@@ -155,10 +149,12 @@ pub fn is_found_after_a_boot(args: &OptimizeArgs) -> Result<()> {
         let LoadSpec::Program(words) = LoadSpec::parse(name)? else { continue };
         let program = Path::new(words.first().map_or("", String::as_str));
         if !program.is_absolute() {
-            bail!("load {name}: name the program with its whole path: with --boots root runs it after each boot");
+            bail!(
+                "load {name}: name the program with its whole path, because with --boots root runs it after each boot"
+            );
         }
         let real = program.canonicalize().with_context(|| format!("load {name}: look at {}", program.display()))?;
-        // The way to it, and where that leads.
+        // The named path and the file it leads to are both checked.
         is_roots_alone(program)
             .and_then(|()| is_roots_alone(&real))
             .map_err(|why| anyhow!("load {name}: {why}: with --boots root runs it after each boot"))?;
@@ -172,7 +168,6 @@ mod tests {
     use crate::cli::{Cli, Command, OptimizeArgs};
     use clap::Parser;
 
-    /// What is asked for with these words.
     fn asked(words: &[&str]) -> OptimizeArgs {
         let words = [&["punctual", "optimize", "--boots"][..], words].concat();
         let Command::Optimize(args) = Cli::try_parse_from(words).unwrap().command else { panic!("another command") };
@@ -190,7 +185,7 @@ mod tests {
     #[test]
     fn what_root_runs_after_each_boot_is_roots_alone_and_is_found_from_anywhere() {
         let dir = tempfile::tempdir().unwrap();
-        // Folders for temporary files are everybody's.
+        // Anybody may write to the folder for temporary files.
         let mine = dir.path().join("mine");
         std::fs::write(&mine, "").unwrap();
         let link = dir.path().join("link");

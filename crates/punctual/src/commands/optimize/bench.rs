@@ -1,4 +1,4 @@
-//! One run: candidates set through the journal, measured, put back, whatever happens in between.
+//! One run of a campaign: candidates are set through the journal, measured, and put back whatever happens in between.
 
 use super::candidates::{Prepared, Selection};
 use crate::cli::OptimizeArgs;
@@ -6,7 +6,7 @@ use crate::commands::here::Here;
 use crate::commands::session::{self, Outputs};
 use crate::commands::tune::GUARD;
 use crate::render;
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, bail};
 use punctual_hist::Nanos;
 use punctual_linux::apply::guard::{Program, Tied, revert_patiently};
 use punctual_linux::apply::{Applied, Extent, Fate, LatencyRequest, Machine, Request, Transaction};
@@ -24,15 +24,16 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// How many reasons to doubt are told: each process of a campaign across boots may meet the same kind anew.
+/// Largest number of reasons for doubt that are kept. Without a limit, each process of a campaign across boots could
+/// add the same ones.
 const REASONS_MAX: usize = 6;
 
-/// Nobody ended it: so measured, the work got no CPU.
+/// Why a run without an interruption has no result: the measuring thread got no CPU.
 const STALLED: &str = "the measurement stalled: a measuring thread made no more progress";
 
-/// What it takes to set candidates and to measure.
 pub struct Bench<'a> {
-    /// By their places in the campaign; nothing where one is not to be had any more.
+    /// Prepared candidates by their index in the campaign; `None` if the candidate is no longer available on this
+    /// machine.
     trials: Vec<Option<&'a Prepared>>,
     scenario: Scenario,
     setting: Setting,
@@ -40,7 +41,7 @@ pub struct Bench<'a> {
     request: Request,
     blast: Blast,
     interrupted: &'a Arc<AtomicBool>,
-    /// Why measurements are to be doubted, those of earlier processes among them.
+    /// Why measurements are doubted, in this process and in earlier ones.
     pub doubts: Doubts,
     kinds: Vec<Discriminant<Distrust>>,
 }
@@ -61,13 +62,14 @@ impl<'a> Bench<'a> {
             arguments: kept.arguments.clone(),
             keeps: Vec::new(),
         };
-        // Of the kind that goes back when its process is gone.
+        // Transactions of this kind are put back when the process that made them is gone.
         let command = std::iter::once("punctual".to_owned()).chain(kept.arguments.iter().cloned()).collect();
         Ok(Self {
             trials: kept.campaign.design.candidates.iter().map(|candidate| trial(&candidate.id)).collect(),
             scenario,
             setting: Here::read().setting(load_dir, Vec::new(), false),
-            guard: Program::this(GUARD).context("this program cannot be found, and so not guard what it changes")?,
+            guard: Program::this(GUARD)
+                .context("the path of this program cannot be found, so that no guard can be started")?,
             request: Request { kind: Purpose::ForCommand { command }, asked, confirm_within: None },
             blast: args.blast,
             interrupted,
@@ -80,8 +82,8 @@ impl<'a> Bench<'a> {
         &self.request.asked
     }
 
-    /// Sets those of an arm that are set in a machine that runs, measures, puts back. Nothing: it was interrupted, and
-    /// does not count.
+    /// Sets the candidates `set` of an arm, measures, and puts them back. `None` if interrupted: the run does not
+    /// count.
     pub fn run(&mut self, arm: &[usize], set: &[usize], recording: &Path) -> Result<Option<RunOutcome>> {
         let outcome = if set.is_empty() { self.measured(recording) } else { self.changed(set, recording) }?;
         told_of(arm, outcome)
@@ -104,7 +106,7 @@ impl<'a> Bench<'a> {
                 return Err(error.into());
             }
         };
-        // An error that leaves something behind leaves it to the guard, which acts when we have ended.
+        // If an error leaves something changed, the guard puts it back when this process has ended.
         let applied = transaction.apply(&changes, self.blast)?;
         let hold = trials.iter().filter_map(|trial| trial.hold_us).min();
         let outcome = match refusal(&applied) {
@@ -131,14 +133,7 @@ impl<'a> Bench<'a> {
 
     fn measured(&mut self, recording: &Path) -> Result<Option<RunOutcome>> {
         let outputs = Outputs::recording(Some(recording));
-        // The thread that measures keeps to the CPUs of housekeeping from then on; this one is to stay as it is, since
-        // what it starts inherits that.
-        let finished = std::thread::scope(|scope| {
-            let run = || session::run_until(&self.scenario, &self.setting, outputs, self.interrupted);
-            scope.spawn(run).join()
-        });
-        let finished = finished
-            .map_err(|_| anyhow!("the measurement ended in a panic, which is a defect: please report it"))??;
+        let finished = session::run_apart(&self.scenario, &self.setting, outputs, self.interrupted)?;
         let report = &finished.report;
         if report.end != Some(EndReason::Completed) {
             return Ok(unfinished(report.end));
@@ -162,7 +157,7 @@ impl<'a> Bench<'a> {
     }
 }
 
-/// Without candidates it is the machine itself that cannot be measured, and nothing can be held against it.
+/// If even the unchanged machine cannot be measured, the campaign has nothing to compare with and fails.
 fn told_of(arm: &[usize], outcome: Option<RunOutcome>) -> Result<Option<RunOutcome>> {
     match outcome {
         Some(RunOutcome::Refused(why)) if arm.is_empty() => bail!("{why}, with the machine as it was"),
@@ -170,12 +165,12 @@ fn told_of(arm: &[usize], outcome: Option<RunOutcome>) -> Result<Option<RunOutco
     }
 }
 
-/// What a measurement comes to that did not run to its end: of one that somebody ended, nothing.
+/// The outcome of a measurement that did not run to its end; `None` if it was interrupted.
 fn unfinished(end: Option<EndReason>) -> Option<RunOutcome> {
     (end == Some(EndReason::Stalled)).then(|| RunOutcome::Refused(STALLED.to_owned()))
 }
 
-/// Why what was applied is not what was asked for, if so.
+/// Why the applied changes are not what was asked for; `None` if they are.
 fn refusal(applied: &Applied) -> Option<String> {
     applied.changes.iter().find_map(|tried| match &tried.fate {
         Fate::Done | Fate::Already | Fate::Waits | Fate::NextBoot | Fate::Partly { .. } => None,

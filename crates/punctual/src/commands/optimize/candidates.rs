@@ -1,4 +1,4 @@
-//! What can be tried on this machine: knobs of the plan that take effect at once, and programs of the user's.
+//! What can be tried on this machine: knobs of the plan, and programs of the user.
 
 use crate::cli::OptimizeArgs;
 use crate::commands::source::{Source, knob};
@@ -17,23 +17,21 @@ use punctual_tuning::plan::{
 };
 use std::path::{Path, PathBuf};
 
-/// What can be tried, and on which CPUs it is measured.
 pub struct Selection {
     /// The candidates, in the order in which they are best applied.
     pub candidates: Vec<Prepared>,
     pub not_tried: Vec<NotTried>,
-    /// What has to be known of boots with another command line, one sentence each.
+    /// What the user should know about boots with another command line, in one sentence each.
     pub limits: Vec<String>,
     /// The CPUs of the real-time work.
     pub cpus: CpuSet,
 }
 
-/// A candidate, and what is done to set it.
 #[derive(Clone)]
 pub struct Prepared {
     pub candidate: Candidate,
     pub change: Change,
-    /// The longest time to wake from idle that has to be asked for meanwhile, in microseconds.
+    /// The wake-up time from idle that must not be exceeded while the candidate is set, in microseconds.
     pub hold_us: Option<u32>,
 }
 
@@ -61,18 +59,20 @@ pub fn find(args: &OptimizeArgs) -> Result<Selection> {
 }
 
 impl Selection {
-    /// Where it goes across boots, on this machine.
+    /// Sorts the plan's changes into candidates and those that are not tried. With `boots`, changes that take a boot
+    /// are candidates.
     fn take(&mut self, plan: &Plan, all: &Plan, ids: &[&String], boots: Option<&Source>) {
-        // Where each measurement takes a boot, what does not need one is tried if it is named.
+        // In a campaign across boots each measurement takes a boot, so changes that need none are tried only if they
+        // are named.
         let is_tried = |change: &&Change| change.takes == Takes::Now && (boots.is_none() || !ids.is_empty());
         self.candidates = plan.changes.iter().filter(is_tried).cloned().map(Prepared::of_knob).collect();
-        // What is only done by name is not missed by who named nothing.
+        // Changes that are made only by name are not listed as missing when no names were given.
         let is_told = |reason: &Reason| !matches!(reason, Reason::Excepted | Reason::Unasked(_));
         let left = plan.left.iter().filter(|left| is_told(&left.reason));
         self.not_tried = left.map(|left| NotTried { id: left.id.clone(), why: why(&left.reason) }).collect();
         let ours = |id: &str| [FILES, ENTRY, DEFAULT].contains(&id);
         for change in all.changes.iter().filter(|change| !ours(&change.id)) {
-            // What takes no boot is for another campaign, where it is not named.
+            // With `--boots`, a change that takes no boot is left to another campaign unless it is named.
             if self.is_told(&change.id) || (boots.is_some() && change.takes == Takes::Now) {
                 continue;
             }
@@ -122,14 +122,14 @@ impl Prepared {
         }
     }
 
-    /// Nothing of it is set in a machine that runs.
+    /// A candidate that takes a boot: setting it in the running machine changes nothing.
     fn of_boot(change: &Change) -> Self {
         let bare = Change { keeps: Vec::new(), steps: Vec::new(), ..change.clone() };
         Self { candidate: candidate(change, change.keeps.clone()), change: bare, hold_us: None }
     }
 }
 
-/// What has to be known of a boot with these words; or why it cannot be tried here.
+/// Sentences about a boot with these words, or the reason why they cannot be tried here.
 fn limits(source: &Source, keeps: &[Keep]) -> Result<Vec<String>, String> {
     if !keeps.iter().all(|keep| matches!(keep, Keep::Word(_) | Keep::NoWord(_))) {
         let why = "what it keeps is read by every boot, so that after one that fails there would be no old one";
@@ -169,7 +169,7 @@ fn wishes(args: &OptimizeArgs, ids: &[&String]) -> Wishes {
     }
 }
 
-/// A program of the user's, which the superuser runs, also to put things back: nobody else may be able to change it.
+/// A program of the user. Root runs it, also to put things back, so nobody else may be able to change it.
 fn script(path: &Path) -> Result<Prepared> {
     let path: PathBuf = match path.canonicalize() {
         Ok(path) if path.is_file() => path,

@@ -1,4 +1,5 @@
-//! A campaign's folder: its file, written anew and whole after each run, and its recordings. One process at a time.
+//! The folder of a campaign: its state, rewritten as a whole after each run, and its recordings. Only one process at a
+//! time may hold the folder.
 
 use crate::commands::tune::is_roots_alone;
 use anyhow::{Context, Result, anyhow, bail};
@@ -11,12 +12,12 @@ use std::path::{Path, PathBuf};
 
 const FILE: &str = "campaign.json";
 const NEW: &str = "new";
-/// Nobody else may look into a campaign's folder: whoever can open it can hold it.
+/// Mode of a campaign's folder. Only the owner may open it, because whoever opens it can lock it.
 const PRIVATE: u32 = 0o700;
-/// Others than the owner may write.
+/// Mode bits that let others than the owner write.
 const WRITABLE_BY_OTHERS: u32 = 0o022;
 
-/// Another process holds the campaign, and goes on with it.
+/// The error that another process holds the campaign's folder.
 #[derive(Debug)]
 pub struct InUse(PathBuf);
 
@@ -28,21 +29,21 @@ impl std::fmt::Display for InUse {
 
 impl std::error::Error for InUse {}
 
-/// The folder, held as long as this lives.
+/// A campaign's folder, locked while this value lives.
 pub struct Folder {
     path: PathBuf,
     held: File,
 }
 
 impl Folder {
-    /// Makes one; it must not be there yet.
+    /// Creates the folder, which must not exist yet, with the campaign's file.
     pub fn create(path: &Path, kept: &Kept) -> Result<Self> {
         let folder = Self::make(path)?;
         folder.write(kept)?;
         Ok(folder)
     }
 
-    /// Makes one without a file; it must not be there yet.
+    /// Creates the folder, which must not exist yet, without a file.
     pub fn make(path: &Path) -> Result<Self> {
         fs::DirBuilder::new()
             .mode(PRIVATE)
@@ -77,7 +78,8 @@ impl Folder {
         Ok(Self { path, held })
     }
 
-    /// Its file says which programs run and what is changed: nobody else may have written it.
+    /// Refuses a folder that somebody else owns or may write to, because its file says which programs run and what is
+    /// changed.
     fn is_ours(&self) -> Result<()> {
         let found = self.held.metadata().with_context(|| format!("look at the folder {}", self.display()))?;
         if !is_of(rustix::process::geteuid().as_raw(), found.uid(), found.mode()) {
@@ -98,20 +100,21 @@ impl Folder {
         self.path.display()
     }
 
-    /// Writes the campaign, whole or not at all.
+    /// Writes the campaign's file, as a whole or not at all.
     pub fn write(&self, kept: &Kept) -> Result<()> {
         self.write_whole(FILE, &write(kept).context("a campaign cannot be written as JSON")?)
             .with_context(|| format!("write {}: make room, and go on with --resume", self.path.join(FILE).display()))
     }
 
-    /// Writes what a campaign came to, in place of what stood there of an earlier end.
+    /// Writes a result of the campaign, which replaces the result of an earlier end.
     pub fn write_result(&self, name: &str, text: &str) -> Result<()> {
         self.write_whole(name, text).with_context(|| format!("write {}: make room", self.path.join(name).display()))
     }
 
     fn write_whole(&self, name: &str, text: &str) -> std::io::Result<()> {
         let new = self.path.join(NEW);
-        // A file that an earlier process left half written is no result. It is removed and made anew, so that no link is followed.
+        // A half-written file of an earlier process is removed and created again, so that a link in its place is not
+        // followed.
         match fs::remove_file(&new) {
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
             _ => {}
@@ -123,7 +126,7 @@ impl Folder {
         self.held.sync_all()
     }
 
-    /// Where the recording of a run goes. One that was cut off is no result, and makes room.
+    /// The path of a run's recording. A recording of an interrupted run is removed.
     pub fn recording(&self, number: usize) -> PathBuf {
         let path = self.path.join(format!("run-{number:04}.punctual"));
         let _ = fs::remove_file(&path);

@@ -3,9 +3,9 @@
 //! ```text
 //! words -> asked -> candidates -> Design -> rounds | across (set -> measured -> put back ...) -> Standing -> told
 //! ```
-//! What to do next is the core's to say; here it is done. Each setting is a transaction of the journal with a guard, as
-//! `tune --for` makes them, so that it goes back whatever ends us; the campaign's file (`kept`) tells what was measured.
-//! What takes a boot is done in `across`.
+//! `punctual_optimize` decides what to do next; this module does it. Each setting is a transaction of the journal with
+//! a guard, as `tune --for` makes them, so that it is put back however the process ends. The campaign's file (`kept`)
+//! holds what was measured. Campaigns across boots are in `across`.
 
 mod across;
 mod asked;
@@ -38,16 +38,16 @@ use punctual_optimize::Campaign;
 use punctual_optimize::format::{Doubts, Kept};
 use std::path::Path;
 
-/// Begins a campaign or goes on with one, and shows what it came to.
 pub fn run(args: &OptimizeArgs) -> Result<Exit> {
     let Some(path) = &args.resume else { return begin(args) };
     if args.at_boot { unattended(&Machine::here(), args, path) } else { resume(args, &Folder::open(path)?) }
 }
 
-/// Goes on with nobody there: nothing stays of a campaign that cannot go on, and the reason is written down.
+/// Resumes a campaign at boot, without a user. A campaign that cannot be resumed is taken away, and the reason is
+/// written to its folder.
 fn unattended(hand: &dyn Hand, args: &OptimizeArgs, path: &Path) -> Result<Exit> {
     match Folder::open(path) {
-        // Somebody else goes on with it.
+        // Another process has resumed the campaign already.
         Err(error) if error.is::<InUse>() => Err(error),
         Err(error) => Err(told::abandoned(hand, path, None, error)),
         Ok(folder) => resume(args, &folder).map_err(|error| told::abandoned(hand, path, Some(&folder), error)),
@@ -58,7 +58,10 @@ fn resume(args: &OptimizeArgs, folder: &Folder) -> Result<Exit> {
     let mut kept = folder.kept()?;
     let words = std::iter::once("punctual".to_owned()).chain(in_words_of_today(kept.arguments.clone()));
     let Ok(Cli { command: Command::Optimize(begun), .. }) = Cli::try_parse_from(words) else {
-        bail!("{}: the words this campaign was begun with are not understood by this version", folder.display());
+        bail!(
+            "{}: this version does not understand the options of this campaign, which another version began",
+            folder.display()
+        );
     };
     let ways =
         OptimizeArgs { json: args.json, html: args.html.clone(), form: args.form, at_boot: args.at_boot, ..*begun };
@@ -68,7 +71,7 @@ fn resume(args: &OptimizeArgs, folder: &Folder) -> Result<Exit> {
     }
     let mut found = find(&ways)?;
     if let Some(across) = &mut kept.across {
-        // What a boot of the campaign has already is tried all the same.
+        // A change that is in force because of the campaign's own boot entry is still tried.
         found.not_tried.retain(|not| kept.campaign.design.candidates.iter().all(|tried| tried.id != not.id));
         if !args.at_boot {
             across.take_up();
@@ -77,7 +80,8 @@ fn resume(args: &OptimizeArgs, folder: &Folder) -> Result<Exit> {
     go_on(&ways, folder, kept, &found)
 }
 
-/// Nothing else changes or measures the machine, nor is about to, but the campaign in this folder itself.
+/// Refuses to go on while another process or campaign changes or measures this machine. `own` is the folder of the
+/// campaign itself.
 fn nothing_else(own: Option<&Path>) -> Result<()> {
     allowed_to_change()?;
     none_measures()?;
@@ -88,7 +92,7 @@ fn nothing_else(own: Option<&Path>) -> Result<()> {
     no_campaign_but(&Machine::here(), own)
 }
 
-/// With what a project file or a preset states.
+/// The options, completed by what a project file or a preset states.
 fn filled(args: &OptimizeArgs) -> Result<OptimizeArgs> {
     let args = args.clone();
     let typed = Terms {
@@ -105,8 +109,8 @@ fn filled(args: &OptimizeArgs) -> Result<OptimizeArgs> {
     Ok(OptimizeArgs { cpus, load, period, budget, priority, need, ..args })
 }
 
-/// The words of a campaign that was begun when `--budget` was its time and `--late` its budget; since then each campaign
-/// says its time.
+/// Translates the options of an old campaign, whose `--budget` meant its time and whose `--late` meant the budget.
+/// Newer campaigns always state `--time`.
 fn in_words_of_today(words: Vec<String>) -> Vec<String> {
     let is = |word: &str, option: &str| word == option || word.starts_with(&format!("{option}="));
     if words.iter().any(|word| is(word, "--time")) {
@@ -162,13 +166,14 @@ fn begin(args: &OptimizeArgs) -> Result<Exit> {
 }
 
 fn go_on(args: &OptimizeArgs, folder: &Folder, mut kept: Kept, found: &Selection) -> Result<Exit> {
-    let interrupted = interrupt::flag().context("signals cannot be held back, and nothing is to end halfway")?;
+    let interrupted =
+        interrupt::flag().context("signal handlers cannot be installed, and a signal could end this halfway")?;
     let scenario = asked::scenario(args, found)?;
     let load_dir = args.load_dir.clone().unwrap_or_else(|| folder.path().to_path_buf());
     session::check_loads(&scenario.load_phases, &load_dir)?;
     let note = under_way::say_so(folder.path());
     if let Err(error) = &note {
-        render::say(&format!("Whoever else measures now is not told that a campaign does: {error}"));
+        render::say(&format!("Other measurements on this machine are not warned of this campaign: {error}"));
     }
     let mut bench = Bench::new(args, found, &kept, scenario, load_dir, &interrupted)?;
     if kept.across.is_some() {

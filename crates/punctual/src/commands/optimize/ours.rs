@@ -1,4 +1,5 @@
-//! What of a campaign across boots stands in the journal: its boot entry and its unit, and taking them away.
+//! Transactions that a campaign across boots has in the journal (its boot entry and its unit), and how they are taken
+//! away.
 
 use anyhow::{Context, Result, bail};
 use punctual_linux::apply::guard::revert_patiently;
@@ -14,7 +15,7 @@ pub fn standing(hand: &dyn Hand, folder: &str) -> Result<Vec<Session>> {
     Ok(contents.standing().filter(is_ours).cloned().collect())
 }
 
-/// Whether it is a boot entry; what goes on after a boot is the other.
+/// Whether the transaction is the campaign's boot entry; otherwise it is the unit that resumes the campaign.
 pub fn is_entry(session: &Session) -> bool {
     session.begun.as_ref().is_some_and(|begun| !begun.asked.keeps.is_empty())
 }
@@ -23,7 +24,7 @@ pub fn keeps(session: &Session) -> Vec<Keep> {
     session.begun.iter().flat_map(|begun| &begun.asked.keeps).map(|(_, keep)| keep.clone()).collect()
 }
 
-/// Takes away what stands of the campaign in this folder, so that no boot is tried with nobody there to go on.
+/// Takes away the boot entry and the unit of the campaign in this folder, so that no further boot is tried.
 pub fn abandon(hand: &dyn Hand, folder: &Path) -> Result<()> {
     let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_path_buf());
     let name = folder.to_str().context("the name of the campaign's folder is not text")?;
@@ -40,13 +41,13 @@ pub fn revert(hand: &dyn Hand, number: u32) -> Result<()> {
     }
 }
 
-/// All of them, also where one does not go.
+/// Reverts all these transactions, even if one of them fails.
 pub fn take_away<'a>(hand: &dyn Hand, sessions: impl IntoIterator<Item = &'a Session>) -> Result<()> {
     let reverted = sessions.into_iter().map(|session| revert(hand, session.transaction));
     reverted.fold(Ok(()), both)
 }
 
-/// What went wrong first, and with it what went wrong after it.
+/// The first error, with the second one added if both failed.
 pub fn both(first: Result<()>, second: Result<()>) -> Result<()> {
     match (first, second) {
         (Err(first), Err(second)) => Err(also(first, &second)),
@@ -54,7 +55,7 @@ pub fn both(first: Result<()>, second: Result<()>) -> Result<()> {
     }
 }
 
-/// An error after which something else went wrong as well.
+/// The first error, with a second one named in its context.
 pub fn also(first: anyhow::Error, second: &anyhow::Error) -> anyhow::Error {
     first.context(format!("two things went wrong: {second:#}; and, first"))
 }

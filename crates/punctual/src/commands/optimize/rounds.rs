@@ -1,4 +1,4 @@
-//! A campaign within one boot, done: measurement by measurement, each written down before the next.
+//! Runs a campaign within one boot. Each measurement is saved before the next begins.
 
 use super::bench::Bench;
 use super::kept::Folder;
@@ -7,14 +7,13 @@ use super::told::goes_on;
 use crate::cli::OptimizeArgs;
 use crate::render::{self, optimize as shown};
 use anyhow::{Context, Result};
-use punctual_hist::Nanos;
 use punctual_linux::apply::Machine;
 use punctual_optimize::format::Kept;
 use punctual_optimize::{CampaignStage, Next, RunOutcome};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-/// Goes on until nothing is left to be measured. False: somebody ended it before.
+/// Measures until the campaign is complete. Returns false if interrupted before.
 pub fn drive(
     args: &OptimizeArgs,
     folder: &Folder,
@@ -24,7 +23,8 @@ pub fn drive(
 ) -> Result<bool> {
     let hand = Machine::here();
     loop {
-        // A machine that slept meanwhile was not measured either.
+        // A pause, such as a suspended machine, makes earlier measurements incomparable, so the block is measured
+        // again.
         if time::is_after_a_pause(args, kept, &time::present(&hand)?) {
             kept.campaign.begin_anew();
         }
@@ -48,8 +48,7 @@ pub fn drive(
             render::say(&format!("not set: {why}"));
         }
         kept.campaign.take(&arm, outcome);
-        let took = Nanos::from_ns(u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX));
-        kept.spent = kept.spent.plus(took);
+        kept.spent = kept.spent.plus(time::since(begun));
         kept.last = Some(time::present(&hand)?);
         kept.doubts = bench.doubts.clone();
         folder.write(kept)?;

@@ -1,4 +1,4 @@
-//! A machine of files on which a campaign across boots is under way, for tests.
+//! A simulated machine with a campaign across boots, for tests.
 
 use punctual_hist::Nanos;
 use punctual_linux::apply::{Fate, Machine, Request, Transaction};
@@ -9,13 +9,13 @@ use punctual_tuning::knobs::Blast;
 use punctual_tuning::plan::{Change, Keep, Lasts, Step, Takes};
 use std::fs;
 
-/// The campaign's folder; it need not be there.
+/// The campaign's folder, which the tests need not create.
 pub const FOLDER: &str = "/srv/campaign";
-/// Its boot entry and its unit, from the machine's root.
+/// The campaign's boot entry and its unit, relative to the machine's root.
 pub const ENTRY: &str = "boot/loader/entries/punctual.conf";
 pub const UNIT: &str = "etc/systemd/system/punctual-campaign.service";
 
-/// A campaign of which nothing is measured, begun with these words.
+/// A campaign without measurements that was begun with these words.
 pub fn kept(arguments: &[&str]) -> Kept {
     let text = String::new;
     let candidate = |id: &str| Candidate { id: id.to_owned(), title: text(), cost: text(), boot: Vec::new() };
@@ -30,7 +30,7 @@ pub fn kept(arguments: &[&str]) -> Kept {
     }
 }
 
-/// A simulated machine on which nothing was changed yet.
+/// A simulated machine on which nothing has been changed.
 pub fn machine() -> (tempfile::TempDir, Machine) {
     let dir = tempfile::tempdir().unwrap();
     for folder in ["proc/sys/kernel/random", "boot/loader/entries", "etc/systemd/system", "var/lib"] {
@@ -41,12 +41,12 @@ pub fn machine() -> (tempfile::TempDir, Machine) {
     (dir, hand)
 }
 
-/// A campaign in this folder has a boot entry and a unit.
+/// Applies the boot entry and the unit of a campaign in this folder.
 pub fn under_way(hand: &Machine, folder: &str) {
     under_way_as(hand, folder, &format!("/{ENTRY}"), &format!("/{UNIT}"));
 }
 
-/// The same, in these files.
+/// Like [`under_way`], with these paths for entry and unit.
 pub fn under_way_as(hand: &Machine, folder: &str, entry: &str, unit: &str) {
     applied(hand, folder, unit, Vec::new());
     applied(hand, folder, entry, vec![("tick.skew".to_owned(), Keep::Word("skew_tick=1".to_owned()))]);

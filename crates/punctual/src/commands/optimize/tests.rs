@@ -1,16 +1,16 @@
-//! What a boot finds where a campaign cannot go on: without anybody there, and without starting a machine again.
+//! Resuming a campaign that cannot go on, at boot and without a user. No test restarts the machine.
 
 use super::simulated::{self, ENTRY, UNIT};
 use super::*;
 use std::fs;
 use std::path::PathBuf;
 
-/// The machine, and the folder of a campaign that is under way on it.
+/// A simulated machine with a campaign, and the campaign's folder.
 fn under_way() -> (tempfile::TempDir, Machine, PathBuf) {
     let (dir, hand) = simulated::machine();
     let folder = dir.path().join("campaign");
     drop(Folder::create(&folder, &simulated::kept(&["optimize"])).unwrap());
-    // As the journal names it.
+    // The journal names the folder by its canonical path.
     let folder = folder.canonicalize().unwrap();
     simulated::under_way(&hand, folder.to_str().unwrap());
     (dir, hand, folder)
@@ -22,7 +22,7 @@ fn at_boot(folder: &Path) -> OptimizeArgs {
     *args
 }
 
-/// Fails, leaves neither entry nor unit, and says why in the folder.
+/// Checks that resuming fails, that neither entry nor unit is left, and that the folder holds the reason.
 #[track_caller]
 fn assert_abandoned(dir: &Path, hand: &Machine, folder: &Path, reason: &str) {
     let error = format!("{:#}", unattended(hand, &at_boot(folder), folder).err().unwrap());
@@ -52,7 +52,7 @@ fn a_campaign_whose_file_is_gone_is_put_back_and_told() {
 fn a_campaign_of_another_version_is_put_back_and_told() {
     let (dir, hand, folder) = under_way();
     Folder::open(&folder).unwrap().write(&simulated::kept(&["optimise-no-more"])).unwrap();
-    assert_abandoned(dir.path(), &hand, &folder, "not understood by this version");
+    assert_abandoned(dir.path(), &hand, &folder, "this version does not understand");
 }
 
 #[test]

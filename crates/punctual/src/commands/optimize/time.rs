@@ -1,4 +1,4 @@
-//! What a campaign takes of time: of its budget, and between two of its measurements.
+//! Time that a campaign takes: what counts against its budget, and the pauses between its measurements.
 
 use crate::cli::OptimizeArgs;
 use anyhow::{Context, Result};
@@ -7,16 +7,25 @@ use punctual_linux::apply::{Hand, now};
 use punctual_optimize::across::Across;
 use punctual_optimize::format::Kept;
 use punctual_optimize::pause::Moment;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-/// What runs before statistics begin: the first activations after a change are not what it comes to.
+/// Time before statistics begin, because the first activations after a change are not typical of it.
 pub const WARM_UP: Nanos = Nanos::from_ms(200);
-/// What setting, starting loads and putting back takes for each run, about.
+/// Estimated time for setting, starting loads and putting back in each run.
 const AROUND: Nanos = Nanos::from_ms(400);
-/// What a boot takes, about; where nobody has to come and go on, the time it really took counts.
+/// Estimated time of a boot. If the machine boots unattended, the real time is used instead.
 const BOOT: Nanos = Nanos::from_secs(60);
 
-/// How long a measurement takes with all that belongs to it, about.
+/// A seed for users who state none: the nanoseconds of the clock.
+pub fn seed_of_the_clock() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |since| u64::from(since.subsec_nanos()))
+}
+
+pub fn since(begun: Instant) -> Nanos {
+    Nanos::from_ns(u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX))
+}
+
+/// Estimated time of one measurement, with everything around it.
 pub fn each(args: &OptimizeArgs) -> Nanos {
     let alone = args.run.plus(WARM_UP).plus(AROUND);
     if args.boots { alone.plus(args.settle).plus(BOOT) } else { alone }
@@ -28,14 +37,15 @@ pub fn present(hand: &dyn Hand) -> Result<Moment> {
     Ok(Moment { boot: present.boot, up: Nanos::from_ns(present.boottime_ns), unix_s })
 }
 
-/// Whether the last measurement is too old to be held against the next one. Of what an older program
-/// kept nobody knows.
+/// Whether the last measurement is too old to be compared with the next one. A campaign of an older program does not
+/// say, and counts as too old.
 pub fn is_after_a_pause(args: &OptimizeArgs, kept: &Kept, present: &Moment) -> bool {
     let block = each(args).times(kept.campaign.design.block_at_most());
     kept.last.as_ref().is_none_or(|last| last.is_long_before(present, block, kept.across.is_some()))
 }
 
-/// What a boot that was asked for took before this process began: all of it, unless somebody had to come first.
+/// Time that a boot of the campaign took before this process began. If the user had to resume it, at most [`BOOT`]
+/// counts.
 pub fn of_boot(across: &Across, present: &Moment, is_at_boot: bool) -> Nanos {
     match &across.asked {
         Some(asked) if *asked != present.boot => {

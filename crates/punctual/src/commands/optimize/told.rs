@@ -1,4 +1,4 @@
-//! How a campaign stands, told: on the terminal, in files where nobody may be there to read it, and as an exit code.
+//! Reports how a campaign stands: on the terminal, in files if no user may be there, and as an exit code.
 
 use super::candidates::Selection;
 use super::kept::Folder;
@@ -13,10 +13,11 @@ use punctual_linux::apply::Hand;
 use punctual_numbers::scenario::LoadPhase;
 use punctual_optimize::across::Ending;
 use punctual_optimize::format::{Doubts, Kept};
-use punctual_optimize::{Campaign, CandidateVerdict};
+use punctual_optimize::{Campaign, CampaignState, CandidateVerdict};
 use std::path::Path;
 
-/// With nobody there, nothing of a campaign that cannot go on stays, and the reason is written down.
+/// Takes away a campaign that cannot be resumed at boot, and writes the reason to its folder. Returns the error to
+/// report.
 pub fn abandoned(hand: &dyn Hand, path: &Path, folder: Option<&Folder>, error: anyhow::Error) -> anyhow::Error {
     let (error, what) = match abandon(hand, path) {
         Ok(()) => (error, "Its boot entry and its unit are taken away.".to_owned()),
@@ -39,7 +40,7 @@ pub fn goes_on(folder: &Folder) -> String {
     format!("ended; punctual optimize --resume {} goes on, once this is mended", folder.display())
 }
 
-/// How a campaign across boots stands. Nobody may be there to read it: its end is written down, too.
+/// Reports how a campaign across boots stands. Its end is also written to files, because no user may be there.
 pub fn tell_of_boots(
     args: &OptimizeArgs,
     folder: &Folder,
@@ -73,19 +74,30 @@ pub fn tell_of_boots(
 
 pub struct Stand {
     pub stopped: bool,
-    /// The machine is known to run as it did before it began.
+    /// Whether the machine is known to run as it did before the campaign.
     pub is_home: bool,
 }
 
-/// A campaign of which nothing is measured yet, as the document of one.
+/// The JSON document of a campaign before its first measurement.
 pub fn intended(args: &OptimizeArgs, campaign: &Campaign, found: &Selection) -> serde_json::Result<String> {
-    shown::json(&shown::Result {
+    shown::json(&result(args, campaign, &campaign.standing(), &Doubts::default(), found))
+}
+
+/// The result of a campaign before its first measurement; the rest is added when there are some.
+fn result<'a>(
+    args: &'a OptimizeArgs,
+    campaign: &'a Campaign,
+    standing: &'a CampaignState,
+    doubts: &'a Doubts,
+    found: &'a Selection,
+) -> shown::Result<'a> {
+    shown::Result {
         campaign,
-        standing: &campaign.standing(),
+        standing,
         not_tried: &found.not_tried,
-        doubts: &Doubts::default(),
+        doubts,
         cpus: &found.cpus,
-        load: load(args),
+        load: args.phases().iter().map(LoadPhase::name).collect::<Vec<_>>().join(", "),
         run: args.run,
         late: args.budget,
         spent: Nanos::ZERO,
@@ -94,11 +106,7 @@ pub fn intended(args: &OptimizeArgs, campaign: &Campaign, found: &Selection) -> 
         gave_up: None,
         is_home: true,
         boots: None,
-    })
-}
-
-fn load(args: &OptimizeArgs) -> String {
-    args.phases().iter().map(LoadPhase::name).collect::<Vec<_>>().join(", ")
+    }
 }
 
 pub fn tell(args: &OptimizeArgs, folder: &Folder, kept: &Kept, found: &Selection, stand: &Stand) -> Result<Exit> {
@@ -106,22 +114,9 @@ pub fn tell(args: &OptimizeArgs, folder: &Folder, kept: &Kept, found: &Selection
     let gave_up = kept.across.as_ref().and_then(|across| across.gave_up.clone());
     let is_given_up = gave_up.is_some();
     let standing = kept.campaign.standing();
-    let result = shown::Result {
-        campaign: &kept.campaign,
-        standing: &standing,
-        not_tried: &found.not_tried,
-        doubts: &kept.doubts,
-        cpus: &found.cpus,
-        load: load(args),
-        run: args.run,
-        late: args.budget,
-        spent: kept.spent,
-        folder: folder.path(),
-        stopped,
-        gave_up,
-        is_home,
-        boots: kept.across.as_ref().map(|across| across.boots),
-    };
+    let boots = kept.across.as_ref().map(|across| across.boots);
+    let before = result(args, &kept.campaign, &standing, &kept.doubts, found);
+    let result = shown::Result { spent: kept.spent, folder: folder.path(), stopped, gave_up, is_home, boots, ..before };
     if let (Some(path), false) = (&args.html, stopped) {
         let page = shown::html(&result)?;
         write_new(path, &page)?;

@@ -10,7 +10,7 @@ use punctual_facts::machine::{Flavour, Machine, Version};
 use punctual_tuning::plan::lasting::{self, Artefact};
 use punctual_tuning::plan::print::{evl_words, kconfig, resctrl, rk3568_l3, xenomai_words};
 
-/// The version of Xenomai the words are for, where none is given.
+/// Default version of Xenomai for `--print cmdline`.
 const XENOMAI: Version = Version { major: 3, minor: 3 };
 
 pub fn print(what: Printed, args: &TuneArgs, source: &Source) -> Result<Exit> {
@@ -29,7 +29,7 @@ pub fn print(what: Printed, args: &TuneArgs, source: &Source) -> Result<Exit> {
     Ok(Exit::Fine)
 }
 
-/// What the plan wants to last, as that artefact; a co-kernel's words among those for the kernel.
+/// What the plan wants to last, in the form of this artefact. Words for a co-kernel are added to those for the kernel.
 fn of_plan(what: Artefact, args: &TuneArgs, source: &Source) -> Result<String> {
     let plan = planned(source, &wishes(args)?)?;
     let mut wanted = plan.wanted;
@@ -44,12 +44,12 @@ fn of_plan(what: Artefact, args: &TuneArgs, source: &Source) -> Result<String> {
         wanted.words.extend(added.words);
     }
     let text = lasting::print(what, &wanted, &source.machine)?;
-    // A new image has no journal that would tell what is to be set anew.
+    // A new image has no journal, so the unit repeats the command line instead of the journal's transactions.
     let anew = format!("{} tune --until-reboot --yes {}", wanted.exe, asked().join(" "));
     Ok(text.replace(&format!("{} __boot", wanted.exe), anew.trim_end()))
 }
 
-/// What was typed, as a unit repeats it.
+/// The typed command line without options about printing, for a unit that repeats it.
 fn asked() -> Vec<String> {
     let mut asked = Vec::new();
     let mut words = std::env::args().skip(2);
@@ -68,7 +68,7 @@ fn asked() -> Vec<String> {
 
 fn of_kernel(args: &TuneArgs, machine: &Machine) -> Result<String> {
     let kernel = &machine.kernel;
-    // Nobody asks how to build a kernel that is not made for real time.
+    // Kernels not made for real time are not worth a configuration, so any other running kernel counts as PREEMPT_RT.
     let here = kernel.flavour.known().copied().filter(|flavour| matches!(flavour, Flavour::Cobalt | Flavour::Evl));
     let flavour = args.flavour.or(here).unwrap_or(Flavour::Rt);
     let version = given_or_told(args.kernel, &kernel.version, "which kernel it runs", "--kernel")?;

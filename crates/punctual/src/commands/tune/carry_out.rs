@@ -1,6 +1,7 @@
-//! Carrying a plan out: at once and for good, or as long as a command runs.
+//! Applies a plan: for good, or for as long as a command runs.
 
 use crate::cli::TuneArgs;
+use crate::commands::here::typed;
 use crate::exit::Exit;
 use crate::render;
 use crate::render::tune::TuneDocument;
@@ -39,19 +40,21 @@ fn asked(plan: &Plan, wishes: &Wishes) -> TuningRequest {
     TuningRequest {
         cpus: plan.choice.cpus.to_string(),
         profile: wishes.need.kind.name().to_owned(),
-        arguments: std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect(),
+        arguments: typed().collect(),
         keeps: keeps.collect(),
     }
 }
 
 fn for_good(args: &TuneArgs, plan: &Plan, wishes: &Wishes, request: &Request) -> Result<Exit> {
     let hand = Machine::here();
-    // Heard, and answered when no change is in the middle.
-    let interrupted = interrupt::flag().context("signals cannot be held back, and nothing is to end halfway")?;
+    // A signal only sets a flag, which is looked at when no change is half made.
+    let interrupted =
+        interrupt::flag().context("signal handlers cannot be installed, and a signal could end this halfway")?;
     let transaction = Transaction::begin(&hand, request)?;
     let number = transaction.number();
     if args.confirm_within.is_some() {
-        let guard = Program::this(GUARD).context("this program cannot be found, and so not guard what it changes")?;
+        let guard = Program::this(GUARD)
+            .context("the path of this program cannot be found, so that no guard can be started")?;
         if let Err(error) = watch_deadline(&guard, transaction.number()) {
             transaction.cancel()?;
             return Err(error.into());
@@ -102,7 +105,7 @@ fn next(args: &TuneArgs, plan: &Plan, applied: &Applied) -> Vec<String> {
     next
 }
 
-/// Doubtful where something that was planned was not done.
+/// Doubtful if a planned change was not made.
 pub fn outcome(applied: &Applied) -> Exit {
     let is_done = |fate: &Fate| matches!(fate, Fate::Done | Fate::Already | Fate::Waits | Fate::NextBoot | Fate::Gone);
     Exit::doubtful_if(applied.changes.iter().any(|tried| !is_done(&tried.fate)))
@@ -110,8 +113,9 @@ pub fn outcome(applied: &Applied) -> Exit {
 
 fn for_command(args: &TuneArgs, plan: &Plan, wishes: &Wishes, request: &Request) -> Result<Exit> {
     let hand = Machine::here();
-    let guard = Program::this(GUARD).context("this program cannot be found, and so not guard what it changes")?;
-    // Ours, so that it goes with us however we end.
+    let guard =
+        Program::this(GUARD).context("the path of this program cannot be found, so that no guard can be started")?;
+    // The request belongs to this process, so it ends however the process ends.
     let held = plan.wanted.hold_latency_us.map(|us| LatencyRequest::global(Nanos::from_us(us.into())));
     let _held = held.transpose().map_err(|error| {
         anyhow!("the limit on the CPUs' sleep cannot be held: {error}; --except pm.qos_global does without")
@@ -129,7 +133,7 @@ fn for_command(args: &TuneArgs, plan: &Plan, wishes: &Wishes, request: &Request)
     Ok(if reverted.trouble.is_empty() { Exit::Passed(code(status)) } else { Exit::Error })
 }
 
-/// As a shell tells it: the command's own code, or 128 and the signal that ended it.
+/// The exit code as a shell forms it: that of the command, or 128 plus the number of the signal that ended it.
 fn code(status: ExitStatus) -> u8 {
     let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(1);
     u8::try_from(code & 0xff).unwrap_or(1)

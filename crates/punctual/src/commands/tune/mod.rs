@@ -1,4 +1,4 @@
-//! `punctual tune`: a plan, and what becomes of it.
+//! `punctual tune`: makes a plan, shows it and applies it.
 //!
 //! Tree -> Machine -> Plan -> (asked) applied, step by step, by the engine. Everything up to the question reads only.
 
@@ -22,13 +22,13 @@ use punctual_tuning::plan::{Keep, Plan, Wishes, has_network_device, plan};
 use rustix::fs::statfs;
 use std::io::{self, IsTerminal};
 
-/// What `statfs` says of tmpfs and ramfs.
+/// File system types of tmpfs and ramfs, as `statfs` reports them.
 const IN_MEMORY: [i64; 2] = [0x0102_1994, 0x8584_58f6];
 
 pub fn run(args: &TuneArgs) -> Result<Exit> {
     let is_for_show = args.dry_run || !args.which.is_this_machine() || args.print.is_some();
     if !is_for_show && rustix::process::geteuid().is_root() {
-        // What nobody is left to put back would be taken for how the machine was.
+        // Otherwise settings of an abandoned transaction would be recorded as the machine's original state.
         for sentence in put_back_abandoned()? {
             render::say(&sentence.text);
         }
@@ -46,7 +46,7 @@ pub fn run(args: &TuneArgs) -> Result<Exit> {
     }
     if args.which.is_this_machine() && wishes.lasting && is_forgotten_at_boot() {
         render::say(
-            "/var/lib is kept in memory here, so nobody could put back what outlives a boot: until the next boot only.",
+            "/var/lib is kept in memory here, so a boot would lose the journal: changes hold until the next boot only.",
         );
         wishes.lasting = false;
         wishes.preferences.for_good = false;
@@ -70,13 +70,13 @@ pub fn run(args: &TuneArgs) -> Result<Exit> {
     carry_out::apply(args, &plan, &wishes)
 }
 
-/// Whether a boot empties the journal's folder, and not what is written for the boots to come.
+/// Whether a boot empties the journal's folder but keeps the files that configure later boots.
 fn is_forgotten_at_boot() -> bool {
     let is_in_memory = |path: &str| statfs(path).is_ok_and(|found| IN_MEMORY.contains(&(found.f_type & 0xffff_ffff)));
     is_in_memory("/var/lib") && !(is_in_memory("/etc") && is_in_memory("/boot"))
 }
 
-/// What earlier tunings keep, as far as the journal may be read; whoever may not read it changes nothing either.
+/// What earlier transactions keep. Users who may not read the journal may not change anything either.
 fn standing() -> Vec<Keep> {
     let contents = journal::read(&apply::Machine::here()).ok().flatten().unwrap_or_default();
     contents.standing().flat_map(Session::keeps).map(|(_, keep)| keep.clone()).collect()
@@ -98,14 +98,14 @@ fn show(plan: &Plan, wishes: &Wishes, args: &TuneArgs) -> Result<()> {
     if args.command.is_empty() {
         return render::print(&text);
     }
-    // Standard output is the command's.
+    // Standard output belongs to the command that is run.
     render::say(text.trim_end());
     Ok(())
 }
 
 pub fn is_agreed(question: &str) -> Result<bool> {
     if !io::stdin().is_terminal() {
-        bail!("nobody can be asked here, so nothing was changed; --yes goes on without asking");
+        bail!("there is no terminal for the question, so nothing was changed; --yes goes on without asking");
     }
     render::ask(question);
     let mut answer = String::new();
@@ -125,7 +125,7 @@ mod tests {
     use punctual_linux::journal::{Purpose, TuningRequest};
     use punctual_tuning::plan::{self, Step};
 
-    /// Only steps that are about files, since all others would reach the machine that runs the test.
+    /// Applies only steps about files, because other steps would change the machine that runs the test.
     #[test]
     fn what_is_published_of_a_plan_and_what_became_of_it_fits_its_schemas() {
         let words = ["punctual", "tune", "--cpus", "1-3", "--blast", "any"];

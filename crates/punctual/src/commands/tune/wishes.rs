@@ -1,4 +1,4 @@
-//! What was typed, as what is wanted.
+//! Turns the options of `tune` into wishes for the plan.
 
 use crate::cli::TuneArgs;
 use crate::commands::need::{Stated, Terms};
@@ -9,11 +9,11 @@ use punctual_tuning::plan::remedies::{HugePages, Preferences};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// Whoever is neither the owner nor of the group may write.
+/// Mode bits that let users other than the owner and the group write, or the group.
 const WRITABLE_BY_ALL: u32 = 0o002;
 const WRITABLE_BY_GROUP: u32 = 0o020;
 
-/// The wishes; a knob nobody knows is refused.
+/// The wishes of a command line. An unknown knob is refused.
 pub fn wishes(args: &TuneArgs) -> Result<Wishes> {
     for id in args.only.iter().chain(&args.except) {
         knob(id)?;
@@ -50,7 +50,7 @@ pub fn wishes(args: &TuneArgs) -> Result<Wishes> {
     })
 }
 
-/// Whether nobody but root can put another program in the place of this one, and if not, why.
+/// Whether only root can replace this program or a folder above it; the error names what others can change.
 pub fn is_roots_alone(program: &Path) -> Result<(), String> {
     for part in program.ancestors() {
         let name = part.display();
@@ -62,13 +62,13 @@ pub fn is_roots_alone(program: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Whoever is of root's own group is trusted as root is.
+/// Members of root's own group are trusted as root is.
 fn is_writable_by_root_alone(uid: u32, gid: u32, mode: u32) -> bool {
     let others = if gid == 0 { WRITABLE_BY_ALL } else { WRITABLE_BY_ALL | WRITABLE_BY_GROUP };
     uid == 0 && mode & others == 0
 }
 
-/// Where this program is, if nobody but root can put another one there.
+/// The path of this program, if only root can replace it.
 pub fn place() -> Result<String, String> {
     let install = "install it where only root writes, in /usr/local/sbin for example";
     let exe = std::env::current_exe().map_err(|error| format!("where this program stands cannot be told ({error})"))?;
@@ -101,7 +101,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let program = dir.path().join("program");
         std::fs::write(&program, "").unwrap();
-        // Folders for temporary files are everybody's.
+        // Anybody may write to the folder for temporary files.
         let why = is_roots_alone(&program).unwrap_err();
         assert!(why.contains("not root's alone"), "{why}");
         let missing = is_roots_alone(Path::new("/there/is/no/such")).unwrap_err();
