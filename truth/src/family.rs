@@ -69,7 +69,8 @@ impl Family {
 
     /// The value that is exceeded with this probability.
     pub fn at(&self, p: f64) -> f64 {
-        self.cut(quantile(|value| self.above(value), p))
+        // The search ends just below the step at which the probability falls.
+        self.cut(quantile(|value| self.above(value), p) * (1.0 + 1e-9))
     }
 
     /// The value that is exceeded once an hour on average, where values that come together count once.

@@ -24,6 +24,8 @@ const PLACES_MIN: f64 = 12.0;
 /// Where busy stretches of the run are fewer than this, one more or less of them would change the counts by as much as
 /// the spectrum, which takes them for a sample of many, allows for.
 const BUSY_MIN: f64 = 5.0;
+/// Busy stretches are counted among at most this number of parts of the run, so that a long one counts once or twice.
+const BUSY_PARTS: f64 = 20.0;
 /// Design effect from which on exceedances count as clustered.
 const TOGETHER: f64 = 1.5;
 /// Limits are told for levels that at most one value in this many exceeds.
@@ -62,7 +64,8 @@ impl Course {
             }
             let effect = spectrum.effect(CONFIDENCE);
             let stretches = fewest.min(cells.len() as f64);
-            let (places, busy) = moods::spread_over(&cells, stretches);
+            let (places, busy) =
+                (moods::spread_over(&cells, stretches).0, moods::spread_over(&cells, stretches.min(BUSY_PARTS)).1);
             let is_open = effect > TOGETHER && (places < PLACES_MIN || busy < BUSY_MIN);
             // Then each stretch counts as one independent value.
             let effect = if is_open { effect.max(n as f64 / stretches) } else { effect };

@@ -168,13 +168,21 @@ pub struct Mood {
     /// Length in nanoseconds of the shorter of the two runs.
     #[serde(rename = "run_ns")]
     pub run: Nanos,
+    /// The probability that a mood is longer than [`Mood::longest`].
+    #[serde(skip)]
+    too_long: f64,
 }
 
 impl Mood {
-    pub(super) fn of(seconds: f64, run: Nanos) -> Self {
+    /// The length in seconds of moods of which a run of this length sees enough for a decision.
+    pub(super) fn longest(run: Nanos) -> f64 {
+        run.as_secs_f64() / MOODS_LEAST
+    }
+
+    pub(super) fn of(seconds: f64, run: Nanos, too_long: f64) -> Self {
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates")]
         let length = Nanos::from_ns((seconds * 1e9) as u64);
-        Self { length, run }
+        Self { length, run, too_long }
     }
 
     /// Number of moods that the shorter run saw.
@@ -189,12 +197,14 @@ impl Mood {
 
     /// Whether the run saw too few moods for any decision.
     pub(super) fn is_all(&self) -> bool {
-        self.seen() < MOODS_LEAST
+        self.seen() < MOODS_LEAST || self.too_long > TOO_LONG
     }
 }
 
 /// Runs that saw fewer moods than this decide nothing.
 const MOODS_LEAST: f64 = 4.0;
+/// Runs decide nothing if moods are longer than such runs can judge with at least this probability.
+const TOO_LONG: f64 = 0.1;
 
 /// If runs that saw fewer moods than this do not decide, a run a few times as long would hardly do so either.
 const MOODS_MIN: f64 = 20.0;

@@ -6,7 +6,7 @@
 
 use super::arm::{Arm, Cells, float};
 use super::series;
-use super::{CONFIDENCE, Change, Compared, Limits, Options, RowResult, What};
+use super::{CONFIDENCE, Change, Compared, Limits, Mood, Options, RowResult, What};
 use crate::stats::blocks::{self, Blocks, OrderLimits};
 use crate::stats::longrun::{self, Chances, DesignEffect, Events};
 use crate::stats::ratio::Counted;
@@ -83,6 +83,8 @@ pub(super) struct Body {
     pub effect: Option<DesignEffect>,
     /// Length of the moods in seconds, the longest that any percentile shows; `None` without moods.
     pub mood: Option<f64>,
+    /// The probability that moods are too long for the runs, the largest that any percentile shows.
+    pub too_long: f64,
 }
 
 /// One row for each percentile, and one of misses.
@@ -100,7 +102,7 @@ pub(super) fn body(first: &Arm, second: &Arm, options: &Options) -> Body {
     let (of_first, of_second) = (series::beyond(first, &edges), series::beyond(second, &edges));
     let enough = first.slices.len().min(second.slices.len()) >= SLICES_MIN;
     let shortest = first.length.min(second.length);
-    let mut body = Body { rows: Vec::new(), effect: None, mood: None };
+    let mut body = Body { rows: Vec::new(), effect: None, mood: None, too_long: 0.0 };
     for (ppm, (a, b)) in PERCENTILES_PPM.iter().zip(of_first.iter().zip(&of_second)) {
         let effect = DesignEffect::of(a, b, body.effect.as_ref());
         let beyond = a.of.min(b.of) * (1.0 - f64::from(*ppm) / 1e6);
@@ -110,6 +112,7 @@ pub(super) fn body(first: &Arm, second: &Arm, options: &Options) -> Body {
         };
         if effect.moody >= MOODY && *ppm <= ODDS_PPM {
             body.mood = Some(body.mood.map_or(effect.mood, |mood: f64| mood.max(effect.mood)));
+            body.too_long = body.too_long.max(effect.longer_than(Mood::longest(shortest)));
         }
         let shown = percentile(*ppm, (&blocks.0, &blocks.1), (a, b), &effect);
         body.rows.push(shown.told_by(shortest, options));

@@ -374,6 +374,23 @@ fn runs_that_saw_few_moods_say_so_and_decide_nothing() {
     assert!(told >= 6, "{told} of 8");
 }
 
+/// The 99th percentile lies between the two values of a law. More late activations are then certain before a larger percentile
+/// is, and the row must not decide while its interval holds no change.
+#[test]
+fn a_row_decides_only_if_its_interval_excludes_no_change() {
+    let of = |late: fn(u64) -> u64| plain(300, move |at, i| if i < late(at) { 20_000 } else { 5_000 });
+    let fewer = of(|at| 9 + u64::from(at % 3 != 0));
+    for (second, wanted) in
+        [(of(|at| 10 + u64::from(at % 3 == 0)), Compared::NotEnoughData), (of(|_| 12), Compared::Worse)]
+    {
+        let comparison = compared(&fewer, &second, options()).unwrap();
+        let p99 = row(&comparison, |what| *what == What::Percentile { ppm: 990_000 });
+        let Some(Change::Difference(limits)) = p99.change else { panic!("{p99:?}") };
+        assert!(p99.odds_of_all.unwrap() < 0.05, "{p99:?}");
+        assert_eq!((limits.low <= 0.0, p99.verdict), (wanted == Compared::NotEnoughData, wanted), "{p99:?}");
+    }
+}
+
 /// An interval wholly beyond the margin contradicts "no difference shown".
 #[test]
 fn no_difference_is_said_only_of_limits_within_the_margin() {

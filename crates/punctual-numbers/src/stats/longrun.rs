@@ -209,6 +209,11 @@ impl DesignEffect {
         Self { models, moods: weighed, variance, moody, mood }
     }
 
+    /// The probability that there are moods with a `tau` above this length.
+    pub fn longer_than(&self, length: f64) -> f64 {
+        self.moods.iter().filter(|(_, tau, _)| *tau > length).map(|(odds, ..)| odds).sum()
+    }
+
     /// The mean over the models of a function of the design effects of the first and the second run.
     pub fn mean(&self, of: impl Fn(f64, f64) -> f64) -> f64 {
         let total: f64 = self.models.iter().map(|model| model.odds).sum();
