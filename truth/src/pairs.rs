@@ -102,7 +102,8 @@ impl Decided {
 
     /// Adds the decisions of the product and of its peers about a pair.
     pub fn add(&mut self, first: &Recording, second: &Recording, number: u64) {
-        let verdict = of.map_or(Compared::NotEnoughData, |comparison| comparison.verdict());
+        let verdict = Comparison::of(&[("a".to_owned(), first), ("b".to_owned(), second)], Options::default())
+            .map_or(Compared::NotEnoughData, |comparison| comparison.verdict());
         match verdict {
             Compared::Better | Compared::Worse | Compared::Mixed => {
                 self.product.add(verdict == self.difference.verdict(), None);
