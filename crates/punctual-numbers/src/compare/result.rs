@@ -204,7 +204,7 @@ impl Mood {
 /// Runs that saw fewer moods than this decide nothing.
 const MOODS_LEAST: f64 = 4.0;
 /// Runs decide nothing if moods are longer than such runs can judge with at least this probability.
-const TOO_LONG: f64 = 0.1;
+const TOO_LONG: f64 = 0.2;
 
 /// If runs that saw fewer moods than this do not decide, a run a few times as long would hardly do so either.
 const MOODS_MIN: f64 = 20.0;
