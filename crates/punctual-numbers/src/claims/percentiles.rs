@@ -17,7 +17,6 @@ const ONE_IN_MAX: u64 = 1_000_000_000_000;
 /// How many independent values a run is worth at one level.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Worth {
-    /// Number of values.
     pub(super) n: u64,
     /// Design effect: the variance of counts over that of independent values, 1 or more. `None` if limits are withheld,
     /// because they would not hold for the next run.

@@ -190,7 +190,7 @@ impl Mood {
         self.run.as_secs_f64() / self.length.as_secs_f64().max(1e-9)
     }
 
-    /// Whether the run saw so few moods that measuring in turn is advised if nothing is decided.
+    /// Whether the run saw too few moods for a longer run to help, so that measuring in turn is advised.
     pub fn is_long(&self) -> bool {
         self.seen() < MOODS_MIN
     }

@@ -34,7 +34,6 @@ impl Blocks {
         Self { cells, cumulative, totals: below }
     }
 
-    /// Number of blocks.
     pub fn len(&self) -> usize {
         self.totals.len()
     }

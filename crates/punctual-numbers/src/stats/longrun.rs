@@ -53,7 +53,6 @@ fn float(n: usize) -> f64 {
 /// Events of one run, such as activations beyond a threshold.
 #[derive(Clone, Debug, Default)]
 pub struct Events {
-    /// Number of events.
     pub count: f64,
     /// Number of activations, each of which could have been an event.
     pub of: f64,

@@ -170,7 +170,6 @@ impl Exceedances {
         self
     }
 
-    /// Number of exceedances.
     pub fn size(&self) -> f64 {
         self.size
     }
