@@ -22,8 +22,8 @@ const CALM: f64 = 0.8;
 /// Lengths of moods that are tried, as exponents of the square root of 2 of the number of correlation times in the run:
 /// from half the run down to a 362nd of it.
 const TIMES: std::ops::Range<i32> = 2..18;
-/// Number of strengths of moods that are tried, as power at frequency 0 over that of the noise: a quarter, a half, 1,
-/// ...
+/// Number of strengths of moods that are tried. A strength is the power at frequency 0 over that of the noise; the
+/// strengths are powers of 2, the first of which is a quarter.
 const STRENGTHS: i32 = 19;
 /// Standard normal quantile of a one-sided test at 5 %.
 const ONE_SIDED_5: f64 = 1.645;
