@@ -1,4 +1,4 @@
-//! What single runs claim, held against the law they were drawn from.
+//! Compares the claims of single runs with the law from which the runs were drawn.
 
 use super::family::Family;
 use super::held::{Foretold, Held};
@@ -8,37 +8,37 @@ use punctual_numbers::claims::{Claims, PhaseClaims};
 use punctual_numbers::recording::Recording;
 use serde::Serialize;
 
-/// The percentiles that are judged: one in this many values is larger.
+/// The percentiles that are judged, as numbers of values of which one is larger.
 pub const ONE_IN: [u64; 3] = [100, 1_000, 10_000];
 const HOUR: Nanos = Nanos::from_secs(3_600);
-/// Misses are judged for the budget that one in this many activations misses.
+/// Misses are judged for the budget that one activation in this number misses.
 const MISSES_ONE_IN: f64 = 1_000.0;
 
-/// Outcome of the runs of a family.
+/// Results of the single runs of a family.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Claimed {
-    /// Runs that were told to change over time: their limits speak of themselves alone, and count as withheld.
+    /// Number of runs reported as changing over time. Their limits are about themselves and count as withheld.
     pub drifting: u64,
-    /// By p99, p99.9, p99.99.
+    /// Limits of p99, p99.9 and p99.99.
     pub percentiles: [Held; 3],
     /// Lower limits of percentiles that have no upper one.
     pub lower: Held,
     /// Upper limit of the probability of a miss.
     pub misses: Held,
-    /// Level that is exceeded once an hour.
+    /// Limits of the level that is exceeded once an hour.
     pub level: Held,
-    /// Odds that the next hour has a new maximum.
+    /// Odds of a new maximum in the next hour.
     pub next: Foretold,
 }
 
-/// What is true of a family.
+/// The true values of a family.
 #[derive(Clone, Copy, Debug)]
 pub struct Truth {
     pub percentiles: [f64; 3],
     pub budget: Nanos,
     /// Probability of a miss of the budget.
     pub miss: f64,
-    /// Not a number where nobody knows it.
+    /// Level that is exceeded once an hour; NaN if it is not known.
     pub once_an_hour: f64,
 }
 
@@ -54,15 +54,16 @@ impl Truth {
     }
 }
 
-/// What judges a run; a planted fault replaces it in a test.
+/// The function that makes the claims of a run. A test replaces it by a faulty one.
 pub type Judge = fn(&Recording) -> Option<PhaseClaims>;
 
-/// The product's own judgement.
+/// The claims that the product makes.
 pub fn product(recording: &Recording) -> Option<PhaseClaims> {
     Claims::of(recording, None).phases.into_iter().next()
 }
 
-/// Measures these runs of a family, leaves out those that do not show its moods, and holds their claims against the truth.
+/// Measures these runs of a family and compares their claims with the truth. Runs that do not show the family's moods
+/// are left out.
 pub fn runs(family: &Family, numbers: impl Iterator<Item = u64>, judge: Judge) -> Claimed {
     let truth = Truth::of(family);
     let mut claimed = Claimed::default();
@@ -117,7 +118,7 @@ impl Claimed {
         self.next.merge(&other.next);
     }
 
-    /// The names of limits that are broken.
+    /// Names of the limits that are broken.
     pub fn broken(&self) -> Vec<&'static str> {
         let [p99, p999, p9999] = self.percentiles.each_ref().map(Held::breaks_coverage);
         let all = [
@@ -134,7 +135,7 @@ impl Claimed {
 }
 
 impl Held {
-    /// Values are whole nanoseconds, so that the truth is known to one of them.
+    /// Counts whether the limits hold the truth. Values are whole nanoseconds, so the truth is rounded to either side.
     fn judge(&mut self, low: Option<Nanos>, high: Option<Nanos>, truth: f64) {
         let (floor, ceiling) = (truth.floor() as u64, truth.ceil() as u64);
         let right = low.is_none_or(|low| low.as_ns() <= ceiling) && high.is_none_or(|high| floor <= high.as_ns());
@@ -148,7 +149,7 @@ mod tests {
     use super::*;
     use crate::family;
 
-    /// Limits of a percentile that are too low by a twentieth.
+    /// Claims with upper limits of percentiles that are too low by a twentieth.
     fn too_low(recording: &Recording) -> Option<PhaseClaims> {
         let mut claims = product(recording)?;
         for told in &mut claims.percentiles {

@@ -1,5 +1,5 @@
-//! Random numbers that are the same on every machine. They are not those of the product, so that a fault in its own cannot
-//! hide here.
+//! Random numbers that are the same on every machine. The generator is not the product's, so that a fault of that one
+//! cannot hide.
 
 /// `SplitMix64` (Steele, Lea and Flood 2014).
 #[derive(Clone, Debug)]
@@ -23,7 +23,7 @@ impl Dice {
         z ^ (z >> 31)
     }
 
-    /// A number between 0 and 1 without both ends.
+    /// A number above 0 and below 1.
     pub fn unit(&mut self) -> f64 {
         ((self.bits() >> 11) as f64 + 0.5) / 9_007_199_254_740_992.0
     }

@@ -1,18 +1,18 @@
-//! The families: a law, the moods of the machine, and what comes on top.
+//! The families of simulated machines: a law of latencies, moods, spikes, steps and pauses.
 
 use super::law::Law;
 use super::mood::{Mood, quantile};
 use punctual_numbers::stats::normal;
 use statrs::function::gamma::gamma_ur;
 
-/// Late activations that have nothing to do with the others.
+/// Late activations with a law of their own.
 #[derive(Clone, Copy, Debug)]
 pub struct Spikes {
-    /// Mean number of activations from one to the next.
+    /// Mean number of activations from one spike to the next.
     pub gap: f64,
-    /// Whether they come at equal distances instead of at random.
+    /// Whether spikes come at equal distances instead of at random.
     pub regular: bool,
-    /// The latency of one is this many nanoseconds, and an exponential deviate of this mean more.
+    /// Latency in nanoseconds: the first number plus an exponential deviate with the second as its mean.
     pub size: (f64, f64),
     /// Number of activations that are late in succession.
     pub together: u32,
@@ -28,18 +28,18 @@ impl Spikes {
     }
 }
 
-/// Runs of one law that come about in one way.
+/// A family of simulated machines with equal properties.
 #[derive(Clone, Debug)]
 pub struct Family {
     pub name: &'static str,
     pub law: Law,
     pub mood: Mood,
     pub spikes: Option<Spikes>,
-    /// Values are cut down to whole multiples of this.
+    /// Values are rounded down to whole multiples of this; 0 for none.
     pub step: f64,
     /// The machine is paused for the first number of seconds in each stretch of the second number.
     pub pauses: Option<(u32, u32)>,
-    /// Length of a run in seconds: of one that claims, of each of a pair.
+    /// Length in seconds of a single run, and of each run of a pair.
     pub seconds: (u32, u32),
 }
 
@@ -60,7 +60,7 @@ impl Family {
 
     /// The probability of a larger value in the long run.
     pub fn above(&self, value: f64) -> f64 {
-        // What is cut down to a step is larger than this if it reaches the next.
+        // A value that is rounded down to a step is larger than `value` if it reaches the next step.
         let value = if self.step > 0.0 { ((value / self.step).floor() + 1.0) * self.step - 1e-6 } else { value };
         let usual = self.mood.above(&self.law, value);
         let share = self.spikes.map_or(0.0, |spikes| spikes.share());
@@ -69,10 +69,11 @@ impl Family {
 
     /// The value that is exceeded with this probability.
     pub fn at(&self, p: f64) -> f64 {
-        self.cut(quantile(|value| self.above(value), p))
+        // The search ends just below the step at which the probability falls.
+        self.cut(quantile(|value| self.above(value), p) * (1.0 + 1e-9))
     }
 
-    /// The value that an hour exceeds once on average, counting what comes together once.
+    /// The value that is exceeded once an hour on average, where values that come together count once.
     pub fn once_an_hour(&self) -> f64 {
         let times = |value: f64| {
             let spikes = self.spikes.map_or(0.0, |spikes| {
@@ -83,7 +84,7 @@ impl Family {
         quantile(times, 1.0)
     }
 
-    /// A value as it is measured.
+    /// The value rounded down to the steps of the family.
     pub fn cut(&self, value: f64) -> f64 {
         if self.step > 0.0 { (value / self.step).floor() * self.step } else { value }
     }
@@ -97,7 +98,7 @@ fn exponential() -> Law {
     Law::of(|p| 3e3 - 5e3 * p.ln())
 }
 
-/// The generalised Pareto law from 5 us on.
+/// The generalised Pareto law of this shape, above 5 us.
 fn pareto(shape: f64) -> Law {
     Law::of(|p| 5e3 + 5e3 / shape * (p.powf(-shape) - 1.0))
 }
@@ -119,7 +120,7 @@ fn constant(value: f64) -> Law {
     Law::of(move |_| value)
 }
 
-/// Families in which what was measured before says nothing of what comes next.
+/// Families whose values are independent of each other.
 fn independent() -> Vec<Family> {
     let steady = |name, law| family(name, law, Mood::Steady);
     vec![
@@ -132,6 +133,8 @@ fn independent() -> Vec<Family> {
         steady("two modes, 0.2", two_modes(0.2)),
         steady("two modes, 1e-4", two_modes(1e-4)),
         Family { step: 1e3, ..steady("steps of 1 us", lognormal()) },
+        Family { step: 10e3, ..steady("steps of 10 us", lognormal()) },
+        Family { step: 30e3, ..steady("steps of 30 us", lognormal()) },
         steady("constant", constant(5_000.0)),
         steady("two values", Law::of(|p| if p < 0.03 { 20e3 } else { 5e3 })),
         Family { pauses: Some((3, 40)), ..steady("pauses", lognormal()) },
@@ -152,7 +155,7 @@ fn independent() -> Vec<Family> {
     ]
 }
 
-/// Families in which latencies depend on those before.
+/// Families whose latencies depend on the latencies before them.
 fn moody() -> Vec<Family> {
     let of = |name, mood| family(name, lognormal(), mood);
     let series = |name, memory| family(name, constant(10e3), Mood::Wander { memory, deviation: 0.5 });
@@ -196,7 +199,7 @@ fn moody() -> Vec<Family> {
     ]
 }
 
-/// Families in which the run itself is a story.
+/// Families whose law changes in the course of a run.
 fn changing() -> Vec<Family> {
     let of = |name, mood| family(name, lognormal(), mood);
     vec![
@@ -233,7 +236,7 @@ mod tests {
         for family in all().iter().filter(|family| family.step == 0.0 && family.law.only().is_none()) {
             for p in [1e-2, 1e-3, 1e-4] {
                 let above = family.above(family.at(p));
-                // The two values of a law are exceeded more or less often.
+                // The probability of a law with two values jumps at each of them.
                 assert!((above / p - 1.0).abs() < 1e-3 || family.name == "two values", "{} {p} {above}", family.name);
             }
             assert!(family.once_an_hour() > family.at(1e-4) * 0.999, "{}", family.name);

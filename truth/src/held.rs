@@ -1,24 +1,24 @@
-//! How often something held, and whether that is as often as was asked, chance allowed for.
+//! Counts how often limits and odds were right, and tests whether that is often enough, allowing for chance.
 
 use punctual_numbers::stats::binomial;
 use serde::Serialize;
 
-/// Intervals must hold the truth in this part of the runs that were given one.
+/// Intervals must hold the truth in at least this part of the runs that have one.
 pub const COVERAGE_MIN: f64 = 0.93;
-/// This part of equal pairs may be told apart.
+/// At most this part of equal pairs may be told apart.
 pub const FALSE_MAX: f64 = 0.05;
-/// The odds of a new maximum may be off by this.
+/// The odds of a new maximum may differ from their frequency by at most this.
 pub const ODDS_OFF: f64 = 0.05;
-/// A limit is broken if runs as bad as these have smaller odds than this where it is kept.
+/// A limit counts as broken if results at least this bad have a smaller probability than this while the limit is kept.
 const CHANCE: f64 = 0.01;
 
-/// An answer that was given or not, and was right or not.
+/// Number of runs in which an answer was given, and in which it was right.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Held {
     pub runs: u64,
     pub claimed: u64,
     pub right: u64,
-    /// Widths of intervals in parts of the truth.
+    /// Widths of intervals, divided by the true value.
     #[serde(skip)]
     widths: Vec<f64>,
     pub median_width: Option<f64>,
@@ -53,12 +53,12 @@ impl Held {
         share(self.right, self.claimed)
     }
 
-    /// Whether fewer were right than chance explains.
+    /// Whether fewer answers were right than chance explains.
     pub fn breaks_coverage(&self) -> bool {
         self.claimed > 0 && binomial::chance_of_at_most(self.right, self.claimed, COVERAGE_MIN) < CHANCE
     }
 
-    /// Whether more than chance explains are among those that should not be.
+    /// Whether more equal pairs were told apart than chance explains.
     pub fn breaks_false(&self) -> bool {
         self.runs > 0 && binomial::at_least(self.claimed, self.runs, FALSE_MAX) < CHANCE
     }
@@ -68,13 +68,13 @@ pub fn share(n: u64, of: u64) -> f64 {
     if of == 0 { f64::NAN } else { n as f64 / of as f64 }
 }
 
-/// The odds that were told of something, and whether it came.
+/// Told odds of a new maximum, and how often it came.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Foretold {
     pub runs: u64,
     pub told: u64,
     pub came: u64,
-    /// Sum of the odds that were told.
+    /// Sum of the told odds.
     pub odds: f64,
 }
 
@@ -102,7 +102,7 @@ impl Foretold {
         share(self.came, self.told)
     }
 
-    /// Whether what was told is off by more than is allowed, and chance does not explain it.
+    /// Whether the told odds differ from the frequency by more than allowed and chance does not explain it.
     pub fn breaks(&self) -> bool {
         let (said, n) = (self.said(), self.told);
         let too_rare = binomial::chance_of_at_most(self.came, n, (said - ODDS_OFF).max(0.0));

@@ -1,13 +1,13 @@
-//! Laws of latency as tables of quantiles, so that each value is drawn in some nanoseconds. The truth is read from the same
-//! tables, so that interpolation makes no error.
+//! Laws of latency as tables of quantiles, from which a value is drawn in some nanoseconds. True values are read from
+//! the same tables, so that interpolation causes no error.
 
 use super::dice::Dice;
 
-/// Cells of the table of the body, over the probability of a larger value from 0 to 1.
+/// Number of cells of the table of the body, evenly spaced in the probability of a larger value.
 const BODY: usize = 4_096;
-/// Below this probability of a larger value the table of the tail rules.
+/// Below this probability of a larger value the table of the tail is used.
 const TAIL_FROM: f64 = 1.0 / 64.0;
-/// Steps of the table of the tail in each unit of the logarithm of the probability.
+/// Number of steps of the table of the tail for each unit of the natural logarithm of the probability.
 const TAIL_STEPS: f64 = 64.0;
 /// The table of the tail ends at the probability of `exp(-TAIL_END)`.
 const TAIL_END: f64 = 46.0;
@@ -20,7 +20,7 @@ pub struct Law {
 }
 
 impl Law {
-    /// The law whose value exceeded with probability `p` is `quantile(p)`.
+    /// The law that exceeds `quantile(p)` with probability `p`.
     pub fn of(quantile: impl Fn(f64) -> f64) -> Self {
         let body = (0..=BODY).map(|i| quantile((i as f64 / BODY as f64).clamp(1e-9, 1.0 - 1e-9)));
         let from = -TAIL_FROM.ln();
@@ -67,7 +67,7 @@ impl Law {
     }
 }
 
-/// The value at this place of a table, between its neighbours; the last one beyond its end.
+/// The value at a place between two entries of a table, interpolated; beyond the end, the last entry.
 fn between(table: &[f64], place: f64) -> f64 {
     let index = place as usize;
     match table.get(index..index + 2) {
@@ -76,7 +76,7 @@ fn between(table: &[f64], place: f64) -> f64 {
     }
 }
 
-/// The root of a function that falls, between these two.
+/// The root of a falling function between `low` and `high`.
 pub fn root(falling: impl Fn(f64) -> f64, mut low: f64, mut high: f64) -> f64 {
     for _ in 0..60 {
         let middle = f64::midpoint(low, high);

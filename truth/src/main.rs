@@ -1,6 +1,6 @@
-//! Holds the product's statistics against families of known law: limits of percentiles, misses and levels, odds, and what
-//! comparisons decide. `cargo xtask truth` builds it and hands over its words. It knows the product's numbers alone, and
-//! makes recordings by the same fold as a measurement.
+//! Tests the product's statistics on simulated recordings of known law: limits of percentiles, misses and levels, odds
+//! of a new maximum, and verdicts of comparisons. `cargo xtask truth` builds and runs it. Recordings are made by the
+//! same fold as those of a measurement.
 
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "the table is what it is for")]
@@ -32,23 +32,23 @@ use pairs::{DIFFERENCES, Decided, Difference};
 use serde::Serialize;
 use std::process::ExitCode;
 
-/// All that was found of a family.
+/// The results of one family.
 #[derive(Clone, Debug, Serialize)]
 pub struct Found {
     pub family: String,
-    /// Length of a run that claims, and of each run of a pair.
+    /// Length in seconds of a single run, and of each run of a pair.
     pub seconds: (u32, u32),
     pub claims: Option<Claimed>,
     pub pairs: Vec<Decided>,
-    /// Limits that are broken.
+    /// Names of the limits that are broken.
     pub broken: Vec<&'static str>,
-    /// Limits that are known to be broken, and whether they are.
+    /// Names of the limits known to be broken, each with whether it still is.
     pub open: Vec<(&'static str, bool)>,
     pub took_seconds: f64,
 }
 
 impl Found {
-    /// Limits that are broken and not known to be.
+    /// Names of the limits that are broken and not known to be.
     pub fn unforeseen(&self) -> impl Iterator<Item = &'static str> + '_ {
         self.broken.iter().filter(|broken| !self.open.iter().any(|(open, _)| open == *broken)).copied()
     }
@@ -130,7 +130,7 @@ fn judged(family: &Family, options: &Options) -> Found {
     }
 }
 
-/// The numbers 0 to `n`, the even ones and the odd ones on a thread each.
+/// Applies `of` to the even and to the odd numbers below `n`, on a thread each.
 fn on_two<T: Send>(n: u64, of: impl Fn(std::iter::StepBy<std::ops::Range<u64>>) -> T + Sync) -> [T; 2] {
     std::thread::scope(|scope| {
         let even = scope.spawn(|| of((0..n).step_by(2)));

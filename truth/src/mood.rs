@@ -1,10 +1,10 @@
-//! The moods of a machine: by which factor all latencies are larger, from millisecond to millisecond.
+//! The moods of a simulated machine: the factor by which all latencies are multiplied, as it changes over time.
 
 use super::dice::Dice;
 use super::law::{Law, root};
 use punctual_numbers::stats::normal;
 
-/// How the factor comes about. Times are in seconds.
+/// The process that makes the factor. Times are in seconds.
 #[derive(Clone, Copy, Debug)]
 pub enum Mood {
     Steady,
@@ -13,23 +13,24 @@ pub enum Mood {
         memory: f64,
         deviation: f64,
     },
-    /// The logarithm of the factor is a sine of this period and standard deviation, and begins anywhere.
+    /// The logarithm of the factor is a sine of this period and standard deviation with a random phase.
     Sine {
         period: f64,
         deviation: f64,
     },
-    /// The factor is 1 or `times`. Stays are exponential: `length` long on average at `times`, which is `share` of all
+    /// The factor is `times` in bursts and 1 else. Bursts are exponential with mean `length` and make `share` of all
     /// time.
     Bursts {
         length: f64,
         times: f64,
         share: f64,
     },
-    /// The factor as a function of the part of the run that has passed, 0 to 1. It ends at 1, as the next run has it.
+    /// The factor is a function of the part of the run that has passed, 0 to 1. It ends at 1, the factor of the next
+    /// run.
     Path(fn(f64) -> f64),
-    /// The factor is this until an instant in the middle three fifths of the run, and 1 from then on.
+    /// The factor is this number until a random instant in the middle three fifths of the run, and 1 afterwards.
     Before(f64),
-    /// Once in `every` seconds a job of `length` seconds makes latencies `times` as large.
+    /// Every `every` seconds a job of `length` seconds multiplies latencies by `times`.
     Job {
         every: f64,
         length: f64,
@@ -37,7 +38,7 @@ pub enum Mood {
     },
 }
 
-/// A stretch of time in which the factor is the same.
+/// A stretch of time with a constant factor.
 #[derive(Clone, Copy, Debug)]
 pub struct Piece {
     /// Number of activations, each of a millisecond.
@@ -49,16 +50,16 @@ pub struct Piece {
 #[derive(Debug)]
 pub struct Moods {
     mood: Mood,
-    /// What the process remembers: the deviate, the phase, whether it is in a burst, or an instant.
+    /// State of the process, by its kind: the deviate, the phase, 1 in a burst and 0 outside, or an instant.
     state: f64,
     passed_ms: f64,
     run_ms: f64,
-    /// Whether it was at a factor of 1, and at another.
+    /// Whether the factor has been 1, and whether it has been another one.
     seen: [bool; 2],
     normal: Law,
 }
 
-/// A step of a standard deviate that keeps this part.
+/// The next value of a standard autoregressive series with correlation `kept`.
 fn stepped(state: f64, kept: f64, deviate: f64) -> f64 {
     kept * state + (1.0 - kept * kept).sqrt() * deviate
 }
@@ -122,16 +123,16 @@ impl Moods {
         }
     }
 
-    /// Whether what has passed shows that there is more than one mood. A burst or a job that did not come while the machine
-    /// was measured is known to nobody, and neither is the end of one that never ended.
+    /// Whether the time so far shows more than one mood. A burst or job that did not come, or did not end, during the
+    /// run leaves no sign in it.
     pub fn shows_itself(&self) -> bool {
         !matches!(self.mood, Mood::Bursts { .. } | Mood::Job { .. }) || self.seen == [true; 2]
     }
 }
 
 impl Mood {
-    /// The probability that a value of this law under this mood is larger, in the long run; after a change, in the next
-    /// run.
+    /// The probability that a value of this law under this mood is larger than `value`: in the long run, or after a
+    /// change in the next run.
     pub fn above(&self, law: &Law, value: f64) -> f64 {
         let at = |times: f64| law.above(value / times);
         match *self {
@@ -154,10 +155,10 @@ impl Mood {
         }
     }
 
-    /// How often the largest of an hour goes beyond this value, counting what comes together once. Where values are
-    /// independent in a given mood, that is the number of larger values. Where the latency itself is an autoregressive
-    /// series, it is an hour over the mean time to the first larger value (Ornstein and Uhlenbeck's process, corrected for
-    /// its discrete steps after Broadie, Glasserman and Kou 1997).
+    /// Mean number of times an hour that latency exceeds this value, where values that come together count once. If
+    /// values are independent within a mood, it is the number of larger values. If latency itself is an autoregressive
+    /// series, it is an hour over the mean time to the first larger value (Ornstein and Uhlenbeck's process, corrected
+    /// for its discrete steps after Broadie, Glasserman and Kou 1997).
     pub fn times_an_hour(&self, law: &Law, value: f64) -> f64 {
         let per_hour = 3.6e6;
         match (*self, law.only()) {
@@ -185,7 +186,7 @@ fn mean_of_normal(of: impl Fn(f64) -> f64) -> f64 {
     sum / weights
 }
 
-/// The value that is exceeded with this probability, where `above` falls with the value.
+/// The value that is exceeded with probability `p`, where `above` gives the probability of exceeding a value.
 pub fn quantile(above: impl Fn(f64) -> f64, p: f64) -> f64 {
     root(|ln: f64| above(ln.exp()) - p, 0.0, 30.0).exp()
 }

@@ -1,4 +1,4 @@
-//! The words on the command line.
+//! The options of the command line.
 
 use super::pairs::Difference;
 use anyhow::{Context, Result, bail};
@@ -18,21 +18,21 @@ Status 1 where limits hold the truth in less than 93 % of the runs that were giv
 of equal pairs are told apart, or where the odds of a new maximum are off by more than 5 points, in each case beyond
 what chance explains (1 %); 2 where it could not be tried.";
 
-/// What is asked for.
+/// The options of one invocation.
 #[derive(Clone, Debug)]
 pub struct Options {
     pub runs: u64,
     pub pairs: u64,
     pub family: Option<String>,
     parts: &'static [Part],
-    /// Recordings that are cut into pieces.
+    /// Paths of recordings that are cut into pieces.
     pub real: Vec<String>,
     pub short: bool,
     pub json: bool,
     pub help: bool,
 }
 
-/// What is judged of each family.
+/// A part of the judgement of each family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
     Claims,
@@ -40,7 +40,7 @@ enum Part {
     Differing,
 }
 
-/// Families that CI judges: one for each way in which limits were wrong.
+/// Families of the short form: one for each way in which limits were once wrong.
 const SHORT: [&str; 8] = [
     "lognormal, 120 s",
     "steps of 1 us",
@@ -52,8 +52,8 @@ const SHORT: [&str; 8] = [
     "nightly job",
 ];
 
-/// Limits that are known to be broken in the short form: it fails where another one breaks. The long form knows no such
-/// list. An entry goes when the limit holds again, which the short form says.
+/// Limits known to be broken, by family, with which the short form does not fail; the long form ignores this list. The
+/// short form reports limits that hold again, so that their entries can be removed.
 const OPEN: &[(&str, &[&str])] = &[];
 
 impl Options {
@@ -106,7 +106,7 @@ impl Options {
         named && (!self.short || SHORT.contains(&family))
     }
 
-    /// The limits of a family that are known to be broken.
+    /// Names of the limits of a family that are known to be broken.
     pub fn open(&self, family: &str) -> &'static [&'static str] {
         OPEN.iter().find(|(name, _)| self.short && *name == family).map_or(&[], |(_, limits)| limits)
     }

@@ -1,4 +1,5 @@
-//! What comparisons decide of pairs: equal ones, which must not be told apart, and such as differ in a known way.
+//! Counts what comparisons decide about equal pairs, which must not be told apart, and about pairs of a known
+//! difference.
 
 use super::claimed::Truth;
 use super::family::{Family, Spikes};
@@ -30,7 +31,7 @@ pub enum Difference {
 pub const DIFFERENCES: [Difference; 6] =
     [Difference::None, Difference::Larger, Difference::Smaller, Difference::P99, Difference::Spikes, Difference::Tail];
 
-/// Outcome of the pairs of a family that differ in one way. `right` counts decisions in the right direction.
+/// Results of the pairs of a family with one difference. `right` counts decisions in the right direction.
 #[derive(Clone, Debug, Serialize)]
 pub struct Decided {
     pub difference: Difference,
@@ -60,7 +61,7 @@ impl Difference {
         [spikes(1e5), spikes(1e4)]
     }
 
-    /// What a right decision says.
+    /// The verdict of a right decision.
     fn verdict(self) -> Compared {
         match self {
             Self::None => Compared::NoDifferenceShown,
@@ -70,11 +71,11 @@ impl Difference {
     }
 }
 
-/// The two recordings of a pair. An equal one of which neither run shows that there are moods is left out: each run looks
-/// steady, in another mood, and nobody can tell that from a change.
+/// The two recordings of a pair. `None` for an equal pair of which neither run shows that there are moods: each looks
+/// steady in another mood, which cannot be told from a change.
 fn pair(family: &Family, number: u64, difference: Difference, budget: Nanos) -> Option<[Recording; 2]> {
     let [first, second] = difference.spikes(family);
-    // Numbers of pairs begin where those of single runs end.
+    // Numbers beyond those of single runs give the pairs random values of their own.
     let of = |number: u64| Machine::new(family, (1 << 32) + number, family.seconds.1);
     let mut machines = [of(2 * number).with(first), of(2 * number + 1).with(second).shifted(difference.shift(family))];
     let recordings = machines.each_mut().map(|machine| machine.measure(budget));
@@ -82,7 +83,7 @@ fn pair(family: &Family, number: u64, difference: Difference, budget: Nanos) -> 
     (known || difference != Difference::None).then_some(recordings)
 }
 
-/// Measures these pairs of a family and counts what is decided.
+/// Measures these pairs of a family and counts the decisions.
 pub fn pairs(family: &Family, numbers: impl Iterator<Item = u64>, difference: Difference) -> Decided {
     let budget = Truth::of(family).budget;
     let mut decided = Decided::new(difference);
@@ -99,7 +100,7 @@ impl Decided {
         Self { difference, product: Held::default(), peers: Default::default() }
     }
 
-    /// Adds a pair: what the product and its peers decide of it.
+    /// Adds the decisions of the product and of its peers about a pair.
     pub fn add(&mut self, first: &Recording, second: &Recording, number: u64) {
         let verdict = Comparison::of(&[("a".to_owned(), first), ("b".to_owned(), second)], Options::default())
             .map_or(Compared::NotEnoughData, |comparison| comparison.verdict());
@@ -128,7 +129,8 @@ impl Decided {
         self.difference == Difference::None && self.product.breaks_false()
     }
 
-    /// The part of pairs that were decided, in the right direction where there is one: by the product, by each peer.
+    /// The share of pairs that the product decided, and that each peer decided. If the pairs differ, only decisions in
+    /// the right direction count.
     pub fn shares(&self) -> (f64, [f64; 3]) {
         let share = |held: &Held| {
             let n = if self.difference == Difference::None { held.claimed } else { held.right };

@@ -1,5 +1,5 @@
-//! What others would use to tell two runs apart: each is given the same margin as the product and one error of 5 % over all
-//! it looks at.
+//! Standard methods to tell two runs apart. Each has the same margin as the product and an error of 5 % over all its
+//! tests.
 
 use super::dice::Dice;
 use punctual_hist::{bucket_high, bucket_low};
@@ -7,15 +7,15 @@ use punctual_numbers::recording::Recording;
 use punctual_numbers::stats::binomial;
 use std::collections::BTreeMap;
 
-/// Names of the peers, in the order of their verdicts.
+/// Names of the methods, in the order of their verdicts.
 pub const NAMES: [&str; 3] = ["block bootstrap", "Mann-Whitney on stretches", "Poisson on clusters"];
 
-/// What the second run is: larger, smaller, or not told apart.
+/// Whether the second run is larger; `None` if the two are not told apart.
 pub type Verdict = Option<bool>;
 
-/// Changes smaller than this factor are none.
+/// Changes by less than this factor do not count.
 const MARGIN: f64 = 1.1;
-/// The percentiles that peers look at.
+/// The percentiles that the methods test.
 const SHARES: [f64; 3] = [0.5, 0.99, 0.999];
 /// Number of stretches that a run is cut into.
 const STRETCHES: usize = 24;
@@ -60,7 +60,8 @@ fn percentile(counts: &[(usize, u64)], share: f64) -> f64 {
     f64::NAN
 }
 
-/// Efron's percentile interval of the ratio of percentiles, resampling stretches (Künsch 1989), at 5 % over all percentiles.
+/// Efron's percentile interval of the ratio of percentiles, resampling stretches (Künsch 1989), at 5 % over all
+/// percentiles.
 fn bootstrap(a: &[Counts], b: &[Counts], dice: &mut Dice) -> Verdict {
     let mut ratios = [const { Vec::new() }; SHARES.len()];
     for _ in 0..RESAMPLES {
@@ -102,7 +103,7 @@ fn mann_whitney(a: &[Counts], b: &[Counts]) -> Verdict {
     })
 }
 
-/// By how many standard deviations the second values are larger than chance makes them.
+/// The number of standard deviations by which the second values are larger than the first.
 fn deviate(a: &[f64], b: &[f64]) -> f64 {
     let (n, m) = (a.len() as f64, b.len() as f64);
     let of = |x: &f64, y: &f64| if y > x { 1.0 } else { f64::from(u8::from(y >= x)) / 2.0 };
@@ -110,8 +111,8 @@ fn deviate(a: &[f64], b: &[f64]) -> f64 {
     (won - n * m / 2.0) / (n * m * (n + m + 1.0) / 12.0).sqrt()
 }
 
-/// The exact conditional test of two Poisson counts (Przyborowski and Wilenski 1940) of the seconds that hold a value above
-/// a threshold, for the thresholds that one in 1e4 and one in 1e5 of the values of both exceed.
+/// The exact conditional test of two Poisson counts (Przyborowski and Wilenski 1940) of the seconds that hold a value
+/// above a threshold. The two thresholds are exceeded by one in 1e4 and one in 1e5 of the values of both runs.
 fn poisson(first: &Recording, second: &Recording) -> Verdict {
     let maxima = |recording: &Recording| -> Vec<u64> {
         recording.blocks.of(0, |_| true).into_iter().map(|(_, max)| max.as_ns()).collect()

@@ -1,5 +1,5 @@
-//! Recordings of a real machine, cut into pieces: pieces of one run are equal, whatever the moods of the machine, and what a
-//! piece says of percentiles is held against the whole.
+//! Cuts recordings of a real machine into pieces. Pieces of one run are equal pairs, whatever the moods of the machine,
+//! and their limits of percentiles are compared with the whole run.
 
 use super::Found;
 use super::claimed::{Claimed, ONE_IN, Truth, product};
@@ -12,7 +12,7 @@ use punctual_numbers::recording::{RecTime, Recording, RecordingReader, Stretch};
 /// Lengths of pieces in seconds.
 const PIECES: [u64; 3] = [60, 120, 300];
 
-/// What is found of a file, for pieces of each length of which there are at least four.
+/// The results of a file, for pieces of each length of which it has at least four.
 pub fn judged(path: &str, options: &Options) -> Result<Vec<Found>> {
     let bytes = std::fs::read(path).with_context(|| format!("read {path}"))?;
     let whole = read(&bytes, RecordingReader::new()).with_context(|| format!("understand {path}"))?;
@@ -62,7 +62,7 @@ fn of_pieces(path: &str, bytes: &[u8], whole: &Recording, seconds: u64, options:
     })
 }
 
-/// Pairs of pieces, near ones first.
+/// The decisions about pairs of pieces, nearest pairs first.
 fn equal(pieces: &[Recording], most: u64) -> Decided {
     let mut decided = Decided::new(Difference::None);
     let pairs = (1..pieces.len()).flat_map(|apart| pieces.iter().zip(pieces.iter().skip(apart)));
@@ -72,7 +72,7 @@ fn equal(pieces: &[Recording], most: u64) -> Decided {
     decided
 }
 
-/// What the whole run shows, of all its CPUs together.
+/// The percentiles and misses of the whole run, of all its CPUs together, taken for the truth.
 fn truth(whole: &Recording) -> Truth {
     let mut counts = Counts::new();
     for part in whole.cpus.values().flat_map(|cpu| [&cpu.ran, &cpu.skipped]) {

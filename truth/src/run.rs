@@ -1,5 +1,5 @@
-//! One run of a family as a recording: each activation is drawn, and the same frames go through the same fold as those of a
-//! measurement.
+//! Simulates one run of a family as a recording. Every activation is drawn, and its frames go through the same fold as
+//! those of a measurement.
 
 use super::dice::Dice;
 use super::family::{Family, Spikes};
@@ -12,19 +12,19 @@ use punctual_numbers::recording::{
 };
 use punctual_numbers::scenario::{Amount, LoadPhase, Mechanism, Policy, ProbeThread, Scenario, TimerPhase};
 
-/// Activations in a second.
+/// Number of activations in a second.
 const EACH: u32 = 1_000;
 /// The CPU that is measured.
 const CPU: u32 = 1;
 
-/// What is done to every value of the second run of a pair.
+/// The change of every value of the second run of a pair.
 #[derive(Clone, Copy, Debug)]
 pub enum Shift {
     Same,
     Times(f64),
-    /// From the first value to the second the factor rises from 1 to the third.
+    /// Multiplies by a factor that rises from 1 at the first value to the third number at the second value.
     Stretched(f64, f64, f64),
-    /// What is above this value lies twice as far above it.
+    /// Doubles the distance of larger values from this value.
     Doubled(f64),
 }
 
@@ -47,21 +47,21 @@ impl Shift {
     }
 }
 
-/// A machine of a family that can be measured for a while.
+/// A simulated machine of a family.
 #[derive(Debug)]
 pub struct Machine<'a> {
     family: &'a Family,
     dice: Dice,
     moods: Moods,
     piece: Piece,
-    /// Spikes of the family, and such as a pair adds; with the activations until the next of them.
+    /// Spikes of the family and those that a pair adds, each with the number of activations until the next one.
     spikes: Vec<(Spikes, f64)>,
     shift: Shift,
     seconds: u32,
 }
 
 impl<'a> Machine<'a> {
-    /// The machine of this number, to be measured for some seconds.
+    /// The machine with this number, which seeds its random values, for a measurement of some seconds.
     pub fn new(family: &'a Family, run: u64, seconds: u32) -> Self {
         let mut dice = Dice::new(family.name, run);
         let moods = Moods::new(family.mood, seconds, &mut dice);
@@ -82,12 +82,12 @@ impl<'a> Machine<'a> {
         Self { shift, ..self }
     }
 
-    /// Whether the run that was measured shows the moods there are.
+    /// Whether the measured run shows that the machine has moods.
     pub fn shows_itself(&self) -> bool {
         self.moods.shows_itself()
     }
 
-    /// Hands out the values of a second.
+    /// Draws the values of one second.
     fn second(&mut self, mut each: impl FnMut(f64)) {
         let mut left = EACH;
         while left > 0 {
@@ -121,8 +121,8 @@ impl<'a> Machine<'a> {
         value
     }
 
-    /// The largest value of the hour that comes next. Values of a piece are independent, so that the largest of each is drawn
-    /// at once.
+    /// The largest value of the next hour. Values of a piece are independent, so that the largest of each piece is
+    /// drawn directly.
     pub fn largest_of_an_hour(&mut self) -> f64 {
         let (mut passed, mut largest) = (0u32, 0.0f64);
         while passed < 3_600 * EACH {
@@ -143,7 +143,7 @@ impl<'a> Machine<'a> {
         self.family.cut(largest)
     }
 
-    /// Measures for as long as was planned.
+    /// Measures for the planned time.
     pub fn measure(&mut self, budget: Nanos) -> Recording {
         let header = header(self.seconds, budget);
         let mut recording = Recording::new(header.clone());
@@ -195,7 +195,7 @@ impl<'a> Machine<'a> {
     }
 }
 
-/// What a measuring thread counts.
+/// The counts of a measuring thread.
 struct Tally {
     budget: Nanos,
     counts: Vec<u64>,
@@ -204,7 +204,7 @@ struct Tally {
     sum: u64,
     second_max: u64,
     activations: u64,
-    /// The latest so far, with their numbers; the least of them is `floor` once there are enough.
+    /// (latency, number) of the largest latencies so far. Once there are enough, `floor` is the smallest of them.
     latest: Vec<(u64, u64)>,
     floor: u64,
 }

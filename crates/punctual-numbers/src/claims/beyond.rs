@@ -1,8 +1,8 @@
-//! L4 of a recording: the levels of once a day, month or year.
+//! Rung L4 of a recording: the levels exceeded once in an hour, a day, a month or a year.
 //!
-//! What is fitted are block maxima above a threshold, exact to the nanosecond: a cluster of late activations is one
-//! block, however many there are in it. First the gates that a run closes by its course over time; then those of every
-//! tail (`tails`).
+//! The tail law is fitted to block maxima above a threshold, which are exact to the nanosecond. A cluster of late
+//! activations within one block counts once. The gates about changes over time come first, then those of every tail
+//! (`tails`).
 
 use super::tails::{Cut, Tail, conclude, nanos, scale_of};
 use super::{Beyond, Drift, Refusal};
@@ -10,36 +10,44 @@ use crate::stats::tail::Exceedances;
 use crate::stats::{dependence, goodness, ranks, rhythm, trend};
 use punctual_hist::{MonoTime, Nanos};
 
-/// More exceedances than this add little to what is known and much to what must fit.
+/// At most this number of exceedances is fitted: more make the law fit worse without making the limits much narrower.
 const EXCEEDANCES_MAX: usize = 500;
-/// Fewer exceedances than this say too little of a tail.
+/// A tail of fewer exceedances than this is too uncertain to be told.
 const EXCEEDANCES_MIN: usize = 75;
-/// No larger part of all blocks is taken for the tail: farther down, bursts and rare mechanisms are mixed with the rest.
+/// At most this part of all blocks is taken for the tail. Farther down, bursts and rare mechanisms mix with the rest.
 const SHARE_MAX: f64 = 0.25;
-/// Fewer blocks than this are too few.
+/// A run of fewer blocks than this has no levels: a quarter of them would not hold enough exceedances.
 const BLOCKS_MIN: usize = 334;
-/// Odds below which chance is not believed.
+/// A test refuses the run if its odds by chance are below this.
 const BELIEVED: f64 = 0.01;
-/// Correlations below this do not matter, however certain they are.
+/// Correlations below this are ignored, however significant they are.
 const CORRELATED: f64 = 0.1;
-/// Resolution of the values of other tools: 1 us, in nanoseconds.
+/// Resolution of most other programs, 1 us, in nanoseconds.
 const STEP: f64 = 1_000.0;
-/// With a tail of fewer such steps than this, the test of fit sees the steps.
+/// If the scale of the tail is below this number of such steps, the test of fit refuses because of the steps.
 const COARSE: f64 = 50.0;
-/// Trends are looked for in no more values than this; of more, the largest of neighbours are taken, which vary less.
+/// Trends are tested on at most this number of values. A longer series is thinned to the largest of neighbours.
 const TREND_MAX: usize = 1_500;
 
 /// Exact maxima of blocks of equal length.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Maxima {
-    /// How long a block is.
+    /// Length of a block.
     pub block: Nanos,
-    /// (number of the block since the epoch, largest latency), in order of time. Zero where no more is known than that it
-    /// was no larger than the smallest of the others.
+    /// (number of the block since the epoch, largest latency), in order of time. Zero stands for a maximum that is only
+    /// known to be no larger than the smallest other one.
     pub list: Vec<(u32, Nanos)>,
 }
 
-/// Block maxima as numbers: nanoseconds.
+impl Maxima {
+    /// Number of blocks that reach the largest latency of all.
+    pub fn ties(&self) -> u64 {
+        let largest = self.list.iter().map(|(_, max)| *max).max();
+        self.list.iter().filter(|(_, max)| Some(*max) == largest).count() as u64
+    }
+}
+
+/// Block maxima in nanoseconds, with the length and the numbers of the blocks.
 #[derive(Clone, Debug)]
 struct Series {
     seconds: f64,
@@ -93,7 +101,7 @@ impl Series {
         Self { seconds: maxima.block.as_secs_f64(), indices, values }
     }
 
-    /// Neighbours together; one without its neighbour is left out.
+    /// The series with blocks twice as long. A block without its neighbour is left out.
     fn joined(&self) -> Self {
         let (mut indices, mut values) = (Vec::new(), Vec::new());
         let blocks: Vec<(u32, f64)> = self.indices.iter().copied().zip(self.values.iter().copied()).collect();
@@ -106,8 +114,8 @@ impl Series {
         Self { seconds: self.seconds * 2.0, indices, values }
     }
 
-    /// The strongest correlation of near blocks, if there is one that matters. Exceedances that follow each other count
-    /// as well: a tail can depend where the whole does not.
+    /// The strongest correlation of near blocks, if it is significant and not small. Exceedances are tested as well,
+    /// because the tail of a series can be correlated where the whole is not.
     fn dependence(&self) -> Option<f64> {
         let lags = 5;
         let strongest = |values: &[f64]| {
@@ -121,12 +129,12 @@ impl Series {
         strongest(&ranks::of(&self.values)).or_else(|| strongest(&exceeds))
     }
 
-    /// Blocks with a largest latency that is known.
+    /// Number of blocks whose maximum is known.
     fn known(&self) -> usize {
         self.values.iter().filter(|x| **x > 0.0).count()
     }
 
-    /// How much longer it takes until there are enough, if they come as often as they did.
+    /// The refusal with the additional time until there are enough exceedances at their present rate.
     fn too_few(&self) -> Refusal {
         let (known, wanted) = (self.known() as u64, EXCEEDANCES_MIN as u64 + 1);
         let length = secs(self.seconds).times(self.values.len() as u64);
@@ -169,7 +177,7 @@ impl Series {
         (trends || differ || wanders).then_some(Drift { tau: kendall.statistic, halves })
     }
 
-    /// A rhythm of the largest blocks.
+    /// The rhythm of the blocks with the largest maxima, if they have one.
     fn rhythm(&self) -> Option<rhythm::Rhythm> {
         let high = self.threshold(60.min(self.values.len() / 10));
         let block = secs(self.seconds);
@@ -193,11 +201,11 @@ impl Series {
         let data = Exceedances::of_values(above, several);
         let fit = data.fit()?;
         let probabilities: Vec<f64> = data.values().iter().map(|y| 1.0 - data.survival(&fit.law, *y)).collect();
-        let fits = goodness::odds(goodness::distance(&probabilities)?.a2, fit.law.shape);
+        let fits = goodness::odds(goodness::distance(&probabilities)?, fit.law.shape);
         Some(Tail { threshold, data, fit, fits, rate: several / self.seconds })
     }
 
-    /// Steps can be why nothing fits: those of microseconds, as other tools count, where the tail is short.
+    /// The reason why no law fits: steps of a microsecond where the tail is short, else the odds of the best fit.
     fn no_fit(&self, tails: &[Tail], best: f64) -> Refusal {
         let steps = self.values.iter().all(|ns| ns % STEP < 0.5);
         let scale = tails.first().map_or(f64::INFINITY, |tail| tail.fit.law.scale);

@@ -1,8 +1,8 @@
-//! L4 for each cause on its own: where several make what is late, each has a tail, and the whole has none.
+//! Rung L4 for each cause by itself. A mixture of several causes has no single tail, but each cause may have one.
 //!
-//! A block of time has the largest latency that this cause is to be blamed for first; one without is known to have none
-//! that was late at all. So all gates of a run hold here, too. It takes every late activation with its cause: of a part
-//! that was drawn nobody knows which block had one.
+//! The maximum of a block is the largest latency that is blamed on this cause first. A block without one is known to
+//! have none, so all gates of a run apply. This needs the cause of every late activation: a sample would not show which
+//! blocks had one.
 
 use super::beyond::{Maxima, beyond};
 use super::{CauseClaims, Refusal, signs};
@@ -11,13 +11,13 @@ use crate::recording::Recording;
 use punctual_hist::Nanos;
 use std::collections::BTreeMap;
 
-/// Causes with a smaller part of what is late are not asked.
+/// Causes of a smaller part of the late activations are left out.
 const SHARE_MIN: f64 = 0.05;
 /// Percentage of late activations that must be known with their cause in a run of one phase. Late activations are not
 /// counted by phase, so with several phases all must be known: an unknown one could belong to this phase.
 const KNOWN_MIN: u64 = 95;
 
-/// The causes of what is late in a phase on these CPUs, with what can be said of each; most frequent first.
+/// The claims of each cause of late activations in a phase on these CPUs, the most frequent cause first.
 pub(super) fn by_cause(
     recording: &Recording,
     explanation: &Explanation,
@@ -52,7 +52,7 @@ pub(super) fn by_cause(
     list
 }
 
-/// Whether this percentage of the late activations of these CPUs is known with its cause.
+/// Refuses unless the cause of this percentage of the late activations of these CPUs is known.
 fn known(explanation: &Explanation, cpus: &[u32], wanted: u64) -> Result<(), Refusal> {
     let counts = explanation.late.iter().filter(|late| cpus.contains(&late.cpu)).map(|late| late.count);
     let (late, known) = counts.fold((0u64, 0u64), |(late, known), count| {

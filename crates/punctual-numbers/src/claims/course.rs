@@ -1,8 +1,7 @@
-//! The course of a run: how long the machine stays in one mood, and how many independent values the run is worth at each
-//! height of latency.
+//! How long the machine stays in one mood, and how many independent values the run is worth at each level of latency.
 //!
-//! A limit counts what is independent. A run that has seen only a few moods gets no limit, because none would be about the
-//! next run.
+//! Limits are computed from the number of independent values. A run that has seen only a few moods gets no limits,
+//! because the next run may meet others.
 
 #![allow(clippy::cast_precision_loss, reason = "numbers of samples beyond 2^53 lose nothing that matters")]
 
@@ -10,23 +9,29 @@ use super::{CONFIDENCE, Moods};
 use crate::stats::moods::{self, Cell, Spectrum};
 use punctual_hist::Nanos;
 
-/// No level that fewer values exceed is looked at: what is above it is too little to show how it comes together.
+/// Levels that fewer values exceed are not tested, because these would not show how exceedances cluster.
 pub(super) const LARGEST: u64 = 200;
-/// Moods are believed from this probability on.
+/// Probability from which on moods are taken to exist.
 const BELIEVED: f64 = 0.9;
-/// A run of fewer independent stretches than this tells no limit, and nor does one that has fewer with these odds.
+/// A run gets no limits if it has fewer independent stretches than this with a probability of at least the second
+/// number.
 const STRETCHES_MIN: f64 = 8.0;
 const STRETCHES_ODDS: f64 = 0.1;
-/// A run of this many moods is long enough nearly always.
+/// A run with this number of moods nearly always gets limits, so a longer run is advised for it.
 const STRETCHES_WANTED: f64 = 20.0;
-/// Where exceedances come together, and in fewer places than this, the size of such a place is not known.
+/// Exceedances that cluster in fewer stretches of the run than this do not show how large clusters are.
 const PLACES_MIN: f64 = 12.0;
-/// From this design effect on exceedances come together.
+/// Where busy stretches of the run are fewer than this, one more or less of them would change the counts by as much as
+/// the spectrum, which takes them for a sample of many, allows for.
+const BUSY_MIN: f64 = 5.0;
+/// Busy stretches are counted among at most this number of parts of the run, so that a long one counts once or twice.
+const BUSY_PARTS: f64 = 20.0;
+/// Design effect from which on exceedances count as clustered.
 const TOGETHER: f64 = 1.5;
-/// Counts at and above this level are those of limits: one value in 100 is beyond it.
+/// Limits are told for levels that at most one value in this many exceeds.
 const ONE_IN_LIMITS: u64 = 100;
 
-/// What a run is worth at a level.
+/// The design effect at one level of latency.
 #[derive(Clone, Copy, Debug)]
 struct Rung {
     /// Number of values above the level.
@@ -34,16 +39,17 @@ struct Rung {
     effect: f64,
 }
 
+/// The design effects of a run at all levels, and its moods.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Course {
-    /// From many values above to few.
+    /// Levels in ascending order, so with falling numbers of values above.
     rungs: Vec<Rung>,
     n: u64,
     pub(super) moods: Option<Moods>,
 }
 
 impl Course {
-    /// Of a run of `n` values; `cells` has the counts above the level that a number of values exceed.
+    /// Of a run of `n` values. `cells` gives the counts, cell by cell, above the level that a number of values exceed.
     pub(super) fn of(n: u64, time: Nanos, cells: impl Fn(u64) -> Option<Vec<Cell>>) -> Self {
         let mut course = Self { n, ..Self::default() };
         let (mut odds, mut fewest, mut is_long) = (0.0f64, f64::INFINITY, false);
@@ -58,8 +64,10 @@ impl Course {
             }
             let effect = spectrum.effect(CONFIDENCE);
             let stretches = fewest.min(cells.len() as f64);
-            let is_open = effect > TOGETHER && moods::spread_over(&cells, stretches) < PLACES_MIN;
-            // Each stretch is then one value between none and all, of which nothing is known but that they are independent.
+            let (places, busy) =
+                (moods::spread_over(&cells, stretches).0, moods::spread_over(&cells, stretches.min(BUSY_PARTS)).1);
+            let is_open = effect > TOGETHER && (places < PLACES_MIN || busy < BUSY_MIN);
+            // Then each stretch counts as one independent value.
             let effect = if is_open { effect.max(n as f64 / stretches) } else { effect };
             course.rungs.push(Rung { above, effect });
             course.moods = Some(told(time, (odds, fewest, cells.len()), is_long));
@@ -72,7 +80,8 @@ impl Course {
         self.moods.is_some_and(|moods| moods.too_long)
     }
 
-    /// The design effect at the level that `above` values exceed: that of the highest level exceeded by no fewer.
+    /// The design effect at the level that `above` values exceed, taken from the highest tested level that no fewer
+    /// exceed.
     pub(super) fn effect(&self, above: u64) -> f64 {
         let lower = self.rungs.iter().rev().find(|rung| rung.above >= above);
         lower.or(self.rungs.first()).map_or(1.0, |rung| rung.effect)

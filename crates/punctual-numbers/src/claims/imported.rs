@@ -1,6 +1,8 @@
-//! What a file of another program can claim. A histogram has no times: whether its values depend on each other or change
-//! over the run nobody knows, so that everything here holds for independent values only ([`Assumed`]), and whoever tells it
-//! says so. A list of values has an order, which shows how much counts vary from stretch to stretch.
+//! What a file of another program can claim.
+//!
+//! A histogram has no times, so nothing shows whether its values depend on each other or change over the run. Its
+//! claims hold for independent values only ([`Assumed`]), and every output says so. A list of values has an order,
+//! which shows how much counts vary from stretch to stretch.
 
 use super::NewMaximum;
 use super::percentiles::{Worth, percentiles};
@@ -11,25 +13,26 @@ use crate::stats::tail::Exceedances;
 use crate::stats::{binomial, goodness, stretches};
 use punctual_hist::Nanos;
 
-/// With more exceedances than this any histogram is seen to be none of a law.
+/// Above this number of exceedances the test of fit refuses nearly every real histogram.
 const EXCEEDANCES_MAX: u64 = 1_000;
-/// Fewer cells with something in them tell no shape.
+/// A tail with fewer filled cells than this does not show its shape.
 const CELLS_MIN: usize = 8;
-/// Trials of a binomial law that is as good as Poisson's.
+/// Number of trials with which the binomial law replaces Poisson's.
 const TRIALS: u32 = 1_000_000_000;
 
 /// What can be claimed of one series of an import.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SeriesClaims {
-    /// What all of it assumes of how values depend on each other.
+    /// What all claims assume about the dependence of values on each other.
     #[serde(flatten)]
     pub assumed: Assumed,
-    /// How long was looked, in nanoseconds, as far as is known and can be relied upon.
+    /// Length of the measurement in nanoseconds; `None` if it is not known or cannot be relied upon.
     #[serde(rename = "time_ns")]
     pub time: Option<Nanos>,
     /// L2: the probability of a new largest value in the time to come; empty if the length of the measurement is not
-    /// known, or missing values may be larger. Where nothing was above a threshold, of a value above it, at most.
+    /// known, or missing values may be larger. If nothing was above a threshold, at most the probability of a value
+    /// above it.
     pub next: Vec<NewMaximum>,
     /// How many values were above the threshold of a program that lists no others; `None` for all other programs.
     pub above: Option<Above>,
@@ -42,12 +45,12 @@ pub struct SeriesClaims {
     pub beyond: Result<Beyond, Refusal>,
 }
 
-/// What claims of a file without times assume of how values depend on each other.
+/// What the claims of a file without times assume about the dependence of values on each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "assumed", rename_all = "kebab-case")]
 pub enum Assumed {
-    /// A histogram does not say in which order its values came: all is told as if each were independent of the others.
+    /// Claims hold if all values are independent: a histogram does not say in which order they came.
     Independent,
     /// The values of the file stand in their order: limits are as wide as counts vary from stretch to stretch.
     InOrder {
@@ -73,7 +76,7 @@ pub struct Above {
     pub per_hour_upper: Option<f64>,
 }
 
-/// Why the cells of a series do not speak for all that was measured; `None` where they do.
+/// Why the cells of a series do not stand for everything that was measured; `None` if they do.
 pub fn unfit(series: &Series) -> Option<Refusal> {
     match series.unfit {
         Some(Unfit::Doubted) => Some(Refusal::Doubted),
@@ -105,14 +108,14 @@ impl SeriesClaims {
         let time = time.filter(|time| *time > Nanos::ZERO);
         if refusal == Some(Refusal::Censored) {
             let above = Above::of(series, time);
-            let next = time.map(phase::odds).unwrap_or_default();
+            let next = time.map(|time| phase::odds(time, 1)).unwrap_or_default();
             let claims = Self { time, next, above, ..none(Refusal::Censored) };
             return (above.is_some() || n > 0).then_some(claims);
         }
         if n == 0 || series.cells.is_empty() {
             return None;
         }
-        let next = time.filter(|_| missing == 0).map(phase::odds).unwrap_or_default();
+        let next = time.filter(|_| missing == 0).map(|time| phase::odds(time, ties(series))).unwrap_or_default();
         let assumed = series
             .order
             .as_ref()
@@ -122,7 +125,7 @@ impl SeriesClaims {
             |above: u64| Worth { n: due, spread: Some(spread(above)), time: time.unwrap_or_default(), longer: None };
         let mut percentiles = percentiles(due, series, worth);
         if missing > 0 {
-            // The largest seen is no limit, however long it takes.
+            // Missing values may be larger than all, so no length of the run makes the largest seen a limit.
             for percentile in &mut percentiles {
                 percentile.more = None;
             }
@@ -132,7 +135,16 @@ impl SeriesClaims {
     }
 }
 
-/// How many values are worth one independent value at the level that this many exceed, by the order of the file.
+/// Number of values equal to the largest one. Values in one cell are equal if the cell is one step of the program wide.
+fn ties(series: &Series) -> u64 {
+    let last = series.cells.last().filter(|cell| {
+        series.beyond.is_none_or(|beyond| beyond.count == 0) && cell.high.minus(cell.low) < series.grain
+    });
+    last.map_or(1, |last| last.count)
+}
+
+/// The design effect at the level that this number of values exceeds, by the order of the file; `None` without an
+/// order.
 fn spread(series: &Series, above: u64) -> Option<f64> {
     let order = series.order.as_ref()?;
     let level = series.value_at_rank(series.counted().checked_sub(above)?.max(1))?;
@@ -146,7 +158,7 @@ fn spread(series: &Series, above: u64) -> Option<f64> {
 }
 
 impl Above {
-    /// `None` where the file says neither a threshold nor how many values were above it.
+    /// `None` if the file does not state a threshold and the number of values above it.
     fn of(series: &Series, observed: Option<Nanos>) -> Option<Self> {
         let threshold = series.threshold?;
         let count = series.stated_count.or(series.count())?;
@@ -176,8 +188,8 @@ fn beyond(series: &Series, n: u64, time: Option<Nanos>) -> Result<Beyond, Refusa
     conclude(&tails, &Cut { size: n, each, is_mixed: false }, &phase::TIMES, |odds| Refusal::NoFit { odds })
 }
 
-/// The cells a tail may begin with, lowest first: above their lower edge lie enough values and not too many, and of each
-/// a quarter more than of the next. None begins above the end of a series, from which on some values are in no cell.
+/// The cells a tail may begin with, lowest first. Enough values and not too many lie above their lower edge, a quarter
+/// more than above the next one. None lies above the end of a series, beyond which values are in no cell.
 fn thresholds(series: &Series) -> Vec<usize> {
     let mut above = series.beyond.map_or(0, |beyond| beyond.count);
     let (mut found, mut wanted) = (Vec::new(), EXCEEDANCES_MIN as u64);
@@ -195,7 +207,7 @@ fn thresholds(series: &Series) -> Vec<usize> {
     found
 }
 
-/// The tail from the lower edge of this cell on; `None` with too few cells, or where no law is better than others.
+/// The tail from the lower edge of this cell on; `None` with too few cells, or if no law can be fitted.
 fn tail(series: &Series, first: usize, time: Nanos) -> Option<Tail> {
     let cells = series.cells.get(first..).filter(|cells| cells.len() >= CELLS_MIN)?;
     let threshold = as_f64(cells.first()?.low);
@@ -212,14 +224,14 @@ fn tail(series: &Series, first: usize, time: Nanos) -> Option<Tail> {
     Some(Tail { threshold, data, fit, fits, rate })
 }
 
-/// The width of the cell that begins here, in nanoseconds.
+/// The width, in nanoseconds, of the first cell from the threshold on.
 fn width_above(series: &Series, threshold: f64) -> f64 {
     let cell = series.cells.iter().find(|cell| as_f64(cell.low) >= threshold);
     cell.map_or(0.0, |cell| as_f64(cell.high.minus(cell.low)) + 1.0)
 }
 
-/// Too few cells hold the tail: their width, and the scale of an exponential law whose last 200 values, each rounded down
-/// to its cell, have the same mean.
+/// The refusal of a tail in too few cells. Its scale is that of an exponential law whose largest 200 values, each
+/// rounded down to its cell, have the same mean.
 fn coarse(series: &Series) -> Refusal {
     let mut above = 0u64;
     let enough = |cell: &&crate::foreign::Cell| {

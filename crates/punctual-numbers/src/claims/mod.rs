@@ -1,18 +1,17 @@
-//! What one run can claim, and what it cannot: a ladder from what was seen to what lies beyond.
+//! What one run can claim, on rungs L0 to L4. Each rung needs more data or more assumptions than the one before.
 //!
 //! ```text
-//! L0 seen        the largest that was measured
-//! L1 misses      how probable a miss may be
-//! L2 next        the odds that the next hour, day, year goes beyond
+//! L0 seen        the largest latency that was measured
+//! L1 misses      upper limit of the probability of a miss
+//! L2 next        probability of a new maximum in the next hour, day, year
 //! L3 percentiles with limits that need no model
-//! L4 beyond      the level of once a day, month, year: only through every gate, else the gate and what would help
-//! L5 a guarantee nothing that is measured gives it
+//! L4 beyond      the level exceeded once in an hour to a year, or the first gate that is closed and what would help
+//! L5 a guarantee no measurement gives one
 //! ```
-//! All of it is about this machine, under this load. Must not know of words: renderers have them.
+//! All claims are about this machine under this load. This module must not contain wording, which renderers have.
 //!
-//! One set of claims for each load phase, all its CPUs together: the load is what is chosen, and what hits one CPU or
-//! all of them at the same time counts as one where it matters. Each CPU has a set of its own beside it. A histogram of
-//! another program can claim less ([`SeriesClaims`]).
+//! Each load phase has one set of claims for all its CPUs together, because users choose the load. Each CPU has a set of
+//! its own as well. A histogram of another program can claim less ([`SeriesClaims`]).
 
 mod beyond;
 mod by_cause;
@@ -40,7 +39,7 @@ use serde::Serialize;
 /// Confidence of all intervals and bounds.
 pub const CONFIDENCE: f64 = 0.95;
 
-/// Fewer misses than this are no difference between CPUs.
+/// A CPU with fewer misses than this does not count as missing more often than the others.
 const MISSES_TELLING: u128 = 5;
 
 /// What one run can claim.
@@ -66,16 +65,17 @@ pub struct PhaseClaims {
     #[serde(rename = "largest_ns")]
     pub largest: Option<Nanos>,
     /// Design effect: how much larger the variance of counts of exceedances is than for independent activations, 1 or
-    /// more, with its own uncertainty. Each limit below is computed for the number of samples divided by the design effect
-    /// at its height; this is the largest of them.
+    /// more, with its own uncertainty. Each limit below is computed for the number of samples divided by the design
+    /// effect at its height; this is the largest of them.
     pub clustering: f64,
     /// How long the machine stays as it is before it changes. `None` if the run is too short to be cut into 16 cells.
     pub moods: Option<Moods>,
-    /// The works that the limits are computed by.
+    /// The publications whose methods compute the limits.
     pub methods: Methods,
     /// Extremal index: the share of the largest latencies that come alone, 1 if all do. `None` if the run is too short.
     pub extremal_index: Option<f64>,
-    /// The run changes over time: what it shows speaks for itself and not for the next run.
+    /// How the run changes over time; `None` if it does not. Numbers of a run that changes do not hold for the next
+    /// one.
     pub drift: Option<Drift>,
     /// L1; `None` without a budget.
     pub misses: Option<Misses>,
@@ -89,7 +89,7 @@ pub struct PhaseClaims {
     pub beyond: Result<Beyond, Refusal>,
     /// L4 for each cause, most frequent first; empty if causes were not looked for.
     pub by_cause: Vec<CauseClaims>,
-    /// What the latencies tell of their origin.
+    /// Signs of where the latencies come from.
     pub signs: Vec<Sign>,
     /// What can be claimed of each CPU; empty where there is one.
     pub by_cpu: Vec<PhaseClaims>,
@@ -114,40 +114,41 @@ pub struct Moods {
     /// The probability that there are any.
     #[serde(rename = "moods_probability")]
     pub probability: f64,
-    /// The time for which the machine stays as it is, twice its correlation time. `None` if it does not change that much.
+    /// The time for which the machine stays as it is, twice its correlation time. `None` if it does not change that
+    /// much.
     #[serde(rename = "mood_ns")]
     pub length: Option<Nanos>,
     /// Number of independent stretches that the run holds: moods, or the cells it was cut into if there are none.
     #[serde(rename = "independent_stretches")]
     pub stretches: f64,
-    /// Whether the moods are too long for this run: it may hold fewer than eight, which is too few to tell of the next run, so
-    /// that no limits are given.
+    /// Whether the moods are too long for this run: it may hold fewer than eight, which is too few to tell of the next
+    /// run, so that no limits are given.
     pub too_long: bool,
     /// Length of a run that holds enough moods, where this one does not.
     #[serde(rename = "run_wanted_ns")]
     pub run_wanted: Option<Nanos>,
 }
 
-/// The works that limits are computed by, as authors and year.
+/// The publications whose methods compute the limits, as authors and year.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Methods {
-    /// Exact limits of the probability of a miss.
+    /// Publication on exact limits of the probability of a miss.
     #[serde(rename = "misses_by")]
     pub misses: &'static str,
-    /// Limits of percentiles between two of the sorted values.
+    /// Publication on limits of percentiles by the ranks of sorted values.
     #[serde(rename = "percentiles_by")]
     pub percentiles: &'static str,
-    /// The number of independent values, by the spectrum of counts.
+    /// Publication on the number of independent values by the spectrum of counts.
     #[serde(rename = "moods_by")]
     pub moods: &'static str,
-    /// Levels beyond what was measured.
+    /// Publication on levels beyond what was measured.
     #[serde(rename = "levels_by")]
     pub levels: &'static str,
 }
 
 impl Methods {
-    /// Those of this version.
+    /// The publications that this version follows.
     pub const USED: Self = Self {
         misses: "Clopper and Pearson 1934",
         percentiles: "Wilks 1941",
@@ -160,26 +161,26 @@ impl Methods {
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Beyond {
-    /// The tail begins here.
+    /// Latency from which on the tail law was fitted.
     #[serde(rename = "threshold_ns")]
     pub threshold: Nanos,
-    /// How many blocks lie above the threshold.
+    /// Number of blocks whose maximum lies above the threshold.
     pub exceedances: u64,
     pub blocks: u64,
     #[serde(rename = "block_ns")]
     pub block: Nanos,
     /// Shape of the tail: below 0 it has an end, at 0 it is exponential, above 0 it is heavy.
     pub shape: Estimate,
-    /// The odds of the data under the fitted law.
+    /// Probability of a fit at least this bad if the fitted law is right.
     #[serde(rename = "fit_odds")]
     pub fits: f64,
-    /// (time, level exceeded once in this time on average).
+    /// Levels exceeded once in an hour, a day, a month and a year, as far as the data reach.
     pub levels: Vec<Level>,
     /// Times too long for this run, each with the length of a run that would do.
     pub too_far: Vec<TooFar>,
 }
 
-/// A latency exceeded once in a time on average, with its interval at 95 %.
+/// A latency that is exceeded once in a given time on average, with its 95 % confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Level {
@@ -194,7 +195,7 @@ pub struct Level {
     pub high: Option<Nanos>,
 }
 
-/// A time too long for what was measured.
+/// A time for which the measurement is too short to tell a level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TooFar {
@@ -219,26 +220,28 @@ pub struct NewMaximum {
 pub struct CauseClaims {
     #[serde(flatten)]
     pub cause: Cause,
-    /// Late activations it is to be blamed for first.
+    /// Number of late activations for which this cause is blamed first.
     pub activations: u64,
-    /// L4: the levels that it makes the latency exceed, or the first gate that was closed.
+    /// L4: the levels that latencies of this cause exceed, or the first gate that was closed.
     #[serde(flatten, serialize_with = "answered")]
     #[cfg_attr(feature = "schema", schemars(with = "Answered<'static>"))]
     pub beyond: Result<Beyond, Refusal>,
 }
 
-/// L1: how probable a miss may be.
+/// L1: misses of the budget, and the upper limit of their probability.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Misses {
-    /// Later than this is a miss, as is what did not run.
+    /// A release is a miss if its latency is larger than this, or if it was skipped.
     #[serde(rename = "budget_ns")]
     pub budget: Nanos,
     pub missed: u64,
-    /// Design effect: how much larger the variance of their counts is than for independent activations, 1 or more.
+    /// Design effect: how much larger the variance of the counts of misses is than for independent activations, 1 or
+    /// more.
     #[serde(skip)]
     pub spread: f64,
-    /// Upper limit of the probability, at 95 %. `None` where the run changes too slowly to be about the next one.
+    /// Upper limit of the probability of a miss, at 95 %. `None` if the machine changes too slowly for this run to tell
+    /// of the next one.
     #[serde(rename = "probability_upper_95")]
     pub upper: Option<f64>,
     /// Number of independent releases that the limit is computed from. `None` without a limit.
@@ -258,7 +261,7 @@ pub struct Misses {
 pub struct Percentile {
     /// One value in this many is above the percentile: 100 for 99 %.
     pub one_in: u64,
-    /// The percentile of the sample; `None` with too few values.
+    /// The percentile of the measured values; `None` with too few values.
     #[serde(rename = "value_ns")]
     pub value: Option<Nanos>,
     /// Lower limit at 95 %, two-sided.
@@ -276,13 +279,13 @@ pub struct Percentile {
     pub independent: Option<u64>,
 }
 
-/// The run changes over time.
+/// How a run changes over time.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Drift {
     /// Kendall's tau of the block maxima against time, -1 to 1.
     pub tau: f64,
-    /// Blocks above the threshold in the first and in the second half.
+    /// Number of blocks above the threshold in the first and in the second half of the run.
     pub halves: (u64, u64),
 }
 
@@ -291,7 +294,7 @@ pub struct Drift {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "code", rename_all = "kebab-case")]
 pub enum Refusal {
-    /// Nothing says when what was measured: no block maxima, as in an imported histogram.
+    /// There are no block maxima, because nothing says when values were measured, as in an imported histogram.
     NoTimes,
     /// The numbers of an imported file contradict each other: nothing at all is claimed of it.
     Doubted,
@@ -300,37 +303,37 @@ pub enum Refusal {
     /// This many values of an imported file are in no cell and may be larger than all others: releases that were
     /// skipped, or values that were lost.
     Missing { values: u64 },
-    /// Too few blocks of a second or more, or values of an import.
+    /// There are too few blocks of a second or more, or too few values of an import.
     TooFew {
         blocks: u64,
         wanted: u64,
-        /// Time to measure in addition until there are enough values for it.
+        /// Additional time to measure until there are enough.
         #[serde(rename = "more_ns")]
         more: Nanos,
     },
-    /// What comes next depends on what came before, over longer than a run of this length can average out.
+    /// Blocks depend on the blocks before them, over longer times than a run of this length can average out.
     Dependent {
         /// Rank correlation of neighbouring blocks.
         correlation: f64,
-        /// Length of these blocks.
+        /// Length of the blocks.
         #[serde(rename = "block_ns")]
         block: Nanos,
     },
     /// The run changes over time.
     Drifts(Drift),
-    /// What is late comes at regular times: a schedule and no law of chance.
+    /// Late activations come at regular times, so they follow a schedule and no law of chance.
     Regular(Rhythm),
-    /// What is late comes on every activation of this number: a schedule.
+    /// Late activations come on every activation of this number, so they follow a schedule.
     EveryNth { activations: u64 },
-    /// Several causes: (cause, its share of what was late), largest first.
+    /// Several causes make late activations; they are listed with their shares, the largest first.
     SeveralCauses { causes: Vec<CauseShare> },
-    /// One cause of nearly fixed size makes what is late: its size is known, a law of tails is not about it.
+    /// One cause of nearly fixed size makes late activations, so no tail law applies to it.
     FixedCause {
         cause: Cause,
         #[serde(rename = "size_ns")]
         size: Nanos,
     },
-    /// Only a part of the late activations is known with its cause.
+    /// The cause is known for only a part of the late activations.
     Sampled { known: u64, late: u64 },
     /// Bins of this width are too coarse for a tail of this scale; no scale if the whole tail lies in one bin.
     Coarse {
@@ -339,13 +342,13 @@ pub enum Refusal {
         #[serde(rename = "scale_ns")]
         scale: Option<Nanos>,
     },
-    /// No law fits, from whichever threshold on: the odds of the best.
+    /// No law fits above any threshold; the odds are those of the best fit.
     NoFit { odds: f64 },
-    /// The tail is too heavy, or too little known: the shape and its limits.
+    /// The tail is too heavy, or its shape too uncertain; the shape stands with its limits.
     Shape { shape: f64, low: f64, high: f64 },
-    /// The answer changes by this share with the threshold that the tail is taken to begin at.
+    /// The levels change by this share of their value with the threshold at which the tail is taken to begin.
     Unstable { part: f64 },
-    /// The largest values do not follow the law of the others, so something else made them.
+    /// The largest values do not follow the law of the others, so another mechanism made them.
     Apart {
         count: u64,
         #[serde(rename = "from_ns")]
@@ -354,8 +357,8 @@ pub enum Refusal {
 }
 
 impl PhaseClaims {
-    /// The latest CPU, where it differs from all together: a percentile of it lies above the limits of theirs, or it
-    /// misses twice as often.
+    /// The CPU with the largest latency, if it differs from all CPUs together: one of its percentiles lies above their
+    /// limits, or it misses twice as often.
     pub fn latest_if_it_differs(&self) -> Option<&Self> {
         let latest = self.by_cpu.iter().max_by_key(|cpu| cpu.largest)?;
         let higher = |(one, all): (&Percentile, &Percentile)| matches!((one.low, all.high), (Some(low), Some(high)) if low > high);
@@ -374,24 +377,24 @@ impl PhaseClaims {
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Hill {
-    /// Where the hill is highest.
+    /// Latency at which the hill is highest.
     #[serde(rename = "at_ns")]
     pub at: Nanos,
-    /// Its share of all values.
+    /// Share of all values that lie on this hill.
     pub share: f64,
 }
 
-/// One cause of several.
+/// One of several causes, with its share.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CauseShare {
     #[serde(flatten)]
     pub cause: Cause,
-    /// Its share of what was late.
+    /// Share of the late activations that this cause made.
     pub share: f64,
 }
 
-/// What latencies tell of their origin.
+/// A sign of where latencies come from.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "code", rename_all = "kebab-case")]
@@ -418,7 +421,7 @@ impl Sign {
 }
 
 impl Claims {
-    /// What a recording can claim, with the causes if they were looked for.
+    /// The claims of a recording. `explanation` has the causes of latency, if they were looked for.
     pub fn of(recording: &Recording, explanation: Option<&Explanation>) -> Self {
         let asked = recording.header.scenario.load_phases.len();
         let mut numbers: Vec<u16> = recording.phases.keys().map(|(phase, _)| *phase).collect();
@@ -427,8 +430,8 @@ impl Claims {
         Self { phases: numbers.into_iter().map(|phase| phase::claims(recording, explanation, phase)).collect() }
     }
 
-    /// Largest design effect of misses among the phases; `None` where one has no limit. Phases are not compared with each
-    /// other: that one load is worse than another is not chance.
+    /// Largest design effect of misses among the phases; `None` where one has no limit. Phases are not compared with
+    /// each other: that one load is worse than another is not chance.
     pub(crate) fn miss_spread(&self) -> Option<f64> {
         let misses = || self.phases.iter().filter_map(|phase| phase.misses);
         let is_told = misses().all(|misses| misses.upper.is_some());

@@ -1,4 +1,4 @@
-//! L1 and L3: percentiles and misses with limits that need no model, as wide as clusters make them.
+//! Rungs L1 and L3: limits of misses and percentiles that need no model of the distribution and allow for clusters.
 
 #![allow(clippy::cast_precision_loss, reason = "numbers of samples beyond 2^53 lose nothing that matters to a bound")]
 #![allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates, and NaN is 0")]
@@ -8,21 +8,22 @@ use crate::foreign::Series;
 use crate::stats::{binomial, order};
 use punctual_hist::{Counts, Nanos};
 
-/// From 99 % to what nobody measures.
+/// The percentiles that are told: one value in each of these numbers is above. Longer runs than the last needs are
+/// rare.
 const ONE_IN: [u64; 6] = [100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000];
-/// Beyond this nobody measures.
+/// Largest claim about misses that is asked for, one in this number: it takes 95 years at a release each millisecond.
 const ONE_IN_MAX: u64 = 1_000_000_000_000;
 
-/// How much a sample is worth.
+/// How many independent values a run is worth at one level.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Worth {
     pub(super) n: u64,
-    /// By how much more counts vary than those of independent values: 1 or more. `None` where limits are withheld, because
-    /// the run would not speak for the next.
+    /// Design effect: the variance of counts over that of independent values, 1 or more. `None` if limits are withheld,
+    /// because they would not hold for the next run.
     pub(super) spread: Option<f64>,
-    /// How long it took.
+    /// Length of the measurement.
     pub(super) time: Nanos,
-    /// How much longer to measure where limits are withheld, if time helps.
+    /// Additional time to measure if limits are withheld; `None` if more time does not help.
     pub(super) longer: Option<Nanos>,
 }
 
@@ -31,29 +32,29 @@ impl Worth {
         self.spread.unwrap_or(f64::INFINITY)
     }
 
-    /// How many independent values tell as much.
+    /// Number of independent values that give limits of the same width.
     fn independent(&self) -> u64 {
         (self.n as f64 / self.effect()) as u64
     }
 
-    /// How many clusters this many values are: each cluster counts as one.
+    /// Number of clusters that this number of values makes.
     fn clusters(&self, values: u64) -> u64 {
         ((values as f64 / self.effect()).ceil() as u64).min(self.independent())
     }
 
-    /// The rank from the top, among all values, of an upper limit's rank among independent ones: of a cluster, the
-    /// largest.
+    /// Converts the rank of an upper limit among independent values to a rank among all values, both counted from the
+    /// top. It takes the largest value of a cluster.
     fn upper_rank(&self, independent: u64) -> u64 {
         let before = (independent.saturating_sub(1) as f64 * self.effect()) as u64;
         before.saturating_add(1).min(self.n.max(1))
     }
 
-    /// The same of a lower limit: of a cluster, the smallest.
+    /// The same conversion for a lower limit, which takes the smallest value of a cluster.
     fn lower_rank(&self, independent: u64) -> u64 {
         ((independent as f64 * self.effect()).ceil() as u64).clamp(1, self.n.max(1))
     }
 
-    /// How much longer it takes until there are this many independent values.
+    /// Additional time to measure until there is this number of independent values.
     fn more(&self, independent: u64) -> Option<Nanos> {
         let Some(effect) = self.spread else { return self.longer };
         let missing = independent as f64 * effect - self.n as f64;
@@ -62,10 +63,11 @@ impl Worth {
     }
 }
 
-/// Values of which each is known to lie between two edges.
+/// Sorted values, of which only the edges of their cells are known.
 pub(super) trait Ranked {
-    /// The upper edge of the value of this rank, counted from the smallest, which is 1.
+    /// The upper edge of the value of this rank, counted from the smallest, which has rank 1.
     fn at_most(&self, rank: u64) -> Option<Nanos>;
+    /// The lower edge of the value of this rank.
     fn at_least(&self, rank: u64) -> Option<Nanos>;
 }
 
@@ -74,7 +76,7 @@ impl Ranked for Counts {
         self.value_at_rank(rank)
     }
 
-    /// The lower edge of the bucket, but within the exact extremes.
+    /// The lower edge of the bucket, or an exact extreme if that is nearer to the value.
     fn at_least(&self, rank: u64) -> Option<Nanos> {
         let mut seen = 0u64;
         for (index, n) in self.nonzero() {
@@ -94,7 +96,7 @@ impl Ranked for Series {
     }
 
     fn at_least(&self, rank: u64) -> Option<Nanos> {
-        // Of several series some may end below cells of others: what is beyond is no larger than its edge for certain.
+        // Joined series may end below cells of others. A value beyond an end is only known to be at least that end.
         let beyond = self.beyond.map(|beyond| (beyond.from, beyond.count));
         let mut below = self.cells.iter().filter(|cell| beyond.is_none_or(|(from, _)| cell.low < from));
         let above = self.cells.iter().filter(|cell| beyond.is_some_and(|(from, _)| cell.low >= from));
@@ -111,13 +113,13 @@ impl Ranked for Series {
     }
 }
 
-/// Percentiles with their limits, up to the first of which the run says nothing. `worth_of` is told how many lie above,
-/// because clusters may be smaller the higher they are.
+/// Percentiles with their limits, up to the first that the run is too short for. `worth_of` gets the number of values
+/// above, because the size of clusters depends on the level.
 pub(super) fn percentiles(n: u64, due: &impl Ranked, worth_of: impl Fn(u64) -> Worth) -> Vec<Percentile> {
     let mut list: Vec<Percentile> = Vec::new();
     for one_in in ONE_IN {
         let percentile = percentile(due, &worth_of(n / one_in), one_in);
-        // Without limits a percentile of the sample is all that is told.
+        // If limits are withheld, the percentiles of the sample are told alone, as far as there are any.
         let (is_withheld, is_last) = (percentile.independent.is_none(), percentile.more.is_some());
         if is_withheld && percentile.value.is_none() && !list.is_empty() {
             break;
@@ -142,7 +144,6 @@ fn percentile(due: &impl Ranked, worth: &Worth, one_in: u64) -> Percentile {
     Percentile {
         one_in,
         value: value.and_then(|rank| due.at_most(rank)),
-        // The lower edge of a bucket is the upper edge of the one before.
         low: low.and_then(of_top).and_then(|rank| due.at_least(rank)),
         high: high.and_then(of_top).and_then(|rank| due.at_most(rank)),
         more: wanted.and_then(|wanted| worth.more(wanted)),
@@ -150,14 +151,15 @@ fn percentile(due: &impl Ranked, worth: &Worth, one_in: u64) -> Percentile {
     }
 }
 
-/// The upper limit of the probability of a miss, at 95 %: each limit that is told of one is this. `None` without a design
-/// effect: then limits are withheld.
+/// The upper limit of the probability of a miss, at 95 %, for the verdict and for claims alike. `None` without a design
+/// effect, because limits are withheld then.
 pub(crate) fn miss_upper(missed: u64, due: u64, spread: Option<f64>) -> Option<f64> {
     let worth = Worth { n: due, spread: Some(spread?), time: Nanos::ZERO, longer: None };
     binomial::upper_bound(worth.clusters(missed), worth.independent(), CONFIDENCE)
 }
 
-/// The upper limit of the probability of a miss, and what the next power of ten takes. `None` if nothing came due.
+/// The upper limit of the probability of a miss, and the time that claiming the next power of ten takes. `None` without
+/// releases.
 pub(super) fn misses(budget: Nanos, missed: u64, worth: &Worth) -> Option<Misses> {
     let clusters = worth.clusters(missed);
     let upper = miss_upper(missed, worth.n, worth.spread);
@@ -165,7 +167,7 @@ pub(super) fn misses(budget: Nanos, missed: u64, worth: &Worth) -> Option<Misses
     let is_open = |claim: &u64| upper.is_none_or(|upper| upper > 1.0 / *claim as f64);
     let wanted_one_in = claims.take_while(|claim| *claim <= ONE_IN_MAX).find(is_open).unwrap_or(ONE_IN_MAX);
     let above = 1.0 / wanted_one_in as f64;
-    // What misses more often than that will not get better by waiting.
+    // If misses are more frequent than half the claim, a longer run would not support it either.
     let hopeless = missed as f64 / worth.n as f64 > above / 2.0;
     let wanted = order::wanted(clusters, above, CONFIDENCE).filter(|_| !hopeless);
     (worth.n > 0).then_some(Misses {

@@ -1,4 +1,4 @@
-//! One load phase: its sums, how its exceedances cluster, and the rungs one after the other.
+//! The claims of one load phase: its sums, how its exceedances cluster, and each rung.
 
 #![allow(clippy::cast_precision_loss, reason = "numbers of samples beyond 2^53 lose nothing that matters")]
 
@@ -15,11 +15,12 @@ const HOUR: Nanos = Nanos::from_secs(3_600);
 const DAY: Nanos = Nanos::from_secs(86_400);
 const MONTH: Nanos = Nanos::from_secs(30 * 86_400);
 const YEAR: Nanos = Nanos::from_secs(365 * 86_400);
-/// Levels are told of what comes once in each of these.
+/// Levels are told that are exceeded once in each of these times.
 pub(super) const TIMES: [Nanos; 4] = [HOUR, DAY, MONTH, YEAR];
-/// Fewer blocks with one of the latest than this tell nothing of clusters.
+/// The extremal index is told if at least this number of blocks holds an exceedance.
 const CLUSTERS_MIN: u64 = 10;
-/// What can be claimed of a phase, all its CPUs together and each.
+
+/// The claims of a phase, for all its CPUs together and for each.
 pub(super) fn claims(recording: &Recording, explanation: Option<&Explanation>, phase: u16) -> PhaseClaims {
     let cpus: Vec<u32> = recording.phases.range((phase, 0)..=(phase, u32::MAX)).map(|((_, cpu), _)| *cpu).collect();
     let signs = signs::signs(recording, phase);
@@ -56,7 +57,7 @@ fn claims_of(
         time: sums.time,
         longer: wanted.filter(|_| drift.is_none()).map(|wanted| wanted.minus(sums.time)),
     };
-    // The run's own gates come first; what is known of causes counts where these were open or blind.
+    // Signs and causes refuse only where the gates of the run itself have not decided already.
     let decided = matches!(reached, Err(Refusal::NoTimes | Refusal::TooFew { .. } | Refusal::Drifts(_)));
     let known = signs::refusal(&signs, explanation, phase, &sums.cpus).filter(|_| !decided);
     let reached = known.map_or(reached, Err);
@@ -72,7 +73,7 @@ fn claims_of(
         extremal_index: sums.extremal_index(&maxima),
         drift,
         misses: recording.header.scenario.budget.and_then(|budget| misses(budget, sums.missed, &worth(sums.missed))),
-        next: if is_of_next_run && !sums.due.is_empty() { odds(sums.time) } else { Vec::new() },
+        next: if is_of_next_run && !sums.due.is_empty() { odds(sums.time, maxima.ties()) } else { Vec::new() },
         percentiles: percentiles(due, &sums.due, worth),
         beyond: reached,
         by_cause: Vec::new(),
@@ -81,13 +82,15 @@ fn claims_of(
     }
 }
 
-/// The odds of a new largest value: if no part of a run differs from others, they depend on lengths of time alone.
-pub(super) fn odds(measured: Nanos) -> Vec<NewMaximum> {
-    let odds = |time: Nanos| Some(NewMaximum { time, odds: binomial::new_maximum(measured.as_ns(), time.as_ns())? });
+/// The odds of a value larger than all measured ones, of which `ties` share the maximum. If no part of a run differs
+/// from others, the odds of a single maximum depend on lengths of time alone.
+pub(super) fn odds(measured: Nanos, ties: u64) -> Vec<NewMaximum> {
+    let odds =
+        |time: Nanos| Some(NewMaximum { time, odds: binomial::new_maximum(measured.as_ns(), time.as_ns(), ties)? });
     if measured == Nanos::ZERO { Vec::new() } else { [HOUR, DAY, YEAR].into_iter().filter_map(odds).collect() }
 }
 
-/// CPUs of a phase together.
+/// Sums over CPUs of a phase.
 struct Sums<'a> {
     phase: u16,
     cpus: Vec<u32>,
@@ -123,7 +126,8 @@ impl<'a> Sums<'a> {
         Course::of(n, self.time, |above| Some(self.cells(self.due.value_at_rank(n.checked_sub(above)?)?)))
     }
 
-    /// Counts above the level in cells of about equal length: no shorter than the longest slice, so that each has a slice.
+    /// Counts above the level in cells of about equal length, each at least as long as the longest slice, so that every
+    /// cell gets one.
     fn cells(&self, level: Nanos) -> Vec<Cell> {
         let length = |slice: &&TimeSlice| slice.length.as_ns() as f64;
         let all = self.slices.iter().map(length).sum::<f64>();
@@ -147,7 +151,7 @@ impl<'a> Sums<'a> {
         cells
     }
 
-    /// Taken over as many of the largest values as a third of the blocks can hold if each comes alone.
+    /// The extremal index of the largest values: as many as would fall into a third of the blocks if each came alone.
     fn extremal_index(&self, maxima: &Maxima) -> Option<f64> {
         let blocks = maxima.list.len() as u64;
         let n = self.due.count();

@@ -1,4 +1,5 @@
-//! What latencies tell of their origin: rhythms in time or in activations, several hills; and what is known of causes. Any of these makes the tail a mixture or a schedule, of which a law of chance says nothing.
+//! Signs of the origin of latencies: rhythms in time or in activations, several hills, and known causes. They show that
+//! a tail is a schedule or a mixture, to which a tail law does not apply.
 
 use super::{CauseShare, Hill, Refusal, Sign};
 use crate::explain::{Cause, Explanation, Ranked, Spike};
@@ -7,15 +8,15 @@ use crate::stats::{modes, residues, rhythm};
 use punctual_hist::{Counts, MonoTime, Nanos, bucket_high, bucket_index};
 use std::collections::BTreeMap;
 
-/// Buckets of a histogram that are looked at together: eight in each power of two.
+/// Number of neighbouring buckets that are joined, so that each power of two has eight.
 const COARSE: usize = 8;
-/// A hill with a smaller part of all than this is none that typical activations are on.
+/// Hills with a smaller part of all values than this are left out.
 const HILL_MIN: f64 = 1e-3;
-/// A cause that makes at least this part of the spikes is the dominant one; below, there are several.
+/// A cause dominates if it makes at least this part of the spikes. Otherwise there are several causes.
 const DOMINANT: f64 = 0.8;
-/// How many spikes must have a cause before anything follows from it.
+/// Number of spikes with a known cause from which on causes are judged.
 pub(super) const SPIKES_MIN: usize = 20;
-/// Sizes that vary by less than this part of their mean are one size.
+/// A cause has one fixed size if the standard deviation of its times is below this part of their mean.
 const FIXED: f64 = 0.1;
 
 pub(super) fn signs(recording: &Recording, phase: u16) -> Vec<Sign> {
@@ -27,7 +28,7 @@ pub(super) fn signs(recording: &Recording, phase: u16) -> Vec<Sign> {
     .collect()
 }
 
-/// When the largest came.
+/// The rhythm of the largest latencies, in time or else in activations.
 fn time_signs(recording: &Recording, phase: u16, cpu: u32) -> Vec<Sign> {
     let largest: Vec<&Worst> =
         recording.worst.get(&cpu).into_iter().flatten().filter(|w| in_phase(recording, phase, w)).collect();
@@ -52,7 +53,7 @@ fn in_phase(recording: &Recording, phase: u16, worst: &Worst) -> bool {
     slices.any(|slice| slice.phase == phase && slice.start <= at && at < slice.start.plus(slice.length))
 }
 
-/// The hills of a histogram, if there are several.
+/// The hills of a histogram; `None` if there is only one.
 fn hills(cpu: u32, counts: &Counts) -> Option<Sign> {
     let lowest = bucket_index(counts.min()?.as_ns()) / COARSE;
     let mut bins: BTreeMap<usize, u64> = BTreeMap::new();
@@ -76,7 +77,7 @@ fn hills(cpu: u32, counts: &Counts) -> Option<Sign> {
     (hills.len() > 1).then_some(Sign::Modes { cpu, hills })
 }
 
-/// The gate that signs and causes close. Hills of the body close none: they are not the tail.
+/// The gate that signs and causes close. Hills close none, because they are in the body and not in the tail.
 pub(super) fn refusal(signs: &[Sign], explanation: Option<&Explanation>, phase: u16, cpus: &[u32]) -> Option<Refusal> {
     let by_time = signs.iter().find_map(|sign| match sign {
         Sign::Rhythm { rhythm, .. } => Some(Refusal::Regular(*rhythm)),
@@ -86,7 +87,7 @@ pub(super) fn refusal(signs: &[Sign], explanation: Option<&Explanation>, phase: 
     by_time.or_else(|| of_causes(explanation?, phase, cpus))
 }
 
-/// What is late in a phase on these CPUs, by what is to be blamed first.
+/// The complete spikes of a phase on these CPUs, by the cause that is blamed first.
 pub(super) fn spikes_by_cause<'a>(
     explanation: &'a Explanation,
     phase: u16,
@@ -120,7 +121,7 @@ fn of_causes(explanation: &Explanation, phase: u16, cpus: &[u32]) -> Option<Refu
     of_one_cause(explanation, first, by_cause.get(first)?)
 }
 
-/// The gate that one cause closes by itself: it comes at regular times, or is always of one size.
+/// The gate that a single cause closes if it comes at regular times or has one fixed size.
 pub(super) fn of_one_cause(explanation: &Explanation, cause: &Cause, spikes: &[&Spike]) -> Option<Refusal> {
     let ranked = explanation.causes.iter().find(|ranked: &&Ranked| ranked.cause == *cause);
     if let Some(rhythm) = ranked.and_then(|ranked| ranked.rhythm) {
@@ -130,7 +131,7 @@ pub(super) fn of_one_cause(explanation: &Explanation, cause: &Cause, spikes: &[&
     Some(Refusal::FixedCause { cause: cause.clone(), size: one_size(&times)? })
 }
 
-/// The mean of what hardly varies.
+/// The mean of times that hardly vary; `None` if they do.
 fn one_size(times: &[Nanos]) -> Option<Nanos> {
     #[allow(clippy::cast_precision_loss, reason = "times below 2^53 ns")]
     let values: Vec<f64> = times.iter().map(|time| time.as_ns() as f64).collect();

@@ -1,28 +1,28 @@
-//! The gates that every tail passes, whatever it was cut from: blocks of a run, or cells of a histogram.
+//! The gates that every tail must pass, whether it comes from blocks of a run or from cells of a histogram.
 //!
-//! The gates stand in the order in which they are cheap and certain; the limits are those of the simulations in
-//! `tests/coverage`. Must not know where exceedances come from.
+//! Cheap and certain gates come first. Their limits were chosen by the simulations in `tests/coverage`. This module
+//! must not know where exceedances come from.
 
 use super::{Beyond, Level, Refusal, TooFar};
 use crate::stats::goodness;
 use crate::stats::tail::{Estimate, Exceedances, Fit, SHAPES};
 use punctual_hist::Nanos;
 
-/// Fewer exceedances than this say too little of a tail.
+/// A tail of a histogram with fewer exceedances than this is too uncertain to be told.
 pub(super) const EXCEEDANCES_MIN: usize = 200;
-/// Nothing is said of what comes once in more exceedances than this.
+/// Levels that come once in more exceedances than this are too far from the data and are not told.
 const FAR: f64 = 1e4;
-/// Odds below which chance is not believed, where many things are looked at.
+/// Odds below which a gap among the largest values is not explained by chance.
 const BELIEVED_OF_MANY: f64 = 1e-3;
-/// A fit is good from these odds on.
+/// A law fits if the test of fit has at least these odds.
 const FITS: f64 = 0.02;
-/// Profile intervals of 200 to 500 exceedances cover 93.5 % where the textbook's 95 % are asked for; with the profile
-/// this much lower, 95 %.
+/// Factor on the allowed drop of the profile. Textbook intervals of 95 % from 200 to 500 exceedances cover 93.5 %; with
+/// this factor they cover 95 %.
 const WIDER: f64 = 1.12;
-/// A shape above this is no tail that latencies have, and one so uncertain says nothing.
+/// Largest shape of a tail that is told, and the largest width of its interval. Latencies have no heavier tails.
 const SHAPE_MAX: f64 = 0.5;
 const SHAPE_WIDTH_MAX: f64 = 0.6;
-/// Levels from different thresholds may differ by this part.
+/// Largest relative difference of the levels from different thresholds.
 const DIFFERENT_MAX: f64 = 0.3;
 
 /// The tail above one threshold.
@@ -31,25 +31,26 @@ pub(super) struct Tail {
     pub(super) threshold: f64,
     pub(super) data: Exceedances,
     pub(super) fit: Fit,
-    /// The odds of the data under that law.
+    /// Odds of the test of fit for that law.
     pub(super) fits: f64,
     /// Clusters above the threshold in a second.
     pub(super) rate: f64,
 }
 
-/// What the tails were cut from.
+/// The blocks or values that the tails were cut from.
 pub(super) struct Cut {
     /// Number of blocks or values.
     pub(super) size: u64,
     /// Length of one of them.
     pub(super) each: Nanos,
-    /// Thresholds reach so far down and up that intervals are those of the lowest and of the highest together.
+    /// Whether thresholds span so wide a range that an interval must hold those of the lowest and of the highest
+    /// threshold.
     pub(super) is_mixed: bool,
 }
 
-/// The levels exceeded once in each of `times`, by the lowest threshold from which on every higher one fits as well; or
-/// the first gate that is closed. `tails` have rising thresholds; where none fits, `no_fit` has the reason, from the odds
-/// of the best.
+/// The levels exceeded once in each of `times`, or the first gate that is closed. The lowest threshold is used from
+/// which on every higher one fits as well. `tails` have rising thresholds. If none fits, `no_fit` gives the reason from
+/// the odds of the best.
 pub(super) fn conclude(
     tails: &[Tail],
     cut: &Cut,
@@ -77,7 +78,7 @@ pub(super) fn conclude(
     Ok(answer(tail, highest, cut, shape, times))
 }
 
-/// By which part the level of this time differs between thresholds.
+/// The range of the levels of this time over all thresholds, as a part of the level of the first.
 fn different(tails: &[Tail], time: Nanos) -> f64 {
     let level = |tail: &Tail| tail.threshold + tail.fit.law.level(tail.clusters_in(time));
     let levels: Vec<f64> = tails.iter().map(level).collect();
@@ -85,8 +86,8 @@ fn different(tails: &[Tail], time: Nanos) -> f64 {
     levels.first().map_or(0.0, |chosen| (high - low) / chosen)
 }
 
-/// Levels by the threshold of `tail`. Their intervals hold those of the highest threshold as well, if there is one: where
-/// something rare rules the farthest values, only these know of it.
+/// Levels by the threshold of `tail`. Their intervals also hold those of the `highest` threshold, if there is one: only
+/// these show a rare mechanism that makes the farthest values.
 fn answer(tail: &Tail, highest: Option<&Tail>, cut: &Cut, shape: Estimate, times: &[Nanos]) -> Beyond {
     #[allow(clippy::cast_precision_loss, reason = "a length of time")]
     let run = cut.each.as_secs_f64() * cut.size as f64;
@@ -114,7 +115,7 @@ fn answer(tail: &Tail, highest: Option<&Tail>, cut: &Cut, shape: Estimate, times
 }
 
 impl Level {
-    /// The same level with an interval that holds this other one's, too.
+    /// The same level with an interval that also holds the interval of `other`.
     fn and(self, other: &Self) -> Self {
         let high = self.high.and_then(|high| other.high.map(|other| high.max(other)));
         Self { low: self.low.min(other.low), high, ..self }
@@ -122,12 +123,12 @@ impl Level {
 }
 
 impl Tail {
-    /// How many clusters above the threshold a time has.
+    /// Number of clusters above the threshold in this time.
     fn clusters_in(&self, time: Nanos) -> f64 {
         time.as_secs_f64() * self.rate
     }
 
-    /// The level exceeded once in this time by this tail alone.
+    /// The level that this tail exceeds once in this time.
     fn level_in(&self, once_in: Nanos) -> Option<Level> {
         let estimate = self.data.level(&self.fit, self.clusters_in(once_in), WIDER)?;
         Some(self.level(once_in, &estimate))
@@ -143,7 +144,7 @@ impl Tail {
         }
     }
 
-    /// The largest that do not belong to the rest: how many, and from which value on.
+    /// The largest values that do not follow the law of the others: their number, and the smallest of them.
     fn apart(&self) -> Option<(u64, f64)> {
         if let Some(strangers) = goodness::strangers(&self.data) {
             return self.data.largest(strangers).map(|y| (strangers as u64, self.threshold + y));
@@ -165,7 +166,7 @@ pub(super) fn nanos(ns: f64) -> Nanos {
     Nanos::from_ns(ns.round() as u64)
 }
 
-/// A scale that is one.
+/// The scale in nanoseconds; `None` if it rounds to 0.
 pub(super) fn scale_of(ns: f64) -> Option<Nanos> {
     Some(nanos(ns)).filter(|scale| *scale > Nanos::ZERO)
 }

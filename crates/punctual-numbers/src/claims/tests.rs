@@ -1,4 +1,4 @@
-//! Recordings of known laws, and what must be claimed and refused of them.
+//! Claims and refusals of recordings of known laws.
 
 use super::*;
 use crate::explain::{Blame, Class, LateCount, Spike};
@@ -29,7 +29,7 @@ fn header(budget: Option<Nanos>) -> Header {
     header
 }
 
-/// A second of these latencies, in nanoseconds.
+/// The interval of one second with these latencies in nanoseconds.
 fn second(second: u32, values: &[u64], with_maximum: bool, budget: Option<Nanos>) -> Frame {
     let mut counts = Counts::new();
     for v in values {
@@ -55,7 +55,7 @@ fn second(second: u32, values: &[u64], with_maximum: bool, budget: Option<Nanos>
     })
 }
 
-/// A recording of a law that may know the number of the activation.
+/// A recording whose law gets the number of each activation.
 fn recording(seconds: u32, budget: Option<Nanos>, mut law: impl FnMut(u64) -> f64) -> Recording {
     let mut recording = Recording::new(header(budget));
     let mut all: Vec<(u64, u64)> = Vec::new();
@@ -77,7 +77,7 @@ fn recording(seconds: u32, budget: Option<Nanos>, mut law: impl FnMut(u64) -> f6
     recording
 }
 
-/// Exponential with a mean of 5 us, from 10 us on.
+/// Exponential latencies with a mean of 5 us above 10 us.
 fn exponential(seed: u64) -> impl FnMut(u64) -> f64 {
     let mut draws = uniform(seed);
     move |_| 10_000.0 - 5_000.0 * draws.next().unwrap_or(0.5).ln()
@@ -101,7 +101,7 @@ fn a_law_without_a_catch_is_claimed_on_every_rung() {
         assert!(low.as_ns() <= truth_ns && truth_ns <= high.as_ns(), "{percentile:?}, truth {truth_ns}");
         assert_eq!(percentile.more, None);
     }
-    // 299 572 independent values where there are 70 000 (or as many as less as they cluster) at 100 a second.
+    // p99.999 needs 299 572 independent values; there are 70 000 at 100 a second, and fewer independent ones.
     let more = p99999.more.unwrap().as_secs_f64();
     assert!(p99999.high.is_none() && (2_290.0..2_300.0 * 1.5).contains(&more), "{p99999:?}");
     let misses = phase.misses.unwrap();
@@ -149,7 +149,7 @@ fn minutes_of_another_kind_are_dependence() {
     assert!(phase.clustering > 3.0, "limits are wider: {}", phase.clustering);
 }
 
-/// A telegraph of 100 s: the run holds seven moods, and a percentile of this run is no limit for the next.
+/// The machine changes between two moods every 100 s, so that the run holds seven of them, too few for limits.
 #[test]
 fn a_run_of_few_moods_has_percentiles_and_no_limits() {
     let mut law = exponential(4);
@@ -175,7 +175,7 @@ fn a_run_of_few_moods_has_percentiles_and_no_limits() {
     assert!(report.trust.reasons.iter().any(|doubt| matches!(doubt, crate::report::Distrust::Drifts { .. })));
 }
 
-/// A telegraph of 5 s: the run holds more than a hundred moods, and each counts as one. Chance lets one in ten drift.
+/// The machine changes between two moods every 5 s. More than a hundred moods widen limits; one run in ten may drift.
 #[test]
 fn short_moods_widen_limits_and_withhold_none() {
     let worth = |claims: &PhaseClaims| claims.percentiles[0].independent.unwrap();
@@ -277,7 +277,7 @@ fn without_times_there_is_a_histogram_and_no_more() {
 fn late_ones_that_come_together_are_counted_as_clusters() {
     let alone = only(&recording(700, None, exponential(1)), None);
     assert!(alone.extremal_index.is_some_and(|index| index > 0.75), "{:?}", alone.extremal_index);
-    // Fives: what is late makes the next four late, too.
+    // Late activations come in fives, one after the other.
     let (mut law, mut left, mut late) = (exponential(2), 0, 0.0);
     let fives = |_| {
         let value = law(0);
@@ -364,7 +364,8 @@ proptest! {
     }
 }
 
-/// Twenty of 1000 releases in a row are missed, again and again: one bound for the verdict and for what is claimed.
+/// Misses come in rows of twenty of 1000 releases, and the verdict uses the bound of the claims, which knows of
+/// clusters.
 #[test]
 fn the_verdict_tells_the_bound_that_is_claimed_and_it_knows_of_clusters() {
     let mut law = exponential(9);

@@ -1,17 +1,18 @@
 //! One CPU under one load in one recording, cut into blocks of time.
 //!
-//! Activations that follow each other are not independent; blocks of a run are, if they are long enough. So the variance
-//! between blocks is what limits are computed from.
+//! Successive activations are not independent; long enough blocks of a run are. So limits are computed from the
+//! variance between blocks.
 
 pub(super) use crate::stats::float::float;
 
 use super::{Group, LeftOut};
 use crate::recording::{CpuTallies, EventKind, MarkKind, Recording};
+use crate::stats::blocks::Blocks;
 use punctual_hist::{Counts, Nanos, bucket_high, bucket_low};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The usual number of blocks of a run. Few long blocks depend on each other little; this number is still enough to see how
-/// much they vary.
+/// The usual number of blocks of a run: few enough that long blocks hardly depend on each other, and enough to estimate
+/// their variance.
 const BLOCKS: u64 = 48;
 
 /// The place of a group in a recording.
@@ -23,7 +24,7 @@ pub(super) struct Place {
     phases: BTreeSet<u16>,
 }
 
-/// What was measured in one place.
+/// The measurements of one place.
 #[derive(Clone, Debug)]
 pub(super) struct Arm {
     pub period: Nanos,
@@ -35,18 +36,18 @@ pub(super) struct Arm {
     pub due: Counts,
     /// Sum of the lengths of the slices.
     pub length: Nanos,
-    /// Time that a hypervisor took from the machine in the whole run. From which activations is not known.
+    /// Time that a hypervisor took from the machine in the whole run. Which activations it delayed is not known.
     pub stolen: Nanos,
 }
 
-/// A slice of time.
+/// A slice of time of one CPU.
 #[derive(Clone, Debug)]
 pub(super) struct CpuSlice {
     pub length: Nanos,
     pub cpu: CpuTallies,
 }
 
-/// A block, as the range of its slices.
+/// A block as a range of indices of slices.
 pub(super) type Block = std::ops::Range<usize>;
 
 /// The groups of a recording.
@@ -54,7 +55,7 @@ pub(super) fn places(recording: &Recording) -> Vec<Place> {
     let scenario = &recording.header.scenario;
     let tracing = recording.causes.tracing.as_ref();
     let traced = |phase: u16| tracing.is_some_and(|tracing| tracing.phases.contains(&phase));
-    // A load that could not be run is left out of the name of its phase.
+    // The name of a phase leaves out loads that could not be run.
     let is_skipped = |load: &&String| {
         recording
             .marks
@@ -76,7 +77,7 @@ pub(super) fn places(recording: &Recording) -> Vec<Place> {
     groups.into_iter().map(|((group, cpu), phases)| Place { group, cpu, phases }).collect()
 }
 
-/// Keeps only what was not traced, if there is any: tracing adds a little latency.
+/// Drops traced places if any untraced one remains, because tracing adds a little latency.
 pub(super) fn untraced<T>(mut all: Vec<T>, place: fn(&T) -> &Place) -> Vec<T> {
     if all.iter().any(|one| !place(one).group.traced) {
         all.retain(|one| !place(one).group.traced);
@@ -84,8 +85,8 @@ pub(super) fn untraced<T>(mut all: Vec<T>, place: fn(&T) -> &Place) -> Vec<T> {
     all
 }
 
-/// Groups that both have, and groups that only one has. With `anyway`, the groups most alike are paired if none is the
-/// same.
+/// Groups that both recordings have, and groups that only one has. With `anyway`, similar groups are paired if none is
+/// the same in both.
 pub(super) fn common(first: &Recording, second: &Recording, anyway: bool) -> (Vec<(Place, Place)>, Vec<LeftOut>) {
     let (a, b) = (places(first), places(second));
     let mut pairs = untraced(paired(&a, &b, |a, b| a == b), |(place, _)| place);
@@ -103,13 +104,13 @@ pub(super) fn common(first: &Recording, second: &Recording, anyway: bool) -> (Ve
     (pairs, left_out)
 }
 
-/// Each place of the first with the first place of the second that is alike.
+/// Pairs each place of the first recording with the first place of the second that is alike.
 fn paired(a: &[Place], b: &[Place], alike: impl Fn(&Group, &Group) -> bool) -> Vec<(Place, Place)> {
     let partner = |place: &Place| b.iter().find(|other| alike(&place.group, &other.group)).cloned();
     a.iter().filter_map(|place| Some((place.clone(), partner(place)?))).collect()
 }
 
-/// Latency in a place: of the activations that ran, and over all releases due, as the report has it.
+/// Latency in a place: of the activations that ran, and of all releases due.
 pub(super) fn latencies(recording: &Recording, place: &Place) -> [Counts; 2] {
     let [mut ran, mut skipped] = [Counts::new(), Counts::new()];
     for totals in place.phases.iter().filter_map(|phase| recording.phases.get(&(*phase, place.cpu))) {
@@ -141,18 +142,18 @@ impl Arm {
         }
     }
 
-    /// Length of the longest slice: no block can be shorter.
+    /// Length of the longest slice, which is the least length of a block.
     pub(super) fn longest(&self) -> Nanos {
         self.slices.iter().map(|slice| slice.length).max().unwrap_or_default()
     }
 
-    /// Blocks of about this length or more. What is left over at the end goes to the last of them.
+    /// Blocks of about this length or more. Slices left over at the end join the last block.
     pub(super) fn cut(&self, length: Nanos) -> Vec<Block> {
         let mut blocks: Vec<Block> = Vec::new();
         let (mut from, mut taken) = (0, Nanos::ZERO);
         for (i, slice) in self.slices.iter().enumerate() {
             taken = taken.plus(slice.length);
-            // Slices end a little early or late, so a block that is a twentieth too short is long enough.
+            // Slices end a little early or late, so a block may be a twentieth too short.
             if taken.as_ns() >= length.as_ns() / 20 * 19 {
                 blocks.push(from..i + 1);
                 (from, taken) = (i + 1, Nanos::ZERO);
@@ -176,18 +177,18 @@ impl Arm {
     }
 
     /// The whole run as one histogram of latency over the releases due.
-    pub(super) fn whole(&self, cells: &Cells) -> crate::stats::bootstrap::Blocks {
+    pub(super) fn whole(&self, cells: &Cells) -> Blocks {
         let mut counts = vec![0.0; cells.buckets.len()];
         for (bucket, n) in self.due.nonzero() {
             if let Some(slot) = cells.place(bucket).and_then(|place| counts.get_mut(place)) {
                 *slot += float(n);
             }
         }
-        crate::stats::bootstrap::Blocks::new(cells.edges(self), &[counts])
+        Blocks::new(cells.edges(self), &[counts])
     }
 
     /// The blocks as histograms of latency over the releases due, on the cells of both recordings.
-    pub(super) fn histograms(&self, cells: &Cells) -> crate::stats::bootstrap::Blocks {
+    pub(super) fn histograms(&self, cells: &Cells) -> Blocks {
         let count = |block: &Block| {
             let mut counts = vec![0.0; cells.buckets.len()];
             for slice in self.of_block(block) {
@@ -200,7 +201,7 @@ impl Arm {
             counts
         };
         let counts: Vec<Vec<f64>> = self.blocks().iter().map(count).collect();
-        crate::stats::bootstrap::Blocks::new(cells.edges(self), &counts)
+        Blocks::new(cells.edges(self), &counts)
     }
 }
 

@@ -1,5 +1,5 @@
-//! Which causes of latency appeared, went, grew or shrank. This is for information only: how often a cause was caught
-//! depends on what was traced, so no verdict rests on it.
+//! Lists the causes of latency that appeared, disappeared, grew or shrank. No verdict uses this list, because how often
+//! a cause is caught depends on what was traced.
 
 use crate::explain::{Cause, Explanation, Ranked};
 use crate::recording::Recording;
@@ -17,7 +17,7 @@ const TIMES: f64 = 2.0;
 pub struct CauseChange {
     #[serde(flatten)]
     pub cause: Cause,
-    /// Its weight in the first recording; `None` where it did not appear.
+    /// Its weight in the first recording; `None` if it did not appear.
     pub first: Option<CauseWeight>,
     /// Its weight in the second recording.
     pub second: Option<CauseWeight>,

@@ -1,7 +1,7 @@
 //! What differs between two recordings beside their numbers, and whether the numbers may be compared at all.
 //!
 //! A kernel or a setting that differs is mostly the reason for comparing, so it is listed. A difference that makes the
-//! numbers mean something else forbids the comparison. Loads and tracing are compared like with like: see `arm`.
+//! numbers mean something else forbids the comparison. `arm` pairs equal loads, and traced with traced measurements.
 
 use crate::foreign::Quantity;
 use crate::recording::{Moment, Recording};
@@ -30,11 +30,11 @@ pub struct Difference {
 pub enum Subject {
     /// The way in which threads wait for their release.
     Mechanism,
-    /// Time between releases on a CPU; `None` where a file does not state on which.
+    /// Time between releases on a CPU; the CPU is `None` if a file does not state it.
     Period(Option<u32>),
     /// The meaning of the values: latency, or time taken away.
     Quantity,
-    /// The end of what was measured: the interrupt of an activation, or its thread.
+    /// The point up to which latency was measured: the interrupt of an activation, or its thread.
     Context,
     Program,
     /// The command line of the program that measured.
@@ -53,7 +53,7 @@ pub enum Subject {
     /// The value written to `/dev/cpu_dma_latency`, in microseconds.
     DmaLatency,
     LoadCpus,
-    /// The housekeeping CPUs, on which our helpers ran.
+    /// The housekeeping CPUs, on which the helper threads of punctual ran.
     Housekeeping,
     /// A setting in force before the run, by its path.
     Setting(String),
@@ -63,7 +63,7 @@ pub enum Subject {
     ToolVersion,
 }
 
-/// A value of what differs.
+/// A value of a subject that differs.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -87,11 +87,11 @@ pub enum Value {
 pub enum Matters {
     /// The numbers mean different things and must not be compared.
     Refuses,
-    /// It alone can explain any difference of the numbers.
+    /// The difference alone can explain any difference of the numbers.
     Much,
-    /// It may explain a difference, and may be the reason for comparing.
+    /// The difference may explain changed numbers, and may be the reason for comparing.
     Some,
-    /// It is worth knowing and explains nothing.
+    /// The difference is worth knowing and explains nothing.
     Little,
 }
 
@@ -118,10 +118,10 @@ impl Difference {
     }
 }
 
-/// A subject, and its values in the first and the second.
+/// A subject with its values in the first and in the second recording.
 type Values = (Subject, Value, Value);
 
-/// All that differs, what matters most first.
+/// All differences between two recordings, the most important ones first.
 pub(super) fn differences(first: &Recording, second: &Recording) -> Vec<Difference> {
     let mut all = scenario(&first.header.scenario, &second.header.scenario);
     let clock = |of: &Recording| of.header.clock.source.clone().map(Value::Text);
@@ -175,14 +175,14 @@ fn scenario(a: &Scenario, b: &Scenario) -> Vec<Values> {
     all
 }
 
-/// Settings before the run, without counters.
+/// Settings in force before the run, without counters.
 fn settings(recording: &Recording) -> Vec<MachineLine> {
     let before = recording.in_force.iter().filter(|state| state.moment == Moment::Before);
     let values = before.flat_map(|state| &state.values).filter(|(path, _)| !path.ends_with("_count"));
     values.cloned().map(MachineLine::from).collect()
 }
 
-/// Names of either list with both values, in the order of the first list.
+/// Pairs the values of two lists by name, in the order of the first list.
 fn paired(subject: fn(String) -> Subject, a: &[MachineLine], b: &[MachineLine]) -> Vec<Values> {
     let of = |lines: &[MachineLine], name: &str| {
         MachineLine::of(lines, name).map_or(Value::Absent, |value| Value::Text(value.to_owned()))

@@ -1,8 +1,7 @@
-//! Values of one CPU in cells, without the time of each: what a file of another program holds, and what is left of a
-//! recording that is compared with one.
+//! Values of one CPU in cells, without times: from a file of another program, or from a recording compared with one.
 //!
-//! How activations depend on each other cannot be seen in a histogram without times, so it is assumed: see [`TOGETHER`]. A
-//! list of values has an order, which shows how counts vary from stretch to stretch.
+//! A histogram without times does not show how activations depend on each other, so this is assumed: see [`TOGETHER`].
+//! A list of values has an order, which shows how counts vary from stretch to stretch.
 
 use super::arm::{Arm, Cells, Place, float};
 use super::rows::{self, Missed};
@@ -10,20 +9,20 @@ use super::{Basis, Group};
 use crate::claims::{self, Refusal};
 use crate::foreign::{ForeignRun, Quantity, Series};
 use crate::recording::Recording;
-use crate::stats::bootstrap::{BLOCKS_MIN, Blocks, OrderLimits, clustering};
+use crate::stats::blocks::{BLOCKS_MIN, Blocks, OrderLimits, clustering};
 use crate::stats::stretches::{self, CUTS};
 use punctual_hist::Nanos;
 
-/// This number of activations of a file without times is counted as one, because late activations come in bursts: bursts
-/// of some fifty are then not called a difference. Slow changes, from minute to minute, are not allowed for.
+/// Number of activations that count as one in a file without times, because late activations come in bursts. Bursts of
+/// up to about this size are then not called a difference. Changes from minute to minute are not allowed for.
 pub const TOGETHER: f64 = 50.0;
 
-/// A list that has fewer independent parts than this has seen too few of the moods of its machine: nobody can know whether
-/// another list differs by its machine or by its moods.
+/// A list with fewer independent parts than this saw too few moods of its machine to be compared: another list may
+/// differ by its moods alone.
 const PARTS_MIN: f64 = 10.0;
 /// Number of stretches a list is cut into, to see whether successive stretches resemble each other.
 const STRETCHES: usize = 32;
-/// Percentiles above which it is seen: moods show in what is frequent.
+/// Percentiles for which stretches are compared. Moods show in frequent values.
 const BODY: [f64; 3] = [0.5, 0.9, 0.99];
 
 /// A cell: lower edge, upper edge (the first value beyond it), number of values in it.
@@ -37,25 +36,25 @@ pub(super) struct Distribution {
     pub period: Option<Nanos>,
     /// The budget of a recording.
     pub budget: Option<Nanos>,
-    /// Releases that did not run; `None` where that is not stated.
+    /// Number of skipped releases; `None` if it is not stated.
     pub skipped: Option<u64>,
-    /// Why the cells do not stand for all that was measured.
+    /// Why the cells do not stand for everything that was measured.
     pub unfit: Option<Refusal>,
-    /// Values that the file counts in its total and has in no cell.
+    /// Number of values that the file counts in its total but has in no cell.
     lost: u64,
-    /// Releases due, or what ran of them.
+    /// Number of releases due; if the file does not state the skipped ones, those that ran.
     pub due: u64,
-    /// From here on values are only counted.
+    /// Latency from which on values are only counted.
     pub beyond: Option<Nanos>,
     /// Percentiles that a file has instead of counts: (parts per million, value).
     points: Vec<(u32, Nanos)>,
     /// Cells of the activations that ran.
     cells: Vec<Filled>,
-    /// What was due, as far as that is known.
+    /// All releases due as histograms, one block for a file.
     blocks: Blocks,
-    /// The same in stretches of equal length, where the file tells the order of its values.
+    /// All releases due in stretches of equal length, for each number of stretches; empty if the file has no order.
     cuts: Vec<Stretches>,
-    /// Only a recording has times.
+    /// The measurements with times; `None` for a file of another program.
     arm: Option<Arm>,
 }
 
@@ -63,12 +62,12 @@ pub(super) struct Distribution {
 #[derive(Clone, Debug)]
 struct Stretches {
     blocks: Blocks,
-    /// By stretch: counts in the cells of what was due.
+    /// By stretch, then by cell: number of values.
     counts: Vec<Vec<f64>>,
 }
 
 impl Stretches {
-    /// By stretch: (values in cells from `first` on, values).
+    /// For each stretch: (values in cells from `first` on, all values).
     fn beyond(&self, first: usize) -> Vec<(f64, f64)> {
         let part = |counts: &Vec<f64>| (counts.iter().skip(first).sum::<f64>(), counts.iter().sum::<f64>());
         self.counts.iter().map(part).collect()
@@ -106,7 +105,8 @@ fn of_series(series: &Series) -> Distribution {
     }
 }
 
-/// The values of a list, cut into this number of stretches. What is missing is in all of them alike, since nothing tells where it was.
+/// The values of a list, cut into this number of stretches. Missing values are spread evenly, because their place is
+/// not known.
 fn cut(series: &Series, due: &[Filled], stretches: usize) -> Option<Stretches> {
     let highs: Vec<Nanos> = series.cells.iter().map(|cell| cell.high).collect();
     let mut counts = series.order.as_ref()?.groups(stretches, &highs, series.grain)?;
@@ -118,7 +118,7 @@ fn cut(series: &Series, due: &[Filled], stretches: usize) -> Option<Stretches> {
     Some(Stretches { blocks: Blocks::new(cells, &counts), counts })
 }
 
-/// The cells, and one more without an upper end for the values beyond them, of which only the largest is known.
+/// The cells, and one more without an upper edge for the values beyond them.
 fn filled(series: &Series) -> Vec<Filled> {
     let edge = |ns: Nanos| float(ns.as_ns());
     let past = |ns: Nanos| float(ns.as_ns().saturating_add(1));
@@ -131,8 +131,8 @@ fn filled(series: &Series) -> Vec<Filled> {
     cells
 }
 
-/// Values in no cell may be larger than all others, so they are put above them; [`Distribution::limits`] allow for their
-/// being smaller.
+/// Puts the values that are in no cell above all others, because they may be larger. [`Distribution::limits`] also
+/// allow for smaller ones.
 fn with_missing(mut cells: Vec<Filled>, missing: f64) -> Vec<Filled> {
     let end = cells.last().map_or(0.0, |last| last.1);
     match cells.last_mut().filter(|last| last.1.is_infinite()) {
@@ -165,12 +165,12 @@ impl Distribution {
         !self.cells.is_empty()
     }
 
-    /// Whether none of it can be compared: its cells contradict the file, or hold only the largest values.
+    /// Whether nothing of the file can be compared, because its cells contradict it or hold only the largest values.
     pub(super) fn is_refused(&self) -> bool {
         matches!(self.unfit, Some(Refusal::Doubted | Refusal::Censored))
     }
 
-    /// Releases that were due and are in no cell. A recording has them all.
+    /// Number of releases that were due and are in no cell: 0 for a recording.
     fn missing(&self) -> f64 {
         if self.arm.is_some() { 0.0 } else { float(self.lost) + self.skipped.map_or(0.0, float) }
     }
@@ -186,7 +186,7 @@ impl Distribution {
     }
 
     /// A percentile with its limits. `None` without counts, if it lies where values are only counted or missing, and if
-    /// less than one value lies beyond it, so that it would be the maximum by another name.
+    /// less than one value lies beyond it, because it would be the maximum then.
     pub(super) fn limits(&self, share: f64) -> Option<OrderLimits<'_>> {
         if self.blocks.samples() * (1.0 - share) < 1.0 {
             return None;
@@ -203,7 +203,7 @@ impl Distribution {
         }
     }
 
-    /// What its limits rest on.
+    /// What the limits assume about the dependence of values.
     pub(super) fn basis(&self) -> Basis {
         match (&self.arm, self.cuts.is_empty()) {
             (Some(_), _) => Basis::Times,
@@ -235,7 +235,7 @@ impl Distribution {
         Some((of(cut.stretches)?, cut.effect))
     }
 
-    /// Activations later than the budget, and skipped ones where that is stated.
+    /// Misses: activations later than the budget and, if the file states them, skipped releases.
     pub(super) fn missed(&self, budget: Option<Nanos>) -> Missed {
         let Some(arm) = &self.arm else { return self.missed_by_cells(budget) };
         let blocks = rows::missed(arm, budget, budget == arm.budget);
@@ -244,7 +244,8 @@ impl Distribution {
         Missed::of(&blocks, together)
     }
 
-    /// A cell that the budget cuts may have missed it as a whole or not at all, and so may the lost values.
+    /// Misses by cells. The values of a cell that holds the budget may all be misses or none, and so may the lost
+    /// values.
     fn missed_by_cells(&self, budget: Option<Nanos>) -> Missed {
         let skipped = self.skipped.map_or(0.0, float);
         let limit = budget.map(|budget| float(budget.as_ns()));

@@ -1,9 +1,8 @@
-//! Comparisons in which at least one of the two is a file of another program: which of their series are paired, what
-//! differs, what is not known.
+//! Comparisons with a file of another program: which series are paired, what differs, and what the file does not state.
 //!
-//! Such a file says little beside its numbers. What it does not say is shown as not stated and never taken for equal. As
-//! with recordings, a difference that makes the numbers mean something else forbids the comparison; so does a file whose
-//! counts are unfit for claims.
+//! Such a file states little beside its numbers. Anything it does not state is listed and never taken for equal. As
+//! with recordings, a difference that makes the numbers mean something else forbids the comparison. So does a file
+//! whose counts are unfit for claims.
 
 use super::comparable::{Difference, Subject, Value};
 use super::distribution::{self, Distribution};
@@ -16,7 +15,7 @@ use crate::report::Report;
 use punctual_facts::machine::MachineLine;
 use punctual_hist::Nanos;
 
-/// Compares another one with the first, where not both are recordings.
+/// Compares two measurements of which at least one is a file of another program.
 pub(super) fn against(
     first: Measured<'_>,
     (name, other): (&str, Measured<'_>),
@@ -67,11 +66,11 @@ fn distributions(measured: Measured<'_>) -> Vec<Distribution> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum How {
     Cpu,
-    /// They have the same name.
+    /// The two series have the same name.
     Name,
-    /// Each is the only one.
+    /// Each is the only series of its file.
     Only,
-    /// They stand in the same place of their files, and a comparison was asked for anyway.
+    /// The two have the same position in their files, which counts only if a comparison was asked for anyway.
     Order,
 }
 
@@ -93,8 +92,8 @@ impl Pair<'_> {
     }
 }
 
-/// Withholds verdicts that hold only if values are independent of each other: a histogram does not show whether they are, and
-/// two histograms of one machine in different moods differ.
+/// Withholds verdicts that hold only for independent values. A histogram does not show whether its values are
+/// independent, and two histograms of one machine in different moods differ.
 pub(super) fn withhold(others: &mut [Against]) {
     for other in others.iter_mut().filter(|other| other.basis == Basis::Independent) {
         for group in other.groups.iter_mut().filter(|group| group.basis == Basis::Independent) {
@@ -105,7 +104,7 @@ pub(super) fn withhold(others: &mut [Against]) {
     }
 }
 
-/// Pairs of the same CPU, or else of the same name, or else the only ones, or else, if asked for, by their order.
+/// Pairs of series by CPU, else by name, else the only series of each file, else by position if `anyway` was asked for.
 fn paired<'a>(a: &'a [Distribution], b: &'a [Distribution], anyway: bool) -> Vec<Pair<'a>> {
     let by = |how: How, alike: fn(&Group, &Group) -> bool| {
         let all = a.iter().flat_map(|first| b.iter().map(move |second| Pair { first, second, how }));
@@ -129,19 +128,19 @@ fn paired<'a>(a: &'a [Distribution], b: &'a [Distribution], anyway: bool) -> Vec
     if anyway { in_order.collect() } else { Vec::new() }
 }
 
-/// Series about threads, if the others do not say what they are about.
+/// The series to pair by position: all, or only those of threads if the other file does not state a context.
 fn of_threads<'a>(own: &'a [Distribution], others: &[Distribution]) -> Vec<&'a Distribution> {
     let all = others.iter().any(|of| of.context.is_some());
     own.iter().filter(|of| all || of.context.is_none() || of.context == thread_context(own)).collect()
 }
 
-/// The context in which the activation of a thread ends: user space, if a series says so.
+/// The context in which the activation of a thread ends: user space if a series has it, else the thread.
 fn thread_context(all: &[Distribution]) -> Option<String> {
     let known = ["Usr", "Thr"].into_iter();
     known.map(str::to_owned).find(|context| all.iter().any(|of| of.context.as_ref() == Some(context)))
 }
 
-/// Whether both measured latency up to the same context. A series that does not say measured that of its thread.
+/// Whether both series measured latency up to the same context. A series without a context measured up to its thread.
 fn one_context(pair: Pair<'_>, a: &[Distribution], b: &[Distribution]) -> bool {
     match (&pair.first.context, &pair.second.context) {
         (None, None) => true,
@@ -175,7 +174,7 @@ fn group(pair: &Pair<'_>, options: &Options) -> GroupResult {
     }
 }
 
-/// What differs, as far as both state it; and the load, which matters even if it is not stated.
+/// What differs among the facts that both state, and the load even if one does not state it.
 fn differences(
     first: Measured<'_>,
     second: Measured<'_>,
@@ -210,7 +209,7 @@ fn differences(
     }
     let (of_a, of_b) = (machine(first), machine(second));
     for MachineLine { name, value } in of_a {
-        // Programs have names of their own for facts: only the same name is the same fact.
+        // Programs name facts differently, so only facts of equal names are compared.
         if let Some(other) = MachineLine::of(of_b, name) {
             add(Subject::Machine(name.clone()), text(Some(value)), text(Some(other)));
         }
@@ -223,7 +222,8 @@ fn cpu(of: &Distribution) -> Value {
     of.group.cpu.map_or(Value::Absent, |cpu| Value::Text(cpu.to_string()))
 }
 
-/// The name of the program: from its command line, or from what it calls itself, without its version; else the format's.
+/// The name of the program without its version: from the command line, else as the file states it, else that of the
+/// format.
 fn program(of: Measured<'_>) -> String {
     let Measured::Imported(run) = of else { return "punctual".to_owned() };
     let first = |text: &Option<String>| Some(text.as_deref()?.split([' ', ',']).next()?.to_owned());

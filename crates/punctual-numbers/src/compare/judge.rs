@@ -1,15 +1,17 @@
-//! Odds of many rows together, and what follows from them.
+//! Corrects the odds of all rows for their number, and derives the verdicts.
 
-use super::{Against, Change, Compared, Design, GroupResult, Mood, Options, RowResult, Undecided, What, Withheld};
+use super::{
+    Against, Change, Compared, Design, GroupResult, Limits, Mood, Options, RowResult, Undecided, What, Withheld,
+};
 use crate::stats::multiplicity::holm_weighted;
 
-/// The odds that any row of a comparison is called better or worse where nothing differs.
+/// The probability that any row of a comparison of equal systems is called better or worse.
 pub(super) const RISK: f64 = 0.05;
 /// Percentiles up to this one must have had enough data before "no difference shown" may be said.
 const BODY_PPM: u32 = 990_000;
 
-/// Corrects the odds of all rows for the number of rows, and judges. Returns that number. A row decides if chance does not
-/// explain its change and the change that was seen is beyond the margin.
+/// Corrects the odds of all rows for the number of rows, judges the rows, and returns their number. A row decides if
+/// chance does not explain its change, the observed change is beyond the margin, and its interval excludes no change.
 pub(super) fn all(others: &mut [Against], options: &Options) -> usize {
     others.iter_mut().flat_map(|other| &mut other.groups).for_each(withhold);
     let mut rows: Vec<&mut RowResult> = others
@@ -21,7 +23,7 @@ pub(super) fn all(others: &mut [Against], options: &Options) -> usize {
     let odds: Vec<(f64, f64)> = rows.iter().filter_map(|row| Some((row.odds?, weight(&row.what)))).collect();
     for (row, of_all) in rows.iter_mut().zip(holm_weighted(&odds)) {
         row.odds_of_all = Some(of_all);
-        if of_all >= RISK || !is_beyond(row, options) {
+        if of_all >= RISK || !is_beyond(row, options) || may_be_equal(row) {
             continue;
         }
         row.wants = None;
@@ -50,7 +52,7 @@ pub(super) fn all(others: &mut [Against], options: &Options) -> usize {
     odds.len()
 }
 
-/// Where runs have seen hardly more than one mood, each may have met another one: their rows decide nothing.
+/// Withholds the verdicts of a group whose runs saw too few moods: each run may have met others.
 fn withhold(group: &mut GroupResult) {
     if !group.mood.is_some_and(|mood| mood.is_all()) {
         return;
@@ -67,7 +69,7 @@ fn moods(groups: &[GroupResult]) -> Option<Mood> {
     long.min_by(|a, b| a.seen().total_cmp(&b.seen()))
 }
 
-/// How much of the error rate a row has. What happens rarely takes more to show.
+/// The weight of a row in the error rate. Rare events get more, because few of them must suffice.
 fn weight(what: &What) -> f64 {
     match what {
         What::Rare { .. } => 2.0,
@@ -76,7 +78,7 @@ fn weight(what: &What) -> f64 {
     }
 }
 
-/// Whether the change that was seen is larger than the margin.
+/// Whether the observed change is larger than the margin.
 fn is_beyond(row: &RowResult, options: &Options) -> bool {
     match row.change {
         Some(Change::Difference(limits)) => {
@@ -90,18 +92,28 @@ fn is_beyond(row: &RowResult, options: &Options) -> bool {
     }
 }
 
+/// Whether the interval of the change holds no change at all. The sizes of rare events have odds and no interval.
+fn may_be_equal(row: &RowResult) -> bool {
+    let holds = |limits: Limits, same: f64| (limits.low..=limits.high).contains(&same);
+    match row.change {
+        Some(Change::Difference(limits)) => !matches!(row.what, What::RareSizes { .. }) && holds(limits, 0.0),
+        Some(Change::Ratio(limits)) => holds(limits, 1.0),
+        None => false,
+    }
+}
+
 fn is_body(row: &RowResult) -> bool {
     matches!(row.what, What::Percentile { ppm } if ppm <= BODY_PPM)
 }
 
-/// A row that decides speaks for its group wherever it lies; that nothing was shown is said of the body alone.
+/// Sets the verdict of a group. Any row that decides counts; "no difference shown" needs the rows of the body only.
 fn judge_group(group: &mut GroupResult) {
     let decides = |row: &&RowResult| matches!(row.verdict, Compared::Better | Compared::Worse);
     let speaks = group.rows.iter().filter(|row| decides(row) || is_body(row));
     group.verdict = Compared::of_all(speaks.map(|row| row.verdict));
 }
 
-/// The furthest percentile that had enough data in every group, with all before it.
+/// The furthest percentile that had enough data in every group, as had all lower ones.
 fn told_to(groups: &[GroupResult]) -> Option<u32> {
     let of_group = |group: &GroupResult| {
         let percentiles = group.rows.iter().filter_map(|row| match row.what {

@@ -1,4 +1,4 @@
-//! Is it better now? Recordings compared with a first one: may they be compared, what changed by how much, how sure.
+//! Compares recordings with a first one: whether they may be compared, what changed by how much, and with which odds.
 //!
 //! ```text
 //! Recording -> differences (may they be compared?) -> Arm (slices of time, by CPU and load)
@@ -8,9 +8,8 @@
 //! Run of another program -> Distribution (no times) -> RowResult
 //!                           distribution, imported     untimed
 //! ```
-//! The unit of decision is the stretch of time that is longer than a mood of the machine, or the run, and never the
-//! activation. Two maxima are never held against each other. A change smaller than the margin is called neither better nor
-//! worse.
+//! Decisions rest on the number of moods of the machine, or of runs, and never on the number of activations. Two maxima
+//! are never compared. A change smaller than the margin is called neither better nor worse.
 
 mod arm;
 mod causes;
@@ -48,15 +47,14 @@ pub const CONFIDENCE: f64 = 0.95;
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Options {
-    /// A change that was seen and is smaller than this part of the first value is called neither better nor worse: 0.1 is
-    /// a tenth.
+    /// An observed change smaller than this part of the first value is called neither better nor worse: 0.1 is a tenth.
     pub margin: f64,
     /// Latency in nanoseconds beyond which an activation is a miss, instead of the budget of the recordings.
     #[serde(rename = "budget_ns")]
     pub budget: Option<Nanos>,
     /// Compare even what should not be compared, and mark the result.
     pub anyway: bool,
-    /// Decide also where a file does not say in which order its values came, as if they were independent.
+    /// Decide also about files that do not say in which order their values came, as if these were independent.
     pub as_if_independent: bool,
 }
 
@@ -66,7 +64,7 @@ impl Default for Options {
     }
 }
 
-/// What can be compared.
+/// A measurement that can be compared: a recording, or a file of another program.
 #[derive(Clone, Copy, Debug)]
 pub enum Measured<'a> {
     Recording(&'a Recording),
@@ -86,7 +84,7 @@ impl<'a> From<&'a ForeignRun> for Measured<'a> {
 }
 
 impl Comparison {
-    /// Compares each of the others with the first; the names are what the reader calls them.
+    /// Compares each of the others with the first. Names are those shown to the reader, mostly file paths.
     ///
     /// # Errors
     /// If one of them should not be compared and `anyway` is off, and if they have no CPU and load in common.
@@ -128,7 +126,7 @@ impl Comparison {
     }
 }
 
-/// Whether a difference forbids the comparison, which then goes on only if it was asked for anyway.
+/// Whether a difference forbids the comparison. It is then refused unless `anyway` was asked for.
 fn refusing(differences: &[Difference], name: &str, options: &Options) -> Result<bool, Refused> {
     let refusing: Vec<Difference> = differences.iter().filter(|d| d.refuses()).cloned().collect();
     if !refusing.is_empty() && !options.anyway {

@@ -1,7 +1,7 @@
-//! Rare events: did what happens once a minute become rarer, or larger?
+//! Compares rare events, such as those that happen once a minute: their number and their size.
 //!
-//! Percentiles say little of ten events an hour. So events beyond thresholds are counted, and how they fall to the two
-//! recordings is held against chance exactly (Przyborowski and Wilenski 1940), with clusters and moods allowed for. The
+//! Percentiles say little about ten events an hour. So events beyond thresholds are counted, and an exact test
+//! (Przyborowski and Wilenski 1940) that allows for clusters and moods compares the counts of the two recordings. The
 //! thresholds follow from both recordings together: see `series`.
 
 use super::arm::{Arm, float};
@@ -12,10 +12,10 @@ use crate::stats::longrun::{Chances, DesignEffect, Events};
 use crate::stats::ranks;
 use punctual_hist::{Counts, Nanos, bucket_low};
 
-/// With fewer clusters in either recording their sizes are not compared.
+/// Sizes of clusters are compared if both recordings have at least this number of clusters.
 const PEAKS_MIN: usize = 4;
 
-/// The rows of rare events of both. `body` is what frequent events tell of the moods.
+/// The rows of rare events. `body` is the design effect of frequent events, which shows the moods.
 pub(super) fn rows(first: &Arm, second: &Arm, body: Option<&DesignEffect>) -> Vec<RowResult> {
     let mut all: Counts = first.due.clone();
     all.merge(&second.due);
@@ -34,20 +34,20 @@ pub(super) fn rows(first: &Arm, second: &Arm, body: Option<&DesignEffect>) -> Ve
     rows
 }
 
-/// How many events lie beyond a threshold.
+/// The row of the number of events beyond a threshold.
 fn counted((first, a): (&Arm, &Events), (second, b): (&Arm, &Events), edge: usize, effect: &DesignEffect) -> RowResult {
     let threshold = Nanos::from_ns(bucket_low(edge));
     let what = What::Rare { threshold, first: whole(a.count), second: whole(b.count) };
     let odds = Chances::of(a, b, effect).map(|chances| Odds { more: chances.more, less: chances.fewer });
     let row = rows::of_events(what, (a, b), effect, odds);
-    // A stop of the whole machine makes one event, as long as the threshold at least.
+    // A stop of the whole machine by the hypervisor makes one event and takes at least as long as the threshold.
     let (stolen, own, other) = if row.upwards { (second.stolen, b, a) } else { (first.stolen, a, b) };
     let more = own.count - other.count * own.of / other.of.max(1.0);
     let stolen = float(stolen.as_ns());
     RowResult { stealable: stolen > 0.0 && more * float(threshold.as_ns()) <= stolen, ..row }
 }
 
-/// How large the clusters of events beyond a threshold are, by ranks.
+/// The row of the sizes of clusters beyond a threshold, compared by ranks.
 fn sizes(first: &Arm, second: &Arm, edge: usize, effect: &DesignEffect) -> Option<RowResult> {
     let (a, b) = (series::peaks(first, edge), series::peaks(second, edge));
     if a.len().min(b.len()) < PEAKS_MIN {
@@ -67,7 +67,7 @@ fn sizes(first: &Arm, second: &Arm, edge: usize, effect: &DesignEffect) -> Optio
         second: Some(seen_b),
         change: Some(Change::Difference(change)),
         stealable: stolen > 0.0 && by.abs() * float(clusters as u64) <= stolen,
-        // Moods make sizes alike as they do counts, and few clusters cannot show it.
+        // Moods make neighbouring sizes alike, which few clusters cannot show, so likely moods raise the odds.
         odds: row.odds.map(|odds| odds.max(effect.moody.min(1.0) * 0.5)),
         ..row
     })

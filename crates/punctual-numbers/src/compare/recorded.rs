@@ -56,7 +56,7 @@ impl GroupResult {
             due: (a.due.count(), b.due.count()),
             delta: rows::delta(&a.ran, &b.ran),
             rows,
-            mood: body.mood.map(|seconds| Mood::of(seconds, a.length.min(b.length))),
+            mood: body.mood.map(|seconds| Mood::of(seconds, a.length.min(b.length), body.too_long)),
             basis: Basis::Times,
             if_independent: None,
             verdict: Compared::NotEnoughData,

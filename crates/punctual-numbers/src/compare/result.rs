@@ -1,4 +1,4 @@
-//! What a comparison tells.
+//! The result of a comparison, as JSON documents and renderers have it.
 
 use super::comparable::Difference;
 use super::{CauseChange, Options};
@@ -7,19 +7,20 @@ use crate::foreign::Series;
 use crate::report::{Distrust, may_differ_by_doubt};
 use punctual_hist::Nanos;
 
-/// Recordings held against the first of them.
+/// Recordings compared with the first of them.
 #[derive(Clone, Debug, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Comparison {
     #[serde(flatten)]
     pub options: Options,
     pub first: Side,
-    /// Each of the other recordings against the first.
+    /// The comparison of each other recording with the first.
     pub others: Vec<Against>,
     /// Number of rows that were tested. The odds of each row are corrected for this number.
     #[serde(rename = "rows")]
     pub looked_at: usize,
-    /// The odds that any verdict of the whole comparison is wrong where nothing differs: all rows and tests together.
+    /// The probability that a comparison of equal systems calls anything better or worse, over all rows and tests
+    /// together.
     pub error_rate: f64,
 }
 
@@ -27,39 +28,39 @@ pub struct Comparison {
 #[derive(Clone, Debug, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Side {
-    /// What the reader calls it: mostly the path of its file.
+    /// The name shown to the reader, mostly the path of its file.
     pub name: String,
     #[serde(flatten)]
     pub origin: Origin,
-    /// Length of the measurement in nanoseconds; `None` where the file does not state it.
+    /// Length of the measurement in nanoseconds; `None` if the file does not state it.
     #[serde(rename = "measured_ns")]
     pub measured: Option<Nanos>,
     /// Reasons not to trust its numbers.
     pub doubts: Vec<Distrust>,
-    /// Names of the recordings of this side, where it has several.
+    /// Names of the recordings of this side, if it has several.
     pub runs: Vec<String>,
     /// Latency of the activations that ran, by CPU and load, for pictures.
     #[serde(skip)]
     pub latencies: Vec<(Group, Series)>,
 }
 
-/// Which program measured, and when.
+/// The program that measured, and when.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "origin", rename_all = "kebab-case")]
 pub enum Origin {
-    /// It was measured by punctual.
+    /// A recording that punctual measured.
     Punctual {
         version: String,
         /// Wall clock at the start, nanoseconds since 1970.
         started_unix_ns: u64,
     },
-    /// It was measured by another program.
+    /// A file that another program measured.
     Imported {
         format: &'static str,
         /// The program, with its version where the file says so.
         program: Option<String>,
-        /// When it began, in the file's own words.
+        /// Start of the measurement, as the file writes it.
         started: Option<String>,
         /// What was repaired, doubted or lost when the file was read.
         notes: Vec<String>,
@@ -70,63 +71,63 @@ pub enum Origin {
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Group {
-    /// The load, as the user wrote it; `None` where a file does not state it.
+    /// The load, as the user wrote it; `None` if a file does not state it.
     pub load: Option<String>,
-    /// The measured CPU; `None` where a file does not state it.
+    /// The measured CPU; `None` if a file does not state it.
     pub cpu: Option<u32>,
     /// The name in a file of another program, such as `thread 0`.
     pub series: Option<String>,
-    /// The kernel was traced meanwhile, which adds a little latency.
+    /// Whether the kernel was traced during the measurement, which adds a little latency.
     pub traced: bool,
 }
 
-/// One recording against the first.
+/// The comparison of one recording with the first.
 #[derive(Clone, Debug, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Against {
     #[serde(rename = "recording")]
     pub side: Side,
-    /// What differs beside the numbers, what matters most first.
+    /// Differences beside the numbers, the most important ones first.
     pub differences: Vec<Difference>,
-    /// The two should not have been compared: a difference forbids it, or groups are paired that are not alike.
+    /// Whether the two should not have been compared, because a difference forbids it or paired groups are not alike.
     pub refused: bool,
     /// CPUs and loads that only one of them has.
     #[serde(rename = "not_compared")]
     pub left_out: Vec<LeftOut>,
-    /// What a file of another program does not hold, so that it was not compared.
+    /// Facts that a file of another program does not hold, so that they were not compared.
     #[serde(rename = "not_known")]
     pub lacks: Vec<Lacking>,
     /// CPUs and loads that both have.
     pub groups: Vec<GroupResult>,
-    /// What changed among the causes of latency; `None` where not both recordings were traced.
+    /// Changes among the causes of latency; `None` unless both recordings were traced.
     pub causes: Option<Vec<CauseChange>>,
-    /// What the verdict rests on: the weakest basis of any group.
+    /// The basis of the verdict: the weakest one of any group.
     pub basis: Basis,
-    /// The verdict if the values of both were independent of each other, where that is all that is known of them; `None`
-    /// where the verdict says it.
+    /// The verdict that would hold if the values of both were independent; `None` unless the verdict was withheld
+    /// because that is not known.
     pub if_independent: Option<Compared>,
     /// The verdict over all groups.
     pub verdict: Compared,
-    /// The furthest percentile for which every CPU and load had enough data, in parts per million: 990 000 is the 99th.
+    /// The furthest percentile for which every CPU and load had enough data, in parts per million: 990 000 is p99.
     pub told_to_ppm: Option<u32>,
-    /// Estimated length in nanoseconds that each recording needs for all percentiles up to p99 to be decided; `None` where
-    /// they are decided, and where it cannot be estimated.
+    /// Estimated length in nanoseconds that each recording needs for all percentiles up to p99 to be decided; `None` if
+    /// they are decided or it cannot be estimated.
     #[serde(rename = "wants_ns")]
     pub wants: Option<Nanos>,
-    /// Where the error of the comparison comes from.
+    /// The source of the error that differences are compared with.
     pub design: Design,
-    /// Why there is not enough data, where more of the same would not help.
+    /// Why longer recordings of the same kind would not decide; `None` if they would, or if it is decided.
     pub undecided: Option<Undecided>,
 }
 
-/// Where the error of a comparison comes from.
+/// The source of the error that differences are compared with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Design {
-    /// One recording on each side: from how stretches of a run differ from each other.
+    /// One recording on each side. The error comes from the variation between stretches of a run.
     Pair,
-    /// Several recordings on each side: from how the runs of a side differ from each other.
+    /// Several recordings on each side. The error comes from the variation between the runs of a side.
     Runs {
         /// Number of recordings of the first side.
         #[serde(rename = "first_runs")]
@@ -135,7 +136,7 @@ pub enum Design {
         #[serde(rename = "second_runs")]
         second: usize,
     },
-    /// Both sides were measured in turn: from how the differences of the rounds differ from each other.
+    /// Both sides measured in turn. The error comes from the variation between the differences of the rounds.
     Rounds {
         /// Number of rounds, each with one recording of either side.
         rounds: usize,
@@ -151,55 +152,65 @@ pub enum Undecided {
     Moods(Mood),
     /// There are too few runs for their differences to show anything smaller than this factor.
     FewRuns {
-        /// Smallest factor by which a percentile had to change to be seen; null where nothing could be.
+        /// Smallest factor by which a percentile had to change to be seen; null if no change could be seen.
         #[serde(rename = "least_factor")]
         least: f64,
     },
 }
 
-/// How long the machine stays alike, and how much of that a run saw.
+/// How long the machine stays in one mood, and how long the runs were.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Mood {
-    /// Length of a mood in nanoseconds: the time in which most of it is forgotten.
+    /// Length of a mood in nanoseconds: the time in which its autocorrelation falls to a third.
     #[serde(rename = "mood_ns")]
     pub length: Nanos,
     /// Length in nanoseconds of the shorter of the two runs.
     #[serde(rename = "run_ns")]
     pub run: Nanos,
+    /// The probability that a mood is longer than [`Mood::longest`].
+    #[serde(skip)]
+    too_long: f64,
 }
 
 impl Mood {
-    pub(super) fn of(seconds: f64, run: Nanos) -> Self {
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates")]
-        let length = Nanos::from_ns((seconds * 1e9) as u64);
-        Self { length, run }
+    /// The length in seconds of moods of which a run of this length sees enough for a decision.
+    pub(super) fn longest(run: Nanos) -> f64 {
+        run.as_secs_f64() / MOODS_LEAST
     }
 
-    /// How many moods the run has seen.
+    pub(super) fn of(seconds: f64, run: Nanos, too_long: f64) -> Self {
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates")]
+        let length = Nanos::from_ns((seconds * 1e9) as u64);
+        Self { length, run, too_long }
+    }
+
+    /// Number of moods that the shorter run saw.
     pub fn seen(&self) -> f64 {
         self.run.as_secs_f64() / self.length.as_secs_f64().max(1e-9)
     }
 
-    /// Whether the run has seen too few moods to be held against another one.
+    /// Whether the run saw too few moods for a longer run to help, so that measuring in turn is advised.
     pub fn is_long(&self) -> bool {
         self.seen() < MOODS_MIN
     }
 
-    /// Whether the run has seen too few moods for a decision: what it has not seen of them cannot be known.
+    /// Whether the run saw too few moods for any decision.
     pub(super) fn is_all(&self) -> bool {
-        self.seen() < MOODS_LEAST
+        self.seen() < MOODS_LEAST || self.too_long > TOO_LONG
     }
 }
 
-/// A run that has seen fewer moods than this decides nothing.
+/// Runs that saw fewer moods than this decide nothing.
 const MOODS_LEAST: f64 = 4.0;
+/// Runs decide nothing if moods are longer than such runs can judge with at least this probability.
+const TOO_LONG: f64 = 0.2;
 
-/// A run that has seen fewer moods than this is not enough to decide by, and a run a few times as long would hardly be.
+/// If runs that saw fewer moods than this do not decide, a run a few times as long would hardly do so either.
 const MOODS_MIN: f64 = 20.0;
 
 impl Against {
-    /// Whether doubts of either side can have made the difference that was found, or hidden one.
+    /// Whether doubts about either side can have made the difference that was found, or hidden one.
     pub fn is_doubtful_beside(&self, first: &Side) -> bool {
         let (first, second) = (&first.doubts, &self.side.doubts);
         match self.verdict {
@@ -210,16 +221,16 @@ impl Against {
     }
 }
 
-/// What limits and odds rest on of how activations depend on each other.
+/// What limits and odds know about the dependence of activations on each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Basis {
-    /// Both say when: stretches of time show how activations depend on each other.
+    /// Both have times: stretches of time show how activations depend on each other.
     Times,
-    /// A file lists its values in order: stretches of the list show it.
+    /// A file lists its values in order: stretches of the list show how they depend on each other.
     Order,
-    /// A file says neither: everything holds as if values that are 50 activations apart were independent.
+    /// A file has neither times nor order: limits hold if values that are 50 activations apart are independent.
     Independent,
 }
 
@@ -229,7 +240,7 @@ pub enum Basis {
 pub struct LeftOut {
     #[serde(flatten)]
     pub group: Group,
-    /// It is the first recording that has it.
+    /// Whether the first recording is the one that has it.
     pub in_first: bool,
 }
 
@@ -240,7 +251,7 @@ impl LeftOut {
     }
 }
 
-/// What a file of another program does not hold.
+/// A fact that a file of another program does not hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "what", rename_all = "kebab-case")]
@@ -248,8 +259,8 @@ pub enum Lack {
     /// Times of activations are missing: percentiles are compared by ranks, with 50 activations counted as one, and the
     /// tail is not compared.
     Time,
-    /// Times of activations are missing, but not their order: limits are as wide as stretches of the list differ, and the
-    /// tail is not compared.
+    /// Times of activations are missing, but not their order: limits are as wide as stretches of the list differ, and
+    /// the tail is not compared.
     Instants,
     /// The number of skipped releases is missing.
     Skips,
@@ -258,13 +269,13 @@ pub enum Lack {
         #[serde(rename = "from_ns")]
         from: Nanos,
     },
-    /// Counts are missing: the file has percentiles or extremes alone, for which there are no odds.
+    /// Counts are missing: the file has only percentiles or extremes, for which there are no odds.
     Counts,
     /// Load, scheduling, clock and settings are missing.
     Settings,
 }
 
-/// A lack, and which of the two has it.
+/// A missing fact, and which of the two files lacks it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Lacking {
@@ -281,23 +292,25 @@ pub struct GroupResult {
     /// The CPU and load in the first recording.
     #[serde(flatten)]
     pub group: Group,
-    /// The CPU and load in the second recording, if they are not called the same there.
+    /// The CPU and load in the second recording; `None` if they are the same as in the first.
     pub against: Option<Group>,
-    /// Why the counts of a file do not stand for all that was measured: (first, second).
+    /// Why the counts of a file do not stand for everything that was measured: (first, second).
     pub unfit: (Option<Refusal>, Option<Refusal>),
-    /// Releases due: (first, second). Of a file that does not state how many were skipped, those that ran.
+    /// Number of releases due: (first, second). A file that does not state skipped releases gives those that ran.
     pub due: (u64, u64),
-    /// Cliff's delta: how much more often an activation of the second is the later of a pair, -1 to 1; `None` where
-    /// nothing ran.
+    /// Cliff's delta, -1 to 1: the probability that an activation of the second is later than one of the first, minus
+    /// the probability that it is earlier. `None` if nothing ran.
     #[serde(rename = "cliffs_delta")]
     pub delta: Option<f64>,
-    /// Each number by itself. Where the basis is that values were independent, so are the verdicts of rows.
+    /// The comparison of each number. If the basis is `independent`, the verdicts of rows hold for independent values
+    /// only.
     pub rows: Vec<RowResult>,
-    /// How long the machine stays alike; `None` where it has no moods that the runs show.
+    /// How long the machine stays in one mood; `None` if the runs show no moods.
     pub mood: Option<Mood>,
-    /// What the verdicts of its rows rest on.
+    /// What the verdicts of the rows know about the dependence of activations.
     pub basis: Basis,
-    /// The verdict if its values were independent of each other; `None` where the verdict says it.
+    /// The verdict that would hold if the values were independent; `None` unless the verdict was withheld because that
+    /// is not known.
     pub if_independent: Option<Compared>,
     /// The verdict over all rows.
     pub verdict: Compared,
@@ -314,25 +327,25 @@ pub struct RowResult {
     /// Value in the second recording, in the same unit.
     pub second: Option<f64>,
     pub change: Option<Change>,
-    /// Probability that chance alone makes a change this large where nothing differs, for this row alone; `None` where it
-    /// cannot be computed, and where the row decides nothing.
+    /// Probability that two equal systems differ this much by chance, for this row alone; `None` if it cannot be
+    /// computed or the row decides nothing.
     pub odds: Option<f64>,
     /// The same probability, corrected for the number of rows that were tested.
     pub odds_of_all: Option<f64>,
     pub verdict: Compared,
     /// Why this row decides nothing, whatever its numbers are.
     pub withheld: Option<Withheld>,
-    /// Estimated length in nanoseconds that each recording needs for this row to be decided; `None` where it is decided,
-    /// and where it cannot be estimated.
+    /// Estimated length in nanoseconds that each recording needs for this row to be decided; `None` if it is decided or
+    /// it cannot be estimated.
     #[serde(rename = "wants_ns")]
     pub wants: Option<Nanos>,
-    /// How many times as large the variance of this number is as with independent activations, as the interval allows for
-    /// it; `None` where it is not known.
+    /// Design effect: the variance of this number over that with independent activations, as the interval allows for
+    /// it. `None` if it is not known.
     pub design_effect: Option<f64>,
-    /// If the two differ, the second is the larger.
+    /// Whether the second is the larger, if the two differ.
     #[serde(skip)]
     pub(super) upwards: bool,
-    /// Time that a hypervisor took from the later of the two would suffice for such a difference.
+    /// Whether the time that a hypervisor took from the later of the two suffices for the difference.
     #[serde(skip)]
     pub(super) stealable: bool,
 }
@@ -344,19 +357,19 @@ pub struct RowResult {
 pub enum Withheld {
     /// A file is unfit for this number.
     Unfit,
-    /// Time that a hypervisor took from the later of the two would suffice for the difference.
+    /// The time that a hypervisor took from the later of the two suffices for the difference.
     Stolen,
-    /// The runs, or the values of a list, saw too few moods of the machine: the two may have met different ones.
+    /// The runs or lists saw too few moods of the machine, so the two may have met different ones.
     Moods,
 }
 
-/// Which number is compared.
+/// The number that is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "what", rename_all = "kebab-case")]
 pub enum What {
-    /// A percentile over the releases due, in parts per million. A skipped release counts with the time until its thread
-    /// ran; in a file of another program it counts as any value.
+    /// A percentile of all releases due, in parts per million. A skipped release counts with the time until its thread
+    /// ran; in a file of another program it may have any latency.
     Percentile { ppm: u32 },
     /// Releases that were later than the budget or were skipped; without a budget only the skipped ones.
     Misses {
@@ -375,7 +388,7 @@ pub enum What {
         #[serde(rename = "second_events")]
         second: u64,
     },
-    /// The median size of the clusters of such events, each by its largest latency.
+    /// The median size of the clusters of rare events, each taken as its largest latency.
     RareSizes {
         /// Latency in nanoseconds that counts as an event if it is exceeded.
         #[serde(rename = "threshold_ns")]
@@ -385,7 +398,7 @@ pub enum What {
     },
 }
 
-/// How a number changed.
+/// The change of a number, with its interval.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "kebab-case")]
@@ -400,7 +413,7 @@ pub enum Change {
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Limits {
-    /// The observed value; `None` where it cannot be computed.
+    /// The observed value; `None` if it cannot be computed.
     pub seen: Option<f64>,
     #[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))]
     pub low: f64,

@@ -1,22 +1,22 @@
-//! Percentiles, misses and the size of the effect of one group.
+//! The rows of percentiles and misses of one group, and Cliff's delta.
 //!
-//! A percentile is compared by the releases beyond a threshold between the percentile of the one and that of the other: if
-//! nothing differs, either has as many there. That makes one test of all rows, which `stats::longrun` holds against chance
-//! and moods.
+//! A percentile is compared by the number of releases beyond a threshold between the percentiles of the two runs: equal
+//! machines have equal shares there. So every row is a comparison of event counts, for which `stats::longrun` gives
+//! odds that allow for moods.
 
 use super::arm::{Arm, Cells, float};
 use super::series;
-use super::{CONFIDENCE, Change, Compared, Limits, Options, RowResult, What};
-use crate::stats::bootstrap::{self, OrderLimits};
+use super::{CONFIDENCE, Change, Compared, Limits, Mood, Options, RowResult, What};
+use crate::stats::blocks::{self, Blocks, OrderLimits};
 use crate::stats::longrun::{self, Chances, DesignEffect, Events};
 use crate::stats::ratio::Counted;
 use punctual_hist::{Counts, Nanos, bucket_index};
 
 /// The percentiles that are compared, in parts per million.
 pub(super) const PERCENTILES_PPM: [u32; 5] = [500_000, 990_000, 999_000, 999_900, 999_990];
-/// Percentiles up to this one have odds. What lies beyond it is rare and has rows of its own; limits are told all the same.
+/// Percentiles up to this one have odds. Farther ones have limits only, because rare events have rows of their own.
 const ODDS_PPM: u32 = 999_000;
-/// With fewer slices of time nothing can be said of moods.
+/// With fewer slices of time than this moods are not known, and rows have no odds.
 const SLICES_MIN: usize = 6;
 /// A percentile of files without times has had enough data if its limits are within this number of margins, or within
 /// [`TOLD_LEAST`] of the value if that is more.
@@ -26,12 +26,13 @@ pub const TOLD_LEAST: f64 = 0.025;
 const TOLD_RATIO: f64 = 2.0;
 /// Where the margin is smaller, a change of this part of the first is still too small to be looked for.
 const MARGIN_LEAST: f64 = 0.01;
-/// With odds of moods above this, they are told.
+/// Probability of moods from which on they are told.
 const MOODY: f64 = 0.5;
-/// Percentiles up to this one are the middle of the distribution, and percentiles with fewer releases beyond them rare.
+/// The design effect of rare events builds on that of the furthest percentile above the first number that has at least
+/// the second number of releases beyond it.
 const MEDIAN_PPM: u32 = 500_000;
 const BEYOND_MIN: f64 = 50.0;
-/// Odds on each side of an interval.
+/// Risk on each side of an interval.
 const RISK: f64 = (1.0 - CONFIDENCE) / 2.0;
 
 /// Probabilities that chance alone makes the second this much larger, and this much smaller.
@@ -40,11 +41,11 @@ pub(super) struct Odds {
     pub less: f64,
 }
 
-/// Misses of one side.
+/// Number of misses of one side, between two bounds.
 pub(super) struct Missed {
     /// Misses that are certain.
     pub least: f64,
-    /// Misses if all that is not known were missed.
+    /// Misses if every release of unknown latency were one.
     pub most: f64,
     pub due: f64,
     /// Mean number of misses that come together.
@@ -52,7 +53,7 @@ pub(super) struct Missed {
 }
 
 impl RowResult {
-    /// A row without values. `told` is whether a change that matters would have been seen.
+    /// A row without values. `told` says whether a change that matters would have been seen.
     pub(super) fn new(what: What, odds: Option<Odds>, told: bool) -> Self {
         let upwards = odds.as_ref().is_some_and(|odds| odds.more < odds.less);
         // Two-sided: the direction of the change was not known beforehand.
@@ -75,13 +76,15 @@ impl RowResult {
     }
 }
 
-/// The rows of what is frequent, and what they tell of the moods of the machine.
+/// The rows of frequent events, and the moods of the machine that they show.
 pub(super) struct Body {
     pub rows: Vec<RowResult>,
     /// The design effect of the furthest percentile that has one.
     pub effect: Option<DesignEffect>,
-    /// Whether the machine had moods, and for how many seconds: the longest of any percentile.
+    /// Length of the moods in seconds, the longest that any percentile shows; `None` without moods.
     pub mood: Option<f64>,
+    /// The probability that moods are too long for the runs, the largest that any percentile shows.
+    pub too_long: f64,
 }
 
 /// One row for each percentile, and one of misses.
@@ -99,7 +102,7 @@ pub(super) fn body(first: &Arm, second: &Arm, options: &Options) -> Body {
     let (of_first, of_second) = (series::beyond(first, &edges), series::beyond(second, &edges));
     let enough = first.slices.len().min(second.slices.len()) >= SLICES_MIN;
     let shortest = first.length.min(second.length);
-    let mut body = Body { rows: Vec::new(), effect: None, mood: None };
+    let mut body = Body { rows: Vec::new(), effect: None, mood: None, too_long: 0.0 };
     for (ppm, (a, b)) in PERCENTILES_PPM.iter().zip(of_first.iter().zip(&of_second)) {
         let effect = DesignEffect::of(a, b, body.effect.as_ref());
         let beyond = a.of.min(b.of) * (1.0 - f64::from(*ppm) / 1e6);
@@ -109,10 +112,11 @@ pub(super) fn body(first: &Arm, second: &Arm, options: &Options) -> Body {
         };
         if effect.moody >= MOODY && *ppm <= ODDS_PPM {
             body.mood = Some(body.mood.map_or(effect.mood, |mood: f64| mood.max(effect.mood)));
+            body.too_long = body.too_long.max(effect.longer_than(Mood::longest(shortest)));
         }
         let shown = percentile(*ppm, (&blocks.0, &blocks.1), (a, b), &effect);
         body.rows.push(shown.told_by(shortest, options));
-        // The median is so frequent that it says little of the tail.
+        // The median is too far from the tail to show its moods.
         if *ppm > MEDIAN_PPM && beyond >= BEYOND_MIN {
             body.effect = Some(effect);
         }
@@ -121,27 +125,22 @@ pub(super) fn body(first: &Arm, second: &Arm, options: &Options) -> Body {
     body
 }
 
-/// A percentile without limits: too little was measured for any.
-fn untold(ppm: u32, (a, b): (&bootstrap::Blocks, &bootstrap::Blocks), length: Nanos, beyond: f64) -> RowResult {
+/// The row of a percentile for which too little was measured to give limits.
+fn untold(ppm: u32, (a, b): (&Blocks, &Blocks), length: Nanos, beyond: f64) -> RowResult {
     let share = f64::from(ppm) / 1e6;
     let row = RowResult::new(What::Percentile { ppm }, None, false);
-    // With less than one value beyond it, a percentile is the maximum by another name.
+    // With less than one value beyond it a percentile is the maximum, and maxima are not compared.
     if beyond < 1.0 {
         return RowResult { wants: longer(length, 3.7 / beyond), ..row };
     }
     RowResult { first: a.quantile(share), second: b.quantile(share), ..row }
 }
 
-fn percentile(
-    ppm: u32,
-    blocks: (&bootstrap::Blocks, &bootstrap::Blocks),
-    (a, b): (&Events, &Events),
-    effect: &DesignEffect,
-) -> RowResult {
+fn percentile(ppm: u32, blocks: (&Blocks, &Blocks), (a, b): (&Events, &Events), effect: &DesignEffect) -> RowResult {
     let share = f64::from(ppm) / 1e6;
     let what = What::Percentile { ppm };
     let (of_first, of_second) = effect.for_limits(RISK);
-    let limits = |blocks: &bootstrap::Blocks, effect: f64| {
+    let limits = |blocks: &Blocks, effect: f64| {
         blocks.order_limits(share).map(|limits| {
             let (low, high) = limits.together(effect).at(RISK);
             (limits.seen, low, high)
@@ -161,7 +160,7 @@ fn percentile(
     }
 }
 
-/// Limits of the difference of two values from limits of each (Zou and Donner 2008).
+/// Limits of the difference of two values, each given as (value, lower, upper limit), by Zou and Donner (2008).
 fn difference(first: (f64, Option<f64>, Option<f64>), second: (f64, Option<f64>, Option<f64>)) -> Limits {
     let distance = |limit: Option<f64>, seen: f64| limit.map_or(f64::INFINITY, |limit| (limit - seen).abs());
     let seen = second.0 - first.0;
@@ -171,7 +170,8 @@ fn difference(first: (f64, Option<f64>, Option<f64>), second: (f64, Option<f64>,
 }
 
 impl RowResult {
-    /// The same with whether it had enough data, and else how long the recordings would have to be.
+    /// The same row, marked as "no difference shown" if its limits are narrow enough, else with the length that
+    /// recordings need.
     fn told_by(self, length: Nanos, options: &Options) -> Self {
         let (Some(Change::Difference(limits)), Some(first)) = (self.change, self.first) else { return self };
         let least = options.margin.max(MARGIN_LEAST) * first;
@@ -185,7 +185,7 @@ impl RowResult {
     }
 }
 
-/// Whether limits leave no room for a change of this many nanoseconds.
+/// Whether limits exclude a change of more than this number of nanoseconds.
 pub(super) fn is_within(limits: &Limits, room: f64) -> bool {
     limits.low.abs().max(limits.high.abs()) <= room
 }
@@ -197,20 +197,19 @@ fn longer(length: Nanos, factor: f64) -> Option<Nanos> {
     (wanted.is_finite() && wanted > 0.0 && wanted < 1e18).then(|| Nanos::from_ns(wanted as u64))
 }
 
-/// Limits and odds of a percentile by ranks alone.
+/// Limits and odds of the difference of a percentile, by ranks alone.
 pub(super) fn by_ranks(a: &OrderLimits<'_>, b: &OrderLimits<'_>, options: &Options) -> (Limits, Odds) {
-    let (low, high) = bootstrap::difference_limits(a, b, 1.0, RISK);
+    let (low, high) = blocks::difference_limits(a, b, 1.0, RISK);
     let times = 1.0 + options.margin;
-    let odds =
-        Odds { more: bootstrap::chance_of_larger(a, b, times), less: bootstrap::chance_of_smaller(a, b, 1.0 / times) };
+    let odds = Odds { more: blocks::chance_of_larger(a, b, times), less: blocks::chance_of_smaller(a, b, 1.0 / times) };
     (Limits { seen: Some(b.seen - a.seen), low, high }, odds)
 }
 
-/// The row of misses; `body` is what frequent events tell of the moods.
+/// The row of misses. `body` is the design effect of frequent events, which shows the moods.
 fn misses(first: &Arm, second: &Arm, body: Option<&DesignEffect>, options: &Options) -> RowResult {
     let same = first.budget == second.budget;
     let budget = options.budget.or(first.budget).filter(|_| options.budget.is_some() || same);
-    // What the recordings counted themselves is exact; another budget is counted in whole buckets.
+    // Recordings count misses of their own budget exactly; another budget is compared with whole buckets.
     let counted = same && (options.budget.is_none() || options.budget == first.budget);
     let (a, b) = (series::missed(first, budget, counted), series::missed(second, budget, counted));
     let what = What::Misses { budget };
@@ -247,14 +246,14 @@ pub(super) fn of_events(
 }
 
 impl Missed {
-    /// Of the misses and releases due in each block.
+    /// From blocks of (misses, releases due).
     pub(super) fn of(blocks: &[(f64, f64)], together: f64) -> Self {
         let (missed, due) = blocks.iter().fold((0.0, 0.0), |sum, block| (sum.0 + block.0, sum.1 + block.1));
         Self { least: missed, most: missed, due, together }
     }
 }
 
-/// The row of misses of two sides. What is not known counts against whatever is to be shown.
+/// The row of misses of two sides. Releases of unknown latency count against the difference that is to be shown.
 pub(super) fn missed_row(what: What, a: &Missed, b: &Missed, options: &Options) -> RowResult {
     if a.due <= 0.0 || b.due <= 0.0 {
         return RowResult::new(what, None, false);
@@ -286,7 +285,7 @@ fn whole(n: f64) -> u64 {
     n as u64
 }
 
-/// Of each block: (misses, releases due).
+/// For each block: (misses, releases due).
 pub(super) fn missed(arm: &Arm, budget: Option<Nanos>, counted: bool) -> Vec<(f64, f64)> {
     let limit = budget.map(|budget| bucket_index(budget.as_ns()));
     let of = |block: &super::arm::Block| {

@@ -1,8 +1,8 @@
-//! Several recordings on each side, or rounds in which both sides were measured in turn.
+//! Compares several recordings of each side, or rounds in which both sides were measured in turn.
 //!
-//! What differs from run to run is the error here, whatever made it: moods, boots, where pages lie. Each run is one value of
-//! each number. Sides are held against each other by Student's t test on logarithms, rounds by their differences: by the
-//! exact test of all signs (Fisher 1935) from eight rounds on, by Student's before.
+//! The error is the variation from run to run, whatever its reason: moods, boots, the placement of pages. Each run
+//! gives one value of each number. Sides are compared by Student's t test on logarithms. Rounds are compared by their
+//! differences: by the exact test of all signs (Fisher 1935) from eight rounds on, by Student's test for fewer.
 
 use super::arm::{self, Arm, Cells, Place, float};
 use super::rows::{Odds, PERCENTILES_PPM};
@@ -17,25 +17,26 @@ use crate::stats::normal;
 use punctual_hist::{Counts, Nanos, bucket_index, bucket_low};
 use std::collections::BTreeMap;
 
-/// From this number of rounds on the signs of their differences decide, up to the second number, which is still counted out.
+/// Range of the number of rounds for which the exact test of signs is used. More rounds would take too long to
+/// enumerate.
 const SIGNS: (usize, usize) = (8, 20);
-/// Percentiles of runs are never known better than this part: about half a bucket of a histogram.
+/// Least relative standard error of a percentile of a run: about a third of a bucket of a histogram.
 const GRAIN: f64 = 0.005;
 /// Percentiles up to this one have odds.
 const ODDS_PPM: u32 = 999_000;
 
-/// A recording with what the reader calls it.
+/// A recording with its name, mostly the path of its file.
 pub type Named<'a> = (String, &'a Recording);
 
-/// One number of every run: (of the first side, of the second side).
+/// One number of every run: (values of the first side, values of the second side).
 type Values = (Vec<f64>, Vec<f64>);
 
 impl Comparison {
-    /// Compares two sides of several recordings each. With `in_turn` the recordings are those of rounds, in their order.
+    /// Compares two sides of several recordings each. With `in_turn` the recordings are those of rounds, in their
+    /// order.
     ///
-    /// # Errors
-    /// If a side has no recording, rounds are not whole, any of them should not be compared with the first and `anyway` is
-    /// off, and if they have no CPU and load in common.
+    /// # Errors If a side has no recording, a round lacks one side, a recording should not be compared with the first
+    /// and `anyway` is off, or if the sides have no CPU and load in common.
     pub fn of_sides(
         first: &[Named<'_>],
         second: &[Named<'_>],
@@ -85,7 +86,7 @@ impl Comparison {
     }
 }
 
-/// What these runs could not show, where they decide nothing.
+/// Adds the smallest change that these runs could have shown, if they decide nothing.
 fn few_runs(other: &mut Against) {
     if other.verdict != Compared::NotEnoughData {
         return;
@@ -100,7 +101,7 @@ fn few_runs(other: &mut Against) {
     other.undecided = Some(Undecided::FewRuns { least: if least > 1.0 { least } else { f64::INFINITY } });
 }
 
-/// All recordings of a side as one, by the name of its first.
+/// All recordings of a side as one, under the name of the first.
 fn side((name, run): &Named<'_>, runs: &[Named<'_>]) -> Side {
     let mut side = Side::of(name, run, &Report::of(run));
     let others = runs.iter().skip(1).map(|(name, run)| Side::of(name, run, &Report::of(run)));
@@ -226,7 +227,8 @@ impl Sides {
         shown(RowResult { change: Some(Change::Ratio(limits)), ..row })
     }
 
-    /// Events of each run: their rates, on the scale of square roots, on which counts vary alike (Anscombe 1948).
+    /// The row of events. Rates of runs are compared as square roots, whose variance does not depend on the count
+    /// (Anscombe 1948).
     fn events(&self, of: impl Fn(&Arm) -> f64, what: impl Fn(u64, u64) -> What) -> Option<RowResult> {
         let due = |arm: &Arm| float(arm.due.count());
         let root = |arm: &Arm| ((of(arm) + 0.375) / due(arm)).sqrt();
@@ -239,7 +241,7 @@ impl Sides {
             return Some(RowResult { first: Some(0.0), second: Some(0.0), ..row });
         }
         let values = (self.first.iter().map(root).collect::<Vec<f64>>(), self.second.iter().map(root).collect());
-        // Independent events alone make as much.
+        // Chance alone gives at least the variance of independent events.
         let chance =
             |arms: &[Arm]| arms.iter().map(|arm| 0.25 / due(arm)).sum::<f64>() / float(arms.len() as u64).powi(2);
         let contrast = self.contrast(&values, chance(&self.first) + chance(&self.second))?;
@@ -256,7 +258,7 @@ impl Sides {
         })
     }
 
-    /// The difference of both sides, whose variance is at least `least`; `None` where there are too few runs to tell it.
+    /// The difference of the two sides, with a variance of at least `least`; `None` with too few runs.
     fn contrast(&self, (first, second): &Values, least: f64) -> Option<Contrast> {
         if self.in_turn {
             let differences: Vec<f64> = second.iter().zip(first).map(|(b, a)| b - a).collect();
@@ -272,7 +274,7 @@ impl Sides {
     }
 }
 
-/// The mean difference of rounds.
+/// The mean difference of rounds; `None` with fewer than two.
 fn of_rounds(differences: &[f64], least: f64) -> Option<Contrast> {
     let n = count(differences);
     if n < 2.0 {
@@ -288,7 +290,7 @@ fn of_rounds(differences: &[f64], least: f64) -> Option<Contrast> {
     Some(Contrast { odds: Odds { more, less: signs(&turned) }, ..contrast })
 }
 
-/// Of all ways to turn the signs of these differences, the part with a sum at least as large.
+/// The share of all assignments of signs to these differences that have a sum at least as large as the observed one.
 fn signs(differences: &[f64]) -> f64 {
     let seen: f64 = differences.iter().sum();
     let slack = 1e-9 * differences.iter().map(|by| by.abs()).sum::<f64>();

@@ -1,24 +1,24 @@
-//! Events of a recording over time: which of its releases were later than a threshold, slice by slice; and which thresholds
-//! are looked at.
+//! Counts the releases later than a threshold in each slice of a recording, and chooses the thresholds.
 //!
-//! Thresholds come from both recordings together and never from which of them had what, so that a threshold favours neither.
+//! Thresholds are computed from the pooled latencies of both recordings, so that they favour neither.
 
 use super::arm::{Arm, float};
 use crate::stats::longrun::Events;
 use punctual_hist::{Counts, Nanos, bucket_high, bucket_index, bucket_low};
 
-/// A part of all releases must be beyond the threshold of what is called rare: one in a thousand at most.
+/// At most this part of all releases is beyond the threshold of rare events.
 const RARE: f64 = 1e-3;
-/// How many events both recordings together have beyond the first and the second rare threshold.
+/// Number of events of both recordings together beyond the first and the second threshold of rare events.
 const FEW: f64 = 16.0;
 const MORE: f64 = 64.0;
-/// Between how many events a gap in the tail is looked for, and how wide it is at least: an edge over the one below it.
+/// A gap in the tail is searched where the number of events beyond is within this range. It must be at least this wide,
+/// as its upper edge over its lower one.
 const GAP_EVENTS: (f64, f64) = (5.0, 1_000.0);
 const GAP: f64 = 1.25;
-/// Thresholds that leave events alike by this factor are one.
+/// A second threshold is used only if the numbers of events beyond the two differ by this factor.
 const APART: f64 = 1.8;
 
-/// For each of these edges: the releases whose latency lies in that bucket or above.
+/// For each edge, the releases whose latency lies in that bucket or above.
 pub(super) fn beyond(arm: &Arm, edges: &[usize]) -> Vec<Events> {
     let mut slices: Vec<Vec<(f64, f64)>> = vec![Vec::with_capacity(arm.slices.len()); edges.len()];
     for slice in &arm.slices {
@@ -37,7 +37,8 @@ pub(super) fn beyond(arm: &Arm, edges: &[usize]) -> Vec<Events> {
     slices.iter().map(|slices| Events::new(slices, arm.length.as_secs_f64())).collect()
 }
 
-/// The releases that were later than the budget or skipped. `counted`: by the budget of the recording, which counted them.
+/// The releases that were later than the budget or skipped. With `counted`, the budget is that of the recording, which
+/// counted them exactly.
 pub(super) fn missed(arm: &Arm, budget: Option<Nanos>, counted: bool) -> Events {
     let limit = budget.map(|budget| bucket_index(budget.as_ns()));
     let of = |slice: &super::arm::CpuSlice| {
@@ -51,8 +52,7 @@ pub(super) fn missed(arm: &Arm, budget: Option<Nanos>, counted: bool) -> Events 
     Events::new(&slices, arm.length.as_secs_f64())
 }
 
-/// The edge at a latency: below or above the bucket in which it lies, whichever leaves the share that is nearer to `share`
-/// beyond it. Where the whole recording is in one bucket, neither edge parts anything.
+/// The edge, below or above the bucket of a latency, that leaves a share of releases nearest to `share` beyond it.
 pub(super) fn edge_at(all: &Counts, ns: f64, share: f64) -> usize {
     #[allow(
         clippy::cast_possible_truncation,
@@ -67,7 +67,7 @@ pub(super) fn edge_at(all: &Counts, ns: f64, share: f64) -> usize {
     if off(bucket) < off(bucket + 1) { bucket } else { bucket + 1 }
 }
 
-/// All edges between buckets that hold something, from the top, with how many releases lie beyond each.
+/// All lower edges of filled buckets, from the top, each with the number of releases beyond it.
 fn edges(all: &Counts) -> Vec<(usize, f64)> {
     let mut buckets: Vec<(usize, u64)> = all.nonzero().collect();
     buckets.reverse();
@@ -79,8 +79,9 @@ fn edges(all: &Counts) -> Vec<(usize, f64)> {
     buckets.iter().map(beyond).collect()
 }
 
-/// The thresholds of rare events, by rule: the widest gap in the tail of both recordings together, or else that beyond
-/// which there are sixteen events; and that beyond which there are 64. Fewer where there are fewer events.
+/// The thresholds of rare events. The first is the widest gap in the pooled tail, or without a gap the edge beyond
+/// which there are about 16 events; the second is the edge beyond which there are about 64. Few events give fewer
+/// thresholds.
 pub(super) fn rare_edges(all: &Counts) -> Vec<usize> {
     let most = float(all.count()) * RARE;
     let tail: Vec<(usize, f64)> = edges(all).into_iter().take_while(|(_, beyond)| *beyond <= most).collect();
@@ -98,7 +99,7 @@ pub(super) fn rare_edges(all: &Counts) -> Vec<usize> {
     found.into_iter().filter(|(_, beyond)| *beyond >= GAP_EVENTS.0).map(|(edge, _)| edge).collect()
 }
 
-/// The edge above the widest gap of the tail, if it is wide enough to part two kinds of events.
+/// The edge above the widest gap of the tail; `None` if no gap is wide enough to separate two kinds of events.
 fn gap(all: &Counts, tail: &[(usize, f64)]) -> Option<(usize, f64)> {
     let held: Vec<usize> = all.nonzero().map(|(bucket, _)| bucket).collect();
     let width = |edge: usize| {
@@ -110,8 +111,8 @@ fn gap(all: &Counts, tail: &[(usize, f64)]) -> Option<(usize, f64)> {
     wide.filter(|(width, _)| *width >= GAP).max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, found)| found)
 }
 
-/// The largest latency of each slice that has one beyond the edge: the sizes of clusters. In nanoseconds, as the middle of
-/// a bucket.
+/// The sizes of clusters: the largest latency, in nanoseconds, of each slice that has one beyond the edge. Each is the
+/// middle of its bucket.
 pub(super) fn peaks(arm: &Arm, edge: usize) -> Vec<f64> {
     let largest = |slice: &super::arm::CpuSlice| {
         let last = |tally: &crate::recording::Tally| tally.nonzero().last().map(|(bucket, _)| bucket);

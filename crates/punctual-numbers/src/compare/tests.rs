@@ -1,4 +1,4 @@
-//! Comparisons of recordings that are made here. Two recordings of one system must not be told apart.
+//! Comparisons of simulated recordings. Two recordings of one system must not be told apart.
 
 use super::*;
 use crate::made_up;
@@ -28,7 +28,7 @@ fn header(cpus: &[u32], loads: &[&str]) -> Header {
     header
 }
 
-/// From each skipped release until its thread ran.
+/// Time from each skipped release until its thread ran.
 const WAITED: Nanos = Nanos::from_ms(2);
 
 fn second(cpu: u32, latencies: &[u64], skipped: u64, worst: &mut (u64, u64)) -> CpuInterval {
@@ -84,7 +84,7 @@ fn nanos(ns: f64) -> u64 {
     ns as u64
 }
 
-/// Bursts: some seconds have a twentieth of their activations late by much more.
+/// Latency in bursts: in some seconds a twentieth of the activations is much later.
 fn bursty(seed: u64) -> impl FnMut(u64, u64) -> u64 {
     let (mut random, mut current, mut burst) = (SplitMix::new(seed), None, false);
     move |at, _| {
@@ -96,7 +96,7 @@ fn bursty(seed: u64) -> impl FnMut(u64, u64) -> u64 {
     }
 }
 
-/// The level wanders slowly, so that neighbouring seconds are alike.
+/// Latency whose level changes slowly, so that neighbouring seconds are alike.
 fn wandering(seed: u64) -> impl FnMut(u64, u64) -> u64 {
     let (mut random, mut current, mut level) = (SplitMix::new(seed), None, 0.0);
     move |at, _| {
@@ -144,7 +144,7 @@ fn a_system_against_itself_shows_no_difference() {
     assert!(p99.odds_of_all.unwrap() >= p99.odds.unwrap());
 }
 
-/// False alarms and missed effects over many pairs; `tests/compare_figures.rs` has the figures of record.
+/// A few pairs of each law; `tests/compare_figures.rs` counts false alarms and missed effects over many.
 #[test]
 fn few_pairs_of_one_system_are_told_apart_whatever_its_noise() {
     for (what, draw) in [
@@ -281,7 +281,7 @@ fn like_is_held_against_like() {
     let left: Vec<(Option<u32>, bool)> =
         comparison.others[0].left_out.iter().map(|l| (l.group.cpu, l.in_first)).collect();
     assert_eq!(left, [(Some(1), true), (Some(1), true), (Some(3), false), (Some(3), false)]);
-    // A load that could not be run is not the load.
+    // A load that could not be run does not count as applied.
     let mut b = recording(header(&[1], &["cpu"]), 8, quiet(2));
     let kind = MarkKind::LoadSkipped { load: "cpu".to_owned(), why: "no room".to_owned() };
     b.add(Frame::Mark(Mark { at: RecTime::EPOCH, kind }));
@@ -308,7 +308,7 @@ fn skipped_releases_count_with_the_time_until_their_thread_ran_as_they_do_in_a_r
     assert!((misses.second.unwrap() - 30_000.0).abs() < 1_000.0, "per million: {misses:?}");
 }
 
-/// Some seconds have one activation that is later than all others by far.
+/// Latency with one far larger value in each `every`-th second.
 fn spiky(seed: u64, every: u64) -> impl FnMut(u64, u64) -> u64 {
     let mut quiet = quiet(seed);
     move |at, i| quiet(at, i) + if i == 500 && at % every == 1 { 400_000 } else { 0 }
@@ -348,7 +348,7 @@ fn rare_events_decide_nothing_where_what_the_hypervisor_took_would_make_as_many(
     assert_eq!((of_the_better.verdict, of_the_better.withheld), (Compared::Worse, None), "it made the first no better");
 }
 
-/// The level of a run changes every `mood` seconds; each recording has its own.
+/// Latency whose level changes every `mood` seconds, at random for each recording.
 fn moody(seed: u64, mood: u64) -> impl FnMut(u64, u64) -> u64 {
     let (mut random, mut current, mut level) = (SplitMix::new(seed), None, 1.0);
     move |at, _| {
@@ -374,7 +374,24 @@ fn runs_that_saw_few_moods_say_so_and_decide_nothing() {
     assert!(told >= 6, "{told} of 8");
 }
 
-/// The contradiction of old: an interval wholly beyond the margin, and "no difference shown".
+/// The 99th percentile lies between the two values of a law. More late activations are then certain before a larger percentile
+/// is, and the row must not decide while its interval holds no change.
+#[test]
+fn a_row_decides_only_if_its_interval_excludes_no_change() {
+    let of = |late: fn(u64) -> u64| plain(300, move |at, i| if i < late(at) { 20_000 } else { 5_000 });
+    let fewer = of(|at| 9 + u64::from(at % 3 != 0));
+    for (second, wanted) in
+        [(of(|at| 10 + u64::from(at % 3 == 0)), Compared::NotEnoughData), (of(|_| 12), Compared::Worse)]
+    {
+        let comparison = compared(&fewer, &second, options()).unwrap();
+        let p99 = row(&comparison, |what| *what == What::Percentile { ppm: 990_000 });
+        let Some(Change::Difference(limits)) = p99.change else { panic!("{p99:?}") };
+        assert!(p99.odds_of_all.unwrap() < 0.05, "{p99:?}");
+        assert_eq!((limits.low <= 0.0, p99.verdict), (wanted == Compared::NotEnoughData, wanted), "{p99:?}");
+    }
+}
+
+/// An interval wholly beyond the margin contradicts "no difference shown".
 #[test]
 fn no_difference_is_said_only_of_limits_within_the_margin() {
     for (seed, times) in [(1, 1.0), (2, 1.05), (3, 1.09), (4, 1.12), (5, 1.15), (6, 1.2), (7, 0.85)] {
@@ -442,7 +459,7 @@ fn each_of_several_is_held_against_the_first_and_pays_for_the_others() {
     assert!(comparison.looked_at > alone.looked_at);
 }
 
-/// An interval nine times, so that there are blocks to resample.
+/// Repeats an interval nine times, so that there are several blocks.
 fn repeated(frame: &Frame) -> impl Iterator<Item = Frame> + '_ {
     let times = if matches!(frame, Frame::Interval(_)) { 9 } else { 1 };
     std::iter::repeat_n(frame, times).cloned()

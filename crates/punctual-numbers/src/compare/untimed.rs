@@ -1,10 +1,8 @@
-//! Percentiles and misses of distributions, by ranks alone. What neighbours have in common is seen in the order of a list of
-//! values; of a histogram it is not known. Limits are no finer than the cells.
+//! The rows of percentiles and misses of files without times, by ranks alone. Limits are no finer than the cells.
 //!
-//! That no difference was shown is never said of limits that lie beyond the margin as a whole: what their odds do not decide
-//! stays open.
+//! A row whose limits lie wholly beyond the margin is never "no difference shown", even if its odds do not decide.
 //!
-//! There are no rows for rare events: clusters need times, and two maxima are never held against each other.
+//! There are no rows for rare events, because clusters need times and two maxima are never compared.
 
 use super::distribution::Distribution;
 use super::rows::{PERCENTILES_PPM, TOLD_LEAST, TOLD_MARGINS, by_ranks, is_within, missed_row};
@@ -41,13 +39,13 @@ fn percentile(ppm: u32, a: &Distribution, b: &Distribution, options: &Options) -
     RowResult { first, second, change: Some(Change::Difference(limits)), ..RowResult::new(what, Some(odds), told) }
 }
 
-/// Whether no change that the limits leave possible is as small as the margin.
+/// Whether the limits exclude every change as small as the margin.
 fn lies_beyond(limits: &Limits, margin: f64) -> bool {
     limits.low > margin || limits.high < -margin
 }
 
-/// By the budget that was asked for, else by that of whichever is a recording; `None` if neither a budget nor the number
-/// of skipped releases is known.
+/// The row of misses, by the requested budget or else by that of the recording among the two. `None` if neither a
+/// budget nor the number of skipped releases is known.
 fn misses(first: &Distribution, second: &Distribution, options: &Options) -> Option<RowResult> {
     let budget = options.budget.or(first.budget).or(second.budget);
     if budget.is_none() && (first.skipped.is_none() || second.skipped.is_none()) {

@@ -1,12 +1,10 @@
-//! Exceedances that come together: how many there really are.
-//!
-//! The extremal index is the part of exceedances that are clusters of their own: 1 where each comes alone, 1/5 where
-//! they come in fives.
+//! The extremal index: the number of clusters of exceedances over the number of exceedances. It is 1 if each comes
+//! alone and 1/5 if they come in fives.
 
 #![allow(clippy::cast_precision_loss, reason = "numbers of samples beyond 2^53 lose nothing that matters")]
 
-/// The extremal index from blocks: `exceeded` of `blocks` blocks hold an exceedance, and `above` of `n` values exceed.
-/// `None` where all or no blocks do: both say nothing.
+/// The extremal index, where `exceeded` of `blocks` blocks hold an exceedance, and `above` of `n` values are
+/// exceedances. `None` if all or no blocks hold one, because neither shows how they cluster.
 pub fn by_blocks(exceeded: u64, blocks: u64, above: u64, n: u64) -> Option<f64> {
     if exceeded == 0 || exceeded >= blocks || above == 0 || above >= n {
         return None;

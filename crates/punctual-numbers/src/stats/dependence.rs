@@ -1,20 +1,20 @@
-//! Whether what comes next depends on what came before.
+//! Tests whether values of a series depend on the values before them.
 //!
-//! Best asked of ranks, because a few spikes would rule everything else.
+//! Callers pass ranks, because a few spikes among plain values would dominate every correlation.
 
 #![allow(clippy::cast_precision_loss, reason = "numbers of values, far below 2^53")]
 
 use statrs::function::erf::erfc;
 use statrs::function::gamma::gamma_ur;
 
-/// A statistic and the odds of one at least so far out where nothing depends on anything.
+/// A test statistic, and the probability of one at least as extreme if values are independent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tested {
     pub statistic: f64,
     pub odds: f64,
 }
 
-/// Autocorrelations at lags 1 to `lags`; empty where the values do not differ.
+/// Autocorrelations at lags 1 to `lags`; empty if all values are equal.
 pub fn autocorrelations(values: &[f64], lags: usize) -> Vec<f64> {
     let mean = values.iter().sum::<f64>() / values.len().max(1) as f64;
     let off: Vec<f64> = values.iter().map(|x| x - mean).collect();
@@ -26,8 +26,9 @@ pub fn autocorrelations(values: &[f64], lags: usize) -> Vec<f64> {
     (1..=lags.min(values.len().saturating_sub(1))).map(product).collect()
 }
 
-/// How many times as large the variance of a mean is as with independent values: 1 or more. Bartlett's weights on lags up
-/// to the square root of how many there are, each corrected for what estimating the mean takes from it.
+/// Variance of the mean of a series over that of as many independent values: 1 or more. Sums autocorrelations with
+/// Bartlett's weights, up to a lag of the square root of the length. Each is raised by 1/n, because subtracting the
+/// estimated mean lowers it by that.
 pub fn inflation(values: &[f64]) -> f64 {
     let n = values.len() as f64;
     let lags = values.len().isqrt();
@@ -36,8 +37,8 @@ pub fn inflation(values: &[f64]) -> f64 {
     (1.0 + 2.0 * sum).max(1.0)
 }
 
-/// Ljung and Box's test (1978) of the first `lags` autocorrelations, which holds for few values, too. `None` with fewer
-/// than five values for each lag.
+/// Ljung and Box's test (1978) that the first `lags` autocorrelations are 0; it is also valid for short series. `None`
+/// with fewer than five values per lag.
 pub fn ljung_box(values: &[f64], lags: usize) -> Option<Tested> {
     let n = values.len() as f64;
     let correlations = autocorrelations(values, lags);
@@ -49,32 +50,12 @@ pub fn ljung_box(values: &[f64], lags: usize) -> Option<Tested> {
     Some(Tested { statistic, odds: upper_chi(statistic, lags as f64) })
 }
 
-/// Wald and Wolfowitz' test of the runs above and below the median. The statistic is how many standard deviations
-/// there are too many. `None` with fewer than 10 values on either side.
-pub fn runs(values: &[f64]) -> Option<Tested> {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let at = |index: usize| sorted.get(index).copied();
-    let middle = f64::midpoint(at(sorted.len().checked_sub(1)? / 2)?, at(sorted.len() / 2)?);
-    let sides: Vec<bool> = values.iter().filter(|x| x.total_cmp(&middle).is_ne()).map(|x| *x > middle).collect();
-    let above = sides.iter().filter(|above| **above).count() as f64;
-    let below = sides.len() as f64 - above;
-    if above < 10.0 || below < 10.0 {
-        return None;
-    }
-    let runs = sides.chunk_by(|a, b| a == b).count() as f64;
-    let (n, twice) = (above + below, 2.0 * above * below);
-    let (expected, variance) = (twice / n + 1.0, twice * (twice - n) / (n * n * (n - 1.0)));
-    let statistic = (runs - expected) / variance.sqrt();
-    Some(Tested { statistic, odds: two_sided(statistic) })
-}
-
-/// The odds of a normal deviate at least so far from 0.
+/// The probability of a standard normal deviate at least as far from 0 as `z`.
 pub(super) fn two_sided(z: f64) -> f64 {
     erfc(z.abs() / std::f64::consts::SQRT_2).clamp(0.0, 1.0)
 }
 
-/// The odds of a chi-squared value above `x`.
+/// The probability of a chi-squared value above `x`.
 fn upper_chi(x: f64, freedom: f64) -> f64 {
     if x <= 0.0 { 1.0 } else { gamma_ur(freedom / 2.0, x / 2.0) }
 }

@@ -1,12 +1,13 @@
-//! Whole numbers as floating-point ones, and back: the one place that says what a cast loses.
+//! Casts between whole numbers and floating-point ones, each with what it loses.
 
-/// A count or a length for ratios and statistics. Beyond 2^53 its last digits are rounded, which no ratio shows.
-#[allow(clippy::cast_precision_loss, reason = "as said above")]
+/// Converts a count or a length for ratios and statistics. Above 2^53 the last digits are rounded, which changes no
+/// ratio.
+#[allow(clippy::cast_precision_loss, reason = "rounding is stated above")]
 pub fn float(n: impl TryInto<u64>) -> f64 {
     n.try_into().unwrap_or(u64::MAX) as f64
 }
 
-/// The whole number at or below `x`: 0 for what is negative or no number, the largest one for what is larger.
+/// The whole number at or below `x`: 0 if `x` is negative or NaN, `u64::MAX` if it is larger than that.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates")]
 pub fn whole(x: f64) -> u64 {
     x as u64

@@ -1,16 +1,17 @@
-//! Whether a fitted tail is one: goodness of fit, and whether the largest values belong to the rest.
+//! Tests of a fitted tail: goodness of fit, and whether the largest values follow the same law as the others.
 
 use super::tail::{Exceedances, Law};
 use statrs::function::gamma::gamma_ur;
 
-/// How many of the largest are held against the others.
+/// Number of largest values that are compared with the law of the others.
 const LARGEST: usize = 10;
-/// A law is still likely enough where its likelihood, the logarithm taken twice, is this much below the best: one
-/// standard deviation.
+/// A law counts as likely if twice its log-likelihood is at most this much below that of the best law: one standard
+/// deviation.
 const LIKELY: f64 = 1.0;
 
-/// Critical values of A^2 for a Pareto law with both parameters fitted: (shape, values at 10 %, 5 % and 1 %).
-/// Simulated, 200 exceedances, 3000 repetitions; Choulakian and Stephens (2001) give the same within the error of that.
+/// Critical values of A^2 for a Pareto law with both parameters fitted: (shape, values at 10 %, 5 % and 1 %). They come
+/// from 3000 simulations of 200 exceedances and agree with Choulakian and Stephens (2001) within the simulation's
+/// error.
 const CRITICAL: [(f64, [f64; 3]); 7] = [
     (-0.3, [0.878, 1.085, 1.608]),
     (-0.1, [0.804, 0.991, 1.450]),
@@ -21,47 +22,38 @@ const CRITICAL: [(f64, [f64; 3]); 7] = [
     (0.5, [0.683, 0.824, 1.167]),
 ];
 
-/// How far data are from the fitted law.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Distance {
-    /// Anderson and Darling's A^2.
-    pub a2: f64,
-    /// Cramer and von Mises' W^2.
-    pub w2: f64,
-}
-
-/// The distance of ascending probabilities `F(x)` from evenly spread ones.
-pub fn distance(probabilities: &[f64]) -> Option<Distance> {
+/// Anderson and Darling's A^2: how far ascending probabilities `F(x)` are from evenly spread ones. `None` without any.
+pub fn distance(probabilities: &[f64]) -> Option<f64> {
     if probabilities.is_empty() {
         return None;
     }
     #[allow(clippy::cast_precision_loss, reason = "numbers of values")]
     let n = probabilities.len() as f64;
     let sane = |f: f64| f.clamp(1e-300, 1.0 - 1e-16);
-    let (mut a2, mut w2, mut odd) = (0.0, 0.0, 1.0);
+    let (mut a2, mut odd) = (0.0, 1.0);
     for (f, g) in probabilities.iter().zip(probabilities.iter().rev()) {
         a2 += odd * (sane(*f).ln() + (-sane(*g)).ln_1p());
-        w2 += (f - odd / (2.0 * n)).powi(2);
         odd += 2.0;
     }
-    Some(Distance { a2: -n - a2 / n, w2: w2 + 1.0 / (12.0 * n) })
+    Some(-n - a2 / n)
 }
 
-/// The odds of an A^2 so large where the fitted law is right: within 0.01 to 0.1 interpolated, outside extrapolated.
+/// The probability of an A^2 at least this large if the fitted law is right. It is interpolated between 0.01 and 0.1
+/// and extrapolated outside.
 pub fn odds(a2: f64, shape: f64) -> f64 {
     let shape = if shape.is_nan() { 0.0 } else { shape };
     let above = CRITICAL.partition_point(|(xi, _)| *xi < shape).clamp(1, CRITICAL.len() - 1);
     let (Some(low), Some(high)) = (CRITICAL.get(above - 1), CRITICAL.get(above)) else { return 1.0 };
     let part = ((shape - low.0) / (high.0 - low.0)).clamp(0.0, 1.0);
     let [ten, five, one]: [f64; 3] = std::array::from_fn(|i| low.1[i] + part * (high.1[i] - low.1[i]));
-    // The odds fall about exponentially with A^2.
+    // The probability falls about exponentially with A^2.
     let (from, to, at, beyond): (f64, f64, f64, f64) =
         if a2 < five { (ten, five, 0.1, 0.05) } else { (five, one, 0.05, 0.01) };
     (at.ln() + (a2 - from) / (to - from) * (beyond.ln() - at.ln())).exp().clamp(0.0, 1.0)
 }
 
-/// The odds of bins so far from what `law` expects: Pearson's test, bins joined until each expects 5 or more. `None`
-/// where too few bins remain.
+/// The probability of bin counts at least this far from those expected under `law`: Pearson's test, with bins joined
+/// until each expects 5 or more. `None` if too few bins remain.
 pub fn odds_of_bins(bins: &[(f64, f64, u64)], exceedances: &Exceedances, law: &Law) -> Option<f64> {
     let (mut statistic, mut classes) = (0.0, 0u32);
     let (mut seen, mut from) = (0.0, 0.0);
@@ -71,7 +63,7 @@ pub fn odds_of_bins(bins: &[(f64, f64, u64)], exceedances: &Exceedances, law: &L
         seen += n;
         let rest = exceedances.survival(law, *to) * exceedances.size();
         let here = exceedances.survival(law, from) * exceedances.size() - rest;
-        // What is left for the last class must be enough, too.
+        // The remaining bins form the last class, which must expect 5 or more as well.
         if here >= 5.0 && rest >= 5.0 {
             statistic += (seen - here).powi(2) / here;
             (classes, seen, from) = (classes + 1, 0.0, *to);
@@ -86,14 +78,14 @@ pub fn odds_of_bins(bins: &[(f64, f64, u64)], exceedances: &Exceedances, law: &L
     Some(if statistic <= 0.0 { 1.0 } else { gamma_ur(freedom / 2.0, statistic / 2.0) })
 }
 
-/// How many of the largest lie farther out than the others let them: the first j of `LARGEST` of which the j-th is
-/// beyond the level that j values pass with odds of 1 in 100 only, under the law that fits the others best and under
-/// any that fits them nearly as well. `None` where all belong to the rest.
+/// Number of largest values that do not follow the law of the others; `None` if all of them do. The j largest are
+/// strangers if the j-th exceeds the level that j values exceed with a probability of 1 %. That must hold for the law
+/// that fits the other values best and for every law that fits them nearly as well.
 ///
-/// One value is little to decide by, and a rare mode shows one before it shows more: so this would rather hold a value
-/// of a heavy tail for a stranger in one run of a hundred than tell a law to which a mode of twice the size is unknown.
+/// A rare mechanism shows a single value first, so one value is enough. The price is that in one run of a hundred a
+/// value of a heavy tail is taken for a stranger.
 pub fn strangers(exceedances: &Exceedances) -> Option<usize> {
-    // (j, m): j of n values pass a level with odds of 1 in 100 if n times the probability of one is m (Poisson).
+    // (j, m): j or more of n values exceed a level with a probability of 1 % if m of them are expected to (Poisson).
     const EXPECTED: [(usize, f64); 4] = [(1, 0.010_050), (2, 0.148_555), (3, 0.436_045), (10, 4.130_20)];
     let rest = exceedances.censored(LARGEST);
     let fit = rest.fit()?;
@@ -106,9 +98,8 @@ pub fn strangers(exceedances: &Exceedances) -> Option<usize> {
     EXPECTED.into_iter().find_map(stranger)
 }
 
-/// The odds of the widest gap among the largest values: the gaps of what is exponentially distributed, the i-th from
-/// the top taken i times, are exponential, each with mean 1 (Renyi 1953). `ln_survival` is descending in size: the
-/// largest value first.
+/// The probability of a gap among the largest values at least as wide as the widest one. `ln_survival` starts with the
+/// largest value. For exponential values the i-th gap from the top, times i, is exponential with mean 1 (Renyi 1953).
 pub fn odds_of_gap(ln_survival: &[f64]) -> f64 {
     let gaps = ln_survival.windows(2).zip(1u32..).map(|(pair, i)| match pair {
         [large, small] => f64::from(i) * (small - large),

@@ -1,47 +1,48 @@
-//! How much more the number of events of a run varies from run to run than that of independent events would: the design
-//! effect, when the machine has moods.
+//! Compares the numbers of events of two runs of a machine that has moods.
 //!
-//! A mood is a stretch of time in which a machine behaves alike: a neighbour on the host, a warm processor, a nightly job.
-//! The number of independent stretches, and not the number of activations, says what a run is worth. No estimate of one
-//! number is enough for that: with few moods a run the estimate is itself uncertain, and always too small. Therefore
-//! many models of the moods are weighed by how well they explain the slow part of the run, which is its first cosine transforms
-//! (Mueller 2014, Lazarus, Lewis, Stock and Watson 2018), and every probability is the mean over the models.
+//! A mood is a stretch of time in which a machine behaves alike: a neighbour on the host, a warm processor, a nightly
+//! job. The number of moods, and not the number of activations, limits what a run shows. The design effect says by how
+//! much more counts vary from run to run than counts of independent events. A single estimate of it is uncertain and on
+//! average too small where a run holds few moods. Therefore many models of the moods are weighed by how well they
+//! explain the first cosine transforms of the runs (Mueller 2014; Lazarus, Lewis, Stock and Watson 2018). Every
+//! probability is the mean over the models.
 //!
-//! Each model has moods that are forgotten exponentially after `tau`, of a strength, over independent clusters of events.
-//! A mood much longer than the run cannot be seen in it: the longest `tau` is that of the run itself.
+//! A model has moods of one strength whose correlation falls exponentially with the time `tau`, and independent
+//! clusters of events. A mood much longer than the runs cannot be seen in them.
 
 use super::normal;
 use statrs::function::{beta, gamma};
 
-/// How many cosine transforms are taken of one run. They show moods from a twentieth part of the run on; what is shorter
-/// is the same in all of them and belongs to the clusters.
+/// Number of cosine transforms of one run. They show moods longer than about a twentieth of the run. Shorter ones
+/// affect all transforms alike and count as clusters.
 const TRANSFORMS: usize = 24;
-/// Lengths of moods, as parts of the longest run. Those longer than half of it are believed the less beforehand the longer
-/// they are, because the run could not show weak ones.
+/// Values of `tau` that are tried, as parts of the longer run. Above half of the run a longer one has a lower prior
+/// probability.
 const LENGTHS: [f64; 8] = [0.02, 0.04, 0.08, 0.15, 0.3, 0.6, 1.2, 2.5];
-/// Strengths of moods: by how much the variance of an endless run is larger than without.
+/// Strengths of moods that are tried: the share that moods add to the variance of the count of an endless run, 1 for as
+/// much as without them.
 const STRENGTHS: [f64; 8] = [1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1_000.0, 10_000.0];
-/// What is believed beforehand: that events are independent, and that they come in clusters without moods. The rest is
-/// shared by all models with moods.
+/// Prior probabilities that events are independent, and that they come in clusters without moods. All models with moods
+/// share the rest.
 const INDEPENDENT: f64 = 0.35;
 const CLUSTERS: f64 = 0.4;
-/// How much of what is believed of rare events comes from the frequent ones of the same runs; and how much stronger moods
-/// may be in rare ones.
+/// Part of the prior for rare events that follows from the frequent events of the same runs, and the factors by which
+/// moods may be stronger in rare events.
 const OF_BODY: f64 = 0.8;
 const STRONGER: [f64; 2] = [1.0, 5.0];
-/// Into how many equally likely values the size of clusters is divided.
+/// Number of equally probable values by which the size of clusters is represented.
 const SIZES: usize = 16;
-/// Sizes of clusters from 1 to 10 000 are believed alike, each power of e as likely as another.
+/// Logarithm of the range of the logarithm of cluster sizes, 1 to 10 000, over which their prior is even.
 const SIZES_RANGE: f64 = 2.220_327;
-/// With such odds or less of as little power the approximation of quantiles is no longer good.
+/// Below this probability of as little power the approximation of gamma quantiles is too inaccurate.
 const EVEN: f64 = 1e-3;
-/// Odds below this are beyond what the functions used here can tell.
+/// Probabilities below this are not computed accurately by the incomplete gamma function.
 const LEAST: f64 = 1e-12;
-/// Models with less than this part of the odds are left out.
+/// Models with a smaller posterior probability than this are left out.
 const NEGLIGIBLE: f64 = 1e-6;
-/// Counts up to this are compared exactly. Above it the normal distribution is as good.
+/// Counts up to this are compared by the exact test, larger ones by the normal distribution.
 const EXACT_MAX: f64 = 2_000.0;
-/// Events that are more frequent than this are not rare: the number of all that could happen matters, too.
+/// With a larger share of events than this the exact test, which takes counts for Poisson ones, is not used.
 const RARE: f64 = 0.01;
 
 #[allow(clippy::cast_precision_loss, reason = "numbers of slices are small")]
@@ -52,9 +53,8 @@ fn float(n: usize) -> f64 {
 /// Events of one run, such as activations beyond a threshold.
 #[derive(Clone, Debug, Default)]
 pub struct Events {
-    /// How many there are.
     pub count: f64,
-    /// How many there could have been.
+    /// Number of activations, each of which could have been an event.
     pub of: f64,
     /// Length of the run, in any unit that both runs of a comparison share.
     length: f64,
@@ -63,7 +63,7 @@ pub struct Events {
 }
 
 impl Events {
-    /// From slices of time in their order, each as (events, of how many).
+    /// From slices of time in their order, each as (events, activations).
     pub fn new(slices: &[(f64, f64)], length: f64) -> Self {
         let (count, of) = slices.iter().fold((0.0, 0.0), |sum, slice| (sum.0 + slice.0, sum.1 + slice.1));
         let events = Self { count, of, length, powers: Vec::new() };
@@ -86,7 +86,7 @@ impl Events {
         Self { powers: (1..=TRANSFORMS.min(slices.len() / 2)).map(transform).collect(), ..events }
     }
 
-    /// The share of what could have happened.
+    /// The share of activations that are events.
     pub fn rate(&self) -> f64 {
         if self.of > 0.0 { self.count / self.of } else { 0.0 }
     }
@@ -97,25 +97,26 @@ impl Events {
     }
 }
 
-/// One model, and what it makes of the design effects of the runs.
+/// The design effects under one model.
 #[derive(Clone, Copy, Debug)]
 struct Model {
+    /// Posterior probability of the model.
     odds: f64,
     /// Design effect of the first run and of the second.
     effects: (f64, f64),
 }
 
-/// What is believed of moods before the events are looked at.
+/// Prior probabilities of the models.
 struct Beforehand {
     independent: f64,
     clusters: f64,
-    /// Each with its odds, length and strength.
+    /// (probability, `tau`, strength) of each model with moods.
     moods: Vec<(f64, f64, f64)>,
 }
 
 impl Beforehand {
-    /// For events of this variance in runs of which the longest is `longest`. Where the frequent events of the same runs have
-    /// moods, rare events have them too, and at least as strong, though too few of them may be there to show it.
+    /// The prior for events of this variance, where the longer run is `longest` long. If the frequent events of the
+    /// same runs (`body`) have moods, rare events have moods at least as strong, which few events cannot show.
     fn of(longest: f64, body: Option<&DesignEffect>, variance: f64) -> Self {
         let part = if body.is_some() { 1.0 - OF_BODY } else { 1.0 };
         let each = part * (1.0 - INDEPENDENT - CLUSTERS) / float(LENGTHS.len() * STRENGTHS.len());
@@ -137,34 +138,33 @@ impl Beforehand {
     }
 }
 
-/// How well moods of one length and strength explain two runs.
+/// A model with moods of one length and strength, and how well it explains two runs.
 #[derive(Clone, Copy, Debug)]
 struct Explained {
     tau: f64,
     strength: f64,
     squares: f64,
-    /// First as a logarithm.
+    /// Posterior probability; its logarithm up to a constant until all models are known.
     odds: f64,
 }
 
-/// The design effect of two runs, as a probability for each model.
+/// The design effects of two runs under all models, each with its probability.
 #[derive(Clone, Debug)]
 pub struct DesignEffect {
     models: Vec<Model>,
-    /// Moods that explain the runs, each with its odds, length and strength.
+    /// (probability, `tau`, strength) of the models with moods.
     moods: Vec<(f64, f64, f64)>,
     /// Variance of the counts of both runs if events were independent.
     variance: f64,
-    /// The odds that there are moods at all.
+    /// The probability that there are moods.
     pub moody: f64,
-    /// How long a mood is, in the unit of the length of the runs: the mean of the logarithms over the models that have
-    /// moods.
+    /// Length of a mood in the unit of the length of the runs: the geometric mean of `tau` over the models with moods.
     pub mood: f64,
 }
 
 impl DesignEffect {
-    /// From the events of two runs, which have the same moods if nothing differs. `body` is the design effect of more
-    /// frequent events of the same runs.
+    /// Estimates the design effects from the events of two runs that are taken to have moods of one kind. `body` is the
+    /// estimate from more frequent events of the same runs.
     pub fn of(first: &Events, second: &Events, body: Option<&Self>) -> Self {
         let n: f64 = [first, second].iter().map(|side| float(side.powers.len())).sum();
         let variance = first.variance() + second.variance();
@@ -208,14 +208,19 @@ impl DesignEffect {
         Self { models, moods: weighed, variance, moody, mood }
     }
 
-    /// The mean over the models of what follows from the design effects of both runs.
+    /// The probability that there are moods with a `tau` above this length.
+    pub fn longer_than(&self, length: f64) -> f64 {
+        self.moods.iter().filter(|(_, tau, _)| *tau > length).map(|(odds, ..)| odds).sum()
+    }
+
+    /// The mean over the models of a function of the design effects of the first and the second run.
     pub fn mean(&self, of: impl Fn(f64, f64) -> f64) -> f64 {
         let total: f64 = self.models.iter().map(|model| model.odds).sum();
         self.models.iter().map(|model| model.odds * of(model.effects.0, model.effects.1)).sum::<f64>() / total
     }
 
-    /// For limits with odds of `risk` on each side: the design effects that give limits of the normal distribution the
-    /// width that all models together have.
+    /// The design effects, of the first and the second run, that give normal limits with `risk` on each side the width
+    /// that the mixture of all models needs.
     pub fn for_limits(&self, risk: f64) -> (f64, f64) {
         let normal = -normal::quantile(risk);
         let of = |effect: fn(&Model) -> f64| {
@@ -232,19 +237,19 @@ impl DesignEffect {
     }
 }
 
-/// The variance of the mean of a run through moods, for each unit of strength: 1 for a long run, less for one that sees a
-/// part of a mood only. `part` is the length of a mood over that of the run.
+/// The factor on the strength of moods that applies to the mean of a run: 1 for a long run, and less for a run that
+/// sees only a part of a mood. `part` is `tau` over the length of the run.
 fn of_mean(part: f64) -> f64 {
     1.0 - part * (1.0 - (-1.0 / part).exp())
 }
 
-/// The same for the k-th cosine transform.
+/// The factor on the strength of moods that applies to the k-th cosine transform.
 fn at_wave(k: f64, part: f64) -> f64 {
     1.0 / (1.0 + (std::f64::consts::PI * k * part).powi(2))
 }
 
-/// How well moods of this length and strength explain the transforms: the sum of their squares over what the model expects,
-/// and the logarithm of the rest of the likelihood.
+/// The parts of the likelihood of the transforms under a model: the sum of the powers over their expected values, and
+/// the logarithm of the normalising factor.
 fn evidence(sides: [&Events; 2], tau: f64, strength: f64) -> (f64, f64) {
     let (mut squares, mut logarithms) = (0.0, 0.0);
     for side in sides {
@@ -258,13 +263,13 @@ fn evidence(sides: [&Events; 2], tau: f64, strength: f64) -> (f64, f64) {
     (squares, -logarithms / 2.0)
 }
 
-/// The logarithm of how well a model explains a sum of `n` squares, over all sizes of clusters from 1 on.
+/// The log-likelihood of a sum of `n` squares, integrated over the prior of cluster sizes from 1 on.
 fn of_all_sizes(squares: f64, n: f64) -> f64 {
     let (shape, half) = (n / 2.0, squares / 2.0);
     if n <= 0.0 {
         return -SIZES_RANGE;
     }
-    // Events that come more evenly than chance would have them say of the size of clusters only that it is small.
+    // Without any power the integral is its limit: clusters are small.
     if squares <= 0.0 {
         return -shape.max(1.0).ln() - SIZES_RANGE;
     }
@@ -275,16 +280,16 @@ fn of_all_sizes(squares: f64, n: f64) -> f64 {
     gamma::ln_gamma(shape) - shape * half.ln() + most.ln() - SIZES_RANGE
 }
 
-/// Equally likely sizes of clusters, 1 or more, given a sum of `n` squares.
+/// Equally probable sizes of clusters, 1 or more, given a sum of `n` squares.
 fn cluster_sizes(squares: f64, n: f64) -> Vec<f64> {
     let (shape, half) = (n / 2.0, squares / 2.0);
     if n <= 0.0 || squares <= 0.0 {
         return vec![1.0];
     }
-    // The size is `half` over a gamma variate, which is at most `half` because a size is at least 1.
+    // The posterior of the size is that of `half` over a gamma variate of at most `half`, because a size is at least 1.
     let most = gamma::gamma_lr(shape, half);
     let part = |i: usize| (float(i) + 0.5) / float(SIZES);
-    // Events come more evenly than chance would have them: sizes fall off from 1 by a power.
+    // For events that come more evenly than independent ones the posterior falls from size 1 on by a power.
     if most < EVEN {
         return (0..SIZES).map(|i| (1.0 - part(i)).powf(-1.0 / (shape - half).max(1.0))).collect();
     }
@@ -297,17 +302,17 @@ fn gamma_quantile(shape: f64, p: f64) -> f64 {
     (shape * root.max(0.01).powi(3)).max(f64::MIN_POSITIVE)
 }
 
-/// Odds of a difference between two runs, where nothing differs.
+/// Probabilities of a difference between two runs of one machine.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Chances {
-    /// Odds that the second has at least as many more.
+    /// Probability that the second run has at least as many more events.
     pub more: f64,
-    /// Odds that the second has at least as many fewer.
+    /// Probability that the second run has at least as many fewer events.
     pub fewer: f64,
 }
 
 impl Chances {
-    /// Of the events of two runs.
+    /// From the events of two runs; `None` without releases, without events, or if all releases are events.
     pub fn of(first: &Events, second: &Events, effect: &DesignEffect) -> Option<Self> {
         let (all, of) = (first.count + second.count, first.of + second.of);
         if first.of <= 0.0 || second.of <= 0.0 || all <= 0.0 || all >= of {
@@ -328,8 +333,8 @@ impl Chances {
     }
 }
 
-/// Odds that at least `count` of `all` events fall to a run that has this share of everything (Przyborowski and Wilenski
-/// 1940). Both may be parts of a cluster.
+/// Probability that at least `count` of `all` events fall to a run that has this share of the activations (Przyborowski
+/// and Wilenski 1940). The counts are numbers of clusters and need not be whole.
 fn falls(count: f64, all: f64, share: f64) -> f64 {
     if count <= 0.0 {
         return 1.0;
@@ -337,8 +342,8 @@ fn falls(count: f64, all: f64, share: f64) -> f64 {
     beta::beta_reg(count, (all - count).max(0.0) + 1.0, share)
 }
 
-/// Limits of the ratio of the rates, second to first, by Clopper and Pearson (1934) on the share of the second; infinite
-/// above without events of the first.
+/// Limits of the rate of the second run over that of the first, by Clopper and Pearson (1934) on the share of the
+/// second. The upper limit is infinite if the first run has no events.
 pub fn ratio_limits(first: &Events, second: &Events, effect: &DesignEffect, risk: f64) -> Option<(f64, f64)> {
     let (a, b) = effect.for_limits(risk);
     let thinned = |count: f64| count / a.max(b);
@@ -350,12 +355,12 @@ pub fn ratio_limits(first: &Events, second: &Events, effect: &DesignEffect, risk
     let most = |own: f64, other: f64| upper_share(own, other, risk);
     let high = if x > 0.0 { share_to_odds(most(y, x)) * odds } else { f64::INFINITY };
     let low = if y > 0.0 { odds / share_to_odds(most(x, y)) } else { 0.0 };
-    // Of very many events the incomplete beta function has fewer digits than the limits are apart.
+    // For very many events the error of the incomplete beta function exceeds the width of the interval.
     let seen = if first.count > 0.0 { second.rate() / first.rate() } else { f64::INFINITY };
     Some((low.min(seen), high.max(seen)))
 }
 
-/// The largest share at which no more than `own` of all would still fall to a run with odds of `risk`.
+/// The upper limit of a run's share of events, if `own` events fell to it and `other` did not.
 fn upper_share(own: f64, other: f64, risk: f64) -> f64 {
     if other <= 0.0 {
         return 1.0;

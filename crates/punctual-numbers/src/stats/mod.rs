@@ -1,7 +1,7 @@
-//! What a number of samples can claim. Knows numbers only, not what was measured.
+//! Statistics: limits, tests and fits on plain numbers. Nothing here knows what the numbers measure.
 
 pub mod binomial;
-pub mod bootstrap;
+pub mod blocks;
 pub mod clusters;
 pub mod dependence;
 pub mod float;
@@ -13,7 +13,6 @@ pub mod multiplicity;
 pub mod normal;
 pub mod optimum;
 pub mod order;
-pub mod precedence;
 pub mod ranks;
 pub mod ratio;
 pub mod residues;

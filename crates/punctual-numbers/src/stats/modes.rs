@@ -1,10 +1,11 @@
-//! Whether a histogram has more than one hill: two mechanisms, such as with and without an idle state.
+//! Finds the hills of a histogram. Several hills show several mechanisms, such as waking with and without an idle
+//! state.
 
 #![allow(clippy::cast_precision_loss, reason = "counts beyond 2^53 lose nothing that matters")]
 
-/// How many standard deviations a difference in counts must have to be believed.
+/// A valley counts if its count is lower than that of the hill by more than this number of standard deviations.
 const BELIEVED: f64 = 5.0;
-/// A valley is one where it is less than this part of the lower hill beside it.
+/// A valley counts if it is lower than this part of the lower of the two hills beside it.
 const DEEP: f64 = 0.5;
 
 /// A hill of a histogram, by indices of its bins.
@@ -16,12 +17,12 @@ pub struct Mode {
     pub peak: usize,
     /// Index past the last bin.
     pub to: usize,
-    /// How many values it holds.
+    /// Number of values in its bins.
     pub size: u64,
 }
 
-/// The hills of a histogram, in order. Neighbouring hills are told apart only where the valley between them is deeper
-/// than chance makes it.
+/// The hills of a histogram, from left to right. Two hills count as one unless chance does not explain the valley
+/// between them.
 pub fn modes(bins: &[u64]) -> Vec<Mode> {
     let mut modes: Vec<Mode> = Vec::new();
     let (mut from, mut peak, mut valley) = (0usize, (0usize, 0u64), (0usize, 0u64));
@@ -45,7 +46,7 @@ fn sum(bins: &[u64], from: usize, to: usize) -> u64 {
     bins.iter().take(to).skip(from).fold(0, |sum, n| sum.saturating_add(*n))
 }
 
-/// Whether `low` is lower than `high` by more than chance makes it, and by much.
+/// Whether the count `low` is a valley beside the count `high`: much lower, and by more than chance explains.
 fn below(low: u64, high: u64) -> bool {
     let (low, high) = (low as f64, high as f64);
     low < DEEP * high && high - low > BELIEVED * (low + high).sqrt()

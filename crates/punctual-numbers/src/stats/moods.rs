@@ -1,54 +1,58 @@
-//! How long a machine stays in one mood, and what that does to counts of a run.
+//! Estimates from one run how long a machine stays in one mood, and how much that widens limits of counts.
 //!
-//! The counts of exceedances in equal cells of the run are taken apart into cosines of rising frequency. Counts of
-//! independent values have the same power at each frequency; moods add power below the frequency that their length has.
-//! The spectrum is held against a family of laws: white noise of any height with an autoregressive part of any strength
-//! and length, each weighed by its likelihood (Whittle 1953). What the run leaves unknown about its moods is carried into
-//! each limit as a mixture of these laws, as Student's t does it for an unknown variance: a run of few moods gets wide
-//! limits. Means of strongly dependent series are judged by their lowest frequencies, as Müller and Watson (2008) do.
+//! A mood is a stretch of time in which a machine behaves alike. The counts of exceedances in equal cells of the run
+//! are decomposed into cosines. Independent values give the same power at each frequency; moods add power at
+//! frequencies below the inverse of their length. The powers are compared with a family of laws: white noise plus an
+//! autoregressive process of each of several strengths and lengths, weighed by its likelihood (Whittle 1953). Limits
+//! use the mixture of all laws, so that a run that leaves its moods uncertain gets wide limits, as with Student's t for
+//! an unknown variance. Müller and Watson (2008) judge means of strongly dependent series by their lowest frequencies
+//! in the same way.
 
 #![allow(clippy::cast_precision_loss, reason = "numbers of cells and counts, far below 2^53")]
 
 use super::normal;
 use std::f64::consts::{PI, SQRT_2};
 
-/// A run of fewer cells than this says nothing about moods.
+/// A run of fewer cells than this is too short to show moods.
 pub const CELLS_MIN: usize = 16;
-/// More cells than this take time and tell nothing more about the lowest frequencies.
+/// More cells than this cost time and add nothing about the lowest frequencies.
 pub const CELLS_MAX: usize = 256;
 /// Prior probability that a machine has no moods.
 const CALM: f64 = 0.8;
-/// Correlation times of moods that are tried, from half the run down to a 362nd of it: powers of the square root of 2.
+/// Lengths of moods that are tried, as exponents of the square root of 2 of the number of correlation times in the run:
+/// from half the run down to a 362nd of it.
 const TIMES: std::ops::Range<i32> = 2..18;
-/// Strengths of moods that are tried, as power at frequency 0 over that of the noise: powers of 2, from a quarter on.
+/// Number of strengths of moods that are tried. A strength is the power at frequency 0 over that of the noise; the
+/// strengths are powers of 2, the first of which is a quarter.
 const STRENGTHS: i32 = 19;
 /// Standard normal quantile of a one-sided test at 5 %.
 const ONE_SIDED_5: f64 = 1.645;
-/// Laws that are less probable than this change no limit.
+/// Laws that are less probable than this are left out, because they change no limit.
 const WEIGHT_MIN: f64 = 1e-6;
 
 /// (exceedances, values) of a cell of the run.
 pub type Cell = (u64, u64);
 
-/// What the spectrum of counts tells of the moods of a run.
+/// The laws of moods that the spectrum of counts leaves possible.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spectrum {
     laws: Vec<Law>,
 }
 
-/// A law of moods that the counts leave possible.
+/// One law of moods.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Law {
     /// Posterior probability of this law.
     weight: f64,
     /// Variance of the mean over that of the mean of independent values.
     effect: f64,
-    /// How many independent stretches the run has; infinite without moods.
+    /// Number of independent stretches in the run; infinite without moods.
     stretches: f64,
 }
 
 impl Spectrum {
-    /// `None` with fewer than [`CELLS_MIN`] cells, or where all or no values exceed.
+    /// The spectrum of these cells; `None` with fewer than [`CELLS_MIN`] of them, or if all or no values are
+    /// exceedances.
     pub fn of(cells: &[Cell]) -> Option<Self> {
         let powers = powers(cells)?;
         let calm = fit(&powers, |_| 1.0);
@@ -60,7 +64,7 @@ impl Spectrum {
             let kept = (-times / cells.len() as f64).exp();
             let shape = |cosine: f64| 1.0 + strength * (1.0 - kept).powi(2) / (1.0 - 2.0 * kept * cosine + kept * kept);
             let (ln, white) = fit(&powers, shape);
-            // A run of few correlation times averages over less than the power at frequency 0.
+            // The mean over a run of few correlation times varies less than the power at frequency 0 says.
             let of_run = 1.0 - (1.0 - (-times).exp()) / times;
             Law { weight: ln + each.ln(), effect: white * (1.0 + strength * of_run), stretches: times / 2.0 }
         }));
@@ -76,8 +80,8 @@ impl Spectrum {
         Some(Self { laws })
     }
 
-    /// The design effect with which a two-sided interval of this confidence is as wide as the mixture of all laws makes it:
-    /// 1 or more.
+    /// The design effect, 1 or more, that gives a normal interval of this two-sided confidence the width that the
+    /// mixture of all laws needs.
     pub fn effect(&self, confidence: f64) -> f64 {
         let z = normal::quantile(f64::midpoint(confidence, 1.0));
         let inside = |effect: f64| -> f64 {
@@ -98,7 +102,8 @@ impl Spectrum {
         moody.map(|law| law.weight).sum::<f64>().clamp(0.0, 1.0)
     }
 
-    /// The number of independent stretches of the run that is not exceeded with this probability, if the machine has moods.
+    /// The quantile of the number of independent stretches: given moods, the run has at most this many with this
+    /// probability.
     pub fn stretches(&self, probability: f64) -> f64 {
         let mut laws: Vec<&Law> = self.laws.iter().filter(|law| law.stretches.is_finite()).collect();
         laws.sort_by(|a, b| a.stretches.total_cmp(&b.stretches));
@@ -112,19 +117,27 @@ impl Spectrum {
     }
 }
 
-/// Over how many of `stretches` equal parts of the run the exceedances are spread: the square of their sum over the sum of
-/// squares, which is their number if each part holds one.
-pub fn spread_over(cells: &[Cell], stretches: f64) -> f64 {
+/// Over how many of `stretches` equal parts of the run the exceedances are spread, and over how many those are that a
+/// part holds beyond the quietest quarter of the parts. The number is the square of the sum over the sum of squares:
+/// the number of parts if all hold equally many.
+pub fn spread_over(cells: &[Cell], stretches: f64) -> (f64, f64) {
     let parts = stretches.clamp(1.0, cells.len().max(1) as f64);
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 1 and the number of cells")]
     let size = (cells.len() as f64 / parts).ceil() as usize;
     let counts = cells.chunks(size.max(1)).map(|part| part.iter().map(|cell| cell.0 as f64).sum::<f64>());
-    let (sum, squares) = counts.fold((0.0, 0.0), |(sum, squares), k| (sum + k, squares + k * k));
-    if squares > 0.0 { sum * sum / squares } else { 0.0 }
+    let mut counts: Vec<f64> = counts.collect();
+    counts.sort_by(f64::total_cmp);
+    let quiet = counts.get(counts.len() / 4).copied().unwrap_or_default();
+    let spread = |base: f64| {
+        let beyond = counts.iter().map(|count| (count - base).max(0.0));
+        let (sum, squares) = beyond.fold((0.0, 0.0), |(sum, squares), k| (sum + k, squares + k * k));
+        if squares > 0.0 { sum * sum / squares } else { 0.0 }
+    };
+    (spread(0.0), spread(quiet))
 }
 
-/// The logarithm of the likelihood of these powers under a law with `white * shape` on average, at the most likely `white`
-/// of 1 or more; and that `white`. `shape` is told the cosine of the frequency.
+/// The log-likelihood of these powers under a law whose mean power is `white * shape`, and the `white`, 1 or more, that
+/// maximises it. `shape` gets the cosine of the frequency.
 fn fit(powers: &[(f64, f64)], shape: impl Fn(f64) -> f64) -> (f64, f64) {
     let freedom = powers.len() as f64;
     let (mut product, mut ln, mut sum) = (1.0f64, 0.0, 0.0);
@@ -132,7 +145,7 @@ fn fit(powers: &[(f64, f64)], shape: impl Fn(f64) -> f64) -> (f64, f64) {
         let shape = shape(*cosine);
         sum += power / shape;
         product *= shape;
-        // One logarithm for many factors: each is below 1e6.
+        // One logarithm serves many factors, each of which is below 1e6.
         if product > 1e200 {
             ln += product.ln();
             product = 1.0;
@@ -144,7 +157,8 @@ fn fit(powers: &[(f64, f64)], shape: impl Fn(f64) -> f64) -> (f64, f64) {
     (-0.5 * (ln + freedom * white.ln() + sum / white), white)
 }
 
-/// (cosine of the frequency, power) from half a cycle in the run on; the power of independent values is 1 on average.
+/// (cosine of the frequency, power) for rising frequencies, of which the first has half a cycle in the run. Independent
+/// values have a mean power of 1.
 fn powers(cells: &[Cell]) -> Option<Vec<(f64, f64)>> {
     let (above, n) = cells.iter().fold((0.0, 0.0), |(k, n), cell| (k + cell.0 as f64, n + cell.1 as f64));
     if cells.len() < CELLS_MIN || above <= 0.0 || above >= n {

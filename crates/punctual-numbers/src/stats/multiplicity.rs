@@ -1,8 +1,8 @@
-//! Who looks at a hundred numbers finds five that differ by chance. Holm (1979): what is left when that is allowed for.
+//! Corrects the odds of many tests (Holm 1979): of a hundred tests at 5 %, five are expected to succeed by chance.
 
-/// The odds of each finding, raised so that the odds of any false one among all of them stay below what they are held
-/// against. Each is given with its weight: what weighs more has a larger part of the error. In the order given; what is no
-/// number counts as certain to be chance.
+/// Raises the odds of each test so that comparing all of them with one limit keeps the probability of any false finding
+/// below that limit. Each test is given as (odds, weight), and a heavier test gets a larger part of the error. Results
+/// are in the order of the tests; NaN counts as odds of 1.
 pub fn holm_weighted(odds: &[(f64, f64)]) -> Vec<f64> {
     let clean = |(p, weight): &(f64, f64)| {
         let p = if p.is_nan() { 1.0 } else { p.clamp(0.0, 1.0) };

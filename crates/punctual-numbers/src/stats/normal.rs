@@ -1,25 +1,26 @@
-//! The normal distribution and Student's, as tests of means of a few blocks need them. Total: no input panics.
+//! The normal distribution and Student's. No input panics.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 use statrs::function::erf;
 use std::f64::consts::SQRT_2;
 
-/// From this many degrees of freedom on Student's distribution is the normal one for all that is told.
+/// From this number of degrees of freedom on, the normal distribution replaces Student's, which differs by less than
+/// 1e-6.
 const MANY: f64 = 1e6;
 
-/// Share of a standard normal distribution at or below z.
+/// The probability of a standard normal value at or below `z`.
 pub fn below(z: f64) -> f64 {
     erf::erfc(-z / SQRT_2) / 2.0
 }
 
-/// The z below which a standard normal value lies with this probability, which is kept off 0 and 1 by 1e-300.
+/// The `z` below which a standard normal value lies with probability `p`. A `p` below 1e-300 counts as 1e-300.
 pub fn quantile(p: f64) -> f64 {
     let p = if p.is_nan() { 0.5 } else { p.clamp(1e-300, 1.0) };
-    // Beyond 8 standard deviations on the right the argument is no longer told from 2.
+    // Beyond 8.3 standard deviations on the right, `2 p` rounds to 2 and the result would be infinite.
     (-SQRT_2 * erf::erfc_inv(2.0 * p)).clamp(-37.0, 8.3)
 }
 
-/// P(T > t) for Student's distribution with these degrees of freedom, at least 1.
+/// P(T > t) for Student's distribution. Fewer than one degree of freedom count as one.
 pub fn student_above(t: f64, freedom: f64) -> f64 {
     if t.is_nan() {
         return 0.5;
@@ -30,7 +31,7 @@ pub fn student_above(t: f64, freedom: f64) -> f64 {
     StudentsT::new(0.0, 1.0, freedom.max(1.0)).map_or(0.5, |student| student.sf(t.clamp(-1e150, 1e150)))
 }
 
-/// The t above which Student's distribution has this share, 0 < share < 0.5.
+/// The `t` that Student's distribution exceeds with probability `share`, which lies between 0 and 0.5.
 pub fn student_quantile_above(share: f64, freedom: f64) -> f64 {
     let (mut low, mut high) = (0.0f64, 1e6f64);
     for _ in 0..100 {

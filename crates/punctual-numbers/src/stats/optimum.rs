@@ -1,17 +1,17 @@
-//! Where a function is largest, and where it crosses zero. Knows functions of numbers and nothing of what they mean.
+//! Searches for the maximum of a function and for its zero.
 //!
-//! All of it ends after a fixed number of steps. A function value that is not a number counts as the worst there is.
+//! Every search ends after a fixed number of steps. A function value of NaN counts as minus infinity.
 
 /// Golden section: each step keeps this part of the interval.
 const GOLDEN: f64 = 0.618_033_988_749_895;
 
-/// `f(x)`, where what is not a number is the worst.
+/// The value of `f` at `x`, with minus infinity for NaN.
 fn value(f: &impl Fn(f64) -> f64, x: f64) -> f64 {
     let y = f(x);
     if y.is_nan() { f64::NEG_INFINITY } else { y }
 }
 
-/// Where `f` is largest between `low` and `high`, and how large: a grid finds the hill, golden section its top.
+/// The maximum of `f` between `low` and `high`, as (place, value): a grid finds the hill, golden section its top.
 pub fn maximum(f: impl Fn(f64) -> f64, low: f64, high: f64, grid: u32) -> (f64, f64) {
     let step = (high - low) / f64::from(grid.max(2));
     let places = (0..=grid.max(2)).map(|i| low + step * f64::from(i));
@@ -21,9 +21,9 @@ pub fn maximum(f: impl Fn(f64) -> f64, low: f64, high: f64, grid: u32) -> (f64, 
     if height > y { (top, height) } else { (x, y) }
 }
 
-/// Where `f` is largest on the hill near `start`, and how large: the hill is followed upwards with steps that grow from
-/// `step`, and its top is that of parabolas. For functions with one hill; begun where there is no number, all between
-/// `low` and `high` is searched.
+/// The maximum of `f`, which has one hill, near `start`, as (place, value). The hill is climbed with steps that grow
+/// from `step`, and parabolas find its top. If `f` has no finite value at `start`, all between `low` and `high` is
+/// searched.
 pub fn near(f: impl Fn(f64) -> f64, start: f64, step: f64, low: f64, high: f64) -> (f64, f64) {
     let at = |x: f64| (x, value(&f, x));
     let middle = at(start.clamp(low, high));
@@ -44,7 +44,7 @@ pub fn near(f: impl Fn(f64) -> f64, start: f64, step: f64, low: f64, high: f64) 
     top(at, hill, 1e-3 * step)
 }
 
-/// The top between three places of which the middle one is highest.
+/// The top of a hill between three (place, value) points of which the middle one is highest, to within `near`.
 fn top(at: impl Fn(f64) -> (f64, f64), mut hill: [(f64, f64); 3], near: f64) -> (f64, f64) {
     for turn in 0..40 {
         let [left, middle, right] = hill;
@@ -81,7 +81,7 @@ fn golden(f: &impl Fn(f64) -> f64, mut low: f64, mut high: f64) -> (f64, f64) {
             right = low + GOLDEN * (high - low);
             at_right = value(f, right);
         }
-        // At a top the height differs by the square of this.
+        // Near a top the value changes by the square of the distance only.
         if high - low <= 1e-6 * (1.0 + low.abs()) {
             break;
         }
@@ -89,8 +89,8 @@ fn golden(f: &impl Fn(f64) -> f64, mut low: f64, mut high: f64) -> (f64, f64) {
     if at_left >= at_right { (left, at_left) } else { (right, at_right) }
 }
 
-/// Where `f`, which is above zero at `inside` and not at `outside`, crosses zero between them: regula falsi, with the
-/// remedy of the Illinois method for an end that stays.
+/// The place between `inside` and `outside` where `f` crosses zero. `f` is above zero at `inside` and not at `outside`.
+/// The method is regula falsi with the Illinois rule, which halves the value at an end that stays.
 pub fn crossing(f: impl Fn(f64) -> f64, inside: f64, outside: f64) -> f64 {
     let (mut inside, mut outside) = ((inside, value(&f, inside)), (outside, value(&f, outside)));
     let mut middle = f64::midpoint(inside.0, outside.0);
@@ -99,7 +99,7 @@ pub fn crossing(f: impl Fn(f64) -> f64, inside: f64, outside: f64) -> f64 {
             break;
         }
         let part = inside.1 / (inside.1 - outside.1);
-        // Where a value has no size, and now and then in any case, the middle is taken.
+        // Bisection replaces the rule for infinite values, and in every fifth step to guarantee progress.
         let part = if part.is_finite() && step % 5 < 4 { part.clamp(0.01, 0.99) } else { 0.5 };
         middle = inside.0 + part * (outside.0 - inside.0);
         let y = value(&f, middle);
@@ -115,8 +115,8 @@ pub fn crossing(f: impl Fn(f64) -> f64, inside: f64, outside: f64) -> f64 {
     middle
 }
 
-/// Where a function of `N` numbers is largest, and how large (Nelder and Mead 1965), begun at `start` with steps of
-/// `step`.
+/// The maximum of a function of `N` numbers, as (place, value), by Nelder and Mead's simplex (1965). The first simplex
+/// lies at `start` and reaches `step` along each axis.
 pub fn simplex<const N: usize>(f: impl Fn([f64; N]) -> f64, start: [f64; N], step: [f64; N]) -> ([f64; N], f64) {
     let height = |x: [f64; N]| {
         let y = f(x);
@@ -124,7 +124,7 @@ pub fn simplex<const N: usize>(f: impl Fn([f64; N]) -> f64, start: [f64; N], ste
     };
     let mut best = height(start);
     let mut reach = 1.0;
-    // Begun anew at the top found: a simplex that has collapsed on the way gets a second chance.
+    // The search restarts at the top it found, in case the simplex collapsed on the way.
     for _ in 0..3 {
         let before = best.1;
         let mut corners = vec![best];
@@ -147,7 +147,7 @@ pub fn simplex<const N: usize>(f: impl Fn([f64; N]) -> f64, start: [f64; N], ste
 
 type Corner<const N: usize> = ([f64; N], f64);
 
-/// Moves the corners until they are equally high; leaves the highest first.
+/// Moves the corners uphill until their values are equal, and leaves the highest corner first.
 fn climb<const N: usize>(height: &impl Fn([f64; N]) -> Corner<N>, corners: &mut [Corner<N>]) {
     let along = |from: [f64; N], to: [f64; N], t: f64| std::array::from_fn(|i| from[i] + t * (to[i] - from[i]));
     for _ in 0..400 {
@@ -198,7 +198,7 @@ mod tests {
             let (x, y) = near(|x| (x - 0.3).cos() - 0.1 * (x - 0.3).powi(4), start, 0.05, -1.0, 1.0);
             assert!((x - 0.3).abs() < 1e-4 && (y - 1.0).abs() < 1e-8, "from {start}: {x} {y}");
         }
-        // A top at the end, and one beside which there is no number.
+        // A top at the end of the range, and tops next to places where the function is NaN.
         assert!((near(|x| x, 0.0, 0.05, -1.0, 1.0).0 - 1.0).abs() < 1e-4);
         assert!((near(|x| (x - 0.5).ln() - 10.0 * x, 0.55, 0.05, 0.0, 1.0).0 - 0.6).abs() < 1e-4);
         assert!((near(|x| (x - 0.5).ln() - 10.0 * x, 0.2, 0.05, 0.0, 1.0).0 - 0.6).abs() < 1e-4);

@@ -1,15 +1,15 @@
-//! Percentiles without a model: between which of the sorted values does one lie, at a stated confidence?
+//! Limits of percentiles without a model: the ranks of the sorted values between which a percentile lies.
 //!
-//! The number of values below a percentile is binomial, whatever the distribution is, so ranks are exact for any number
-//! of values (Wilks 1941). Ranks count from the largest value, which is 1: histograms of any size answer that from
-//! their tail.
+//! The number of values below a percentile is binomial, whatever the distribution is, so these ranks are exact for any
+//! number of values (Wilks 1941). Ranks count from the largest value, which has rank 1, so that a histogram is read
+//! from its tail.
 
 #![allow(clippy::cast_precision_loss, reason = "numbers of samples beyond 2^53 lose nothing that matters to a bound")]
 
 use super::binomial;
 
-/// The rank from the top of the smallest value that lies at or above the quantile with `1 - above` below it, with
-/// `confidence`: an upper limit. `None` where even the largest of `n` does not do.
+/// The rank, from the top, of an upper limit of the quantile that a share `above` of all values exceeds: the smallest
+/// of `n` values that lies at or above the quantile with this confidence. `None` if even the largest value does not.
 pub fn upper(n: u64, above: f64, confidence: f64) -> Option<u64> {
     if !sane(above, confidence) {
         return None;
@@ -27,8 +27,8 @@ pub fn upper(n: u64, above: f64, confidence: f64) -> Option<u64> {
     Some(good)
 }
 
-/// The rank from the top of the largest value that lies at or below the quantile, with `confidence`: a lower limit.
-/// `None` where even the smallest of `n` does not do.
+/// The rank, from the top, of a lower limit of the same quantile: the largest of `n` values that lies at or below it
+/// with this confidence. `None` if even the smallest value does not.
 pub fn lower(n: u64, above: f64, confidence: f64) -> Option<u64> {
     if !sane(above, confidence) {
         return None;
@@ -42,8 +42,8 @@ fn sane(above: f64, confidence: f64) -> bool {
     above > 0.0 && above < 1.0 && (0.5..1.0).contains(&confidence)
 }
 
-/// How many values it takes, with `misses` and no more of them above a level, to claim at `confidence` that less than
-/// a share `above` of all lies above it.
+/// Number of values that must be measured, with only `misses` of them above a level, to claim with `confidence` that
+/// less than a share `above` of all values exceeds that level.
 pub fn wanted(misses: u64, above: f64, confidence: f64) -> Option<u64> {
     if misses == 0 {
         return binomial::samples_to_claim(above, confidence);

@@ -1,28 +1,28 @@
-//! Does one sample tend to be larger than another? By ranks, so that no single value decides.
+//! Tests by ranks whether one sample tends to be larger than another, so that no single value decides.
 //!
-//! Mann and Whitney (1947) with ties; exactly where samples are small and without ties. Hodges and Lehmann (1963) for by
-//! how much. Lag-one correlation of ranks for whether neighbours are independent at all; where they are not quite, the
-//! long-run variance of placements, as Brunner and Munzel (2000) have it for independent values.
+//! The test is Mann and Whitney's (1947): exact for small samples without ties, else normal. Hodges and Lehmann (1963)
+//! estimate by how much. For series whose neighbours depend on each other, the variance is the long-run variance of
+//! placements; Brunner and Munzel (2000) use placements for independent values.
 
 use super::float::float;
 use super::{dependence, normal};
 use statrs::statistics::Statistics;
 
-/// Samples up to this product of sizes are counted out exactly.
+/// Largest product of the two sample sizes for which the exact distribution is computed.
 const EXACT_MAX: usize = 2_500;
 
-/// What ranks say of a second sample against a first.
+/// How a second sample is shifted against a first one, by ranks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shift {
-    /// Odds of a second sample at least as much larger, where nothing differs.
+    /// Probability of a second sample at least as much larger if both have one law.
     pub chance_of_larger: f64,
-    /// Odds of a second sample at least as much smaller, where nothing differs.
+    /// Probability of a second sample at least as much smaller if both have one law.
     pub chance_of_smaller: f64,
     /// Cliff's delta (1993): how much more often the second is the larger of a pair than the smaller, -1 to 1.
     pub delta: f64,
 }
 
-/// Compares two samples; `None` where one is empty. Values that are no numbers count as equal to everything.
+/// Compares two samples of independent values; `None` if one is empty. NaN is ordered as by `f64::total_cmp`.
 pub fn shift(first: &[f64], second: &[f64]) -> Option<Shift> {
     let pairs = float(first.len()) * float(second.len());
     if first.is_empty() || second.is_empty() {
@@ -44,21 +44,22 @@ pub fn shift(first: &[f64], second: &[f64]) -> Option<Shift> {
     let n = float(first.len() + second.len());
     let variance = pairs / 12.0 * (n + 1.0 - ranked.tie_term / (n * (n - 1.0)));
     let z = |beyond: f64| if variance > 0.0 { beyond / variance.sqrt() } else { 0.0 };
-    // Continuity: a whole step stands for the half around it.
+    // Continuity correction: the number of wins is whole.
     let over = wins - pairs / 2.0;
     let chance_of_larger = if variance > 0.0 { normal::below(-z(over - 0.5)) } else { 1.0 };
     let chance_of_smaller = if variance > 0.0 { normal::below(z(over + 0.5)) } else { 1.0 };
     Some(Shift { chance_of_larger, chance_of_smaller, delta })
 }
 
-/// Compares two series in time, whose values may resemble those before: odds as of the number of independent values they
-/// are worth, and never smaller than by [`shift`]. Where samples lie wholly apart, placements do not vary, and `shift` decides.
+/// Compares two series whose values may depend on the values before them. Odds are those of as many independent values
+/// as the series are worth, and never smaller than those of [`shift`]. If the samples do not overlap, placements do not
+/// vary and `shift` decides.
 pub fn shift_in_time(first: &[f64], second: &[f64]) -> Option<Shift> {
     let shift = shift(first, second)?;
     if first.len() < 4 || second.len() < 4 {
         return Some(shift);
     }
-    // Of each series: the variance of its mean placement, and how many independent values it is worth.
+    // (variance of the mean placement, number of independent values the series is worth)
     let worth = |of: &[f64], among: &[f64]| {
         let placed = placements(of, among);
         let worth = float(of.len()) / dependence::inflation(&placed);
@@ -69,7 +70,7 @@ pub fn shift_in_time(first: &[f64], second: &[f64]) -> Option<Shift> {
     if together <= 0.0 {
         return Some(shift);
     }
-    // Welch and Satterthwaite.
+    // Degrees of freedom by Welch and Satterthwaite.
     let each = |variance: f64, worth: f64| variance.powi(2) / (worth - 1.0).max(1.0);
     let freedom = together.powi(2) / (each(of_first, worth_first) + each(of_second, worth_second));
     let t = shift.delta / 2.0 / together.sqrt();
@@ -80,21 +81,21 @@ pub fn shift_in_time(first: &[f64], second: &[f64]) -> Option<Shift> {
     })
 }
 
-/// Of each value, the share of the others that are smaller; equal ones count half.
+/// For each value of `of`, the share of the values of `among` that are smaller. Equal values count half.
 fn placements(of: &[f64], among: &[f64]) -> Vec<f64> {
     let together = midranks(of.iter().chain(among)).ranks;
     let alone = self::of(of);
     together.iter().zip(&alone).map(|(together, alone)| (together - alone) / float(among.len())).collect()
 }
 
-/// Ranks from 1; equal values share the mean of theirs.
+/// The ranks of the values, from 1. Equal values all get the mean of their ranks.
 pub fn of(values: &[f64]) -> Vec<f64> {
     midranks(values.iter()).ranks
 }
 
 struct Ranked {
     ranks: Vec<f64>,
-    /// Sum of t^3 - t over groups of t equal values.
+    /// Sum of t^3 - t over all groups of t equal values, by which ties lower the variance.
     tie_term: f64,
 }
 
@@ -118,11 +119,12 @@ fn midranks<'a>(values: impl Iterator<Item = &'a f64>) -> Ranked {
     Ranked { ranks, tie_term }
 }
 
-/// Odds of each number of wins, 0 to `n * m`, where nothing differs. Sums of positive terms only, so that the smallest
-/// odds keep their digits.
+/// The probability of each number of wins, 0 to `n * m`, if both samples have one law. A win is a pair whose value of
+/// the second sample is larger. Only positive terms are added, so that the smallest probabilities keep their digits.
 fn wins_distribution(n: usize, m: usize) -> Vec<f64> {
     let size = n * m + 1;
-    // ways[j]: of j values of the second among those of the first so far; whoever is the largest of all is one of either.
+    // ways[j][k]: number of orders of j values of the second sample and the values of the first so far that have k
+    // wins.
     let mut ways = vec![vec![0.0; size]; m + 1];
     for row in &mut ways {
         if let Some(none) = row.first_mut() {
@@ -132,17 +134,11 @@ fn wins_distribution(n: usize, m: usize) -> Vec<f64> {
     for _ in 0..n {
         let mut fewer: Vec<f64> = Vec::new();
         for (j, row) in ways.iter_mut().enumerate() {
-            // One more of the first: below all j of the second they win j times more, else the largest is of the second.
+            // The smallest of all values belongs to the first sample and adds j wins, or to the second and adds none.
             let mut now = vec![0.0; size];
             for (k, slot) in now.iter_mut().enumerate() {
                 let without = k.checked_sub(j).and_then(|k| row.get(k)).copied().unwrap_or(0.0);
                 *slot = without + fewer.get(k).copied().unwrap_or(0.0);
-            }
-            if j == 0 {
-                now.fill(0.0);
-                if let Some(none) = now.first_mut() {
-                    *none = 1.0;
-                }
             }
             row.clone_from(&now);
             fewer = now;
@@ -153,7 +149,7 @@ fn wins_distribution(n: usize, m: usize) -> Vec<f64> {
     last.iter().map(|n| n / all).collect()
 }
 
-/// By how much the second sample is larger: the median of all differences. `None` where one is empty.
+/// By how much the second sample is larger: the median of all pairwise differences. `None` if a sample is empty.
 pub fn hodges_lehmann(first: &[f64], second: &[f64]) -> Option<f64> {
     let mut differences: Vec<f64> = second.iter().flat_map(|b| first.iter().map(move |a| b - a)).collect();
     let middle = differences.len() / 2;
@@ -166,7 +162,7 @@ pub fn hodges_lehmann(first: &[f64], second: &[f64]) -> Option<f64> {
     Some(f64::midpoint(lower, upper))
 }
 
-/// Correlation of the ranks of neighbours, -1 to 1; 0 where there are fewer than four values, or only equal ones.
+/// Correlation of the ranks of neighbours, -1 to 1; 0 with fewer than four values or if all are equal.
 pub fn neighbours(values: &[f64]) -> f64 {
     if values.len() < 4 {
         return 0.0;
@@ -180,7 +176,7 @@ mod tests {
     use proptest::prelude::*;
     use punctual_hist::SplitMix;
 
-    /// The two samples of the research note, where scipy's answers stand.
+    /// Two exponential samples for which scipy computed the reference values below.
     fn samples() -> (Vec<f64>, Vec<f64>) {
         let draw = |seed, n: usize, scale: f64| {
             let mut random = SplitMix::new(seed);
@@ -196,12 +192,12 @@ mod tests {
     #[test]
     fn reference_values() {
         let (x, y) = samples();
-        assert!((x.iter().sum::<f64>() - 30_372.157_958_353).abs() < 1e-6, "the sample is the note's");
+        assert!((x.iter().sum::<f64>() - 30_372.157_958_353).abs() < 1e-6, "the sample is that of the reference");
         let shift_of_all = shift(&x, &y).unwrap();
         assert!((shift_of_all.delta + 0.146_224_666_7).abs() < 1e-9);
         assert!((2.0 * shift_of_all.chance_of_smaller / 1.226_68e-13 - 1.0).abs() < 1e-2);
         let blocks = shift(&block_maxima(&x), &block_maxima(&y)).unwrap();
-        // U = 267 of 300; exact, one-sided.
+        // scipy: U = 267 of 300, exact, one-sided.
         assert!((blocks.delta - (1.0 - 2.0 * 267.0 / 300.0)).abs() < 1e-12);
         assert!((blocks.chance_of_smaller / 1.493e-5 - 1.0).abs() < 1e-4, "{}", blocks.chance_of_smaller);
     }
@@ -254,7 +250,7 @@ mod tests {
             *one += u32::from(odds(shift(&first, &second).unwrap()));
             *other += u32::from(odds(shift_in_time(&first, &second).unwrap()));
         }
-        // Of one process, so 5 % would be right: every third or so without looking at neighbours.
+        // Both series come from one process, so 5 % of 400 would be right. Without dependence a third is told apart.
         assert!(told[0] > 80 && told[1] < 40, "{told:?}");
     }
 

@@ -1,6 +1,6 @@
-//! Did events become rarer? Two counts with their exposures, compared exactly.
+//! Compares the rates of events in two runs exactly.
 //!
-//! Given how many events there are in all, how many of them fall to the second run is binomial; so the ratio of the two
+//! Given the number of events in both runs together, the number in the second run is binomial. So the ratio of the two
 //! rates has exact limits, whatever the rates are. Events that come in clusters are counted as clusters: see
 //! [`dispersion`].
 
@@ -10,23 +10,23 @@ use super::float::float;
 /// Events in two runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Counted {
-    /// Events in the first.
+    /// Events in the first run.
     pub first: u64,
-    /// Events in the second.
+    /// Events in the second run.
     pub second: u64,
-    /// How much was looked at in the first, for example releases; above 0.
+    /// Number of chances for an event in the first run, such as releases; above 0.
     pub first_exposure: f64,
-    /// The same of the second.
+    /// Number of chances for an event in the second run; above 0.
     pub second_exposure: f64,
 }
 
-/// A ratio of rates, second to first, with limits.
+/// The rate of the second run over that of the first, with limits.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ratio {
-    /// The ratio seen; `None` where the first has no event.
+    /// The observed ratio; `None` if the first run has no event.
     pub seen: Option<f64>,
     pub low: f64,
-    /// Upper limit; infinite where the first has no event.
+    /// Upper limit; infinite if the first run has no event.
     pub high: f64,
 }
 
@@ -51,7 +51,8 @@ impl Counted {
         Some(Ratio { seen, low, high })
     }
 
-    /// Odds that as many events as seen, or more, fall to the second run if its rate is `times` the first's.
+    /// Probability that at least the observed number of events falls to the second run, if its rate is `times` the
+    /// first's.
     pub fn chance_of_more(&self, times: f64) -> f64 {
         let Some(all) = self.first.checked_add(self.second).filter(|_| self.usable() && times > 0.0) else {
             return 1.0;
@@ -60,7 +61,8 @@ impl Counted {
         binomial::chance_of_at_most(self.first, all, first_share)
     }
 
-    /// Odds that as few events as seen, or fewer, fall to the second run if its rate is `times` the first's.
+    /// Probability that at most the observed number of events falls to the second run, if its rate is `times` the
+    /// first's.
     pub fn chance_of_fewer(&self, times: f64) -> f64 {
         let turned = Self {
             first: self.second,
@@ -71,7 +73,7 @@ impl Counted {
         turned.chance_of_more(1.0 / times)
     }
 
-    /// The same with every `dispersion` events counted as one.
+    /// The same counts with every `dispersion` events counted as one.
     #[must_use]
     pub fn thinned(&self, dispersion: f64) -> Self {
         let thin = |n: u64| rounded(float(n) / dispersion.max(1.0));
@@ -84,8 +86,8 @@ fn rounded(n: f64) -> u64 {
     n.round() as u64
 }
 
-/// How many events come together: the variance of the counts of blocks over what independent events would have, at
-/// least 1. Each block is (events, exposure); blocks of several runs are each held against their own run's rate.
+/// Mean number of events that come together: the variance of the counts of blocks over that of independent events, at
+/// least 1. Each block is (events, exposure) and is compared with the rate of its own run.
 pub fn dispersion(runs: &[&[(f64, f64)]]) -> f64 {
     let (mut deviation, mut freedom) = (0.0, 0.0);
     for run in runs {

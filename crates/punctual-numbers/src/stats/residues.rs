@@ -1,15 +1,15 @@
-//! Whether events fall on every k-th of a series: the tick that meets every fourth activation, say.
+//! Tests whether events fall on every k-th activation, as if a timer tick met every fourth one.
 
-/// Fewer events than this tell nothing.
+/// With fewer events than this no cycle is looked for.
 const LEAST: usize = 12;
 /// Longest cycle that is looked for.
 const LONGEST: u64 = 64;
 /// This part of all events must fall on the same place of the cycle.
 const FITTING: f64 = 0.9;
-/// Odds that are believed, corrected for how many cycles were tried.
+/// A cycle counts if its odds by chance, times the number of places tried, are below this.
 const BELIEVED: f64 = 1e-3;
 
-/// The shortest cycle that explains why events come at these indices of a series: `None` where chance would do it, too.
+/// The longest cycle of which most of these indices share one place; `None` if chance explains every cycle.
 pub fn cycle(indices: &[u64]) -> Option<u64> {
     let events = indices.len() as u64;
     if indices.len() < LEAST {
@@ -27,7 +27,7 @@ pub fn cycle(indices: &[u64]) -> Option<u64> {
         let odds = super::binomial::at_least(most, events, one_of) * tried as f64;
         share >= FITTING && odds < BELIEVED
     };
-    // What falls on every fourth falls on every second, too: the longest is the whole truth.
+    // Events on every fourth activation also fall on every second one, so the longest cycle is the true one.
     (2..=LONGEST).rev().find(|cycle| fits(*cycle))
 }
 

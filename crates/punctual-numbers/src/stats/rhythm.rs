@@ -1,12 +1,12 @@
-//! Whether events come at regular times: a test that finds the period itself.
+//! Tests whether events come at regular times, and finds their period.
 //!
-//! Periods to try come from the spacings of the events, from a coarse periodogram and from what timers often do. Each
-//! is refined on longer and longer stretches, so that hours of a quarter-second rhythm stay in step. A period is
-//! believed if chance would hardly do it, by Rayleigh's test or by how many events lie near the comb, corrected for all
-//! that was tried. Events are seen only where a release is: periods shorter than three of the grid are not asked for,
-//! because the grid itself would be found.
+//! Periods to try come from the spacings of the events, from a coarse periodogram and from a list of usual timers. Each
+//! is refined on longer and longer stretches, so that a period of a quarter second stays in step for hours. A period
+//! counts if chance is an unlikely explanation, by Rayleigh's test or by the number of events near its multiples,
+//! corrected for the number of periods tried. Events are seen at releases only, so periods shorter than three releases
+//! are not tried: the test would find the period of the releases.
 //!
-//! Many events within one cycle (a burst) count as one for the odds.
+//! All events within one cycle count as one for the odds.
 
 #[cfg(test)]
 mod tests;
@@ -14,18 +14,18 @@ mod tests;
 use punctual_hist::{MonoTime, Nanos};
 use std::f64::consts::TAU;
 
-/// Fewer cycles with events than this tell nothing.
+/// With events in fewer cycles than this no rhythm is reported.
 const LEAST: usize = 8;
-/// More events than this add nothing but time.
+/// Only this number of latest events is used, to bound the computing time.
 const MOST: usize = 300;
-/// Odds that are believed.
+/// A rhythm counts if its odds by chance are below this.
 const BELIEVED: f64 = 1e-3;
-/// At least this part of all events fits.
+/// A rhythm must explain at least this part of the events.
 const FITTING: f64 = 0.6;
-/// Periods of much that runs on a machine, in seconds.
+/// Usual periods of timers and jobs on a machine, in seconds.
 const USUAL: [f64; 14] = [0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 300.0, 900.0];
 
-/// Something that comes again and again after the same time.
+/// Events that recur with one period.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Rhythm {
@@ -33,7 +33,7 @@ pub struct Rhythm {
     pub period: Nanos,
     /// Odds that chance alone looks as regular, corrected for how many periods were tried.
     pub chance: f64,
-    /// How many events fit, of how many.
+    /// Number of events that fit the period, and number of all events.
     pub fitting: (u64, u64),
 }
 
@@ -42,7 +42,7 @@ pub fn rhythm(times: &[MonoTime], grid: Nanos, tick: Nanos) -> Option<Rhythm> {
     let mut times: Vec<MonoTime> = times.to_vec();
     times.sort_unstable();
     times.dedup();
-    // A stretch of the run, and not a thinned-out whole: spacings must stay what they are.
+    // The latest events are kept instead of every n-th one, which would change the spacings.
     let first = *times.get(times.len().saturating_sub(MOST))?;
     let times: Vec<f64> = times.iter().filter(|at| **at >= first).map(|at| at.since(first).as_secs_f64()).collect();
     let span = *times.last()?;
@@ -58,15 +58,15 @@ pub fn rhythm(times: &[MonoTime], grid: Nanos, tick: Nanos) -> Option<Rhythm> {
     believed.iter().filter(|longer| replaces(longer, best)).max_by_key(|rhythm| rhythm.period).copied()
 }
 
-/// What comes every second also fits a comb of half seconds, and stray events fit that better: the longest multiple
-/// that nearly as many events fit is meant.
+/// Whether `longer` is the true period where `best` fits most events. Events of every second also fit a period of half
+/// a second, and stray events fit that better. So a longer multiple replaces a period if nearly as many events fit it.
 fn replaces(longer: &Rhythm, best: &Rhythm) -> bool {
     let times = longer.period.as_secs_f64() / best.period.as_secs_f64();
     let multiple = times > 0.999 && (times / times.round() - 1.0).abs() < 2e-3;
     multiple && longer.fitting.0 * 20 >= best.fitting.0 * 17
 }
 
-/// Times in seconds from the first, ascending.
+/// Times of events in seconds since the first one, ascending.
 struct Events {
     times: Vec<f64>,
     span: f64,
@@ -123,8 +123,8 @@ impl Events {
         power.into_iter().take(4).map(|(_, frequency)| 1.0 / frequency).collect()
     }
 
-    /// Length of the mean direction of the first `n` events, at `count` frequencies from the first on. From one frequency
-    /// to the next each event turns by the same angle, so products are enough.
+    /// Length of the mean direction of the first `n` events at `count` frequencies, `step` apart from `first` on. From
+    /// one frequency to the next each event turns by a constant angle, so that multiplying replaces sines and cosines.
     fn sweep(&self, first: f64, step: f64, count: usize, n: usize) -> impl Iterator<Item = f64> + use<> {
         let turned = |at: f64, frequency: f64| ((at * frequency).fract() * TAU).sin_cos();
         let mut sums = vec![(0.0, 0.0); count];
@@ -139,7 +139,7 @@ impl Events {
         sums.into_iter().map(move |(sine, cosine): (f64, f64)| sine.hypot(cosine) / n)
     }
 
-    /// Length of the mean direction of the first `n` events on a circle of this frequency, and the direction.
+    /// Length and angle of the mean direction of the first `n` events, each taken as a phase at this frequency.
     fn resultant(&self, frequency: f64, n: usize) -> (f64, f64) {
         let turn = |at: &f64| (at * frequency).fract() * TAU;
         let (sine, cosine) = self.times.iter().take(n).map(turn).fold((0.0, 0.0), |(s, c), phase| {
@@ -152,7 +152,7 @@ impl Events {
     /// The best period near this one, found on longer and longer stretches; `None` as soon as there is none.
     fn refine(&self, period: f64) -> Option<f64> {
         let mut frequency = 1.0 / period;
-        // As far off as spacings can be that are rounded to the grid.
+        // Spacings are rounded to whole releases, so the true frequency is at most this far off.
         let mut off = frequency * (1.5 * self.grid / period).clamp(1e-4, 0.05);
         let mut length = 16.0 * period;
         loop {
@@ -166,7 +166,7 @@ impl Events {
                 let lengths = self.sweep(tried(0), off / steps, count, n).zip((0..).map(tried));
                 let best = lengths.fold((0.0, frequency), |best, next| if next.0 > best.0 { next } else { best });
                 if n >= 24 && best.0 < 0.35 {
-                    // It would not fit so badly on a stretch if it were there.
+                    // A true period fits better than this on every stretch.
                     return None;
                 }
                 frequency = best.1;
@@ -179,7 +179,7 @@ impl Events {
         }
     }
 
-    /// How well a period fits; `None` if not enough does.
+    /// The rhythm of this period; `None` if too few events or cycles fit it.
     fn score(&self, period: f64, tried: usize) -> Option<Rhythm> {
         let n = self.times.len();
         let (length, direction) = self.resultant(1.0 / period, n);
@@ -207,7 +207,8 @@ impl Events {
     }
 }
 
-/// At most so likely is it that a part of `n` events or more does what each does with probability `q` (Chernoff).
+/// Upper bound of the probability that at least a share `part` of `n` events has a property that each has with
+/// probability `q` (Chernoff).
 fn tail(n: f64, part: f64, q: f64) -> f64 {
     if part <= q || q >= 1.0 {
         return 1.0;

@@ -1,38 +1,38 @@
-//! How much counts vary between stretches of several lengths: how many values of a sequence are worth one independent value.
+//! The design effect of a sequence without times: how many of its values are worth one independent value.
 //!
-//! Short stretches are many and tell exactly how much they vary, but two of them that lie in one mood of the machine are
-//! alike. Long ones are few and hold whole moods. Variance over block lengths (Carlstein 1986) finds the length from which on
-//! nothing is gained.
+//! The sequence is cut into stretches of several lengths, and the variance of counts between stretches is compared
+//! (Carlstein 1986). Many short stretches show their variance precisely, but neighbours may lie in one mood of the
+//! machine and be alike. Few long stretches hold whole moods.
 
 use super::float::float;
-use super::{bootstrap, normal, ranks};
+use super::{blocks, normal, ranks};
 
-/// Numbers of stretches that are looked at, most first.
+/// Numbers of stretches that a sequence is cut into, most first.
 pub const CUTS: [usize; 4] = [64, 32, 16, 8];
-/// How much larger the variance between this few stretches has to be than between the most before it is believed: 95 % of
-/// chi-squared by its degrees of freedom. Chance would else widen every limit.
+/// For each cut, the factor by which its variance must exceed that of the finest cut to count: the 95 % quantile of
+/// chi-squared over its degrees of freedom. Without it, chance would widen every limit.
 const TELLING: [f64; 4] = [1.0, 1.45, 1.67, 2.01];
-/// The confidence at which limits of few stretches are as wide as Student's distribution makes them.
+/// One-sided risk at which limits from few stretches are widened by Student's distribution.
 const RISK: f64 = 0.025;
 
-/// The number of stretches to be relied upon.
+/// A cut of a sequence, with the design effect that its stretches show.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cut {
     pub stretches: usize,
-    /// The variance of counts of exceedances over that of independent values, 1 or more.
+    /// Design effect: the variance of counts of exceedances over that of independent values, 1 or more.
     pub effect: f64,
-    /// The same, as wide as limits from this number of stretches have to be.
+    /// The design effect enlarged for limits, because few stretches show their variance imprecisely.
     pub worth: f64,
 }
 
-/// The cut with the widest limits. `parts` tells (exceedances, values) of each stretch of a cut; `None` where there are
-/// fewer stretches than the cut wants. `None` if there is no cut at all.
+/// The cut that gives the widest limits; `None` if no cut is possible. `parts` gives (exceedances, values) of each
+/// stretch for a number of stretches, or `None` if the sequence is too short for it.
 pub fn widest(parts: impl Fn(usize) -> Option<Vec<(f64, f64)>>) -> Option<Cut> {
     let mut finest: Option<f64> = None;
     let mut found: Option<Cut> = None;
     for (stretches, telling) in CUTS.into_iter().zip(TELLING) {
         let Some(parts) = parts(stretches) else { continue };
-        let effect = bootstrap::clustering(&[&parts], 1.0);
+        let effect = blocks::clustering(&[&parts], 1.0);
         let least = *finest.get_or_insert(effect);
         let few = normal::student_quantile_above(RISK, float(stretches) - 1.0) / -normal::quantile(RISK);
         let cut = Cut { stretches, effect, worth: effect * few * few };
@@ -44,10 +44,11 @@ pub fn widest(parts: impl Fn(usize) -> Option<Vec<(f64, f64)>>) -> Option<Cut> {
     found
 }
 
-/// How many independent parts a sequence has, as far as stretches of it show: fewer than there are stretches if neighbours are
-/// alike. Each part is (exceedances, values).
+/// Number of independent parts of a sequence: fewer than its stretches if neighbouring stretches are alike. Each
+/// stretch is (exceedances, values).
 ///
-/// The share of each stretch is taken to keep a part of the one before, which short series tell too low (Kendall 1954).
+/// The shares of exceedances are taken for an autoregressive series, whose estimated correlation is corrected for the
+/// bias of short series (Kendall 1954).
 pub fn independent(parts: &[(f64, f64)]) -> f64 {
     let shares: Vec<f64> = parts.iter().map(|(beyond, all)| beyond / all.max(1.0)).collect();
     let n = float(shares.len());
@@ -62,7 +63,8 @@ pub fn independent(parts: &[(f64, f64)]) -> f64 {
 mod tests {
     use super::*;
 
-    /// Of 64 stretches of 1000 values, exceedances in each: ten, or in turns of `mood` stretches none and twenty.
+    /// 64 stretches of 1000 values with ten exceedances each; or, unless `mood` is 0, none and twenty in turns of
+    /// `mood` stretches.
     fn parts(mood: usize) -> impl Fn(usize) -> Option<Vec<(f64, f64)>> {
         move |stretches| {
             let of = |place: usize| place.checked_div(mood).map_or(10.0, |turn| 20.0 * float(turn % 2));

@@ -1,11 +1,10 @@
-//! The law of exceedances: which generalised Pareto distribution fits what lies above a threshold, and which level is
-//! exceeded once in a given time.
+//! Fits a generalised Pareto law to the values above a threshold, and finds the level exceeded once in a given time.
 //!
-//! What is fitted may be values or counts in bins. It may also be the largest of each block: then an exceedance is the
-//! largest of an unknown number of clusters, Poisson distributed with mean `several`, and
-//! `P(Y > y) = (1 - exp(-several w(y))) / (1 - exp(-several))` with `w` the survival function of the Pareto law. For
-//! `several` near 0 this is peaks over threshold, for a large one it is the law of block maxima (GEV) above the
-//! threshold: one model for both, without a choice between them.
+//! Data are values, counts in bins, or the largest value of each block. The largest of a block is the largest of an
+//! unknown number of clusters, which is Poisson distributed with mean `several`. Then `P(Y > y) = (1 - exp(-several
+//! w(y))) / (1 - exp(-several))`, with `w` the survival function of the Pareto law. With `several` near 0 this is the
+//! peaks-over-threshold model; with a large one it is the law of block maxima (GEV) above the threshold. So one model
+//! serves both.
 //!
 //! Intervals are by profile likelihood, because those by standard errors are much too short for a few hundred values.
 //! Coles, An Introduction to Statistical Modeling of Extreme Values, 2001, chapters 3 and 4. Shapes below -1/2 have no
@@ -14,17 +13,17 @@
 use super::optimum::{crossing, near, simplex};
 use std::cell::Cell;
 
-/// Shapes that are searched.
+/// Lowest and highest shape that is searched.
 pub const SHAPES: (f64, f64) = (-0.5, 1.0);
-/// Quantile of the chi-squared distribution with one degree of freedom at 95 %: how far below its top the profile of a
-/// two-sided 95 % interval may lie, doubled.
+/// Quantile of the chi-squared distribution with one degree of freedom at 95 %. A parameter lies in its two-sided 95 %
+/// interval if twice its profile log-likelihood is at most this much below the maximum.
 const CHI_95: f64 = 3.841_458_820_694_124;
 
-/// What lies above a threshold, as distances from it in any unit.
+/// Values above a threshold, as distances from it in any unit.
 #[derive(Clone, Debug, Default)]
 pub struct Exceedances {
     values: Vec<f64>,
-    /// (from, to, how many).
+    /// (lower edge, upper edge, number of values).
     bins: Vec<(f64, f64, f64)>,
     several: f64,
     size: f64,
@@ -50,7 +49,7 @@ pub struct Fit {
     pub ln_likelihood: f64,
 }
 
-/// A value with the interval that holds it with 95 % confidence. A limit that the data do not give is infinite.
+/// A value with its 95 % confidence interval. A limit that the data do not give is infinite.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Estimate {
@@ -83,21 +82,22 @@ impl Law {
     }
 }
 
-/// (times^shape - 1) / shape, the level of a law of scale 1.
+/// The level, (times^shape - 1) / shape, that a law of scale 1 exceeds once in `times` exceedances.
 fn stretch(shape: f64, times: f64) -> f64 {
     let ln = times.ln();
     if (shape * ln).abs() < 1e-8 { ln } else { (shape * ln).exp_m1() / shape }
 }
 
 impl Exceedances {
-    /// Values above a threshold, as distances from it; what is not positive and finite is left out.
+    /// From distances of values from the threshold. Distances that are not positive and finite are left out.
     pub fn of_values(values: impl IntoIterator<Item = f64>, several: f64) -> Self {
         let mut values: Vec<f64> = values.into_iter().filter(|y| y.is_finite() && *y > 0.0).collect();
         values.sort_by(f64::total_cmp);
         Self { values, several: several.max(0.0), ..Self::default() }.summed()
     }
 
-    /// Counts in bins above a threshold, (from, to, how many), as distances from it. `to` may be infinite.
+    /// From counts in bins, (lower edge, upper edge, count), as distances from the threshold. The upper edge may be
+    /// infinite.
     pub fn of_bins(bins: impl IntoIterator<Item = (f64, f64, u64)>, several: f64) -> Self {
         let sane = |(from, to, n): &(f64, f64, u64)| from.is_finite() && *from >= 0.0 && to > from && *n > 0;
         #[allow(clippy::cast_precision_loss, reason = "counts beyond 2^53 lose nothing that matters")]
@@ -107,8 +107,8 @@ impl Exceedances {
         Self { bins, several: several.max(0.0), ..Self::default() }.summed()
     }
 
-    /// The same, but of the largest `left_out` no more is known than that they lie above all others; of bins, that they
-    /// lie above where the last of them begins.
+    /// The same data, in which the `left_out` largest are only known to lie above all others. In bins, they are only
+    /// known to lie above the lower edge of the lowest bin that holds one of them.
     #[must_use]
     pub fn censored(&self, left_out: usize) -> Self {
         if self.values.is_empty() {
@@ -139,7 +139,7 @@ impl Exceedances {
         Self { bins, several: self.several, ..Self::default() }.summed()
     }
 
-    /// The value number `place` from the largest, which is 1; of bins, where the bin it lies in begins.
+    /// The value number `place` from the top, where the largest has number 1. In bins, the lower edge of its bin.
     pub fn largest(&self, place: usize) -> Option<f64> {
         if let Some(place) = self.values.len().checked_sub(place) {
             return self.values.get(place).copied();
@@ -165,27 +165,16 @@ impl Exceedances {
         self.size = values + self.bins.iter().map(|bin| bin.2).sum::<f64>();
         let sum = self.values.iter().sum::<f64>() + self.bins.iter().map(|bin| middle(bin) * bin.2).sum::<f64>();
         self.mean = if self.size > 0.0 { sum / self.size } else { 0.0 };
-        // Nothing is known of where in its bin the largest lies: the law must reach at least to where it begins.
+        // The largest value may lie anywhere in its bin, so the law must reach at least to the bin's lower edge.
         self.max = self.bins.iter().map(|bin| bin.0).chain(self.values.last().copied()).fold(0.0, f64::max);
         self
     }
 
-    /// How many there are.
     pub fn size(&self) -> f64 {
         self.size
     }
 
-    /// The largest; of bins, where the last one begins.
-    pub fn max(&self) -> f64 {
-        self.max
-    }
-
-    /// Mean number of clusters in each block; 0 where each exceedance is one.
-    pub fn several(&self) -> f64 {
-        self.several
-    }
-
-    /// P(Y > y) of what is fitted, under `law`.
+    /// P(Y > y) for one of the fitted values, under `law`.
     pub fn survival(&self, law: &Law, y: f64) -> f64 {
         let w = law.survival(y);
         if self.several < 1e-9 { w } else { (-self.several * w).exp_m1() / (-self.several).exp_m1() }
@@ -210,7 +199,7 @@ impl Exceedances {
         common + values + self.bins.iter().map(bin).sum::<f64>()
     }
 
-    /// The most likely law. `None` with fewer than 10 exceedances, or where no law is better than others.
+    /// The most likely law. `None` with fewer than 10 exceedances, or if the likelihood has no finite maximum.
     pub fn fit(&self) -> Option<Fit> {
         if self.size < 10.0 || self.mean <= 0.0 {
             return None;
@@ -222,7 +211,8 @@ impl Exceedances {
         ln_likelihood.is_finite().then(|| Fit { law: law(best), ln_likelihood })
     }
 
-    /// The largest likelihood among the laws of this shape. The logarithm of the scale is looked for from `near_by` on.
+    /// The largest log-likelihood among the laws of this shape. The search for the logarithm of the scale begins at
+    /// `near_by`, which is then set to the one found.
     fn of_shape(&self, shape: f64, near_by: &Cell<f64>) -> f64 {
         let scale = |ln: f64| Law { scale: ln.exp(), shape };
         let around = near_by.get();
@@ -233,7 +223,7 @@ impl Exceedances {
         height
     }
 
-    /// The shape with its interval, within the shapes that are searched.
+    /// The shape with its interval, which ends at the limits of the search.
     pub fn shape(&self, fit: &Fit) -> Estimate {
         let limit = |end: f64| {
             let near_by = Cell::new(fit.law.scale.ln());
@@ -243,13 +233,13 @@ impl Exceedances {
         Estimate { value: fit.law.shape, low: limit(SHAPES.0), high: limit(SHAPES.1) }
     }
 
-    /// How far the likelihood falls, its logarithm taken twice, where the level exceeded by one in `times` exceedances is
-    /// held to be `level`.
+    /// Twice the difference between the maximum of the log-likelihood and its maximum among the laws that exceed
+    /// `level` once in `times` exceedances.
     pub fn drop(&self, fit: &Fit, times: f64, level: f64) -> f64 {
         self.drop_near(fit, times, level, &Cell::new(fit.law.shape))
     }
 
-    /// The same, with the shape looked for from `near_by` on.
+    /// The same as [`Self::drop`]. The search for the shape begins at `near_by`, which is then set to the one found.
     fn drop_near(&self, fit: &Fit, times: f64, level: f64, near_by: &Cell<f64>) -> f64 {
         let at = |shape: f64| self.ln_likelihood(&Law { scale: level / stretch(shape, times), shape });
         let (shape, height) = near(at, near_by.get(), 0.05, SHAPES.0, SHAPES.1);
@@ -259,7 +249,7 @@ impl Exceedances {
         2.0 * (fit.ln_likelihood - height)
     }
 
-    /// A level that exceedances pass with this probability is passed by one cluster in the returned number.
+    /// The number N such that a level exceeded by an exceedance with this probability is exceeded by one cluster in N.
     pub fn times(&self, probability: f64) -> f64 {
         if self.several < 1e-9 {
             return 1.0 / probability;
@@ -267,8 +257,8 @@ impl Exceedances {
         -self.several / (probability * (-self.several).exp_m1()).ln_1p()
     }
 
-    /// The level that is exceeded by one in `times` exceedances (of clusters, not of blocks), with its interval: where
-    /// the profile is no further below its top than `wider` times what suffices for many data. 1 is the textbook's.
+    /// The level that is exceeded by one in `times` clusters, with its interval by profile likelihood. `wider` scales
+    /// the allowed drop of the profile; 1 gives the textbook's 95 % interval, which is right for many data.
     pub fn level(&self, fit: &Fit, times: f64, wider: f64) -> Option<Estimate> {
         if times <= 1.0 || !times.is_finite() {
             return None;

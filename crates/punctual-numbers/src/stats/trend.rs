@@ -1,4 +1,4 @@
-//! Whether values change over a run: a drift makes each claim one about the past.
+//! Tests whether values change over a run. Claims from a run that drifts hold for that run only.
 
 #![allow(clippy::cast_precision_loss, reason = "numbers of values, far below 2^53")]
 
@@ -27,7 +27,7 @@ pub fn kendall(values: &[f64]) -> Option<Tested> {
         .then(|| Tested { statistic: score / (all * (all - pairs)).sqrt(), odds: two_sided(score / variance.sqrt()) })
 }
 
-/// Sorts, and counts the pairs of which the earlier value was the larger one.
+/// Sorts the values, and counts the pairs of which the earlier value was the larger one.
 fn sort_counting(values: &mut [f64]) -> u64 {
     if values.len() < 2 {
         return 0;
@@ -49,8 +49,8 @@ fn sort_counting(values: &mut [f64]) -> u64 {
     falling
 }
 
-/// The KPSS statistic for a constant level (Kwiatkowski and others 1992) with Bartlett weights over `lags`; above 0.463
-/// with odds of 5 % where the level is constant, above 0.739 with 1 %.
+/// The KPSS statistic for a constant level (Kwiatkowski and others 1992) with Bartlett weights over `lags`. A constant
+/// level gives more than 0.463 with a probability of 5 %, and more than 0.739 with 1 %.
 pub fn kpss(values: &[f64], lags: usize) -> Option<f64> {
     let n = values.len() as f64;
     if values.len() < 10 {
@@ -69,8 +69,8 @@ pub fn kpss(values: &[f64], lags: usize) -> Option<f64> {
     (variance > 0.0).then(|| squares / (n * n * variance))
 }
 
-/// The odds that two stretches of `first` and `second` trials hold counts that differ as much, where the rate is the
-/// same: binomial, two-sided.
+/// The two-sided binomial probability that two stretches of one rate hold counts that differ as much: `first` events in
+/// `of_first` trials and `second` in `of_second`.
 pub fn halves(first: u64, of_first: u64, second: u64, of_second: u64) -> f64 {
     let (all, trials) = (first.saturating_add(second), of_first.saturating_add(of_second));
     if all == 0 || of_first == 0 || of_second == 0 {

@@ -1,4 +1,4 @@
-//! Tails by cause, and gates that causes close.
+//! Claims by cause, and gates that causes close.
 
 use super::*;
 use crate::explain::CpuLate;
@@ -7,7 +7,7 @@ fn cause(name: &str) -> Cause {
     Cause { class: Class::HigherPriority, name: name.into() }
 }
 
-/// Late by `late`, by this cause, at the release number `index`.
+/// A spike of `late` by this cause at the release number `index`.
 fn spike_at(name: &str, late: Nanos, index: u64) -> Spike {
     let release = EPOCH.plus(PERIOD.times(index));
     Spike {
@@ -40,8 +40,8 @@ fn causes_close_the_gate() {
     assert!(of((0..5).map(|_| spike("hog", 100)).collect()).is_ok(), "five spikes decide nothing");
 }
 
-/// In 700 s 400 of an exponential tail of 10 us from 30 us on, 300 of one size, 30 of another kind and 20 that are too few
-/// to ask; `late` late activations in all.
+/// Four causes in 700 s: 400 spikes with an exponential tail of 10 us from 30 us on, 300 of one size, 30 of a third
+/// cause, and 20 of a fourth, which are too few to be asked. `late` is the number of all late activations.
 fn several(late: u64) -> Vec<CauseClaims> {
     several_in(&recording(700, None, exponential(1)), late)
 }

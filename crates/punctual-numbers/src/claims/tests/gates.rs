@@ -1,12 +1,12 @@
-//! Gates of a tail, each closed by data that pass all others: next to them stands what opens it.
+//! Gates of a tail: each is closed by data that pass all others, and similar data open it.
 
 use super::*;
 
-/// The scale of the tail.
+/// The scale of the tail in nanoseconds.
 const TAIL_NS: f64 = 10_000.0;
 
-/// The largest of each of 2000 seconds. Fewer and fewer clusters of a second pass a level, by a Pareto law of shape `near`
-/// and, where fewer than `turn` of them are left, of shape `far`. Chance is in their order alone.
+/// Maxima of 2000 seconds that follow a Pareto law of shape `near`, and of shape `far` above the level that fewer than
+/// `turn` clusters a second exceed. The values are exact quantiles in random order.
 fn maxima(near: f64, turn: f64, far: f64) -> Maxima {
     const BLOCKS: u32 = 2_000;
     // The laws begin where a quarter of the seconds have a cluster above.
@@ -34,8 +34,8 @@ fn a_tail_that_is_too_heavy_is_refused_for_its_shape() {
     assert!((value - 0.8).abs() < 0.1 && low > 0.5 && value < high, "{value} {low} {high}");
 }
 
-/// Exponential at first and heavy farther out: each threshold fits, and each tells another level of a far time. Of a near
-/// one they tell about the same.
+/// A tail that is exponential at first and heavy farther out fits above each threshold. The thresholds give different
+/// levels for a long time and similar ones for a short time.
 #[test]
 fn a_level_that_hangs_on_the_threshold_is_refused() {
     let bent = maxima(0.0, 0.13, 0.5);

@@ -1,9 +1,9 @@
-//! Histograms of other programs.
+//! Claims of histograms of other programs.
 
 use super::*;
 use crate::foreign::{Beyond as Overflow, Cell, ForeignRun, Series, Stated};
 
-/// A million values at a millisecond, exponential with a mean of 5 us, in cells of this width.
+/// A million exponential values with a mean of 5 us, one each millisecond, in cells of this width.
 fn series(seed: u64, width: Nanos, floor: impl Fn(f64) -> f64) -> Series {
     let mut cells = std::collections::BTreeMap::<u64, u64>::new();
     for u in uniform(seed).take(1_000_000) {
@@ -154,7 +154,7 @@ fn what_was_skipped_or_lost_counts_as_larger_than_all() {
     for one in [skipping, lost] {
         let claims = claims(&one);
         assert_eq!((claims.next.len(), claims.beyond), (0, Err(Refusal::Missing { values: 5_000 })));
-        // One in 200 is missing: what 1 % lie above is that of 0.5 % of the others, 5 us ln(200) = 26.5 us.
+        // One in 200 is missing and counts as larger, so p99 is p99.5 of the others: 5 us ln(200) = 26.5 us.
         let p99 = claims.percentiles[0];
         assert_eq!(p99.value, Some(Nanos::from_ns(26_999)), "{p99:?}");
         assert_eq!((claims.percentiles[1].value, claims.percentiles[1].high), (None, None));

@@ -1,4 +1,4 @@
-//! Files of other programs against each other and against recordings.
+//! Comparisons of files of other programs with each other and with recordings.
 
 use super::super::tests::{plain, quiet};
 use super::super::{Change, Comparison, Matters, RowResult, What};
@@ -38,7 +38,7 @@ fn one(tail_us: f64, seed: u64) -> ForeignRun {
     run(vec![series("thread 0", 200_000, tail_us, seed)])
 }
 
-/// A margin that limits of files without times keep within.
+/// Options with a margin wide enough for the limits of files without times.
 fn wide() -> Options {
     Options { margin: 0.25, ..options() }
 }
@@ -70,7 +70,7 @@ fn a_difference_is_found_and_no_finer_than_the_cells_are() {
     let (a, b) = (one(20.0, 1), one(30.0, 2));
     assert_eq!(held(&a, &b, options()).unwrap().verdict(), Compared::Worse);
     assert_eq!(held(&b, &a, options()).unwrap().verdict(), Compared::Better);
-    // Medians of 5.4 and 6.2 us lie in the cells of 5 and 6 us: they may as well be 5.9 and 6.0.
+    // Medians in the cells of 5 and 6 us may differ as little as 5.9 and 6.0 us.
     let shifted = |us: u64| {
         run(vec![Series { cells: vec![Cell::of_width(us, Nanos::from_us(1), 1_000_000)], ..Series::default() }])
     };
@@ -125,7 +125,7 @@ fn what_means_something_else_is_refused_unless_asked_for() {
         let anyway = held(&a, &b, Options { anyway: true, ..options() }).unwrap();
         assert!(anyway.others[0].refused, "the result is marked");
     }
-    // What does not state its period is not refused for it.
+    // A file that does not state its period is not refused because of the period.
     assert!(held(&a, &changed(|s| s.period = None), options()).is_ok());
 }
 
@@ -148,7 +148,7 @@ fn threads_are_held_against_those_of_the_same_cpu_or_name() {
     let (a, b) = (vec![on(None, "a"), on(None, "b")], vec![on(None, "c"), on(None, "d")]);
     assert!(matches!(pairs(a.clone(), b.clone(), false), Err(Refused::NothingInCommon(..))));
     assert_eq!(pairs(a, b, true).unwrap(), (vec![text("a", "c"), text("b", "d")], vec![], true));
-    // Of what a trace tells of one activation, the thread's own is what others measure.
+    // A trace has several latencies for one activation; other programs measure that of the thread in user space.
     let of = |context: &str| Series { context: Some(context.to_owned()), ..on(Some(1), context) };
     let traced = pairs(vec![on(Some(1), "x")], vec![of("IRQ"), of("Thr"), of("Usr")], false).unwrap();
     assert_eq!((traced.0, traced.1), (vec![text("x", "Usr")], vec!["IRQ".to_owned(), "Thr".to_owned()]));
@@ -170,7 +170,7 @@ fn files_without_counts_are_shown_and_have_no_odds() {
     assert!(matches!(held(&run(vec![]), &told(5), options()), Err(Refused::NothingInCommon(..))));
 }
 
-/// Both have bursts. Without times, they must not be told apart.
+/// Two histograms of one system with bursts must not be told apart.
 #[test]
 fn bursts_of_one_system_are_not_told_apart() {
     let bursty = |seed: u64| {

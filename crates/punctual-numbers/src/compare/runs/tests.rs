@@ -1,10 +1,10 @@
-//! Sides of several runs, and rounds.
+//! Tests of sides of several runs, and of rounds.
 
 use super::super::tests::{options, plain, quiet};
 use super::*;
 use punctual_hist::SplitMix;
 
-/// A run of `seconds` whose level was drawn for the whole run, `sd` on the scale of logarithms, times a factor.
+/// A run of `seconds` with one random level, `sd` its standard deviation on the scale of logarithms, times a factor.
 fn moody(seed: u64, seconds: u64, sd: f64, times: f64) -> Recording {
     let mut random = SplitMix::new(seed);
     let level = (sd * normal::quantile(random.unit())).exp() * times;
@@ -44,7 +44,7 @@ fn two_runs_a_side_say_what_they_cannot_show() {
     assert_eq!(comparison.first.runs, ["0", "1"]);
 }
 
-/// Moods of a minute, runs of 30 s in turn: 15 % more are found in sixteen rounds by far the most times.
+/// With moods of a minute and runs of 30 s in turn, sixteen rounds mostly find latencies that are 15 % larger.
 #[test]
 fn rounds_find_what_single_runs_cannot() {
     let keep = (-0.5f64).exp();
@@ -58,7 +58,7 @@ fn rounds_find_what_single_runs_cannot() {
         };
         let (mut a, mut b, mut c) = (Vec::new(), Vec::new(), Vec::new());
         for round in 0..16u64 {
-            // A B, then B A: the third is A as well.
+            // The order alternates: A B, then B A.
             if round % 2 == 0 {
                 a.push(next(1.0, 3 * round));
                 b.push(next(1.15, 3 * round + 1));
@@ -101,7 +101,7 @@ fn equal_values_in_all_runs_show_no_difference() {
     assert_eq!(compared(&runs(10_000), &runs(15_000), false).verdict(), Compared::Worse);
 }
 
-/// By hand: of the eight ways to turn three signs one reaches 6, and two reach 4.
+/// By hand: of the eight assignments of signs to 1, 2, 3 one has a sum of 6, and two have at least 4.
 #[test]
 fn signs_are_counted_out() {
     assert!((signs(&[1.0, 2.0, 3.0]) - 1.0 / 8.0).abs() < 1e-12);

@@ -1,11 +1,11 @@
-//! How often equal runs are told apart, and different ones are.
+//! Tests how often equal runs are told apart, and how often different ones are.
 
 #![allow(clippy::cast_precision_loss, reason = "counts of tests are small")]
 
 use super::*;
 use punctual_hist::SplitMix;
 
-/// Makes the level of each second of a run, as standard normal deviates of its logarithm.
+/// The logarithm of the level of each second of a run, an autoregressive series of this memory and standard deviation.
 fn moods(random: &mut SplitMix, seconds: usize, tau: f64, sd: f64) -> Vec<f64> {
     let mut draw = || normal::quantile(random.unit());
     let keep = if tau > 0.0 { (-1.0 / tau).exp() } else { 0.0 };
@@ -84,7 +84,7 @@ fn moods_are_seen_with_their_length() {
     assert!(effect.moody < 0.1 && effect.for_limits(0.025).0 < 1.2, "{} {:?}", effect.moody, effect.for_limits(0.025));
 }
 
-/// One excursion of any height is one event: it never decides.
+/// One excursion, whatever its height, is one event and must not decide.
 #[test]
 fn one_excursion_decides_nothing() {
     let of = |hit: bool| {
@@ -129,7 +129,7 @@ fn nothing_panics() {
     }
 }
 
-/// Fifteen events in each slice of a run, and none in the other: as even as can be, and as clear.
+/// Events spread evenly over one run, and none in the other, are a clear difference.
 #[test]
 fn events_that_come_evenly_are_no_clusters() {
     let a = Events::new(&[(0.0, 1_000.0); 20], 20.0);

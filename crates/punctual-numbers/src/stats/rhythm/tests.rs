@@ -1,4 +1,4 @@
-//! Rhythms that are there are found with their period, on the grid of releases; what is not there is not.
+//! Rhythms are found with their period from events rounded to releases, and none is found among random events.
 
 use super::*;
 
@@ -19,13 +19,14 @@ fn random(seed: u64) -> impl FnMut() -> f64 {
 const GRID: Nanos = Nanos::from_ms(1);
 const TICK: Nanos = Nanos::from_ms(4);
 
-/// As a release of the grid that is not before it, like a late activation.
+/// The first release, one each millisecond, at or after this time: a late activation is seen there.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "times of tests")]
 fn on_grid(secs: f64) -> MonoTime {
     MonoTime::from_ns(5_000_000_000_123 + (secs * 1e3).ceil() as u64 * 1_000_000)
 }
 
-/// A comb: from each tooth on `jitter` seconds, each there with a probability; and others at random.
+/// Events of one period, each present with probability `there` and late by up to `jitter` seconds, and `others` at
+/// random.
 fn comb(period: f64, length: f64, there: f64, jitter: f64, others: usize, seed: u64) -> Vec<MonoTime> {
     let mut random = random(seed);
     let mut times = Vec::new();

@@ -41,12 +41,12 @@ proptest! {
     #[test]
     fn tests_are_odds_or_none(values in values(), lags in 0usize..20) {
         let sane: Vec<f64> = values.iter().copied().filter(|x| x.is_finite() && x.abs() < 1e100).collect();
-        for tested in [dependence::ljung_box(&sane, lags), dependence::runs(&sane), trend::kendall(&sane)].into_iter().flatten() {
+        for tested in [dependence::ljung_box(&sane, lags), trend::kendall(&sane)].into_iter().flatten() {
             prop_assert!((0.0..=1.0).contains(&tested.odds), "{tested:?}");
             number(tested.statistic)?;
         }
-        // What is not a number may come out of what is none, but nothing panics.
-        let _ = (dependence::ljung_box(&values, lags), dependence::runs(&values), trend::kendall(&values), trend::kpss(&values, lags));
+        // Values that are not finite may give results that are not finite, but must not panic.
+        let _ = (dependence::ljung_box(&values, lags), trend::kendall(&values), trend::kpss(&values, lags));
         prop_assert!((0.0..=1.0).contains(&goodness::odds(sane.first().copied().unwrap_or(1.0), sane.last().copied().unwrap_or(0.0))));
     }
 

@@ -31,8 +31,20 @@ struct Numbers<'a> {
     /// How many activations ran.
     ran: Option<u64>,
     latency_ns: Percentiles,
+    /// Percentiles that lie beyond the last cell of the file, where values are only counted.
+    latency_at_least: Vec<AtLeast>,
     /// What follows for what was not measured; null if there are no cells.
     claims: Option<SeriesClaims>,
+}
+
+/// A percentile of which only a lower bound is known.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct AtLeast {
+    /// The percentile in parts per million: 990000 is the 99th.
+    ppm: u32,
+    /// Lower bound of the percentile, in nanoseconds.
+    at_least_ns: Nanos,
 }
 
 impl Published for Document<'_> {
@@ -52,7 +64,14 @@ impl<'a> Document<'a> {
 
 impl<'a> Numbers<'a> {
     fn of(run: &ForeignRun, series: &'a Series) -> Self {
-        Self { series, ran: series.count(), latency_ns: percentiles(series), claims: SeriesClaims::of(run, series) }
+        let at_least = |ppm: u32| Some(AtLeast { ppm, at_least_ns: series.percentile_at_least(ppm)? });
+        Self {
+            series,
+            ran: series.count(),
+            latency_ns: percentiles(series),
+            latency_at_least: [500_000, 990_000, 999_000, 999_900].into_iter().filter_map(at_least).collect(),
+            claims: SeriesClaims::of(run, series),
+        }
     }
 }
 

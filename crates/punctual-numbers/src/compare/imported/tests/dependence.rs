@@ -1,4 +1,4 @@
-//! Files of equal machines whose values depend on each other: in order, the order shows it; in a histogram nothing does.
+//! Files of equal machines whose values depend on each other, which a list shows by its order and a histogram does not.
 
 use super::*;
 use crate::claims::{Assumed, SeriesClaims};
@@ -8,11 +8,11 @@ use crate::foreign::Sequence;
 #[derive(Clone, Copy, Debug)]
 enum Law {
     Independent,
-    /// A fifth of the time, in bursts of this many values on average, twice as late.
+    /// Twice as late for a fifth of the time, in bursts with this mean number of values.
     Bursts(f64),
-    /// The logarithm keeps this much of its last value.
+    /// The logarithm is an autoregressive series with this correlation of neighbours.
     Autoregressive(f64),
-    /// A sine of this period with an amplitude of a fifth.
+    /// A sine with an amplitude of a fifth and this period, in values.
     Slow(f64),
 }
 
@@ -47,7 +47,7 @@ fn values(law: Law, n: u32, seed: u64) -> Vec<f64> {
     (0..n).map(next).collect()
 }
 
-/// What a list of these values in microseconds becomes.
+/// The import of a list of these values in microseconds.
 fn list(values: &[f64]) -> ForeignRun {
     let mut sequence = Sequence::default();
     for value in values {
@@ -57,7 +57,7 @@ fn list(values: &[f64]) -> ForeignRun {
     run(vec![Series::of_sequence("the samples".to_owned(), &sequence, Nanos::from_ns(1))])
 }
 
-/// Of this many pairs, how many are told apart.
+/// Number of pairs, of `pairs`, that are told apart.
 fn decided(law: Law, n: u32, pairs: u64, times: f64) -> usize {
     let plain = super::super::super::tests::options();
     let told = |pair: &u64| {
@@ -69,10 +69,10 @@ fn decided(law: Law, n: u32, pairs: u64, times: f64) -> usize {
     (0..pairs).filter(told).count()
 }
 
-/// At most 5 % of equal pairs, as far as 24 pairs of each law show it, and what differs is still found where moods are short.
+/// At most one of 24 equal pairs of each law is told apart, and differing pairs are found where moods are short.
 #[test]
 fn equal_lists_in_order_are_not_told_apart_whatever_their_moods() {
-    // Bursts of a minute are left out: a list of 100 s often holds a single mood, and then nothing can show that there are others.
+    // Bursts of a minute are left out: a list of 100 s often holds a single mood and cannot show that there are others.
     for law in [Law::Bursts(1e3), Law::Bursts(1e4), Law::Autoregressive(0.9999), Law::Slow(1.2e5)] {
         let false_decisions = decided(law, 100_000, 24, 1.0);
         assert!(false_decisions <= 1, "{law:?}: {false_decisions} of 24");
@@ -90,7 +90,7 @@ fn long_lists_in_order_are_not_told_apart_whatever_their_moods() {
     }
 }
 
-/// Two histograms of one machine in bursts of 10 s: what would be decided as if independent is not the verdict.
+/// For two histograms of one machine with bursts of 10 s, the verdict as if values were independent is withheld.
 #[test]
 fn a_histogram_decides_nothing_unless_independence_is_granted() {
     let plain = super::super::super::tests::options();
@@ -113,7 +113,7 @@ fn a_histogram_decides_nothing_unless_independence_is_granted() {
     assert!(as_if > 4, "as if independent, {as_if} of 20 equal pairs are told apart: that is why nothing is decided");
 }
 
-/// A list in bursts has limits as wide as its parts differ, and says so; its histogram claims as if independent.
+/// Limits of a list with bursts are as wide as its parts differ; those of its histogram assume independence.
 #[test]
 fn claims_of_a_list_are_as_wide_as_its_parts_differ() {
     let ordered = list(&values(Law::Bursts(1e3), 200_000, 7));
@@ -129,7 +129,7 @@ fn claims_of_a_list_are_as_wide_as_its_parts_differ() {
     assert!(width(&ordered) > 3 * width(&bare), "{} {}", width(&ordered), width(&bare));
 }
 
-/// Limits whose lower end lies just beyond the margin, in cells of 1 us: one number of five is not enough to decide.
+/// Limits in cells of 1 us whose lower end lies just beyond the margin must not show "no difference".
 #[test]
 fn limits_beyond_the_margin_never_show_no_difference() {
     let mut open = 0;

@@ -1,4 +1,4 @@
-//! What makes a file unfit for claims makes it unfit for being compared.
+//! A file that is unfit for claims is also unfit for being compared.
 
 use super::*;
 use crate::claims::Refusal;
@@ -13,7 +13,7 @@ fn unfit(why: Unfit, tail_us: f64) -> Series {
 fn what_contradicts_itself_or_lists_only_the_largest_is_refused_unless_asked_for() {
     let sound = one(20.0, 1);
     for (why, refusal) in [(Unfit::Doubted, Refusal::Doubted), (Unfit::Censored, Refusal::Censored)] {
-        // Half as late again: it would be worse.
+        // Latencies are half as large again, so that the verdict would be worse.
         let other = run(vec![unfit(why, 30.0)]);
         let refused = Refused::Unfit("b".to_owned(), None, Some(refusal.clone()));
         assert_eq!(held(&sound, &other, options()).unwrap_err(), refused);
@@ -74,7 +74,7 @@ fn percentiles_among_what_is_missing_are_refused_and_those_below_have_wider_limi
 
 #[test]
 fn what_was_lost_may_have_missed_the_budget_or_not() {
-    // The last value of a cell.
+    // The budget is the last value of a cell.
     let budget = Some(Nanos::from_ns(99_999));
     let misses = |lost: u64| {
         let comparison = held(&one(20.0, 1), &losing(lost, 2), Options { budget, ..options() }).unwrap();
