@@ -1,7 +1,7 @@
 //! A report as one page: a single file that loads nothing, in light and dark, on a phone and on paper.
 //!
-//! Rust makes the pictures and the words, the template places them; everything that goes through the template is
-//! escaped by it. Must not compute: it picks, orders and lays out what the report holds.
+//! Rust makes the pictures and the words, and the template places and escapes them. Must not compute: it picks, orders
+//! and lays out what the report holds.
 
 mod imported;
 
@@ -26,7 +26,7 @@ const PAGE: &str = include_str!("html/page.html.jinja");
 const STYLE: &str = include_str!("html/report.css");
 const SCRIPT: &str = include_str!("html/report.js");
 
-/// Mark in a template that is replaced by the list of its sections.
+/// Mark in a template that is replaced by the list of the page's sections.
 const CONTENTS: &str = "<!-- contents -->";
 
 /// With more CPUs than this only those with the largest latency are drawn; the table always has all.
@@ -57,8 +57,8 @@ pub(super) fn rendered(template: &str, context: Value) -> Result<String, minijin
     Ok(visible_only(&chart::typeset(&page.replacen(CONTENTS, &contents(&page), 1))))
 }
 
-/// Links to the sections of a page: a heading with an `id` of its own is listed. No text from outside can become one, since
-/// the template escapes it.
+/// Links to the sections of a page: each heading with an `id` is listed. Text from outside cannot become a heading,
+/// because the template escapes it.
 fn contents(page: &str) -> String {
     let heading = |part: &str| {
         let (id, rest) = part.split_once("\">")?;
@@ -69,12 +69,13 @@ fn contents(page: &str) -> String {
     format!("<nav class=\"contents\" aria-label=\"Contents\"><ul>{links}</ul></nav>")
 }
 
-/// Replaces control characters: names from outside must not reverse the text, nor act on a terminal that shows the source.
+/// Replaces control characters, so that names from outside cannot reverse text or act on a terminal that shows the
+/// source.
 fn visible_only(page: &str) -> String {
     page.chars().map(|c| if matches!(c, '\n' | '\t') { c } else { visible(c) }).collect()
 }
 
-/// What every page has: its title, its looks, the run, the machine, the causes.
+/// Values that both pages of a report use: title, run, machine and causes.
 fn around(report: &Report, title: &str, recording: Option<&Path>) -> Value {
     let is_whole = report.cut_off.is_none() && report.write_error.is_none();
     let recording = recording.map(|path| format!("{}{}", path.display(), if is_whole { "" } else { " (incomplete)" }));

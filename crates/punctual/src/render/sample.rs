@@ -38,13 +38,13 @@ pub fn all() -> Vec<(&'static str, Report)> {
 
 /// Two CPUs, 30 s, idle then load, held although the hypervisor took time.
 pub fn two_cpus() -> Report {
-    let run = Run { cpus: 2, seconds: 30, budget: Some(100), ..RUN };
+    let run = Sample { cpus: 2, seconds: 30, budget: Some(100), ..SAMPLE };
     run.report(vec![event(20, 40, EventKind::Steal, 0)])
 }
 
 /// Eight CPUs, 2 min, not held by a few releases, with doubts of several directions.
 pub fn eight_cpus() -> Report {
-    let run = Run { cpus: 8, seconds: 120, budget: Some(72), governor_after: "performance", ..RUN };
+    let run = Sample { cpus: 8, seconds: 120, budget: Some(72), governor_after: "performance", ..SAMPLE };
     let events = [event(40, 0, EventKind::WallClockStep, 0), event(83, 2_300, EventKind::Paused, 18_400)];
     let counters = Counters { minor_faults: 2, ..Counters::default() };
     let faults = CpuInterval { cpu: 3, counters, ..CpuInterval::default() };
@@ -53,26 +53,27 @@ pub fn eight_cpus() -> Report {
 
 /// Two CPUs of which the first is blocked for 20 ms of every second, and a load that could not run.
 pub fn skipped() -> Report {
-    let run = Run { cpus: 2, seconds: 10, budget: Some(50), hog: true, ..RUN };
+    let run = Sample { cpus: 2, seconds: 10, budget: Some(50), hog: true, ..SAMPLE };
     run.report(vec![mark(3, MarkKind::LoadSkipped("graphics".to_owned(), "x11perf is not installed".to_owned()))])
 }
 
 /// A report of a run that did not measure anything.
 pub fn empty() -> Report {
-    let header = Run { cpus: 1, budget: Some(50), ..RUN }.header();
+    let header = Sample { cpus: 1, budget: Some(50), ..SAMPLE }.header();
     Report::of(&Recording::new(Header { machine: Vec::new(), ..header }))
 }
 
 /// A recording that ends in the middle of a frame.
 pub fn cut_off() -> Report {
-    let mut recording = Run { cpus: 2, seconds: 7, budget: Some(100), end: None, ..RUN }.recording();
+    let mut recording = Sample { cpus: 2, seconds: 7, budget: Some(100), end: None, ..SAMPLE }.recording();
     recording.cut_off = Some(CutOff { good_bytes: 18_211, lost_bytes: 37, reason: CutReason::InAFrame });
-    Report { claims: Run { cpus: 2, seconds: 7, budget: Some(100), ..RUN }.claims(), ..Report::of(&recording) }
+    Report { claims: Sample { cpus: 2, seconds: 7, budget: Some(100), ..SAMPLE }.claims(), ..Report::of(&recording) }
 }
 
 /// A short run of one CPU without a budget, by a user who may not use the real-time class.
 pub fn no_budget() -> Report {
-    Run { cpus: 1, seconds: 2, policy: Policy::Other, end: Some(EndReason::Interrupted), ..RUN }.report(Vec::new())
+    Sample { cpus: 1, seconds: 2, policy: Policy::Other, end: Some(EndReason::Interrupted), ..SAMPLE }
+        .report(Vec::new())
 }
 
 /// What a load achieved in 20 s.
@@ -201,7 +202,7 @@ impl Dice {
 }
 
 /// What the samples differ in.
-pub struct Run {
+pub struct Sample {
     pub cpus: u32,
     pub seconds: u64,
     /// Largest latency that is no miss, in microseconds.
@@ -212,7 +213,7 @@ pub struct Run {
     pub governor_after: &'static str,
 }
 
-pub const RUN: Run = Run {
+pub const SAMPLE: Sample = Sample {
     cpus: 1,
     seconds: 0,
     budget: None,
@@ -231,7 +232,7 @@ struct Second {
     worst: Vec<Worst>,
 }
 
-impl Run {
+impl Sample {
     fn report(&self, more: Vec<Frame>) -> Report {
         let mut recording = self.recording();
         for frame in more {

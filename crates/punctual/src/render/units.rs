@@ -151,14 +151,17 @@ pub fn at_most(probability: f64, nouns: &str) -> String {
     format!("fewer than 1 in {} {nouns}", count(two_leading_digits(odds)))
 }
 
-/// How many times `part` goes into `whole`: `0.82x`, `1.2x`, `358x`. Rounded up, as what is over must not look met.
+/// How many times `part` goes into `whole`: `0.82x`, `1.04x`, `3.4x`, `358x`. Only what is equal is `1.00x`, because
+/// more must not look like a budget that is met, nor less like one that is used up.
 #[allow(clippy::cast_precision_loss, reason = "shown with two or three digits")]
 pub fn times(whole: Nanos, part: Nanos) -> Option<String> {
     let ratio = whole.as_ns() as f64 / (part != Nanos::ZERO).then(|| part.as_ns() as f64)?;
     Some(match ratio {
-        r if r < 1.0 => format!("{:.2}x", (r * 100.0).ceil() / 100.0),
-        r if r < 10.0 => format!("{:.1}x", (r * 10.0).ceil() / 10.0),
-        r => format!("{:.0}x", r.ceil()),
+        r if r < 1.0 => format!("{:.2}x", r.min(0.99)),
+        1.0 => "1.00x".to_owned(),
+        r if r < 2.0 => format!("{:.2}x", r.max(1.01)),
+        r if r < 10.0 => format!("{r:.1}x"),
+        r => format!("{r:.0}x"),
     })
 }
 
@@ -223,7 +226,7 @@ fn shorter(decimal: &str) -> &str {
 }
 
 /// `n` with all but its two leading digits set to zero.
-fn two_leading_digits(n: u64) -> u64 {
+pub fn two_leading_digits(n: u64) -> u64 {
     let mut unit = 1;
     while n / unit >= 100 {
         unit *= 10;
@@ -277,6 +280,14 @@ mod tests {
             (column_us_of(12_340.0), plain(&column_us_of(1_204_000.0))),
             ("12.3".to_owned(), "1 204".to_owned())
         );
+    }
+
+    #[test]
+    fn only_what_is_equal_is_once() {
+        let ratio = |ns| times(Nanos::from_ns(ns), Nanos::from_us(72)).unwrap();
+        let told = [75_000, 72_001, 72_000, 71_999, 36_000, 144_000, 720_000].map(ratio);
+        assert_eq!(told, ["1.04x", "1.01x", "1.00x", "0.99x", "0.50x", "2.0x", "10x"]);
+        assert_eq!(times(Nanos::from_ns(1), Nanos::ZERO), None);
     }
 
     #[test]

@@ -79,7 +79,7 @@ fn here(sheet: &mut Sheet, finding: &Finding) {
     }
 }
 
-/// What the severity was weighed for.
+/// The kernel, CPUs and kind of work that the severity depends on.
 fn circumstances(case: &Case<'_>) -> String {
     let kernel = &case.machine.kernel;
     let version = kernel.version.known().map_or_else(

@@ -66,7 +66,8 @@ fn against(sheet: &mut Sheet, other: &Against, comparison: &Comparison) {
     let word = format!("{}.", say::verdict_on(other).to_uppercase());
     sheet.toned_paragraph(2, tone(other.verdict), &word, &say::sentence(other, comparison));
     if other.refused {
-        sheet.toned_paragraph(2, Tone::Doubt, "Not comparable:", "compared all the same, because --anyway was given.");
+        let why = format!("{}; compared all the same, because --anyway was given.", say::not_comparable(other));
+        sheet.toned_paragraph(2, Tone::Doubt, "Not comparable:", &why);
     }
     let (groups, left) = told(other);
     let decided = say::all_decided(other);

@@ -1,7 +1,7 @@
 //! Columns of numbers that stay readable however narrow the terminal is.
 //!
-//! A table that is too wide is printed in blocks, each with the first column again: a line of a table is never wrapped.
-//! Where not even two columns fit, each row becomes a list. Knows nothing of what its cells mean.
+//! A table that is too wide is printed in blocks, each with the first column again, so that no line is wrapped. If not
+//! even two columns fit, each row becomes a list. Must not know what cells mean.
 
 use crate::render::clean::clean;
 
@@ -32,7 +32,7 @@ pub struct TableLine {
 }
 
 const GAP: usize = 2;
-/// A table has no blocks on a terminal narrower than this: they would hold one number each.
+/// On a terminal with fewer columns each row becomes a list, because a block would hold one number.
 const BLOCKS_FROM: usize = 36;
 
 impl Table {
@@ -48,12 +48,12 @@ impl Table {
         self.rows.push(Entry::Cells(row));
     }
 
-    /// Adds a line that names the rows below it.
+    /// Adds a title line above the rows that follow.
     pub fn title(&mut self, title: &str) {
         self.rows.push(Entry::Title(clean(title)));
     }
 
-    /// The lines of the table, in blocks no wider than `width`; as a list where that cannot be.
+    /// The lines of the table in blocks no wider than `width`, or as a list if `width` is too small for blocks.
     pub fn lines(&self, width: usize) -> Vec<TableLine> {
         let blocks = self.blocks(width);
         let columns = |block: &Vec<usize>| block.iter().map(|column| self.column_width(*column) + GAP).sum::<usize>();
@@ -67,7 +67,7 @@ impl Table {
             }
             let names: Vec<String> = self.columns.iter().map(|(name, _)| name.clone()).collect();
             let heading = self.line(&block, &names);
-            // A table whose columns speak for themselves has no heading.
+            // A table without column names has no line of headings.
             if !heading.is_empty() {
                 lines.push(TableLine { heading: true, text: heading });
             }

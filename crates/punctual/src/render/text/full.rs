@@ -44,7 +44,7 @@ fn run(sheet: &mut Sheet, report: &Report) {
     section::notes(sheet, report);
 }
 
-/// The table vendors print for a board: one column per core.
+/// The numbers with one column for each CPU, as vendors print them for a board.
 fn by_core(sheet: &mut Sheet, report: &Report) {
     if report.cpus.is_empty() {
         return;
@@ -105,7 +105,7 @@ fn worst(sheet: &mut Sheet, report: &Report) {
     );
 }
 
-/// What follows for what was not measured.
+/// What the run can claim beyond what was measured.
 fn claims(sheet: &mut Sheet, report: &Report) {
     if report.claims.phases.iter().all(|phase| phase.due == 0) {
         return;
@@ -195,7 +195,7 @@ fn in_force(sheet: &mut Sheet, report: &Report) {
     }
 }
 
-/// What is bad in full; what there is nothing to do about is counted.
+/// Bad findings in full, and counts of all others.
 fn findings(sheet: &mut Sheet, report: &Report) {
     sheet.heading(&format!("Findings ({})", words::findings_counted(&report.findings)));
     for finding in words::standing_in_the_way(report).into_iter().filter(|finding| finding.state == State::Bad) {

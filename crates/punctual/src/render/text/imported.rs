@@ -1,6 +1,6 @@
 //! What another program measured, for the terminal.
 //!
-//! Says what the file says and no more: no verdict, no word about trust.
+//! There is no verdict and no word about trust, because a foreign file does not hold what they are based on.
 
 use crate::render::sheet::Sheet;
 use crate::render::sheet::Style;
@@ -82,20 +82,16 @@ fn claims(sheet: &mut Sheet, run: &ForeignRun) {
         return;
     }
     sheet.heading("What these numbers can claim");
-    for (label, lines) in &claimed {
-        sheet.paragraph(2, &format!("{label}:"));
-        for line in lines {
+    for of in &claimed {
+        sheet.paragraph(2, &format!("{}:", of.name));
+        for line in &of.lines {
             sheet.point(2, line);
         }
     }
     sheet.paragraph(2, words::claims::CONDITION_IMPORTED);
 }
 
-fn row(series: &Series) -> Vec<String> {
+fn row(series: &Series) -> impl Iterator<Item = String> {
     let count = series.count().map_or_else(|| units::ABSENT.to_owned(), units::count);
-    let ends = [series.smallest(), series.mean, series.largest()].map(units::exact_us);
-    let percentiles = [500_000, 990_000, 999_000, 999_900].map(|ppm| words::claims::percentile_of_import(series, ppm));
-    let [smallest, mean, largest] = ends;
-    let points = [smallest, mean].into_iter().chain(percentiles).chain([largest]);
-    [series.label.clone(), count].into_iter().chain(points).collect()
+    [series.label.clone(), count].into_iter().chain(words::claims::points_of_import(series))
 }

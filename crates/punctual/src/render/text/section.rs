@@ -163,7 +163,7 @@ pub fn verdict(sheet: &mut Sheet, report: &Report) {
 pub fn trust(sheet: &mut Sheet, report: &Report) {
     sheet.heading("Can this run be trusted?");
     let tone = if report.trust.ok() { Tone::Good } else { Tone::Bad };
-    sheet.toned_paragraph(2, tone, words::trust_answer(&report.trust), "");
+    sheet.toned_paragraph(2, tone, &words::trust_answer(&report.trust), "");
     for reason in &report.trust.reasons {
         sheet.point(2, &words::distrust(reason));
     }

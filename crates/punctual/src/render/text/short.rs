@@ -192,7 +192,7 @@ fn who(sheet: &mut Sheet, report: &Report, causes: &Explanation, width: usize) {
     let apart = if report.traced_apart() { " (in a traced pass of its own)" } else { "" };
     sheet.heading(&format!("Who made it late{apart}"));
     let mut table =
-        Table::new(&[("share", Edge::Right), ("cause", Edge::Left), ("worst", Edge::Right), ("knob", Edge::Left)]);
+        Table::new(&[("share", Edge::Right), ("cause", Edge::Left), ("at most", Edge::Right), ("knob", Edge::Left)]);
     for ranked in causes.causes.iter().take(CAUSES_SHOWN) {
         let knob = words::causes::knobs(ranked, report).first().map_or("", |knob| knob.id);
         let (share, worst) = if ranked.total == Nanos::ZERO {
@@ -227,10 +227,14 @@ pub fn answer(sheet: &mut Sheet, report: &Report, reader: &Reader, [recording, p
     );
     sheet.answer("How sure", &answer::how_sure(report));
     sheet.answer("Trust", &answer::trust(report).join(" "));
+    let wording = Wording { report, reader, recording };
     if let Some(cause) = answer::top_cause(report) {
         sheet.answer("Causes", &cause);
+    } else if report.causes.is_none() && report.verdict.missed > 0 {
+        sheet.answer("Causes", "This run did not look for them. To look:");
+        sheet.answer_command(&wording.looking().to_string());
     }
-    if let Some(next) = (Wording { report, reader, recording }).steps().first() {
+    if let Some(next) = wording.steps().first() {
         sheet.answer_next(&next.why, &next.command.to_string(), next.then);
     }
     let files: Vec<String> = [recording, page].into_iter().flatten().map(|path| path.display().to_string()).collect();

@@ -29,7 +29,7 @@ pub fn results(plan: &Plan, applied: &Applied, next: &[String], style: Style) ->
     sheet.finish()
 }
 
-/// What is in force meanwhile, where a step takes effect later; what was refused of steps that stand for themselves.
+/// What is in force until a step takes effect, and steps that were refused while the rest of their change was made.
 fn waits(tried: &Tried) -> Vec<String> {
     let told = |outcome: &Outcome| match outcome {
         Outcome::Waits { seen } => Some(format!("not yet: still reads {seen}")),
@@ -43,7 +43,7 @@ fn waits(tried: &Tried) -> Vec<String> {
     counted.into_iter().map(|(text, count)| if count > 1 { format!("{count} times: {text}") } else { text }).collect()
 }
 
-/// A fate in a word, and why.
+/// The result of a change in a word, and the reason.
 pub(super) fn told(tried: &Tried) -> (Tone, &'static str, String) {
     match &tried.fate {
         Fate::Done => (Tone::Good, "done", String::new()),

@@ -112,11 +112,10 @@ pub fn why(why: &Why) -> String {
         }
         Why::Affinity { cpus } => format!("it may go to CPUs {cpus}"),
         Why::Managed => "the kernel alone decides where it goes (managed)".to_owned(),
-        // These count time.
-        Why::Counter { name, grew: by } if matches!(name.as_str(), "steal" | "standstill" | "suspended") => {
-            format!("{name} grew by {}", units::latency(Nanos::from_ns(*by)))
+        Why::Counter { name, grew, is_time: true } => {
+            format!("{name} grew by {}", units::latency(Nanos::from_ns(*grew)))
         }
-        Why::Counter { name, grew: by } => format!("{name} grew by {}", units::count(*by)),
+        Why::Counter { name, grew, is_time: false } => format!("{name} grew by {}", units::count(*grew)),
         Why::PartlyStolen { time } => {
             format!("up to {} of the latency may be the hypervisor's", units::latency(*time))
         }
@@ -147,8 +146,8 @@ pub fn rhythm(rhythm: &Rhythm) -> String {
 /// When it came: regularly or in bursts; `None` where it is neither.
 pub fn pattern(ranked: &Ranked) -> Option<String> {
     let rhythm = ranked.rhythm.as_ref().map(rhythm);
-    let bursts = ranked.bursts.map(|(clusters, largest)| {
-        format!("in {}, the largest of {}", units::counted(clusters, "burst"), units::counted(largest, "spike"))
+    let bursts = ranked.bursts.map(|of| {
+        format!("in {}, the largest of {}", units::counted(of.clusters, "burst"), units::counted(of.largest, "spike"))
     });
     let both: Vec<String> = rhythm.into_iter().chain(bursts).collect();
     (!both.is_empty()).then(|| both.join(", "))
@@ -293,7 +292,7 @@ pub fn late(report: &Report, explanation: &Explanation) -> Vec<String> {
         return vec![format!("No activation was late{than}: there is nothing to explain.")];
     }
     let mut sentences = vec![format!(
-        "{} late{than}, {} in all; {} captured, {} of them completely.",
+        "{} late{than}, {} in all; {} captured, {} of them completely traced.",
         were(all.late, "activation"),
         units::duration(all.latency),
         units::count(all.kept),
@@ -307,16 +306,20 @@ pub fn late(report: &Report, explanation: &Explanation) -> Vec<String> {
         ));
     }
     if let Some(share) = explanation.complete.filter(|share| *share < 0.995) {
-        sentences.push(format!("{} of the captured latency is fully traced.", units::portion(share)));
+        sentences.push(format!(
+            "Activations whose records are incomplete, with {} of the time captured, count in no share.",
+            units::portion(1.0 - share)
+        ));
     }
     sentences
 }
 
-/// How much of the latency that was looked at has a known cause.
+/// How much of the traced latency has a known cause. The traced latency is that of late activations with complete
+/// records, and all shares are of it.
 pub fn explained(explanation: &Explanation) -> String {
     explanation.explained.map_or_else(
         || "How much of the latency each cause made is not known.".to_owned(),
-        |share| format!("{} of the captured latency has a known cause.", units::portion(share)),
+        |share| format!("{} of the traced latency has a known cause.", units::portion(share)),
     )
 }
 
@@ -325,10 +328,24 @@ pub fn doubt(why: CausesDoubt) -> &'static str {
     match why {
         CausesDoubt::NothingKept => "no late activation was captured.",
         CausesDoubt::NoTimes => "counters name causes, but not how much of the latency each made.",
-        CausesDoubt::Unexplained => "more than a fifth of the captured latency has no known cause.",
+        CausesDoubt::Unexplained => "more than a fifth of the traced latency has no known cause.",
         CausesDoubt::SelfTest => "the self-test of the trace failed: records may be missing, or at wrong times.",
-        CausesDoubt::Incomplete => "more than a fifth of the captured latency is not fully traced.",
+        CausesDoubt::Incomplete => "more than a fifth of the time captured has incomplete records.",
         CausesDoubt::Added => "something that only adds latency was at work as well; see \"Can this run be trusted?\".",
+    }
+}
+
+/// What makes a ranking of causes that nothing speaks against credible.
+pub fn checked(report: &Report) -> String {
+    let tests = report.causes.iter().filter_map(|causes| causes.tracing.as_ref()).flat_map(|of| &of.self_test);
+    let test = if tests.count() > 0 { ", and the self-test of the trace passed" } else { "" };
+    match report.late() {
+        late if late.late == 0 => format!("each activation was held against its threshold{test}"),
+        late => format!(
+            "{} of {} captured have complete records{test}",
+            units::count(late.complete),
+            units::count(late.kept)
+        ),
     }
 }
 
@@ -403,26 +420,27 @@ pub fn at(report: &Report, instant: punctual_hist::MonoTime) -> String {
     units::moment(RecTime::of(instant, report.epoch))
 }
 
-/// What a cause took: `61 % of the latency: 18.2 ms in 58 spikes, at most 812 us in one; the main cause of 51`.
+/// What a cause took: `61 % of the traced latency: 18.2 ms in 58 spikes, at most 812 us in one; the main cause of 51`.
 pub fn weight(ranked: &Ranked) -> String {
     let (count, first) = (units::counted(ranked.count, "spike"), units::count(ranked.first_in));
     if ranked.total == Nanos::ZERO {
         return format!("counters name it in {count}, as the first suspect in {first}");
     }
     format!(
-        "{} of the latency: {} in {count}, at most {} in one; the main cause of {first}",
+        "{} of the traced latency: {} in {count}, at most {} in one; the main cause of {first}",
         units::portion(ranked.share),
         units::duration(ranked.total),
         units::latency(ranked.worst)
     )
 }
 
-/// The same in few words, for the answer: `61 % of the latency traced, worst 812 us`.
+/// What a cause took in few words, for the answer: `61 % of the traced latency, at most 812 us of one activation`.
 pub fn short_weight(ranked: &Ranked) -> String {
     if ranked.total == Nanos::ZERO {
         return format!("counters name it in {}", units::counted(ranked.count, "spike"));
     }
-    format!("{} of the latency traced, worst {}", units::portion(ranked.share), units::latency(ranked.worst))
+    let (share, most) = (units::portion(ranked.share), units::latency(ranked.worst));
+    format!("{share} of the traced latency, at most {most} of one activation")
 }
 
 /// Causes of latency that a knob bears on, as `explain` names them; empty where there are none.

@@ -10,7 +10,7 @@ mod refused;
 mod signs;
 mod times;
 
-pub use imported::{CONDITION_IMPORTED, of_import, percentile_of_import};
+pub use imported::{CONDITION_IMPORTED, of_import, points_of_import};
 #[cfg(test)]
 pub use refused::examples;
 pub use refused::{reason, refused, refused_of_import};

@@ -32,6 +32,15 @@ impl Command {
         command
     }
 
+    /// The same measurement, with a search for causes, which `check` makes unless it is told not to.
+    pub fn looking(mut self) -> Self {
+        self.words.retain(|word| word != "--no-explain" && word != "--explain");
+        if self.words.first().is_some_and(|verb| verb == "measure") {
+            self.words.push("--explain".to_owned());
+        }
+        self
+    }
+
     /// What comes after the program's name.
     pub fn into_words(self) -> Vec<String> {
         self.words
@@ -119,6 +128,13 @@ mod tests {
         let again = typed.without("--out").with("--duration", "60s").with_sudo(true);
         assert_eq!(again.to_string(), "sudo punctual check --cpus 1 --duration 60s");
         assert_eq!(Command::new(["check", "--out"]).without("--out").to_string(), "punctual check");
+    }
+
+    #[test]
+    fn a_command_that_looks_for_causes_asks_for_it_where_that_is_not_usual() {
+        let looking = |words: &[&str]| Command::new(words.iter().copied()).looking().to_string();
+        assert_eq!(looking(&["check", "--no-explain", "--cpus", "1"]), "punctual check --cpus 1");
+        assert_eq!(looking(&["measure", "--cpus", "1"]), "punctual measure --cpus 1 --explain");
     }
 
     #[test]

@@ -115,7 +115,7 @@ pub fn odds(odds: Option<f64>) -> String {
     }
 }
 
-/// A CPU under a load: `CPU 1, idle`; or what a file calls it: `thread 0`.
+/// A CPU under a load: `CPU 1, load cpu`, `CPU 1, idle`; or what a file calls it: `thread 0`.
 pub fn group(group: &Group) -> String {
     let cpu = group.cpu.map(|cpu| format!("CPU {cpu}"));
     // Many files call a CPU nothing else.
@@ -125,7 +125,11 @@ pub fn group(group: &Group) -> String {
         (Some(series), _) => series,
         (None, cpu) => cpu.unwrap_or_else(|| "the only one".to_owned()),
     };
-    let load = group.load.as_deref().map_or_else(String::new, |load| format!(", {}", phase_name(load)));
+    let load = match group.load.as_deref().map(phase_name) {
+        None => String::new(),
+        Some(idle @ "idle") => format!(", {idle}"),
+        Some(load) => format!(", load {load}"),
+    };
     let traced = if group.traced { ", traced" } else { "" };
     format!("{place}{load}{traced}")
 }
@@ -480,6 +484,14 @@ pub fn matters(matters: Matters) -> &'static str {
 
 pub fn difference(difference: &Difference) -> String {
     format!("{}: {} -> {}", subject(&difference.subject), value(&difference.first), value(&difference.second))
+}
+
+/// Why two recordings that were compared on demand should not be.
+pub fn not_comparable(other: &Against) -> String {
+    let differs = other.differences.iter().filter(|of| of.refuses()).map(difference);
+    let unfit = other.groups.iter().flat_map(unfit);
+    let reasons: Vec<String> = differs.chain(unfit).collect();
+    if reasons.is_empty() { "their CPUs and loads are not the same".to_owned() } else { reasons.join("; ") }
 }
 
 /// What only one of them has.

@@ -95,8 +95,17 @@ impl Wording<'_> {
                 ("Say which latency is too large, for example 50 us:".to_owned(), again.with("--budget", "50us"))
             }
             NextStep::Repeat => {
-                ("Mend what is named under Trust if you can, then measure again, to the end:".to_owned(), again)
+                let first = super::answer::remedies(self.report);
+                let first = if first.is_empty() { String::new() } else { format!("First {}. Then ", first.join("; ")) };
+                (units::capitalised(&format!("{first}measure again, to the end:")), again)
             }
+            NextStep::OutlastMoods { length } => (
+                format!(
+                    "This machine changes too slowly for this run to speak for the next one. Measure for {}:",
+                    units::duration(*length)
+                ),
+                again.with("--duration", &command::length(*length)),
+            ),
             NextStep::MeasureLonger { length, releases, one_in } => (
                 format!(
                     "To claim that fewer than 1 in {} releases miss, measure for {} ({}, none missed):",
@@ -113,6 +122,9 @@ impl Wording<'_> {
                 "No setting is known to be in the way. See when and why it was late:".to_owned(),
                 self.of_file(["explain"]),
             ),
+            NextStep::LookForCauses => {
+                ("See who makes it late, in a run that looks for it:".to_owned(), self.looking())
+            }
             NextStep::LookAtSpike => {
                 ("Look at the worst one part by part:".to_owned(), self.of_file(["explain", "--spike", "1"]))
             }
@@ -141,6 +153,11 @@ impl Wording<'_> {
     fn again(&self) -> Command {
         let typed = self.reader.typed.clone().unwrap_or_else(|| command::check(self.report));
         typed.without("--out").without("--resume").with_sudo(!self.reader.is_root)
+    }
+
+    /// What was typed to measure, so that it looks for causes as well.
+    pub fn looking(&self) -> Command {
+        self.again().looking()
     }
 
     fn of_file<const N: usize>(&self, words: [&str; N]) -> Command {

@@ -94,16 +94,28 @@ fn largest(report: &Report) -> String {
     max.map_or_else(String::new, |max| format!(" Largest of {} that ran: {}.", units::count(ran), units::latency(max)))
 }
 
-/// What follows for the long run, in one sentence: the same in every text and on the page.
+/// What follows for the long run, and from what: the same in every text and on the page.
 pub fn bound(report: &Report) -> Option<String> {
     report.need.budget?;
     let verdict = &report.verdict;
-    Some(format!(
+    let long_run = format!(
         "In the long run {} miss ({}{}% confidence), as long as machine, settings and load stay the same.",
         units::at_most(verdict.miss_probability_upper?, "releases"),
         (verdict.confidence * 1000.0).round() / 10.0,
         units::THIN
-    ))
+    );
+    let due = units::counted(verdict.due, "release");
+    // A difference of less than 5 % changes no bound that is shown with two digits by much.
+    let clusters = verdict.independent.filter(|independent| *independent < verdict.due / 20 * 19).map(|independent| {
+        let worth = units::count(units::two_leading_digits(independent));
+        format!("these {due} count as {worth}, because large latencies come in clusters")
+    });
+    let none = (verdict.missed == 0).then(|| "no miss in n shows fewer than 3 in n".to_owned());
+    let reasons: Vec<String> = none.into_iter().chain(clusters).collect();
+    if reasons.is_empty() {
+        return Some(long_run);
+    }
+    Some(format!("{long_run} {}.", units::capitalised(&reasons.join("; "))))
 }
 
 /// What the two views of percentiles disagree on for a CPU that skipped releases; `None` when it skipped none.
@@ -149,8 +161,14 @@ mod tests {
         );
         let bound = plain(&words.bound.unwrap());
         assert!(bound.starts_with("In the long run fewer than 1 in 14 000 releases miss (95 % confidence)"), "{bound}");
+        let clusters = "No miss in n shows fewer than 3 in n; these 60 000 releases count as ";
+        assert!(bound.contains(clusters) && bound.ends_with("because large latencies come in clusters."), "{bound}");
         let but = plain(&words.but.unwrap());
         assert!(but.starts_with("That stands, although the hypervisor took 40 ms"), "{but}");
+        let mut report = sample::two_cpus();
+        report.verdict.independent = Some(report.verdict.due);
+        let bound = plain(&verdict(&report).bound.unwrap());
+        assert!(bound.ends_with("No miss in n shows fewer than 3 in n."), "{bound}");
     }
 
     #[test]
