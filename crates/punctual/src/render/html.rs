@@ -13,7 +13,7 @@ use crate::render::words::next::Wording;
 use minijinja::value::merge_maps;
 use minijinja::{AutoEscape, Environment, UndefinedBehavior, Value, context};
 use punctual_facts::finding::{Finding, Severity, State};
-use punctual_hist::{Counts, Nanos};
+use punctual_hist::Nanos;
 use punctual_numbers::claims::PhaseClaims;
 use punctual_numbers::report::{Answer, CpuRow, LatencyRow, Percentiles, Report};
 use std::path::Path;
@@ -133,12 +133,7 @@ fn numbers(report: &Report) -> Value {
     let many = report.cpus.len() > 1;
     let mut cpus: Vec<Value> = Vec::new();
     for (number, cpu) in report.cpus.iter().enumerate() {
-        let worst = cpu
-            .worst_at
-            .as_ref()
-            .map(|worst| format!("{}, {}", units::moment(worst.at), words::phase_name(&worst.phase)));
-        let row = row(cpu.cpu.to_string(), &cpu.row, budget);
-        let worst = worst.unwrap_or_else(|| units::ABSENT.to_owned());
+        let (worst, row) = (words::worst_at(cpu), row(cpu.cpu.to_string(), &cpu.row, budget));
         cpus.push(if many {
             context! { key => chart::series(number), worst, ..row }
         } else {
@@ -148,10 +143,9 @@ fn numbers(report: &Report) -> Value {
     if let Some(total) = &report.total {
         cpus.push(context! { worst => "", all => true, ..row("all".to_owned(), total, budget) });
     }
-    let asked = budget.map_or_else(|| "no budget stated".to_owned(), |b| format!("budget {}", units::latency(b)));
     context! {
         cpus,
-        asked => format!("Period {}, {asked}.", units::latency(report.need.period)),
+        asked => words::asked(report),
         scenario => words::scenario(report),
         any_skips => report.cpus.iter().any(|row| !row.skipped.is_empty()),
         differences => report.cpus.iter().filter_map(words::skip_difference).collect::<Vec<_>>(),
@@ -263,9 +257,7 @@ fn figures(report: &Report, charted: &[usize]) -> Value {
 }
 
 fn exceedance(report: &Report) -> Option<String> {
-    let mut counts = Counts::new();
-    report.cpus.iter().for_each(|cpu| counts.merge(&cpu.ran));
-    let all = chart::Shape::of_counts(0, words::cpus(&report.need.cpus), &counts);
+    let all = chart::Shape::of_counts(0, words::cpus(&report.need.cpus), &plot::together(report).0);
     chart::exceedance(&[all], report.need.budget)
 }
 

@@ -1,5 +1,5 @@
-//! Reports for the tests of all renderers: recordings drawn from a fixed generator, so always the same, and what the core
-//! makes of them. Only the claims are written by hand, so that each form of them is there.
+//! Reports for the tests of all renderers, made from recordings of a fixed generator. Only the claims are written by
+//! hand, so that each form of a claim occurs.
 
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::finding::{Confidence, Evidence, Finding, Severity, State};
@@ -76,7 +76,7 @@ pub fn no_budget() -> Report {
         .report(Vec::new())
 }
 
-/// What a load achieved in 20 s.
+/// The result of a load that ran for 20 s.
 pub fn load(phase: u16, name: &str, operations: Option<u64>) -> LoadDone {
     LoadDone {
         phase,
@@ -89,7 +89,7 @@ pub fn load(phase: u16, name: &str, operations: Option<u64>) -> LoadDone {
     }
 }
 
-/// What no machine can measure and any damaged file can hold: every number as large as it gets.
+/// A report of a damaged file: every number is the largest that a file can hold.
 pub fn absurd() -> Report {
     let mut report = skipped();
     let most = Some(Nanos::MAX);
@@ -188,7 +188,7 @@ impl Dice {
         self.0.bits() % n
     }
 
-    /// A latency as machines have them: a body, a shoulder under load, and a thin tail.
+    /// A latency drawn from a body, a shoulder that occurs only under load, and a thin tail.
     fn latency(&mut self, loaded: bool, cpu: u32) -> Nanos {
         let body: u64 = (0..4).map(|_| self.below(1_100)).sum::<u64>() + 2_100 + u64::from(cpu) * 140;
         let shoulder = if loaded && self.below(5) == 0 { self.below(4_000) + self.below(9_000) } else { 0 };
@@ -201,7 +201,7 @@ impl Dice {
     }
 }
 
-/// What the samples differ in.
+/// The recording that a sample is made from.
 pub struct Sample {
     pub cpus: u32,
     pub seconds: u64,
@@ -278,7 +278,7 @@ impl Sample {
         }
     }
 
-    /// One phase of which much can be said and one of which little can.
+    /// Claims of two phases: one for which every claim is possible, and one for which most are refused.
     #[allow(clippy::too_many_lines, reason = "a value, written out")]
     fn claims(&self) -> Claims {
         if self.seconds == 0 {
@@ -529,7 +529,7 @@ fn machine() -> Vec<MachineLine> {
     lines.map(MachineLine::from).to_vec()
 }
 
-/// Severity and state, id, title, then what was read, what it does, the fix and its cost.
+/// Findings as texts: severity and state, id, title, source and value of the evidence, effect, fix, cost.
 const FINDINGS: [[&str; 8]; 6] = [
     [
         "high bad",

@@ -1,7 +1,7 @@
 //! Numbers with their units, as people read them.
 //!
 //! Digits are grouped and joined to their unit by [`THIN`], a narrow no-break space, so that no renderer breaks a line
-//! inside a number; each renderer turns it into what its medium can show. Must not know what a number stands for.
+//! inside a number. Each renderer replaces it by what its medium can show. Must not know what a number stands for.
 
 use punctual_hist::Nanos;
 use punctual_numbers::recording::RecTime;
@@ -9,7 +9,7 @@ use punctual_numbers::recording::RecTime;
 /// Joins the groups of a number and a number with its unit: narrow no-break space.
 pub const THIN: char = '\u{202f}';
 
-/// What stands where there is no number.
+/// The text for a number that is not known.
 pub const ABSENT: &str = "-";
 
 /// A count with its digits in groups of three: `3 600 000`.
@@ -62,7 +62,7 @@ pub fn exact_us(length: Option<Nanos>) -> String {
     length.map_or_else(|| ABSENT.to_owned(), |l| decimal_up(l.as_ns(), 1_000, 3))
 }
 
-/// A latency that is an estimate, in microseconds without the unit: `12.3`, `1 204`.
+/// A latency that was estimated, given in nanoseconds, as microseconds without the unit: `12.3`, `1 204`.
 pub fn column_us_of(ns: f64) -> String {
     let us = ns / 1e3;
     if us.abs() < 1e3 { format!("{us:.1}") } else { grouped(&format!("{us:.0}")) }
@@ -75,7 +75,7 @@ pub fn signed_us(ns: f64) -> String {
     }
     let us = ns / 1e3;
     let text = if us.abs() < 1e3 { format!("{us:+.1}") } else { grouped(&format!("{us:+.0}")) };
-    // Rounded to nothing, a sign would still say something.
+    // A change that is rounded to zero has no direction.
     if text == "-0.0" { "+0.0".to_owned() } else { text }
 }
 
@@ -107,8 +107,8 @@ pub fn moment(at: RecTime) -> String {
     }
 }
 
-/// The share `part` is of `whole`, in percent, rounded down to as many decimals as it takes to tell it from 100 %:
-/// only all of it is `100 %`. `None` when there is no whole.
+/// The share of `part` in `whole`, in percent, with enough decimals to tell it from 100 %. It is rounded down, so only
+/// all of it is `100 %`. `None` if `whole` is 0.
 pub fn share(part: u64, whole: u64) -> Option<String> {
     if whole == 0 {
         return None;

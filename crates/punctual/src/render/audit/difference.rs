@@ -3,8 +3,7 @@
 use super::found;
 use crate::render::document::Published;
 use crate::render::markdown::{cell, code, prose};
-use crate::render::sheet::Style;
-use crate::render::sheet::{Sheet, Tone};
+use crate::render::sheet::{Sheet, Style, Tone};
 use crate::render::words;
 use punctual_facts::finding::{Finding, State};
 use punctual_tuning::diff::{AuditDifference, Changed, Trend, Turn};

@@ -1,8 +1,7 @@
 //! All about one knob: what it is here, how much it matters, and what to do.
 
 use super::{Advice, Audit};
-use crate::render::sheet::Style;
-use crate::render::sheet::{Sheet, Tone};
+use crate::render::sheet::{Sheet, Style, Tone};
 use crate::render::words;
 use punctual_facts::finding::{Finding, Severity, State};
 use punctual_facts::profile::Kind;

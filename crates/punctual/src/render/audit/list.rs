@@ -5,8 +5,7 @@
 
 use super::{Audit, Totals, WORST_FIRST, found, shown};
 use crate::render::clean::shortened;
-use crate::render::sheet::Style;
-use crate::render::sheet::{Sheet, Tone};
+use crate::render::sheet::{Sheet, Style, Tone};
 use crate::render::words;
 use punctual_facts::finding::{Evidence, Finding, Severity, State};
 use punctual_facts::machine::MachineLine;

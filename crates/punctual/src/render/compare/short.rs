@@ -1,8 +1,7 @@
 //! A comparison in at most 60 lines, the answer last.
 
 use super::text::{numbers, side, tone};
-use crate::render::sheet::Sheet;
-use crate::render::sheet::Style;
+use crate::render::sheet::{Sheet, Style};
 use crate::render::units;
 use crate::render::words::{self, command::length, compare as say};
 use punctual_numbers::compare::{Against, Compared, Comparison, Design, GroupResult, Undecided};

@@ -1,9 +1,7 @@
 //! The causes of late activations on a terminal: ranking, knobs for each cause, worst wake-ups, method of the search.
 
 use crate::render::clean::shortened;
-use crate::render::sheet::Style;
-use crate::render::sheet::table::{Edge, Table};
-use crate::render::sheet::{Sheet, Tone};
+use crate::render::sheet::{Sheet, Style, Tone, table::Table};
 use crate::render::units;
 use crate::render::words::answer;
 use crate::render::words::causes as words;
@@ -133,14 +131,7 @@ fn ranking(sheet: &mut Sheet, causes: &Explanation, top: usize, width: usize) {
     if causes.causes.is_empty() {
         return;
     }
-    let mut table = Table::new(&[
-        ("", Edge::Right),
-        ("share", Edge::Right),
-        ("spikes", Edge::Right),
-        ("total", Edge::Right),
-        ("at most", Edge::Right),
-        ("cause", Edge::Left),
-    ]);
+    let mut table = Table::new(&[">", ">share", ">spikes", ">total", ">at most", "<cause"]);
     // The other columns rarely take more than 44 characters.
     let room = width.saturating_sub(44).max(24);
     for (place, ranked) in causes.causes.iter().take(top).enumerate() {
@@ -193,13 +184,7 @@ fn spikes(sheet: &mut Sheet, report: &Report, causes: &Explanation, width: usize
         return;
     }
     sheet.heading("Worst wake-ups that were traced");
-    let mut table = Table::new(&[
-        ("", Edge::Right),
-        ("latency", Edge::Right),
-        ("CPU", Edge::Right),
-        ("released at", Edge::Right),
-        ("first cause", Edge::Left),
-    ]);
+    let mut table = Table::new(&[">", ">latency", ">CPU", ">released at", "<first cause"]);
     let room = width.saturating_sub(42).max(24);
     for (place, spike) in causes.spikes.iter().take(SPIKES_SHOWN).enumerate() {
         let first = spike.primary().map_or_else(|| units::ABSENT.to_owned(), words::blamed);
@@ -248,7 +233,7 @@ fn parts(sheet: &mut Sheet, spike: &Spike) {
     if spike.parts.is_empty() {
         return sheet.paragraph(2, "It was not traced.");
     }
-    let mut table = Table::new(&[("from (us)", Edge::Right), ("for (us)", Edge::Right), ("what", Edge::Left)]);
+    let mut table = Table::new(&[">from (us)", ">for (us)", "<what"]);
     let mut titled = None;
     for part in &spike.parts {
         if titled.replace(part.stage) != Some(part.stage) {

@@ -4,7 +4,7 @@
 
 use super::keys::Key;
 use super::screen::{Line, Weight};
-use crate::render::sheet::table::{Edge, Table};
+use crate::render::sheet::table::Table;
 use crate::render::units::{self, ABSENT};
 use punctual_hist::{Counts, MonoTime, Nanos};
 use punctual_linux::measure::{CpuSoFar, PhaseNumber, Progress, Spike};
@@ -254,20 +254,19 @@ fn fitting(
 }
 
 fn table<'a>(cpus: impl Iterator<Item = (&'a u32, &'a Numbers)>, at: MonoTime) -> Table {
-    let right = |name| (name, Edge::Right);
     let mut table = Table::new(&[
-        right("CPU"),
-        right("rate/s"),
-        right("now p50"),
-        right("p99.9"),
-        right("max"),
-        right("all p50"),
-        right("p99.9"),
-        right("max"),
-        right("skipped"),
-        right("last spike"),
-        right("ago"),
-        ("cause", Edge::Left),
+        ">CPU",
+        ">rate/s",
+        ">now p50",
+        ">p99.9",
+        ">max",
+        ">all p50",
+        ">p99.9",
+        ">max",
+        ">skipped",
+        ">last spike",
+        ">ago",
+        "<cause",
     ]);
     for (cpu, numbers) in cpus {
         let rate = numbers.rate.map_or_else(|| ABSENT.to_owned(), units::count);

@@ -1,9 +1,7 @@
 //! A campaign on a terminal.
 
 use super::{NotTried, Result, words as say};
-use crate::render::sheet::Style;
-use crate::render::sheet::table::{Edge, Table};
-use crate::render::sheet::{Sheet, Tone};
+use crate::render::sheet::{Sheet, Style, Tone, table::Table};
 use crate::render::{units, words};
 use punctual_hist::Nanos;
 use punctual_optimize::format::{Doubts, strategy_name};
@@ -169,14 +167,7 @@ fn effects(sheet: &mut Sheet, result: &Result<'_>) {
             .collect();
         sheet.paragraph(2, &format!("As it was: {} (median of the rounds).", was.join(", ")));
     }
-    let mut table = Table::new(&[
-        ("knob", Edge::Left),
-        ("verdict", Edge::Left),
-        ("p50", Edge::Right),
-        ("p99.9", Edge::Right),
-        ("misses/million", Edge::Right),
-        ("rounds", Edge::Right),
-    ]);
+    let mut table = Table::new(&["<knob", "<verdict", ">p50", ">p99.9", ">misses/million", ">rounds"]);
     let mut costs = Vec::new();
     for judged in &standing.judged {
         let Some(candidate) = campaign.design.candidates.get(judged.candidate) else { continue };

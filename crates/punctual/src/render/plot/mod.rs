@@ -7,13 +7,13 @@ mod named;
 pub mod terminal;
 mod words;
 
-pub use named::{Called, Measured, Named, names};
+pub use named::{Called, Measured, Named, names, together};
 pub use words::{BAND, cautions, nothing, only_counted};
 
 use super::chart::{self, COLOURS, HEIGHT, Reach, Shape, WIDTH, escaped};
 use super::units;
 use crate::cli::ChartName;
-use named::{budget_of, shapes, together};
+use named::{budget_of, shapes};
 use punctual_numbers::report::{CpuRow, Report};
 use std::fmt::Write as _;
 use words::{caption, title};

@@ -2,9 +2,7 @@
 //!
 //! There is no verdict and no word about trust, because a foreign file does not hold what they are based on.
 
-use crate::render::sheet::Sheet;
-use crate::render::sheet::Style;
-use crate::render::sheet::table::{Edge, Table};
+use crate::render::sheet::{Sheet, Style, table::Table};
 use crate::render::{units, words};
 use punctual_facts::machine::MachineLine;
 use punctual_numbers::foreign::{ForeignRun, Quantity, Series, total};
@@ -52,18 +50,8 @@ fn numbers(sheet: &mut Sheet, run: &ForeignRun) {
     let sum = total(&run.series);
     let all: Vec<&Series> = run.series.iter().chain(&sum).collect();
     let skips = all.iter().any(|series| series.skipped.is_some());
-    let mut columns = vec![
-        ("of", Edge::Left),
-        ("values", Edge::Right),
-        ("min", Edge::Right),
-        ("mean", Edge::Right),
-        ("p50", Edge::Right),
-        ("p99", Edge::Right),
-        ("p99.9", Edge::Right),
-        ("p99.99", Edge::Right),
-        ("max", Edge::Right),
-    ];
-    columns.extend(skips.then_some(("skipped", Edge::Right)));
+    let mut columns = vec!["<of", ">values", ">min", ">mean", ">p50", ">p99", ">p99.9", ">p99.99", ">max"];
+    columns.extend(skips.then_some(">skipped"));
     let mut table = Table::new(&columns);
     for series in all {
         let skipped = skips.then(|| series.skipped.map_or_else(|| units::ABSENT.to_owned(), units::count));

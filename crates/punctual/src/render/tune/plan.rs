@@ -1,8 +1,7 @@
 //! A plan as a terminal shows it: which CPUs, what is changed and how each change is undone, what is left.
 
 use super::NAMES;
-use crate::render::sheet::Style;
-use crate::render::sheet::{Sheet, Tone};
+use crate::render::sheet::{Sheet, Style, Tone};
 use crate::render::words;
 use punctual_facts::finding::Severity;
 use punctual_tuning::knobs::Blast;

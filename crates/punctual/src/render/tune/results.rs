@@ -1,7 +1,6 @@
 //! What became of a plan, change by change.
 
-use crate::render::sheet::Style;
-use crate::render::sheet::{Sheet, Tone};
+use crate::render::sheet::{Sheet, Style, Tone};
 use punctual_linux::apply::{Applied, Fate, Reverted, Tried, UndoneStep};
 use punctual_linux::journal::{Outcome, Undone};
 use punctual_tuning::plan::{Plan, subject};

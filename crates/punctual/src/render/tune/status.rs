@@ -1,8 +1,7 @@
 //! The status of each setting that was asked for: configured, booted and effective values side by side.
 
 use super::NAMES;
-use crate::render::sheet::Style;
-use crate::render::sheet::{Sheet, Tone};
+use crate::render::sheet::{Sheet, Style, Tone};
 use punctual_tuning::plan::{Standing, StatusRow};
 use serde::Serialize;
 

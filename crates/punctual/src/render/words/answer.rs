@@ -33,7 +33,8 @@ fn tail(points: &Percentiles) -> Option<(&'static str, Nanos)> {
     named.into_iter().find_map(|(name, value)| Some((name, value?)))
 }
 
-/// The numbers that belong to the answer: `p99.9 5.97 ms, max 17.9 ms (358x), budget 50 us; 3 of 40 000 releases missed`.
+/// The numbers of the answer: `p99.9 5.97 ms, max 17.9 ms (358x the budget), budget 50 us; 3 of 40 000 releases
+/// missed`.
 pub fn by_how_much(report: &Report) -> String {
     let points = due(report);
     let mut parts: Vec<String> =
@@ -71,7 +72,7 @@ pub fn how_sure(report: &Report) -> String {
     }
 }
 
-/// Whether the run can be trusted, and the first doubts: why not, or what the answer stands against.
+/// Whether the run can be trusted, with the first doubts or with what was checked.
 pub fn trust(report: &Report) -> Vec<String> {
     let (shown, more) = doubts(report);
     let mut said = match (report.trust.ok(), shown.is_empty()) {
@@ -155,7 +156,7 @@ pub fn brief(report: &Report, recording: Option<&Path>) -> String {
     )
 }
 
-/// What the audit was asked, for the command that shows all of it.
+/// The need of a report, for the command that audits for it.
 pub fn need(report: &Report) -> Need {
     Need {
         period: Some(report.need.period),

@@ -16,18 +16,18 @@ pub struct Reader {
     pub typed: Option<Command>,
 }
 
-/// One step in words: what for, and the line to type.
+/// One next step in words: its purpose, and the command to type.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Next {
     pub step: NextStep,
-    /// Ends with a colon, after which the command follows.
+    /// The purpose. It ends with a colon, after which the command follows.
     pub why: String,
     pub command: Command,
-    /// What comes after that.
+    /// What to do after the command.
     pub then: Option<&'static str>,
 }
 
-/// Everything a step is worded with.
+/// The values that the words of a step depend on.
 #[derive(Clone, Copy)]
 pub struct Wording<'a> {
     pub report: &'a Report,
@@ -49,7 +49,7 @@ impl Wording<'_> {
         self.report.next(&self.reader.situation()).into_iter().map(|step| self.said(step)).collect()
     }
 
-    /// The one step for who asked for causes.
+    /// The one next step of `explain`.
     pub fn for_causes(self) -> Next {
         self.said(self.report.next_for_causes(&self.reader.situation()))
     }
@@ -149,7 +149,7 @@ impl Wording<'_> {
         }
     }
 
-    /// What was typed to measure, or what asks the same of this machine.
+    /// The command that was typed to measure, or one that measures the same.
     fn again(&self) -> Command {
         let typed = self.reader.typed.clone().unwrap_or_else(|| command::check(self.report));
         typed.without("--out").without("--resume").with_sudo(!self.reader.is_root)

@@ -1,4 +1,4 @@
-//! Why a run can, or cannot, be relied upon, in sentences.
+//! Whether a run can be trusted, and why not, in sentences.
 
 use super::{cpus, end};
 use crate::render::units;
@@ -18,7 +18,7 @@ pub fn trust_answer(trust: &Trust) -> String {
     }
 }
 
-/// What doubts leave of a verdict that stands, as what follows "although": `the hypervisor took 40 ms: that can only have
+/// Doubts beside a verdict that stands, as the text after "although": `the hypervisor took 40 ms: that can only have
 /// added latency`. Empty without doubts.
 pub fn although(doubts: &[Distrust]) -> String {
     let mut doubts: Vec<&Distrust> = doubts.iter().collect();
@@ -30,7 +30,7 @@ pub fn although(doubts: &[Distrust]) -> String {
     alike.collect::<Vec<_>>().join("; ")
 }
 
-/// What doubts of this direction do to the numbers.
+/// The effect of doubts of this direction on the numbers.
 fn meaning(direction: Direction) -> &'static str {
     match direction {
         Direction::OnlyAdds => "that can only have added latency",
@@ -82,7 +82,7 @@ pub fn remedy(doubt: &Distrust) -> Option<String> {
     Some(text.to_owned())
 }
 
-/// What happened, and what follows for the numbers.
+/// What happened, and its effect on the numbers.
 #[allow(clippy::too_many_lines, reason = "a table")]
 fn told(doubt: &Distrust) -> (String, &'static str) {
     let times = |n: u64| units::counted(n, "time");

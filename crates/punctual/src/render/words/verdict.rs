@@ -1,11 +1,11 @@
-//! The verdict and what follows from it, in sentences that claim no more than the numbers do.
+//! The verdict, and what follows from it for the long run, in sentences that claim no more than the numbers show.
 
 use super::cpus;
 use crate::render::units;
 use punctual_hist::Nanos;
 use punctual_numbers::report::{Answer, CpuRow, Inconclusive, Percentiles, Report, Verdict};
 
-/// Which point of a distribution is compared.
+/// Picks one point of a distribution.
 type Point = fn(&Percentiles) -> Option<Nanos>;
 
 /// The verdict in words.
@@ -13,9 +13,9 @@ pub struct VerdictWords {
     /// `Held`, `Not held`, `Inconclusive`.
     pub word: &'static str,
     pub seen: String,
-    /// What follows from it with which confidence, under which conditions; `None` when nothing does.
+    /// What follows for the long run, with its confidence and conditions; `None` if nothing does.
     pub bound: Option<String>,
-    /// What takes from it.
+    /// Doubts that the verdict stands against; `None` without doubts.
     pub but: Option<String>,
 }
 
@@ -34,7 +34,7 @@ pub fn verdict(report: &Report) -> VerdictWords {
     VerdictWords { word, seen, bound: bound(report), but: but(verdict) }
 }
 
-/// What the doubts leave of an answer that stands.
+/// The doubts beside an answer that stands.
 fn but(verdict: &Verdict) -> Option<String> {
     let open = match (verdict.answer, verdict.cause_open) {
         (Answer::NotHeld, true) => "That stands, but its cause is open",
@@ -71,7 +71,7 @@ fn in_time(budget: Option<Nanos>) -> String {
     budget.map_or_else(|| "ran".to_owned(), |b| format!("ran no later than {}", units::latency(b)))
 }
 
-/// Why it cannot be told, as a phrase.
+/// Why the answer is inconclusive, as a phrase.
 pub fn inconclusive(why: &Inconclusive) -> String {
     match why {
         Inconclusive::NoBudget => "no budget was stated, so there is nothing to hold".to_owned(),
@@ -118,7 +118,7 @@ pub fn bound(report: &Report) -> Option<String> {
     Some(format!("{long_run} {}.", units::capitalised(&reasons.join("; "))))
 }
 
-/// What the two views of percentiles disagree on for a CPU that skipped releases; `None` when it skipped none.
+/// How much the percentiles of activations that ran differ from those of releases due; `None` if the CPU skipped none.
 pub fn skip_difference(row: &CpuRow) -> Option<String> {
     if row.row.skipped == 0 {
         return None;

@@ -7,10 +7,10 @@ use crate::render::units;
 use punctual_numbers::claims::{Above, Assumed, SeriesClaims};
 use punctual_numbers::foreign::{ForeignRun, Series, total};
 
-/// With more series of an import than this only the latest of them is told what it can claim.
+/// If a file has more series than this, only the one with the largest value gets claims.
 const SERIES_SHOWN: usize = 4;
 
-/// What holds for all of it that is claimed of an import.
+/// The condition for all claims of an import.
 pub const CONDITION_IMPORTED: &str = "With 95\u{202f}% confidence each. \"As if independent\" holds if every value came by \
                                       itself: without times nobody sees whether late ones come together, at regular times \
                                       or more and more often. What was not there while it was measured is in none of \
@@ -68,7 +68,7 @@ fn imported(claims: &SeriesClaims) -> Vec<String> {
     lines
 }
 
-/// How many values were above a threshold, and how many at most in an hour.
+/// How many values were above a threshold, and an upper limit of their number in an hour.
 fn above(above: &Above) -> String {
     let (count, threshold) = (units::counted(above.count, "value"), units::latency(above.threshold));
     let were = if above.count == 1 { "was" } else { "were" };

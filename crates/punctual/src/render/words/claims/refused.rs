@@ -1,20 +1,20 @@
-//! Why a gate is closed, and what would help.
+//! Why levels beyond the largest latency are refused, and what would help.
 
 use super::times::longer;
 use crate::render::units;
 use crate::render::words::causes::{cause, rhythm};
 use punctual_numbers::claims::Refusal;
 
-/// Causes named where there are several.
+/// How many causes are named if there are several.
 pub(super) const CAUSES_SHOWN: usize = 3;
 
-/// Why nothing is said of what lies beyond, and what would help.
+/// Why a recording gets no levels beyond its largest latency, and what would help.
 pub fn refused(refusal: &Refusal) -> String {
     let (why, help) = reasons(refusal);
     format!("What comes once in a day or a year is not told: {why}. {help}")
 }
 
-/// The same of an import, where nobody can be asked for causes.
+/// Why an import gets no levels, and what would help. An import has no causes to look for.
 pub fn refused_of_import(refusal: &Refusal) -> String {
     let (why, help) = reasons_of_import(refusal);
     match refusal {
@@ -24,8 +24,8 @@ pub fn refused_of_import(refusal: &Refusal) -> String {
     }
 }
 
-/// Why cells of a file do not speak for all that was measured, and what would help: where nothing is claimed of it, but
-/// something else was to be done with it.
+/// Why the histogram of a file does not represent all that was measured, and what would help, for uses other than
+/// claims.
 pub fn reason(refusal: &Refusal) -> String {
     let (why, help) = reasons_of_import(refusal);
     format!("{why}. {help}")
@@ -160,7 +160,7 @@ fn are(count: u64, noun: &str) -> String {
     format!("{} {}", units::counted(count, noun), if count == 1 { "is" } else { "are" })
 }
 
-/// One of each, in the order of the core: each names the next, so that a new one does not compile without an example.
+/// One refusal of each kind. The match names the next kind after each, so that a new kind does not compile without one.
 #[cfg(test)]
 pub fn examples() -> Vec<Refusal> {
     use punctual_hist::Nanos;
