@@ -88,7 +88,7 @@ pub fn change(row: &RowResult) -> String {
     match row.change {
         Some(Change::Difference(Limits { seen: Some(seen), .. })) => units::signed_us(seen),
         Some(Change::Ratio(Limits { seen: Some(seen), .. })) => format!("x{seen:.2}"),
-        _ => units::ABSENT.to_owned(),
+        Some(Change::Difference(_) | Change::Ratio(_)) | None => units::ABSENT.to_owned(),
     }
 }
 
@@ -100,7 +100,7 @@ pub fn interval(row: &RowResult) -> String {
             format!("{} to {}", end(l.low, units::signed_us(l.low)), end(l.high, units::signed_us(l.high)))
         }
         Some(Change::Ratio(l)) => format!("x{:.2} to {}", l.low, end(l.high, format!("x{:.2}", l.high))),
-        _ => units::ABSENT.to_owned(),
+        Some(Change::Difference(_)) | None => units::ABSENT.to_owned(),
     }
 }
 
@@ -227,7 +227,9 @@ fn decided_row(result: &GroupResult, row: &RowResult) -> String {
             let over = units::latency(threshold);
             format!("{place}: median size of what is over {over} {second}{unit}, was {first}{unit}")
         }
-        _ => format!("{place}: {} {second}{unit}, was {first}{unit}", what(&row.what)),
+        What::Percentile { .. } | What::Misses { .. } => {
+            format!("{place}: {} {second}{unit}, was {first}{unit}", what(&row.what))
+        }
     }
 }
 
@@ -347,7 +349,7 @@ fn beyond_the_margin(against: &Against, margin: f64) -> Option<&RowResult> {
         (Some(Change::Difference(limits)), Some(first)) if row.verdict == Compared::NotEnoughData => {
             limits.low > margin * first || limits.high < -margin * first
         }
-        _ => false,
+        (Some(Change::Difference(_) | Change::Ratio(_)) | None, _) => false,
     };
     against.groups.iter().flat_map(|group| &group.rows).find(lies_beyond)
 }
@@ -376,7 +378,9 @@ fn design(comparison: &Comparison) -> String {
             "The error is how much the differences of {} differ (from 8 to 20 rounds the exact test of signs, else Student's).",
             units::counted(rounds as u64, "round")
         ),
-        _ => "The error is how much stretches of a run differ that are longer than a mood of the machine.".to_owned(),
+        Some(Design::Pair) | None => {
+            "The error is how much stretches of a run differ that are longer than a mood of the machine.".to_owned()
+        }
     }
 }
 
@@ -594,6 +598,6 @@ pub fn budget(what: &What) -> Option<String> {
         What::Misses { budget: None } => {
             Some("Misses: skipped only; no budget is common to the recordings (--budget).".to_owned())
         }
-        _ => None,
+        What::Percentile { .. } | What::Rare { .. } | What::RareSizes { .. } => None,
     }
 }

@@ -20,7 +20,21 @@ pub fn refused_of_import(refusal: &Refusal) -> String {
     match refusal {
         Refusal::Doubted => format!("Nothing is claimed: {why}. {help}"),
         Refusal::Censored => format!("No percentile is claimed, nor what comes once in a day or a year: {why}. {help}"),
-        _ => format!("What comes once in a day or a year is not told: {why}. {help}"),
+        Refusal::NoTimes
+        | Refusal::Missing { .. }
+        | Refusal::TooFew { .. }
+        | Refusal::Dependent { .. }
+        | Refusal::Drifts(_)
+        | Refusal::Regular(_)
+        | Refusal::EveryNth { .. }
+        | Refusal::SeveralCauses { .. }
+        | Refusal::FixedCause { .. }
+        | Refusal::Sampled { .. }
+        | Refusal::Coarse { .. }
+        | Refusal::NoFit { .. }
+        | Refusal::Shape { .. }
+        | Refusal::Unstable { .. }
+        | Refusal::Apart { .. } => format!("What comes once in a day or a year is not told: {why}. {help}"),
     }
 }
 
@@ -33,12 +47,11 @@ pub fn reason(refusal: &Refusal) -> String {
 
 pub(super) fn reasons_of_cause(refusal: &Refusal) -> (String, String) {
     let (why, help) = reasons(refusal);
-    match refusal {
-        Refusal::TooFew { blocks, wanted, .. } => {
-            (format!("it shows in {}, and it takes {}", units::counted(*blocks, "block"), units::count(*wanted)), help)
-        }
-        _ => (why, help),
+    if let Refusal::TooFew { blocks, wanted, .. } = refusal {
+        let blocks = units::counted(*blocks, "block");
+        return (format!("it shows in {blocks}, and it takes {}", units::count(*wanted)), help);
     }
+    (why, help)
 }
 
 fn reasons_of_import(refusal: &Refusal) -> (String, String) {
@@ -55,7 +68,19 @@ fn reasons_of_import(refusal: &Refusal) -> (String, String) {
             why,
             "Something else may have made the latest: punctual check records causes, a histogram does not.".to_owned(),
         ),
-        _ => (why, help),
+        Refusal::Doubted
+        | Refusal::Censored
+        | Refusal::Missing { .. }
+        | Refusal::Dependent { .. }
+        | Refusal::Drifts(_)
+        | Refusal::Regular(_)
+        | Refusal::EveryNth { .. }
+        | Refusal::SeveralCauses { .. }
+        | Refusal::FixedCause { .. }
+        | Refusal::Sampled { .. }
+        | Refusal::Coarse { .. }
+        | Refusal::Shape { .. }
+        | Refusal::Unstable { .. } => (why, help),
     }
 }
 
