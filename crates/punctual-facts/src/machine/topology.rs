@@ -45,10 +45,7 @@ pub const KINDS: [&str; 3] = ["cpu_core", "cpu_atom", "cpu_lowpower"];
 impl Topology {
     pub(super) fn read(tree: &dyn Tree, cpuinfo: &Fact<String>) -> Self {
         // Not what this process may use: on a machine with isolcpus= that leaves out the CPUs which matter most.
-        let online = match cpus(tree, "/sys/devices/system/cpu/online") {
-            Fact::Absent => listed(cpuinfo),
-            told => told,
-        };
+        let online = cpus(tree, "/sys/devices/system/cpu/online").or_else(|| listed(cpuinfo));
         let smt_active = text(tree, "/sys/devices/system/cpu/smt/active").and_then(|value| match value.as_str() {
             "0" => Fact::Known(false),
             "1" => Fact::Known(true),

@@ -10,23 +10,28 @@ use std::time::{Duration, SystemTime};
 
 /// Distributions keep the boot messages of the kernel here.
 const COPY: &str = "/var/log/dmesg";
+/// `sos report` keeps them here.
+const OF_A_REPORT: &str = "/sos_commands/kernel/dmesg";
 
-/// The log; or the copy of it where reading the log is refused and the copy is of this boot.
+/// The log, or a copy of it: for this machine where reading the log is refused and the copy is of this boot.
 pub(super) fn read(files: &Files) -> Fact<Vec<u8>> {
-    if !files.are_of_this_machine() {
-        return Fact::Absent;
+    if files.are_of_this_machine() {
+        let is_of_this_boot = || {
+            let written = std::fs::metadata(COPY).and_then(|meta| meta.modified());
+            let booted = SystemTime::now().checked_sub(Duration::from_nanos(punctual_rt::kernel::boot_time()));
+            written.is_ok_and(|written| booted.is_some_and(|booted| written >= booted))
+        };
+        let copy = || if is_of_this_boot() { copy(files, COPY) } else { Fact::Absent };
+        fact(sys::kernel_log()).map(|log| of_the_kernel(&log)).or_else(copy)
+    } else {
+        copy(files, OF_A_REPORT).or_else(|| copy(files, COPY))
     }
-    fact(sys::kernel_log()).map(|log| of_the_kernel(&log)).or_else(|| copy(files))
 }
 
-fn copy(files: &Files) -> Fact<Vec<u8>> {
-    let written = std::fs::metadata(files.place(COPY)).and_then(|meta| meta.modified());
-    let booted = SystemTime::now().checked_sub(Duration::from_nanos(punctual_rt::kernel::boot_time()));
-    if !written.is_ok_and(|written| booted.is_some_and(|booted| written >= booted)) {
-        return Fact::Absent;
-    }
+/// The log in this file, if it holds the command line of the boot.
+fn copy(files: &Files, path: &str) -> Fact<Vec<u8>> {
     let cmdline = files.file("/proc/cmdline");
-    files.file(COPY).and_then(|log| {
+    files.file(path).and_then(|log| {
         let is_ours = cmdline.known().is_some_and(|line| has_cmdline(&log, &String::from_utf8_lossy(line)));
         if is_ours { Fact::Known(log) } else { Fact::Absent }
     })

@@ -7,6 +7,7 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
+pub(super) const FOLDER: &str = "/sys/bus/pci/devices";
 const MOST_DEVICES: usize = 512;
 /// A list of capabilities has at most this many entries; a broken list may be a ring.
 const MOST_CAPABILITIES: usize = 48;

@@ -1,4 +1,4 @@
-//! The machine this program runs on, as a [`Tree`].
+//! The machine this program runs on, as a [`Tree`]; and a system's files in a folder, as [`Unpacked`].
 //!
 //! The only place that opens files of `/proc` and `/sys` for the audit. What is no file is answered under
 //! `punctual:/`:
@@ -35,6 +35,9 @@ mod patient;
 mod reader;
 mod smi;
 mod tasks;
+mod unpacked;
+
+pub use unpacked::Unpacked;
 
 use answers::Answers;
 use patient::Patient;
@@ -42,7 +45,6 @@ use punctual_facts::fact::Fact;
 use punctual_facts::tree::Tree;
 use std::collections::BTreeMap;
 use std::io;
-use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -70,9 +72,9 @@ impl LiveTree {
         Self { files: Patient::new(Answers::new(ROOT.into()), Some(word)), first_read: Mutex::default() }
     }
 
-    /// The machine whose files are below `root`, read by threads. With `/` it is this machine.
-    pub fn new(root: impl Into<PathBuf>) -> Self {
-        Self { files: Patient::new(Answers::new(root.into()), None), first_read: Mutex::default() }
+    /// This machine, read by threads.
+    pub fn here() -> Self {
+        Self { files: Patient::new(Answers::new(ROOT.into()), None), first_read: Mutex::default() }
     }
 
     fn first(&self, path: &str) -> Fact<Vec<u8>> {
@@ -127,7 +129,7 @@ mod tests {
 
     #[test]
     fn later_is_later() {
-        let live = LiveTree::new("/");
+        let live = LiveTree::here();
         let start = Instant::now();
         let uptime = |fact: Fact<Vec<u8>>| {
             String::from_utf8(fact.known().unwrap().clone()).unwrap().split(' ').next().unwrap().parse::<f64>().unwrap()
@@ -140,7 +142,7 @@ mod tests {
 
     #[test]
     fn a_captured_machine_gives_the_findings_of_the_live_one() {
-        let live = LiveTree::new("/");
+        let live = LiveTree::here();
         let captured = capture(&live);
         let text = captured.to_string();
         assert!(text.len() < 4 << 20, "a snapshot of {} bytes", text.len());

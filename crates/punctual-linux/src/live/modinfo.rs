@@ -83,7 +83,7 @@ impl Lists {
         };
         let Some(place) = place else { return Fact::Absent };
         let path = if place.starts_with('/') { place.to_owned() } else { format!("{}/{place}", self.folder) };
-        match std::fs::File::open(files.place(&path)).and_then(|file| bounded(file, MOST_BYTES)) {
+        match files.place(&path).and_then(std::fs::File::open).and_then(|file| bounded(file, MOST_BYTES)) {
             Ok(bytes) => match unpacked(&path, bytes).and_then(|elf| section(&elf)) {
                 Ok(info) => Fact::Known(described(&format!("file {path}"), info.split('\0'))),
                 Err(why) => Fact::Garbled(format!("{path}: {why}")),

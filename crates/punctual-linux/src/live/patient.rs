@@ -134,7 +134,7 @@ impl<T: Tree + Send + Sync + 'static> Patient<T> {
         };
         state.reader = None;
         if matches!(failure, ErrorKind::TimedOut | ErrorKind::WouldBlock) {
-            state.patience.lose(path, start.elapsed());
+            state.patience.lose(path, start.elapsed().min(limit));
             Fact::Garbled(format!("did not answer within {} ms", limit.as_millis()))
         } else {
             Fact::Garbled("reading it failed; please report this".to_owned())

@@ -1,13 +1,15 @@
 //! Somebody who reads in our place, at the other end of a stream: another process, or a thread where none is to be had.
 //!
 //! A question is one byte for what is asked, the length of the path and the path; an answer is one byte for the kind of
-//! fact, the length of its content and the content. Whoever reads says hello first, so that the time it takes to start
-//! is not taken for a file that hangs. How long to wait for an answer is not decided here.
+//! fact, the length of its content and the content. The reader begins with a greeting that holds its thread id: the time
+//! it takes to start is then not taken for a file that hangs, and its state can be looked at. How long to wait for an
+//! answer is not decided here.
 
 use punctual_facts::fact::Fact;
 use punctual_facts::tree::Tree;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
+use std::fs;
 use std::io::{self, BufReader, Read, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
@@ -23,6 +25,8 @@ const HELLO: u8 = b'p';
 const MOST_FOR_HELLO: Duration = Duration::from_secs(2);
 /// How long the rest of an answer may take once it has begun.
 const MOST_FOR_THE_REST: Duration = Duration::from_secs(1);
+/// A reader that computes, or that waits for a CPU, may take this many times longer: a slow machine is no file that hangs.
+const MOST_WHILE_RUNNING: u32 = 8;
 /// Room for most answers.
 const USUAL_BYTES: usize = 16 << 10;
 /// Longer than any answer; the largest is the table of interrupts.
@@ -55,6 +59,7 @@ impl Question {
 pub(super) struct Reader {
     stream: BufReader<UnixStream>,
     process: Option<Child>,
+    thread_id: u32,
 }
 
 impl Reader {
@@ -83,18 +88,34 @@ impl Reader {
 
     fn greeted(stream: UnixStream, process: Option<Child>) -> io::Result<Self> {
         stream.set_read_timeout(Some(MOST_FOR_THE_REST))?;
-        let mut reader = Self { stream: BufReader::with_capacity(USUAL_BYTES, stream), process };
+        let mut reader = Self { stream: BufReader::with_capacity(USUAL_BYTES, stream), process, thread_id: 0 };
         reader.wait(MOST_FOR_HELLO)?;
-        let mut hello = [0];
-        reader.stream.read_exact(&mut hello)?;
-        if hello == [HELLO] { Ok(reader) } else { Err(io::ErrorKind::InvalidData.into()) }
+        let (code, id) = take(&mut reader.stream)?.ok_or(io::ErrorKind::UnexpectedEof)?;
+        match id.try_into() {
+            Ok(id) if code == HELLO => reader.thread_id = u32::from_le_bytes(id),
+            _ => return Err(io::ErrorKind::InvalidData.into()),
+        }
+        Ok(reader)
     }
 
     pub(super) fn ask(&mut self, question: Question, path: &str, limit: Duration) -> io::Result<Fact<Vec<u8>>> {
         put(self.stream.get_ref(), question as u8, path.as_bytes())?;
-        self.wait(limit)?;
+        let mut waits = 1;
+        while let Err(e) = self.wait(limit) {
+            if e.kind() != io::ErrorKind::TimedOut || waits == MOST_WHILE_RUNNING || !self.is_running() {
+                return Err(e);
+            }
+            waits += 1;
+        }
         let (code, bytes) = take(&mut self.stream)?.ok_or(io::ErrorKind::UnexpectedEof)?;
         decoded(code, bytes)
+    }
+
+    /// Whether the reader computes or waits for a CPU. One that hangs in a file sleeps.
+    fn is_running(&self) -> bool {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.thread_id)).unwrap_or_default();
+        // The state is the first field after the name, which may hold a parenthesis itself.
+        stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('R'))
     }
 
     fn wait(&self, limit: Duration) -> io::Result<()> {
@@ -133,7 +154,7 @@ pub(super) fn answer(tree: &impl Tree) -> io::Result<()> {
 }
 
 fn serve(tree: &impl Tree, stream: &UnixStream) -> io::Result<()> {
-    (&*stream).write_all(&[HELLO])?;
+    put(stream, HELLO, &rustix::thread::gettid().as_raw_nonzero().get().to_le_bytes())?;
     let mut questions = BufReader::new(stream);
     while let Some((code, path)) = take(&mut questions)? {
         let question = Question::ALL.into_iter().find(|question| *question as u8 == code);
@@ -210,6 +231,37 @@ mod tests {
                 assert_eq!(asked, question.of(&*tree, path), "{question:?} {path}");
             }
         }
+    }
+
+    /// Each question about `/computing` keeps a CPU busy for 600 ms; each about `/hung` sleeps as long.
+    struct Slow;
+
+    impl Tree for Slow {
+        fn read(&self, path: &str) -> Fact<Vec<u8>> {
+            const TIME: Duration = Duration::from_millis(600);
+            let start = Instant::now();
+            while path == "/computing" && start.elapsed() < TIME {
+                std::hint::spin_loop();
+            }
+            if path == "/hung" {
+                thread::sleep(TIME);
+            }
+            Fact::Absent
+        }
+        fn list(&self, _: &str) -> Fact<Vec<String>> {
+            Fact::Absent
+        }
+        fn link(&self, _: &str) -> Fact<String> {
+            Fact::Absent
+        }
+    }
+
+    #[test]
+    fn a_reader_that_computes_is_given_more_time_than_one_that_sleeps() {
+        let of =
+            |path: &str| Reader::thread(Arc::new(Slow)).unwrap().ask(Question::Read, path, Duration::from_millis(400));
+        assert_eq!(of("/computing").unwrap(), Fact::Absent);
+        assert_eq!(of("/hung").unwrap_err().kind(), io::ErrorKind::TimedOut);
     }
 
     #[test]

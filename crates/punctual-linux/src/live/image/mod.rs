@@ -179,7 +179,7 @@ impl Running {
         let named = PLACES.iter().map(|(before, after)| format!("{before}{}{after}", self.release));
         let mut reasons = Vec::new();
         for path in named.chain(OF_BOARDS.map(str::to_owned)) {
-            let why = match image(&files.place(&path)) {
+            let why = match files.place(&path).and_then(|place| image(&place)) {
                 Ok(image) => match self.words_of(&image) {
                     Ok(words) => return Ok(words),
                     Err(why) => why,
