@@ -34,7 +34,7 @@ pub(super) fn is_clock(action: &str) -> bool {
 }
 
 /// Whether a timer with this function is armed by a system call of a thread, to sleep or to get a signal. A function
-/// without a name may be such a one.
+/// without a name may also be that of a thread.
 pub(super) fn is_of_threads(function: &str) -> bool {
     let nameless = function.is_empty() || function.starts_with("0x");
     nameless || ["hrtimer_wakeup", "timerfd_tmrproc", "posix_timer_fn", "it_real_fn"].contains(&function)

@@ -23,7 +23,7 @@ pub enum Level {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResultKind {
     Fail(Level),
-    /// The rule holds.
+    /// The rule holds for this thing.
     Pass,
     /// It could not be told whether the rule holds.
     Open,

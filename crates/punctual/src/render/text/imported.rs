@@ -55,7 +55,7 @@ fn numbers(sheet: &mut Sheet, run: &ForeignRun) {
     let mut table = Table::new(&columns);
     for series in all {
         let skipped = skips.then(|| series.skipped.map_or_else(|| units::ABSENT.to_owned(), units::count));
-        table.row(row(series).into_iter().chain(skipped));
+        table.row(row(series).chain(skipped));
     }
     sheet.table(&table);
     sheet.paragraph(

@@ -32,7 +32,7 @@ pub fn points_of_import(series: &Series) -> Vec<String> {
 /// What can be claimed of one series of an import.
 pub struct ClaimsOf {
     pub name: String,
-    /// A sentence each.
+    /// The claims, each a sentence.
     pub lines: Vec<String>,
 }
 
