@@ -1,4 +1,4 @@
-//! What is asked of a machine: its files, and under `punctual:/` what is no file.
+//! Answers questions about a machine: from its files, and below `punctual:/` from other sources.
 
 use super::files::{Files, MOST_BYTES, bounded, line};
 use super::modinfo::Modules;

@@ -1,6 +1,6 @@
-//! Careful reading of one file: nothing is opened that could do something by being opened (only regular files, and
-//! one known device), nothing is read without a limit, nothing is read that holds secrets, and every failure becomes
-//! a fact. How long that may take is not decided here.
+//! Careful reading of one file. Files are not opened if opening may have effects (only regular files and one known
+//! device are), not read without a limit, and not read if they contain secrets. Every failure becomes a fact. The time
+//! limit is not decided here.
 
 use super::unpacked;
 use punctual_facts::fact::Fact;
@@ -9,16 +9,17 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-/// The most that is read of one file. The largest one that is used is `/proc/cpuinfo` with about 1.5 KiB per CPU.
+/// The largest number of bytes read of one file. The largest file in use is `/proc/cpuinfo`, with about 1.5 KiB per
+/// CPU.
 pub(super) const MOST_BYTES: u64 = 4 << 20;
-/// This table has a row for each interrupt and a column for each CPU, and so a limit of its own.
+/// This table has a row per interrupt and a column per CPU, so it has a limit of its own.
 const INTERRUPTS: &str = "/proc/interrupts";
 const MOST_BYTES_OF_INTERRUPTS: u64 = 16 << 20;
-/// The most names that are listed of one folder; `/proc/irq` of the largest machines has some thousands.
+/// The largest number of names listed of one folder. `/proc/irq` of the largest machines has some thousands.
 const MOST_NAMES: usize = 16_384;
-/// The one device that may be read: opening it has no effect.
+/// The only device that may be read, because opening it has no effect.
 const READABLE_DEVICE: &str = "/dev/cpu_dma_latency";
-/// Room for most files, so that reading one takes two system calls.
+/// Enough for most files, so that reading one takes two system calls.
 const USUAL_BYTES: usize = 4096;
 
 #[derive(Debug)]
@@ -43,12 +44,12 @@ impl Files {
     }
 
     pub(super) fn file(&self, path: &str) -> Fact<Vec<u8>> {
-        // Environments of processes hold passwords.
+        // Environments of processes may contain passwords.
         if path.starts_with("/proc/") && path.ends_with("/environ") {
             return Fact::Denied;
         }
         let limit = if path == INTERRUPTS { MOST_BYTES_OF_INTERRUPTS } else { MOST_BYTES };
-        // Opening a watchdog starts it and opening a tape winds it, so only regular files are opened.
+        // Opening a watchdog starts it, and opening a tape rewinds it, so only regular files are opened.
         let read = || {
             let place = self.place(path)?;
             if std::fs::metadata(&place)?.is_file() || (path == READABLE_DEVICE && self.are_of_this_machine()) {
@@ -67,7 +68,7 @@ impl Files {
                 if names.len() == MOST_NAMES {
                     return Err(io::Error::other(format!("more than {MOST_NAMES} names")));
                 }
-                // Names that are not UTF-8 are left out: none that is used here is such a name.
+                // Names that are not UTF-8 are left out, because no name of interest is such a name.
                 names.extend(entry?.file_name().into_string().ok());
             }
             names.sort_unstable();
@@ -91,7 +92,7 @@ pub(super) fn open(place: &Path) -> io::Result<File> {
     Ok(File::from(rustix::fs::open(place, flags, Mode::empty())?))
 }
 
-/// Reads to the end; more bytes than this are an error.
+/// Reads to the end; more than `most_bytes` bytes are an error.
 pub(super) fn bounded(source: impl Read, most_bytes: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::with_capacity(USUAL_BYTES);
     source.take(most_bytes + 1).read_to_end(&mut bytes)?;

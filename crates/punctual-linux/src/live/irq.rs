@@ -1,5 +1,5 @@
-//! Interrupts that nobody may move: from 6.12 on the kernel gives their file no permission to write, which is the one
-//! place where it says so to everybody. Earlier kernels let everybody try.
+//! Interrupts that cannot be moved. Since 6.12, the kernel makes the affinity file of such an interrupt unwritable,
+//! which every user can see. Earlier kernels refuse only when the file is written.
 
 use super::files::fact;
 use punctual_facts::fact::Fact;

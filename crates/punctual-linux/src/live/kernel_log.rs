@@ -1,19 +1,20 @@
-//! The kernel's own messages of this boot, as text: what it says of its command line is found nowhere else.
-//!
-//! Lines that programs wrote into the log are left out: they prove nothing of the kernel, and anybody's words may
-//! stand in them. A line is `[seconds] text`, without the level in front.
+//! The kernel's messages of this boot, as text. They are the only source of what the kernel reports about its command
+//! line.
+//! Lines that programs wrote into the log are left out, because they prove nothing about the kernel and may contain
+//! anything. Each line is `[seconds] text`, without its level.
 
 use super::files::{Files, fact};
 use crate::sys;
 use punctual_facts::fact::Fact;
 use std::time::{Duration, SystemTime};
 
-/// Distributions keep the boot messages of the kernel here.
+/// The file in which distributions keep the kernel's boot messages.
 const COPY: &str = "/var/log/dmesg";
 /// `sos report` keeps them here.
 const OF_A_REPORT: &str = "/sos_commands/kernel/dmesg";
 
-/// The log, or a copy of it: for this machine where reading the log is refused and the copy is of this boot.
+/// Reads the log of this machine, or a copy of it if reading the log is refused and the copy is of this boot. Of an
+/// unpacked system, reads the copy.
 pub(super) fn read(files: &Files) -> Fact<Vec<u8>> {
     if files.are_of_this_machine() {
         let is_of_this_boot = || {
@@ -42,7 +43,7 @@ fn has_cmdline(log: &[u8], cmdline: &str) -> bool {
     log.lines().filter_map(|line| line.split_once("ommand line: ")).any(|(_, said)| said.trim() == cmdline.trim())
 }
 
-/// Keeps lines of the kernel's facility, which programs cannot use. A line without a level continues the one before it.
+/// Keeps lines of the kernel's facility, which programs cannot use. A line without a level continues the previous one.
 fn of_the_kernel(log: &[u8]) -> Vec<u8> {
     let mut kept = Vec::with_capacity(log.len());
     let mut is_kernel = true;

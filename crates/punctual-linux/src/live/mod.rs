@@ -1,24 +1,24 @@
 //! The machine this program runs on, as a [`Tree`]; and a system's files in a folder, as [`Unpacked`].
 //!
-//! The only place that opens files of `/proc` and `/sys` for the audit. What is no file is answered under
-//! `punctual:/`:
+//! This is the only module that opens files of `/proc` and `/sys` for the audit. Facts that are not in files have paths
+//! below `punctual:/`:
 //!
 //! | path | what it holds |
 //! |---|---|
 //! | `clock/read_cost_ns`, `clock/resolution_ns` | a number |
 //! | `dmi/memory` | the memory modules, without their serial numbers |
-//! | `ethtool/IF/{coalesce,pause,channels,eee}` | what a network device was told |
-//! | `irq/fixed` | the numbers of interrupts that nobody may move |
+//! | `ethtool/IF/{coalesce,pause,channels,eee}` | settings of a network device |
+//! | `irq/fixed` | the numbers of interrupts that cannot be moved |
 //! | `kernel/config` | the kernel's own copy of its configuration, unpacked |
 //! | `kernel/log` | the kernel's messages of this boot, without those of programs |
 //! | `kernel/words` | the words that the running kernel was built with, from its image |
 //! | `later/PATH` | the file read again, at least 30 ms after it was first read |
 //! | `modinfo/NAME` | whether and where the running kernel has a module, and its parameters |
-//! | `msr/34` | how often the firmware took the CPUs away (SMIs) |
+//! | `msr/34` | how often the firmware interrupted all CPUs (SMIs) |
 //! | `pci/links` | which PCI links may sleep |
 //! | `tasks` | one line for each process |
 //!
-//! This module knows nothing of what the files mean.
+//! This module does not know what the files mean.
 
 mod affinity;
 mod answers;
@@ -49,12 +49,12 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A file is read again this long after its first reading: three ticks at 100 Hz, the slowest rate of kernels.
+/// Time between the two readings of a file: three ticks at 100 Hz, the slowest tick rate of kernels.
 const LATER: Duration = Duration::from_millis(30);
 const ROOT: &str = "/";
 const LATER_PREFIX: &str = "punctual:/later";
 
-/// Answers the questions of a [`LiveTree::apart`] in another process until that closes the stream.
+/// Answers the questions of a [`LiveTree::apart`] in another process, until that process closes the stream.
 pub fn answer() -> io::Result<()> {
     reader::answer(&Answers::new(ROOT.into()))
 }
@@ -66,8 +66,8 @@ pub struct LiveTree {
 }
 
 impl LiveTree {
-    /// This machine, read by processes of this program, which a first argument `word` makes call [`answer`]. A file
-    /// that hangs then does not keep this process from ending.
+    /// This machine, read by child processes of this program, in which the first argument `word` leads to a call of
+    /// [`answer`]. So a file that hangs does not keep this process from ending.
     pub fn apart(word: &'static str) -> Self {
         Self { files: Patient::new(Answers::new(ROOT.into()), Some(word)), first_read: Mutex::default() }
     }

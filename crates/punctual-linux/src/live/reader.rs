@@ -1,9 +1,9 @@
-//! Somebody who reads in our place, at the other end of a stream: another process, or a thread where none is to be had.
+//! The helper that reads files at the other end of a stream: another process, or a thread if no process can be started.
 //!
-//! A question is one byte for what is asked, the length of the path and the path; an answer is one byte for the kind of
-//! fact, the length of its content and the content. The reader begins with a greeting that holds its thread id: the time
-//! it takes to start is then not taken for a file that hangs, and its state can be looked at. How long to wait for an
-//! answer is not decided here.
+//! A question consists of one byte for its kind, the length of the path and the path. An answer consists of one byte
+//! for the kind of fact, the length of its content and the content. The helper greets first with its thread id, so that
+//! the time of its start is not taken for a file that hangs, and its state can be read. This module does not decide how
+//! long to wait for an answer.
 
 use punctual_facts::fact::Fact;
 use punctual_facts::tree::Tree;
@@ -18,20 +18,20 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// This program, even where an update has just replaced its file.
+/// The running program, also if an update has just replaced its file.
 const THIS_PROGRAM: &str = "/proc/self/exe";
 const HELLO: u8 = b'p';
-/// How long a reader may take to start.
+/// How long a helper may take to start.
 const MOST_FOR_HELLO: Duration = Duration::from_secs(2);
-/// How long the rest of an answer may take once it has begun.
+/// How long the rest of an answer may take after it has begun.
 const MOST_FOR_THE_REST: Duration = Duration::from_secs(1);
-/// A reader that computes, or that waits for a CPU, may take this many times longer: a slow machine is no file that hangs.
+/// A helper that computes, or that waits for a CPU, may take this many times longer: the machine is slow, and no file hangs.
 const MOST_WHILE_RUNNING: u32 = 8;
 /// Room for most answers.
 const USUAL_BYTES: usize = 16 << 10;
-/// Longer than any answer; the largest is the table of interrupts.
+/// Limit on an answer. The largest answer is the table of interrupts.
 const MOST_BYTES: u32 = 64 << 20;
-/// Enough for the deepest calls, which unpack a module.
+/// Enough for the deepest call chain, which unpacks a module.
 const STACK_BYTES: usize = 512 << 10;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,7 +45,7 @@ pub(super) enum Question {
 impl Question {
     const ALL: [Self; 3] = [Self::Read, Self::List, Self::Link];
 
-    /// The answer as bytes. Names are joined with `/`, which no name holds.
+    /// The answer as bytes. Names are joined with `/`, which is not part of any name.
     pub(super) fn of(self, tree: &impl Tree, path: &str) -> Fact<Vec<u8>> {
         match self {
             Self::Read => tree.read(path),
@@ -63,19 +63,19 @@ pub(super) struct Reader {
 }
 
 impl Reader {
-    /// Starts this program once more; `word` makes it call [`answer`].
+    /// Starts this program again, with the argument `word` that makes it call [`answer`].
     pub(super) fn process(word: &str) -> io::Result<Self> {
         let (ours, theirs) = UnixStream::pair()?;
         let mut command = Command::new(THIS_PROGRAM);
-        // The reader may outlive us, so it holds no stream whose end anyone waits for.
+        // The helper may outlive this process, so it must not hold a stream whose end another process waits for.
         command.arg(word).current_dir("/").stdin(OwnedFd::from(theirs)).stdout(Stdio::null()).stderr(Stdio::null());
         let process = command.spawn()?;
-        // This closes our copy of the reader's end, so that its death can be seen.
+        // Closes our copy of the helper's end, so that the end of the helper is noticed.
         drop(command);
         Self::greeted(ours, Some(process))
     }
 
-    /// Starts a thread. A thread that hangs for good keeps the ended program in the process table.
+    /// Starts a thread. If the thread hangs for ever, the process cannot end completely.
     pub(super) fn thread<T: Tree + Send + Sync + 'static>(tree: Arc<T>) -> io::Result<Self> {
         let (ours, theirs) = UnixStream::pair()?;
         let answer = move || {
@@ -111,7 +111,7 @@ impl Reader {
         decoded(code, bytes)
     }
 
-    /// Whether the reader computes or waits for a CPU. One that hangs in a file sleeps.
+    /// Whether the helper computes or waits for a CPU. A helper sleeps while a file hangs.
     fn is_running(&self) -> bool {
         let stat = fs::read_to_string(format!("/proc/{}/stat", self.thread_id)).unwrap_or_default();
         // The state is the first field after the name, which may hold a parenthesis itself.
@@ -136,18 +136,19 @@ impl Reader {
 impl Drop for Reader {
     fn drop(&mut self) {
         if let Some(process) = &mut self.process {
-            // Killing it is safe: it only reads. One that hangs cannot be waited for, and init will do that.
+            // Killing the helper is safe, because it only reads. A hanging helper cannot be waited for here; init reaps
+            // it.
             let _ = process.kill();
             let _ = process.try_wait();
         }
     }
 }
 
-/// Answers on standard input, a stream, until the other end is closed.
+/// Answers questions from standard input, a stream, until the other end is closed.
 pub(super) fn answer(tree: &impl Tree) -> io::Result<()> {
     use std::os::fd::AsFd;
     crate::sys::process::close_inherited();
-    // The name is for people who look at the list of processes.
+    // The name helps people who look at the list of processes.
     let _ = rustix::thread::set_name(c"punctual-reader");
     let stream = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
     serve(tree, &stream)

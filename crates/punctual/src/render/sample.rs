@@ -54,7 +54,8 @@ pub fn eight_cpus() -> Report {
 /// Two CPUs of which the first is blocked for 20 ms of every second, and a load that could not run.
 pub fn skipped() -> Report {
     let run = Sample { cpus: 2, seconds: 10, budget: Some(50), hog: true, ..SAMPLE };
-    run.report(vec![mark(3, MarkKind::LoadSkipped("graphics".to_owned(), "x11perf is not installed".to_owned()))])
+    let (load, why) = ("graphics".to_owned(), "x11perf is not installed".to_owned());
+    run.report(vec![mark(3, MarkKind::LoadSkipped { load, why })])
 }
 
 /// A report of a run that did not measure anything.

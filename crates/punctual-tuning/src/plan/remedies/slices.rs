@@ -1,7 +1,7 @@
 //! The CPUs on which systemd runs programs: those of the first process, which its children inherit, and those of the
 //! slices, which no program can leave.
 
-use super::super::{Invocation, Step};
+use super::super::{Invocation, Step, SystemdOrder};
 use super::draft::Draft;
 use super::{Found, Remedy, Site};
 use crate::knobs::{Blast, Doubt, SLICES};
@@ -63,7 +63,7 @@ pub(super) fn slices(site: &Site<'_>) -> Found {
         }
         let set = |cpus: &str| {
             let value = format!("AllowedCPUs={cpus}");
-            Some(Invocation::new("systemctl", ["set-property", "--runtime", slice, &value]))
+            Some(Invocation::systemd(SystemdOrder::SetRuntimeProperty, [slice, &value]))
         };
         let kept = before.intersection(case.housekeeping());
         let after = if kept.is_empty() { case.housekeeping().to_string() } else { kept.to_string() };

@@ -122,7 +122,7 @@ mod tests {
     use crate::render::tune::{Sentence, Status};
     use clap::Parser;
     use punctual_linux::apply::{Extent, Request, Transaction, revert};
-    use punctual_linux::journal::{Asked, Purpose};
+    use punctual_linux::journal::{Purpose, TuningRequest};
     use punctual_tuning::plan::{self, Step};
 
     /// Only steps that are about files, since all others would reach the machine that runs the test.
@@ -136,7 +136,7 @@ mod tests {
         let is_file = |step: &Step| matches!(step, Step::Write { .. } | Step::Own { .. });
         let changes: Vec<_> = plan.changes.iter().filter(|change| change.steps.iter().all(is_file)).cloned().collect();
         let (dir, hand) = simulated::machine();
-        let request = Request { kind: Purpose::Tuned, asked: Asked::default(), confirm_within: None };
+        let request = Request { kind: Purpose::Tuned, asked: TuningRequest::default(), confirm_within: None };
         let applied = Transaction::begin(&hand, &request).unwrap().apply(&changes, args.blast).unwrap();
         assert!(applied.changes.len() > 5, "{applied:?}");
         assert_valid(&TuneDocument::of(punctual_facts::profile::Kind::Periodic, &plan, Some(&applied)));
