@@ -6,13 +6,13 @@ use punctual_numbers::stats::float::float;
 
 /// Probability of calling anything better or worse in a campaign in which nothing differs.
 pub const ERROR_RATE: f64 = 0.05;
-/// How often verdicts are looked for; each look spends the same part of [`ERROR_RATE`].
+/// Number of times that verdicts are looked for. Each look spends the same part of [`ERROR_RATE`].
 pub const LOOKS: u32 = 3;
 /// Rounds at the end in which all recommended candidates are measured together.
 pub(super) const TOGETHER: u32 = 4;
 /// More rounds than this are never planned: the limits hardly get narrower.
 const ROUNDS_MAX: u32 = 1000;
-/// Screening leaves at least the first and at most the second number of candidates.
+/// Least and largest number of candidates that screening leaves.
 const LEFT: (usize, usize) = (3, 6);
 
 /// A budget that is too small for any verdict.
@@ -72,7 +72,8 @@ impl Design {
         (1..ROUNDS_MAX).find(told).unwrap_or(ROUNDS_MAX)
     }
 
-    /// After which rounds verdicts are looked for; fixed beforehand, so that each look spends what was set aside for it.
+    /// The rounds after which verdicts are looked for. They are fixed beforehand, so that each look spends its own part
+    /// of the error rate.
     pub(super) fn looks(&self) -> Vec<u32> {
         let least = self.rounds_needed().min(self.rounds);
         let mut looks: Vec<u32> = (0..LOOKS).map(|look| least + (self.rounds - least) * look / (LOOKS - 1)).collect();
@@ -80,7 +81,7 @@ impl Design {
         looks
     }
 
-    /// After which rounds the less promising half leaves a race.
+    /// The rounds after which the less promising half of the candidates leaves a race.
     pub(super) fn halvings(&self) -> Vec<u32> {
         if self.strategy != Strategy::Race {
             return Vec::new();
@@ -97,7 +98,7 @@ impl Design {
         (self.screening().len() as u64).max(self.alone() as u64 + u64::from(self.baselines))
     }
 
-    /// Runs of the whole campaign, unless verdicts end it before.
+    /// Largest number of runs of the whole campaign. Verdicts may end it earlier.
     pub fn runs_at_most(&self) -> u64 {
         let (mut left, mut runs) = (self.alone(), self.screening().len() as u64);
         let halvings = self.halvings();

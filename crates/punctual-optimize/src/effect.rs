@@ -1,23 +1,23 @@
-//! What one candidate does to one number: by ranks within rounds, so that neither a single run nor drift decides.
+//! The effect of one candidate on one number, by ranks within rounds, so that neither a single run nor drift decides.
 //!
-//! In a round where nothing differs, the rank of the candidate's run among the baselines is uniform, because the order
-//! was drawn by lot. Over rounds that is the test of van Elteren (1960), exact here because every round has the same
-//! size; the limits are the differences at which the test would just not reject (Hodges and Lehmann 1963). Ties count
-//! against whatever is to be shown.
+//! If nothing differs, the rank of the candidate's run among the baselines of its round is uniform, because the order
+//! was drawn by lot. Over rounds this gives the test of van Elteren (1960), exact because every round has the same
+//! size. The limits are the differences at which the test would just not reject (Hodges and Lehmann 1963). Ties count
+//! against a change in either direction.
 
 use super::Response;
 use punctual_numbers::stats::float::float;
 use serde::Serialize;
 
 pub const CONFIDENCE: f64 = 0.95;
-/// A number counts as told once its limits exclude a change of this many margins.
+/// "No difference" is concluded once the limits exclude a change of this number of margins.
 const TOLD_MARGINS: f64 = 2.5;
 
-/// About how many times wider than [`CONFIDENCE`] limits the limits of a verdict are, because all tests share its error
-/// rate.
+/// Approximate ratio of the limits of a verdict to limits of [`CONFIDENCE`]: all tests share one error rate, so theirs
+/// are wider.
 const VERDICT_WIDTH: f64 = 1.6;
 
-/// The numbers that a candidate may change.
+/// The numbers of a measurement that are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Metric {
@@ -35,7 +35,7 @@ pub enum Metric {
 impl Metric {
     pub const ALL: [Self; 3] = [Self::P50, Self::P99_9, Self::Misses];
 
-    /// The value for tests: times are logarithms, so that a difference is a factor.
+    /// The value that tests compare. Of times it is the logarithm, so that a difference is a factor.
     fn of(self, response: &Response) -> f64 {
         match self {
             Self::P50 => float(response.p50.as_ns().max(1)).ln(),
@@ -44,7 +44,8 @@ impl Metric {
         }
     }
 
-    /// The value for sums over metrics: always a logarithm. One miss per million is added, so that zero has one.
+    /// The value for sums over metrics, which is always a logarithm. One miss per million is added, so that zero has a
+    /// logarithm.
     pub(super) fn logarithm(self, response: &Response) -> f64 {
         match self {
             Self::Misses => self.of(response).ln_1p(),
@@ -53,7 +54,8 @@ impl Metric {
     }
 }
 
-/// What a candidate does to a number. Times change by a factor (0.8 is a fifth less), misses by a difference per million.
+/// The effect of a candidate on a number. Times change by a factor (0.8 is a fifth less), misses by a difference per
+/// million.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Effect {
@@ -66,17 +68,17 @@ pub struct Effect {
     pub low: Option<f64>,
     /// Upper confidence limit of the change; `None` where there are too few rounds.
     pub high: Option<f64>,
-    /// Probability that chance alone makes it look this much larger beyond the margin.
+    /// Probability that chance alone shows an increase beyond the margin at least as clear as this one.
     pub odds_up: f64,
-    /// Probability that chance alone makes it look this much smaller beyond the margin.
+    /// Probability that chance alone shows a decrease beyond the margin at least as clear as this one.
     pub odds_down: f64,
-    /// Whether a change that matters would have been seen.
+    /// Whether a change of more than the margin would have been seen.
     pub told: bool,
     /// About how many times as many rounds are needed to show a change or to exclude one; `None` where that is not known.
     pub longer: Option<f64>,
 }
 
-/// One round: the baselines, and the run of the candidate.
+/// One round: the runs of the baseline, and the run of one candidate.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Stratum {
     pub baselines: Vec<Response>,
@@ -123,7 +125,7 @@ impl Effect {
         })
     }
 
-    /// Which direction is shown at this error rate: `Some(true)` for more latency.
+    /// The direction that is shown at this error rate: `Some(true)` is an increase, `None` is neither.
     pub(super) fn shown(&self, odds: f64) -> Option<bool> {
         match (self.odds_up <= odds, self.odds_down <= odds) {
             (true, _) => Some(true),
@@ -171,7 +173,7 @@ fn at_most(distribution: &[f64], count: usize) -> f64 {
     distribution.iter().take(count + 1).sum::<f64>().min(1.0)
 }
 
-/// Limits of [`CONFIDENCE`] for the median difference; infinite where there are too few rounds.
+/// Limits of [`CONFIDENCE`] for the median difference; infinite with too few rounds.
 fn limits(sorted: &[f64], distribution: &[f64]) -> (f64, f64) {
     let beyond = (1.0 - CONFIDENCE) / 2.0;
     let mut sum = 0.0;

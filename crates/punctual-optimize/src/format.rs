@@ -1,7 +1,7 @@
-//! A campaign as it is kept between two runs: one JSON document with a version.
+//! A campaign as it is saved between two runs: one JSON document with a version.
 //!
-//! The fields of the document are those of the values themselves. `fixtures/campaigns` holds documents of each version,
-//! so a field that is renamed in the program fails a test and not a user's campaign.
+//! The document has the fields of the values themselves. `fixtures/campaigns` holds documents of each version, so that
+//! renaming a field in the program fails a test.
 
 use super::across::{Across, Tries};
 use super::pause::Moment;
@@ -12,10 +12,11 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 /// Name and version of the document.
 const SCHEMA: &str = "punctual/campaign/1";
-/// A document with more candidates, rounds or baselines than this is damaged: no design is that large.
+/// Largest number of candidates, rounds or baselines of a document. No design is that large, so a larger one is
+/// damaged.
 const MOST: usize = 1_000;
 
-/// A campaign, and what its owner keeps with it.
+/// A campaign with everything that is saved beside it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Kept {
     /// Arguments of the command that began the campaign.
@@ -28,7 +29,7 @@ pub struct Kept {
     pub last: Option<Moment>,
     #[serde(flatten)]
     pub campaign: Campaign,
-    /// Where the campaign stands between two boots, if it goes across boots.
+    /// State between two boots, if the campaign goes across boots.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub across: Option<Across>,
     #[serde(flatten)]
@@ -51,13 +52,13 @@ pub struct Doubts {
 pub enum Unusable {
     #[error("it is no campaign: {0}")]
     Malformed(serde_json::Error),
-    /// It is of another kind or version, which it names.
+    /// The document names another kind or version.
     #[error("it is '{0}', and this program reads '{SCHEMA}'")]
     Other(String),
-    /// It is of another kind or version than was looked for.
+    /// The document is of another kind or version than the caller wants.
     #[error("it is '{found}', and '{wanted}' is looked for")]
     OtherThan { found: String, wanted: &'static str },
-    /// Its numbers contradict each other, in this way.
+    /// The numbers of the document contradict each other; the text says how.
     #[error("it is damaged: {0}")]
     Senseless(&'static str),
 }
@@ -108,12 +109,12 @@ pub fn read(text: &str) -> Result<Kept, Unusable> {
     Ok(kept)
 }
 
-/// Nanoseconds are whole numbers in the document.
+/// Reads a length of time, which is a whole number of nanoseconds in the document.
 pub(super) fn nanos<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Nanos, D::Error> {
     u64::deserialize(deserializer).map(Nanos::from_ns)
 }
 
-/// A candidate in the document: words of the command line alone are tried by a boot entry.
+/// A candidate as the document holds it. A boot entry can keep only words of the command line.
 #[derive(Serialize, Deserialize)]
 pub(super) struct CandidateTwin {
     id: String,

@@ -18,7 +18,7 @@ pub struct Judged {
     pub verdict: CandidateVerdict,
 }
 
-/// What the effects of a candidate come to.
+/// The verdict that follows from the effects of a candidate.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "verdict", content = "because", rename_all = "kebab-case")]
@@ -31,7 +31,7 @@ pub enum CandidateVerdict {
     NoDifferenceShown,
     /// No change was shown, and one that matters could have been missed.
     NotEnoughData,
-    /// It was not measured to the end, because others were more promising.
+    /// It was not measured in all rounds, because others were more promising.
     LeftBehind,
     /// Something got worse, and nothing better.
     Worse,
@@ -56,12 +56,12 @@ impl Judged {
         (self.verdict == CandidateVerdict::NotEnoughData && times > 1.0 && times.is_finite()).then_some(times)
     }
 
-    /// Whether more rounds would tell nothing new.
+    /// Whether the verdict is final, so that more rounds would not change it.
     pub(super) fn is_clear(&self) -> bool {
         !matches!(self.verdict, CandidateVerdict::NotEnoughData)
     }
 
-    /// The sum of the effects on all numbers; the smaller, the better.
+    /// The sum of the effects on all numbers. A smaller sum is better.
     pub(super) fn score(&self) -> f64 {
         self.effects.iter().map(Effect::size).sum()
     }

@@ -4,12 +4,11 @@
 //! Design (candidates, seed, rounds) + measurements so far -> CampaignState: what to measure next | the result
 //!                                                            (design, screen)                (effect, judge)
 //! ```
-//! Everything is derived from the design and the measurements, and nothing else is kept: an interrupted campaign goes on
-//! as if it had not been interrupted. In each round every candidate is measured once alone and the baseline (the machine
-//! as it was) a few times, in an order drawn by lot. A candidate is compared with the baselines of its own round only,
-//! so drift from round to round cancels; a round that a pause fell into is begun anew. Must not know how a knob is set.
-//! Candidates that take a boot are carried through by [`across`]. Two set-ups that a user names are measured in turn by
-//! [`turns`].
+//! Everything follows from the design and the measurements, and nothing else is saved: an interrupted campaign goes on
+//! as if it had not been interrupted. In each round every candidate is measured once alone and the baseline (the
+//! machine as it was) a few times, in an order drawn by lot. A candidate is compared only with the baselines of its own
+//! round, so drift from round to round cancels. A round with a pause in it is begun anew. Must not know how a knob is
+//! set. [`across`] handles candidates that need a boot. [`turns`] measures two set-ups of a user in turn.
 
 pub mod across;
 mod design;
@@ -42,21 +41,22 @@ pub struct Candidate {
     pub id: String,
     pub title: String,
     pub cost: String,
-    /// Words of the kernel's command line that it needs, and therefore a boot; empty where it is set at run time.
+    /// Words of the kernel's command line that the candidate needs, and therefore a boot; empty if it is set at run
+    /// time.
     pub boot: Vec<Keep>,
 }
 
-/// In which way the candidates are tried.
+/// The plan by which candidates are tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Strategy {
-    /// Each alone, against the machine as it was.
+    /// Each candidate alone, compared with the machine as it was.
     OneAtATime,
-    /// First many at once, by a design of Plackett and Burman (1946) and its mirror image; the most promising then each
-    /// alone, on measurements of their own.
+    /// First many candidates at once, by a design of Plackett and Burman (1946) and its mirror image. Then the most
+    /// promising ones each alone, in further measurements.
     Screening,
-    /// Each alone; the less promising half goes, again and again.
+    /// Each candidate alone; repeatedly the less promising half is dropped.
     Race,
 }
 
@@ -70,7 +70,7 @@ impl Candidate {
     }
 }
 
-/// What is decided before anything is measured.
+/// Choices that are fixed before anything is measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Design {
     pub candidates: Vec<Candidate>,
@@ -127,10 +127,10 @@ pub struct Campaign {
     pub design: Design,
     /// Measured so far, in order.
     pub runs: Vec<Measurement>,
-    /// Number of runs after which the time was up: the round that ended there is the last one.
+    /// Number of runs after which the time for the campaign was up. The round that ended there is the last one.
     pub closed_at: Option<usize>,
-    /// Numbers of runs, ascending, after which there was a pause. The block that a pause fell into is begun anew, and what
-    /// had been measured of it counts for nothing.
+    /// Numbers of runs, ascending, after which there was a pause. A block with a pause in it is begun anew, and its
+    /// earlier runs are ignored.
     #[serde(rename = "begun_anew_after", default)]
     pub pauses: Vec<usize>,
 }
@@ -168,14 +168,14 @@ impl Campaign {
         CampaignState::next_of(self)
     }
 
-    /// Takes in the outcome of the next run. An outcome that was not asked for is dropped.
+    /// Adds the outcome of the next run. The outcome of any other run is dropped.
     pub fn take(&mut self, arm: &[usize], outcome: RunOutcome) {
         if matches!(self.next(), Next::Measure { arm: wanted, .. } if wanted == arm) {
             self.runs.push(Measurement { arm: arm.to_vec(), outcome });
         }
     }
 
-    /// Ends the campaign with the round that was completed last, because the time is up. Does nothing amid a round.
+    /// Ends the campaign with the round that was completed last, because the time is up. Does nothing within a round.
     pub fn close(&mut self) {
         if matches!(self.next(), Next::Measure { place: 0, stage: CampaignStage::Rounds, .. }) {
             self.closed_at = Some(self.runs.len());

@@ -1,12 +1,12 @@
 //! Whether the last measurement is too long ago to be compared with the next one.
 //!
-//! Comparing within a block cancels drift from block to block, so a block must be short compared with the drift: after a
-//! pause longer than a block it is begun anew. Must not know how a clock is read.
+//! Comparing within a block cancels drift from block to block, so a block must be short compared with the drift. After
+//! a pause longer than a block, the block is begun anew. Must not know how a clock is read.
 
 use punctual_hist::Nanos;
 use serde::{Deserialize, Serialize};
 
-/// Less than this between two boots is no pause: it takes time until somebody resets a kernel that hangs.
+/// A shorter time between two boots is no pause, because a person may have to reset a kernel that hangs.
 const BETWEEN_BOOTS: Nanos = Nanos::from_secs(3600);
 
 /// A point in time, by the clocks that can be compared between two processes.
@@ -25,7 +25,8 @@ impl Moment {
     /// Whether the time from this moment to `now` is a pause, for blocks of this length. With `is_across`, boots are part of
     /// the campaign and another boot alone is no pause.
     ///
-    /// A clock that was set back is no pause across boots: a machine without a battery would have one at each of them.
+    /// A clock that was set back between two boots is no pause: on a machine without a clock battery that happens at
+    /// each boot.
     pub fn is_long_before(&self, now: &Self, block: Nanos, is_across: bool) -> bool {
         let bearable = if is_across { block.max(BETWEEN_BOOTS) } else { block };
         if self.boot == now.boot {

@@ -1,11 +1,12 @@
 //! Many candidates at once: designs of Plackett and Burman (1946), in which any two candidates are set together in a
-//! quarter of the runs, and their mirror images, so that what two do together is not taken for what one does alone.
+//! quarter of the runs. Their mirror images are added, so that the joint effect of two candidates is not taken for that
+//! of a third.
 
 /// First rows of the cyclic designs, as published, for 4, 8, 12, 16, 20 and 24 runs.
 const CYCLES: [&str; 6] =
     ["++-", "+++-+--", "++-+++---+-", "++++-+-++--+---", "++--++++-+-+----++-", "+++++-+-++--++--+-+----"];
 
-/// The longest of [`CYCLES`].
+/// Largest number of candidates: the length of the longest of [`CYCLES`].
 pub const CANDIDATES_MAX: usize = 23;
 
 /// The candidates that are set in each run of the design and its mirror image; no runs for more than [`CANDIDATES_MAX`].
@@ -37,7 +38,7 @@ pub(super) fn contrasts(rows: &[Vec<usize>], responses: &[f64], candidates: usiz
 mod tests {
     use super::*;
 
-    /// What makes it such a design: each column is set in half of the runs, each pair in a quarter.
+    /// The property of such a design: each candidate is set in half of the runs, each pair in a quarter.
     #[test]
     fn every_candidate_and_every_pair_is_balanced() {
         for candidates in 1..=CANDIDATES_MAX {
@@ -62,7 +63,7 @@ mod tests {
     fn contrasts_give_back_what_was_put_in() {
         let effects = [3.0, 0.0, -2.0, 0.5, 0.0];
         let rows = rows(effects.len());
-        // What the first two do together shall not be taken for what others do alone.
+        // The joint effect of the first two candidates must not show as an effect of others.
         let response = |row: &Vec<usize>| {
             let pair = if row.contains(&0) && row.contains(&1) { 10.0 } else { 0.0 };
             row.iter().map(|c| effects[*c]).sum::<f64>() + pair

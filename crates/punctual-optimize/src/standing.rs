@@ -1,7 +1,7 @@
 //! The progress of a campaign: its runs are replayed from the first one against its design.
 //!
-//! This is the one place that knows the order of a campaign. Because each replay starts from nothing, an interruption
-//! leaves no trace, except for a pause, after which the current block is begun anew.
+//! Only this module knows the order of a campaign. Each replay starts from the design, so an interruption has no effect
+//! on the result, except that the current block is begun anew after a pause.
 
 use super::design::{TOGETHER, shuffle};
 use super::effect::{Effect, Metric, Stratum};
@@ -9,7 +9,7 @@ use super::judge::{CandidateVerdict, Judged};
 use super::{Arm, Campaign, Design, Measurement, Response, RunOutcome, Strategy, screen};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Numbers of rounds for the lots of the last stage and of screening, far above those of ordinary rounds.
+/// Round numbers that seed the order of the last stage and of screening. They lie far above those of ordinary rounds.
 const LOT_TOGETHER: u32 = 1 << 20;
 const LOT_SCREENING: u32 = 1 << 21;
 
@@ -35,22 +35,22 @@ pub enum Next {
 #[derive(Clone, Debug, PartialEq)]
 pub struct CampaignState {
     pub next: Next,
-    /// All candidates, those that help most first. Final when nothing is next.
+    /// All candidates, those that help most first. Final once the campaign is complete.
     pub judged: Vec<Judged>,
     /// The candidates whose verdict is "better".
     pub recommended: Arm,
-    /// What the recommended do together; empty where there is only one, or the last stage is not complete.
+    /// Effects of the recommended candidates together; empty if there is only one, or the last stage is not complete.
     pub together: Vec<Effect>,
     /// Completed rounds in which candidates were measured alone.
     pub rounds: u32,
 }
 
-/// The part of a campaign that was replayed, and what follows from it.
+/// A replay of a campaign up to some run, with the results so far.
 struct Replay<'a> {
     design: &'a Design,
     runs: &'a [Measurement],
     pauses: &'a [usize],
-    /// How many runs were replayed.
+    /// Number of runs that were replayed.
     at: usize,
     strata: BTreeMap<usize, Vec<Stratum>>,
     judged: BTreeMap<usize, Judged>,
@@ -86,7 +86,7 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// What is next, and the effects of the last stage once it is complete.
+    /// Replays all stages. Returns the next step, and the effects of the last stage once it is complete.
     fn all(&mut self, closed_at: Option<usize>) -> (Next, Vec<Effect>) {
         match self.screening().and_then(|alone| self.alone(alone, closed_at)) {
             Ok(()) => self.together(),
@@ -117,8 +117,8 @@ impl<'a> Replay<'a> {
         self.pauses.iter().copied().find(|pause| within.contains(pause))
     }
 
-    /// The order of the next round. The round begins after the last pause that fell into it; candidates that could not be
-    /// set before the pause are left out all the same.
+    /// The order of the next round. A round with a pause in it is begun anew after the pause, without the candidates
+    /// that could not be set before it.
     fn round(&mut self, number: u32, active: &mut Vec<usize>) -> Vec<Arm> {
         loop {
             let arms: Vec<Arm> = active.iter().map(|candidate| vec![*candidate]).collect();
@@ -201,7 +201,7 @@ impl<'a> Replay<'a> {
         Ok(())
     }
 
-    /// Adds the outcomes of a round to what is known of each candidate.
+    /// Adds the outcomes of a round to those of each candidate.
     fn keep(&mut self, order: &[Arm], outcomes: &[RunOutcome]) {
         let of = |is_wanted: fn(&Arm) -> bool| order.iter().zip(outcomes).filter(move |(arm, _)| is_wanted(arm));
         let baselines: Vec<Response> = of(Arm::is_empty).filter_map(|(_, outcome)| response(outcome)).collect();
@@ -220,7 +220,7 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// Looks for verdicts; the last look gives each candidate one.
+    /// Looks for verdicts. The last look gives every candidate a verdict.
     fn look(&mut self, active: &[usize], last: bool) {
         for candidate in active {
             let judged = self.at_odds(*candidate, self.design.share_of_error());
@@ -235,7 +235,7 @@ impl<'a> Replay<'a> {
         Judged::of(candidate, strata, self.design.margin, odds)
     }
 
-    /// What is known of a candidate between two looks, which is numbers without a verdict.
+    /// The effects of a candidate between two looks, without a verdict.
     fn so_far(&self, candidate: usize) -> Judged {
         Judged { verdict: CandidateVerdict::NotEnoughData, ..self.at_odds(candidate, 0.0) }
     }
@@ -246,7 +246,7 @@ impl<'a> Replay<'a> {
         self.judged.insert(candidate, judged);
     }
 
-    /// The stage in which the recommended candidates are measured together, where there is more than one.
+    /// The stage in which the recommended candidates are measured together, if there are several.
     fn together(&mut self) -> (Next, Vec<Effect>) {
         let better = self.judged.values().filter(|judged| judged.verdict == CandidateVerdict::Better);
         let set: Arm = better.map(|judged| judged.candidate).collect::<BTreeSet<usize>>().into_iter().collect();

@@ -1,4 +1,4 @@
-//! A simulated machine with knobs whose effects are known, with drift and noise; and campaigns of it by the hundred.
+//! Hundreds of campaigns on a simulated machine with drift, noise, and knobs of known effect.
 
 use super::format::{Doubts, Kept, read, write};
 use super::pause::Moment;
@@ -25,9 +25,9 @@ struct Simulated {
     random: SplitMix,
     /// Factor by which latency drifts over a hundred runs.
     drift: f64,
-    /// How many runs there were so far.
+    /// Number of runs so far.
     time: f64,
-    /// The part of the noise of one run that the next one inherits.
+    /// Share of the noise of one run that is left in the next.
     lingering: f64,
     refuses: Option<usize>,
 }
@@ -94,7 +94,7 @@ fn planted(knobs: usize, place: usize, does: Does) -> Vec<Does> {
 
 const ALL: [(Strategy, u64); 3] = [(Strategy::OneAtATime, 160), (Strategy::Race, 160), (Strategy::Screening, 160)];
 
-/// A knob that takes two fifths off the tail is found, told first and recommended alone, in 95 of 100 campaigns.
+/// A knob that lowers the tail by two fifths is found, listed first and recommended alone, in 95 of 100 campaigns.
 #[test]
 fn a_planted_effect_is_found_and_told_first() {
     for (strategy, runs) in ALL {
@@ -110,7 +110,7 @@ fn a_planted_effect_is_found_and_told_first() {
     }
 }
 
-/// Where no knob does anything, at most 5 of 100 campaigns call one of them better or worse, whatever drifts.
+/// If no knob has an effect, at most 5 of 100 campaigns call one of them better or worse, with any drift.
 #[test]
 fn where_nothing_differs_nothing_is_found() {
     for (strategy, runs) in ALL {
@@ -132,7 +132,7 @@ fn where_nothing_differs_nothing_is_found() {
     }
 }
 
-/// Without the margin the test itself is put to the proof, and its odds are neither too many nor wasted altogether.
+/// Without a margin, the rate of false verdicts shows the test itself: it keeps its error rate and uses some of it.
 #[test]
 fn the_test_itself_keeps_its_odds() {
     let mut wrong = 0;
@@ -154,7 +154,7 @@ fn limits_hold_the_change() {
     let (mut held, mut all) = (0, 0);
     for seed in 0..500 {
         let mut campaign = begun(Strategy::OneAtATime, 3, 48, seed);
-        // Nobody is done with before the end.
+        // Without a margin no candidate gets a verdict before the last round.
         campaign.design.margin = 0.0;
         let mut machine = Simulated::new(&planted(3, 1, Does { p50: 0.9, p99_9: 1.4 }), 1.2, seed + 5);
         let standing = ended(campaign, &mut machine).standing();
@@ -171,7 +171,7 @@ fn limits_hold_the_change() {
     assert!(f64::from(held) >= 0.93 * f64::from(all), "{held} of {all}");
 }
 
-/// Where nothing differs, it is said how much longer it takes until that is told; and then it is told, mostly.
+/// If nothing differs, the proposed length of a campaign is mostly enough to conclude "no difference".
 #[test]
 fn how_much_longer_it_takes_is_about_right() {
     let (mut told, mut all) = (0, 0);
@@ -195,7 +195,7 @@ fn how_much_longer_it_takes_is_about_right() {
     assert!(told * 10 >= all * 7, "{told} of {all}");
 }
 
-/// A machine held against itself, for long enough: no difference, and that is said.
+/// A machine compared with itself in a campaign that is long enough gives "no difference".
 #[test]
 fn a_machine_held_against_itself_is_not_told_apart() {
     for (strategy, _) in ALL {
@@ -236,7 +236,7 @@ fn what_cannot_be_set_is_left_out_and_the_rest_goes_on() {
     );
 }
 
-/// Ended before or after any run, written down and read again, a campaign comes to the same.
+/// A campaign that is interrupted before any run, saved and read again, comes to the same result.
 #[test]
 fn interrupted_at_every_step_it_comes_to_the_same() {
     for (strategy, runs) in ALL {
@@ -259,7 +259,7 @@ fn interrupted_at_every_step_it_comes_to_the_same() {
                     assert_eq!(back, kept);
                     campaign = back.campaign;
                 }
-                // Whoever goes on asks the campaign what is next, and is told the same.
+                // The campaign that was read again asks for the same run.
                 let Next::Measure { arm, .. } = campaign.next() else { panic!("ended early at {at}") };
                 assert_eq!(arm, run.arm);
                 campaign.take(&arm, run.outcome.clone());
@@ -273,7 +273,7 @@ fn interrupted_at_every_step_it_comes_to_the_same() {
 fn when_the_time_is_up_the_last_round_is_judged() {
     let mut machine = Simulated::new(&planted(3, 0, Does { p50: 0.5, p99_9: 0.5 }), 1.0, 3);
     let mut campaign = begun(Strategy::OneAtATime, 3, 400, 1);
-    // Nobody else is done with before the end.
+    // Without a margin no other candidate gets a verdict before the last round.
     campaign.design.margin = 0.0;
     for _ in 0..38 {
         let Next::Measure { arm, place, .. } = campaign.next() else { panic!("ended early") };
@@ -296,12 +296,12 @@ fn a_budget_that_cannot_tell_anything_is_refused() {
     let refused = Design::new(candidates(6), Strategy::OneAtATime, 1, 0.1, 20).unwrap_err();
     assert_eq!(refused, TooShort { needed: 70, have: 20 });
     let design = Design::new(candidates(6), Strategy::OneAtATime, 1, 0.1, 70).unwrap();
-    // Six rounds of six candidates and three baselines, by hand: 4^-6 is the first below 0.05/3/18/2.
+    // Computed by hand for six candidates and three baselines: 4^-6 is the first power below 0.05/3/18/2.
     assert_eq!((design.rounds, design.baselines, design.rounds_needed()), (6, 3, 6));
     assert!(design.runs_at_most() <= 70);
 }
 
-/// Each round has each candidate once and the baselines, and seeds make orders.
+/// Each round has each candidate once and all baselines, in an order that depends on the seed.
 #[test]
 fn a_round_is_whole_and_drawn_by_lot() {
     let design = Design::new(candidates(5), Strategy::OneAtATime, 42, 0.1, 200).unwrap();
@@ -359,7 +359,7 @@ fn fixture(name: &str) -> String {
     std::fs::read_to_string(fixtures::repository("fixtures/campaigns").join(name)).unwrap()
 }
 
-/// The document of version 1, with every field it can have; what is read and written again is the same document.
+/// A document of version 1 with every field is read, and written again unchanged.
 #[test]
 fn a_campaign_of_version_1_is_read() {
     let text = fixture("1.json");
@@ -412,7 +412,7 @@ fn a_document_of_another_kind_or_without_sense_is_refused() {
 proptest! {
     #![proptest_config(proptest::test_runner::Config { cases: 24, ..Default::default() })]
 
-    /// What was measured of the block that a pause fell into is as if it had never been, and so is nothing else.
+    /// A pause discards the runs of its own block, and no others.
     #[test]
     fn after_a_pause_the_block_is_begun_anew(
         pauses in prop::collection::btree_set(0usize..150, 0..12), seed: u64,
@@ -438,7 +438,7 @@ proptest! {
 }
 
 proptest! {
-    /// Whatever a file says, reading it and asking what is next is safe.
+    /// Reading any file and asking for the next step does not panic.
     #[test]
     fn nothing_in_a_kept_campaign_panics(
         rounds in 1u32..30, baselines in 1u32..6, closed in prop::option::of(0usize..40), seed: u64,

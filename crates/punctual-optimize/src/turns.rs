@@ -1,9 +1,9 @@
-//! Two ways to set a machine up, measured in turn: what a mood of the machine does, it does to both.
+//! Two ways to set a machine up, measured in turn, so that a slow change of the machine (a mood) affects both alike.
 //!
 //! A round measures each side once. The order of a round is the mirror image of that of the round before (A B, B A), so
-//! that steady drift cancels too, and which side begins is drawn by lot for every two rounds. As with a campaign, what is
-//! next follows from the design and the number of measurements alone, so an interruption leaves no trace. After a pause
-//! within a round, the round is begun anew: its two measurements would be of different moods.
+//! that steady drift cancels too. The side that begins is drawn by lot for every two rounds. The next measurement
+//! follows from the design and the number of measurements alone, so an interruption has no effect on the order. After a
+//! pause within a round, the round is begun anew, because its two measurements might meet different moods.
 
 use super::design::shuffle;
 use super::format::Unusable;
@@ -14,10 +14,10 @@ use serde::{Deserialize, Serialize};
 
 /// Name and version of the document.
 const SCHEMA: &str = "punctual/turns/1";
-/// More rounds are never measured; a document with more is damaged.
+/// Largest number of rounds. A document with more is damaged.
 pub const ROUNDS_MAX: u32 = 1_000;
 
-/// Which of the two is set up.
+/// The side that is set up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Turn {
@@ -25,7 +25,7 @@ pub enum Turn {
     B,
 }
 
-/// What was asked for, and what of it is measured.
+/// The rounds that were asked for, and how many measurements of them are complete.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Turns {
     /// Arguments of the command that began it.
@@ -78,7 +78,7 @@ impl Turns {
         }
     }
 
-    /// Takes in the next measurement.
+    /// Notes that the next measurement is complete.
     pub fn take(&mut self, ended: Moment) {
         if self.next().is_some() {
             (self.measured, self.last) = (self.measured + 1, Some(ended));

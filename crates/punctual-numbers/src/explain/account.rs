@@ -1,7 +1,7 @@
-//! Spans to parts: each span is put into a stage and gets a cause. The parts of a window sum to its latency.
+//! From spans to parts: each span is put into a stage and gets a cause. The parts of a window sum to its latency.
 //!
-//! A window is judged by its own records, and by [`Clues`] where the kernel ran nothing. What ordinary activations spend is
-//! not known here, but to [`ordinary`](super::ordinary).
+//! A window is judged by its own records, and by [`Clues`] where the kernel ran nothing. The time that ordinary
+//! activations spend is not subtracted here: see [`ordinary`](super::ordinary).
 
 use super::clues::{Clues, Rules};
 use super::judge::Judge;
@@ -11,8 +11,8 @@ use super::{Cause, CauseName, Class, Part, Stage, Why};
 use crate::trace::{Incomplete, Window};
 use punctual_hist::Nanos;
 
-/// A window is still complete if no more than this time of it has no known owner, or no more than one part in
-/// [`UNTOLD_PART`] of it.
+/// A window is complete even if the owner of some of its time is unknown: of up to this time, or up to one part in
+/// [`UNTOLD_PART`] of its latency.
 const UNTOLD: Nanos = Nanos::from_us(5);
 const UNTOLD_PART: u64 = 10;
 

@@ -7,12 +7,12 @@ use super::{Cause, CauseName, Class, Why, WhyCount};
 #[cfg(test)]
 mod tests;
 
-/// Which names of a class a row is about.
+/// The names of causes that a row of the advice applies to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Called {
     /// By the beginning of the kernel's word: the function of a worker, the name of anything else; all names if empty.
     Begins(&'static str),
-    /// A kernel worker in a cause that is not of the class of workers.
+    /// Causes named after a kernel worker, in a class other than that of workers.
     Worker,
 }
 
@@ -33,7 +33,7 @@ pub struct Advised {
 }
 
 impl Advised {
-    /// A cause of this kind, called by the beginning of its name.
+    /// A cause that the row applies to, for texts.
     pub fn example(self) -> Cause {
         let name = match self.called {
             Called::Begins(word) if self.class == Class::Worker && !word.is_empty() => {
@@ -63,7 +63,7 @@ const fn row(class: Class, word: &'static str, knobs: &'static str) -> Advice {
     Advice { of: Advised { class, called: Called::Begins(word) }, knobs }
 }
 
-/// Among the rows of a class, the one for any name comes last.
+/// The advice. Among the rows of a class, the row that applies to any name comes last.
 const ROWS: &[Advice] = &[
     row(Class::Nmi, "perf_event", "wd.nmi trace.perf_users"),
     row(Class::Nmi, "nmi_cpu_backtrace", "wd.backtrace"),

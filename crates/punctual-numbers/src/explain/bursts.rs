@@ -1,14 +1,16 @@
 //! Bursts: events that follow each other much faster than their mean spacing.
 
+use super::Bursts;
 use punctual_hist::MonoTime;
 
 /// With fewer events, clusters cannot be told from chance.
 const LEAST: usize = 8;
 
-/// Number of clusters and of events in the largest, if at least a third of the events is in clusters of three or more. Two
-/// events belong to one cluster if they are closer than a tenth of the mean spacing: of random events, less than one in a
-/// hundred begins a cluster of three. `times` ascend.
-pub(super) fn bursts(times: &[MonoTime]) -> Option<(u64, u64)> {
+/// Clusters of three events or more, if at least a third of the events is in them. Two events belong to one cluster if
+/// they are closer than a tenth of the mean spacing: of random events, less than one in a hundred begins a cluster of
+/// three.
+/// `times` ascend.
+pub(super) fn bursts(times: &[MonoTime]) -> Option<Bursts> {
     let (first, last) = (times.first()?, times.last()?);
     if times.len() < LEAST {
         return None;
@@ -24,7 +26,8 @@ pub(super) fn bursts(times: &[MonoTime]) -> Option<(u64, u64)> {
     }
     let large = || clusters.iter().copied().filter(|size| *size >= 3);
     let largest = large().max()?;
-    (large().sum::<u64>().saturating_mul(3) >= times.len() as u64).then(|| (large().count() as u64, largest))
+    let clusters = large().count() as u64;
+    (large().sum::<u64>().saturating_mul(3) >= times.len() as u64).then_some(Bursts { clusters, largest })
 }
 
 #[cfg(test)]
@@ -40,7 +43,7 @@ mod tests {
     #[test]
     fn clusters_are_told_from_singles() {
         let clustered = times((0..5).flat_map(|c| (0..4).map(move |i| c * 10_000 + i * 3)));
-        assert_eq!(bursts(&clustered), Some((5, 4)));
+        assert_eq!(bursts(&clustered), Some(Bursts { clusters: 5, largest: 4 }));
         assert_eq!(bursts(&times((0..50).map(|i| i * 250))), None, "regular");
         assert_eq!(bursts(&times((0..7).map(|i| i / 3))), None, "too few");
         assert_eq!(bursts(&times([5; 20])), None, "all at once: no spacing to compare with");

@@ -63,6 +63,14 @@ impl Rules {
     }
 }
 
+fn counted(name: &str, grew: u64) -> Why {
+    Why::Counter { name: name.to_owned(), grew, is_time: false }
+}
+
+fn timed(name: &str, grew: Nanos) -> Why {
+    Why::Counter { name: name.to_owned(), grew: grew.as_ns(), is_time: true }
+}
+
 /// What counters around one window say, and what the rules know of it.
 #[derive(Debug)]
 pub(super) struct Clues<'a> {
@@ -92,7 +100,7 @@ impl<'a> Clues<'a> {
 
     /// The counter of real-time throttling grew.
     pub(super) fn throttled(&self) -> Option<Why> {
-        self.stands_out(&Counter::RtThrottled).map(|by| Why::Counter { name: "throttled".to_owned(), grew: by })
+        self.stands_out(&Counter::RtThrottled).map(|by| counted("throttled", by))
     }
 
     /// The whole machine stood still for most of a gap: what had the CPU is not to blame.
@@ -102,7 +110,7 @@ impl<'a> Clues<'a> {
         let stood = self.window.around.as_ref().and_then(|around| around.standstill);
         let stood = stood.filter(|_| most(self.quiet_elsewhere(from, to)));
         if let Some(stood) = stood.filter(|stood| length >= STANDSTILL_LEAST && most(*stood)) {
-            return Some((Class::Paused, Why::Counter { name: "standstill".to_owned(), grew: stood.as_ns() }));
+            return Some((Class::Paused, timed("standstill", stood)));
         }
         self.standstill(from, to)
     }
@@ -115,7 +123,7 @@ impl<'a> Clues<'a> {
             let common = to.min(*end).since(from.max(*begin));
             let name = if *kind == EventKind::Suspended { "suspended" } else { "standstill" };
             let told = length >= Nanos::from_us(100) && most(common);
-            told.then(|| (Class::Paused, Why::Counter { name: name.to_owned(), grew: common.as_ns() }))
+            told.then(|| (Class::Paused, timed(name, common)))
         })
     }
 
@@ -133,11 +141,11 @@ impl<'a> Clues<'a> {
             return Some(paused);
         }
         if let Some(by) = self.stands_out(&Counter::Smi) {
-            return Some((Class::Firmware, Why::Counter { name: "SMI".to_owned(), grew: by }));
+            return Some((Class::Firmware, counted("SMI", by)));
         }
         let enough = |by: &u64| *by >= to.since(from).as_ns() / 2;
         let steal = self.stands_out(&Counter::Steal).filter(enough);
-        steal.map(|by| (Class::Hypervisor, Why::Counter { name: "steal".to_owned(), grew: by }))
+        steal.map(|by| (Class::Hypervisor, timed("steal", Nanos::from_ns(by))))
     }
 
     /// The host took time from this guest around the window.

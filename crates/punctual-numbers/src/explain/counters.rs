@@ -26,7 +26,8 @@ fn spoken(change: &Growth) -> Option<(f64, Blame)> {
         (change.by > usually.saturating_mul(2)).then(|| float(change.by) / float(usually.max(1)))?
     };
     let (cause, counter) = cause(&change.counter)?;
-    let why = vec![Why::Counter { name: counter, grew: change.by }];
+    let is_time = matches!(change.counter, Counter::Steal | Counter::OwnRunDelay);
+    let why = vec![Why::Counter { name: counter, grew: change.by, is_time }];
     Some((strength, Blame { cause, time: Nanos::ZERO, excess: Nanos::ZERO, why }))
 }
 

@@ -47,7 +47,7 @@ impl<'a> Judge<'a> {
         Self { window, rules, swept, clues: Clues::of(rules, window), waking, replenished }
     }
 
-    /// The end of the stage that `at` lies in, or of our page fault, or of the span, whichever is first.
+    /// The first of three ends after `at`: of its stage, of our page fault, of the span.
     pub(super) fn stage_end(&self, at: MonoTime, span: &Span) -> MonoTime {
         let Anchors { entry, expiry, switch, .. } = self.swept.anchors;
         let ends = [entry, expiry.map(|(at, _)| at), self.waking, switch, span.fault];
@@ -190,7 +190,8 @@ impl<'a> Judge<'a> {
         self.outside(span).unwrap_or_else(|| blamed(Class::OwnPath, "", []))
     }
 
-    /// The times of the stages are not known, so that what ran is not blamed for having the CPU.
+    /// The cause of a span whose stage is unknown. A task that ran then is not blamed, because ours may not have been
+    /// ready.
     fn anywhere(&self, span: &Span) -> Blamed {
         self.outside(span).unwrap_or_else(|| self.unexplained(span))
     }
@@ -226,7 +227,7 @@ impl<'a> Judge<'a> {
     /// Another thread has the CPU.
     fn thread(&self, tid: Tid, span: &Span, stage: Stage) -> Blamed {
         let name = self.name(tid, span);
-        // Until the interrupt that wakes us comes, only what keeps that interrupt off is in our way.
+        // Until the interrupt of our timer comes, a thread delays us only if it holds interrupts off.
         let due = !span.served || (stage == Stage::TimerLate && self.swept.anchors.hard);
         if span.ours == Ours::Asleep && due && stage != Stage::Dispatch {
             return self.unserved(name, span);
@@ -270,14 +271,15 @@ impl<'a> Judge<'a> {
             return blamed(Class::StopMachine, name, [Why::IrqsOff]);
         }
         if span.served {
-            // Another interrupt came, so interrupts were on then, and no record shows since when they were off.
+            // Another interrupt came in this span, so interrupts were on then. No record shows when they were turned
+            // off.
             return self.unexplained(span);
         }
         let (pending, guest, tid) = (&self.swept.pending, self.rules.guest, span.task);
         if pending.held_off(tid, span.since, span.from, guest) {
             return blamed(Class::IrqOff, name, [Why::IrqsOff]);
         }
-        // Only in user space can interrupts not be off, and a kernel thread is never there.
+        // Interrupts cannot be off in user space, and a kernel thread never runs there.
         let kernel = self.window.names.kernel_threads.contains(&tid) || kernel_thread(&name).is_some();
         if kernel || (!guest && pending.in_kernel(tid)) {
             return blamed(Class::IrqOff, name, []);
@@ -292,7 +294,7 @@ impl<'a> Judge<'a> {
         told.max().filter(|own| *own > theirs).map(|own| Why::Boosted { own })
     }
 
-    /// Why a thread of lower priority was in the way.
+    /// Why a thread of lower priority kept the CPU.
     fn grudge(&self, tid: Tid, span: &Span) -> Option<Why> {
         let theirs = self.priority(tid, span.from)?;
         let ours = self.priority(self.window.tid, span.from)?;
@@ -306,19 +308,20 @@ impl<'a> Judge<'a> {
     fn throttled(&self, span: &Span) -> Option<Blamed> {
         let ready = span.ready.or(self.waking)?;
         let real_time = self.priority(self.window.tid, span.from).is_some_and(|ours| ours < ORDINARY);
-        // Idle is chosen if no thread may run. A short idle time only lies between two switches.
+        // The scheduler chooses the idle task if no thread may run. A short idle time may just lie between two
+        // switches.
         let chosen = span.task != 0 || span.length() > LONG;
         let given = span.ours == Ours::Ready && chosen && span.since.is_some_and(|since| since >= ready);
         let counted = self.clues.throttled();
         let asked = self.asked(span, ready);
         let kept = match asked {
-            // A thread that is asked to give way shows that ours may run, unless the kernel's server for ordinary threads
-            // serves it: that thread is asked, and chosen again.
+            // If the running thread was asked to give way, ours may run. The exception is the kernel's server for
+            // ordinary threads: the thread it serves is asked to give way, and chosen again.
             Some(true) => self.chosen_again(span, ready) || (!span.forbids && self.instead(span)),
             _ => self.replenished || self.instead(span) || self.unasked(span, asked),
         };
         let speaks = counted.is_some() || (real_time && (given || kept));
-        // If no limit is seen at work, ours was kept off the CPU for the thread that runs.
+        // If no sign of a limit is seen, the kernel's server ran this thread instead of ours.
         let limited = counted.is_some() || self.replenished || span.task == 0;
         let name = if limited { CauseName::NONE } else { self.name(span.task, span) };
         speaks.then(|| blamed(Class::Throttled, name, counted))
@@ -347,8 +350,8 @@ impl<'a> Judge<'a> {
         told.map(|record| record.context.flags & FLAG_NEED_RESCHED != 0)
     }
 
-    /// The CPU was given, maybe before our release, to the running thread in place of a real-time thread that could have
-    /// gone on; or it was given so to an earlier thread, and since then only ordinary threads or nothing have run.
+    /// Whether the last switch of a real-time thread took the CPU from one that could have gone on. The switch may lie
+    /// before our release.
     fn instead(&self, span: &Span) -> bool {
         let came = self.window.records.iter().rev().filter(|record| record.at <= span.from);
         let mut came = came.filter_map(|record| match record.what {
@@ -359,8 +362,7 @@ impl<'a> Judge<'a> {
         span.ours == Ours::Ready && came.next() == Some(true)
     }
 
-    /// Our thread was woken on this CPU, and the ordinary thread that runs was not asked to give way: the kernel does not
-    /// want it to.
+    /// Our thread was woken on this CPU, but the ordinary thread that runs was not asked to give way.
     fn unasked(&self, span: &Span, asked: Option<bool>) -> bool {
         let ordinary = self.priority(span.task, span.from).is_some_and(|theirs| theirs >= ORDINARY);
         ordinary && span.ours == Ours::Ready && self.swept.anchors.hard && asked == Some(false)

@@ -228,7 +228,13 @@ pub enum Why {
     /// The kernel alone decides to which CPU the interrupt goes.
     Managed,
     /// A counter points to it: the name of the counter and its growth.
-    Counter { name: String, grew: u64 },
+    Counter {
+        name: String,
+        grew: u64,
+        /// The counter counts nanoseconds.
+        #[serde(skip)]
+        is_time: bool,
+    },
     /// The hypervisor may have taken up to this time: it is not visible when it takes the CPU during an interrupt.
     PartlyStolen {
         #[serde(rename = "time_ns")]
@@ -265,6 +271,21 @@ pub struct WhyCount {
     pub spikes: u64,
 }
 
+/// Clusters of spikes, which are published as a pair of numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(into = "(u64, u64)")]
+pub struct Bursts {
+    pub clusters: u64,
+    /// Spikes in the largest cluster.
+    pub largest: u64,
+}
+
+impl From<Bursts> for (u64, u64) {
+    fn from(Bursts { clusters, largest }: Bursts) -> Self {
+        (clusters, largest)
+    }
+}
+
 /// A cause over the whole run.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -291,7 +312,8 @@ pub struct Ranked {
     /// The period at which it comes, if it is regular.
     pub rhythm: Option<Rhythm>,
     /// If its spikes come in clusters: (number of clusters, spikes in the largest).
-    pub bursts: Option<(u64, u64)>,
+    #[cfg_attr(feature = "schema", schemars(with = "Option<(u64, u64)>"))]
+    pub bursts: Option<Bursts>,
     /// Why it could run, the most frequent reason first.
     pub why: Vec<WhyCount>,
     /// Knobs of the catalogue that bear on it, most useful first.

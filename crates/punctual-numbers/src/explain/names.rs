@@ -11,7 +11,8 @@ pub fn softirq(vector: u32) -> String {
     known.map_or_else(|| format!("softirq {vector}"), |name| (*name).to_owned())
 }
 
-/// The name of an interrupt that is not a device's: the words of `/proc/interrupts`, or our own where it has only letters.
+/// The name of an interrupt that is not a device's: the words of `/proc/interrupts`, or our own if it has only an
+/// acronym.
 pub fn vector(vector: Vector) -> &'static str {
     match vector {
         Vector::LocalTimer => "local timer",
@@ -27,20 +28,20 @@ pub fn vector(vector: Vector) -> &'static str {
     }
 }
 
-/// Whether a line is that of the CPU's own timer, which on Arm and RISC-V is an interrupt like a device's.
+/// Whether an interrupt line is that of the CPU's own timer, which Arm and RISC-V list among those of devices.
 pub(super) fn is_clock(action: &str) -> bool {
     ["arch_timer", "kvm guest vtimer", "riscv-timer", "twd"].contains(&action)
 }
 
-/// Whether threads arm timers with this function by a system call, to sleep or to get a signal. A function without a name
-/// may be one.
+/// Whether a timer with this function is armed by a system call of a thread, to sleep or to get a signal. A function
+/// without a name may also be that of a thread.
 pub(super) fn is_of_threads(function: &str) -> bool {
     let nameless = function.is_empty() || function.starts_with("0x");
     nameless || ["hrtimer_wakeup", "timerfd_tmrproc", "posix_timer_fn", "it_real_fn"].contains(&function)
 }
 
 impl Names {
-    /// A task's name, or its number where no record told it.
+    /// A task's name, or its number if no record has the name.
     pub fn task(&self, tid: Tid) -> String {
         match self.tasks.get(&tid).filter(|name| !name.is_empty()) {
             Some(name) => name.clone(),

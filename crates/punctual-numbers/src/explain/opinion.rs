@@ -1,20 +1,20 @@
 //! A second opinion: lengths that the kernel's noise tracer measured, compared with the records of the same window.
 //!
-//! At the end of each interrupt, softirq and run of a thread, the tracer gives its length without what interrupted it. If the
-//! two differ, a record is missing or a clock was wrong, and the run is in doubt. What had the CPU is decided by the
-//! records alone.
+//! At the end of each interrupt, softirq and run of a thread, the tracer gives its length without what interrupted it.
+//! If this length differs from that of the records, a record is missing or a clock was wrong, and the time is in doubt.
+//! Causes are still decided by the records alone.
 
 use super::Opinions;
 use crate::trace::{NoiseKind, Record, Tid, Vector, What, Window};
 use punctual_hist::{MonoTime, Nanos};
 
-/// The two records of one end are written one after the other, within this time.
+/// Longest time between the two records of one end: the tracer's, and that of the exit or switch.
 const SAME_END: Nanos = Nanos::from_us(5);
 /// Lengths agree if they differ by no more than this, or by no more than one part in [`TOLERANCE_PART`].
 const TOLERANCE: Nanos = Nanos::from_us(5);
 const TOLERANCE_PART: u64 = 10;
 
-/// Something that ran without being switched away from.
+/// An interrupt, a softirq or a run of a thread, from its begin on.
 #[derive(Clone, Copy, Debug)]
 struct Ran {
     kind: NoiseKind,
@@ -24,10 +24,10 @@ struct Ran {
     inner: Nanos,
 }
 
-/// A time for which there are both opinions.
+/// A time for which the tracer and the records both give a length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Doubt {
-    /// It is a thread; otherwise an interrupt or softirq.
+    /// A thread ran; otherwise an interrupt or softirq.
     pub thread: bool,
     pub from: MonoTime,
     pub to: MonoTime,
@@ -47,8 +47,8 @@ pub(super) fn tally(windows: impl Iterator<Item = Window>, rt: bool) -> Option<O
     (all.same + all.different > 0).then_some(all)
 }
 
-/// Each time for which there are both opinions, and whether they agree. On real-time kernels (`rt`) the tracer counts
-/// softirqs as a part of their threads.
+/// Each time for which the tracer and the records both give a length, and whether they agree. On real-time kernels
+/// (`rt`) the tracer counts softirqs as a part of their threads.
 fn hold(window: &Window, rt: bool) -> Vec<(Doubt, bool)> {
     let mut said: Vec<(NoiseKind, i32, MonoTime, Nanos)> = Vec::new();
     for record in &window.records {
@@ -97,7 +97,7 @@ impl Walk {
     fn take(&mut self, record: &Record) {
         let at = record.at;
         match record.what {
-            // The tracer does not know these.
+            // The tracer does not see interrupts from other CPUs.
             What::VectorEntry { vector: Vector::Ipi } | What::VectorExit { vector: Vector::Ipi } => {}
             What::IrqEntry { .. } | What::VectorEntry { .. } => self.enter(NoiseKind::Irq, at),
             What::IrqExit { .. } | What::VectorExit { .. } => self.leave(NoiseKind::Irq, at),
@@ -112,7 +112,7 @@ impl Walk {
                 }
                 self.task = Some(Ran { kind: NoiseKind::Thread, tid: Some(next), from: at, inner: Nanos::ZERO });
             }
-            // Lengths of what is open now cannot be known any more.
+            // After lost records the lengths of what is open cannot be known any more.
             What::Lost { .. } => {
                 self.stack.clear();
                 self.task = None;
@@ -136,7 +136,7 @@ impl Walk {
         self.interrupted(at.since(ran.from));
     }
 
-    /// Takes the time of an interruption from what it interrupted. What is further below has it counted already.
+    /// Adds the time of an interruption to what it interrupted directly.
     fn interrupted(&mut self, took: Nanos) {
         if let Some(ran) = self.stack.last_mut().or(self.task.as_mut()) {
             ran.inner = ran.inner.plus(took);

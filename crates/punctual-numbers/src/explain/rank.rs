@@ -6,7 +6,7 @@
 //! that was among the K worst only for a time and was not drawn has weight 0. Incomplete windows are taken to be like the
 //! complete ones of their kind. So keeping more of the worst does not make their cause look more frequent.
 
-use super::{Blame, Cause, CpuExcess, PhaseExcess, Ranked, Spike, Why, WhyCount, advice, bursts};
+use super::{Blame, Bursts, Cause, CpuExcess, PhaseExcess, Ranked, Rhythm, Spike, Why, WhyCount, advice, bursts};
 use crate::stats::{float::float, rhythm};
 use crate::trace::{Incomplete, Kept, LateTotal};
 use punctual_hist::{MonoTime, Nanos};
@@ -17,7 +17,7 @@ const RHYTHMS_MAX: usize = 16;
 /// Upper limit for the number of reasons of a cause.
 const WHYS_MAX: usize = 8;
 
-/// What is known of the run beside the spikes.
+/// Facts about the whole run that the ranking needs beside the spikes.
 pub(super) struct Totals<'a> {
     pub late: &'a BTreeMap<u32, LateTotal>,
     /// The number K of the worst activations of each CPU that are all kept, if it is known.
@@ -32,7 +32,7 @@ pub(super) struct Weights {
 }
 
 struct OneCpu {
-    /// The least of the K worst, by [`order`].
+    /// Latency and release of the least of the K worst.
     least_of_worst: (Nanos, MonoTime),
     worst: f64,
     drawn: f64,
@@ -79,7 +79,7 @@ impl OneCpu {
     }
 }
 
-/// Latency, and the release so that no two are equal.
+/// The key by which spikes are ordered. The release tells spikes of equal latency apart.
 fn order(spike: &Spike) -> (Nanos, MonoTime) {
     (spike.latency(), spike.release)
 }
@@ -134,9 +134,9 @@ pub(super) fn rank(spikes: &[Spike], run: &Totals<'_>) -> Vec<Ranked> {
 
 /// Rhythm and bursts of events at these times. A sample has the rhythm of the whole but not its bursts, so bursts are
 /// searched for only if `all` events are there.
-fn when(mut times: Vec<MonoTime>, run: &Totals<'_>, all: bool) -> (Option<super::Rhythm>, Option<(u64, u64)>) {
+fn when(mut times: Vec<MonoTime>, run: &Totals<'_>, all: bool) -> (Option<Rhythm>, Option<Bursts>) {
     times.sort_unstable();
-    (rhythm::rhythm(&times, run.grid, run.tick), Some(times).filter(|_| all).and_then(|times| bursts::bursts(&times)))
+    (rhythm::rhythm(&times, run.grid, run.tick), if all { bursts::bursts(&times) } else { None })
 }
 
 impl<'a> Tally<'a> {

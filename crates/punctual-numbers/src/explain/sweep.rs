@@ -1,4 +1,4 @@
-//! Cuts the time between release and body into spans, each with what had the CPU, in one walk over the records.
+//! Cuts the time between release and body into spans in one walk over the records. Each span has one owner of the CPU.
 //!
 //! The owner of a span follows from both of its ends: from the state before it, and from the context of the record that
 //! ends it. If the two disagree, a record is missing; the later end is believed, and the span is not certain.
@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 struct Label {
     owner: Owner,
     certain: bool,
-    /// A switch is missing, and could have been from any task.
+    /// A switch is missing, and the task that ran before it is unknown.
     guessed: bool,
 }
 
@@ -35,13 +35,13 @@ struct Walk<'a> {
     task: Tid,
     since: Option<MonoTime>,
     contexts: Contexts,
-    /// The last record ended the function of a timer. Time up to the function of the next timer belongs to that one: it is
-    /// half of the time of a storm of timers.
+    /// The last record ended the function of a timer. If another timer follows, the time up to its function is charged
+    /// to it: in a storm of timers this is half of the time.
     expired: bool,
     work: BTreeMap<Tid, Address>,
     idle: Option<u32>,
     ours: Ours,
-    /// Since when our thread has been able to run without running.
+    /// Since when our thread could run and did not get the CPU.
     ready: Option<MonoTime>,
     /// Time of our thread's last page fault, unless a record shows that it is over.
     fault: Option<MonoTime>,
@@ -122,7 +122,7 @@ impl Walk<'_> {
         self.apply(record);
     }
 
-    /// What had the CPU until this record. Contradictions with the known state correct that state.
+    /// What had the CPU until this record. If the record contradicts the known state, the state is corrected.
     fn label(&mut self, record: &Record) -> Label {
         let before_release = record.at <= self.window.release;
         let mut certain = !(self.out.begins_late && self.cursor == self.window.release) || before_release;
@@ -210,8 +210,8 @@ impl Walk<'_> {
         });
     }
 
-    /// Until when our thread is taken to be in its page fault: as long as it waits, or, once it runs, for as long as faults
-    /// take, because no record shows their end.
+    /// Until when our thread is assumed to be in its page fault. No record shows the end of a fault, so it lasts while
+    /// the thread waits, and once the thread runs for at most [`FAULT_MOST`].
     fn fault_ends(&self) -> Option<MonoTime> {
         let runs = self.ours == Ours::Running;
         let began = self.fault.map(|began| self.since.map_or(began, |since| since.max(began)));
@@ -264,8 +264,8 @@ impl Walk<'_> {
             What::WorkEnd => drop(self.work.remove(&record.tid)),
             What::Idle { state } => self.idle = state.or(self.idle),
             What::Fault { .. } if record.tid == self.window.tid => self.fault = Some(record.at),
-            // A thread arms its own timer by a system call, so the fault is over. Other timers say nothing: the driver of a
-            // disk from which a page comes may have armed them within the fault.
+            // A thread arms its own timer by a system call, so the fault is over. Other timers do not show that: the
+            // driver of the disk from which a page is read may arm them within the fault.
             What::HrtimerStart { function, .. } if record.tid == self.window.tid && self.contexts.is_empty() => {
                 self.fault = self.fault.filter(|_| !names::is_of_threads(&self.window.names.function(function)));
             }
@@ -301,7 +301,7 @@ impl Walk<'_> {
             self.fault = None;
         }
         if asleep && at <= self.window.release && !in_fault {
-            // What was found before belongs to an earlier release.
+            // Anchors found so far belong to an earlier release.
             self.out.anchors = Anchors::default();
         }
     }

@@ -264,6 +264,10 @@ pub struct Verdict {
     /// Exact binomial upper bound on the probability of a miss, at `confidence`, as wide as clusters of misses make it;
     /// `None` if nothing was due or no budget says what a miss is.
     pub miss_probability_upper: Option<f64>,
+    /// Number of independent releases that this bound is computed from: fewer than came due if large latencies come in
+    /// clusters. `None` without a bound.
+    #[serde(rename = "independent_releases")]
+    pub independent: Option<u64>,
     /// Confidence of that bound.
     pub confidence: f64,
     pub inconclusive_because: Option<Inconclusive>,

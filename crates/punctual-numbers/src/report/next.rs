@@ -5,6 +5,7 @@
 
 use super::verdict::time_for;
 use super::{Answer, CpuRow, Direction, Distrust, Inconclusive, Report};
+use crate::claims::PhaseClaims;
 use crate::explain::Ranked;
 use crate::stats::binomial;
 use punctual_facts::finding::{Finding, ROOT_MAY, Severity, State};
@@ -13,6 +14,8 @@ use std::cmp::Reverse;
 
 /// How many settings one proposed change has.
 const CHANGED_AT_ONCE: usize = 3;
+/// The knobs of this number of causes, from the first on, come before all other knobs.
+const CAUSES_FIRST: usize = 3;
 /// The finding that says that this machine is a guest.
 const GUEST: &str = "virt.detect";
 /// The first claim worth measuring longer for: fewer than one miss in this number of releases.
@@ -56,6 +59,11 @@ pub enum NextStep {
     StateBudget,
     /// Remove what may have hidden latency, then measure again.
     Repeat,
+    /// Measure this long, because the machine changes more slowly than the run could show.
+    OutlastMoods {
+        #[serde(rename = "length_ns")]
+        length: Nanos,
+    },
     /// Measure this long, so that this number of releases comes due. If none is missed, fewer than one in `one_in` is.
     MeasureLonger {
         #[serde(rename = "length_ns")]
@@ -68,6 +76,8 @@ pub enum NextStep {
     LookAtThreads,
     /// Look at who made it late, because no setting is known to be in the way.
     LookAtCauses,
+    /// Measure again and look for causes, because the run was made without.
+    LookForCauses,
     /// Look at the activation with the largest latency, part by part.
     LookAtSpike,
     /// Look at all numbers of the run.
@@ -98,7 +108,7 @@ impl Report {
         }
         match (self.verdict.answer, &self.verdict.inconclusive_because) {
             (Answer::NotHeld, _) => steps.extend(self.mend(at)),
-            (Answer::Held, _) => steps.push(self.claim_more().unwrap_or(NextStep::Nothing)),
+            (Answer::Held, _) => steps.push(self.claim_more()),
             (Answer::Inconclusive, Some(Inconclusive::NoBudget)) => steps.push(NextStep::StateBudget),
             (Answer::Inconclusive, Some(Inconclusive::TooFew { wanted, time: Some(length), .. })) => {
                 steps.push(NextStep::MeasureLonger { length: *length, releases: *wanted, one_in: ONE_IN_VERDICT });
@@ -118,16 +128,13 @@ impl Report {
 
     /// What to do about the causes that were found.
     pub fn next_for_causes(&self, at: &Situation<'_>) -> NextStep {
-        let causes = self.ranked();
-        let ids = self.findings.iter().filter(|finding| {
-            let bears = causes.iter().any(|ranked| ranked.knobs.contains(&finding.id.as_str()));
-            finding.state == State::Bad && bears && (at.can_change)(&finding.id)
-        });
-        let ids: Vec<String> = ids.take(CHANGED_AT_ONCE).map(|finding| finding.id.clone()).collect();
-        match &self.causes {
-            _ if !ids.is_empty() => NextStep::Change { ids },
-            Some(found) if !found.spikes.is_empty() => NextStep::LookAtSpike,
-            _ => NextStep::LookAtRun,
+        let mut bad = most_important(&self.findings, self.ranked());
+        bad.retain(|finding| bears_on(&finding.id, self.ranked()).is_some());
+        bad.sort_by_key(|finding| bears_on(&finding.id, self.ranked()));
+        match (changed(&bad, at), &self.causes) {
+            (Some(step), _) => step,
+            (None, Some(found)) if !found.spikes.is_empty() => NextStep::LookAtSpike,
+            (None, _) => NextStep::LookAtRun,
         }
     }
 
@@ -143,19 +150,24 @@ impl Report {
         let is_guest = self.findings.iter().any(|finding| finding.id == GUEST && finding.state == State::Bad);
         let stolen = |doubt: &Distrust| matches!(doubt, Distrust::Steal { .. } | Distrust::Paused { .. });
         let pin = (is_guest && self.trust.reasons.iter().any(stolen)).then_some(NextStep::PinOnHost);
-        let look = if self.causes.is_some() { NextStep::LookAtCauses } else { NextStep::LookAtRun };
+        let look = if self.causes.is_some() { NextStep::LookAtCauses } else { NextStep::LookForCauses };
         let repeat = self.is_worth_repeating().then_some(NextStep::Repeat);
         pin.into_iter().chain([self.change(at).unwrap_or(look)]).chain(repeat).collect()
     }
 
-    /// A step that changes the bad settings that matter most; `None` if no bad setting is known.
+    /// The settings that stand in the way most. Those with which the need cannot be met come first, then those of the
+    /// first causes. While there are any of these, all others are left for later.
     fn change(&self, at: &Situation<'_>) -> Option<NextStep> {
-        let bad = most_important(&self.findings, self.ranked());
-        let first = bad.first().filter(|first| first.severity > Severity::Info)?;
-        let ids = bad.iter().filter(|finding| finding.severity > Severity::Info && (at.can_change)(&finding.id));
-        let ids: Vec<String> = ids.take(CHANGED_AT_ONCE).map(|finding| finding.id.clone()).collect();
-        let by_hand = ids.is_empty() || first.severity == Severity::Fatal && !(at.can_change)(&first.id);
-        Some(if by_hand { NextStep::ByHand { id: first.id.clone() } } else { NextStep::Change { ids } })
+        let causes = self.ranked().get(..CAUSES_FIRST).unwrap_or(self.ranked());
+        let mut bad = most_important(&self.findings, causes);
+        let is_first = |bad: &Finding| bad.severity == Severity::Fatal || bears_on(&bad.id, causes).is_some();
+        if bad.iter().any(|finding| is_first(finding)) {
+            bad.retain(|finding| is_first(finding));
+            bad.sort_by_key(|finding| (finding.severity != Severity::Fatal, bears_on(&finding.id, causes)));
+        } else {
+            bad.retain(|finding| finding.severity > Severity::Info);
+        }
+        changed(&bad, at)
     }
 
     /// Whether some doubt can be removed before the next run: too few samples or slow moods need a longer one instead.
@@ -182,22 +194,55 @@ impl Report {
         (!ids.is_empty()).then_some(NextStep::AuditAsRoot { ids })
     }
 
-    /// How long it takes to claim the next power of ten beyond what this run has shown, if the next run misses none either.
-    fn claim_more(&self) -> Option<NextStep> {
+    /// What a longer run could claim beyond this one, which held.
+    fn claim_more(&self) -> NextStep {
+        match self.verdict.independent {
+            Some(independent) => self.next_power_of_ten(independent).unwrap_or(NextStep::Nothing),
+            None => self.outlast_moods().unwrap_or(NextStep::LookAtRun),
+        }
+    }
+
+    /// How long it takes to claim the next power of ten beyond what this run has shown, if the next run misses none
+    /// either and its latencies cluster like those of this run.
+    fn next_power_of_ten(&self, independent: u64) -> Option<NextStep> {
         let claims = std::iter::successors(Some(ONE_IN_MIN), |claim| claim.checked_mul(10));
         let mut claims = claims.take_while(|claim| *claim <= ONE_IN_MAX);
-        let one_in = claims.find(|claim| wanted(*claim) > Some(self.verdict.due))?;
-        let releases = wanted(one_in)?;
+        let one_in = claims.find(|claim| wanted(*claim) > Some(independent))?;
+        let releases = u128::from(wanted(one_in)?) * u128::from(self.verdict.due);
+        let releases = u64::try_from(releases.div_ceil(u128::from(independent.max(1)))).ok()?;
         let length = time_for(self.measured, self.verdict.due, releases)?;
         Some(NextStep::MeasureLonger { length, releases, one_in })
     }
+
+    /// How long a run must be to show enough moods of the machine; `None` if it changes in one direction.
+    fn outlast_moods(&self) -> Option<NextStep> {
+        let length = |phase: &PhaseClaims| {
+            let wanted = phase.moods?.run_wanted.filter(|_| phase.drift.is_none())?;
+            time_for(self.measured, phase.time.as_ns(), wanted.as_ns())
+        };
+        let length = self.claims.phases.iter().filter_map(length).max()?;
+        Some(NextStep::OutlastMoods { length })
+    }
+}
+
+/// The change of the first of these findings that a plan can change, or the first by hand if it must be mended by hand.
+fn changed(bad: &[&Finding], at: &Situation<'_>) -> Option<NextStep> {
+    let first = bad.first()?;
+    let ids = bad.iter().filter(|finding| (at.can_change)(&finding.id)).take(CHANGED_AT_ONCE);
+    let ids: Vec<String> = ids.map(|finding| finding.id.clone()).collect();
+    let by_hand = ids.is_empty() || first.severity == Severity::Fatal && !(at.can_change)(&first.id);
+    Some(if by_hand { NextStep::ByHand { id: first.id.clone() } } else { NextStep::Change { ids } })
+}
+
+/// The place of the first cause that a knob bears on.
+fn bears_on(id: &str, causes: &[Ranked]) -> Option<usize> {
+    causes.iter().position(|ranked| ranked.knobs.contains(&id))
 }
 
 /// The bad findings, those that matter most for the need first: by severity, then by the causes they bear on.
 pub fn most_important<'a>(findings: &'a [Finding], causes: &[Ranked]) -> Vec<&'a Finding> {
-    let bears = |id: &str| causes.iter().position(|ranked| ranked.knobs.contains(&id)).unwrap_or(usize::MAX);
     let mut bad: Vec<&Finding> = findings.iter().filter(|finding| finding.state == State::Bad).collect();
-    bad.sort_by_key(|finding| (Reverse(finding.severity), bears(&finding.id)));
+    bad.sort_by_key(|finding| (Reverse(finding.severity), bears_on(&finding.id, causes).unwrap_or(usize::MAX)));
     bad
 }
 

@@ -1,6 +1,8 @@
 //! Hand-made recordings and what must be told of them.
 
 use super::*;
+use crate::claims::Moods;
+use crate::explain::{Cause, Class, Explanation, Ranked};
 use crate::made_up;
 use crate::recording::{
     Counters, CpuInterval, End, EventKind, Frame, Header, Interval, Mark, MarkKind, MaximaLost, Moment, Recording,
@@ -161,8 +163,8 @@ fn a_good_run_in_full() {
     assert_eq!(report.worst[2].phase, "idle");
     assert_eq!((report.verdict.answer, report.verdict.missed), (Answer::Held, 0));
     assert_eq!(report.trust, Trust::default());
-    let length = Nanos::from_secs(1498); // 2 995 731 releases at 2000 a second
-    assert_eq!(next(&report), [longer(length.as_ns() / 1_000_000_000, 2_995_731, 1_000_000)]);
+    // 2 995 731 independent releases, of which this run of 60 000 has 59 452, at 2000 releases a second.
+    assert_eq!(next(&report), [longer(1512, 3_023_345, 1_000_000)]);
 }
 
 /// A hog takes the CPU for 20 ms of each second, beginning with a release: that release runs 20 ms late, the 19 after
@@ -179,7 +181,7 @@ fn a_hog_shows_in_the_view_per_release_due() {
     assert!(row.latency_due.p99.unwrap() >= Nanos::from_ms(10), "{row:?}");
     assert_eq!((report.verdict.answer, report.verdict.missed), (Answer::NotHeld, 200));
     let longest_gap = report.cpus[0].longest_gap;
-    assert_eq!(next(&report), [NextStep::LookAtRun, NextStep::LookAtSkips { cpu: 1, longest_gap }]);
+    assert_eq!(next(&report), [NextStep::LookForCauses, NextStep::LookAtSkips { cpu: 1, longest_gap }]);
 }
 
 /// What is doubted and what is remarked after `change`.
@@ -418,7 +420,7 @@ fn the_next_steps_name_what_is_in_the_way() {
     assert_eq!(ids, ["high", "medium", "info", "rt-runtime", "smi", "lockdown", "other", "good"]);
     let audit = NextStep::AuditAsRoot { ids: vec!["rt-runtime".to_owned(), "smi".to_owned()] };
     let changes = change(&["high", "medium"]);
-    assert_eq!(next(&held), [longer(1498, 2_995_731, 1_000_000), changes.clone(), audit.clone()]);
+    assert_eq!(next(&held), [longer(1512, 3_023_345, 1_000_000), changes.clone(), audit.clone()]);
     let no_budget = Header { scenario: Scenario { budget: None, ..header().scenario }, ..header() };
     assert_eq!(next(&report(no_budget, frames.clone()))[0], NextStep::StateBudget);
     frames.push(interval(31, 1, vec![cpu(1, &[60_000], &[])]));
@@ -460,6 +462,56 @@ fn the_longer_a_run_the_bolder_the_next_claim() {
     };
     assert_eq!(next(&seconds(1497)), [longer(1498, 2_995_731, 1_000_000)]);
     assert_eq!(next(&seconds(1498)), [longer(14_979, 29_957_322, 10_000_000)]);
+}
+
+#[test]
+fn the_next_claim_is_asked_as_many_releases_as_it_will_need() {
+    let mut held = report(header(), good_frames());
+    held.verdict.independent = Some(held.verdict.due);
+    assert_eq!(next(&held)[0], longer(1498, 2_995_731, 1_000_000));
+    held.verdict.independent = Some(held.verdict.due / 2);
+    assert_eq!(next(&held)[0], longer(2996, 5_991_462, 1_000_000));
+    // Without a bound more samples do not help, but a run that outlasts the moods does.
+    held.verdict.independent = None;
+    assert_eq!(next(&held)[0], NextStep::LookAtRun);
+    let run_wanted = Some(held.claims.phases[0].time.times(7));
+    held.claims.phases[0].moods =
+        Some(Moods { probability: 1.0, length: None, stretches: 2.0, too_long: true, run_wanted });
+    assert_eq!(next(&held)[0], NextStep::OutlastMoods { length: held.measured.times(7) });
+}
+
+#[test]
+fn the_knob_of_the_first_cause_comes_before_what_is_only_bad_in_general() {
+    let mut frames = good_frames();
+    frames.push(Frame::Findings(vec![
+        finding("high", Severity::High, State::Bad),
+        finding("irq.affinity", Severity::Info, State::Bad),
+    ]));
+    frames.push(interval(31, 1, vec![cpu(1, &[60_000], &[])]));
+    let mut missed = report(header(), frames);
+    assert_eq!(next(&missed), [change(&["high"])]);
+    let ranked = Ranked {
+        cause: Cause { class: Class::HardIrq, name: "eth0".into() },
+        first_in: 1,
+        count: 1,
+        total: Nanos::from_us(9),
+        worst: Nanos::from_us(9),
+        share: 0.9,
+        by_cpu: Vec::new(),
+        by_phase: Vec::new(),
+        seen: (MonoTime::from_ns(0), MonoTime::from_ns(0)),
+        rhythm: None,
+        bursts: None,
+        why: Vec::new(),
+        knobs: vec!["irq.affinity"],
+        example: 0,
+    };
+    missed.causes = Some(Explanation { causes: vec![ranked], ..Explanation::default() });
+    assert_eq!(next(&missed), [change(&["irq.affinity"])]);
+    missed.findings.clear();
+    assert_eq!(next(&missed), [NextStep::LookAtCauses]);
+    missed.causes = None;
+    assert_eq!(next(&missed), [NextStep::LookForCauses]);
 }
 
 #[test]

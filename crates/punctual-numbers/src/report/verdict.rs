@@ -2,6 +2,7 @@
 
 use super::{Answer, CpuRow, Distrust, Inconclusive, Need, Verdict, trust};
 use crate::claims::{CONFIDENCE, miss_upper};
+use crate::stats::float::{float, whole};
 use punctual_hist::Nanos;
 
 /// With 3000 releases and no miss, a miss is less probable than one in 1000 at 95 % (2995 would do).
@@ -104,13 +105,16 @@ impl RunCounts {
         }
     }
 
-    /// What there is too little of, if anything. Of several shortages it is the one that takes longest to cure.
+    /// The number of releases that is too small, of one CPU or of all together: the one that takes longest to reach.
     fn too_few(&self, doubts: &[Distrust]) -> Option<Inconclusive> {
         let of_a_cpu = doubts.iter().filter_map(|doubt| match doubt {
             Distrust::TooFew { due } => Some((*due, trust::DUE_MIN)),
             _ => None,
         });
-        let few = of_a_cpu.chain([(self.due, DUE_WANTED)]).filter(|(due, wanted)| due < wanted);
+        let of_a_cpu = of_a_cpu.filter(|(due, wanted)| due < wanted);
+        // The next run is to claim what a verdict rests on, which takes this number of independent releases.
+        let wanted = whole((float(DUE_WANTED) * self.spread.unwrap_or(1.0)).ceil());
+        let few = of_a_cpu.chain((self.due < DUE_WANTED).then_some((self.due, wanted)));
         let told = few.map(|(due, wanted)| (time_for(self.measured, due, wanted), due, wanted));
         let (time, due, wanted) = told.max()?;
         Some(Inconclusive::TooFew { due, wanted, time })
@@ -146,11 +150,13 @@ impl Verdict {
             None => Answer::Held,
         };
         let stands = answer != Answer::Inconclusive;
+        let spread = seen.spread.filter(|_| seen.has_budget);
         Self {
             answer,
             due: seen.due,
             missed: seen.missed,
-            miss_probability_upper: seen.has_budget.then(|| miss_upper(seen.missed, seen.due, seen.spread)).flatten(),
+            miss_probability_upper: miss_upper(seen.missed, seen.due, spread),
+            independent: spread.map(|spread| whole(float(seen.due) / spread)),
             confidence: CONFIDENCE,
             inconclusive_because: because,
             although: if stands { doubts.to_vec() } else { Vec::new() },

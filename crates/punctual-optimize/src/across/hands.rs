@@ -1,4 +1,4 @@
-//! Carries a campaign across boots: does what is next and writes it down, until another boot is needed.
+//! Carries a campaign across boots: performs one act after the other and saves the state, until another boot is needed.
 
 use super::{Across, Act, BootSeen};
 use crate::{Campaign, CampaignStage, Next, RunOutcome};
@@ -7,38 +7,38 @@ use punctual_tuning::plan::Keep;
 /// Why [`go_on`] returned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// The campaign is complete and everything is put back; `is_home` where the machine runs as it did at the start.
+    /// The campaign is complete and everything is put back. `is_home`: the machine runs as it did at the start.
     Ended { is_home: bool },
     /// The machine is restarting.
     Rebooting,
-    /// A person has to restart the machine.
+    /// The machine cannot restart itself, so a person has to.
     RebootByHand,
     /// A measurement was interrupted.
     Interrupted,
-    /// Somebody put everything back, which ended the campaign.
+    /// Another process reverted everything, which ended the campaign.
     PutBack,
     /// The same act is due again although it was just done.
     Stuck(Act),
 }
 
-/// The operations on the machine. An error ends [`go_on`]; what was written down before is still true then.
+/// The operations on the machine. An error ends [`go_on`]; the state that was saved before stays valid.
 pub trait Hands {
     type Error;
-    /// What this boot shows.
+    /// Facts about this boot.
     fn look(&mut self) -> Result<BootSeen, Self::Error>;
-    /// Writes the state of the campaign down, whole or not at all.
+    /// Saves the state of the campaign, whole or not at all.
     fn keep(&mut self, campaign: &Campaign, across: &Across) -> Result<(), Self::Error>;
-    /// Makes the campaign go on by itself after each boot.
+    /// Makes the campaign continue by itself after each boot.
     fn hook(&mut self) -> Result<(), Self::Error>;
     /// Undoes [`hook`](Self::hook).
     fn unhook(&mut self) -> Result<(), Self::Error>;
-    /// Makes a boot entry for the next boot alone. Returns the reason where that cannot be, with nothing changed.
+    /// Makes a boot entry for the next boot alone. If that is impossible, changes nothing and returns the reason.
     fn enter(&mut self, keeps: &[Keep]) -> Result<Option<String>, Self::Error>;
     /// Undoes [`enter`](Self::enter).
     fn leave(&mut self) -> Result<(), Self::Error>;
-    /// Restarts the machine; `false` where a person has to do that.
+    /// Restarts the machine; `false` if a person has to do that.
     fn reboot(&mut self) -> Result<bool, Self::Error>;
-    /// Measures once; `None` where that was interrupted.
+    /// Measures once; `None` if the measurement was interrupted.
     fn measure(&mut self, arm: &[usize], stage: CampaignStage, round: u32) -> Result<Option<RunOutcome>, Self::Error>;
 }
 
@@ -53,7 +53,7 @@ pub fn go_on<H: Hands>(
     loop {
         let seen = hands.look()?;
         if is_hooked && !seen.hooked {
-            // Somebody reverted everything while this ran: going on would undo that.
+            // Another process reverted everything meanwhile: going on would undo that.
             hands.leave()?;
             return Ok(Ending::PutBack);
         }
@@ -112,7 +112,7 @@ pub fn go_on<H: Hands>(
     }
 }
 
-/// Measures with these candidates; `false` where that was interrupted.
+/// Measures with these candidates; `false` if the measurement was interrupted.
 fn measured<H: Hands>(
     hands: &mut H,
     campaign: &mut Campaign,
@@ -129,7 +129,7 @@ fn measured<H: Hands>(
         campaign.take(arm, outcome);
         across.done_with(arm, Some(boot));
     }
-    // Where the outcome is missing, the next boot tells whether the measurement ended this one.
+    // If the outcome is missing, the next boot can tell that the measurement ended this boot.
     hands.keep(campaign, across)?;
     Ok(is_measured)
 }

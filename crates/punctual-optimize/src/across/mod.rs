@@ -1,14 +1,14 @@
-//! A campaign across boots: which act is next, from what was written down and what this boot shows.
+//! A campaign across boots: the next act follows from the saved state and from what this boot shows.
 //!
 //! ```text
-//! Campaign, Across (written down), BootSeen (this boot) -> Act -> Hands -> written down again -> ...
+//! Campaign, Across (saved), BootSeen (this boot) -> Act -> Hands -> saved again -> ...
 //! ```
 //! Every measurement has a boot of its own, also that of the baseline. Words are tried through a boot entry that the
-//! loader takes once, so whatever ends that boot, the next one is the old one. A boot is asked for only after that is
-//! written down, and a run gets no more boots than [`Tries`] allows, so there is no loop of boots. Its identity and its
-//! command line alone tell whether a boot is the one that was asked for.
+//! loader takes once, so that after any end of that boot the old system starts. A boot is asked for only after this is
+//! saved, and a measurement gets no more boots than [`Tries`] allows, so there is no endless loop of boots. Boot id,
+//! kernel and command line alone decide whether a boot is the one that was asked for.
 //!
-//! Must not know how anything is done: [`Hands`] do it.
+//! Must not know how acts are performed: [`Hands`] perform them.
 
 mod hands;
 #[cfg(test)]
@@ -28,20 +28,20 @@ use std::collections::BTreeMap;
 /// `panic` so that a kernel that panics restarts.
 const LOADERS: [&str; 3] = ["BOOT_IMAGE", "initrd", "panic"];
 
-/// What is written down beside the campaign itself. Boots are named by their identity.
+/// The state that is saved beside the campaign itself. A boot is named by its id.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Across {
     /// Command line of the boot in which the campaign was begun.
     pub line: String,
     /// Kernel release of the boot in which the campaign was begun.
     pub release: String,
-    /// The boot that was measured last, or in which the campaign was begun: it is not measured again.
+    /// The boot of the last measurement, or in which the campaign was begun. No further measurement is made in it.
     pub used: String,
-    /// The boot in which another one was asked for, until the next process has seen what came of it.
+    /// The boot in which another one was asked for; `None` after the next process has seen whether that came up.
     pub asked: Option<String>,
     /// The boot in which a measurement was begun and has not ended.
     pub measuring: Option<String>,
-    /// Boots that measurements had in vain, by what was to be set; an entry goes once its measurement is made.
+    /// Boots without a measurement, by the candidates to be measured. An entry is removed once its measurement is made.
     #[serde(default, with = "crate::format::tries")]
     pub tries: BTreeMap<Arm, Tries>,
     /// How many boots were asked for in all.
@@ -50,7 +50,7 @@ pub struct Across {
     pub gave_up: Option<String>,
 }
 
-/// What this boot shows.
+/// Facts about this boot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct BootSeen {
@@ -58,7 +58,7 @@ pub struct BootSeen {
     pub boot: String,
     pub line: String,
     pub release: String,
-    /// The boot entry of ours that exists.
+    /// Our boot entry, if it exists.
     pub entry: Option<BootEntry>,
     /// Whether the campaign goes on by itself after a boot.
     pub hooked: bool,
@@ -73,11 +73,11 @@ pub struct BootSeen {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BootEntry {
     pub keeps: Vec<Keep>,
-    /// The boot in which it was made: it is for the next one alone.
+    /// The boot in which the entry was made. It is for the next boot alone.
     pub made_in: String,
 }
 
-/// What is to be done next; [`Hands`] has an operation of the same name for most.
+/// The next act. [`Hands`] has an operation of the same name for most.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Act {
     Hook,
@@ -101,7 +101,7 @@ impl Across {
         Self { line, release, used: boot, ..Self::default() }
     }
 
-    /// What is next. [`go_on`] remembers what was done; this function changes nothing.
+    /// The next act. This function changes nothing; [`go_on`] records what was done.
     pub fn next(&self, campaign: &Campaign, seen: &BootSeen) -> Act {
         match campaign.next() {
             Next::Measure { arm, .. } if self.gave_up.is_none() => self.towards(campaign, &arm, seen),
@@ -109,8 +109,8 @@ impl Across {
         }
     }
 
-    /// Counts what became of the boot that was asked for and of the measurement that was begun, as this boot shows it.
-    /// Returns whether a try was in vain, which must be written down before anything else changes the evidence.
+    /// Compares this boot with the one that was asked for, and counts boots that failed and measurements that a boot
+    /// did not survive. Returns whether one was counted, which must be saved before anything else changes the evidence.
     fn arrived(&mut self, campaign: &Campaign, seen: &BootSeen) -> bool {
         let arm = due(campaign);
         let keeps = kept(campaign, &arm);
@@ -141,7 +141,7 @@ impl Across {
             return Act::Measure(arm.to_vec());
         }
         if tries.is_over() {
-            // The baseline, and candidates without words, run on the machine's own command line: that one failed.
+            // The baseline and candidates without words use the machine's own command line, so words are not to blame.
             let is_theirs = !arm.is_empty() && (tries.is_cut_off() || !keeps.is_empty());
             let is_refused = is_theirs && tries.are_its_own_fault();
             return if is_refused { Act::Refuse(arm.to_vec(), tries.told()) } else { Act::GiveUp(tries.told()) };
@@ -149,7 +149,7 @@ impl Across {
         boot_of(&keeps, seen)
     }
 
-    /// The next act towards a machine on which everything is put back and that runs as it did.
+    /// The next act towards a machine on which everything is put back and that runs as it did at the start.
     fn home(&self, seen: &BootSeen) -> Act {
         if seen.entry.is_some() {
             return Act::Leave;
@@ -161,7 +161,7 @@ impl Across {
         if seen.hooked { Act::Unhook } else { Act::End }
     }
 
-    /// Whether this boot has the kernel and the command line of a boot that keeps this and nothing else of ours.
+    /// Whether this boot has the original kernel, and the original command line with these words and no others of ours.
     pub fn fits(&self, keeps: &[Keep], seen: &BootSeen) -> bool {
         let asked = merge(&self.line, &wanted(keeps, ""));
         self.release == seen.release && asked.is_ok_and(|asked| own_words(&asked) == own_words(&seen.line))
@@ -179,7 +179,7 @@ impl Across {
         self.measuring = Some(boot.to_owned());
     }
 
-    /// A measurement is done with: it was made in this boot, or refused where there is none.
+    /// Notes that a measurement needs no more boots: it was made in `boot`, or is refused if `boot` is `None`.
     fn done_with(&mut self, arm: &[usize], boot: Option<&str>) {
         if let Some(boot) = boot {
             boot.clone_into(&mut self.used);
@@ -188,7 +188,7 @@ impl Across {
         self.tries.remove(arm);
     }
 
-    /// The user asked to go on: what was given up is tried again.
+    /// Makes a campaign that was given up try again, because the user asked for it.
     pub fn take_up(&mut self) {
         if self.gave_up.take().is_some() {
             self.tries.clear();
@@ -196,7 +196,7 @@ impl Across {
     }
 }
 
-/// What is to be measured next; the baseline where nothing is.
+/// The candidates of the next measurement, or the baseline if the campaign is complete.
 fn due(campaign: &Campaign) -> Arm {
     match campaign.next() {
         Next::Measure { arm, .. } => arm,
@@ -204,14 +204,14 @@ fn due(campaign: &Campaign) -> Arm {
     }
 }
 
-/// What these candidates keep for a boot. Of two that decide the same thing, the last counts.
+/// The words that these candidates need for a boot. If two set the same parameter, the last one counts.
 pub fn kept(campaign: &Campaign, arm: &[usize]) -> Vec<Keep> {
     let keeps = arm.iter().filter_map(|place| campaign.design.candidates.get(*place));
     let keeps = punctual_tuning::plan::last_of_each(keeps.flat_map(|candidate| &candidate.boot));
     keeps.into_iter().cloned().collect()
 }
 
-/// The next act towards a boot that keeps this.
+/// The next act towards a boot with these words.
 fn boot_of(keeps: &[Keep], seen: &BootSeen) -> Act {
     if seen.can_hook && !seen.hooked {
         return Act::Hook;

@@ -1,5 +1,5 @@
-//! A machine that restarts, fails to, is switched off and has its processes killed at every operation, and what is
-//! written down of a campaign meanwhile: the next process has nothing else.
+//! Campaigns on a simulated machine that restarts, fails to restart, is switched off, and has its processes killed at
+//! every operation. The next process has nothing but the saved state.
 
 mod machine;
 
@@ -34,7 +34,7 @@ fn fault() -> impl proptest::strategy::Strategy<Value = Fault> {
     ]
 }
 
-/// Everything is put back, and what was measured is true.
+/// Asserts that everything is put back, and that each outcome is that of the boot it was measured in.
 fn assert_sound(machine: &Machine, kept: &Kept) -> Result<(), proptest::test_runner::TestCaseError> {
     let across = kept.across.clone().unwrap();
     prop_assert!(machine.entry.is_none() && machine.once.is_none() && !machine.hooked, "something is left");
@@ -50,8 +50,8 @@ fn assert_sound(machine: &Machine, kept: &Kept) -> Result<(), proptest::test_run
             prop_assert!(response.due % EACH > 0, "measured in the boot it was begun in");
         }
     }
-    // One more for the way home, for each time that the campaign was taken up again, and for each arm that was asked for
-    // and never measured.
+    // BOOTS_MAX more for the way home, for each time that the campaign was taken up again, and for each arm that was
+    // asked for and never measured.
     let sets = u32::try_from(kept.campaign.design.candidates.len()).unwrap() + 1;
     let at_most = BOOTS_MAX * (u32::try_from(kept.campaign.runs.len()).unwrap() + 1 + TAKEN_UP + sets);
     prop_assert!(across.boots <= at_most, "{} boots for {} runs", across.boots, kept.campaign.runs.len());
@@ -61,7 +61,7 @@ fn assert_sound(machine: &Machine, kept: &Kept) -> Result<(), proptest::test_run
 proptest! {
     #![proptest_config(proptest::test_runner::Config { cases: 150, ..Default::default() })]
 
-    /// Whatever ends a process, a boot or what was set in between, at any operation.
+    /// A process, a boot or a setting may end at any operation.
     #[test]
     fn ended_at_any_operation_it_comes_to_an_end_with_everything_put_back(
         faults in prop::collection::vec(fault(), 0..400), can_hook: bool,
@@ -84,7 +84,7 @@ proptest! {
         if bad == "nohz_full" && across.gave_up.is_none() {
             prop_assert!(refused(0), "no kernel comes up with it");
         }
-        // Without anything refused it is told what there is to tell.
+        // If nothing was refused, the planted effect is found.
         if across.gave_up.is_none() && (0..4).all(|place| !refused(place)) {
             prop_assert_eq!(kept.campaign.standing().recommended, [0]);
         }
@@ -95,7 +95,8 @@ proptest! {
 proptest! {
     #![proptest_config(proptest::test_runner::Config { cases: 40, ..Default::default() })]
 
-    /// Killed, interrupted or put back, but with power all the time: not one try is lost.
+    /// Processes are killed, interrupted or reverted, but power stays on: the result is that of an undisturbed
+    /// campaign.
     #[test]
     fn whoever_is_killed_comes_to_the_same(at in prop::collection::vec((0usize..300, 0usize..4), 0..40)) {
         static UNDISTURBED: LazyLock<Kept> = LazyLock::new(|| Machine::new(60, Vec::new()).run_out().unwrap().0);
@@ -116,13 +117,13 @@ proptest! {
 
 #[test]
 fn an_entry_that_was_taken_away_is_no_boot_that_did_not_come_up_whoever_is_killed_after_it() {
-    // After it is written down, after the next entry is made, and after that is.
+    // Killed after the count is saved, after the next entry is made, and after that is saved.
     for kill in 0..3 {
         let mut machine = Machine::new(60, Vec::new());
         while machine.entry.is_none() {
             assert_eq!(machine.process().unwrap(), Ending::Rebooting);
         }
-        // Somebody takes it away between the decision and the boot.
+        // Another process removes the entry between the decision and the boot.
         (machine.entry, machine.line) = (None, PLAIN.to_owned());
         machine.faults = [vec![Fault::None; kill], vec![Fault::KilledAfter]].concat().into_iter();
         assert!(machine.process().is_err(), "{kill}");
@@ -138,7 +139,7 @@ fn nobody_in_the_way_each_measurement_has_a_boot_and_the_machine_comes_home() {
     let (kept, is_home) = machine.run_out().unwrap();
     assert_sound(&machine, &kept).unwrap();
     let runs = kept.campaign.runs.len() as u64;
-    // One boot for each run, and one home where the last was no plain one.
+    // One boot for each run, and one more if the last run was not on the original command line.
     assert!(is_home && (runs..=runs + 1).contains(&machine.boot), "{runs} runs, {} boots", machine.boot);
     assert_eq!(kept.campaign.standing().recommended, [0]);
 }
@@ -217,7 +218,8 @@ fn each_kind_of_boot_in_vain_is_told() {
     assert_eq!(taken.told(), "after 2 boots of which the entry was taken away before it was booted");
 }
 
-/// Power is away for long after each measurement but the first two: whatever is begun anew, boots stay bounded.
+/// Power is off for longer than a pause after each measurement but the first two. Each pause begins the round anew, and
+/// the number of boots stays bounded all the same.
 #[test]
 fn words_that_hang_the_kernel_are_refused_though_each_hang_begins_the_round_anew() {
     let mut machine = Machine { bad: "nohz_full", ..Machine::new(60, Vec::new()) };
@@ -226,7 +228,7 @@ fn words_that_hang_the_kernel_are_refused_though_each_hang_begins_the_round_anew
         let mut kept = machine.kept();
         let mut across = kept.across.take().unwrap();
         let asked = across.asked.is_some();
-        // Somebody finds the machine hanging, much later.
+        // A person resets the hanging machine after a time that counts as a pause.
         if asked && machine.entry.as_ref().is_some_and(|entry| entry.keeps == candidates()[0].boot) {
             machine.paused = true;
             fallen += 1;

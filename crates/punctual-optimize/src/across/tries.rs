@@ -1,26 +1,27 @@
-//! What became of the boots that one measurement was given in vain, which decides whether it gets another boot.
+//! Counts the boots of one measurement that ended without it, to decide whether the measurement gets another boot.
 //!
-//! A boot that came up with other words than it was asked for says something about the words. A boot that came up as
-//! asked and ended before it was measured may have crashed, or somebody pulled the plug: it is worth one more try.
+//! If a boot comes up with other words than were asked for, the words may be at fault. If a boot comes up as asked and
+//! ends before it was measured, it may have crashed, or power was lost: it is worth one more try.
 
 use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
 
-/// How often one measurement may meet a machine that came up otherwise than it was asked to.
+/// A measurement is given up after this number of boots that came up with another kernel or command line than asked
+/// for.
 pub const ABSENT_MAX: u32 = 2;
-/// How often a boot of one measurement may come up as asked and end before it was measured.
+/// A measurement is given up after this number of boots that came up as asked and ended before they were measured.
 pub const CUT_MAX: u32 = 3;
-/// The most boots that one measurement can ask for: with one less of each kind it gets another.
+/// The most boots that one measurement can ask for: one less than the limit of each kind, and one more.
 #[cfg(test)]
 pub(super) const BOOTS_MAX: u32 = 2 * (ABSENT_MAX - 1) + (CUT_MAX - 1) + 1;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tries {
-    /// Boots after which the machine was seen in another boot than was asked for.
+    /// Boots that came up with another kernel or command line than asked for.
     pub absent: u32,
     /// Kernel and command line that the machine had instead, the last time.
     pub instead: String,
-    /// Boots whose entry somebody took away before, which says nothing about its words.
+    /// Boots whose entry another process removed before, so that its words were not tried.
     pub taken_away: u32,
     /// Boots that came up as asked, and ended before they were measured.
     pub cut: u32,
@@ -32,7 +33,8 @@ impl Tries {
         self.absent >= ABSENT_MAX || self.taken_away >= ABSENT_MAX || self.is_cut_off()
     }
 
-    /// Whether such a boot is not measured again, even if the machine runs in one.
+    /// Whether too many boots ended before they were measured. Then no measurement is begun even if the machine runs as
+    /// asked.
     pub fn is_cut_off(&self) -> bool {
         self.cut >= CUT_MAX
     }
@@ -42,7 +44,7 @@ impl Tries {
         self.absent >= ABSENT_MAX || self.is_cut_off()
     }
 
-    /// What became of them, as the reason why no more boots are tried.
+    /// The reason why no more boots are tried, in words.
     pub fn told(&self) -> String {
         let Self { absent, instead, taken_away, cut } = self;
         let mut told = String::new();

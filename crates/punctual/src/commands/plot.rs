@@ -6,7 +6,7 @@ use super::source::{part_of, result};
 use crate::cli::{ChartName, ReportArgs};
 use crate::exit::Exit;
 use crate::render;
-use crate::render::plot::{self, Measured, Named};
+use crate::render::plot::{self, Called, Measured, Named};
 use anyhow::{Context, Result, bail};
 use punctual_linux::result_file::ResultFile;
 use punctual_numbers::report::Report;
@@ -27,7 +27,8 @@ pub fn run(args: &ReportArgs, of: &Path, file: Option<&Path>, first: ResultFile)
         results.push(part_of(result(path, args.import.options())?, path, args.between.between.as_deref())?);
     }
     let paths = || std::iter::once(of).chain(args.plot.with.iter().map(PathBuf::as_path));
-    let names: Vec<(String, String)> = paths().map(|path| (title(path), path.display().to_string())).collect();
+    let names: Vec<Called> =
+        paths().map(|path| Called { title: title(path), path: path.display().to_string() }).collect();
     let all = plot::names(&names).into_iter().zip(results);
     let all: Vec<Named> = all.map(|(name, result)| Named { name, of: measured(result) }).collect();
     let chart = args.plot.chart;

@@ -1,5 +1,5 @@
-//! One line for scripts and logs of CI: what came of it in capitals, then `name=value` pairs of which only the last value
-//! may hold a space. The line of a measurement is [`brief`](super::words::answer::brief).
+//! One line for scripts and logs of CI: the result in capitals, then `name=value` pairs. Only the last value may hold a
+//! space. The line of a measurement is [`brief`](super::words::answer::brief).
 
 use super::audit::Audit;
 use super::optimize;
@@ -109,7 +109,7 @@ pub fn explain(report: &Report, recording: &Path) -> Option<String> {
     ))
 }
 
-/// `WORSE better=0 worse=3 trust=yes first=a.punctual second=b.punctual`, a line for each of the others.
+/// `WORSE better=0 worse=3 trust=yes first=a.punctual second=b.punctual`, one line for each recording but the first.
 pub fn compare(comparison: &Comparison) -> String {
     let line = |other: &punctual_numbers::compare::Against| {
         let rows = |wanted: Compared| {

@@ -54,7 +54,7 @@ pub fn escaped(text: &str) -> String {
     safe
 }
 
-/// Classes of the series with this number.
+/// Classes of the style sheet that give the series with this number its colour and dashes.
 pub fn series(number: usize) -> String {
     format!("c{} d{}", number % COLOURS, number / COLOURS % 3)
 }
@@ -96,7 +96,7 @@ fn wide(text: &str) -> f64 {
     as_f64(text.chars().count() as u64) * 6.8
 }
 
-/// Where a picture draws, inside its margins.
+/// Edges of the drawing inside the margins of a picture, in its units.
 #[derive(Clone, Copy, Debug)]
 struct Plot {
     left: f64,

@@ -1,4 +1,4 @@
-//! Words from outside: this is where control characters end. A file name must not be able to move the cursor.
+//! Replaces control characters in text from outside: a file name must not be able to move the cursor.
 
 use crate::render::units::THIN;
 
@@ -11,7 +11,7 @@ pub fn clean_keeping_thin(text: &str) -> String {
     text.chars().map(|c| if c.is_whitespace() && c != THIN { ' ' } else { c }).map(visible).collect()
 }
 
-/// A character that could act on a terminal, or turn the text around, becomes a visible stand-in.
+/// Replaces a character that could act on a terminal, or reverse the direction of the text, by a question mark.
 pub fn visible(c: char) -> char {
     let turns = matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     if c.is_control() || turns { '?' } else { c }
@@ -22,7 +22,7 @@ pub fn ascii(text: &str) -> String {
     text.replace(THIN, " ")
 }
 
-/// `text` on one line and cut to `limit` characters, which then shows.
+/// `text` on one line of at most `limit` characters. Text that was cut ends in dots.
 pub fn shortened(text: &str, limit: usize) -> String {
     let text = clean(text.trim());
     if text.chars().count() <= limit {

@@ -29,8 +29,8 @@ struct Document<'a, T> {
     value: &'a T,
 }
 
-/// The document, indented, with a line break at its end. Fails for a value that JSON cannot hold, such as a map whose
-/// keys are no strings.
+/// The document, indented, with a line break at its end. Fails for a value that JSON cannot hold, such as a map with
+/// keys that are not strings.
 pub fn document<T: Published>(value: &T) -> serde_json::Result<String> {
     let document = Document { schema: T::SCHEMA, tool_version: env!("CARGO_PKG_VERSION"), value };
     serde_json::to_string_pretty(&document).map(|text| text + "\n")

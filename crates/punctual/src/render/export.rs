@@ -1,5 +1,5 @@
-//! A run in a format of somebody else. Most are made by `punctual_numbers`; `JUnit` XML is made here, where that of audits and
-//! comparisons is made as well.
+//! A run in the format of another program. `punctual_numbers` writes most formats; `JUnit` XML is written here, like
+//! that of audits and comparisons.
 
 #[cfg(feature = "parquet")]
 pub mod parquet;
@@ -30,11 +30,11 @@ pub fn text(format: ExportFormat, run: &ForeignRun, budget: Option<Nanos>) -> Re
     })
 }
 
-/// The class of every case, by which readers group them.
+/// Class name of every `JUnit` case, by which readers group cases.
 const CLASS: &str = "punctual.latency";
 
 /// A report as `JUnit` XML: one case for each CPU and load phase, without the phases that were traced for causes alone.
-/// What may have hidden latency breaks a case that would pass.
+/// A case that would pass is an error if some doubt may have hidden latency.
 pub fn report(report: &Report) -> Result<String> {
     let mut doubts: Vec<String> =
         report.trust.reasons.iter().filter(|doubt| doubt.direction().hides()).map(words::distrust).collect();
@@ -105,7 +105,7 @@ fn case(run: &ForeignRun, series: &Series, budget: Option<Nanos>) -> Case {
             let at_least = if at_least { "at least " } else { "" };
             Status::failed(format!("{at_least}{count} missed a budget of {budget}{doubted}"))
         }
-        // Not even wrong: an error is no pass with any reader.
+        // No verdict is possible. No reader of JUnit takes an error for a pass.
         Gate::Doubted(why) => Status::broken(format!("the numbers are doubted: {why}")),
         Gate::NoBudget => skipped("no budget was stated"),
         Gate::Nothing => skipped("nothing was measured"),
@@ -134,7 +134,7 @@ mod tests {
             assert!(held.contains(&format!("<testcase name=\"{name}\"")), "{name}: {held}");
         }
         assert!(held.contains("ran 10000\nskipped 0\nmin_ns "), "{held}");
-        // One load did not run: what missed did miss, and what did not is not known to hold.
+        // One load did not run: cases with misses fail, and the case without is an error.
         let missed = text(&sample::skipped());
         assert!(missed.contains("tests=\"4\" failures=\"3\" errors=\"1\""), "{missed}");
         assert!(

@@ -1,4 +1,4 @@
-//! What the samples look like, compared with files a reviewer has read. `BLESS=1 cargo test` writes them anew.
+//! Texts of the samples, compared with files that a reviewer has read. `BLESS=1 cargo test` writes these files anew.
 
 use super::sheet::Style;
 use super::words::command::Command;
@@ -12,8 +12,8 @@ pub(in crate::render) fn assert_golden(name: &str, text: &str) {
     fixtures::check(&fixtures::repository("crates/punctual/tests/golden").join(name), text);
 }
 
-/// Asserts what every page has to be: whole, closed, with no script but ours, and loading nothing. Writes it into the folder
-/// `PUNCTUAL_SAMPLE_DIR` for a browser: `cargo xtask screenshots` looks at pages there.
+/// Asserts what every page has to be: complete, with all tags closed, no script but ours, and loading nothing. If
+/// `PUNCTUAL_SAMPLE_DIR` is set, writes the page into that folder, where `cargo xtask screenshots` shows it to a browser.
 pub(in crate::render) fn assert_page(name: &str, page: &str) {
     if let Some(folder) = std::env::var_os("PUNCTUAL_SAMPLE_DIR") {
         std::fs::write(Path::new(&folder).join(format!("{name}.html")), page).unwrap();
@@ -96,8 +96,8 @@ fn every_line_fits_and_nothing_claims_a_worst_case() {
     }
 }
 
-/// Asserts that each line fits the terminal. A long word behind its label, a number with its unit and lines to paste stay
-/// whole: on 20 columns some lines have up to 30 characters.
+/// Asserts that each line fits the terminal. Commands to paste and lines of one or two words may be longer, and on 20
+/// columns every line may have up to 30 characters, because numbers are not torn from their units.
 pub(in crate::render) fn assert_fits(text: &str, width: usize) {
     for line in text.lines() {
         let is_whole = line.split_whitespace().count() <= 2 || line.contains("punctual ");

@@ -1,7 +1,7 @@
 //! A report as one page: a single file that loads nothing, in light and dark, on a phone and on paper.
 //!
-//! Rust makes the pictures and the words, the template places them; everything that goes through the template is
-//! escaped by it. Must not compute: it picks, orders and lays out what the report holds.
+//! Rust makes the pictures and the words, and the template places and escapes them. Must not compute: it picks, orders
+//! and lays out what the report holds.
 
 mod imported;
 
@@ -13,7 +13,7 @@ use crate::render::words::next::Wording;
 use minijinja::value::merge_maps;
 use minijinja::{AutoEscape, Environment, UndefinedBehavior, Value, context};
 use punctual_facts::finding::{Finding, Severity, State};
-use punctual_hist::{Counts, Nanos};
+use punctual_hist::Nanos;
 use punctual_numbers::claims::PhaseClaims;
 use punctual_numbers::report::{Answer, CpuRow, LatencyRow, Percentiles, Report};
 use std::path::Path;
@@ -26,7 +26,7 @@ const PAGE: &str = include_str!("html/page.html.jinja");
 const STYLE: &str = include_str!("html/report.css");
 const SCRIPT: &str = include_str!("html/report.js");
 
-/// Mark in a template that is replaced by the list of its sections.
+/// Mark in a template that is replaced by the list of the page's sections.
 const CONTENTS: &str = "<!-- contents -->";
 
 /// With more CPUs than this only those with the largest latency are drawn; the table always has all.
@@ -57,8 +57,8 @@ pub(super) fn rendered(template: &str, context: Value) -> Result<String, minijin
     Ok(visible_only(&chart::typeset(&page.replacen(CONTENTS, &contents(&page), 1))))
 }
 
-/// Links to the sections of a page: a heading with an `id` of its own is listed. No text from outside can become one, since
-/// the template escapes it.
+/// Links to the sections of a page: each heading with an `id` is listed. Text from outside cannot become a heading,
+/// because the template escapes it.
 fn contents(page: &str) -> String {
     let heading = |part: &str| {
         let (id, rest) = part.split_once("\">")?;
@@ -69,12 +69,13 @@ fn contents(page: &str) -> String {
     format!("<nav class=\"contents\" aria-label=\"Contents\"><ul>{links}</ul></nav>")
 }
 
-/// Replaces control characters: names from outside must not reverse the text, nor act on a terminal that shows the source.
+/// Replaces control characters, so that names from outside cannot reverse text or act on a terminal that shows the
+/// source.
 fn visible_only(page: &str) -> String {
     page.chars().map(|c| if matches!(c, '\n' | '\t') { c } else { visible(c) }).collect()
 }
 
-/// What every page has: its title, its looks, the run, the machine, the causes.
+/// Values that both pages of a report use: title, run, machine and causes.
 fn around(report: &Report, title: &str, recording: Option<&Path>) -> Value {
     let is_whole = report.cut_off.is_none() && report.write_error.is_none();
     let recording = recording.map(|path| format!("{}{}", path.display(), if is_whole { "" } else { " (incomplete)" }));
@@ -132,12 +133,7 @@ fn numbers(report: &Report) -> Value {
     let many = report.cpus.len() > 1;
     let mut cpus: Vec<Value> = Vec::new();
     for (number, cpu) in report.cpus.iter().enumerate() {
-        let worst = cpu
-            .worst_at
-            .as_ref()
-            .map(|worst| format!("{}, {}", units::moment(worst.at), words::phase_name(&worst.phase)));
-        let row = row(cpu.cpu.to_string(), &cpu.row, budget);
-        let worst = worst.unwrap_or_else(|| units::ABSENT.to_owned());
+        let (worst, row) = (words::worst_at(cpu), row(cpu.cpu.to_string(), &cpu.row, budget));
         cpus.push(if many {
             context! { key => chart::series(number), worst, ..row }
         } else {
@@ -147,10 +143,9 @@ fn numbers(report: &Report) -> Value {
     if let Some(total) = &report.total {
         cpus.push(context! { worst => "", all => true, ..row("all".to_owned(), total, budget) });
     }
-    let asked = budget.map_or_else(|| "no budget stated".to_owned(), |b| format!("budget {}", units::latency(b)));
     context! {
         cpus,
-        asked => format!("Period {}, {asked}.", units::latency(report.need.period)),
+        asked => words::asked(report),
         scenario => words::scenario(report),
         any_skips => report.cpus.iter().any(|row| !row.skipped.is_empty()),
         differences => report.cpus.iter().filter_map(words::skip_difference).collect::<Vec<_>>(),
@@ -262,9 +257,7 @@ fn figures(report: &Report, charted: &[usize]) -> Value {
 }
 
 fn exceedance(report: &Report) -> Option<String> {
-    let mut counts = Counts::new();
-    report.cpus.iter().for_each(|cpu| counts.merge(&cpu.ran));
-    let all = chart::Shape::of_counts(0, words::cpus(&report.need.cpus), &counts);
+    let all = chart::Shape::of_counts(0, words::cpus(&report.need.cpus), &plot::together(report).0);
     chart::exceedance(&[all], report.need.budget)
 }
 

@@ -1,7 +1,7 @@
 //! What was measured, for programs: the document `punctual/report/3`, which `check`, `measure` and `report` print.
 //!
-//! The report itself is what is published; this adds what only a renderer knows: the file, the wall clock as text, and
-//! a sentence for people beside each reason, and what this reader can do next.
+//! The report itself is published. The renderer adds the path of the file, the start as text, a sentence beside each
+//! doubt, and the next steps for this reader.
 
 mod imported;
 
@@ -136,7 +136,7 @@ pub fn check(of: Wording<'_>) -> serde_json::Result<String> {
     document::document(&Document::of(of))
 }
 
-/// RFC 3339, or null for an instant no calendar holds.
+/// The start in the format of RFC 3339; `None` if it lies outside the years of the calendar.
 fn started(unix_ns: u64) -> Option<String> {
     jiff::Timestamp::from_nanosecond(i128::from(unix_ns)).ok().map(|t| t.to_string())
 }

@@ -25,7 +25,7 @@ pub struct Case {
     pub name: String,
     pub class: String,
     pub status: Status,
-    /// What the case has to say, whatever its status.
+    /// Text that readers show with the case, whatever its status.
     pub output: Option<String>,
 }
 
@@ -33,7 +33,7 @@ pub enum Status {
     Passed,
     Skipped(Option<String>),
     Failed(Trouble),
-    /// The case itself is broken. No reader takes that for a pass.
+    /// The case could not be judged (`error` in XML). No reader takes that for a pass.
     Broken(Trouble),
 }
 
@@ -55,7 +55,7 @@ impl Status {
     }
 }
 
-/// How many cases there are, and of those which were skipped, failed or are broken.
+/// The number of cases, and the numbers of those that were skipped, failed or are errors.
 #[derive(Clone, Copy)]
 struct Numbers {
     tests: usize,
@@ -177,8 +177,8 @@ fn tag<'a>(name: &'a str, attributes: &Attributes<'_>) -> BytesStart<'a> {
     tag
 }
 
-/// XML 1.0 has no place for control characters other than tab and ends of lines, quoted or not, nor for U+FFFE and U+FFFF;
-/// colours are for terminals.
+/// `text` without what XML 1.0 cannot hold, quoted or not: control characters other than tab and line ends, U+FFFE and U+FFFF.
+/// Colour codes are removed as a whole.
 fn printable(text: &str) -> String {
     let allowed = |c: &char| !matches!(c, '\0'..='\x08' | '\x0b' | '\x0c' | '\x0e'..='\x1f' | '\u{fffe}' | '\u{ffff}');
     anstream::adapter::strip_str(text).to_string().chars().filter(allowed).collect()

@@ -1,10 +1,10 @@
 //! Verdicts on a command line as a terminal shows them, as JSON and as SARIF.
 //!
-//! Judges nothing. On a terminal the worst words come first, since they are what one came for; JSON keeps the order of
-//! the line; SARIF tells what is at fault, at its place in the file.
+//! Judges nothing. On a terminal the worst words come first; JSON keeps the order of the line; SARIF has only words
+//! that are at fault, with their places in the file.
 
 use crate::render::document::Published;
-use crate::render::sarif::{self, Checked, Level, Outcome, Place, Region, Rule};
+use crate::render::sarif::{self, Checked, Level, Place, Region, ResultKind, Rule};
 use anstyle::{AnsiColor, Style};
 use punctual_facts::fact::printable;
 use punctual_facts::lint::{Placed, Target, Word, WordVerdict};
@@ -20,7 +20,7 @@ const RED: Style = AnsiColor::Red.on_default().bold();
 const YELLOW: Style = AnsiColor::Yellow.on_default();
 const GREEN: Style = AnsiColor::Green.on_default();
 
-/// Longest word shown; a line has at most this many bytes.
+/// Longest word shown, in characters. No kernel takes a longer command line, so no real word is cut.
 const WORD_CHARS: usize = 2048;
 
 /// One line a word, worst first.
@@ -50,7 +50,7 @@ fn list(out: &mut String, target: &Target, words: &[Word]) -> fmt::Result {
             "{YELLOW}Names were looked at in 6.1, 6.12 and 7.3 for x86-64 and arm64; the nearest stands in.{YELLOW:#}"
         )?;
     }
-    // What is behind -- is init's, and may be private.
+    // Words after -- are for init, not for the kernel, and may be private.
     let dashes = words.iter().position(|word| word.word == "--").unwrap_or(words.len());
     let mut sorted: Vec<&Word> = words.iter().take(dashes).collect();
     sorted.sort_by_key(|word| (word.verdict, !word.is_trap));
@@ -109,7 +109,8 @@ impl Published for LintDocument<'_> {
     const SCHEMA: &'static str = "punctual/lint/2";
 }
 
-/// What is at fault, as one SARIF document; with the file the line stands in, its place there.
+/// Words that are at fault, as a SARIF document. `file` is the file that holds the command line, with the place of each
+/// word.
 pub fn sarif(target: &Target, words: &[Word], file: Option<(&Path, &[Placed])>) -> String {
     let faults: Vec<(usize, &Word, Level)> =
         words.iter().enumerate().filter_map(|(n, word)| Some((n, word, level(word)?))).collect();
@@ -132,7 +133,7 @@ pub fn sarif(target: &Target, words: &[Word], file: Option<(&Path, &[Placed])>) 
             };
             Checked {
                 rule: rule_id(word.verdict),
-                outcome: Outcome::Fail(*level),
+                kind: ResultKind::Fail(*level),
                 message: format!("{shown}: {}{instead}", word.why),
                 places: vec![place],
             }

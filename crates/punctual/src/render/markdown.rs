@@ -1,8 +1,8 @@
-//! Text from outside as Markdown that cannot become anything else: no markup, no links, no table cells, nobody called
-//! by name.
+//! Escapes text from outside for Markdown, so that it cannot become markup, a link, a table cell or a mention of a
+//! user.
 
-/// Markdown as a cell of a table, which a `|` would end, even inside code, unless an odd number of backslashes stands
-/// before it.
+/// Escapes Markdown for a cell of a table. A `|` would end the cell, even inside code, unless an odd number of
+/// backslashes stands before it.
 pub fn cell(markdown: &str) -> String {
     let mut cell = String::new();
     let mut backslashes = 0;
@@ -28,7 +28,7 @@ pub fn code(text: &str) -> String {
     format!("{fence}{space}{text}{space}{fence}")
 }
 
-/// A sentence. What a forge would turn into a link or a call is shown as code.
+/// A sentence as Markdown. It is shown as code if a forge would turn a part of it into a link or a mention.
 pub fn prose(text: &str) -> String {
     let is_lively = |text: &str| text.contains(['@', '#']) || text.contains("://") || text.contains("www.");
     if is_lively(text) {

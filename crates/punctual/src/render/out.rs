@@ -1,4 +1,4 @@
-//! The way out: standard output for results, standard error for everything else.
+//! Prints: results on standard output, everything else on standard error.
 
 use super::sheet::Style;
 use super::units::THIN;
@@ -6,7 +6,7 @@ use super::words;
 use anyhow::Context;
 use std::io::{self, IsTerminal, Write};
 
-/// Writes a result. A reader that has seen enough (`| head`) is no failure of ours.
+/// Prints a result. It is no error if the reader closes the pipe early (`| head`).
 pub fn print(text: &str) -> anyhow::Result<()> {
     let mut out = anstream::stdout().lock();
     match writeln!(out, "{}", text.trim_end()).and_then(|()| out.flush()) {
@@ -15,25 +15,25 @@ pub fn print(text: &str) -> anyhow::Result<()> {
     }
 }
 
-/// Says something beside the result.
+/// Prints a message on standard error.
 pub fn say(text: &str) {
-    // Nobody can be told that standard error is gone.
+    // If standard error is closed, there is no other place to report that.
     let _ = writeln!(anstream::stderr(), "{}", text.replace(THIN, " "));
 }
 
-/// Asks something; the answer comes on the same line.
+/// Prints a question; the answer is typed on the same line.
 pub fn ask(question: &str) {
     let mut err = anstream::stderr();
-    // Nobody can be told that standard error is gone.
+    // If standard error is closed, there is no other place to report that.
     let _ = write!(err, "{question}").and_then(|()| err.flush());
 }
 
-/// Says why the program ends with an error: what failed, what that was caused by, and what to do about it.
+/// Prints why the program ends with an error: what failed, its causes, and what to do about it.
 pub fn error(error: &anyhow::Error) {
     say(&format!("error: {}", words::told(error)));
 }
 
-/// Colours always or never; otherwise terminals that do not refuse them have colours.
+/// Sets colours to always or never. With `None`, terminals have colours unless the environment refuses them.
 pub fn colour(wanted: Option<bool>) {
     match wanted {
         Some(true) => anstream::ColorChoice::AlwaysAnsi.write_global(),
@@ -42,7 +42,7 @@ pub fn colour(wanted: Option<bool>) {
     }
 }
 
-/// How wide the terminal is that reads standard output; `None` when something else does.
+/// Width of the terminal at standard output; `None` if standard output is not a terminal.
 pub fn columns() -> Option<usize> {
     let is_terminal = io::stdout().is_terminal();
     let size = || rustix::termios::tcgetwinsize(io::stdout()).ok();
@@ -51,7 +51,7 @@ pub fn columns() -> Option<usize> {
     is_terminal.then(|| told().unwrap_or(Style::default().width))
 }
 
-/// How to lay text out for whoever reads standard output: as wide as the terminal is, within reason.
+/// Layout for standard output: the width of the terminal within bounds, and colours if they are on.
 pub fn style() -> Style {
     let colour = anstream::ColorChoice::global() == anstream::ColorChoice::AlwaysAnsi;
     columns()

@@ -1,5 +1,5 @@
-//! How far a measurement is, on standard error: a line that is drawn over on a terminal, a line every ten seconds where
-//! the output is kept.
+//! Progress of a measurement on standard error: on a terminal one line that is overwritten, in a log a line every ten
+//! seconds.
 
 use super::units;
 use punctual_hist::Nanos;
@@ -7,26 +7,26 @@ use punctual_linux::measure::{CpuProgress, Progress};
 use std::cell::{Cell, RefCell};
 use std::io::{self, IsTerminal, Write};
 
-/// Time between two lines where nothing can be drawn over, in seconds.
+/// Time between two lines of a log, in seconds.
 const BETWEEN_LINES: u64 = 10;
 /// Columns that stay free at the end of the line. A terminal writes `^C` there; a line that wraps could not be taken away.
 const FREE: usize = 5;
-/// Columns of the bar, which a terminal has no room for that is narrower than this.
+/// Columns of the bar, which is left out on a terminal with fewer columns than `NARROW`.
 const BAR: usize = 20;
 const NARROW: usize = 60;
-/// To the beginning of the line, and erase it.
+/// Moves the cursor to the beginning of the line and erases the line.
 const ERASE: &str = "\r\x1b[K";
 
-/// A progress line, or nothing where nobody looks.
+/// The progress line of a terminal, or progress as lines of a log, or nothing.
 pub struct ProgressLine {
-    /// What stands on the terminal; `None` where nothing can be drawn over.
+    /// The line that the terminal shows; `None` if output cannot be overwritten.
     drawn: Option<RefCell<String>>,
-    /// When the next line of a log is due, in seconds of the run; `None` where there is no log.
+    /// When the next line of a log is due, in seconds of the run; `None` without a log.
     next_line: Cell<Option<u64>>,
 }
 
 impl ProgressLine {
-    /// A line that is drawn if `wanted` and standard error is a terminal that can, and is logged if it is none.
+    /// Nothing unless `wanted`; an overwritten line if standard error is a terminal that allows it, otherwise a log.
     pub fn new(wanted: bool) -> Self {
         let is_terminal = io::stderr().is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb");
         Self {
@@ -48,13 +48,13 @@ impl ProgressLine {
         }
     }
 
-    /// Says something that must not wait for the end. The line is drawn anew below it.
+    /// Prints a message at once. The progress line is drawn again below it.
     pub fn say(&self, text: &str) {
         self.clear();
         super::say(text);
     }
 
-    /// Takes the line away.
+    /// Erases the progress line.
     pub fn clear(&self) {
         if self.drawn.as_ref().is_some_and(|drawn| !drawn.take().is_empty()) {
             write(ERASE);
@@ -68,7 +68,7 @@ fn write(text: &str) {
     let _ = err.write_all(text.as_bytes()).and_then(|()| err.flush());
 }
 
-/// The line on a terminal of this width: how much is done, and the message as far as there is room.
+/// The progress line for this width: a bar, and as much of the message as fits.
 fn line(progress: &Progress, columns: usize) -> String {
     let total = progress.total.as_ns().max(1);
     let parts = progress.elapsed.as_ns().min(total) / total.div_ceil(BAR as u64);
@@ -77,7 +77,7 @@ fn line(progress: &Progress, columns: usize) -> String {
     format!("{bar}{}", message(progress)).chars().take(columns.saturating_sub(FREE)).collect()
 }
 
-/// The line for a log, where one is due by now.
+/// The next line of a log, if it is due by now.
 fn due(next_line: &Cell<Option<u64>>, progress: &Progress) -> Option<String> {
     let elapsed = progress.elapsed.whole(Nanos::from_secs(1));
     let due = next_line.get().filter(|due| elapsed >= *due)?;

@@ -1,5 +1,5 @@
-//! Reports for the tests of all renderers: recordings drawn from a fixed generator, so always the same, and what the core
-//! makes of them. Only the claims are written by hand, so that each form of them is there.
+//! Reports for the tests of all renderers, made from recordings of a fixed generator. Only the claims are written by
+//! hand, so that each form of a claim occurs.
 
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::finding::{Confidence, Evidence, Finding, Severity, State};
@@ -38,13 +38,13 @@ pub fn all() -> Vec<(&'static str, Report)> {
 
 /// Two CPUs, 30 s, idle then load, held although the hypervisor took time.
 pub fn two_cpus() -> Report {
-    let run = Run { cpus: 2, seconds: 30, budget: Some(100), ..RUN };
+    let run = Sample { cpus: 2, seconds: 30, budget: Some(100), ..SAMPLE };
     run.report(vec![event(20, 40, EventKind::Steal, 0)])
 }
 
 /// Eight CPUs, 2 min, not held by a few releases, with doubts of several directions.
 pub fn eight_cpus() -> Report {
-    let run = Run { cpus: 8, seconds: 120, budget: Some(72), governor_after: "performance", ..RUN };
+    let run = Sample { cpus: 8, seconds: 120, budget: Some(72), governor_after: "performance", ..SAMPLE };
     let events = [event(40, 0, EventKind::WallClockStep, 0), event(83, 2_300, EventKind::Paused, 18_400)];
     let counters = Counters { minor_faults: 2, ..Counters::default() };
     let faults = CpuInterval { cpu: 3, counters, ..CpuInterval::default() };
@@ -53,32 +53,31 @@ pub fn eight_cpus() -> Report {
 
 /// Two CPUs of which the first is blocked for 20 ms of every second, and a load that could not run.
 pub fn skipped() -> Report {
-    let run = Run { cpus: 2, seconds: 10, budget: Some(50), hog: true, ..RUN };
-    run.report(vec![mark(
-        3,
-        MarkKind::LoadSkipped { load: "graphics".to_owned(), why: "x11perf is not installed".to_owned() },
-    )])
+    let run = Sample { cpus: 2, seconds: 10, budget: Some(50), hog: true, ..SAMPLE };
+    let (load, why) = ("graphics".to_owned(), "x11perf is not installed".to_owned());
+    run.report(vec![mark(3, MarkKind::LoadSkipped { load, why })])
 }
 
 /// A report of a run that did not measure anything.
 pub fn empty() -> Report {
-    let header = Run { cpus: 1, budget: Some(50), ..RUN }.header();
+    let header = Sample { cpus: 1, budget: Some(50), ..SAMPLE }.header();
     Report::of(&Recording::new(Header { machine: Vec::new(), ..header }))
 }
 
 /// A recording that ends in the middle of a frame.
 pub fn cut_off() -> Report {
-    let mut recording = Run { cpus: 2, seconds: 7, budget: Some(100), end: None, ..RUN }.recording();
+    let mut recording = Sample { cpus: 2, seconds: 7, budget: Some(100), end: None, ..SAMPLE }.recording();
     recording.cut_off = Some(CutOff { good_bytes: 18_211, lost_bytes: 37, reason: CutReason::InAFrame });
-    Report { claims: Run { cpus: 2, seconds: 7, budget: Some(100), ..RUN }.claims(), ..Report::of(&recording) }
+    Report { claims: Sample { cpus: 2, seconds: 7, budget: Some(100), ..SAMPLE }.claims(), ..Report::of(&recording) }
 }
 
 /// A short run of one CPU without a budget, by a user who may not use the real-time class.
 pub fn no_budget() -> Report {
-    Run { cpus: 1, seconds: 2, policy: Policy::Other, end: Some(EndReason::Interrupted), ..RUN }.report(Vec::new())
+    Sample { cpus: 1, seconds: 2, policy: Policy::Other, end: Some(EndReason::Interrupted), ..SAMPLE }
+        .report(Vec::new())
 }
 
-/// What a load achieved in 20 s.
+/// The result of a load that ran for 20 s.
 pub fn load(phase: u16, name: &str, operations: Option<u64>) -> LoadDone {
     LoadDone {
         phase,
@@ -91,7 +90,7 @@ pub fn load(phase: u16, name: &str, operations: Option<u64>) -> LoadDone {
     }
 }
 
-/// What no machine can measure and any damaged file can hold: every number as large as it gets.
+/// A report of a damaged file: every number is the largest that a file can hold.
 pub fn absurd() -> Report {
     let mut report = skipped();
     let most = Some(Nanos::MAX);
@@ -190,7 +189,7 @@ impl Dice {
         self.0.bits() % n
     }
 
-    /// A latency as machines have them: a body, a shoulder under load, and a thin tail.
+    /// A latency drawn from a body, a shoulder that occurs only under load, and a thin tail.
     fn latency(&mut self, loaded: bool, cpu: u32) -> Nanos {
         let body: u64 = (0..4).map(|_| self.below(1_100)).sum::<u64>() + 2_100 + u64::from(cpu) * 140;
         let shoulder = if loaded && self.below(5) == 0 { self.below(4_000) + self.below(9_000) } else { 0 };
@@ -203,8 +202,8 @@ impl Dice {
     }
 }
 
-/// What the samples differ in.
-pub struct Run {
+/// The recording that a sample is made from.
+pub struct Sample {
     pub cpus: u32,
     pub seconds: u64,
     /// Largest latency that is no miss, in microseconds.
@@ -215,7 +214,7 @@ pub struct Run {
     pub governor_after: &'static str,
 }
 
-pub const RUN: Run = Run {
+pub const SAMPLE: Sample = Sample {
     cpus: 1,
     seconds: 0,
     budget: None,
@@ -234,7 +233,7 @@ struct Second {
     worst: Vec<Worst>,
 }
 
-impl Run {
+impl Sample {
     fn report(&self, more: Vec<Frame>) -> Report {
         let mut recording = self.recording();
         for frame in more {
@@ -280,7 +279,7 @@ impl Run {
         }
     }
 
-    /// One phase of which much can be said and one of which little can.
+    /// Claims of two phases: one for which every claim is possible, and one for which most are refused.
     #[allow(clippy::too_many_lines, reason = "a value, written out")]
     fn claims(&self) -> Claims {
         if self.seconds == 0 {
@@ -531,7 +530,7 @@ fn machine() -> Vec<MachineLine> {
     lines.map(MachineLine::from).to_vec()
 }
 
-/// Severity and state, id, title, then what was read, what it does, the fix and its cost.
+/// Findings as texts: severity and state, id, title, source and value of the evidence, effect, fix, cost.
 const FINDINGS: [[&str; 8]; 6] = [
     [
         "high bad",

@@ -1,6 +1,6 @@
 //! SARIF 2.1.0, as code-review tools read it: rules, and results with a place.
 //!
-//! Any command that finds fault can build a document of these; this module knows neither knobs nor words.
+//! Commands that judge something build their documents from these types. Must not know what is judged.
 
 use punctual_facts::machine::MachineLine;
 use serde::Serialize;
@@ -19,13 +19,13 @@ pub enum Level {
     Note,
 }
 
-/// What came out of holding a rule against something.
+/// The result of checking a rule, which SARIF calls its kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum ResultKind {
     Fail(Level),
-    /// As it should be.
+    /// The rule holds for this thing.
     Pass,
-    /// Could not be told.
+    /// It could not be told whether the rule holds.
     Open,
     /// Only a person can tell.
     Review,
@@ -33,7 +33,7 @@ pub enum Outcome {
     NotApplicable,
 }
 
-/// Something that is looked for.
+/// Something that is checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rule {
     /// Its id, which results name.
@@ -42,17 +42,17 @@ pub struct Rule {
     pub short: String,
     pub full: String,
     pub help: String,
-    /// How bad it is where nothing else is said.
+    /// How bad a fault is if its result does not say.
     pub level: Level,
     /// Words to filter by.
     pub tags: Vec<String>,
 }
 
-/// What a rule says of one thing.
+/// The result of one rule for one thing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Checked {
     pub rule: String,
-    pub outcome: Outcome,
+    pub kind: ResultKind,
     /// What was found, and what to do.
     pub message: String,
     pub places: Vec<Place>,
@@ -60,11 +60,11 @@ pub struct Checked {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// Something that has a name and is no file of the repository: a file of the machine that was looked at.
+    /// A place with a name that is not a file of the repository, such as a file of the audited machine.
     Named(String),
     /// A piece of a file.
     File {
-        /// The file; relative ones are relative to where the reader's repository begins.
+        /// Path of the file. A relative path starts at the root of the reader's repository.
         path: std::path::PathBuf,
         /// Which piece; `None` for all of it.
         region: Option<Region>,
@@ -79,7 +79,7 @@ pub struct Region {
     pub columns: Option<(usize, usize)>,
 }
 
-/// One document of one run. `facts` say what was looked at.
+/// A document with one run. `facts` describe what was checked.
 pub fn document(rules: &[Rule], results: &[Checked], facts: &[MachineLine]) -> String {
     let properties: Map<String, Value> = facts.iter().map(|line| (line.name.clone(), json!(line.value))).collect();
     let log = json!({
@@ -111,12 +111,12 @@ fn descriptor(rule: &Rule) -> Value {
 }
 
 fn result(checked: &Checked, rules: &[Rule]) -> Value {
-    let (kind, level) = match checked.outcome {
-        Outcome::Fail(level) => ("fail", json!(level)),
-        Outcome::Pass => ("pass", json!("none")),
-        Outcome::Open => ("open", json!("none")),
-        Outcome::Review => ("review", json!("none")),
-        Outcome::NotApplicable => ("notApplicable", json!("none")),
+    let (kind, level) = match checked.kind {
+        ResultKind::Fail(level) => ("fail", json!(level)),
+        ResultKind::Pass => ("pass", json!("none")),
+        ResultKind::Open => ("open", json!("none")),
+        ResultKind::Review => ("review", json!("none")),
+        ResultKind::NotApplicable => ("notApplicable", json!("none")),
     };
     json!({
         "ruleId": checked.rule,
@@ -128,7 +128,7 @@ fn result(checked: &Checked, rules: &[Rule]) -> Value {
     })
 }
 
-/// Names that belong to the same finding stand together with its first file, as readers show one location.
+/// Locations of one result. All names are put into the first location, because readers show only that one.
 fn locations(places: &[Place]) -> Vec<Value> {
     let (mut files, mut names) = (Vec::new(), Vec::new());
     for place in places {
@@ -156,7 +156,7 @@ fn physical(path: &Path, region: Option<Region>) -> Value {
     place
 }
 
-/// A message: braces mark arguments and brackets links, neither of which there are.
+/// A message as SARIF. Braces would mark arguments and brackets links, so both are escaped.
 fn text(message: &str) -> Value {
     json!({ "text": message.replace('{', "{{").replace('}', "}}").replace("](", "] (") })
 }

@@ -1,4 +1,4 @@
-//! A captured machine as a file: its entries, and above them what made it, when, and what is left out.
+//! A captured machine as a file: a head that says which version wrote it, when, and what is left out, then the entries.
 
 use super::units;
 use punctual_facts::tree::MemTree;

@@ -1,7 +1,7 @@
 //! Numbers with their units, as people read them.
 //!
 //! Digits are grouped and joined to their unit by [`THIN`], a narrow no-break space, so that no renderer breaks a line
-//! inside a number; each renderer turns it into what its medium can show. Must not know what a number stands for.
+//! inside a number. Each renderer replaces it by what its medium can show. Must not know what a number stands for.
 
 use punctual_hist::Nanos;
 use punctual_numbers::recording::RecTime;
@@ -9,7 +9,7 @@ use punctual_numbers::recording::RecTime;
 /// Joins the groups of a number and a number with its unit: narrow no-break space.
 pub const THIN: char = '\u{202f}';
 
-/// What stands where there is no number.
+/// The text for a number that is not known.
 pub const ABSENT: &str = "-";
 
 /// A count with its digits in groups of three: `3 600 000`.
@@ -62,7 +62,7 @@ pub fn exact_us(length: Option<Nanos>) -> String {
     length.map_or_else(|| ABSENT.to_owned(), |l| decimal_up(l.as_ns(), 1_000, 3))
 }
 
-/// A latency that is an estimate, in microseconds without the unit: `12.3`, `1 204`.
+/// A latency that was estimated, given in nanoseconds, as microseconds without the unit: `12.3`, `1 204`.
 pub fn column_us_of(ns: f64) -> String {
     let us = ns / 1e3;
     if us.abs() < 1e3 { format!("{us:.1}") } else { grouped(&format!("{us:.0}")) }
@@ -75,7 +75,7 @@ pub fn signed_us(ns: f64) -> String {
     }
     let us = ns / 1e3;
     let text = if us.abs() < 1e3 { format!("{us:+.1}") } else { grouped(&format!("{us:+.0}")) };
-    // Rounded to nothing, a sign would still say something.
+    // A change that is rounded to zero has no direction.
     if text == "-0.0" { "+0.0".to_owned() } else { text }
 }
 
@@ -107,8 +107,8 @@ pub fn moment(at: RecTime) -> String {
     }
 }
 
-/// The share `part` is of `whole`, in percent, rounded down to as many decimals as it takes to tell it from 100 %:
-/// only all of it is `100 %`. `None` when there is no whole.
+/// The share of `part` in `whole`, in percent, with enough decimals to tell it from 100 %. It is rounded down, so only
+/// all of it is `100 %`. `None` if `whole` is 0.
 pub fn share(part: u64, whole: u64) -> Option<String> {
     if whole == 0 {
         return None;
@@ -151,14 +151,17 @@ pub fn at_most(probability: f64, nouns: &str) -> String {
     format!("fewer than 1 in {} {nouns}", count(two_leading_digits(odds)))
 }
 
-/// How many times `part` goes into `whole`: `0.82x`, `1.2x`, `358x`. Rounded up, as what is over must not look met.
+/// How many times `part` goes into `whole`: `0.82x`, `1.04x`, `3.4x`, `358x`. Only what is equal is `1.00x`, because
+/// more must not look like a budget that is met, nor less like one that is used up.
 #[allow(clippy::cast_precision_loss, reason = "shown with two or three digits")]
 pub fn times(whole: Nanos, part: Nanos) -> Option<String> {
     let ratio = whole.as_ns() as f64 / (part != Nanos::ZERO).then(|| part.as_ns() as f64)?;
     Some(match ratio {
-        r if r < 1.0 => format!("{:.2}x", (r * 100.0).ceil() / 100.0),
-        r if r < 10.0 => format!("{:.1}x", (r * 10.0).ceil() / 10.0),
-        r => format!("{:.0}x", r.ceil()),
+        r if r < 1.0 => format!("{:.2}x", r.min(0.99)),
+        1.0 => "1.00x".to_owned(),
+        r if r < 2.0 => format!("{:.2}x", r.max(1.01)),
+        r if r < 10.0 => format!("{r:.1}x"),
+        r => format!("{r:.0}x"),
     })
 }
 
@@ -223,7 +226,7 @@ fn shorter(decimal: &str) -> &str {
 }
 
 /// `n` with all but its two leading digits set to zero.
-fn two_leading_digits(n: u64) -> u64 {
+pub fn two_leading_digits(n: u64) -> u64 {
     let mut unit = 1;
     while n / unit >= 100 {
         unit *= 10;
@@ -277,6 +280,14 @@ mod tests {
             (column_us_of(12_340.0), plain(&column_us_of(1_204_000.0))),
             ("12.3".to_owned(), "1 204".to_owned())
         );
+    }
+
+    #[test]
+    fn only_what_is_equal_is_once() {
+        let ratio = |ns| times(Nanos::from_ns(ns), Nanos::from_us(72)).unwrap();
+        let told = [75_000, 72_001, 72_000, 71_999, 36_000, 144_000, 720_000].map(ratio);
+        assert_eq!(told, ["1.04x", "1.01x", "1.00x", "0.99x", "0.50x", "2.0x", "10x"]);
+        assert_eq!(times(Nanos::from_ns(1), Nanos::ZERO), None);
     }
 
     #[test]

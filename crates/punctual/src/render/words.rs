@@ -1,6 +1,6 @@
-//! Every fact of a report in plain English, the same words in the terminal and on the page.
+//! Every fact of a report in plain English, with the same words in the terminal and on the page.
 //!
-//! One function per enum of the core, which names every variant, so that a new one does not compile until it has
+//! There is one function for each enum. It names every variant, so that a new variant does not compile until it has
 //! words. Must not know the medium: no colour, no markup, no line breaks.
 
 pub mod answer;
@@ -29,7 +29,7 @@ use punctual_facts::finding::{Confidence, Finding, Severity, State};
 use punctual_hist::Nanos;
 use punctual_linux::measure::{OtherProgram, OtherWork, WallTime, wall_time};
 use punctual_numbers::recording::{CutOff, CutReason, EndReason, Event, EventKind, InForce, LoadDone, Moment};
-use punctual_numbers::report::{PhaseRow, Report};
+use punctual_numbers::report::{CpuRow, PhaseRow, Report};
 use punctual_numbers::scenario::{Amount, LoadPhase, Mechanism, Policy, Scenario, TimerPhase};
 
 /// `CPU 2`, `CPUs 0-3`, `no CPU`.
@@ -41,7 +41,7 @@ pub fn cpus(set: &CpuSet) -> String {
     }
 }
 
-/// How much a finding matters, in a word.
+/// The severity of a finding, in a word.
 pub fn severity(severity: Severity) -> &'static str {
     match severity {
         Severity::Info => "info",
@@ -51,7 +51,7 @@ pub fn severity(severity: Severity) -> &'static str {
     }
 }
 
-/// What that word means.
+/// What the word for a severity means.
 pub fn severity_meaning(severity: Severity) -> &'static str {
     match severity {
         Severity::Info => "worth knowing",
@@ -72,7 +72,8 @@ pub fn state(state: &State) -> &'static str {
     }
 }
 
-/// What a finding is about. Knobs are named by the state that is wanted, which must not read as the state there is.
+/// The title of a finding. It names the state that is wanted, so "should be" is put before it unless that is the state
+/// now.
 pub fn title(finding: &Finding) -> String {
     match finding.state {
         State::Bad | State::Unknown(_) | State::Advice(_) => format!("should be: {}", finding.title),
@@ -147,7 +148,7 @@ pub fn ending(report: &Report) -> String {
     text
 }
 
-/// What of a recording is missing, and why, as a sentence: damage in its middle is another thing than a missing end.
+/// What is missing of a recording, and why, as a sentence. Damage in its middle is told apart from a missing end.
 fn incomplete(cut: &CutOff) -> String {
     let good = units::counted(cut.good_bytes, "byte");
     match cut.reason {
@@ -192,7 +193,7 @@ pub fn mechanism(mechanism: Mechanism) -> &'static str {
     }
 }
 
-/// Where on the clock the releases lie.
+/// How releases lie relative to the clock's tick and to those of other CPUs.
 pub fn timer_phase(phase: TimerPhase) -> &'static str {
     match phase {
         TimerPhase::Auto => "together, off the tick",
@@ -210,7 +211,20 @@ pub fn amount(amount: Amount) -> String {
     }
 }
 
-/// What was run, in a sentence: under the policy that was granted, whatever was asked for.
+/// The need, in a sentence.
+pub fn asked(report: &Report) -> String {
+    let budget =
+        report.need.budget.map_or_else(|| "no budget stated".to_owned(), |b| format!("budget {}", units::latency(b)));
+    format!("Period {}, {budget}.", units::latency(report.need.period))
+}
+
+/// When a CPU had its largest latency, and under which load.
+pub fn worst_at(cpu: &CpuRow) -> String {
+    let told = cpu.worst_at.as_ref().map(|worst| format!("{}, {}", units::moment(worst.at), phase_name(&worst.phase)));
+    told.unwrap_or_else(|| units::ABSENT.to_owned())
+}
+
+/// What was run, in a sentence. It names the policy that was granted, and that another one was refused.
 pub fn scenario(report: &Report) -> String {
     let (scenario, threads) = (&report.scenario, &report.threads);
     let refused = scenario.policy != Policy::Other && threads.iter().any(|granted| granted.policy == Policy::Other);
@@ -242,7 +256,7 @@ pub fn scenario(report: &Report) -> String {
     format!("{text}.")
 }
 
-/// What is about to be measured, and for how long: `Measuring for 38 s, which takes 42 to 49 s with what is between phases:
+/// What will be measured, and for how long: `Measuring for 30 s, which takes 34 to 41 s with what is between phases:
 /// idle 10 s, then 5 loads 20 s.`
 pub fn scenario_ahead(scenario: &Scenario) -> String {
     let Amount::Time(whole) = scenario.length else { return format!("Measuring {}.", amount(scenario.length)) };
@@ -263,7 +277,7 @@ pub fn scenario_ahead(scenario: &Scenario) -> String {
     )
 }
 
-/// Who works beside what is measured: `others use 1.2 CPUs: make (pid 812) 83 %, cc1 (pid 820) 31 % of a CPU`.
+/// Other programs that use CPU time: `others use 1.2 CPUs: make (pid 812) 83 %, cc1 (pid 820) 31 % of a CPU`.
 pub fn other_work(work: &OtherWork) -> String {
     let program =
         |one: &OtherProgram| format!("{} (pid {}) {:.0} %", shortened(&one.name, 20), one.pid, one.cpus * 100.0);
@@ -305,7 +319,7 @@ pub struct Changed<'a> {
     pub is: &'a str,
 }
 
-/// What is different in `after`. What was not read again is not called changed.
+/// The settings that differ in `after`. A setting that was not read again does not count as changed.
 pub fn changed_between<'a>(before: &'a InForce, after: &'a InForce) -> Vec<Changed<'a>> {
     let was = |path: &str| before.values.iter().find(|(p, _)| p == path).map(|(_, value)| value.as_str());
     let changed = after.values.iter().filter(|(path, is)| was(path).is_none_or(|was| was != is));
@@ -317,7 +331,7 @@ pub fn phase_name(name: &str) -> &str {
     if name.is_empty() { "idle" } else { name }
 }
 
-/// The same, saying where the numbers are those of a traced phase.
+/// The name of a load phase for a table, which says if the phase was traced.
 pub fn phase_title(report: &Report, row: &PhaseRow) -> String {
     let name = phase_name(&row.name);
     if report.traced(row.phase) { format!("{name} (traced)") } else { name.to_owned() }

@@ -1,4 +1,5 @@
-//! The table of advice holds: every knob is in the catalogue, every class has an answer, and the way back is the way.
+//! The table of advice: every knob is in the catalogue, every class has an answer, and looking up a knob's causes is
+//! the exact inverse of looking up a cause's knobs.
 
 use super::*;
 use punctual_tuning::knobs;

@@ -1,4 +1,4 @@
-//! The machine of these tests: its disk, its boot loader and its kernels, and what happens to it at each operation.
+//! The simulated machine of these tests: its disk, its boot loader and its kernels, with a fault at each operation.
 
 use super::super::hands::{Ending, Hands, go_on};
 use super::super::{Across, BootEntry, BootSeen, own_words};
@@ -8,9 +8,9 @@ use punctual_hist::Nanos;
 use punctual_tuning::plan::lasting::merge;
 use punctual_tuning::plan::{Keep, wanted};
 
-/// Releases of a measurement, for each number of a line; what is more is the number of the boot.
+/// Releases of a measurement. The number of the boot is added, so that tests can see in which boot it was made.
 pub(super) const EACH: u64 = 1_000_000;
-/// How often a user takes up a campaign that was given up.
+/// How often the user of these tests takes up a campaign that was given up.
 pub(super) const TAKEN_UP: u32 = 12;
 pub(super) const PLAIN: &str = "root=/dev/vda1 ro quiet isolcpus=1";
 
@@ -23,7 +23,7 @@ pub(super) enum Fault {
     PowerAfter,
     /// Power is off for longer than a pause.
     LongOff,
-    /// A reboot does not happen, or a measurement is interrupted.
+    /// The operation does nothing: a reboot does not happen, or a measurement is interrupted.
     Nothing,
     /// Another process reverts everything in between.
     Reverted,
@@ -40,7 +40,7 @@ pub(super) struct Machine {
     pub(super) boot: u64,
     pub(super) line: String,
     pub(super) entry: Option<BootEntry>,
-    /// What the boot loader takes next, and then no more.
+    /// The entry that the boot loader takes at the next boot only.
     pub(super) once: Option<Vec<Keep>>,
     pub(super) hooked: bool,
     pub(super) can_hook: bool,
@@ -63,7 +63,7 @@ pub(super) fn candidate(id: &str, boot: &[Keep]) -> Candidate {
     Candidate { id: id.to_owned(), title: String::new(), cost: String::new(), boot: boot.to_vec() }
 }
 
-/// Two of words, one that takes a word away, one that is set in a machine that runs.
+/// Two candidates that add words, one that removes a word, and one that is set at run time.
 pub(super) fn candidates() -> Vec<Candidate> {
     let word = |word: &str| Keep::Word(word.to_owned());
     vec![
@@ -237,7 +237,8 @@ impl Hands for Machine {
         let is_interrupted = self.faults.as_slice().first() == Some(&Fault::Nothing);
         self.operation(|machine| {
             machine.measured += 1;
-            // What it came to tells of the line that was there, and in which boot; misses, of nothing.
+            // The outcome depends on the command line and on the boot, so that tests can recognise both. Misses are
+            // constant.
             let factor = if machine.line.contains("nohz_full=1") { 10 } else { 20 };
             let wander = u64::from(machine.measured) * 37 % 11;
             let (p50, p99_9) = (Nanos::from_ns(factor * 400 + wander), Nanos::from_ns(factor * 1000 - wander));

@@ -1,17 +1,16 @@
-//! What differs between two audits: as text, which says nothing where nothing does, as Markdown and as JSON.
+//! What differs between two audits, as text, Markdown and JSON. The text is empty if nothing differs.
 
 use super::found;
 use crate::render::document::Published;
 use crate::render::markdown::{cell, code, prose};
-use crate::render::sheet::Style;
-use crate::render::sheet::{Sheet, Tone};
+use crate::render::sheet::{Sheet, Style, Tone};
 use crate::render::words;
 use punctual_facts::finding::{Finding, State};
 use punctual_tuning::diff::{AuditDifference, Changed, Trend, Turn};
 use serde::Serialize;
 use std::fmt::{self, Write as _};
 
-/// How the two machines are called.
+/// Names under which the two machines are shown.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Names<'a> {
@@ -19,7 +18,7 @@ pub struct Names<'a> {
     pub to: &'a str,
 }
 
-/// What the knobs of one trend have in common.
+/// Heading above the knobs that changed in this way.
 fn heading(trend: Trend) -> &'static str {
     match trend {
         Trend::Worse => "Worse on the second",
@@ -29,7 +28,7 @@ fn heading(trend: Trend) -> &'static str {
     }
 }
 
-/// How a knob was found: the state, how much it matters where that is so, and what was read.
+/// How one audit found a knob: its state, its severity if it is bad, and what was read.
 fn side(finding: Option<&Finding>) -> String {
     let Some(finding) = finding else { return "not audited".to_owned() };
     let state = match finding.state {
@@ -39,7 +38,7 @@ fn side(finding: Option<&Finding>) -> String {
     format!("{state}: {}", found(finding))
 }
 
-/// As text: empty where nothing differs.
+/// The difference as text, which is empty if nothing differs.
 pub fn text(difference: &AuditDifference, names: Names<'_>, style: Style) -> String {
     if difference.is_empty() {
         return String::new();
@@ -87,7 +86,7 @@ pub fn text(difference: &AuditDifference, names: Names<'_>, style: Style) -> Str
     sheet.finish()
 }
 
-/// As Markdown, which says so where nothing differs: a comment in a merge request should not be empty.
+/// The difference as Markdown. It says so if nothing differs, because a comment in a merge request should not be empty.
 pub fn markdown(difference: &AuditDifference, names: Names<'_>) -> Result<String, fmt::Error> {
     let mut out = String::new();
     writeln!(out, "# What differs from {} to {}\n", code(names.from), code(names.to))?;

@@ -1,8 +1,7 @@
 //! All about one knob: what it is here, how much it matters, and what to do.
 
 use super::{Advice, Audit};
-use crate::render::sheet::Style;
-use crate::render::sheet::{Sheet, Tone};
+use crate::render::sheet::{Sheet, Style, Tone};
 use crate::render::words;
 use punctual_facts::finding::{Finding, Severity, State};
 use punctual_facts::profile::Kind;
@@ -79,7 +78,7 @@ fn here(sheet: &mut Sheet, finding: &Finding) {
     }
 }
 
-/// What the severity was weighed for.
+/// The kernel, CPUs and kind of work that the severity depends on.
 fn circumstances(case: &Case<'_>) -> String {
     let kernel = &case.machine.kernel;
     let version = kernel.version.known().map_or_else(

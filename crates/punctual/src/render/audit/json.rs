@@ -45,7 +45,7 @@ impl Published for AuditDocument<'_> {
 }
 
 impl<'a> AuditDocument<'a> {
-    /// Leaves out findings of knobs this program does not have, which only a newer recording can hold.
+    /// Leaves out findings of knobs that this program does not know: a recording of a newer program can hold some.
     pub fn of(audit: &Audit<'a>) -> Self {
         let case = audit.case;
         let entry = |finding: &'a Finding| {

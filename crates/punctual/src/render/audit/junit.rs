@@ -6,8 +6,8 @@ use crate::render::words;
 use punctual_facts::finding::{Finding, Severity, State};
 use punctual_tuning::knobs::{self, Family};
 
-/// The document. Findings from `least` on count as failures, those from medium on where nothing is said; the others are
-/// skipped, so that the document and the exit code say the same.
+/// The document. Bad findings count as failures from severity `least` on, or from medium on if it is `None`. All others
+/// are skipped, so that the document and the exit code say the same.
 pub fn document(audit: &Audit<'_>, least: Option<Severity>) -> std::io::Result<String> {
     let suites = Family::ALL.iter().map(|family| {
         let is_of = |finding: &&Finding| knobs::find(&finding.id).is_some_and(|knob| knob.family == *family);

@@ -1,25 +1,24 @@
-//! The list: worst first, a line each where there is something to do, and counts of what there is nothing to do about.
+//! The list of findings, worst first: a line for each that asks for something, and counts of all others.
 //!
-//! On a terminal a line is cut to fit, but never a command: half of one is worse than none. Anywhere else nothing is
-//! cut.
+//! On a terminal a line is cut to fit, but a command in it never is: half a command is worse than none. In a file or
+//! pipe nothing is cut.
 
 use super::{Audit, Totals, WORST_FIRST, found, shown};
 use crate::render::clean::shortened;
-use crate::render::sheet::Style;
-use crate::render::sheet::{Sheet, Tone};
+use crate::render::sheet::{Sheet, Style, Tone};
 use crate::render::words;
 use punctual_facts::finding::{Evidence, Finding, Severity, State};
 use punctual_facts::machine::MachineLine;
 
 /// Widest column of ids.
 const ID_MAX: usize = 24;
-/// Between evidence and deed.
+/// Stands between what was read and what to do.
 const ARROW: &str = " -> ";
 /// Fewest characters of what was read that are worth their place beside what to do.
 const LEAST_SEEN: usize = 20;
 
-/// The findings. `columns` is how wide the terminal is, `None` where there is none; `all` lists what is good and what
-/// does not apply, too.
+/// The findings as text. `columns` is the width of the terminal, `None` without a terminal. With `all`, knobs that are
+/// good or do not apply are listed as well.
 pub fn list(audit: &Audit<'_>, columns: Option<usize>, all: bool) -> String {
     let width = columns.map_or(usize::MAX, |columns| columns.max(20));
     let mut sheet = Sheet::new(Style { width, colour: columns.is_some() });
@@ -67,7 +66,7 @@ fn of(findings: &[Finding], is_wanted: impl Fn(&State) -> bool) -> Vec<&Finding>
     findings.iter().filter(|finding| is_wanted(&finding.state)).collect()
 }
 
-/// Width of the column of ids: that of the longest that gets a line.
+/// Width of the column of ids, from the longest id that gets a line.
 fn ids(findings: &[Finding], all: bool) -> usize {
     let has_line = |f: &&Finding| all || matches!(f.state, State::Bad | State::Advice(_));
     findings.iter().filter(has_line).map(|f| f.id.chars().count()).max().unwrap_or(0).min(ID_MAX)
@@ -79,7 +78,7 @@ fn title(sheet: &mut Sheet, tone: Tone, heading: &str, count: usize, meaning: &s
     sheet.toned_paragraph(0, tone, heading, &format!("({count}){colon}{meaning}"));
 }
 
-/// Many knobs are unknown for one and the same reason, which then stands there once.
+/// The findings that are unknown, grouped by reason, because many have the same one.
 fn unknown(sheet: &mut Sheet, findings: &[Finding]) {
     let reasons = words::by_reason(findings);
     if reasons.is_empty() {
@@ -128,7 +127,7 @@ fn line(finding: &Finding, room: usize) -> (String, Option<String>) {
             return (seen + &deed, None);
         }
     }
-    // What to do says more than all of what was read, as long as some of that remains.
+    // What to do matters more than what was read, which is shortened as long as LEAST_SEEN characters of it remain.
     if deed.chars().count() + LEAST_SEEN <= room {
         return (shortened(&brief(&finding.evidence, &finding.state), room - deed.chars().count()) + &deed, None);
     }

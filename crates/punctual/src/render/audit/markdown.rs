@@ -71,7 +71,7 @@ fn details(out: &mut String, case: &Case<'_>, finding: &Finding) -> fmt::Result 
     writeln!(out, "\n</details>\n")
 }
 
-/// What there is nothing to do about, or nobody can tell.
+/// Findings that ask for nothing, or that could not be judged, folded away.
 fn folded(out: &mut String, audit: &Audit<'_>) -> fmt::Result {
     type IsOne = fn(&State) -> bool;
     let groups: [(&str, IsOne); 4] = [

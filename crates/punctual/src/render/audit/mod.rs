@@ -1,8 +1,8 @@
-//! An audit in the forms people and programs read: a list for the terminal, an essay on one knob, JSON, Markdown,
+//! An audit in the forms people and programs read: a list for the terminal, a page of text on one knob, JSON, Markdown,
 //! SARIF, `JUnit`; and what differs between two audits.
 //!
-//! Judges nothing: order and words come from the findings and the catalogue. Evidence comes from a machine nobody
-//! vouches for, so each form makes it harmless in its own way.
+//! Judges nothing: order and words come from the findings and the catalogue. Evidence comes from a machine that is not
+//! trusted, so each form escapes it in its own way.
 
 mod difference;
 mod explain;
@@ -42,7 +42,7 @@ pub struct Audit<'a> {
 }
 
 impl<'a> Audit<'a> {
-    /// The findings proven bad, of one severity.
+    /// The bad findings of one severity.
     fn bad(&self, severity: Severity) -> impl Iterator<Item = &'a Finding> {
         self.findings.iter().filter(move |f| f.state == State::Bad && f.severity == severity)
     }
@@ -98,7 +98,7 @@ impl fmt::Display for Totals {
     }
 }
 
-/// What the catalogue says of a knob, filled in for one machine.
+/// What the catalogue advises for a knob, with the values of one machine filled in.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Advice {
@@ -107,10 +107,10 @@ struct Advice {
     persist: String,
     /// How to put it back.
     undo: String,
-    /// How to take back what makes it last, where `undo` does not do that as well.
+    /// How to take back what makes the change last; `None` if `undo` does that as well.
     undo_persist: Option<String>,
     blast_radius: Blast,
-    /// Where that is known from.
+    /// Sources for what the catalogue says of the knob.
     sources: &'static [&'static str],
 }
 

@@ -2,7 +2,7 @@
 //! for a captured machine, its line in the captured file.
 
 use super::{Advice, Audit, found};
-use crate::render::sarif::{self, Checked, Level, Outcome, Place, Region, Rule};
+use crate::render::sarif::{self, Checked, Level, Place, Region, ResultKind, Rule};
 use crate::render::words;
 use punctual_facts::finding::{Finding, Severity, State};
 use punctual_facts::machine::CMDLINE;
@@ -16,8 +16,7 @@ pub struct Captured<'a> {
     pub text: &'a str,
 }
 
-/// The document. Only what is bad, unless `all` is asked for: most readers show every result as a fault, whatever its
-/// kind.
+/// The document. It holds only bad findings unless `all` is set, because most readers show every result as a fault.
 pub fn document(audit: &Audit<'_>, captured: Option<Captured<'_>>, all: bool) -> String {
     let shown: Vec<(&Finding, &Knob)> = audit
         .findings
@@ -62,12 +61,12 @@ fn level(severity: Severity) -> Level {
 }
 
 fn result(finding: &Finding, captured: Option<Captured<'_>>) -> Checked {
-    let outcome = match finding.state {
-        State::Bad => Outcome::Fail(level(finding.severity)),
-        State::Good => Outcome::Pass,
-        State::Unknown(_) => Outcome::Open,
-        State::Advice(_) => Outcome::Review,
-        State::NotApplicable(_) => Outcome::NotApplicable,
+    let kind = match finding.state {
+        State::Bad => ResultKind::Fail(level(finding.severity)),
+        State::Good => ResultKind::Pass,
+        State::Unknown(_) => ResultKind::Open,
+        State::Advice(_) => ResultKind::Review,
+        State::NotApplicable(_) => ResultKind::NotApplicable,
     };
     let message = match finding.state {
         State::Bad => format!(
@@ -80,7 +79,8 @@ fn result(finding: &Finding, captured: Option<Captured<'_>>) -> Checked {
         ),
         _ => format!("{}: {}. {}", finding.id, finding.title, found(finding)),
     };
-    // Code-review tools refuse what has no file: without a captured one it is the machine's own.
+    // Code-review tools refuse a result without a file, so without a captured machine the place is the file that was
+    // read.
     let file = match captured {
         Some(captured) => Place::File {
             path: captured.path.to_owned(),
@@ -89,16 +89,16 @@ fn result(finding: &Finding, captured: Option<Captured<'_>>) -> Checked {
         None => Place::File { path: own_file(finding).into(), region: Some(Region { line: 1, columns: None }) },
     };
     let names = finding.evidence.iter().map(|evidence| Place::Named(evidence.source.clone()));
-    Checked { rule: finding.id.clone(), outcome, message, places: [file].into_iter().chain(names).collect() }
+    Checked { rule: finding.id.clone(), kind, message, places: [file].into_iter().chain(names).collect() }
 }
 
-/// The first file of the machine that was read; its command line where none was.
+/// The first file of the machine that the finding was read from, or `/proc/cmdline` if no file was read.
 fn own_file(finding: &Finding) -> &str {
     let files = finding.evidence.iter().filter_map(|evidence| evidence.source.split([' ', ',']).next());
     files.into_iter().find(|path| path.starts_with('/') && !path.contains('*')).unwrap_or(CMDLINE)
 }
 
-/// The line of the first piece of evidence that stands in the captured file; its first line where none does.
+/// The line in the captured file of the first piece of evidence that is found there, or line 1 if none is.
 fn line(text: &str, finding: &Finding) -> usize {
     let path = |source: &str| source.split(' ').next().unwrap_or_default().to_owned();
     let paths = finding.evidence.iter().map(|evidence| path(&evidence.source)).filter(|path| path.starts_with('/'));

@@ -1,4 +1,4 @@
-//! Forms of an audit, on evidence that means harm, and on terminals of all widths.
+//! Forms of an audit, with hostile evidence, and on terminals of all widths.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -14,11 +14,11 @@ use punctual_tuning::diff::{AuditDifference, AuditSide};
 use punctual_tuning::knobs;
 use quick_xml::events::Event;
 
-/// What a file of a machine might hold to get out of whatever it is put into.
+/// Text of a hostile machine that tries to break out of each form it is put into.
 const EVIL: &str =
     "]]> \u{1b}[2J\u{7}\u{0}\u{202e}`|` a\\|b <script>x</script> </failure> @root #1 \"'&amp; {0}\n# y\r| z |";
 
-/// A machine whose findings are given.
+/// Calls `use_it` with an audit that has these findings.
 fn with_audit<T>(findings: &[Finding], use_it: impl FnOnce(&Audit<'_>) -> T) -> T {
     let text = std::fs::read_to_string(concat!(
         env!("CARGO_MANIFEST_DIR"),
@@ -79,7 +79,7 @@ fn evidence_stays_in_its_cell_of_markdown() {
         let text = markdown(audit).unwrap();
         assert!(is_harmless_text(&text), "{text:?}");
         for line in text.lines().filter(|line| line.starts_with('|')) {
-            // As GitHub cuts rows: a backslash takes the next character with it, inside code, too.
+            // Cuts rows as GitHub does: a backslash escapes the next character, inside code too.
             let mut cells = 0;
             let mut rest = line.chars();
             while let Some(c) = rest.next() {

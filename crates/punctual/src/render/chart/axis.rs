@@ -6,7 +6,7 @@ use punctual_hist::Nanos;
 use punctual_numbers::recording::RecTime;
 use std::fmt::Write as _;
 
-/// Maps values to coordinates, logarithmically. Values outside are drawn at the edge.
+/// Maps values to coordinates, logarithmically. Values outside of the range are mapped to its edge.
 #[derive(Clone, Copy, Debug)]
 pub struct LogScale {
     low: f64,
@@ -31,8 +31,8 @@ impl LogScale {
         self.at(as_f64(length.as_ns()))
     }
 
-    /// Ticks at 1, 2 and 5 times the powers of ten, as (value, whether to label it): all of them where the range is
-    /// short, the powers of ten where it is long.
+    /// Ticks at 1, 2 and 5 times the powers of ten, as (value, whether to label it). A short range has a label at each
+    /// tick, a long one only at powers of ten.
     pub fn ticks(&self) -> Vec<(f64, bool)> {
         let decades = (self.high / self.low).log10();
         let mut ticks = Vec::new();
@@ -49,7 +49,7 @@ impl LogScale {
         ticks
     }
 
-    /// The ticks that a vertical axis labels: powers of ten where there are two of them.
+    /// The ticks that a vertical axis labels: only powers of ten if there are at least two of them.
     pub fn ticks_left(&self) -> Vec<f64> {
         let ticks = self.ticks();
         let powers = ticks.iter().filter(|(value, _)| is_power_of_ten(*value)).count();
@@ -70,7 +70,7 @@ const LATENCY: &str = "latency (\u{b5}s)";
 /// Horizontal axis of latencies: grid lines through the plot, labels under it where there is room, and the title.
 pub fn latencies_below(out: &mut String, scale: &LogScale, plot: Plot) {
     let mut ticks = scale.ticks();
-    // Where labels would cover each other, those of the powers of ten stay.
+    // Powers of ten get their labels first; a label that would cover another one is left out.
     ticks.sort_by_key(|(value, _)| !is_power_of_ten(*value));
     let mut taken: Vec<(f64, f64)> = Vec::new();
     for (value, labelled) in ticks {
@@ -143,7 +143,7 @@ impl Times {
         self.to.since(self.from)
     }
 
-    /// How much of it is over at `at`: 0 at its beginning, 1 at its end.
+    /// The share of the stretch that is over at `at`: 0 at its beginning, 1 at its end.
     pub fn share(self, at: RecTime) -> f64 {
         at.since(self.from).as_secs_f64() / self.length().as_secs_f64().max(1e-9)
     }

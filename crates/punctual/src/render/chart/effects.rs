@@ -20,8 +20,8 @@ pub struct Bar<'a> {
 const ROW: f64 = 26.0;
 /// Width that a label of the axis needs.
 const LABEL: f64 = 34.0;
-/// A picture reaches from half to double at least, and from a hundredth to a hundredfold at most; what is beyond is drawn at
-/// the edge.
+/// The axis of factors reaches at least from 1/2 to 2 and at most from 1/100 to 100. What is beyond is drawn at the
+/// edge.
 const REACH_LEAST: f64 = 2.0;
 const REACH_MOST: f64 = 100.0;
 

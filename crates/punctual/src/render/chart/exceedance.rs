@@ -10,8 +10,8 @@ use punctual_hist::Nanos;
 use punctual_numbers::stats::binomial;
 use std::fmt::Write as _;
 
-/// Limits are exact up to this many values beyond. For more, the normal approximation does: its band is narrower than the
-/// line there.
+/// Up to this number of values beyond a latency the limits are exact. For more, the normal approximation is good
+/// enough: its band is narrower than the line of the curve.
 const EXACT_MAX: u64 = 1_000;
 
 pub fn exceedance(shapes: &[Shape], budget: Option<Nanos>) -> Option<String> {
@@ -50,7 +50,7 @@ pub fn exceedance(shapes: &[Shape], budget: Option<Nanos>) -> Option<String> {
     Some(out)
 }
 
-/// Where the curve falls, one entry for each coordinate, and how many values are larger.
+/// The coordinates at which the curve falls, each with the number of values that are larger.
 fn falls(shape: &Shape, x: &LogScale) -> Vec<(String, u64)> {
     let mut beyond = shape.count();
     let mut falls: Vec<(String, u64)> = Vec::new();
@@ -65,7 +65,7 @@ fn falls(shape: &Shape, x: &LogScale) -> Vec<(String, u64)> {
     falls
 }
 
-/// The curve, and the dashed end of it along which values lie that were only counted.
+/// The path of the curve, and that of its dashed end: the range of values that were only counted.
 fn steps(shape: &Shape, x: &LogScale, y: impl Fn(f64) -> f64, plot: Plot) -> (String, Option<String>) {
     let all = as_f64(shape.count());
     let mut level = px(y(1.0));

@@ -10,7 +10,7 @@ use std::cmp::Reverse;
 
 const LEFT: f64 = 102.0;
 const RIGHT: f64 = WIDTH - 14.0;
-/// Above the lanes: a line for release and body, one for the marks between.
+/// Height above the lanes: one line of names for release and body, one for the marks between them.
 const TOP: f64 = 36.0;
 const LANE: f64 = 26.0;
 const BAR: f64 = 18.0;
@@ -199,7 +199,7 @@ fn joined_parts<'a>(scale: &Scale, parts: &'a [Part]) -> Vec<Bar<'a>> {
     }
 }
 
-/// The bars of one lane, where parts that lie together within less than `apart` are one.
+/// The bars of one lane. Parts with gaps of less than `apart` between them become one bar.
 fn lane_of<'a>(scale: &Scale, parts: &'a [Part], lane: Lane, apart: f64) -> Vec<Bar<'a>> {
     let mut bars: Vec<Bar<'a>> = Vec::new();
     for part in parts.iter().filter(|part| drawn(part.cause.class).0 == lane && part.length > Nanos::ZERO) {
@@ -221,7 +221,7 @@ fn bars(out: &mut String, scale: &Scale, bars: &[&Bar<'_>], release: MonoTime, t
     }
 }
 
-/// Names in the bars, or beside them where the lane is free; the longest come first.
+/// Writes the name of each cause into its bar, or beside it if the lane is free there. The longest bars come first.
 fn labels(out: &mut String, scale: &Scale, bars: &[&Bar<'_>], top: f64) {
     let place = |bar: &Bar<'_>| (scale.at(bar.from), scale.at(bar.to));
     let mut taken: Vec<(f64, f64)> = bars.iter().map(|bar| place(bar)).collect();

@@ -10,12 +10,12 @@ use std::fmt::Write as _;
 /// Height of a row of names over the ruler.
 const ROW: f64 = 19.0;
 
-/// A percentile with its name, which stands beside the upper end of its line like a flag at its pole.
+/// A percentile as a vertical line with its name beside the upper end of the line.
 #[derive(Clone, Copy, Debug)]
 struct Flag {
     name: &'static str,
     value: Nanos,
-    /// Where its line stands.
+    /// Horizontal coordinate of the line.
     at: f64,
     width: f64,
     row: usize,
@@ -64,7 +64,7 @@ pub fn ruler(points: &Percentiles, budget: Option<Nanos>, says: &str, small: boo
     Some(out)
 }
 
-/// Graduation under the ruler; the budget takes the place of marks it would cover.
+/// Marks under the ruler. Marks that the name of the budget would cover are left out.
 fn graduation(out: &mut String, scale: &LogScale, budget: Option<Nanos>, width: f64, plot: Plot) {
     let y = plot.bottom + 20.0;
     let name = budget.map(|b| format!("budget {}", units::latency(b))).unwrap_or_default();
@@ -84,7 +84,8 @@ fn graduation(out: &mut String, scale: &LogScale, budget: Option<Nanos>, width: 
     }
 }
 
-/// All flags, in as few rows as it takes that no line goes through a name. One row for each name is always enough.
+/// All flags, in the smallest number of rows in which no line goes through a name. One row for each name is always
+/// enough.
 fn placed(scale: &LogScale, points: &Percentiles, width: f64) -> Vec<Flag> {
     let named = [
         ("min", points.min),

@@ -1,7 +1,7 @@
 //! Values in cells, counted by us or by another program: what histograms and curves are drawn from.
 //!
 //! Only the edges of a cell are known, not where in it its values lie. Values that a program has only counted are kept
-//! apart, with the range they lie in. Must not know how any of it is drawn.
+//! apart, with the range they lie in. Must not know how shapes are drawn.
 
 use punctual_hist::{Counts, Nanos};
 use punctual_numbers::foreign::{Beyond, Cell, ForeignRun, Series, total};

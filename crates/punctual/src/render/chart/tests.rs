@@ -65,7 +65,7 @@ fn extremes_of_counts_do_not_break_a_picture() {
     assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
 }
 
-/// What is drawn under this class.
+/// The path that is drawn with this class.
 fn path<'a>(svg: &'a str, class: &str) -> &'a str {
     let rest = svg.split_once(&format!("class=\"{class} ")).unwrap().1;
     rest.split_once("d=\"").unwrap().1.split('"').next().unwrap()
@@ -78,7 +78,8 @@ fn a_curve_ends_where_values_are_only_counted() {
         let apart = Some(shape::Apart { from: Nanos::from_us(400), to, count: 1 });
         Shape { cells: cells.clone(), largest: to, apart, ..Shape::default() }
     };
-    // By hand: 10 and then 1 of 100 are above, on an axis from 1 to 1 in 200; the latencies go from 1 us to 440.001 us.
+    // Computed by hand: 10 and then 1 of 100 values are above, on axes from all to 1 in 200 and from 1 us to 440.001
+    // us.
     let open = exceedance(&[shape(None)], None).unwrap();
     assert_eq!(path(&open, "ran c0"), "M122 20H208.9V154.7H259.9V289.4H874");
     assert_eq!(path(&open, "skipped c0"), "M874 289.4H886", "nobody knows where it falls");

@@ -15,12 +15,12 @@ const COLUMNS: usize = 150;
 const PLOT: f64 = 120.0;
 const NAMED: f64 = 26.0;
 const LABELLED: f64 = 42.0;
-/// Height of a picture that has all of these.
+/// Height of a time line with names of load phases and labels of time.
 pub const TIMELINE_HEIGHT: f64 = NAMED + PLOT + LABELLED;
 
 type Value = fn(&TimelinePoint) -> Option<Nanos>;
 
-/// The range of time lines.
+/// The range of latencies that the axis of a time line shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reach {
     pub low: Nanos,
@@ -35,8 +35,9 @@ pub fn reach(report: &Report) -> Option<Reach> {
     Some(Reach { low, high })
 }
 
-/// The time line of the CPU with this index in the report, from the lowest to the highest latency. The first of a stack
-/// names the load phases, the last has the labels of time. `None` when nothing ran on it.
+/// The time line of the CPU with this index in the report, on an axis from `low` to `high`. In a stack of time lines
+/// the
+/// `first` one names the load phases, and the `last` one has the labels of time. `None` if nothing ran on the CPU.
 pub fn timeline(report: &Report, number: usize, Reach { low, high }: Reach, first: bool, last: bool) -> Option<String> {
     let cpu = report.cpus.get(number)?.cpu;
     let points = joined(&report.timeline, cpu);

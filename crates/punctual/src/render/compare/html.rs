@@ -23,7 +23,7 @@ pub fn html(comparison: &Comparison, title: &str) -> Result<String, minijinja::E
     let verdict = comparison.verdict();
     let context = context! {
         title,
-        verdict => capital(say::verdict(verdict)),
+        verdict => units::capitalised(say::verdict(verdict)),
         class => class(verdict),
         sides,
         others,
@@ -32,11 +32,6 @@ pub fn html(comparison: &Comparison, title: &str) -> Result<String, minijinja::E
         cautions => say::cautions(comparison),
     };
     rendered(TEMPLATE, context)
-}
-
-fn capital(text: &str) -> String {
-    let mut chars = text.chars();
-    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }
 
 fn class(verdict: Compared) -> &'static str {
@@ -67,7 +62,7 @@ fn against(other: &Against) -> Value {
     let told = other.told_to_ppm.map(say::percentile);
     context! {
         name => &other.side.name,
-        verdict => capital(&say::verdict_on(other)),
+        verdict => units::capitalised(&say::verdict_on(other)),
         as_if => other.if_independent.is_some() || other.basis == Basis::Independent,
         told,
         wants => other.wants.map(units::duration),

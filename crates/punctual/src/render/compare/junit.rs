@@ -1,12 +1,12 @@
-//! A comparison as `JUnit` XML: a suite per recording, a case per CPU and load. What cannot be told is skipped, and says
-//! why.
+//! A comparison as `JUnit` XML: a suite for each recording, a case for each CPU and load. A case that was not decided
+//! is skipped, with the reason.
 
 use crate::render::junit::{Case, Document, Status, Suite, Trouble};
 use crate::render::words::compare as say;
 use punctual_facts::machine::MachineLine;
 use punctual_numbers::compare::{Against, Compared, Comparison, GroupResult};
 
-/// The document. Worse is a failure; `unsure_fails` makes one of what cannot be told, too.
+/// The document. A case that became worse is a failure, and with `unsure_fails` so is one that was not decided.
 pub fn junit(comparison: &Comparison, unsure_fails: bool) -> std::io::Result<String> {
     let suites = comparison.others.iter().map(|other| {
         let mut properties = vec![

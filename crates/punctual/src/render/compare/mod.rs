@@ -20,10 +20,10 @@ pub use text::text;
 
 use punctual_numbers::compare::{Against, Compared, GroupResult};
 
-/// How many groups are told in full; of more, those that decide and the first few others.
+/// How many groups get a table. If there are more, those that decide come first, then others in their order.
 const GROUPS_TOLD: usize = 12;
 
-/// The groups that are told in full, in order, and how many are not.
+/// The groups that get a table, in their order, and the number of those that do not.
 fn told(against: &Against) -> (Vec<&GroupResult>, usize) {
     let decides = |group: &&GroupResult| matches!(group.verdict, Compared::Better | Compared::Worse | Compared::Mixed);
     let mut told: Vec<&GroupResult> = against.groups.iter().filter(decides).take(GROUPS_TOLD).collect();

@@ -1,8 +1,7 @@
 //! A comparison in at most 60 lines, the answer last.
 
 use super::text::{numbers, side, tone};
-use crate::render::sheet::Sheet;
-use crate::render::sheet::Style;
+use crate::render::sheet::{Sheet, Style};
 use crate::render::units;
 use crate::render::words::{self, command::length, compare as say};
 use punctual_numbers::compare::{Against, Compared, Comparison, Design, GroupResult, Undecided};
@@ -16,7 +15,7 @@ const GROUPS_SHOWN: usize = 4;
 /// How many rows that decide are named in the answer.
 const DECIDED_SHOWN: usize = 3;
 
-/// The whole text. Of several comparisons with the first one, only a single one has its numbers.
+/// The whole text. Tables of numbers are shown only if a single recording is compared with the first.
 pub fn short(comparison: &Comparison, html: Option<&Path>, style: Style) -> String {
     let mut sheet = Sheet::new(style);
     side(&mut sheet, "first", &comparison.first);
@@ -45,7 +44,7 @@ fn differences(sheet: &mut Sheet, other: &Against) {
     more(sheet, other.differences.len(), DIFFERENCES_SHOWN, "difference");
 }
 
-/// The table of the group that decides, and the verdict on each of the others.
+/// The table of the first group with the verdict of the whole, and one line for each other group.
 fn groups(sheet: &mut Sheet, other: &Against) {
     let decides = |group: &&GroupResult| group.verdict == other.verdict;
     let Some(first) = other.groups.iter().find(decides).or(other.groups.first()) else { return };
@@ -85,9 +84,9 @@ fn answer(sheet: &mut Sheet, other: &Against, comparison: &Comparison) {
     sheet.answer("How sure", &say::sentence(other, comparison));
     let doubts: Vec<Distrust> = comparison.first.doubts.iter().chain(&other.side.doubts).cloned().collect();
     let trust = if other.refused {
-        "No: these two should not be compared; --anyway was given.".to_owned()
+        format!("No: these two mean different things ({}); --anyway was given.", say::not_comparable(other))
     } else if doubts.is_empty() {
-        "Yes.".to_owned()
+        "Yes: nothing speaks against either recording, and both mean the same.".to_owned()
     } else if other.is_doubtful_beside(&comparison.first) {
         "No: what stands beside the files above may have made or hidden the difference.".to_owned()
     } else {
@@ -101,7 +100,7 @@ fn answer(sheet: &mut Sheet, other: &Against, comparison: &Comparison) {
     }
 }
 
-/// What to do, and the line to paste where there is one.
+/// What to do next, and the command to paste if there is one.
 fn next(other: &Against) -> (String, Option<String>) {
     let in_turn = || {
         let (command, takes) = say::interleave();

@@ -3,7 +3,7 @@
 use super::*;
 use crate::render::document::schema::assert_valid;
 use crate::render::golden::{assert_fits, assert_golden, assert_page};
-use crate::render::sample::{RUN, Run};
+use crate::render::sample::{SAMPLE, Sample};
 use crate::render::sheet::Style;
 use punctual_hist::{MonoTime, Nanos, bucket_index};
 use punctual_numbers::compare::{Comparison, Options};
@@ -11,9 +11,10 @@ use punctual_numbers::recording::{CpuInterval, Event, EventKind, Frame, Header, 
 use punctual_numbers::scenario::{LoadPhase, Mechanism, ProbeThread, Scenario};
 use std::path::Path;
 
-/// Thirty seconds on two CPUs; every latency multiplied by a factor, and a spike of 300 us once in `spikes`.
+/// Thirty seconds on two CPUs. Every latency is multiplied by `times`, and one second in `spikes` has a spike of 300
+/// us.
 fn recording(kernel: &str, times: u64, spikes: u64) -> Recording {
-    let header = Run { seconds: 30, budget: Some(100), ..RUN }.header();
+    let header = Sample { seconds: 30, budget: Some(100), ..SAMPLE }.header();
     let mut recording = Recording::new(Header {
         epoch: MonoTime::from_ns(0),
         scenario: Scenario {
@@ -26,7 +27,7 @@ fn recording(kernel: &str, times: u64, spikes: u64) -> Recording {
     });
     for at in 0..30u64 {
         let bucket = |ns: u64| u16::try_from(bucket_index(ns)).unwrap();
-        // A body that wanders a little from second to second, and its tail.
+        // The body of the histogram varies a little from second to second; two more cells are its tail.
         let spiky = u64::from(at * 7 % 30 < 30 / spikes);
         let mut ran: Vec<(u16, u64)> =
             (0..10).map(|i| (bucket((5_000 + 500 * i) * times), 90 + (at * (i + 3)) % 20)).collect();

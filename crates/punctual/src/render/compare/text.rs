@@ -1,9 +1,7 @@
 //! All of a comparison on a terminal, as `--full` prints it.
 
 use super::told;
-use crate::render::sheet::Style;
-use crate::render::sheet::table::{Edge, Table};
-use crate::render::sheet::{Sheet, Tone};
+use crate::render::sheet::{Sheet, Style, Tone, table::Table};
 use crate::render::units;
 use crate::render::words::{self, compare as say};
 use punctual_numbers::compare::{Against, Compared, Comparison, GroupResult, Matters, Origin, Side};
@@ -66,7 +64,8 @@ fn against(sheet: &mut Sheet, other: &Against, comparison: &Comparison) {
     let word = format!("{}.", say::verdict_on(other).to_uppercase());
     sheet.toned_paragraph(2, tone(other.verdict), &word, &say::sentence(other, comparison));
     if other.refused {
-        sheet.toned_paragraph(2, Tone::Doubt, "Not comparable:", "compared all the same, because --anyway was given.");
+        let why = format!("{}; compared all the same, because --anyway was given.", say::not_comparable(other));
+        sheet.toned_paragraph(2, Tone::Doubt, "Not comparable:", &why);
     }
     let (groups, left) = told(other);
     let decided = say::all_decided(other);
@@ -130,15 +129,7 @@ pub(super) fn numbers(sheet: &mut Sheet, group: &GroupResult) {
     for why in say::unfit(group) {
         sheet.toned_paragraph(4, Tone::Doubt, "unfit:", &why);
     }
-    let mut table = Table::new(&[
-        ("", Edge::Left),
-        ("first", Edge::Right),
-        ("second", Edge::Right),
-        ("change", Edge::Right),
-        ("95 % interval", Edge::Right),
-        ("odds", Edge::Right),
-        ("difference", Edge::Left),
-    ]);
+    let mut table = Table::new(&["<", ">first", ">second", ">change", ">95 % interval", ">odds", "<difference"]);
     for row in &group.rows {
         table.row([
             say::what(&row.what),

@@ -1,5 +1,5 @@
-//! What members of the JSON documents mean, by their names: a name has one meaning wherever it stands. A member whose
-//! definition says more keeps those words.
+//! Descriptions of members of the JSON documents, by name: a name means the same in every document. A member that has a
+//! comment of its own where it is defined is described by that comment instead.
 
 /// Member and meaning, in alphabetical order.
 pub const MEMBERS: &[(&str, &str)] = &[

@@ -1,7 +1,6 @@
-//! Schemas of the documents, generated from the definitions that also print them, and held fresh in `schemas/`.
+//! Schemas of the documents, generated from the types that also print them. Tests compare them with `schemas/`.
 //!
-//! Two things the generator leaves open are closed here: a document has no members beside those named, and numbers
-//! carry no format that only a Rust program has.
+//! The generator allows members that are not named and gives numbers formats that only Rust has. Both are removed here.
 
 use super::{Published, glossary};
 use crate::render::{audit, compare, explain, json, lint, optimize, tune};
@@ -10,9 +9,9 @@ use schemars::{JsonSchema, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 
-/// What is shorter stands on one line of a schema.
+/// A value with at most this number of characters stands on one line of a schema.
 const WIDTH: usize = 180;
-/// Keywords that hold schemas: one, a list of them, or one for each name.
+/// Keywords of JSON Schema whose value is a schema, a list of schemas, or a map of schemas by name.
 const SCHEMAS: [&str; 7] = ["items", "oneOf", "anyOf", "allOf", "prefixItems", "properties", "additionalProperties"];
 
 /// The schema of one document, as a value.
@@ -34,7 +33,7 @@ pub(in crate::render) fn schema<T: JsonSchema + Published>() -> Value {
     root
 }
 
-/// Gives each member that has no words of its own those of the glossary. A member that can only be one word says enough.
+/// Describes each member that has no description by the words of the glossary, unless it can have only one value.
 fn explain(value: &mut Value) {
     match value {
         Value::Object(schema) => {
@@ -66,7 +65,8 @@ fn below(schema: &Map<String, Value>) -> impl Iterator<Item = (&str, &Value)> {
     })
 }
 
-/// Whether members come from several places, so that only all of them together can be closed.
+/// Whether a schema has members of its own and includes those of others, so that `unevaluatedProperties` must refuse
+/// the rest.
 fn combines(schema: &Map<String, Value>) -> bool {
     let has = |key: &str| schema.contains_key(key);
     has("properties") && ["$ref", "oneOf", "anyOf", "allOf"].into_iter().any(has)
@@ -114,8 +114,8 @@ fn close(value: &mut Value, open: bool) {
     }
 }
 
-/// JSON with a line for each property, each variant and each word list: brackets have no lines of their own, and what
-/// holds nothing of these stands on the line of its parent.
+/// JSON with a line for each property, each variant and each list of words. Brackets have no lines of their own, and a
+/// value without any of these stands on the line of its parent.
 fn compact(value: &Value) -> String {
     let mut text = String::new();
     write(value, 0, &mut text);
@@ -162,7 +162,7 @@ fn write(value: &Value, indent: usize, text: &mut String) {
     text.push(shut);
 }
 
-/// What a program that reads the document checks it with.
+/// A validator with the schema of a document, as a program that reads the document would use it.
 pub(in crate::render) fn validator<T: JsonSchema + Published>() -> jsonschema::Validator {
     let schema = schema::<T>();
     jsonschema::meta::validate(&schema).unwrap();

@@ -1,7 +1,7 @@
-//! The causes of latency for a page: their ranking with what bears on each, and pictures of late activations.
+//! The causes of latency for a page: their ranking with the knobs for each, and pictures of late activations.
 //!
-//! The same section stands in the report's page and in a page of its own. The numbers of causes and of pictures have limits,
-//! which bound its size.
+//! The section stands in the report's page and in a page of its own. To bound its size, the number of causes and the
+//! number of pictures have limits.
 
 use crate::render::words::causes as words;
 use crate::render::words::phase_name;
@@ -81,7 +81,7 @@ fn row(report: &Report, place: usize, ranked: &Ranked) -> Value {
     }
 }
 
-/// The worst wake-ups, then those that show a cause best and are not among them.
+/// The worst wake-ups, then for each of the first causes the wake-up that shows it best.
 fn spikes(report: &Report, causes: &Explanation) -> Vec<Value> {
     let mut examples: BTreeMap<usize, Vec<String>> = BTreeMap::new();
     for (place, ranked) in (1..).zip(&causes.causes).take(EXAMPLES_DRAWN) {

@@ -1,6 +1,6 @@
 //! Who made it late, for programs: the document `punctual/explain/2`.
 //!
-//! Instants are nanoseconds of `CLOCK_MONOTONIC` as the kernel wrote them, so that they can be held against other logs
+//! Instants are nanoseconds of `CLOCK_MONOTONIC` as the kernel wrote them, so that they can be compared with other logs
 //! of the same boot.
 
 use crate::render::document::{self, Published};
@@ -11,7 +11,7 @@ use punctual_numbers::scenario::LoadPhase;
 use serde::Serialize;
 use std::path::Path;
 
-/// Largest document without `--full`, in bytes. A long recording has thousands of windows; all of them were 4.8 MB.
+/// Largest document without `--full`, in bytes. All windows of one long recording were 4.8 MB.
 const BYTES_MAX: usize = 500_000;
 
 /// An explanation, as it is published.
@@ -22,7 +22,7 @@ pub(in crate::render) struct Document<'a> {
     recording: Option<String>,
     /// Version of the program that measured.
     measured_with: &'a str,
-    /// The instant that times of a report are relative to, in nanoseconds of the monotonic clock.
+    /// The instant to which times of a report are relative, in nanoseconds of the monotonic clock.
     epoch_ns: MonoTime,
     load_phases: &'a [LoadPhase],
     /// Whether the headline numbers of the report leave out what was traced.

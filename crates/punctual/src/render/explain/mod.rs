@@ -1,6 +1,7 @@
-//! Who made it late, as people and programs read it: text, a page, JSON, and a trace for the Perfetto viewer.
+//! The causes of late activations, as people and programs read them: text, a page, JSON, and a trace for the Perfetto
+//! viewer.
 //!
-//! All of it is drawn from the explanation in a report; must not find causes, only tell them.
+//! Everything shown is a value of the explanation in a report. This module must not search for causes.
 
 mod html;
 pub mod json;
@@ -21,8 +22,8 @@ pub use text::{Show, explain};
 use punctual_hist::Nanos;
 use punctual_numbers::explain::Ranked;
 
-/// Whether all is told of the cause in this place, counted from 1: of the first three, of those that took a hundredth
-/// or more, and of those whose time is not known. The rest are told in a line; JSON has all of all.
+/// Whether a cause gets its details, by its place counted from 1: the first three do, those with a share of 1 % or
+/// more, and those whose time is not known. Other causes get one line; JSON has the details of all.
 fn is_told_in_full(place: usize, ranked: &Ranked) -> bool {
     place <= 3 || ranked.share >= 0.01 || ranked.total == Nanos::ZERO
 }

@@ -1,4 +1,4 @@
-//! Reads traces again, for the tests: just enough of protocol buffers to pair beginnings and ends.
+//! Reads a trace back for the tests: only the fields of protocol buffers that pair beginnings and ends of slices.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ pub struct Slice {
     pub length_ns: u64,
 }
 
-/// A field: its number, and the number or the bytes in it.
+/// A field of a message: its field number, and its value as a number or as bytes.
 enum Field<'a> {
     Number(u64, u64),
     Bytes(u64, &'a [u8]),
@@ -60,7 +60,7 @@ fn bytes(message: &[u8], field: u64) -> Option<&[u8]> {
     })
 }
 
-/// All slices; panics where they do not nest, or go back in time on their track.
+/// All slices of a trace. Panics if slices of a track do not nest or are not in the order of time.
 pub fn slices(trace: &[u8]) -> Vec<Slice> {
     let mut open: BTreeMap<u64, Vec<(String, u64)>> = BTreeMap::new();
     let mut last: BTreeMap<u64, u64> = BTreeMap::new();

@@ -3,8 +3,8 @@
 use crate::render::sample;
 use punctual_hist::{MonoTime, Nanos};
 use punctual_numbers::explain::{
-    Blame, Cause, Class, CpuExcess, CpuLate, CpuRhythm, CpuThreshold, Explanation, LateCount, OrdinaryTime, Part,
-    PhaseExcess, Ranked, Rhythm, Spike, Stage, Why, WhyCount,
+    Blame, Bursts, Cause, Class, CpuExcess, CpuLate, CpuRhythm, CpuThreshold, Explanation, LateCount, OrdinaryTime,
+    Part, PhaseExcess, Ranked, Rhythm, Spike, Stage, Why, WhyCount,
 };
 use punctual_numbers::recording::Windows;
 use punctual_numbers::report::Report;
@@ -39,7 +39,7 @@ pub fn causes() -> Report {
             ..ranked(Class::HardIrq, "nvme0q3 (irq 131)", [51, 58], [18_200, 812], 0.61, 1)
         },
         Ranked {
-            bursts: Some((2, 9)),
+            bursts: Some(Bursts { clusters: 2, largest: 9 }),
             why: whys([(Why::Priority { its: 4, ours: 9 }, 12), (woken_by_planner(), 7)]),
             ..ranked(Class::HigherPriority, "hog95", [12, 12], [6_000, 1_000], 0.2, 0)
         },
@@ -65,7 +65,7 @@ pub fn causes() -> Report {
     })
 }
 
-/// Too much has no cause, after a self-test with holes.
+/// More than a fifth of the latency has no cause, and the self-test of the trace failed.
 pub fn doubtful() -> Report {
     let mut report = causes();
     if let Some(causes) = &mut report.causes {
@@ -79,9 +79,9 @@ pub fn doubtful() -> Report {
     report
 }
 
-/// Without a trace, causes have no time.
+/// Causes from counters alone, which have no time.
 pub fn counters() -> Report {
-    let counter = || Why::Counter { name: "interrupts of line 44".to_owned(), grew: 1_402 };
+    let counter = || Why::Counter { name: "interrupts of line 44".to_owned(), grew: 1_402, is_time: false };
     let line = "eth0-rx (irq 44)";
     let told =
         Blame { cause: cause(Class::HardIrq, line), time: Nanos::ZERO, excess: Nanos::ZERO, why: vec![counter()] };
@@ -113,7 +113,7 @@ pub fn none_late() -> Report {
     })
 }
 
-/// A report with this number of late activations of many parts.
+/// A report with this number of late activations, each of which has hundreds of parts.
 pub fn many(spikes: usize) -> Report {
     let mut report = causes();
     if let Some(causes) = &mut report.causes {
@@ -139,7 +139,7 @@ pub fn every() -> Report {
             Why::SentBy { cpu: 2, by: "systemd".to_owned(), work: String::new() },
             Why::Affinity { cpus: "0-1".to_owned() },
             Why::Managed,
-            Why::Counter { name: "SMI".to_owned(), grew: 3 },
+            Why::Counter { name: "SMI".to_owned(), grew: 3, is_time: false },
         ];
         causes.spikes = vec![spike];
         causes.causes.clear();
@@ -332,7 +332,7 @@ fn window(spike: &Spike, slot: u32) -> Window {
         record(at(2), What::HrtimerEntry { timer: Address(1), function }),
         record(at(4), What::Waking { tid: 70, prio: 9, target: spike.cpu }),
         record(at(5), What::HrtimerExit { timer: Address(1) }),
-        // An exit without an entry says nothing.
+        // An exit without an entry is ignored.
         record(at(5), What::IrqExit { irq: 7 }),
         record(at(6), What::VectorExit { vector: timer }),
         record(at(7), to(0, 60)),

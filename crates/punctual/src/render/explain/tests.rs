@@ -1,4 +1,4 @@
-//! What each form shows of the samples, and that it holds whatever it is given.
+//! What each form shows of the samples, and that no form breaks with hostile or very large values.
 
 use super::*;
 use crate::render::chart;
@@ -108,7 +108,7 @@ fn the_page_shows_lanes_marks_and_the_ranking() {
     }
 }
 
-/// Hundreds of interrupts of the same length are drawn, if as few bars, and none of them gets lost.
+/// Hundreds of interrupts of the same length are joined to few bars, which together count all of them.
 #[test]
 fn a_storm_is_drawn_as_bars_that_stand_for_all_of_it() {
     let spike = sample::storm(800);
@@ -213,7 +213,8 @@ fn slices_of_the_trace_nest_and_have_their_names_and_lengths() {
     has("latency 883 us: device interrupt nvme0q3 (irq 131)", 883);
 }
 
-/// The public schema reads the trace: no field it does not know, slices with their names and lengths.
+/// A program with Perfetto's own schema reads the trace: it knows every field and finds slices with their names and
+/// lengths.
 #[test]
 #[ignore = "installs Python's package perfetto into a folder of its own"]
 fn the_public_schema_reads_the_trace() {

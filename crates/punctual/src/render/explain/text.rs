@@ -1,9 +1,7 @@
-//! Who made it late, on a terminal: the ranking, what bears on each cause, how was looked, the latest activations.
+//! The causes of late activations on a terminal: ranking, knobs for each cause, worst wake-ups, method of the search.
 
 use crate::render::clean::shortened;
-use crate::render::sheet::Style;
-use crate::render::sheet::table::{Edge, Table};
-use crate::render::sheet::{Sheet, Tone};
+use crate::render::sheet::{Sheet, Style, Tone, table::Table};
 use crate::render::units;
 use crate::render::words::answer;
 use crate::render::words::causes as words;
@@ -16,7 +14,7 @@ use punctual_numbers::report::{Distrust, Report};
 use punctual_numbers::trace::Incomplete;
 use std::path::Path;
 
-/// How many causes stand in the short section of other texts.
+/// How many causes the section in a report's text lists.
 const SHORT: usize = 5;
 /// How many of the latest activations are listed.
 const SPIKES_SHOWN: usize = 10;
@@ -32,13 +30,13 @@ const DETAILED: usize = 2;
 #[derive(Clone, Copy, Debug)]
 pub struct Show {
     pub top: usize,
-    /// Whether everything is told, or what fits 60 lines.
+    /// Whether to show everything. Otherwise the text has at most 60 lines.
     pub full: bool,
-    /// This late activation part by part; 1 is the latest.
+    /// Shows only this late activation, part by part; 1 is the one with the largest latency.
     pub spike: Option<usize>,
 }
 
-/// The whole text: a late activation if one is asked for, else all of them.
+/// The text that `punctual explain` prints; empty for a run that did not look for causes.
 pub fn explain(report: &Report, show: Show, reader: &Reader, paths: [Option<&Path>; 3], style: Style) -> String {
     let mut sheet = Sheet::new(style);
     let Some(causes) = &report.causes else { return sheet.finish() };
@@ -67,7 +65,7 @@ pub fn explain(report: &Report, show: Show, reader: &Reader, paths: [Option<&Pat
     sheet.finish()
 }
 
-/// The last lines: the first cause, how far that can be believed, what to type next.
+/// The last lines: the first cause, how much is explained, whether to believe it, what to type next.
 fn answer(sheet: &mut Sheet, report: &Report, causes: &Explanation, reader: &Reader, paths: [Option<&Path>; 3]) {
     let [recording, html, trace] = paths;
     sheet.gap();
@@ -91,19 +89,19 @@ fn answer(sheet: &mut Sheet, report: &Report, causes: &Explanation, reader: &Rea
     }
 }
 
-/// Whether the ranking can be believed: causes of what is not in the recording are not in it either.
+/// Whether the ranking can be trusted. A recording that was cut off or damaged lacks activations and their causes.
 fn trust(report: &Report) -> String {
     let is_lost = |doubt: &&Distrust| matches!(doubt, Distrust::CutOff | Distrust::Damaged { .. });
     let lost = report.trust.reasons.iter().find(is_lost).map(distrust);
     match (lost, report.causes_doubt().map(words::doubt)) {
-        (None, None) => "Yes.".to_owned(),
+        (None, None) => format!("Yes: {}.", words::checked(report)),
         (None, Some(doubt)) => format!("No: {doubt}"),
         (Some(lost), None) => format!("No: {lost}"),
         (Some(lost), Some(doubt)) => format!("No: {lost} {}", units::capitalised(doubt)),
     }
 }
 
-/// The first few causes, for a text that is about more.
+/// The first few causes, as a section of a report's text.
 pub fn short(sheet: &mut Sheet, report: &Report, recording: Option<&Path>, width: usize) {
     let Some(causes) = &report.causes else { return };
     sheet.heading("Who made it late");
@@ -133,15 +131,8 @@ fn ranking(sheet: &mut Sheet, causes: &Explanation, top: usize, width: usize) {
     if causes.causes.is_empty() {
         return;
     }
-    let mut table = Table::new(&[
-        ("", Edge::Right),
-        ("share", Edge::Right),
-        ("spikes", Edge::Right),
-        ("total", Edge::Right),
-        ("worst", Edge::Right),
-        ("cause", Edge::Left),
-    ]);
-    // What the other columns take at their widest usual.
+    let mut table = Table::new(&[">", ">share", ">spikes", ">total", ">at most", "<cause"]);
+    // The other columns rarely take more than 44 characters.
     let room = width.saturating_sub(44).max(24);
     for (place, ranked) in causes.causes.iter().take(top).enumerate() {
         table.row([
@@ -160,7 +151,7 @@ fn ranking(sheet: &mut Sheet, causes: &Explanation, top: usize, width: usize) {
     }
 }
 
-/// A cause that only counters speak for has no time, which is not a time of zero.
+/// A length of time, or a dash for zero: a cause known only from counters has no time.
 fn time(length: Nanos, text: fn(Nanos) -> String) -> String {
     if length == Nanos::ZERO { units::ABSENT.to_owned() } else { text(length) }
 }
@@ -193,13 +184,7 @@ fn spikes(sheet: &mut Sheet, report: &Report, causes: &Explanation, width: usize
         return;
     }
     sheet.heading("Worst wake-ups that were traced");
-    let mut table = Table::new(&[
-        ("", Edge::Right),
-        ("latency", Edge::Right),
-        ("CPU", Edge::Right),
-        ("released at", Edge::Right),
-        ("first cause", Edge::Left),
-    ]);
+    let mut table = Table::new(&[">", ">latency", ">CPU", ">released at", "<first cause"]);
     let room = width.saturating_sub(42).max(24);
     for (place, spike) in causes.spikes.iter().take(SPIKES_SHOWN).enumerate() {
         let first = spike.primary().map_or_else(|| units::ABSENT.to_owned(), words::blamed);
@@ -248,7 +233,7 @@ fn parts(sheet: &mut Sheet, spike: &Spike) {
     if spike.parts.is_empty() {
         return sheet.paragraph(2, "It was not traced.");
     }
-    let mut table = Table::new(&[("from (us)", Edge::Right), ("for (us)", Edge::Right), ("what", Edge::Left)]);
+    let mut table = Table::new(&[">from (us)", ">for (us)", "<what"]);
     let mut titled = None;
     for part in &spike.parts {
         if titled.replace(part.stage) != Some(part.stage) {

@@ -1,7 +1,7 @@
-//! Rows of a fleet's table as Parquet, which `DuckDB`, Arrow and Spark read: one schema, whoever measured.
+//! Rows of a fleet's table as Parquet, which `DuckDB`, Arrow and Spark read: one schema for all programs that measure.
 //!
-//! The `parquet` crate knows how columns are packed. Here is only what the columns are called and what is in them; names
-//! and meanings of columns are a promise, with a version in the file.
+//! The `parquet` crate packs the columns; this module names and fills them. Names and meanings of columns stay the same
+//! within one version, which is written into the file.
 
 use anyhow::Result;
 use parquet::basic::{Compression, Encoding, GzipLevel};
@@ -22,12 +22,12 @@ pub const SCHEMA: &str = "punctual/fleet/1";
 /// Rows are packed together until they have this many cells.
 const GROUP_CELLS: usize = 1 << 20;
 
-/// A column of texts: what it holds of a row of a run.
+/// A column of texts, as the function that returns its value for a row.
 type Text = fn(&Facts<'_>, &FleetRow) -> Option<String>;
-/// A column of whole numbers.
+/// A column of whole numbers, as the function that returns its value for a row.
 type Number = fn(&Facts<'_>, &FleetRow) -> Option<u64>;
 
-/// What is the same in all rows.
+/// Facts about a run, which are the same in all its rows.
 struct Facts<'a> {
     name: &'a str,
     run: &'a FleetHead,
@@ -63,7 +63,7 @@ const COLUMNS: [(&str, Column); 20] = [
     ("max_ns", Column::Number(|_, row| row.max.map(Nanos::as_ns))),
 ];
 
-/// Both edges belong to a cell; what is beyond the last has no upper edge.
+/// Schema of a histogram. Both edges belong to a cell, and the values beyond the last cell have no upper edge.
 const HISTOGRAM: &str = "required group histogram (LIST) { repeated group list { required group element {
     required int64 low_ns; optional int64 high_ns; required int64 count; } } }";
 
@@ -83,7 +83,7 @@ pub fn parquet(name: &str, run: &FleetHead, rows: impl Iterator<Item = FleetRow>
         .set_created_by(format!("punctual {}", env!("CARGO_PKG_VERSION")))
         .set_compression(Compression::GZIP(GzipLevel::default()))
         .set_key_value_metadata(Some(vec![KeyValue::new("punctual.schema".to_owned(), SCHEMA.to_owned())]));
-    // Edges and counts are small differences of large numbers.
+    // Successive edges and counts differ by little, so delta encoding makes them small.
     let properties = ["low_ns", "high_ns", "count"].into_iter().fold(properties, |properties, leaf| {
         let path = ["histogram", "list", "element", leaf].map(str::to_owned).to_vec();
         let path = parquet::schema::types::ColumnPath::new(path);
@@ -161,7 +161,7 @@ fn write_scalar(
     Ok(())
 }
 
-/// One of the three numbers of a cell, for all cells of all rows. A row without cells has a level and no value.
+/// Writes one of the three numbers of each cell, for all rows. A row without cells has a definition level and no value.
 fn write_leaf(column: &mut SerializedColumnWriter<'_>, leaf: usize, rows: &[FleetRow]) -> Result<(), ParquetError> {
     let (mut values, mut defined, mut repeated) = (Vec::new(), Vec::new(), Vec::new());
     let there = if leaf == 1 { 2 } else { 1 };
@@ -184,7 +184,7 @@ fn write_leaf(column: &mut SerializedColumnWriter<'_>, leaf: usize, rows: &[Flee
     Ok(())
 }
 
-/// The format's whole numbers have a sign.
+/// A whole number for Parquet, whose 64-bit integers have a sign; larger values are clamped.
 fn whole(value: u64) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)
 }

@@ -1,6 +1,6 @@
-//! What another program measured, as a page: what the file says, what speaks against it, and pictures of its cells.
+//! What another program measured, as a page: numbers and notes of the file, and pictures of its histograms.
 //!
-//! There is no verdict and no word about trust, since a foreign file does not hold what both are made from.
+//! There is no verdict and no word about trust, because a foreign file does not hold what they are based on.
 
 use super::rendered;
 use crate::render::{chart, plot, units, words};
@@ -31,7 +31,7 @@ pub fn imported_page(run: &ForeignRun, title: &str, file: &Path) -> Result<Strin
     let left_out = run.series.iter().filter(|series| chart::is_drawn(series)).count().saturating_sub(drawn.len());
     let legend = drawn.iter().map(|shape| context! { key => chart::series(shape.number), name => &shape.name });
     let claims = words::claims::of_import(run);
-    let claims: Vec<Value> = claims.into_iter().map(|(name, lines)| context! { name, lines }).collect();
+    let claims: Vec<Value> = claims.into_iter().map(|of| context! { name => of.name, lines => of.lines }).collect();
     let context = context! {
         title,
         file => file.display().to_string(),
@@ -54,15 +54,11 @@ pub fn imported_page(run: &ForeignRun, title: &str, file: &Path) -> Result<Strin
 }
 
 fn row(number: Option<usize>, series: &Series) -> Value {
-    let ends = [series.smallest(), series.mean, series.largest()].map(units::exact_us);
-    let percentiles = [500_000, 990_000, 999_000, 999_900].map(|ppm| words::claims::percentile_of_import(series, ppm));
-    let [smallest, mean, largest] = ends;
-    let points = [smallest, mean].into_iter().chain(percentiles).chain([largest]);
     context! {
         key => number.filter(|_| chart::is_drawn(series)).map(chart::series),
         name => &series.label,
         count => series.count().map_or_else(|| units::ABSENT.to_owned(), units::count),
-        points => points.collect::<Vec<_>>(),
+        points => words::claims::points_of_import(series),
     }
 }
 

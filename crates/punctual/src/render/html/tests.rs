@@ -72,14 +72,14 @@ fn many_cpus_keep_the_page_readable_and_say_what_is_not_drawn() {
     assert!(page.len() < 1_200_000, "{} bytes", page.len());
 }
 
-/// A recording of which the end could not be written is not listed as a whole one.
+/// The page calls a recording incomplete if its end could not be written.
 #[test]
 fn an_incomplete_recording_is_called_so() {
     assert!(page_of(&sample::cut_off()).contains("bench.punctual (incomplete)"));
     assert!(!page_of(&sample::two_cpus()).contains("(incomplete)"));
 }
 
-/// Pictures of the page for those who read about it: `BLESS=1 cargo test` writes them anew.
+/// The pictures in README are those of the page. `BLESS=1 cargo test` writes them anew.
 #[test]
 fn the_pictures_of_the_readme_are_fresh() {
     let report = sample::skipped();
@@ -97,7 +97,7 @@ fn the_pictures_of_the_readme_are_fresh() {
     assert_picture("cause.svg", "", &[&head, &blames[0]], &[&lanes], "What the CPU did, from the release to the body.");
 }
 
-/// Asserts that a picture which stands alone is fresh: a heading and lines of text, pictures of the page, a caption.
+/// Asserts that the file of a picture is up to date: a heading, a line of text, pictures of the page, a caption.
 fn assert_picture(name: &str, class: &str, said: &[&str; 2], pictures: &[&str], below: &str) {
     let mut y = 40.0;
     let mut body = String::new();
@@ -115,7 +115,7 @@ fn assert_picture(name: &str, class: &str, said: &[&str; 2], pictures: &[&str], 
         let (head, rest) = picture.split_once('>').unwrap();
         let (_, size) = head.split_once("viewBox=\"0 0 ").unwrap();
         let height = size.split(['"', ' ']).nth(1).unwrap().parse::<f64>().unwrap();
-        // What answers a pointer is of no use in a picture.
+        // The invisible columns that answer a pointer are left out.
         let drawn = rest.split("<g class=\"hits\">").next().unwrap().trim_end_matches("</svg>");
         let class = head.split('"').nth(1).unwrap();
         writeln!(body, r#"<g class="{class}" transform="translate(0 {y})">{drawn}</g>"#).unwrap();

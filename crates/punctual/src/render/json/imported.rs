@@ -1,6 +1,6 @@
 //! What another program measured, for programs: the document `punctual/import/2`, which `report` prints of its file.
 //!
-//! There is no verdict and no word about trust: a foreign file says nothing of either.
+//! There is no verdict and no word about trust, because a foreign file does not hold what they are based on.
 
 use crate::render::document::{self, Published};
 use punctual_hist::Nanos;

@@ -1,6 +1,6 @@
-//! Keys out of the bytes a terminal sends. Knows nothing of what keys are for.
+//! Reads keys from the bytes that a terminal sends. Must not know what keys do.
 
-/// A key that means something to us.
+/// A key that the live view may react to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Key {
     /// A printable character or a control character.
@@ -28,16 +28,18 @@ enum State {
     Sequence(Vec<u8>),
 }
 
-/// No key sends a longer sequence; the rest of it would be noise.
+/// Longest escape sequence, in bytes. No key sends a longer one; further bytes are dropped.
 const LONGEST: usize = 16;
 
 impl Keys {
-    /// The keys in `bytes`. Sequences of keys that mean nothing here are swallowed whole: F1 is no `P`.
+    /// The keys in `bytes`. Escape sequences of other keys are dropped as a whole, so that F1 (ESC O P) is not read as
+    /// `P`.
     pub fn read(&mut self, bytes: &[u8]) -> Vec<Key> {
         bytes.iter().filter_map(|byte| self.next(*byte)).collect()
     }
 
-    /// Nothing came for a while: whatever began is not going to be finished. ESC alone is a key, too.
+    /// Ends a sequence that was begun, because nothing more came for a while: the ESC key alone sends only its first
+    /// byte.
     pub fn pause(&mut self) {
         self.state = State::Plain;
     }

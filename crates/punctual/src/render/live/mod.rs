@@ -1,8 +1,8 @@
 //! `punctual measure --live`: the running measurement on a terminal, with keys.
 //!
 //! A thread of its own draws and reads keys, so that a terminal which takes no output (Ctrl-S, a connection that hangs)
-//! keeps nobody else waiting; it is started by the housekeeping thread and keeps to the same CPUs. The two talk by
-//! queues at which neither waits. Whatever ends the program puts the terminal back first.
+//! delays no other thread. The housekeeping thread starts it on its own CPUs. The two threads talk through queues at
+//! which neither waits. Whatever ends the program restores the terminal first.
 
 mod keys;
 mod screen;
@@ -26,16 +26,16 @@ use std::time::{Duration, Instant};
 use terminal::Terminal;
 use view::{View, Wish};
 
-/// How long a key, a signal or news may wait.
+/// Longest time until a key, a signal or news is noticed.
 const TICK: Duration = Duration::from_millis(100);
 /// At most five pictures a second.
 const BETWEEN_PICTURES: Duration = Duration::from_millis(200);
-/// News that fit in the queue; more of them are dropped, and later ones tell the same.
+/// Capacity of the queue of news. News that do not fit are dropped, because later ones hold the same values.
 const QUEUE: usize = 16;
-/// What our stack holds is small, and memory may be locked.
+/// Size of the thread's stack, in bytes. It is small because memory may be locked, and the thread needs little.
 const STACK: usize = 256 * 1024;
 
-/// Something for the reader of the recording, and when it was.
+/// A note for the recording, and the instant it belongs to.
 pub type Note = (MonoTime, String);
 
 /// News for the thread that draws.
@@ -47,12 +47,12 @@ enum News {
 /// The view, as the housekeeping thread sees it.
 pub struct Live {
     interrupted: Arc<AtomicBool>,
-    /// What the thread begins with.
+    /// State of the drawing thread until it is started.
     waiting: Option<Painter>,
     drawing: Option<JoinHandle<()>>,
     news: Option<SyncSender<News>>,
     notes: Receiver<Note>,
-    /// Said again when the view is gone.
+    /// Messages that are printed again after the view is closed.
     said: Vec<String>,
 }
 
@@ -87,7 +87,8 @@ impl Live {
         Arc::clone(&self.interrupted)
     }
 
-    /// Begins to draw, on the CPUs of the calling thread. Without a thread to draw the measurement goes on unseen.
+    /// Starts the drawing thread, on the CPUs of the calling thread. If it cannot be started, the run goes on without a
+    /// view.
     pub fn begin(&mut self) {
         let Some(painter) = self.waiting.take() else { return };
         let thread = thread::Builder::new().name("live-view".to_owned()).stack_size(STACK);
@@ -102,18 +103,18 @@ impl Live {
         self.tell(News::Progress(Box::new(progress.clone())));
     }
 
-    /// Says something that must not wait for the end.
+    /// Shows a message at once.
     pub fn say(&mut self, text: &str) {
         self.said.push(text.to_owned());
         self.tell(News::Say(text.to_owned()));
     }
 
-    /// What was noted since the last call.
+    /// The notes that were made since the last call.
     pub fn notes(&self) -> Vec<Note> {
         self.notes.try_iter().collect()
     }
 
-    /// Takes the view away and says what was said in it.
+    /// Closes the view and prints the messages that it showed.
     pub fn close(&mut self) {
         self.put_back();
         self.said.drain(..).for_each(|text| super::say(&text));
@@ -121,13 +122,13 @@ impl Live {
 
     fn tell(&self, news: News) {
         if let Some(queue) = &self.news {
-            // A full queue means that the view is late; it is told the same again soon.
+            // A full queue means that the view is behind; the next progress holds the same values.
             let _ = queue.try_send(news);
         }
     }
 
     fn put_back(&mut self) {
-        // The thread ends when nobody can tell it news any more.
+        // The thread ends when the sending end of its queue is dropped.
         self.news = None;
         if let Some(Err(panic)) = self.drawing.take().map(JoinHandle::join) {
             let why = panic.downcast_ref::<String>().cloned().unwrap_or_default();
@@ -151,7 +152,7 @@ struct Painter {
     view: View,
     keys: Keys,
     screen: Screen,
-    /// What is shown is not what there is to show.
+    /// The screen is out of date.
     dirty: bool,
     marks: u32,
     ending: bool,
@@ -167,7 +168,8 @@ impl Painter {
                 self.terminal.wait(!self.screen.is_idle(), TICK);
                 self.read_keys();
             } else {
-                // In the background: whoever reads or draws there is stopped, or disturbs somebody.
+                // A process in the background is stopped if it reads from the terminal, and disturbs the foreground if
+                // it draws.
                 self.terminal.leave();
                 thread::sleep(TICK);
             }
@@ -188,7 +190,7 @@ impl Painter {
         self.signals.let_go();
     }
 
-    /// Takes the terminal over, unless somebody else has it just now.
+    /// Takes the terminal over, unless another process has it in the foreground.
     fn enter(&mut self) {
         if self.terminal.is_ours_to_use() {
             self.screen.begin(self.terminal.enter());
@@ -196,7 +198,7 @@ impl Painter {
         }
     }
 
-    /// Takes in all news; `false` when there will be none any more.
+    /// Reads all news from the queue; `false` if its sending end was dropped.
     fn read_news(&mut self) -> bool {
         loop {
             match self.news.try_recv() {
@@ -232,7 +234,7 @@ impl Painter {
     }
 
     fn note(&self, text: String) {
-        // Nobody takes notes any more when the run is over.
+        // Notes are not read any more when the run is over.
         let _ = self.notes.send((punctual_linux::measure::now(), text));
     }
 
@@ -257,7 +259,7 @@ impl Painter {
             self.signals.stop_here();
             self.note("went on after it was stopped".to_owned());
         }
-        // After a stop that nobody can catch, too, the terminal may be as another program left it.
+        // SIGSTOP cannot be caught, so the terminal may be as another program left it although no signal was seen.
         if self.signals.take_resumed() || self.was_given_back() {
             self.enter();
         } else if self.signals.take_resized() {
@@ -271,8 +273,8 @@ impl Painter {
     }
 }
 
-/// What a panic says must be readable, so whoever panics puts the terminal back first. The flag tells that this has
-/// happened: the view is over.
+/// Makes a panic of any thread restore the terminal, so that its message can be read. The flag is set after that, and
+/// the view ends.
 fn put_back_on_panic(terminal: &Arc<Terminal>) -> Arc<AtomicBool> {
     let abandoned = Arc::new(AtomicBool::new(false));
     let (terminal, flag) = (Arc::downgrade(terminal), Arc::clone(&abandoned));

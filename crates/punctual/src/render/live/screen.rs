@@ -1,5 +1,5 @@
-//! What to send a terminal so that it shows these lines: only those that changed, and nothing new before the last is
-//! out. Knows nothing of what the lines say.
+//! The bytes to send to a terminal so that it shows given lines: only lines that changed, and no new picture before the
+//! last one is sent. Must not know what the lines mean.
 
 use crate::render::units::THIN;
 use std::fmt::Write as _;
@@ -23,7 +23,8 @@ pub struct Line {
 }
 
 impl Line {
-    /// A line of at most `width` columns. Whatever could move the cursor, or may be wider than one, is a question mark.
+    /// A line of at most `width` columns. A character that could move the cursor, or may take two columns, becomes a
+    /// question mark.
     pub fn new(weight: Weight, text: &str, width: usize) -> Self {
         let plain = |c: char| match c {
             THIN => ' ',
@@ -35,7 +36,7 @@ impl Line {
     }
 }
 
-/// What a terminal shows, and what is still on its way to it.
+/// The lines that a terminal shows, and bytes that were not sent to it yet.
 #[derive(Debug, Default)]
 pub struct Screen {
     shown: Vec<Line>,
@@ -43,19 +44,19 @@ pub struct Screen {
 }
 
 impl Screen {
-    /// The terminal shows nothing of ours any more; `first` is what to send it before all else.
+    /// Begins on an empty terminal. `first` is sent before all lines.
     pub fn begin(&mut self, first: &[u8]) {
         self.shown.clear();
-        // A sequence that was cut off ends where the next one begins.
+        // If an escape sequence was sent in part, the terminal drops it when the next one begins.
         self.pending = first.to_vec();
     }
 
-    /// Whether the last picture is out.
+    /// Whether the last picture was sent as a whole.
     pub fn is_idle(&self) -> bool {
         self.pending.is_empty()
     }
 
-    /// Adds what it takes to show these lines.
+    /// Adds the bytes that change the picture to these lines.
     pub fn show(&mut self, lines: Vec<Line>) {
         let mut out = String::new();
         for row in 0..lines.len().max(self.shown.len()) {
@@ -68,14 +69,15 @@ impl Screen {
                 Weight::Heading => ("\x1b[1m", "\x1b[0m"),
                 Weight::Alert => ("\x1b[7m", "\x1b[0m"),
             };
-            // Erased first: after a line as wide as the screen the cursor stands on its last character.
+            // The line is erased before it is written: after a line of full width the cursor would erase its last
+            // character.
             let _ = write!(out, "\x1b[{};1H\x1b[K{on}{}{off}", row + 1, line.text);
         }
         self.pending.extend_from_slice(out.as_bytes());
         self.shown = lines;
     }
 
-    /// Hands out what is on its way; `write` says how much of it was taken.
+    /// Passes the bytes that are not sent yet to `write`, which returns how many of them it took.
     pub fn flush(&mut self, write: impl FnOnce(&[u8]) -> usize) {
         if !self.pending.is_empty() {
             let taken = write(&self.pending).min(self.pending.len());
@@ -89,7 +91,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// As much of a terminal as it takes: cursor to a line, erase to its end, characters.
+    /// A terminal that knows three things: move the cursor to a line, erase to its end, print characters.
     fn paint(screen: &mut [String], bytes: &[u8]) {
         for sequence in std::str::from_utf8(bytes).unwrap().split("\x1b[").skip(1) {
             let end = sequence.find(|c: char| c.is_ascii_alphabetic()).unwrap();

@@ -1,8 +1,7 @@
-//! The terminal itself: taken over, written to without ever waiting, and put back as it was.
+//! The terminal: taken over, written to without waiting, and restored.
 //!
-//! It is opened anew and not taken from standard input or output, for two reasons: writing must not wait, and that is
-//! a property of an open file which other programs would share; and results may be redirected. Knows nothing of what
-//! is shown.
+//! It is opened anew instead of using standard input and output. Writing must not wait, and `O_NONBLOCK` on standard
+//! output would apply to other programs that share it. Standard output may also be redirected.
 
 use anyhow::{Context, Result, bail};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -17,29 +16,29 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 const TERMINAL: &str = "/dev/tty";
-/// The other screen, no cursor, all blank.
+/// Switches to the alternate screen, hides the cursor, and clears the screen.
 const ENTER: &[u8] = b"\x1b[?1049h\x1b[?25l\x1b[0m\x1b[H\x1b[2J";
-/// Blank where there is no other screen; the cursor again; the first screen.
+/// Clears the screen (for terminals without an alternate one), shows the cursor, and switches back to the main screen.
 const LEAVE: &[u8] = b"\x1b[0m\x1b[H\x1b[J\x1b[?25h\x1b[?1049l";
 /// How long to wait for a terminal that takes no output when it is put back.
 const PATIENCE: Duration = Duration::from_millis(500);
-/// Where a terminal does not know its size, as on serial lines.
+/// Columns and lines of a terminal that does not know its size, such as a serial line.
 const USUAL_SIZE: (usize, usize) = (80, 24);
 
 /// The controlling terminal of this process.
 pub struct Terminal {
     tty: OwnedFd,
-    /// As they were when we came.
+    /// Modes of the terminal before it was taken over.
     modes: Termios,
     /// Whether this program holds the terminal in raw mode at the moment.
     taken: Mutex<bool>,
 }
 
 impl Terminal {
-    /// Opens it and changes nothing yet.
+    /// Opens the terminal without changing it.
     ///
     /// # Errors
-    /// There is none, it cannot move its cursor, or somebody else has it.
+    /// There is no terminal, it cannot move its cursor, or another process has it in the foreground.
     pub fn open() -> Result<Self> {
         let kind = std::env::var("TERM").unwrap_or_default();
         if kind.is_empty() || kind == "dumb" {
@@ -61,12 +60,13 @@ impl Terminal {
         Ok(Self { tty, modes, taken: Mutex::new(false) })
     }
 
-    /// Whether this process is the one that may read from it and change it.
+    /// Whether this process is in the foreground, and so may read from the terminal and change its modes.
     pub fn is_ours_to_use(&self) -> bool {
         tcgetpgrp(&self.tty).is_ok_and(|group| group == getpgrp())
     }
 
-    /// Takes it over: keys come one by one and unseen, signals by keys stay, but none that would leave it as it is.
+    /// Takes the terminal over: keys are read one by one and not echoed. Ctrl-C and Ctrl-Z still send signals; Ctrl-\
+    /// does not, because it would end the program without restoring the terminal.
     pub fn enter(&self) -> &'static [u8] {
         let mut taken = self.lock();
         let mut modes = self.modes.clone();
@@ -74,20 +74,20 @@ impl Terminal {
         modes.special_codes[SpecialCodeIndex::VMIN] = 1;
         modes.special_codes[SpecialCodeIndex::VTIME] = 0;
         modes.special_codes[SpecialCodeIndex::VQUIT] = 0;
-        // A terminal that went away is noticed by its silence.
+        // That a terminal went away is noticed when it is read.
         let _ = tcsetattr(&self.tty, OptionalActions::Now, &modes);
         *taken = true;
         ENTER
     }
 
-    /// Puts it back as it was, if it is taken: from any thread, as often as one likes, in bounded time.
+    /// Restores the terminal if it is taken over. Any thread may call this, repeatedly; it returns within bounded time.
     pub fn leave(&self) {
         let mut taken = self.lock();
         if !std::mem::take(&mut *taken) {
             return;
         }
-        // Output held back by Ctrl-S goes on when that key loses its meaning. `Now`, since waiting for output to be
-        // taken could last for ever.
+        // Without IXON, output that Ctrl-S held back goes on. `Now`, because waiting until all output is sent may last
+        // for ever.
         let mut released = self.modes.clone();
         released.input_modes -= InputModes::IXON;
         let _ = tcsetattr(&self.tty, OptionalActions::Now, &released);
@@ -95,7 +95,7 @@ impl Terminal {
         let _ = tcsetattr(&self.tty, OptionalActions::Now, &self.modes);
     }
 
-    /// Whether it is taken over now.
+    /// Whether the terminal is taken over now.
     pub fn is_taken(&self) -> bool {
         *self.lock()
     }
@@ -105,10 +105,10 @@ impl Terminal {
         size.ok().filter(|(columns, rows)| *columns > 0 && *rows > 0).unwrap_or(USUAL_SIZE)
     }
 
-    /// Writes as much as the terminal takes now, and says how much that was.
+    /// Writes as many bytes as the terminal takes without waiting, and returns their number.
     pub fn write(&self, bytes: &[u8]) -> usize {
         let taken = self.lock();
-        // Whoever put it back meanwhile wants nothing to be written after that.
+        // After the terminal was restored by another thread nothing may be written any more.
         if *taken { write(&self.tty, bytes).unwrap_or(0) } else { 0 }
     }
 
@@ -119,7 +119,7 @@ impl Terminal {
         let _ = self.poll(flags, at_most);
         let hung_up = PollFlags::HUP | PollFlags::ERR;
         if self.poll(flags, Duration::ZERO).is_some_and(|seen| seen.intersects(hung_up)) {
-            // It would be reported again and again.
+            // An error would be reported at once at each call, so the rest of the time is slept.
             std::thread::sleep(at_most.saturating_sub(start.elapsed()));
         }
     }
@@ -160,7 +160,7 @@ pub(super) mod tests {
     use super::*;
     use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
-    /// A terminal that nobody reads from, and the end from which one could.
+    /// A terminal whose output is not read, and the other end of it.
     pub(in crate::render::live) fn unread() -> (Terminal, OwnedFd) {
         let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
         grantpt(&master).unwrap();
@@ -182,7 +182,8 @@ pub(super) mod tests {
         terminal.enter();
         assert_ne!(modes(&terminal), before);
         let start = Instant::now();
-        // The kernel makes room once more by moving what was written on, a moment later.
+        // The kernel moves what was written on a moment later, which makes room once more. Five refusals in a row mean
+        // full.
         let mut refused = 0;
         while refused < 5 {
             refused = if terminal.write(b"xyz") > 0 { 0 } else { refused + 1 };

@@ -4,19 +4,19 @@
 
 use super::keys::Key;
 use super::screen::{Line, Weight};
-use crate::render::sheet::table::{Edge, Table};
+use crate::render::sheet::table::Table;
 use crate::render::units::{self, ABSENT};
 use punctual_hist::{Counts, MonoTime, Nanos};
 use punctual_linux::measure::{CpuSoFar, PhaseNumber, Progress, Spike};
 use punctual_numbers::recording::RecTime;
 use std::collections::BTreeMap;
 
-/// On a smaller screen there is a line for each CPU and nothing else that could be done without.
+/// Columns and lines of the smallest screen with a table. A smaller one has only a line for each CPU.
 const LEAST: (usize, usize) = (40, 8);
-/// Lines around the table: time, load, blank, caption; blank, message, keys.
+/// Number of lines around the table: time, load, blank, caption above it; blank, message, keys below it.
 const AROUND: usize = 7;
 
-/// What a key asks of the measurement; all others concern the view alone.
+/// What a key asks of the measurement. All other keys change only the view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wish {
     /// Put a mark into the recording.
@@ -28,7 +28,7 @@ pub enum Wish {
 /// Latencies of one CPU, ready to be shown.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Numbers {
-    /// Activations per second of late; `None` until there are two readings.
+    /// Recent rate of activations per second; `None` until there are two readings.
     rate: Option<u64>,
     now: Summary,
     so_far: Summary,
@@ -62,21 +62,21 @@ pub struct View {
     frozen: Option<BTreeMap<u32, Numbers>>,
     /// The last reading, and when it was taken.
     last: Option<(MonoTime, Vec<CpuSoFar>)>,
-    /// What "so far" begins with, and how long into the run that was.
+    /// The readings from which "so far" counts, and their time in the run; `None` if it counts from the start.
     reset: Option<(RecTime, Vec<CpuSoFar>)>,
-    /// Of the CPUs that do not all fit, the first that is shown.
+    /// Index of the first CPU that is shown, if not all fit.
     first: usize,
-    /// How many fitted when lines were made last.
+    /// Number of CPUs that fitted when the lines were made last.
     page: usize,
     message: String,
     ending: bool,
 }
 
 impl View {
-    /// Takes in how far the measurement is.
+    /// Takes the latest progress of the measurement.
     pub fn take(&mut self, progress: Progress) {
         if progress.warming_up {
-            // Nothing counts in a warm-up; a rate over it would be too low.
+            // Activations of a warm-up are not counted, so a rate over it would be too low.
             self.last = None;
         }
         if !progress.latencies.is_empty() {
@@ -127,7 +127,7 @@ impl View {
         None
     }
 
-    /// From now on "so far" means: since now. The recording knows nothing of it.
+    /// Makes "so far" count from now. The recording is not affected.
     fn reset(&mut self) {
         let (Some(progress), Some((_, last))) = (&self.progress, &self.last) else {
             "nothing to reset yet".clone_into(&mut self.message);
@@ -140,7 +140,7 @@ impl View {
         "the numbers so far begin anew; the recording goes on with all of them".clone_into(&mut self.message);
     }
 
-    /// Says something below the table until something else is said.
+    /// Shows a message below the table until the next message.
     pub fn say(&mut self, message: &str) {
         message.clone_into(&mut self.message);
     }
@@ -150,7 +150,7 @@ impl View {
         self.ending = true;
     }
 
-    /// The screen, with lines that fit. Scrolls back where there is nothing to scroll to.
+    /// The lines of a screen of this size. Scrolls back if the first CPU shown is beyond the last page.
     pub fn lines(&mut self, columns: usize, rows: usize) -> Vec<Line> {
         let line = |weight, text: &str| Line::new(weight, text, columns);
         let Some(progress) = &self.progress else { return vec![line(Weight::Plain, "about to begin")] };
@@ -177,7 +177,7 @@ impl View {
         lines
     }
 
-    /// Each CPU's maximum and percentile so far, as many CPUs as there is room for; below them what cannot be guessed.
+    /// Lines for a small screen: maximum and percentile of as many CPUs as fit, below them the state and the keys.
     fn few_lines(&mut self, columns: usize, rows: usize) -> Vec<Line> {
         let shown = self.frozen.as_ref().unwrap_or(&self.cpus);
         let state = match (self.ending, self.frozen.is_some()) {
@@ -227,7 +227,7 @@ fn load(progress: &Progress) -> String {
     format!("{which}: {}{state}", progress.phase)
 }
 
-/// The part of the table that fits the lines, the number of its first CPU, and the number of all CPUs.
+/// The part of the table that fits the lines, the index of its first CPU, and the number of CPUs in it.
 fn fitting(
     cpus: &BTreeMap<u32, Numbers>,
     at: MonoTime,
@@ -254,20 +254,19 @@ fn fitting(
 }
 
 fn table<'a>(cpus: impl Iterator<Item = (&'a u32, &'a Numbers)>, at: MonoTime) -> Table {
-    let right = |name| (name, Edge::Right);
     let mut table = Table::new(&[
-        right("CPU"),
-        right("rate/s"),
-        right("now p50"),
-        right("p99.9"),
-        right("max"),
-        right("all p50"),
-        right("p99.9"),
-        right("max"),
-        right("skipped"),
-        right("last spike"),
-        right("ago"),
-        ("cause", Edge::Left),
+        ">CPU",
+        ">rate/s",
+        ">now p50",
+        ">p99.9",
+        ">max",
+        ">all p50",
+        ">p99.9",
+        ">max",
+        ">skipped",
+        ">last spike",
+        ">ago",
+        "<cause",
     ]);
     for (cpu, numbers) in cpus {
         let rate = numbers.rate.map_or_else(|| ABSENT.to_owned(), units::count);
@@ -281,7 +280,7 @@ fn table<'a>(cpus: impl Iterator<Item = (&'a u32, &'a Numbers)>, at: MonoTime) -
     table
 }
 
-/// How late, how long ago, why.
+/// Latency of a spike, how long ago it was, and its cause.
 fn spike(spike: Option<&Spike>, at: MonoTime) -> [String; 3] {
     let Some(spike) = spike else { return [ABSENT.to_owned(), format!("{ABSENT:>8}"), ABSENT.to_owned()] };
     let seconds = Nanos::from_secs(at.since(spike.woke).as_ns() / 1_000_000_000);

@@ -1,6 +1,6 @@
 //! A campaign as people and programs read it: text, a page with a picture of the effects, JSON.
 //!
-//! All of it is drawn from the finished standing; must not judge, only tell.
+//! Everything shown is a value of the campaign's state; this module must not judge.
 
 mod html;
 mod json;
@@ -30,7 +30,7 @@ pub struct NotTried {
     pub why: String,
 }
 
-/// What there is to tell of a campaign.
+/// A campaign with everything that its forms show.
 pub struct Result<'a> {
     pub campaign: &'a Campaign,
     pub standing: &'a CampaignState,

@@ -6,8 +6,8 @@ use crate::render::golden::{assert_golden, assert_page};
 use crate::render::sheet::Style;
 use punctual_optimize::{Candidate, Design, Next, Response, RunOutcome, Strategy};
 
-/// Five candidates: one that takes half off the tail, one that does nothing, one that is worse, one that cannot be set,
-/// and one that takes a third off the middle.
+/// Five candidates: one halves the tail, one changes nothing, one is worse, one cannot be set, and one lowers the
+/// median by a third.
 fn campaign(runs: usize) -> Campaign {
     let candidate = |id: &str, title: &str, cost: &str| Candidate {
         id: id.to_owned(),
@@ -25,7 +25,7 @@ fn campaign(runs: usize) -> Campaign {
     let mut campaign = Campaign::new(Design::new(candidates, Strategy::OneAtATime, 3, 0.1, 200).unwrap());
     for run in 0..runs as u64 {
         let Next::Measure { arm, .. } = campaign.next() else { break };
-        // Wanders a little, and never twice the same.
+        // Numbers vary a little from run to run.
         let wander = 1000 + run * 37 % 83;
         let of = |p50: u64, p99_9: u64, missed| Response {
             p50: Nanos::from_ns(p50 * wander / 1000),
@@ -128,7 +128,7 @@ fn the_page_draws_what_the_table_says_and_can_be_looked_at() {
     assert_page("optimize", &page);
     assert_eq!(page.matches("<svg class=\"effects\"").count(), 2);
     assert!(page.contains("Recommended") && page.contains("irq.affinity"), "{page}");
-    // Limits that nobody knows are drawn to the edge.
+    // Unknown limits are drawn to the edge.
     let early = shown(20, true, html).unwrap();
     assert!(!early.contains("NaN") && !early.contains(">inf"), "{early}");
 }

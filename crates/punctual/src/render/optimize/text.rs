@@ -1,18 +1,16 @@
 //! A campaign on a terminal.
 
 use super::{NotTried, Result, words as say};
-use crate::render::sheet::Style;
-use crate::render::sheet::table::{Edge, Table};
-use crate::render::sheet::{Sheet, Tone};
+use crate::render::sheet::{Sheet, Style, Tone, table::Table};
 use crate::render::{units, words};
 use punctual_hist::Nanos;
 use punctual_optimize::format::{Doubts, strategy_name};
 use punctual_optimize::{Campaign, CampaignStage, CandidateVerdict, Design, ERROR_RATE, Judged, LOOKS, Metric};
 
-/// A campaign that would take more than this many times as long is not advised.
+/// Going on is not advised if the campaign would take more than this number of times as long.
 const LONGER_MAX: f64 = 100.0;
 
-/// What would be done, and how long it takes.
+/// What a campaign will try, and how long it takes: the text before it begins.
 pub fn intended(design: &Design, left: &[NotTried], limits: &[String], each: Nanos, style: Style) -> String {
     let mut sheet = Sheet::new(style);
     sheet.heading("To be tried");
@@ -148,7 +146,7 @@ fn recommended(sheet: &mut Sheet, result: &Result<'_>) {
     sheet.paragraph(2, put_back(result));
 }
 
-/// Whether anything that was tried is still in force.
+/// Says whether a setting that was tried may still be in force.
 fn put_back(result: &Result<'_>) -> &'static str {
     if result.is_home {
         "Everything that was tried is put back."
@@ -169,14 +167,7 @@ fn effects(sheet: &mut Sheet, result: &Result<'_>) {
             .collect();
         sheet.paragraph(2, &format!("As it was: {} (median of the rounds).", was.join(", ")));
     }
-    let mut table = Table::new(&[
-        ("knob", Edge::Left),
-        ("verdict", Edge::Left),
-        ("p50", Edge::Right),
-        ("p99.9", Edge::Right),
-        ("misses/million", Edge::Right),
-        ("rounds", Edge::Right),
-    ]);
+    let mut table = Table::new(&["<knob", "<verdict", ">p50", ">p99.9", ">misses/million", ">rounds"]);
     let mut costs = Vec::new();
     for judged in &standing.judged {
         let Some(candidate) = campaign.design.candidates.get(judged.candidate) else { continue };
@@ -221,7 +212,8 @@ pub(super) fn longer(result: &Result<'_>) -> Option<String> {
     })
 }
 
-/// How many measurements are doubtful, and why. What disturbs all of them alike can hide an effect and cannot make one.
+/// The number of doubtful measurements, and why. A disturbance that is the same in all can hide an effect but not make
+/// one.
 pub(super) fn doubts(result: &Result<'_>) -> Option<String> {
     let Doubts { reasons, runs } = result.doubts;
     let counted = units::counted(*runs as u64, "measurement");

@@ -54,6 +54,6 @@ fn nanos(value: f64) -> Nanos {
 
 fn signed(value: f64) -> String {
     let rounded = value.round();
-    // Neither sign is that of nothing.
+    // Zero is shown without a sign.
     if rounded == 0.0 { "0".to_owned() } else { units::grouped(&format!("{rounded:+.0}")) }
 }

@@ -1,18 +1,19 @@
 //! Charts of one result, or of several over each other: as a picture that stands by itself, and on a terminal.
 //!
-//! The drawing is that of the page; here it gets a title, a legend and colours of its own, since no page is around it.
+//! Charts are drawn by the functions that also draw those of the page. A file needs a title, a legend and colours
+//! besides.
 
 mod named;
 pub mod terminal;
 mod words;
 
-pub use named::{Measured, Named, names};
+pub use named::{Called, Measured, Named, names, together};
 pub use words::{BAND, cautions, nothing, only_counted};
 
 use super::chart::{self, COLOURS, HEIGHT, Reach, Shape, WIDTH, escaped};
 use super::units;
 use crate::cli::ChartName;
-use named::{budget_of, shapes, together};
+use named::{budget_of, shapes};
 use punctual_numbers::report::{CpuRow, Report};
 use std::fmt::Write as _;
 use words::{caption, title};
@@ -25,7 +26,7 @@ const SERIES: [&str; COLOURS] =
 const CPUS_MAX: usize = 16;
 /// Least width of an entry of the legend.
 const ENTRY: f64 = 140.0;
-/// Characters of a caption that fit beside each other.
+/// Number of characters in a line of the caption.
 const CAPTION_CHARS: usize = 112;
 
 struct Drawn {
@@ -105,7 +106,7 @@ fn alone(chart: ChartName, all: &[Named], body: &str, height: f64) -> String {
     )
 }
 
-/// The source of the numbers, and when they were measured.
+/// The line below the title: the source of the numbers, and when they were measured.
 fn origin(all: &[Named]) -> String {
     let [one] = all else { return units::counted(all.len() as u64, "result") };
     let name = cut(&one.name);
@@ -142,7 +143,7 @@ fn cut(name: &str) -> String {
     if name.chars().count() <= 60 { name.to_owned() } else { name.chars().take(59).chain(['\u{2026}']).collect() }
 }
 
-/// One result is drawn by CPU or series; of several results all CPUs are added up.
+/// The histogram: of one result a line for each CPU or series, of several results one line each for all CPUs together.
 fn histogram(all: &[Named]) -> Option<Drawn> {
     let shapes = match all {
         [Named { of: Measured::Recording(report), .. }] => {
@@ -178,7 +179,7 @@ fn drawn(picture: String, shapes: &[Shape], caption: String) -> Drawn {
     Drawn { pictures: vec![(None, picture, HEIGHT)], legend, caption }
 }
 
-/// Each series, if the file of another program is drawn alone.
+/// The series of the file of another program if it is drawn alone; otherwise one shape for each result.
 fn of_each(all: &[Named]) -> Vec<Shape> {
     match all {
         [Named { of: Measured::Import(run), .. }] => chart::of_run(run),
@@ -186,11 +187,12 @@ fn of_each(all: &[Named]) -> Vec<Shape> {
     }
 }
 
-/// One recording is drawn by CPU; of several recordings the CPU with the largest latency is drawn.
+/// Latency over time: of one recording a picture for each CPU, of several recordings one picture each, of the latest
+/// CPU.
 fn over_time(all: &[Named]) -> Option<Drawn> {
     let reports = || all.iter().filter_map(|one| Some((one.name.as_str(), one.report()?)));
     let mut pictures = Vec::new();
-    // All pictures have one scale, so that they can be compared.
+    // All pictures have the same scale, so that they can be compared.
     let reaches = reports().filter_map(|(_, report)| chart::reach(report));
     let reach = reaches.reduce(|a, b| Reach { low: a.low.min(b.low), high: a.high.max(b.high) })?;
     for (name, report) in reports() {

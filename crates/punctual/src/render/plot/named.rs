@@ -64,15 +64,18 @@ pub fn budget_of(all: &[Named]) -> Option<Nanos> {
     first.filter(|_| budgets.all(|budget| budget == first))
 }
 
-/// Names of all results: the name of the file, or its path where two files have the same name.
-pub fn names(all: &[(String, String)]) -> Vec<String> {
-    let name = |(title, path): &(String, String)| {
-        let twice = all.iter().filter(|(other, _)| other == title).count() > 1;
-        printable(if twice { path } else { title })
-    };
-    all.iter().map(name).collect()
+/// What a result can be called.
+pub struct Called {
+    /// The name of its file.
+    pub title: String,
+    pub path: String,
 }
 
-fn printable(name: &str) -> String {
-    name.chars().map(visible).collect()
+/// Names of all results: the name of the file, or its path where two files have the same name.
+pub fn names(all: &[Called]) -> Vec<String> {
+    let name = |one: &Called| {
+        let twice = all.iter().filter(|other| other.title == one.title).count() > 1;
+        if twice { &one.path } else { &one.title }.chars().map(visible).collect()
+    };
+    all.iter().map(name).collect()
 }

@@ -126,7 +126,7 @@ fn exceedance(out: &mut String, shapes: &[Shape], budget: Option<Nanos>, columns
     Some(format!("{band}{}", budget_said(budget)))
 }
 
-/// One of several curves with its mark, or the only one with its limits.
+/// Draws a curve: one of several with its mark, or a single one with the band of its limits.
 fn curve(field: &mut Field, shape: &Shape, x: &LogScale, line: impl Fn(f64) -> usize, mark: Option<char>) {
     let total = shape.count();
     let level = |share: f64| if share > 0.0 { line(share) } else { HEIGHT - 1 };

@@ -1,4 +1,4 @@
-//! Charts of what other programs measured: every value is drawn, and none that nobody saw.
+//! Charts of what other programs measured: every value is drawn, and no others.
 
 use super::*;
 use crate::render::sample;
@@ -48,7 +48,7 @@ fn whatever_is_imported_with_counts_is_drawn_in_every_way() {
 
 #[test]
 fn columns_say_how_many_values_they_hold_and_hold_all() {
-    // Of the first, 37 more are only counted: its maximum is beyond its last cell.
+    // The first file has 37 more values that are only counted, because they lie beyond its last cell.
     for (file, wanted) in [("xenomai-latency-211h.txt", 7_598_944_873u64), ("latmus-rk3588-2h.txt", 7_309_414)] {
         let picture = plain(&svg(ChartName::Histogram, &[named(file)]).unwrap());
         let titles = picture.split("<title>").skip(2).filter_map(|title| title.split("</title>").next());

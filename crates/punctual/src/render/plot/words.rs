@@ -8,7 +8,7 @@ use punctual_numbers::foreign::{ForeignRun, Quantity, Unfit};
 
 /// Explains the band around a curve of shares.
 pub const BAND: &str = "Band: 95 % limits of each share, for activations that do not depend on each other.";
-/// Number of series of which it is said how many values were only counted.
+/// For at most this number of series the text says how many values were only counted.
 const TOLD_MAX: usize = 4;
 
 pub fn title(chart: ChartName) -> &'static str {

@@ -1,4 +1,4 @@
-//! Documents, and what must not get into them.
+//! Documents as a whole, and text that must be escaped in them.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -15,8 +15,8 @@ fn rule() -> Rule {
     }
 }
 
-fn one(message: &str, outcome: Outcome, places: Vec<Place>) -> Value {
-    let checked = Checked { rule: "cmdline.unknown".to_owned(), outcome, message: message.to_owned(), places };
+fn one(message: &str, kind: ResultKind, places: Vec<Place>) -> Value {
+    let checked = Checked { rule: "cmdline.unknown".to_owned(), kind, message: message.to_owned(), places };
     let facts = [("kernel", "6.12").into()];
     let log: Value = serde_json::from_str(&document(&[rule()], &[checked], &facts)).unwrap();
     assert_eq!(log["version"], "2.1.0");
@@ -29,7 +29,7 @@ fn a_word_of_a_file_has_its_place() {
     let region = Some(Region { line: 3, columns: Some((8, 17)) });
     let place = Place::File { path: "image/boot args/cmdline ä.txt".into(), region };
     let result =
-        one("no such word", Outcome::Fail(Level::Error), vec![place, Place::Named("/proc/cmdline".to_owned())]);
+        one("no such word", ResultKind::Fail(Level::Error), vec![place, Place::Named("/proc/cmdline".to_owned())]);
     assert_eq!((&result["ruleIndex"], &result["kind"], &result["level"]), (&0.into(), &"fail".into(), &"error".into()));
     let location = &result["locations"][0];
     let physical = &location["physicalLocation"];
@@ -43,10 +43,10 @@ fn a_word_of_a_file_has_its_place() {
 #[test]
 fn only_a_fault_has_a_level() {
     for (outcome, kind) in [
-        (Outcome::Pass, "pass"),
-        (Outcome::Open, "open"),
-        (Outcome::Review, "review"),
-        (Outcome::NotApplicable, "notApplicable"),
+        (ResultKind::Pass, "pass"),
+        (ResultKind::Open, "open"),
+        (ResultKind::Review, "review"),
+        (ResultKind::NotApplicable, "notApplicable"),
     ] {
         let result = one("", outcome, Vec::new());
         assert_eq!((&result["kind"], &result["level"]), (&kind.into(), &"none".into()));
@@ -56,6 +56,6 @@ fn only_a_fault_has_a_level() {
 
 #[test]
 fn a_message_is_neither_link_nor_pattern() {
-    let result = one("[here](http://x) {0}", Outcome::Fail(Level::Note), Vec::new());
+    let result = one("[here](http://x) {0}", ResultKind::Fail(Level::Note), Vec::new());
     assert_eq!(result["message"]["text"], "[here] (http://x) {{0}}");
 }

@@ -1,6 +1,6 @@
 //! Lines of text on a terminal: headings, wrapped paragraphs, colours.
 //!
-//! All words are cleaned here. Knows nothing of reports.
+//! All text is cleaned of control characters here. Must not know reports.
 
 pub mod table;
 
@@ -18,7 +18,7 @@ pub struct Style {
 }
 
 impl Default for Style {
-    /// What is readable everywhere: 80 columns, no colour codes.
+    /// A layout that every terminal can show: 80 columns, no colour codes.
     fn default() -> Self {
         Self { width: 80, colour: false }
     }
@@ -27,14 +27,14 @@ impl Default for Style {
 /// Width of the labels before the lines of an answer.
 const ANSWER_LABEL: usize = 8;
 
-/// What a piece of text tells at a glance. Never told by colour alone.
+/// The meaning of a piece of text, which gives its colour. The words must say the same without colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tone {
     /// As it should be.
     Good,
     /// Not as it should be.
     Bad,
-    /// Cannot be told, or worth a look.
+    /// Not certain, or worth a look.
     Doubt,
     Heading,
     Quiet,
@@ -145,7 +145,7 @@ impl Sheet {
         self.hanging(indent, indent + 2, None, &format!("- {text}"));
     }
 
-    /// A table, indented by two, in as many blocks one below the other as it takes, or as a list.
+    /// A table, indented by two columns: as a whole, in blocks one below the other, or as a list.
     pub fn table(&mut self, table: &Table) {
         let width = self.style.width.saturating_sub(2);
         for TableLine { heading, text } in table.lines(width) {

@@ -1,20 +1,14 @@
 //! Columns of numbers that stay readable however narrow the terminal is.
 //!
-//! A table that is too wide is printed in blocks, each with the first column again: a line of a table is never wrapped.
-//! Where not even two columns fit, each row becomes a list. Knows nothing of what its cells mean.
+//! A table that is too wide is printed in blocks, each with the first column again, so that no line is wrapped. If not
+//! even two columns fit, each row becomes a list. Must not know what cells mean.
 
 use crate::render::clean::clean;
 
-/// Which edge of a column its cells touch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Edge {
-    Left,
-    Right,
-}
-
 #[derive(Clone, Debug)]
 pub struct Table {
-    columns: Vec<(String, Edge)>,
+    /// Name of each column, and whether its cells touch the right edge.
+    columns: Vec<(String, bool)>,
     rows: Vec<Entry>,
 }
 
@@ -32,13 +26,15 @@ pub struct TableLine {
 }
 
 const GAP: usize = 2;
-/// A table has no blocks on a terminal narrower than this: they would hold one number each.
+/// On a terminal with fewer columns each row becomes a list, because a block would hold one number.
 const BLOCKS_FROM: usize = 36;
 
 impl Table {
-    /// A table with these columns; the first names the rows.
-    pub fn new(columns: &[(&str, Edge)]) -> Self {
-        Self { columns: columns.iter().map(|(name, edge)| (clean(name), *edge)).collect(), rows: Vec::new() }
+    /// A table with these columns, of which the first names the rows. Each name follows a `<` if the cells of its column
+    /// touch the left edge, or a `>` if they touch the right one.
+    pub fn new(columns: &[impl AsRef<str>]) -> Self {
+        let column = |spec: &str| (clean(spec.get(1..).unwrap_or_default()), spec.starts_with('>'));
+        Self { columns: columns.iter().map(|spec| column(spec.as_ref())).collect(), rows: Vec::new() }
     }
 
     /// Adds a row. Cells beyond the columns are dropped, missing ones are empty.
@@ -48,12 +44,12 @@ impl Table {
         self.rows.push(Entry::Cells(row));
     }
 
-    /// Adds a line that names the rows below it.
+    /// Adds a title line above the rows that follow.
     pub fn title(&mut self, title: &str) {
         self.rows.push(Entry::Title(clean(title)));
     }
 
-    /// The lines of the table, in blocks no wider than `width`; as a list where that cannot be.
+    /// The lines of the table in blocks no wider than `width`, or as a list if `width` is too small for blocks.
     pub fn lines(&self, width: usize) -> Vec<TableLine> {
         let blocks = self.blocks(width);
         let columns = |block: &Vec<usize>| block.iter().map(|column| self.column_width(*column) + GAP).sum::<usize>();
@@ -67,7 +63,7 @@ impl Table {
             }
             let names: Vec<String> = self.columns.iter().map(|(name, _)| name.clone()).collect();
             let heading = self.line(&block, &names);
-            // A table whose columns speak for themselves has no heading.
+            // A table without column names has no line of headings.
             if !heading.is_empty() {
                 lines.push(TableLine { heading: true, text: heading });
             }
@@ -140,14 +136,11 @@ impl Table {
     fn line(&self, block: &[usize], cells: &[String]) -> String {
         let mut line = String::new();
         for (place, column) in block.iter().enumerate() {
-            let (Some(cell), Some((_, edge))) = (cells.get(*column), self.columns.get(*column)) else { continue };
+            let (Some(cell), Some((_, is_right))) = (cells.get(*column), self.columns.get(*column)) else { continue };
             let width = self.column_width(*column);
             line.push_str(&" ".repeat(if place == 0 { 0 } else { GAP }));
             let blank = " ".repeat(width.saturating_sub(cell.chars().count()));
-            match edge {
-                Edge::Left => line.extend([cell.as_str(), &blank]),
-                Edge::Right => line.extend([&blank, cell.as_str()]),
-            }
+            line.extend(if *is_right { [blank.as_str(), cell] } else { [cell, blank.as_str()] });
         }
         line.trim_end().to_owned()
     }
@@ -158,8 +151,7 @@ mod tests {
     use super::*;
 
     fn table() -> Table {
-        let mut table =
-            Table::new(&[("CPU", Edge::Right), ("due", Edge::Right), ("max", Edge::Right), ("load", Edge::Left)]);
+        let mut table = Table::new(&[">CPU", ">due", ">max", "<load"]);
         table.row(["0", "100", "43.2", "idle"].map(str::to_owned));
         table.row(["0 due", "", "99.1"].map(str::to_owned));
         table

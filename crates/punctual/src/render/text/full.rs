@@ -2,9 +2,7 @@
 
 use super::{section, short};
 use crate::render::clean::shortened;
-use crate::render::sheet::Sheet;
-use crate::render::sheet::Style;
-use crate::render::sheet::table::{Edge, Table};
+use crate::render::sheet::{Sheet, Style, table::Table};
 use crate::render::words::next::{Reader, Wording};
 use crate::render::words::{Alike, Changed};
 use crate::render::{explain, units, words};
@@ -44,15 +42,14 @@ fn run(sheet: &mut Sheet, report: &Report) {
     section::notes(sheet, report);
 }
 
-/// The table vendors print for a board: one column per core.
+/// The numbers with one column for each CPU, as vendors print them for a board.
 fn by_core(sheet: &mut Sheet, report: &Report) {
     if report.cpus.is_empty() {
         return;
     }
     sheet.heading("Latencies by core (in us, of the activations that ran)");
-    let names: Vec<String> = report.cpus.iter().map(|c| format!("CPU{}", c.cpu)).collect();
-    let mut columns = vec![("Latencies \\ Core", Edge::Left)];
-    columns.extend(names.iter().map(|name| (name.as_str(), Edge::Right)));
+    let cpus = report.cpus.iter().map(|c| format!(">CPU{}", c.cpu));
+    let columns: Vec<String> = std::iter::once("<Latencies \\ Core".to_owned()).chain(cpus).collect();
     let mut table = Table::new(&columns);
     let mut line = |name: &str, cells: Vec<String>| table.row(std::iter::once(name.to_owned()).chain(cells));
     line("Total", report.cpus.iter().map(|c| units::count(c.row.ran)).collect());
@@ -81,15 +78,15 @@ fn worst(sheet: &mut Sheet, report: &Report) {
     }
     sheet.heading("Worst wake-ups");
     let mut table = Table::new(&[
-        ("latency", Edge::Right),
-        ("CPU", Edge::Right),
-        ("woke on", Edge::Right),
-        ("released at", Edge::Right),
-        ("switches", Edge::Right),
-        ("faults", Edge::Right),
-        ("moves", Edge::Right),
-        ("counted over", Edge::Right),
-        ("load", Edge::Left),
+        ">latency",
+        ">CPU",
+        ">woke on",
+        ">released at",
+        ">switches",
+        ">faults",
+        ">moves",
+        ">counted over",
+        "<load",
     ]);
     for row in &report.worst {
         let a = &row.activation;
@@ -105,7 +102,7 @@ fn worst(sheet: &mut Sheet, report: &Report) {
     );
 }
 
-/// What follows for what was not measured.
+/// What the run can claim beyond what was measured.
 fn claims(sheet: &mut Sheet, report: &Report) {
     if report.claims.phases.iter().all(|phase| phase.due == 0) {
         return;
@@ -136,8 +133,7 @@ fn loads(sheet: &mut Sheet, report: &Report) {
         return;
     }
     sheet.heading("Loads");
-    let mut table =
-        Table::new(&[("load", Edge::Left), ("phase", Edge::Right), ("ran on", Edge::Left), ("achieved", Edge::Left)]);
+    let mut table = Table::new(&["<load", ">phase", "<ran on", "<achieved"]);
     for load in &report.loads {
         table.row([load.name.clone(), load.phase.to_string(), words::cpus(&load.cpus), words::achieved(load)]);
     }
@@ -151,13 +147,7 @@ fn loads(sheet: &mut Sheet, report: &Report) {
 
 fn threads(sheet: &mut Sheet, report: &Report) {
     sheet.heading("Measuring threads, as the kernel granted them");
-    let mut table = Table::new(&[
-        ("CPU", Edge::Right),
-        ("thread", Edge::Right),
-        ("policy", Edge::Left),
-        ("may run on", Edge::Left),
-        ("memory locked", Edge::Left),
-    ]);
+    let mut table = Table::new(&[">CPU", ">thread", "<policy", "<may run on", "<memory locked"]);
     for thread in &report.threads {
         let locked = if thread.memory_locked { "yes" } else { "no" }.to_owned();
         let (cpu, tid) = (thread.cpu.to_string(), thread.tid.to_string());
@@ -195,7 +185,7 @@ fn in_force(sheet: &mut Sheet, report: &Report) {
     }
 }
 
-/// What is bad in full; what there is nothing to do about is counted.
+/// Bad findings in full, and counts of all others.
 fn findings(sheet: &mut Sheet, report: &Report) {
     sheet.heading(&format!("Findings ({})", words::findings_counted(&report.findings)));
     for finding in words::standing_in_the_way(report).into_iter().filter(|finding| finding.state == State::Bad) {

@@ -1,10 +1,8 @@
 //! What another program measured, for the terminal.
 //!
-//! Says what the file says and no more: no verdict, no word about trust.
+//! There is no verdict and no word about trust, because a foreign file does not hold what they are based on.
 
-use crate::render::sheet::Sheet;
-use crate::render::sheet::Style;
-use crate::render::sheet::table::{Edge, Table};
+use crate::render::sheet::{Sheet, Style, table::Table};
 use crate::render::{units, words};
 use punctual_facts::machine::MachineLine;
 use punctual_numbers::foreign::{ForeignRun, Quantity, Series, total};
@@ -52,22 +50,12 @@ fn numbers(sheet: &mut Sheet, run: &ForeignRun) {
     let sum = total(&run.series);
     let all: Vec<&Series> = run.series.iter().chain(&sum).collect();
     let skips = all.iter().any(|series| series.skipped.is_some());
-    let mut columns = vec![
-        ("of", Edge::Left),
-        ("values", Edge::Right),
-        ("min", Edge::Right),
-        ("mean", Edge::Right),
-        ("p50", Edge::Right),
-        ("p99", Edge::Right),
-        ("p99.9", Edge::Right),
-        ("p99.99", Edge::Right),
-        ("max", Edge::Right),
-    ];
-    columns.extend(skips.then_some(("skipped", Edge::Right)));
+    let mut columns = vec!["<of", ">values", ">min", ">mean", ">p50", ">p99", ">p99.9", ">p99.99", ">max"];
+    columns.extend(skips.then_some(">skipped"));
     let mut table = Table::new(&columns);
     for series in all {
         let skipped = skips.then(|| series.skipped.map_or_else(|| units::ABSENT.to_owned(), units::count));
-        table.row(row(series).into_iter().chain(skipped));
+        table.row(row(series).chain(skipped));
     }
     sheet.table(&table);
     sheet.paragraph(
@@ -82,20 +70,16 @@ fn claims(sheet: &mut Sheet, run: &ForeignRun) {
         return;
     }
     sheet.heading("What these numbers can claim");
-    for (label, lines) in &claimed {
-        sheet.paragraph(2, &format!("{label}:"));
-        for line in lines {
+    for of in &claimed {
+        sheet.paragraph(2, &format!("{}:", of.name));
+        for line in &of.lines {
             sheet.point(2, line);
         }
     }
     sheet.paragraph(2, words::claims::CONDITION_IMPORTED);
 }
 
-fn row(series: &Series) -> Vec<String> {
+fn row(series: &Series) -> impl Iterator<Item = String> {
     let count = series.count().map_or_else(|| units::ABSENT.to_owned(), units::count);
-    let ends = [series.smallest(), series.mean, series.largest()].map(units::exact_us);
-    let percentiles = [500_000, 990_000, 999_000, 999_900].map(|ppm| words::claims::percentile_of_import(series, ppm));
-    let [smallest, mean, largest] = ends;
-    let points = [smallest, mean].into_iter().chain(percentiles).chain([largest]);
-    [series.label.clone(), count].into_iter().chain(points).collect()
+    [series.label.clone(), count].into_iter().chain(words::claims::points_of_import(series))
 }

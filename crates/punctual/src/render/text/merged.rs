@@ -1,4 +1,4 @@
-//! What `punctual merge` prints: what came together, and what did not.
+//! What `punctual merge` prints: the runs of the new recording, and what could not be kept.
 
 use crate::render::sheet::{Sheet, Style};
 use crate::render::{units, words};

@@ -1,8 +1,7 @@
-//! The parts that the short and the full text have in common.
+//! Sections that the short and the full text share.
 
 use crate::render::clean::shortened;
-use crate::render::sheet::table::{Edge, Table};
-use crate::render::sheet::{Sheet, Tone};
+use crate::render::sheet::{Sheet, Tone, table::Table};
 use crate::render::words::next::Wording;
 use crate::render::{units, words};
 use punctual_facts::finding::{Finding, Severity, State};
@@ -10,25 +9,14 @@ use punctual_facts::machine::MachineLine;
 use punctual_numbers::report::{Answer, LatencyRow, Percentiles, PhaseRow, Report};
 
 /// The columns of every table of latencies.
-const NUMBERS: [(&str, Edge); 10] = [
-    ("CPU", Edge::Right),
-    ("due", Edge::Right),
-    ("ran", Edge::Right),
-    ("skipped", Edge::Right),
-    ("min", Edge::Right),
-    ("p50", Edge::Right),
-    ("p99", Edge::Right),
-    ("p99.9", Edge::Right),
-    ("p99.99", Edge::Right),
-    ("max", Edge::Right),
-];
+const NUMBERS: [&str; 10] = [">CPU", ">due", ">ran", ">skipped", ">min", ">p50", ">p99", ">p99.9", ">p99.99", ">max"];
 
 /// How many pieces of evidence are shown for one finding.
 const EVIDENCE_SHOWN: usize = 3;
 /// How many characters of one value are shown.
 const VALUE_SHOWN: usize = 160;
 
-/// What the machine is, a line each.
+/// Facts about the machine, a line each.
 pub fn machine(sheet: &mut Sheet, report: &Report, width: usize) {
     sheet.heading("Machine");
     let label_width = report.machine.iter().map(|line| line.name.chars().count()).max().unwrap_or(0).min(20);
@@ -41,7 +29,7 @@ pub fn machine(sheet: &mut Sheet, report: &Report, width: usize) {
     }
 }
 
-/// One finding: what it is, what was read, what it does, how to change it, how sure we are.
+/// One finding: its state and title, what was read, its effect, the fix and its cost, and the confidence.
 pub fn finding(sheet: &mut Sheet, finding: &Finding) {
     let tone = match (&finding.state, finding.severity) {
         (State::Bad, Severity::Fatal | Severity::High) => Tone::Bad,
@@ -71,18 +59,13 @@ pub fn finding(sheet: &mut Sheet, finding: &Finding) {
     sheet.entry(4, 10, "confidence", words::confidence(finding.confidence));
 }
 
-/// One row per CPU, a second one per CPU that skipped releases, and what the two disagree on.
+/// A row for each CPU, a second row for a CPU that skipped releases, and how much the two rows differ.
 pub fn latencies(sheet: &mut Sheet, report: &Report) {
     sheet.heading("Latency of every activation (in us)");
-    sheet.paragraph(2, &format!("{} {}", asked(report), words::scenario(report)));
-    let mut table = Table::new(&[&NUMBERS[..], &[("worst moment, load then", Edge::Left)]].concat());
+    sheet.paragraph(2, &format!("{} {}", words::asked(report), words::scenario(report)));
+    let mut table = Table::new(&[&NUMBERS[..], &["<worst moment, load then"]].concat());
     for cpu in &report.cpus {
-        let worst = cpu
-            .worst_at
-            .as_ref()
-            .map(|worst| format!("{}, {}", units::moment(worst.at), words::phase_name(&worst.phase)));
-        let worst = [worst.unwrap_or_else(|| units::ABSENT.to_owned())];
-        both_views(&mut table, &cpu.cpu.to_string(), &cpu.row, worst);
+        both_views(&mut table, &cpu.cpu.to_string(), &cpu.row, [words::worst_at(cpu)]);
     }
     if let Some(total) = &report.total {
         both_views(&mut table, "all", total, []);
@@ -107,13 +90,6 @@ fn skips(sheet: &mut Sheet, report: &Report) {
     for difference in differences {
         sheet.point(2, &difference);
     }
-}
-
-/// What was asked for, in a sentence.
-fn asked(report: &Report) -> String {
-    let budget =
-        report.need.budget.map_or_else(|| "no budget stated".to_owned(), |b| format!("budget {}", units::latency(b)));
-    format!("Period {}, {budget}.", units::latency(report.need.period))
 }
 
 /// Load phases, CPU by CPU.
@@ -144,7 +120,7 @@ fn points(p: &Percentiles) -> [String; 6] {
     [p.min, p.p50, p.p99, p.p99_9, p.p99_99, p.max].map(units::column_us)
 }
 
-/// Whether the need was held, and what that is worth.
+/// Whether the need was held, and what follows from that for the long run.
 pub fn verdict(sheet: &mut Sheet, report: &Report) {
     let words = words::verdict(report);
     let tone = match report.verdict.answer {
@@ -163,7 +139,7 @@ pub fn verdict(sheet: &mut Sheet, report: &Report) {
 pub fn trust(sheet: &mut Sheet, report: &Report) {
     sheet.heading("Can this run be trusted?");
     let tone = if report.trust.ok() { Tone::Good } else { Tone::Bad };
-    sheet.toned_paragraph(2, tone, words::trust_answer(&report.trust), "");
+    sheet.toned_paragraph(2, tone, &words::trust_answer(&report.trust), "");
     for reason in &report.trust.reasons {
         sheet.point(2, &words::distrust(reason));
     }
@@ -175,7 +151,7 @@ pub fn trust(sheet: &mut Sheet, report: &Report) {
     }
 }
 
-/// What to do next: all there is. The first stands in the answer as well.
+/// All next steps. The first of them also stands in the answer.
 pub fn all_next(sheet: &mut Sheet, of: Wording<'_>) {
     sheet.heading("What next");
     for step in of.steps() {
@@ -184,7 +160,7 @@ pub fn all_next(sheet: &mut Sheet, of: Wording<'_>) {
     }
 }
 
-/// What the reader must know of how it was measured.
+/// Notes on how the run was measured.
 pub fn notes(sheet: &mut Sheet, report: &Report) {
     let notes = words::runs::notes(report);
     if notes.is_empty() {

@@ -1,12 +1,10 @@
-//! What `check`, `measure` and `report` print unless asked for more: at most 60 lines at 80 columns, of which the last
-//! 24 hold the answer.
+//! The default text of `check`, `measure` and `report`: at most 60 lines at 80 columns, of which the last 24 hold the
+//! answer.
 //!
 //! A check prints [`opening`] before it measures and [`results`] when it has measured.
 
 use crate::render::clean::shortened;
-use crate::render::sheet::Style;
-use crate::render::sheet::table::{Edge, Table};
-use crate::render::sheet::{Sheet, Tone};
+use crate::render::sheet::{Sheet, Style, Tone, table::Table};
 use crate::render::words::answer;
 use crate::render::words::next::{Reader, Wording};
 use crate::render::{units, words};
@@ -22,7 +20,8 @@ use std::path::Path;
 
 /// How many findings are shown; the audit shows the others.
 const FINDINGS_SHOWN: usize = 5;
-/// How many rows the table of latencies has; beyond that the latest CPU of each load phase stands for all.
+/// How many rows the table of latencies has. If there are more, each load phase has only its CPU with the largest
+/// latency.
 const ROWS_SHOWN: usize = 8;
 /// How many causes are shown; `punctual explain` shows the others.
 const CAUSES_SHOWN: usize = 3;
@@ -33,15 +32,15 @@ const MACHINE_SHOWN: [&str; 4] = ["model", "kernel", "cpus", "virtualisation"];
 /// Width of the labels above the findings.
 const LABEL: usize = 8;
 
-/// The machine, the need, and what stands in the way, before anything is measured.
+/// What `check` prints before it measures: the machine, the need, and the worst findings.
 pub struct Opening<'a> {
     pub machine: &'a [MachineLine],
     pub need: &'a Need,
-    /// The profile that stated it, where it is known.
+    /// Name of the profile that states the need, if one was named.
     pub profile: Option<&'a str>,
-    /// What an audit found; `None` where none was made.
+    /// Findings of the audit; `None` without an audit.
     pub findings: Option<&'a [Finding]>,
-    /// Causes that were found already, so that what bears on them comes first.
+    /// Causes that are known already. Findings whose knobs bear on them come first.
     pub causes: &'a [Ranked],
 }
 
@@ -77,7 +76,7 @@ fn in_the_way(sheet: &mut Sheet, findings: &[Finding], of: &Opening<'_>, width: 
     let unknown = number(|state| matches!(state, State::Unknown(_)));
     sheet.heading(&format!("What stands in the way: {} bad, {unknown} unknown, {good} good", bad.len()));
     let ids = bad.iter().take(FINDINGS_SHOWN).map(|finding| finding.id.chars().count()).max().unwrap_or(0);
-    let mut table = Table::new(&[("", Edge::Left), ("", Edge::Left), ("", Edge::Left)]);
+    let mut table = Table::new(&["<", "<", "<"]);
     for finding in bad.iter().take(FINDINGS_SHOWN) {
         let wanted = shortened(&words::title(finding), width.saturating_sub(ids + 14));
         table.row([words::severity(finding.severity).to_owned(), finding.id.clone(), wanted]);
@@ -90,7 +89,7 @@ fn in_the_way(sheet: &mut Sheet, findings: &[Finding], of: &Opening<'_>, width: 
     }
 }
 
-/// How long the measurement takes that begins now, and of what it consists.
+/// How long the measurement will take, and its load phases.
 pub fn ahead(scenario: &Scenario, style: Style) -> String {
     let mut sheet = Sheet::new(style);
     sheet.gap();
@@ -110,7 +109,7 @@ pub fn results(report: &Report, reader: &Reader, paths: [Option<&Path>; 2], styl
     sheet.finish()
 }
 
-/// All of it at once, as a recording is told again.
+/// Opening and results together, for a recording that is shown again.
 pub fn short(report: &Report, reader: &Reader, paths: [Option<&Path>; 2], style: Style) -> String {
     let opening = opening(
         &Opening {
@@ -135,7 +134,7 @@ fn notes(sheet: &mut Sheet, report: &Report) {
     }
 }
 
-/// One row per load phase and CPU, over all releases due; what was traced apart is left out.
+/// One row for each load phase and CPU, over all releases due. Phases that were traced for causes alone are left out.
 fn latencies(sheet: &mut Sheet, report: &Report) {
     let all: Vec<&PhaseRow> =
         report.phases.iter().filter(|row| !report.traced_apart() || !report.traced(row.phase)).collect();
@@ -148,17 +147,7 @@ fn latencies(sheet: &mut Sheet, report: &Report) {
         rows.sort_by_key(|row| row.phase);
     }
     sheet.heading("Latency in us, of every release due");
-    let mut table = Table::new(&[
-        ("load", Edge::Left),
-        ("CPU", Edge::Right),
-        ("releases", Edge::Right),
-        ("missed", Edge::Right),
-        ("p50", Edge::Right),
-        ("p99", Edge::Right),
-        ("p99.9", Edge::Right),
-        ("max", Edge::Right),
-        ("", Edge::Left),
-    ]);
+    let mut table = Table::new(&["<load", ">CPU", ">releases", ">missed", ">p50", ">p99", ">p99.9", ">max", "<"]);
     let mut phase = None;
     for row in &rows {
         let numbers = &row.row;
@@ -191,8 +180,7 @@ fn who(sheet: &mut Sheet, report: &Report, causes: &Explanation, width: usize) {
     }
     let apart = if report.traced_apart() { " (in a traced pass of its own)" } else { "" };
     sheet.heading(&format!("Who made it late{apart}"));
-    let mut table =
-        Table::new(&[("share", Edge::Right), ("cause", Edge::Left), ("worst", Edge::Right), ("knob", Edge::Left)]);
+    let mut table = Table::new(&[">share", "<cause", ">at most", "<knob"]);
     for ranked in causes.causes.iter().take(CAUSES_SHOWN) {
         let knob = words::causes::knobs(ranked, report).first().map_or("", |knob| knob.id);
         let (share, worst) = if ranked.total == Nanos::ZERO {
@@ -210,7 +198,7 @@ fn who(sheet: &mut Sheet, report: &Report, causes: &Explanation, width: usize) {
     sheet.table(&table);
 }
 
-/// The last lines: they tell the answer without anything above them.
+/// The last lines, which can be understood without anything above them.
 pub fn answer(sheet: &mut Sheet, report: &Report, reader: &Reader, [recording, page]: [Option<&Path>; 2]) {
     let tone = match report.verdict.answer {
         Answer::Held => Tone::Good,
@@ -227,10 +215,14 @@ pub fn answer(sheet: &mut Sheet, report: &Report, reader: &Reader, [recording, p
     );
     sheet.answer("How sure", &answer::how_sure(report));
     sheet.answer("Trust", &answer::trust(report).join(" "));
+    let wording = Wording { report, reader, recording };
     if let Some(cause) = answer::top_cause(report) {
         sheet.answer("Causes", &cause);
+    } else if report.causes.is_none() && report.verdict.missed > 0 {
+        sheet.answer("Causes", "This run did not look for them. To look:");
+        sheet.answer_command(&wording.looking().to_string());
     }
-    if let Some(next) = (Wording { report, reader, recording }).steps().first() {
+    if let Some(next) = wording.steps().first() {
         sheet.answer_next(&next.why, &next.command.to_string(), next.then);
     }
     let files: Vec<String> = [recording, page].into_iter().flatten().map(|path| path.display().to_string()).collect();

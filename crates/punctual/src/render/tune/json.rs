@@ -1,4 +1,4 @@
-//! What is published of changing the machine: the plan and what became of it, what was put back, how everything stands.
+//! JSON documents about changing the machine: the plan with its result, what was reverted, the status of settings.
 
 use super::Status;
 use crate::render::document::Published;

@@ -1,4 +1,4 @@
-//! Plans, what became of them, and how things stand: for people and as JSON.
+//! Plans, the results of applying and reverting them, and the status of settings: as text and as JSON.
 //!
 //! Decides nothing: everything shown is a value of the core or of the journal.
 

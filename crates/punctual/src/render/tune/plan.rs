@@ -1,8 +1,7 @@
 //! A plan as a terminal shows it: which CPUs, what is changed and how each change is undone, what is left.
 
 use super::NAMES;
-use crate::render::sheet::Style;
-use crate::render::sheet::{Sheet, Tone};
+use crate::render::sheet::{Sheet, Style, Tone};
 use crate::render::words;
 use punctual_facts::finding::Severity;
 use punctual_tuning::knobs::Blast;
@@ -51,7 +50,7 @@ fn changes(sheet: &mut Sheet, changes: &[Change]) {
     }
 }
 
-/// What they come to, for whoever has to agree to all of them.
+/// How many changes there are of each blast radius, for the user who has to agree to them.
 fn totals(changes: &[Change]) -> String {
     let of = |blast: Blast| match changes.iter().filter(|change| change.blast == blast).count() {
         0 => None,
@@ -108,7 +107,7 @@ fn conflicts(sheet: &mut Sheet, plan: &Plan) {
     }
 }
 
-/// Who else has a hand in it, and what becomes of that, in a sentence.
+/// Another program that sets the same things, and how the conflict is resolved, in a sentence.
 pub(super) fn owner(conflict: &Conflict) -> String {
     let resolved = match &conflict.resolved {
         Resolution::Silenced => "it is stopped and kept from starting".to_owned(),
@@ -163,7 +162,7 @@ fn left(sheet: &mut Sheet, left: &[Left]) {
     }
 }
 
-/// Why something is left, as a clause.
+/// Why a setting is left as it is, as part of a sentence.
 pub fn why(reason: &Reason) -> String {
     match reason {
         Reason::Excepted => "you left it out".to_owned(),

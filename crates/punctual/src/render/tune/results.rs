@@ -1,7 +1,6 @@
 //! What became of a plan, change by change.
 
-use crate::render::sheet::Style;
-use crate::render::sheet::{Sheet, Tone};
+use crate::render::sheet::{Sheet, Style, Tone};
 use punctual_linux::apply::{Applied, Fate, Reverted, Tried, UndoneStep};
 use punctual_linux::journal::{StepOutcome, Undone};
 use punctual_tuning::plan::{Plan, subject};
@@ -29,7 +28,7 @@ pub fn results(plan: &Plan, applied: &Applied, next: &[String], style: Style) ->
     sheet.finish()
 }
 
-/// What is in force meanwhile, where a step takes effect later; what was refused of steps that stand for themselves.
+/// What is in force until a step takes effect, and steps that were refused while the rest of their change was made.
 fn waits(tried: &Tried) -> Vec<String> {
     let told = |outcome: &StepOutcome| match outcome {
         StepOutcome::Waits { seen } => Some(format!("not yet: still reads {seen}")),
@@ -43,7 +42,7 @@ fn waits(tried: &Tried) -> Vec<String> {
     counted.into_iter().map(|(text, count)| if count > 1 { format!("{count} times: {text}") } else { text }).collect()
 }
 
-/// A fate in a word, and why.
+/// The result of a change in a word, and the reason.
 pub(super) fn told(tried: &Tried) -> (Tone, &'static str, String) {
     match &tried.fate {
         Fate::Done => (Tone::Good, "done", String::new()),

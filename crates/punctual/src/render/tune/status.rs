@@ -1,21 +1,20 @@
-//! How things stand: configured, booted and effective side by side, for each thing that was asked for.
+//! The status of each setting that was asked for: configured, booted and effective values side by side.
 
 use super::NAMES;
-use crate::render::sheet::Style;
-use crate::render::sheet::{Sheet, Tone};
+use crate::render::sheet::{Sheet, Style, Tone};
 use punctual_tuning::plan::{Standing, StatusRow};
 use serde::Serialize;
 
-/// How many things that share a line are named; JSON names all.
+/// How many settings that share a line are named. JSON names all.
 const MOST_NAMED: usize = 4;
 
-/// How everything stands that was asked for and not taken back.
+/// The status of every setting that was asked for and not reverted.
 #[derive(Default, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Status {
     /// What is known of the transactions, the journal and the boot entry.
     pub sentences: Vec<Sentence>,
-    /// One for each thing that was asked for.
+    /// One row for each setting that was asked for.
     pub rows: Vec<StatusRow>,
 }
 
@@ -61,7 +60,7 @@ pub fn status(Status { sentences, rows }: &Status, style: Style) -> String {
     sheet.finish()
 }
 
-/// Rows that say the same of several things.
+/// Writes rows that say the same of several settings as one.
 fn one(sheet: &mut Sheet, alike: &[&StatusRow]) {
     let [row, rest @ ..] = alike else { return };
     let tone = match row.standing {

@@ -1,18 +1,18 @@
 //! The answer of a run in a few lines: held or not and by how much, how sure, whether to believe it, why, what next.
 
 use super::command;
-use super::{although, causes, distrust};
+use super::trust::{CHECKED, although, distrust};
+use super::{causes, trust};
 use crate::render::units;
 use punctual_facts::profile::Need;
 use punctual_hist::Nanos;
-use punctual_numbers::explain::{Class, Ranked};
-use punctual_numbers::report::{Answer, Percentiles, Report};
+use punctual_numbers::explain::{Class, Explanation, Ranked};
+use punctual_numbers::report::{Answer, Distrust, Percentiles, Report};
 use std::path::Path;
 
 /// How many reasons for doubt stand beside the answer; the others are counted.
 const DOUBTS_SHOWN: usize = 2;
 
-/// `HELD`, `NOT HELD`, `INCONCLUSIVE`.
 pub fn word(answer: Answer) -> &'static str {
     match answer {
         Answer::Held => "HELD",
@@ -27,13 +27,14 @@ fn due(report: &Report) -> Percentiles {
     row.map(|row| row.latency_due).unwrap_or_default()
 }
 
-/// The largest of the usual percentiles that there are enough values for, by name.
+/// The highest of these percentiles that there are enough values for, with its name.
 fn tail(points: &Percentiles) -> Option<(&'static str, Nanos)> {
     let named = [("p99.9", points.p99_9), ("p99", points.p99), ("p50", points.p50)];
     named.into_iter().find_map(|(name, value)| Some((name, value?)))
 }
 
-/// The numbers that belong to the answer: `p99.9 5.97 ms, max 17.9 ms (358x), budget 50 us; 3 of 40 000 releases missed`.
+/// The numbers of the answer: `p99.9 5.97 ms, max 17.9 ms (358x the budget), budget 50 us; 3 of 40 000 releases
+/// missed`.
 pub fn by_how_much(report: &Report) -> String {
     let points = due(report);
     let mut parts: Vec<String> =
@@ -58,39 +59,34 @@ pub fn by_how_much(report: &Report) -> String {
     format!("{}{missed}.", parts.join(", "))
 }
 
-/// How sure the answer is.
 pub fn how_sure(report: &Report) -> String {
     let verdict = &report.verdict;
     if let Some(why) = &verdict.inconclusive_because {
         return format!("{}.", units::capitalised(&super::verdict::inconclusive(why)));
     }
     let Some(bound) = super::verdict::bound(report) else { return "No bound follows from this run.".to_owned() };
-    // To the nearest: 1 606 of 8 000 are 1 in 5.
+    // Rounded to the nearest whole number: 1 606 of 8 000 are 1 in 5.
     match verdict.due.saturating_add(verdict.missed / 2).checked_div(verdict.missed) {
         None => bound,
         Some(one_in) => format!("1 in {} releases missed here. {bound}", units::count(one_in)),
     }
 }
 
-/// Whether the run can be trusted, and the first doubts: why not, or what the answer stands against.
+/// Whether the run can be trusted, with the first doubts or with what was checked.
 pub fn trust(report: &Report) -> Vec<String> {
-    // What may have hidden latency matters most.
-    let mut reasons = report.trust.reasons.clone();
-    reasons.sort_by_key(|doubt| !doubt.direction().hides());
-    let shown = reasons.get(..DOUBTS_SHOWN).unwrap_or(&reasons);
+    let (shown, more) = doubts(report);
     let mut said = match (report.trust.ok(), shown.is_empty()) {
-        (true, true) => vec!["Yes.".to_owned()],
-        (true, false) => vec![format!("Yes, although {}.", although(shown))],
+        (true, true) => vec![format!("Yes: {CHECKED}.")],
+        (true, false) => vec![format!("Yes, although {}.", although(&shown))],
         (false, _) => {
             // What can only have hidden latency leaves a miss that was seen as it is.
             let stands = report.verdict.answer == Answer::NotHeld;
-            let first = if stands { "Not in all: that it is not held stands, but:" } else { "No:" };
+            let first = if stands { "In part: the misses are certain, but there may be more." } else { "No." };
             std::iter::once(first.to_owned()).chain(shown.iter().map(distrust)).collect()
         }
     };
-    let more = reasons.len().saturating_sub(DOUBTS_SHOWN);
     if more > 0 {
-        said.push(format!("And {more} more: --full."));
+        said.push(format!("And {}: --full.", units::counted(more as u64, "more doubt")));
     }
     if report.verdict.cause_open {
         said.push("The misses are a fact; their cause is open.".to_owned());
@@ -98,18 +94,41 @@ pub fn trust(report: &Report) -> Vec<String> {
     said
 }
 
-/// The cause that took the largest part of the time, and how much has none; `None` where nobody looked or nothing was
-/// late.
+/// The doubts that stand beside the answer, and the number of the others. What may have hidden latency comes first.
+fn doubts(report: &Report) -> (Vec<Distrust>, usize) {
+    let mut reasons = report.trust.reasons.clone();
+    reasons.sort_by_key(|doubt| !doubt.direction().hides());
+    let more = reasons.len().saturating_sub(DOUBTS_SHOWN);
+    reasons.truncate(DOUBTS_SHOWN);
+    (reasons, more)
+}
+
+/// What would remove the doubts that stand beside the answer, where something would.
+pub fn remedies(report: &Report) -> Vec<String> {
+    doubts(report).0.iter().filter_map(trust::remedy).collect()
+}
+
+/// The cause that took the largest part of the time, then the first that has a name, and whose the latest activation
+/// is.
+/// `None` if causes were not looked for or nothing was late.
 pub fn top_cause(report: &Report) -> Option<String> {
     let found = report.causes.as_ref()?;
     let told = |ranked: &Ranked| format!("{}, {}", causes::cause(&ranked.cause), causes::short_weight(ranked));
     let Some(first) = found.causes.first() else {
         return (report.late().late > 0).then(|| "No cause was found.".to_owned());
     };
-    Some(units::capitalised(&match named(report).filter(|ranked| ranked.cause != first.cause) {
-        Some(next) => format!("{}; then {}.", told(first), told(next)),
-        None => format!("{}.", told(first)),
-    }))
+    let next = named(report).filter(|ranked| ranked.cause != first.cause);
+    let next = next.map_or_else(String::new, |next| format!("; then {}", told(next)));
+    let latest = latest(found, first).map_or_else(String::new, |latest| format!(" {latest}"));
+    Some(format!("{}{next}.{latest}", units::capitalised(&told(first))))
+}
+
+/// The latest activation that was traced, if another cause than the first made it late.
+fn latest(found: &Explanation, first: &Ranked) -> Option<String> {
+    let spike = found.spikes.first()?;
+    let blame = spike.primary().filter(|blame| blame.cause != first.cause && blame.time > Nanos::ZERO)?;
+    let (latency, cause) = (units::latency(spike.latency()), causes::blamed(blame));
+    Some(format!("The latest activation traced ({latency}) had another cause: {cause}."))
 }
 
 /// The first cause that has a name.
@@ -137,7 +156,7 @@ pub fn brief(report: &Report, recording: Option<&Path>) -> String {
     )
 }
 
-/// What the audit was asked, for the command that shows all of it.
+/// The need of a report, for the command that audits for it.
 pub fn need(report: &Report) -> Need {
     Need {
         period: Some(report.need.period),

@@ -1,4 +1,5 @@
-//! Who made it late, in words: kinds of causes, where they lie, why they could run, how was looked.
+//! Causes of latency in words: their kinds and names, when and where they came, why they could run, how they were
+//! searched.
 
 use super::phase_name;
 use crate::render::clean::visible;
@@ -69,7 +70,7 @@ pub fn cause(cause: &Cause) -> String {
     }
 }
 
-/// The shortest that still says who it was.
+/// The name of a cause, or its kind if it has no name.
 pub fn cause_label(cause: &Cause) -> String {
     if cause.name.is_empty() { class(cause.class).to_owned() } else { name(&cause.name.to_string()) }
 }
@@ -79,7 +80,7 @@ pub fn late_by(latency: Nanos) -> String {
     format!("latency {}", units::latency(latency))
 }
 
-/// Where between release and body.
+/// The stage between release and body.
 pub fn stage(stage: Stage) -> &'static str {
     match stage {
         Stage::TimerLate => "timer late",
@@ -112,11 +113,10 @@ pub fn why(why: &Why) -> String {
         }
         Why::Affinity { cpus } => format!("it may go to CPUs {cpus}"),
         Why::Managed => "the kernel alone decides where it goes (managed)".to_owned(),
-        // These count time.
-        Why::Counter { name, grew: by } if matches!(name.as_str(), "steal" | "standstill" | "suspended") => {
-            format!("{name} grew by {}", units::latency(Nanos::from_ns(*by)))
+        Why::Counter { name, grew, is_time: true } => {
+            format!("{name} grew by {}", units::latency(Nanos::from_ns(*grew)))
         }
-        Why::Counter { name, grew: by } => format!("{name} grew by {}", units::count(*by)),
+        Why::Counter { name, grew, is_time: false } => format!("{name} grew by {}", units::count(*grew)),
         Why::PartlyStolen { time } => {
             format!("up to {} of the latency may be the hypervisor's", units::latency(*time))
         }
@@ -137,24 +137,25 @@ fn or<'a>(text: &'a str, otherwise: &'a str) -> &'a str {
     if text.is_empty() { otherwise } else { text }
 }
 
-/// That something comes at regular times: `every 250 ms (57 of 58 fit)`.
+/// How often something comes at regular times: `every 250 ms (57 of 58 fit)`.
 pub fn rhythm(rhythm: &Rhythm) -> String {
     let (fitting, of) = rhythm.fitting;
     let fit = if of == 0 { String::new() } else { format!(" ({} of {} fit)", units::count(fitting), units::count(of)) };
     format!("every {}{fit}", units::duration(rhythm.period))
 }
 
-/// When it came: regularly or in bursts; `None` where it is neither.
+/// Whether a cause came regularly or in bursts; `None` if neither was found.
 pub fn pattern(ranked: &Ranked) -> Option<String> {
     let rhythm = ranked.rhythm.as_ref().map(rhythm);
-    let bursts = ranked.bursts.map(|(clusters, largest)| {
-        format!("in {}, the largest of {}", units::counted(clusters, "burst"), units::counted(largest, "spike"))
+    let bursts = ranked.bursts.map(|of| {
+        format!("in {}, the largest of {}", units::counted(of.clusters, "burst"), units::counted(of.largest, "spike"))
     });
     let both: Vec<String> = rhythm.into_iter().chain(bursts).collect();
     (!both.is_empty()).then(|| both.join(", "))
 }
 
-/// On which CPUs and under which load it came; nothing where there is only one of either.
+/// On which CPUs, and under which loads, a cause came. CPUs are left out if only one was measured, loads if only one
+/// was traced.
 pub fn places(ranked: &Ranked, report: &Report) -> Vec<String> {
     let cpus = ranked.by_cpu.iter().map(|on| (on.spikes, format!("on CPU {}", on.cpu)));
     let phases = ranked
@@ -173,7 +174,7 @@ fn counts(mut places: Vec<(u64, String)>) -> String {
     places.iter().map(|(n, place)| format!("{} {place}", units::count(*n))).collect::<Vec<_>>().join(", ")
 }
 
-/// A cause of one late activation: how long, who, why it could run.
+/// A cause of one late activation: its time, its name, and why it could run.
 pub fn blame(blame: &Blame) -> String {
     let blamed = blamed(blame);
     let beyond = if blame.excess == blame.time {
@@ -186,13 +187,13 @@ pub fn blame(blame: &Blame) -> String {
     format!("{blamed}{beyond}{reasons}")
 }
 
-/// The same in short: how long and who.
+/// A cause of one late activation without reasons: its time and its name.
 pub fn blamed(blame: &Blame) -> String {
     let took = if blame.time == Nanos::ZERO { String::new() } else { format!("{} ", units::latency(blame.time)) };
     format!("{took}{}", cause(&blame.cause))
 }
 
-/// That late activations as such come at regular times.
+/// A sentence about late activations that come at regular times, if some do.
 pub fn rhythms(explanation: &Explanation) -> Option<String> {
     let said: Vec<String> =
         explanation.rhythms.iter().map(|found| format!("on CPU {} {}", found.cpu, rhythm(&found.rhythm))).collect();
@@ -200,7 +201,7 @@ pub fn rhythms(explanation: &Explanation) -> Option<String> {
         .then(|| format!("Late activations come at regular times, whatever their causes: {}.", said.join("; ")))
 }
 
-/// What an activation spends that is not late.
+/// A sentence about the time that ordinary activations spend, if it is known.
 pub fn ordinary(explanation: &Explanation) -> Option<String> {
     let said: Vec<String> = explanation
         .ordinary
@@ -222,7 +223,7 @@ pub fn rung(rung: Rung) -> &'static str {
     }
 }
 
-/// What cannot be seen.
+/// Something that this way of searching cannot see.
 pub fn blind(blind: &Blind) -> String {
     match blind {
         Blind::Records => {
@@ -241,7 +242,7 @@ pub fn blind(blind: &Blind) -> String {
     }
 }
 
-/// What known timers came to where it was not what it should be; `None` where it was.
+/// The result of a self-test that failed; `None` if it passed.
 pub fn self_test(test: &SelfTest) -> Option<String> {
     (!test.passed()).then(|| {
         format!(
@@ -260,7 +261,7 @@ fn counted(n: u32, one: &str, more: &str) -> String {
     format!("{}{}{}", units::count(n.into()), units::THIN, if n == 1 { one } else { more })
 }
 
-/// Why a window does not tell all.
+/// Why the records of a window are incomplete.
 pub fn incomplete(why: Incomplete) -> &'static str {
     match why {
         Incomplete::Holes => "records are missing in it, or of its CPU, that nobody reported as lost",
@@ -293,7 +294,7 @@ pub fn late(report: &Report, explanation: &Explanation) -> Vec<String> {
         return vec![format!("No activation was late{than}: there is nothing to explain.")];
     }
     let mut sentences = vec![format!(
-        "{} late{than}, {} in all; {} captured, {} of them completely.",
+        "{} late{than}, {} in all; {} captured, {} of them completely traced.",
         were(all.late, "activation"),
         units::duration(all.latency),
         units::count(all.kept),
@@ -307,28 +308,46 @@ pub fn late(report: &Report, explanation: &Explanation) -> Vec<String> {
         ));
     }
     if let Some(share) = explanation.complete.filter(|share| *share < 0.995) {
-        sentences.push(format!("{} of the captured latency is fully traced.", units::portion(share)));
+        sentences.push(format!(
+            "Activations whose records are incomplete, with {} of the time captured, count in no share.",
+            units::portion(1.0 - share)
+        ));
     }
     sentences
 }
 
-/// How much of the latency that was looked at has a known cause.
+/// How much of the traced latency has a known cause. The traced latency is that of late activations with complete
+/// records, and all shares are of it.
 pub fn explained(explanation: &Explanation) -> String {
     explanation.explained.map_or_else(
         || "How much of the latency each cause made is not known.".to_owned(),
-        |share| format!("{} of the captured latency has a known cause.", units::portion(share)),
+        |share| format!("{} of the traced latency has a known cause.", units::portion(share)),
     )
 }
 
-/// Why the causes are not the answer, as what follows "Inconclusive:".
+/// Why the causes found are not conclusive: the text after "Inconclusive:".
 pub fn doubt(why: CausesDoubt) -> &'static str {
     match why {
         CausesDoubt::NothingKept => "no late activation was captured.",
         CausesDoubt::NoTimes => "counters name causes, but not how much of the latency each made.",
-        CausesDoubt::Unexplained => "more than a fifth of the captured latency has no known cause.",
+        CausesDoubt::Unexplained => "more than a fifth of the traced latency has no known cause.",
         CausesDoubt::SelfTest => "the self-test of the trace failed: records may be missing, or at wrong times.",
-        CausesDoubt::Incomplete => "more than a fifth of the captured latency is not fully traced.",
+        CausesDoubt::Incomplete => "more than a fifth of the time captured has incomplete records.",
         CausesDoubt::Added => "something that only adds latency was at work as well; see \"Can this run be trusted?\".",
+    }
+}
+
+/// What makes a ranking of causes that nothing speaks against credible.
+pub fn checked(report: &Report) -> String {
+    let tests = report.causes.iter().filter_map(|causes| causes.tracing.as_ref()).flat_map(|of| &of.self_test);
+    let test = if tests.count() > 0 { ", and the self-test of the trace passed" } else { "" };
+    match report.late() {
+        late if late.late == 0 => format!("each activation was held against its threshold{test}"),
+        late => format!(
+            "{} of {} captured have complete records{test}",
+            units::count(late.complete),
+            units::count(late.kept)
+        ),
     }
 }
 
@@ -336,7 +355,7 @@ fn were(n: u64, noun: &str) -> String {
     format!("{} {}", units::counted(n, noun), if n == 1 { "was" } else { "were" })
 }
 
-/// How was looked on, a sentence each.
+/// How causes were searched, a sentence each.
 pub fn how(tracing: &Tracing, report: &Report) -> Vec<String> {
     let threshold = match tracing.threshold {
         Some(limit) => format!("later than {}", units::latency(limit)),
@@ -371,7 +390,7 @@ fn opinions(Opinions { same, different }: Opinions) -> String {
     format!("The kernel's own noise tracer was heard on interrupts and threads {all}: {differs}.")
 }
 
-/// Which load phases the causes are of, where not of all.
+/// Which load phases the causes come from, if only some were traced.
 pub fn phases(report: &Report) -> Option<String> {
     let phases = 0..u16::try_from(report.scenario.load_phases.len()).unwrap_or(u16::MAX);
     let traced: Vec<u16> = phases.filter(|phase| report.traced(*phase)).collect();
@@ -387,7 +406,7 @@ pub fn phases(report: &Report) -> Option<String> {
     })
 }
 
-/// What the records of each CPU came to, where any were lost.
+/// How many records the kernel lost on each CPU; `None` if it lost none.
 pub fn lost(explanation: &Explanation) -> Option<String> {
     let lost = explanation.totals.iter().filter(|total| total.lost > 0).map(|total| {
         let all = total.records.saturating_add(total.lost);
@@ -398,34 +417,35 @@ pub fn lost(explanation: &Explanation) -> Option<String> {
         .then(|| format!("The kernel lost {}; activations with a hole in their trace are marked.", lost.join(", ")))
 }
 
-/// A moment of the run, from an instant.
+/// An instant as the time since the start of the run.
 pub fn at(report: &Report, instant: punctual_hist::MonoTime) -> String {
     units::moment(RecTime::of(instant, report.epoch))
 }
 
-/// What a cause took: `61 % of the latency: 18.2 ms in 58 spikes, at most 812 us in one; the main cause of 51`.
+/// What a cause took: `61 % of the traced latency: 18.2 ms in 58 spikes, at most 812 us in one; the main cause of 51`.
 pub fn weight(ranked: &Ranked) -> String {
     let (count, first) = (units::counted(ranked.count, "spike"), units::count(ranked.first_in));
     if ranked.total == Nanos::ZERO {
         return format!("counters name it in {count}, as the first suspect in {first}");
     }
     format!(
-        "{} of the latency: {} in {count}, at most {} in one; the main cause of {first}",
+        "{} of the traced latency: {} in {count}, at most {} in one; the main cause of {first}",
         units::portion(ranked.share),
         units::duration(ranked.total),
         units::latency(ranked.worst)
     )
 }
 
-/// The same in few words, for the answer: `61 % of the latency traced, worst 812 us`.
+/// What a cause took in few words, for the answer: `61 % of the traced latency, at most 812 us of one activation`.
 pub fn short_weight(ranked: &Ranked) -> String {
     if ranked.total == Nanos::ZERO {
         return format!("counters name it in {}", units::counted(ranked.count, "spike"));
     }
-    format!("{} of the latency traced, worst {}", units::portion(ranked.share), units::latency(ranked.worst))
+    let (share, most) = (units::portion(ranked.share), units::latency(ranked.worst));
+    format!("{share} of the traced latency, at most {most} of one activation")
 }
 
-/// Causes of latency that a knob bears on, as `explain` names them; empty where there are none.
+/// Causes of latency that a knob bears on, with the words of `explain`; empty if there are none.
 pub fn borne_on(knob: &str) -> String {
     let mut causes: Vec<String> = advice::causes(knob).into_iter().map(|of| cause(&of.example())).collect();
     causes.sort();
@@ -437,12 +457,12 @@ pub fn borne_on(knob: &str) -> String {
 pub struct KnobHere<'a> {
     pub id: &'static str,
     pub title: &'static str,
-    /// How the audit of the same run found it; `None` where there was no audit.
+    /// State of the knob in the audit of the same run; `None` without an audit.
     pub state: Option<&'a State>,
 }
 
 impl KnobHere<'_> {
-    /// What the state should be, and whether it is already.
+    /// The wanted state of the knob, and whether the machine has it.
     pub fn wanted(&self) -> String {
         match self.state {
             Some(State::Good) => format!("should be: {}; already so", self.title),
@@ -452,8 +472,8 @@ impl KnobHere<'_> {
     }
 }
 
-/// The knobs that bear on a cause, most useful first; what does not apply here is left out, and what is good already
-/// comes last.
+/// The knobs that bear on a cause, most useful first. Knobs that do not apply here are left out, and good ones come
+/// last.
 pub fn knobs<'a>(ranked: &Ranked, report: &'a Report) -> Vec<KnobHere<'a>> {
     let here = |id: &&'static str| KnobHere {
         id,
@@ -466,7 +486,7 @@ pub fn knobs<'a>(ranked: &Ranked, report: &'a Report) -> Vec<KnobHere<'a>> {
     knobs
 }
 
-/// Why it could run, most frequent first; how often, where not always.
+/// Why a cause could run, most frequent reason first, with the number of times unless it was each time.
 pub fn reasons(ranked: &Ranked, limit: usize) -> Vec<String> {
     let said = |WhyCount { why: reason, spikes }: &WhyCount| {
         let often =

@@ -1,7 +1,7 @@
 //! What a run can claim, in sentences for readers who are no statisticians. A sentence never says more than its number.
 //!
-//! One module for each kind of thing that is told: `limits` of what was seen, `beyond` it, why that is `refused`, `signs`
-//! of an origin; `imported` says all of it of another program's file.
+//! `limits` words limits of what was seen, `beyond` levels that are rarer than the run could show, `refused` why there are no
+//! such levels, and `signs` hints at an origin. `imported` words all claims of another program's file.
 
 mod beyond;
 mod imported;
@@ -10,7 +10,7 @@ mod refused;
 mod signs;
 mod times;
 
-pub use imported::{CONDITION_IMPORTED, of_import, percentile_of_import};
+pub use imported::{CONDITION_IMPORTED, of_import, points_of_import};
 #[cfg(test)]
 pub use refused::examples;
 pub use refused::{reason, refused, refused_of_import};
@@ -23,7 +23,7 @@ use limits::{clustered, method, missed, misses, moods, percentiles, seen, wanted
 use punctual_numbers::claims::{CauseClaims, PhaseClaims};
 use refused::{CAUSES_SHOWN, reasons_of_cause};
 
-/// What holds for all of it.
+/// The condition for all claims of a run.
 pub const CONDITION: &str = "With 95\u{202f}% confidence each, for this machine under this load: what was not there \
                              while it was measured, a rare interrupt or a hot day, is in none of these numbers.";
 
@@ -48,7 +48,7 @@ pub fn claims(phase: &PhaseClaims) -> Vec<String> {
     lines
 }
 
-/// What one cause makes by itself.
+/// What can be claimed of one cause alone.
 fn of_cause(claims: &CauseClaims) -> Vec<String> {
     let name = cause(&claims.cause);
     match &claims.beyond {
@@ -60,7 +60,7 @@ fn of_cause(claims: &CauseClaims) -> Vec<String> {
     }
 }
 
-/// The latest CPU, where it is not like the others.
+/// Claims of the CPU with the largest latency, if it differs from the others.
 fn latest(cpu: &PhaseClaims) -> String {
     let number = cpu.cpus.iter().next().unwrap_or_default();
     let largest = cpu.largest.map_or_else(|| units::ABSENT.to_owned(), units::latency);

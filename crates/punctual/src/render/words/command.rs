@@ -20,7 +20,7 @@ impl Command {
         Self { words: words.into_iter().map(Into::into).collect(), as_root: false }
     }
 
-    /// The same command, typed by somebody who is not root yet.
+    /// The same command, with `sudo` if it is needed.
     pub fn with_sudo(self, needed: bool) -> Self {
         Self { as_root: needed, ..self }
     }
@@ -32,7 +32,16 @@ impl Command {
         command
     }
 
-    /// What comes after the program's name.
+    /// The same measurement, with a search for causes, which `check` makes unless it is told not to.
+    pub fn looking(mut self) -> Self {
+        self.words.retain(|word| word != "--no-explain" && word != "--explain");
+        if self.words.first().is_some_and(|verb| verb == "measure") {
+            self.words.push("--explain".to_owned());
+        }
+        self
+    }
+
+    /// The words after the program's name.
     pub fn into_words(self) -> Vec<String> {
         self.words
     }
@@ -55,7 +64,7 @@ impl std::fmt::Display for Command {
     }
 }
 
-/// A word as a shell takes it for one.
+/// A word quoted so that a shell reads it as one word.
 fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_@%+=:,./-".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {
@@ -64,7 +73,7 @@ fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
-/// The check that asks of this machine what a recording was asked for.
+/// A check with the same need and length as a recording.
 pub fn check(report: &Report) -> Command {
     let need = &report.need;
     let mut command = Command::new(["check", "--period"]);
@@ -81,7 +90,7 @@ pub fn check(report: &Report) -> Command {
     }
 }
 
-/// The audit that finds what the audit for this need found.
+/// An audit for this need.
 pub fn audit(need: &Need) -> Command {
     let (period, budget) = (need.period.map(length), need.budget.map(length));
     let cpus = (!need.cpus.is_empty()).then(|| need.cpus.to_string());
@@ -90,12 +99,12 @@ pub fn audit(need: &Need) -> Command {
     given.fold(Command::new(["audit"]), |command, (option, value)| command.with(option, &value))
 }
 
-/// The plan that changes these knobs and no others.
+/// A plan that changes only these knobs.
 pub fn tune(cpus: &CpuSet, knobs: &[&str]) -> Command {
     Command::new(["tune"]).with("--cpus", &cpus.to_string()).with("--only", &knobs.join(","))
 }
 
-/// A length as options take it: one number with one unit, and exact.
+/// A length of time as options take it: exact, as one number with one unit.
 pub fn length(length: Nanos) -> String {
     let ns = length.as_ns();
     let units =
@@ -119,6 +128,13 @@ mod tests {
         let again = typed.without("--out").with("--duration", "60s").with_sudo(true);
         assert_eq!(again.to_string(), "sudo punctual check --cpus 1 --duration 60s");
         assert_eq!(Command::new(["check", "--out"]).without("--out").to_string(), "punctual check");
+    }
+
+    #[test]
+    fn a_command_that_looks_for_causes_asks_for_it_where_that_is_not_usual() {
+        let looking = |words: &[&str]| Command::new(words.iter().copied()).looking().to_string();
+        assert_eq!(looking(&["check", "--no-explain", "--cpus", "1"]), "punctual check --cpus 1");
+        assert_eq!(looking(&["measure", "--cpus", "1"]), "punctual measure --cpus 1 --explain");
     }
 
     #[test]

@@ -11,7 +11,7 @@ use punctual_numbers::compare::{
 };
 use punctual_numbers::foreign::Quantity;
 
-/// In a word or two.
+/// A verdict in a few words.
 pub fn verdict(verdict: Compared) -> &'static str {
     match verdict {
         Compared::Better => "better",
@@ -22,7 +22,7 @@ pub fn verdict(verdict: Compared) -> &'static str {
     }
 }
 
-/// The verdict on a recording, with what it rests on: where moods are too long for the runs, it says what to do about it.
+/// The verdict on a recording. If the machine changes too slowly for these runs, it says what to do instead.
 pub fn verdict_on(against: &Against) -> String {
     match against.undecided {
         Some(Undecided::Moods(_)) => "not enough: interleave".to_owned(),
@@ -31,7 +31,7 @@ pub fn verdict_on(against: &Against) -> String {
     }
 }
 
-/// The verdict on all of a recording, or on a group of it, with what it rests on.
+/// The verdict on a recording or a group. It says so if it assumes that values do not depend on each other.
 pub fn based_verdict(basis: Basis, verdict_now: Compared, if_independent: Option<Compared>) -> String {
     match (if_independent, basis) {
         (Some(Compared::NotEnoughData), _) | (_, Basis::Times | Basis::Order) => verdict(verdict_now).to_owned(),
@@ -41,7 +41,7 @@ pub fn based_verdict(basis: Basis, verdict_now: Compared, if_independent: Option
     }
 }
 
-/// The same for one number, short enough for a column.
+/// The verdict on one number, short enough for a column.
 pub fn row_verdict(row: &RowResult) -> &'static str {
     match (row.withheld, row.verdict) {
         (Some(Withheld::Unfit), _) => "refused",
@@ -71,7 +71,7 @@ pub fn what(what: &What) -> String {
     }
 }
 
-/// A number of a row: a latency in microseconds, misses per million, blocks of how many.
+/// A number of a row: a latency in microseconds, misses per million, or a count of rare events.
 pub fn number(row: &RowResult, second: bool) -> String {
     let value = if second { row.second } else { row.first };
     let Some(value) = value.filter(|value| value.is_finite()) else { return units::ABSENT.to_owned() };
@@ -88,11 +88,11 @@ pub fn change(row: &RowResult) -> String {
     match row.change {
         Some(Change::Difference(Limits { seen: Some(seen), .. })) => units::signed_us(seen),
         Some(Change::Ratio(Limits { seen: Some(seen), .. })) => format!("x{seen:.2}"),
-        _ => units::ABSENT.to_owned(),
+        Some(Change::Difference(_) | Change::Ratio(_)) | None => units::ABSENT.to_owned(),
     }
 }
 
-/// The limits of what became of it.
+/// The limits of the change of a row.
 pub fn interval(row: &RowResult) -> String {
     let end = |limit: f64, text: String| if limit.is_finite() { text } else { "?".to_owned() };
     match row.change {
@@ -100,7 +100,7 @@ pub fn interval(row: &RowResult) -> String {
             format!("{} to {}", end(l.low, units::signed_us(l.low)), end(l.high, units::signed_us(l.high)))
         }
         Some(Change::Ratio(l)) => format!("x{:.2} to {}", l.low, end(l.high, format!("x{:.2}", l.high))),
-        _ => units::ABSENT.to_owned(),
+        Some(Change::Difference(_)) | None => units::ABSENT.to_owned(),
     }
 }
 
@@ -115,7 +115,7 @@ pub fn odds(odds: Option<f64>) -> String {
     }
 }
 
-/// A CPU under a load: `CPU 1, idle`; or what a file calls it: `thread 0`.
+/// A CPU under a load: `CPU 1, load cpu`, `CPU 1, idle`; or what a file calls it: `thread 0`.
 pub fn group(group: &Group) -> String {
     let cpu = group.cpu.map(|cpu| format!("CPU {cpu}"));
     // Many files call a CPU nothing else.
@@ -125,25 +125,30 @@ pub fn group(group: &Group) -> String {
         (Some(series), _) => series,
         (None, cpu) => cpu.unwrap_or_else(|| "the only one".to_owned()),
     };
-    let load = group.load.as_deref().map_or_else(String::new, |load| format!(", {}", phase_name(load)));
+    let load = match group.load.as_deref().map(phase_name) {
+        None => String::new(),
+        Some(idle @ "idle") => format!(", {idle}"),
+        Some(load) => format!(", load {load}"),
+    };
     let traced = if group.traced { ", traced" } else { "" };
     format!("{place}{load}{traced}")
 }
 
-/// What was held against what.
+/// The group of a result, and the group it is compared with if that has another name.
 pub fn result_group(result: &GroupResult) -> String {
     let against = result.against.as_ref().map_or_else(String::new, |other| format!(" against {}", group(other)));
     format!("{}{against}", group(&result.group))
 }
 
-/// What the numbers of a group are of: `30 000 and 30 000 releases due`; a file of another program has what it counted.
+/// How many values the numbers of a group come from: `30 000 and 30 000 releases due`, or `values` in files of other
+/// programs.
 pub fn due(result: &GroupResult) -> String {
     let imported = result.group.series.is_some() || result.against.as_ref().is_some_and(|of| of.series.is_some());
     let (what, due) = if imported { ("value", "") } else { ("release", " due") };
     format!("{} and {}{due}", units::count(result.due.0), units::counted(result.due.1, what))
 }
 
-/// Why cells of either file do not speak for all that was measured, and what would help.
+/// Why the histogram of either file does not represent all that was measured, and what would help.
 pub fn unfit(result: &GroupResult) -> Vec<String> {
     let (first, second) = &result.unfit;
     unfit_sides([("of the first", first.as_ref()), ("of the second", second.as_ref())])
@@ -172,7 +177,7 @@ pub fn program(origin: &Origin) -> String {
     }
 }
 
-/// What was repaired, doubted or lost when a file of another program was read.
+/// Notes on what was repaired, doubted or lost when a file of another program was read.
 pub fn notes(origin: &Origin) -> &[String] {
     match origin {
         Origin::Punctual { .. } => &[],
@@ -180,7 +185,7 @@ pub fn notes(origin: &Origin) -> &[String] {
     }
 }
 
-/// What a file does not hold, and what follows.
+/// What a file does not hold, and what follows from that for the comparison.
 pub fn lacking(of: &Lacking) -> String {
     let who = match (of.first, of.second) {
         (true, true) => "neither says",
@@ -222,7 +227,9 @@ fn decided_row(result: &GroupResult, row: &RowResult) -> String {
             let over = units::latency(threshold);
             format!("{place}: median size of what is over {over} {second}{unit}, was {first}{unit}")
         }
-        _ => format!("{place}: {} {second}{unit}, was {first}{unit}", what(&row.what)),
+        What::Percentile { .. } | What::Misses { .. } => {
+            format!("{place}: {} {second}{unit}, was {first}{unit}", what(&row.what))
+        }
     }
 }
 
@@ -233,7 +240,7 @@ pub fn all_decided(against: &Against) -> Vec<String> {
     decided.map(|(group, row)| format!("{} ({})", decided_row(group, row), verdict(row.verdict))).collect()
 }
 
-/// What the verdict says, in sentences, and what it rests on where that is an assumption.
+/// The verdict in sentences, with the assumption that it rests on, if any.
 pub fn sentence(against: &Against, comparison: &Comparison) -> String {
     let told = against.if_independent.unwrap_or(against.verdict);
     let said = sentence_of(told, against, comparison);
@@ -300,7 +307,7 @@ fn sentence_of(verdict: Compared, against: &Against, comparison: &Comparison) ->
     }
 }
 
-/// Why more of the same would not decide.
+/// Why longer runs of the same kind would not decide.
 fn undecided(why: &Undecided) -> String {
     match why {
         Undecided::Moods(mood) => format!(
@@ -336,13 +343,13 @@ fn has_few_moods(row: &RowResult) -> bool {
     row.withheld == Some(Withheld::Moods)
 }
 
-/// A row that was not decided, though no change within its limits is as small as the margin.
+/// A row that was not decided although its limits lie wholly beyond the margin.
 fn beyond_the_margin(against: &Against, margin: f64) -> Option<&RowResult> {
     let lies_beyond = |row: &&RowResult| match (row.change, row.first) {
         (Some(Change::Difference(limits)), Some(first)) if row.verdict == Compared::NotEnoughData => {
             limits.low > margin * first || limits.high < -margin * first
         }
-        _ => false,
+        (Some(Change::Difference(_) | Change::Ratio(_)) | None, _) => false,
     };
     against.groups.iter().flat_map(|group| &group.rows).find(lies_beyond)
 }
@@ -351,7 +358,7 @@ fn is_unfit(row: &RowResult) -> bool {
     row.withheld == Some(Withheld::Unfit)
 }
 
-/// A length of time with its two leading digits, rounded up: more would look exact.
+/// A length of time rounded up to two digits, because it is an estimate.
 pub fn rounded_up(length: Nanos) -> Nanos {
     let seconds = length.as_ns().div_ceil(1_000_000_000).max(1);
     let mut unit = 1;
@@ -361,7 +368,7 @@ pub fn rounded_up(length: Nanos) -> Nanos {
     Nanos::from_secs(seconds.div_ceil(unit).saturating_mul(unit).min(10_000_000_000))
 }
 
-/// Where the error comes from.
+/// How the error of the comparison was estimated.
 fn design(comparison: &Comparison) -> String {
     match comparison.others.first().map(|other| other.design) {
         Some(Design::Runs { first, second }) => format!(
@@ -371,11 +378,13 @@ fn design(comparison: &Comparison) -> String {
             "The error is how much the differences of {} differ (from 8 to 20 rounds the exact test of signs, else Student's).",
             units::counted(rounds as u64, "round")
         ),
-        _ => "The error is how much stretches of a run differ that are longer than a mood of the machine.".to_owned(),
+        Some(Design::Pair) | None => {
+            "The error is how much stretches of a run differ that are longer than a mood of the machine.".to_owned()
+        }
     }
 }
 
-/// What has to be known to read the result.
+/// Notes that a reader of the result needs.
 pub fn cautions(comparison: &Comparison) -> Vec<String> {
     let mut cautions = vec![format!(
         "Intervals are of 95{THIN}% each. Odds are of chance alone making such a change where nothing differs, allowing for \
@@ -468,7 +477,7 @@ pub fn value(value: &Value) -> String {
     }
 }
 
-/// How much it matters.
+/// How much a difference matters.
 pub fn matters(matters: Matters) -> &'static str {
     match matters {
         Matters::Refuses => "not comparable",
@@ -482,7 +491,15 @@ pub fn difference(difference: &Difference) -> String {
     format!("{}: {} -> {}", subject(&difference.subject), value(&difference.first), value(&difference.second))
 }
 
-/// What only one of them has.
+/// Why two recordings that were compared on demand should not be.
+pub fn not_comparable(other: &Against) -> String {
+    let differs = other.differences.iter().filter(|of| of.refuses()).map(difference);
+    let unfit = other.groups.iter().flat_map(unfit);
+    let reasons: Vec<String> = differs.chain(unfit).collect();
+    if reasons.is_empty() { "their CPUs and loads are not the same".to_owned() } else { reasons.join("; ") }
+}
+
+/// Groups that only one of the two has.
 pub fn left_out(left: &[LeftOut]) -> Option<String> {
     let of = |first: bool| {
         let names: Vec<String> = left.iter().filter(|l| l.in_first == first).map(|l| group(&l.group)).collect();
@@ -493,7 +510,7 @@ pub fn left_out(left: &[LeftOut]) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(". "))
 }
 
-/// What became of a cause.
+/// How a cause changed from the first to the second.
 pub fn cause(change: &CauseChange) -> String {
     let name = super::causes::cause(&change.cause);
     let weight = |weight: punctual_numbers::compare::CauseWeight| {
@@ -514,7 +531,7 @@ pub fn cause(change: &CauseChange) -> String {
     }
 }
 
-/// How much the two overlap, by Cliff's delta.
+/// The size of the effect in words, from Cliff's delta.
 pub fn effect(delta: f64) -> String {
     let size = match delta.abs() {
         d if d < 0.147 => "negligible",
@@ -563,7 +580,7 @@ pub fn refused(refused: &Refused) -> String {
     }
 }
 
-/// How a skipped release counts in percentiles of these two.
+/// How a skipped release counts in the percentiles of these two files.
 pub fn skipped(first: &Origin, second: &Origin) -> String {
     let mut said = "A skipped release counts with the time from it to the moment its thread ran next".to_owned();
     if [first, second].iter().any(|origin| matches!(origin, Origin::Imported { .. })) {
@@ -572,7 +589,7 @@ pub fn skipped(first: &Origin, second: &Origin) -> String {
     said + "."
 }
 
-/// Which budget misses were counted by.
+/// The budget by which misses were counted.
 pub fn budget(what: &What) -> Option<String> {
     match what {
         What::Misses { budget: Some(budget) } => {
@@ -581,6 +598,6 @@ pub fn budget(what: &What) -> Option<String> {
         What::Misses { budget: None } => {
             Some("Misses: skipped only; no budget is common to the recordings (--budget).".to_owned())
         }
-        _ => None,
+        What::Percentile { .. } | What::Rare { .. } | What::RareSizes { .. } => None,
     }
 }

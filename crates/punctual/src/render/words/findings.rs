@@ -14,7 +14,7 @@ pub fn resort(resort: Resort) -> &'static str {
     }
 }
 
-/// The findings to show, worst first: those proven bad, then those that could not be told.
+/// The findings to show, worst first: the bad ones, then those that could not be judged.
 pub fn standing_in_the_way(report: &Report) -> Vec<&Finding> {
     let mut shown: Vec<&Finding> =
         report.findings.iter().filter(|f| matches!(f.state, State::Bad | State::Unknown(_))).collect();
@@ -41,7 +41,7 @@ pub fn by_family(findings: &[&Finding]) -> String {
     counted.map(|(count, name)| format!("{name} {count}")).collect::<Vec<_>>().join(", ")
 }
 
-/// Findings that have something in common, which is this.
+/// Findings that have `what` in common.
 pub struct Alike<'a> {
     pub what: &'a str,
     pub findings: Vec<&'a Finding>,
@@ -68,7 +68,7 @@ pub fn by_reason(findings: &[Finding]) -> Vec<Alike<'_>> {
     reasons
 }
 
-/// What there is nothing to read about one by one: advice, good, not applicable. Only what there is some of.
+/// Groups of findings that are only counted: advice, good, not applicable. Empty groups are left out.
 pub fn otherwise(findings: &[Finding]) -> Vec<Alike<'_>> {
     type IsOne = fn(&State) -> bool;
     let groups: [(&'static str, IsOne); 3] = [

@@ -16,18 +16,18 @@ pub struct Reader {
     pub typed: Option<Command>,
 }
 
-/// One step in words: what for, and the line to type.
+/// One next step in words: its purpose, and the command to type.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Next {
     pub step: NextStep,
-    /// Ends with a colon, after which the command follows.
+    /// The purpose. It ends with a colon, after which the command follows.
     pub why: String,
     pub command: Command,
-    /// What comes after that.
+    /// What to do after the command.
     pub then: Option<&'static str>,
 }
 
-/// Everything a step is worded with.
+/// The values that the words of a step depend on.
 #[derive(Clone, Copy)]
 pub struct Wording<'a> {
     pub report: &'a Report,
@@ -49,7 +49,7 @@ impl Wording<'_> {
         self.report.next(&self.reader.situation()).into_iter().map(|step| self.said(step)).collect()
     }
 
-    /// The one step for who asked for causes.
+    /// The one next step of `explain`.
     pub fn for_causes(self) -> Next {
         self.said(self.report.next_for_causes(&self.reader.situation()))
     }
@@ -95,8 +95,17 @@ impl Wording<'_> {
                 ("Say which latency is too large, for example 50 us:".to_owned(), again.with("--budget", "50us"))
             }
             NextStep::Repeat => {
-                ("Mend what is named under Trust if you can, then measure again, to the end:".to_owned(), again)
+                let first = super::answer::remedies(self.report);
+                let first = if first.is_empty() { String::new() } else { format!("First {}. Then ", first.join("; ")) };
+                (units::capitalised(&format!("{first}measure again, to the end:")), again)
             }
+            NextStep::OutlastMoods { length } => (
+                format!(
+                    "This machine changes too slowly for this run to speak for the next one. Measure for {}:",
+                    units::duration(*length)
+                ),
+                again.with("--duration", &command::length(*length)),
+            ),
             NextStep::MeasureLonger { length, releases, one_in } => (
                 format!(
                     "To claim that fewer than 1 in {} releases miss, measure for {} ({}, none missed):",
@@ -113,6 +122,9 @@ impl Wording<'_> {
                 "No setting is known to be in the way. See when and why it was late:".to_owned(),
                 self.of_file(["explain"]),
             ),
+            NextStep::LookForCauses => {
+                ("See who makes it late, in a run that looks for it:".to_owned(), self.looking())
+            }
             NextStep::LookAtSpike => {
                 ("Look at the worst one part by part:".to_owned(), self.of_file(["explain", "--spike", "1"]))
             }
@@ -137,10 +149,15 @@ impl Wording<'_> {
         }
     }
 
-    /// What was typed to measure, or what asks the same of this machine.
+    /// The command that was typed to measure, or one that measures the same.
     fn again(&self) -> Command {
         let typed = self.reader.typed.clone().unwrap_or_else(|| command::check(self.report));
         typed.without("--out").without("--resume").with_sudo(!self.reader.is_root)
+    }
+
+    /// What was typed to measure, so that it looks for causes as well.
+    pub fn looking(&self) -> Command {
+        self.again().looking()
     }
 
     fn of_file<const N: usize>(&self, words: [&str; N]) -> Command {

@@ -1,4 +1,5 @@
-//! Why a scenario cannot be run, and what to write instead; what to do about other errors.
+//! Errors with their remedies: why a scenario cannot be run and what to write instead, and what to do about other
+//! errors.
 
 use super::{cpus, units};
 use punctual_linux::apply::EngineError;
@@ -10,7 +11,7 @@ use punctual_numbers::recording::Unreadable;
 use punctual_numbers::scenario::{LONGEST, PERIOD_MAX, PERIOD_MIN, PRIORITY_MAX, ScenarioError};
 use std::io::{self, ErrorKind};
 
-/// The reason with its remedy, as an error of the command.
+/// Why a scenario cannot be run, with the remedy, as an error of the command.
 pub fn scenario_error(error: ScenarioError) -> anyhow::Error {
     anyhow::Error::msg(match error {
         ScenarioError::NoCpus => "no CPU to measure: name some with --cpus".to_owned(),
@@ -50,7 +51,7 @@ pub fn scenario_error(error: ScenarioError) -> anyhow::Error {
     })
 }
 
-/// Why a file cannot be imported, with what to write so that it can.
+/// Why a file cannot be imported, and which option would help.
 pub fn import_problem(problem: &Problem) -> String {
     let Some(remedy) = &problem.remedy else { return problem.to_string() };
     let what = match remedy {
@@ -69,7 +70,7 @@ pub fn import_problem(problem: &Problem) -> String {
     format!("{problem}; {what}")
 }
 
-/// An error with what it was caused by, and what to do about it.
+/// An error with its causes and what to do about it.
 pub fn told(error: &anyhow::Error) -> String {
     match error.chain().find_map(remedy) {
         Some(remedy) => format!("{error:#}. {remedy}"),

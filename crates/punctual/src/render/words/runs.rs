@@ -1,4 +1,4 @@
-//! Recordings of several runs, stretches of one, and why recordings do not become one.
+//! Words about recordings of several runs, about stretches of a recording, and about recordings that cannot be merged.
 
 use super::{amount, cpus, mechanism, policy, timer_phase, units};
 use punctual_hist::Nanos;
@@ -7,10 +7,10 @@ use punctual_numbers::report::Report;
 use punctual_numbers::trace::Rung;
 use std::path::PathBuf;
 
-/// How many runs are told one by one.
+/// How many runs are listed one by one.
 const RUNS_TOLD: usize = 12;
 
-/// How long was measured and when; of a stretch, how much of which run is told.
+/// How long was measured and when; for a stretch, its length and the start of its run.
 pub fn measured(report: &Report) -> String {
     let (length, begun) = (units::duration(report.measured), units::date(report.started_unix_ns));
     match report.stretch {
@@ -19,13 +19,13 @@ pub fn measured(report: &Report) -> String {
     }
 }
 
-/// What a reader must know of what the numbers are made of, before notes that were made while measuring.
+/// What the numbers were made from, if a reader must know that, then the notes that were made while measuring.
 pub fn notes(report: &Report) -> Vec<String> {
     let told = report.stretch.iter().flat_map(between);
     told.chain(made_of(report)).chain(report.notes.iter().cloned()).collect()
 }
 
-/// Of several runs: which, and what lies between them.
+/// The runs that a recording is made of, and the gaps between them. Empty for a single run.
 fn made_of(report: &Report) -> Vec<String> {
     let runs = &report.runs;
     if runs.len() < 2 {
@@ -67,7 +67,7 @@ fn one_run(run: &Run, before: Option<&Run>, is_part: bool) -> String {
     format!("{text} (punctual {})", run.header.tool_version)
 }
 
-/// Of a stretch: which, and what cannot be told of it.
+/// Which stretch of a recording is shown, and what is not known of it.
 fn between(stretch: &Stretch) -> Vec<String> {
     let asked = format!("{} to {}", units::moment(stretch.from), units::moment(stretch.to));
     let mut told = Vec::new();
@@ -88,7 +88,7 @@ fn between(stretch: &Stretch) -> Vec<String> {
     told
 }
 
-/// Why a stretch cannot be told.
+/// Why a stretch holds nothing to show.
 pub fn nothing_between(stretch: &Stretch, runs: &[Run]) -> String {
     let from = runs.first().map_or(RecTime::EPOCH, |run| run.at);
     let until = runs.last().map_or(RecTime::EPOCH, |run| run.until);
@@ -101,7 +101,7 @@ pub fn nothing_between(stretch: &Stretch, runs: &[Run]) -> String {
     )
 }
 
-/// Why recordings do not become one, a line each, and what to do.
+/// Why recordings cannot be merged, one line for each reason, and what to do.
 pub fn unmergeable(against: &[Unmergeable], paths: &[PathBuf]) -> String {
     let name = |number: &usize| paths.get(*number).map_or_else(String::new, |path| path.display().to_string());
     let first = name(&0);

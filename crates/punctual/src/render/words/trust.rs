@@ -1,20 +1,24 @@
-//! Why a run can, or cannot, be relied upon, in sentences.
+//! Whether a run can be trusted, and why not, in sentences.
 
 use super::{cpus, end};
 use crate::render::units;
 use punctual_numbers::report::{Direction, Distrust, Trust};
 
+/// What is true of a run without a doubt.
+pub const CHECKED: &str = "the recording is whole, the clocks were steady, no time was stolen, and threads, loads and \
+                           settings stayed as asked";
+
 /// The answer to "Can this run be trusted?", without its reasons.
-pub fn trust_answer(trust: &Trust) -> &'static str {
+pub fn trust_answer(trust: &Trust) -> String {
     match (trust.ok(), trust.reasons.is_empty(), trust.remarks.is_empty()) {
-        (false, ..) => "No, because:",
-        (true, false, _) => "Yes, although:",
-        (true, true, false) => "Yes. Worth knowing:",
-        (true, true, true) => "Yes.",
+        (false, ..) => "No, because:".to_owned(),
+        (true, false, _) => "Yes, although:".to_owned(),
+        (true, true, false) => format!("Yes: {CHECKED}. Worth knowing:"),
+        (true, true, true) => format!("Yes: {CHECKED}."),
     }
 }
 
-/// What doubts leave of a verdict that stands, as what follows "although": `the hypervisor took 40 ms: that can only have
+/// Doubts beside a verdict that stands, as the text after "although": `the hypervisor took 40 ms: that can only have
 /// added latency`. Empty without doubts.
 pub fn although(doubts: &[Distrust]) -> String {
     let mut doubts: Vec<&Distrust> = doubts.iter().collect();
@@ -26,7 +30,7 @@ pub fn although(doubts: &[Distrust]) -> String {
     alike.collect::<Vec<_>>().join("; ")
 }
 
-/// What doubts of this direction do to the numbers.
+/// The effect of doubts of this direction on the numbers.
 fn meaning(direction: Direction) -> &'static str {
     match direction {
         Direction::OnlyAdds => "that can only have added latency",
@@ -41,13 +45,44 @@ fn meaning(direction: Direction) -> &'static str {
 /// One reason, or remark, as a sentence.
 pub fn distrust(reason: &Distrust) -> String {
     let (fact, follows) = told(reason);
-    let mut letters = fact.chars();
-    let first = letters.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();
-    // A path begins with no letter that could be large.
-    format!("{first}{}; {follows}.", letters.as_str())
+    format!("{}; {follows}.", units::capitalised(&fact))
 }
 
-/// What happened, and what follows for the numbers.
+/// What to do so that the next run does not have this doubt, as what follows "First"; `None` if a longer run is all
+/// that helps, or nothing has to be done.
+pub fn remedy(doubt: &Distrust) -> Option<String> {
+    let text = match doubt {
+        Distrust::Steal { .. } | Distrust::Paused { .. } => "let the host give this machine CPUs of its own",
+        Distrust::Suspended { .. } => "keep the machine from being suspended (systemd-inhibit)",
+        Distrust::WallClockStep { .. } => "stop what sets the clock (chrony, ntpd, systemd-timesyncd)",
+        Distrust::TscDrift => "find out which clock is wrong (dmesg, clocksource)",
+        Distrust::HelperShared { .. } | Distrust::HelperSibling { .. } => {
+            "leave a core for punctual itself out of --cpus"
+        }
+        Distrust::Throttled => "cool the machine or lower its frequency",
+        Distrust::RtThrottled => "raise kernel.sched_rt_runtime_us",
+        Distrust::SlowClock { .. } => "use a clock source that is read without entering the kernel",
+        Distrust::Faults { .. } | Distrust::MemoryNotLocked => "raise the limit for locked memory (ulimit -l)",
+        Distrust::NotRealTime => "measure as root",
+        Distrust::Migrations { cpu, .. } | Distrust::GrantedOtherwise { cpu } => {
+            return Some(format!("find out what moves or changes the thread of CPU {cpu} (report --full)"));
+        }
+        Distrust::EndedEarly { .. } | Distrust::CutOff => "let the run come to its end",
+        Distrust::Damaged { .. } => "check the disk, or write to another with --out",
+        Distrust::WriteFailed => "make room on the disk, or write to another with --out",
+        Distrust::ChangedDuring { path } => return Some(format!("keep {path} as it is while measuring")),
+        Distrust::LoadMissing { load, .. } => {
+            return Some(format!("make load {load} run, or leave it out of --load"));
+        }
+        Distrust::Tracing { .. } => "switch tracing off (current_tracer: nop)",
+        Distrust::Early { .. } => "find the clock or timer that is wrong (dmesg, clocksource)",
+        Distrust::Drifts { .. } => "find what changes over the run: heat, a job, a load that grows",
+        Distrust::TooFew { .. } | Distrust::MaximaLost { .. } => return None,
+    };
+    Some(text.to_owned())
+}
+
+/// What happened, and its effect on the numbers.
 #[allow(clippy::too_many_lines, reason = "a table")]
 fn told(doubt: &Distrust) -> (String, &'static str) {
     let times = |n: u64| units::counted(n, "time");
@@ -126,7 +161,7 @@ fn told(doubt: &Distrust) -> (String, &'static str) {
         Distrust::TooFew { due: 0 } => ("no release came due".to_owned(), "nothing can be said"),
         Distrust::TooFew { due } => (
             format!("only {} came due", units::counted(*due, "release")),
-            "that is too few for the percentiles that were asked for",
+            if *due < 1_000 { "that is too few for p99.9" } else { "that is too few for p99.99" },
         ),
         Distrust::EndedEarly { reason } => (format!("the run {}", end(*reason)), "what came later was not measured"),
         Distrust::CutOff => {
@@ -184,8 +219,11 @@ mod tests {
             trust_answer(&Trust { reasons: reasons.to_vec(), remarks: remarks.to_vec() })
         };
         let [adds, hides] = [[Distrust::NotRealTime], [Distrust::CutOff]];
-        assert_eq!((answer(&[], &[]), answer(&adds, &hides)), ("Yes.", "Yes, although:"));
-        assert!(answer(&[], &hides).starts_with("Yes.") && answer(&hides, &adds).starts_with("No"));
+        assert_eq!(
+            (answer(&[], &[]), answer(&adds, &hides)),
+            (format!("Yes: {CHECKED}."), "Yes, although:".to_owned())
+        );
+        assert!(answer(&[], &hides).starts_with("Yes: ") && answer(&hides, &adds).starts_with("No"));
     }
 
     #[test]

@@ -1,11 +1,11 @@
-//! The verdict and what follows from it, in sentences that claim no more than the numbers do.
+//! The verdict, and what follows from it for the long run, in sentences that claim no more than the numbers show.
 
 use super::cpus;
 use crate::render::units;
 use punctual_hist::Nanos;
 use punctual_numbers::report::{Answer, CpuRow, Inconclusive, Percentiles, Report, Verdict};
 
-/// Which point of a distribution is compared.
+/// Picks one point of a distribution.
 type Point = fn(&Percentiles) -> Option<Nanos>;
 
 /// The verdict in words.
@@ -13,9 +13,9 @@ pub struct VerdictWords {
     /// `Held`, `Not held`, `Inconclusive`.
     pub word: &'static str,
     pub seen: String,
-    /// What follows from it with which confidence, under which conditions; `None` when nothing does.
+    /// What follows for the long run, with its confidence and conditions; `None` if nothing does.
     pub bound: Option<String>,
-    /// What takes from it.
+    /// Doubts that the verdict stands against; `None` without doubts.
     pub but: Option<String>,
 }
 
@@ -34,7 +34,7 @@ pub fn verdict(report: &Report) -> VerdictWords {
     VerdictWords { word, seen, bound: bound(report), but: but(verdict) }
 }
 
-/// What the doubts leave of an answer that stands.
+/// The doubts beside an answer that stands.
 fn but(verdict: &Verdict) -> Option<String> {
     let open = match (verdict.answer, verdict.cause_open) {
         (Answer::NotHeld, true) => "That stands, but its cause is open",
@@ -71,7 +71,7 @@ fn in_time(budget: Option<Nanos>) -> String {
     budget.map_or_else(|| "ran".to_owned(), |b| format!("ran no later than {}", units::latency(b)))
 }
 
-/// Why it cannot be told, as a phrase.
+/// Why the answer is inconclusive, as a phrase.
 pub fn inconclusive(why: &Inconclusive) -> String {
     match why {
         Inconclusive::NoBudget => "no budget was stated, so there is nothing to hold".to_owned(),
@@ -94,19 +94,31 @@ fn largest(report: &Report) -> String {
     max.map_or_else(String::new, |max| format!(" Largest of {} that ran: {}.", units::count(ran), units::latency(max)))
 }
 
-/// What follows for the long run, in one sentence: the same in every text and on the page.
+/// What follows for the long run, and from what: the same in every text and on the page.
 pub fn bound(report: &Report) -> Option<String> {
     report.need.budget?;
     let verdict = &report.verdict;
-    Some(format!(
+    let long_run = format!(
         "In the long run {} miss ({}{}% confidence), as long as machine, settings and load stay the same.",
         units::at_most(verdict.miss_probability_upper?, "releases"),
         (verdict.confidence * 1000.0).round() / 10.0,
         units::THIN
-    ))
+    );
+    let due = units::counted(verdict.due, "release");
+    // A difference of less than 5 % changes no bound that is shown with two digits by much.
+    let clusters = verdict.independent.filter(|independent| *independent < verdict.due / 20 * 19).map(|independent| {
+        let worth = units::count(units::two_leading_digits(independent));
+        format!("these {due} count as {worth}, because large latencies come in clusters")
+    });
+    let none = (verdict.missed == 0).then(|| "no miss in n shows fewer than 3 in n".to_owned());
+    let reasons: Vec<String> = none.into_iter().chain(clusters).collect();
+    if reasons.is_empty() {
+        return Some(long_run);
+    }
+    Some(format!("{long_run} {}.", units::capitalised(&reasons.join("; "))))
 }
 
-/// What the two views of percentiles disagree on for a CPU that skipped releases; `None` when it skipped none.
+/// How much the percentiles of activations that ran differ from those of releases due; `None` if the CPU skipped none.
 pub fn skip_difference(row: &CpuRow) -> Option<String> {
     if row.row.skipped == 0 {
         return None;
@@ -149,8 +161,14 @@ mod tests {
         );
         let bound = plain(&words.bound.unwrap());
         assert!(bound.starts_with("In the long run fewer than 1 in 14 000 releases miss (95 % confidence)"), "{bound}");
+        let clusters = "No miss in n shows fewer than 3 in n; these 60 000 releases count as ";
+        assert!(bound.contains(clusters) && bound.ends_with("because large latencies come in clusters."), "{bound}");
         let but = plain(&words.but.unwrap());
         assert!(but.starts_with("That stands, although the hypervisor took 40 ms"), "{but}");
+        let mut report = sample::two_cpus();
+        report.verdict.independent = Some(report.verdict.due);
+        let bound = plain(&verdict(&report).bound.unwrap());
+        assert!(bound.ends_with("No miss in n shows fewer than 3 in n."), "{bound}");
     }
 
     #[test]

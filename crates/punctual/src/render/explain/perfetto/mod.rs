@@ -54,17 +54,17 @@ pub fn perfetto(report: &Report, windows: &Windows, output: impl Write) -> io::R
     trace.output.flush()
 }
 
-/// A beginning, an end or a moment on a lane.
+/// The beginning or the end of a slice on a lane, or a moment without length.
 struct Event<'a> {
     at: MonoTime,
     lane: Lane,
     kind: u64,
-    /// What begins or is; nothing for an end.
+    /// The slice that begins or the moment; `None` for an end.
     slice: Option<&'a Slice>,
 }
 
-/// Slices as beginnings and ends that nest. What an earlier window has shown (up to `shown`, by lane) is not shown
-/// again, and what sticks out of the slice around it is cut.
+/// Slices as beginnings and ends that nest. Time up to `shown`, which holds an instant for each lane, was written with
+/// an earlier window and is left out. A slice that ends later than the slice around it is cut.
 fn events<'a>(slices: &'a [Slice], shown: &mut BTreeMap<Lane, MonoTime>) -> Vec<Event<'a>> {
     let mut events = Vec::new();
     for (lane, _) in LANES {

@@ -1,5 +1,5 @@
-//! Records of a window as slices of time: who ran, which interrupts and softirqs were handled, and moments worth a
-//! mark. Knows nothing of the format they are written in.
+//! Records of a window as slices of time: which thread ran, which interrupts and softirqs were handled, and single
+//! moments such as wake-ups. Must not know the format of the trace.
 
 use crate::render::words::causes as words;
 use punctual_hist::MonoTime;
@@ -14,7 +14,7 @@ use std::cmp::Reverse;
 pub enum Lane {
     /// From the release to the body.
     Activations,
-    /// Who had the time between, as it was accounted for.
+    /// Who had the CPU between release and body, as the explanation accounts for it.
     Account,
     Marks,
     /// Interrupts and what they call.
@@ -40,13 +40,13 @@ pub const LANES: [(Lane, &str); 7] = [
 /// A stretch of time with a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Slice {
-    /// Where it is shown.
+    /// The lane that shows the slice.
     pub lane: Lane,
     pub from: MonoTime,
-    /// To; where it equals the start, the slice is a moment.
+    /// End of the slice. A slice that ends where it begins is shown as a moment.
     pub to: MonoTime,
     pub name: String,
-    /// What else is known of it: (name, value).
+    /// Further facts about the slice: (name, value).
     pub notes: Vec<(&'static str, String)>,
 }
 
@@ -64,7 +64,7 @@ pub fn of_window(report: &Report, window: &Window, spike: Option<&Spike>) -> Vec
         slices.extend(marks(spike));
     }
     if let (Some(first), Some(last)) = (window.records.first(), window.records.last()) {
-        let mut run = Run { names: &window.names, before: Some(first.at), slices: Vec::new(), open: Vec::new() };
+        let mut run = Reading { names: &window.names, before: Some(first.at), slices: Vec::new(), open: Vec::new() };
         for record in &window.records {
             run.record(record);
         }
@@ -72,7 +72,7 @@ pub fn of_window(report: &Report, window: &Window, spike: Option<&Spike>) -> Vec
         slices.extend(run.slices);
     }
     slices.extend(window.elsewhere.iter().filter_map(|(cpu, record)| elsewhere(*cpu, record, &window.names)));
-    // Outer ones first, so that each lies in the one before it or after it.
+    // In each lane a slice that contains others comes before them.
     slices.sort_by_key(|slice| (slice.lane, slice.from, Reverse(slice.to)));
     slices
 }
@@ -119,7 +119,7 @@ fn marks(spike: &Spike) -> impl Iterator<Item = Slice> {
     moments.into_iter().filter_map(|(at, name)| at.map(|at| Slice::new(Lane::Marks, at, at, name)))
 }
 
-/// What is open while records are read.
+/// A slice whose end was not read yet.
 struct Open {
     lane: Lane,
     from: MonoTime,
@@ -141,15 +141,16 @@ enum Is {
 }
 
 /// The records read so far.
-struct Run<'a> {
+struct Reading<'a> {
     names: &'a Names,
-    /// Since when whoever is switched away first has had the CPU; taken at the first switch.
+    /// Begin of the window. The thread that is switched away first has had the CPU since then; `None` after that
+    /// switch.
     before: Option<MonoTime>,
     slices: Vec<Slice>,
     open: Vec<Open>,
 }
 
-impl Run<'_> {
+impl Reading<'_> {
     fn record(&mut self, record: &Record) {
         let (at, names) = (record.at, self.names);
         let function = |function| or(names.function(function), "a function");
@@ -182,7 +183,7 @@ impl Run<'_> {
         }
     }
 
-    /// One thread gives way to another. Whatever interrupted the first is over.
+    /// Another thread gets the CPU, which ends everything that interrupted the previous one.
     fn switch(&mut self, at: MonoTime, prev: i32, next: i32) {
         if let Some(from) = self.before.take() {
             self.slices.push(Slice::new(Lane::Threads, from, at, &self.names.task(prev)));
@@ -195,7 +196,7 @@ impl Run<'_> {
         self.open.push(Open { lane, from, name, is });
     }
 
-    /// The innermost of its kind ends, and whatever began within it; an end without a beginning says nothing.
+    /// Ends the innermost open slice of this kind, and all that began within it. An end without a beginning is ignored.
     fn end(&mut self, at: MonoTime, is: Is) {
         let Some(place) = self.open.iter().rposition(|open| open.is == is) else { return };
         let lane = self.open.get(place).map(|open| open.lane);
@@ -215,7 +216,7 @@ impl Run<'_> {
     }
 }
 
-/// A record that is a moment of its own; `None` where it adds nothing to what is shown.
+/// The name of a record that is shown as a moment; `None` for records that are shown as slices or not at all.
 fn moment(what: &What, names: &Names) -> Option<String> {
     Some(match what {
         What::Waking { tid, .. } => format!("waking {}", names.task(*tid)),

@@ -1,4 +1,4 @@
-//! The table, read back by the library's own reader; others read it in the step `formats`.
+//! The table, read back by the reader of the `parquet` crate. Step `formats` of the CI reads it with other programs.
 
 use super::*;
 use parquet::file::reader::{FileReader, SerializedFileReader};

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 /// Lines of a chart, without its axis.
 pub const HEIGHT: usize = 20;
-/// Columns that labels at the left have at least.
+/// Least width of the labels at the left, in columns.
 const LABEL_MIN: usize = 9;
 
 pub struct Field {
@@ -43,7 +43,7 @@ impl Field {
         }
     }
 
-    /// Puts a mark only where nothing is yet.
+    /// Puts a mark into a cell that is still empty.
     pub fn put_behind(&mut self, column: usize, line: usize, mark: char) {
         if self.cells.get(line).and_then(|line| line.get(column)) == Some(&' ') {
             self.put(column, line, mark);

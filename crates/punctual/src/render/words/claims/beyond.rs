@@ -4,13 +4,13 @@ use super::times::{article, longer, span};
 use crate::render::units;
 use punctual_numbers::claims::{Beyond, Level};
 
-/// `74 us (68 to 85 us)`.
+/// A level with its limits: `74 us (68 to 85 us)`.
 fn level(level: &Level) -> String {
     let high = level.high.map_or_else(|| "no limit".to_owned(), units::latency);
     format!("{} ({} to {high})", units::latency(level.value), units::latency(level.low))
 }
 
-/// Of a cause, if it is named, or of all.
+/// Sentences about levels: of one cause if its name is given, otherwise of all causes together.
 pub(super) fn beyond(beyond: &Beyond, cause: Option<&str>) -> Vec<String> {
     let begin = |all: &str, of_cause: &str| match cause {
         None => all.to_owned(),

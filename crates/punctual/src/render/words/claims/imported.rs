@@ -7,36 +7,47 @@ use crate::render::units;
 use punctual_numbers::claims::{Above, Assumed, SeriesClaims};
 use punctual_numbers::foreign::{ForeignRun, Series, total};
 
-/// With more series of an import than this only the latest of them is told what it can claim.
+/// If a file has more series than this, only the one with the largest value gets claims.
 const SERIES_SHOWN: usize = 4;
 
-/// What holds for all of it that is claimed of an import.
+/// The condition for all claims of an import.
 pub const CONDITION_IMPORTED: &str = "With 95\u{202f}% confidence each. \"As if independent\" holds if every value came by \
                                       itself: without times nobody sees whether late ones come together, at regular times \
                                       or more and more often. What was not there while it was measured is in none of \
                                       these numbers.";
 const AS_IF: &str = "As if independent: ";
 
-/// A percentile in microseconds, and what it is at least if its values are in no cell.
-pub fn percentile_of_import(series: &Series, ppm: u32) -> String {
-    match series.percentile_at_least(ppm) {
+/// Minimum, mean, p50, p99, p99.9, p99.99 and maximum in microseconds. A percentile whose values are in no cell is told
+/// as what it is at least.
+pub fn points_of_import(series: &Series) -> Vec<String> {
+    let percentile = |ppm| match series.percentile_at_least(ppm) {
         Some(from) => format!(">={}", units::exact_us(Some(from))),
         None => units::exact_us(series.percentile_ppm(ppm)),
-    }
+    };
+    let percentiles = [500_000, 990_000, 999_000, 999_900].map(percentile);
+    let ends = [series.smallest(), series.mean].map(units::exact_us);
+    ends.into_iter().chain(percentiles).chain([units::exact_us(series.largest())]).collect()
 }
 
-/// What can be claimed of an import, a sentence each: of all series, or of the latest where there are many, and of all
-/// together, by name.
-pub fn of_import(run: &ForeignRun) -> Vec<(String, Vec<String>)> {
+/// What can be claimed of one series of an import.
+pub struct ClaimsOf {
+    pub name: String,
+    /// The claims, each a sentence.
+    pub lines: Vec<String>,
+}
+
+/// What can be claimed of an import: of each series, or only of the one with the largest value where there are many,
+/// and of all series together.
+pub fn of_import(run: &ForeignRun) -> Vec<ClaimsOf> {
     let all = total(&run.series);
     let latest = run.series.iter().max_by_key(|series| series.largest());
     let shown: Vec<&Series> =
         if run.series.len() > SERIES_SHOWN { latest.into_iter().collect() } else { run.series.iter().collect() };
     let claimed = shown.into_iter().chain(all.as_ref()).filter_map(|series| {
         let claims = SeriesClaims::of(run, series)?;
-        Some((series.label.clone(), imported(&claims)))
+        Some(ClaimsOf { name: series.label.clone(), lines: imported(&claims) })
     });
-    claimed.filter(|(_, lines)| !lines.is_empty()).collect()
+    claimed.filter(|of| !of.lines.is_empty()).collect()
 }
 
 /// What can be claimed of a histogram of another program, a sentence each.
@@ -57,7 +68,7 @@ fn imported(claims: &SeriesClaims) -> Vec<String> {
     lines
 }
 
-/// How many values were above a threshold, and how many at most in an hour.
+/// How many values were above a threshold, and an upper limit of their number in an hour.
 fn above(above: &Above) -> String {
     let (count, threshold) = (units::counted(above.count, "value"), units::latency(above.threshold));
     let were = if above.count == 1 { "was" } else { "were" };

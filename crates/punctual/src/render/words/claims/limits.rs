@@ -1,13 +1,13 @@
-//! Limits of what was seen: misses, the odds of a new largest, percentiles, and what clusters do to all of them.
+//! Limits of what was seen: misses, probability of a new maximum, percentiles, and how clusters widen all limits.
 
 use super::times::{longer, span};
 use crate::render::units;
 use punctual_hist::Nanos;
 use punctual_numbers::claims::{Misses, NewMaximum, Percentile, PhaseClaims};
 
-/// Sentences are about clusters from such a factor on.
+/// Clusters are mentioned if they widen limits by at least this factor.
 const CLUSTERED: f64 = 1.5;
-/// Clusters have a size from this part of late ones on that are clusters of their own.
+/// The size of clusters is told if the extremal index (clusters per large latency) is below this value.
 const TOGETHER: f64 = 0.67;
 
 pub(super) fn seen(phase: &PhaseClaims) -> Option<String> {
@@ -39,7 +39,7 @@ pub(super) fn chances(next: &[NewMaximum]) -> Vec<String> {
     next.iter().map(|next| format!("{} within the next {}", chance(next.odds), span(next.time))).collect()
 }
 
-/// Odds in percent, and neither 0 nor 100.
+/// A probability in percent, which is never shown as 0 or 100.
 pub(super) fn chance(odds: f64) -> String {
     match odds * 100.0 {
         p if p > 99.9 => format!("over 99.9{}%", units::THIN),
@@ -49,7 +49,7 @@ pub(super) fn chance(odds: f64) -> String {
     }
 }
 
-/// How many missed, and how many do at most.
+/// How many releases missed, and the upper limit of their share.
 pub(super) fn missed(misses: &Misses) -> String {
     let seen = match misses.missed {
         0 => "No release missed".to_owned(),
@@ -74,7 +74,7 @@ pub(super) fn misses(misses: &Misses) -> String {
     }
 }
 
-/// `p99`, `p99.9` and so on, from how many activations there is one beyond it.
+/// `p99`, `p99.9` and so on: the percentile that one value in `one_in` exceeds.
 pub(super) fn percentile_name(one_in: u64) -> String {
     match one_in.max(1).ilog10() {
         0..=2 => "p99".to_owned(),
@@ -97,7 +97,7 @@ pub(super) fn percentiles(list: &[Percentile]) -> Option<String> {
         .or_else(|| of_this_run(list))
 }
 
-/// Percentiles without limits, where the run does not speak for the next.
+/// Percentiles without limits, if the run does not represent the next one.
 fn of_this_run(list: &[Percentile]) -> Option<String> {
     let withheld = list.iter().filter(|percentile| percentile.independent.is_none());
     let told: Vec<String> = withheld
@@ -108,7 +108,7 @@ fn of_this_run(list: &[Percentile]) -> Option<String> {
     (!told.is_empty()).then(|| format!("{} in this run, without limits for the next.", told.join(", ")))
 }
 
-/// How long the machine stays as it is, and how much of it the run has seen.
+/// How long the machine stays alike, and how many such stretches the run has seen.
 pub(super) fn moods(phase: &PhaseClaims) -> Option<String> {
     let moods = phase.moods?;
     let length = about(moods.length?);
@@ -124,7 +124,7 @@ pub(super) fn moods(phase: &PhaseClaims) -> Option<String> {
     })
 }
 
-/// What the limits were computed from, and by which works.
+/// What the limits were computed from, and the publications of the methods.
 pub(super) fn method(phase: &PhaseClaims) -> Option<String> {
     let told = phase.percentiles.iter().filter_map(|percentile| {
         let independent = percentile.independent.filter(|_| percentile.high.is_some())?;
@@ -169,7 +169,7 @@ fn about(length: Nanos) -> String {
     units::duration(Nanos::from_secs((seconds.saturating_add(step / 2) / step * step).max(1)))
 }
 
-/// What the first percentile takes that cannot be told.
+/// How much longer to measure for the first percentile that the run is too short for.
 pub(super) fn wanted(phase: &PhaseClaims) -> Option<String> {
     let told = || phase.percentiles.iter().filter(|percentile| percentile.independent.is_some());
     let next = told().find(|percentile| percentile.more.is_some())?;

@@ -1,31 +1,45 @@
-//! Why a gate is closed, and what would help.
+//! Why levels beyond the largest latency are refused, and what would help.
 
 use super::times::longer;
 use crate::render::units;
 use crate::render::words::causes::{cause, rhythm};
 use punctual_numbers::claims::Refusal;
 
-/// Causes named where there are several.
+/// How many causes are named if there are several.
 pub(super) const CAUSES_SHOWN: usize = 3;
 
-/// Why nothing is said of what lies beyond, and what would help.
+/// Why a recording gets no levels beyond its largest latency, and what would help.
 pub fn refused(refusal: &Refusal) -> String {
     let (why, help) = reasons(refusal);
     format!("What comes once in a day or a year is not told: {why}. {help}")
 }
 
-/// The same of an import, where nobody can be asked for causes.
+/// Why an import gets no levels, and what would help. An import has no causes to look for.
 pub fn refused_of_import(refusal: &Refusal) -> String {
     let (why, help) = reasons_of_import(refusal);
     match refusal {
         Refusal::Doubted => format!("Nothing is claimed: {why}. {help}"),
         Refusal::Censored => format!("No percentile is claimed, nor what comes once in a day or a year: {why}. {help}"),
-        _ => format!("What comes once in a day or a year is not told: {why}. {help}"),
+        Refusal::NoTimes
+        | Refusal::Missing { .. }
+        | Refusal::TooFew { .. }
+        | Refusal::Dependent { .. }
+        | Refusal::Drifts(_)
+        | Refusal::Regular(_)
+        | Refusal::EveryNth { .. }
+        | Refusal::SeveralCauses { .. }
+        | Refusal::FixedCause { .. }
+        | Refusal::Sampled { .. }
+        | Refusal::Coarse { .. }
+        | Refusal::NoFit { .. }
+        | Refusal::Shape { .. }
+        | Refusal::Unstable { .. }
+        | Refusal::Apart { .. } => format!("What comes once in a day or a year is not told: {why}. {help}"),
     }
 }
 
-/// Why cells of a file do not speak for all that was measured, and what would help: where nothing is claimed of it, but
-/// something else was to be done with it.
+/// Why the histogram of a file does not represent all that was measured, and what would help, for uses other than
+/// claims.
 pub fn reason(refusal: &Refusal) -> String {
     let (why, help) = reasons_of_import(refusal);
     format!("{why}. {help}")
@@ -33,12 +47,11 @@ pub fn reason(refusal: &Refusal) -> String {
 
 pub(super) fn reasons_of_cause(refusal: &Refusal) -> (String, String) {
     let (why, help) = reasons(refusal);
-    match refusal {
-        Refusal::TooFew { blocks, wanted, .. } => {
-            (format!("it shows in {}, and it takes {}", units::counted(*blocks, "block"), units::count(*wanted)), help)
-        }
-        _ => (why, help),
+    if let Refusal::TooFew { blocks, wanted, .. } = refusal {
+        let blocks = units::counted(*blocks, "block");
+        return (format!("it shows in {blocks}, and it takes {}", units::count(*wanted)), help);
     }
+    (why, help)
 }
 
 fn reasons_of_import(refusal: &Refusal) -> (String, String) {
@@ -55,7 +68,19 @@ fn reasons_of_import(refusal: &Refusal) -> (String, String) {
             why,
             "Something else may have made the latest: punctual check records causes, a histogram does not.".to_owned(),
         ),
-        _ => (why, help),
+        Refusal::Doubted
+        | Refusal::Censored
+        | Refusal::Missing { .. }
+        | Refusal::Dependent { .. }
+        | Refusal::Drifts(_)
+        | Refusal::Regular(_)
+        | Refusal::EveryNth { .. }
+        | Refusal::SeveralCauses { .. }
+        | Refusal::FixedCause { .. }
+        | Refusal::Sampled { .. }
+        | Refusal::Coarse { .. }
+        | Refusal::Shape { .. }
+        | Refusal::Unstable { .. } => (why, help),
     }
 }
 
@@ -160,7 +185,7 @@ fn are(count: u64, noun: &str) -> String {
     format!("{} {}", units::counted(count, noun), if count == 1 { "is" } else { "are" })
 }
 
-/// One of each, in the order of the core: each names the next, so that a new one does not compile without an example.
+/// One refusal of each kind. The match names the next kind after each, so that a new kind does not compile without one.
 #[cfg(test)]
 pub fn examples() -> Vec<Refusal> {
     use punctual_hist::Nanos;

@@ -1,4 +1,4 @@
-//! What latencies tell of their origin.
+//! Hints at the origin of latencies, from the latencies alone.
 
 use crate::render::units;
 use crate::render::words::causes::rhythm;

@@ -1,4 +1,4 @@
-//! Lengths of time as a reader would name them.
+//! Lengths of time in the words of a reader.
 
 use crate::render::units;
 use punctual_hist::Nanos;
@@ -18,7 +18,7 @@ pub(super) fn article(noun: &str) -> String {
     if noun == "hour" { "an hour".to_owned() } else { format!("a {noun}") }
 }
 
-/// A length of time, rounded up to what one would ask for.
+/// A length of time, rounded up to whole seconds, minutes or hours.
 pub(super) fn longer(time: Nanos) -> String {
     let seconds = time.as_ns().div_ceil(1_000_000_000);
     let step = match seconds {
