@@ -1,8 +1,8 @@
-//! Programs and services that get in the way of real time: one entry each, from which probes learn what to look for, fixes
-//! and remedies what to silence, and conflicts who else writes what a plan writes. What a program does to real time is said
-//! by the knobs that it is bad for.
+//! Programs and services that disturb real-time work, one entry each. Probes look for them, fixes and remedies silence
+//! them, and conflicts name what else they write. The knobs that a program is bad for say what it does to real-time
+//! work.
 //!
-//! A table and nothing else: whoever looks at a machine asks it by the id of a knob. No other file names a unit.
+//! This module is a table: code that examines a machine asks the table by the id of a knob. No other file names a unit.
 
 /// A program, or a unit of systemd that starts one.
 #[derive(Debug)]
@@ -14,13 +14,13 @@ pub struct Program {
     pub processes: &'static [&'static str],
     /// The knobs that are bad while the program is at work; the fix of each silences it.
     pub bad_for: &'static [&'static str],
-    /// The knobs that look at something else, and last by silencing the program.
+    /// The knobs whose good state lasts only if the program is silenced, although they look at something else.
     pub ends_for: &'static [&'static str],
     /// The knobs that only ask whether the program runs.
     pub asked_by: &'static [&'static str],
-    /// The knobs (`agree.owners_*`) that are bad if this and another program set the same things.
+    /// The knobs (`agree.owners_*`) that are bad if this program and another one set the same things.
     pub owner_for: &'static [&'static str],
-    /// What the program sets, in words; empty if a plan never sets the same.
+    /// What the program sets, in words; empty if no plan sets the same.
     pub sets: &'static str,
     /// What the program writes, in groups. A plan that writes the same is in conflict with it.
     pub writes: &'static [&'static [Written]],
@@ -98,7 +98,7 @@ impl Program {
         Self { by_hand: Some(how), ..self }
     }
 
-    /// The knobs that have to do with the program, the one first whose remedy silences it.
+    /// The knobs that concern the program, beginning with the knob whose remedy silences it.
     pub fn knobs(&self) -> impl Iterator<Item = &'static str> {
         [self.bad_for, self.owner_for, self.ends_for, self.asked_by].into_iter().flatten().copied()
     }
@@ -113,7 +113,7 @@ pub fn ended_for(knob: &str) -> impl Iterator<Item = &'static Program> {
     PROGRAMS.iter().filter(move |program| program.bad_for.contains(&knob) || program.ends_for.contains(&knob))
 }
 
-/// How programs are kept from running: by their units, or in words where a person has to do it.
+/// How to keep programs from running: units to silence, or words if a person has to do it.
 #[derive(Debug, Default)]
 pub struct Silencing {
     pub units: Vec<&'static str>,
@@ -128,7 +128,7 @@ impl Silencing {
         all
     }
 
-    /// Adds a program with those of its units that count.
+    /// Adds a program with those of its units that have to be silenced.
     pub fn add(&mut self, program: &'static Program, units: &[&'static str]) {
         match program.by_hand {
             Some(how) if !self.by_hand.contains(&how) => self.by_hand.push(how),
@@ -147,7 +147,8 @@ impl Silencing {
         command.into_iter().chain(self.by_hand.iter().map(|how| (*how).to_owned())).collect::<Vec<_>>().join("; ")
     }
 
-    /// The commands that make the units run again after they were unmasked. Starting a target would reach it.
+    /// The commands that make the units run again after they were unmasked. Targets are not started, because that would
+    /// put the machine into the target's state.
     pub(crate) fn again(&self, unmask: &str) -> String {
         let services: Vec<&str> = self.units.iter().filter(|unit| !unit.ends_with(".target")).copied().collect();
         let start = (!services.is_empty()).then(|| format!("systemctl start {}", services.join(" ")));
@@ -348,7 +349,7 @@ pub const PROGRAMS: &[Program] = &[
     entry("chrony", &[], &["chronyd"]).asked_by(SETS_TIME),
     entry("other time daemons", &[], &["ntpd", "systemd-timesyn", "openntpd", "ptp4l", "phc2sys"]).asked_by(SETS_TIME),
     entry("kubelet", &[], &["kubelet", "k3s", "k3s-server", "k3s-agent"]).asked_by(&["svc.kubelet"]),
-    // Without the first of these targets none of the others can be reached.
+    // The other targets can be reached only through the first one.
     entry("sleep", &["sleep.target", "suspend.target", "hibernate.target", "hybrid-sleep.target"], &[])
         .ends_for(&["pm.sleep_targets"]),
 ];

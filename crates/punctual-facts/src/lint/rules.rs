@@ -1,7 +1,8 @@
-//! What is known of single words beyond their names, as data: under which condition a word does harm, does nothing or
+//! What is known of single words beyond their names, as data: under which condition a word does harm, does nothing, or
 //! does something else than most people believe.
 //!
-//! The first rule that fits applies. A rule applies only where the kernel takes the word at all, unless it is `always`.
+//! The first rule that matches applies. A rule applies only if the kernel takes the word at all, unless the rule is
+//! `always`.
 
 use super::WordVerdict::{self, Clamped, Harmful, Inert, RejectedValue, Unknown};
 use super::choices::integer;
@@ -14,14 +15,14 @@ use crate::machine::{Arch, Flavour, Version};
 #[derive(Clone, Copy, Debug)]
 pub(super) enum If {
     Is(&'static [&'static str]),
-    /// There is a value, and it is none of these.
+    /// The word has a value, which is none of these.
     IsNot(&'static [&'static str]),
     NoValue,
     HasValue,
-    /// There are flags in front of the list of CPUs.
+    /// The list of CPUs follows flags.
     HasFlags,
     LacksFlags,
-    /// This flag is not among the flags in front of the list of CPUs.
+    /// This flag is not among the flags before the list of CPUs.
     LacksFlag(&'static str),
     /// The value is a number in which this bit is 0.
     BitClear(u32),
@@ -36,21 +37,21 @@ pub(super) enum If {
     From(u32, u32),
     /// The kernel is older than this version.
     Before(u32, u32),
-    /// The line has this word with this value.
+    /// The line also has this word with this value.
     Beside(&'static str),
     /// The line has no word of this name.
     Without(&'static str),
 }
 
-/// What is known of one word under conditions, all of which must hold.
+/// What is known of one word if all of the rule's conditions hold.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rule {
     word: &'static str,
     when: &'static [If],
-    /// `None` leaves the verdict to the names and the evidence.
+    /// The verdict; `None` leaves it to the names and the evidence.
     pub(super) verdict: Option<WordVerdict>,
     pub(super) is_trap: bool,
-    /// Whether the rule applies even where the kernel does not take the word.
+    /// Whether the rule applies even if the kernel does not take the word.
     pub(super) is_always: bool,
     pub(super) why: &'static str,
     pub(super) instead: Option<&'static str>,
@@ -99,9 +100,9 @@ impl If {
             Self::IsNot(values) => value.is_some_and(|v| !values.contains(&v)),
             Self::NoValue => value.is_none(),
             Self::HasValue => value.is_some(),
-            Self::HasFlags => value.is_some_and(|v| !cpu_list(v).0.is_empty()),
-            Self::LacksFlags => value.is_some_and(|v| cpu_list(v).0.is_empty()),
-            Self::LacksFlag(flag) => value.is_some_and(|v| !cpu_list(v).0.contains(&flag)),
+            Self::HasFlags => value.is_some_and(|v| !cpu_list(v).flags.is_empty()),
+            Self::LacksFlags => value.is_some_and(|v| cpu_list(v).flags.is_empty()),
+            Self::LacksFlag(flag) => value.is_some_and(|v| !cpu_list(v).flags.contains(&flag)),
             Self::BitClear(bit) => value.and_then(integer).is_some_and(|n| n & (1 << bit) == 0),
             Self::Rt => target.flavour == Flavour::Rt,
             Self::NotRt => target.flavour != Flavour::Rt,
@@ -126,7 +127,7 @@ pub(super) fn find(token: &Token, target: &Target, line: &[Token], is_taken: boo
 
 #[rustfmt::skip]
 const RULES: &[Rule] = &[
-    // Isolation.
+    // Isolation of CPUs.
     trap("isolcpus", &[If::HasFlags, If::LacksFlag("domain")],
         "without the flag domain these CPUs stay with the scheduler: tasks are still moved there, unless a cpuset \
          partition keeps them away")
@@ -188,7 +189,7 @@ const RULES: &[Rule] = &[
     rule("noirqbalance", &[], Unknown, "the balancer it switched off left the kernel many years ago")
         .instead("nothing; stop irqbalance as a service").from(&["kernel 6.1, 6.12, 7.3: no such name"]),
 
-    // SMT, CPU features.
+    // SMT and features of the CPU.
     rule("nosmt", &[If::Arm64, If::Before(6, 13)], Unknown, "kernels for arm64 cannot switch SMT off at boot up to 6.12; 7.3 can")
         .instead("echo 0 > /sys/devices/system/cpu/cpuN/online for every second thread, on chips that have such")
         .from(&["kernel 6.1, 6.12, 7.3 arch/arm64/Kconfig: HOTPLUG_SMT"]),
@@ -204,7 +205,7 @@ const RULES: &[Rule] = &[
         "any value switches SMT off, 0 as well; only force means something else")
         .instead("nosmt, or without the word").from(&["kernel kernel/cpu.c: smt_cmdline_disable"]),
 
-    // Words that take no value: with any value they do what they do without.
+    // Words that take no value: any value is ignored.
     trap("threadirqs", &[If::HasValue], "it takes no value: with 0 or off too, interrupts become threads")
         .instead("threadirqs, or without the word").from(&["kernel kernel/irq/manage.c: setup_forced_irqthreads"]),
     trap("nosoftlockup", &[If::HasValue], "it takes no value: with 0 too, the watchdog of soft lockups is off")
@@ -212,7 +213,7 @@ const RULES: &[Rule] = &[
     trap("nowatchdog", &[If::HasValue], "it takes no value: with 0 too, all watchdogs are off")
         .instead("nowatchdog, or without the word").from(&["kernel kernel/watchdog.c: nowatchdog_setup"]),
 
-    // What takes the means of real time away.
+    // Words that remove what real-time work needs.
     rule("highres", &[If::Is(&["off", "0", "n", "no"])], Harmful,
         "without high-resolution timers a sleep ends at the next tick: up to 10 ms late")
         .instead("nothing").from(&["kernel kernel/time/hrtimer.c: setup_hrtimer_hres"]),
@@ -236,7 +237,7 @@ const RULES: &[Rule] = &[
         "the I/O scheduler is no longer chosen at boot; the kernel ignores the word, and newer ones say so")
         .instead("a udev rule that writes to /sys/block/DEVICE/queue/scheduler").from(&["kernel block/elevator.c: elevator_setup"]),
 
-    // What came later than this kernel.
+    // Words of later kernels.
     rule("preempt", &[If::Before(5, 12)], Unknown, "kernels choose their preemption at boot from 5.12 on")
         .instead("a kernel built with the preemption wanted").from(&["kernel commit 826bfeb37bb4 (5.12)"]),
     rule("amd_pstate", &[If::Before(5, 17)], Unknown, "the driver amd-pstate came with 5.17")
@@ -318,14 +319,14 @@ const RULES: &[Rule] = &[
     note("nosoftlockup", &[], "watchdog_cpumask in sysctl keeps it on the other CPUs").from(&["kernel/watchdog.c"]),
     note("nmi_watchdog", &[If::Is(&["0"])], "watchdog_cpumask in sysctl keeps it on the other CPUs").from(&["kernel/watchdog.c"]),
 
-    // Links, memory.
+    // Links and memory.
     trap("pcie_aspm", &[If::Is(&["off"])], "it only stops Linux from touching link power states: what the firmware enabled stays enabled")
         .instead("pcie_aspm.policy=performance").from(&["kernel drivers/pci/pcie/aspm.c: pcie_no_aspm"]),
     note("numa_balancing", &[If::NotRt], "matters only with more than one memory node").from(&["kernel mm/mempolicy.c"]),
     note("hugepages", &[], "of use only to programs that ask for them").from(&["kernel admin-guide/mm/hugetlbpage.rst"]),
     note("audit", &[If::Is(&["0"])], "switches auditing off, which rules of a company may demand").from(&["kernel/audit.c"]),
 
-    // What a kernel without the flavour says.
+    // Words that only a kernel of another flavour takes.
     rule("xenomai.supported_cpus", &[If::NotDual], Unknown, NO_COBALT).from(COBALT),
     rule("xenomai.allowed_group", &[If::NotDual], Unknown, NO_COBALT).from(COBALT),
     rule("xenomai.smi", &[If::NotDual], Unknown, NO_COBALT).from(COBALT),

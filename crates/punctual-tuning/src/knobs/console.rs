@@ -1,4 +1,4 @@
-//! What the kernel writes, and what is watched: both are paid for by whoever runs at that moment.
+//! Console output and tracing: the CPU on which a message or event arises pays for it.
 
 use crate::knobs::prelude::*;
 
@@ -251,13 +251,13 @@ fn level(case: &Case<'_>) -> Judged {
     }
 }
 
-/// From 6.12 on, `PREEMPT_RT` prints on consoles of the old kind in a thread of its own.
+/// From 6.12 on, `PREEMPT_RT` prints on old consoles in a thread of its own; then the knob is only informative.
 fn printed_in_a_thread(case: &Case<'_>, severity: Severity) -> Severity {
     let is_threaded = case.flavour() == Ok(Flavour::Rt) && case.version().is_ok_and(|v| v >= Version::new(6, 12));
     if is_threaded { severity.min(Info) } else { severity }
 }
 
-/// How a serial console prints is what matters of it: where that is shown, `log.nbcon` tells.
+/// Only informative if `log.nbcon` can tell how the serial console prints, since only that matters.
 fn told_by_nbcon(case: &Case<'_>, severity: Severity) -> Severity {
     if nbcon(case).is_ok() { severity.min(Info) } else { printed_in_a_thread(case, severity) }
 }
@@ -265,7 +265,7 @@ fn told_by_nbcon(case: &Case<'_>, severity: Severity) -> Severity {
 const TRACEFS: &str = "/sys/kernel/tracing";
 const UNSEEN: Missing = TellsNothing("tracefs is not mounted");
 
-/// Goes on only where the kernel can trace.
+/// Not applicable if the kernel cannot trace.
 fn can_trace(case: &Case<'_>) -> Result<(), Doubt> {
     if !case.exists(TRACEFS) && case.list("/sys/kernel").known().is_some_and(|names| !names.is_empty()) {
         return Doubt::not_applicable("this kernel cannot trace");
@@ -304,7 +304,7 @@ fn instances(case: &Case<'_>) -> Judged {
     case.none_found(folder, at_work.join(", "), format!("{} at work of {}", 0, names.len()))
 }
 
-/// One line of `/proc/consoles`: the console's name and its flags.
+/// Reads `/proc/consoles`: the name and flags of each console.
 fn consoles(case: &Case<'_>) -> Result<Vec<(String, String)>, Doubt> {
     let path = "/proc/consoles";
     let table = case.text(path, TellsNothing("which consoles there are is not shown"))?;

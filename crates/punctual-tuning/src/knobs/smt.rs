@@ -1,4 +1,4 @@
-//! Threads that share a core.
+//! Hardware threads that share a core.
 
 use crate::knobs::prelude::*;
 
@@ -32,7 +32,7 @@ pub(crate) const KNOBS: &[Knob] = &[Knob {
 const SIBLINGS: &str = "topology/thread_siblings_list";
 const UNSEEN: Missing = TellsNothing("which CPUs share a core is not shown");
 
-/// Siblings that both do nothing but real-time work are somebody's choice.
+/// Only informative if the real-time CPUs share their cores only with one another, which somebody chose.
 fn among_themselves(case: &Case<'_>, severity: Severity) -> Severity {
     let is_single = case.machine.topology.smt_active.known() == Some(&false);
     if is_single || case.has_no_others() {

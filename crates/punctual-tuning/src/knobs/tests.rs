@@ -1,5 +1,5 @@
-//! What holds for every knob: its words are complete, its verdicts are shown by cases in `fixtures/knobs`, and
-//! nothing a machine may answer makes it panic.
+//! Rules for every knob: its words are complete, cases in `fixtures/knobs` show its verdicts, and no answer of a
+//! machine makes it panic.
 
 use super::{ALL, Case, Check, Doubt, Family, Lasting, Missing, near};
 use crate::audit::{audit, lasting, undoing};
@@ -21,7 +21,7 @@ pub(super) fn fixtures() -> PathBuf {
 #[test]
 fn ids_are_unique_and_words_are_complete() {
     let mut ids = BTreeSet::new();
-    for knob in ALL {
+    for knob in ALL.iter() {
         assert!(ids.insert(knob.id), "{} stands there twice", knob.id);
         assert!(!knob.sources.is_empty(), "{} has no source", knob.id);
         let places: Vec<String> = knob.places().iter().map(Lasting::anywhere).collect();
@@ -56,8 +56,8 @@ pub(super) struct Example {
     pub(super) tree: MemTree,
 }
 
-/// A case starts with `[ID STATE WORDS...]`; words are a severity, a kind of work, `cpus=LIST` or `period_us=NUMBER`. Its
-/// lines are laid over the machine in `base.machine`.
+/// Reads all cases. A case starts with `[ID STATE WORDS...]`, where a word is a severity, a kind of work, `cpus=LIST`
+/// or `period_us=NUMBER`. The lines of the case are laid over the machine in `base.machine`.
 pub(super) fn examples() -> Vec<Example> {
     let folder = fixtures().join("knobs");
     let base = MemTree::parse(&std::fs::read_to_string(folder.join("base.machine")).unwrap()).unwrap();
@@ -150,7 +150,7 @@ fn on(cpus: &str) -> Need {
     Need { cpus: CpuSet::parse_list(cpus).unwrap(), ..Need::default() }
 }
 
-/// What the audit says of one knob on a machine with these files.
+/// The audit's finding about one knob on a machine with these files.
 fn finding(id: &str, lines: &str, need: &Need) -> Finding {
     let tree = MemTree::parse(&format!("punctual-machine 1\n{lines}\n")).unwrap();
     audit(&tree, &Machine::read(&tree), need).into_iter().find(|finding| finding.id == id).unwrap()
@@ -193,7 +193,7 @@ fn debugfs_without_interrupts_is_told_from_no_debugfs() {
     assert!(!because(other_line).contains(without));
 }
 
-/// What is said of changing a knob now, and for good.
+/// The fix of a knob, and how the change is made to last.
 fn told(id: &str, lines: &str, need: &Need) -> (String, String) {
     let tree = MemTree::parse(&format!("punctual-machine 1\n{lines}\n")).unwrap();
     let machine = Machine::read(&tree);
@@ -217,7 +217,7 @@ fn advice_follows_the_work_and_the_machine() {
     }
 }
 
-/// A machine on which every answer is the same.
+/// A machine that gives the same answer to every question.
 pub(crate) struct Always(pub(crate) Fact<&'static [u8]>);
 
 impl Tree for Always {
@@ -232,7 +232,7 @@ impl Tree for Always {
     }
 }
 
-/// A machine that answers at random, but the same every time it is asked.
+/// A machine whose answers look random, but depend only on the path and the seed.
 pub(crate) struct Noise(pub(crate) u64);
 
 impl Noise {
@@ -338,7 +338,7 @@ proptest! {
         let tree = Noise(seed);
         let (machine, need) = (Machine::read(&tree), Need::default());
         let case = Case::new(&tree, &machine, &need);
-        for knob in ALL {
+        for knob in ALL.iter() {
             for text in [Some(lasting(knob, &case)), undoing(knob, &case)].into_iter().flatten() {
                 prop_assert!(!text.contains(char::is_control) && !text.trim().is_empty(), "{}: {text:?}", knob.id);
             }
@@ -441,7 +441,7 @@ fn a_weight_that_follows_from_other_knobs_judges_none_of_them_again() {
     assert!(reads > 0);
 }
 
-/// A word in capitals that is no blank would be written to the machine as it stands.
+/// Every word in capitals must be a blank, since other text is written to the machine as it stands.
 #[test]
 fn what_a_person_has_to_choose_is_a_blank() {
     use super::{Part, Setting, Value};

@@ -1,4 +1,4 @@
-//! How fast the rest of the chip and the memory run: a change of their clocks stops everybody.
+//! How fast the memory and the rest of the chip run. All CPUs wait while one of these clocks changes.
 
 use crate::knobs::prelude::*;
 use crate::knobs::seen::uncore::{BUS, Clocked, DEVFREQ, GPU, MEMORY, NO_UNCORE, NPU};
@@ -9,7 +9,7 @@ const KNOB: Knob = Knob {
     blast: Blast::Disturbing,
     ..Knob::of(Family::Uncore)
 };
-/// What the knobs share that want a fixed clock of a device beside the CPUs.
+/// Fields shared by the knobs that want a fixed clock of a device other than a CPU.
 const ACCELERATOR: Knob = Knob {
     severity: Weight::all(Info),
     cost: "Power; better still a fixed low clock.",
@@ -128,7 +128,7 @@ fn elc(case: &Case<'_>) -> Judged {
     let mut is_kept = true;
     let mut seen = 0;
     for place in case.uncore_places()? {
-        // Only the places of compute dies have it.
+        // Only the folders of compute dies have this file.
         if !case.exists(&format!("{place}/elc_floor_freq_khz")) {
             continue;
         }
@@ -141,13 +141,13 @@ fn elc(case: &Case<'_>) -> Judged {
     if seen == 0 { Doubt::not_applicable("this uncore has no efficiency latency control") } else { Ok(is_kept) }
 }
 
-/// The governor for devices of this name that appear later.
+/// A udev rule that sets the governor of devices with this name when they appear.
 const fn performance(kernel: &'static str) -> Lasting {
     const STEADY: &[Attribute] = &[attribute("governor", "performance")];
     Lasting::Udev(Rule { kernel, ..Rule::add("devfreq", STEADY) })
 }
 
-/// Whether the devices of a kind keep their clock.
+/// Good if every device of the kind keeps its clock.
 fn fixed(case: &Case<'_>, kind: Clocked) -> Judged {
     let folder = DEVFREQ;
     let mut meant = case.clocked(kind)?;

@@ -101,7 +101,7 @@ fn all_cpus(case: &Case<'_>) -> Judged {
     Ok(!online.is_subset(case.rt()) && !online.is_subset(&isolated))
 }
 
-/// The sets that files of each real-time CPU name.
+/// Reads a file of each real-time CPU that holds a list of CPUs: the CPUs whose lists are equal, with that list.
 fn shares(case: &Case<'_>, path: &str, unseen: &'static str) -> Result<Vec<(CpuSet, CpuSet)>, Doubt> {
     let each = case.per_cpu(path, case.rt(), TellsNothing(unseen))?;
     let set = |OfCpus { cpus, value }| match CpuSet::parse_list(&value) {

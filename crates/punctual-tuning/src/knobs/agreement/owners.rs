@@ -7,7 +7,7 @@ use punctual_facts::machine::Cmdline;
 use std::collections::BTreeMap;
 
 const KNOB: Knob = Knob { confidence: Confidence::Medium, ..Knob::of(Family::Agreement) };
-/// What the knobs share that want one owner of some settings.
+/// Fields shared by the knobs that want a single owner of some settings.
 const ONE_OWNER: Knob = Knob {
     fix: Fix::prose("systemctl disable --now all of them but one."),
     persist: &[Lasting::other("systemctl mask all of them but one.")],
@@ -110,7 +110,7 @@ fn owners_cmdline(case: &Case<'_>) -> Judged {
     for (path, line) in &sources {
         for word in line.for_the_kernel().split_whitespace() {
             let name = word.split('=').next().unwrap_or(word);
-            // Other words may be given several times, or do no harm.
+            // Words outside the list may be given more than once, or do no harm.
             if !matters(&name.replace('-', "_")) {
                 continue;
             }

@@ -104,19 +104,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
 ];
 
-/// The CPUs on which process 1, and so everything it starts, may run.
-fn first_process(case: &Case<'_>) -> Result<CpuSet, Doubt> {
-    let path = "/proc/1/status";
-    let missing = TellsNothing("process 1 cannot be seen");
-    let status = case.content(path, missing)?;
-    let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap_or_default().trim();
-    case.note(format!("{path} Cpus_allowed_list"), list);
-    match CpuSet::parse_list(list) {
-        Ok(cpus) if !cpus.is_empty() => Ok(cpus),
-        _ => Doubt::unknown(format!("{path} says '{list}' of where it may run")),
-    }
-}
-
 fn needs_systemd(case: &Case<'_>) -> Result<(), Doubt> {
     match &case.machine.boot.init {
         _ if case.container().is_some() => Doubt::unknown("process 1 of this container is not the machine's"),
@@ -132,10 +119,10 @@ fn needs_systemd(case: &Case<'_>) -> Result<(), Doubt> {
 fn systemd(case: &Case<'_>) -> Judged {
     let apart = set_apart(case)?.all();
     needs_systemd(case)?;
-    let mut agrees = first_process(case)?.intersection(&apart).is_empty();
+    let mut agrees = isolation::first_process(case)?.intersection(&apart).is_empty();
     for slice in ["init.scope", "system.slice", "user.slice", "machine.slice"] {
         let path = format!("/sys/fs/cgroup/{slice}/cpuset.cpus");
-        // An empty list follows the parent group.
+        // An empty list means that the slice uses the CPUs of its parent group.
         if case.peek(&path).known().is_some_and(|list| !list.trim().is_empty()) {
             let named = case.cpu_list(&path, TellsNothing("not there"))?;
             agrees &= named.intersection(&apart).is_empty();
@@ -174,10 +161,10 @@ fn systemd_conf(case: &Case<'_>) -> Judged {
     }
     Doubt::not_applicable_if(wanted.is_empty(), "no CPUAffinity= is configured for systemd")?;
     let online = case.online().cloned().unwrap_or_else(|| wanted.clone());
-    Ok(first_process(case)? == wanted.intersection(&online))
+    Ok(isolation::first_process(case)? == wanted.intersection(&online))
 }
 
-/// If `irq.irqbalance` reports the same, the severity is left to it.
+/// Only informative if `irq.irqbalance` reports the same.
 fn irqbalance_severity(case: &Case<'_>, severity: Severity) -> Severity {
     if isolation::irqbalance(case) == Ok(false) { severity.min(Info) } else { severity }
 }

@@ -2,6 +2,7 @@
 
 use super::listed;
 use crate::knobs::prelude::*;
+use crate::knobs::seen::isolation::with_rcu_thread;
 use punctual_facts::lint::{Word, WordVerdict};
 use punctual_facts::machine::{BOOT_CPU, Cmdline};
 
@@ -89,7 +90,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
 ];
 
-/// Words that matter for latency. Other words may come and go from boot to boot.
+/// Words of the command line that affect latency. `agree.pending` and `agree.lost` ignore all others.
 const WORDS: &str = "isolcpus nohz_full nohz rcu_nocbs rcu_nocb_poll irqaffinity kthread_cpus skew_tick threadirqs preempt \
     idle cpuidle.off intel_idle.max_cstate processor.max_cstate intel_pstate amd_pstate cpufreq.off \
     cpufreq.default_governor nosmt maxcpus nr_cpus mitigations tsc clocksource hpet nmi_watchdog nowatchdog \
@@ -97,7 +98,7 @@ const WORDS: &str = "isolcpus nohz_full nohz rcu_nocbs rcu_nocb_poll irqaffinity
     systemd.cpu_affinity workqueue.unbound_cpus workqueue.power_efficient rcupdate.rcu_expedited \
     rcupdate.rcu_normal_after_boot rcutree.kthread_prio xenomai.supported_cpus xenomai.smi evl.oobcpus";
 
-/// Whether a word, by its name with underscores, is one of them.
+/// Whether [`WORDS`] has this name of a word. The name is spelled with underscores instead of dashes.
 pub(super) fn matters(name: &str) -> bool {
     WORDS.split(' ').any(|word| word == name)
 }
@@ -156,7 +157,7 @@ fn wishes(line: &Cmdline) -> Vec<Wish<'_>> {
 
 const DEFAULT_AFFINITY: &str = "/proc/irq/default_smp_affinity";
 
-/// If another knob reports the consequence of the disagreement, the severity is left to it.
+/// Only informative if another knob reports the consequence of the disagreement.
 fn requested_severity(case: &Case<'_>, severity: Severity) -> Severity {
     let is_refused = |word: &Word| {
         let is_list =
@@ -217,14 +218,7 @@ fn requested(case: &Case<'_>) -> Judged {
 /// not asked for.
 fn is_offloaded(case: &Case<'_>, list: &str, online: &CpuSet) -> Judged {
     case.note(format!("{CMDLINE} rcu_nocbs"), list);
-    let cpu = |name: &str| {
-        let number = name.strip_prefix("rcuop/").or_else(|| name.strip_prefix("rcuos/"))?;
-        number.parse::<u32>().ok()
-    };
-    let threads = case.tasks(|task| task.is_kernel && cpu(&task.name).is_some())?;
-    let served: CpuSet = threads.iter().filter_map(|task| cpu(&task.name)).collect();
-    let shown = if served.is_empty() { "none".to_owned() } else { format!("for CPUs {served}") };
-    case.note("kernel threads rcuop/N, rcuos/N", shown);
+    let served = with_rcu_thread(case)?;
     Ok(listed(list, &possible(case)).is_ok_and(|wanted| wanted.intersection(online).is_subset(&served)))
 }
 
@@ -294,7 +288,7 @@ fn configured<'a>(case: &'a Case<'_>) -> Result<Vec<(&'a str, Cmdline)>, Doubt> 
     Ok(lines)
 }
 
-/// Notes the file that shows the effect of a word.
+/// Adds the file that shows the effect of a word to the evidence.
 fn effect_of(case: &Case<'_>, name: &str) {
     let effect = match name {
         "isolcpus" => ISOLATED,

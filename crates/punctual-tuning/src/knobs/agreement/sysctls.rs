@@ -39,7 +39,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
 ];
 
-/// Sysctls that knobs judge or that bear on what they judge; those that knobs write or make last are added.
+/// Sysctls that are compared in addition to those that knobs write or make last.
 const NAMES: &str = "kernel.hung_task_timeout_secs kernel.nmi_watchdog kernel.perf_event_max_sample_rate \
     kernel.sched_rr_timeslice_ms kernel.sched_rt_period_us kernel.soft_watchdog kernel.watchdog \
     net.core.netdev_budget net.core.netdev_budget_usecs vm.dirty_background_ratio vm.dirty_ratio \
@@ -71,7 +71,7 @@ fn settings(case: &Case<'_>) -> Result<Settings, Doubt> {
         }
     }
     let mut paths: Vec<String> = files.into_values().collect();
-    // systemd ignores the old file unless the folder links to it; other inits read it last.
+    // systemd reads `/etc/sysctl.conf` only if a link in its folders names it; other inits read that file last.
     if !case.machine.boot.is_systemd() {
         paths.push("/etc/sysctl.conf".to_owned());
     }

@@ -1,20 +1,41 @@
-//! How often something interrupted a CPU: the table in `/proc/interrupts`, and what became of it a moment later.
+//! How often interrupts came to each CPU: `/proc/interrupts`, and the same table read again a moment later.
 
 use super::Missing::TellsNothing;
 use super::{Case, Doubt, INTERRUPTS};
 
-/// The table read again, at least 30 ms after; whoever reads the live machine puts it there.
+/// The table read again, at least 30 ms later. The reader of the live machine supplies it.
 pub(crate) const INTERRUPTS_LATER: &str = "punctual:/later/proc/interrupts";
 
+/// The counts of one row of a table of interrupts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct InterruptCounts {
-    /// The number of a line, or the letters of an interrupt that belongs to the CPU itself.
+    /// The number of the line, or the letters of an interrupt that a CPU raises itself (`LOC`).
     pub name: String,
-    pub counts: Vec<(u32, u64)>,
+    /// In the order of the CPUs.
+    pub counts: Vec<CpuCount>,
+    /// The text after the counts: the controller, its number of the line, and the device.
+    pub about: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct CpuCount {
+    pub cpu: u32,
+    pub count: u64,
+}
+
+impl InterruptCounts {
+    /// The counts that are higher than those of an earlier reading, by their difference.
+    pub(crate) fn rise(&self, earlier: &Self) -> Vec<CpuCount> {
+        let rise = |one: &CpuCount| {
+            let at = earlier.counts.binary_search_by_key(&one.cpu, |old| old.cpu).ok()?;
+            Some(CpuCount { count: one.count.saturating_sub(earlier.counts[at].count), ..*one })
+        };
+        self.counts.iter().filter_map(rise).collect()
+    }
 }
 
 /// The rows that `wanted` picks by their name and by the text after the name.
-fn rows(table: &str, wanted: impl Fn(&str, &str) -> bool) -> Vec<InterruptCounts> {
+pub(crate) fn rows(table: &str, wanted: impl Fn(&str, &str) -> bool) -> Vec<InterruptCounts> {
     let mut lines = table.lines();
     let cpus: Vec<u32> = lines
         .next()
@@ -27,12 +48,11 @@ fn rows(table: &str, wanted: impl Fn(&str, &str) -> bool) -> Vec<InterruptCounts
         if !wanted(name.trim(), rest) {
             return None;
         }
-        let counts: Vec<u64> = rest.split_whitespace().take(cpus.len()).map_while(|count| count.parse().ok()).collect();
-        let is_whole = !cpus.is_empty() && counts.len() == cpus.len();
-        is_whole.then(|| InterruptCounts {
-            name: name.trim().to_owned(),
-            counts: cpus.iter().copied().zip(counts).collect(),
-        })
+        let mut words = rest.split_whitespace();
+        let count = |cpu: &u32| Some(CpuCount { cpu: *cpu, count: words.next()?.parse().ok()? });
+        let counts: Option<Vec<CpuCount>> = cpus.iter().map(count).collect();
+        let counts = counts.filter(|counts| !counts.is_empty())?;
+        Some(InterruptCounts { name: name.trim().to_owned(), counts, about: words.collect::<Vec<_>>().join(" ") })
     };
     lines.filter_map(row).collect()
 }
@@ -46,11 +66,9 @@ impl Case<'_> {
         };
         let (before, after) = (look(INTERRUPTS)?, look(INTERRUPTS_LATER)?);
         let rise = |row: &InterruptCounts| {
-            let earlier = before.iter().find(|earlier| earlier.name == row.name)?;
-            let count = |cpu: u32| earlier.counts.iter().find(|(number, _)| *number == cpu).map(|(_, count)| *count);
-            let ours = row.counts.iter().filter(|(cpu, _)| self.rt().contains(*cpu));
-            let counts = ours.filter_map(|(cpu, now)| Some((*cpu, now.saturating_sub(count(*cpu)?)))).collect();
-            Some(InterruptCounts { name: row.name.clone(), counts })
+            let mut counts = row.rise(before.iter().find(|earlier| earlier.name == row.name)?);
+            counts.retain(|one| self.rt().contains(one.cpu));
+            Some(InterruptCounts { counts, ..row.clone() })
         };
         let rises: Vec<InterruptCounts> =
             after.iter().filter_map(rise).filter(|row: &InterruptCounts| !row.counts.is_empty()).collect();
@@ -61,19 +79,27 @@ impl Case<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{InterruptCounts, rows};
+    use super::{CpuCount, InterruptCounts, rows};
 
     #[test]
     fn reads_the_tables_of_both_architectures() {
         let x86 = "           CPU0       CPU2       \n 24:  1  0  IO-APIC  5-edge  ACPI:Ged\nLOC:  5  6   Local timer \
             interrupts\nERR:  0\n";
-        let row = |name: &str, a, b| InterruptCounts { name: name.to_owned(), counts: vec![(0, a), (2, b)] };
-        assert_eq!(rows(x86, |name, _| name == "LOC"), [row("LOC", 5, 6)]);
-        assert_eq!(rows(x86, |_, _| true), [row("24", 1, 0), row("LOC", 5, 6)]);
+        let row = |name: &str, a, b, about: &str| InterruptCounts {
+            name: name.to_owned(),
+            counts: vec![CpuCount { cpu: 0, count: a }, CpuCount { cpu: 2, count: b }],
+            about: about.to_owned(),
+        };
+        let local = || row("LOC", 5, 6, "Local timer interrupts");
+        assert_eq!(rows(x86, |name, _| name == "LOC"), [local()]);
+        assert_eq!(rows(x86, |_, _| true), [row("24", 1, 0, "IO-APIC 5-edge ACPI:Ged"), local()]);
         let arm = "       CPU0   CPU2\n 11:   7   8   GICv3  27 Level     arch_timer\nIPI0:  1   2   Rescheduling \
             interrupts\n";
-        assert_eq!(rows(arm, |_, rest| rest.trim_end().ends_with("arch_timer")), [row("11", 7, 8)]);
-        assert_eq!(rows(arm, |name, _| name.starts_with("IPI")), [row("IPI0", 1, 2)]);
+        assert_eq!(
+            rows(arm, |_, rest| rest.trim_end().ends_with("arch_timer")),
+            [row("11", 7, 8, "GICv3 27 Level arch_timer")]
+        );
+        assert_eq!(rows(arm, |name, _| name.starts_with("IPI")), [row("IPI0", 1, 2, "Rescheduling interrupts")]);
         assert!(rows("", |_, _| true).is_empty() && rows("LOC: 5\n", |_, _| true).is_empty());
     }
 }

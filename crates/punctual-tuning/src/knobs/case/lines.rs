@@ -8,7 +8,7 @@ use std::cell::OnceCell;
 #[derive(Clone, Debug)]
 pub(crate) struct InterruptLine {
     pub(crate) number: u32,
-    /// The CPUs it is delivered to, if the kernel shows them.
+    /// The CPUs the interrupt is delivered to, if the kernel shows them.
     pub(crate) delivered: Option<CpuSet>,
     handlers: Kept<Vec<String>>,
 }
@@ -23,7 +23,7 @@ impl InterruptLine {
         }
     }
 
-    /// The names of the handlers. Each has a folder among the line's files.
+    /// The names of the handlers: each has a folder among the kernel's files about the line.
     pub(crate) fn handlers(&self, case: &Case<'_>) -> &[String] {
         const FILES: [&str; 9] = [
             "smp_affinity",
@@ -43,8 +43,8 @@ impl InterruptLine {
         handlers
     }
 
-    /// Whether all that handles it is a queue whose driver always leaves its placing to the kernel. Kernels before 6.12
-    /// show that nowhere else, unless they were built to.
+    /// Whether every handler is a queue whose driver always leaves the affinity to the kernel (a managed interrupt).
+    /// Most kernels before 6.12 show nowhere else that an interrupt is managed.
     pub(crate) fn is_managed_queue(&self, case: &Case<'_>) -> bool {
         let handlers = self.handlers(case);
         !handlers.is_empty() && handlers.iter().all(|handler| is_managed_queue(handler))
@@ -98,7 +98,7 @@ impl Case<'_> {
         lines.as_deref().map_err(Clone::clone)
     }
 
-    /// The lines of which the kernel shows where they are delivered.
+    /// The lines whose effective affinity the kernel shows.
     pub(crate) fn delivered_lines(&self) -> Result<Vec<&InterruptLine>, Doubt> {
         let lines: Vec<&InterruptLine> =
             self.interrupt_lines()?.iter().filter(|line| line.delivered.is_some()).collect();

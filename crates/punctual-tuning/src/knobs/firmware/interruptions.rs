@@ -1,12 +1,12 @@
-//! System management mode: the firmware stops all CPUs, and nobody in the kernel notices.
+//! System management mode: the firmware stops all CPUs, unnoticed by the kernel.
 
 use crate::knobs::prelude::*;
 use crate::knobs::seen::has_tracers;
 
-/// How often a CPU entered system management mode since it was powered on: its register of that number, which whoever
-/// reads the live machine puts there. Intel's only.
+/// How often a CPU entered system management mode since power-on, from a model-specific register that only Intel's CPUs
+/// have. The reader of the live machine supplies it.
 const COUNT: &str = "punctual:/msr/34";
-/// What a firmware may need while it starts, before there is a kernel to disturb.
+/// System management interrupts tolerated for the start of the firmware, before a kernel runs.
 const AT_START: u64 = 1000;
 
 const KNOB: Knob = Knob { confidence: Confidence::Medium, ..Knob::of(Family::Firmware) };

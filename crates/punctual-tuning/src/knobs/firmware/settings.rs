@@ -1,4 +1,4 @@
-//! Settings of the firmware that leave a trace: each with the evidence of what it is now.
+//! Settings of the firmware whose effect software can see, so that they have evidence.
 
 use super::{has_intel_setup, has_setup};
 use crate::knobs::prelude::*;
@@ -6,8 +6,8 @@ use crate::knobs::seen::frequency::governor;
 use crate::knobs::seen::idle::{deep_on_first, names_on_first};
 use crate::knobs::seen::links;
 
-/// Where whoever reads the live machine puts what the PCI links themselves say: a line `DEVICE aspm=N clkpm=N` for each
-/// device that could be asked.
+/// What the PCI links' own registers say, which the reader of the live machine supplies: a line `DEVICE aspm=N clkpm=N`
+/// for each device whose registers could be read.
 const LINKS: &str = "punctual:/pci/links";
 const GRAPHICS: &str = "/sys/class/drm";
 
@@ -228,7 +228,7 @@ fn c1e(case: &Case<'_>) -> Judged {
 
 fn turbo(case: &Case<'_>) -> Judged {
     has_setup(case)?;
-    // Off where firmware turned it off: then the CPU does not offer it.
+    // If the firmware turned turbo off, the CPU does not offer it.
     if !(case.cpu_flag("ida")? | case.cpu_flag("cpb")?) {
         return Ok(true);
     }
@@ -244,7 +244,7 @@ fn turbo(case: &Case<'_>) -> Judged {
     }
 }
 
-/// The graphics cards by name: `card0`, not their outputs.
+/// The graphics cards by name, such as `card0`, without their connectors.
 fn cards(case: &Case<'_>) -> Result<Vec<String>, Doubt> {
     let names = case.names(GRAPHICS, CannotBe("there is no graphics card"))?;
     let is_card = |name: &String| name.strip_prefix("card").is_some_and(|n| n.parse::<u32>().is_ok());
@@ -285,7 +285,7 @@ fn gpu_clock(case: &Case<'_>) -> Judged {
     if seen == 0 { Doubt::not_applicable("no graphics card here shows its clock") } else { Ok(is_one) }
 }
 
-/// Where the kernel controls the links, `pm.aspm` tells of them.
+/// Only informative if the kernel controls the links, which `pm.aspm` reports.
 fn told_by_links(case: &Case<'_>, severity: Severity) -> Severity {
     if links::controls_links(case) { severity.min(Info) } else { severity }
 }

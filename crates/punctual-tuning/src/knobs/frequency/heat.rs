@@ -1,14 +1,14 @@
-//! Heat and power limits, which take clock away whatever the governor says.
+//! Heat and power limits, which lower the clock whatever the governor says.
 
 use crate::knobs::prelude::*;
 
-/// More cooling devices than this are not looked at; there is one for each CPU.
+/// At most this number of cooling devices is read. There is one for each CPU.
 const MOST_DEVICES: usize = 1024;
 const POWERCLAMP: &str = "intel_powerclamp";
 
 const NOT_COUNTED: Missing = CannotBe("this CPU does not count how often it was throttled");
 
-/// What keeps a CPU from getting too hot.
+/// Places that keep a CPU from getting too hot.
 const COOLER: &[Lasting] = &[
     Lasting::write("/sys/devices/system/cpu/cpu*/cpufreq/scaling_max_freq", "<SUSTAINED_KHZ>"),
     Lasting::other("Or cooling that holds at full load."),
@@ -125,7 +125,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
 ];
 
-/// What of the kernel's cooling slows CPUs down, with its state.
+/// The cooling devices that slow CPUs down, each with its state.
 fn cpu_coolers(case: &Case<'_>) -> Result<Vec<(String, i64)>, Doubt> {
     let folder = "/sys/class/thermal";
     let none = CannotBe("this kernel has no thermal control");
@@ -157,7 +157,7 @@ fn cooling(case: &Case<'_>) -> Judged {
     case.none_found("/sys/class/thermal/cooling_device*/cur_state", busy.join(", "), all_idle)
 }
 
-/// The severity of the powerclamp driver: as given where it is loaded and could do harm, High while it is clamping.
+/// High while the powerclamp driver is clamping.
 fn clamping(case: &Case<'_>, severity: Severity) -> Severity {
     let is_at_work = |(name, state): &(String, i64)| name.contains(POWERCLAMP) && *state > 0;
     if cpu_coolers(case).is_ok_and(|coolers| coolers.iter().any(is_at_work)) { High } else { severity }

@@ -1,4 +1,4 @@
-//! What the CPU was told to prefer where it chooses its own clock.
+//! Which preference the CPU was given for choosing its own clock.
 
 use crate::knobs::prelude::*;
 use crate::knobs::seen::frequency::NO_DRIVER;
@@ -84,7 +84,7 @@ fn turbo(case: &Case<'_>) -> Judged {
             if case.text("/sys/devices/system/cpu/cpufreq/boost", none)? == "0" {
                 return Ok(true);
             }
-            // Allowed in general, it may be off by the switches of these CPUs.
+            // Turbo is allowed in general, but single CPUs may have it switched off.
             let has_switch = |cpu| case.exists(&format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/boost"));
             if case.rt().first().is_some_and(has_switch) { turbo_policy(case) } else { Ok(false) }
         }
@@ -98,7 +98,7 @@ fn turbo_policy(case: &Case<'_>) -> Judged {
     Ok(boosts.iter().all(|boost| boost.value == "0"))
 }
 
-/// Where the CPU has the newer hint, that one decides.
+/// Only informative if the CPU has the newer preference, which then decides.
 fn told_by_preference(case: &Case<'_>, severity: Severity) -> Severity {
     let path = |cpu| format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/energy_performance_preference");
     if case.rt().first().is_some_and(|cpu| case.exists(&path(cpu))) { severity.min(Info) } else { severity }

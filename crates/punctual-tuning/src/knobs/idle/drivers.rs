@@ -1,4 +1,4 @@
-//! Who puts a CPU to sleep, and the words at boot that take that away from everybody.
+//! The drivers that put a CPU to sleep, and the words of the command line that replace them.
 
 use crate::knobs::prelude::*;
 use crate::knobs::seen::idle::deep_on_first;
@@ -101,7 +101,7 @@ fn governor(case: &Case<'_>) -> Judged {
     }
     let folder = "/sys/devices/system/cpu/cpuidle";
     let unshown = TellsNothing("the idle governor is not shown");
-    // Older kernels show it in a file of another name.
+    // Older kernels show the governor in `current_governor_ro` only.
     let file =
         if case.exists(&format!("{folder}/current_governor")) { "current_governor" } else { "current_governor_ro" };
     match case.text(&format!("{folder}/{file}"), unshown)?.as_str() {
@@ -119,7 +119,7 @@ fn intel_idle(case: &Case<'_>) -> Judged {
     let deepest = case.number("/sys/module/intel_idle/parameters/max_cstate", none)?;
     match case.text(DRIVER, UNSHOWN)?.as_str() {
         "intel_idle" => Ok(true),
-        // Without intel_idle, states that are all shallow are as good as what it would offer.
+        // If all states of acpi_idle are shallow, intel_idle would offer nothing better.
         "acpi_idle" => Ok(deepest != 0 || deep_on_first(case)?.is_none()),
         other => Doubt::not_applicable(format!("the idle driver is {other}")),
     }
@@ -136,7 +136,7 @@ fn idle_poll(case: &Case<'_>) -> Judged {
     Ok(false)
 }
 
-/// Spinning is worst where somebody else pays for it.
+/// More severe where spinning slows a sibling CPU or other guests down.
 fn spinning(case: &Case<'_>, severity: Severity) -> Severity {
     let shares_core = case.machine.topology.smt_active.known() == Some(&true);
     if shares_core || case.not_a_guest().is_err() { Medium } else { severity }

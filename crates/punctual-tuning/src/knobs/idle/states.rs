@@ -1,4 +1,4 @@
-//! The idle states themselves: which may be entered, and which were.
+//! The idle states: which of them may be entered, and which were entered.
 
 use crate::knobs::prelude::*;
 use crate::knobs::seen::idle::{
@@ -147,13 +147,11 @@ fn usage(case: &Case<'_>) -> Judged {
 
 fn haltpoll(case: &Case<'_>) -> Judged {
     case.only_on(Arch::X86, "the driver is for guests on x86")?;
-    let missing = TellsNothing("whether this is a guest is not known");
-    let virtualisation = case.known("/proc/cpuinfo", case.machine.virtualisation.clone(), missing)?;
-    Doubt::not_applicable_if(virtualisation.hypervisor.is_none(), "this is no guest")?;
+    Doubt::not_applicable_if(case.known_virtualisation()?.hypervisor.is_none(), "this is no guest")?;
     let driver =
         case.text("/sys/devices/system/cpu/cpuidle/current_driver", TellsNothing("the idle driver is not shown"))?;
     if driver != "haltpoll" {
-        // The driver refuses every host that is not KVM.
+        // The driver loads only on hosts that are KVM.
         let clocks = "/sys/devices/system/clocksource/clocksource0/available_clocksource";
         let is_kvm = case.peek(clocks).map(|names| names.split_whitespace().any(|name| name == "kvm-clock"));
         Doubt::not_applicable_if(is_kvm == Fact::Known(false), "it works on KVM only, and there is no kvm-clock here")?;

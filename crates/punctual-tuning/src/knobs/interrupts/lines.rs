@@ -1,4 +1,4 @@
-//! Interrupt lines: where each may go, where it goes, and who handles it.
+//! Interrupt lines: where each may be delivered, where it is delivered, and what handles it.
 
 use crate::knobs::case::InterruptLine;
 use crate::knobs::prelude::*;
@@ -161,7 +161,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
 ];
 
-/// Notes which lines were found, or that none of the `of` lines was.
+/// Adds the lines that were found to the evidence, or that none of the `of` lines was.
 fn tell(case: &Case<'_>, source: &str, found: &[String], of: usize) {
     let shown = if found.is_empty() { format!("none of {of} on CPUs {}", case.rt()) } else { found.join("; ") };
     case.note(source, shown);
@@ -178,7 +178,7 @@ fn one_device(case: &Case<'_>, severity: Severity) -> Severity {
 fn affinity(case: &Case<'_>) -> Judged {
     case.has_housekeeping()?;
     let lines = case.delivered_lines()?;
-    // What nobody can move is irq.managed's to tell.
+    // `irq.managed` reports the lines that nobody can move.
     let lines: Vec<&InterruptLine> = lines.into_iter().filter(|line| !line.is_managed_queue(case)).collect();
     let intruder = |line: &&&InterruptLine| line.intrudes(case);
     let show = |line: &&InterruptLine| {
@@ -207,10 +207,10 @@ fn requested(case: &Case<'_>) -> Judged {
     Ok(found.is_empty())
 }
 
-/// Why debugfs does not show what becomes of an interrupt.
+/// Why debugfs does not show which interrupts the kernel manages.
 fn unshown(case: &Case<'_>) -> &'static str {
     let debugfs = case.aside(|case| case.list("/sys/kernel/debug"));
-    // Where it is not mounted the folder is empty.
+    // An unmounted debugfs is an empty folder.
     match debugfs.known() {
         Some(names) if !names.is_empty() && !names.iter().any(|name| name == "irq") => {
             "which interrupts the kernel manages itself is only shown in debugfs, and this kernel was built without \
@@ -230,7 +230,7 @@ fn managed(case: &Case<'_>) -> Judged {
         lines.iter().filter(|line| line.is_ours(case) && !line.handlers(case).is_empty()).collect();
     let (mut found, mut doubt) = (Vec::new(), None);
     for line in &ours {
-        // The name alone suffices, and needs no debugfs.
+        // A queue's name suffices, and needs no debugfs.
         let said = if line.is_managed_queue(case) { Ok(true) } else { is_said_managed(line, case) };
         match said {
             Ok(true) => found.push(format!("{} ({})", line.number, line.handlers(case).join(", "))),
@@ -245,7 +245,7 @@ fn managed(case: &Case<'_>) -> Judged {
     Ok(found.is_empty())
 }
 
-/// Whether the kernel says that it places this one itself.
+/// Whether debugfs says that the kernel places this interrupt itself.
 fn is_said_managed(line: &InterruptLine, case: &Case<'_>) -> Result<bool, Doubt> {
     let path = format!("/sys/kernel/debug/irq/irqs/{}", line.number);
     let state = case.peek(&path);
@@ -264,14 +264,7 @@ fn shared(case: &Case<'_>) -> Judged {
 }
 
 fn gic_target(case: &Case<'_>) -> Judged {
-    let arch = case.known(
-        "/proc/sys/kernel/arch",
-        case.machine.kernel.arch.clone(),
-        TellsNothing("the kernel does not show where interrupts go"),
-    )?;
-    if arch != Arch::Arm64 {
-        return Doubt::not_applicable("only arm64's interrupt controller delivers to the first CPU of many");
-    }
+    case.only_on(Arch::Arm64, "only arm64's interrupt controller delivers to the first CPU of many")?;
     case.has_housekeeping()?;
     if case.housekeeping().len() == 1 {
         return Doubt::not_applicable("one CPU is left to handle devices, and it has to handle all");
@@ -287,26 +280,18 @@ fn gic_target(case: &Case<'_>) -> Judged {
     Ok(targets.len() > 1)
 }
 
-/// The two readings may cause up to this number of interrupts themselves.
+/// The two readings themselves may cause up to this number of interrupts.
 const MOST_IPIS: u64 = 3;
 
 fn ipis(case: &Case<'_>) -> Judged {
     const NAMES: [&str; 8] = ["RES", "CAL", "TLB", "IWI", "MCE", "NMI", "PMI", "THR"];
     case.has_housekeeping()?;
     let rises = case.rises(|name, _| NAMES.contains(&name) || name.starts_with("IPI"))?;
-    let shown: Vec<String> = rises
-        .iter()
-        .flat_map(|row| {
-            row.counts
-                .iter()
-                .filter(|(_, rise)| *rise > 0)
-                .map(|(cpu, rise)| format!("{} on CPU {cpu}: {rise}", row.name))
-        })
-        .collect();
+    let risen = rises.iter().flat_map(|row| row.counts.iter().filter(|one| one.count > 0).map(move |one| (row, one)));
+    let shown: Vec<String> =
+        risen.map(|(row, one)| format!("{} on CPU {}: {}", row.name, one.cpu, one.count)).collect();
     let shown = if shown.is_empty() { format!("none on CPUs {}", case.rt()) } else { shown.join(", ") };
     case.note("interrupts from other CPUs, between two looks at /proc/interrupts", shown);
-    let of = |cpu: u32| {
-        rises.iter().flat_map(|row| &row.counts).filter(move |(number, _)| *number == cpu).map(|(_, rise)| *rise)
-    };
+    let of = |cpu: u32| rises.iter().flat_map(|row| &row.counts).filter(move |one| one.cpu == cpu).map(|one| one.count);
     Ok(case.rt().iter().all(|cpu| of(cpu).fold(0, u64::saturating_add) <= MOST_IPIS))
 }

@@ -1,4 +1,4 @@
-//! CPUs kept free of other work: by the scheduler, the tick, RCU and the work queues.
+//! CPUs kept free of other work by the scheduler, the tick, RCU and the work queues.
 
 pub(super) mod cpusets;
 pub(super) mod rcu;

@@ -1,5 +1,6 @@
-//! The tick, and the timers that ride on it.
+//! The tick, and the timers that expire on it.
 
+use crate::knobs::case::CpuCount;
 use crate::knobs::prelude::*;
 use crate::knobs::seen::isolation::domain;
 
@@ -103,9 +104,9 @@ pub(crate) const KNOBS: &[Knob] = &[
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Tick {
     cpu: u32,
-    /// When it ticks next, or, where the tick is stopped, ticked last.
+    /// When the CPU's next tick is due; if the tick is stopped, when it last came.
     at_ns: Option<u64>,
-    /// Whether it may stop its tick when idle.
+    /// Whether the CPU may stop its tick when idle.
     may_stop: Option<bool>,
 }
 
@@ -123,7 +124,7 @@ fn ticks(list: &str) -> Vec<Tick> {
         let Some(current) = found.last_mut() else { continue };
         let line = line.trim_start();
         if line.starts_with('#') && line.contains('<') {
-            // The name changed between 6.1 and 6.12.
+            // The timer's function was renamed between 6.1 and 6.12.
             is_tick = line.contains("tick_sched_timer") || line.contains("tick_nohz_handler");
         } else if let Some(expiry) = line.strip_prefix("# expires at ").filter(|_| is_tick) {
             current.at_ns = number(expiry);
@@ -132,7 +133,7 @@ fn ticks(list: &str) -> Vec<Tick> {
             match (name.trim(), number(value)) {
                 (".nohz" | ".nohz_mode", Some(mode)) => current.may_stop = Some(mode != 0),
                 (".last_tick", when) => last_tick = when,
-                // While it is stopped the timer stands on the next event instead.
+                // While the tick is stopped, its timer is set to the next other event.
                 (".tick_stopped", Some(1)) => current.at_ns = last_tick,
                 _ => {}
             }
@@ -142,12 +143,7 @@ fn ticks(list: &str) -> Vec<Tick> {
 }
 
 fn timer_list(case: &Case<'_>) -> Result<Vec<Tick>, Doubt> {
-    let list = case.peek(TIMER_LIST);
-    if let Some(trouble) = list.trouble() {
-        case.note(TIMER_LIST, trouble);
-    }
-    let list = case.known(TIMER_LIST, list, TellsNothing("the kernel does not show its timers"))?;
-    Ok(ticks(&list))
+    Ok(ticks(&case.content_or_trouble(TIMER_LIST, TellsNothing("the kernel does not show its timers"))?))
 }
 
 fn skew_severity(case: &Case<'_>, severity: Severity) -> Severity {
@@ -160,7 +156,7 @@ fn skew(case: &Case<'_>) -> Judged {
     let ticks = timer_list(case)?;
     let hz = case.config("HZ")?;
     let hz: u64 = hz.parse().ok().filter(|hz| *hz > 0).map_or_else(|| Doubt::unknown(format!("HZ is '{hz}'")), Ok)?;
-    // As the kernel rounds it (TICK_NSEC).
+    // Rounded as in the kernel (`TICK_NSEC`).
     let period = (1_000_000_000 + hz / 2) / hz;
     let phases: Vec<(u32, u64)> =
         ticks.iter().filter_map(|tick| Some((tick.cpu, tick.at_ns? % period.max(1)))).collect();
@@ -173,7 +169,7 @@ fn skew(case: &Case<'_>) -> Judged {
     Ok(is_skewed)
 }
 
-/// The kernel's own guide speaks of loops of 100 us.
+/// More severe for periods below 1 ms: the kernel's own guide recommends this for loops of 100 us.
 fn idle_severity(case: &Case<'_>, severity: Severity) -> Severity {
     let is_fast = case.is(Kind::Periodic) && case.need.period.is_some_and(|period| period < Nanos::from_ms(1));
     if is_fast { severity.max(Medium) } else { severity }
@@ -206,7 +202,7 @@ fn timers_come_here(case: &Case<'_>) -> Result<(), Doubt> {
     Ok(())
 }
 
-/// A stopped tick comes at most this number of times between the two readings.
+/// A stopped tick still comes up to this number of times between the two readings.
 const MOST_TICKS: u64 = 2;
 
 fn stopped(case: &Case<'_>) -> Judged {
@@ -216,14 +212,13 @@ fn stopped(case: &Case<'_>) -> Judged {
     let tick_free = case.cpu_list(NOHZ_FULL, CannotBe("this kernel cannot stop its tick"))?;
     let ours = case.rt().intersection(&tick_free);
     Doubt::not_applicable_if(ours.is_empty(), "these CPUs may not stop their tick, see iso.nohz_full")?;
-    // x86 has a row of its own, arm64 one for its timer's interrupt.
+    // x86 counts its local timer in a row `LOC`, arm64 in the row of the timer's interrupt.
     let is_timer = |name: &str, rest: &str| name == "LOC" || rest.trim_end().ends_with("arch_timer");
     let rises = case.rises(is_timer)?;
-    let rises: Vec<&(u32, u64)> =
-        rises.iter().flat_map(|row| &row.counts).filter(|(cpu, _)| ours.contains(*cpu)).collect();
-    let shown: Vec<String> = rises.iter().take(16).map(|(cpu, ticks)| format!("CPU {cpu}: {ticks}")).collect();
+    let rises: Vec<&CpuCount> = rises.iter().flat_map(|row| &row.counts).filter(|one| ours.contains(one.cpu)).collect();
+    let shown: Vec<String> = rises.iter().take(16).map(|one| format!("CPU {}: {}", one.cpu, one.count)).collect();
     case.note("timer interrupts between two looks at /proc/interrupts", shown.join(", "));
-    Ok(rises.iter().all(|(_, ticks)| *ticks <= MOST_TICKS))
+    Ok(rises.iter().all(|one| one.count <= MOST_TICKS))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! How the kernel was built and how it preempts: what no run-time setting makes up for.
+//! How the kernel was built and how it preempts, which no run-time setting can replace.
 
 pub(super) mod build;
 
@@ -206,7 +206,8 @@ fn preempt(case: &Case<'_>) -> Judged {
             let because = "the scheduler's debug files are not there: debugfs not mounted, locked down, or not built; \
                            what the command line asks for proves nothing";
             let mode = case.marked("/sys/kernel/debug/sched/preempt", TellsNothing(because))?;
-            // Lazy preemption spares only ordinary tasks; audio on a desktop has some of those in its path.
+            // Lazy preemption delays real-time work behind no task. It spares ordinary tasks, which a desktop's audio
+            // depends on.
             Ok(mode == "full" || mode == "lazy" && !case.is(Kind::Audio))
         }
         Flavour::Stock => Doubt::not_applicable("this kernel's preemption was decided when it was built"),
@@ -215,7 +216,7 @@ fn preempt(case: &Case<'_>) -> Judged {
     }
 }
 
-/// Notes which of the options are on; good is none.
+/// Good if none of the options is on. Those that are on become the evidence.
 fn none_on(case: &Case<'_>, options: &[&str]) -> Judged {
     let config = &case.machine.config;
     let mut on = Vec::new();
@@ -223,7 +224,7 @@ fn none_on(case: &Case<'_>, options: &[&str]) -> Judged {
         match config.is_on(option) {
             Fact::Known(true) => on.push(format!("CONFIG_{option}=y")),
             Fact::Known(false) => {}
-            // Lets the case say why the configuration is not known.
+            // Reading the option through the case says why the configuration is not known.
             _ => return case.config(option).map(|_| false),
         }
     }
@@ -251,8 +252,8 @@ fn debug_heavy(case: &Case<'_>) -> Judged {
     )
 }
 
-/// A caller whose group has a budget is not refused the class; it is only stopped when the budget is used up, which
-/// `sched.rt_runtime` tells.
+/// Only informative if the caller's group has a budget: its threads may then be real-time, and are stopped only when
+/// the budget is used up, which `sched.rt_runtime` reports.
 fn group_severity(case: &Case<'_>, severity: Severity) -> Severity {
     if may_be_real_time(case) == Ok(true) { severity.min(Info) } else { severity }
 }

@@ -1,4 +1,4 @@
-//! What can make memory slow to reach: pages that are moved, merged, split or given away under a running thread.
+//! What makes memory slow to reach: pages that are moved, merged, split or taken away while a thread runs.
 
 mod probes;
 
@@ -36,7 +36,7 @@ pub(crate) const KNOBS: &[Knob] = &[
             CannotBe("this kernel has none (they cannot be built with PREEMPT_RT)"),
         ),
         why: "khugepaged collapses pages under a running program, and making room for huge pages moves others.",
-        // Writing it makes the kernel compute vm.min_free_kbytes anew, which no undo of ours would put back.
+        // Writing the file makes the kernel compute vm.min_free_kbytes again, which no undo of ours would restore.
         fix: Fix::prose("echo madvise > /sys/kernel/mm/transparent_hugepage/enabled"),
         persist: &[Lasting::word("transparent_hugepage=madvise")],
         cost: "More TLB misses in programs that do not ask for huge pages.",

@@ -3,7 +3,7 @@
 use super::{FOLDER, Nic, devices, nics};
 use crate::knobs::prelude::*;
 
-/// Whether the file of every device with hardware holds what is wanted; n/a where no device has it.
+/// Good if the file holds what is wanted on every device with hardware that has the file.
 pub(super) fn every_nic(case: &Case<'_>, file: &str, is_wanted: impl Fn(i64) -> bool) -> Judged {
     let (mut seen, mut all) = (false, true);
     for Nic { name, .. } in nics(case)? {

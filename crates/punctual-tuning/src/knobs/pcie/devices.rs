@@ -1,4 +1,4 @@
-//! USB, storage and sound: devices that sleep when nobody asks for them.
+//! USB, storage and sound: devices that sleep while they are idle.
 
 use crate::knobs::prelude::*;
 use crate::knobs::seen::links::{MOST_DEVICES, sata};
@@ -78,7 +78,8 @@ fn usb(case: &Case<'_>) -> Judged {
     let folder = "/sys/bus/usb/devices";
     let none = CannotBe("there is no USB");
     let names = case.names(folder, none)?;
-    // Interfaces have a colon, root hubs are called usbN; a hub sleeps only when all behind it does.
+    // Interfaces have a colon in their names and root hubs are called usbN. A hub sleeps only when every device behind
+    // it does.
     let is_device = |name: &&String| !name.contains(':') && !name.starts_with("usb");
     let (mut seen, mut sleepy) = (0_usize, Vec::new());
     for device in names.iter().filter(is_device).take(MOST_DEVICES) {
@@ -107,7 +108,7 @@ fn nvme(case: &Case<'_>) -> Judged {
     Doubt::not_applicable_if(drives.is_empty(), "there is no NVMe drive")?;
     let mut all_awake = true;
     for drive in drives.iter().take(64) {
-        // A drive that cannot choose for itself has no such file.
+        // A drive that does not choose its sleep states itself has no such file.
         let path = format!("{folder}/{drive}/power/pm_qos_latency_tolerance_us");
         let cannot = CannotBe("the drive does not choose sleep states itself");
         match case.text(&path, cannot) {

@@ -1,4 +1,4 @@
-//! PCI: links that sleep, and devices behind them.
+//! PCI links that sleep, and the devices behind them.
 
 use crate::knobs::prelude::*;
 use crate::knobs::seen::links::{LINK_STATES, MOST_DEVICES, NO_PCI, PCI};
@@ -77,7 +77,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
 ];
 
-/// The PCI devices, some of them at least.
+/// The PCI devices; not applicable if there is none.
 fn devices(case: &Case<'_>) -> Result<Vec<String>, Doubt> {
     let devices = case.names(PCI, CannotBe(NO_PCI))?;
     if devices.is_empty() { Doubt::not_applicable("there is no PCI device") } else { Ok(devices) }
@@ -123,7 +123,7 @@ fn runtime(case: &Case<'_>) -> Judged {
     let (mut looked_at, mut sleepy) = (0_usize, Vec::new());
     for device in devices(case)?.iter().take(MOST_DEVICES) {
         let Fact::Known(class) = case.peek(&format!("{PCI}/{device}/class")) else { continue };
-        // Network controllers of any kind, and CAN controllers.
+        // The classes of network controllers of any kind, and of CAN controllers.
         if !["0x02", "0x0c09"].iter().any(|start| class.starts_with(start)) {
             continue;
         }

@@ -1,4 +1,4 @@
-//! The whole machine asleep.
+//! Suspending the whole machine.
 
 use crate::knobs::prelude::*;
 use crate::programs::Silencing;

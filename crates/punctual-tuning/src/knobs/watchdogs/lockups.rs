@@ -100,7 +100,7 @@ fn watched(case: &Case<'_>) -> Result<CpuSet, Doubt> {
     case.cpu_list("/proc/sys/kernel/watchdog_cpumask", TellsNothing("which CPUs are watched is not shown"))
 }
 
-/// One mask serves both detectors: where the other one tells of it, this one adds nothing.
+/// Only informative if `wd.nmi` is bad: one mask serves both detectors.
 fn told_by_nmi(case: &Case<'_>, severity: Severity) -> Severity {
     if nmi(case) == Ok(false) { severity.min(Info) } else { severity }
 }
@@ -143,9 +143,7 @@ fn hardware(case: &Case<'_>) -> Judged {
     let folder = "/sys/class/watchdog";
     let none = TellsNothing("no driver of a watchdog is loaded; most boards have one");
     let dogs = case.names(folder, none)?;
-    if dogs.is_empty() {
-        return Doubt::unknown("no driver of a watchdog is loaded; most boards have one");
-    }
+    Doubt::unknown_if(dogs.is_empty(), "no driver of a watchdog is loaded; most boards have one")?;
     let mut is_running = false;
     for dog in dogs.iter().take(8) {
         let unshown = TellsNothing("this kernel does not show whether the watchdog runs");
