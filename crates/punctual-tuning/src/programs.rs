@@ -180,124 +180,65 @@ const KILLERS: &[&str] = &["svc.oomd"];
 const SETS_TIME: &[&str] = &["clk.ntp", "clk.rtc_sync"];
 
 /// Every program, in the order in which evidence names them.
+#[rustfmt::skip]
 pub const PROGRAMS: &[Program] = &[
-    entry("tuned", &["tuned.service"], &["tuned"]).owner_for(&[OWNS_POWER, OWNS_INTERRUPTS, OWNS_PRIORITIES]).sets(
-        "governors, sysctls, interrupts and words of its profile; takes them back when it stops",
-        &[FREQUENCIES, INTERRUPTS, WORDS, &[Written::AnySysctl, Written::Thread("")]],
-    ),
-    entry("rt-conf", &["rt-conf.service", "snap.rt-conf.rt-conf.service"], &["rt-conf"])
-        .owner_for(&[OWNS_INTERRUPTS, OWNS_POWER])
-        .sets("words on the command line, interrupts and governors", &[FREQUENCIES, INTERRUPTS, WORDS]),
-    entry("irqbalance", &["irqbalance.service"], &["irqbalance"])
-        .bad_for(&["irq.irqbalance"])
-        .asked_by(&["agree.irqbalance"])
-        .owner_for(&[OWNS_INTERRUPTS])
+    entry("tuned", &["tuned.service"], &["tuned"]).owner_for(&[OWNS_POWER, OWNS_INTERRUPTS, OWNS_PRIORITIES])
+        .sets("governors, sysctls, interrupts and words of its profile; takes them back when it stops", &[FREQUENCIES,
+        INTERRUPTS, WORDS, &[Written::AnySysctl, Written::Thread("")]]),
+    entry("rt-conf", &["rt-conf.service", "snap.rt-conf.rt-conf.service"], &["rt-conf"]).owner_for(&[OWNS_INTERRUPTS,
+        OWNS_POWER]).sets("words on the command line, interrupts and governors", &[FREQUENCIES, INTERRUPTS, WORDS]),
+    entry("irqbalance", &["irqbalance.service"], &["irqbalance"]).bad_for(&["irq.irqbalance"])
+        .asked_by(&["agree.irqbalance"]).owner_for(&[OWNS_INTERRUPTS])
         .sets("affinities of interrupts, every ten seconds", &[INTERRUPTS]),
-    entry("irqd", &["irqd.service"], &["irqd"])
-        .owner_for(&[OWNS_INTERRUPTS])
-        .sets("affinities of interrupts", &[INTERRUPTS]),
-    entry("rtirq", &["rtirq.service", "rtirq-resume.service"], &[])
-        .owner_for(&[OWNS_PRIORITIES])
+    entry("irqd", &["irqd.service"], &["irqd"]).owner_for(&[OWNS_INTERRUPTS]).sets("affinities of interrupts",
+        &[INTERRUPTS]),
+    entry("rtirq", &["rtirq.service", "rtirq-resume.service"], &[]).owner_for(&[OWNS_PRIORITIES])
         .sets("priorities of interrupts' threads, at boot and after suspend", &[&[Written::Thread("irq/")]]),
-    entry("stalld", &["stalld.service"], &["stalld"]).bad_for(&["sched.stalld"]).owner_for(&[OWNS_PRIORITIES]).sets(
-        "reservations for starving threads, and throttling",
-        &[&[Written::File("fair_server"), Written::File("ext_server"), Written::Sysctl("kernel.sched_rt_runtime_us")]],
-    ),
-    entry("thermald", &["thermald.service"], &["thermald"])
-        .bad_for(POWER)
-        .ends_for(LIMITS)
-        .owner_for(&[OWNS_POWER])
-        .sets(
-            "frequencies, turbo and limits of power, when it gets warm",
-            &[FREQUENCIES, &[Written::File("powercap")]],
-        ),
-    entry("TLP", &["tlp.service"], &["tlp"]).bad_for(POWER).ends_for(LIMITS).owner_for(&[OWNS_POWER]).sets(
-        "governors, preferences and power of devices, at each change of the power supply",
-        &[
-            FREQUENCIES,
-            &[
-                Written::File("power/control"),
-                Written::File("pcie_aspm"),
-                Written::File("link_power_management_policy"),
-                Written::Sysctl("kernel.nmi_watchdog"),
-            ],
-        ],
-    ),
-    entry("power-profiles-daemon", &["power-profiles-daemon.service"], &["power-profiles-"])
-        .bad_for(POWER)
-        .ends_for(LIMITS)
-        .owner_for(&[OWNS_POWER])
-        .sets("preferences and turbo, when somebody chooses a profile", &[FREQUENCIES]),
-    entry("auto-cpufreq", &["auto-cpufreq.service"], &["auto-cpufreq"])
-        .bad_for(POWER)
-        .owner_for(&[OWNS_POWER])
+    entry("stalld", &["stalld.service"], &["stalld"]).bad_for(&["sched.stalld"]).owner_for(&[OWNS_PRIORITIES])
+        .sets("reservations for starving threads, and throttling", &[&[Written::File("fair_server"),
+        Written::File("ext_server"), Written::Sysctl("kernel.sched_rt_runtime_us")]]),
+    entry("thermald", &["thermald.service"], &["thermald"]).bad_for(POWER).ends_for(LIMITS).owner_for(&[OWNS_POWER])
+        .sets("frequencies, turbo and limits of power, when it gets warm", &[FREQUENCIES,
+        &[Written::File("powercap")]]),
+    entry("TLP", &["tlp.service"], &["tlp"]).bad_for(POWER).ends_for(LIMITS).owner_for(&[OWNS_POWER])
+        .sets("governors, preferences and power of devices, at each change of the power supply", &[FREQUENCIES,
+        &[Written::File("power/control"), Written::File("pcie_aspm"), Written::File("link_power_management_policy"),
+        Written::Sysctl("kernel.nmi_watchdog")]]),
+    entry("power-profiles-daemon", &["power-profiles-daemon.service"], &["power-profiles-"]).bad_for(POWER)
+        .ends_for(LIMITS).owner_for(&[OWNS_POWER]).sets("preferences and turbo, when somebody chooses a profile",
+        &[FREQUENCIES]),
+    entry("auto-cpufreq", &["auto-cpufreq.service"], &["auto-cpufreq"]).bad_for(POWER).owner_for(&[OWNS_POWER])
         .sets("governors, frequencies and turbo, every few seconds", &[FREQUENCIES]),
-    entry("cpufreqd", &["cpufreqd.service"], &["cpufreqd"])
-        .bad_for(POWER)
-        .owner_for(&[OWNS_POWER])
+    entry("cpufreqd", &["cpufreqd.service"], &["cpufreqd"]).bad_for(POWER).owner_for(&[OWNS_POWER])
         .sets("governors and frequencies, by load and battery", &[FREQUENCIES]),
-    entry("laptop-mode-tools", &["laptop-mode.service"], &["laptop_mode"])
-        .bad_for(POWER)
-        .owner_for(&[OWNS_POWER])
+    entry("laptop-mode-tools", &["laptop-mode.service"], &["laptop_mode"]).bad_for(POWER).owner_for(&[OWNS_POWER])
         .sets("governors and power of devices, at each change of the power supply", &[FREQUENCIES]),
     entry("system76-power", &["com.system76.PowerDaemon.service", "system76-power.service"], &["system76-power"])
-        .bad_for(POWER)
-        .owner_for(&[OWNS_POWER])
+        .bad_for(POWER).owner_for(&[OWNS_POWER])
         .sets("governors, preferences and turbo, when somebody chooses a profile", &[FREQUENCIES]),
-    entry("cpufrequtils", &["cpufrequtils.service", "loadcpufreq.service"], &[])
-        .owner_for(&[OWNS_POWER])
+    entry("cpufrequtils", &["cpufrequtils.service", "loadcpufreq.service"], &[]).owner_for(&[OWNS_POWER])
         .sets("governors, once at each boot", &[FREQUENCIES]),
-    entry("cpupower", &["cpupower.service"], &[])
-        .owner_for(&[OWNS_POWER])
-        .sets("governors, once at each boot", &[FREQUENCIES]),
-    entry("ondemand", &["ondemand.service"], &[])
-        .owner_for(&[OWNS_POWER])
-        .sets("governors, once at each boot", &[FREQUENCIES]),
-    entry("ksmtuned", &["ksmtuned.service", "ksm.service"], &["ksmtuned"])
-        .bad_for(&["mem.ksm"])
+    entry("cpupower", &["cpupower.service"], &[]).owner_for(&[OWNS_POWER]).sets("governors, once at each boot",
+        &[FREQUENCIES]),
+    entry("ondemand", &["ondemand.service"], &[]).owner_for(&[OWNS_POWER]).sets("governors, once at each boot",
+        &[FREQUENCIES]),
+    entry("ksmtuned", &["ksmtuned.service", "ksm.service"], &["ksmtuned"]).bad_for(&["mem.ksm"])
         .sets("the merging of memory", &[&[Written::File("/sys/kernel/mm/ksm/")]]),
     entry("unattended-upgrades", &["unattended-upgrades.service"], &["unattended-upgr"]).bad_for(UPDATES),
     entry("PackageKit", &["packagekit.service"], &["packagekitd"]).bad_for(UPDATES),
     entry("snapd", &["snapd.service"], &["snapd"]).bad_for(UPDATES),
-    entry("dnf-automatic", &["dnf-automatic.service"], &["dnf-automatic"]).bad_for(UPDATES).by_hand(
-        "let dnf-automatic finish, since half an update is worse; svc.update_timers keeps it from coming back",
-    ),
+    entry("dnf-automatic", &["dnf-automatic.service"], &["dnf-automatic"]).bad_for(UPDATES)
+        .by_hand("let dnf-automatic finish, since half an update is worse; svc.update_timers keeps it from coming back"),
     entry("apt.systemd.daily", &["apt-daily.service", "apt-daily-upgrade.service"], &["apt.systemd.dai"])
         .bad_for(UPDATES)
         .by_hand("let apt finish, since half an update is worse; svc.update_timers keeps it from coming back"),
     entry("rpm-ostree", &["rpm-ostreed.service"], &["rpm-ostreed"]).bad_for(UPDATES),
-    timers(
-        &[
-            "apt-daily.timer",
-            "apt-daily-upgrade.timer",
-            "dnf-automatic.timer",
-            "dnf-automatic-install.timer",
-            "dnf-makecache.timer",
-            "dnf5-automatic.timer",
-            "rpm-ostreed-automatic.timer",
-            "transactional-update.timer",
-            "snapd.snap-repair.timer",
-            "update-notifier-download.timer",
-        ],
-        &["svc.update_timers"],
-    ),
-    timers(
-        &[
-            "fstrim.timer",
-            "man-db.timer",
-            "plocate-updatedb.timer",
-            "mlocate-updatedb.timer",
-            "updatedb.timer",
-            "e2scrub_all.timer",
-            "xfs_scrub_all.timer",
-            "btrfs-scrub.timer",
-            "btrfs-balance.timer",
-            "btrfs-defrag.timer",
-            "snapper-timeline.timer",
-            "sysstat-collect.timer",
-        ],
-        MAINTENANCE,
-    ),
+    timers(&["apt-daily.timer", "apt-daily-upgrade.timer", "dnf-automatic.timer", "dnf-automatic-install.timer",
+        "dnf-makecache.timer", "dnf5-automatic.timer", "rpm-ostreed-automatic.timer", "transactional-update.timer",
+        "snapd.snap-repair.timer", "update-notifier-download.timer"], &["svc.update_timers"]),
+    timers(&["fstrim.timer", "man-db.timer", "plocate-updatedb.timer", "mlocate-updatedb.timer", "updatedb.timer",
+        "e2scrub_all.timer", "xfs_scrub_all.timer", "btrfs-scrub.timer", "btrfs-balance.timer", "btrfs-defrag.timer",
+        "snapper-timeline.timer", "sysstat-collect.timer"], MAINTENANCE),
     timers(&["mdcheck_start.timer", "raid-check.timer"], MAINTENANCE).ends_for(&["blk.md"]),
     entry("node_exporter", &["prometheus-node-exporter.service"], &["node_exporter", "prometheus-node"])
         .bad_for(AGENTS),
@@ -307,17 +248,13 @@ pub const PROGRAMS: &[Program] = &[
     entry("rasdaemon", &["rasdaemon.service"], &["rasdaemon"]).bad_for(AGENTS).ends_for(&["trace.instances"]),
     entry("sysstat", &["sysstat.service"], &["sadc"]).bad_for(AGENTS),
     entry("zabbix-agent", &["zabbix-agent.service"], &["zabbix_agentd"]).bad_for(AGENTS),
-    entry("tracker", &[], &["tracker-miner-f", "tracker-extract"])
-        .bad_for(&["svc.agents", "svc.indexers"])
+    entry("tracker", &[], &["tracker-miner-f", "tracker-extract"]).bad_for(&["svc.agents", "svc.indexers"])
         .by_hand("systemctl --user mask --now tracker-miner-fs-3.service, as the user whose files it reads"),
-    entry("localsearch", &[], &["localsearch-3"])
-        .bad_for(INDEXERS)
+    entry("localsearch", &[], &["localsearch-3"]).bad_for(INDEXERS)
         .by_hand("systemctl --user mask --now localsearch-3.service, as the user whose files it reads"),
-    entry("baloo", &[], &["baloo_file", "baloo_file_extr"])
-        .bad_for(INDEXERS)
+    entry("baloo", &[], &["baloo_file", "baloo_file_extr"]).bad_for(INDEXERS)
         .by_hand("balooctl disable, as the user whose files it reads"),
-    entry("updatedb", &[], &["updatedb", "updatedb.plocat"])
-        .bad_for(INDEXERS)
+    entry("updatedb", &[], &["updatedb", "updatedb.plocat"]).bad_for(INDEXERS)
         .by_hand("let updatedb finish; svc.maintenance keeps its timer from starting it again"),
     entry("ClamAV", &["clamav-daemon.service", "clamav-clamonacc.service"], &["clamd", "clamonacc"]).bad_for(SCANNERS),
     entry("fapolicyd", &["fapolicyd.service"], &["fapolicyd"]).bad_for(SCANNERS),
@@ -331,8 +268,7 @@ pub const PROGRAMS: &[Program] = &[
     entry("rtkit", &["rtkit-daemon.service"], &["rtkit-daemon"]).bad_for(&["svc.rtkit"]).ends_for(&["lim.rttime"]),
     entry("ananicy", &["ananicy.service"], &["ananicy"]).bad_for(PRIORITIES),
     entry("ananicy-cpp", &["ananicy-cpp.service"], &["ananicy-cpp"]).bad_for(PRIORITIES),
-    entry("gamemode", &[], &["gamemoded"])
-        .bad_for(PRIORITIES)
+    entry("gamemode", &[], &["gamemoded"]).bad_for(PRIORITIES)
         .by_hand("systemctl --user mask --now gamemoded.service, as the user who started gamemoded"),
     entry("uresourced", &["uresourced.service"], &["uresourced"]).bad_for(PRIORITIES),
     entry("system76-scheduler", &["com.system76.Scheduler.service"], &["system76-schedu"]).bad_for(PRIORITIES),
@@ -355,35 +291,15 @@ pub const PROGRAMS: &[Program] = &[
 ];
 
 /// Names of display servers and compositors.
+#[rustfmt::skip]
 const DESKTOPS: &[&str] = &[
-    "Xorg",
-    "Xwayland",
-    "gnome-shell",
-    "kwin_wayland",
-    "kwin_x11",
-    "plasmashell",
-    "xfwm4",
-    "cinnamon",
-    "sway",
-    "Hyprland",
-    "labwc",
-    "wayfire",
-    "gdm3",
-    "gdm",
-    "sddm",
-    "lightdm",
+    "Xorg", "Xwayland", "gnome-shell", "kwin_wayland", "kwin_x11", "plasmashell", "xfwm4", "cinnamon", "sway",
+    "Hyprland", "labwc", "wayfire", "gdm3", "gdm", "sddm", "lightdm",
 ];
 
 /// Programs that run guests.
+#[rustfmt::skip]
 const MONITORS: &[&str] = &[
-    "qemu-system-x86",
-    "qemu-system-aar",
-    "qemu-kvm",
-    "kvm",
-    "firecracker",
-    "cloud-hyperviso",
-    "crosvm",
-    "VBoxHeadless",
-    "VirtualBoxVM",
-    "vmware-vmx",
+    "qemu-system-x86", "qemu-system-aar", "qemu-kvm", "kvm", "firecracker", "cloud-hyperviso", "crosvm", "VBoxHeadless",
+    "VirtualBoxVM", "vmware-vmx",
 ];

@@ -192,7 +192,17 @@ impl Check {
             Self::Sysctl { name, want, .. } => (File::Sysctl(name), want),
             Self::File { path, want, .. } => (File::Path(path), want),
             Self::Parameter { module, name, want, .. } => (File::Parameter { module, name }, want),
-            _ => return None,
+            Self::Seen { .. }
+            | Self::BuiltWith(_)
+            | Self::BuiltWithout(_)
+            | Self::NoModule(_)
+            | Self::Service
+            | Self::Units
+            | Self::OneOwner
+            | Self::NoDevice { .. }
+            | Self::Firmware(_)
+            | Self::Advice(_)
+            | Self::Probe(_) => return None,
         };
         Some(Setting { file, value: want.value()? })
     }

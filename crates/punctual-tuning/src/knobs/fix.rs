@@ -66,7 +66,7 @@ impl Knob {
         match self.fix {
             Fix::Setting(setting) => Some(setting),
             Fix::Implied => self.check.setting(),
-            _ => None,
+            Fix::Command(_) | Fix::NotAtRunTime(_) | Fix::Prose(_) => None,
         }
     }
 

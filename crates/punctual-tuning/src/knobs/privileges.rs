@@ -3,7 +3,7 @@
 use crate::knobs::prelude::*;
 use crate::knobs::seen::groups::group_of;
 
-const KNOB: Knob = Knob { confidence: Confidence::Medium, ..Knob::of(Family::Privileges) };
+const KNOB: Knob = Knob { cost: "None.", confidence: Confidence::Medium, ..Knob::of(Family::Privileges) };
 
 pub(crate) const KNOBS: &[Knob] = &[
     Knob {
@@ -65,7 +65,6 @@ pub(crate) const KNOBS: &[Knob] = &[
             inherited (as on every machine with isolcpus=) does not.",
         fix: Fix::prose("Start it in a cpuset, slice or container that holds <I> (systemd: AllowedCPUs=<I>)."),
         persist: &[Lasting::unit("AllowedCPUs=<I>"), Lasting::other("Or cpuset in the container's definition.")],
-        cost: "None.",
         sources: &["sched_setaffinity(2)", "cpuset(7)", "moby#31086"],
         ..KNOB
     },
@@ -80,7 +79,6 @@ pub(crate) const KNOBS: &[Knob] = &[
             process.",
         fix: Fix::command("prlimit --pid PID --rtprio=95"),
         persist: &[Lasting::limit("@realtime - rtprio 95"), Lasting::unit("LimitRTPRIO=95")],
-        cost: "None.",
         sources: &["sched(7)", "unverified: usual advice; the kernel's own stop threads are above every priority"],
         ..KNOB
     },
@@ -92,7 +90,6 @@ pub(crate) const KNOBS: &[Knob] = &[
             Judged bad: more than 16 MiB.",
         fix: Fix::prose("ulimit -s 8192, or a stack size given at each creation."),
         persist: &[Lasting::limit("@realtime soft stack 8192"), Lasting::unit("LimitSTACK=8M")],
-        cost: "None.",
         sources: &["pthread_create(3)", "mlockall(2)"],
         ..KNOB
     },
@@ -172,7 +169,6 @@ pub(crate) const KNOBS: &[Knob] = &[
         why: "A thread that may run on several CPUs is moved between them, and finds cold caches.",
         fix: Fix::prose("taskset -a -c -p <I> PID; in the program sched_setaffinity for each thread."),
         persist: &[Lasting::unit("CPUAffinity=<I>")],
-        cost: "None.",
         sources: &["sched_setaffinity(2)", "LinuxCNC#294: a CPU number that did not exist"],
         ..KNOB
     },

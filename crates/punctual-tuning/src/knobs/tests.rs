@@ -242,41 +242,14 @@ impl Noise {
     }
 }
 
+#[rustfmt::skip]
 const ODDITIES: &[&[u8]] = &[
-    b"",
-    b"\n",
-    b"0\n",
-    b"1\n",
-    b"-1\n",
-    b"0-3\n",
-    b"3-0\n",
-    b"0-4294967295\n",
-    b"4096\n",
-    b"0,2-3,,9\r\n",
-    b"ff\n",
-    b"ffffffff,ffffffff\n",
-    b"[always] madvise\n",
-    b"(\n",
-    b"]a[\n",
-    b"99999999999999999999\n",
-    b"n/a\n",
-    b"none\n",
-    b"\xff\xfe\x00",
-    b"nan\n",
-    b"6.12.1-rt\n",
-    b"flags\t: hypervisor lm\n",
-    b"#1 SMP PREEMPT_RT\n",
-    b"\x80\x80\x80\x80",
-    b"1 2 3 4 irq/5-x\n...\n",
-    b"CapEff:\tzz\n",
-    b"a b=c -- d\n",
-    b"\xc3\xa9\xc3\xa9\n",
-    b"CONFIG_KASAN=y\n",
-    b"slot=a bank=channel_b size_mib=1 width=72/64 rated_mts=2 configured_mts=1\n",
-    b"0000:00:1c.0 aspm=3 clkpm=1\n",
-    b"GenuineIntel\n",
-    b"TOTAL_ERR_COR x\n",
-    b"\x1b[31mred\x1b[0m \x07\n",
+    b"", b"\n", b"0\n", b"1\n", b"-1\n", b"0-3\n", b"3-0\n", b"0-4294967295\n", b"4096\n", b"0,2-3,,9\r\n", b"ff\n",
+    b"ffffffff,ffffffff\n", b"[always] madvise\n", b"(\n", b"]a[\n", b"99999999999999999999\n", b"n/a\n", b"none\n",
+    b"\xff\xfe\x00", b"nan\n", b"6.12.1-rt\n", b"flags\t: hypervisor lm\n", b"#1 SMP PREEMPT_RT\n", b"\x80\x80\x80\x80",
+    b"1 2 3 4 irq/5-x\n...\n", b"CapEff:\tzz\n", b"a b=c -- d\n", b"\xc3\xa9\xc3\xa9\n", b"CONFIG_KASAN=y\n",
+    b"slot=a bank=channel_b size_mib=1 width=72/64 rated_mts=2 configured_mts=1\n", b"0000:00:1c.0 aspm=3 clkpm=1\n",
+    b"GenuineIntel\n", b"TOTAL_ERR_COR x\n", b"\x1b[31mred\x1b[0m \x07\n",
 ];
 
 impl Tree for Noise {

@@ -4,6 +4,7 @@ use crate::knobs::prelude::*;
 use crate::knobs::seen::uncore::{BUS, Clocked, DEVFREQ, GPU, MEMORY, NO_UNCORE, NPU};
 
 const KNOB: Knob = Knob {
+    cost: "Power.",
     severity: Weight::of(Medium, Medium, Info),
     confidence: Confidence::Low,
     blast: Blast::Disturbing,
@@ -28,7 +29,6 @@ pub(crate) const KNOBS: &[Knob] = &[
             "Write max_freq_khz into min_freq_khz of each folder in /sys/devices/system/cpu/intel_uncore_frequency.",
         ),
         persist: &[Lasting::write("/sys/devices/system/cpu/intel_uncore_frequency/*/min_freq_khz", "<MAX_FREQ_KHZ>")],
-        cost: "Power.",
         confidence: Confidence::Medium,
         sources: &["kernel admin-guide/pm/intel_uncore_frequency_scaling.rst", "tuned plugin_uncore"],
         ..KNOB
@@ -41,7 +41,6 @@ pub(crate) const KNOBS: &[Knob] = &[
         why: "While the memory controller changes its clock, memory cannot be reached, which stops every CPU at once.",
         fix: Fix::command("echo performance > /sys/class/devfreq/DMC/governor"),
         persist: &[performance("*dmc*")],
-        cost: "Power.",
         sources: &["kernel ABI testing/sysfs-class-devfreq", "unverified: length of the stall on a given board"],
         ..KNOB
     },
@@ -80,7 +79,6 @@ pub(crate) const KNOBS: &[Knob] = &[
             max_freq.",
         ),
         persist: &[performance("*bus*")],
-        cost: "Power.",
         sources: &[
             "kernel 7.3 drivers/devfreq/{exynos-bus,imx-bus,mtk-cci-devfreq,hisi_uncore_freq}.c",
             "unverified: length of a change on a given board",

@@ -80,6 +80,11 @@ fn place(step: &Step) -> Option<String> {
     match step {
         Step::Own { path, .. } | Step::Edit { path, .. } | Step::Remove { path } => Some(path.clone()),
         Step::Run { doing, .. } => doing.as_ref().map(|run| run.program.clone()),
-        _ => None,
+        Step::Write { .. }
+        | Step::Folder { .. }
+        | Step::Affinity { .. }
+        | Step::Policy { .. }
+        | Step::Nic { .. }
+        | Step::Silence { .. } => None,
     }
 }

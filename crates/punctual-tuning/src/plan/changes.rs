@@ -66,7 +66,9 @@ pub fn changes(site: &Site<'_>, findings: &[Finding], wishes: &Wishes) -> Decide
         let Some(knob) = knobs::find(&finding.id).filter(|_| is_named || finding.state == State::Bad) else { continue };
         let considered = match &finding.state {
             State::Good if !reserves(&finding.id) => Err(Reason::NotHere("it is as it should be".to_owned())),
-            _ => gathered.consider(knob, finding, site, wishes, is_named),
+            State::Good | State::Bad | State::Unknown(_) | State::Advice(_) | State::NotApplicable(_) => {
+                gathered.consider(knob, finding, site, wishes, is_named)
+            }
         };
         if let Err(reason) = considered {
             gathered.left.push(Left::new(&finding.id, &finding.title, finding.severity, reason));
@@ -272,7 +274,12 @@ fn decision(step: &Step) -> Option<(String, String)> {
         Step::Affinity { task, cpus } => Some((format!("affinity of {}", task.pid), cpus.to_string())),
         Step::Policy { task, policy } => Some((format!("policy of {}", task.pid), format!("{policy:?}"))),
         Step::Silence { unit, .. } => Some((unit.clone(), "silent".to_owned())),
-        _ => None,
+        Step::Own { .. }
+        | Step::Edit { .. }
+        | Step::Remove { .. }
+        | Step::Folder { .. }
+        | Step::Nic { .. }
+        | Step::Run { .. } => None,
     }
 }
 

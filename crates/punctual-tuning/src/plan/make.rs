@@ -141,7 +141,15 @@ fn value_kept(keep: &Keep) -> Option<&str> {
     match keep {
         Keep::Sysctl { name, .. } => Some(name),
         Keep::Write { path, .. } => Some(path),
-        _ => None,
+        Keep::Word(_)
+        | Keep::NoWord(_)
+        | Keep::ModuleOptions(_)
+        | Keep::NoModule(_)
+        | Keep::Udev(_)
+        | Keep::Limit(_)
+        | Keep::Manager(_)
+        | Keep::Hold(_)
+        | Keep::Anew => None,
     }
 }
 

@@ -131,7 +131,15 @@ impl Keep {
         match self {
             Self::Sysctl { name, .. } => sysctl_file(name) == file,
             Self::Write { path, .. } => path == file,
-            _ => false,
+            Self::Word(_)
+            | Self::NoWord(_)
+            | Self::ModuleOptions(_)
+            | Self::NoModule(_)
+            | Self::Udev(_)
+            | Self::Limit(_)
+            | Self::Manager(_)
+            | Self::Hold(_)
+            | Self::Anew => false,
         }
     }
 

@@ -3,7 +3,11 @@
 use crate::knobs::prelude::*;
 use punctual_facts::machine::{BOOT_CPU, NODES};
 
-const KNOB: Knob = Knob { severity: Weight::of(Medium, Medium, Info), ..Knob::of(Family::Agreement) };
+const KNOB: Knob = Knob {
+    persist: &[Lasting::other("The same choice in isolcpus= or the cpuset.")],
+    severity: Weight::of(Medium, Medium, Info),
+    ..Knob::of(Family::Agreement)
+};
 
 pub(crate) const KNOBS: &[Knob] = &[
     Knob {
@@ -46,7 +50,6 @@ pub(crate) const KNOBS: &[Knob] = &[
         why: "Where all CPUs of a node are set apart, its interrupts, its reclaim and its kernel threads run far from its \
             memory and its devices, or on the real-time CPUs.",
         fix: Fix::prose("Leave out at least one CPU of each node that has real-time CPUs."),
-        persist: &[Lasting::other("The same choice in isolcpus= or the cpuset.")],
         cost: "One CPU per node.",
         confidence: Confidence::Medium,
         sources: &["kernel ABI stable/sysfs-devices-node: cpulist", "unverified: size of the effect"],
@@ -59,7 +62,6 @@ pub(crate) const KNOBS: &[Knob] = &[
         why: "On fast and slow cores the same loop takes different times, and their caches, idle states and clocks differ \
             too: what was measured on one says nothing of the other.",
         fix: Fix::prose("Choose CPUs of one kind."),
-        persist: &[Lasting::other("The same choice in isolcpus= or the cpuset.")],
         cost: "CPUs.",
         confidence: Confidence::Medium,
         sources: &[
@@ -79,7 +81,6 @@ pub(crate) const KNOBS: &[Knob] = &[
         why: "The boot CPU is where the kernel falls back to: early interrupts, timekeeping without others, parse errors of \
             irqaffinity=, and devices whose interrupt cannot move.",
         fix: Fix::prose("Choose another CPU for the real-time work."),
-        persist: &[Lasting::other("The same choice in isolcpus= or the cpuset.")],
         cost: "None, as long as there is another CPU.",
         sources: &["kernel 6.12 kernel/irq/irqdesc.c", "kernel 6.12, 7.3 kernel/time/tick-sched.c"],
         ..KNOB

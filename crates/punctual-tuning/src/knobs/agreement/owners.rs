@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 const KNOB: Knob = Knob { confidence: Confidence::Medium, ..Knob::of(Family::Agreement) };
 /// Fields shared by the knobs that want a single owner of some settings.
 const ONE_OWNER: Knob = Knob {
+    severity: Weight::of(Medium, Medium, Info),
     fix: Fix::prose("systemctl disable --now all of them but one."),
     persist: &[Lasting::other("systemctl mask all of them but one.")],
     undo: Fix::command("systemctl unmask; systemctl enable --now"),
@@ -21,7 +22,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "agree.owners_power",
         title: "One owner of frequencies and power",
-        severity: Weight::of(Medium, Medium, Info),
         check: Check::OneOwner,
         why: "Each of them writes governors and limits at its own start, at a plug or a key press; which of them wins \
             changes from boot to boot.",
@@ -31,7 +31,6 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "agree.owners_irq",
         title: "One owner of interrupt affinities",
-        severity: Weight::of(Medium, Medium, Info),
         check: Check::OneOwner,
         why: "irqbalance rewrites affinities every ten seconds, the others when they start: with two of them, what was \
             verified after the boot is not what holds an hour later.",

@@ -6,6 +6,7 @@ use crate::knobs::prelude::*;
 use crate::knobs::seen::isolation;
 
 const KNOB: Knob = Knob {
+    cost: "None.",
     severity: Weight::of(Medium, Medium, Info),
     confidence: Confidence::Medium,
     blast: Blast::Disturbing,
@@ -44,7 +45,6 @@ pub(crate) const KNOBS: &[Knob] = &[
         fix: Fix::command("systemctl daemon-reexec"),
         persist: &[Lasting::word("systemd.cpu_affinity=<H>"), Lasting::other("A kernel from 6.2 on, which keeps it.")],
         undo: Fix::prose("Remove CPUAffinity= or the word and boot again."),
-        cost: "None.",
         sources: &[
             "systemd-system.conf(5): CPUAffinity",
             "kernel-command-line(7): systemd.cpu_affinity",
@@ -81,7 +81,6 @@ pub(crate) const KNOBS: &[Knob] = &[
             "Kernel command line: xenomai.supported_cpus=MASK for Cobalt (bits, CPU 0 always among them), evl.oobcpus=<I> \
             for EVL.",
         )],
-        cost: "None.",
         blast: Blast::Harmless,
         sources: &["Xenomai 3.3 kernel/cobalt/init.c", "EVL 6.5, 6.10 patches: evl.oobcpus"],
         ..KNOB
@@ -97,7 +96,6 @@ pub(crate) const KNOBS: &[Knob] = &[
         persist: &[Lasting::other(
             "cpuset-cpus=<I> where the container is defined (Kubernetes: static CPU manager policy).",
         )],
-        cost: "None.",
         confidence: Confidence::High,
         sources: &["kernel admin-guide/cgroup-v2.rst: cpuset.cpus.effective", "moby#31086", "cri-o#2213"],
         ..KNOB

@@ -6,7 +6,7 @@ use crate::knobs::seen::isolation::with_rcu_thread;
 use punctual_facts::lint::{Word, WordVerdict};
 use punctual_facts::machine::{BOOT_CPU, Cmdline};
 
-const KNOB: Knob = Knob { severity: Weight::of(Medium, Medium, Info), ..Knob::of(Family::Agreement) };
+const KNOB: Knob = Knob { cost: "None.", severity: Weight::of(Medium, Medium, Info), ..Knob::of(Family::Agreement) };
 
 pub(crate) const KNOBS: &[Knob] = &[
     Knob {
@@ -20,7 +20,6 @@ pub(crate) const KNOBS: &[Knob] = &[
             "Write the word as the kernel reads it (punctual lint shows how), with nohz_full= and isolcpus=nohz, naming \
             the same CPUs, and boot again.",
         )],
-        cost: "None.",
         sources: &["kernel 6.1, 6.12, 7.3 kernel/sched/isolation.c: housekeeping_setup", "tuned#98"],
         ..KNOB
     },
@@ -32,7 +31,6 @@ pub(crate) const KNOBS: &[Knob] = &[
         why: "CPUs that are set apart without a word on the command line come from a place that the next person will not \
             look at: a boot configuration in the initramfs, or a patched kernel.",
         persist: &[Lasting::other("Find it (/proc/bootconfig, CONFIG_CMDLINE of the kernel), and keep one place.")],
-        cost: "None.",
         confidence: Confidence::Medium,
         sources: &["kernel admin-guide/bootconfig.rst"],
         ..KNOB
@@ -58,7 +56,6 @@ pub(crate) const KNOBS: &[Knob] = &[
         why: "A word typed into the boot menu, or taken out of the boot loader's files since, is gone after the next boot, \
             which may be an update at night.",
         persist: &[Lasting::other("Put the word into the boot loader's files, or boot again without it.")],
-        cost: "None.",
         confidence: Confidence::Medium,
         sources: &["tuned plugin_bootloader", "unverified: words that firmware or boot scripts add on some boards"],
         ..KNOB
@@ -71,7 +68,6 @@ pub(crate) const KNOBS: &[Knob] = &[
             was to run there runs elsewhere or not at all.",
         fix: Fix::prose("echo 1 > /sys/devices/system/cpu/cpuN/online for each that is offline."),
         persist: &[Lasting::other("Name CPUs of this machine: see /sys/devices/system/cpu/possible.")],
-        cost: "None.",
         blast: Blast::Disturbing,
         sources: &["kernel admin-guide/cputopology.rst", "seapath/ansible#865", "tuned#514"],
         ..KNOB
@@ -84,7 +80,6 @@ pub(crate) const KNOBS: &[Knob] = &[
         why: "Kernels that can suspend, and all distributions' can, take the boot CPU out of nohz_full= without more than a \
             line in the log: it keeps its tick, and time, for all others.",
         persist: &[Lasting::other("Kernel command line: nohz_full= without CPU 0; choose another CPU for the work.")],
-        cost: "None.",
         sources: &["kernel 6.12, 7.3 kernel/time/tick-sched.c: tick_nohz_init"],
         ..KNOB
     },

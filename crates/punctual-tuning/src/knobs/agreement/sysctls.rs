@@ -5,7 +5,7 @@ use crate::knobs::{File, Setting};
 use crate::own_files::SYSCTL_FOLDERS;
 use std::collections::{BTreeMap, BTreeSet};
 
-const KNOB: Knob = Knob { severity: Weight::of(Medium, Medium, Info), ..Knob::of(Family::Agreement) };
+const KNOB: Knob = Knob { cost: "None.", severity: Weight::of(Medium, Medium, Info), ..Knob::of(Family::Agreement) };
 
 pub(crate) const KNOBS: &[Knob] = &[
     Knob {
@@ -19,7 +19,6 @@ pub(crate) const KNOBS: &[Knob] = &[
             "Keep one place for each value; for those of modules, a udev rule or a unit after it.",
         )],
         undo: Fix::command("sysctl NAME=OLD"),
-        cost: "None.",
         sources: &["sysctl.d(5)", "sysctl(8)"],
         ..KNOB
     },
@@ -33,7 +32,6 @@ pub(crate) const KNOBS: &[Knob] = &[
         persist: &[Lasting::other(
             "In /etc/sysctl.d, a file of the same name replaces a package's; one that sorts later overrides it.",
         )],
-        cost: "None.",
         sources: &["sysctl.d(5): configuration directories and precedence"],
         ..KNOB
     },

@@ -4,7 +4,7 @@ use crate::knobs::case::SOUND_TSC;
 use crate::knobs::prelude::*;
 use punctual_facts::machine::CLOCKSOURCE;
 
-const KNOB: Knob = Knob { severity: Weight::all(Medium), ..Knob::of(Family::Clocks) };
+const KNOB: Knob = Knob { cost: "None.", severity: Weight::all(Medium), ..Knob::of(Family::Clocks) };
 
 pub(crate) const KNOBS: &[Knob] = &[
     Knob {
@@ -37,7 +37,6 @@ pub(crate) const KNOBS: &[Knob] = &[
             arch_sys_counter, kvm-clock, hyperv_clocksource_tsc_page.",
         ),
         persist: &[TSC],
-        cost: "None.",
         blast: Blast::Disturbing,
         confidence: Confidence::Medium,
         sources: &[
@@ -57,7 +56,6 @@ pub(crate) const KNOBS: &[Knob] = &[
         fix: Fix::prose("None by software; in a guest the host can pass the flags on (invtsc)."),
         persist: &[Lasting::other("Another CPU, or invtsc in the host's definition of the guest.")],
         undo: Fix::prose("Nothing to undo."),
-        cost: "None.",
         sources: &["kernel-parameters.txt: tsc=", "kernel arch/x86/kernel/tsc.c"],
         ..KNOB
     },
@@ -86,7 +84,6 @@ pub(crate) const KNOBS: &[Knob] = &[
         why: "A HPET that only sits there costs nothing. As the clock source it costs a microsecond per reading, one \
             CPU at a time; switched off, the TSC may have nothing left to be checked against.",
         persist: &[Lasting::NoWord("hpet"), Lasting::NoWord("nohpet")],
-        cost: "None.",
         confidence: Confidence::Medium,
         sources: &["kernel 6.1, 7.3 arch/x86/kernel/hpet.c: hpet=, nohpet", "kernel 7.3 kernel/time/clocksource.c"],
         ..KNOB
@@ -100,7 +97,6 @@ pub(crate) const KNOBS: &[Knob] = &[
         fix: Fix::prose("None by software: the erratum is in the chip."),
         persist: &[Lasting::other("Another chip.")],
         undo: Fix::prose("Nothing to undo."),
-        cost: "None.",
         sources: &["kernel 7.3 drivers/clocksource/arm_arch_timer.c: ool_workarounds"],
         ..KNOB
     },

@@ -11,7 +11,8 @@ use crate::knobs::seen::links;
 const LINKS: &str = "punctual:/pci/links";
 const GRAPHICS: &str = "/sys/class/drm";
 
-const KNOB: Knob = Knob { blast: Blast::Breaking, confidence: Confidence::Medium, ..Knob::of(Family::Firmware) };
+const KNOB: Knob =
+    Knob { cost: "Power.", blast: Blast::Breaking, confidence: Confidence::Medium, ..Knob::of(Family::Firmware) };
 
 pub(crate) const KNOBS: &[Knob] = &[
     Knob {
@@ -89,7 +90,6 @@ pub(crate) const KNOBS: &[Knob] = &[
             woken: some microseconds more than plain C1.",
         fix: Fix::prose("echo 1 > /sys/devices/system/cpu/cpuN/cpuidle/stateM/disable for the state named C1E."),
         persist: &[Lasting::Firmware("Enhanced C1 or C1E support, usually under Advanced, CPU power management")],
-        cost: "Power.",
         sources: &["kernel 7.3 drivers/idle/intel_idle.c: C1E", "unverified: names of menus differ between makers"],
         ..KNOB
     },
@@ -170,7 +170,6 @@ pub(crate) const KNOBS: &[Knob] = &[
             ),
             Lasting::word("pcie_aspm.policy=performance"),
         ],
-        cost: "Power.",
         confidence: Confidence::High,
         sources: &[
             "PCI Express base specification: Link Control register",
@@ -191,7 +190,6 @@ pub(crate) const KNOBS: &[Knob] = &[
             Lasting::Firmware("Aggressive LPM support, usually under Chipset, PCH, SATA configuration"),
             Lasting::word("ahci.mobile_lpm_policy=1"),
         ],
-        cost: "Power.",
         blast: Blast::Harmless,
         sources: &[
             "kernel 7.3 drivers/ata/libata-sata.c, ahci.c: ahci_update_initial_lpm_policy",

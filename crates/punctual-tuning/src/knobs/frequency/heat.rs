@@ -14,7 +14,12 @@ const COOLER: &[Lasting] = &[
     Lasting::other("Or cooling that holds at full load."),
 ];
 
-const KNOB: Knob = Knob { severity: Weight::all(High), confidence: Confidence::Medium, ..Knob::of(Family::Frequency) };
+const KNOB: Knob = Knob {
+    cost: "Peak speed.",
+    severity: Weight::all(High),
+    confidence: Confidence::Medium,
+    ..Knob::of(Family::Frequency)
+};
 
 pub(crate) const KNOBS: &[Knob] = &[
     Knob {
@@ -31,7 +36,6 @@ pub(crate) const KNOBS: &[Knob] = &[
             "Improve cooling, or lower the sustained frequency until the counters stand still under full load.",
         ),
         persist: COOLER,
-        cost: "Peak speed.",
         sources: &["kernel 7.3 drivers/thermal/intel/therm_throt.c"],
         ..KNOB
     },
@@ -51,7 +55,6 @@ pub(crate) const KNOBS: &[Knob] = &[
             still under full load.",
         ),
         persist: COOLER,
-        cost: "Peak speed.",
         sources: &["kernel 7.3 drivers/thermal/intel/therm_throt.c: package_throttle_count"],
         ..KNOB
     },
@@ -65,7 +68,6 @@ pub(crate) const KNOBS: &[Knob] = &[
             "Improve cooling; lower the sustained frequency; look at the trip points in /sys/class/thermal.",
         ),
         persist: COOLER,
-        cost: "Peak speed.",
         sources: &["kernel 7.3 drivers/thermal/cpufreq_cooling.c, drivers/acpi/processor_thermal.c"],
         ..KNOB
     },

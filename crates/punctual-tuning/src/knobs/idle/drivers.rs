@@ -6,7 +6,7 @@ use crate::knobs::seen::idle::deep_on_first;
 const DRIVER: &str = "/sys/devices/system/cpu/cpuidle/current_driver";
 const UNSHOWN: Missing = TellsNothing("the idle driver is not shown");
 
-const KNOB: Knob = Knob { confidence: Confidence::Medium, ..Knob::of(Family::Idle) };
+const KNOB: Knob = Knob { cost: "None.", confidence: Confidence::Medium, ..Knob::of(Family::Idle) };
 
 pub(crate) const KNOBS: &[Knob] = &[
     Knob {
@@ -24,7 +24,6 @@ pub(crate) const KNOBS: &[Knob] = &[
             latency is heeded.",
         fix: Fix::NotAtRunTime(""),
         persist: &[Lasting::built_with("CPU_IDLE"), Lasting::NoWord("cpuidle.off")],
-        cost: "None.",
         sources: &["kernel 7.3 kernel/sched/idle.c", "kernel admin-guide/pm/cpuidle.rst"],
         ..KNOB
     },
@@ -36,7 +35,6 @@ pub(crate) const KNOBS: &[Knob] = &[
             the next timer; it is meant for kernels whose tick never stops. haltpoll is meant for guests.",
         fix: Fix::command("echo menu > /sys/devices/system/cpu/cpuidle/current_governor"),
         persist: &[Lasting::word("cpuidle.governor=menu")],
-        cost: "None.",
         sources: &[
             "kernel 7.3 drivers/cpuidle/governors/{ladder,menu,teo,haltpoll}.c: rating",
             "kernel admin-guide/pm/cpuidle.rst",
@@ -50,7 +48,6 @@ pub(crate) const KNOBS: &[Knob] = &[
         why: "intel_idle.max_cstate=0 does not forbid sleep: it keeps intel_idle from loading, and the ACPI driver \
             takes over with the states the firmware lists, which may be deep ones.",
         persist: &[Lasting::NoWord("intel_idle.max_cstate")],
-        cost: "None.",
         confidence: Confidence::High,
         sources: &["kernel 7.3 drivers/idle/intel_idle.c: max_cstate", "kernel admin-guide/pm/intel_idle.rst"],
         ..KNOB

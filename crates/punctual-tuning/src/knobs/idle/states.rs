@@ -5,7 +5,8 @@ use crate::knobs::seen::idle::{
     Sleep, deep_on_first, enabled_states, limit_of_all_us, limit_of_cpu_us, states, tolerable_us,
 };
 
-const KNOB: Knob = Knob { confidence: Confidence::Medium, ..Knob::of(Family::Idle) };
+const KNOB: Knob =
+    Knob { cost: "Power and heat; less room for turbo.", confidence: Confidence::Medium, ..Knob::of(Family::Idle) };
 
 pub(crate) const KNOBS: &[Knob] = &[
     Knob {
@@ -28,7 +29,6 @@ pub(crate) const KNOBS: &[Knob] = &[
         ],
         undo: Fix::prose("echo 0 > /sys/devices/system/cpu/cpuN/power/pm_qos_resume_latency_us; close the file."),
         resort: Some(Resort::LimitSleep),
-        cost: "Power and heat; less room for turbo.",
         sources: &[
             "kernel admin-guide/pm/cpuidle.rst",
             "kernel 6.1, 7.3 kernel/power/qos.c",
@@ -47,7 +47,6 @@ pub(crate) const KNOBS: &[Knob] = &[
             /sys/devices/system/cpu/cpuN/cpuidle/stateM/usage stands still.",
         ),
         persist: &[Lasting::write("/sys/devices/system/cpu/cpu<I>/power/pm_qos_resume_latency_us", "2")],
-        cost: "Power and heat; less room for turbo.",
         sources: &["kernel admin-guide/pm/cpuidle.rst: usage", "kernel 7.3 drivers/cpuidle/sysfs.c"],
         ..KNOB
     },

@@ -4,7 +4,13 @@ use crate::knobs::case::InterruptLine;
 use crate::knobs::prelude::*;
 use std::collections::BTreeSet;
 
-const KNOB: Knob = Knob { blast: Blast::Disturbing, ..Knob::of(Family::Interrupts) };
+const KNOB: Knob = Knob { cost: "None.", blast: Blast::Disturbing, ..Knob::of(Family::Interrupts) };
+
+/// Places that keep device interrupts on the housekeeping CPUs.
+const PLACES: &[Lasting] = &[
+    Lasting::word("irqaffinity=<H>"),
+    Lasting::other("A unit after the network that writes the lists; look again after link changes and module loads."),
+];
 
 pub(crate) const KNOBS: &[Knob] = &[
     Knob {
@@ -21,12 +27,7 @@ pub(crate) const KNOBS: &[Knob] = &[
             Those last go to other CPUs with isolcpus=managed_irq, unless a queue's mask holds isolated CPUs only: \
             then fewer queues help, or no I/O from these CPUs.",
         ),
-        persist: &[
-            Lasting::word("irqaffinity=<H>"),
-            Lasting::other(
-                "A unit after the network that writes the lists; look again after link changes and module loads.",
-            ),
-        ],
+        persist: PLACES,
         cost: "Other CPUs get the load.",
         sources: &[
             "kernel core-api/irq/irq-affinity.rst",
@@ -43,13 +44,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         why: "An interrupt that is delivered elsewhere today, but may go to a real-time CPU, does so when a CPU is \
             plugged, vectors run short or the device is set up anew.",
         fix: Fix::prose("echo <H> > /proc/irq/N/smp_affinity_list for each of them."),
-        persist: &[
-            Lasting::word("irqaffinity=<H>"),
-            Lasting::other(
-                "A unit after the network that writes the lists; look again after link changes and module loads.",
-            ),
-        ],
-        cost: "None.",
+        persist: PLACES,
         sources: &[
             "kernel core-api/irq/irq-affinity.rst",
             "kernel 7.3 kernel/irq/proc.c (requested and effective masks)",
@@ -107,7 +102,6 @@ pub(crate) const KNOBS: &[Knob] = &[
             handles every device, and what runs there waits.",
         fix: Fix::prose("echo ONE-CPU > /proc/irq/N/smp_affinity_list, another of <H> for each busy line."),
         persist: &[Lasting::other("A unit that writes the lists at boot.")],
-        cost: "None.",
         confidence: Confidence::Medium,
         sources: &[
             "kernel 7.3 drivers/irqchip/irq-gic-v3.c: gic_set_affinity",
@@ -131,7 +125,6 @@ pub(crate) const KNOBS: &[Knob] = &[
             "Mend what was found: no shared address space with ordinary threads, no profiling, isolation complete.",
         )],
         undo: Fix::prose("Nothing to undo."),
-        cost: "None.",
         confidence: Confidence::Medium,
         sources: &["kernel 7.3 arch/x86/kernel/irq.c, arch/arm64/kernel/smp.c", "rtla, tuned's rtentsk"],
         ..KNOB

@@ -4,6 +4,7 @@ use crate::knobs::case::ROLES_SWAPPED;
 use crate::knobs::prelude::*;
 
 const KNOB: Knob = Knob {
+    cost: "None.",
     severity: Weight::of(Medium, Medium, Info),
     confidence: Confidence::Medium,
     blast: Blast::Disturbing,
@@ -31,7 +32,6 @@ pub(crate) const KNOBS: &[Knob] = &[
                         runs taskset again and again, since threads made later start on the kernel's own mask.",
             ),
         }],
-        cost: "None.",
         sources: &[
             "kernel 6.1, 6.12 kernel/kthread.c (HK_TYPE_KTHREAD)",
             "kernel 7.3 kernel/kthread.c (HK_TYPE_DOMAIN)",
@@ -69,7 +69,6 @@ pub(crate) const KNOBS: &[Knob] = &[
         persist: &[Lasting::other(
             "Fix its owner: AllowedCPUs=<H> for system.slice and user.slice, or an isolated partition.",
         )],
-        cost: "None.",
         sources: &["proc_pid_stat(5): processor", "netdata#6741"],
         ..KNOB
     },

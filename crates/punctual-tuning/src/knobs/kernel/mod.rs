@@ -237,19 +237,8 @@ fn none_on(case: &Case<'_>, options: &[&str]) -> Judged {
 }
 
 fn debug_heavy(case: &Case<'_>) -> Judged {
-    none_on(
-        case,
-        &[
-            "PROVE_LOCKING",
-            "DEBUG_LOCK_ALLOC",
-            "KASAN",
-            "KCSAN",
-            "KMSAN",
-            "DEBUG_OBJECTS",
-            "SLUB_DEBUG_ON",
-            "DEBUG_KMEMLEAK",
-        ],
-    )
+    const OPTIONS: &str = "PROVE_LOCKING DEBUG_LOCK_ALLOC KASAN KCSAN KMSAN DEBUG_OBJECTS SLUB_DEBUG_ON DEBUG_KMEMLEAK";
+    none_on(case, &OPTIONS.split(' ').collect::<Vec<_>>())
 }
 
 /// Only informative if the caller's group has a budget: its threads may then be real-time, and are stopped only when

@@ -143,7 +143,18 @@ fn edited(case: &Case<'_>, loader: Loader, edit: &str) -> String {
         Loader::Grub => format!("{edit}, then {}", mkconfig(case)),
         Loader::UBootMenu => format!("{edit}, then u-boot-update"),
         Loader::SystemdBoot | Loader::Uki => format!("{edit}, then {}", install(case)),
-        _ => edit.to_owned(),
+        Loader::Bls
+        | Loader::Ostree
+        | Loader::Kernelstub
+        | Loader::Extlinux
+        | Loader::Armbian
+        | Loader::RaspberryPi
+        | Loader::UBootEnv
+        | Loader::UbuntuCore
+        | Loader::NixOs
+        | Loader::MachineConfig
+        | Loader::Talos
+        | Loader::Yocto => edit.to_owned(),
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::knobs::prelude::*;
 use crate::knobs::seen::links::{MOST_DEVICES, sata};
 
-const KNOB: Knob = Knob { confidence: Confidence::Medium, ..Knob::of(Family::Pcie) };
+const KNOB: Knob = Knob { cost: "Power.", confidence: Confidence::Medium, ..Knob::of(Family::Pcie) };
 
 pub(crate) const KNOBS: &[Knob] = &[
     Knob {
@@ -18,7 +18,6 @@ pub(crate) const KNOBS: &[Knob] = &[
             Lasting::word("usbcore.autosuspend=-1"),
             Lasting::Udev(Rule::add("usb", &[attribute("power/control", "on")])),
         ],
-        cost: "Power.",
         sources: &[
             "kernel driver-api/usb/power-management.rst",
             "kernel 7.3 drivers/usb/core/usb.c: autosuspend",
@@ -36,7 +35,6 @@ pub(crate) const KNOBS: &[Knob] = &[
             Lasting::word("ahci.mobile_lpm_policy=1"),
             Lasting::Udev(Rule::add("scsi_host", &[attribute("link_power_management_policy", "max_performance")])),
         ],
-        cost: "Power.",
         sources: &["kernel 7.3 drivers/ata/libata-sata.c, ahci.c: mobile_lpm_policy", "unverified: the time"],
         ..KNOB
     },
@@ -68,7 +66,6 @@ pub(crate) const KNOBS: &[Knob] = &[
         why: "After some seconds of silence the codec is turned off; turning it on again takes time and clicks, and on a \
             machine without need for sound it is work for nothing.",
         persist: &[Lasting::module("snd_hda_intel power_save=0")],
-        cost: "Power.",
         sources: &["kernel 7.3 sound/hda/controllers/intel.c: power_save", "kernel sound/designs/powersave.rst"],
         ..KNOB
     },

@@ -3,7 +3,8 @@
 use crate::knobs::prelude::*;
 use crate::knobs::seen::links::{LINK_STATES, MOST_DEVICES, NO_PCI, PCI};
 
-const KNOB: Knob = Knob { confidence: Confidence::Medium, blast: Blast::Disturbing, ..Knob::of(Family::Pcie) };
+const KNOB: Knob =
+    Knob { cost: "Power.", confidence: Confidence::Medium, blast: Blast::Disturbing, ..Knob::of(Family::Pcie) };
 
 pub(crate) const KNOBS: &[Knob] = &[
     Knob {
@@ -18,7 +19,6 @@ pub(crate) const KNOBS: &[Knob] = &[
         /sys/bus/pci/devices/DEVICE/link/l1_aspm for the path of the real-time device. Not pcie_aspm=off: that leaves on what the firmware turned on.",
         ),
         persist: &[Lasting::word("pcie_aspm.policy=performance"), Lasting::NoWord("pcie_aspm")],
-        cost: "Power.",
         sources: &[
             "kernel 7.3 drivers/pci/pcie/aspm.c",
             "kernel ABI testing/sysfs-bus-pci",
@@ -40,7 +40,6 @@ pub(crate) const KNOBS: &[Knob] = &[
                 ..Rule::add("pci", &[attribute("link/clkpm", "0")])
             }),
         ],
-        cost: "Power.",
         sources: &[
             "kernel 7.3 drivers/pci/pcie/aspm.c: clkpm",
             "kernel ABI testing/sysfs-bus-pci",
@@ -67,7 +66,6 @@ pub(crate) const KNOBS: &[Knob] = &[
                 ..Rule::add("pci", &[attribute("power/control", "on")])
             }),
         ],
-        cost: "Power.",
         sources: &[
             "kernel power/pci.rst",
             "kernel ABI testing/sysfs-devices-power: control",

@@ -77,7 +77,13 @@ impl Touched {
             },
             Step::Policy { task, .. } => self.threads.push(task.comm.clone()),
             Step::Silence { unit, .. } => self.silenced.push(unit.clone()),
-            _ => {}
+            Step::Own { .. }
+            | Step::Edit { .. }
+            | Step::Remove { .. }
+            | Step::Folder { .. }
+            | Step::Affinity { .. }
+            | Step::Nic { .. }
+            | Step::Run { .. } => {}
         }
     }
 

@@ -84,7 +84,7 @@ impl Standing {
     pub fn because(&self) -> Option<&str> {
         match self {
             Self::Unknown(why) | Self::NotHonoured(why) => Some(why),
-            _ => None,
+            Self::InForce | Self::Gone | Self::WaitsForInterrupt | Self::WaitsForBoot | Self::Drifted => None,
         }
     }
 }
@@ -108,7 +108,7 @@ fn about(asked: &Requested) -> String {
         // runs.
         Requested::Done { step: step @ Step::Write { path, value, expected }, .. } => match expected.reading {
             Reading::Switches | Reading::Schemata => format!("{path} {value}"),
-            _ => subject(step),
+            Reading::Plain | Reading::Marked | Reading::CpuList | Reading::CpuMask => subject(step),
         },
         Requested::Done { step: step @ (Step::Nic { .. } | Step::Run { .. }), .. } => format!("{step:?}"),
         Requested::Done { step, .. } => subject(step),
