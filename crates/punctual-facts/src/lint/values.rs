@@ -182,7 +182,7 @@ fn idle(value: &str, target: &Target) -> Option<Wrong> {
     })
 }
 
-/// Checks the mode of amd_pstate. The modes that leave the choice to the chip exist since 6.3.
+/// Checks the mode of `amd_pstate`. The modes that leave the choice to the chip exist since 6.3.
 fn amd_pstate(value: &str, target: &Target) -> Option<Wrong> {
     let known: &[&str] = if target.version < Version::new(6, 3) {
         &["disable", "passive"]

@@ -161,9 +161,8 @@ fn line(case: &Case<'_>) -> Result<Vec<u8>, Doubt> {
 
 fn length(case: &Case<'_>) -> Judged {
     let line = line(case)?;
-    if !matches!(case.arch(), Some(Arch::X86 | Arch::Arm64)) {
-        return Doubt::unknown("how much this architecture keeps was not looked at");
-    }
+    let is_unknown_arch = !matches!(case.arch(), Some(Arch::X86 | Arch::Arm64));
+    Doubt::unknown_if(is_unknown_arch, "how much this architecture keeps was not looked at")?;
     let before_masking = case.peek(CMDLINE_BYTES).known().and_then(|bytes| bytes.trim().parse::<usize>().ok());
     let bytes = before_masking.unwrap_or(line.len());
     case.note(CMDLINE, format!("{bytes} of {} bytes", KEPT_BYTES - 1));

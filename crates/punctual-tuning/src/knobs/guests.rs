@@ -187,9 +187,8 @@ fn parameter(case: &Case<'_>, places: &[&str]) -> Result<String, Doubt> {
     let is_guest = |task: &Task| {
         if task.is_kernel { task.name.starts_with("kvm-") } else { monitors.contains(&task.name.as_str()) }
     };
-    if users.iter().all(|users| *users == Fact::Absent) && case.tasks(is_guest)?.is_empty() {
-        return Doubt::not_applicable("no guest is seen to run here");
-    }
+    let has_no_guest = users.iter().all(|users| *users == Fact::Absent) && case.tasks(is_guest)?.is_empty();
+    Doubt::not_applicable_if(has_no_guest, "no guest is seen to run here")?;
     for place in places {
         let path = format!("{modules}/{place}");
         match case.peek(&path) {

@@ -99,9 +99,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "sec.seccomp",
         title: "The application's system calls are not filtered",
         applies: |case| {
-            if case.config("SECCOMP").is_ok_and(|value| value == "n") {
-                return Doubt::not_applicable("this kernel filters no system calls");
-            }
+            let has_no_filters = case.config("SECCOMP").is_ok_and(|value| value == "n");
+            Doubt::not_applicable_if(has_no_filters, "this kernel filters no system calls")?;
             case.take_evidence();
             Ok(())
         },
@@ -155,9 +154,8 @@ fn auditing(case: &Case<'_>) -> Judged {
         return Ok(false);
     }
     // Kernels before 5.0 start the thread only when it is needed, so its absence proves nothing there.
-    if case.version()? < Version::new(5, 0) {
-        return Doubt::unknown("nothing but netlink tells whether this kernel audits (auditctl -s)");
-    }
+    let is_old = case.version()? < Version::new(5, 0);
+    Doubt::unknown_if(is_old, "nothing but netlink tells whether this kernel audits (auditctl -s)")?;
     if case.tasks(|task| task.is_kernel && task.name == "kauditd")?.is_empty() {
         case.note("kernel thread kauditd", "none");
         return Ok(true);

@@ -53,8 +53,7 @@ fn smt(case: &Case<'_>) -> Judged {
         is_alone &= siblings.len() == 1;
     }
     let is_guest = case.virtualisation().is_none_or(|v| v.hypervisor.is_some());
-    if is_alone && is_guest {
-        return Doubt::unknown("the topology shows no siblings, but a host may hide them from its guests");
-    }
+    let may_hide_siblings = is_alone && is_guest;
+    Doubt::unknown_if(may_hide_siblings, "the topology shows no siblings, but a host may hide them from its guests")?;
     Ok(is_alone)
 }

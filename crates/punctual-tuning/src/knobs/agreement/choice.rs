@@ -94,9 +94,8 @@ fn all_cpus(case: &Case<'_>) -> Judged {
     };
     Doubt::not_applicable_if(online.len() == 1, "there is one CPU, and it has to do everything")?;
     let isolated = case.isolated()?;
-    if case.need.cpus.is_empty() && isolated.is_empty() {
-        return Doubt::not_applicable("no CPUs were chosen, neither for this work nor by isolation");
-    }
+    let is_unchosen = case.need.cpus.is_empty() && isolated.is_empty();
+    Doubt::not_applicable_if(is_unchosen, "no CPUs were chosen, neither for this work nor by isolation")?;
     case.note("real-time CPUs", case.rt().to_string());
     case.note("online", online.to_string());
     Ok(!online.is_subset(case.rt()) && !online.is_subset(&isolated))
@@ -118,9 +117,8 @@ fn siblings(case: &Case<'_>) -> Judged {
     let shares = shares(case, path, "which CPUs share a core is not shown")?;
     let is_whole = shares.iter().all(|(_, siblings)| siblings.intersection(case.housekeeping()).is_empty());
     let is_guest = case.virtualisation().is_none_or(|v| v.hypervisor.is_some());
-    if is_whole && is_guest && shares.iter().all(|(_, siblings)| siblings.len() == 1) {
-        return Doubt::unknown("the topology shows no siblings, but a host may hide them from its guests");
-    }
+    let may_hide_siblings = is_whole && is_guest && shares.iter().all(|(_, siblings)| siblings.len() == 1);
+    Doubt::unknown_if(may_hide_siblings, "the topology shows no siblings, but a host may hide them from its guests")?;
     Ok(is_whole)
 }
 

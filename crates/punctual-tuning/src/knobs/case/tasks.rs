@@ -72,9 +72,8 @@ impl Case<'_> {
         let found: Vec<Task> = list.tasks.iter().filter(|task| wanted(task)).cloned().collect();
         Doubt::unknown_if(found.is_empty() && list.is_cut_off, "there are more tasks than were looked at")?;
         // A list without any kernel thread is that of a container, which proves no absence.
-        if found.is_empty() && !list.tasks.iter().any(|task| task.is_kernel) {
-            return Doubt::unknown("only the tasks of this container can be seen");
-        }
+        let is_partial = found.is_empty() && !list.tasks.iter().any(|task| task.is_kernel);
+        Doubt::unknown_if(is_partial, "only the tasks of this container can be seen")?;
         Ok(found)
     }
 

@@ -65,9 +65,8 @@ pub(crate) const KNOBS: &[Knob] = &[
 fn count(case: &Case<'_>) -> Judged {
     case.only_on(Arch::X86, "system management mode is x86's")?;
     case.not_a_guest()?;
-    if case.cpu_field("vendor_id")? != "GenuineIntel" {
-        return Doubt::unknown("only Intel's CPUs count them; the hwlat tracer finds the gaps on any CPU");
-    }
+    let is_not_intel = case.cpu_field("vendor_id")? != "GenuineIntel";
+    Doubt::unknown_if(is_not_intel, "only Intel's CPUs count them; the hwlat tracer finds the gaps on any CPU")?;
     let missing = TellsNothing("the counter is not shown: load the module msr, and read as root");
     let text = case.text(COUNT, missing)?;
     let Ok(count) = text.parse::<u64>() else {
@@ -104,8 +103,7 @@ fn hwlat(case: &Case<'_>) -> Judged {
     let unshown = TellsNothing("the tracers are not shown: tracefs is not mounted, or not for everybody");
     let tracers = case.text(path, unshown)?;
     let is_there = tracers.split_whitespace().any(|tracer| tracer == "hwlat");
-    if !is_there && !has_tracers(&tracers) {
-        return Doubt::not_applicable("a kernel without these tracers is told of by kconf.tracers");
-    }
+    let has_no_tracers = !is_there && !has_tracers(&tracers);
+    Doubt::not_applicable_if(has_no_tracers, "a kernel without these tracers is told of by kconf.tracers")?;
     Ok(is_there)
 }

@@ -116,10 +116,8 @@ pub(super) fn may_have_ecc(case: &Case<'_>) -> Result<(), Doubt> {
         Some(total.parse::<u32>().ok()? > data.parse::<u32>().ok()?)
     };
     let has_ecc: Vec<Option<bool>> = widths.map(is_wider).collect();
-    if !has_ecc.is_empty() && has_ecc.iter().all(|has_ecc| *has_ecc == Some(false)) {
-        return Doubt::not_applicable("the memory modules have no error correction");
-    }
-    Ok(())
+    let has_no_ecc = !has_ecc.is_empty() && has_ecc.iter().all(|has_ecc| *has_ecc == Some(false));
+    Doubt::not_applicable_if(has_no_ecc, "the memory modules have no error correction")
 }
 
 fn channels(case: &Case<'_>) -> Judged {
@@ -140,9 +138,8 @@ fn channels(case: &Case<'_>) -> Judged {
 
 fn speed(case: &Case<'_>) -> Judged {
     let modules = modules(case)?;
-    if modules.iter().any(|module| module.rated_mts == 0 || module.configured_mts == 0) {
-        return Doubt::unknown("the firmware does not tell the speed of every module");
-    }
+    let is_untold = modules.iter().any(|module| module.rated_mts == 0 || module.configured_mts == 0);
+    Doubt::unknown_if(is_untold, "the firmware does not tell the speed of every module")?;
     let slow = modules.iter().find(|module| module.configured_mts < module.rated_mts);
     let shown = slow.or(modules.first()).map(|m| format!("{} of {} MT/s", m.configured_mts, m.rated_mts));
     case.note(MODULES, shown.unwrap_or_default());

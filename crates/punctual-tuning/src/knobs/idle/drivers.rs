@@ -93,9 +93,8 @@ pub(crate) const KNOBS: &[Knob] = &[
 
 fn governor(case: &Case<'_>) -> Judged {
     let is_guest = case.virtualisation().is_some_and(|v| v.hypervisor.is_some());
-    if case.text(DRIVER, UNSHOWN)? == "none" {
-        return Doubt::not_applicable("there is no idle driver for it to choose the states of");
-    }
+    let has_no_driver = case.text(DRIVER, UNSHOWN)? == "none";
+    Doubt::not_applicable_if(has_no_driver, "there is no idle driver for it to choose the states of")?;
     let folder = "/sys/devices/system/cpu/cpuidle";
     let unshown = TellsNothing("the idle governor is not shown");
     // Older kernels show the governor in `current_governor_ro` only.
@@ -127,9 +126,8 @@ fn idle_poll(case: &Case<'_>) -> Judged {
     if case.word("idle")?.as_deref() != Some("poll") {
         return Ok(true);
     }
-    if case.text(DRIVER, UNSHOWN)? != "none" {
-        return Doubt::unknown("idle=poll was asked for, and yet there is an idle driver");
-    }
+    let has_driver = case.text(DRIVER, UNSHOWN)? != "none";
+    Doubt::unknown_if(has_driver, "idle=poll was asked for, and yet there is an idle driver")?;
     Ok(false)
 }
 

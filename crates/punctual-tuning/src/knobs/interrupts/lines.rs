@@ -259,9 +259,8 @@ fn shared(case: &Case<'_>) -> Judged {
 fn gic_target(case: &Case<'_>) -> Judged {
     case.only_on(Arch::Arm64, "only arm64's interrupt controller delivers to the first CPU of many")?;
     case.has_housekeeping()?;
-    if case.housekeeping().len() == 1 {
-        return Doubt::not_applicable("one CPU is left to handle devices, and it has to handle all");
-    }
+    let is_single = case.housekeeping().len() == 1;
+    Doubt::not_applicable_if(is_single, "one CPU is left to handle devices, and it has to handle all")?;
     let lines = case.delivered_lines()?;
     let busy: Vec<&&InterruptLine> = lines.iter().filter(|line| !line.handlers(case).is_empty()).collect();
     Doubt::not_applicable_if(busy.len() < 2, "there are too few devices to spread")?;

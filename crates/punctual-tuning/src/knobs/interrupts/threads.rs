@@ -46,9 +46,8 @@ fn line_of(name: &str) -> Option<u32> {
 
 /// Good if most lines have a thread. A single thread proves nothing, since some drivers always bring one.
 fn threadirqs(case: &Case<'_>) -> Judged {
-    if case.flavour()? == Flavour::Rt {
-        return Doubt::not_applicable("PREEMPT_RT always does, and does not know the word threadirqs");
-    }
+    let is_rt = case.flavour()? == Flavour::Rt;
+    Doubt::not_applicable_if(is_rt, "PREEMPT_RT always does, and does not know the word threadirqs")?;
     let used: Vec<u32> =
         case.interrupt_lines()?.iter().filter(|line| !line.handlers(case).is_empty()).map(|line| line.number).collect();
     Doubt::unknown_if(used.is_empty(), "no interrupt line shows a handler")?;

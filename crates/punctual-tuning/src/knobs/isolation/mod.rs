@@ -114,8 +114,7 @@ fn rcu_normal(case: &Case<'_>) -> Judged {
     let missing = TellsNothing("the kernel does not show how RCU behaves");
     let normal = case.number("/sys/kernel/rcu_normal", missing)?;
     let expedited = case.number("/sys/kernel/rcu_expedited", missing)?;
-    if case.online().is_some_and(|online| online.len() == 1) {
-        return Doubt::not_applicable("there is no other CPU to interrupt this one");
-    }
+    let is_single = case.online().is_some_and(|online| online.len() == 1);
+    Doubt::not_applicable_if(is_single, "there is no other CPU to interrupt this one")?;
     Ok(normal != 0 && expedited == 0)
 }

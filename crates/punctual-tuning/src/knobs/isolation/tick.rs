@@ -192,23 +192,19 @@ fn idle(case: &Case<'_>) -> Judged {
 
 fn timers_come_here(case: &Case<'_>) -> Result<(), Doubt> {
     let is_isolated = domain(case) == Ok(true);
-    if is_isolated && case.version()? < Version::new(6, 9) {
-        return Doubt::not_applicable("before 6.9 timers move only between CPUs that the scheduler balances");
-    }
+    let stays_in_domain = is_isolated && case.version()? < Version::new(6, 9);
+    Doubt::not_applicable_if(stays_in_domain, "before 6.9 timers move only between CPUs that the scheduler balances")?;
     let from_7_3 = is_isolated && case.version()? >= Version::new(7, 3);
-    if from_7_3 && case.tick_free()?.intersection(case.rt()).is_empty() {
-        return Doubt::not_applicable("from 7.3 on isolated CPUs take no part in it, unless they are tick-free");
-    }
-    Ok(())
+    let takes_no_part = from_7_3 && case.tick_free()?.intersection(case.rt()).is_empty();
+    Doubt::not_applicable_if(takes_no_part, "from 7.3 on isolated CPUs take no part in it, unless they are tick-free")
 }
 
 /// A stopped tick still comes up to this number of times between the two readings.
 const MOST_TICKS: u64 = 2;
 
 fn stopped(case: &Case<'_>) -> Judged {
-    if !case.is(Kind::Poll) {
-        return Doubt::not_applicable("work that sleeps and wakes is better off with a tick, see iso.nohz_full");
-    }
+    let sleeps = !case.is(Kind::Poll);
+    Doubt::not_applicable_if(sleeps, "work that sleeps and wakes is better off with a tick, see iso.nohz_full")?;
     let tick_free = case.cpu_list(NOHZ_FULL, CannotBe("this kernel cannot stop its tick"))?;
     let ours = case.rt().intersection(&tick_free);
     Doubt::not_applicable_if(ours.is_empty(), "these CPUs may not stop their tick, see iso.nohz_full")?;

@@ -143,8 +143,7 @@ fn named(case: &Case<'_>) -> Judged {
     let shown =
         if intruders.is_empty() { format!("none of {seen} on CPUs {}", case.rt()) } else { intruders.join("; ") };
     case.note(format!("{QUEUES}/*/cpumask"), shown);
-    if names.len() > MOST_QUEUES && intruders.is_empty() {
-        return Doubt::unknown("there are more work queues than were looked at");
-    }
+    let is_cut_off = names.len() > MOST_QUEUES && intruders.is_empty();
+    Doubt::unknown_if(is_cut_off, "there are more work queues than were looked at")?;
     Ok(intruders.is_empty())
 }

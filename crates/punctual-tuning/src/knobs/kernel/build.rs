@@ -48,10 +48,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "Kernel able to isolate CPUs",
         severity: Weight::of(High, High, Info),
         applies: |case| {
-            if case.online().is_some_and(|online| online.len() == 1) {
-                return Doubt::not_applicable("there is one CPU, and it has to do everything");
-            }
-            Ok(())
+            let is_single = case.online().is_some_and(|online| online.len() == 1);
+            Doubt::not_applicable_if(is_single, "there is one CPU, and it has to do everything")
         },
         check: Check::BuiltWith(&["CPU_ISOLATION", "CPUSETS"]),
         why: "Without CPU_ISOLATION the words isolcpus= and nohz_full= are unknown, and without CPUSETS there are no \
@@ -308,9 +306,8 @@ fn preempt(case: &Case<'_>) -> Judged {
 }
 
 fn nohz_full(case: &Case<'_>) -> Judged {
-    if !case.is(Kind::Poll) {
-        return Doubt::not_applicable("built in or not, it does nothing until nohz_full= is given, see iso.nohz_full");
-    }
+    let sleeps = !case.is(Kind::Poll);
+    Doubt::not_applicable_if(sleeps, "built in or not, it does nothing until nohz_full= is given, see iso.nohz_full")?;
     let file = NOHZ_FULL;
     let fact = case.peek(file);
     case.cite(file, &fact);
@@ -400,9 +397,8 @@ fn drm(case: &Case<'_>) -> Judged {
 
 /// Kernel 6.12 has the option; from 7.0 on it is gone, and so are the lists.
 fn slub_partial(case: &Case<'_>) -> Judged {
-    if case.version()? >= Version::new(7, 0) && !case.built_with("SLUB_CPU_PARTIAL")? {
-        return Doubt::not_applicable("this kernel does without these lists");
-    }
+    let is_gone = case.version()? >= Version::new(7, 0) && !case.built_with("SLUB_CPU_PARTIAL")?;
+    Doubt::not_applicable_if(is_gone, "this kernel does without these lists")?;
     if case.built_with("SLUB_CPU_PARTIAL") == Ok(false) {
         return Ok(true);
     }

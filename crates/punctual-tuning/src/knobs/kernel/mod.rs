@@ -150,10 +150,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "sec.lockdown",
         title: "Kernel not locked down",
         applies: |case| {
-            if case.version().is_ok_and(|version| version < Version::new(5, 4)) {
-                return Doubt::not_applicable("kernels before 5.4 have no lockdown");
-            }
-            Ok(())
+            let is_old = case.version().is_ok_and(|version| version < Version::new(5, 4));
+            Doubt::not_applicable_if(is_old, "kernels before 5.4 have no lockdown")
         },
         check: Check::file(
             "/sys/kernel/security/lockdown",

@@ -122,10 +122,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "The application locks and touches its memory first",
         severity: Weight::all(High),
         applies: |case| {
-            if case.lacks("MMU") && case.peek("/proc/swaps") == Fact::Absent {
-                return Doubt::not_applicable("this kernel was built without an MMU: nothing faults");
-            }
-            Ok(())
+            let has_no_mmu = case.lacks("MMU") && case.peek("/proc/swaps") == Fact::Absent;
+            Doubt::not_applicable_if(has_no_mmu, "this kernel was built without an MMU: nothing faults")
         },
         check: Check::advice(
             "cannot be seen before the application runs: in /proc/PID/status VmLck should be near VmRSS, and \

@@ -64,10 +64,8 @@ pub(super) fn compact(case: &Case<'_>) -> Judged {
 
 /// Not applicable if the kernel leaves isolated CPUs out of its statistics.
 pub(super) fn counts_isolated(case: &Case<'_>) -> Result<(), Doubt> {
-    if case.rt().is_subset(&case.isolated()?) && case.version()? >= Version::new(6, 12) {
-        return Doubt::not_applicable("from 6.12 isolated CPUs are left out");
-    }
-    Ok(())
+    let is_left_out = case.rt().is_subset(&case.isolated()?) && case.version()? >= Version::new(6, 12);
+    Doubt::not_applicable_if(is_left_out, "from 6.12 isolated CPUs are left out")
 }
 
 /// Only informative if locked pages stay where they are, since compaction is then only work in the background.

@@ -122,9 +122,8 @@ fn domains(case: &Case<'_>) -> Judged {
     let Some(all) = widest(&text) else { return Doubt::unknown(format!("{path} is not as it is known here")) };
     let ours: Vec<(u32, CpuSet)> = all.into_iter().filter(|(cpu, _)| case.rt().contains(*cpu)).collect();
     Doubt::unknown_if(ours.len() != case.rt().len(), format!("{path} does not show all of CPUs {}", case.rt()))?;
-    if domain(case) == Ok(false) {
-        return Doubt::not_applicable("these CPUs are not set apart, which iso.domain tells already");
-    }
+    let is_balanced = domain(case) == Ok(false);
+    Doubt::not_applicable_if(is_balanced, "these CPUs are not set apart, which iso.domain tells already")?;
     let mixed: Vec<String> = ours
         .iter()
         .filter(|(_, span)| !span.is_subset(case.rt()))
@@ -136,9 +135,8 @@ fn domains(case: &Case<'_>) -> Judged {
 
 fn has_ext_server(case: &Case<'_>) -> Result<(), Doubt> {
     let state = case.text("/sys/kernel/sched_ext/state", CannotBe("this kernel cannot load a scheduler"))?;
-    if state.trim() == "disabled" {
-        return Doubt::not_applicable("no BPF scheduler is loaded, so nothing is reserved for its tasks");
-    }
+    let is_unused = state.trim() == "disabled";
+    Doubt::not_applicable_if(is_unused, "no BPF scheduler is loaded, so nothing is reserved for its tasks")?;
     Doubt::unknown_if(!case.exists("/sys/kernel/debug/sched/features"), NO_DEBUGFS)?;
     Ok(())
 }

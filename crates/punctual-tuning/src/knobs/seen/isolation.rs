@@ -14,9 +14,8 @@ pub(crate) const WORKQUEUES: &str = "/sys/devices/virtual/workqueue/cpumask";
 pub(crate) fn domain(case: &Case<'_>) -> Judged {
     Doubt::not_applicable_if(case.is(Kind::Audio), "a shared desktop needs all of its CPUs")?;
     let online = case.online();
-    if online.is_some_and(|online| online.len() == 1) {
-        return Doubt::not_applicable("there is one CPU, and it has to do everything");
-    }
+    let is_single = online.is_some_and(|online| online.len() == 1);
+    Doubt::not_applicable_if(is_single, "there is one CPU, and it has to do everything")?;
     let at_boot = case.cpu_list(ISOLATED, TellsNothing("the kernel does not say which CPUs are isolated"))?;
     let partitions = "/sys/fs/cgroup/cpuset.cpus.isolated";
     let by_cpuset = if case.peek(partitions).known().is_some() {
@@ -114,7 +113,7 @@ pub(crate) fn irqbalance(case: &Case<'_>) -> Judged {
 pub(crate) fn first_process(case: &Case<'_>) -> Result<CpuSet, Doubt> {
     let path = "/proc/1/status";
     let missing = TellsNothing("process 1 cannot be seen");
-    let status = case.content(path, missing)?;
+    let status = case.content_or_trouble(path, missing)?;
     let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap_or_default().trim();
     case.note(format!("{path} Cpus_allowed_list"), list);
     match CpuSet::parse_list(list) {

@@ -67,9 +67,8 @@ impl Case<'_> {
                 found += 1;
             }
         }
-        if found <= 1 && self.machine.boot.is_systemd() && !self.sees_enabled_units() {
-            return Doubt::unknown("which units systemd starts cannot be seen, and some do their work and end");
-        }
+        let is_unseen = found <= 1 && self.machine.boot.is_systemd() && !self.sees_enabled_units();
+        Doubt::unknown_if(is_unseen, "which units systemd starts cannot be seen, and some do their work and end")?;
         if found == 0 {
             let names: Vec<&str> = programs::owners(knob).map(|owner| owner.name).collect();
             self.note("tasks and enabled units", format!("none of {}", names.join(", ")));

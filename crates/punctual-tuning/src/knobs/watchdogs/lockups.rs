@@ -117,9 +117,8 @@ fn soft(case: &Case<'_>) -> Judged {
 fn others_watched(case: &Case<'_>) -> Judged {
     case.has_housekeeping()?;
     let none = CannotBe("this kernel has no soft lock-up detector");
-    if case.number("/proc/sys/kernel/soft_watchdog", none)? == 0 {
-        return Doubt::not_applicable("the detector is off; a hardware watchdog (wd.hw) is what remains");
-    }
+    let is_off = case.number("/proc/sys/kernel/soft_watchdog", none)? == 0;
+    Doubt::not_applicable_if(is_off, "the detector is off; a hardware watchdog (wd.hw) is what remains")?;
     let watched = watched(case)?;
     Ok(!watched.intersection(case.housekeeping()).is_empty())
 }

@@ -99,9 +99,8 @@ pub(super) fn turbo(site: &Site<'_>) -> Found {
             return Ok(draft.remedy(risk, &path));
         }
     }
-    if !site.per_cpu(&mut draft, case.rt().iter(), &of_each("cpufreq/boost"), "0") {
-        return Doubt::not_applicable("the kernel knows no turbo on this machine");
-    }
+    let has_no_turbo = !site.per_cpu(&mut draft, case.rt().iter(), &of_each("cpufreq/boost"), "0");
+    Doubt::not_applicable_if(has_no_turbo, "the kernel knows no turbo on this machine")?;
     Ok(draft.remedy(risk, "cpufreq/boost of each CPU"))
 }
 
@@ -166,9 +165,8 @@ pub(super) fn limits(site: &Site<'_>) -> Found {
     let mut draft = Draft::default();
     for (cpu, subject) in groups {
         let Some(top) = khz(case, cpu, "cpuinfo_max_freq") else { continue };
-        if sustained(case, cpu).is_some_and(|wanted| wanted != top) {
-            return Doubt::not_applicable("pm.freq_pin sets one frequency below turbo, which is as good");
-        }
+        let is_pinned = sustained(case, cpu).is_some_and(|wanted| wanted != top);
+        Doubt::not_applicable_if(is_pinned, "pm.freq_pin sets one frequency below turbo, which is as good")?;
         draft.write(case, &subject, &of(cpu, "scaling_max_freq"), &top.to_string());
     }
     Ok(draft.remedy(HEAT, "scaling_max_freq"))

@@ -62,9 +62,8 @@ pub(super) fn hold(site: &Site<'_>) -> Found {
     }
     let wanted_us = u32::try_from(wanted_us(case)).unwrap_or(u32::MAX);
     let limit_us = now.known().and_then(|limit| u32::try_from(*limit).ok());
-    if limit_us.is_some_and(|limit_us| limit_us <= wanted_us) {
-        return Doubt::not_applicable("a program holds such a limit already");
-    }
+    let is_held = limit_us.is_some_and(|limit_us| limit_us <= wanted_us);
+    Doubt::not_applicable_if(is_held, "a program holds such a limit already")?;
     let before = match limit_us {
         Some(limit_us) if u64::from(limit_us) >= NO_LIMIT_US => "no limit".to_owned(),
         Some(limit_us) => format!("{limit_us} us"),

@@ -128,13 +128,11 @@ pub(super) fn default(site: &Site<'_>) -> Found {
     case.has_housekeeping()?;
     let path = "/proc/irq/default_smp_affinity";
     let before = case.peek(path);
-    if matches!(before, Fact::Absent | Fact::Garbled(_)) {
-        return Doubt::not_applicable("this kernel does not show such a mask");
-    }
+    let has_no_mask = matches!(before, Fact::Absent | Fact::Garbled(_));
+    Doubt::not_applicable_if(has_no_mask, "this kernel does not show such a mask")?;
     let before = before.known().cloned().unwrap_or_else(|| "not known".to_owned());
-    if CpuSet::parse_mask(&before).is_ok_and(|mask| mask == *case.housekeeping()) {
-        return Doubt::not_applicable("it is so already");
-    }
+    let is_so = CpuSet::parse_mask(&before).is_ok_and(|mask| mask == *case.housekeeping());
+    Doubt::not_applicable_if(is_so, "it is so already")?;
     let mut draft = Draft::default();
     let mask = case.housekeeping().mask();
     let step = Step::Write { path: path.to_owned(), value: mask.clone(), expected: Expected::same(Reading::CpuMask) };

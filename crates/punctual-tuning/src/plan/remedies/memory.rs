@@ -71,12 +71,10 @@ pub(super) fn watermark(site: &Site<'_>) -> Found {
     let wanted_kb = MOST_KB.min(total_kb / 100);
     let path = "/proc/sys/vm/min_free_kbytes";
     let now = case.peek(path);
-    if now.known().and_then(|text| text.parse::<u64>().ok()).is_some_and(|kb| kb >= wanted_kb) {
-        return Doubt::not_applicable("it is so already");
-    }
+    let is_so = now.known().and_then(|text| text.parse::<u64>().ok()).is_some_and(|kb| kb >= wanted_kb);
+    Doubt::not_applicable_if(is_so, "it is so already")?;
     let mut draft = Draft::default();
-    if !draft.write(case, "free memory, in kB", path, &wanted_kb.to_string()) {
-        return Doubt::not_applicable("this kernel does not show how much it keeps free");
-    }
+    let is_unshown = !draft.write(case, "free memory, in kB", path, &wanted_kb.to_string());
+    Doubt::not_applicable_if(is_unshown, "this kernel does not show how much it keeps free")?;
     Ok(draft.remedy("That memory is lost to programs.", path))
 }

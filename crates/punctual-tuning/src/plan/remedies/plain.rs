@@ -26,9 +26,8 @@ pub(super) fn rcu(site: &Site<'_>) -> Found {
 pub(super) fn idle_governor(site: &Site<'_>) -> Found {
     let folder = "/sys/devices/system/cpu/cpuidle";
     let offered = site.case.peek(&format!("{folder}/available_governors"));
-    if offered.known().is_some_and(|names| !names.split_whitespace().any(|name| name == "menu")) {
-        return Doubt::not_applicable("the governor menu is not built into this kernel");
-    }
+    let is_not_built_in = offered.known().is_some_and(|names| !names.split_whitespace().any(|name| name == "menu"));
+    Doubt::not_applicable_if(is_not_built_in, "the governor menu is not built into this kernel")?;
     one(site, "all CPUs", &format!("{folder}/current_governor"), "menu", "None.")
 }
 

@@ -42,9 +42,8 @@ fn debug_files(case: &Case<'_>) -> Result<(), Doubt> {
 /// Removes a server's reservation from each real-time CPU.
 fn server(site: &Site<'_>, name: &str, risk: &str) -> Found {
     let case = site.case;
-    if case.version()? < FAIR_SERVER_SINCE {
-        return Doubt::not_applicable("kernels before 6.12 have none; they throttle, see sched.rt_runtime");
-    }
+    let has_no_server = case.version()? < FAIR_SERVER_SINCE;
+    Doubt::not_applicable_if(has_no_server, "kernels before 6.12 have none; they throttle, see sched.rt_runtime")?;
     debug_files(case)?;
     let mut draft = Draft::default();
     if case.version()? < MISCOUNTED_BEFORE && !is_grouped(case) {
@@ -100,9 +99,8 @@ pub(super) fn throttling(site: &Site<'_>) -> Found {
         );
     }
     let mut draft = Draft::default();
-    if !draft.write(case, "real-time threads", LIMIT, "-1") {
-        return Doubt::not_applicable("this kernel does not show its limit for real-time threads");
-    }
+    let is_unshown = !draft.write(case, "real-time threads", LIMIT, "-1");
+    Doubt::not_applicable_if(is_unshown, "this kernel does not show its limit for real-time threads")?;
     let risk = "A real-time thread that spins locks its CPU up, and a machine of one CPU altogether.";
     Ok(draft.remedy(risk, LIMIT).reaching(Blast::Breaking))
 }
@@ -118,9 +116,8 @@ pub(super) fn preempt(site: &Site<'_>) -> Found {
         }
     }
     let mut draft = Draft::default();
-    if !draft.write_as(case, "preemption", &path, "full", Expected::same(Reading::Marked)) {
-        return Doubt::not_applicable("this kernel does not choose its preemption at run time");
-    }
+    let is_fixed = !draft.write_as(case, "preemption", &path, "full", Expected::same(Reading::Marked));
+    Doubt::not_applicable_if(is_fixed, "this kernel does not choose its preemption at run time")?;
     Ok(draft.remedy("The kernel patches itself, which stops all CPUs for a moment.", &path))
 }
 

@@ -112,9 +112,8 @@ impl Site<'_> {
             }
         }
         Doubt::unknown_if(threads.is_empty(), UNSEEN)?;
-        if !threads.iter().any(|thread| thread.is_kernel) {
-            return Doubt::unknown("only the tasks of this container can be seen");
-        }
+        let is_contained = !threads.iter().any(|thread| thread.is_kernel);
+        Doubt::unknown_if(is_contained, "only the tasks of this container can be seen")?;
         Ok(threads)
     }
 

@@ -19,9 +19,8 @@ pub(super) fn unbound(site: &Site<'_>) -> Found {
     let mut draft = Draft::default();
     let path = format!("{QUEUES}/cpumask");
     Doubt::not_applicable_if(is_so(site, &path), "it is so already")?;
-    if !draft.write_as(case, "unbound work", &path, &case.housekeeping().mask(), expected) {
-        return Doubt::not_applicable("this kernel does not show where unbound work may run");
-    }
+    let is_unshown = !draft.write_as(case, "unbound work", &path, &case.housekeeping().mask(), expected);
+    Doubt::not_applicable_if(is_unshown, "this kernel does not show where unbound work may run")?;
     Ok(draft.remedy(STALL, &path))
 }
 
@@ -55,8 +54,7 @@ pub(super) fn watchdog(site: &Site<'_>) -> Found {
     let path = "/proc/sys/kernel/watchdog_cpumask";
     let mut draft = Draft::default();
     let wanted = case.housekeeping().to_string();
-    if !draft.write_as(case, "lock-up detectors", path, &wanted, Expected::same(Reading::CpuList)) {
-        return Doubt::not_applicable("this kernel does not watch for lock-ups");
-    }
+    let has_no_detector = !draft.write_as(case, "lock-up detectors", path, &wanted, Expected::same(Reading::CpuList));
+    Doubt::not_applicable_if(has_no_detector, "this kernel does not watch for lock-ups")?;
     Ok(draft.remedy("A lock-up of a real-time CPU is no longer reported.", path))
 }
