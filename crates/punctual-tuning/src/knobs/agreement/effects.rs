@@ -1,7 +1,7 @@
 //! Settings that look right, against what happens all the same.
 
 use super::not_told_by;
-use crate::knobs::case::{INTERRUPTS, INTERRUPTS_LATER, InterruptCounts, rows};
+use crate::knobs::case::{INTERRUPTS, INTERRUPTS_LATER, InterruptCounts, device_lines};
 use crate::knobs::prelude::*;
 use std::collections::BTreeMap;
 
@@ -77,26 +77,6 @@ pub(crate) const KNOBS: &[Knob] = &[
 
 /// From this version on, the fair server replaces throttling.
 const FAIR_SERVER_SINCE: Version = Version::new(6, 12);
-
-/// The device interrupts of `/proc/interrupts`. Interrupts that a CPU raises itself (timers, calls, counters) are left
-/// out: they have a name instead of a number, or a number in the private range of an ARM controller.
-fn device_lines(table: &str) -> Vec<InterruptCounts> {
-    let mut lines = rows(table, |name, _| name.bytes().all(|b| b.is_ascii_digit()));
-    lines.retain(|line| !is_private(&line.about.split(' ').collect::<Vec<_>>()));
-    lines
-}
-
-/// Interrupts of GIC numbers 0 to 31, and 1056 to 1119 of the extended range, belong to one CPU each; so do those of
-/// the RISC-V core itself.
-fn is_private(device: &[&str]) -> bool {
-    match device {
-        [chip, number, ..] if chip.starts_with("GIC") => {
-            number.parse::<u32>().is_ok_and(|number| number < 32 || (1056..1120).contains(&number))
-        }
-        [chip, core, ..] => *chip == "RISC-V" && *core == "INTC",
-        _ => false,
-    }
-}
 
 fn irq_counts(case: &Case<'_>) -> Judged {
     case.has_housekeeping()?;
@@ -193,18 +173,4 @@ fn idle_usage(case: &Case<'_>) -> Judged {
         entered.join("; "),
         format!("none deeper than {SHALLOW_US} us"),
     )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::device_lines;
-
-    #[test]
-    fn what_a_cpu_does_to_itself_is_no_device() {
-        let table = "           CPU0       CPU2       \n  1:          9          0   IO-APIC   1-edge      i8042\n 11:    4294967295   7     GICv3  27 Level     arch_timer\n 12:  1 2  GICv3 146 Level  eth0\n 13: 5\nLOC:    5104281    4858935   Local timer interrupts\nERR:          0\n";
-        let found: Vec<_> = device_lines(table).into_iter().map(|line| (line.name, line.about)).collect();
-        let expected = [("1", "IO-APIC 1-edge i8042"), ("12", "GICv3 146 Level eth0")];
-        assert_eq!(found, expected.map(|(name, about)| (name.to_owned(), about.to_owned())));
-        assert!(device_lines("").is_empty() && device_lines("nothing here\n").is_empty());
-    }
 }

@@ -35,7 +35,7 @@ impl InterruptCounts {
 }
 
 /// The rows that `wanted` picks by their name and by the text after the name.
-pub(crate) fn rows(table: &str, wanted: impl Fn(&str, &str) -> bool) -> Vec<InterruptCounts> {
+fn rows(table: &str, wanted: impl Fn(&str, &str) -> bool) -> Vec<InterruptCounts> {
     let mut lines = table.lines();
     let cpus: Vec<u32> = lines
         .next()
@@ -55,6 +55,26 @@ pub(crate) fn rows(table: &str, wanted: impl Fn(&str, &str) -> bool) -> Vec<Inte
         Some(InterruptCounts { name: name.trim().to_owned(), counts, about: words.collect::<Vec<_>>().join(" ") })
     };
     lines.filter_map(row).collect()
+}
+
+/// The device interrupts of `/proc/interrupts`. Interrupts that a CPU raises itself (timers, calls, counters) are left
+/// out: they have a name instead of a number, or a number in the private range of an ARM controller.
+pub(crate) fn device_lines(table: &str) -> Vec<InterruptCounts> {
+    let mut lines = rows(table, |name, _| name.bytes().all(|b| b.is_ascii_digit()));
+    lines.retain(|line| !is_private(&line.about.split(' ').collect::<Vec<_>>()));
+    lines
+}
+
+/// Interrupts of GIC numbers 0 to 31, and 1056 to 1119 of the extended range, belong to one CPU each; so do those of
+/// the RISC-V core itself.
+fn is_private(device: &[&str]) -> bool {
+    match device {
+        [chip, number, ..] if chip.starts_with("GIC") => {
+            number.parse::<u32>().is_ok_and(|number| number < 32 || (1056..1120).contains(&number))
+        }
+        [chip, core, ..] => *chip == "RISC-V" && *core == "INTC",
+        _ => false,
+    }
 }
 
 impl Case<'_> {
@@ -79,7 +99,7 @@ impl Case<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{CpuCount, InterruptCounts, rows};
+    use super::{CpuCount, InterruptCounts, device_lines, rows};
 
     #[test]
     fn reads_the_tables_of_both_architectures() {
@@ -101,5 +121,14 @@ mod tests {
         );
         assert_eq!(rows(arm, |name, _| name.starts_with("IPI")), [row("IPI0", 1, 2, "Rescheduling interrupts")]);
         assert!(rows("", |_, _| true).is_empty() && rows("LOC: 5\n", |_, _| true).is_empty());
+    }
+
+    #[test]
+    fn what_a_cpu_does_to_itself_is_no_device() {
+        let table = "           CPU0       CPU2       \n  1:          9          0   IO-APIC   1-edge      i8042\n 11:    4294967295   7     GICv3  27 Level     arch_timer\n 12:  1 2  GICv3 146 Level  eth0\n 13: 5\nLOC:    5104281    4858935   Local timer interrupts\nERR:          0\n";
+        let found: Vec<_> = device_lines(table).into_iter().map(|line| (line.name, line.about)).collect();
+        let expected = [("1", "IO-APIC 1-edge i8042"), ("12", "GICv3 146 Level eth0")];
+        assert_eq!(found, expected.map(|(name, about)| (name.to_owned(), about.to_owned())));
+        assert!(device_lines("").is_empty() && device_lines("nothing here\n").is_empty());
     }
 }

@@ -1,6 +1,6 @@
 //! Interrupt lines: where each is delivered, and who handles it.
 
-use super::{Case, Doubt, Kept, Missing};
+use super::{Case, Doubt, Kept, Missing, device_lines};
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::fact::Fact;
 use std::cell::OnceCell;
@@ -87,6 +87,25 @@ impl Case<'_> {
             numbers.into_iter().map(line).collect()
         });
         lines.as_deref().map_err(Clone::clone)
+    }
+
+    /// Fails unless every device interrupt is shown whole: its folder, its handlers and the CPUs it is delivered to. Only
+    /// then can a probe say that no line is bad.
+    pub(crate) fn shows_every_line(&self) -> Result<(), Doubt> {
+        let lines = self.interrupt_lines()?;
+        let is_hidden = |line: &InterruptLine| {
+            let has_files = self.list(&format!("/proc/irq/{}", line.number)).known().is_some();
+            !has_files || line.delivered.is_none() && !line.handlers(self).is_empty()
+        };
+        let mut hidden: Vec<String> =
+            lines.iter().filter(|line| is_hidden(line)).map(|line| line.number.to_string()).collect();
+        let table = self.interrupts().known().map(|table| device_lines(table)).unwrap_or_default();
+        let has_folder = |name: &str| lines.iter().any(|line| name.parse() == Ok(line.number));
+        hidden.extend(table.into_iter().map(|row| row.name).filter(|name| !has_folder(name)));
+        Doubt::unknown_if(
+            !hidden.is_empty(),
+            format!("/proc/irq does not show all of interrupts {}", hidden.join(", ")),
+        )
     }
 
     /// The lines whose effective affinity the kernel shows.

@@ -9,7 +9,7 @@ mod lines;
 mod tasks;
 mod told;
 
-pub(crate) use counts::{CpuCount, INTERRUPTS_LATER, InterruptCounts, rows};
+pub(crate) use counts::{CpuCount, INTERRUPTS_LATER, InterruptCounts, device_lines};
 pub(crate) use lines::InterruptLine;
 pub use tasks::{TASKS, Task};
 pub(crate) use told::{ROLES_SWAPPED, SOUND_TSC};
